@@ -1,0 +1,24 @@
+//! One try, with its request, response, latency and error. Written once, never changed.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use crate::{Failure, Time};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attempt {
+    /// Counted from 1.
+    pub number: u32,
+    pub started_at: Time,
+    pub latency: Duration,
+    /// As sent, secrets masked: `name: value` lines.
+    pub request_headers: Bytes,
+    pub response_status: Option<u16>,
+    pub response_headers: Bytes,
+    /// At most the first 16 KiB, as received.
+    pub response_body: Bytes,
+    pub failure: Option<Failure>,
+    /// When the plan says the next one is due, before jitter. What a tenant is told.
+    pub next_at: Option<Time>,
+}

@@ -1,0 +1,137 @@
+//! Spares a target that only fails: after several failures in a row it is left alone for a while,
+//! then one delivery tries it. While it is open, what is due waits, and waiting is not an attempt.
+
+use std::time::Duration;
+
+use crate::Time;
+
+/// Failures in a row that open it.
+const OPENS_AFTER: u32 = 10;
+const FIRST_REST: Duration = Duration::from_secs(10);
+const LONGEST_REST: Duration = Duration::from_secs(300);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Breaker {
+    failures: u32,
+    /// Times it opened since the last success: each rest is twice the one before.
+    openings: u32,
+    rests_until: Option<Time>,
+    /// One delivery is out to see whether the target lives.
+    probing: bool,
+}
+
+/// Whether a delivery may go out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gate {
+    Open,
+    /// One may go, to see.
+    Probe,
+    ClosedUntil(Time),
+    /// A probe is out: wait for its result.
+    Waiting,
+}
+
+impl Breaker {
+    pub fn gate(&self, now: Time) -> Gate {
+        match self.rests_until {
+            None => Gate::Open,
+            Some(_) if self.probing => Gate::Waiting,
+            // A clock that jumped back must not lengthen the rest.
+            Some(until) if now < until && until.since(now) <= LONGEST_REST => {
+                Gate::ClosedUntil(until)
+            }
+            Some(_) => Gate::Probe,
+        }
+    }
+
+    /// A delivery leaves through [`Gate::Probe`].
+    pub fn probe(&mut self) {
+        self.probing = true;
+    }
+
+    pub fn succeeded(&mut self) {
+        *self = Self::default();
+    }
+
+    pub fn failed(&mut self, now: Time) {
+        self.failures = self.failures.saturating_add(1);
+        // Results of deliveries that were out before it opened do not open it again.
+        let fresh = self.rests_until.is_none() && self.failures >= OPENS_AFTER;
+        if fresh || self.probing {
+            let rest = FIRST_REST.saturating_mul(2_u32.saturating_pow(self.openings.min(10)));
+            self.rests_until = Some(now + rest.min(LONGEST_REST));
+            self.openings += 1;
+            self.probing = false;
+        }
+    }
+
+    /// The probe came back without a result (it was never sent): the next may try.
+    pub fn unprobe(&mut self) {
+        self.probing = false;
+    }
+
+    pub fn is_open(&self) -> bool {
+        self.rests_until.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Time = Time::from_secs(1_000);
+
+    fn opened() -> Breaker {
+        let mut breaker = Breaker::default();
+        for _ in 0..OPENS_AFTER {
+            assert_eq!(breaker.gate(NOW), Gate::Open);
+            breaker.failed(NOW);
+        }
+        breaker
+    }
+
+    #[test]
+    fn opens_rests_probes_and_closes() {
+        let mut breaker = opened();
+        let until = NOW + FIRST_REST;
+        assert_eq!(breaker.gate(NOW), Gate::ClosedUntil(until));
+        breaker.failed(NOW);
+        assert_eq!(
+            breaker.gate(NOW),
+            Gate::ClosedUntil(until),
+            "stragglers change nothing"
+        );
+        assert_eq!(breaker.gate(until), Gate::Probe);
+        breaker.probe();
+        assert_eq!(breaker.gate(until), Gate::Waiting);
+        breaker.failed(until);
+        assert_eq!(
+            breaker.gate(until),
+            Gate::ClosedUntil(until + 2 * FIRST_REST)
+        );
+        breaker.probe();
+        breaker.succeeded();
+        assert_eq!(breaker.gate(until), Gate::Open);
+    }
+
+    #[test]
+    fn rests_stay_bounded() {
+        let mut breaker = opened();
+        let mut now = NOW;
+        for _ in 0..100 {
+            let Gate::ClosedUntil(until) = breaker.gate(now) else {
+                panic!("{breaker:?}")
+            };
+            assert!(until.since(now) <= LONGEST_REST);
+            now = until;
+            breaker.probe();
+            breaker.failed(now);
+        }
+    }
+
+    #[test]
+    fn a_clock_that_goes_back_lets_a_probe_out() {
+        let breaker = opened();
+        assert_eq!(breaker.gate(Time::from_secs(1)), Gate::Probe);
+    }
+}

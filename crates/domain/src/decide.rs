@@ -1,0 +1,163 @@
+//! What follows from a verdict. A pure function, so that its whole table can be tested.
+
+use std::time::Duration;
+
+use crate::{Code, Failure, Random, RetryPlan, Time, Verdict};
+
+/// What the decision needs to know of a delivery.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing {
+    /// Attempts made, the one just judged included.
+    pub attempts: u32,
+    /// After this it is not tried again.
+    pub expires_at: Option<Time>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Next {
+    Delivered,
+    Retry {
+        /// When it is really due.
+        due_at: Time,
+        /// When the plan says, before jitter.
+        planned_at: Time,
+    },
+    Dead(Failure),
+}
+
+/// A target may ask for a pause, but for no longer than this.
+pub const LONGEST_PAUSE: Duration = Duration::from_secs(24 * 60 * 60);
+
+pub fn decide(
+    standing: Standing,
+    verdict: &Verdict,
+    plan: &RetryPlan,
+    now: Time,
+    random: &dyn Random,
+) -> Next {
+    let (failure, not_before) = match verdict {
+        Verdict::Delivered => return Next::Delivered,
+        Verdict::Never { failure } => return Next::Dead(failure.clone()),
+        Verdict::Retry {
+            failure,
+            not_before,
+        } => (failure, *not_before),
+    };
+    let Some(delay) = plan.delay_after(standing.attempts) else {
+        return Next::Dead(failure.clone());
+    };
+    // The target's wish can only lengthen the plan's delay: a target that says "now" while it
+    // fails is not hammered.
+    let wish = not_before.unwrap_or(now).min(now + LONGEST_PAUSE);
+    let planned_at = (now + delay).max(wish);
+    let due_at = (now + plan.jittered(delay, random)).max(wish);
+    match standing.expires_at {
+        Some(expires_at) if planned_at >= expires_at => Next::Dead(expired(Some(failure))),
+        _ => Next::Retry { due_at, planned_at },
+    }
+}
+
+/// The failure of a delivery whose time has run out.
+pub fn expired(last: Option<&Failure>) -> Failure {
+    Failure::new(
+        Code::EXPIRED,
+        match last {
+            Some(last) => {
+                format!("no time was left for another attempt; the last failed with {last}")
+            }
+            None => "its time ran out before it could be tried".to_owned(),
+        },
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SeededRandom;
+
+    const NOW: Time = Time::from_secs(1_000_000);
+
+    fn retry(not_before: Option<Time>) -> Verdict {
+        Verdict::Retry {
+            failure: Failure::new(Code::TIMEOUT, "slow"),
+            not_before,
+        }
+    }
+
+    fn never() -> Verdict {
+        Verdict::Never {
+            failure: Failure::new(Code::http(550), "no such mailbox"),
+        }
+    }
+
+    fn plans() -> [RetryPlan; 4] {
+        [
+            RetryPlan::EMAIL,
+            RetryPlan::DISPATCH,
+            RetryPlan::Schedule(vec![]),
+            RetryPlan::Schedule([60, 300, 1_800].map(Duration::from_secs).to_vec()),
+        ]
+    }
+
+    /// Every verdict, at every attempt, under every plan, with and without an end of time.
+    #[test]
+    fn the_whole_table() {
+        let random = SeededRandom::new(3);
+        for plan in plans() {
+            for attempts in 1..=plan.max_attempts() + 2 {
+                for expires_at in [
+                    None,
+                    Some(NOW),
+                    Some(NOW + Duration::from_secs(9)),
+                    Some(Time::MAX),
+                ] {
+                    let standing = Standing {
+                        attempts,
+                        expires_at,
+                    };
+                    let next = |verdict| decide(standing, &verdict, &plan, NOW, &random);
+
+                    assert_eq!(next(Verdict::Delivered), Next::Delivered);
+                    assert!(
+                        matches!(next(never()), Next::Dead(why) if why.code().as_str() == "HTTP_550")
+                    );
+
+                    match (plan.delay_after(attempts), next(retry(None))) {
+                        (None, Next::Dead(why)) => assert_eq!(*why.code(), Code::TIMEOUT),
+                        (Some(delay), Next::Dead(why)) => {
+                            assert_eq!(*why.code(), Code::EXPIRED);
+                            assert!(expires_at.is_some_and(|end| NOW + delay >= end));
+                        }
+                        (Some(delay), Next::Retry { due_at, planned_at }) => {
+                            assert_eq!(planned_at, NOW + delay);
+                            assert!(expires_at.is_none_or(|end| planned_at < end));
+                            assert!(due_at >= NOW + delay.mul_f64(0.75));
+                            assert!(due_at <= NOW + delay.mul_f64(1.25));
+                        }
+                        (delay, next) => panic!("{plan:?} {standing:?} {delay:?} {next:?}"),
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_target_may_lengthen_a_delay_but_not_shorten_it() {
+        let random = SeededRandom::new(3);
+        let plan = RetryPlan::Schedule(vec![Duration::from_secs(60)]);
+        let standing = Standing {
+            attempts: 1,
+            expires_at: None,
+        };
+        let due = |wish: Time| match decide(standing, &retry(Some(wish)), &plan, NOW, &random) {
+            Next::Retry { due_at, planned_at } => (due_at, planned_at),
+            other => panic!("{other:?}"),
+        };
+        let hour = NOW + Duration::from_secs(3_600);
+        assert_eq!(due(hour), (hour, hour));
+        for early in [Time::ZERO, Time::from_micros(i64::MIN), NOW] {
+            assert_eq!(due(early).1, NOW + Duration::from_secs(60));
+        }
+        assert_eq!(due(Time::MAX).0, NOW + LONGEST_PAUSE);
+    }
+}

@@ -1,0 +1,137 @@
+//! Event types and the patterns by which endpoints ask for them.
+
+use std::{fmt, str::FromStr};
+
+use thiserror::Error;
+
+/// A dotted name such as `invoice.paid`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EventType(Box<str>);
+
+/// What an endpoint asks for: one type, all below a prefix (`invoice.*`), or all (`*`).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Pattern {
+    All,
+    /// Holds the prefix with its dot: `invoice.`
+    Below(Box<str>),
+    One(EventType),
+}
+
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum NotAnEventType {
+    #[error("an event type is empty: write something like `invoice.paid`")]
+    Empty,
+    #[error("an event type has {0} characters: at most 128 are taken")]
+    TooLong(usize),
+    #[error(
+        "an event type may hold letters, digits, `_` and `-`, in parts joined by single dots: `{0}` does not fit"
+    )]
+    Malformed(String),
+}
+
+const LONGEST: usize = 128;
+
+impl FromStr for EventType {
+    type Err = NotAnEventType;
+
+    fn from_str(text: &str) -> Result<Self, NotAnEventType> {
+        if text.is_empty() {
+            return Err(NotAnEventType::Empty);
+        }
+        if text.len() > LONGEST {
+            return Err(NotAnEventType::TooLong(text.len()));
+        }
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+        if text
+            .split('.')
+            .any(|part| part.is_empty() || !part.bytes().all(plain))
+        {
+            return Err(NotAnEventType::Malformed(text.to_owned()));
+        }
+        Ok(Self(text.into()))
+    }
+}
+
+impl EventType {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for EventType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Pattern {
+    pub fn matches(&self, event_type: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Below(prefix) => event_type.starts_with(&**prefix),
+            Self::One(one) => one.as_str() == event_type,
+        }
+    }
+}
+
+impl FromStr for Pattern {
+    type Err = NotAnEventType;
+
+    fn from_str(text: &str) -> Result<Self, NotAnEventType> {
+        if text == "*" {
+            return Ok(Self::All);
+        }
+        match text.strip_suffix(".*") {
+            Some(prefix) => {
+                let prefix: EventType = prefix.parse()?;
+                Ok(Self::Below(format!("{prefix}.").into()))
+            }
+            None => text.parse().map(Self::One),
+        }
+    }
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::All => f.write_str("*"),
+            Self::Below(prefix) => write!(f, "{prefix}*"),
+            Self::One(one) => one.fmt(f),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_match_whole_parts() {
+        let pattern: Pattern = "invoice.*".parse().unwrap();
+        assert!(pattern.matches("invoice.paid"));
+        assert!(pattern.matches("invoice.line.added"));
+        assert!(!pattern.matches("invoice"));
+        assert!(!pattern.matches("invoices.paid"));
+        assert!("*".parse::<Pattern>().unwrap().matches("anything"));
+    }
+
+    #[test]
+    fn patterns_show_as_they_were_written() {
+        for text in ["*", "invoice.*", "invoice.paid"] {
+            assert_eq!(text.parse::<Pattern>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn odd_types_are_refused() {
+        for text in [
+            "", ".", "a.", ".a", "a..b", "a b", "a.*.b", "ação", "a\n", "*.a",
+        ] {
+            assert!(text.parse::<EventType>().is_err(), "{text:?}");
+        }
+        assert_eq!(
+            "x".repeat(129).parse::<EventType>(),
+            Err(NotAnEventType::TooLong(129))
+        );
+    }
+}

@@ -1,0 +1,132 @@
+//! Why an attempt failed. A failure without a reason cannot be built.
+
+use std::{borrow::Cow, fmt};
+
+/// A stable word for programs, such as `TIMEOUT` or `HTTP_503`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Code(Cow<'static, str>);
+
+macro_rules! codes {
+    ($($(#[$doc:meta])* $name:ident;)*) => {
+        impl Code {
+            $($(#[$doc])* pub const $name: Self = Self(Cow::Borrowed(stringify!($name)));)*
+        }
+    };
+}
+
+codes! {
+    /// No answer within the deadline.
+    TIMEOUT;
+    /// No connection could be made.
+    CONNECT_FAILED;
+    /// The name did not resolve.
+    DNS_FAILED;
+    /// The certificate or the handshake was refused.
+    TLS_FAILED;
+    /// The answer was not HTTP, or broke off.
+    PROTOCOL_ERROR;
+    /// The address is not one we may connect to.
+    ADDRESS_BLOCKED;
+    /// The target is no longer there, or was switched off.
+    TARGET_GONE;
+    /// It waited longer than its lane allows.
+    EXPIRED;
+    /// The carrier broke.
+    CARRIER_PANIC;
+    /// Several nodes died holding it.
+    LEASE_LOST;
+    /// Nothing better is known.
+    UNSPECIFIED;
+}
+
+impl Code {
+    pub fn http(status: u16) -> Self {
+        Self(Cow::Owned(format!("HTTP_{status}")))
+    }
+
+    /// Upper case, digits and underscores, at most 64; anything else is [`Code::UNSPECIFIED`].
+    pub fn from_text(text: &str) -> Self {
+        let fits = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+        if text.is_empty() || text.len() > 64 || !text.bytes().all(fits) {
+            return Self::UNSPECIFIED;
+        }
+        Self(Cow::Owned(text.to_owned()))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A code and a sentence. The sentence is never blank: there is no way to make one that is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    code: Code,
+    reason: Box<str>,
+}
+
+/// Longer reasons are cut: they are for people.
+const LONGEST: usize = 2_000;
+
+impl Failure {
+    pub fn new(code: Code, reason: impl AsRef<str>) -> Self {
+        let reason = reason.as_ref().trim();
+        let reason = if reason.is_empty() {
+            format!("no reason was given (code {code})")
+        } else {
+            let mut end = reason.len().min(LONGEST);
+            while !reason.is_char_boundary(end) {
+                end -= 1;
+            }
+            reason[..end].to_owned()
+        };
+        Self {
+            code,
+            reason: reason.into(),
+        }
+    }
+
+    pub fn code(&self) -> &Code {
+        &self.code
+    }
+
+    pub fn reason(&self) -> &str {
+        &self.reason
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.code, self.reason)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_is_never_blank() {
+        for blank in ["", " ", "\n\t"] {
+            let failure = Failure::new(Code::TIMEOUT, blank);
+            assert_eq!(failure.reason(), "no reason was given (code TIMEOUT)");
+        }
+        let long = Failure::new(Code::TIMEOUT, "ç".repeat(3_000));
+        assert_eq!(long.reason().len(), 2_000);
+    }
+
+    #[test]
+    fn codes_are_plain_words() {
+        assert_eq!(Code::http(503).as_str(), "HTTP_503");
+        assert_eq!(Code::from_text("SES_THROTTLE").as_str(), "SES_THROTTLE");
+        for odd in ["", "a", "A B", &"A".repeat(65)] {
+            assert_eq!(Code::from_text(odd), Code::UNSPECIFIED);
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! Prefixed, time-ordered identifiers: a ULID behind a word that says what it names.
+//!
+//! The text form is `evt_01HQXYZ…`: prefix, underscore, 26 characters of Crockford's base 32. It
+//! never contains a dot, because Standard Webhooks signs `id.timestamp.body`.
+
+use std::{
+    cmp::Ordering,
+    fmt,
+    hash::{Hash, Hasher},
+    marker::PhantomData,
+    str::FromStr,
+    sync::{
+        Arc,
+        atomic::{self, AtomicU64},
+    },
+};
+
+use thiserror::Error;
+
+use crate::{Clock, Random, Time};
+
+/// What an [`Id`] can name. The prefix is part of the public contract.
+pub trait Kind: Send + Sync + 'static {
+    const PREFIX: &'static str;
+}
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident $alias:ident $prefix:literal;)*) => {$(
+        $(#[$doc])*
+        pub enum $kind {}
+        impl Kind for $kind {
+            const PREFIX: &'static str = $prefix;
+        }
+        pub type $alias = Id<$kind>;
+    )*};
+}
+
+kinds! {
+    /// Who owns endpoints, events and e-mails.
+    OfTenant TenantId "ten";
+    /// Something accepted: an event. (Receipts and e-mails share its place in the store.)
+    OfEvent EventId "evt";
+    /// One thing to bring to one target.
+    OfDelivery DeliveryId "dlv";
+    /// A tenant's URL that wants certain events.
+    OfEndpoint EndpointId "wh";
+    /// An e-mail in the outbox.
+    OfEmail EmailId "out";
+    /// A partner that may post to us.
+    OfSource SourceId "src";
+    /// An inbound webhook that was accepted.
+    OfReceipt ReceiptId "rcp";
+}
+
+/// 128 bits: 48 of milliseconds, 80 that make it unique. Ordered by time of making.
+pub struct Id<K> {
+    bits: u128,
+    kind: PhantomData<fn() -> K>,
+}
+
+impl<K> Id<K> {
+    pub const fn from_bits(bits: u128) -> Self {
+        Self {
+            bits,
+            kind: PhantomData,
+        }
+    }
+
+    pub fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self::from_bits(u128::from_be_bytes(bytes))
+    }
+
+    pub const fn bits(self) -> u128 {
+        self.bits
+    }
+
+    pub const fn bytes(self) -> [u8; 16] {
+        self.bits.to_be_bytes()
+    }
+
+    /// When the id was made, to the millisecond.
+    pub fn time(self) -> Time {
+        Time::from_millis((self.bits >> 80) as i64)
+    }
+
+    /// The same bits under another name. A delivery's target, for instance, is an endpoint in one
+    /// lane and a source in another.
+    pub const fn cast<L>(self) -> Id<L> {
+        Id::from_bits(self.bits)
+    }
+}
+
+impl<K: Kind> fmt::Display for Id<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = encode(self.bits);
+        f.write_str(K::PREFIX)?;
+        f.write_str("_")?;
+        f.write_str(std::str::from_utf8(&text).map_err(|_| fmt::Error)?)
+    }
+}
+
+impl<K: Kind> fmt::Debug for Id<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+// Written out because a derive would ask the same of `K`.
+impl<K> Clone for Id<K> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<K> Copy for Id<K> {}
+impl<K> PartialEq for Id<K> {
+    fn eq(&self, other: &Self) -> bool {
+        self.bits == other.bits
+    }
+}
+impl<K> Eq for Id<K> {}
+impl<K> PartialOrd for Id<K> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl<K> Ord for Id<K> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.bits.cmp(&other.bits)
+    }
+}
+impl<K> Hash for Id<K> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.bits.hash(state);
+    }
+}
+
+#[derive(Debug, Error, PartialEq, Eq)]
+#[error(
+    "not an id of this kind: expected `{prefix}_` and 26 characters of 0-9 A-Z without I L O U"
+)]
+pub struct NotAnId {
+    prefix: &'static str,
+}
+
+impl<K: Kind> FromStr for Id<K> {
+    type Err = NotAnId;
+
+    fn from_str(text: &str) -> Result<Self, NotAnId> {
+        text.strip_prefix(K::PREFIX)
+            .and_then(|rest| rest.strip_prefix('_'))
+            .and_then(|rest| decode(rest.as_bytes()))
+            .map(Self::from_bits)
+            .ok_or(NotAnId { prefix: K::PREFIX })
+    }
+}
+
+const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+
+fn encode(bits: u128) -> [u8; 26] {
+    let mut text = [0; 26];
+    let mut rest = bits;
+    for place in text.iter_mut().rev() {
+        *place = ALPHABET[(rest & 31) as usize];
+        rest >>= 5;
+    }
+    text
+}
+
+/// Strict: exactly the text that [`encode`] writes, so that one id has one spelling.
+fn decode(text: &[u8]) -> Option<u128> {
+    // 26 characters carry 130 bits; the two highest must be zero.
+    if text.len() != 26 || text[0] > b'7' {
+        return None;
+    }
+    text.iter().try_fold(0_u128, |bits, byte| {
+        let value = ALPHABET.iter().position(|letter| letter == byte)?;
+        Some(bits << 5 | value as u128)
+    })
+}
+
+/// Makes ids. Within one maker every id is greater than the one before, even when the clock goes
+/// back, and **no two share their first 63 bits**: the embedded store uses those as its row number.
+pub struct IdMaker {
+    clock: Arc<dyn Clock>,
+    random: Arc<dyn Random>,
+    /// The first 63 bits of the last id made.
+    last: AtomicU64,
+}
+
+/// The first 63 bits: 48 of time and 15 that count within the millisecond.
+const LEAD_SHIFT: u32 = 65;
+const COUNT_BITS: u32 = 15;
+
+/// The part of an id that is unique within one maker; positive, and in order of time.
+pub fn lead<K>(id: Id<K>) -> i64 {
+    (id.bits >> LEAD_SHIFT) as i64
+}
+
+impl IdMaker {
+    pub fn new(clock: Arc<dyn Clock>, random: Arc<dyn Random>) -> Self {
+        Self {
+            clock,
+            random,
+            last: AtomicU64::new(0),
+        }
+    }
+
+    /// Never make an id at or below this lead again: what a store already holds.
+    pub fn rise_above(&self, lead: i64) {
+        self.last
+            .fetch_max(lead.max(0) as u64, atomic::Ordering::Relaxed);
+    }
+
+    pub fn make<K>(&self) -> Id<K> {
+        let millis = self.clock.now().millis().max(0) as u64;
+        // Starting at zero in each millisecond leaves the whole range of the counter to a burst.
+        let floor = millis << COUNT_BITS;
+        let mut lead = floor;
+        let _ = self.last.fetch_update(
+            atomic::Ordering::Relaxed,
+            atomic::Ordering::Relaxed,
+            |last| {
+                lead = floor.max(last + 1);
+                Some(lead)
+            },
+        );
+        let tail = u128::from(self.random.next()) | u128::from(self.random.next() & 1) << 64;
+        Id::from_bits(u128::from(lead) << LEAD_SHIFT | tail)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ManualClock, SeededRandom};
+
+    fn maker(clock: &Arc<ManualClock>) -> IdMaker {
+        IdMaker::new(clock.clone(), Arc::new(SeededRandom::new(7)))
+    }
+
+    #[test]
+    fn text_and_back() {
+        let id: EventId = maker(&Arc::new(ManualClock::at_secs(1_706_012_345))).make();
+        let text = id.to_string();
+        assert_eq!(text.len(), 30);
+        assert_eq!(text.parse::<EventId>(), Ok(id));
+        assert!(text.parse::<DeliveryId>().is_err(), "the prefix is checked");
+        assert!(
+            text.to_lowercase().parse::<EventId>().is_err(),
+            "one id has one spelling"
+        );
+        assert!(
+            "evt_8ZZZZZZZZZZZZZZZZZZZZZZZZZ".parse::<EventId>().is_err(),
+            "130 bits do not fit"
+        );
+    }
+
+    #[test]
+    fn ids_rise_when_the_clock_falls() {
+        let clock = Arc::new(ManualClock::at_secs(1_706_012_345));
+        let maker = maker(&clock);
+        let mut last = maker.make::<OfEvent>();
+        for step in 0..100_000_i64 {
+            if step % 1_000 == 0 {
+                clock.set(clock.now() - std::time::Duration::from_secs(1));
+            }
+            let next = maker.make::<OfEvent>();
+            assert!(lead(next) > lead(last));
+            last = next;
+        }
+    }
+
+    #[test]
+    fn ids_rise_above_what_a_store_holds() {
+        let clock = Arc::new(ManualClock::at_secs(1_000));
+        let later: EventId = maker(&Arc::new(ManualClock::at_secs(2_000))).make();
+        let maker = maker(&clock);
+        maker.rise_above(lead(later));
+        assert!(lead(maker.make::<OfEvent>()) > lead(later));
+    }
+
+    #[test]
+    fn an_id_knows_its_time() {
+        let id: EventId = maker(&Arc::new(ManualClock::at_secs(1_706_012_345))).make();
+        assert_eq!(id.time(), Time::from_secs(1_706_012_345));
+    }
+}

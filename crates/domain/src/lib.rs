@@ -1,0 +1,50 @@
+//! The words of Gancho and its pure decisions.
+//!
+//! In reading order: [`id`], [`time`], [`clock`] are the ground; [`lane`], [`tenant`],
+//! [`endpoint`], [`event_type`], [`parcel`] and [`delivery`] are the nouns; [`failure`] and
+//! [`verdict`] say how an attempt ended; [`plan`] and [`decide`] say what follows from that;
+//! [`breaker`], [`pace`], [`rate`] and [`fairness`] are the arithmetic of sparing a target and of
+//! sharing between tenants; [`mask`] hides addresses.
+//!
+//! This crate never does I/O, never awaits, never reads a clock by itself and knows no other crate
+//! of ours. Everything in it can be tested without a runtime.
+
+pub mod attempt;
+pub mod breaker;
+pub mod clock;
+pub mod decide;
+pub mod delivery;
+pub mod endpoint;
+pub mod event_type;
+pub mod failure;
+pub mod fairness;
+pub mod id;
+pub mod lane;
+pub mod mask;
+pub mod pace;
+pub mod parcel;
+pub mod plan;
+pub mod rate;
+pub mod tenant;
+pub mod time;
+pub mod verdict;
+
+pub use attempt::Attempt;
+pub use breaker::Breaker;
+pub use clock::{Clock, ManualClock, Random, SeededRandom, SystemClock, SystemRandom};
+pub use decide::{Next, Standing, decide};
+pub use delivery::{State, Status};
+pub use endpoint::{Endpoint, Ordering};
+pub use event_type::{EventType, Pattern};
+pub use failure::{Code, Failure};
+pub use id::{
+    DeliveryId, EmailId, EndpointId, EventId, Id, IdMaker, ReceiptId, SourceId, TenantId,
+};
+pub use lane::Lane;
+pub use pace::Pace;
+pub use parcel::{Kind, Parcel, ParcelId};
+pub use plan::RetryPlan;
+pub use rate::{Rate, Ticker};
+pub use tenant::{Tenant, TenantScope};
+pub use time::Time;
+pub use verdict::Verdict;

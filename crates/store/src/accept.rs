@@ -1,0 +1,70 @@
+//! Keeping what was accepted: a parcel and its deliveries, in one transaction.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use gancho_domain::{DeliveryId, Lane, Parcel, ParcelId, Time};
+
+use crate::{NodeId, Result, TargetId};
+
+#[derive(Debug, Clone)]
+pub struct NewParcel {
+    pub parcel: Arc<Parcel>,
+    /// Where given, the same key within its time is the same parcel.
+    pub once: Option<Once>,
+    pub deliveries: Vec<NewDelivery>,
+}
+
+/// A key under which something is accepted once, per tenant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Once {
+    /// SHA-256 of what the caller calls the key, with what it is a key of.
+    pub key: [u8; 32],
+    /// SHA-256 of the content: the same key with another content is a clash.
+    pub content: [u8; 32],
+    /// Until when the key is remembered.
+    pub until: Time,
+}
+
+#[derive(Debug, Clone)]
+pub struct NewDelivery {
+    pub id: DeliveryId,
+    pub lane: Lane,
+    pub target: TargetId,
+    pub due_at: Time,
+    /// Wait for earlier ones of the same subject to the same target.
+    pub in_order: bool,
+    /// Lease it to the accepting node at once: it has room for it, and no claim is needed.
+    pub hold: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Accepted {
+    New {
+        /// The parcel's number among those of its subject, from 1, without a hole.
+        number: Option<u64>,
+        /// One for each delivery, in order.
+        placed: Vec<Placed>,
+    },
+    /// The key was used before, for the same content. Nothing was written.
+    Again { first: ParcelId },
+    /// The key was used before, for another content. Nothing was written.
+    Clash { first: ParcelId },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Placed {
+    /// Held by the accepting node.
+    Leased,
+    /// In the store, to be claimed when due.
+    Pending,
+    /// Behind another of its subject.
+    Waiting,
+}
+
+#[async_trait]
+pub trait Accept: Send + Sync + 'static {
+    /// One answer for each parcel, in order. `holder` is the node to which deliveries marked
+    /// `hold` are leased.
+    async fn accept(&self, parcels: Vec<NewParcel>, holder: NodeId) -> Result<Vec<Accepted>>;
+}

@@ -1,0 +1,95 @@
+//! Handing due deliveries to a node, fairly.
+//!
+//! A claim walks the targets that have due work, in turn, and takes a few from each; it never reads
+//! the backlog in order of time, so a tenant with a million waiting does not hide one with a single
+//! delivery. It costs the same from a short backlog as from a long one.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use async_trait::async_trait;
+use gancho_domain::{DeliveryId, EndpointId, Lane, Parcel, TenantId, Time};
+
+use crate::{NodeId, Result};
+
+/// Where a delivery goes: an endpoint's id, or the id of what stands for one in another lane.
+pub type TargetId = EndpointId;
+
+#[derive(Debug, Clone)]
+pub struct Claim {
+    pub node: NodeId,
+    pub lane: Lane,
+    pub now: Time,
+    /// At most so many deliveries,
+    pub most: usize,
+    /// and no more once their bodies reach so many bytes (one is always taken).
+    pub most_bytes: usize,
+    pub per_target: usize,
+    pub per_tenant: usize,
+    /// Whom to pass over: paused, resting or full.
+    pub skip: Arc<Skip>,
+    /// Where the last claim of this lane stopped.
+    pub cursor: ClaimCursor,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Skip {
+    pub tenants: BTreeSet<TenantId>,
+    pub targets: BTreeSet<TargetId>,
+}
+
+impl Skip {
+    pub fn covers(&self, tenant: TenantId, target: TargetId) -> bool {
+        self.tenants.contains(&tenant) || self.targets.contains(&target)
+    }
+}
+
+/// The place in the round, so that the next claim goes on where this one stopped.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ClaimCursor {
+    /// The last tenant that was served.
+    pub tenant: Option<TenantId>,
+    /// For tenants left with more targets than their turn allowed: the last target served.
+    pub targets: BTreeMap<TenantId, TargetId>,
+}
+
+/// A delivery in the hands of a node, with all that is needed to carry it.
+#[derive(Debug, Clone)]
+pub struct Job {
+    pub delivery: DeliveryId,
+    pub tenant: TenantId,
+    pub lane: Lane,
+    pub target: TargetId,
+    pub parcel: Arc<Parcel>,
+    /// The parcel's number among those of its subject.
+    pub number: Option<u64>,
+    /// Attempts made in its whole life,
+    pub attempts: u32,
+    /// and those made before it was last armed anew: the plan counts from there.
+    pub attempts_before: u32,
+    /// Kept in order with others of its subject.
+    pub in_order: bool,
+    pub created_at: Time,
+}
+
+#[derive(Debug, Clone)]
+pub struct Claimed {
+    pub jobs: Vec<Job>,
+    pub cursor: ClaimCursor,
+    /// More may be due now: claim again when there is room.
+    pub more: bool,
+    /// When the next delivery falls due, of those that are not due yet. Only looked up where `more`
+    /// is false.
+    pub next_due: Option<Time>,
+}
+
+#[async_trait]
+pub trait Claiming: Send + Sync + 'static {
+    async fn claim(&self, claim: Claim) -> Result<Claimed>;
+
+    /// Puts deliveries back that this node holds and will not carry: due as they were, no attempt
+    /// counted.
+    async fn release(&self, node: NodeId, deliveries: Vec<(TenantId, DeliveryId)>) -> Result<()>;
+}

@@ -1,0 +1,64 @@
+//! Deliveries that were given up, each with its reason: kept, searchable, replayable.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use gancho_domain::{DeliveryId, Failure, Lane, ParcelId, TenantId, Time};
+
+use crate::{Page, PageRequest, Result, TargetId};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeadLetter {
+    pub delivery: DeliveryId,
+    pub lane: Lane,
+    pub tenant: TenantId,
+    pub target: TargetId,
+    pub parcel: ParcelId,
+    pub subject: Option<Box<str>>,
+    pub original: Bytes,
+    pub failed_attempts: u32,
+    /// Cannot be blank.
+    pub failure: Failure,
+    pub failed_at: Time,
+    pub enqueued_at: Time,
+    pub moved_at: Time,
+    pub expires_at: Time,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DeadFilter {
+    /// One tenant's, or, for the operator, everyone's.
+    pub tenant: Option<TenantId>,
+    pub delivery: Option<DeliveryId>,
+    pub lane: Option<Lane>,
+    pub code: Option<String>,
+    /// Given up at or after,
+    pub since: Option<Time>,
+    /// and before.
+    pub until: Option<Time>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DeadStats {
+    pub total: u64,
+    pub by_code: BTreeMap<String, u64>,
+    pub by_tenant: BTreeMap<TenantId, u64>,
+    pub by_lane: BTreeMap<Lane, u64>,
+}
+
+#[async_trait]
+pub trait DeadLetters: Send + Sync + 'static {
+    /// Newest first, those being replayed included until they succeed.
+    async fn dead_letters(&self, filter: DeadFilter, page: PageRequest)
+    -> Result<Page<DeadLetter>>;
+
+    async fn dead_stats(&self, filter: DeadFilter) -> Result<DeadStats>;
+
+    /// Arms at most so many anew, oldest first, and says how many. Each goes through its whole plan
+    /// again; its entry leaves when it is delivered.
+    async fn replay_dead(&self, filter: DeadFilter, most: usize, now: Time) -> Result<u64>;
+
+    /// Removes at most so many entries, and says how many. The deliveries stay in the log as failed.
+    async fn purge_dead(&self, filter: DeadFilter, most: usize) -> Result<u64>;
+}

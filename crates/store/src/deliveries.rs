@@ -1,0 +1,93 @@
+//! Reading the log, and arming a delivery anew.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use gancho_domain::{
+    Attempt, DeliveryId, EndpointId, EventId, Failure, Lane, Parcel, State, Status, TenantScope,
+    Time,
+};
+
+use crate::{Page, PageRequest, Result, TargetId};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeliveryRow {
+    pub id: DeliveryId,
+    pub lane: Lane,
+    pub target: TargetId,
+    pub event: EventId,
+    pub event_type: Box<str>,
+    pub external_id: Option<Box<str>>,
+    pub is_test: bool,
+    pub state: State,
+    pub attempts: u32,
+    /// Of the last attempt.
+    pub response_status: Option<u16>,
+    pub last_failure: Option<Failure>,
+    /// As the plan says it, before jitter; nothing once it has ended.
+    pub next_retry_at: Option<Time>,
+    pub delivered_at: Option<Time>,
+    pub created_at: Time,
+}
+
+impl DeliveryRow {
+    pub fn status(&self) -> Status {
+        Status::of(self.state, self.attempts)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeliveryView {
+    pub row: DeliveryRow,
+    pub parcel: Arc<Parcel>,
+    pub number: Option<u64>,
+    /// Oldest first.
+    pub attempts: Vec<Attempt>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventView {
+    pub parcel: Arc<Parcel>,
+    pub number: Option<u64>,
+    pub deliveries: Vec<DeliveryRow>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DeliveryFilter {
+    pub endpoint: Option<EndpointId>,
+    pub status: Option<Status>,
+    pub event_type: Option<String>,
+    pub event: Option<EventId>,
+    pub external_id: Option<String>,
+    /// Made at or after,
+    pub since: Option<Time>,
+    /// and before.
+    pub until: Option<Time>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rearmed {
+    /// It is due now.
+    Due,
+    /// It is being tried at this moment.
+    InFlight,
+    Unknown,
+}
+
+#[async_trait]
+pub trait Deliveries: Send + Sync + 'static {
+    async fn event(&self, scope: TenantScope, id: EventId) -> Result<Option<EventView>>;
+
+    async fn delivery(&self, scope: TenantScope, id: DeliveryId) -> Result<Option<DeliveryView>>;
+
+    /// Newest first.
+    async fn deliveries(
+        &self,
+        scope: TenantScope,
+        filter: DeliveryFilter,
+        page: PageRequest,
+    ) -> Result<Page<DeliveryRow>>;
+
+    /// Makes a delivery due now, whatever its state; one that had ended starts its plan anew.
+    async fn rearm(&self, scope: TenantScope, id: DeliveryId, now: Time) -> Result<Rearmed>;
+}

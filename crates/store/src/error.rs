@@ -1,0 +1,28 @@
+//! What can go wrong in a store, by what the caller can do about it.
+
+use thiserror::Error;
+
+#[derive(Debug, Clone, Error, PartialEq, Eq)]
+pub enum StoreError {
+    /// Nothing was written. Say so to the publisher; go on delivering.
+    #[error("the store is full: {0}")]
+    Full(String),
+    /// Nothing was written. Try again in a moment.
+    #[error("the store cannot be reached: {0}")]
+    Unavailable(String),
+    /// The outcome is unknown and this store will do nothing more. Stop and open it again.
+    #[error("the store stopped after an error: {0}")]
+    Broken(String),
+    /// Another node has taken this one's work over. Drop what is held and join again.
+    #[error("this node was declared dead and its work was taken over")]
+    Fenced,
+    /// It cannot be opened as it is; the text says what to do.
+    #[error("{0}")]
+    Refused(String),
+    /// The name is in use.
+    #[error("{0} is taken already")]
+    Taken(String),
+    /// A row that the program cannot have written.
+    #[error("the store holds something it should not: {0}")]
+    Corrupt(String),
+}

@@ -1,0 +1,68 @@
+//! The storage contract: what every store must do, and nothing of how.
+//!
+//! Each method is one business step and one transaction, and takes a batch. Callers do not see
+//! transactions. In the order of a delivery's life: [`tenants`] and [`endpoints`] say who wants
+//! what; [`accept`] keeps a parcel and its deliveries; [`claim`] hands due ones to a node;
+//! [`settle`] writes what became of them; [`dead_letters`] keeps those that were given up;
+//! [`deliveries`] reads all of it back; [`nodes`] says who lives; [`pauses`] holds work back;
+//! [`upkeep`] prunes, expires and counts.
+//!
+//! **The promise.** When `accept` or `settle` returns `Ok`, what it wrote is on stable storage.
+//! When it returns an error, nothing of the call was written, except after
+//! [`StoreError::Broken`], where the outcome is unknown until the store is opened again.
+//!
+//! This crate holds no SQL and knows no database. With the feature `conformance` it holds the suite
+//! that every store must pass.
+
+pub mod accept;
+pub mod claim;
+#[cfg(feature = "conformance")]
+pub mod conformance;
+pub mod dead_letters;
+pub mod deliveries;
+pub mod endpoints;
+pub mod error;
+pub mod nodes;
+pub mod page;
+pub mod pauses;
+pub mod settle;
+pub mod tenants;
+pub mod upkeep;
+
+use std::sync::Arc;
+
+pub use accept::{Accept, Accepted, NewDelivery, NewParcel, Once, Placed};
+pub use claim::{Claim, ClaimCursor, Claimed, Claiming, Job, Skip, TargetId};
+pub use dead_letters::{DeadFilter, DeadLetter, DeadLetters, DeadStats};
+pub use deliveries::{Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, EventView, Rearmed};
+pub use endpoints::Endpoints;
+pub use error::StoreError;
+pub use nodes::{NodeId, Nodes, Rescued};
+pub use page::{Page, PageRequest};
+pub use pauses::{Pause, Pauses};
+pub use settle::{Settle, Settled, Settlement};
+pub use tenants::Tenants;
+pub use upkeep::{LaneDepth, Space, Upkeep};
+
+pub type Result<T, E = StoreError> = std::result::Result<T, E>;
+
+/// Everything a store does.
+pub trait Store:
+    Accept
+    + Claiming
+    + DeadLetters
+    + Deliveries
+    + Endpoints
+    + Nodes
+    + Pauses
+    + Settle
+    + Tenants
+    + Upkeep
+{
+    /// The word for the store in logs: `sqlite` or `postgres`.
+    fn name(&self) -> &'static str;
+
+    /// Rung when work became due through another call or another node. A bell may be missed: whoever
+    /// waits for it must also look from time to time.
+    fn bell(&self) -> Arc<tokio::sync::Notify>;
+}

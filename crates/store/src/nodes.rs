@@ -1,0 +1,45 @@
+//! Who lives. A leased delivery bears the number of the node that holds it; a node proves that it
+//! lives with one heartbeat row, and no lock is held while a request is on the wire.
+//!
+//! A number is never given twice, so it is the fencing token too: once a dead node's deliveries
+//! bear another number, or none, nothing it settles is written.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use gancho_domain::Time;
+
+use crate::Result;
+
+/// One life of one process. A restarted process is another node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(pub i64);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Rescued {
+    /// Nodes found dead.
+    pub nodes: u64,
+    /// Deliveries taken from them, to be claimed by others.
+    pub deliveries: u64,
+    /// Deliveries that had killed too many nodes, now dead letters.
+    pub given_up: u64,
+}
+
+/// A delivery that was held by so many nodes when they died is given up: it may be what kills them.
+pub const MOST_LOST_LEASES: u32 = 20;
+
+#[async_trait]
+pub trait Nodes: Send + Sync + 'static {
+    async fn join(&self, name: &str, now: Time) -> Result<NodeId>;
+
+    /// Fails with [`crate::StoreError::Fenced`] once the node was declared dead. Stores that many
+    /// nodes share go by the database's clock, not by `now`.
+    async fn heartbeat(&self, node: NodeId, now: Time) -> Result<()>;
+
+    /// The node stops: whatever it still holds goes back.
+    async fn leave(&self, node: NodeId, now: Time) -> Result<()>;
+
+    /// Declares dead whoever has been silent for so long, and takes over what the dead hold.
+    /// `caller` is never declared dead.
+    async fn rescue(&self, caller: NodeId, silent_for: Duration, now: Time) -> Result<Rescued>;
+}

@@ -1,0 +1,23 @@
+//! Holding work back: what is in flight finishes, the rest waits.
+
+use async_trait::async_trait;
+use gancho_domain::{EndpointId, Lane, TenantId, Time};
+
+use crate::Result;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Pause {
+    Lane(Lane),
+    Tenant(TenantId),
+    Endpoint(TenantId, EndpointId),
+}
+
+#[async_trait]
+pub trait Pauses: Send + Sync + 'static {
+    /// Doing it twice is doing it once.
+    async fn pause(&self, what: Pause, now: Time) -> Result<()>;
+
+    async fn resume(&self, what: Pause) -> Result<()>;
+
+    async fn pauses(&self) -> Result<Vec<Pause>>;
+}

@@ -1,0 +1,53 @@
+//! Writing what became of an attempt: the attempt, the next state and what follows, in one
+//! transaction, refused where the lease was lost.
+
+use async_trait::async_trait;
+use gancho_domain::{Attempt, DeliveryId, Next, TenantId, Time};
+
+use crate::{Accepted, Job, NewParcel, NodeId, Result};
+
+#[derive(Debug, Clone)]
+pub struct Settlement {
+    pub tenant: TenantId,
+    pub delivery: DeliveryId,
+    /// When it was decided.
+    pub at: Time,
+    /// Nothing where no attempt was made, as when its time ran out.
+    pub attempt: Option<Attempt>,
+    pub next: Next,
+    /// The job was armed anew after it had ended once, so a dead letter may have to go.
+    pub rearmed: bool,
+    /// It is kept in order: when it ends, the next of its subject moves up.
+    pub in_order: bool,
+    /// What is published in the same transaction, such as `email.sent`.
+    pub follow: Vec<NewParcel>,
+}
+
+impl Settlement {
+    pub fn of(job: &Job, at: Time, attempt: Option<Attempt>, next: Next) -> Self {
+        Self {
+            tenant: job.tenant,
+            delivery: job.delivery,
+            at,
+            attempt,
+            next,
+            rearmed: job.attempts_before > 0,
+            in_order: job.in_order,
+            follow: Vec::new(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Settled {
+    /// Written, with an answer for each parcel that followed.
+    Done { follow: Vec<Accepted> },
+    /// Another holds the delivery now. Nothing was written, what follows included.
+    LeaseLost,
+}
+
+#[async_trait]
+pub trait Settle: Send + Sync + 'static {
+    /// One answer for each settlement, in order.
+    async fn settle(&self, node: NodeId, settlements: Vec<Settlement>) -> Result<Vec<Settled>>;
+}

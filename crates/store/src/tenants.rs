@@ -1,0 +1,16 @@
+//! Who owns things.
+
+use async_trait::async_trait;
+use gancho_domain::{Tenant, TenantId};
+
+use crate::Result;
+
+#[async_trait]
+pub trait Tenants: Send + Sync + 'static {
+    /// Fails with [`crate::StoreError::Taken`] where the slug is in use.
+    async fn create_tenant(&self, tenant: Tenant) -> Result<()>;
+
+    async fn tenant(&self, id: TenantId) -> Result<Option<Tenant>>;
+
+    async fn tenant_by_slug(&self, slug: &str) -> Result<Option<Tenant>>;
+}

@@ -1,0 +1,46 @@
+//! Keeping the store small and knowing how full it is.
+
+use async_trait::async_trait;
+use gancho_domain::{Lane, Time};
+
+use crate::Result;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LaneDepth {
+    pub lane: Lane,
+    /// Due or to be due.
+    pub pending: u64,
+    /// In the hands of nodes.
+    pub leased: u64,
+    /// Behind others of their subject.
+    pub waiting: u64,
+    /// Since when the oldest pending one has been due.
+    pub oldest_due: Option<Time>,
+}
+
+/// Bytes. Where no limit is set, the limit is what the disk holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Space {
+    pub used: u64,
+    pub limit: Option<u64>,
+}
+
+#[async_trait]
+pub trait Upkeep: Send + Sync + 'static {
+    /// Removes at most so many parcels made before, whose deliveries have all ended and left no dead
+    /// letter, with their deliveries and attempts; forgets keys whose time is over at `now`. Says how
+    /// many parcels went.
+    async fn prune(&self, before: Time, most: usize, now: Time) -> Result<u64>;
+
+    /// Gives up at most so many pending or waiting deliveries of a lane made before, as dead letters
+    /// with the code `EXPIRED`. Says how many.
+    async fn expire(&self, lane: Lane, before: Time, most: usize, now: Time) -> Result<u64>;
+
+    /// One for each lane.
+    async fn depths(&self) -> Result<Vec<LaneDepth>>;
+
+    async fn space(&self) -> Result<Space>;
+
+    /// The largest [`gancho_domain::id::lead`] of any id in the store, so that new ids rise above it.
+    async fn highest_lead(&self) -> Result<i64>;
+}
