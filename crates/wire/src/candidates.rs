@@ -1,0 +1,186 @@
+//! The signatures that a request claims to bear, read from its signature header.
+//!
+//! A header that is not exactly in its form is refused as a whole, even if a good signature is
+//! among what it holds: what a proxy has joined or folded is not what the sender wrote.
+
+use data_encoding::{BASE64, Encoding, HEXLOWER};
+
+use crate::{Refusal, SignatureEncoding};
+
+/// How many signatures a list may hold; rotation needs a handful.
+pub const MAX_SIGNATURES: usize = 16;
+
+/// How many Ed25519 signatures are tried: each costs a pass over the body, unlike HMACs, which
+/// are compared with one that is computed once.
+pub const MAX_ED25519_SIGNATURES: usize = 5;
+
+/// A signature of the right length for its algorithm.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Candidate {
+    Hmac([u8; 32]),
+    Ed25519([u8; 64]),
+}
+
+/// What a signature header says.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Claim<'a> {
+    /// For the form that carries its time within.
+    pub timestamp: Option<&'a [u8]>,
+    pub candidates: Vec<Candidate>,
+}
+
+/// How signatures are written in their header.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Layout {
+    /// `v1,<base64> v1a,<base64>`, separated by single spaces
+    Versions,
+    /// `t=<time>,v1=<hex>,v1=<hex>`
+    Fields,
+    /// `hmac-sha256=<base64>` or `ed25519=<base64>`, also as `scheme=…,sig=…`
+    Scheme,
+    /// `<prefix><HMAC>`
+    Single {
+        prefix: String,
+        encoding: SignatureEncoding,
+    },
+}
+
+impl Layout {
+    pub(crate) fn read<'a>(&self, header: &'a [u8]) -> Result<Claim<'a>, Refusal> {
+        match self {
+            Self::Versions => versions(header).map(untimed),
+            Self::Fields => fields(header),
+            Self::Scheme => scheme(header).map(|candidate| untimed(vec![candidate])),
+            Self::Single { prefix, encoding } => {
+                let value = header.strip_prefix(prefix.as_bytes());
+                let value = value.ok_or(Refusal::MalformedSignature)?;
+                let candidate = match encoding {
+                    SignatureEncoding::Hex => hmac(value, &HEXLOWER)?,
+                    SignatureEncoding::Base64 => hmac(value, &BASE64)?,
+                };
+                Ok(untimed(vec![candidate]))
+            }
+        }
+    }
+}
+
+fn untimed(candidates: Vec<Candidate>) -> Claim<'static> {
+    Claim {
+        timestamp: None,
+        candidates,
+    }
+}
+
+/// Versions that are not known are passed over, so that a sender may add new ones.
+fn versions(header: &[u8]) -> Result<Vec<Candidate>, Refusal> {
+    let mut candidates = Vec::new();
+    for (index, entry) in header.split(|&b| b == b' ').enumerate() {
+        if index == MAX_SIGNATURES {
+            return Err(Refusal::TooManySignatures);
+        }
+        match split(entry, b',')? {
+            (b"v1", value) => candidates.push(hmac(value, &BASE64)?),
+            (b"v1a", value) => candidates.push(ed25519(value)?),
+            (other, value) if is_word(other) && !value.is_empty() && !value.contains(&b',') => {}
+            _ => return Err(Refusal::MalformedSignature),
+        }
+    }
+    Ok(candidates)
+}
+
+/// Likewise for fields that are not known. The time is there once: with two of them, one could
+/// be checked and the other believed.
+fn fields(header: &[u8]) -> Result<Claim<'_>, Refusal> {
+    let mut timestamp = None;
+    let mut candidates = Vec::new();
+    for (index, entry) in header.split(|&b| b == b',').enumerate() {
+        if index > MAX_SIGNATURES {
+            return Err(Refusal::TooManySignatures);
+        }
+        match split(entry, b'=')? {
+            (b"t", value) => {
+                if timestamp.replace(value).is_some() {
+                    return Err(Refusal::MalformedSignature);
+                }
+            }
+            (b"v1", value) => candidates.push(hmac(value, &HEXLOWER)?),
+            (other, value) if is_word(other) && !value.is_empty() => {}
+            _ => return Err(Refusal::MalformedSignature),
+        }
+    }
+    Ok(Claim {
+        timestamp,
+        candidates,
+    })
+}
+
+fn scheme(header: &[u8]) -> Result<Candidate, Refusal> {
+    let (name, value) = match header.strip_prefix(b"scheme=") {
+        Some(rest) => {
+            let (name, signature) = split(rest, b',')?;
+            (
+                name,
+                signature
+                    .strip_prefix(b"sig=")
+                    .ok_or(Refusal::MalformedSignature)?,
+            )
+        }
+        None => split(header, b'=')?,
+    };
+    match name {
+        b"hmac-sha256" => hmac(value, &BASE64),
+        b"ed25519" => ed25519(value),
+        _ => Err(Refusal::MalformedSignature),
+    }
+}
+
+fn split(text: &[u8], at: u8) -> Result<(&[u8], &[u8]), Refusal> {
+    let middle = text
+        .iter()
+        .position(|&b| b == at)
+        .ok_or(Refusal::MalformedSignature)?;
+    Ok((&text[..middle], &text[middle + 1..]))
+}
+
+fn is_word(text: &[u8]) -> bool {
+    !text.is_empty() && text.iter().all(u8::is_ascii_alphanumeric)
+}
+
+fn hmac(value: &[u8], encoding: &Encoding) -> Result<Candidate, Refusal> {
+    exactly(value, encoding).map(Candidate::Hmac)
+}
+
+fn ed25519(value: &[u8]) -> Result<Candidate, Refusal> {
+    exactly(value, &BASE64).map(Candidate::Ed25519)
+}
+
+/// Decodes the one canonical spelling: both encodings refuse white space, other alphabets,
+/// missing padding, stray bits and upper-case hex.
+fn exactly<const N: usize>(value: &[u8], encoding: &Encoding) -> Result<[u8; N], Refusal> {
+    // The length is checked first so that nothing is decoded that cannot fit.
+    if value.len() != encoding.encode_len(N) {
+        return Err(Refusal::MalformedSignature);
+    }
+    let bytes = encoding
+        .decode(value)
+        .map_err(|_| Refusal::MalformedSignature)?;
+    bytes.try_into().map_err(|_| Refusal::MalformedSignature)
+}
+
+impl Candidate {
+    pub(crate) fn hmac(&self) -> Option<&[u8; 32]> {
+        if let Self::Hmac(bytes) = self {
+            Some(bytes)
+        } else {
+            None
+        }
+    }
+
+    pub(crate) fn ed25519(&self) -> Option<&[u8; 64]> {
+        if let Self::Ed25519(bytes) = self {
+            Some(bytes)
+        } else {
+            None
+        }
+    }
+}

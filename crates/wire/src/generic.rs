@@ -1,0 +1,167 @@
+//! HMAC-SHA256 as many senders do it, each with its own header, encoding and base string.
+
+use serde::Deserialize;
+
+use crate::{
+    BaseString, Recipe, TimeForm,
+    base_string::Piece,
+    candidates::Layout,
+    profile_check::{is_header_name, is_printable},
+    recipe::Names,
+};
+
+/// A sender's way of signing, as an operator writes it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GenericHmac {
+    /// The header with the signature.
+    pub header: String,
+    /// What stands before the signature, such as `sha256=`.
+    #[serde(default)]
+    pub prefix: String,
+    pub encoding: SignatureEncoding,
+    /// What is signed: `{body}` unless written otherwise.
+    #[serde(default)]
+    pub base: BaseString,
+    #[serde(default)]
+    pub timestamp_header: Option<String>,
+    #[serde(default)]
+    pub timestamp_form: TimeForm,
+    #[serde(default)]
+    pub id_header: Option<String>,
+    #[serde(default)]
+    pub key_id_header: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SignatureEncoding {
+    Hex,
+    Base64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum GenericFault {
+    #[error("`{0}` is not a name for a header; use letters, digits and `-`")]
+    HeaderName(String),
+    #[error("the header `{0}` is named for two purposes; each needs its own")]
+    RepeatedHeader(String),
+    #[error("the prefix must be printable ASCII")]
+    Prefix,
+    #[error("the base string has {{timestamp}}; name its header as `timestamp_header`")]
+    NoTimestampHeader,
+    #[error(
+        "a timestamp that is not signed proves nothing; put {{timestamp}} into `base` or remove `timestamp_header`"
+    )]
+    UnsignedTimestamp,
+    #[error("the base string has {{id}}; name its header as `id_header`")]
+    NoIdHeader,
+    #[error(
+        "an id that is not signed could be changed to replay a message; put {{id}} into `base` or remove `id_header`"
+    )]
+    UnsignedId,
+}
+
+impl GenericHmac {
+    pub fn recipe(&self) -> Result<Recipe, GenericFault> {
+        self.check_names()?;
+        if !self.prefix.bytes().all(is_printable) {
+            return Err(GenericFault::Prefix);
+        }
+        match (self.base.has(&Piece::Timestamp), &self.timestamp_header) {
+            (true, None) => return Err(GenericFault::NoTimestampHeader),
+            (false, Some(_)) => return Err(GenericFault::UnsignedTimestamp),
+            _ => {}
+        }
+        match (self.base.has(&Piece::Id), &self.id_header) {
+            (true, None) => return Err(GenericFault::NoIdHeader),
+            (false, Some(_)) => return Err(GenericFault::UnsignedId),
+            _ => {}
+        }
+        Ok(Recipe {
+            names: Names {
+                signature: self.header.clone(),
+                timestamp: self.timestamp_header.clone(),
+                id: self.id_header.clone(),
+            },
+            other_names: None,
+            key_id_header: self.key_id_header.clone(),
+            layout: Layout::Single {
+                prefix: self.prefix.clone(),
+                encoding: self.encoding,
+            },
+            time_form: self.timestamp_form,
+            base: self.base.clone(),
+        })
+    }
+
+    fn check_names(&self) -> Result<(), GenericFault> {
+        let others = [&self.timestamp_header, &self.id_header, &self.key_id_header];
+        let names: Vec<_> = [&self.header]
+            .into_iter()
+            .chain(others.into_iter().flatten())
+            .collect();
+        for (index, name) in names.iter().enumerate() {
+            if !is_header_name(name) {
+                return Err(GenericFault::HeaderName((*name).clone()));
+            }
+            if names[..index]
+                .iter()
+                .any(|earlier| earlier.eq_ignore_ascii_case(name))
+            {
+                return Err(GenericFault::RepeatedHeader((*name).clone()));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recipe(json: &str) -> Result<Recipe, GenericFault> {
+        serde_json::from_str::<GenericHmac>(json).unwrap().recipe()
+    }
+
+    #[test]
+    fn a_header_and_an_encoding_are_enough() {
+        let recipe = recipe(r#"{"header": "X-Sig", "encoding": "hex"}"#).unwrap();
+        assert!(!recipe.is_timed());
+    }
+
+    #[test]
+    fn what_is_read_must_be_signed_and_what_is_signed_must_be_read() {
+        for (more, fault) in [
+            (
+                r#""base": "{timestamp}{body}""#,
+                GenericFault::NoTimestampHeader,
+            ),
+            (
+                r#""timestamp_header": "T""#,
+                GenericFault::UnsignedTimestamp,
+            ),
+            (r#""base": "{id}.{body}""#, GenericFault::NoIdHeader),
+            (r#""id_header": "I""#, GenericFault::UnsignedId),
+            (
+                r#""key_id_header": "s""#,
+                GenericFault::RepeatedHeader("s".to_owned()),
+            ),
+            (
+                r#""key_id_header": "a b""#,
+                GenericFault::HeaderName("a b".to_owned()),
+            ),
+            (r#""prefix": "a\nb""#, GenericFault::Prefix),
+        ] {
+            let json = format!(r#"{{"header": "S", "encoding": "base64", {more}}}"#);
+            assert_eq!(recipe(&json), Err(fault), "{more}");
+        }
+    }
+
+    #[test]
+    fn a_faulty_base_string_is_refused_when_it_is_read() {
+        let json = r#"{"header": "S", "encoding": "hex", "base": "{id}{body}"}"#;
+        let fault = serde_json::from_str::<GenericHmac>(json).unwrap_err();
+        assert!(fault.to_string().contains("set apart"), "{fault}");
+    }
+}

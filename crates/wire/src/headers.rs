@@ -1,0 +1,109 @@
+//! A request's headers, read strictly: one value or none, never the first of several.
+
+use crate::{Part, Refusal};
+
+/// All headers of a request as they came, so that one that is there twice is noticed.
+pub type Headers<'a> = [(&'a str, &'a [u8])];
+
+/// More than any scheme needs for the most signatures that are looked at.
+pub const MAX_HEADER_BYTES: usize = 4096;
+
+const MAX_ID_BYTES: usize = 128;
+
+/// The only value of a header, or nothing if the header is not there.
+pub(crate) fn optional<'a>(
+    headers: &Headers<'a>,
+    name: &str,
+    part: Part,
+) -> Result<Option<&'a [u8]>, Refusal> {
+    let mut values = headers
+        .iter()
+        .filter(|(n, _)| n.eq_ignore_ascii_case(name))
+        .map(|(_, v)| *v);
+    let value = values.next();
+    if values.next().is_some() {
+        return Err(Refusal::Duplicated(part));
+    }
+    if value.is_some_and(|v| v.len() > MAX_HEADER_BYTES) {
+        return Err(Refusal::TooLong(part));
+    }
+    Ok(value)
+}
+
+pub(crate) fn required<'a>(
+    headers: &Headers<'a>,
+    name: &str,
+    part: Part,
+) -> Result<&'a [u8], Refusal> {
+    optional(headers, name, part)?.ok_or(Refusal::Missing(part))
+}
+
+pub(crate) fn has(headers: &Headers<'_>, name: &str) -> bool {
+    headers.iter().any(|(n, _)| n.eq_ignore_ascii_case(name))
+}
+
+/// A message's id. Never a `.`: it separates the id from what follows in a base string.
+pub(crate) fn message_id(text: &[u8]) -> Result<&str, Refusal> {
+    match std::str::from_utf8(text) {
+        Ok(id) if is_message_id(text) => Ok(id),
+        _ => Err(Refusal::MalformedId),
+    }
+}
+
+/// A key's id. It is not signed, so a `.` does no harm.
+pub(crate) fn key_id(text: &[u8]) -> Result<&str, Refusal> {
+    let fits = !text.is_empty()
+        && text.len() <= MAX_ID_BYTES
+        && text.iter().all(|&b| is_id_byte(b) || b == b'.');
+    match std::str::from_utf8(text) {
+        Ok(id) if fits => Ok(id),
+        _ => Err(Refusal::MalformedKeyId),
+    }
+}
+
+pub(crate) fn is_message_id(text: &[u8]) -> bool {
+    !text.is_empty() && text.len() <= MAX_ID_BYTES && text.iter().copied().all(is_id_byte)
+}
+
+pub(crate) fn is_id_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_value_or_none() {
+        let headers: &Headers<'_> = &[("A", b"1"), ("b", b"2"), ("B", b"2"), ("c", b"")];
+        assert_eq!(optional(headers, "a", Part::Id), Ok(Some(&b"1"[..])));
+        assert_eq!(
+            optional(headers, "b", Part::Id),
+            Err(Refusal::Duplicated(Part::Id))
+        );
+        assert_eq!(optional(headers, "c", Part::Id), Ok(Some(&b""[..])));
+        assert_eq!(optional(headers, "d", Part::Id), Ok(None));
+        assert_eq!(
+            required(headers, "d", Part::KeyId),
+            Err(Refusal::Missing(Part::KeyId))
+        );
+    }
+
+    #[test]
+    fn ids_are_plain() {
+        assert_eq!(message_id(b"msg_27UH-x"), Ok("msg_27UH-x"));
+        for id in [
+            &b""[..],
+            b"a.1",
+            b"a b",
+            b"a\n",
+            "ç".as_bytes(),
+            b"\xff",
+            &[b'a'; 129],
+        ] {
+            assert_eq!(message_id(id), Err(Refusal::MalformedId), "{id:?}");
+        }
+        assert_eq!(key_id(b"2024.k1"), Ok("2024.k1"));
+        assert_eq!(key_id(b"k1/../k2"), Err(Refusal::MalformedKeyId));
+    }
+}

@@ -1,0 +1,69 @@
+//! What travels: how a webhook looks on the wire, how it is signed, and how one is verified.
+//!
+//! Outbound, a [`Profile`] is plain data that names an envelope, headers and a signature scheme;
+//! [`Envelope::render`] makes the body once and [`sign`] makes the headers for one attempt.
+//! Inbound, a [`Preset`] names a sender's way of signing, its [`Recipe`] verifies requests, and
+//! whatever is not beyond doubt is a [`Refusal`].
+//!
+//! Files, in reading order:
+//!
+//! | File | What it holds |
+//! |---|---|
+//! | `profile` | the data that describes how a delivery looks |
+//! | `built_in` | the four profiles that come with the program |
+//! | `profile_check` | what is wrong with a profile that an operator wrote |
+//! | `span` | durations as configuration writes them: `30s`, `2h` |
+//! | `envelope` | the body around the publisher's data |
+//! | `secret` | which bytes a secret's text stands for, and which secrets are refused |
+//! | `signing_key`, `verifying_key` | keys, prepared once, that never show themselves |
+//! | `new_secret` | secrets that the program makes |
+//! | `sign` | the headers of one attempt |
+//! | `headers`, `timestamp`, `candidates`, `base_string` | the parts of a request that verifying reads, each strictly |
+//! | `recipe`, `generic`, `preset` | how a sender signs, as data |
+//! | `verify`, `refusal` | the decision, and why it was no |
+//! | `token` | for senders that send a fixed token instead of a signature |
+//!
+//! What this crate must never do: open a socket or a file, read the clock (times are parameters),
+//! parse or re-serialise the publisher's data (the bytes that are signed are the bytes that are
+//! sent), let a header choose the algorithm (the key does), or show a secret in an error, in
+//! `Debug` or in a header.
+
+mod base_string;
+mod built_in;
+mod candidates;
+mod envelope;
+mod generic;
+mod headers;
+mod new_secret;
+mod preset;
+mod profile;
+mod profile_check;
+mod recipe;
+mod refusal;
+mod secret;
+mod sign;
+mod signing_key;
+mod span;
+mod timestamp;
+mod token;
+mod verify;
+mod verifying_key;
+
+pub use base_string::{BaseString, BaseStringFault};
+pub use candidates::{MAX_ED25519_SIGNATURES, MAX_SIGNATURES};
+pub use envelope::Content;
+pub use generic::{GenericFault, GenericHmac, SignatureEncoding};
+pub use headers::{Headers, MAX_HEADER_BYTES};
+pub use new_secret::{NewKeyPair, RandomFault, new_key_pair, new_secret};
+pub use preset::Preset;
+pub use profile::{Envelope, HeaderLine, HeaderValue, Profile, Scheme, SignatureLine};
+pub use profile_check::ProfileFault;
+pub use recipe::Recipe;
+pub use refusal::{Part, Refusal, TimestampFault};
+pub use secret::{KeyFault, SecretEncoding, SecretFormat};
+pub use sign::{Sending, SignFault, sign, sign_as_partner};
+pub use signing_key::SigningKey;
+pub use timestamp::TimeForm;
+pub use token::Token;
+pub use verify::{DEFAULT_TOLERANCE, Verified};
+pub use verifying_key::VerifyingKey;

@@ -1,0 +1,155 @@
+//! Presets: how well-known senders sign.
+
+use serde::Deserialize;
+
+use crate::{
+    GenericFault, GenericHmac, KeyFault, Recipe, SecretEncoding, SignatureEncoding, TimeForm,
+    VerifyingKey,
+    base_string::{BaseString, Piece},
+    candidates::Layout,
+    recipe::Names,
+};
+
+/// A sender's way of signing.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Preset {
+    /// Gancho's own form for partners: `X-Timestamp`, `X-Key-Id`, `X-Signature`.
+    #[default]
+    Partner,
+    /// Standard Webhooks, also with the `svix-` header names.
+    Standard,
+    Stripe,
+    Github,
+    Slack,
+    Shopify,
+    /// Any other HMAC-SHA256.
+    Generic(GenericHmac),
+}
+
+impl Preset {
+    /// Only a generic one can be faulty.
+    pub fn recipe(&self) -> Result<Recipe, GenericFault> {
+        Ok(match self {
+            Self::Partner => partner(),
+            Self::Standard => Recipe {
+                other_names: Some(standard_names("svix")),
+                ..Recipe::standard(standard_names("webhook"))
+            },
+            Self::Stripe => Recipe::timed("Stripe-Signature", TimeForm::Seconds),
+            Self::Github => {
+                Recipe::single("X-Hub-Signature-256", "sha256=", SignatureEncoding::Hex)
+            }
+            Self::Slack => slack(),
+            Self::Shopify => Recipe::single("X-Shopify-Hmac-Sha256", "", SignatureEncoding::Base64),
+            Self::Generic(generic) => generic.recipe()?,
+        })
+    }
+
+    /// The key that a sender's HMAC secret stands for. Standard Webhooks senders write `whsec_` and
+    /// base64; with all others the text is as `encoding` says, even if it begins with `whsec_`.
+    pub fn hmac_key(
+        &self,
+        secret: &str,
+        encoding: SecretEncoding,
+    ) -> Result<VerifyingKey, KeyFault> {
+        match (self, encoding) {
+            (Self::Standard, SecretEncoding::Raw) if !secret.starts_with("whpk_") => {
+                VerifyingKey::standard(secret)
+            }
+            _ => VerifyingKey::hmac(secret, encoding),
+        }
+    }
+
+    /// The key that a sender's Ed25519 public key stands for, if its form of signature has any.
+    pub fn ed25519_key(&self, public_key: &str) -> Result<VerifyingKey, KeyFault> {
+        match self {
+            Self::Partner | Self::Standard => VerifyingKey::ed25519(public_key),
+            _ => Err(KeyFault::HmacOnly),
+        }
+    }
+}
+
+fn partner() -> Recipe {
+    Recipe {
+        names: Names {
+            signature: "X-Signature".to_owned(),
+            timestamp: Some("X-Timestamp".to_owned()),
+            id: None,
+        },
+        other_names: None,
+        key_id_header: Some("X-Key-Id".to_owned()),
+        layout: Layout::Scheme,
+        time_form: TimeForm::SecondsOrRfc3339,
+        base: Recipe::timestamp_and_body(),
+    }
+}
+
+fn standard_names(family: &str) -> Names {
+    Names {
+        signature: format!("{family}-signature"),
+        timestamp: Some(format!("{family}-timestamp")),
+        id: Some(format!("{family}-id")),
+    }
+}
+
+fn slack() -> Recipe {
+    let text = |t: &str| Piece::Text(t.to_owned());
+    Recipe {
+        names: Names {
+            signature: "X-Slack-Signature".to_owned(),
+            timestamp: Some("X-Slack-Request-Timestamp".to_owned()),
+            id: None,
+        },
+        other_names: None,
+        key_id_header: None,
+        layout: Layout::Single {
+            prefix: "v0=".to_owned(),
+            encoding: SignatureEncoding::Hex,
+        },
+        time_form: TimeForm::Seconds,
+        base: BaseString::of(vec![text("v0:"), Piece::Timestamp, text(":"), Piece::Body]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn presets_are_named_in_configuration() {
+        for (json, preset) in [
+            (r#""partner""#, Preset::Partner),
+            (r#""standard""#, Preset::Standard),
+            (r#""stripe""#, Preset::Stripe),
+            (r#""github""#, Preset::Github),
+            (r#""slack""#, Preset::Slack),
+            (r#""shopify""#, Preset::Shopify),
+        ] {
+            assert_eq!(serde_json::from_str::<Preset>(json).unwrap(), preset);
+            assert!(preset.recipe().is_ok());
+        }
+        let json = r#"{"generic": {"header": "X-Sig", "encoding": "hex"}}"#;
+        assert!(
+            serde_json::from_str::<Preset>(json)
+                .unwrap()
+                .recipe()
+                .is_ok()
+        );
+    }
+
+    #[test]
+    fn only_two_know_ed25519() {
+        let key = crate::new_key_pair().unwrap().public_key;
+        assert!(Preset::Partner.ed25519_key(&key).is_ok());
+        assert!(Preset::Standard.ed25519_key(&key).is_ok());
+        assert_eq!(
+            Preset::Github.ed25519_key(&key).unwrap_err(),
+            KeyFault::HmacOnly
+        );
+        let fault = Preset::Standard
+            .hmac_key(&key, SecretEncoding::Raw)
+            .unwrap_err();
+        assert_eq!(fault, KeyFault::PublicKeyAsSecret);
+    }
+}

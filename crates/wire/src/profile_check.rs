@@ -1,0 +1,169 @@
+//! What is wrong with a profile. All faults at once, so that an operator corrects a file once.
+
+use std::{collections::HashSet, time::Duration};
+
+use crate::{HeaderValue, Profile, Scheme};
+
+/// Beyond this, an attempt would hold its place for longer than a receiver can be worth.
+const LONGEST_TIMEOUT: Duration = Duration::from_mins(2);
+const LONGEST_DELAY: Duration = Duration::from_hours(7 * 24);
+const MOST_DELAYS: usize = 50;
+const LONGEST_NAME: usize = 64;
+
+/// Headers that belong to the connection or that the program sets itself on every request.
+const RESERVED: &[&str] = &[
+    "connection",
+    "content-encoding",
+    "content-length",
+    "content-type",
+    "expect",
+    "host",
+    "http2-settings",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "user-agent",
+];
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ProfileFault {
+    #[error("`{0}` is not a name for a profile; use 1 to 64 of a-z, 0-9, `-` and `_`")]
+    Name(String),
+    #[error("`{0}` is not a name for a header; use letters, digits and `-`")]
+    HeaderName(String),
+    #[error("the header `{0}` is set for every request already; choose another name")]
+    ReservedHeader(String),
+    #[error("the header `{0}` is there twice; receivers would not know which to believe")]
+    RepeatedHeader(String),
+    #[error(
+        "the scheme `standard` signs the {0}, so a header must carry it; add one with value `{1}`"
+    )]
+    MissingHeader(&'static str, &'static str),
+    #[error("the user agent must be printable ASCII and not empty")]
+    UserAgent,
+    #[error("the timeout must be more than 0 and at most 2 minutes")]
+    Timeout,
+    #[error("the schedule may have at most 50 delays, none longer than 7 days")]
+    Schedule,
+}
+
+impl Profile {
+    /// Everything that is wrong with it; nothing if it can be used.
+    pub fn faults(&self) -> Vec<ProfileFault> {
+        let mut faults = Vec::new();
+        if !is_profile_name(&self.name) {
+            faults.push(ProfileFault::Name(self.name.clone()));
+        }
+        self.check_header_names(&mut faults);
+        if self.signature.scheme == Scheme::Standard {
+            self.check_signed_headers(&mut faults);
+        }
+        if self.user_agent.is_empty() || !self.user_agent.bytes().all(is_printable) {
+            faults.push(ProfileFault::UserAgent);
+        }
+        if self.timeout.is_zero() || self.timeout > LONGEST_TIMEOUT {
+            faults.push(ProfileFault::Timeout);
+        }
+        if self.schedule.len() > MOST_DELAYS || self.schedule.iter().any(|d| *d > LONGEST_DELAY) {
+            faults.push(ProfileFault::Schedule);
+        }
+        faults
+    }
+
+    fn check_header_names(&self, faults: &mut Vec<ProfileFault>) {
+        let mut seen = HashSet::new();
+        let names = self
+            .headers
+            .iter()
+            .map(|line| &line.name)
+            .chain([&self.signature.header]);
+        for name in names {
+            let lower = name.to_ascii_lowercase();
+            if !is_header_name(name) {
+                faults.push(ProfileFault::HeaderName(name.clone()));
+            } else if RESERVED.contains(&lower.as_str()) {
+                faults.push(ProfileFault::ReservedHeader(name.clone()));
+            } else if !seen.insert(lower) {
+                faults.push(ProfileFault::RepeatedHeader(name.clone()));
+            }
+        }
+    }
+
+    fn check_signed_headers(&self, faults: &mut Vec<ProfileFault>) {
+        if self.header_of(HeaderValue::EventId).is_none() {
+            faults.push(ProfileFault::MissingHeader("event's id", "event_id"));
+        }
+        if self.header_of(HeaderValue::TimeSeconds).is_none() {
+            faults.push(ProfileFault::MissingHeader(
+                "time in seconds",
+                "time_seconds",
+            ));
+        }
+    }
+}
+
+fn is_profile_name(name: &str) -> bool {
+    let fits = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'_';
+    !name.is_empty() && name.len() <= LONGEST_NAME && name.bytes().all(fits)
+}
+
+pub(crate) fn is_header_name(name: &str) -> bool {
+    let fits = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
+    !name.is_empty() && name.len() <= LONGEST_NAME && name.bytes().all(fits)
+}
+
+pub(crate) fn is_printable(byte: u8) -> bool {
+    byte == b' ' || byte.is_ascii_graphic()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::HeaderLine;
+
+    #[test]
+    fn every_fault_is_named_at_once() {
+        let mut profile = Profile::standard();
+        profile.name = "Bad Name".to_owned();
+        profile.headers = [
+            ("X Y", HeaderValue::EventType),
+            ("Host", HeaderValue::EndpointId),
+        ]
+        .map(|(name, value)| HeaderLine {
+            name: name.to_owned(),
+            value,
+        })
+        .to_vec();
+        profile.user_agent = "a\r\nb".to_owned();
+        profile.timeout = Duration::ZERO;
+        profile.schedule = vec![Duration::MAX];
+        assert_eq!(
+            profile.faults(),
+            [
+                ProfileFault::Name("Bad Name".to_owned()),
+                ProfileFault::HeaderName("X Y".to_owned()),
+                ProfileFault::ReservedHeader("Host".to_owned()),
+                ProfileFault::MissingHeader("event's id", "event_id"),
+                ProfileFault::MissingHeader("time in seconds", "time_seconds"),
+                ProfileFault::UserAgent,
+                ProfileFault::Timeout,
+                ProfileFault::Schedule,
+            ]
+        );
+    }
+
+    #[test]
+    fn names_that_differ_by_case_only_are_the_same_header() {
+        let mut profile = Profile::saas();
+        profile.signature.header = "x-webhook-ID".to_owned();
+        assert_eq!(
+            profile.faults(),
+            [ProfileFault::RepeatedHeader("x-webhook-ID".to_owned())]
+        );
+    }
+}

@@ -1,0 +1,144 @@
+//! A recipe: everything that verifying needs to know of how a sender signs.
+
+use crate::{
+    HeaderValue, Headers, Part, Profile, ProfileFault, Refusal, Scheme, SignatureEncoding,
+    TimeForm,
+    base_string::{BaseString, Piece},
+    candidates::Layout,
+    headers::{has, key_id, required},
+};
+
+/// How requests of one kind are verified. Made by [`crate::Preset::recipe`] or
+/// [`Recipe::for_profile`], once, and used for every request.
+///
+/// Its fields are closed because they depend on each other: a timestamp or an id that is read is
+/// always one that is signed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recipe {
+    pub(crate) names: Names,
+    /// The other set of header names under which the same sender may write. Sets are never mixed.
+    pub(crate) other_names: Option<Names>,
+    pub(crate) key_id_header: Option<String>,
+    pub(crate) layout: Layout,
+    pub(crate) time_form: TimeForm,
+    pub(crate) base: BaseString,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Names {
+    pub signature: String,
+    /// Nothing if there is no timestamp, or if the signature header carries it.
+    pub timestamp: Option<String>,
+    pub id: Option<String>,
+}
+
+impl Recipe {
+    /// How a receiver verifies what a profile sends.
+    pub fn for_profile(profile: &Profile) -> Result<Self, ProfileFault> {
+        if let Some(fault) = profile.faults().into_iter().next() {
+            return Err(fault);
+        }
+        let signature = &profile.signature.header;
+        Ok(match profile.signature.scheme {
+            Scheme::Standard => Self::standard(Names {
+                signature: signature.clone(),
+                timestamp: profile
+                    .header_of(HeaderValue::TimeSeconds)
+                    .map(str::to_owned),
+                id: profile.header_of(HeaderValue::EventId).map(str::to_owned),
+            }),
+            Scheme::Sha256 => Self::single(signature, "sha256=", SignatureEncoding::Hex),
+            Scheme::TimedSeconds => Self::timed(signature, TimeForm::Seconds),
+            Scheme::TimedMillis => Self::timed(signature, TimeForm::Millis),
+        })
+    }
+
+    /// `v1,… v1a,…` of `id.timestamp.body`
+    pub(crate) fn standard(names: Names) -> Self {
+        let dot = || Piece::Text(".".to_owned());
+        Self {
+            names,
+            other_names: None,
+            key_id_header: None,
+            layout: Layout::Versions,
+            time_form: TimeForm::Seconds,
+            base: BaseString::of(vec![Piece::Id, dot(), Piece::Timestamp, dot(), Piece::Body]),
+        }
+    }
+
+    /// `t=…,v1=…` of `timestamp.body`
+    pub(crate) fn timed(signature: &str, time_form: TimeForm) -> Self {
+        Self {
+            names: Names {
+                signature: signature.to_owned(),
+                timestamp: None,
+                id: None,
+            },
+            other_names: None,
+            key_id_header: None,
+            layout: Layout::Fields,
+            time_form,
+            base: Self::timestamp_and_body(),
+        }
+    }
+
+    /// One HMAC of the body, behind a prefix
+    pub(crate) fn single(signature: &str, prefix: &str, encoding: SignatureEncoding) -> Self {
+        Self {
+            names: Names {
+                signature: signature.to_owned(),
+                timestamp: None,
+                id: None,
+            },
+            other_names: None,
+            key_id_header: None,
+            layout: Layout::Single {
+                prefix: prefix.to_owned(),
+                encoding,
+            },
+            time_form: TimeForm::Seconds,
+            base: BaseString::default(),
+        }
+    }
+
+    pub(crate) fn timestamp_and_body() -> BaseString {
+        BaseString::of(vec![
+            Piece::Timestamp,
+            Piece::Text(".".to_owned()),
+            Piece::Body,
+        ])
+    }
+
+    /// The id of the key that the sender says it used, for schemes that name one. It may only
+    /// select among the keys that are configured for this sender.
+    pub fn key_id<'a>(&self, headers: &Headers<'a>) -> Result<Option<&'a str>, Refusal> {
+        match &self.key_id_header {
+            Some(name) => key_id(required(headers, name, Part::KeyId)?).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Whether a message's time is signed. Where it is not, only remembering what was received
+    /// protects from replays.
+    pub fn is_timed(&self) -> bool {
+        self.base.has(&Piece::Timestamp)
+    }
+
+    pub(crate) fn names(&self, headers: &Headers<'_>) -> &Names {
+        match &self.other_names {
+            Some(other) if !self.names.any_in(headers) && other.any_in(headers) => other,
+            _ => &self.names,
+        }
+    }
+}
+
+impl Names {
+    fn any_in(&self, headers: &Headers<'_>) -> bool {
+        has(headers, &self.signature)
+            || self
+                .timestamp
+                .as_ref()
+                .is_some_and(|name| has(headers, name))
+            || self.id.as_ref().is_some_and(|name| has(headers, name))
+    }
+}

@@ -1,0 +1,97 @@
+//! Why a request was not verified.
+//!
+//! A refusal is for the log, the metrics and `gancho verify`. What a sender is told is the
+//! caller's decision, and for all that is not [`Refusal::is_malformed`] it should be one answer.
+
+use crate::{MAX_HEADER_BYTES, MAX_SIGNATURES};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+pub enum Refusal {
+    #[error("the header with the {0} is missing")]
+    Missing(Part),
+    #[error("the header with the {0} is there more than once")]
+    Duplicated(Part),
+    #[error("the header with the {0} is longer than {MAX_HEADER_BYTES} bytes")]
+    TooLong(Part),
+    #[error("the timestamp is malformed: {0}")]
+    MalformedTimestamp(TimestampFault),
+    #[error("the timestamp is too far from now")]
+    Stale,
+    #[error("the message's id may hold 1 to 128 of A-Z, a-z, 0-9, `_` and `-`")]
+    MalformedId,
+    #[error("the key's id may hold 1 to 128 of A-Z, a-z, 0-9, `_`, `-` and `.`")]
+    MalformedKeyId,
+    #[error("the signature is not written in the expected form")]
+    MalformedSignature,
+    #[error("there are more than {MAX_SIGNATURES} signatures")]
+    TooManySignatures,
+    #[error("no key made this signature of this message")]
+    NoMatch,
+}
+
+/// The parts of a request that verifying reads from headers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Part {
+    Signature,
+    Timestamp,
+    Id,
+    KeyId,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+pub enum TimestampFault {
+    #[error("seconds expected, as a plain number without sign, leading zeros or fraction")]
+    SecondsExpected,
+    #[error("milliseconds expected, as a plain number without sign, leading zeros or fraction")]
+    MillisecondsExpected,
+    #[error("a time like 2024-01-23T12:19:05Z expected, with `Z` or an offset")]
+    Rfc3339Expected,
+    #[error("seconds expected as a plain number, or a time like 2024-01-23T12:19:05Z")]
+    SecondsOrRfc3339Expected,
+}
+
+impl Refusal {
+    /// Stable, and one of a few: fit for a metric's label.
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::Missing(_) => "missing_header",
+            Self::Duplicated(_) => "duplicate_header",
+            Self::TooLong(_) => "header_too_long",
+            Self::MalformedTimestamp(_) => "malformed_timestamp",
+            Self::Stale => "stale_timestamp",
+            Self::MalformedId => "malformed_id",
+            Self::MalformedKeyId => "malformed_key_id",
+            Self::MalformedSignature => "malformed_signature",
+            Self::TooManySignatures => "too_many_signatures",
+            Self::NoMatch => "signature_mismatch",
+        }
+    }
+
+    /// Whether the request is badly formed (a 400, which any sender may be told about), rather
+    /// than unproven (a 403, of which nothing more is said).
+    pub const fn is_malformed(self) -> bool {
+        match self {
+            Self::Duplicated(_)
+            | Self::TooLong(_)
+            | Self::MalformedTimestamp(_)
+            | Self::MalformedId => true,
+            Self::Missing(_)
+            | Self::Stale
+            | Self::MalformedKeyId
+            | Self::MalformedSignature
+            | Self::TooManySignatures
+            | Self::NoMatch => false,
+        }
+    }
+}
+
+impl std::fmt::Display for Part {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Signature => "signature",
+            Self::Timestamp => "timestamp",
+            Self::Id => "message's id",
+            Self::KeyId => "key's id",
+        })
+    }
+}

@@ -1,0 +1,233 @@
+//! Which bytes the text of a secret stands for, and which secrets are refused.
+//!
+//! Secrets are refused when they are configured, never when a message is signed or verified: a
+//! weak one must not be discovered by the first delivery. No fault repeats the secret's text.
+
+use data_encoding::{BASE64, DecodeKind, HEXLOWER_PERMISSIVE};
+use serde::Deserialize;
+use zeroize::Zeroizing;
+
+const SHORTEST: usize = 16;
+/// HMAC-SHA256 hashes a longer key down, so more bytes of key add nothing.
+const LONGEST_DECODED: usize = 64;
+const LONGEST_TEXT: usize = 256;
+
+pub(crate) const HMAC_PREFIX: &str = "whsec_";
+pub(crate) const PRIVATE_PREFIX: &str = "whsk_";
+pub(crate) const PUBLIC_PREFIX: &str = "whpk_";
+
+/// How a secret's text was understood; the API tells the tenant, who must do the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SecretFormat {
+    /// Base64, after `whsec_` where a tenant gave it: the key is the decoded bytes.
+    Base64,
+    /// The key is the text itself.
+    Raw,
+    /// Hexadecimal, which only a partner's secret can be.
+    Hex,
+    /// `whsk_` and base64: an Ed25519 private key.
+    Ed25519,
+}
+
+impl SecretFormat {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Base64 => "base64",
+            Self::Raw => "raw",
+            Self::Hex => "hex",
+            Self::Ed25519 => "ed25519",
+        }
+    }
+}
+
+/// How an operator writes a partner's HMAC secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SecretEncoding {
+    #[default]
+    Raw,
+    Base64,
+    Hex,
+}
+
+/// Why a secret or a key cannot be used, and what to do about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum KeyFault {
+    #[error("the secret is empty; give at least 16 characters, or leave it out to have one made")]
+    Empty,
+    #[error("the secret is only a prefix; put the base64 of 24 to 64 random bytes after it")]
+    PrefixOnly,
+    #[error("the secret has only {0} of at least 16 bytes; 32 random bytes are a good choice")]
+    TooShort(usize),
+    #[error("the secret has {0} bytes, the most is {1}; give a shorter one")]
+    TooLong(usize, usize),
+    #[error(
+        "the secret begins or ends with white space; remove it, as receivers would have to sign with it too"
+    )]
+    WhiteSpace,
+    #[error("the secret is not base64 (RFC 4648, with padding); encode the key's bytes again")]
+    NotBase64,
+    #[error(
+        "the last character of the secret's base64 has bits that stand for nothing, so libraries would disagree about the key; encode the key's bytes again"
+    )]
+    StrayBits,
+    #[error("the secret is not hexadecimal; use pairs of 0-9 and a-f, or choose another encoding")]
+    NotHex,
+    #[error(
+        "`whpk_` marks a public key, which anyone may know; give a secret: `whsec_…` for HMAC or `whsk_…` for Ed25519"
+    )]
+    PublicKeyAsSecret,
+    #[error(
+        "`whsk_` marks an Ed25519 private key, but this form of signature is HMAC; give a `whsec_…` or plain secret"
+    )]
+    PrivateKeyForHmac,
+    #[error("`whsk_` marks a private key, which only the sender may have; give the public key")]
+    PrivateKeyAsPublic,
+    #[error("an Ed25519 key has 32 bytes (a private key may be 64), this one has {0}")]
+    Ed25519Length(usize),
+    #[error("this is not an Ed25519 public key; ask the sender for the 32 bytes in base64")]
+    NotEd25519,
+    #[error(
+        "this Ed25519 public key is weak: signatures by it can be made without the private key; ask the sender for a proper one"
+    )]
+    WeakEd25519,
+    #[error("the second half of this Ed25519 private key is not its public key; export it again")]
+    KeyPairMismatch,
+    #[error("this form of signature knows HMAC only; give a secret instead of a public key")]
+    HmacOnly,
+}
+
+/// A key's bytes, erased when they are no longer needed.
+pub(crate) type KeyBytes = Zeroizing<Vec<u8>>;
+
+/// The rule for Standard Webhooks: base64 after `whsec_`, or else the text itself.
+///
+/// The text counts as base64 if its characters and its length are base64's. The one case that the
+/// public libraries decide differently among themselves, stray bits at the end, is refused.
+pub(crate) fn standard(secret: &str) -> Result<(KeyBytes, SecretFormat), KeyFault> {
+    let Some(encoded) = secret.strip_prefix(HMAC_PREFIX) else {
+        return Ok((raw(secret)?, SecretFormat::Raw));
+    };
+    match BASE64.decode(encoded.as_bytes()) {
+        Ok(bytes) => Ok((decoded(Zeroizing::new(bytes))?, SecretFormat::Base64)),
+        Err(fault) if fault.kind == DecodeKind::Trailing => Err(KeyFault::StrayBits),
+        Err(_) => Ok((raw(secret)?, SecretFormat::Raw)),
+    }
+}
+
+/// A secret whose encoding is known.
+pub(crate) fn encoded(secret: &str, encoding: SecretEncoding) -> Result<KeyBytes, KeyFault> {
+    match encoding {
+        SecretEncoding::Raw => raw(secret),
+        SecretEncoding::Base64 => decoded(base64(secret)?),
+        SecretEncoding::Hex => {
+            refuse_ed25519(secret)?;
+            let bytes = HEXLOWER_PERMISSIVE.decode(secret.as_bytes());
+            decoded(Zeroizing::new(bytes.map_err(|_| KeyFault::NotHex)?))
+        }
+    }
+}
+
+/// The text itself is the key.
+pub(crate) fn raw(secret: &str) -> Result<KeyBytes, KeyFault> {
+    refuse_ed25519(secret)?;
+    if secret.is_empty() {
+        return Err(KeyFault::Empty);
+    }
+    if secret == HMAC_PREFIX {
+        return Err(KeyFault::PrefixOnly);
+    }
+    if secret.trim() != secret {
+        return Err(KeyFault::WhiteSpace);
+    }
+    let characters = secret.chars().count();
+    if characters < SHORTEST {
+        return Err(KeyFault::TooShort(characters));
+    }
+    if secret.len() > LONGEST_TEXT {
+        return Err(KeyFault::TooLong(secret.len(), LONGEST_TEXT));
+    }
+    Ok(Zeroizing::new(secret.as_bytes().to_vec()))
+}
+
+pub(crate) fn base64(text: &str) -> Result<KeyBytes, KeyFault> {
+    refuse_ed25519(text)?;
+    match BASE64.decode(text.as_bytes()) {
+        Ok(bytes) => Ok(Zeroizing::new(bytes)),
+        Err(fault) if fault.kind == DecodeKind::Trailing => Err(KeyFault::StrayBits),
+        Err(_) => Err(KeyFault::NotBase64),
+    }
+}
+
+fn decoded(bytes: KeyBytes) -> Result<KeyBytes, KeyFault> {
+    match bytes.len() {
+        0 => Err(KeyFault::PrefixOnly),
+        short @ 1..SHORTEST => Err(KeyFault::TooShort(short)),
+        SHORTEST..=LONGEST_DECODED => Ok(bytes),
+        long => Err(KeyFault::TooLong(long, LONGEST_DECODED)),
+    }
+}
+
+fn refuse_ed25519(secret: &str) -> Result<(), KeyFault> {
+    if secret.starts_with(PUBLIC_PREFIX) {
+        Err(KeyFault::PublicKeyAsSecret)
+    } else if secret.starts_with(PRIVATE_PREFIX) {
+        Err(KeyFault::PrivateKeyForHmac)
+    } else {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn format(secret: &str) -> Result<(usize, SecretFormat), KeyFault> {
+        standard(secret).map(|(bytes, format)| (bytes.len(), format))
+    }
+
+    #[test]
+    fn whsec_and_base64_is_decoded() {
+        let secret = "whsec_a1b2c3d4e5f6g7h8i9j0k1l2m3n4o5p6";
+        assert_eq!(format(secret), Ok((24, SecretFormat::Base64)));
+        assert_eq!(raw(secret).unwrap().as_slice(), secret.as_bytes());
+    }
+
+    #[test]
+    fn anything_else_is_the_text_itself() {
+        for text in [
+            "my webhook secret",
+            "whsec_not-base64_at-all",
+            "whsec_unpadded30charactersxxxxxx",
+        ] {
+            assert_eq!(format(text), Ok((text.len(), SecretFormat::Raw)), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_secret_that_libraries_read_differently_is_refused() {
+        assert_eq!(
+            format("whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDAB=="),
+            Err(KeyFault::StrayBits)
+        );
+    }
+
+    #[test]
+    fn sixteen_means_characters_in_text_and_bytes_when_decoded() {
+        assert_eq!(format("fifteen letters"), Err(KeyFault::TooShort(15)));
+        assert_eq!(format("çççççççççç"), Err(KeyFault::TooShort(10)));
+        let secret = |n: usize| format!("whsec_{}", BASE64.encode(&vec![7; n]));
+        assert_eq!(format(&secret(15)), Err(KeyFault::TooShort(15)));
+        assert_eq!(format(&secret(16)), Ok((16, SecretFormat::Base64)));
+        assert_eq!(format(&secret(64)), Ok((64, SecretFormat::Base64)));
+        assert_eq!(format(&secret(65)), Err(KeyFault::TooLong(65, 64)));
+    }
+
+    #[test]
+    fn partners_may_write_hex_in_either_case() {
+        let bytes = encoded("00FFaa11223344556677889900112233", SecretEncoding::Hex).unwrap();
+        assert_eq!(bytes.len(), 16);
+        let fault = encoded("00FFaa1122334455667788990011223", SecretEncoding::Hex);
+        assert_eq!(fault.unwrap_err(), KeyFault::NotHex);
+    }
+}

@@ -1,0 +1,196 @@
+//! A key that signs: prepared once from its text, then used for every attempt.
+
+use std::fmt;
+
+use aws_lc_rs::hmac;
+use data_encoding::BASE64;
+use ed25519_dalek::Signer;
+
+use crate::{
+    KeyFault, Profile, Scheme, SecretEncoding, SecretFormat, VerifyingKey,
+    secret::{self, KeyBytes, PRIVATE_PREFIX, PUBLIC_PREFIX},
+};
+
+/// An HMAC or Ed25519 key. It keeps no text; what it keeps is erased when it is dropped (AWS-LC
+/// and dalek both do that), it cannot be cloned, and `Debug` shows its kind only.
+pub struct SigningKey {
+    kind: Kind,
+    format: SecretFormat,
+}
+
+enum Kind {
+    Hmac(hmac::Key),
+    Ed25519(Box<ed25519_dalek::SigningKey>),
+}
+
+/// What a key makes of a message.
+pub(crate) enum Tag {
+    Hmac(hmac::Tag),
+    Ed25519([u8; 64]),
+}
+
+impl SigningKey {
+    /// The key that a secret's text stands for in a profile: for `standard`, base64 after
+    /// `whsec_` or `whsk_`, or the text itself; for the other schemes always the text itself.
+    pub fn for_profile(profile: &Profile, secret: &str) -> Result<Self, KeyFault> {
+        match profile.signature.scheme {
+            Scheme::Standard => Self::standard(secret),
+            Scheme::Sha256 | Scheme::TimedSeconds | Scheme::TimedMillis => {
+                Self::hmac(secret, SecretEncoding::Raw)
+            }
+        }
+    }
+
+    fn standard(secret: &str) -> Result<Self, KeyFault> {
+        if secret.starts_with(PRIVATE_PREFIX) {
+            return Self::ed25519(secret);
+        }
+        let (bytes, format) = secret::standard(secret)?;
+        Ok(Self::from_hmac_bytes(&bytes, format))
+    }
+
+    /// An HMAC key in an encoding that is known beforehand, as partners' secrets are.
+    pub fn hmac(secret: &str, encoding: SecretEncoding) -> Result<Self, KeyFault> {
+        let bytes = secret::encoded(secret, encoding)?;
+        let format = match encoding {
+            SecretEncoding::Raw => SecretFormat::Raw,
+            SecretEncoding::Base64 => SecretFormat::Base64,
+            SecretEncoding::Hex => SecretFormat::Hex,
+        };
+        Ok(Self::from_hmac_bytes(&bytes, format))
+    }
+
+    /// An Ed25519 key: base64, with or without `whsk_`, of the seed or of seed and public key.
+    pub fn ed25519(secret: &str) -> Result<Self, KeyFault> {
+        let bytes = secret::base64(secret.strip_prefix(PRIVATE_PREFIX).unwrap_or(secret))?;
+        let key = if let Ok(seed) = bytes.as_slice().try_into() {
+            ed25519_dalek::SigningKey::from_bytes(seed)
+        } else if let Ok(pair) = bytes.as_slice().try_into() {
+            ed25519_dalek::SigningKey::from_keypair_bytes(pair)
+                .map_err(|_| KeyFault::KeyPairMismatch)?
+        } else {
+            return Err(KeyFault::Ed25519Length(bytes.len()));
+        };
+        Ok(Self {
+            kind: Kind::Ed25519(Box::new(key)),
+            format: SecretFormat::Ed25519,
+        })
+    }
+
+    fn from_hmac_bytes(bytes: &KeyBytes, format: SecretFormat) -> Self {
+        Self {
+            kind: Kind::Hmac(hmac::Key::new(hmac::HMAC_SHA256, bytes)),
+            format,
+        }
+    }
+
+    /// How the secret's text was understood.
+    pub fn format(&self) -> SecretFormat {
+        self.format
+    }
+
+    /// The key that verifies what this one signs.
+    pub fn verifying_key(&self) -> VerifyingKey {
+        match &self.kind {
+            Kind::Hmac(key) => VerifyingKey::from_hmac(key.clone()),
+            Kind::Ed25519(key) => VerifyingKey::from_ed25519(key.verifying_key()),
+        }
+    }
+
+    /// `whpk_…`, to give to receivers; nothing for HMAC, which has no public half.
+    pub fn public_key(&self) -> Option<String> {
+        match &self.kind {
+            Kind::Hmac(_) => None,
+            Kind::Ed25519(key) => {
+                let public = BASE64.encode(key.verifying_key().as_bytes());
+                Some(format!("{PUBLIC_PREFIX}{public}"))
+            }
+        }
+    }
+
+    /// Signs the parts as if they were one text.
+    pub(crate) fn tag(&self, parts: &[&[u8]]) -> Tag {
+        match &self.kind {
+            Kind::Hmac(key) => Tag::Hmac(mac(key, parts)),
+            Kind::Ed25519(key) => Tag::Ed25519(key.sign(&parts.concat()).to_bytes()),
+        }
+    }
+
+    pub(crate) fn is_hmac(&self) -> bool {
+        matches!(self.kind, Kind::Hmac(_))
+    }
+}
+
+pub(crate) fn mac(key: &hmac::Key, parts: &[&[u8]]) -> hmac::Tag {
+    let mut context = hmac::Context::with_key(key);
+    for part in parts {
+        context.update(part);
+    }
+    context.sign()
+}
+
+impl AsRef<[u8]> for Tag {
+    fn as_ref(&self) -> &[u8] {
+        match self {
+            Self::Hmac(tag) => tag.as_ref(),
+            Self::Ed25519(bytes) => bytes,
+        }
+    }
+}
+
+impl fmt::Debug for SigningKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "SigningKey({}, redacted)",
+            if self.is_hmac() { "hmac" } else { "ed25519" }
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_shows_nothing_of_the_key() {
+        let key = SigningKey::hmac("canary-canary-canary", SecretEncoding::Raw).unwrap();
+        assert_eq!(format!("{key:?}"), "SigningKey(hmac, redacted)");
+        assert_eq!(
+            format!("{:?}", key.verifying_key()),
+            "VerifyingKey(hmac, redacted)"
+        );
+    }
+
+    #[test]
+    fn a_private_key_may_carry_its_public_half_if_it_is_the_right_one() {
+        let seed = [9_u8; 32];
+        let pair = ed25519_dalek::SigningKey::from_bytes(&seed).to_keypair_bytes();
+        let text = |bytes: &[u8]| format!("whsk_{}", BASE64.encode(bytes));
+        let short = SigningKey::ed25519(&text(&seed)).unwrap();
+        let long = SigningKey::ed25519(&text(&pair)).unwrap();
+        assert_eq!(short.public_key(), long.public_key());
+
+        let mut other = pair;
+        other[40] ^= 1;
+        assert_eq!(
+            SigningKey::ed25519(&text(&other)).unwrap_err(),
+            KeyFault::KeyPairMismatch
+        );
+        let fault = SigningKey::ed25519(&text(&seed[1..])).unwrap_err();
+        assert_eq!(fault, KeyFault::Ed25519Length(31));
+    }
+
+    #[test]
+    fn an_ed25519_key_is_for_standard_only() {
+        let secret = format!("whsk_{}", BASE64.encode(&[9; 32]));
+        for profile in Profile::built_in() {
+            let key = SigningKey::for_profile(&profile, &secret);
+            if profile.name == "standard" {
+                assert_eq!(key.unwrap().format(), SecretFormat::Ed25519);
+            } else {
+                assert_eq!(key.unwrap_err(), KeyFault::PrivateKeyForHmac);
+            }
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! A key that verifies. Its kind alone decides the algorithm: a signature that claims another is
+//! not even looked at.
+
+use std::fmt;
+
+use aws_lc_rs::{constant_time::verify_slices_are_equal, hmac};
+use data_encoding::BASE64;
+use ed25519_dalek::Signature;
+
+use crate::{
+    KeyFault, MAX_ED25519_SIGNATURES, SecretEncoding,
+    candidates::Candidate,
+    secret::{self, HMAC_PREFIX, PRIVATE_PREFIX, PUBLIC_PREFIX},
+    signing_key::mac,
+};
+
+#[derive(Clone)]
+pub struct VerifyingKey {
+    kind: Kind,
+}
+
+#[derive(Clone)]
+enum Kind {
+    Hmac(hmac::Key),
+    Ed25519(Box<ed25519_dalek::VerifyingKey>),
+}
+
+impl VerifyingKey {
+    /// A partner's HMAC secret.
+    pub fn hmac(secret: &str, encoding: SecretEncoding) -> Result<Self, KeyFault> {
+        let bytes = secret::encoded(secret, encoding)?;
+        Ok(Self::from_hmac(hmac::Key::new(hmac::HMAC_SHA256, &bytes)))
+    }
+
+    /// A Standard Webhooks key: `whpk_…` is Ed25519; `whsec_…` and anything else is HMAC.
+    pub fn standard(secret: &str) -> Result<Self, KeyFault> {
+        if secret.starts_with(PUBLIC_PREFIX) {
+            return Self::ed25519(secret);
+        }
+        let (bytes, _) = secret::standard(secret)?;
+        Ok(Self::from_hmac(hmac::Key::new(hmac::HMAC_SHA256, &bytes)))
+    }
+
+    /// An Ed25519 public key: base64, with or without `whpk_`.
+    ///
+    /// Weak keys (of small order) and keys in a form that has a shorter spelling are refused
+    /// here, so that `verify_strict` never meets one.
+    pub fn ed25519(public_key: &str) -> Result<Self, KeyFault> {
+        if public_key.starts_with(PRIVATE_PREFIX) || public_key.starts_with(HMAC_PREFIX) {
+            return Err(KeyFault::PrivateKeyAsPublic);
+        }
+        let text = public_key.strip_prefix(PUBLIC_PREFIX).unwrap_or(public_key);
+        let bytes = BASE64
+            .decode(text.as_bytes())
+            .map_err(|_| KeyFault::NotEd25519)?;
+        let length = bytes.len();
+        let bytes: [u8; 32] = bytes
+            .try_into()
+            .map_err(|_| KeyFault::Ed25519Length(length))?;
+        let key = ed25519_dalek::VerifyingKey::from_bytes(&bytes);
+        let key = key.map_err(|_| KeyFault::NotEd25519)?;
+        if key.is_weak() || key.to_edwards().compress().to_bytes() != bytes {
+            return Err(KeyFault::WeakEd25519);
+        }
+        Ok(Self::from_ed25519(key))
+    }
+
+    pub(crate) fn from_hmac(key: hmac::Key) -> Self {
+        Self {
+            kind: Kind::Hmac(key),
+        }
+    }
+
+    pub(crate) fn from_ed25519(key: ed25519_dalek::VerifyingKey) -> Self {
+        Self {
+            kind: Kind::Ed25519(Box::new(key)),
+        }
+    }
+
+    /// A key that nobody has. Where there is no key to check a request with, the work is done with
+    /// this one, so that the answer takes as long as for a wrong signature.
+    pub(crate) fn decoy() -> Self {
+        Self::from_hmac(hmac::Key::new(hmac::HMAC_SHA256, &[0; 32]))
+    }
+
+    /// Whether one of the candidates is this key's signature of the base string.
+    ///
+    /// However many candidates there are, an HMAC is computed once; all of them are compared, each
+    /// in constant time. An Ed25519 signature has to be checked one by one, so fewer are tried.
+    pub(crate) fn signed(&self, base: &[&[u8]], candidates: &[Candidate]) -> bool {
+        match &self.kind {
+            Kind::Hmac(key) => {
+                let tag = mac(key, base);
+                candidates
+                    .iter()
+                    .filter_map(Candidate::hmac)
+                    .fold(false, |found, candidate| {
+                        found | verify_slices_are_equal(tag.as_ref(), candidate).is_ok()
+                    })
+            }
+            Kind::Ed25519(key) => {
+                let message = base.concat();
+                candidates
+                    .iter()
+                    .filter_map(Candidate::ed25519)
+                    .take(MAX_ED25519_SIGNATURES)
+                    .any(|s| {
+                        key.verify_strict(&message, &Signature::from_bytes(s))
+                            .is_ok()
+                    })
+            }
+        }
+    }
+}
+
+impl fmt::Debug for VerifyingKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            Kind::Hmac(_) => write!(f, "VerifyingKey(hmac, redacted)"),
+            Kind::Ed25519(key) => {
+                write!(
+                    f,
+                    "VerifyingKey({PUBLIC_PREFIX}{})",
+                    BASE64.encode(key.as_bytes())
+                )
+            }
+        }
+    }
+}
