@@ -1,1 +1,121 @@
+//! The embedded store: SQLite in the process, one writer, readers beside it.
+//!
+//! In reading order: [`open`] checks and opens a file; [`writer`] is the one thread that commits,
+//! many callers at a time; [`readers`] answer look-ups; [`fault`] says what a failure means. The
+//! other files bear the names of the contract's and hold its SQL.
+//!
+//! **Invariants.** A call is answered only after the commit that holds it was synced
+//! (`synchronous=FULL`, set and read back). After an I/O error nothing more is written until the
+//! file is opened again. One process at a time holds the file, by a lock beside it.
+//!
+//! This crate never decides anything about a delivery: it writes what it is told.
 
+mod accept;
+mod claim;
+mod dead_letters;
+mod deliveries;
+mod endpoints;
+mod fault;
+mod migrations;
+mod nodes;
+mod open;
+mod order;
+mod pauses;
+mod plan_text;
+mod readers;
+mod rows;
+mod settle;
+mod space;
+mod tenants;
+mod upkeep;
+mod writer;
+
+use std::sync::Arc;
+
+use gancho_store::{Result, Store, StoreError};
+use rusqlite::Connection;
+use tokio::sync::{Notify, watch};
+
+pub use open::Options;
+
+use crate::{
+    fault::Fault,
+    readers::Readers,
+    writer::{Step, Tx, Writer},
+};
+
+pub struct SqliteStore {
+    writer: Writer,
+    readers: Readers,
+    bell: Arc<Notify>,
+}
+
+impl SqliteStore {
+    /// Opens the file, makes it if it is not there, and brings it up to this version.
+    pub fn open(options: &Options) -> Result<Arc<Self>> {
+        let opened = open::open(options)?;
+        let bell = Arc::new(Notify::new());
+        let readers = Readers::start(&options.path, options.readers)?;
+        let writer = Writer::start(opened, options, bell.clone())?;
+        Ok(Arc::new(Self {
+            writer,
+            readers,
+            bell,
+        }))
+    }
+
+    /// A store in memory that does its work on the caller's thread: for simulations, where the same
+    /// calls must give the same results in the same order.
+    pub fn inline() -> Result<Arc<Self>> {
+        let db = open::in_memory()?;
+        let bell = Arc::new(Notify::new());
+        let writer = Writer::inline(db, bell.clone());
+        Ok(Arc::new(Self {
+            writer,
+            readers: Readers::none(),
+            bell,
+        }))
+    }
+
+    /// Told once, when the store has stopped after an I/O error and must be opened again.
+    pub fn broken(&self) -> watch::Receiver<Option<StoreError>> {
+        self.writer.broken()
+    }
+
+    /// One transaction, shared with whoever else is waiting. `step` may run twice: when another's
+    /// step fails, the transaction is rolled back and each runs alone.
+    async fn write<T: Send + 'static>(
+        &self,
+        step: impl FnMut(&Tx<'_>) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T> {
+        self.writer.run(Step::Upkeep, step).await
+    }
+
+    /// The same, refused while the disk is nearly full: what is left is kept for settling.
+    async fn write_more<T: Send + 'static>(
+        &self,
+        step: impl FnMut(&Tx<'_>) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T> {
+        self.writer.run(Step::Growth, step).await
+    }
+
+    async fn read<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T> {
+        match self.writer.shared() {
+            Some(db) => look(&db.lock()).map_err(StoreError::from),
+            None => self.readers.run(look).await,
+        }
+    }
+}
+
+impl Store for SqliteStore {
+    fn name(&self) -> &'static str {
+        "sqlite"
+    }
+
+    fn bell(&self) -> Arc<Notify> {
+        self.bell.clone()
+    }
+}

@@ -1,0 +1,135 @@
+-- The core: tenants and their endpoints, what was accepted, what is to be brought where, and what
+-- became of it. Keys lead with the tenant. Times are microseconds since 1970; ids are 16 bytes.
+--
+-- `seq` is the first 63 bits of the id (see `lead` in the domain): rows are appended in order of
+-- time, an id is found without an index of its own, and indexes end with it by themselves.
+
+CREATE TABLE tenants (
+  id         BLOB NOT NULL PRIMARY KEY,
+  slug       TEXT NOT NULL UNIQUE,
+  name       TEXT NOT NULL,
+  created_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE endpoints (
+  tenant_id     BLOB NOT NULL,
+  id            BLOB NOT NULL,
+  name          TEXT NOT NULL,
+  url           TEXT NOT NULL,
+  events        TEXT NOT NULL, -- patterns, one a line
+  sealed_secret BLOB NOT NULL,
+  profile       TEXT NOT NULL,
+  is_active     INTEGER NOT NULL,
+  in_order      INTEGER NOT NULL,
+  plan          TEXT,          -- see plan_text.rs
+  timeout_us    INTEGER,
+  max_in_flight INTEGER,
+  rate_count    INTEGER,
+  rate_per_us   INTEGER,
+  created_at    INTEGER NOT NULL,
+  PRIMARY KEY (tenant_id, id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE parcels (
+  seq         INTEGER PRIMARY KEY,
+  tenant_id   BLOB NOT NULL,
+  id          BLOB NOT NULL,
+  kind        INTEGER NOT NULL,
+  event_type  TEXT NOT NULL,
+  subject     TEXT,
+  external_id TEXT,
+  number      INTEGER,
+  is_test     INTEGER NOT NULL,
+  created_at  INTEGER NOT NULL,
+  body        BLOB NOT NULL
+) STRICT;
+CREATE INDEX parcels_of_tenant ON parcels (tenant_id);
+CREATE INDEX parcels_by_external_id ON parcels (tenant_id, external_id) WHERE external_id IS NOT NULL;
+
+-- A row keeps its size when it is settled, so that it is overwritten in place: no state is 0 or 1,
+-- and `owner` is left as it was.
+CREATE TABLE deliveries (
+  seq             INTEGER PRIMARY KEY,
+  tenant_id       BLOB NOT NULL,
+  id              BLOB NOT NULL,
+  lane            INTEGER NOT NULL,
+  target_id       BLOB NOT NULL,
+  parcel          INTEGER NOT NULL,
+  subject         TEXT,             -- only where it is kept in order
+  state           INTEGER NOT NULL, -- 2 pending, 3 leased, 4 waiting, 5 delivered, 6 dead
+  attempts        INTEGER NOT NULL,
+  attempts_before INTEGER NOT NULL,
+  lost_leases     INTEGER NOT NULL,
+  due_at          INTEGER NOT NULL,
+  owner           INTEGER NOT NULL,
+  created_at      INTEGER NOT NULL
+) STRICT;
+CREATE INDEX deliveries_of_tenant ON deliveries (tenant_id);
+CREATE INDEX deliveries_of_target ON deliveries (tenant_id, target_id);
+CREATE INDEX deliveries_of_parcel ON deliveries (parcel);
+CREATE INDEX deliveries_pending ON deliveries (lane, tenant_id, target_id, due_at) WHERE state = 2;
+CREATE INDEX deliveries_due ON deliveries (lane, due_at) WHERE state = 2;
+CREATE INDEX deliveries_leased ON deliveries (owner) WHERE state = 3;
+CREATE INDEX deliveries_in_order ON deliveries (tenant_id, target_id, subject)
+  WHERE subject IS NOT NULL AND state < 5;
+
+CREATE TABLE attempts (
+  delivery         INTEGER NOT NULL,
+  number           INTEGER NOT NULL,
+  started_at       INTEGER NOT NULL,
+  latency_us       INTEGER NOT NULL,
+  request_headers  BLOB NOT NULL,
+  response_status  INTEGER,
+  response_headers BLOB NOT NULL,
+  response_body    BLOB NOT NULL,
+  code             TEXT,
+  reason           TEXT,
+  next_at          INTEGER,
+  PRIMARY KEY (delivery, number)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE dead_letters (
+  delivery        INTEGER PRIMARY KEY,
+  tenant_id       BLOB NOT NULL,
+  lane            INTEGER NOT NULL,
+  failed_attempts INTEGER NOT NULL,
+  code            TEXT NOT NULL,
+  reason          TEXT NOT NULL CHECK (reason <> ''),
+  failed_at       INTEGER NOT NULL,
+  moved_at        INTEGER NOT NULL,
+  expires_at      INTEGER NOT NULL
+) STRICT;
+CREATE INDEX dead_letters_of_tenant ON dead_letters (tenant_id, moved_at);
+CREATE INDEX dead_letters_by_time ON dead_letters (moved_at);
+
+CREATE TABLE subjects (
+  tenant_id BLOB NOT NULL,
+  subject   TEXT NOT NULL,
+  last      INTEGER NOT NULL,
+  PRIMARY KEY (tenant_id, subject)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE once_keys (
+  tenant_id BLOB NOT NULL,
+  key       BLOB NOT NULL,
+  content   BLOB NOT NULL,
+  parcel_id BLOB NOT NULL,
+  until     INTEGER NOT NULL,
+  PRIMARY KEY (tenant_id, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX once_keys_by_time ON once_keys (until);
+
+CREATE TABLE nodes (
+  id      INTEGER PRIMARY KEY AUTOINCREMENT,
+  name    TEXT NOT NULL,
+  beat_at INTEGER NOT NULL,
+  is_dead INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE pauses (
+  lane      INTEGER NOT NULL, -- 0 where it is not a lane that is paused
+  tenant_id BLOB NOT NULL,    -- empty likewise
+  target_id BLOB NOT NULL,
+  since     INTEGER NOT NULL,
+  PRIMARY KEY (lane, tenant_id, target_id)
+) STRICT, WITHOUT ROWID;

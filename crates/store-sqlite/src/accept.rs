@@ -1,0 +1,165 @@
+//! Keeping a parcel and its deliveries.
+
+use async_trait::async_trait;
+use gancho_domain::{Lane, Parcel, State};
+use gancho_store::{Accept, Accepted, NewDelivery, NewParcel, NodeId, Once, Placed, Result};
+use rusqlite::params;
+
+use crate::{SqliteStore, fault::Fault, order, rows, rows::seq, writer::Tx};
+
+#[async_trait]
+impl Accept for SqliteStore {
+    async fn accept(&self, parcels: Vec<NewParcel>, holder: NodeId) -> Result<Vec<Accepted>> {
+        self.write_more(move |tx| accept_all(tx, &parcels, holder))
+            .await
+    }
+}
+
+pub(crate) fn accept_all(
+    tx: &Tx<'_>,
+    parcels: &[NewParcel],
+    holder: NodeId,
+) -> Result<Vec<Accepted>, Fault> {
+    parcels
+        .iter()
+        .map(|new| accept_one(tx, new, holder))
+        .collect()
+}
+
+fn accept_one(tx: &Tx<'_>, new: &NewParcel, holder: NodeId) -> Result<Accepted, Fault> {
+    if let Some(once) = &new.once
+        && let Some(seen) = seen_before(tx, &new.parcel, once)?
+    {
+        return Ok(seen);
+    }
+    let number = next_number(tx, &new.parcel)?;
+    insert_parcel(tx, &new.parcel, number)?;
+    let placed = new
+        .deliveries
+        .iter()
+        .map(|delivery| place(tx, &new.parcel, delivery, holder))
+        .collect::<Result<_, Fault>>()?;
+    Ok(Accepted::New { number, placed })
+}
+
+/// What the key was used for before, or nothing; then it is this parcel's from now on.
+fn seen_before(tx: &Tx<'_>, parcel: &Parcel, once: &Once) -> Result<Option<Accepted>, Fault> {
+    let tenant = parcel.tenant.bytes();
+    let mut find = tx.db.prepare_cached(
+        "SELECT parcel_id, content FROM once_keys WHERE tenant_id = ?1 AND key = ?2 AND until > ?3",
+    )?;
+    let mut found = find.query(params![tenant, once.key, parcel.created_at.micros()])?;
+    if let Some(row) = found.next()? {
+        let first = rows::id(row, 0)?;
+        let same = row.get::<_, [u8; 32]>(1)? == once.content;
+        return Ok(Some(if same {
+            Accepted::Again { first }
+        } else {
+            Accepted::Clash { first }
+        }));
+    }
+    tx.db
+        .prepare_cached(
+            "INSERT OR REPLACE INTO once_keys (tenant_id, key, content, parcel_id, until)
+             VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?
+        .execute(params![
+            tenant,
+            once.key,
+            once.content,
+            parcel.id.bytes(),
+            once.until.micros()
+        ])?;
+    Ok(None)
+}
+
+fn next_number(tx: &Tx<'_>, parcel: &Parcel) -> Result<Option<u64>, Fault> {
+    let Some(subject) = &parcel.subject else {
+        return Ok(None);
+    };
+    let number: i64 = tx
+        .db
+        .prepare_cached(
+            "INSERT INTO subjects (tenant_id, subject, last) VALUES (?1, ?2, 1)
+             ON CONFLICT DO UPDATE SET last = last + 1 RETURNING last",
+        )?
+        .query_row(params![parcel.tenant.bytes(), subject], |row| row.get(0))?;
+    Ok(Some(number as u64))
+}
+
+fn insert_parcel(tx: &Tx<'_>, parcel: &Parcel, number: Option<u64>) -> Result<(), Fault> {
+    tx.db
+        .prepare_cached(
+            "INSERT INTO parcels (seq, tenant_id, id, kind, event_type, subject, external_id,
+               number, is_test, created_at, body)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+        )?
+        .execute(params![
+            seq(parcel.id),
+            parcel.tenant.bytes(),
+            parcel.id.bytes(),
+            parcel.kind.number(),
+            parcel.event_type,
+            parcel.subject,
+            parcel.external_id,
+            number.map(|number| number as i64),
+            parcel.is_test,
+            parcel.created_at.micros(),
+            &*parcel.body,
+        ])?;
+    Ok(())
+}
+
+fn place(tx: &Tx<'_>, parcel: &Parcel, new: &NewDelivery, holder: NodeId) -> Result<Placed, Fault> {
+    let subject = parcel.subject.as_deref().filter(|_| new.in_order);
+    let blocked = match subject {
+        Some(subject) => order::is_blocked(tx, parcel.tenant, new.target, subject)?,
+        None => false,
+    };
+    let placed = match (blocked, new.hold) {
+        (true, _) => Placed::Waiting,
+        (false, true) => Placed::Leased,
+        (false, false) => Placed::Pending,
+    };
+    let state = match placed {
+        Placed::Waiting => State::Waiting,
+        Placed::Leased => State::Leased,
+        Placed::Pending => State::Pending,
+    };
+    if placed == Placed::Pending {
+        tx.ring();
+    }
+    insert_delivery(tx, parcel, new, subject, state, holder)?;
+    Ok(placed)
+}
+
+fn insert_delivery(
+    tx: &Tx<'_>,
+    parcel: &Parcel,
+    new: &NewDelivery,
+    subject: Option<&str>,
+    state: State,
+    holder: NodeId,
+) -> Result<(), Fault> {
+    let lane: Lane = new.lane;
+    tx.db
+        .prepare_cached(
+            "INSERT INTO deliveries (seq, tenant_id, id, lane, target_id, parcel, subject, state,
+               attempts, attempts_before, lost_leases, due_at, owner, created_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 0, 0, 0, ?9, ?10, ?11)",
+        )?
+        .execute(params![
+            seq(new.id),
+            parcel.tenant.bytes(),
+            new.id.bytes(),
+            lane.number(),
+            new.target.bytes(),
+            seq(parcel.id),
+            subject,
+            state.number(),
+            new.due_at.micros(),
+            holder.0,
+            parcel.created_at.micros(),
+        ])?;
+    Ok(())
+}

@@ -1,0 +1,209 @@
+//! Deliveries that were given up.
+
+use async_trait::async_trait;
+use gancho_domain::{Id, Time};
+use gancho_store::{DeadFilter, DeadLetter, DeadLetters, DeadStats, Page, PageRequest, Result};
+use rusqlite::{Connection, Row, ToSql};
+
+use crate::{
+    SqliteStore,
+    deliveries::rearm,
+    fault::{Fault, corrupt},
+    rows::{self, seq},
+};
+
+#[async_trait]
+impl DeadLetters for SqliteStore {
+    async fn dead_letters(
+        &self,
+        filter: DeadFilter,
+        page: PageRequest,
+    ) -> Result<Page<DeadLetter>> {
+        self.read(move |db| page_of(db, &filter, &page)).await
+    }
+
+    async fn dead_stats(&self, filter: DeadFilter) -> Result<DeadStats> {
+        self.read(move |db| stats(db, &filter)).await
+    }
+
+    async fn replay_dead(&self, filter: DeadFilter, most: usize, now: Time) -> Result<u64> {
+        self.write(move |tx| {
+            let mut terms = Terms::of(&filter);
+            // One that is being replayed already is left alone.
+            terms.wheres.push("d.state = 6".to_owned());
+            let dead = terms.seqs(tx.db, most)?;
+            for seq in &dead {
+                rearm(tx.db, *seq, now)?;
+            }
+            if !dead.is_empty() {
+                tx.ring();
+            }
+            Ok(dead.len() as u64)
+        })
+        .await
+    }
+
+    async fn purge_dead(&self, filter: DeadFilter, most: usize) -> Result<u64> {
+        self.write(move |tx| {
+            let dead = Terms::of(&filter).seqs(tx.db, most)?;
+            for seq in &dead {
+                tx.db
+                    .prepare_cached("DELETE FROM dead_letters WHERE delivery = ?1")?
+                    .execute([seq])?;
+            }
+            Ok(dead.len() as u64)
+        })
+        .await
+    }
+}
+
+/// A filter as SQL over `l` (dead_letters) and `d` (deliveries).
+struct Terms {
+    wheres: Vec<String>,
+    values: Vec<Box<dyn ToSql>>,
+}
+
+impl Terms {
+    fn of(filter: &DeadFilter) -> Self {
+        let mut terms = Self {
+            wheres: vec!["true".to_owned()],
+            values: Vec::new(),
+        };
+        if let Some(tenant) = filter.tenant {
+            terms.add("l.tenant_id = ?", tenant.bytes());
+        }
+        if let Some(delivery) = filter.delivery {
+            terms.add("l.delivery = ?", seq(delivery));
+            terms.add("d.id = ?", delivery.bytes());
+        }
+        if let Some(lane) = filter.lane {
+            terms.add("l.lane = ?", lane.number());
+        }
+        if let Some(code) = &filter.code {
+            terms.add("l.code = ?", code.clone());
+        }
+        if let Some(since) = filter.since {
+            terms.add("l.moved_at >= ?", since.micros());
+        }
+        if let Some(until) = filter.until {
+            terms.add("l.moved_at < ?", until.micros());
+        }
+        terms
+    }
+
+    fn add(&mut self, sql: &str, value: impl ToSql + 'static) {
+        self.values.push(Box::new(value));
+        self.wheres
+            .push(sql.replace('?', &format!("?{}", self.values.len())));
+    }
+
+    fn sql(&self) -> String {
+        self.wheres.join(" AND ")
+    }
+
+    fn values(&self) -> Vec<&dyn ToSql> {
+        self.values.iter().map(AsRef::as_ref).collect()
+    }
+
+    /// The oldest that fit.
+    fn seqs(&self, db: &Connection, most: usize) -> Result<Vec<i64>, Fault> {
+        Ok(db
+            .prepare(&format!(
+                "SELECT l.delivery FROM dead_letters l JOIN deliveries d ON d.seq = l.delivery
+                 WHERE {} ORDER BY l.moved_at, l.delivery LIMIT {most}",
+                self.sql()
+            ))?
+            .query_map(&*self.values(), |row| row.get(0))?
+            .collect::<rusqlite::Result<_>>()?)
+    }
+}
+
+fn page_of(
+    db: &Connection,
+    filter: &DeadFilter,
+    page: &PageRequest,
+) -> Result<Page<DeadLetter>, Fault> {
+    let mut terms = Terms::of(filter);
+    if let Some(place) = &page.after {
+        let (moved_at, delivery) = read_place(place)?;
+        terms.values.push(Box::new(moved_at));
+        terms.values.push(Box::new(delivery));
+        let count = terms.values.len();
+        terms.wheres.push(format!(
+            "(l.moved_at, l.delivery) < (?{}, ?{count})",
+            count - 1
+        ));
+    }
+    let mut list = db.prepare(&format!(
+        "SELECT d.id, l.lane, l.tenant_id, d.target_id, p.id, p.subject, p.body, l.failed_attempts,
+           l.code, l.reason, l.failed_at, d.created_at, l.moved_at, l.expires_at
+         FROM dead_letters l JOIN deliveries d ON d.seq = l.delivery
+         JOIN parcels p ON p.seq = d.parcel
+         WHERE {} ORDER BY l.moved_at DESC, l.delivery DESC LIMIT {}",
+        terms.sql(),
+        page.most + 1
+    ))?;
+    let mut found = list.query(&*terms.values())?;
+    let mut rows = Vec::new();
+    while let Some(row) = found.next()? {
+        rows.push(dead_letter(row)?);
+    }
+    let more = rows.len() > page.most;
+    rows.truncate(page.most);
+    let next = rows.last().filter(|_| more).map(write_place);
+    Ok(Page { rows, next })
+}
+
+fn write_place(last: &DeadLetter) -> [u8; 32] {
+    let mut place = [0; 32];
+    place[..8].copy_from_slice(&last.moved_at.micros().to_be_bytes());
+    place[16..].copy_from_slice(&last.delivery.bytes());
+    place
+}
+
+fn read_place(place: &[u8; 32]) -> Result<(i64, i64), Fault> {
+    let wrong = |_| corrupt("a page's place has the wrong length");
+    let moved_at = i64::from_be_bytes(place[..8].try_into().map_err(wrong)?);
+    let delivery: gancho_domain::DeliveryId =
+        Id::from_bytes(place[16..].try_into().map_err(wrong)?);
+    Ok((moved_at, seq(delivery)))
+}
+
+fn dead_letter(row: &Row<'_>) -> Result<DeadLetter, Fault> {
+    Ok(DeadLetter {
+        delivery: rows::id(row, 0)?,
+        lane: rows::lane(row, 1)?,
+        tenant: rows::id(row, 2)?,
+        target: rows::id(row, 3)?,
+        parcel: rows::id(row, 4)?,
+        subject: row.get(5)?,
+        original: rows::bytes(row, 6)?,
+        failed_attempts: row.get(7)?,
+        failure: rows::failure(row, 8, 9)?
+            .ok_or_else(|| corrupt("a dead letter without a reason"))?,
+        failed_at: rows::time(row, 10)?,
+        enqueued_at: rows::time(row, 11)?,
+        moved_at: rows::time(row, 12)?,
+        expires_at: rows::time(row, 13)?,
+    })
+}
+
+fn stats(db: &Connection, filter: &DeadFilter) -> Result<DeadStats, Fault> {
+    let terms = Terms::of(filter);
+    let mut count = db.prepare(&format!(
+        "SELECT l.code, l.tenant_id, l.lane, count(*)
+         FROM dead_letters l JOIN deliveries d ON d.seq = l.delivery
+         WHERE {} GROUP BY 1, 2, 3",
+        terms.sql()
+    ))?;
+    let mut found = count.query(&*terms.values())?;
+    let mut stats = DeadStats::default();
+    while let Some(row) = found.next()? {
+        let count = row.get::<_, i64>(3)? as u64;
+        stats.total += count;
+        *stats.by_code.entry(row.get(0)?).or_default() += count;
+        *stats.by_tenant.entry(rows::id(row, 1)?).or_default() += count;
+        *stats.by_lane.entry(rows::lane(row, 2)?).or_default() += count;
+    }
+    Ok(stats)
+}

@@ -1,0 +1,58 @@
+//! What a failure inside a step means to the caller, and to the store.
+
+use gancho_store::StoreError;
+use rusqlite::ErrorCode;
+
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// The step itself says no. It has written nothing.
+    Refused(StoreError),
+    Sql(rusqlite::Error),
+}
+
+impl From<rusqlite::Error> for Fault {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sql(error)
+    }
+}
+
+impl From<StoreError> for Fault {
+    fn from(error: StoreError) -> Self {
+        Self::Refused(error)
+    }
+}
+
+impl From<Fault> for StoreError {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Refused(error) => error,
+            Fault::Sql(error) => meaning(&error),
+        }
+    }
+}
+
+pub(crate) fn corrupt(what: impl Into<String>) -> Fault {
+    Fault::Refused(StoreError::Corrupt(what.into()))
+}
+
+pub(crate) fn meaning(error: &rusqlite::Error) -> StoreError {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => StoreError::Full(
+            "the disk or the database's size limit is reached: free space or raise the limit"
+                .into(),
+        ),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Unavailable(
+            "another program holds a lock on the database file: close it".into(),
+        ),
+        // After these the state on disk is unknown: nothing more may be written.
+        Some(
+            ErrorCode::SystemIoFailure
+            | ErrorCode::DatabaseCorrupt
+            | ErrorCode::NotADatabase
+            | ErrorCode::ReadOnly
+            | ErrorCode::CannotOpen
+            | ErrorCode::FileLockingProtocolFailed,
+        ) => StoreError::Broken(error.to_string()),
+        _ => StoreError::Corrupt(error.to_string()),
+    }
+}

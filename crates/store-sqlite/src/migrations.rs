@@ -1,0 +1,48 @@
+//! The schema, in numbered steps, forward only. A step that was run is never changed.
+
+use gancho_store::{Result, StoreError};
+use rusqlite::Connection;
+
+use crate::fault::meaning;
+
+const STEPS: &[&str] = &[include_str!("../migrations/0001_core.sql")];
+
+/// Marks the file as ours: "Ganc".
+const APPLICATION: i32 = 0x4761_6e63;
+
+pub(crate) fn run(db: &Connection) -> Result<()> {
+    let known = STEPS.len() as i32;
+    let read = |pragma| {
+        db.pragma_query_value(None, pragma, |row| row.get::<_, i32>(0))
+            .map_err(|e| meaning(&e))
+    };
+    let (application, found) = (read("application_id")?, read("user_version")?);
+    if application != APPLICATION && (application != 0 || found != 0 || has_tables(db)?) {
+        return Err(StoreError::Refused(
+            "this SQLite file belongs to another program. Give Gancho a file of its own".into(),
+        ));
+    }
+    if found > known {
+        return Err(StoreError::Refused(format!(
+            "this database was written by a newer Gancho (schema {found}, this one knows {known}). Start the newer version again; going back is not possible"
+        )));
+    }
+    for (number, step) in (1..).zip(STEPS).skip(found as usize) {
+        // One transaction: a kill in the middle leaves the schema as it was.
+        db.execute_batch(&format!(
+            "BEGIN IMMEDIATE;\n{step}\nPRAGMA application_id = {APPLICATION};\nPRAGMA user_version = {number};\nCOMMIT;"
+        ))
+        .map_err(|error| {
+            let _ = db.execute_batch("ROLLBACK");
+            StoreError::Refused(format!("schema step {number} failed and was undone: {error}"))
+        })?;
+    }
+    Ok(())
+}
+
+fn has_tables(db: &Connection) -> Result<bool> {
+    db.query_row("SELECT count(*) > 0 FROM sqlite_schema", [], |row| {
+        row.get(0)
+    })
+    .map_err(|error| meaning(&error))
+}

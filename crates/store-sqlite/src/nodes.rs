@@ -1,0 +1,112 @@
+//! Who lives. Only one process can hold the file, but in it, and in simulations, there may be
+//! several nodes.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use gancho_domain::{Code, Failure, Time};
+use gancho_store::{NodeId, Nodes, Rescued, Result, StoreError, nodes::MOST_LOST_LEASES};
+use rusqlite::params;
+
+use crate::{SqliteStore, fault::Fault, order, settle::bury, writer::Tx};
+
+#[async_trait]
+impl Nodes for SqliteStore {
+    async fn join(&self, name: &str, now: Time) -> Result<NodeId> {
+        let name = name.to_owned();
+        self.write(move |tx| {
+            tx.db
+                .prepare_cached("INSERT INTO nodes (name, beat_at, is_dead) VALUES (?1, ?2, 0)")?
+                .execute(params![name, now.micros()])?;
+            Ok(NodeId(tx.db.last_insert_rowid()))
+        })
+        .await
+    }
+
+    async fn heartbeat(&self, node: NodeId, now: Time) -> Result<()> {
+        self.write(move |tx| {
+            let beaten = tx
+                .db
+                .prepare_cached("UPDATE nodes SET beat_at = ?1 WHERE id = ?2 AND is_dead = 0")?
+                .execute(params![now.micros(), node.0])?;
+            if beaten == 1 {
+                Ok(())
+            } else {
+                Err(StoreError::Fenced.into())
+            }
+        })
+        .await
+    }
+
+    async fn leave(&self, node: NodeId, _now: Time) -> Result<()> {
+        self.write(move |tx| {
+            let given = tx
+                .db
+                .prepare_cached("UPDATE deliveries SET state = 2 WHERE state = 3 AND owner = ?1")?
+                .execute([node.0])?;
+            tx.db
+                .prepare_cached("DELETE FROM nodes WHERE id = ?1")?
+                .execute([node.0])?;
+            if given > 0 {
+                tx.ring();
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    async fn rescue(&self, caller: NodeId, silent_for: Duration, now: Time) -> Result<Rescued> {
+        self.write(move |tx| rescue(tx, caller, now - silent_for, now))
+            .await
+    }
+}
+
+fn rescue(tx: &Tx<'_>, caller: NodeId, silent_since: Time, now: Time) -> Result<Rescued, Fault> {
+    let nodes = tx
+        .db
+        .prepare_cached(
+            "UPDATE nodes SET is_dead = 1 WHERE is_dead = 0 AND id <> ?1 AND beat_at <= ?2",
+        )?
+        .execute(params![caller.0, silent_since.micros()])?;
+    let given_up = give_up(tx, now)?;
+    let deliveries = tx
+        .db
+        .prepare_cached(&format!(
+            "UPDATE deliveries SET state = 2, lost_leases = lost_leases + 1 WHERE state = 3 AND {OF_THE_DEAD}"
+        ))?
+        .execute([])?;
+    if deliveries > 0 {
+        tx.ring();
+    }
+    Ok(Rescued {
+        nodes: nodes as u64,
+        deliveries: deliveries as u64,
+        given_up,
+    })
+}
+
+/// A zombie may have leased more after its death, so the dead are asked about every time.
+const OF_THE_DEAD: &str = "owner NOT IN (SELECT id FROM nodes WHERE is_dead = 0)";
+
+/// What has killed too many nodes is not handed to another.
+fn give_up(tx: &Tx<'_>, now: Time) -> Result<u64, Fault> {
+    let killers: Vec<i64> = tx
+        .db
+        .prepare_cached(&format!(
+            "SELECT seq FROM deliveries WHERE state = 3 AND lost_leases >= ?1 AND {OF_THE_DEAD}"
+        ))?
+        .query_map([MOST_LOST_LEASES - 1], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    let failure = Failure::new(
+        Code::LEASE_LOST,
+        format!("{MOST_LOST_LEASES} nodes died while they held it: it may be what kills them"),
+    );
+    for seq in &killers {
+        tx.db
+            .prepare_cached("UPDATE deliveries SET state = 6 WHERE seq = ?1")?
+            .execute([seq])?;
+        bury(tx, *seq, &failure, now)?;
+        order::move_up(tx, *seq)?;
+    }
+    Ok(killers.len() as u64)
+}

@@ -1,0 +1,222 @@
+//! Opening a file: one process, a sound library, a known schema, synced commits.
+
+use std::{
+    fs::{File, OpenOptions, TryLockError},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use gancho_store::{Result, StoreError};
+use rusqlite::{Connection, OpenFlags};
+
+use crate::{fault::meaning, migrations};
+
+#[derive(Debug, Clone)]
+pub struct Options {
+    pub path: PathBuf,
+    pub readers: usize,
+    /// Publishing is refused above this size. Unset: the disk's.
+    pub max_bytes: Option<u64>,
+    pub dead_letter_ttl: Duration,
+}
+
+pub(crate) const DEAD_LETTER_TTL: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+impl Options {
+    pub fn at(path: impl Into<PathBuf>) -> Self {
+        Self {
+            path: path.into(),
+            readers: 2,
+            max_bytes: None,
+            dead_letter_ttl: DEAD_LETTER_TTL,
+        }
+    }
+}
+
+/// The writer's connection, and the lock that keeps other processes out.
+pub(crate) struct Opened {
+    pub db: Connection,
+    _lock: File,
+}
+
+impl Opened {
+    /// Leaves a file without a log beside it.
+    pub fn close(&self) {
+        let _ = self
+            .db
+            .execute_batch("PRAGMA optimize; PRAGMA wal_checkpoint(TRUNCATE);");
+    }
+}
+
+/// Earlier versions can lose commits when a checkpoint meets a writer.
+const OLDEST_SOUND: i32 = 3_051_003;
+
+pub(crate) fn open(options: &Options) -> Result<Opened> {
+    sound_library()?;
+    let folder = options
+        .path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    if let Some(folder) = folder {
+        std::fs::create_dir_all(folder).map_err(|error| {
+            refused(format!(
+                "cannot make the folder {}: {error}",
+                folder.display()
+            ))
+        })?;
+    }
+    let lock = lock(&options.path)?;
+    let db = Connection::open(&options.path).map_err(|error| unreadable(&options.path, &error))?;
+    prepare(&db, true).map_err(|error| unreadable(&options.path, &error))?;
+    synced(&db)?;
+    check(&db, &options.path)?;
+    migrations::run(&db)?;
+    orphans(&db).map_err(|error| meaning(&error))?;
+    // SQLite ignores a failed sync of the folder; a new file could vanish in a power cut.
+    if let Some(folder) = folder {
+        File::open(folder)
+            .and_then(|folder| folder.sync_all())
+            .map_err(|error| {
+                refused(format!(
+                    "cannot sync the folder {}: {error}",
+                    folder.display()
+                ))
+            })?;
+    }
+    Ok(Opened { db, _lock: lock })
+}
+
+pub(crate) fn reader(path: &Path) -> Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let open = || -> rusqlite::Result<Connection> {
+        let db = Connection::open_with_flags(path, flags)?;
+        prepare(&db, false)?;
+        db.pragma_update(None, "query_only", true)?;
+        Ok(db)
+    };
+    open().map_err(|error| unreadable(path, &error))
+}
+
+pub(crate) fn in_memory() -> Result<Connection> {
+    let db = Connection::open_in_memory().map_err(|error| meaning(&error))?;
+    db.set_prepared_statement_cache_capacity(256);
+    migrations::run(&db)?;
+    Ok(db)
+}
+
+fn sound_library() -> Result<()> {
+    let found = rusqlite::version_number();
+    if found < OLDEST_SOUND {
+        return Err(refused(format!(
+            "this program was built with SQLite {}, which can lose commits: build it with 3.51.3 or later",
+            rusqlite::version()
+        )));
+    }
+    Ok(())
+}
+
+/// Held as long as the process lives; the system lets go of it when the process dies.
+fn lock(path: &Path) -> Result<File> {
+    let beside = path.with_extension("lock");
+    let file = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(&beside)
+        .map_err(|error| {
+            refused(format!(
+                "cannot open the lock {}: {error}",
+                beside.display()
+            ))
+        })?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(refused(format!(
+            "{} is in use by another gancho process. Stop that one first, or give this one another data folder; for several processes on one database use PostgreSQL",
+            path.display()
+        ))),
+        Err(TryLockError::Error(error)) => Err(refused(format!(
+            "cannot lock {}: {error}",
+            beside.display()
+        ))),
+    }
+}
+
+fn prepare(db: &Connection, writer: bool) -> rusqlite::Result<()> {
+    db.set_prepared_statement_cache_capacity(256);
+    db.busy_timeout(Duration::from_secs(5))?;
+    db.pragma_update(None, "journal_mode", "WAL")?;
+    db.pragma_update(None, "synchronous", "FULL")?;
+    db.pragma_update(None, "mmap_size", 0)?;
+    db.pragma_update(None, "temp_store", "MEMORY")?;
+    // In KiB when negative.
+    db.pragma_update(None, "cache_size", if writer { -32_768 } else { -8_192 })?;
+    // The writer alone checkpoints. Longer than the default: each costs two syncs of its own.
+    db.pragma_update(None, "wal_autocheckpoint", if writer { 8_000 } else { 0 })?;
+    db.pragma_update(None, "journal_size_limit", 64 << 20)
+}
+
+/// Set is not enough: a file may be on a system that cannot do it.
+fn synced(db: &Connection) -> Result<()> {
+    let read = |pragma: &str| -> Result<String> {
+        db.pragma_query_value(None, pragma, |row| row.get::<_, rusqlite::types::Value>(0))
+            .map(|value| format!("{value:?}"))
+            .map_err(|error| meaning(&error))
+    };
+    let (journal, sync) = (read("journal_mode")?, read("synchronous")?);
+    if journal != "Text(\"wal\")" || sync != "Integer(2)" {
+        return Err(refused(format!(
+            "this disk does not let SQLite keep its promises (journal_mode {journal}, synchronous {sync}): use a local file system"
+        )));
+    }
+    Ok(())
+}
+
+/// Not proof of durability, but a damaged file is named at once rather than at the first bad page.
+/// Reading a large file through would make a restart slow: there, damage shows when it is met.
+fn check(db: &Connection, path: &Path) -> Result<()> {
+    const QUICKLY_READ: u64 = 64 << 20;
+    if std::fs::metadata(path).is_ok_and(|file| file.len() > QUICKLY_READ) {
+        return Ok(());
+    }
+    let verdict: String = db
+        .query_row(
+            "SELECT quick_check FROM pragma_quick_check(1) LIMIT 1",
+            [],
+            |row| row.get(0),
+        )
+        .map_err(|error| unreadable(path, &error))?;
+    if verdict == "ok" {
+        return Ok(());
+    }
+    Err(damaged(path, &verdict))
+}
+
+/// Deliveries leased by processes that are gone: nobody else can hold this file.
+fn orphans(db: &Connection) -> rusqlite::Result<()> {
+    db.execute_batch(
+        "BEGIN IMMEDIATE;
+         UPDATE nodes SET is_dead = 1;
+         UPDATE deliveries SET state = 2, lost_leases = lost_leases + 1 WHERE state = 3;
+         COMMIT;",
+    )
+}
+
+fn unreadable(path: &Path, error: &rusqlite::Error) -> StoreError {
+    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+    match error.sqlite_error_code() {
+        Some(DatabaseCorrupt | NotADatabase) => damaged(path, &error.to_string()),
+        _ => refused(format!("cannot open {}: {error}", path.display())),
+    }
+}
+
+fn damaged(path: &Path, what: &str) -> StoreError {
+    refused(format!(
+        "{} is damaged or is not a Gancho database ({what}). Nothing was changed. Put a backup in its place, or move it away to start with an empty one",
+        path.display()
+    ))
+}
+
+fn refused(text: String) -> StoreError {
+    StoreError::Refused(text)
+}

@@ -1,0 +1,50 @@
+//! Strict order per subject: of the unfinished deliveries of one subject to one target, one moves
+//! and the others wait behind it, in the order in which they were accepted.
+
+use gancho_domain::TenantId;
+use gancho_store::TargetId;
+use rusqlite::{OptionalExtension, params};
+
+use crate::{fault::Fault, writer::Tx};
+
+/// Whether an earlier one is unfinished.
+pub(crate) fn is_blocked(
+    tx: &Tx<'_>,
+    tenant: TenantId,
+    target: TargetId,
+    subject: &str,
+) -> Result<bool, Fault> {
+    Ok(tx
+        .db
+        .prepare_cached(
+            "SELECT 1 FROM deliveries INDEXED BY deliveries_in_order
+             WHERE tenant_id = ?1 AND target_id = ?2 AND subject = ?3
+               AND subject IS NOT NULL AND state < 5 LIMIT 1",
+        )?
+        .exists(params![tenant.bytes(), target.bytes(), subject])?)
+}
+
+/// The delivery in row `seq` has ended: the next of its subject moves up.
+pub(crate) fn move_up(tx: &Tx<'_>, seq: i64) -> Result<(), Fault> {
+    let next: Option<i64> = tx
+        .db
+        .prepare_cached(
+            "SELECT n.seq FROM deliveries e JOIN deliveries n INDEXED BY deliveries_in_order
+               ON n.tenant_id = e.tenant_id AND n.target_id = e.target_id AND n.subject = e.subject
+             WHERE e.seq = ?1 AND n.subject IS NOT NULL AND n.state < 5 ORDER BY n.seq LIMIT 1",
+        )?
+        .query_row([seq], |row| row.get(0))
+        .optional()?;
+    // The first unfinished one may be moving already, if someone armed it by hand.
+    let moved = match next {
+        Some(next) => tx
+            .db
+            .prepare_cached("UPDATE deliveries SET state = 2 WHERE seq = ?1 AND state = 4")?
+            .execute([next])?,
+        None => 0,
+    };
+    if moved > 0 {
+        tx.ring();
+    }
+    Ok(())
+}

@@ -1,0 +1,120 @@
+//! Between rows and the words of the domain.
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use gancho_domain::{Attempt, Code, Failure, Id, Kind, Lane, Parcel, State, Time, id};
+use gancho_store::Job;
+use rusqlite::{Row, types::ValueRef};
+
+use crate::fault::{Fault, corrupt};
+
+pub(crate) fn id<K>(row: &Row<'_>, column: usize) -> Result<Id<K>, Fault> {
+    let bytes = row
+        .get_ref(column)?
+        .as_blob()
+        .map_err(|_| corrupt("an id is not a blob"))?;
+    let bytes = bytes
+        .try_into()
+        .map_err(|_| corrupt("an id has not 16 bytes"))?;
+    Ok(Id::from_bytes(bytes))
+}
+
+pub(crate) fn time(row: &Row<'_>, column: usize) -> Result<Time, Fault> {
+    Ok(Time::from_micros(row.get(column)?))
+}
+
+pub(crate) fn maybe_time(row: &Row<'_>, column: usize) -> Result<Option<Time>, Fault> {
+    Ok(row.get::<_, Option<i64>>(column)?.map(Time::from_micros))
+}
+
+pub(crate) fn bytes(row: &Row<'_>, column: usize) -> Result<Bytes, Fault> {
+    match row.get_ref(column)? {
+        ValueRef::Blob(blob) => Ok(Bytes::copy_from_slice(blob)),
+        _ => Err(corrupt("a body is not a blob")),
+    }
+}
+
+pub(crate) fn lane(row: &Row<'_>, column: usize) -> Result<Lane, Fault> {
+    let number: i16 = row.get(column)?;
+    Lane::from_number(number).ok_or_else(|| corrupt(format!("no lane has the number {number}")))
+}
+
+pub(crate) fn state(row: &Row<'_>, column: usize) -> Result<State, Fault> {
+    let number: i16 = row.get(column)?;
+    State::from_number(number).ok_or_else(|| corrupt(format!("no state has the number {number}")))
+}
+
+pub(crate) fn failure(row: &Row<'_>, code: usize, reason: usize) -> Result<Option<Failure>, Fault> {
+    let code: Option<String> = row.get(code)?;
+    let reason: Option<String> = row.get(reason)?;
+    Ok(code.map(|code| Failure::new(Code::from_text(&code), reason.unwrap_or_default())))
+}
+
+/// The columns of [`parcel`], for a query that calls the table `p`.
+pub(crate) const PARCEL: &str = "p.id, p.tenant_id, p.kind, p.event_type, p.subject, \
+    p.external_id, p.is_test, p.created_at, p.body, p.number";
+
+/// A parcel and its number, from [`PARCEL`] beginning at column `at`.
+pub(crate) fn parcel(row: &Row<'_>, at: usize) -> Result<(Arc<Parcel>, Option<u64>), Fault> {
+    let kind: i16 = row.get(at + 2)?;
+    let parcel = Parcel {
+        id: id(row, at)?,
+        tenant: id(row, at + 1)?,
+        kind: Kind::from_number(kind)
+            .ok_or_else(|| corrupt(format!("no kind of parcel has the number {kind}")))?,
+        event_type: row.get(at + 3)?,
+        subject: row.get(at + 4)?,
+        external_id: row.get(at + 5)?,
+        is_test: row.get(at + 6)?,
+        created_at: time(row, at + 7)?,
+        body: bytes(row, at + 8)?,
+    };
+    let number = row
+        .get::<_, Option<i64>>(at + 9)?
+        .map(|number| number as u64);
+    Ok((Arc::new(parcel), number))
+}
+
+/// The columns of [`job`] for tables `d` (deliveries) and `p` (its parcel).
+pub(crate) const JOB: &str = "d.id, d.tenant_id, d.lane, d.target_id, d.attempts, \
+    d.attempts_before, d.subject IS NOT NULL, d.created_at";
+
+pub(crate) fn job(row: &Row<'_>) -> Result<Job, Fault> {
+    let (parcel, number) = parcel(row, 8)?;
+    Ok(Job {
+        delivery: id(row, 0)?,
+        tenant: id(row, 1)?,
+        lane: lane(row, 2)?,
+        target: id(row, 3)?,
+        attempts: row.get(4)?,
+        attempts_before: row.get(5)?,
+        in_order: row.get(6)?,
+        created_at: time(row, 7)?,
+        parcel,
+        number,
+    })
+}
+
+/// The columns of [`attempt`], in their order.
+pub(crate) const ATTEMPT: &str = "number, started_at, latency_us, request_headers, \
+    response_status, response_headers, response_body, code, reason, next_at";
+
+pub(crate) fn attempt(row: &Row<'_>) -> Result<Attempt, Fault> {
+    Ok(Attempt {
+        number: row.get(0)?,
+        started_at: time(row, 1)?,
+        latency: Duration::from_micros(row.get::<_, i64>(2)? as u64),
+        request_headers: bytes(row, 3)?,
+        response_status: row.get(4)?,
+        response_headers: bytes(row, 5)?,
+        response_body: bytes(row, 6)?,
+        failure: failure(row, 7, 8)?,
+        next_at: maybe_time(row, 9)?,
+    })
+}
+
+/// The row number of an id.
+pub(crate) fn seq<K>(of: Id<K>) -> i64 {
+    id::lead(of)
+}

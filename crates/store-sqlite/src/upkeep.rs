@@ -1,0 +1,152 @@
+//! Keeping the file small and knowing how full it is.
+
+use async_trait::async_trait;
+use gancho_domain::{Lane, TenantId, Time, decide, id};
+use gancho_store::{LaneDepth, Result, Space, Upkeep};
+use rusqlite::{OptionalExtension, params};
+
+use crate::{SqliteStore, fault::Fault, order, rows, settle::bury, space, writer::Tx};
+
+#[async_trait]
+impl Upkeep for SqliteStore {
+    async fn prune(&self, before: Time, most: usize, now: Time) -> Result<u64> {
+        self.write(move |tx| prune(tx, before, most, now)).await
+    }
+
+    async fn expire(&self, lane: Lane, before: Time, most: usize, now: Time) -> Result<u64> {
+        self.write(move |tx| expire(tx, lane, before, most, now))
+            .await
+    }
+
+    async fn depths(&self) -> Result<Vec<LaneDepth>> {
+        self.read(|db| {
+            let mut count = db.prepare_cached(
+                "SELECT
+                   (SELECT count(*) FROM deliveries WHERE state = 2 AND lane = ?1),
+                   (SELECT count(*) FROM deliveries WHERE state = 3 AND lane = ?1),
+                   (SELECT count(*) FROM deliveries INDEXED BY deliveries_in_order
+                    WHERE subject IS NOT NULL AND state < 5 AND state = 4 AND lane = ?1),
+                   (SELECT min(due_at) FROM deliveries WHERE state = 2 AND lane = ?1)",
+            )?;
+            let mut depths = Vec::new();
+            for lane in Lane::ALL {
+                let mut found = count.query([lane.number()])?;
+                if let Some(row) = found.next()? {
+                    let number = |column| row.get::<_, i64>(column).map(|count| count as u64);
+                    depths.push(LaneDepth {
+                        lane,
+                        pending: number(0)?,
+                        leased: number(1)?,
+                        waiting: number(2)?,
+                        oldest_due: rows::maybe_time(row, 3)?,
+                    });
+                }
+            }
+            Ok(depths)
+        })
+        .await
+    }
+
+    async fn space(&self) -> Result<Space> {
+        let limit = self.writer.limit();
+        self.read(move |db| {
+            Ok(Space {
+                used: space::used(db)?,
+                limit,
+            })
+        })
+        .await
+    }
+
+    async fn highest_lead(&self) -> Result<i64> {
+        self.read(|db| {
+            let rows: Option<i64> = db.query_row(
+                "SELECT max((SELECT coalesce(max(seq), 0) FROM parcels),
+                            (SELECT coalesce(max(seq), 0) FROM deliveries))",
+                [],
+                |row| row.get(0),
+            )?;
+            let mut highest = rows.unwrap_or(0);
+            for table in ["tenants", "endpoints"] {
+                let top: Option<[u8; 16]> = db
+                    .query_row(&format!("SELECT max(id) FROM {table}"), [], |row| {
+                        row.get(0)
+                    })
+                    .optional()?
+                    .flatten();
+                if let Some(top) = top {
+                    highest = highest.max(id::lead(TenantId::from_bytes(top)));
+                }
+            }
+            Ok(highest)
+        })
+        .await
+    }
+}
+
+/// Parcels are looked at oldest first; `most` bounds those looked at too, so that a store full of
+/// unfinished ones does not make a step long.
+fn prune(tx: &Tx<'_>, before: Time, most: usize, now: Time) -> Result<u64, Fault> {
+    tx.db
+        .prepare_cached(
+            "DELETE FROM once_keys WHERE (tenant_id, key) IN
+               (SELECT tenant_id, key FROM once_keys WHERE until <= ?1 LIMIT ?2)",
+        )?
+        .execute(params![now.micros(), most as i64])?;
+    let ended: Vec<i64> = tx
+        .db
+        .prepare_cached(
+            "SELECT p.seq FROM parcels p WHERE p.seq < ?1 AND p.created_at < ?2 AND NOT EXISTS
+               (SELECT 1 FROM deliveries d WHERE d.parcel = p.seq AND
+                  (d.state < 5 OR EXISTS (SELECT 1 FROM dead_letters l WHERE l.delivery = d.seq)))
+             ORDER BY p.seq LIMIT ?3",
+        )?
+        .query_map(
+            params![first_seq_at(before), before.micros(), most as i64],
+            |row| row.get(0),
+        )?
+        .collect::<rusqlite::Result<_>>()?;
+    for seq in &ended {
+        for sql in [
+            "DELETE FROM attempts WHERE delivery IN (SELECT seq FROM deliveries WHERE parcel = ?1)",
+            "DELETE FROM deliveries WHERE parcel = ?1",
+            "DELETE FROM parcels WHERE seq = ?1",
+        ] {
+            tx.db.prepare_cached(sql)?.execute([seq])?;
+        }
+    }
+    Ok(ended.len() as u64)
+}
+
+/// Rows bear the time of their id first. An id may be a little ahead of its parcel's time, never
+/// behind it, so a minute of grace keeps the bound a bound.
+fn first_seq_at(time: Time) -> i64 {
+    let later = time + std::time::Duration::from_secs(60);
+    later.millis().max(0).saturating_mul(1 << 15)
+}
+
+fn expire(tx: &Tx<'_>, lane: Lane, before: Time, most: usize, now: Time) -> Result<u64, Fault> {
+    let late: Vec<i64> = tx
+        .db
+        .prepare_cached(
+            "SELECT seq FROM deliveries
+             WHERE state = 2 AND lane = ?1 AND created_at < ?2
+             UNION ALL
+             SELECT seq FROM deliveries INDEXED BY deliveries_in_order
+             WHERE subject IS NOT NULL AND state < 5 AND state = 4 AND lane = ?1 AND created_at < ?2
+             LIMIT ?3",
+        )?
+        .query_map(
+            params![lane.number(), before.micros(), most as i64],
+            |row| row.get(0),
+        )?
+        .collect::<rusqlite::Result<_>>()?;
+    for seq in &late {
+        tx.db
+            .prepare_cached("UPDATE deliveries SET state = 6 WHERE seq = ?1")?
+            .execute([seq])?;
+        bury(tx, *seq, &decide::expired(None), now)?;
+        order::move_up(tx, *seq)?;
+    }
+    Ok(late.len() as u64)
+}

@@ -1,0 +1,369 @@
+//! The one writer: a thread that commits whatever has gathered while the last commit was being
+//! synced. Alone, a caller is committed at once; in a crowd, hundreds share one sync.
+
+use std::{
+    cell::Cell,
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use crossbeam_channel::{Receiver, Sender, unbounded};
+use gancho_store::{Result, StoreError};
+use parking_lot::Mutex;
+use rusqlite::Connection;
+use tokio::sync::{Notify, oneshot, watch};
+
+use crate::{
+    fault::{Fault, meaning},
+    open::{Opened, Options},
+    space::Gate,
+};
+
+/// What a step sees: the connection inside a transaction, and how to ring the bell once it is
+/// committed.
+pub(crate) struct Tx<'a> {
+    pub db: &'a Connection,
+    pub dead_letter_ttl: Duration,
+    ring: Cell<bool>,
+}
+
+impl Tx<'_> {
+    /// Work became due: wake whoever claims.
+    pub fn ring(&self) {
+        self.ring.set(true);
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Adds to the store. Refused while the disk is nearly full.
+    Growth,
+    /// Everything else, down to the last block.
+    Upkeep,
+}
+
+pub(crate) enum Writer {
+    Thread {
+        steps: Sender<(Step, Box<dyn Work>)>,
+        broken: watch::Receiver<Option<StoreError>>,
+        limit: Option<u64>,
+    },
+    Inline {
+        db: Arc<Mutex<Connection>>,
+        bell: Arc<Notify>,
+        broken: watch::Receiver<Option<StoreError>>,
+    },
+}
+
+/// A step with the caller who waits for it.
+pub(crate) trait Work: Send {
+    fn run(&mut self, tx: &Tx<'_>) -> Result<(), Fault>;
+    /// Called once: after the commit, or with why there was none.
+    fn answer(self: Box<Self>, outcome: Result<()>);
+}
+
+struct Waiting<F, T> {
+    step: F,
+    result: Option<T>,
+    caller: oneshot::Sender<Result<T>>,
+}
+
+impl<F, T> Work for Waiting<F, T>
+where
+    F: FnMut(&Tx<'_>) -> Result<T, Fault> + Send,
+    T: Send,
+{
+    fn run(&mut self, tx: &Tx<'_>) -> Result<(), Fault> {
+        self.result = Some((self.step)(tx)?);
+        Ok(())
+    }
+
+    fn answer(self: Box<Self>, outcome: Result<()>) {
+        let Self { result, caller, .. } = *self;
+        let unrun = || StoreError::Broken("a step was committed without running".into());
+        let answer = outcome.and_then(|()| result.ok_or_else(unrun));
+        // A caller that has gone away does not matter: what it asked for is done or not done.
+        let _ = caller.send(answer);
+    }
+}
+
+impl Writer {
+    pub fn start(opened: Opened, options: &Options, bell: Arc<Notify>) -> Result<Self> {
+        let (steps, queue) = unbounded();
+        let (tell, broken) = watch::channel(None);
+        let mut committer = Committer {
+            gate: Gate::new(options),
+            opened,
+            queue,
+            bell,
+            tell,
+            dead_letter_ttl: options.dead_letter_ttl,
+            crowd: 0,
+        };
+        thread::Builder::new()
+            .name("gancho-writer".into())
+            .spawn(move || committer.run())
+            .map_err(|error| StoreError::Refused(format!("no thread for the writer: {error}")))?;
+        Ok(Self::Thread {
+            steps,
+            broken,
+            limit: options.max_bytes,
+        })
+    }
+
+    pub fn inline(db: Connection, bell: Arc<Notify>) -> Self {
+        let (_, broken) = watch::channel(None);
+        Self::Inline {
+            db: Arc::new(Mutex::new(db)),
+            bell,
+            broken,
+        }
+    }
+
+    pub fn broken(&self) -> watch::Receiver<Option<StoreError>> {
+        match self {
+            Self::Thread { broken, .. } | Self::Inline { broken, .. } => broken.clone(),
+        }
+    }
+
+    /// The size above which nothing may be added, where one is set.
+    pub fn limit(&self) -> Option<u64> {
+        match self {
+            Self::Thread { limit, .. } => *limit,
+            Self::Inline { .. } => None,
+        }
+    }
+
+    /// The connection itself, where there is no thread.
+    pub fn shared(&self) -> Option<&Mutex<Connection>> {
+        match self {
+            Self::Thread { .. } => None,
+            Self::Inline { db, .. } => Some(db),
+        }
+    }
+
+    pub async fn run<T: Send + 'static>(
+        &self,
+        kind: Step,
+        mut step: impl FnMut(&Tx<'_>) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T> {
+        match self {
+            Self::Thread { steps, broken, .. } => {
+                let (caller, answer) = oneshot::channel();
+                let gone = || {
+                    broken
+                        .borrow()
+                        .clone()
+                        .unwrap_or_else(|| StoreError::Broken("the writer has stopped".into()))
+                };
+                steps
+                    .send((
+                        kind,
+                        Box::new(Waiting {
+                            step,
+                            result: None,
+                            caller,
+                        }),
+                    ))
+                    .map_err(|_| gone())?;
+                answer.await.unwrap_or_else(|_| Err(gone()))
+            }
+            Self::Inline { db, bell, .. } => {
+                let db = db.lock();
+                let (result, ring) = alone(&db, crate::open::DEAD_LETTER_TTL, |tx| step(tx))?;
+                if ring {
+                    ring_out(bell);
+                }
+                Ok(result)
+            }
+        }
+    }
+}
+
+/// One step in a transaction of its own; says too whether the bell is to be rung.
+fn alone<T>(
+    db: &Connection,
+    dead_letter_ttl: Duration,
+    step: impl FnOnce(&Tx<'_>) -> Result<T, Fault>,
+) -> Result<(T, bool)> {
+    let tx = Tx {
+        db,
+        dead_letter_ttl,
+        ring: Cell::new(false),
+    };
+    let all = || -> Result<T, Fault> {
+        begin(db)?;
+        let result = step(&tx)?;
+        commit(db)?;
+        Ok(result)
+    };
+    match all() {
+        Ok(result) => Ok((result, tx.ring.get())),
+        Err(fault) => {
+            roll_back(db);
+            Err(fault.into())
+        }
+    }
+}
+
+fn begin(db: &Connection) -> rusqlite::Result<()> {
+    db.prepare_cached("BEGIN IMMEDIATE")?.execute([]).map(drop)
+}
+
+fn commit(db: &Connection) -> rusqlite::Result<()> {
+    db.prepare_cached("COMMIT")?.execute([]).map(drop)
+}
+
+fn roll_back(db: &Connection) {
+    // Some errors roll back by themselves; then there is nothing left to do.
+    if !db.is_autocommit() {
+        let _ = db.execute_batch("ROLLBACK");
+    }
+}
+
+fn ring_out(bell: &Notify) {
+    // Whoever waits now, and whoever comes next.
+    bell.notify_waiters();
+    bell.notify_one();
+}
+
+struct Committer {
+    opened: Opened,
+    gate: Gate,
+    queue: Receiver<(Step, Box<dyn Work>)>,
+    bell: Arc<Notify>,
+    tell: watch::Sender<Option<StoreError>>,
+    dead_letter_ttl: Duration,
+    /// How many steps the last commits held, on average, in sixteenths.
+    crowd: usize,
+}
+
+/// More in one transaction would make the first of them wait too long.
+const MOST: usize = 1_024;
+/// In a crowd, waiting this long for more saves more than it costs.
+const GATHER: Duration = Duration::from_millis(1);
+/// What counts as a crowd.
+const CROWD: usize = 12;
+
+impl Committer {
+    fn run(&mut self) {
+        while let Some(batch) = self.gather() {
+            if let Err(error) = self.commit(batch) {
+                tracing::error!(%error, "the store stops: nothing unsynced was acknowledged");
+                let _ = self.tell.send(Some(error.clone()));
+                // Callers who are queued, or come before they hear of it, are told as well.
+                while let Ok((_, work)) = self.queue.recv_timeout(Duration::from_millis(200)) {
+                    work.answer(Err(error.clone()));
+                }
+                return;
+            }
+        }
+        self.opened.close();
+    }
+
+    /// Whatever is waiting, or the next to come. `None` when the store is dropped.
+    fn gather(&mut self) -> Option<Vec<(Step, Box<dyn Work>)>> {
+        let mut batch = vec![self.queue.recv().ok()?];
+        batch.extend(self.queue.try_iter().take(MOST - 1));
+        if self.crowd >= CROWD * 16 {
+            let until = Instant::now() + GATHER;
+            // Enough is as many as came last time: they are the same callers, coming round again.
+            while batch.len() < MOST.min(self.crowd / 16) {
+                match self.queue.recv_deadline(until) {
+                    Ok(step) => batch.push(step),
+                    Err(_) => break,
+                }
+            }
+            batch.extend(self.queue.try_iter().take(MOST.saturating_sub(batch.len())));
+        }
+        self.crowd = (self.crowd * 3 + batch.len() * 16) / 4;
+        Some(batch)
+    }
+
+    /// Fails only when the store must stop.
+    fn commit(&mut self, batch: Vec<(Step, Box<dyn Work>)>) -> Result<()> {
+        let batch = self.refuse_growth(batch);
+        let mut works: Vec<Box<dyn Work>> = batch;
+        if works.is_empty() {
+            return Ok(());
+        }
+        let db = &self.opened.db;
+        let tx = Tx {
+            db,
+            dead_letter_ttl: self.dead_letter_ttl,
+            ring: Cell::new(false),
+        };
+        match together(&tx, &mut works) {
+            Ok(refusals) => {
+                if tx.ring.get() {
+                    ring_out(&self.bell);
+                }
+                for (work, refusal) in works.into_iter().zip(refusals) {
+                    work.answer(refusal.map_or(Ok(()), Err));
+                }
+                Ok(())
+            }
+            Err(error) => {
+                roll_back(db);
+                match meaning(&error) {
+                    broken @ StoreError::Broken(_) => {
+                        for work in works {
+                            work.answer(Err(broken.clone()));
+                        }
+                        Err(broken)
+                    }
+                    _ => self.one_by_one(works),
+                }
+            }
+        }
+    }
+
+    /// Someone's step failed: each runs alone, so that only that one fails.
+    fn one_by_one(&self, works: Vec<Box<dyn Work>>) -> Result<()> {
+        let mut broken = Ok(());
+        for mut work in works {
+            let outcome = match &broken {
+                Err(error) => Err(StoreError::clone(error)),
+                Ok(()) => alone(&self.opened.db, self.dead_letter_ttl, |tx| work.run(tx)),
+            };
+            if let Err(error @ StoreError::Broken(_)) = &outcome {
+                broken = Err(error.clone());
+            }
+            if let Ok(((), true)) = outcome {
+                ring_out(&self.bell);
+            }
+            work.answer(outcome.map(drop));
+        }
+        broken
+    }
+
+    fn refuse_growth(&mut self, batch: Vec<(Step, Box<dyn Work>)>) -> Vec<Box<dyn Work>> {
+        let refusal = self.gate.refusal(&self.opened.db);
+        let mut works = Vec::with_capacity(batch.len());
+        for (step, work) in batch {
+            match &refusal {
+                Some(why) if step == Step::Growth => {
+                    work.answer(Err(StoreError::Full(why.clone())));
+                }
+                _ => works.push(work),
+            }
+        }
+        works
+    }
+}
+
+/// All steps in one transaction. A step that refuses has written nothing and disturbs no one.
+fn together(tx: &Tx<'_>, works: &mut [Box<dyn Work>]) -> rusqlite::Result<Vec<Option<StoreError>>> {
+    begin(tx.db)?;
+    let mut refusals = Vec::with_capacity(works.len());
+    for work in works {
+        refusals.push(match work.run(tx) {
+            Ok(()) => None,
+            Err(Fault::Refused(error)) => Some(error),
+            Err(Fault::Sql(error)) => return Err(error),
+        });
+    }
+    commit(tx.db)?;
+    Ok(refusals)
+}

@@ -1,0 +1,47 @@
+//! The suite every store must pass, against SQLite in a file.
+
+use std::sync::Arc;
+
+use gancho_store::{Store, conformance::Fixture};
+use gancho_store_sqlite::{Options, SqliteStore};
+use tempfile::TempDir;
+
+struct OnDisk {
+    store: Arc<SqliteStore>,
+    folder: TempDir,
+}
+
+impl Fixture for OnDisk {
+    async fn open() -> Self {
+        Self::at(tempfile::tempdir().unwrap())
+    }
+
+    fn store(&self) -> Arc<dyn Store> {
+        self.store.clone()
+    }
+
+    async fn reopen(self) -> Self {
+        drop(self.store);
+        Self::at(self.folder)
+    }
+}
+
+impl OnDisk {
+    fn at(folder: TempDir) -> Self {
+        let options = Options::at(folder.path().join("gancho.db"));
+        // The writer of a store that was just dropped lets go of the file when its thread ends.
+        let started = std::time::Instant::now();
+        loop {
+            match SqliteStore::open(&options) {
+                Ok(store) => return Self { store, folder },
+                Err(error) if started.elapsed().as_secs() < 10 => {
+                    assert!(error.to_string().contains("in use"), "{error}");
+                    std::thread::yield_now();
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+}
+
+gancho_store::conformance_suite!(OnDisk);
