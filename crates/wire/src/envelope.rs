@@ -26,27 +26,17 @@ const ENVELOPE_BYTES: usize = 192;
 
 impl Envelope {
     pub fn render(self, content: &Content<'_>) -> Bytes {
-        if self == Self::Bare {
-            return Bytes::copy_from_slice(content.data);
-        }
         let mut body = Vec::with_capacity(content.data.len() + ENVELOPE_BYTES);
+        let created_at = content.created_at.to_string();
         match self {
             Self::Standard => {
                 field(&mut body, "{\"type\":", content.event_type);
-                field(
-                    &mut body,
-                    ",\"timestamp\":",
-                    &content.created_at.to_string(),
-                );
+                field(&mut body, ",\"timestamp\":", &created_at);
             }
             Self::EmailGateway => {
                 field(&mut body, "{\"eventType\":", content.event_type);
                 field(&mut body, ",\"eventId\":", content.event_id);
-                field(
-                    &mut body,
-                    ",\"timestamp\":",
-                    &content.created_at.to_string(),
-                );
+                field(&mut body, ",\"timestamp\":", &created_at);
                 // The contract wants an integer always. An event outside any sequence is the
                 // first and only one of its own.
                 body.extend_from_slice(b",\"sequenceNumber\":");
@@ -55,13 +45,9 @@ impl Envelope {
             Self::Auracore => {
                 field(&mut body, "{\"id\":", content.event_id);
                 field(&mut body, ",\"type\":", content.event_type);
-                field(
-                    &mut body,
-                    ",\"created_at\":",
-                    &content.created_at.to_string(),
-                );
+                field(&mut body, ",\"created_at\":", &created_at);
             }
-            Self::Bare => {}
+            Self::Bare => return Bytes::copy_from_slice(content.data),
         }
         body.extend_from_slice(b",\"data\":");
         body.extend_from_slice(content.data);

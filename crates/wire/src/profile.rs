@@ -140,7 +140,7 @@ mod tests {
         );
         assert_eq!(
             profile.schedule,
-            [Duration::from_secs(90), Duration::from_secs(7200)]
+            [Duration::from_secs(90), Duration::from_hours(2)]
         );
         assert_eq!(profile.attempts(), 3);
         assert_eq!(profile.faults(), []);

@@ -18,8 +18,9 @@ pub struct SigningKey {
     format: SecretFormat,
 }
 
+// Boxed, as a prepared HMAC key takes more than a kilobyte.
 enum Kind {
-    Hmac(hmac::Key),
+    Hmac(Box<hmac::Key>),
     Ed25519(Box<ed25519_dalek::SigningKey>),
 }
 
@@ -63,13 +64,13 @@ impl SigningKey {
     /// An Ed25519 key: base64, with or without `whsk_`, of the seed or of seed and public key.
     pub fn ed25519(secret: &str) -> Result<Self, KeyFault> {
         let bytes = secret::base64(secret.strip_prefix(PRIVATE_PREFIX).unwrap_or(secret))?;
-        let key = if let Ok(seed) = bytes.as_slice().try_into() {
+        let key = if let Ok(seed) = <&[u8; 32]>::try_from(bytes.as_slice()) {
             ed25519_dalek::SigningKey::from_bytes(seed)
-        } else if let Ok(pair) = bytes.as_slice().try_into() {
+        } else {
+            let pair = bytes.as_slice().try_into();
+            let pair = pair.map_err(|_| KeyFault::Ed25519Length(bytes.len()))?;
             ed25519_dalek::SigningKey::from_keypair_bytes(pair)
                 .map_err(|_| KeyFault::KeyPairMismatch)?
-        } else {
-            return Err(KeyFault::Ed25519Length(bytes.len()));
         };
         Ok(Self {
             kind: Kind::Ed25519(Box::new(key)),
@@ -78,8 +79,9 @@ impl SigningKey {
     }
 
     fn from_hmac_bytes(bytes: &KeyBytes, format: SecretFormat) -> Self {
+        let key = hmac::Key::new(hmac::HMAC_SHA256, bytes);
         Self {
-            kind: Kind::Hmac(hmac::Key::new(hmac::HMAC_SHA256, bytes)),
+            kind: Kind::Hmac(Box::new(key)),
             format,
         }
     }
@@ -92,7 +94,7 @@ impl SigningKey {
     /// The key that verifies what this one signs.
     pub fn verifying_key(&self) -> VerifyingKey {
         match &self.kind {
-            Kind::Hmac(key) => VerifyingKey::from_hmac(key.clone()),
+            Kind::Hmac(key) => VerifyingKey::from_hmac((**key).clone()),
             Kind::Ed25519(key) => VerifyingKey::from_ed25519(key.verifying_key()),
         }
     }

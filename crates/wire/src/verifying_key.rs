@@ -21,7 +21,7 @@ pub struct VerifyingKey {
 
 #[derive(Clone)]
 enum Kind {
-    Hmac(hmac::Key),
+    Hmac(Box<hmac::Key>),
     Ed25519(Box<ed25519_dalek::VerifyingKey>),
 }
 
@@ -67,7 +67,7 @@ impl VerifyingKey {
 
     pub(crate) fn from_hmac(key: hmac::Key) -> Self {
         Self {
-            kind: Kind::Hmac(key),
+            kind: Kind::Hmac(Box::new(key)),
         }
     }
 
