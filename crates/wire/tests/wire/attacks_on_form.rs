@@ -95,6 +95,10 @@ fn sg_05_lists_joined_by_anything_but_one_space() {
         }
     }
     assert_eq!(answer(format!("{good} ")), Err(Refusal::MalformedSignature));
+    // Nor does a version that is passed over hide a joint.
+    for list in [format!("v2,AAAA, {good}"), format!("v2,AAAA,{bad} {good}")] {
+        assert_eq!(answer(&list), Err(Refusal::MalformedSignature), "{list:?}");
+    }
 }
 
 #[test]
