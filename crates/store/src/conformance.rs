@@ -1,1 +1,332 @@
-//! The suite every store must pass.
+//! The suite every store must pass, so that a method behaves the same in each of them.
+//!
+//! A store gives a [`Fixture`] and calls [`crate::conformance_suite!`] with it in a test of its own:
+//! every case becomes a test. The files mirror the contract's; where one would grow long, a part of
+//! it has a file of its own ([`lease`] and [`lease_lost`] belong to claiming and settling,
+//! [`replay`] to dead letters, [`rearm`] and [`isolation`] to deliveries, [`prune`] and [`expire`]
+//! to upkeep). [`build`] holds what the cases are told with.
+//!
+//! A case knows nothing of a store but the contract. It asserts what the contract promises and
+//! leaves open what the contract leaves open.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::sync::Arc;
+
+use crate::Store;
+
+pub mod accept;
+pub mod bell;
+pub mod build;
+pub mod bytes;
+pub mod claim;
+pub mod dead_letters;
+pub mod deliveries;
+pub mod endpoints;
+pub mod expire;
+pub mod fairness;
+pub mod isolation;
+pub mod lease;
+pub mod lease_lost;
+pub mod long_order;
+pub mod nodes;
+pub mod numbers;
+pub mod once;
+pub mod order;
+pub mod pauses;
+pub mod prune;
+pub mod rearm;
+pub mod replay;
+pub mod settle;
+pub mod tenants;
+pub mod upkeep;
+
+/// How a store is opened for a case.
+#[allow(async_fn_in_trait)] // A case runs where it is called, so its future need not be `Send`.
+pub trait Fixture: Sized + Send + Sync {
+    /// An empty store that no other case sees.
+    async fn open() -> Self;
+
+    fn store(&self) -> Arc<dyn Store>;
+
+    /// As after a restart of the process, on the same data. No one else holds the store then.
+    async fn reopen(self) -> Self;
+}
+
+/// Makes a test of every case, for the store of a [`Fixture`]. This is the list of the cases: a test
+/// of this crate fails where one is missing from it.
+#[macro_export]
+macro_rules! conformance_suite {
+    ($fixture:ty) => {
+        $crate::conformance_tests! { $fixture;
+            tenants {
+                one_is_found_by_id_and_by_slug
+                a_slug_is_taken_once
+                a_refused_one_can_come_under_another_slug
+                one_that_was_never_made_is_not_found
+            }
+            endpoints {
+                every_field_reads_back
+                saving_again_replaces
+                the_list_is_the_tenants_oldest_first
+                a_deleted_one_is_gone_but_its_deliveries_stay
+                one_that_was_never_saved_is_not_found
+            }
+            accept {
+                an_empty_batch_is_no_trouble
+                answers_come_in_the_order_of_the_parcels
+                a_parcel_without_deliveries_can_be_read_back
+                a_parcel_keeps_all_its_deliveries
+                every_kind_and_lane_is_kept
+                a_new_delivery_reads_as_it_was_made
+                a_held_delivery_is_its_holders_from_the_start
+                what_was_accepted_is_there_after_a_restart
+                leases_of_an_earlier_life_can_be_claimed_again
+                an_id_that_was_never_stored_finds_nothing
+            }
+            once {
+                the_same_key_and_content_is_the_same_parcel
+                the_same_key_with_another_content_is_a_clash
+                a_key_counts_within_one_batch_too
+                a_key_whose_time_is_over_is_free
+                keys_are_each_tenants_own
+                a_key_outlives_a_restart
+                fifty_at_once_make_one_parcel
+            }
+            numbers {
+                a_subject_counts_from_one
+                without_a_subject_there_is_no_number
+                subjects_and_tenants_count_apart
+                subjects_are_compared_byte_by_byte
+                what_is_not_written_takes_no_number
+                fifty_at_once_leave_no_hole
+                the_number_shows_wherever_the_parcel_does
+                counting_goes_on_after_a_restart
+                counting_goes_on_after_pruning
+                what_follows_a_settlement_is_numbered_too
+            }
+            bytes {
+                bodies_are_kept_byte_for_byte
+                odd_text_is_only_text
+                odd_reasons_are_kept
+            }
+            order {
+                the_second_waits_until_the_first_is_delivered
+                the_second_moves_up_when_the_first_is_given_up
+                a_retry_of_the_first_keeps_the_second_waiting
+                order_holds_within_one_batch
+                without_a_subject_nothing_waits
+                who_does_not_ask_for_order_does_not_wait
+                others_are_not_in_the_way
+                one_that_must_wait_is_not_held
+                once_all_have_ended_nobody_waits
+                the_first_keeps_its_place_when_put_back
+                order_outlives_a_restart
+            }
+            long_order {
+                five_subjects_of_a_hundred_each_come_one_by_one
+                none_is_left_behind_when_the_one_before_ends
+                subjects_move_up_when_many_settle_at_once
+                one_armed_anew_lets_no_two_go_at_once
+            }
+            claim {
+                only_what_is_due_is_taken
+                only_the_lane_is_taken
+                the_longest_due_of_a_target_comes_first
+                a_job_holds_all_that_is_needed
+                no_more_than_asked_for
+                no_more_than_its_share_from_one_target
+                no_more_than_its_share_from_one_tenant
+                no_more_bytes_than_asked_for_but_always_one
+                the_skipped_are_passed_over
+                when_nothing_is_left_the_next_is_foretold
+            }
+            fairness {
+                one_delivery_is_not_hidden_by_twenty_thousand
+                a_backlog_of_one_target_does_not_hide_another
+                the_round_reaches_every_tenant_before_anyone_twice
+                the_round_reaches_every_target_of_a_tenant
+                the_round_goes_on_from_the_start_again
+                three_hundred_tenants_are_served_without_idle_claims
+                a_cursor_that_points_nowhere_is_no_trouble
+            }
+            lease {
+                what_is_claimed_is_not_claimed_again
+                two_nodes_share_a_backlog_without_overlap
+                what_is_put_back_is_as_it_was
+                only_the_holder_can_put_back
+                one_that_was_put_back_is_settled_by_who_takes_it_next
+            }
+            settle {
+                an_empty_batch_is_no_trouble
+                a_delivered_one_has_ended
+                a_retry_is_due_when_it_says_and_not_before
+                one_that_is_given_up_leaves_a_dead_letter
+                an_end_without_an_attempt_counts_none
+                one_can_be_put_off_without_an_attempt
+                attempts_read_back_whole_and_in_order
+                a_mixed_batch_is_answered_in_order
+                what_was_settled_is_there_after_a_restart
+            }
+            lease_lost {
+                a_second_settlement_is_refused
+                a_stranger_is_refused
+                after_a_retry_nothing_more_is_written
+                after_a_release_nothing_is_written
+                after_a_rescue_nothing_is_written
+                after_leaving_nothing_is_written
+                what_follows_is_written_with_the_settlement
+            }
+            nodes {
+                no_number_is_given_twice
+                a_node_that_was_declared_dead_is_told
+                a_node_that_never_joined_is_told
+                the_work_of_the_dead_is_taken_over
+                the_living_are_left_alone
+                what_a_dead_node_takes_is_taken_from_it
+                a_delivery_that_kills_its_nodes_is_given_up
+                who_leaves_gives_everything_back
+            }
+            bell {
+                it_rings_for_a_due_delivery
+                it_rings_for_one_armed_anew
+                it_rings_for_a_replay
+                it_rings_for_one_that_moves_up
+            }
+            dead_letters {
+                each_filter_narrows_the_list
+                pages_have_no_gaps_and_no_repeats
+                statistics_count_what_the_filter_finds
+                a_purged_one_stays_in_the_log_as_failed
+                a_purge_takes_what_was_asked_and_no_more
+            }
+            replay {
+                a_replay_starts_the_plan_anew
+                the_oldest_go_first_and_no_more_than_asked
+                a_replay_of_a_replay_counts_once
+                one_that_dies_again_has_a_fresh_entry
+                one_that_was_never_tried_leaves_when_delivered
+                one_armed_by_its_tenant_leaves_too
+                a_replay_reaches_only_what_the_filter_finds
+                a_replay_outlives_a_restart
+            }
+            deliveries {
+                each_filter_narrows_the_list
+                filters_join
+                text_is_found_as_it_is_written
+                each_status_has_its_deliveries
+                pages_have_no_gaps_and_no_repeats
+                every_view_of_a_delivery_agrees
+            }
+            rearm {
+                a_delivered_one_goes_out_again
+                a_dead_one_starts_its_plan_anew
+                a_dead_one_without_a_dead_letter_can_be_armed
+                a_retry_does_not_wait_for_its_time
+                one_that_is_due_already_stays_due
+                one_that_waits_need_not_wait
+                one_in_flight_is_left_alone
+                one_that_is_not_there_is_unknown
+            }
+            isolation {
+                events_and_deliveries_are_not_seen
+                lists_hold_ones_own_only
+                a_place_in_a_list_opens_no_other
+                nothing_of_anothers_is_armed
+                endpoints_are_not_seen_or_touched
+            }
+            pauses {
+                a_pause_is_listed_until_it_is_lifted
+                twice_is_once
+                a_pause_takes_nothing_out_of_the_store
+            }
+            upkeep {
+                an_empty_store_has_empty_lanes
+                each_lane_is_counted_apart
+                a_drained_lane_is_empty_again
+                the_room_used_is_known
+                the_highest_id_is_known
+            }
+            prune {
+                only_what_is_old_and_has_ended_goes
+                deliveries_and_attempts_go_with_their_parcel
+                no_more_go_than_asked
+                a_purged_dead_letter_no_longer_keeps_its_parcel
+                one_that_is_replayed_stays
+                keys_whose_time_is_over_are_forgotten
+            }
+            expire {
+                an_expired_one_is_a_dead_letter
+                only_old_unfinished_ones_of_the_lane_expire
+                no_more_expire_than_asked
+                those_that_wait_expire_too
+                the_next_in_order_moves_up
+                one_that_expires_behind_another_leaves_the_line
+            }
+        }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! conformance_tests {
+    ($fixture:ty; $($file:ident { $($case:ident)* })*) => {
+        mod conformance {
+            use super::*;
+            $(mod $file {
+                use super::*;
+                $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $case() {
+                    $crate::conformance::$file::$case::<$fixture>().await;
+                })*
+            })*
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeMap, fs, path::Path};
+
+    /// The cases that the files hold, by file.
+    fn written() -> BTreeMap<String, Vec<String>> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/conformance");
+        let files = fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
+        let files = files.filter(|path| path.extension().is_some_and(|end| end == "rs"));
+        files
+            .map(|path| {
+                let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+                let text = fs::read_to_string(path).unwrap();
+                let cases = text.lines().filter_map(|line| {
+                    let rest = line.strip_prefix("pub async fn ")?;
+                    Some(rest.split_once("<F: Fixture>()")?.0.to_owned())
+                });
+                (name, cases.collect::<Vec<_>>())
+            })
+            .filter(|(_, cases)| !cases.is_empty())
+            .collect()
+    }
+
+    /// The cases that the suite runs, by file, as the macro above lists them.
+    fn listed() -> BTreeMap<String, Vec<String>> {
+        let source = include_str!("conformance.rs");
+        let (_, list) = source.split_once("conformance_tests! { $fixture;").unwrap();
+        let mut words = list.split_whitespace();
+        let mut files = BTreeMap::new();
+        while let Some(file) = words.next().filter(|word| *word != "}") {
+            assert_eq!(words.next(), Some("{"), "after {file}");
+            let cases = words.by_ref().take_while(|word| *word != "}");
+            let cases = cases.map(str::to_owned).collect();
+            files.insert(file.to_owned(), cases);
+        }
+        files
+    }
+
+    #[test]
+    fn every_case_is_listed() {
+        assert!(written().len() > 20, "the cases were found");
+        assert_eq!(listed(), written());
+    }
+}

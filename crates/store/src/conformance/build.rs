@@ -1,0 +1,258 @@
+//! What the cases are told with: a store, a clock that stands still, and short ways to make
+//! tenants, parcels and deliveries and to see what became of them.
+
+mod draft;
+mod outcome;
+mod read;
+
+use std::{sync::Arc, time::Duration};
+
+use gancho_domain::{
+    Clock, DeliveryId, Id, IdMaker, Lane, ManualClock, SeededRandom, Tenant, TenantId, TenantScope,
+    Time,
+};
+
+pub use self::{
+    draft::Draft,
+    outcome::{attempt, delivered, failed, given_up, timeout, tried_again},
+};
+use super::Fixture;
+use crate::{
+    Accepted, Claim, ClaimCursor, Claimed, Job, NodeId, Placed, Rescued, Settled, Settlement, Skip,
+    Store, TargetId,
+};
+
+/// Not a whole second, nor a whole millisecond: a store keeps microseconds.
+pub const START: Time = Time::from_micros(1_760_000_000_123_456);
+
+pub struct World<F> {
+    pub store: Arc<dyn Store>,
+    /// The node that the world's own calls are made by.
+    pub node: NodeId,
+    clock: Arc<ManualClock>,
+    ids: Arc<IdMaker>,
+    fixture: F,
+}
+
+impl<F: Fixture> World<F> {
+    pub async fn new() -> Self {
+        let clock = Arc::new(ManualClock::default());
+        clock.set(START);
+        let ids = IdMaker::new(clock.clone(), Arc::new(SeededRandom::new(1)));
+        Self::begin(F::open().await, clock, Arc::new(ids)).await
+    }
+
+    /// As after a restart of the process: the same data, another node.
+    pub async fn reopen(self) -> Self {
+        let Self {
+            store,
+            clock,
+            ids,
+            fixture,
+            ..
+        } = self;
+        drop(store);
+        Self::begin(fixture.reopen().await, clock, ids).await
+    }
+
+    async fn begin(fixture: F, clock: Arc<ManualClock>, ids: Arc<IdMaker>) -> Self {
+        let store = fixture.store();
+        let node = store.join("the first", clock.now()).await.unwrap();
+        Self {
+            store,
+            node,
+            clock,
+            ids,
+            fixture,
+        }
+    }
+
+    pub fn now(&self) -> Time {
+        self.clock.now()
+    }
+
+    pub fn pass(&self, span: Duration) {
+        self.clock.advance(span);
+    }
+
+    pub fn id<K>(&self) -> Id<K> {
+        self.ids.make()
+    }
+
+    pub fn target(&self) -> TargetId {
+        self.id()
+    }
+
+    pub async fn tenant(&self) -> TenantId {
+        let id: TenantId = self.id();
+        let tenant = Tenant {
+            id,
+            slug: id.to_string(),
+            name: "A tenant".to_owned(),
+            created_at: self.now(),
+        };
+        self.store.create_tenant(tenant).await.unwrap();
+        id
+    }
+
+    pub async fn join(&self) -> NodeId {
+        self.store.join("another", self.now()).await.unwrap()
+    }
+
+    /// Declares every other node dead.
+    pub async fn rescue(&self) -> Rescued {
+        self.store
+            .rescue(self.node, Duration::ZERO, self.now())
+            .await
+            .unwrap()
+    }
+
+    /// An event made now, of no subject and to no one yet.
+    pub fn event(&self, tenant: TenantId) -> Draft {
+        Draft::new(self.ids.clone(), tenant, self.now())
+    }
+
+    pub async fn accept_all(&self, drafts: Vec<Draft>) -> Vec<Accepted> {
+        let count = drafts.len();
+        let parcels = drafts.into_iter().map(Draft::done).collect();
+        let accepted = self.store.accept(parcels, self.node).await.unwrap();
+        assert_eq!(accepted.len(), count, "one answer for each parcel");
+        accepted
+    }
+
+    pub async fn accept(&self, draft: Draft) -> Accepted {
+        self.accept_all(vec![draft]).await.remove(0)
+    }
+
+    /// Accepts an event with one delivery that is due now.
+    pub async fn due(&self, tenant: TenantId, target: TargetId) -> DeliveryId {
+        self.many_due(tenant, target, 1).await[0]
+    }
+
+    /// Accepts so many events, each with one delivery that is due now, in large batches.
+    pub async fn many_due(
+        &self,
+        tenant: TenantId,
+        target: TargetId,
+        count: usize,
+    ) -> Vec<DeliveryId> {
+        let drafts: Vec<_> = (0..count).map(|_| self.event(tenant).to(target)).collect();
+        let ids = drafts.iter().map(|draft| draft.delivery(0)).collect();
+        for batch in drafts.chunks(1_000) {
+            self.accept_all(batch.to_vec()).await;
+        }
+        ids
+    }
+
+    /// A claim of webhooks with room for everything a case makes.
+    pub fn claim(&self) -> Claim {
+        Claim {
+            node: self.node,
+            lane: Lane::Webhook,
+            now: self.now(),
+            most: 1_000,
+            most_bytes: 64 << 20,
+            per_target: 1_000,
+            per_tenant: 1_000,
+            skip: Arc::new(Skip::default()),
+            cursor: ClaimCursor::default(),
+        }
+    }
+
+    pub async fn take(&self, claim: Claim) -> Claimed {
+        self.store.claim(claim).await.unwrap()
+    }
+
+    /// Claims, going on where the claim before stopped, until no more is said to be due. Answers
+    /// with every job and the last claim.
+    pub async fn take_until_done(&self, mut claim: Claim) -> (Vec<Job>, Claimed) {
+        let mut jobs = Vec::new();
+        for _ in 0..1_000 {
+            let mut claimed = self.take(claim.clone()).await;
+            jobs.append(&mut claimed.jobs);
+            if !claimed.more {
+                return (jobs, claimed);
+            }
+            claim.cursor = claimed.cursor;
+        }
+        panic!("more is said to be due for ever");
+    }
+
+    pub async fn take_all(&self) -> Vec<Job> {
+        self.take_until_done(self.claim()).await.0
+    }
+
+    pub async fn take_one(&self) -> Job {
+        let mut jobs = self.take_all().await;
+        assert_eq!(jobs.len(), 1, "one delivery is due: {jobs:?}");
+        jobs.remove(0)
+    }
+
+    pub async fn nothing_is_due(&self) {
+        let jobs = self.take_all().await;
+        assert!(jobs.is_empty(), "nothing is due: {jobs:?}");
+    }
+
+    pub async fn settle(&self, settlement: Settlement) -> Settled {
+        let mut settled = self
+            .store
+            .settle(self.node, vec![settlement])
+            .await
+            .unwrap();
+        assert_eq!(settled.len(), 1, "one answer for each settlement");
+        settled.remove(0)
+    }
+
+    pub async fn deliver(&self, job: &Job) {
+        let settled = self.settle(delivered(job, self.now())).await;
+        assert_eq!(settled, DONE);
+    }
+
+    pub async fn retry_at(&self, job: &Job, due_at: Time) {
+        let settled = self.settle(tried_again(job, self.now(), due_at)).await;
+        assert_eq!(settled, DONE);
+    }
+
+    pub async fn give_up(&self, job: &Job) {
+        let settled = self.settle(given_up(job, self.now(), timeout())).await;
+        assert_eq!(settled, DONE);
+    }
+}
+
+/// Written, and nothing followed.
+pub const DONE: Settled = Settled::Done { follow: Vec::new() };
+
+pub const fn scope(tenant: TenantId) -> TenantScope {
+    TenantScope::granted(tenant)
+}
+
+pub const fn secs(count: u64) -> Duration {
+    Duration::from_secs(count)
+}
+
+pub const fn hours(count: u64) -> Duration {
+    secs(count * 3_600)
+}
+
+pub fn number(accepted: &Accepted) -> Option<u64> {
+    match accepted {
+        Accepted::New { number, .. } => *number,
+        other => panic!("the parcel is new: {other:?}"),
+    }
+}
+
+pub fn placed(accepted: &Accepted) -> &[Placed] {
+    match accepted {
+        Accepted::New { placed, .. } => placed,
+        other => panic!("the parcel is new: {other:?}"),
+    }
+}
+
+pub fn ids(jobs: &[Job]) -> Vec<DeliveryId> {
+    jobs.iter().map(|job| job.delivery).collect()
+}
+
+pub fn sorted<T: Ord>(mut rows: Vec<T>) -> Vec<T> {
+    rows.sort_unstable();
+    rows
+}

@@ -1,0 +1,134 @@
+//! A parcel in the making, with its deliveries.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use gancho_domain::{DeliveryId, IdMaker, Lane, Parcel, ParcelId, TenantId, Time, parcel::Kind};
+
+use crate::{NewDelivery, NewParcel, Once, TargetId};
+
+#[derive(Clone)]
+pub struct Draft {
+    ids: Arc<IdMaker>,
+    parcel: Parcel,
+    once: Option<Once>,
+    deliveries: Vec<NewDelivery>,
+}
+
+impl Draft {
+    pub(super) fn new(ids: Arc<IdMaker>, tenant: TenantId, now: Time) -> Self {
+        let parcel = Parcel {
+            id: ids.make(),
+            tenant,
+            kind: Kind::Event,
+            event_type: "invoice.paid".into(),
+            subject: None,
+            external_id: None,
+            is_test: false,
+            body: Bytes::from_static(br#"{"total":"9.90"}"#),
+            created_at: now,
+        };
+        Self {
+            ids,
+            parcel,
+            once: None,
+            deliveries: Vec::new(),
+        }
+    }
+
+    pub fn about(mut self, subject: &str) -> Self {
+        self.parcel.subject = Some(subject.into());
+        self
+    }
+
+    pub fn named(mut self, external_id: &str) -> Self {
+        self.parcel.external_id = Some(external_id.into());
+        self
+    }
+
+    pub fn typed(mut self, event_type: &str) -> Self {
+        self.parcel.event_type = event_type.into();
+        self
+    }
+
+    pub fn kind(mut self, kind: Kind) -> Self {
+        self.parcel.kind = kind;
+        self
+    }
+
+    pub fn as_test(mut self) -> Self {
+        self.parcel.is_test = true;
+        self
+    }
+
+    pub fn body(mut self, body: impl Into<Bytes>) -> Self {
+        self.parcel.body = body.into();
+        self
+    }
+
+    /// Under a key that is remembered until then.
+    pub fn once(mut self, key: u8, content: u8, until: Time) -> Self {
+        self.once = Some(Once {
+            key: [key; 32],
+            content: [content; 32],
+            until,
+        });
+        self
+    }
+
+    /// Due now.
+    pub fn to(self, target: TargetId) -> Self {
+        self.with(target, |_| ())
+    }
+
+    /// Due later, or since some time.
+    pub fn to_at(self, target: TargetId, due_at: Time) -> Self {
+        self.with(target, |delivery| delivery.due_at = due_at)
+    }
+
+    pub fn in_order_to(self, target: TargetId) -> Self {
+        self.with(target, |delivery| delivery.in_order = true)
+    }
+
+    pub fn held_for(self, target: TargetId) -> Self {
+        self.with(target, |delivery| delivery.hold = true)
+    }
+
+    pub fn in_lane(self, lane: Lane, target: TargetId) -> Self {
+        self.with(target, |delivery| delivery.lane = lane)
+    }
+
+    pub fn with(mut self, target: TargetId, change: impl FnOnce(&mut NewDelivery)) -> Self {
+        let mut delivery = NewDelivery {
+            id: self.ids.make(),
+            lane: Lane::Webhook,
+            target,
+            due_at: self.parcel.created_at,
+            in_order: false,
+            hold: false,
+        };
+        change(&mut delivery);
+        self.deliveries.push(delivery);
+        self
+    }
+
+    pub fn id(&self) -> ParcelId {
+        self.parcel.id
+    }
+
+    pub fn parcel(&self) -> Parcel {
+        self.parcel.clone()
+    }
+
+    pub fn delivery(&self, place: usize) -> DeliveryId {
+        self.deliveries[place].id
+    }
+
+    pub fn done(self) -> NewParcel {
+        NewParcel {
+            parcel: Arc::new(self.parcel),
+            once: self.once,
+            deliveries: self.deliveries,
+        }
+    }
+}

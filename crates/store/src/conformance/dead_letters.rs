@@ -1,0 +1,183 @@
+//! Dead letters are kept, searched, counted and purged.
+
+use std::collections::BTreeMap;
+
+use gancho_domain::{Code, DeliveryId, Failure, Lane, State, Status, TenantId};
+
+use super::{
+    Fixture,
+    build::{DONE, World, given_up, secs, sorted},
+};
+use crate::{Claim, DeadFilter, DeadLetter, TargetId};
+
+/// Gives a delivery up with this code, and lets a second pass.
+async fn bury<F: Fixture>(
+    world: &World<F>,
+    (tenant, target): (TenantId, TargetId),
+    lane: Lane,
+    code: &str,
+) -> DeliveryId {
+    let draft = world.event(tenant).in_lane(lane, target);
+    let id = draft.delivery(0);
+    world.accept(draft).await;
+    let claim = Claim {
+        lane,
+        ..world.claim()
+    };
+    let (jobs, _) = world.take_until_done(claim).await;
+    let failure = Failure::new(Code::from_text(code), "it will not work");
+    for job in jobs {
+        let settlement = given_up(&job, world.now(), failure.clone());
+        assert_eq!(world.settle(settlement).await, DONE);
+    }
+    world.pass(secs(1));
+    id
+}
+
+fn deliveries(letters: &[DeadLetter]) -> Vec<DeliveryId> {
+    letters.iter().map(|letter| letter.delivery).collect()
+}
+
+pub async fn each_filter_narrows_the_list<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let [acme, globex] = [world.tenant().await, world.tenant().await];
+    let shop = world.target();
+    let start = world.now();
+    let one = bury(&world, (acme, shop), Lane::Webhook, "TIMEOUT").await;
+    let two = bury(&world, (acme, shop), Lane::Email, "HTTP_404").await;
+    let three = bury(&world, (globex, shop), Lane::Webhook, "HTTP_404").await;
+    let four = bury(&world, (globex, shop), Lane::Dispatch, "TIMEOUT").await;
+    let find = async |filter| deliveries(&world.dead(filter).await);
+    let all = DeadFilter::default();
+
+    assert_eq!(
+        find(all.clone()).await,
+        [four, three, two, one],
+        "newest first"
+    );
+    let mut filter = all.clone();
+    filter.tenant = Some(acme);
+    assert_eq!(find(filter.clone()).await, [two, one]);
+    filter.lane = Some(Lane::Webhook);
+    assert_eq!(find(filter.clone()).await, [one]);
+    filter.code = Some("HTTP_404".to_owned());
+    assert_eq!(find(filter).await, []);
+
+    let mut filter = all.clone();
+    filter.delivery = Some(two);
+    assert_eq!(find(filter.clone()).await, [two]);
+    filter.tenant = Some(globex);
+    assert_eq!(find(filter).await, [], "another tenant's");
+    let mut filter = all.clone();
+    filter.code = Some("HTTP_404".to_owned());
+    assert_eq!(find(filter.clone()).await, [three, two]);
+    for odd in ["http_404", "HTTP%", "HTTP____", "' OR 1=1 --", ""] {
+        filter.code = Some(odd.to_owned());
+        assert_eq!(find(filter.clone()).await, [], "{odd}");
+    }
+    let mut filter = all;
+    filter.since = Some(start + secs(1));
+    assert_eq!(find(filter.clone()).await, [four, three, two]);
+    filter.until = Some(start + secs(3));
+    assert_eq!(find(filter.clone()).await, [three, two]);
+    filter.since = None;
+    assert_eq!(find(filter).await, [three, two, one]);
+}
+
+pub async fn pages_have_no_gaps_and_no_repeats<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let shop = world.target();
+    let mut made = Vec::new();
+    for _ in 0..5 {
+        // Ten at a time are given up at the same moment.
+        made.extend(world.many_due(acme, shop, 10).await);
+        for job in world.take_all().await {
+            world.give_up(&job).await;
+        }
+        world.pass(secs(1));
+    }
+    for most in [1, 7, 10, 50, 100] {
+        let rows = world.dead_by(DeadFilter::default(), most).await;
+        assert!(rows.is_sorted_by(|one, two| one.moved_at >= two.moved_at));
+        let found = deliveries(&rows);
+        assert_eq!(found.len(), 50, "pages of {most}");
+        assert_eq!(sorted(found), made, "pages of {most}");
+    }
+}
+
+pub async fn statistics_count_what_the_filter_finds<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let [acme, globex] = [world.tenant().await, world.tenant().await];
+    let shop = world.target();
+    let empty = world.store.dead_stats(DeadFilter::default()).await;
+    assert_eq!(empty, Ok(crate::DeadStats::default()));
+    let start = world.now();
+    for (tenant, lane, code) in [
+        (acme, Lane::Webhook, "TIMEOUT"),
+        (acme, Lane::Email, "TIMEOUT"),
+        (acme, Lane::Email, "HTTP_404"),
+        (globex, Lane::Email, "HTTP_404"),
+    ] {
+        bury(&world, (tenant, shop), lane, code).await;
+    }
+
+    let stats = world.store.dead_stats(DeadFilter::default()).await.unwrap();
+    assert_eq!(stats.total, 4);
+    let by_code = [("HTTP_404", 2), ("TIMEOUT", 2)].map(|(code, n)| (code.to_owned(), n));
+    assert_eq!(stats.by_code, BTreeMap::from(by_code));
+    assert_eq!(stats.by_tenant, BTreeMap::from([(acme, 3), (globex, 1)]));
+    let by_lane = [(Lane::Webhook, 1), (Lane::Email, 3)];
+    assert_eq!(stats.by_lane, BTreeMap::from(by_lane));
+
+    let filter = DeadFilter {
+        tenant: Some(acme),
+        lane: Some(Lane::Email),
+        since: Some(start + secs(2)),
+        ..DeadFilter::default()
+    };
+    let stats = world.store.dead_stats(filter).await.unwrap();
+    assert_eq!(stats.total, 1);
+    assert_eq!(stats.by_code, BTreeMap::from([("HTTP_404".to_owned(), 1)]));
+}
+
+pub async fn a_purged_one_stays_in_the_log_as_failed<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let shop = world.target();
+    let id = bury(&world, (acme, shop), Lane::Webhook, "TIMEOUT").await;
+    let before = world.see(acme, id).await;
+    let all = DeadFilter::default();
+    assert_eq!(world.store.purge_dead(all.clone(), 10).await, Ok(1));
+
+    assert_eq!(world.dead_letter(id).await, None);
+    assert_eq!(world.store.dead_stats(all.clone()).await.unwrap().total, 0);
+    let view = world.see(acme, id).await;
+    assert_eq!(view, before);
+    assert_eq!(
+        (view.row.state, view.row.status()),
+        (State::Dead, Status::Failed)
+    );
+    assert_eq!(world.replay(all.clone(), 10).await, 0);
+    assert_eq!(world.store.purge_dead(all, 10).await, Ok(0));
+}
+
+pub async fn a_purge_takes_what_was_asked_and_no_more<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let [acme, globex] = [world.tenant().await, world.tenant().await];
+    let shop = world.target();
+    for _ in 0..5 {
+        bury(&world, (acme, shop), Lane::Webhook, "TIMEOUT").await;
+    }
+    let spared = bury(&world, (globex, shop), Lane::Webhook, "TIMEOUT").await;
+    let filter = DeadFilter {
+        tenant: Some(acme),
+        ..DeadFilter::default()
+    };
+    for expected in [2, 2, 1, 0] {
+        let purged = world.store.purge_dead(filter.clone(), 2).await;
+        assert_eq!(purged, Ok(expected));
+    }
+    let left = world.dead(DeadFilter::default()).await;
+    assert_eq!(deliveries(&left), [spared]);
+}

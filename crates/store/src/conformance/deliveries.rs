@@ -1,0 +1,215 @@
+//! The log is found by filter, newest first, page by page.
+
+use gancho_domain::{DeliveryId, Status, TenantId};
+
+use super::{
+    Fixture,
+    build::{World, secs},
+};
+use crate::{DeliveryFilter, DeliveryRow, TargetId};
+
+fn ids(rows: &[DeliveryRow]) -> Vec<DeliveryId> {
+    rows.iter().map(|row| row.id).collect()
+}
+
+/// Four deliveries, a second apart, that differ in every way that a filter can tell.
+struct Log {
+    tenant: TenantId,
+    shop: TargetId,
+    rows: [DeliveryId; 4],
+    events: [gancho_domain::EventId; 4],
+}
+
+async fn log<F: Fixture>(world: &World<F>) -> Log {
+    let tenant = world.tenant().await;
+    let [shop, crm] = [world.target(), world.target()];
+    let mut rows = Vec::new();
+    let mut events = Vec::new();
+    for (target, event_type, external_id) in [
+        (shop, "invoice.paid", Some("inv-1")),
+        (crm, "invoice.paid", None),
+        (shop, "invoice.sent", Some("inv-2")),
+        (crm, "user.created", Some("inv-1")),
+    ] {
+        let mut draft = world.event(tenant).typed(event_type).to(target);
+        if let Some(name) = external_id {
+            draft = draft.named(name);
+        }
+        rows.push(draft.delivery(0));
+        events.push(draft.id());
+        world.accept(draft).await;
+        world.pass(secs(1));
+    }
+    Log {
+        tenant,
+        shop,
+        rows: rows.try_into().unwrap(),
+        events: events.try_into().unwrap(),
+    }
+}
+
+pub async fn each_filter_narrows_the_list<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let start = world.now();
+    let log = log(&world).await;
+    let [one, two, three, four] = log.rows;
+    let find = async |filter| ids(&world.list(log.tenant, filter).await);
+    let all = DeliveryFilter::default;
+
+    assert_eq!(find(all()).await, [four, three, two, one], "newest first");
+    let mut filter = all();
+    filter.endpoint = Some(log.shop);
+    assert_eq!(find(filter).await, [three, one]);
+    let mut filter = all();
+    filter.event_type = Some("invoice.paid".to_owned());
+    assert_eq!(find(filter).await, [two, one]);
+    let mut filter = all();
+    filter.event = Some(log.events[2]);
+    assert_eq!(find(filter).await, [three]);
+    let mut filter = all();
+    filter.external_id = Some("inv-1".to_owned());
+    assert_eq!(find(filter).await, [four, one]);
+    let mut filter = all();
+    filter.since = Some(start + secs(1));
+    assert_eq!(find(filter.clone()).await, [four, three, two]);
+    filter.until = Some(start + secs(3));
+    assert_eq!(find(filter.clone()).await, [three, two]);
+    filter.since = None;
+    assert_eq!(find(filter).await, [three, two, one]);
+}
+
+pub async fn filters_join<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let start = world.now();
+    let log = log(&world).await;
+    let [one, ..] = log.rows;
+    let filter = DeliveryFilter {
+        endpoint: Some(log.shop),
+        status: Some(Status::Pending),
+        event_type: Some("invoice.paid".to_owned()),
+        event: Some(log.events[0]),
+        external_id: Some("inv-1".to_owned()),
+        since: Some(start),
+        until: Some(start + secs(1)),
+    };
+    let found = world.list(log.tenant, filter.clone()).await;
+    assert_eq!(ids(&found), [one]);
+    let spoil: [fn(&mut DeliveryFilter); 5] = [
+        |filter| filter.status = Some(Status::Delivered),
+        |filter| filter.event_type = Some("invoice.sent".to_owned()),
+        |filter| filter.external_id = Some("inv-2".to_owned()),
+        |filter| filter.since = filter.until,
+        |filter| filter.until = filter.since,
+    ];
+    for (place, spoil) in spoil.iter().enumerate() {
+        let mut spoilt = filter.clone();
+        spoil(&mut spoilt);
+        assert_eq!(world.list(log.tenant, spoilt).await, [], "{place}");
+    }
+}
+
+pub async fn text_is_found_as_it_is_written<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let log = log(&world).await;
+    for odd in [
+        "INV-1",
+        "inv",
+        "inv_1",
+        "inv%",
+        "%",
+        "",
+        "inv-1 ",
+        "' OR 1=1 --",
+    ] {
+        let filter = DeliveryFilter {
+            external_id: Some(odd.to_owned()),
+            ..DeliveryFilter::default()
+        };
+        assert_eq!(world.list(log.tenant, filter).await, [], "{odd:?}");
+    }
+    for odd in ["invoice.%", "invoice_paid", "Invoice.paid", "", "invoice.*"] {
+        let filter = DeliveryFilter {
+            event_type: Some(odd.to_owned()),
+            ..DeliveryFilter::default()
+        };
+        assert_eq!(world.list(log.tenant, filter).await, [], "{odd:?}");
+    }
+}
+
+pub async fn each_status_has_its_deliveries<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let shop = world.target();
+    let made = world.many_due(acme, shop, 5).await;
+    let jobs = world.take_all().await;
+    world.deliver(&jobs[0]).await;
+    world.give_up(&jobs[1]).await;
+    world.retry_at(&jobs[2], world.now()).await;
+    world.retry_at(&jobs[3], world.now() + secs(60)).await;
+    assert_eq!(world.take_one().await.delivery, made[2], "held for a retry");
+    let later = world.event(acme).about("order-1").in_order_to(shop);
+    let waiting = world.event(acme).about("order-1").in_order_to(shop);
+    let rest = [later.delivery(0), waiting.delivery(0)];
+    world.accept_all(vec![later, waiting]).await;
+
+    for (status, expected) in [
+        (Status::Pending, vec![rest[1], rest[0], made[4]]),
+        (Status::Retrying, vec![made[3], made[2]]),
+        (Status::Delivered, vec![made[0]]),
+        (Status::Failed, vec![made[1]]),
+    ] {
+        let filter = DeliveryFilter {
+            status: Some(status),
+            ..DeliveryFilter::default()
+        };
+        let rows = world.list(acme, filter.clone()).await;
+        assert_eq!(ids(&rows), expected, "{status}");
+        assert!(rows.iter().all(|row| row.status() == status));
+        let by_one = world.list_by(acme, filter, 1).await;
+        assert_eq!(by_one, rows, "{status}, page by page");
+    }
+}
+
+pub async fn pages_have_no_gaps_and_no_repeats<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let [shop, crm] = [world.target(), world.target()];
+    let mut made = Vec::new();
+    for n in 0..10 {
+        // Five at a time are made at the same moment, three of them for one event.
+        let event = world.event(acme).to(shop).to(crm).to(world.target());
+        made.extend((0..3).map(|place| event.delivery(place)));
+        world.accept(event).await;
+        made.extend(world.many_due(acme, [shop, crm][n % 2], 2).await);
+        world.pass(secs(1));
+    }
+    made.reverse();
+    for most in [1, 7, 10, 50, 100] {
+        let rows = world.list_by(acme, DeliveryFilter::default(), most).await;
+        assert_eq!(ids(&rows), made, "pages of {most}");
+        let of_shop = DeliveryFilter {
+            endpoint: Some(shop),
+            ..DeliveryFilter::default()
+        };
+        let some = world.list_by(acme, of_shop, most).await;
+        let rows: Vec<_> = rows.into_iter().filter(|row| row.target == shop).collect();
+        assert_eq!(some, rows, "pages of {most}");
+    }
+}
+
+pub async fn every_view_of_a_delivery_agrees<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let log = log(&world).await;
+    let jobs = world.take_all().await;
+    world.deliver(&jobs[0]).await;
+    world.give_up(&jobs[1]).await;
+    world.retry_at(&jobs[2], world.now() + secs(60)).await;
+    for row in world.list(log.tenant, DeliveryFilter::default()).await {
+        let view = world.see(log.tenant, row.id).await;
+        assert_eq!(view.row, row);
+        let event = world.see_event(log.tenant, row.event).await;
+        assert_eq!(event.deliveries, [row]);
+        assert_eq!(event.parcel, view.parcel);
+        assert_eq!(event.number, view.number);
+    }
+}

@@ -1,0 +1,171 @@
+//! Who lives, and what becomes of the work of the dead.
+
+use std::collections::BTreeSet;
+
+use gancho_domain::{Code, Lane, State};
+
+use super::{
+    Fixture,
+    build::{World, hours, ids, placed, secs},
+};
+use crate::{Claim, Job, NodeId, Placed, StoreError, nodes::MOST_LOST_LEASES};
+
+pub async fn no_number_is_given_twice<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let mut seen = BTreeSet::from([world.node]);
+    for _ in 0..5 {
+        assert!(seen.insert(world.join().await), "{seen:?}");
+    }
+    for node in &seen {
+        world.store.leave(*node, world.now()).await.unwrap();
+    }
+    assert!(seen.insert(world.join().await), "{seen:?}");
+    let world = world.reopen().await;
+    assert!(seen.insert(world.node), "{seen:?}");
+    assert!(seen.insert(world.join().await), "{seen:?}");
+}
+
+pub async fn a_node_that_was_declared_dead_is_told<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let other = world.join().await;
+    let now = world.now();
+    assert_eq!(world.store.heartbeat(other, now).await, Ok(()));
+    assert!(world.rescue().await.nodes >= 1);
+    let beat = world.store.heartbeat(other, now).await;
+    assert_eq!(beat, Err(StoreError::Fenced));
+    assert_eq!(world.store.heartbeat(world.node, now).await, Ok(()));
+}
+
+pub async fn a_node_that_never_joined_is_told<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let unknown = NodeId(world.node.0 + 1_000);
+    let beat = world.store.heartbeat(unknown, world.now()).await;
+    assert_eq!(beat, Err(StoreError::Fenced));
+}
+
+async fn take_as<F: Fixture>(world: &World<F>, node: NodeId) -> Vec<Job> {
+    let claim = Claim {
+        node,
+        ..world.claim()
+    };
+    world.take_until_done(claim).await.0
+}
+
+pub async fn the_work_of_the_dead_is_taken_over<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let shop = world.target();
+    let own = world.due(acme, shop).await;
+    assert_eq!(ids(&world.take_all().await), [own]);
+    let lost = world.many_due(acme, shop, 3).await;
+    let other = world.join().await;
+    assert_eq!(ids(&take_as(&world, other).await), lost);
+
+    let rescued = world.rescue().await;
+    assert_eq!((rescued.deliveries, rescued.given_up), (3, 0));
+    assert!(rescued.nodes >= 1);
+    let jobs = world.take_all().await;
+    assert_eq!(ids(&jobs), lost, "the caller keeps its own");
+    for job in &jobs {
+        assert_eq!((job.attempts, job.attempts_before), (0, 0));
+        world.deliver(job).await;
+    }
+    assert_eq!(world.see(acme, own).await.row.state, State::Leased);
+    assert_eq!(world.rescue().await.deliveries, 0, "once is enough");
+}
+
+pub async fn the_living_are_left_alone<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    world.due(acme, world.target()).await;
+    let other = world.join().await;
+    assert_eq!(take_as(&world, other).await.len(), 1);
+    let rescued = world.store.rescue(world.node, hours(1), world.now()).await;
+    assert_eq!(rescued, Ok(crate::Rescued::default()));
+    world.nothing_is_due().await;
+    let now = world.now();
+    assert_eq!(world.store.heartbeat(other, now).await, Ok(()));
+}
+
+/// A node that was declared dead may not know it yet: what it takes after that is not lost.
+pub async fn what_a_dead_node_takes_is_taken_from_it<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let shop = world.target();
+    let zombie = world.join().await;
+    world.rescue().await;
+
+    let mut expected = world.many_due(acme, shop, 2).await;
+    let claim = Claim {
+        node: zombie,
+        most: 1,
+        ..world.claim()
+    };
+    match world.store.claim(claim).await {
+        Ok(_) | Err(StoreError::Fenced) => (),
+        Err(other) => panic!("{other}"),
+    }
+    let held = world.event(acme).held_for(shop);
+    let held_id = held.delivery(0);
+    match world.store.accept(vec![held.done()], zombie).await {
+        Ok(_) => expected.push(held_id),
+        Err(StoreError::Fenced) => (),
+        Err(other) => panic!("{other}"),
+    }
+    world.rescue().await;
+    let mut found = ids(&world.take_all().await);
+    found.sort_unstable();
+    assert_eq!(found, expected);
+}
+
+pub async fn a_delivery_that_kills_its_nodes_is_given_up<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let shop = world.target();
+    let draft = world.event(acme).about("order-1").in_order_to(shop);
+    let deadly = draft.delivery(0);
+    world.accept(draft).await;
+    let next = world.event(acme).about("order-1").in_order_to(shop);
+    let next_id = next.delivery(0);
+    assert_eq!(placed(&world.accept(next).await), [Placed::Waiting]);
+
+    for death in 1..=MOST_LOST_LEASES {
+        let victim = world.join().await;
+        assert_eq!(ids(&take_as(&world, victim).await), [deadly]);
+        world.pass(secs(30));
+        let rescued = world.rescue().await;
+        let expected = if death < MOST_LOST_LEASES {
+            (1, 0)
+        } else {
+            (0, 1)
+        };
+        let found = (rescued.deliveries, rescued.given_up);
+        assert_eq!(found, expected, "death {death}");
+    }
+
+    let row = world.see(acme, deadly).await.row;
+    assert_eq!((row.state, row.attempts), (State::Dead, 0));
+    let dead = world.dead_letter(deadly).await.unwrap();
+    assert_eq!(*dead.failure.code(), Code::LEASE_LOST);
+    assert!(!dead.failure.reason().trim().is_empty());
+    assert_eq!(row.last_failure, Some(dead.failure));
+    assert_eq!(dead.lane, Lane::Webhook);
+    assert_eq!(dead.moved_at, world.now());
+    assert_eq!(dead.expires_at, world.now() + hours(7 * 24));
+    assert_eq!(ids(&world.take_all().await), [next_id], "the next moves up");
+}
+
+pub async fn who_leaves_gives_everything_back<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let made = world.many_due(acme, world.target(), 3).await;
+    // More often than a delivery may be lost: leaving is no loss.
+    for _ in 0..MOST_LOST_LEASES + 2 {
+        let node = world.join().await;
+        assert_eq!(ids(&take_as(&world, node).await), made);
+        world.store.leave(node, world.now()).await.unwrap();
+    }
+    let jobs = world.take_all().await;
+    assert_eq!(ids(&jobs), made);
+    assert_eq!(jobs[0].attempts, 0);
+}

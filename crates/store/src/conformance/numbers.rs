@@ -1,0 +1,171 @@
+//! Parcels of a subject are numbered from 1 without a hole.
+
+use std::sync::Arc;
+
+use super::{
+    Fixture,
+    build::{World, delivered, hours, number, secs, sorted},
+};
+use crate::{Accepted, Settled};
+
+pub async fn a_subject_counts_from_one<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    for expected in 1..=5 {
+        let accepted = world.accept(world.event(acme).about("order-1")).await;
+        assert_eq!(number(&accepted), Some(expected));
+    }
+    let batch = (0..10).map(|_| world.event(acme).about("order-1"));
+    let accepted = world.accept_all(batch.collect()).await;
+    let numbers: Vec<_> = accepted.iter().filter_map(number).collect();
+    assert_eq!(numbers, (6..=15).collect::<Vec<_>>());
+}
+
+pub async fn without_a_subject_there_is_no_number<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let draft = world.event(acme).to(world.target());
+    let id = draft.id();
+    assert_eq!(number(&world.accept(draft).await), None);
+    assert_eq!(world.see_event(acme, id).await.number, None);
+    assert_eq!(world.take_one().await.number, None);
+}
+
+pub async fn subjects_and_tenants_count_apart<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let [acme, globex] = [world.tenant().await, world.tenant().await];
+    let accepted = world
+        .accept_all(vec![
+            world.event(acme).about("order-1"),
+            world.event(acme).about("order-2"),
+            world.event(globex).about("order-1"),
+            world.event(acme).about("order-1"),
+            world.event(acme).about(""),
+            world.event(acme),
+            world.event(acme).about(""),
+        ])
+        .await;
+    let numbers: Vec<_> = accepted.iter().map(number).collect();
+    let expected = [Some(1), Some(1), Some(1), Some(2), Some(1), None, Some(2)];
+    assert_eq!(numbers, expected, "an empty subject is a subject");
+}
+
+/// `Order` and `order` are two subjects in every store, whatever its collation.
+pub async fn subjects_are_compared_byte_by_byte<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let alike = [
+        "order",
+        "Order",
+        "ORDER",
+        "order ",
+        " order",
+        "ördér",
+        "o\u{308}rde\u{301}r",
+        "order\u{200b}",
+        "%",
+        "_",
+        "order\\",
+    ];
+    let drafts = alike.iter().map(|subject| world.event(acme).about(subject));
+    for accepted in world.accept_all(drafts.collect()).await {
+        assert_eq!(number(&accepted), Some(1));
+    }
+    for subject in alike {
+        let accepted = world.accept(world.event(acme).about(subject)).await;
+        assert_eq!(number(&accepted), Some(2), "{subject:?}");
+    }
+}
+
+pub async fn what_is_not_written_takes_no_number<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let until = world.now() + hours(24);
+    let keyed = |content| world.event(acme).about("order-1").once(1, content, until);
+    let accepted = world
+        .accept_all(vec![
+            keyed(1),
+            keyed(1),
+            keyed(2),
+            world.event(acme).about("order-1"),
+        ])
+        .await;
+    assert_eq!(number(&accepted[0]), Some(1));
+    assert!(matches!(accepted[1], Accepted::Again { .. }));
+    assert!(matches!(accepted[2], Accepted::Clash { .. }));
+    assert_eq!(number(&accepted[3]), Some(2));
+}
+
+pub async fn fifty_at_once_leave_no_hole<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let mut calls = tokio::task::JoinSet::new();
+    for call in 0..50 {
+        let (store, node) = (Arc::clone(&world.store), world.node);
+        let batch = [call % 2, 7, call % 2]
+            .map(|subject| world.event(acme).about(&format!("order-{subject}")).done());
+        calls.spawn(async move { store.accept(batch.to_vec(), node).await.unwrap() });
+    }
+    let (mut outer, mut inner) = (Vec::new(), Vec::new());
+    for answers in calls.join_all().await {
+        let [one, two, three] = [0, 1, 2].map(|place| number(&answers[place]).unwrap());
+        assert!(one < three, "a batch is numbered in its order");
+        outer.extend([one, three]);
+        inner.push(two);
+    }
+    let twice: Vec<u64> = (1..=50).flat_map(|number| [number, number]).collect();
+    assert_eq!(sorted(outer), twice, "two subjects of 50 each");
+    assert_eq!(sorted(inner), (1..=50).collect::<Vec<_>>());
+}
+
+pub async fn the_number_shows_wherever_the_parcel_does<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    world.accept(world.event(acme).about("order-1")).await;
+    let second = world.event(acme).about("order-1").to(world.target());
+    let (event, delivery) = (second.id(), second.delivery(0));
+    world.accept(second).await;
+    assert_eq!(world.see_event(acme, event).await.number, Some(2));
+    assert_eq!(world.see(acme, delivery).await.number, Some(2));
+    assert_eq!(world.take_one().await.number, Some(2));
+}
+
+pub async fn counting_goes_on_after_a_restart<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    world.accept(world.event(acme).about("order-1")).await;
+    let world = world.reopen().await;
+    let accepted = world.accept(world.event(acme).about("order-1")).await;
+    assert_eq!(number(&accepted), Some(2));
+}
+
+/// A receiver that has seen number 1 would take a second number 1 for a repeat.
+pub async fn counting_goes_on_after_pruning<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    world.accept(world.event(acme).about("order-1")).await;
+    world.pass(hours(24));
+    let now = world.now();
+    assert_eq!(world.store.prune(now, 100, now).await, Ok(1));
+    let accepted = world.accept(world.event(acme).about("order-1")).await;
+    assert_eq!(number(&accepted), Some(2));
+}
+
+pub async fn what_follows_a_settlement_is_numbered_too<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    world.due(acme, world.target()).await;
+    world.accept(world.event(acme).about("order-1")).await;
+    let job = world.take_one().await;
+    world.pass(secs(1));
+
+    let mut settlement = delivered(&job, world.now());
+    settlement.follow = (0..2)
+        .map(|_| world.event(acme).about("order-1").done())
+        .collect();
+    let Settled::Done { follow } = world.settle(settlement).await else {
+        panic!("the lease is held");
+    };
+    let numbers: Vec<_> = follow.iter().filter_map(number).collect();
+    assert_eq!(numbers, [2, 3]);
+}

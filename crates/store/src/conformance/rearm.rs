@@ -1,0 +1,131 @@
+//! A delivery is armed anew, whatever its state.
+
+use gancho_domain::{DeliveryId, State, Status, TenantId};
+
+use super::{
+    Fixture,
+    build::{World, ids, scope, secs},
+};
+use crate::Rearmed;
+
+async fn rearm<F: Fixture>(world: &World<F>, tenant: TenantId, id: DeliveryId) -> Rearmed {
+    let now = world.now();
+    world.store.rearm(scope(tenant), id, now).await.unwrap()
+}
+
+pub async fn a_delivered_one_goes_out_again<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let id = world.due(acme, world.target()).await;
+    let job = world.take_one().await;
+    world.deliver(&job).await;
+    world.pass(secs(60));
+
+    assert_eq!(rearm(&world, acme, id).await, Rearmed::Due);
+    let row = world.see(acme, id).await.row;
+    assert_eq!(
+        (row.state, row.status()),
+        (State::Pending, Status::Retrying)
+    );
+    let job = world.take_one().await;
+    assert_eq!(
+        (job.delivery, job.attempts, job.attempts_before),
+        (id, 1, 1)
+    );
+    world.deliver(&job).await;
+    let view = world.see(acme, id).await;
+    assert_eq!((view.row.state, view.row.attempts), (State::Delivered, 2));
+    assert_eq!(view.attempts.len(), 2);
+}
+
+pub async fn a_dead_one_starts_its_plan_anew<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let id = world.due(acme, world.target()).await;
+    let job = world.take_one().await;
+    world.give_up(&job).await;
+    assert_eq!(rearm(&world, acme, id).await, Rearmed::Due);
+    assert_eq!(rearm(&world, acme, id).await, Rearmed::Due, "twice is once");
+    let job = world.take_one().await;
+    assert_eq!(
+        (job.delivery, job.attempts, job.attempts_before),
+        (id, 1, 1)
+    );
+    world.nothing_is_due().await;
+}
+
+pub async fn a_dead_one_without_a_dead_letter_can_be_armed<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let id = world.due(acme, world.target()).await;
+    let job = world.take_one().await;
+    world.give_up(&job).await;
+    let purged = world
+        .store
+        .purge_dead(crate::DeadFilter::default(), 10)
+        .await;
+    assert_eq!(purged, Ok(1));
+    assert_eq!(rearm(&world, acme, id).await, Rearmed::Due);
+    let job = world.take_one().await;
+    world.deliver(&job).await;
+    assert_eq!(world.see(acme, id).await.row.state, State::Delivered);
+}
+
+pub async fn a_retry_does_not_wait_for_its_time<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let id = world.due(acme, world.target()).await;
+    let job = world.take_one().await;
+    world.retry_at(&job, world.now() + secs(600)).await;
+    assert_eq!(rearm(&world, acme, id).await, Rearmed::Due);
+    let job = world.take_one().await;
+    assert_eq!(job.delivery, id);
+    let counted = (job.attempts, job.attempts_before);
+    assert_eq!(counted, (1, 0), "its plan had not ended");
+    world.pass(secs(600));
+    world.nothing_is_due().await;
+}
+
+pub async fn one_that_is_due_already_stays_due<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let id = world.due(acme, world.target()).await;
+    world.pass(secs(60));
+    assert_eq!(rearm(&world, acme, id).await, Rearmed::Due);
+    assert_eq!(ids(&world.take_all().await), [id]);
+}
+
+pub async fn one_that_waits_need_not_wait<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let shop = world.target();
+    let drafts = [0, 1, 2].map(|_| world.event(acme).about("order-1").in_order_to(shop));
+    let made = drafts.each_ref().map(|draft| draft.delivery(0));
+    world.accept_all(drafts.to_vec()).await;
+    let first = world.take_one().await;
+    assert_eq!(rearm(&world, acme, made[1]).await, Rearmed::Due);
+    let second = world.take_one().await;
+    assert_eq!(second.delivery, made[1]);
+    world.deliver(&second).await;
+    world.nothing_is_due().await;
+    world.deliver(&first).await;
+    assert_eq!(ids(&world.take_all().await), [made[2]]);
+}
+
+pub async fn one_in_flight_is_left_alone<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let id = world.due(acme, world.target()).await;
+    let job = world.take_one().await;
+    assert_eq!(rearm(&world, acme, id).await, Rearmed::InFlight);
+    world.nothing_is_due().await;
+    world.deliver(&job).await;
+    assert_eq!(world.see(acme, id).await.row.attempts, 1);
+}
+
+pub async fn one_that_is_not_there_is_unknown<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let unknown = rearm(&world, acme, world.id()).await;
+    assert_eq!(unknown, Rearmed::Unknown);
+}

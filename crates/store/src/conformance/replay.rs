@@ -1,0 +1,179 @@
+//! A dead letter that is replayed goes through its plan anew, and leaves when it is delivered.
+
+use gancho_domain::{Code, Failure, Lane, State};
+
+use super::{
+    Fixture,
+    build::{DONE, World, given_up, hours, ids, scope, secs, sorted, timeout},
+};
+use crate::{DeadFilter, Rearmed};
+
+pub async fn a_replay_starts_the_plan_anew<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let id = world.due(acme, world.target()).await;
+    let job = world.take_one().await;
+    world.retry_at(&job, world.now()).await;
+    let job = world.take_one().await;
+    world.give_up(&job).await;
+    world.pass(hours(1));
+
+    assert_eq!(world.replay(DeadFilter::default(), 10).await, 1);
+    let job = world.take_one().await;
+    assert_eq!(job.delivery, id);
+    assert_eq!((job.attempts, job.attempts_before), (2, 2));
+    world.retry_at(&job, world.now()).await;
+    let job = world.take_one().await;
+    assert_eq!((job.attempts, job.attempts_before), (3, 2));
+    assert!(world.dead_letter(id).await.is_some(), "not yet delivered");
+    world.deliver(&job).await;
+
+    assert_eq!(world.dead_letter(id).await, None);
+    let view = world.see(acme, id).await;
+    assert_eq!((view.row.state, view.row.attempts), (State::Delivered, 4));
+    assert_eq!(view.row.delivered_at, Some(world.now()));
+    let numbers: Vec<_> = view.attempts.iter().map(|tried| tried.number).collect();
+    assert_eq!(numbers, [1, 2, 3, 4], "the log keeps every attempt");
+}
+
+pub async fn the_oldest_go_first_and_no_more_than_asked<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let [acme, globex] = [world.tenant().await, world.tenant().await];
+    let shop = world.target();
+    let mut made = Vec::new();
+    for tenant in [acme, acme, globex, acme, acme, acme] {
+        made.push((tenant, world.due(tenant, shop).await));
+        let job = world.take_one().await;
+        world.give_up(&job).await;
+        world.pass(secs(1));
+    }
+    let filter = DeadFilter {
+        tenant: Some(acme),
+        ..DeadFilter::default()
+    };
+    let of_acme: Vec<_> = made.iter().filter(|(tenant, _)| *tenant == acme).collect();
+    for expected in of_acme.chunks(2) {
+        let count = world.replay(filter.clone(), 2).await;
+        assert_eq!(count, expected.len() as u64);
+        let expected: Vec<_> = expected.iter().map(|(_, id)| *id).collect();
+        assert_eq!(sorted(ids(&world.take_all().await)), expected);
+    }
+    assert_eq!(world.replay(filter, 2).await, 0);
+}
+
+pub async fn a_replay_of_a_replay_counts_once<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let id = world.due(acme, world.target()).await;
+    let job = world.take_one().await;
+    world.give_up(&job).await;
+    let all = DeadFilter::default();
+    assert_eq!(world.replay(all.clone(), 10).await, 1);
+    assert_eq!(world.replay(all.clone(), 10).await, 0, "it is pending");
+    let job = world.take_one().await;
+    assert_eq!(world.replay(all.clone(), 10).await, 0, "it is leased");
+    world.retry_at(&job, world.now() + secs(60)).await;
+    assert_eq!(world.replay(all.clone(), 10).await, 0, "it is retrying");
+    assert_eq!(world.dead(all).await.len(), 1);
+    assert_eq!(world.see(acme, id).await.row.attempts, 2);
+}
+
+pub async fn one_that_dies_again_has_a_fresh_entry<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let id = world.due(acme, world.target()).await;
+    let job = world.take_one().await;
+    world.give_up(&job).await;
+    let first = world.dead_letter(id).await.unwrap();
+    world.pass(hours(24));
+    assert_eq!(world.replay(DeadFilter::default(), 10).await, 1);
+    let job = world.take_one().await;
+    let gone = Failure::new(Code::http(410), "gone for good");
+    let settlement = given_up(&job, world.now(), gone.clone());
+    assert_eq!(world.settle(settlement).await, DONE);
+
+    let again = world.dead_letter(id).await.unwrap();
+    assert_eq!(again.failure, gone);
+    assert_eq!(
+        (again.failed_at, again.moved_at),
+        (world.now(), world.now())
+    );
+    assert_eq!(again.expires_at, world.now() + hours(7 * 24));
+    assert_eq!(again.failed_attempts, 2);
+    assert_eq!(again.enqueued_at, first.enqueued_at);
+    assert_eq!(again.original, first.original);
+    assert_eq!(world.replay(DeadFilter::default(), 10).await, 1);
+    assert_eq!(world.take_one().await.attempts_before, 2);
+}
+
+/// No attempt was made before it died, so nothing but the entry shows that it was armed anew.
+pub async fn one_that_was_never_tried_leaves_when_delivered<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let id = world.due(acme, world.target()).await;
+    world.pass(hours(48));
+    let now = world.now();
+    let expired = world.store.expire(Lane::Webhook, now, 10, now).await;
+    assert_eq!(expired, Ok(1));
+    assert_eq!(world.replay(DeadFilter::default(), 10).await, 1);
+    let job = world.take_one().await;
+    assert_eq!((job.attempts, job.attempts_before), (0, 0));
+    world.deliver(&job).await;
+    assert_eq!(world.dead_letter(id).await, None);
+    assert_eq!(world.see(acme, id).await.row.state, State::Delivered);
+}
+
+pub async fn one_armed_by_its_tenant_leaves_too<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let id = world.due(acme, world.target()).await;
+    let job = world.take_one().await;
+    world.give_up(&job).await;
+    let rearmed = world.store.rearm(scope(acme), id, world.now()).await;
+    assert_eq!(rearmed, Ok(Rearmed::Due));
+    assert!(world.dead_letter(id).await.is_some(), "until it succeeds");
+    let job = world.take_one().await;
+    world.deliver(&job).await;
+    assert_eq!(world.dead_letter(id).await, None);
+}
+
+pub async fn a_replay_reaches_only_what_the_filter_finds<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let made = world.many_due(acme, world.target(), 3).await;
+    for job in world.take_all().await {
+        world.give_up(&job).await;
+    }
+    let one = DeadFilter {
+        delivery: Some(made[1]),
+        ..DeadFilter::default()
+    };
+    assert_eq!(world.replay(one, 10).await, 1);
+    assert_eq!(ids(&world.take_all().await), [made[1]]);
+    let other_code = DeadFilter {
+        code: Some("HTTP_404".to_owned()),
+        ..DeadFilter::default()
+    };
+    assert_eq!(world.replay(other_code, 10).await, 0);
+    let code = DeadFilter {
+        code: Some(timeout().code().to_string()),
+        ..DeadFilter::default()
+    };
+    assert_eq!(world.replay(code, 10).await, 2);
+    let found = sorted(ids(&world.take_all().await));
+    assert_eq!(found, [made[0], made[2]]);
+}
+
+pub async fn a_replay_outlives_a_restart<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let id = world.due(acme, world.target()).await;
+    let job = world.take_one().await;
+    world.give_up(&job).await;
+    assert_eq!(world.replay(DeadFilter::default(), 10).await, 1);
+    let world = world.reopen().await;
+    let job = world.take_one().await;
+    assert_eq!((job.delivery, job.attempts_before), (id, 1));
+    world.deliver(&job).await;
+    assert_eq!(world.dead_letter(id).await, None);
+}

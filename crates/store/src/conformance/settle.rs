@@ -1,0 +1,250 @@
+//! What became of an attempt is written, whole.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use gancho_domain::{Attempt, Code, Failure, Next, State, Status};
+
+use super::{
+    Fixture,
+    build::{
+        DONE, World, attempt, delivered, failed, given_up, hours, ids, secs, timeout, tried_again,
+    },
+};
+use crate::{DeadLetter, Settled, Settlement};
+
+pub async fn an_empty_batch_is_no_trouble<F: Fixture>() {
+    let world = World::<F>::new().await;
+    assert_eq!(world.store.settle(world.node, vec![]).await, Ok(vec![]));
+}
+
+pub async fn a_delivered_one_has_ended<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let id = world.due(acme, world.target()).await;
+    let job = world.take_one().await;
+    world.pass(secs(2));
+    world.deliver(&job).await;
+
+    let view = world.see(acme, id).await;
+    let row = &view.row;
+    assert_eq!(
+        (row.state, row.status()),
+        (State::Delivered, Status::Delivered)
+    );
+    assert_eq!((row.attempts, row.response_status), (1, Some(200)));
+    assert_eq!((&row.last_failure, row.next_retry_at), (&None, None));
+    assert_eq!(row.delivered_at, Some(world.now()));
+    assert_eq!(view.attempts, [attempt(&job, world.now())]);
+    world.pass(hours(24));
+    world.nothing_is_due().await;
+    assert_eq!(world.dead_letter(id).await, None);
+}
+
+pub async fn a_retry_is_due_when_it_says_and_not_before<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let id = world.due(acme, world.target()).await;
+    let job = world.take_one().await;
+    let now = world.now();
+    // Jitter makes it due earlier than the plan's own figure, which is what a tenant is told.
+    let (due_at, planned_at) = (now + secs(57), now + secs(60));
+    let tried = failed(&job, now, timeout(), Some(planned_at));
+    let next = Next::Retry { due_at, planned_at };
+    let settlement = Settlement::of(&job, now, Some(tried), next);
+    assert_eq!(world.settle(settlement).await, DONE);
+
+    let row = world.see(acme, id).await.row;
+    assert_eq!(
+        (row.state, row.status()),
+        (State::Pending, Status::Retrying)
+    );
+    assert_eq!((row.attempts, row.response_status), (1, None));
+    assert_eq!(row.last_failure, Some(timeout()));
+    assert_eq!(row.next_retry_at, Some(planned_at));
+    assert_eq!(row.delivered_at, None);
+
+    world.pass(secs(57).checked_sub(Duration::from_micros(1)).unwrap());
+    let (jobs, last) = world.take_until_done(world.claim()).await;
+    assert_eq!((jobs.len(), last.next_due), (0, Some(due_at)));
+    world.pass(Duration::from_micros(1));
+    let job = world.take_one().await;
+    assert_eq!(
+        (job.delivery, job.attempts, job.attempts_before),
+        (id, 1, 0)
+    );
+}
+
+pub async fn one_that_is_given_up_leaves_a_dead_letter<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let shop = world.target();
+    let draft = world.event(acme).about("order-1").to(shop);
+    let (parcel, id) = (draft.parcel(), draft.delivery(0));
+    world.accept(draft).await;
+    world.pass(secs(10));
+    let job = world.take_one().await;
+    world.retry_at(&job, world.now()).await;
+    world.pass(secs(10));
+    let job = world.take_one().await;
+    let failure = Failure::new(Code::http(404), "the shop is closed");
+    let settlement = given_up(&job, world.now(), failure.clone());
+    assert_eq!(world.settle(settlement).await, DONE);
+
+    let row = world.see(acme, id).await.row;
+    assert_eq!((row.state, row.status()), (State::Dead, Status::Failed));
+    assert_eq!((row.attempts, row.next_retry_at), (2, None));
+    assert_eq!(row.last_failure, Some(failure.clone()));
+    let expected = DeadLetter {
+        delivery: id,
+        lane: job.lane,
+        tenant: acme,
+        target: shop,
+        parcel: parcel.id,
+        subject: parcel.subject,
+        original: parcel.body,
+        failed_attempts: 2,
+        failure,
+        failed_at: world.now(),
+        enqueued_at: parcel.created_at,
+        moved_at: world.now(),
+        expires_at: world.now() + hours(7 * 24),
+    };
+    assert_eq!(world.dead_letter(id).await, Some(expected));
+    world.pass(hours(24));
+    world.nothing_is_due().await;
+}
+
+pub async fn an_end_without_an_attempt_counts_none<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let id = world.due(acme, world.target()).await;
+    let job = world.take_one().await;
+    let gone = Failure::new(Code::TARGET_GONE, "the endpoint was deleted");
+    let settlement = Settlement::of(&job, world.now(), None, Next::Dead(gone.clone()));
+    assert_eq!(world.settle(settlement).await, DONE);
+
+    let view = world.see(acme, id).await;
+    assert_eq!((view.row.status(), view.row.attempts), (Status::Failed, 0));
+    assert_eq!(view.row.last_failure, Some(gone.clone()));
+    assert_eq!(view.attempts, []);
+    let dead = world.dead_letter(id).await.unwrap();
+    assert_eq!((dead.failed_attempts, dead.failure), (0, gone));
+}
+
+pub async fn one_can_be_put_off_without_an_attempt<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let id = world.due(acme, world.target()).await;
+    let job = world.take_one().await;
+    let due_at = world.now() + secs(30);
+    let next = Next::Retry {
+        due_at,
+        planned_at: due_at,
+    };
+    let settlement = Settlement::of(&job, world.now(), None, next);
+    assert_eq!(world.settle(settlement).await, DONE);
+    let view = world.see(acme, id).await;
+    assert_eq!((view.row.state, view.row.attempts), (State::Pending, 0));
+    world.nothing_is_due().await;
+    world.pass(secs(30));
+    assert_eq!(world.take_one().await.attempts, 0);
+}
+
+pub async fn attempts_read_back_whole_and_in_order<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let id = world.due(acme, world.target()).await;
+    let odd_bytes: Bytes = (0..16_384_u32).map(|n| (n % 256) as u8).collect();
+    let mut expected = Vec::new();
+    for number in 1..=12_u32 {
+        let job = world.take_one().await;
+        assert_eq!(job.attempts, number - 1);
+        let now = world.now();
+        let due_at = now + secs(60);
+        let tried = Attempt {
+            number,
+            started_at: now - Duration::from_micros(u64::from(number)),
+            latency: Duration::from_micros(u64::from(number) * 1_000_003),
+            request_headers: odd_bytes.slice(..number as usize * 100),
+            response_status: [None, Some(100), Some(999)][number as usize % 3],
+            response_headers: odd_bytes.slice(number as usize..300),
+            response_body: [Bytes::new(), odd_bytes.clone()][number as usize % 2].clone(),
+            failure: [None, Some(timeout())][number as usize % 2].clone(),
+            next_at: [Some(due_at), None][number as usize % 2],
+        };
+        expected.push(tried.clone());
+        let next = Next::Retry {
+            due_at,
+            planned_at: due_at,
+        };
+        let settlement = Settlement::of(&job, now, Some(tried), next);
+        assert_eq!(world.settle(settlement).await, DONE);
+        world.pass(secs(60));
+    }
+    assert_eq!(world.see(acme, id).await.attempts, expected);
+    let world = world.reopen().await;
+    assert_eq!(world.see(acme, id).await.attempts, expected);
+}
+
+pub async fn a_mixed_batch_is_answered_in_order<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let shop = world.target();
+    let made = world.many_due(acme, shop, 4).await;
+    let jobs = world.take_all().await;
+    assert_eq!(ids(&jobs), made);
+    let now = world.now();
+    let lost = vec![(acme, made[1])];
+    world.store.release(world.node, lost).await.unwrap();
+
+    let mut follows = tried_again(&jobs[2], now, now + secs(9));
+    follows.follow.push(world.event(acme).done());
+    let batch = vec![
+        delivered(&jobs[0], now),
+        given_up(&jobs[1], now, timeout()),
+        follows,
+        given_up(&jobs[3], now, timeout()),
+        delivered(&jobs[0], now),
+    ];
+    let settled = world.store.settle(world.node, batch).await.unwrap();
+
+    assert_eq!(settled.len(), 5);
+    assert_eq!(settled[0], DONE);
+    assert_eq!(settled[1], Settled::LeaseLost);
+    assert!(matches!(&settled[2], Settled::Done { follow } if follow.len() == 1));
+    assert_eq!(settled[3], DONE);
+    assert_eq!(settled[4], Settled::LeaseLost, "settled in this batch");
+    let mut states = Vec::new();
+    for id in made {
+        states.push(world.see(acme, id).await.row.state);
+    }
+    let pending = State::Pending;
+    assert_eq!(states, [State::Delivered, pending, pending, State::Dead]);
+}
+
+pub async fn what_was_settled_is_there_after_a_restart<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let made = world.many_due(acme, world.target(), 3).await;
+    let jobs = world.take_all().await;
+    let due_at = world.now() + secs(60);
+    world.deliver(&jobs[0]).await;
+    world.retry_at(&jobs[1], due_at).await;
+    world.give_up(&jobs[2]).await;
+    let mut before = Vec::new();
+    for id in &made {
+        before.push(world.see(acme, *id).await);
+    }
+    let dead = world.dead_letter(made[2]).await.unwrap();
+
+    let world = world.reopen().await;
+    world.rescue().await;
+    for (id, before) in made.iter().zip(before) {
+        assert_eq!(world.see(acme, *id).await, before);
+    }
+    assert_eq!(world.dead_letter(made[2]).await, Some(dead));
+    world.nothing_is_due().await;
+    world.pass(secs(60));
+    assert_eq!(world.take_one().await.delivery, made[1]);
+}
