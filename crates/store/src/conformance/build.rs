@@ -1,6 +1,7 @@
 //! What the cases are told with: a store, a clock that stands still, and short ways to make
 //! tenants, parcels and deliveries and to see what became of them.
 
+mod carry;
 mod draft;
 mod outcome;
 mod read;
@@ -8,8 +9,7 @@ mod read;
 use std::{sync::Arc, time::Duration};
 
 use gancho_domain::{
-    Clock, DeliveryId, Id, IdMaker, Lane, ManualClock, SeededRandom, Tenant, TenantId, TenantScope,
-    Time,
+    Clock, DeliveryId, Id, IdMaker, ManualClock, SeededRandom, Tenant, TenantId, TenantScope, Time,
 };
 
 pub use self::{
@@ -17,10 +17,7 @@ pub use self::{
     outcome::{attempt, delivered, failed, given_up, timeout, tried_again},
 };
 use super::Fixture;
-use crate::{
-    Accepted, Claim, ClaimCursor, Claimed, Job, NodeId, Placed, Rescued, Settled, Settlement, Skip,
-    Store, TargetId,
-};
+use crate::{Accepted, Job, NodeId, Placed, Rescued, Settled, Store, TargetId};
 
 /// Not a whole second, nor a whole millisecond: a store keeps microseconds.
 pub const START: Time = Time::from_micros(1_760_000_000_123_456);
@@ -142,80 +139,6 @@ impl<F: Fixture> World<F> {
             self.accept_all(batch.to_vec()).await;
         }
         ids
-    }
-
-    /// A claim of webhooks with room for everything a case makes.
-    pub fn claim(&self) -> Claim {
-        Claim {
-            node: self.node,
-            lane: Lane::Webhook,
-            now: self.now(),
-            most: 1_000,
-            most_bytes: 64 << 20,
-            per_target: 1_000,
-            per_tenant: 1_000,
-            skip: Arc::new(Skip::default()),
-            cursor: ClaimCursor::default(),
-        }
-    }
-
-    pub async fn take(&self, claim: Claim) -> Claimed {
-        self.store.claim(claim).await.unwrap()
-    }
-
-    /// Claims, going on where the claim before stopped, until no more is said to be due. Answers
-    /// with every job and the last claim.
-    pub async fn take_until_done(&self, mut claim: Claim) -> (Vec<Job>, Claimed) {
-        let mut jobs = Vec::new();
-        for _ in 0..1_000 {
-            let mut claimed = self.take(claim.clone()).await;
-            jobs.append(&mut claimed.jobs);
-            if !claimed.more {
-                return (jobs, claimed);
-            }
-            claim.cursor = claimed.cursor;
-        }
-        panic!("more is said to be due for ever");
-    }
-
-    pub async fn take_all(&self) -> Vec<Job> {
-        self.take_until_done(self.claim()).await.0
-    }
-
-    pub async fn take_one(&self) -> Job {
-        let mut jobs = self.take_all().await;
-        assert_eq!(jobs.len(), 1, "one delivery is due: {jobs:?}");
-        jobs.remove(0)
-    }
-
-    pub async fn nothing_is_due(&self) {
-        let jobs = self.take_all().await;
-        assert!(jobs.is_empty(), "nothing is due: {jobs:?}");
-    }
-
-    pub async fn settle(&self, settlement: Settlement) -> Settled {
-        let mut settled = self
-            .store
-            .settle(self.node, vec![settlement])
-            .await
-            .unwrap();
-        assert_eq!(settled.len(), 1, "one answer for each settlement");
-        settled.remove(0)
-    }
-
-    pub async fn deliver(&self, job: &Job) {
-        let settled = self.settle(delivered(job, self.now())).await;
-        assert_eq!(settled, DONE);
-    }
-
-    pub async fn retry_at(&self, job: &Job, due_at: Time) {
-        let settled = self.settle(tried_again(job, self.now(), due_at)).await;
-        assert_eq!(settled, DONE);
-    }
-
-    pub async fn give_up(&self, job: &Job) {
-        let settled = self.settle(given_up(job, self.now(), timeout())).await;
-        assert_eq!(settled, DONE);
     }
 }
 
