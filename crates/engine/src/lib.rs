@@ -1,1 +1,2 @@
-
+//! Claim, carry, settle.
+pub mod scheduler;

@@ -1,0 +1,147 @@
+//! What the queue tells those who fill it: whom a claim passes over, whose new deliveries may come
+//! straight in, and who can give room back when there is none.
+//!
+//! **Invariant.** What was refused here lies in the store, and what is in the store goes before what
+//! is new: a target that is *behind* is offered nothing directly until a claim has found nothing
+//! more for it. Without this, a steady stream of new deliveries would starve the old ones.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use gancho_domain::{TenantId, Time};
+use gancho_store::{Skip, TargetId};
+
+use super::{Key, Scheduler, TargetLine};
+
+#[derive(Default)]
+pub struct Claims {
+    /// Paused, resting or with enough in the queue.
+    skip: Arc<Skip>,
+    /// Targets that have due deliveries in the store.
+    behind: BTreeSet<Key>,
+    /// Everyone may have: nothing was claimed yet, or room ran out.
+    all_behind: bool,
+    /// Targets with more in the queue than their share.
+    over: BTreeSet<Key>,
+    /// Someone is no longer skipped since the last claim.
+    eased: bool,
+}
+
+impl Claims {
+    pub fn new() -> Self {
+        Self {
+            all_behind: true,
+            ..Self::default()
+        }
+    }
+
+    pub fn note_tenant(&mut self, tenant: TenantId, skipped: bool) {
+        if self.skip.tenants.contains(&tenant) != skipped {
+            let skip = Arc::make_mut(&mut self.skip);
+            if skipped {
+                skip.tenants.insert(tenant);
+            } else {
+                skip.tenants.remove(&tenant);
+                self.eased = true;
+            }
+        }
+    }
+
+    pub fn note_target(&mut self, target: TargetId, skipped: bool) {
+        if self.skip.targets.contains(&target) != skipped {
+            let skip = Arc::make_mut(&mut self.skip);
+            if skipped {
+                skip.targets.insert(target);
+            } else {
+                skip.targets.remove(&target);
+                self.eased = true;
+            }
+        }
+    }
+
+    pub fn note_over(&mut self, key: Key, over: bool) {
+        if over {
+            self.over.insert(key);
+        } else {
+            self.over.remove(&key);
+        }
+    }
+
+    /// A delivery of this target lies in the store.
+    pub fn note_behind(&mut self, key: Key, remembered: usize) {
+        self.behind.insert(key);
+        if self.behind.len() > remembered {
+            self.behind.clear();
+            self.all_behind = true;
+        }
+    }
+
+    fn is_behind(&self, key: Key) -> bool {
+        self.all_behind || self.behind.contains(&key)
+    }
+}
+
+impl<T> Scheduler<T> {
+    /// Whom the next claim passes over.
+    pub fn skip(&self) -> Arc<Skip> {
+        self.claims.skip.clone()
+    }
+
+    pub fn is_paused(&self) -> bool {
+        self.pauses.lane
+    }
+
+    /// How many of one target a claim should take: many if there are few targets to share with.
+    pub fn per_target(&self, batch: usize) -> usize {
+        let busy = self.targets.len() - self.idle.len();
+        (batch / busy.max(1)).max(FEWEST_PER_TARGET).min(batch)
+    }
+
+    /// Whether a new delivery may come straight in. If not, it goes by way of the store.
+    pub fn welcomes(&mut self, key: Key) -> bool {
+        let (tenant, target) = key;
+        let covered = self.claims.skip.covers(tenant, target);
+        if !self.pauses.lane && !covered && !self.claims.is_behind(key) {
+            return true;
+        }
+        self.claims.note_behind(key, self.limits.remembered);
+        false
+    }
+
+    /// There was no room: something of this lane lies in the store.
+    pub fn refused(&mut self) {
+        self.claims.all_behind = true;
+    }
+
+    /// A claim that passed over `skip` came back, and said whether more is due.
+    pub fn claimed(&mut self, skip: &Skip, more: bool) {
+        if !more {
+            self.claims.all_behind = false;
+            self.claims
+                .behind
+                .retain(|(tenant, target)| skip.covers(*tenant, *target));
+        }
+    }
+
+    /// Whether someone is no longer passed over since this was last asked: time to claim.
+    pub fn take_eased(&mut self) -> bool {
+        std::mem::take(&mut self.claims.eased)
+    }
+
+    /// What is of no use here for now: to be released.
+    pub fn take_evicted(&mut self) -> Vec<T> {
+        std::mem::take(&mut self.evicted)
+    }
+
+    /// Gives back what targets hold beyond their share. For when room is short.
+    pub fn shed(&mut self, now: Time) -> Vec<T> {
+        let mut back = Vec::new();
+        for key in std::mem::take(&mut self.claims.over) {
+            let most = self.targets.get(&key).map_or(0, TargetLine::most_waiting);
+            back.extend(self.put_back(key, most));
+            self.place(key, now);
+        }
+        back
+    }
+}
+
+const FEWEST_PER_TARGET: usize = 16;

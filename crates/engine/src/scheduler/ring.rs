@@ -1,0 +1,74 @@
+//! Who is next: a line in which one can also leave from the middle.
+//!
+//! A place is a number that only rises, so the line is in order of arrival and the same on every
+//! run.
+
+use std::collections::BTreeMap;
+
+/// Where somebody stands in a [`Ring`]. Given once, never again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place(u64);
+
+#[derive(Debug)]
+pub struct Ring<T> {
+    line: BTreeMap<Place, T>,
+    next: u64,
+}
+
+impl<T> Default for Ring<T> {
+    fn default() -> Self {
+        Self {
+            line: BTreeMap::new(),
+            next: 0,
+        }
+    }
+}
+
+impl<T: Copy> Ring<T> {
+    pub fn push_back(&mut self, who: T) -> Place {
+        let place = Place(self.next);
+        self.next += 1;
+        self.line.insert(place, who);
+        place
+    }
+
+    pub fn remove(&mut self, place: Place) {
+        self.line.remove(&place);
+    }
+
+    pub fn front(&self) -> Option<T> {
+        self.line.values().next().copied()
+    }
+
+    pub fn second(&self) -> Option<T> {
+        self.line.values().nth(1).copied()
+    }
+
+    pub fn pop_front(&mut self) -> Option<T> {
+        self.line.pop_first().map(|(_, who)| who)
+    }
+
+    pub fn len(&self) -> usize {
+        self.line.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.line.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keeps_the_order_of_arrival_when_one_leaves() {
+        let mut ring = Ring::default();
+        let places = ['a', 'b', 'c'].map(|who| ring.push_back(who));
+        ring.remove(places[1]);
+        assert_eq!((ring.front(), ring.second()), (Some('a'), Some('c')));
+        ring.push_back('b');
+        let order: Vec<char> = std::iter::from_fn(|| ring.pop_front()).collect();
+        assert_eq!(order, ['a', 'c', 'b']);
+    }
+}

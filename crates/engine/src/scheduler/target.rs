@@ -1,0 +1,204 @@
+//! One target's line: what waits for it, and whether the target may be sent anything now.
+
+use std::{collections::VecDeque, time::Duration};
+
+use gancho_domain::{Breaker, Pace, Rate, Ticker, Time, breaker::Gate, pace::Load};
+
+use super::ring::Place;
+
+/// What came of a delivery that was taken out of the queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// The target was asked: whether it is at fault, and how busy it seemed.
+    Tried { at_fault: bool, load: Load },
+    /// The target was not asked, so nothing was learnt of it.
+    NotTried,
+}
+
+pub struct TargetLine<T> {
+    pub waiting: VecDeque<T>,
+    pub in_flight: u32,
+    pub paused: bool,
+    pace: Pace,
+    rate: Option<Rate>,
+    ticker: Ticker,
+    breaker: Breaker,
+    /// Where it stands in the scheduler's structures, if it does.
+    pub turn: Option<Place>,
+    pub timer: Option<Time>,
+    pub idle: Option<Place>,
+    pub skipped: bool,
+}
+
+/// Whether a delivery may go to the target now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stand {
+    Open,
+    NotBefore(Time),
+    /// Until something happens: a result, a resume.
+    Shut,
+}
+
+/// A target whose rate is limited keeps no more in memory than leaves in this time.
+const RATE_AHEAD: Duration = Duration::from_secs(10);
+
+impl<T> TargetLine<T> {
+    pub fn new(most_in_flight: u32) -> Self {
+        Self {
+            waiting: VecDeque::new(),
+            in_flight: 0,
+            paused: false,
+            pace: Pace::up_to(most_in_flight),
+            rate: None,
+            ticker: Ticker::default(),
+            breaker: Breaker::default(),
+            turn: None,
+            timer: None,
+            idle: None,
+            skipped: false,
+        }
+    }
+
+    /// Terms may change with every delivery, as when an endpoint is edited.
+    pub fn agree(&mut self, most_in_flight: u32, rate: Option<Rate>) {
+        self.pace.set_most(most_in_flight);
+        self.rate = rate;
+    }
+
+    pub fn stand(&self, now: Time) -> Stand {
+        if self.paused || self.in_flight >= self.pace.limit() {
+            return Stand::Shut;
+        }
+        match self.breaker.gate(now) {
+            Gate::ClosedUntil(until) => return Stand::NotBefore(until),
+            Gate::Waiting => return Stand::Shut,
+            Gate::Open | Gate::Probe => {}
+        }
+        match self.rate.map(|rate| self.ticker.free_at(rate, now)) {
+            Some(free_at) if free_at > now => Stand::NotBefore(free_at),
+            _ => Stand::Open,
+        }
+    }
+
+    /// The next delivery leaves for the target. Only while it stands open.
+    pub fn take(&mut self, now: Time) -> Option<T> {
+        let item = self.waiting.pop_front()?;
+        self.in_flight += 1;
+        if self.breaker.gate(now) == Gate::Probe {
+            self.breaker.probe();
+        }
+        if let Some(rate) = self.rate {
+            self.ticker.take(rate, now);
+        }
+        Some(item)
+    }
+
+    pub fn finish(&mut self, outcome: Outcome, now: Time) {
+        self.in_flight = self.in_flight.saturating_sub(1);
+        match outcome {
+            Outcome::Tried { at_fault, load } => {
+                self.pace.note(load);
+                if at_fault {
+                    self.breaker.failed(now);
+                } else {
+                    self.breaker.succeeded();
+                }
+            }
+            // Only where it was the probe does this change anything: the next may try.
+            Outcome::NotTried => self.breaker.unprobe(),
+        }
+    }
+
+    /// How many may wait in memory: enough to keep the target busy, too few to crowd out others.
+    pub fn most_waiting(&self) -> usize {
+        if self.paused {
+            return 0;
+        }
+        if self.breaker.is_open() {
+            return 1; // the one that will go and see
+        }
+        let by_pace = 4 * self.pace.limit() as usize + 4;
+        let by_rate = self.rate.map_or(usize::MAX, |rate| {
+            let share = RATE_AHEAD.as_secs_f64() / rate.per.as_secs_f64().max(0.001);
+            (f64::from(rate.count) * share) as usize + 4
+        });
+        by_pace.min(by_rate)
+    }
+
+    /// Whether claims should pass it over. Once they do, they do so until half of its line is gone,
+    /// so that it is not refilled one by one.
+    pub fn wants_no_more(&self, now: Time) -> bool {
+        let most = self.most_waiting();
+        let is_full = if self.skipped {
+            self.waiting.len() > most / 2
+        } else {
+            self.waiting.len() >= most
+        };
+        is_full || self.is_held_up(now)
+    }
+
+    /// Paused or resting: what waits beyond its share is of no use here and goes back.
+    pub fn is_held_up(&self, now: Time) -> bool {
+        self.paused || matches!(self.breaker.gate(now), Gate::ClosedUntil(_))
+    }
+
+    pub fn is_idle(&self) -> bool {
+        self.waiting.is_empty() && self.in_flight == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Time = Time::from_secs(1_000);
+    const FAULT: Outcome = Outcome::Tried {
+        at_fault: true,
+        load: Load::Heavy,
+    };
+
+    #[test]
+    fn a_failing_target_rests_and_lets_one_probe_out() {
+        let mut line = TargetLine::new(64);
+        line.waiting.extend(0..20);
+        for _ in 0..10 {
+            line.take(NOW).unwrap();
+        }
+        for _ in 0..10 {
+            line.finish(FAULT, NOW);
+        }
+        let Stand::NotBefore(until) = line.stand(NOW) else {
+            panic!("it should rest")
+        };
+        assert_eq!(line.most_waiting(), 1);
+        assert_eq!(line.stand(until), Stand::Open);
+        line.take(until).unwrap();
+        assert_eq!(line.stand(until), Stand::Shut, "one probe only");
+        line.finish(Outcome::NotTried, until);
+        assert_eq!(line.stand(until), Stand::Open, "it was never sent");
+    }
+
+    #[test]
+    fn a_slow_target_keeps_less_in_memory() {
+        let mut line: TargetLine<()> = TargetLine::new(64);
+        assert_eq!(line.most_waiting(), 260);
+        for _ in 0..30 {
+            line.finish(
+                Outcome::Tried {
+                    at_fault: false,
+                    load: Load::Heavy,
+                },
+                NOW,
+            );
+        }
+        assert_eq!(line.most_waiting(), 8);
+        line.agree(
+            64,
+            Some(Rate {
+                count: 6,
+                per: Duration::from_mins(1),
+            }),
+        );
+        assert_eq!(line.most_waiting(), 5);
+    }
+}

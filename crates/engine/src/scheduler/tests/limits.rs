@@ -1,0 +1,163 @@
+//! What holds deliveries back, and what lets them go on.
+
+use super::*;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn popped(queue: &mut Scheduler<u32>, now: Time) -> Vec<Slot> {
+    std::iter::from_fn(|| queue.next(now))
+        .map(|(slot, _)| slot)
+        .collect()
+}
+
+#[test]
+fn a_lane_keeps_its_rate() {
+    let rate = Rate {
+        count: 100,
+        per: Duration::from_mins(1),
+    };
+    let mut queue = Scheduler::new(LaneLimits {
+        rate: Some(rate),
+        ..limits(1_000)
+    });
+    fill(&mut queue, key(1, 1), 60);
+    fill(&mut queue, key(2, 1), 60);
+    assert_eq!(popped(&mut queue, NOW).len(), 100);
+    let at = queue.wake_at(NOW).unwrap();
+    assert_eq!(at, NOW + Duration::from_millis(600));
+    assert_eq!(popped(&mut queue, at).len(), 1);
+}
+
+#[test]
+fn a_target_keeps_its_rate() {
+    let rate = Rate {
+        count: 2,
+        per: SECOND,
+    };
+    let mut queue = Scheduler::new(limits(100));
+    for item in 0..10 {
+        queue.push(key(1, 1), 64, Some(rate), item, NOW);
+    }
+    assert_eq!(popped(&mut queue, NOW).len(), 2);
+    assert_eq!(queue.wake_at(NOW), Some(NOW + SECOND / 2));
+    assert_eq!(popped(&mut queue, NOW + SECOND).len(), 2);
+
+    // The clock goes back by a day: the target is not closed for a day.
+    let yesterday = NOW - 86_400 * SECOND;
+    popped(&mut queue, yesterday);
+    assert!(queue.wake_at(yesterday).unwrap() <= yesterday + SECOND);
+}
+
+#[test]
+fn a_failing_target_rests_and_gives_back_what_it_held() {
+    let mut queue = Scheduler::new(limits(100));
+    fill(&mut queue, key(1, 1), 100);
+    for slot in popped(&mut queue, NOW) {
+        queue.finished(slot, FAULT, NOW);
+    }
+    assert_eq!(queue.queued(), 1, "one stays, to go and see");
+    assert_eq!(queue.take_evicted().len(), 35);
+    assert!(queue.skip().targets.contains(&key(1, 1).1));
+    assert!(queue.next(NOW).is_none());
+    let at = queue.wake_at(NOW).unwrap();
+    queue.take_eased();
+    let probe = popped(&mut queue, at);
+    assert_eq!(probe.len(), 1);
+    queue.check(at);
+    for slot in probe {
+        queue.finished(slot, FINE, at);
+    }
+    assert!(queue.take_eased(), "claims may take of it again");
+    assert!(!queue.skip().targets.contains(&key(1, 1).1));
+}
+
+#[test]
+fn pauses_hold_back_and_let_go() {
+    let mut queue = Scheduler::new(limits(100));
+    let all = [
+        (
+            PauseSet {
+                lane: true,
+                ..PauseSet::default()
+            },
+            2,
+        ),
+        (
+            PauseSet {
+                tenants: [key(1, 1).0].into(),
+                ..PauseSet::default()
+            },
+            0,
+        ),
+        (
+            PauseSet {
+                targets: [key(1, 1)].into(),
+                ..PauseSet::default()
+            },
+            0,
+        ),
+    ];
+    for (pauses, kept) in all {
+        fill(&mut queue, key(1, 1), 2);
+        queue.set_pauses(pauses.clone(), NOW);
+        assert!(queue.next(NOW).is_none());
+        assert_eq!(queue.queued(), kept, "{pauses:?}");
+        assert_eq!(queue.take_evicted().len(), 2 - kept);
+        assert!(!queue.welcomes(key(1, 1)));
+        fill(&mut queue, key(1, 1), 1);
+        assert!(queue.next(NOW).is_none());
+        assert_eq!(queue.take_evicted().len(), usize::from(kept == 0));
+        queue.check(NOW);
+        queue.set_pauses(PauseSet::default(), NOW);
+        fill(&mut queue, key(1, 1), 1);
+        for slot in popped(&mut queue, NOW) {
+            queue.finished(slot, FINE, NOW);
+        }
+        assert_eq!(queue.queued(), 0);
+        assert_eq!(*queue.skip(), gancho_store::Skip::default());
+    }
+}
+
+#[test]
+fn what_is_in_the_store_goes_before_what_is_new() {
+    let mut queue: Scheduler<u32> = Scheduler::new(limits(100));
+    let (mine, other) = (key(1, 1), key(2, 1));
+    assert!(
+        !queue.welcomes(mine),
+        "nobody knows yet what the store holds"
+    );
+    queue.claimed(&queue.skip(), false);
+    assert!(queue.welcomes(mine));
+
+    fill(&mut queue, mine, 260);
+    assert!(!queue.welcomes(mine), "it has enough");
+    assert!(queue.welcomes(other));
+    let skip = queue.skip();
+    while let Some((slot, _)) = queue.next(NOW) {
+        queue.finished(slot, FINE, NOW);
+    }
+    assert!(!queue.welcomes(mine), "older ones of it are in the store");
+    queue.claimed(&skip, false);
+    assert!(!queue.welcomes(mine), "that claim passed it over");
+    queue.claimed(&queue.skip(), true);
+    assert!(!queue.welcomes(mine), "that claim left some");
+    queue.claimed(&queue.skip(), false);
+    assert!(queue.welcomes(mine));
+}
+
+#[test]
+fn a_target_that_became_slow_gives_room_back() {
+    let mut queue = Scheduler::new(limits(1_000));
+    fill(&mut queue, key(1, 1), 260);
+    let slow = Outcome::Tried {
+        at_fault: false,
+        load: Load::Heavy,
+    };
+    for slot in popped(&mut queue, NOW).into_iter().skip(1) {
+        queue.finished(slot, slow, NOW);
+    }
+    assert_eq!(queue.queued(), 196);
+    assert_eq!(queue.shed(NOW).len(), 188);
+    assert_eq!(queue.queued(), 8);
+    queue.check(NOW);
+}
