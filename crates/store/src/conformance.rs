@@ -20,6 +20,7 @@ pub mod bell;
 pub mod build;
 pub mod bytes;
 pub mod claim;
+pub mod crowd;
 pub mod dead_letters;
 pub mod deliveries;
 pub mod endpoints;
@@ -92,6 +93,7 @@ macro_rules! conformance_suite {
                 keys_are_each_tenants_own
                 a_key_outlives_a_restart
                 fifty_at_once_make_one_parcel
+                batches_that_share_keys_do_not_block_each_other
             }
             numbers {
                 a_subject_counts_from_one
@@ -100,6 +102,7 @@ macro_rules! conformance_suite {
                 subjects_are_compared_byte_by_byte
                 what_is_not_written_takes_no_number
                 fifty_at_once_leave_no_hole
+                settling_and_accepting_at_once_leave_no_hole
                 the_number_shows_wherever_the_parcel_does
                 counting_goes_on_after_a_restart
                 counting_goes_on_after_pruning
@@ -192,6 +195,10 @@ macro_rules! conformance_suite {
                 it_rings_for_one_armed_anew
                 it_rings_for_a_replay
                 it_rings_for_one_that_moves_up
+            }
+            crowd {
+                a_thousand_go_through_in_one_batch_each
+                nothing_is_lost_or_done_twice_in_a_storm
             }
             dead_letters {
                 each_filter_narrows_the_list
@@ -291,9 +298,7 @@ mod tests {
     /// The cases that the files hold, by file.
     fn written() -> BTreeMap<String, Vec<String>> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/conformance");
-        let files = fs::read_dir(folder)
-            .unwrap()
-            .map(|entry| entry.unwrap().path());
+        let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
         let files = files.filter(|path| path.extension().is_some_and(|end| end == "rs"));
         files
             .map(|path| {

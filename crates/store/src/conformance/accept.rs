@@ -64,11 +64,9 @@ pub async fn a_parcel_keeps_all_its_deliveries<F: Fixture>() {
 pub async fn every_kind_and_lane_is_kept<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
-    for (kind, lane) in [
-        (Kind::Event, Lane::Webhook),
-        (Kind::Receipt, Lane::Dispatch),
-        (Kind::Email, Lane::Email),
-    ] {
+    for (kind, lane) in
+        [(Kind::Event, Lane::Webhook), (Kind::Receipt, Lane::Dispatch), (Kind::Email, Lane::Email)]
+    {
         let draft = world.event(acme).kind(kind).in_lane(lane, world.target());
         let (parcel, delivery) = (draft.parcel(), draft.delivery(0));
         world.accept(draft).await;
@@ -125,14 +123,8 @@ pub async fn a_held_delivery_is_its_holders_from_the_start<F: Fixture>() {
         in_order: false,
     };
     let tried = attempt(&job, world.now());
-    let settled = world
-        .settle(Settlement::of(
-            &job,
-            world.now(),
-            Some(tried),
-            Next::Delivered,
-        ))
-        .await;
+    let settled =
+        world.settle(Settlement::of(&job, world.now(), Some(tried), Next::Delivered)).await;
     assert_eq!(settled, DONE);
     assert_eq!(world.see(acme, delivery).await.row.state, State::Delivered);
 }
@@ -141,14 +133,8 @@ pub async fn what_was_accepted_is_there_after_a_restart<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
     let shop = world.target();
-    let drafts: Vec<_> = (0..30)
-        .map(|n| {
-            world
-                .event(acme)
-                .about(&format!("order-{}", n % 3))
-                .to(shop)
-        })
-        .collect();
+    let drafts: Vec<_> =
+        (0..30).map(|n| world.event(acme).about(&format!("order-{}", n % 3)).to(shop)).collect();
     world.accept_all(drafts.clone()).await;
 
     let world = world.reopen().await;

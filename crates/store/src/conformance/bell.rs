@@ -13,10 +13,7 @@ use crate::DeadFilter;
 /// Waits until what rang before is heard.
 async fn quiet<F: Fixture>(world: &World<F>) {
     let bell = world.store.bell();
-    while tokio::time::timeout(Duration::from_millis(100), bell.notified())
-        .await
-        .is_ok()
-    {}
+    while tokio::time::timeout(Duration::from_millis(100), bell.notified()).await.is_ok() {}
 }
 
 async fn rings<F: Fixture>(world: &World<F>) {

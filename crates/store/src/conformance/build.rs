@@ -41,13 +41,7 @@ impl<F: Fixture> World<F> {
 
     /// As after a restart of the process: the same data, another node.
     pub async fn reopen(self) -> Self {
-        let Self {
-            store,
-            clock,
-            ids,
-            fixture,
-            ..
-        } = self;
+        let Self { store, clock, ids, fixture, .. } = self;
         drop(store);
         Self::begin(fixture.reopen().await, clock, ids).await
     }
@@ -55,13 +49,7 @@ impl<F: Fixture> World<F> {
     async fn begin(fixture: F, clock: Arc<ManualClock>, ids: Arc<IdMaker>) -> Self {
         let store = fixture.store();
         let node = store.join("the first", clock.now()).await.unwrap();
-        Self {
-            store,
-            node,
-            clock,
-            ids,
-            fixture,
-        }
+        Self { store, node, clock, ids, fixture }
     }
 
     pub fn now(&self) -> Time {
@@ -98,10 +86,7 @@ impl<F: Fixture> World<F> {
 
     /// Declares every other node dead.
     pub async fn rescue(&self) -> Rescued {
-        self.store
-            .rescue(self.node, Duration::ZERO, self.now())
-            .await
-            .unwrap()
+        self.store.rescue(self.node, Duration::ZERO, self.now()).await.unwrap()
     }
 
     /// An event made now, of no subject and to no one yet.

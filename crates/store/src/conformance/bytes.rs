@@ -37,10 +37,8 @@ pub async fn bodies_are_kept_byte_for_byte<F: Fixture>() {
     let shop = world.target();
     let bodies = odd_bodies();
     assert!(bodies.iter().any(|body| body.len() == 1 << 20));
-    let drafts: Vec<_> = bodies
-        .iter()
-        .map(|body| world.event(acme).body(body.clone()).to(shop))
-        .collect();
+    let drafts: Vec<_> =
+        bodies.iter().map(|body| world.event(acme).body(body.clone()).to(shop)).collect();
     world.accept_all(drafts.clone()).await;
 
     let world = world.reopen().await;
@@ -105,14 +103,7 @@ pub async fn odd_text_is_only_text<F: Fixture>() {
     let texts = odd_texts();
     let drafts: Vec<_> = texts
         .iter()
-        .map(|text| {
-            world
-                .event(acme)
-                .about(text)
-                .named(text)
-                .typed(text)
-                .to(shop)
-        })
+        .map(|text| world.event(acme).about(text).named(text).typed(text).to(shop))
         .collect();
     for accepted in world.accept_all(drafts.clone()).await {
         assert_eq!(number(&accepted), Some(1), "each is a subject of its own");
@@ -122,14 +113,8 @@ pub async fn odd_text_is_only_text<F: Fixture>() {
         let view = world.see_event(acme, draft.id()).await;
         assert_eq!(*view.parcel, draft.parcel());
         for filter in [
-            DeliveryFilter {
-                external_id: Some(text.clone()),
-                ..DeliveryFilter::default()
-            },
-            DeliveryFilter {
-                event_type: Some(text.clone()),
-                ..DeliveryFilter::default()
-            },
+            DeliveryFilter { external_id: Some(text.clone()), ..DeliveryFilter::default() },
+            DeliveryFilter { event_type: Some(text.clone()), ..DeliveryFilter::default() },
         ] {
             let rows = world.list(acme, filter).await;
             assert_eq!(rows.len(), 1, "{text:?}");
@@ -139,10 +124,7 @@ pub async fn odd_text_is_only_text<F: Fixture>() {
     }
     let jobs = world.take_all().await;
     let made = drafts.iter().map(|draft| draft.delivery(0)).collect();
-    assert_eq!(
-        sorted(ids(&jobs)),
-        sorted::<gancho_domain::DeliveryId>(made)
-    );
+    assert_eq!(sorted(ids(&jobs)), sorted::<gancho_domain::DeliveryId>(made));
 }
 
 pub async fn odd_reasons_are_kept<F: Fixture>() {

@@ -18,9 +18,7 @@ pub async fn only_what_is_due_is_taken<F: Fixture>() {
     let drafts = [
         world.event(acme).to_at(shop, now - secs(1)),
         world.event(acme).to_at(shop, now),
-        world
-            .event(acme)
-            .to_at(shop, now + Duration::from_micros(1)),
+        world.event(acme).to_at(shop, now + Duration::from_micros(1)),
     ];
     let [past, present, future] = drafts.each_ref().map(|draft| draft.delivery(0));
     world.accept_all(drafts.to_vec()).await;
@@ -38,10 +36,7 @@ pub async fn only_the_lane_is_taken<F: Fixture>() {
         world.accept(world.event(acme).in_lane(lane, target)).await;
     }
     for lane in Lane::ALL {
-        let claim = Claim {
-            lane,
-            ..world.claim()
-        };
+        let claim = Claim { lane, ..world.claim() };
         let (jobs, _) = world.take_until_done(claim).await;
         let lanes: Vec<_> = jobs.iter().map(|job| job.lane).collect();
         assert_eq!(lanes, [lane]);
@@ -63,10 +58,7 @@ pub async fn the_longest_due_of_a_target_comes_first<F: Fixture>() {
     world.pass(secs(60));
     let by_due: Vec<_> = sorted(made).into_iter().map(|(_, id)| id).collect();
 
-    let claim = Claim {
-        most: 7,
-        ..world.claim()
-    };
+    let claim = Claim { most: 7, ..world.claim() };
     let first = world.take(claim.clone()).await;
     assert_eq!(ids(&first.jobs), by_due[..7]);
     let (rest, _) = world.take_until_done(claim).await;
@@ -103,10 +95,7 @@ pub async fn no_more_than_asked_for<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
     world.many_due(acme, world.target(), 25).await;
-    let claim = Claim {
-        most: 10,
-        ..world.claim()
-    };
+    let claim = Claim { most: 10, ..world.claim() };
     let claimed = world.take(claim.clone()).await;
     assert_eq!(claimed.jobs.len(), 10);
     assert!(claimed.more);
@@ -120,10 +109,7 @@ pub async fn no_more_than_its_share_from_one_target<F: Fixture>() {
     let [shop, crm] = [world.target(), world.target()];
     world.many_due(acme, shop, 20).await;
     world.many_due(acme, crm, 2).await;
-    let claim = Claim {
-        per_target: 3,
-        ..world.claim()
-    };
+    let claim = Claim { per_target: 3, ..world.claim() };
     let claimed = world.take(claim.clone()).await;
     let of = |target| claimed.jobs.iter().filter(move |job| job.target == target);
     assert_eq!((of(shop).count(), of(crm).count()), (3, 2));
@@ -139,10 +125,7 @@ pub async fn no_more_than_its_share_from_one_tenant<F: Fixture>() {
         world.many_due(acme, world.target(), 5).await;
     }
     world.many_due(globex, world.target(), 2).await;
-    let claim = Claim {
-        per_tenant: 6,
-        ..world.claim()
-    };
+    let claim = Claim { per_tenant: 6, ..world.claim() };
     let claimed = world.take(claim.clone()).await;
     let of = |tenant| claimed.jobs.iter().filter(move |job| job.tenant == tenant);
     assert_eq!((of(acme).count(), of(globex).count()), (6, 2));
@@ -158,10 +141,7 @@ pub async fn no_more_bytes_than_asked_for_but_always_one<F: Fixture>() {
     let drafts = (0..12).map(|_| world.event(acme).body(vec![b'x'; 1_000]).to(shop));
     world.accept_all(drafts.collect()).await;
 
-    let up_to = |most_bytes| Claim {
-        most_bytes,
-        ..world.claim()
-    };
+    let up_to = |most_bytes| Claim { most_bytes, ..world.claim() };
     let claimed = world.take(up_to(1)).await;
     assert_eq!(claimed.jobs.len(), 1, "one is always taken");
     assert!(claimed.more);
@@ -205,9 +185,7 @@ pub async fn when_nothing_is_left_the_next_is_foretold<F: Fixture>() {
     assert_eq!(empty.next_due, None);
 
     world.due(acme, shop).await;
-    world
-        .accept(world.event(acme).to_at(shop, soon + secs(30)))
-        .await;
+    world.accept(world.event(acme).to_at(shop, soon + secs(30))).await;
     world.accept(world.event(acme).to_at(crm, soon)).await;
     let sooner_in_another_lane = world.event(acme).with(crm, |delivery| {
         delivery.lane = Lane::Email;

@@ -20,10 +20,7 @@ async fn bury<F: Fixture>(
     let draft = world.event(tenant).in_lane(lane, target);
     let id = draft.delivery(0);
     world.accept(draft).await;
-    let claim = Claim {
-        lane,
-        ..world.claim()
-    };
+    let claim = Claim { lane, ..world.claim() };
     let (jobs, _) = world.take_until_done(claim).await;
     let failure = Failure::new(Code::from_text(code), "it will not work");
     for job in jobs {
@@ -50,11 +47,7 @@ pub async fn each_filter_narrows_the_list<F: Fixture>() {
     let find = async |filter| deliveries(&world.dead(filter).await);
     let all = DeadFilter::default();
 
-    assert_eq!(
-        find(all.clone()).await,
-        [four, three, two, one],
-        "newest first"
-    );
+    assert_eq!(find(all.clone()).await, [four, three, two, one], "newest first");
     let mut filter = all.clone();
     filter.tenant = Some(acme);
     assert_eq!(find(filter.clone()).await, [two, one]);
@@ -154,10 +147,7 @@ pub async fn a_purged_one_stays_in_the_log_as_failed<F: Fixture>() {
     assert_eq!(world.store.dead_stats(all.clone()).await.unwrap().total, 0);
     let view = world.see(acme, id).await;
     assert_eq!(view, before);
-    assert_eq!(
-        (view.row.state, view.row.status()),
-        (State::Dead, Status::Failed)
-    );
+    assert_eq!((view.row.state, view.row.status()), (State::Dead, Status::Failed));
     assert_eq!(world.replay(all.clone(), 10).await, 0);
     assert_eq!(world.store.purge_dead(all, 10).await, Ok(0));
 }
@@ -170,10 +160,7 @@ pub async fn a_purge_takes_what_was_asked_and_no_more<F: Fixture>() {
         bury(&world, (acme, shop), Lane::Webhook, "TIMEOUT").await;
     }
     let spared = bury(&world, (globex, shop), Lane::Webhook, "TIMEOUT").await;
-    let filter = DeadFilter {
-        tenant: Some(acme),
-        ..DeadFilter::default()
-    };
+    let filter = DeadFilter { tenant: Some(acme), ..DeadFilter::default() };
     for expected in [2, 2, 1, 0] {
         let purged = world.store.purge_dead(filter.clone(), 2).await;
         assert_eq!(purged, Ok(expected));

@@ -40,12 +40,7 @@ async fn log<F: Fixture>(world: &World<F>) -> Log {
         world.accept(draft).await;
         world.pass(secs(1));
     }
-    Log {
-        tenant,
-        shop,
-        rows: rows.try_into().unwrap(),
-        events: events.try_into().unwrap(),
-    }
+    Log { tenant, shop, rows: rows.try_into().unwrap(), events: events.try_into().unwrap() }
 }
 
 pub async fn each_filter_narrows_the_list<F: Fixture>() {
@@ -111,27 +106,14 @@ pub async fn filters_join<F: Fixture>() {
 pub async fn text_is_found_as_it_is_written<F: Fixture>() {
     let world = World::<F>::new().await;
     let log = log(&world).await;
-    for odd in [
-        "INV-1",
-        "inv",
-        "inv_1",
-        "inv%",
-        "%",
-        "",
-        "inv-1 ",
-        "' OR 1=1 --",
-    ] {
-        let filter = DeliveryFilter {
-            external_id: Some(odd.to_owned()),
-            ..DeliveryFilter::default()
-        };
+    for odd in ["INV-1", "inv", "inv_1", "inv%", "%", "", "inv-1 ", "' OR 1=1 --"] {
+        let filter =
+            DeliveryFilter { external_id: Some(odd.to_owned()), ..DeliveryFilter::default() };
         assert_eq!(world.list(log.tenant, filter).await, [], "{odd:?}");
     }
     for odd in ["invoice.%", "invoice_paid", "Invoice.paid", "", "invoice.*"] {
-        let filter = DeliveryFilter {
-            event_type: Some(odd.to_owned()),
-            ..DeliveryFilter::default()
-        };
+        let filter =
+            DeliveryFilter { event_type: Some(odd.to_owned()), ..DeliveryFilter::default() };
         assert_eq!(world.list(log.tenant, filter).await, [], "{odd:?}");
     }
 }
@@ -158,10 +140,7 @@ pub async fn each_status_has_its_deliveries<F: Fixture>() {
         (Status::Delivered, vec![made[0]]),
         (Status::Failed, vec![made[1]]),
     ] {
-        let filter = DeliveryFilter {
-            status: Some(status),
-            ..DeliveryFilter::default()
-        };
+        let filter = DeliveryFilter { status: Some(status), ..DeliveryFilter::default() };
         let rows = world.list(acme, filter.clone()).await;
         assert_eq!(ids(&rows), expected, "{status}");
         assert!(rows.iter().all(|row| row.status() == status));
@@ -187,10 +166,7 @@ pub async fn pages_have_no_gaps_and_no_repeats<F: Fixture>() {
     for most in [1, 7, 10, 50, 100] {
         let rows = world.list_by(acme, DeliveryFilter::default(), most).await;
         assert_eq!(ids(&rows), made, "pages of {most}");
-        let of_shop = DeliveryFilter {
-            endpoint: Some(shop),
-            ..DeliveryFilter::default()
-        };
+        let of_shop = DeliveryFilter { endpoint: Some(shop), ..DeliveryFilter::default() };
         let some = world.list_by(acme, of_shop, most).await;
         let rows: Vec<_> = rows.into_iter().filter(|row| row.target == shop).collect();
         assert_eq!(some, rows, "pages of {most}");

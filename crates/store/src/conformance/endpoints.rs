@@ -40,15 +40,10 @@ fn full_endpoint<F: Fixture>(world: &World<F>, tenant: TenantId) -> Endpoint {
         profile: "email-gateway".to_owned(),
         is_active: false,
         ordering: Ordering::PerSubject,
-        plan: Some(RetryPlan::Schedule(
-            [1, 60, 86_400].map(Duration::from_secs).to_vec(),
-        )),
+        plan: Some(RetryPlan::Schedule([1, 60, 86_400].map(Duration::from_secs).to_vec())),
         timeout: Some(Duration::from_millis(2_500)),
         max_in_flight: Some(u32::MAX),
-        rate: Some(Rate {
-            count: u32::MAX,
-            per: Duration::from_millis(1_500),
-        }),
+        rate: Some(Rate { count: u32::MAX, per: Duration::from_millis(1_500) }),
         ..plain_endpoint(world, tenant)
     }
 }
@@ -65,16 +60,8 @@ pub async fn every_field_reads_back<F: Fixture>() {
     let saved = [
         plain_endpoint(&world, acme),
         full.clone(),
-        Endpoint {
-            id: world.id(),
-            plan: Some(exponential),
-            ..full.clone()
-        },
-        Endpoint {
-            id: world.id(),
-            plan: Some(RetryPlan::Schedule(vec![])),
-            ..full
-        },
+        Endpoint { id: world.id(), plan: Some(exponential), ..full.clone() },
+        Endpoint { id: world.id(), plan: Some(RetryPlan::Schedule(vec![])), ..full },
     ];
     for endpoint in &saved {
         let store = &world.store;
@@ -93,10 +80,7 @@ pub async fn saving_again_replaces<F: Fixture>() {
     let acme = world.tenant().await;
     let store = &world.store;
     let plain = plain_endpoint(&world, acme);
-    let full = Endpoint {
-        id: plain.id,
-        ..full_endpoint(&world, acme)
-    };
+    let full = Endpoint { id: plain.id, ..full_endpoint(&world, acme) };
     for version in [&plain, &full, &plain] {
         let done = store.save_endpoint(scope(acme), version.clone()).await;
         assert_eq!(done, Ok(()));

@@ -9,11 +9,7 @@ use super::{
 
 async fn expire<F: Fixture>(world: &World<F>, before: gancho_domain::Time, most: usize) -> u64 {
     let now = world.now();
-    world
-        .store
-        .expire(Lane::Webhook, before, most, now)
-        .await
-        .unwrap()
+    world.store.expire(Lane::Webhook, before, most, now).await.unwrap()
 }
 
 async fn is_expired<F: Fixture>(world: &World<F>, id: DeliveryId) -> bool {
@@ -39,10 +35,7 @@ pub async fn an_expired_one_is_a_dead_letter<F: Fixture>() {
     let letter = world.dead_letter(id).await.unwrap();
     assert_eq!(*letter.failure.code(), Code::EXPIRED);
     assert!(!letter.failure.reason().trim().is_empty());
-    assert_eq!(
-        (letter.tenant, letter.target, letter.lane),
-        (acme, shop, Lane::Webhook)
-    );
+    assert_eq!((letter.tenant, letter.target, letter.lane), (acme, shop, Lane::Webhook));
     assert_eq!((letter.parcel, letter.subject), (parcel.id, parcel.subject));
     assert_eq!(letter.original, parcel.body);
     assert_eq!(letter.failed_attempts, 1);

@@ -32,14 +32,8 @@ pub async fn lists_hold_ones_own_only<F: Fixture>() {
     let own = world.due(globex, shop).await;
 
     let filters = [
-        DeliveryFilter {
-            event: Some(event),
-            ..DeliveryFilter::default()
-        },
-        DeliveryFilter {
-            external_id: Some("inv-1".to_owned()),
-            ..DeliveryFilter::default()
-        },
+        DeliveryFilter { event: Some(event), ..DeliveryFilter::default() },
+        DeliveryFilter { external_id: Some("inv-1".to_owned()), ..DeliveryFilter::default() },
     ];
     for filter in filters {
         assert_eq!(world.list(acme, filter.clone()).await.len(), 1);
@@ -47,10 +41,7 @@ pub async fn lists_hold_ones_own_only<F: Fixture>() {
     }
     for filter in [
         DeliveryFilter::default(),
-        DeliveryFilter {
-            endpoint: Some(shop),
-            ..DeliveryFilter::default()
-        },
+        DeliveryFilter { endpoint: Some(shop), ..DeliveryFilter::default() },
     ] {
         let rows = world.list(globex, filter).await;
         let found: Vec<_> = rows.iter().map(|row| row.id).collect();
@@ -69,10 +60,7 @@ pub async fn a_place_in_a_list_opens_no_other<F: Fixture>() {
     let store = &world.store;
     let first = PageRequest::first(1);
     let page = store.deliveries(scope(acme), all(), first).await.unwrap();
-    let next = PageRequest {
-        most: 10,
-        after: page.next,
-    };
+    let next = PageRequest { most: 10, after: page.next };
     let page = store.deliveries(scope(globex), all(), next).await.unwrap();
     let own = world.list(globex, all()).await;
     assert!(page.rows.iter().all(|row| own.contains(row)));
@@ -95,10 +83,7 @@ pub async fn endpoints_are_not_seen_or_touched<F: Fixture>() {
     let shop = plain_endpoint(&world, acme);
     let id = shop.id;
     let store = &world.store;
-    store
-        .save_endpoint(scope(acme), shop.clone())
-        .await
-        .unwrap();
+    store.save_endpoint(scope(acme), shop.clone()).await.unwrap();
 
     assert_eq!(store.endpoint(scope(globex), id).await, Ok(None));
     assert_eq!(store.endpoints(scope(globex)).await, Ok(vec![]));

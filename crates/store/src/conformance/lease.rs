@@ -17,10 +17,7 @@ pub async fn what_is_claimed_is_not_claimed_again<F: Fixture>() {
     assert_eq!(ids(&world.take_all().await), [id]);
     world.pass(secs(3_600));
     world.nothing_is_due().await;
-    let claim = Claim {
-        node: world.join().await,
-        ..world.claim()
-    };
+    let claim = Claim { node: world.join().await, ..world.claim() };
     assert!(world.take_until_done(claim).await.0.is_empty());
     assert_eq!(world.see(acme, id).await.row.state, State::Leased);
 }
@@ -34,12 +31,7 @@ pub async fn two_nodes_share_a_backlog_without_overlap<F: Fixture>() {
             made.extend(world.many_due(tenant, world.target(), 100).await);
         }
     }
-    let claim = Claim {
-        most: 64,
-        per_target: 8,
-        per_tenant: 24,
-        ..world.claim()
-    };
+    let claim = Claim { most: 64, per_target: 8, per_tenant: 24, ..world.claim() };
     let other = world.join().await;
     let takers = [world.node, other]
         .map(|node| tokio::spawn(take_all_as(Arc::clone(&world.store), node, claim.clone())));
@@ -79,17 +71,11 @@ pub async fn what_is_put_back_is_as_it_was<F: Fixture>() {
     let early = world.due(acme, shop).await;
     world.pass(secs(10));
     let late = world.due(acme, shop).await;
-    let before: Vec<DeliveryRow> = vec![
-        world.see(acme, early).await.row,
-        world.see(acme, late).await.row,
-    ];
+    let before: Vec<DeliveryRow> =
+        vec![world.see(acme, early).await.row, world.see(acme, late).await.row];
     assert_eq!(ids(&world.take_all().await), [early, late]);
     world.pass(secs(10));
-    world
-        .store
-        .release(world.node, vec![(acme, late), (acme, early)])
-        .await
-        .unwrap();
+    world.store.release(world.node, vec![(acme, late), (acme, early)]).await.unwrap();
 
     assert_eq!(world.see(acme, early).await.row, before[0]);
     assert_eq!(world.see(acme, late).await.row, before[1]);
@@ -106,21 +92,15 @@ pub async fn only_the_holder_can_put_back<F: Fixture>() {
     let id = world.due(acme, world.target()).await;
     let job = world.take_one().await;
     let other = world.join().await;
-    for (node, tenant, delivery) in [
-        (other, acme, id),
-        (world.node, globex, id),
-        (world.node, acme, world.id()),
-    ] {
+    for (node, tenant, delivery) in
+        [(other, acme, id), (world.node, globex, id), (world.node, acme, world.id())]
+    {
         let released = world.store.release(node, vec![(tenant, delivery)]).await;
         assert_eq!(released, Ok(()), "what is not held is passed over");
     }
     world.nothing_is_due().await;
     world.deliver(&job).await;
-    world
-        .store
-        .release(world.node, vec![(acme, id)])
-        .await
-        .unwrap();
+    world.store.release(world.node, vec![(acme, id)]).await.unwrap();
     assert_eq!(world.see(acme, id).await.row.state, State::Delivered);
 }
 
@@ -129,16 +109,9 @@ pub async fn one_that_was_put_back_is_settled_by_who_takes_it_next<F: Fixture>()
     let acme = world.tenant().await;
     let id = world.due(acme, world.target()).await;
     let job = world.take_one().await;
-    world
-        .store
-        .release(world.node, vec![(acme, id)])
-        .await
-        .unwrap();
+    world.store.release(world.node, vec![(acme, id)]).await.unwrap();
     let other = world.join().await;
-    let claim = Claim {
-        node: other,
-        ..world.claim()
-    };
+    let claim = Claim { node: other, ..world.claim() };
     assert_eq!(ids(&world.take_until_done(claim).await.0), [id]);
 
     let now = world.now();

@@ -16,10 +16,7 @@ pub async fn a_second_settlement_is_refused<F: Fixture>() {
     world.deliver(&job).await;
     let before = world.see(acme, id).await;
     world.pass(secs(1));
-    for late in [
-        delivered(&job, world.now()),
-        given_up(&job, world.now(), timeout()),
-    ] {
+    for late in [delivered(&job, world.now()), given_up(&job, world.now(), timeout())] {
         assert_eq!(world.settle(late).await, Settled::LeaseLost);
     }
     assert_eq!(world.see(acme, id).await, before);
@@ -33,21 +30,12 @@ pub async fn a_stranger_is_refused<F: Fixture>() {
     let job = world.take_one().await;
     let now = world.now();
     let stranger = world.join().await;
-    let settled = world
-        .store
-        .settle(stranger, vec![delivered(&job, now)])
-        .await;
+    let settled = world.store.settle(stranger, vec![delivered(&job, now)]).await;
     assert_eq!(settled, Ok(vec![Settled::LeaseLost]));
 
-    let of_another_tenant = Settlement {
-        tenant: globex,
-        ..delivered(&job, now)
-    };
+    let of_another_tenant = Settlement { tenant: globex, ..delivered(&job, now) };
     assert_eq!(world.settle(of_another_tenant).await, Settled::LeaseLost);
-    let of_no_delivery = Settlement {
-        delivery: world.id(),
-        ..delivered(&job, now)
-    };
+    let of_no_delivery = Settlement { delivery: world.id(), ..delivered(&job, now) };
     assert_eq!(world.settle(of_no_delivery).await, Settled::LeaseLost);
     world.deliver(&job).await;
 }
@@ -67,26 +55,18 @@ pub async fn after_a_retry_nothing_more_is_written<F: Fixture>() {
 async fn nothing_is_written<F: Fixture>(world: &World<F>, node: crate::NodeId, job: &crate::Job) {
     let (acme, id) = (job.tenant, job.delivery);
     let before = world.see(acme, id).await;
-    let follows = world
-        .event(acme)
-        .about("order-1")
-        .once(1, 1, world.now() + secs(60));
+    let follows = world.event(acme).about("order-1").once(1, 1, world.now() + secs(60));
     let follows = follows.to(world.target());
     let follow_id = follows.id();
-    let settlement = Settlement {
-        follow: vec![follows.done()],
-        ..given_up(job, world.now(), timeout())
-    };
+    let settlement =
+        Settlement { follow: vec![follows.done()], ..given_up(job, world.now(), timeout()) };
     let settled = world.store.settle(node, vec![settlement]).await.unwrap();
 
     assert_eq!(settled, [Settled::LeaseLost]);
     assert_eq!(world.see(acme, id).await, before);
     assert_eq!(world.dead_letter(id).await, None);
     assert_eq!(world.find_event(acme, follow_id).await, None);
-    let keyed = world
-        .event(acme)
-        .about("order-1")
-        .once(1, 2, world.now() + secs(60));
+    let keyed = world.event(acme).about("order-1").once(1, 2, world.now() + secs(60));
     let accepted = world.accept(keyed).await;
     assert_eq!(number(&accepted), Some(1), "no key and no number was taken");
 }
@@ -128,10 +108,7 @@ async fn held_by_another<F: Fixture>(
     let acme = world.tenant().await;
     let id = world.due(acme, world.target()).await;
     let node = world.join().await;
-    let claim = Claim {
-        node,
-        ..world.claim()
-    };
+    let claim = Claim { node, ..world.claim() };
     let mut jobs = world.take_until_done(claim).await.0;
     assert_eq!(jobs.len(), 1);
     ((node, jobs.remove(0)), acme, id)
@@ -150,9 +127,7 @@ pub async fn what_follows_is_written_with_the_settlement<F: Fixture>() {
     let keyed = world.event(acme).once(1, 1, until);
     let (sent_id, keyed_id) = (sent.id(), keyed.id());
     let settlement = Settlement {
-        follow: [sent, behind, keyed.clone(), keyed]
-            .map(super::build::Draft::done)
-            .to_vec(),
+        follow: [sent, behind, keyed.clone(), keyed].map(super::build::Draft::done).to_vec(),
         ..delivered(&job, world.now())
     };
     let Settled::Done { follow } = world.settle(settlement).await else {

@@ -59,9 +59,8 @@ pub async fn none_is_left_behind_when_the_one_before_ends<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
     let shop = world.target();
-    let drafts: Vec<_> = (0..100)
-        .map(|_| world.event(acme).about("order-1").in_order_to(shop))
-        .collect();
+    let drafts: Vec<_> =
+        (0..100).map(|_| world.event(acme).about("order-1").in_order_to(shop)).collect();
     let expected: Vec<_> = drafts.iter().map(|draft| draft.delivery(0)).collect();
     let (store, node) = (Arc::clone(&world.store), world.node);
     let accepting = tokio::spawn(async move {

@@ -6,7 +6,7 @@ use super::{
     Fixture,
     build::{World, delivered, hours, number, secs, sorted},
 };
-use crate::{Accepted, Settled};
+use crate::{Accepted, Settled, Settlement};
 
 pub async fn a_subject_counts_from_one<F: Fixture>() {
     let world = World::<F>::new().await;
@@ -83,12 +83,7 @@ pub async fn what_is_not_written_takes_no_number<F: Fixture>() {
     let until = world.now() + hours(24);
     let keyed = |content| world.event(acme).about("order-1").once(1, content, until);
     let accepted = world
-        .accept_all(vec![
-            keyed(1),
-            keyed(1),
-            keyed(2),
-            world.event(acme).about("order-1"),
-        ])
+        .accept_all(vec![keyed(1), keyed(1), keyed(2), world.event(acme).about("order-1")])
         .await;
     assert_eq!(number(&accepted[0]), Some(1));
     assert!(matches!(accepted[1], Accepted::Again { .. }));
@@ -96,26 +91,62 @@ pub async fn what_is_not_written_takes_no_number<F: Fixture>() {
     assert_eq!(number(&accepted[3]), Some(2));
 }
 
+/// Half of them name the subjects in the other order, so that they would block each other if each
+/// took one and waited for the other.
 pub async fn fifty_at_once_leave_no_hole<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
     let mut calls = tokio::task::JoinSet::new();
     for call in 0..50 {
         let (store, node) = (Arc::clone(&world.store), world.node);
-        let batch = [call % 2, 7, call % 2]
-            .map(|subject| world.event(acme).about(&format!("order-{subject}")).done());
-        calls.spawn(async move { store.accept(batch.to_vec(), node).await.unwrap() });
+        let mut subjects = ["order-1", "order-2"];
+        subjects.rotate_left(call % 2);
+        let batch = subjects.map(|subject| world.event(acme).about(subject).done());
+        calls.spawn(async move {
+            let answers = store.accept(batch.to_vec(), node).await.unwrap();
+            let mut numbers = [0, 1].map(|place| number(&answers[place]).unwrap());
+            numbers.rotate_left(call % 2);
+            numbers
+        });
     }
-    let (mut outer, mut inner) = (Vec::new(), Vec::new());
-    for answers in calls.join_all().await {
-        let [one, two, three] = [0, 1, 2].map(|place| number(&answers[place]).unwrap());
-        assert!(one < three, "a batch is numbered in its order");
-        outer.extend([one, three]);
-        inner.push(two);
+    let numbers = calls.join_all().await;
+    for place in [0, 1] {
+        let of_subject = numbers.iter().map(|pair| pair[place]).collect();
+        assert_eq!(sorted::<u64>(of_subject), (1..=50).collect::<Vec<_>>());
     }
-    let twice: Vec<u64> = (1..=50).flat_map(|number| [number, number]).collect();
-    assert_eq!(sorted(outer), twice, "two subjects of 50 each");
-    assert_eq!(sorted(inner), (1..=50).collect::<Vec<_>>());
+}
+
+pub async fn settling_and_accepting_at_once_leave_no_hole<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    world.many_due(acme, world.target(), 25).await;
+    let mut calls = tokio::task::JoinSet::new();
+    for job in world.take_all().await {
+        let (store, node) = (Arc::clone(&world.store), world.node);
+        let settlement = Settlement {
+            follow: ["order-1", "order-2"]
+                .map(|subject| world.event(acme).about(subject).done())
+                .to_vec(),
+            ..delivered(&job, world.now())
+        };
+        calls.spawn(async move {
+            match &store.settle(node, vec![settlement]).await.unwrap()[0] {
+                Settled::Done { follow } => [number(&follow[0]), number(&follow[1])],
+                Settled::LeaseLost => panic!("the lease is held"),
+            }
+        });
+        let store = Arc::clone(&world.store);
+        let batch = ["order-2", "order-1"].map(|subject| world.event(acme).about(subject).done());
+        calls.spawn(async move {
+            let answers = store.accept(batch.to_vec(), node).await.unwrap();
+            [number(&answers[1]), number(&answers[0])]
+        });
+    }
+    let numbers = calls.join_all().await;
+    for place in [0, 1] {
+        let of_subject = numbers.iter().filter_map(|pair| pair[place]).collect();
+        assert_eq!(sorted::<u64>(of_subject), (1..=50).collect::<Vec<_>>());
+    }
 }
 
 pub async fn the_number_shows_wherever_the_parcel_does<F: Fixture>() {
@@ -160,9 +191,7 @@ pub async fn what_follows_a_settlement_is_numbered_too<F: Fixture>() {
     world.pass(secs(1));
 
     let mut settlement = delivered(&job, world.now());
-    settlement.follow = (0..2)
-        .map(|_| world.event(acme).about("order-1").done())
-        .collect();
+    settlement.follow = (0..2).map(|_| world.event(acme).about("order-1").done()).collect();
     let Settled::Done { follow } = world.settle(settlement).await else {
         panic!("the lease is held");
     };

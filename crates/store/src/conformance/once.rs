@@ -150,3 +150,23 @@ pub async fn fifty_at_once_make_one_parcel<F: Fixture>() {
     }
     assert_eq!(world.take_all().await.len(), 1);
 }
+
+/// Half of them name the keys in the other order, so that they would block each other if each took
+/// one and waited for the other.
+pub async fn batches_that_share_keys_do_not_block_each_other<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let until = world.now() + hours(24);
+    let mut calls = tokio::task::JoinSet::new();
+    for call in 0..40_u8 {
+        let (store, node) = (Arc::clone(&world.store), world.node);
+        // Each pair of calls shares two keys of its own.
+        let mut keys = [call / 2 * 2, call / 2 * 2 + 1];
+        keys.rotate_left(usize::from(call % 2));
+        let batch = keys.map(|key| world.event(acme).once(key, 1, until).done());
+        calls.spawn(async move { store.accept(batch.to_vec(), node).await.unwrap() });
+    }
+    let answers = calls.join_all().await.concat();
+    let is_new = |answer: &&Accepted| matches!(answer, Accepted::New { .. });
+    assert_eq!(answers.iter().filter(is_new).count(), 40, "one for each key");
+}

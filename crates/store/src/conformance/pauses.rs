@@ -29,10 +29,7 @@ pub async fn a_pause_is_listed_until_it_is_lifted<F: Fixture>() {
     let world = world.reopen().await;
     let mut left = all.clone();
     for what in all {
-        assert_eq!(
-            sorted(world.store.pauses().await.unwrap()),
-            sorted(left.clone())
-        );
+        assert_eq!(sorted(world.store.pauses().await.unwrap()), sorted(left.clone()));
         assert_eq!(world.store.resume(what).await, Ok(()));
         left.retain(|paused| *paused != what);
     }

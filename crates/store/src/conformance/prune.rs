@@ -127,10 +127,7 @@ pub async fn keys_whose_time_is_over_are_forgotten<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
     let start = world.now();
-    let short = world
-        .event(acme)
-        .about("order-1")
-        .once(1, 1, start + hours(1));
+    let short = world.event(acme).about("order-1").once(1, 1, start + hours(1));
     let long = world.event(acme).once(2, 1, start + hours(3));
     let long_id = long.id();
     world.accept_all(vec![short, long]).await;
@@ -138,14 +135,9 @@ pub async fn keys_whose_time_is_over_are_forgotten<F: Fixture>() {
     let now = world.now();
     assert_eq!(world.store.prune(now, 100, now).await, Ok(2));
 
-    let again = world
-        .event(acme)
-        .about("order-1")
-        .once(1, 1, now + hours(1));
+    let again = world.event(acme).about("order-1").once(1, 1, now + hours(1));
     assert_eq!(number(&world.accept(again).await), Some(2));
-    let answer = world
-        .accept(world.event(acme).once(2, 1, now + hours(1)))
-        .await;
+    let answer = world.accept(world.event(acme).once(2, 1, now + hours(1))).await;
     let first = Accepted::Again { first: long_id };
     assert_eq!(answer, first, "a key in its time outlives its parcel");
     world.pass(hours(2));

@@ -23,15 +23,9 @@ pub async fn a_delivered_one_goes_out_again<F: Fixture>() {
 
     assert_eq!(rearm(&world, acme, id).await, Rearmed::Due);
     let row = world.see(acme, id).await.row;
-    assert_eq!(
-        (row.state, row.status()),
-        (State::Pending, Status::Retrying)
-    );
+    assert_eq!((row.state, row.status()), (State::Pending, Status::Retrying));
     let job = world.take_one().await;
-    assert_eq!(
-        (job.delivery, job.attempts, job.attempts_before),
-        (id, 1, 1)
-    );
+    assert_eq!((job.delivery, job.attempts, job.attempts_before), (id, 1, 1));
     world.deliver(&job).await;
     let view = world.see(acme, id).await;
     assert_eq!((view.row.state, view.row.attempts), (State::Delivered, 2));
@@ -47,10 +41,7 @@ pub async fn a_dead_one_starts_its_plan_anew<F: Fixture>() {
     assert_eq!(rearm(&world, acme, id).await, Rearmed::Due);
     assert_eq!(rearm(&world, acme, id).await, Rearmed::Due, "twice is once");
     let job = world.take_one().await;
-    assert_eq!(
-        (job.delivery, job.attempts, job.attempts_before),
-        (id, 1, 1)
-    );
+    assert_eq!((job.delivery, job.attempts, job.attempts_before), (id, 1, 1));
     world.nothing_is_due().await;
 }
 
@@ -60,10 +51,7 @@ pub async fn a_dead_one_without_a_dead_letter_can_be_armed<F: Fixture>() {
     let id = world.due(acme, world.target()).await;
     let job = world.take_one().await;
     world.give_up(&job).await;
-    let purged = world
-        .store
-        .purge_dead(crate::DeadFilter::default(), 10)
-        .await;
+    let purged = world.store.purge_dead(crate::DeadFilter::default(), 10).await;
     assert_eq!(purged, Ok(1));
     assert_eq!(rearm(&world, acme, id).await, Rearmed::Due);
     let job = world.take_one().await;

@@ -47,10 +47,7 @@ pub async fn the_oldest_go_first_and_no_more_than_asked<F: Fixture>() {
         world.give_up(&job).await;
         world.pass(secs(1));
     }
-    let filter = DeadFilter {
-        tenant: Some(acme),
-        ..DeadFilter::default()
-    };
+    let filter = DeadFilter { tenant: Some(acme), ..DeadFilter::default() };
     let of_acme: Vec<_> = made.iter().filter(|(tenant, _)| *tenant == acme).collect();
     for expected in of_acme.chunks(2) {
         let count = world.replay(filter.clone(), 2).await;
@@ -94,10 +91,7 @@ pub async fn one_that_dies_again_has_a_fresh_entry<F: Fixture>() {
 
     let again = world.dead_letter(id).await.unwrap();
     assert_eq!(again.failure, gone);
-    assert_eq!(
-        (again.failed_at, again.moved_at),
-        (world.now(), world.now())
-    );
+    assert_eq!((again.failed_at, again.moved_at), (world.now(), world.now()));
     assert_eq!(again.expires_at, world.now() + hours(7 * 24));
     assert_eq!(again.failed_attempts, 2);
     assert_eq!(again.enqueued_at, first.enqueued_at);
@@ -144,21 +138,12 @@ pub async fn a_replay_reaches_only_what_the_filter_finds<F: Fixture>() {
     for job in world.take_all().await {
         world.give_up(&job).await;
     }
-    let one = DeadFilter {
-        delivery: Some(made[1]),
-        ..DeadFilter::default()
-    };
+    let one = DeadFilter { delivery: Some(made[1]), ..DeadFilter::default() };
     assert_eq!(world.replay(one, 10).await, 1);
     assert_eq!(ids(&world.take_all().await), [made[1]]);
-    let other_code = DeadFilter {
-        code: Some("HTTP_404".to_owned()),
-        ..DeadFilter::default()
-    };
+    let other_code = DeadFilter { code: Some("HTTP_404".to_owned()), ..DeadFilter::default() };
     assert_eq!(world.replay(other_code, 10).await, 0);
-    let code = DeadFilter {
-        code: Some(timeout().code().to_string()),
-        ..DeadFilter::default()
-    };
+    let code = DeadFilter { code: Some(timeout().code().to_string()), ..DeadFilter::default() };
     assert_eq!(world.replay(code, 10).await, 2);
     let found = sorted(ids(&world.take_all().await));
     assert_eq!(found, [made[0], made[2]]);

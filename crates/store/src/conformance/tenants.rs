@@ -50,10 +50,7 @@ pub async fn a_refused_one_can_come_under_another_slug<F: Fixture>() {
     let second = tenant(&world, "acme");
     store.create_tenant(first).await.unwrap();
     assert!(store.create_tenant(second.clone()).await.is_err());
-    let second = Tenant {
-        slug: "acme-2".to_owned(),
-        ..second
-    };
+    let second = Tenant { slug: "acme-2".to_owned(), ..second };
     assert_eq!(store.create_tenant(second.clone()).await, Ok(()));
     assert_eq!(store.tenant(second.id).await, Ok(Some(second)));
 }

@@ -13,13 +13,7 @@ pub async fn an_empty_store_has_empty_lanes<F: Fixture>() {
     let world = World::<F>::new().await;
     assert_eq!(world.store.depths().await.unwrap().len(), Lane::ALL.len());
     for lane in Lane::ALL {
-        let empty = LaneDepth {
-            lane,
-            pending: 0,
-            leased: 0,
-            waiting: 0,
-            oldest_due: None,
-        };
+        let empty = LaneDepth { lane, pending: 0, leased: 0, waiting: 0, oldest_due: None };
         assert_eq!(world.depth(lane).await, empty);
     }
 }
@@ -43,9 +37,7 @@ pub async fn each_lane_is_counted_apart<F: Fixture>() {
         let draft = world.event(acme).about("order-1").in_order_to(shop);
         world.accept(draft).await;
     }
-    world
-        .accept(world.event(acme).in_lane(Lane::Email, shop))
-        .await;
+    world.accept(world.event(acme).in_lane(Lane::Email, shop)).await;
 
     let webhook = LaneDepth {
         lane: Lane::Webhook,
@@ -78,10 +70,7 @@ pub async fn the_room_used_is_known<F: Fixture>() {
     world.many_due(acme, world.target(), 10).await;
     let space = world.store.space().await.unwrap();
     assert!(space.used > 0);
-    assert!(
-        space.limit.is_none_or(|limit| limit >= space.used),
-        "{space:?}"
-    );
+    assert!(space.limit.is_none_or(|limit| limit >= space.used), "{space:?}");
 }
 
 /// A store whose rows are not numbered by their ids may say 0: any new id will do.

@@ -58,11 +58,7 @@ impl<F: Fixture> World<F> {
     }
 
     pub async fn settle(&self, settlement: Settlement) -> Settled {
-        let mut settled = self
-            .store
-            .settle(self.node, vec![settlement])
-            .await
-            .unwrap();
+        let mut settled = self.store.settle(self.node, vec![settlement]).await.unwrap();
         assert_eq!(settled.len(), 1, "one answer for each settlement");
         settled.remove(0)
     }

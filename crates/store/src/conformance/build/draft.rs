@@ -28,12 +28,7 @@ impl Draft {
             body: Bytes::from_static(br#"{"total":"9.90"}"#),
             created_at: now,
         };
-        Self {
-            ids,
-            parcel,
-            once: None,
-            deliveries: Vec::new(),
-        }
+        Self { ids, parcel, once: None, deliveries: Vec::new() }
     }
 
     pub fn about(mut self, subject: &str) -> Self {
@@ -68,11 +63,7 @@ impl Draft {
 
     /// Under a key that is remembered until then.
     pub fn once(mut self, key: u8, content: u8, until: Time) -> Self {
-        self.once = Some(Once {
-            key: [key; 32],
-            content: [content; 32],
-            until,
-        });
+        self.once = Some(Once { key: [key; 32], content: [content; 32], until });
         self
     }
 
@@ -125,10 +116,6 @@ impl Draft {
     }
 
     pub fn done(self) -> NewParcel {
-        NewParcel {
-            parcel: Arc::new(self.parcel),
-            once: self.once,
-            deliveries: self.deliveries,
-        }
+        NewParcel { parcel: Arc::new(self.parcel), once: self.once, deliveries: self.deliveries }
     }
 }

@@ -11,12 +11,14 @@ pub fn timeout() -> Failure {
     Failure::new(Code::TIMEOUT, "no answer within 15 s")
 }
 
-/// The attempt that follows those a job has had, answered with 200.
+const LATENCY: Duration = Duration::from_micros(123_457);
+
+/// The attempt that follows those a job has had, answered with 200. It ends now.
 pub fn attempt(job: &Job, now: Time) -> Attempt {
     Attempt {
         number: job.attempts + 1,
-        started_at: now,
-        latency: Duration::from_micros(123_457),
+        started_at: now - LATENCY,
+        latency: LATENCY,
         request_headers: Bytes::from_static(b"content-type: application/json"),
         response_status: Some(200),
         response_headers: Bytes::from_static(b"server: a receiver"),
@@ -26,7 +28,7 @@ pub fn attempt(job: &Job, now: Time) -> Attempt {
     }
 }
 
-/// The attempt that follows those a job has had, failed without an answer.
+/// The attempt that follows those a job has had, failed without an answer. It ends now.
 pub fn failed(job: &Job, now: Time, failure: Failure, next_at: Option<Time>) -> Attempt {
     Attempt {
         response_status: None,
@@ -44,10 +46,7 @@ pub fn delivered(job: &Job, now: Time) -> Settlement {
 
 pub fn tried_again(job: &Job, now: Time, due_at: Time) -> Settlement {
     let attempt = failed(job, now, timeout(), Some(due_at));
-    let next = Next::Retry {
-        due_at,
-        planned_at: due_at,
-    };
+    let next = Next::Retry { due_at, planned_at: due_at };
     Settlement::of(job, now, Some(attempt), next)
 }
 

@@ -44,20 +44,11 @@ impl<F: Fixture> World<F> {
         let mut rows = Vec::new();
         let mut request = PageRequest::first(most);
         for _ in 0..MOST_PAGES {
-            let page = self
-                .store
-                .deliveries(scope(tenant), filter.clone(), request)
-                .await
-                .unwrap();
+            let page = self.store.deliveries(scope(tenant), filter.clone(), request).await.unwrap();
             assert!(page.rows.len() <= most, "a page holds what was asked for");
             rows.extend(page.rows);
             match page.next {
-                Some(after) => {
-                    request = PageRequest {
-                        most,
-                        after: Some(after),
-                    }
-                }
+                Some(after) => request = PageRequest { most, after: Some(after) },
                 None => return rows,
             }
         }
@@ -73,20 +64,11 @@ impl<F: Fixture> World<F> {
         let mut rows = Vec::new();
         let mut request = PageRequest::first(most);
         for _ in 0..MOST_PAGES {
-            let page = self
-                .store
-                .dead_letters(filter.clone(), request)
-                .await
-                .unwrap();
+            let page = self.store.dead_letters(filter.clone(), request).await.unwrap();
             assert!(page.rows.len() <= most, "a page holds what was asked for");
             rows.extend(page.rows);
             match page.next {
-                Some(after) => {
-                    request = PageRequest {
-                        most,
-                        after: Some(after),
-                    }
-                }
+                Some(after) => request = PageRequest { most, after: Some(after) },
                 None => return rows,
             }
         }
@@ -95,20 +77,14 @@ impl<F: Fixture> World<F> {
 
     /// The dead letter of one delivery, if it has one.
     pub async fn dead_letter(&self, delivery: DeliveryId) -> Option<DeadLetter> {
-        let filter = DeadFilter {
-            delivery: Some(delivery),
-            ..DeadFilter::default()
-        };
+        let filter = DeadFilter { delivery: Some(delivery), ..DeadFilter::default() };
         let mut rows = self.dead(filter).await;
         assert!(rows.len() <= 1, "a delivery has one entry: {rows:?}");
         rows.pop()
     }
 
     pub async fn replay(&self, filter: DeadFilter, most: usize) -> u64 {
-        self.store
-            .replay_dead(filter, most, self.now())
-            .await
-            .unwrap()
+        self.store.replay_dead(filter, most, self.now()).await.unwrap()
     }
 
     pub async fn depth(&self, lane: Lane) -> LaneDepth {
