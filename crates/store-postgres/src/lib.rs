@@ -1,1 +1,78 @@
+//! The store for many nodes: PostgreSQL 15 or later.
+//!
+//! In reading order: [`open`] connects, checks the server and runs [`migrations`]; [`session`] is
+//! how every connection is set up and [`tls`] how it is secured; [`committer`] gathers what many
+//! callers want to write into one transaction, which [`batch`] carries out in the steps of
+//! [`accept`] and [`settle`], with [`once`] for keys, [`order`] for strict order per subject and
+//! [`give_up`] for dead letters made outside of settling; [`claim`] hands out due work with the plan
+//! of [`walk`]; [`dead_letters`], [`deliveries`], [`endpoints`], [`nodes`], [`pauses`], [`tenants`]
+//! and [`upkeep`] are the rest of the contract; [`listen`] carries the bell between nodes; [`rows`],
+//! [`terms`] and [`plan_text`] turn rows into the words of the domain and back; [`fault`] says what
+//! an error of the database means to a caller.
+//!
+//! This crate never answers `Ok` for something that is not committed, and never answers an error for
+//! something that is: where the answer to a commit is lost, it finds out. It holds no lock and no
+//! transaction between two calls. No other crate holds SQL for PostgreSQL.
 
+mod accept;
+mod batch;
+mod claim;
+mod committer;
+mod dead_letters;
+mod deliveries;
+mod endpoints;
+mod fault;
+mod give_up;
+mod listen;
+mod migrations;
+mod nodes;
+mod once;
+mod open;
+mod order;
+mod pauses;
+mod plan_text;
+mod rows;
+mod session;
+mod settle;
+mod tenants;
+mod terms;
+mod tls;
+mod upkeep;
+mod walk;
+
+use std::{sync::Arc, time::Duration};
+
+use deadpool_postgres::{Object, Pool};
+use gancho_store::{Result, Store};
+use tokio::sync::Notify;
+use tokio_util::sync::DropGuard;
+
+pub use open::Options;
+
+/// Any number of these, in any number of processes, may share one database.
+pub struct PostgresStore {
+    /// For everything that is not gathered by the committers.
+    pool: Pool,
+    committers: committer::Queue,
+    bells: Arc<listen::Bells>,
+    limbo: claim::Limbo,
+    dead_letter_ttl: Duration,
+    /// Ends the tasks of this store with it.
+    _until_dropped: DropGuard,
+}
+
+impl PostgresStore {
+    async fn session(&self) -> Result<Object> {
+        session::of(&self.pool).await
+    }
+}
+
+impl Store for PostgresStore {
+    fn name(&self) -> &'static str {
+        "postgres"
+    }
+
+    fn bell(&self) -> Arc<Notify> {
+        self.bells.here()
+    }
+}

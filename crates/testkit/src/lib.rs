@@ -1,1 +1,3 @@
+//! For tests: servers to talk to.
 
+pub mod postgres;

@@ -1,0 +1,274 @@
+//! Keeping parcels and their deliveries.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashSet},
+    fmt::Write,
+};
+
+use async_trait::async_trait;
+use deadpool_postgres::ClientWrapper;
+use futures_util::try_join;
+use gancho_domain::{State, TenantId};
+use gancho_store::{Accept, Accepted, NewDelivery, NewParcel, NodeId, Placed, Result};
+
+use crate::{
+    PostgresStore,
+    fault::Fault,
+    once,
+    order::{self, Line},
+    rows::{self, text, uuid},
+    session::{execute, query},
+};
+
+#[async_trait]
+impl Accept for PostgresStore {
+    async fn accept(&self, parcels: Vec<NewParcel>, holder: NodeId) -> Result<Vec<Accepted>> {
+        if parcels.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.committers.accept(parcels, holder).await
+    }
+}
+
+/// A parcel of a batch, and who holds what of it is to be held.
+#[derive(Clone, Copy)]
+pub(crate) struct Incoming<'a> {
+    pub new: &'a NewParcel,
+    pub holder: NodeId,
+}
+
+/// Inside a transaction. One answer for each, in order.
+pub(crate) async fn write(
+    session: &ClientWrapper,
+    incoming: &[Incoming<'_>],
+) -> Result<Vec<Accepted>, Fault> {
+    let seen = once::seen(session, incoming).await?;
+    let fresh: Vec<Incoming<'_>> = incoming
+        .iter()
+        .zip(&seen)
+        .filter(|(_, seen)| seen.is_none())
+        .map(|(one, _)| *one)
+        .collect();
+    let numbers = number(session, &fresh).await?;
+    let placed = place(session, &fresh).await?;
+    try_join!(
+        insert_parcels(session, &fresh, &numbers),
+        insert_deliveries(session, &fresh, &placed)
+    )?;
+    let mut new =
+        numbers.into_iter().zip(placed).map(|(number, placed)| Accepted::New { number, placed });
+    Ok(seen.into_iter().filter_map(|seen| seen.or_else(|| new.next())).collect())
+}
+
+/// Adds how many to each subject; the answer is the last number given out.
+const NUMBER: &str = "
+insert into subjects (tenant_id, subject, last)
+select * from unnest($1::uuid[], $2::bytea[], $3::int8[])
+on conflict (tenant_id, subject) do update set last = subjects.last + excluded.last
+returning last";
+
+/// The next number of each parcel's subject. The subjects' rows are held from here on.
+async fn number(
+    session: &ClientWrapper,
+    fresh: &[Incoming<'_>],
+) -> Result<Vec<Option<u64>>, Fault> {
+    let subject = |one: &Incoming<'_>| {
+        let parcel = &one.new.parcel;
+        parcel.subject.as_ref().map(|subject| (parcel.tenant, subject.as_bytes().to_vec()))
+    };
+    // Sorted, so that two batches wait for each other instead of blocking each other.
+    let mut subjects: BTreeMap<(TenantId, Vec<u8>), i64> = BTreeMap::new();
+    for one in fresh {
+        if let Some(key) = subject(one) {
+            *subjects.entry(key).or_default() += 1;
+        }
+    }
+    if subjects.is_empty() {
+        return Ok(vec![None; fresh.len()]);
+    }
+    let tenants: Vec<_> = subjects.keys().map(|key| uuid(key.0)).collect();
+    let names: Vec<&[u8]> = subjects.keys().map(|key| key.1.as_slice()).collect();
+    let counts: Vec<i64> = subjects.values().copied().collect();
+    let last = query(session, NUMBER, &[&tenants, &names, &counts]).await?;
+    for (count, row) in subjects.values_mut().zip(&last) {
+        // From "how many" to "the number before the first".
+        *count = rows::get::<i64>(row, 0)? - *count;
+    }
+    Ok(fresh
+        .iter()
+        .map(|one| {
+            let number = subjects.get_mut(&subject(one)?)?;
+            *number += 1;
+            Some(*number as u64)
+        })
+        .collect())
+}
+
+/// Where each delivery goes. Called after [`number`], which holds the subjects' rows.
+async fn place(session: &ClientWrapper, fresh: &[Incoming<'_>]) -> Result<Vec<Vec<Placed>>, Fault> {
+    let lines: BTreeSet<Line> = fresh
+        .iter()
+        .flat_map(|one| one.new.deliveries.iter().filter_map(|to| line(one, to)))
+        .collect();
+    let mut blocked: HashSet<Line> =
+        if lines.is_empty() { HashSet::new() } else { order::blocked(session, lines).await? };
+    let mut place = |one: &Incoming<'_>, to: &NewDelivery| {
+        // The first of a free line blocks those behind it.
+        let waits = line(one, to).is_some_and(|line| !blocked.insert(line));
+        match (waits, to.hold) {
+            (true, _) => Placed::Waiting,
+            (false, true) => Placed::Leased,
+            (false, false) => Placed::Pending,
+        }
+    };
+    Ok(fresh
+        .iter()
+        .map(|one| one.new.deliveries.iter().map(|to| place(one, to)).collect())
+        .collect())
+}
+
+fn line(one: &Incoming<'_>, to: &NewDelivery) -> Option<Line> {
+    let parcel = &one.new.parcel;
+    let subject = parcel.subject.as_ref().filter(|_| to.in_order)?;
+    Some((parcel.tenant, to.target, subject.as_bytes().to_vec()))
+}
+
+const INSERT_PARCELS: &str = "
+insert into parcels (tenant_id, id, created_at, number, kind, is_test, event_type, subject,
+    external_id, deliveries, body)
+select n.tenant_id, n.id, n.created_at, n.number, n.kind, n.is_test, n.event_type, n.subject,
+    n.external_id, n.deliveries::uuid[], n.body
+from unnest($1::uuid[], $2::uuid[], $3::int8[], $4::int8[], $5::int2[], $6::bool[], $7::text[],
+    $8::bytea[], $9::bytea[], $10::text[], $11::bytea[])
+    as n(tenant_id, id, created_at, number, kind, is_test, event_type, subject, external_id,
+    deliveries, body)";
+
+/// A message to the server must stay below 1 GiB, however much one call brings.
+const MOST_BYTES: usize = 64 << 20;
+
+async fn insert_parcels(
+    session: &ClientWrapper,
+    fresh: &[Incoming<'_>],
+    numbers: &[Option<u64>],
+) -> Result<(), Fault> {
+    let mut start = 0;
+    while start < fresh.len() {
+        let mut bytes = 0;
+        let fits = |one: &&Incoming<'_>| {
+            bytes += one.new.parcel.body.len();
+            bytes <= MOST_BYTES
+        };
+        let end = start + fresh[start..].iter().take_while(fits).count().max(1);
+        insert_some_parcels(session, &fresh[start..end], &numbers[start..end]).await?;
+        start = end;
+    }
+    Ok(())
+}
+
+async fn insert_some_parcels(
+    session: &ClientWrapper,
+    fresh: &[Incoming<'_>],
+    numbers: &[Option<u64>],
+) -> Result<(), Fault> {
+    let parcels = || fresh.iter().map(|one| &*one.new.parcel);
+    let tenants: Vec<_> = parcels().map(|one| uuid(one.tenant)).collect();
+    let ids: Vec<_> = parcels().map(|one| uuid(one.id)).collect();
+    let times: Vec<i64> = parcels().map(|one| one.created_at.micros()).collect();
+    let numbers: Vec<Option<i64>> = numbers.iter().map(|one| one.map(|n| n as i64)).collect();
+    let kinds: Vec<i16> = parcels().map(|one| one.kind.number()).collect();
+    let tests: Vec<bool> = parcels().map(|one| one.is_test).collect();
+    let types: Vec<_> = parcels().map(|one| text(&one.event_type)).collect();
+    let subjects: Vec<_> = parcels().map(|one| one.subject.as_deref().map(str::as_bytes)).collect();
+    let names: Vec<_> =
+        parcels().map(|one| one.external_id.as_deref().map(str::as_bytes)).collect();
+    let deliveries: Vec<String> = fresh.iter().map(|one| id_list(&one.new.deliveries)).collect();
+    let bodies: Vec<&[u8]> = parcels().map(|one| &*one.body).collect();
+    execute(
+        session,
+        INSERT_PARCELS,
+        &[
+            &tenants,
+            &ids,
+            &times,
+            &numbers,
+            &kinds,
+            &tests,
+            &types,
+            &subjects,
+            &names,
+            &deliveries,
+            &bodies,
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+/// As PostgreSQL writes an array: there is no array of arrays of different lengths.
+fn id_list(deliveries: &[NewDelivery]) -> String {
+    let mut list = String::with_capacity(2 + deliveries.len() * 33);
+    list.push('{');
+    for (place, to) in deliveries.iter().enumerate() {
+        let comma = if place == 0 { "" } else { "," };
+        // Writing to a String cannot fail.
+        let _ = write!(list, "{comma}{}", uuid(to.id).simple());
+    }
+    list.push('}');
+    list
+}
+
+const INSERT_DELIVERIES: &str = "
+insert into deliveries (tenant_id, id, target_id, parcel_id, due_at, created_at, owner, lane,
+    state, order_key)
+select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::int8[], $6::int8[],
+    $7::int8[], $8::int2[], $9::int2[], $10::bytea[])";
+
+async fn insert_deliveries(
+    session: &ClientWrapper,
+    fresh: &[Incoming<'_>],
+    placed: &[Vec<Placed>],
+) -> Result<(), Fault> {
+    let all = || {
+        fresh.iter().zip(placed).flat_map(|(one, placed)| {
+            let parcel = &*one.new.parcel;
+            one.new
+                .deliveries
+                .iter()
+                .zip(placed)
+                .map(move |(to, placed)| (one, parcel, to, *placed))
+        })
+    };
+    let ids: Vec<_> = all().map(|(_, _, to, _)| uuid(to.id)).collect();
+    if ids.is_empty() {
+        return Ok(());
+    }
+    let tenants: Vec<_> = all().map(|(_, parcel, ..)| uuid(parcel.tenant)).collect();
+    let targets: Vec<_> = all().map(|(_, _, to, _)| uuid(to.target)).collect();
+    let parcels: Vec<_> = all().map(|(_, parcel, ..)| uuid(parcel.id)).collect();
+    let due: Vec<i64> = all().map(|(_, _, to, _)| to.due_at.micros()).collect();
+    let times: Vec<i64> = all().map(|(_, parcel, ..)| parcel.created_at.micros()).collect();
+    let owners: Vec<i64> = all()
+        .map(|(one, .., placed)| if placed == Placed::Leased { one.holder.0 } else { 0 })
+        .collect();
+    let lanes: Vec<i16> = all().map(|(_, _, to, _)| to.lane.number()).collect();
+    let states: Vec<i16> = all().map(|(.., placed)| state(placed).number()).collect();
+    let keys: Vec<_> = all()
+        .map(|(_, parcel, to, _)| parcel.subject.as_ref().filter(|_| to.in_order))
+        .map(|subject| subject.map(|subject| subject.as_bytes()))
+        .collect();
+    execute(
+        session,
+        INSERT_DELIVERIES,
+        &[&tenants, &ids, &targets, &parcels, &due, &times, &owners, &lanes, &states, &keys],
+    )
+    .await?;
+    Ok(())
+}
+
+const fn state(placed: Placed) -> State {
+    match placed {
+        Placed::Leased => State::Leased,
+        Placed::Pending => State::Pending,
+        Placed::Waiting => State::Waiting,
+    }
+}

@@ -1,0 +1,184 @@
+//! What many callers want to write, carried out as one transaction's steps.
+
+use std::time::Duration;
+
+use deadpool_postgres::ClientWrapper;
+use futures_util::try_join;
+use gancho_domain::{DeliveryId, TenantId};
+use gancho_store::{Accepted, NewParcel, NodeId, Placed, Settled, Settlement};
+
+use crate::{
+    accept::{self, Incoming},
+    fault::Fault,
+    order,
+    settle::{self, Ending},
+};
+
+/// One call.
+pub(crate) enum Work {
+    Accept(Vec<NewParcel>, NodeId),
+    Settle(NodeId, Vec<Settlement>),
+}
+
+/// Its answer.
+pub(crate) enum Answer {
+    Accepted(Vec<Accepted>),
+    Settled(Vec<Settled>),
+}
+
+/// What is to be rung after the commit.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Ring {
+    pub here: bool,
+    pub others: bool,
+}
+
+/// One answer for each call, in order. What is settled is settled first.
+pub(crate) async fn run(
+    session: &ClientWrapper,
+    calls: &[&Work],
+    dead_letter_ttl: Duration,
+) -> Result<(Vec<Answer>, Ring), Fault> {
+    let endings: Vec<Ending<'_>> = calls.iter().flat_map(|call| call.endings()).collect();
+    let incoming: Vec<Incoming<'_>> = calls.iter().flat_map(|call| call.incoming()).collect();
+    lock_order(session, &endings, &incoming).await?;
+    let (written, accepted) = try_join!(
+        settle::write(session, &endings, dead_letter_ttl),
+        accept::write(session, &incoming)
+    )?;
+    let following: Vec<Incoming<'_>> = endings
+        .iter()
+        .zip(&written.held)
+        .filter(|(_, held)| **held)
+        .flat_map(|(ending, _)| follow(ending))
+        .collect();
+    let followed =
+        if following.is_empty() { Vec::new() } else { accept::write(session, &following).await? };
+    written.raise(session).await?;
+    let moved = order::move_up(session, &written.ended).await?;
+    let ring = Ring::of(&incoming, &accepted)
+        .or(Ring::of(&following, &followed))
+        .or(Ring { here: moved, others: moved });
+    Ok((answers(calls, written.held, accepted, followed), ring))
+}
+
+impl Work {
+    fn endings(&self) -> impl Iterator<Item = Ending<'_>> {
+        let (node, settlements) = match self {
+            Self::Accept(..) => (NodeId(0), [].as_slice()),
+            Self::Settle(node, settlements) => (*node, settlements.as_slice()),
+        };
+        settlements.iter().map(move |settlement| Ending { node, settlement })
+    }
+
+    fn incoming(&self) -> impl Iterator<Item = Incoming<'_>> {
+        let (parcels, holder) = match self {
+            Self::Accept(parcels, holder) => (parcels.as_slice(), *holder),
+            Self::Settle(..) => ([].as_slice(), NodeId(0)),
+        };
+        parcels.iter().map(move |new| Incoming { new, holder })
+    }
+
+    /// Rows, and bytes beside them, to bound what is merged.
+    pub(crate) fn size(&self) -> (usize, usize) {
+        let of_parcels = |parcels: &[NewParcel]| {
+            parcels.iter().fold((0, 0), |(rows, bytes), new| {
+                (rows + 1 + new.deliveries.len(), bytes + new.parcel.body.len())
+            })
+        };
+        match self {
+            Self::Accept(parcels, _) => of_parcels(parcels),
+            Self::Settle(_, settlements) => settlements.iter().fold((0, 0), |sum, one| {
+                let (rows, bytes) = of_parcels(&one.follow);
+                let answer = one.attempt.as_ref().map_or(0, |one| one.response_body.len());
+                (sum.0 + 1 + rows, sum.1 + bytes + answer)
+            }),
+        }
+    }
+}
+
+fn follow<'a>(ending: &Ending<'a>) -> impl Iterator<Item = Incoming<'a>> + use<'a> {
+    let holder = ending.node;
+    ending.settlement.follow.iter().map(move |new| Incoming { new, holder })
+}
+
+/// Only where something that is kept in order may end. Then all subjects of the batch are locked in
+/// one go, so that there is one order in which they are taken.
+async fn lock_order(
+    session: &ClientWrapper,
+    endings: &[Ending<'_>],
+    incoming: &[Incoming<'_>],
+) -> Result<(), Fault> {
+    let kept: Vec<(TenantId, DeliveryId)> = endings
+        .iter()
+        .filter(|ending| ending.settlement.in_order)
+        .map(|ending| (ending.settlement.tenant, ending.settlement.delivery))
+        .collect();
+    if kept.is_empty() {
+        return Ok(());
+    }
+    let subjects: Vec<(TenantId, &str)> = incoming
+        .iter()
+        .copied()
+        .chain(endings.iter().flat_map(follow))
+        .filter_map(|one| {
+            let subject = one.new.parcel.subject.as_deref()?;
+            Some((one.new.parcel.tenant, subject))
+        })
+        .collect();
+    order::lock(session, &kept, &subjects).await
+}
+
+impl Ring {
+    fn of(incoming: &[Incoming<'_>], accepted: &[Accepted]) -> Self {
+        let mut ring = Self::default();
+        for (one, answer) in incoming.iter().zip(accepted) {
+            let Accepted::New { placed, .. } = answer else {
+                continue;
+            };
+            for (to, placed) in one.new.deliveries.iter().zip(placed) {
+                ring.here |= *placed == Placed::Pending;
+                ring.others |= *placed == Placed::Pending && to.due_at <= one.new.parcel.created_at;
+            }
+        }
+        ring
+    }
+
+    pub(crate) const fn or(self, other: Self) -> Self {
+        Self { here: self.here || other.here, others: self.others || other.others }
+    }
+}
+
+/// Deals the results out to the calls they belong to.
+fn answers(
+    calls: &[&Work],
+    held: Vec<bool>,
+    accepted: Vec<Accepted>,
+    followed: Vec<Accepted>,
+) -> Vec<Answer> {
+    let mut held = held.into_iter();
+    let mut accepted = accepted.into_iter();
+    let mut followed = followed.into_iter();
+    calls
+        .iter()
+        .map(|call| match call {
+            Work::Accept(parcels, _) => {
+                Answer::Accepted(accepted.by_ref().take(parcels.len()).collect())
+            }
+            Work::Settle(_, settlements) => Answer::Settled(
+                settlements
+                    .iter()
+                    .zip(held.by_ref())
+                    .map(|(one, held)| {
+                        if held {
+                            let follow = followed.by_ref().take(one.follow.len()).collect();
+                            Settled::Done { follow }
+                        } else {
+                            Settled::LeaseLost
+                        }
+                    })
+                    .collect(),
+            ),
+        })
+        .collect()
+}

@@ -1,0 +1,336 @@
+//! Group commit. While one transaction runs, callers queue; the next takes all of them.
+//!
+//! A few committers take turns on one queue. Idle, a call is a transaction of its own and goes at
+//! once. Busy, hundreds share one flush of the server's log.
+//!
+//! **Never a wrong answer.** Each transaction first notes its number in the committer's own row of
+//! `writers`, and everything but the commit is answered before the commit is sent. So a connection
+//! lost before that means nothing was written, and one lost at the commit is looked into: the row is
+//! read, after the old transaction, if it still runs, has ended.
+
+use std::{collections::VecDeque, sync::Arc, time::Duration};
+
+use deadpool_postgres::{Object, Pool};
+use gancho_store::{Accepted, NewParcel, NodeId, Result, Settled, Settlement, StoreError};
+use parking_lot::Mutex;
+use tokio::{
+    sync::{Notify, oneshot},
+    time::{Instant, sleep, timeout},
+};
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use crate::{
+    batch::{self, Answer, Ring, Work},
+    fault::{Fault, store_error},
+    listen::Bells,
+    rows, session,
+};
+
+/// A transaction takes no more than this, unless one call alone is larger.
+const MOST_ROWS: usize = 1_024;
+const MOST_BYTES: usize = 8 << 20;
+/// Below so many rows, a committer that is kept busy waits a moment for more.
+const FEW_ROWS: usize = 128;
+const MOMENT: Duration = Duration::from_millis(1);
+/// How often a transaction that another was in the way of is run again.
+const MOST_TRIES: u32 = 5;
+/// After the server could not be reached, calls are refused for so long before it is asked again.
+const REST: Duration = Duration::from_millis(200);
+
+#[derive(Clone)]
+pub(crate) struct Rules {
+    pub bells: Arc<Bells>,
+    pub dead_letter_ttl: Duration,
+}
+
+struct Call {
+    work: Work,
+    rows: usize,
+    bytes: usize,
+    reply: oneshot::Sender<Result<Answer>>,
+}
+
+/// Where callers queue.
+#[derive(Clone, Default)]
+pub(crate) struct Queue(Arc<Waiting>);
+
+#[derive(Default)]
+struct Waiting {
+    calls: Mutex<VecDeque<Call>>,
+    came: Notify,
+}
+
+pub(crate) fn start(pool: &Pool, count: usize, rules: Rules, stop: &CancellationToken) -> Queue {
+    let queue = Queue::default();
+    for _ in 0..count {
+        let committer = Committer {
+            queue: queue.clone(),
+            pool: pool.clone(),
+            rules: rules.clone(),
+            writer: None,
+            rest: None,
+        };
+        tokio::spawn(stop.clone().run_until_cancelled_owned(committer.run()));
+    }
+    queue
+}
+
+impl Queue {
+    pub(crate) async fn accept(
+        &self,
+        parcels: Vec<NewParcel>,
+        holder: NodeId,
+    ) -> Result<Vec<Accepted>> {
+        match self.call(Work::Accept(parcels, holder)).await? {
+            Answer::Accepted(answers) => Ok(answers),
+            Answer::Settled(_) => Err(mixed_up()),
+        }
+    }
+
+    pub(crate) async fn settle(
+        &self,
+        node: NodeId,
+        settlements: Vec<Settlement>,
+    ) -> Result<Vec<Settled>> {
+        match self.call(Work::Settle(node, settlements)).await? {
+            Answer::Settled(answers) => Ok(answers),
+            Answer::Accepted(_) => Err(mixed_up()),
+        }
+    }
+
+    async fn call(&self, work: Work) -> Result<Answer> {
+        let (reply, answer) = oneshot::channel();
+        let (rows, bytes) = work.size();
+        self.0.calls.lock().push_back(Call { work, rows, bytes, reply });
+        self.0.came.notify_one();
+        answer.await.unwrap_or_else(|_| Err(StoreError::Broken("the committer stopped".to_owned())))
+    }
+
+    /// What fits into one transaction, at least one call.
+    async fn next(&self) -> Vec<Call> {
+        loop {
+            let came = self.0.came.notified();
+            let calls = self.take(Vec::new());
+            if !calls.is_empty() {
+                return calls;
+            }
+            came.await;
+        }
+    }
+
+    /// Adds what still fits.
+    fn take(&self, mut taken: Vec<Call>) -> Vec<Call> {
+        let mut rows: usize = taken.iter().map(|call| call.rows).sum();
+        let mut bytes: usize = taken.iter().map(|call| call.bytes).sum();
+        let mut calls = self.0.calls.lock();
+        while let Some(next) = calls.front() {
+            rows += next.rows;
+            bytes += next.bytes;
+            if !taken.is_empty() && (rows > MOST_ROWS || bytes > MOST_BYTES) {
+                break;
+            }
+            taken.extend(calls.pop_front());
+        }
+        if !calls.is_empty() {
+            // For another committer.
+            self.0.came.notify_one();
+        }
+        taken
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.calls.lock().is_empty()
+    }
+}
+
+fn mixed_up() -> StoreError {
+    StoreError::Broken("an answer went to the wrong caller".to_owned())
+}
+
+struct Committer {
+    queue: Queue,
+    pool: Pool,
+    rules: Rules,
+    /// Its row in `writers`, and the number of its last transaction.
+    writer: Option<(Uuid, i64)>,
+    /// Until when the server is left alone, and why.
+    rest: Option<(Instant, StoreError)>,
+}
+
+impl Committer {
+    async fn run(mut self) {
+        let mut busy = false;
+        loop {
+            let mut calls = self.queue.next().await;
+            if busy && calls.iter().map(|call| call.rows).sum::<usize>() < FEW_ROWS {
+                let _ = timeout(MOMENT, self.queue.0.came.notified()).await;
+                calls = self.queue.take(calls);
+            }
+            self.commit(calls).await;
+            busy = !self.queue.is_empty();
+        }
+    }
+
+    /// All in one transaction. If something in it is refused, each in its own, so that one caller's
+    /// mistake is no one else's.
+    async fn commit(&mut self, calls: Vec<Call>) {
+        let works: Vec<&Work> = calls.iter().map(|call| &call.work).collect();
+        let answers: Vec<Result<Answer>> = match self.transact(&works).await {
+            Ok(answers) => answers.into_iter().map(Ok).collect(),
+            Err(Fault::Content(_)) if works.len() > 1 => {
+                let mut answers = Vec::new();
+                for work in works {
+                    let answer = self.transact(&[work]).await;
+                    answers.push(match answer.map(|mut answers| answers.pop()) {
+                        Ok(Some(answer)) => Ok(answer),
+                        Ok(None) => Err(mixed_up()),
+                        Err(fault) => Err(fault.into_error()),
+                    });
+                }
+                answers
+            }
+            Err(fault) => {
+                let error = fault.into_error();
+                works.iter().map(|_| Err(error.clone())).collect()
+            }
+        };
+        for (call, answer) in calls.into_iter().zip(answers) {
+            // A caller that has gone needs no answer.
+            let _ = call.reply.send(answer);
+        }
+    }
+
+    async fn transact(&mut self, works: &[&Work]) -> Result<Vec<Answer>, Fault> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            match self.transact_once(works).await {
+                Err(Fault::Retry(error)) if tries < MOST_TRIES => {
+                    tracing::debug!(%error, tries, "running a transaction again");
+                }
+                Ok((answers, ring)) => {
+                    self.rules.bells.ring(ring);
+                    return Ok(answers);
+                }
+                Err(fault) => return Err(fault),
+            }
+        }
+    }
+
+    async fn transact_once(&mut self, works: &[&Work]) -> Result<(Vec<Answer>, Ring), Fault> {
+        let session = self.session().await?;
+        let (writer, number) = self.begin(&session).await?;
+        match batch::run(&session, works, self.rules.dead_letter_ttl).await {
+            Ok(done) => {
+                self.finish(session, writer, number).await?;
+                Ok(done)
+            }
+            Err(fault) => {
+                let undone = session.batch_execute("rollback").await;
+                if undone.is_err() || matches!(fault, Fault::Server(_)) {
+                    drop(Object::take(session));
+                }
+                Err(fault)
+            }
+        }
+    }
+
+    async fn session(&mut self) -> Result<Object, Fault> {
+        if let Some((until, error)) = &self.rest
+            && Instant::now() < *until
+        {
+            return Err(Fault::Server(error.clone()));
+        }
+        let session = session::of(&self.pool).await;
+        self.rest = session.as_ref().err().map(|error| (Instant::now() + REST, error.clone()));
+        session.map_err(Fault::Server)
+    }
+
+    /// Opens the transaction and notes its number. Answered before anything else is sent, so that no
+    /// statement can run outside of it.
+    async fn begin(&mut self, session: &Object) -> Result<(Uuid, i64), Fault> {
+        let (writer, last) = match self.writer {
+            Some(writer) => writer,
+            None => {
+                let row = session
+                    .query_one(
+                        "insert into writers (id, last) values (gen_random_uuid(), 0) returning id",
+                        &[],
+                    )
+                    .await?;
+                (rows::get::<Uuid>(&row, 0)?, 0)
+            }
+        };
+        let number = last + 1;
+        self.writer = Some((writer, number));
+        let begun = session
+            .batch_execute(&format!(
+                "begin; set local application_name = '{}';
+                 insert into writers (id, last) values ('{writer}', {number})
+                 on conflict (id) do update set last = excluded.last",
+                session_name(writer)
+            ))
+            .await;
+        if let Err(error) = begun {
+            let _ = session.batch_execute("rollback").await;
+            return Err(error.into());
+        }
+        Ok((writer, number))
+    }
+
+    /// Commits. Where the answer is lost, finds out whether it happened.
+    async fn finish(&self, session: Object, writer: Uuid, number: i64) -> Result<(), Fault> {
+        let Err(error) = session.batch_execute("commit").await else {
+            return Ok(());
+        };
+        drop(Object::take(session));
+        if error.code().is_some() && !error.is_closed() && !ends_session(&error) {
+            // The server refused it and said so.
+            return Err(error.into());
+        }
+        tracing::warn!(%error, "the answer to a commit was lost; finding out whether it happened");
+        loop {
+            match self.happened(writer, number).await {
+                Ok(true) => return Ok(()),
+                Ok(false) => return Err(Fault::Server(store_error(error))),
+                Err(error) => {
+                    tracing::debug!(%error, "cannot find out yet");
+                    sleep(REST).await;
+                }
+            }
+        }
+    }
+
+    /// Whether the transaction with this number was committed. It may still be running on a
+    /// connection that only we lost: it is ended first, and `for update` waits for its end.
+    async fn happened(&self, writer: Uuid, number: i64) -> Result<bool> {
+        let session = session::of(&self.pool).await?;
+        let name = session_name(writer);
+        session
+            .execute(
+                "select pg_terminate_backend(pid) from pg_stat_activity
+                 where application_name = $1 and usename = current_user",
+                &[&name],
+            )
+            .await
+            .map_err(store_error)?;
+        let row = session
+            .query_opt("select last from writers where id = $1 for update", &[&writer])
+            .await
+            .map_err(store_error)?;
+        match row {
+            Some(row) => Ok(rows::get::<i64>(&row, 0)? == number),
+            None => Ok(false),
+        }
+    }
+}
+
+fn session_name(writer: Uuid) -> String {
+    format!("gancho writer {}", writer.simple())
+}
+
+/// Class 57: the session is being ended, perhaps while the commit was under way.
+fn ends_session(error: &tokio_postgres::Error) -> bool {
+    error.code().is_some_and(|code| code.code().starts_with("57P"))
+}

@@ -1,0 +1,185 @@
+//! Reading the log, and arming a delivery anew.
+
+use async_trait::async_trait;
+use gancho_domain::{DeliveryId, EventId, State, Status, TenantScope, Time};
+use gancho_store::{
+    Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, EventView, Page, PageRequest, Rearmed,
+    Result,
+};
+use uuid::Uuid;
+
+use crate::{
+    PostgresStore,
+    fault::{corrupt, store_error},
+    rows::{self, ATTEMPT, DELIVERY, PARCEL, uuid},
+    session::query,
+    terms::Terms,
+};
+
+#[async_trait]
+impl Deliveries for PostgresStore {
+    async fn event(&self, scope: TenantScope, id: EventId) -> Result<Option<EventView>> {
+        let session = self.session().await?;
+        let sql = format!("select {PARCEL} from parcels p where p.tenant_id = $1 and p.id = $2");
+        let found = query(&session, &sql, &[&uuid(scope.tenant()), &uuid(id)]).await;
+        let found = found.map_err(store_error)?;
+        let Some(row) = found.first() else {
+            return Ok(None);
+        };
+        let (parcel, number) = rows::parcel(row, 0)?;
+        drop(session);
+        let mut terms = of_parcels(scope);
+        terms.add_plain("d.id = any (p.deliveries)");
+        terms.add("p.id = ?", uuid(id));
+        let deliveries = self.list(&from_parcels(&terms, "order by d.id"), &terms).await?;
+        Ok(Some(EventView { parcel, number, deliveries }))
+    }
+
+    async fn delivery(&self, scope: TenantScope, id: DeliveryId) -> Result<Option<DeliveryView>> {
+        let mut terms = Terms::default();
+        terms.add("d.tenant_id = ?", uuid(scope.tenant()));
+        terms.add("d.id = ?", uuid(id));
+        let found = self.list(&from_deliveries(&terms, ""), &terms).await?;
+        let Some(row) = found.into_iter().next() else {
+            return Ok(None);
+        };
+        let session = self.session().await?;
+        let tenant = uuid(scope.tenant());
+        let sql = format!("select {PARCEL} from parcels p where p.tenant_id = $1 and p.id = $2");
+        let found = query(&session, &sql, &[&tenant, &uuid(row.event)]).await;
+        let found = found.map_err(store_error)?;
+        let parcel = found.first().ok_or_else(|| corrupt("a delivery of nothing"))?;
+        let (parcel, number) = rows::parcel(parcel, 0)?;
+        let sql = format!(
+            "select {ATTEMPT} from attempts where tenant_id = $1 and delivery_id = $2
+             order by number"
+        );
+        let attempts = query(&session, &sql, &[&tenant, &uuid(id)]).await;
+        let attempts = attempts.map_err(store_error)?;
+        Ok(Some(DeliveryView {
+            row,
+            parcel,
+            number,
+            attempts: attempts.iter().map(rows::attempt).collect::<Result<_>>()?,
+        }))
+    }
+
+    async fn deliveries(
+        &self,
+        scope: TenantScope,
+        filter: DeliveryFilter,
+        page: PageRequest,
+    ) -> Result<Page<DeliveryRow>> {
+        // A parcel names its deliveries, so what is asked of parcels begins with them.
+        let by_parcel = filter.event.is_some() || filter.external_id.is_some();
+        let mut terms = of_parcels(scope);
+        terms.add_if("p.id = ?", filter.event.map(uuid));
+        let name = filter.external_id.as_ref();
+        terms.add_if("p.external_id = ?", name.map(|name| name.as_bytes().to_vec()));
+        terms.add_if("d.target_id = ?", filter.endpoint.map(uuid));
+        terms.add_if("p.event_type = ?", filter.event_type.clone());
+        terms.add_if("d.created_at >= ?", filter.since.map(Time::micros));
+        terms.add_if("d.created_at < ?", filter.until.map(Time::micros));
+        terms.add_if("d.id < ?", page.after.as_ref().map(read_place));
+        if let Some(status) = filter.status {
+            terms.add_plain(having(status));
+        }
+        let most = terms.value(page.most as i64 + 1);
+        let tail = format!("order by d.id desc limit {most}");
+        let sql =
+            if by_parcel { from_parcels(&terms, &tail) } else { from_deliveries(&terms, &tail) };
+        let mut rows = self.list(&sql, &terms).await?;
+        let more = rows.len() > page.most;
+        rows.truncate(page.most);
+        let next = rows.last().filter(|_| more).map(write_place);
+        Ok(Page { rows, next })
+    }
+
+    async fn rearm(&self, scope: TenantScope, id: DeliveryId, now: Time) -> Result<Rearmed> {
+        let session = self.session().await?;
+        // The row is read as it was before, and locked, so that both parts see the same.
+        let found = query(
+            &session,
+            "with found as materialized (
+               select tenant_id, id, state from deliveries
+               where tenant_id = $1 and id = $2 for update
+             ), armed as (
+               update deliveries d set state = 2, owner = 0, due_at = $3,
+                 attempts_before = case when d.state >= 5 then d.attempts else d.attempts_before end
+               from found f
+               where d.tenant_id = f.tenant_id and d.id = f.id and f.state <> 3
+             )
+             select state from found",
+            &[&uuid(scope.tenant()), &uuid(id), &now.micros()],
+        )
+        .await
+        .map_err(store_error)?;
+        let Some(row) = found.first() else {
+            return Ok(Rearmed::Unknown);
+        };
+        if rows::state(row, 0)? == State::Leased {
+            return Ok(Rearmed::InFlight);
+        }
+        self.bells.ring_all();
+        Ok(Rearmed::Due)
+    }
+}
+
+impl PostgresStore {
+    async fn list(&self, sql: &str, terms: &Terms) -> Result<Vec<DeliveryRow>> {
+        let session = self.session().await?;
+        let found = query(&session, sql, &terms.values()).await;
+        let found = found.map_err(store_error)?;
+        found.iter().map(rows::delivery).collect()
+    }
+}
+
+/// One tenant's, in every table that is joined.
+fn of_parcels(scope: TenantScope) -> Terms {
+    let mut terms = Terms::default();
+    terms.add("p.tenant_id = ?", uuid(scope.tenant()));
+    terms.add_plain("d.tenant_id = $1");
+    terms
+}
+
+const LAST_ATTEMPT: &str = "left join attempts a on a.tenant_id = d.tenant_id
+    and a.delivery_id = d.id and a.number = d.attempts";
+
+fn from_deliveries(terms: &Terms, tail: &str) -> String {
+    format!(
+        "select {DELIVERY} from deliveries d
+         join parcels p on p.tenant_id = d.tenant_id and p.id = d.parcel_id
+         {LAST_ATTEMPT} where {} {tail}",
+        terms.sql()
+    )
+}
+
+fn from_parcels(terms: &Terms, tail: &str) -> String {
+    format!(
+        "select {DELIVERY} from parcels p cross join lateral unnest(p.deliveries) as n(id)
+         join deliveries d on d.tenant_id = p.tenant_id and d.id = n.id
+         {LAST_ATTEMPT} where {} {tail}",
+        terms.sql()
+    )
+}
+
+const fn having(status: Status) -> &'static str {
+    match status {
+        Status::Pending => "d.state in (2, 3, 4) and d.attempts = 0",
+        Status::Retrying => "d.state in (2, 3, 4) and d.attempts > 0",
+        Status::Delivered => "d.state = 5",
+        Status::Failed => "d.state = 6",
+    }
+}
+
+fn write_place(last: &DeliveryRow) -> [u8; 32] {
+    let mut place = [0; 32];
+    place[..16].copy_from_slice(&last.id.bytes());
+    place
+}
+
+fn read_place(place: &[u8; 32]) -> Uuid {
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&place[..16]);
+    Uuid::from_bytes(bytes)
+}

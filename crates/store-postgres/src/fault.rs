@@ -1,0 +1,87 @@
+//! What an error of the database means to a caller.
+
+use deadpool_postgres::PoolError;
+use gancho_store::StoreError;
+use tokio_postgres::{Error, error::SqlState};
+
+/// How a transaction failed, by what is to be done about it. In all cases but a lost commit, which
+/// is not an error here, nothing was written.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// Two transactions were in each other's way: run it again.
+    Retry(StoreError),
+    /// The connection, the server or its disk: whatever was in the transaction, it would have failed.
+    Server(StoreError),
+    /// Something in this transaction. Of several that were merged, one may be the cause.
+    Content(StoreError),
+}
+
+impl Fault {
+    pub(crate) fn into_error(self) -> StoreError {
+        match self {
+            Self::Retry(error) | Self::Server(error) | Self::Content(error) => error,
+        }
+    }
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        let Some(code) = error.code() else {
+            return Self::Server(error_of(&error));
+        };
+        if [SqlState::T_R_DEADLOCK_DETECTED, SqlState::T_R_SERIALIZATION_FAILURE].contains(code) {
+            return Self::Retry(error_of(&error));
+        }
+        match &code.code()[..2] {
+            // Data, constraints, limits of a statement, and what is plainly wrong with one.
+            "21" | "22" | "23" | "42" | "54" => Self::Content(error_of(&error)),
+            _ => Self::Server(error_of(&error)),
+        }
+    }
+}
+
+impl From<StoreError> for Fault {
+    fn from(error: StoreError) -> Self {
+        Self::Content(error)
+    }
+}
+
+pub(crate) fn error_of(error: &Error) -> StoreError {
+    let text = text_of(error);
+    match error.code() {
+        Some(code) if *code == SqlState::DISK_FULL => StoreError::Full(text),
+        Some(code) if *code == SqlState::UNIQUE_VIOLATION => StoreError::Taken(text),
+        _ => StoreError::Unavailable(text),
+    }
+}
+
+pub(crate) fn pool_error(error: &PoolError) -> StoreError {
+    match error {
+        PoolError::Backend(error) => error_of(error),
+        other => StoreError::Unavailable(other.to_string()),
+    }
+}
+
+/// The driver's own text says only "db error"; what happened is in its source.
+fn text_of(error: &Error) -> String {
+    match error.as_db_error() {
+        Some(db) => {
+            let detail = db.detail().map(|detail| format!(" ({detail})"));
+            format!("{}{} [{}]", db.message(), detail.unwrap_or_default(), db.code().code())
+        }
+        None => {
+            let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
+            format!("{error}{}", cause.unwrap_or_default())
+        }
+    }
+}
+
+pub(crate) fn corrupt(what: impl Into<String>) -> StoreError {
+    StoreError::Corrupt(what.into())
+}
+
+/// For `map_err` where no transaction is at stake.
+#[allow(clippy::needless_pass_by_value)]
+pub(crate) fn store_error(error: Error) -> StoreError {
+    error_of(&error)
+}

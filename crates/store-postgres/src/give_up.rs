@@ -1,0 +1,93 @@
+//! Dead letters made without an attempt: what waited too long, and what nodes died of.
+
+use std::collections::BTreeSet;
+
+use deadpool_postgres::{ClientWrapper, Object};
+use gancho_domain::{DeliveryId, Failure, State, TenantId, Time};
+use uuid::Uuid;
+
+use crate::{
+    fault::Fault,
+    order,
+    rows::{self, text, uuid},
+    session::{Transaction, query},
+};
+
+const END: &str = "
+with dead as (
+    update deliveries d set state = 6, was_dead = true
+    from unnest($1::uuid[], $2::uuid[]) as k(tenant_id, id)
+    where d.tenant_id = k.tenant_id and d.id = k.id and d.state + 0 = any ($3::int4[])
+    returning d.tenant_id, d.id, d.lane, d.target_id, d.order_key, d.attempts
+), buried as (
+    insert into dead_letters (tenant_id, delivery_id, lane, failed_attempts, code, reason,
+        failed_at, moved_at, expires_at)
+    select tenant_id, id, lane, attempts, $4, $5, $6, $6, $7 from dead
+    on conflict (tenant_id, delivery_id) do update
+    set failed_attempts = excluded.failed_attempts, code = excluded.code,
+        reason = excluded.reason, failed_at = excluded.failed_at,
+        moved_at = excluded.moved_at, expires_at = excluded.expires_at
+)
+select tenant_id, target_id, order_key from dead";
+
+pub(crate) struct GiveUp<'a> {
+    /// Only those still in one of these states.
+    pub from: &'a [State],
+    pub failure: &'a Failure,
+    pub at: Time,
+    pub expires_at: Time,
+}
+
+impl GiveUp<'_> {
+    /// In a transaction of its own. Says how many were given up, and whether others moved up.
+    pub(crate) async fn run(
+        &self,
+        session: Object,
+        deliveries: &[(TenantId, DeliveryId)],
+    ) -> Result<(u64, bool), Fault> {
+        let transaction = Transaction::begin(session).await?;
+        let done = self.steps(transaction.session()?, deliveries).await?;
+        transaction.commit().await?;
+        Ok(done)
+    }
+
+    async fn steps(
+        &self,
+        session: &ClientWrapper,
+        deliveries: &[(TenantId, DeliveryId)],
+    ) -> Result<(u64, bool), Fault> {
+        let mut sorted = deliveries.to_vec();
+        sorted.sort_unstable();
+        order::lock(session, &sorted, &[]).await?;
+        let tenants: Vec<Uuid> = sorted.iter().map(|one| uuid(one.0)).collect();
+        let ids: Vec<Uuid> = sorted.iter().map(|one| uuid(one.1)).collect();
+        let from: Vec<i32> = self.from.iter().map(|one| i32::from(one.number())).collect();
+        let dead = query(
+            session,
+            END,
+            &[
+                &tenants,
+                &ids,
+                &from,
+                &self.failure.code().as_str(),
+                &text(self.failure.reason()),
+                &self.at.micros(),
+                &self.expires_at.micros(),
+            ],
+        )
+        .await?;
+        let mut ended = BTreeSet::new();
+        for row in &dead {
+            if let Some(key) = rows::get::<Option<&[u8]>>(row, 2)? {
+                ended.insert((rows::id(row, 0)?, rows::id(row, 1)?, key.to_vec()));
+            }
+        }
+        let moved = order::move_up(session, &ended).await?;
+        Ok((dead.len() as u64, moved))
+    }
+}
+
+/// A delivery as (tenant, id), from a row that begins with them.
+pub(crate) fn key(row: &tokio_postgres::Row) -> Result<(TenantId, DeliveryId), Fault> {
+    Ok((rows::id(row, 0)?, rows::id(row, 1)?))
+}

@@ -1,0 +1,147 @@
+//! The bell, here and at the other nodes. Between nodes it is carried by `NOTIFY`, which costs a lock
+//! that all notifying commits share: so it is sent beside the transactions, and once for many.
+
+use std::{
+    future::poll_fn,
+    sync::{
+        Arc,
+        atomic::{AtomicI32, Ordering},
+    },
+    time::Duration,
+};
+
+use tokio::{sync::Notify, time::sleep};
+use tokio_postgres::{AsyncMessage, Client, Config, Error, Socket, tls::TlsStream};
+use tokio_postgres_rustls::MakeRustlsConnect;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::batch::Ring;
+
+const CHANNEL: &str = "gancho_due";
+/// Others are told at most so often.
+const SPACING: Duration = Duration::from_millis(5);
+const FIRST_REST: Duration = Duration::from_millis(100);
+const LONGEST_REST: Duration = Duration::from_secs(2);
+
+#[derive(Default)]
+pub(crate) struct Bells {
+    here: Arc<Notify>,
+    others: Notify,
+}
+
+impl Bells {
+    pub(crate) fn here(&self) -> Arc<Notify> {
+        self.here.clone()
+    }
+
+    pub(crate) fn ring(&self, ring: Ring) {
+        if ring.here {
+            self.ring_here();
+        }
+        if ring.others {
+            self.others.notify_one();
+        }
+    }
+
+    /// Work became due, here and for everyone.
+    pub(crate) fn ring_all(&self) {
+        self.ring(Ring { here: true, others: true });
+    }
+
+    /// Wakes all who wait, and the next who comes if no one does.
+    fn ring_here(&self) {
+        self.here.notify_waiters();
+        self.here.notify_one();
+    }
+}
+
+pub(crate) fn start(
+    config: &Config,
+    tls: &MakeRustlsConnect,
+    stop: CancellationToken,
+) -> Arc<Bells> {
+    let bells = Arc::new(Bells::default());
+    let line = Line { config: config.clone(), tls: tls.clone(), bells: bells.clone() };
+    tokio::spawn(stop.run_until_cancelled_owned(line.run()));
+    bells
+}
+
+struct Line {
+    config: Config,
+    tls: MakeRustlsConnect,
+    bells: Arc<Bells>,
+}
+
+impl Line {
+    /// Listens for ever, and connects again when the line breaks.
+    async fn run(self) {
+        let mut rest = FIRST_REST;
+        loop {
+            match self.listen().await {
+                Ok((client, _reader)) => {
+                    rest = FIRST_REST;
+                    // Whatever was rung while no one listened.
+                    self.bells.ring_here();
+                    let error = self.tell_others(&client).await;
+                    tracing::warn!(%error, "the line to the other nodes broke");
+                }
+                Err(error) => {
+                    tracing::debug!(%error, "cannot listen to the other nodes");
+                    sleep(rest).await;
+                    rest = (rest * 2).min(LONGEST_REST);
+                }
+            }
+        }
+    }
+
+    async fn listen(&self) -> Result<(Client, DropGuard), Error> {
+        let (client, mut connection) = self.config.connect(self.tls.clone()).await?;
+        let own = Arc::new(AtomicI32::new(0));
+        let (bells, skip) = (self.bells.clone(), own.clone());
+        let reader = async move { read(&mut connection, &bells, &skip).await };
+        let stop = CancellationToken::new();
+        tokio::spawn(stop.clone().run_until_cancelled_owned(reader));
+        let pid = client.query_one("select pg_backend_pid()", &[]).await?;
+        own.store(pid.try_get(0)?, Ordering::Relaxed);
+        client.batch_execute(&format!("listen {CHANNEL}")).await?;
+        Ok((client, stop.drop_guard()))
+    }
+
+    async fn tell_others(&self, client: &Client) -> Error {
+        let tell = format!("notify {CHANNEL}");
+        loop {
+            tokio::select! {
+                () = self.bells.others.notified() => {}
+                // Nothing to tell: see whether the line still holds.
+                () = sleep(LONGEST_REST) => {
+                    if let Err(error) = client.batch_execute("").await {
+                        return error;
+                    }
+                    continue;
+                }
+            }
+            if let Err(error) = client.batch_execute(&tell).await {
+                // It was not told: the next line does it.
+                self.bells.others.notify_one();
+                return error;
+            }
+            sleep(SPACING).await;
+        }
+    }
+}
+
+/// Drives the connection and rings for what others tell. Our own notes come back too: those were
+/// rung before they were sent.
+async fn read<T: TlsStream + Unpin>(
+    connection: &mut tokio_postgres::Connection<Socket, T>,
+    bells: &Bells,
+    own: &AtomicI32,
+) {
+    while let Some(Ok(message)) = poll_fn(|cx| connection.poll_message(cx)).await {
+        if let AsyncMessage::Notification(note) = message
+            && note.process_id() != own.load(Ordering::Relaxed)
+        {
+            bells.ring_here();
+        }
+    }
+}

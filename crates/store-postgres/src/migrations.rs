@@ -1,0 +1,106 @@
+//! The steps by which the tables came to be: numbered files, run forward on start, never changed.
+
+use gancho_store::{Result, StoreError};
+use tokio_postgres::Client;
+
+use crate::fault::store_error;
+
+pub(crate) struct Migration {
+    pub number: i32,
+    pub name: &'static str,
+    pub sql: &'static str,
+}
+
+pub(crate) const ALL: &[Migration] =
+    &[Migration { number: 1, name: "core", sql: include_str!("../migrations/0001_core.sql") }];
+
+/// Any number that no other program takes for its own lock on the same database.
+const LOCK: i64 = 0x6761_6e63_686f;
+
+const TABLE: &str = "create table if not exists schema_migrations (
+    number   integer     primary key,
+    name     text        not null,
+    checksum bigint      not null,
+    ran_at   timestamptz not null default now())";
+
+/// Brings the tables up to what this program knows. Nodes that start together wait for each other.
+pub(crate) async fn run(client: &mut Client) -> Result<()> {
+    let step = client.transaction().await.map_err(store_error)?;
+    step.execute("select pg_advisory_xact_lock($1)", &[&LOCK]).await.map_err(store_error)?;
+    step.batch_execute(TABLE).await.map_err(store_error)?;
+    let ran = step
+        .query("select number, name, checksum from schema_migrations order by number", &[])
+        .await
+        .map_err(store_error)?;
+    let ran: Vec<(i32, String, i64)> =
+        ran.iter().map(|row| (row.get(0), row.get(1), row.get(2))).collect();
+    check(&ran)?;
+    for migration in &ALL[ran.len()..] {
+        tracing::info!(number = migration.number, name = migration.name, "migrating the database");
+        step.batch_execute(migration.sql).await.map_err(store_error)?;
+        step.execute(
+            "insert into schema_migrations (number, name, checksum) values ($1, $2, $3)",
+            &[&migration.number, &migration.name, &checksum(migration.sql)],
+        )
+        .await
+        .map_err(store_error)?;
+    }
+    step.commit().await.map_err(store_error)
+}
+
+/// What ran must be the beginning of what this program knows.
+fn check(ran: &[(i32, String, i64)]) -> Result<()> {
+    for (place, (number, name, sum)) in ran.iter().enumerate() {
+        let Some(known) = ALL.get(place) else {
+            return Err(StoreError::Refused(format!(
+                "the database was migrated by a newer version of this program (step {number}, \
+                 {name}): start that version or a later one, or restore a backup made before the \
+                 upgrade"
+            )));
+        };
+        if known.number != *number || checksum(known.sql) != *sum {
+            return Err(StoreError::Refused(format!(
+                "step {number} ({name}) of the database differs from the one this program knows: it \
+                 was made by another build. Start the build that made it, or point this one at an \
+                 empty database"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// FNV-1a: it tells a changed file from an unchanged one, no more.
+fn checksum(text: &str) -> i64 {
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    hash as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ran(migration: &Migration) -> (i32, String, i64) {
+        (migration.number, migration.name.to_owned(), checksum(migration.sql))
+    }
+
+    #[test]
+    fn steps_are_numbered_without_a_hole() {
+        for (place, migration) in ALL.iter().enumerate() {
+            assert_eq!(migration.number as usize, place + 1);
+        }
+    }
+
+    #[test]
+    fn what_ran_must_be_known() {
+        let mut all: Vec<_> = ALL.iter().map(ran).collect();
+        assert_eq!(check(&all), Ok(()));
+        assert_eq!(check(&[]), Ok(()));
+        all[0].2 += 1;
+        assert!(matches!(check(&all), Err(StoreError::Refused(text)) if text.contains("differs")));
+        all[0].2 -= 1;
+        all.push((99, "later".into(), 0));
+        assert!(matches!(check(&all), Err(StoreError::Refused(text)) if text.contains("newer")));
+    }
+}

@@ -1,0 +1,197 @@
+//! Who lives, by the database's clock.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use gancho_domain::{Code, Failure, State, Time};
+use gancho_store::{NodeId, Nodes, Rescued, Result, StoreError, nodes::MOST_LOST_LEASES};
+
+use crate::{
+    PostgresStore,
+    fault::{Fault, store_error},
+    give_up::{self, GiveUp},
+    rows::{self, text},
+    session::{Transaction, execute, query},
+};
+
+#[async_trait]
+impl Nodes for PostgresStore {
+    async fn join(&self, name: &str, _now: Time) -> Result<NodeId> {
+        self.add_node(name).await.map_err(Fault::into_error)
+    }
+
+    async fn heartbeat(&self, node: NodeId, _now: Time) -> Result<()> {
+        let session = self.session().await?;
+        let sql = "update nodes set beat_at = clock_timestamp() where id = $1 and not is_dead";
+        match execute(&session, sql, &[&node.0]).await.map_err(store_error)? {
+            0 => Err(StoreError::Fenced),
+            _ => Ok(()),
+        }
+    }
+
+    async fn leave(&self, node: NodeId, _now: Time) -> Result<()> {
+        if self.remove_node(node).await.map_err(Fault::into_error)? > 0 {
+            self.bells.ring_all();
+        }
+        Ok(())
+    }
+
+    async fn rescue(&self, caller: NodeId, silent_for: Duration, now: Time) -> Result<Rescued> {
+        let done = self.rescue_all(caller, silent_for, now).await;
+        done.map_err(Fault::into_error)
+    }
+}
+
+/// Joining and declaring dead take turns, so that whoever reads which numbers are dead can rely on
+/// it: no number below the highest given can come to life any more.
+const ONE_AT_A_TIME: &str = "lock table nodes in share row exclusive mode";
+
+const DECLARE_DEAD: &str = "
+update nodes set is_dead = true
+where not is_dead and id <> $1 and beat_at < clock_timestamp() - $2::float8 * interval '1 second'";
+
+/// The spans of numbers between those of the living, up to the highest ever given. Asking for these
+/// leaves the rows of the living alone, of which there may be very many.
+const DEAD_SPANS: &str = "
+select n.id, coalesce(lead(n.id) over (order by n.id), h.highest + 1)
+from (select 0::bigint as id union all select id from nodes where not is_dead) n,
+    (select last_value - (not is_called)::int as highest from nodes_id_seq) h";
+
+/// Rows of the dead, a few at a time. `true` for those that have been lost too often.
+const HELD_BY_DEAD: &str = "
+select d.tenant_id, d.id
+from unnest($1::int8[], $2::int8[]) as span(low, high)
+join deliveries d on d.state = 3 and d.owner > span.low and d.owner < span.high
+where (d.lost_leases + 1 >= $3) = $4
+limit 1000";
+
+const RELEASE: &str = "
+update deliveries d set state = 2, owner = 0, lost_leases = d.lost_leases + 1
+from unnest($1::uuid[], $2::uuid[]) as k(tenant_id, id)
+where d.tenant_id = k.tenant_id and d.id = k.id and d.state + 0 = 3
+  and exists (select from unnest($3::int8[], $4::int8[]) as span(low, high)
+              where d.owner > span.low and d.owner < span.high)";
+
+/// Numbers of nodes that are dead for ever: strictly between each pair.
+struct DeadSpans {
+    low: Vec<i64>,
+    high: Vec<i64>,
+}
+
+impl PostgresStore {
+    async fn add_node(&self, name: &str) -> Result<NodeId, Fault> {
+        let transaction = Transaction::begin(self.session().await?).await?;
+        let session = transaction.session()?;
+        session.batch_execute(ONE_AT_A_TIME).await?;
+        let sql = "insert into nodes (name, beat_at) values ($1, clock_timestamp()) returning id";
+        let row = session.query_one(sql, &[&text(name)]).await?;
+        let node = NodeId(rows::get(&row, 0)?);
+        transaction.commit().await?;
+        Ok(node)
+    }
+
+    async fn remove_node(&self, node: NodeId) -> Result<u64, Fault> {
+        let transaction = Transaction::begin(self.session().await?).await?;
+        let session = transaction.session()?;
+        let given = execute(
+            session,
+            "update deliveries set state = 2, owner = 0 where state = 3 and owner = $1",
+            &[&node.0],
+        )
+        .await?;
+        execute(session, "delete from nodes where id = $1", &[&node.0]).await?;
+        transaction.commit().await?;
+        Ok(given)
+    }
+
+    async fn rescue_all(
+        &self,
+        caller: NodeId,
+        silent_for: Duration,
+        now: Time,
+    ) -> Result<Rescued, Fault> {
+        let (nodes, spans) = self.declare_dead(caller, silent_for).await?;
+        let given_up = self.give_up_killers(&spans, now).await?;
+        let deliveries = self.release_held(&spans).await?;
+        if deliveries > 0 {
+            self.bells.ring_all();
+        }
+        Ok(Rescued { nodes, deliveries, given_up })
+    }
+
+    async fn declare_dead(
+        &self,
+        caller: NodeId,
+        silent_for: Duration,
+    ) -> Result<(u64, DeadSpans), Fault> {
+        let transaction = Transaction::begin(self.session().await?).await?;
+        let session = transaction.session()?;
+        session.batch_execute(ONE_AT_A_TIME).await?;
+        let values: [&(dyn tokio_postgres::types::ToSql + Sync); 2] =
+            [&caller.0, &silent_for.as_secs_f64()];
+        let nodes = execute(session, DECLARE_DEAD, &values).await?;
+        let mut spans = DeadSpans { low: Vec::new(), high: Vec::new() };
+        for row in &query(session, DEAD_SPANS, &[]).await? {
+            spans.low.push(rows::get(row, 0)?);
+            spans.high.push(rows::get(row, 1)?);
+        }
+        transaction.commit().await?;
+        Ok((nodes, spans))
+    }
+
+    /// What has killed too many nodes is not handed to another.
+    async fn give_up_killers(&self, spans: &DeadSpans, now: Time) -> Result<u64, Fault> {
+        let failure = Failure::new(
+            Code::LEASE_LOST,
+            format!("{MOST_LOST_LEASES} nodes died while they held it: it may be what kills them"),
+        );
+        let give_up = GiveUp {
+            from: &[State::Leased],
+            failure: &failure,
+            at: now,
+            expires_at: now + self.dead_letter_ttl,
+        };
+        let mut given_up = 0;
+        loop {
+            let killers = self.held_by_dead(spans, true).await?;
+            if killers.is_empty() {
+                return Ok(given_up);
+            }
+            let (count, moved) = give_up.run(self.session().await?, &killers).await?;
+            if moved {
+                self.bells.ring_all();
+            }
+            given_up += count;
+        }
+    }
+
+    async fn release_held(&self, spans: &DeadSpans) -> Result<u64, Fault> {
+        let mut released = 0;
+        loop {
+            let mut held = self.held_by_dead(spans, false).await?;
+            if held.is_empty() {
+                return Ok(released);
+            }
+            held.sort_unstable();
+            let tenants: Vec<_> = held.iter().map(|one| rows::uuid(one.0)).collect();
+            let ids: Vec<_> = held.iter().map(|one| rows::uuid(one.1)).collect();
+            let session = self.session().await?;
+            let values: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
+                [&tenants, &ids, &spans.low, &spans.high];
+            released += execute(&session, RELEASE, &values).await?;
+        }
+    }
+
+    async fn held_by_dead(
+        &self,
+        spans: &DeadSpans,
+        too_often: bool,
+    ) -> Result<Vec<(gancho_domain::TenantId, gancho_domain::DeliveryId)>, Fault> {
+        let session = self.session().await?;
+        let most = MOST_LOST_LEASES as i32;
+        let values: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
+            [&spans.low, &spans.high, &most, &too_often];
+        let found = query(&session, HELD_BY_DEAD, &values).await?;
+        found.iter().map(give_up::key).collect()
+    }
+}

@@ -1,0 +1,109 @@
+//! Strict order per subject: of the unfinished deliveries of one subject to one target, one moves
+//! and the others wait behind it, in the order in which they were accepted.
+//!
+//! The invariant: whoever decides that a delivery must wait, and whoever ends the one it waits for,
+//! holds the subject's row until they commit. Accepting takes that row when it numbers the parcel;
+//! everything that ends a delivery takes it with [`lock`] first. So neither misses the other.
+
+use std::collections::{BTreeSet, HashSet};
+
+use deadpool_postgres::ClientWrapper;
+use gancho_domain::{DeliveryId, TenantId};
+use gancho_store::TargetId;
+use uuid::Uuid;
+
+use crate::{
+    fault::Fault,
+    rows::{self, uuid},
+    session::{execute, query},
+};
+
+/// The deliveries of one subject to one target.
+pub(crate) type Line = (TenantId, TargetId, Vec<u8>);
+
+/// Sorted, so that two transactions wait for each other instead of blocking each other.
+const LOCK: &str = "
+select 1 from (
+    select d.tenant_id, d.order_key as subject
+    from unnest($1::uuid[], $2::uuid[]) as g(tenant_id, id)
+    join deliveries d on d.tenant_id = g.tenant_id and d.id = g.id
+    where d.order_key is not null
+    union
+    select * from unnest($3::uuid[], $4::bytea[])
+) k
+join subjects s on s.tenant_id = k.tenant_id and s.subject = k.subject
+order by s.tenant_id, s.subject for update of s";
+
+const BLOCKED: &str = "
+select k.place
+from unnest($1::uuid[], $2::uuid[], $3::bytea[]) with ordinality
+    as k(tenant_id, target_id, order_key, place)
+where exists (
+    select from deliveries d
+    where d.tenant_id = k.tenant_id and d.target_id = k.target_id and d.order_key = k.order_key
+      and d.order_key is not null and d.state in (2, 3, 4))";
+
+/// The first unfinished one may be moving already, if someone armed it by hand; then it stays so.
+const MOVE_UP: &str = "
+update deliveries d set state = 2
+from unnest($1::uuid[], $2::uuid[], $3::bytea[]) as k(tenant_id, target_id, order_key)
+cross join lateral (
+    select n.id, n.state from deliveries n
+    where n.tenant_id = k.tenant_id and n.target_id = k.target_id and n.order_key = k.order_key
+      and n.order_key is not null and n.state in (2, 3, 4)
+    order by n.id limit 1
+) n
+where n.state = 4 and d.tenant_id = k.tenant_id and d.id = n.id and d.state + 0 = 4";
+
+/// Takes the rows of the subjects of these deliveries, and of these other subjects.
+pub(crate) async fn lock(
+    session: &ClientWrapper,
+    deliveries: &[(TenantId, DeliveryId)],
+    subjects: &[(TenantId, &str)],
+) -> Result<(), Fault> {
+    let tenants: Vec<Uuid> = deliveries.iter().map(|one| uuid(one.0)).collect();
+    let ids: Vec<Uuid> = deliveries.iter().map(|one| uuid(one.1)).collect();
+    let others: Vec<Uuid> = subjects.iter().map(|one| uuid(one.0)).collect();
+    let names: Vec<&[u8]> = subjects.iter().map(|one| one.1.as_bytes()).collect();
+    query(session, LOCK, &[&tenants, &ids, &others, &names]).await?;
+    Ok(())
+}
+
+/// Those of the lines in which something is unfinished. Their subjects' rows must be held.
+pub(crate) async fn blocked(
+    session: &ClientWrapper,
+    lines: BTreeSet<Line>,
+) -> Result<HashSet<Line>, Fault> {
+    let (tenants, targets, keys) = columns(&lines);
+    let found = query(session, BLOCKED, &[&tenants, &targets, &keys]).await?;
+    let places: HashSet<usize> = found
+        .iter()
+        .map(|row| rows::get::<i64>(row, 0).map(|place| place as usize - 1))
+        .collect::<Result<_, _>>()?;
+    Ok(lines
+        .into_iter()
+        .enumerate()
+        .filter(|(place, _)| places.contains(place))
+        .map(|(_, line)| line)
+        .collect())
+}
+
+/// Something ended in these lines: the next of each moves up. Says whether any did.
+pub(crate) async fn move_up(
+    session: &ClientWrapper,
+    lines: &BTreeSet<Line>,
+) -> Result<bool, Fault> {
+    if lines.is_empty() {
+        return Ok(false);
+    }
+    let (tenants, targets, keys) = columns(lines);
+    Ok(execute(session, MOVE_UP, &[&tenants, &targets, &keys]).await? > 0)
+}
+
+fn columns(lines: &BTreeSet<Line>) -> (Vec<Uuid>, Vec<Uuid>, Vec<&[u8]>) {
+    (
+        lines.iter().map(|line| uuid(line.0)).collect(),
+        lines.iter().map(|line| uuid(line.1)).collect(),
+        lines.iter().map(|line| line.2.as_slice()).collect(),
+    )
+}

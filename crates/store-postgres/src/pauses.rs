@@ -1,0 +1,72 @@
+//! Holding work back. What a kind of pause does not name is zero in its row.
+
+use async_trait::async_trait;
+use gancho_domain::Time;
+use gancho_store::{Pause, Pauses, Result};
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+use crate::{
+    PostgresStore,
+    fault::{corrupt, store_error},
+    rows::{self, uuid},
+    session::{execute, query},
+};
+
+#[async_trait]
+impl Pauses for PostgresStore {
+    async fn pause(&self, what: Pause, now: Time) -> Result<()> {
+        let session = self.session().await?;
+        let (kind, lane, tenant, target) = key(what);
+        execute(
+            &session,
+            "insert into pauses (kind, lane, tenant_id, target_id, since)
+             values ($1, $2, $3, $4, $5) on conflict do nothing",
+            &[&kind, &lane, &tenant, &target, &now.micros()],
+        )
+        .await
+        .map_err(store_error)?;
+        Ok(())
+    }
+
+    async fn resume(&self, what: Pause) -> Result<()> {
+        let session = self.session().await?;
+        let (kind, lane, tenant, target) = key(what);
+        execute(
+            &session,
+            "delete from pauses
+             where kind = $1 and lane = $2 and tenant_id = $3 and target_id = $4",
+            &[&kind, &lane, &tenant, &target],
+        )
+        .await
+        .map_err(store_error)?;
+        self.bells.ring_all();
+        Ok(())
+    }
+
+    async fn pauses(&self) -> Result<Vec<Pause>> {
+        let session = self.session().await?;
+        let sql = "select kind, lane, tenant_id, target_id from pauses order by 1, 2, 3, 4";
+        let found = query(&session, sql, &[]).await.map_err(store_error)?;
+        found.iter().map(pause).collect()
+    }
+}
+
+const NONE: Uuid = Uuid::nil();
+
+fn key(what: Pause) -> (i16, i16, Uuid, Uuid) {
+    match what {
+        Pause::Lane(lane) => (1, lane.number(), NONE, NONE),
+        Pause::Tenant(tenant) => (2, 0, uuid(tenant), NONE),
+        Pause::Endpoint(tenant, endpoint) => (3, 0, uuid(tenant), uuid(endpoint)),
+    }
+}
+
+fn pause(row: &Row) -> Result<Pause> {
+    match rows::get::<i16>(row, 0)? {
+        1 => Ok(Pause::Lane(rows::lane(row, 1)?)),
+        2 => Ok(Pause::Tenant(rows::id(row, 2)?)),
+        3 => Ok(Pause::Endpoint(rows::id(row, 2)?, rows::id(row, 3)?)),
+        kind => Err(corrupt(format!("no kind of pause has the number {kind}"))),
+    }
+}

@@ -1,0 +1,241 @@
+//! Writing what became of attempts.
+
+use std::collections::{BTreeSet, HashSet};
+
+use async_trait::async_trait;
+use deadpool_postgres::ClientWrapper;
+use gancho_domain::{Failure, Next, State, Time};
+use gancho_store::{NodeId, Result, Settle, Settled, Settlement};
+use uuid::Uuid;
+
+use crate::{
+    PostgresStore,
+    fault::Fault,
+    order::Line,
+    rows::{self, text, uuid},
+    session::{execute, query},
+};
+
+#[async_trait]
+impl Settle for PostgresStore {
+    async fn settle(&self, node: NodeId, settlements: Vec<Settlement>) -> Result<Vec<Settled>> {
+        if settlements.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.committers.settle(node, settlements).await
+    }
+}
+
+/// A settlement of a batch, and who sends it.
+#[derive(Clone, Copy)]
+pub(crate) struct Ending<'a> {
+    pub node: NodeId,
+    pub settlement: &'a Settlement,
+}
+
+/// What was written.
+pub(crate) struct Written {
+    /// For each settlement, whether its lease held.
+    pub held: Vec<bool>,
+    /// Where a delivery that is kept in order ended.
+    pub ended: BTreeSet<Line>,
+    /// Delivered, and may have a dead letter.
+    raised: Vec<(Uuid, Uuid)>,
+}
+
+/// `state + 0 = 3` is the fence, with the owner. It is written so that the planner cannot look the
+/// rows up by their owner, of whom there may be thousands, instead of by their id.
+pub(crate) const SETTLE: &str = "
+with done as (
+    update deliveries d
+    set state = s.state, due_at = coalesce(s.due_at, d.due_at),
+        attempts = coalesce(s.number, d.attempts), was_dead = d.was_dead or s.state = 6
+    from unnest($1::uuid[], $2::uuid[], $3::int8[], $4::int2[], $5::int8[], $6::int8[], $7::int8[],
+        $8::text[], $9::text[], $10::int4[], $11::int8[], $12::int8[], $13::bytea[], $14::int4[],
+        $15::bytea[], $16::bytea[], $17::text[], $18::text[], $19::int8[]) with ordinality
+        as s(tenant_id, id, node, state, due_at, at, expires_at, dead_code, dead_reason, number,
+        started_at, latency_us, request_headers, response_status, response_headers, response_body,
+        code, reason, next_at, place)
+    where d.tenant_id = s.tenant_id and d.id = s.id and d.state + 0 = 3 and d.owner = s.node
+    returning s.*, d.lane, d.target_id, d.order_key, d.attempts, d.was_dead
+), tried as (
+    insert into attempts (tenant_id, delivery_id, number, started_at, latency_us, request_headers,
+        response_status, response_headers, response_body, code, reason, next_at)
+    select tenant_id, id, number, started_at, latency_us, request_headers, response_status,
+        response_headers, response_body, code, reason, next_at
+    from done where number is not null
+), buried as (
+    insert into dead_letters (tenant_id, delivery_id, lane, failed_attempts, code, reason,
+        failed_at, moved_at, expires_at)
+    select tenant_id, id, lane, attempts, dead_code, dead_reason, at, at, expires_at
+    from done where state = 6
+    on conflict (tenant_id, delivery_id) do update
+    set failed_attempts = excluded.failed_attempts, code = excluded.code,
+        reason = excluded.reason, failed_at = excluded.failed_at,
+        moved_at = excluded.moved_at, expires_at = excluded.expires_at
+)
+select place, target_id, order_key, was_dead from done";
+
+/// Inside a transaction. Where a delivery is kept in order, its subject's row must be held.
+pub(crate) async fn write(
+    session: &ClientWrapper,
+    endings: &[Ending<'_>],
+    dead_letter_ttl: std::time::Duration,
+) -> Result<Written, Fault> {
+    let mut written =
+        Written { held: vec![false; endings.len()], ended: BTreeSet::new(), raised: Vec::new() };
+    if endings.is_empty() {
+        return Ok(written);
+    }
+    let places = first_of_each(endings);
+    let columns = Columns::of(places.iter().map(|place| &endings[*place]), dead_letter_ttl);
+    for row in columns.write(session).await? {
+        let place = rows::get::<i64>(&row, 0)? as usize - 1;
+        let place = places[place];
+        written.held[place] = true;
+        let settlement = endings[place].settlement;
+        let ended = !matches!(settlement.next, Next::Retry { .. });
+        if let Some(key) = rows::get::<Option<&[u8]>>(&row, 2)?.filter(|_| ended) {
+            let line = (settlement.tenant, rows::id(&row, 1)?, key.to_vec());
+            written.ended.insert(line);
+        }
+        if rows::get::<bool>(&row, 3)? && settlement.next == Next::Delivered {
+            let ids = (uuid(settlement.tenant), uuid(settlement.delivery));
+            written.raised.push(ids);
+        }
+    }
+    Ok(written)
+}
+
+impl Written {
+    /// A dead letter leaves when its delivery succeeds after all.
+    pub(crate) async fn raise(&self, session: &ClientWrapper) -> Result<(), Fault> {
+        if self.raised.is_empty() {
+            return Ok(());
+        }
+        let (tenants, ids): (Vec<Uuid>, Vec<Uuid>) = self.raised.iter().copied().unzip();
+        execute(
+            session,
+            "delete from dead_letters l using unnest($1::uuid[], $2::uuid[]) as k(tenant_id, id)
+             where l.tenant_id = k.tenant_id and l.delivery_id = k.id",
+            &[&tenants, &ids],
+        )
+        .await?;
+        Ok(())
+    }
+}
+
+/// The places of the settlements to be written, in order of the rows, so that two transactions wait
+/// for each other instead of blocking each other. A node that settles a delivery twice no longer
+/// holds it the second time, so only the first counts.
+fn first_of_each(endings: &[Ending<'_>]) -> Vec<usize> {
+    let mut known = HashSet::with_capacity(endings.len());
+    let mut places: Vec<usize> = (0..endings.len())
+        .filter(|place| {
+            let one = &endings[*place];
+            known.insert((one.node, one.settlement.delivery, one.settlement.tenant))
+        })
+        .collect();
+    places.sort_by_key(|place| {
+        let settlement = endings[*place].settlement;
+        (settlement.tenant, settlement.delivery)
+    });
+    places
+}
+
+/// The parameters of [`SETTLE`], in its order.
+#[derive(Default)]
+struct Columns<'a> {
+    tenants: Vec<Uuid>,
+    ids: Vec<Uuid>,
+    nodes: Vec<i64>,
+    states: Vec<i16>,
+    due: Vec<Option<i64>>,
+    at: Vec<i64>,
+    expires: Vec<i64>,
+    dead_codes: Vec<Option<&'a str>>,
+    dead_reasons: Vec<Option<std::borrow::Cow<'a, str>>>,
+    numbers: Vec<Option<i32>>,
+    started: Vec<Option<i64>>,
+    latencies: Vec<Option<i64>>,
+    request_headers: Vec<Option<&'a [u8]>>,
+    statuses: Vec<Option<i32>>,
+    response_headers: Vec<Option<&'a [u8]>>,
+    response_bodies: Vec<Option<&'a [u8]>>,
+    codes: Vec<Option<&'a str>>,
+    reasons: Vec<Option<std::borrow::Cow<'a, str>>>,
+    next: Vec<Option<i64>>,
+}
+
+impl<'a> Columns<'a> {
+    fn of(
+        endings: impl Iterator<Item = &'a Ending<'a>>,
+        dead_letter_ttl: std::time::Duration,
+    ) -> Self {
+        let mut columns = Self::default();
+        for ending in endings {
+            columns.push(ending, dead_letter_ttl);
+        }
+        columns
+    }
+
+    fn push(&mut self, ending: &Ending<'a>, dead_letter_ttl: std::time::Duration) {
+        let settlement = ending.settlement;
+        let (state, due_at, dead) = match &settlement.next {
+            Next::Delivered => (State::Delivered, None, None),
+            Next::Retry { due_at, .. } => (State::Pending, Some(due_at.micros()), None),
+            Next::Dead(failure) => (State::Dead, None, Some(failure)),
+        };
+        self.tenants.push(uuid(settlement.tenant));
+        self.ids.push(uuid(settlement.delivery));
+        self.nodes.push(ending.node.0);
+        self.states.push(state.number());
+        self.due.push(due_at);
+        self.at.push(settlement.at.micros());
+        self.expires.push((settlement.at + dead_letter_ttl).micros());
+        self.dead_codes.push(dead.map(|failure| failure.code().as_str()));
+        self.dead_reasons.push(dead.map(|failure| text(failure.reason())));
+        let attempt = settlement.attempt.as_ref();
+        let failure = attempt.and_then(|attempt| attempt.failure.as_ref());
+        self.numbers.push(attempt.map(|one| one.number as i32));
+        self.started.push(attempt.map(|one| one.started_at.micros()));
+        self.latencies.push(attempt.map(|one| one.latency.as_micros() as i64));
+        self.request_headers.push(attempt.map(|one| &*one.request_headers));
+        self.statuses.push(attempt.and_then(|one| one.response_status.map(i32::from)));
+        self.response_headers.push(attempt.map(|one| &*one.response_headers));
+        self.response_bodies.push(attempt.map(|one| &*one.response_body));
+        self.codes.push(failure.map(|failure| failure.code().as_str()));
+        self.reasons.push(failure.map(Failure::reason).map(text));
+        self.next.push(attempt.and_then(|one| one.next_at.map(Time::micros)));
+    }
+
+    async fn write(&self, session: &ClientWrapper) -> Result<Vec<tokio_postgres::Row>, Fault> {
+        let rows = query(
+            session,
+            SETTLE,
+            &[
+                &self.tenants,
+                &self.ids,
+                &self.nodes,
+                &self.states,
+                &self.due,
+                &self.at,
+                &self.expires,
+                &self.dead_codes,
+                &self.dead_reasons,
+                &self.numbers,
+                &self.started,
+                &self.latencies,
+                &self.request_headers,
+                &self.statuses,
+                &self.response_headers,
+                &self.response_bodies,
+                &self.codes,
+                &self.reasons,
+                &self.next,
+            ],
+        )
+        .await?;
+        Ok(rows)
+    }
+}

@@ -1,0 +1,162 @@
+//! Keeping the database small and knowing how full it is.
+
+use async_trait::async_trait;
+use gancho_domain::{Lane, State, Time, decide};
+use gancho_store::{LaneDepth, Result, Space, Upkeep};
+
+use crate::{
+    PostgresStore,
+    fault::{Fault, store_error},
+    give_up::{self, GiveUp},
+    rows,
+    session::{Transaction, execute, query},
+};
+
+const FORGET_KEYS: &str = "
+delete from once_keys o using (
+    select tenant_id, key from once_keys where until <= $1 limit $2) late
+where o.tenant_id = late.tenant_id and o.key = late.key";
+
+/// Parcels are looked at oldest first. `skip locked`: two nodes may be pruning.
+const ENDED: &str = "
+select p.tenant_id, p.id, p.deliveries from parcels p
+where p.created_at < $1 and not exists (
+    select from unnest(p.deliveries) as n(id)
+    join deliveries d on d.tenant_id = p.tenant_id and d.id = n.id
+    left join dead_letters l on l.tenant_id = d.tenant_id and l.delivery_id = d.id
+    where d.state in (2, 3, 4) or l.delivery_id is not null)
+order by p.created_at limit $2 for update of p skip locked";
+
+const LATE: &str = "
+select tenant_id, id from deliveries
+where state in (2, 4) and lane = $1 and created_at < $2 order by created_at limit $3";
+
+const DEPTHS: &str = "
+select l.lane, coalesce(w.pending, 0), coalesce(h.leased, 0), coalesce(w.waiting, 0),
+    (select due_at from deliveries where state = 2 and lane = l.lane order by due_at limit 1)
+from unnest($1::int2[]) with ordinality as l(lane, place)
+left join (
+    select lane, count(*) filter (where state = 2) as pending,
+        count(*) filter (where state = 4) as waiting
+    from deliveries where state in (2, 4) group by lane) w on w.lane = l.lane
+left join (
+    select lane, count(*) as leased from deliveries where state = 3 group by lane) h
+    on h.lane = l.lane
+order by l.place";
+
+#[async_trait]
+impl Upkeep for PostgresStore {
+    async fn prune(&self, before: Time, most: usize, now: Time) -> Result<u64> {
+        let session = self.session().await?;
+        let most = most as i64;
+        let values: [&(dyn tokio_postgres::types::ToSql + Sync); 2] = [&now.micros(), &most];
+        execute(&session, FORGET_KEYS, &values).await.map_err(store_error)?;
+        session
+            .batch_execute("delete from writers where opened_at < now() - interval '30 days'")
+            .await
+            .map_err(store_error)?;
+        drop(session);
+        self.prune_parcels(before, most).await.map_err(Fault::into_error)
+    }
+
+    async fn expire(&self, lane: Lane, before: Time, most: usize, now: Time) -> Result<u64> {
+        let done = self.expire_late(lane, before, most, now).await;
+        let (count, moved) = done.map_err(Fault::into_error)?;
+        if moved {
+            self.bells.ring_all();
+        }
+        Ok(count)
+    }
+
+    async fn depths(&self) -> Result<Vec<LaneDepth>> {
+        let session = self.session().await?;
+        let lanes: Vec<i16> = Lane::ALL.iter().map(|lane| lane.number()).collect();
+        let found = query(&session, DEPTHS, &[&lanes]).await;
+        found
+            .map_err(store_error)?
+            .iter()
+            .map(|row| {
+                Ok(LaneDepth {
+                    lane: rows::lane(row, 0)?,
+                    pending: rows::get::<i64>(row, 1)? as u64,
+                    leased: rows::get::<i64>(row, 2)? as u64,
+                    waiting: rows::get::<i64>(row, 3)? as u64,
+                    oldest_due: rows::maybe_time(row, 4)?,
+                })
+            })
+            .collect()
+    }
+
+    async fn space(&self) -> Result<Space> {
+        let session = self.session().await?;
+        let sql = "select pg_database_size(current_database())";
+        let row = session.query_one(sql, &[]).await.map_err(store_error)?;
+        Ok(Space { used: rows::get::<i64>(&row, 0)? as u64, limit: None })
+    }
+
+    /// Always 0. The embedded store takes the first 63 bits of an id for its row number, so its ids
+    /// must rise. Here the whole id is the key, and the 65 bits behind those are drawn at random: a
+    /// node whose clock went back, or another node in the same millisecond, makes other ids.
+    async fn highest_lead(&self) -> Result<i64> {
+        Ok(0)
+    }
+}
+
+impl PostgresStore {
+    async fn prune_parcels(&self, before: Time, most: i64) -> Result<u64, Fault> {
+        let transaction = Transaction::begin(self.session().await?).await?;
+        let session = transaction.session()?;
+        let values: [&(dyn tokio_postgres::types::ToSql + Sync); 2] = [&before.micros(), &most];
+        let ended = query(session, ENDED, &values).await?;
+        let mut parcels = (Vec::new(), Vec::new());
+        let mut deliveries = (Vec::new(), Vec::new());
+        for row in &ended {
+            let tenant: uuid::Uuid = rows::get(row, 0)?;
+            parcels.0.push(tenant);
+            parcels.1.push(rows::get::<uuid::Uuid>(row, 1)?);
+            for delivery in rows::get::<Vec<uuid::Uuid>>(row, 2)? {
+                deliveries.0.push(tenant);
+                deliveries.1.push(delivery);
+            }
+        }
+        for (table, column, (tenants, ids)) in [
+            ("attempts", "delivery_id", &deliveries),
+            ("deliveries", "id", &deliveries),
+            ("parcels", "id", &parcels),
+        ] {
+            let sql = format!(
+                "delete from {table} x using unnest($1::uuid[], $2::uuid[]) as k(tenant_id, id)
+                 where x.tenant_id = k.tenant_id and x.{column} = k.id"
+            );
+            execute(session, &sql, &[tenants, ids]).await?;
+        }
+        transaction.commit().await?;
+        Ok(ended.len() as u64)
+    }
+
+    async fn expire_late(
+        &self,
+        lane: Lane,
+        before: Time,
+        most: usize,
+        now: Time,
+    ) -> Result<(u64, bool), Fault> {
+        let session = self.session().await?;
+        let most = most as i64;
+        let values: [&(dyn tokio_postgres::types::ToSql + Sync); 3] =
+            [&lane.number(), &before.micros(), &most];
+        let late = query(&session, LATE, &values).await?;
+        let late = late.iter().map(give_up::key).collect::<Result<Vec<_>, Fault>>()?;
+        if late.is_empty() {
+            return Ok((0, false));
+        }
+        GiveUp {
+            from: &[State::Pending, State::Waiting],
+            failure: &decide::expired(None),
+            at: now,
+            expires_at: now + self.dead_letter_ttl,
+        }
+        .run(session, &late)
+        .await
+    }
+}

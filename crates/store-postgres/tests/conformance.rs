@@ -1,0 +1,36 @@
+//! The suite that every store must pass, on a database of its own for each case.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::sync::Arc;
+
+use gancho_store::{Store, conformance::Fixture, conformance_suite};
+use gancho_store_postgres::{Options, PostgresStore};
+use gancho_testkit::postgres::{Database, fresh_database};
+
+struct Postgres {
+    // Before the database, so that it is closed before the database goes.
+    store: Arc<PostgresStore>,
+    database: Database,
+}
+
+impl Fixture for Postgres {
+    async fn open() -> Self {
+        let database = fresh_database().await.unwrap();
+        let store = PostgresStore::connect(&database.url(), Options::default()).await.unwrap();
+        Self { store, database }
+    }
+
+    fn store(&self) -> Arc<dyn Store> {
+        self.store.clone()
+    }
+
+    async fn reopen(self) -> Self {
+        let Self { store, database } = self;
+        drop(store);
+        let store = PostgresStore::connect(&database.url(), Options::default()).await.unwrap();
+        Self { store, database }
+    }
+}
+
+conformance_suite!(Postgres);

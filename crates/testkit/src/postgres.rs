@@ -1,0 +1,272 @@
+//! A PostgreSQL server for tests, and databases on it.
+//!
+//! With `DATABASE_URL` set, databases are made on that server. Otherwise the tests of one process
+//! share a server of their own, on a free loopback port, in a folder that goes with it. It ends when
+//! the process ends, however that happens: a small shell holds the other end of a pipe, and when the
+//! pipe closes it stops the server and removes the folder.
+
+use std::{
+    net::TcpListener,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::OnceLock,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use anyhow::{Context, Result, bail};
+use tokio_postgres::{Client, Config, NoTls};
+
+/// A server that this process started.
+pub struct Postgres {
+    folder: PathBuf,
+    binaries: PathBuf,
+    port: u16,
+    settings: String,
+    /// Its standard input is the pipe.
+    leash: Child,
+}
+
+impl Postgres {
+    /// The server that all tests of this process share.
+    pub fn shared() -> Result<&'static Self> {
+        static SHARED: OnceLock<Result<Postgres, String>> = OnceLock::new();
+        SHARED
+            .get_or_init(|| Self::start(&[]).map_err(|error| format!("{error:#}")))
+            .as_ref()
+            .map_err(|error| anyhow::anyhow!("{error}"))
+    }
+
+    /// Another server, for a test that stops it or wants other settings, such as `fsync=off`.
+    pub fn start(settings: &[&str]) -> Result<Self> {
+        let binaries = binaries()?;
+        let folder = folder()?;
+        let leash = leash(&binaries, &folder)?;
+        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let mut server = Self { folder, binaries, port, settings: String::new(), leash };
+        let data = server.data();
+        server.run("initdb", &["-D", &data, "-A", "trust", "-U", "postgres", "--no-sync"])?;
+        server.settings = format!(
+            "-c listen_addresses=127.0.0.1 -c port={port} -c unix_socket_directories= \
+             -c fsync=on -c max_connections=200"
+        );
+        for setting in settings {
+            server.settings += &format!(" -c {setting}");
+        }
+        server.start_again()?;
+        Ok(server)
+    }
+
+    pub fn url(&self, database: &str) -> String {
+        format!("postgres://postgres@127.0.0.1:{}/{database}?sslmode=disable", self.port)
+    }
+
+    /// As a crash would: no process of it survives, and nothing is flushed.
+    pub fn stop_at_once(&self) -> Result<()> {
+        self.run("pg_ctl", &["-D", &self.data(), "-m", "immediate", "stop"])
+    }
+
+    /// On the same port, with the same data.
+    pub fn start_again(&self) -> Result<()> {
+        let log = self.folder.join("log");
+        let log = log.to_string_lossy();
+        self.run(
+            "pg_ctl",
+            &["-D", &self.data(), "-l", &log, "-t", "60", "-w", "-o", &self.settings, "start"],
+        )
+        .with_context(|| std::fs::read_to_string(&*log).unwrap_or_default())
+    }
+
+    fn data(&self) -> String {
+        self.folder.join("data").to_string_lossy().into_owned()
+    }
+
+    fn run(&self, program: &str, arguments: &[&str]) -> Result<()> {
+        let output = as_server(&self.binaries.join(program))
+            .args(arguments)
+            .stdin(Stdio::null())
+            .output()
+            .with_context(|| format!("running {program}"))?;
+        if !output.status.success() {
+            bail!(
+                "{program} failed: {}{}",
+                String::from_utf8_lossy(&output.stdout),
+                String::from_utf8_lossy(&output.stderr)
+            );
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        // The shell does the rest.
+        drop(self.leash.stdin.take());
+        let _ = self.leash.wait();
+    }
+}
+
+/// A database of its own for one test; it goes when this is dropped.
+pub struct Database {
+    server: String,
+    name: String,
+}
+
+impl Database {
+    pub fn url(&self) -> String {
+        at(&self.server, &self.name)
+    }
+
+    /// A client of its own on this database, without the store.
+    pub async fn client(&self) -> Result<Client> {
+        client(&self.url()).await
+    }
+}
+
+pub async fn fresh_database() -> Result<Database> {
+    let server = match std::env::var("DATABASE_URL") {
+        Ok(url) => url,
+        Err(_) => Postgres::shared()?.url("postgres"),
+    };
+    fresh_database_on(&server).await
+}
+
+/// On the server of this URL.
+pub async fn fresh_database_on(server: &str) -> Result<Database> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_nanos();
+    let name = format!("gancho_test_{}_{now}", std::process::id());
+    let admin = client(server).await?;
+    admin.batch_execute(&format!("create database {name}")).await.context("making a database")?;
+    Ok(Database { server: server.to_owned(), name })
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        let (server, name) = (self.server.clone(), self.name.clone());
+        // A thread, because this may run inside a runtime. A server that is gone took it along.
+        let dropped = std::thread::spawn(move || -> Result<()> {
+            tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+                client(&server)
+                    .await?
+                    .batch_execute(&format!("drop database {name} with (force)"))
+                    .await?;
+                Ok(())
+            })
+        });
+        let _ = dropped.join();
+    }
+}
+
+async fn client(url: &str) -> Result<Client> {
+    let config: Config = url.parse()?;
+    let (client, connection) = config.connect(NoTls).await.context("connecting")?;
+    tokio::spawn(connection);
+    Ok(client)
+}
+
+/// The same server's URL for another database.
+fn at(server: &str, database: &str) -> String {
+    let (head, options) =
+        server.split_once('?').map_or((server, None), |(head, options)| (head, Some(options)));
+    let authority = head.find("://").map_or(0, |place| place + 3);
+    let end = head[authority..].find('/').map_or(head.len(), |place| authority + place);
+    match options {
+        Some(options) => format!("{}/{database}?{options}", &head[..end]),
+        None => format!("{}/{database}", &head[..end]),
+    }
+}
+
+fn binaries() -> Result<PathBuf> {
+    if let Ok(output) = Command::new("pg_config").arg("--bindir").output() {
+        let path = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
+        if path.join("initdb").exists() {
+            return Ok(path);
+        }
+    }
+    let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten();
+    let mut found: Vec<PathBuf> = versions
+        .flatten()
+        .map(|version| version.path().join("bin"))
+        .filter(|path| path.join("initdb").exists())
+        .collect();
+    found.sort();
+    found.pop().context(
+        "no PostgreSQL server is installed: install the package postgresql, or set DATABASE_URL",
+    )
+}
+
+/// The server refuses to run as root.
+fn is_root() -> bool {
+    std::fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0)
+}
+
+fn as_server(program: &Path) -> Command {
+    if is_root() {
+        let mut command = Command::new("runuser");
+        command.args(["-u", "postgres", "--"]).arg(program);
+        // The folder it was called from may not be one the server's user can enter.
+        command.current_dir("/");
+        return command;
+    }
+    Command::new(program)
+}
+
+fn folder() -> Result<PathBuf> {
+    // The shell removes it, not this process, which may not live to do so.
+    let folder = tempfile::Builder::new().prefix("gancho-postgres-").tempdir()?.keep();
+    if is_root() {
+        let owned = Command::new("chown").arg("postgres").arg(&folder).status()?;
+        anyhow::ensure!(owned.success(), "cannot give {} away", folder.display());
+    }
+    Ok(folder)
+}
+
+/// Waits for the end of this process. An interrupt from the keyboard reaches it too, and must not
+/// end it before its work is done.
+const LEASH: &str = r#"
+trap '' INT TERM HUP
+cat > /dev/null
+if [ "$(id -u)" = 0 ]; then as="runuser -u postgres --"; fi
+cd /
+$as "$1/pg_ctl" -D "$2/data" -m immediate stop > /dev/null 2>&1
+rm -rf "$2"
+"#;
+
+fn leash(binaries: &Path, folder: &Path) -> Result<Child> {
+    let leash = Command::new("sh")
+        .args(["-c", LEASH, "sh"])
+        .arg(binaries)
+        .arg(folder)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()?;
+    Ok(leash)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_for_another_database() {
+        for (server, expected) in [
+            ("postgres://u:p@h:5/a?sslmode=disable", "postgres://u:p@h:5/b?sslmode=disable"),
+            ("postgres://h/a", "postgres://h/b"),
+            ("postgres://h", "postgres://h/b"),
+        ] {
+            assert_eq!(at(server, "b"), expected);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_database_comes_and_goes() {
+        let database = fresh_database().await.unwrap();
+        let client = database.client().await.unwrap();
+        client.query_one("select 1", &[]).await.unwrap();
+        let (server, name) = (database.server.clone(), database.name.clone());
+        drop(database);
+        let admin = super::client(&server).await.unwrap();
+        let sql = "select 1 from pg_database where datname = $1";
+        assert!(admin.query_opt(sql, &[&name]).await.unwrap().is_none());
+    }
+}
