@@ -1,2 +1,51 @@
-//! Claim, carry, settle.
+//! Claim → carry → settle: brings whatever was accepted to its target, fairly, at least once.
+//!
+//! In reading order: [`carrier`] is what a lane brings; [`engine`] is the whole and how it starts;
+//! [`lane`] is one lane at work. In come deliveries by [`offer`] (straight from a publisher) or
+//! [`claim`] (from the store), each with a seat in the [`room`]; [`scheduler`] says which goes next;
+//! [`dispatch`] sends it out; [`carry`] is the attempt; [`settle`] writes its result; [`release`]
+//! puts back what will not be carried here. [`membership`] and [`heartbeat`] prove that the node
+//! lives, [`rescue`] takes over from those that do not, [`pauses`] hold work back, [`expire`] and
+//! [`prune`] clear up while the clock is [`steady`], [`stop`] ends it, [`stats`] tell of it.
+//! [`bell`] and [`fault`] are how the store calls and what is done when it refuses.
+//!
+//! **What it promises.** What the store acknowledged is carried until it is delivered or a dead
+//! letter. A result is never dropped while the engine lives and holds the lease. Memory does not
+//! grow with the backlog. A target, a tenant or a lane that is slow delays only itself.
+//!
+//! **What it must never do.** Know a database, HTTP or SMTP. Read the clock of day other than by its
+//! `Clock`, roll dice other than by its `Random`, start a task that is not tracked, or let the order
+//! of a hash decide anything: on one thread and with paused time, the same seed must give the same
+//! run.
+
+mod bell;
+pub mod carrier;
+mod carry;
+pub mod claim;
+mod dispatch;
+pub mod engine;
+mod expire;
+mod fault;
+mod heartbeat;
+pub mod lane;
+mod limits;
+mod membership;
+pub mod offer;
+mod pauses;
+mod prune;
+mod release;
+mod rescue;
+pub mod room;
 pub mod scheduler;
+mod settle;
+pub mod stats;
+mod steady;
+pub mod stop;
+
+pub use carrier::{Carried, Carrier, Terms};
+pub use engine::{Engine, EngineSetup};
+pub use lane::LaneSetup;
+pub use limits::Limits;
+pub use offer::Reservation;
+pub use stats::Stats;
+pub use stop::Stopped;

@@ -140,10 +140,7 @@ impl<T> Scheduler<T> {
     pub fn wake_at(&self, now: Time) -> Option<Time> {
         let timer = self.timers.first().map(|(at, _)| *at);
         let waits_for_rate = !self.turns.is_empty() && self.in_flight < self.limits.concurrency;
-        let rate = self
-            .limits
-            .rate
-            .filter(|_| waits_for_rate && !self.pauses.lane);
+        let rate = self.limits.rate.filter(|_| waits_for_rate && !self.pauses.lane);
         let slot = rate.map(|rate| self.ticker.free_at(rate, now));
         timer.into_iter().chain(slot).min()
     }

@@ -28,10 +28,7 @@ pub struct Claims {
 
 impl Claims {
     pub fn new() -> Self {
-        Self {
-            all_behind: true,
-            ..Self::default()
-        }
+        Self { all_behind: true, ..Self::default() }
     }
 
     pub fn note_tenant(&mut self, tenant: TenantId, skipped: bool) {
@@ -96,6 +93,12 @@ impl<T> Scheduler<T> {
         (batch / busy.max(1)).max(FEWEST_PER_TARGET).min(batch)
     }
 
+    /// How many of one tenant, likewise.
+    pub fn per_tenant(&self, batch: usize) -> usize {
+        let others = self.turns.len();
+        (batch / others.max(1)).max(FEWEST_PER_TENANT).min(batch)
+    }
+
     /// Whether a new delivery may come straight in. If not, it goes by way of the store.
     pub fn welcomes(&mut self, key: Key) -> bool {
         let (tenant, target) = key;
@@ -116,9 +119,7 @@ impl<T> Scheduler<T> {
     pub fn claimed(&mut self, skip: &Skip, more: bool) {
         if !more {
             self.claims.all_behind = false;
-            self.claims
-                .behind
-                .retain(|(tenant, target)| skip.covers(*tenant, *target));
+            self.claims.behind.retain(|(tenant, target)| skip.covers(*tenant, *target));
         }
     }
 
@@ -145,3 +146,4 @@ impl<T> Scheduler<T> {
 }
 
 const FEWEST_PER_TARGET: usize = 16;
+const FEWEST_PER_TENANT: usize = 32;

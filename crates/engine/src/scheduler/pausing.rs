@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use gancho_domain::{Lane, TenantId, Time};
-use gancho_store::{Pause, TargetId};
+use gancho_store::Pause;
 
 use super::{Key, Scheduler};
 
@@ -30,7 +30,7 @@ impl PauseSet {
     }
 
     pub fn holds(&self, key: Key) -> bool {
-        self.tenants.contains(&key.0) || self.targets.contains(&key)
+        self.lane || self.tenants.contains(&key.0) || self.targets.contains(&key)
     }
 }
 
@@ -40,34 +40,17 @@ impl<T> Scheduler<T> {
             return;
         }
         let before = std::mem::replace(&mut self.pauses, pauses);
-        let tenants: Vec<TenantId> = before
-            .tenants
-            .symmetric_difference(&self.pauses.tenants)
-            .copied()
-            .collect();
-        let targets: Vec<Key> = before
-            .targets
-            .symmetric_difference(&self.pauses.targets)
-            .copied()
-            .collect();
-        for tenant in tenants {
-            let all = (tenant, TargetId::from_bits(0))..=(tenant, TargetId::from_bits(u128::MAX));
-            let known: Vec<Key> = self.targets.range(all).map(|(key, _)| *key).collect();
-            for key in known {
-                self.place(key, now);
-            }
-            // Also those of whom nothing is known: claims are to pass them over.
-            if !self.tenants.contains_key(&tenant) {
-                self.claims
-                    .note_tenant(tenant, self.pauses.tenants.contains(&tenant));
-            }
+        // Also those of whom nothing is known are noted: claims are to pass them over.
+        for tenant in before.tenants.symmetric_difference(&self.pauses.tenants) {
+            self.claims.note_tenant(*tenant, self.pauses.tenants.contains(tenant));
         }
-        for key in targets {
+        for key in before.targets.symmetric_difference(&self.pauses.targets) {
+            self.claims.note_target(key.1, self.pauses.targets.contains(key));
+        }
+        // Pauses change seldom, so everyone who is known is looked at.
+        let known: Vec<Key> = self.targets.keys().copied().collect();
+        for key in known {
             self.place(key, now);
-            if !self.targets.contains_key(&key) {
-                self.claims
-                    .note_target(key.1, self.pauses.targets.contains(&key));
-            }
         }
     }
 }

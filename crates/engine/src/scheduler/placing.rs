@@ -68,8 +68,7 @@ impl<T> Scheduler<T> {
         }
         line.skipped = line.wants_no_more(now);
         self.claims.note_target(key.1, line.skipped);
-        self.claims
-            .note_over(key, line.waiting.len() > line.most_waiting());
+        self.claims.note_over(key, line.waiting.len() > line.most_waiting());
         self.place_tenant(key.0);
         if self.idle.len() > self.limits.remembered {
             self.forget_one();
@@ -137,16 +136,14 @@ impl<T> Scheduler<T> {
             self.timers.remove(&(at, key));
         }
         self.claims.note_over(key, false);
-        self.claims
-            .note_target(key.1, self.pauses.targets.contains(&key));
+        self.claims.note_target(key.1, self.pauses.targets.contains(&key));
         let Some(owner) = self.tenants.get_mut(&key.0) else {
             return;
         };
         owner.targets -= 1;
         if owner.targets == 0 {
             self.tenants.remove(&key.0);
-            self.claims
-                .note_tenant(key.0, self.pauses.tenants.contains(&key.0));
+            self.claims.note_tenant(key.0, self.pauses.tenants.contains(&key.0));
         }
     }
 }

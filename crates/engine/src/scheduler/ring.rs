@@ -17,10 +17,7 @@ pub struct Ring<T> {
 
 impl<T> Default for Ring<T> {
     fn default() -> Self {
-        Self {
-            line: BTreeMap::new(),
-            next: 0,
-        }
+        Self { line: BTreeMap::new(), next: 0 }
     }
 }
 

@@ -129,11 +129,8 @@ impl<T> TargetLine<T> {
     /// so that it is not refilled one by one.
     pub fn wants_no_more(&self, now: Time) -> bool {
         let most = self.most_waiting();
-        let is_full = if self.skipped {
-            self.waiting.len() > most / 2
-        } else {
-            self.waiting.len() >= most
-        };
+        let is_full =
+            if self.skipped { self.waiting.len() > most / 2 } else { self.waiting.len() >= most };
         is_full || self.is_held_up(now)
     }
 
@@ -152,10 +149,7 @@ mod tests {
     use super::*;
 
     const NOW: Time = Time::from_secs(1_000);
-    const FAULT: Outcome = Outcome::Tried {
-        at_fault: true,
-        load: Load::Heavy,
-    };
+    const FAULT: Outcome = Outcome::Tried { at_fault: true, load: Load::Heavy };
 
     #[test]
     fn a_failing_target_rests_and_lets_one_probe_out() {
@@ -167,9 +161,7 @@ mod tests {
         for _ in 0..10 {
             line.finish(FAULT, NOW);
         }
-        let Stand::NotBefore(until) = line.stand(NOW) else {
-            panic!("it should rest")
-        };
+        let Stand::NotBefore(until) = line.stand(NOW) else { panic!("it should rest") };
         assert_eq!(line.most_waiting(), 1);
         assert_eq!(line.stand(until), Stand::Open);
         line.take(until).unwrap();
@@ -183,22 +175,10 @@ mod tests {
         let mut line: TargetLine<()> = TargetLine::new(64);
         assert_eq!(line.most_waiting(), 260);
         for _ in 0..30 {
-            line.finish(
-                Outcome::Tried {
-                    at_fault: false,
-                    load: Load::Heavy,
-                },
-                NOW,
-            );
+            line.finish(Outcome::Tried { at_fault: false, load: Load::Heavy }, NOW);
         }
         assert_eq!(line.most_waiting(), 8);
-        line.agree(
-            64,
-            Some(Rate {
-                count: 6,
-                per: Duration::from_mins(1),
-            }),
-        );
+        line.agree(64, Some(Rate { count: 6, per: Duration::from_mins(1) }));
         assert_eq!(line.most_waiting(), 5);
     }
 }

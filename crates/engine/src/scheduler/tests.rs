@@ -13,29 +13,15 @@ use super::*;
 
 const NOW: Time = Time::from_secs(1_000_000);
 
-const FINE: Outcome = Outcome::Tried {
-    at_fault: false,
-    load: Load::Light,
-};
-const FAULT: Outcome = Outcome::Tried {
-    at_fault: true,
-    load: Load::Heavy,
-};
+const FINE: Outcome = Outcome::Tried { at_fault: false, load: Load::Light };
+const FAULT: Outcome = Outcome::Tried { at_fault: true, load: Load::Heavy };
 
 fn limits(concurrency: u32) -> LaneLimits {
-    LaneLimits {
-        concurrency,
-        rate: None,
-        per_tenant: 1_000,
-        remembered: 100,
-    }
+    LaneLimits { concurrency, rate: None, per_tenant: 1_000, remembered: 100 }
 }
 
 fn key(tenant: u128, target: u128) -> Key {
-    (
-        TenantId::from_bits(tenant),
-        TargetId::from_bits(tenant * 1_000 + target),
-    )
+    (TenantId::from_bits(tenant), TargetId::from_bits(tenant * 1_000 + target))
 }
 
 fn tenant_of(slot: &Slot) -> u128 {
@@ -63,14 +49,8 @@ impl<T> Scheduler<T> {
                 lines.iter().map(|(_, line)| of(line)).sum()
             };
             assert_eq!(owner.queued, sum(|line| line.waiting.len()));
-            assert_eq!(
-                owner.in_flight as usize,
-                sum(|line| line.in_flight as usize)
-            );
-            assert_eq!(
-                owner.ready.len(),
-                sum(|line| usize::from(line.turn.is_some()))
-            );
+            assert_eq!(owner.in_flight as usize, sum(|line| line.in_flight as usize));
+            assert_eq!(owner.ready.len(), sum(|line| usize::from(line.turn.is_some())));
             assert_eq!(owner.targets, lines.len());
             assert_eq!(owner.turn.is_some(), !owner.ready.is_empty());
         }
@@ -79,17 +59,10 @@ impl<T> Scheduler<T> {
                 let open = line.stand(now) == Stand::Open && !line.waiting.is_empty();
                 assert_eq!(line.turn.is_some(), open, "{key:?} {:?}", line.stand(now));
             }
-            assert!(
-                line.timer
-                    .is_none_or(|at| self.timers.contains(&(at, *key)))
-            );
+            assert!(line.timer.is_none_or(|at| self.timers.contains(&(at, *key))));
             assert_eq!(line.idle.is_some(), line.is_idle());
         }
-        let turns = self
-            .tenants
-            .values()
-            .filter(|owner| owner.turn.is_some())
-            .count();
+        let turns = self.tenants.values().filter(|owner| owner.turn.is_some()).count();
         assert_eq!(self.turns.len(), turns);
         assert!(self.idle.len() <= self.limits.remembered);
     }

@@ -8,23 +8,11 @@ use super::*;
 
 #[derive(Debug, Clone)]
 enum Step {
-    Push {
-        tenant: u8,
-        target: u8,
-        most: u8,
-        rate: bool,
-    },
+    Push { tenant: u8, target: u8, most: u8, rate: bool },
     Next,
-    Finish {
-        which: u8,
-        how: u8,
-    },
-    Wait {
-        millis: u32,
-    },
-    ClockBack {
-        secs: u16,
-    },
+    Finish { which: u8, how: u8 },
+    Wait { millis: u32 },
+    ClockBack { secs: u16 },
     PauseLane,
     PauseTenant(u8),
     PauseTarget(u8, u8),
@@ -65,10 +53,7 @@ impl Run {
         Self {
             queue: Scheduler::new(LaneLimits {
                 concurrency: 7,
-                rate: Some(Rate {
-                    count: 50,
-                    per: Duration::from_secs(10),
-                }),
+                rate: Some(Rate { count: 50, per: Duration::from_secs(10) }),
                 per_tenant: 20,
                 remembered: 3,
             }),
@@ -82,8 +67,7 @@ impl Run {
     fn gone(&mut self, items: Vec<u32>) {
         for item in items {
             let line = self.model.values_mut().find(|line| line.contains(&item));
-            line.expect("it was in the queue once")
-                .retain(|other| *other != item);
+            line.expect("it was in the queue once").retain(|other| *other != item);
         }
     }
 
@@ -108,17 +92,9 @@ impl Run {
     fn apply(&mut self, step: &Step) {
         let now = self.now;
         match *step {
-            Step::Push {
-                tenant,
-                target,
-                most,
-                rate,
-            } => {
+            Step::Push { tenant, target, most, rate } => {
                 let key = key(tenant.into(), target.into());
-                let rate = rate.then_some(Rate {
-                    count: 3,
-                    per: Duration::from_secs(1),
-                });
+                let rate = rate.then_some(Rate { count: 3, per: Duration::from_secs(1) });
                 self.model.entry(key).or_default().push_back(self.made);
                 self.queue.push(key, most.into(), rate, self.made, now);
                 self.made += 1;
@@ -134,10 +110,7 @@ impl Run {
             Step::Wait { millis } => self.now = now + Duration::from_millis(millis.into()),
             Step::ClockBack { secs } => self.now = now - Duration::from_secs(secs.into()),
             Step::PauseLane => {
-                let pauses = PauseSet {
-                    lane: true,
-                    ..self.queue.pauses.clone()
-                };
+                let pauses = PauseSet { lane: true, ..self.queue.pauses.clone() };
                 self.queue.set_pauses(pauses, now);
             }
             Step::PauseTenant(tenant) => {
@@ -183,10 +156,7 @@ impl Run {
                 if before == 0 {
                     return;
                 }
-                let at = self
-                    .queue
-                    .wake_at(self.now)
-                    .expect("something will wake it");
+                let at = self.queue.wake_at(self.now).expect("something will wake it");
                 assert!(at.since(self.now) <= Duration::from_mins(5));
                 self.now = self.now.max(at);
             }

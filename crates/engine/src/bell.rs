@@ -1,0 +1,23 @@
+//! Passes the store's bell on to the lanes. It may be missed: the claim loops also look by
+//! themselves.
+
+use std::sync::Arc;
+
+use crate::Engine;
+
+pub(crate) async fn run(engine: Arc<Engine>) {
+    let bell = engine.store.bell();
+    loop {
+        bell.notified().await;
+        engine.ring();
+    }
+}
+
+impl Engine {
+    /// Work may be due in any lane.
+    pub(crate) fn ring(&self) {
+        for lane in &self.lanes {
+            lane.claim_bell.notify_one();
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! What a lane brings: the code that tries one delivery once.
+//!
+//! A carrier answers with a value, never with an error. What the value means (another attempt, a
+//! dead letter, an event that follows) is for the engine alone to decide.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use gancho_domain::{
+    Attempt, Next, Rate, RetryPlan, Time, Verdict,
+    pace::{Load, SLOW},
+};
+use gancho_store::{Job, NewParcel};
+
+#[async_trait]
+pub trait Carrier: Send + Sync + 'static {
+    /// On what terms the delivery is made. Asked when it enters the queue; answered from memory.
+    fn terms(&self, job: &Job) -> Terms;
+
+    /// Tries once. `attempt` counts from 1 over the delivery's whole life. It must come to an end by
+    /// itself: the deadline of an attempt is the carrier's.
+    async fn carry(&self, job: &Job, attempt: u32) -> Carried;
+
+    /// What is to be published in the same transaction that records the attempt.
+    fn follow(&self, job: &Job, carried: &Carried, next: &Next, now: Time) -> Vec<NewParcel> {
+        let _ = (job, carried, next, now);
+        Vec::new()
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct Terms {
+    pub plan: Arc<RetryPlan>,
+    /// At most so many to its target at once; fewer while the target is slow.
+    pub max_in_flight: u32,
+    /// So many to its target in so long.
+    pub rate: Option<Rate>,
+}
+
+impl Terms {
+    pub const MAX_IN_FLIGHT: u32 = 64;
+
+    pub fn of(plan: Arc<RetryPlan>) -> Self {
+        Self { plan, max_in_flight: Self::MAX_IN_FLIGHT, rate: None }
+    }
+}
+
+/// How one attempt ended, and what was seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Carried {
+    pub verdict: Verdict,
+    /// How busy the target seemed: decides how many it is sent at once.
+    pub load: Load,
+    /// The target itself failed: counts towards the breaker that spares it.
+    pub at_fault: bool,
+    pub latency: Duration,
+    /// As sent, secrets masked: `name: value` lines.
+    pub request_headers: Bytes,
+    pub response_status: Option<u16>,
+    pub response_headers: Bytes,
+    /// At most the first 16 KiB, as received.
+    pub response_body: Bytes,
+}
+
+impl Carried {
+    /// With nothing seen, and with the load and the fault that the verdict suggests: a failure that
+    /// may pass is the target's, and a target that fails or is slow is to be sent less.
+    pub fn new(verdict: Verdict, latency: Duration) -> Self {
+        let may_pass = matches!(verdict, Verdict::Retry { .. });
+        Self {
+            load: if may_pass || latency > SLOW { Load::Heavy } else { Load::Light },
+            at_fault: may_pass,
+            verdict,
+            latency,
+            request_headers: Bytes::new(),
+            response_status: None,
+            response_headers: Bytes::new(),
+            response_body: Bytes::new(),
+        }
+    }
+
+    pub(crate) fn attempt(&self, number: u32, started_at: Time, next: &Next) -> Attempt {
+        Attempt {
+            number,
+            started_at,
+            latency: self.latency,
+            request_headers: self.request_headers.clone(),
+            response_status: self.response_status,
+            response_headers: self.response_headers.clone(),
+            response_body: self.response_body.clone(),
+            failure: self.verdict.failure().cloned(),
+            next_at: match next {
+                Next::Retry { planned_at, .. } => Some(*planned_at),
+                Next::Delivered | Next::Dead(_) => None,
+            },
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! One attempt at one delivery: expired? → carry → decide → settle.
+
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+
+use futures_util::FutureExt;
+use gancho_domain::{
+    Code, Failure, Next, Standing, Time, Verdict, decide, decide::expired, pace::Load,
+};
+use gancho_store::{Job, NewParcel, Settlement};
+
+use crate::{
+    Engine,
+    carrier::Carried,
+    lane::{LaneState, Ticket},
+    scheduler::{Outcome, Slot},
+    settle,
+};
+
+pub(crate) async fn carry(
+    engine: Arc<Engine>,
+    lane: Arc<LaneState>,
+    slot: HeldSlot,
+    ticket: Ticket,
+) {
+    let started_at = engine.clock.now();
+    let settlement = if has_expired(&lane, &ticket.job, started_at) {
+        drop(slot);
+        give_up(&lane, &ticket.job, started_at)
+    } else {
+        let (carried, outcome) = attempt(&lane, &ticket.job).await;
+        // The target is free for the next one while this result is being written.
+        slot.finished(outcome);
+        judge(&engine, &lane, &ticket, &carried, started_at)
+    };
+    settle::settle(&engine, &lane, ticket.node, settlement).await;
+    drop(ticket);
+}
+
+fn has_expired(lane: &LaneState, job: &Job, now: Time) -> bool {
+    lane.expires_at(job).is_some_and(|end| now >= end)
+}
+
+/// It waited too long: a dead letter without an attempt.
+fn give_up(lane: &LaneState, job: &Job, now: Time) -> Settlement {
+    let failure = expired(None);
+    let never = Verdict::Never { failure: failure.clone() };
+    let next = Next::Dead(failure);
+    let follow = follow(lane, job, &Carried::new(never, Duration::ZERO), &next, now);
+    let mut settlement = Settlement::of(job, now, None, next);
+    settlement.follow = follow;
+    settlement
+}
+
+/// The carrier's answer, and what it says of the target. A panic is an answer too.
+async fn attempt(lane: &LaneState, job: &Job) -> (Carried, Outcome) {
+    lane.counters.carried.add(1);
+    let trying = AssertUnwindSafe(lane.carrier.carry(job, job.attempts + 1));
+    match trying.catch_unwind().await {
+        Ok(carried) => {
+            let outcome = Outcome::Tried { at_fault: carried.at_fault, load: carried.load };
+            (carried, outcome)
+        }
+        Err(_) => (broken(lane, job), Outcome::NotTried),
+    }
+}
+
+fn broken(lane: &LaneState, job: &Job) -> Carried {
+    lane.counters.panics.add(1);
+    tracing::error!(delivery = %job.delivery, lane = %lane.lane, "the carrier broke");
+    let failure = Failure::new(Code::CARRIER_PANIC, "the carrier broke; this is a fault of ours");
+    let verdict = Verdict::Retry { failure, not_before: None };
+    Carried { load: Load::Light, at_fault: false, ..Carried::new(verdict, Duration::ZERO) }
+}
+
+/// What follows from the answer. Pure, but for the clock and the dice.
+fn judge(
+    engine: &Engine,
+    lane: &LaneState,
+    ticket: &Ticket,
+    carried: &Carried,
+    started_at: Time,
+) -> Settlement {
+    let job = &ticket.job;
+    let now = engine.clock.now();
+    let number = job.attempts + 1;
+    let standing = Standing {
+        attempts: number.saturating_sub(job.attempts_before),
+        expires_at: lane.expires_at(job),
+    };
+    let next = decide(standing, &carried.verdict, &ticket.plan, now, &*engine.random);
+    let follow = follow(lane, job, carried, &next, now);
+    let attempt = carried.attempt(number, started_at, &next);
+    let mut settlement = Settlement::of(job, now, Some(attempt), next);
+    settlement.follow = follow;
+    settlement
+}
+
+/// What the carrier wants published with the result. It is claimed like any other: nothing would
+/// queue it here, so nothing may be leased to this node.
+fn follow(
+    lane: &LaneState,
+    job: &Job,
+    carried: &Carried,
+    next: &Next,
+    now: Time,
+) -> Vec<NewParcel> {
+    let ask = AssertUnwindSafe(|| lane.carrier.follow(job, carried, next, now));
+    let mut parcels = std::panic::catch_unwind(ask).unwrap_or_else(|_| {
+        lane.counters.panics.add(1);
+        tracing::error!(delivery = %job.delivery, lane = %lane.lane, "what follows is lost: the carrier broke");
+        Vec::new()
+    });
+    for delivery in parcels.iter_mut().flat_map(|parcel| &mut parcel.deliveries) {
+        delivery.hold = false;
+    }
+    parcels
+}
+
+/// A target's slot, given back however the attempt ends.
+pub(crate) struct HeldSlot {
+    engine: Arc<Engine>,
+    lane: Arc<LaneState>,
+    slot: Option<Slot>,
+}
+
+impl HeldSlot {
+    pub fn new(engine: &Arc<Engine>, lane: &Arc<LaneState>, slot: Slot) -> Self {
+        Self { engine: engine.clone(), lane: lane.clone(), slot: Some(slot) }
+    }
+
+    fn finished(mut self, outcome: Outcome) {
+        self.give_back(outcome);
+    }
+
+    fn give_back(&mut self, outcome: Outcome) {
+        if let Some(slot) = self.slot.take() {
+            let now = self.engine.clock.now();
+            self.lane.queue.lock().finished(slot, outcome, now);
+            self.engine.dispatch(&self.lane);
+        }
+    }
+}
+
+impl Drop for HeldSlot {
+    fn drop(&mut self) {
+        self.give_back(Outcome::NotTried);
+    }
+}

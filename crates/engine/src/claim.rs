@@ -1,0 +1,154 @@
+//! The long way in: due deliveries come from the store as there is room for them.
+
+use std::{sync::Arc, time::Duration};
+
+use gancho_domain::Lane;
+use gancho_store::{Claim, Claimed, NodeId};
+
+use crate::{
+    Engine,
+    fault::Course,
+    lane::LaneState,
+    room::{Seats, Size},
+};
+
+/// What one round of claiming found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Round {
+    /// More is due: claim again.
+    More,
+    /// All that was due and not passed over is in the queue.
+    Done,
+    /// Nothing was due.
+    Nothing,
+    /// Nothing was asked: no room, paused, or not a member.
+    Held,
+    /// The store refused.
+    Refused,
+}
+
+/// After a round that found nothing, the bell is not heeded for so long: in a flood of deliveries
+/// to a target that has enough, it rings without pause.
+const DEAF: Duration = Duration::from_millis(5);
+const AFTER_REFUSAL: Duration = Duration::from_millis(200);
+
+pub(crate) async fn run(engine: Arc<Engine>, lane: Arc<LaneState>) {
+    while !engine.stopping.is_cancelled() {
+        let round = engine.claim_round(&lane).await;
+        match round {
+            Round::More => continue,
+            Round::Done | Round::Held => {}
+            Round::Nothing => tokio::time::sleep(DEAF).await,
+            Round::Refused => tokio::time::sleep(AFTER_REFUSAL).await,
+        }
+        tokio::select! {
+            biased;
+            () = engine.stopping.cancelled() => {}
+            () = lane.claim_bell.notified() => {}
+            () = tokio::time::sleep(engine.until_due(&lane, round)) => {}
+        }
+    }
+}
+
+impl Engine {
+    /// One round of claiming, for tests.
+    pub async fn claim_once(self: &Arc<Self>, lane: Lane) -> Round {
+        match self.lane(lane).cloned() {
+            Some(lane) => self.claim_round(&lane).await,
+            None => Round::Held,
+        }
+    }
+
+    pub(crate) async fn claim_round(self: &Arc<Self>, lane: &Arc<LaneState>) -> Round {
+        let mut cursor = lane.cursor.lock().await;
+        let Some(node) = self.membership.current() else {
+            return Round::Held;
+        };
+        let Some(seats) = self.seats_to_fill(lane) else {
+            return Round::Held;
+        };
+        let claim = self.claim_for(lane, node, &seats, cursor.clone());
+        let skip = claim.skip.clone();
+        lane.forget_due();
+        match self.store.claim(claim).await {
+            Ok(claimed) => {
+                *cursor = claimed.cursor.clone();
+                let round = round_of(&claimed);
+                lane.queue.lock().claimed(&skip, claimed.more);
+                if let Some(at) = claimed.next_due {
+                    lane.note_due(at);
+                }
+                lane.counters.claimed.add(claimed.jobs.len());
+                self.enqueue(lane, node, claimed.jobs, seats);
+                self.dispatch(lane);
+                round
+            }
+            Err(error) => match self.course("claim", node, &error) {
+                Course::Again => Round::Refused,
+                Course::Fenced | Course::Stop => Round::Held,
+            },
+        }
+    }
+
+    /// Room worth a claim. Where there is none, targets that hold more than their share give back.
+    fn seats_to_fill(self: &Arc<Self>, lane: &Arc<LaneState>) -> Option<Seats> {
+        let limits = &self.limits;
+        let (paused, queued) = {
+            let queue = lane.queue.lock();
+            (queue.is_paused(), queue.queued())
+        };
+        if paused || self.stopping.is_cancelled() {
+            return None;
+        }
+        let least = if queued == 0 { 1 } else { limits.batch.min(limits.most_jobs / 8) };
+        let most = Size { jobs: limits.batch, bytes: limits.most_bytes.div_ceil(4) };
+        let seats = self.room.take_up_to(lane.lane, most, least);
+        if seats.is_none() {
+            let shed = lane.queue.lock().shed(self.clock.now());
+            self.give_back(lane, shed);
+        }
+        seats
+    }
+
+    fn claim_for(
+        &self,
+        lane: &LaneState,
+        node: NodeId,
+        seats: &Seats,
+        cursor: gancho_store::ClaimCursor,
+    ) -> Claim {
+        let Size { jobs, bytes } = seats.size();
+        let queue = lane.queue.lock();
+        Claim {
+            node,
+            lane: lane.lane,
+            now: self.clock.now(),
+            most: jobs,
+            most_bytes: bytes,
+            per_target: queue.per_target(jobs),
+            per_tenant: queue.per_tenant(jobs),
+            skip: queue.skip(),
+            cursor,
+        }
+    }
+
+    /// How long to wait for a bell before looking again.
+    fn until_due(&self, lane: &LaneState, round: Round) -> Duration {
+        let poll = self.limits.poll;
+        match round {
+            Round::Held | Round::Refused => poll,
+            Round::More | Round::Done | Round::Nothing => {
+                let due_in = lane.next_due().since(self.clock.now());
+                due_in.clamp(Duration::from_millis(1), poll)
+            }
+        }
+    }
+}
+
+fn round_of(claimed: &Claimed) -> Round {
+    match (claimed.more, claimed.jobs.is_empty()) {
+        (true, _) => Round::More,
+        (false, false) => Round::Done,
+        (false, true) => Round::Nothing,
+    }
+}

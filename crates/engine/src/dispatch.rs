@@ -1,0 +1,101 @@
+//! Sending out what may go. Called whenever something changed, and by a timer for what changes by
+//! the clock alone.
+
+use std::{sync::Arc, time::Duration};
+
+use gancho_domain::Time;
+
+use crate::{
+    Engine, carry,
+    lane::{LaneState, Ticket},
+    scheduler::{Outcome, Slot},
+};
+
+/// The clock of day may jump, so no sleep is longer than this.
+const LONGEST_SLEEP: Duration = Duration::from_secs(1);
+const SHORTEST_SLEEP: Duration = Duration::from_millis(1);
+
+/// The lane's timer: rates that allow one more, rests that are over.
+pub(crate) async fn run(engine: Arc<Engine>, lane: Arc<LaneState>) {
+    loop {
+        let now = engine.clock.now();
+        let wake_at = lane.queue.lock().wake_at(now);
+        let is_member = engine.membership.current().is_some();
+        match wake_at.filter(|_| is_member) {
+            // A heartbeat that gets through rings too.
+            None => lane.timer_bell.notified().await,
+            Some(at) => {
+                let wait = at.since(now).clamp(SHORTEST_SLEEP, LONGEST_SLEEP);
+                tokio::select! {
+                    biased;
+                    () = lane.timer_bell.notified() => {}
+                    () = tokio::time::sleep(wait) => {}
+                }
+            }
+        }
+        engine.dispatch(&lane);
+    }
+}
+
+/// What a look at the queue brought.
+struct Found {
+    ready: Vec<(Slot, Ticket)>,
+    evicted: Vec<Ticket>,
+    /// Claims may take from someone they passed over.
+    eased: bool,
+    ran_dry: bool,
+    wakes_earlier: bool,
+}
+
+impl Engine {
+    pub(crate) fn dispatch(self: &Arc<Self>, lane: &Arc<LaneState>) {
+        if self.stopping.is_cancelled() || self.aborted.is_cancelled() {
+            return;
+        }
+        let found = self.look(lane, self.clock.now());
+        for (slot, ticket) in found.ready {
+            let held = carry::HeldSlot::new(self, lane, slot);
+            self.spawn(carry::carry(self.clone(), lane.clone(), held, ticket));
+        }
+        if !found.evicted.is_empty() {
+            self.give_back(lane, found.evicted);
+        }
+        if found.eased || (found.ran_dry && self.room.is_wanted(lane.lane)) {
+            lane.claim_bell.notify_one();
+        }
+        if found.wakes_earlier {
+            lane.timer_bell.notify_one();
+        }
+    }
+
+    pub(crate) fn dispatch_all(self: &Arc<Self>) {
+        for lane in &self.lanes {
+            self.dispatch(lane);
+            lane.timer_bell.notify_one();
+        }
+    }
+
+    fn look(&self, lane: &LaneState, now: Time) -> Found {
+        let mut queue = lane.queue.lock();
+        let woke_at = queue.wake_at(now);
+        let mut ready = Vec::new();
+        if let Some(node) = self.membership.current() {
+            while let Some((slot, ticket)) = queue.next(now) {
+                if ticket.node == node {
+                    ready.push((slot, ticket));
+                } else {
+                    // Leased to a node that this engine no longer is: another has it.
+                    queue.finished(slot, Outcome::NotTried, now);
+                }
+            }
+        }
+        let wakes_at = queue.wake_at(now);
+        Found {
+            evicted: queue.take_evicted(),
+            eased: queue.take_eased(),
+            ran_dry: !ready.is_empty() && queue.queued() == 0,
+            wakes_earlier: wakes_at.is_some_and(|at| woke_at.is_none_or(|before| at < before)),
+            ready,
+        }
+    }
+}

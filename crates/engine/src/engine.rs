@@ -1,0 +1,180 @@
+//! The engine as a whole: what it is made of, how it starts, and how its tasks are kept.
+
+use std::{future::Future, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+
+use futures_util::FutureExt;
+use gancho_domain::{Clock, Lane, Random};
+use gancho_store::{NodeId, Result, Store, StoreError};
+use tokio::{sync::watch, time::Instant};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::{
+    Limits, bell, claim, dispatch, expire, heartbeat,
+    lane::{LaneSetup, LaneState},
+    membership::Membership,
+    pauses, prune, rescue,
+    room::{Room, Size},
+    scheduler::Share,
+    stats::Stats,
+};
+
+pub struct EngineSetup {
+    pub store: Arc<dyn Store>,
+    pub clock: Arc<dyn Clock>,
+    pub random: Arc<dyn Random>,
+    /// One for each lane that this engine works.
+    pub lanes: Vec<LaneSetup>,
+    pub limits: Limits,
+    /// What the node is called in logs and in the store.
+    pub name: String,
+}
+
+pub struct Engine {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) random: Arc<dyn Random>,
+    pub(crate) limits: Limits,
+    pub(crate) name: String,
+    pub(crate) lanes: Vec<Arc<LaneState>>,
+    pub(crate) room: Arc<Room>,
+    pub(crate) membership: Membership,
+    /// No more work is taken on.
+    pub(crate) stopping: CancellationToken,
+    /// Every task ends at its next step.
+    pub(crate) aborted: CancellationToken,
+    pub(crate) tracker: TaskTracker,
+    failure: watch::Sender<Option<StoreError>>,
+}
+
+impl Engine {
+    /// Joins the nodes, takes over from the dead, and begins to work.
+    pub async fn start(setup: EngineSetup) -> Result<Arc<Self>> {
+        let EngineSetup { store, clock, random, lanes, limits, name } = setup;
+        let room = Room::new(
+            Size { jobs: limits.most_jobs, bytes: limits.most_bytes },
+            lanes.iter().map(|lane| lane.lane).collect(),
+        );
+        let beaten_at = Instant::now();
+        let node = store.join(&name, clock.now()).await?;
+        let engine = Arc::new(Self {
+            lanes: lanes
+                .into_iter()
+                .map(|lane| {
+                    let bell = room.bell(lane.lane);
+                    Arc::new(LaneState::new(lane, &limits, bell))
+                })
+                .collect(),
+            membership: Membership::new(node, beaten_at, limits.trusted()),
+            room,
+            store,
+            clock,
+            random,
+            limits,
+            name,
+            stopping: CancellationToken::new(),
+            aborted: CancellationToken::new(),
+            tracker: TaskTracker::new(),
+            failure: watch::Sender::new(None),
+        });
+        tracing::info!(node = node.0, name = engine.name, "the engine starts");
+        engine.refresh_pauses().await?;
+        engine.rescue_once().await;
+        engine.start_loops();
+        Ok(engine)
+    }
+
+    fn start_loops(self: &Arc<Self>) {
+        for lane in &self.lanes {
+            let mine = lane.clone();
+            self.keep("claim", move |engine| claim::run(engine, mine.clone()));
+            let mine = lane.clone();
+            self.keep("timer", move |engine| dispatch::run(engine, mine.clone()));
+        }
+        self.keep("bell", bell::run);
+        self.keep("heartbeat", heartbeat::run);
+        self.keep("rescue", rescue::run);
+        self.keep("pauses", pauses::run);
+        self.keep("expire", expire::run);
+        self.keep("prune", prune::run);
+    }
+
+    /// The number of this node, to be named as the holder when something is accepted.
+    pub fn node(&self) -> NodeId {
+        self.membership.last()
+    }
+
+    /// Comes back when the store has stopped for good. The engine has stopped by then too.
+    pub async fn failed(&self) -> StoreError {
+        let mut failure = self.failure.subscribe();
+        let told = failure.wait_for(Option::is_some).await;
+        match told.ok().and_then(|failure| failure.clone()) {
+            Some(error) => error,
+            // The sender lives as long as `self`.
+            None => std::future::pending().await,
+        }
+    }
+
+    /// What happened in a lane; nothing if this engine does not work it.
+    pub fn stats(&self, lane: Lane) -> Option<Stats> {
+        let lane = self.lane(lane)?;
+        let (queued, in_flight) = {
+            let queue = lane.queue.lock();
+            (queue.queued() as u64, u64::from(queue.in_flight()))
+        };
+        Some(lane.counters.snapshot(queued, in_flight))
+    }
+
+    /// How a lane is shared between its tenants.
+    pub fn shares(&self, lane: Lane) -> Vec<Share> {
+        self.lane(lane).map_or_else(Vec::new, |lane| lane.queue.lock().shares())
+    }
+
+    /// How much is in memory: waiting, in flight and being settled.
+    pub fn held(&self) -> Size {
+        self.room.used()
+    }
+
+    pub(crate) fn lane(&self, lane: Lane) -> Option<&Arc<LaneState>> {
+        self.lanes.iter().find(|state| state.lane == lane)
+    }
+
+    /// The store is gone for good: everything stops, and whoever awaits [`Engine::failed`] hears why.
+    pub(crate) fn fail(&self, error: &StoreError) {
+        let news = self.failure.send_if_modified(|failure| {
+            let first = failure.is_none();
+            failure.get_or_insert_with(|| error.clone());
+            first
+        });
+        if news {
+            tracing::error!(%error, "the engine stops: its store stopped");
+        }
+        self.abort();
+    }
+
+    /// Every task of the engine is started here: tracked, and dropped at once by an abort.
+    pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let aborted = self.aborted.clone();
+        self.tracker.spawn(async move {
+            tokio::select! {
+                biased;
+                () = aborted.cancelled() => {}
+                () = work => {}
+            }
+        });
+    }
+
+    /// Starts a loop that is begun again should it ever panic.
+    fn keep<W>(self: &Arc<Self>, name: &'static str, work: impl Fn(Arc<Self>) -> W + Send + 'static)
+    where
+        W: Future<Output = ()> + Send + 'static,
+    {
+        const REST: Duration = Duration::from_secs(1);
+        let engine = self.clone();
+        self.spawn(async move {
+            while AssertUnwindSafe(work(engine.clone())).catch_unwind().await.is_err() {
+                tracing::error!(name, "a loop of the engine broke and is begun again");
+                tokio::time::sleep(REST).await;
+            }
+        });
+    }
+}

@@ -1,0 +1,47 @@
+//! Giving up what waits in the store longer than its lane allows.
+
+use std::sync::Arc;
+
+use gancho_store::Result;
+use tokio::time::Instant;
+
+use crate::{Engine, lane::LaneState, prune, steady::Steady};
+
+pub(crate) async fn run(engine: Arc<Engine>) {
+    let mut steady = Steady::new();
+    loop {
+        tokio::time::sleep(engine.limits.upkeep).await;
+        let is_steady = steady.is_steady(engine.clock.now(), Instant::now());
+        if is_steady && let Err(error) = engine.expire_once().await {
+            engine.course("expire", engine.membership.last(), &error);
+        }
+    }
+}
+
+impl Engine {
+    /// All that is too old now, in small steps. Says how many were given up.
+    pub async fn expire_once(&self) -> Result<u64> {
+        let mut expired = 0;
+        for lane in &self.lanes {
+            expired += self.expire_lane(lane).await?;
+        }
+        Ok(expired)
+    }
+
+    async fn expire_lane(&self, lane: &LaneState) -> Result<u64> {
+        let Some(expiry) = lane.expiry else {
+            return Ok(0);
+        };
+        let most = self.limits.upkeep_step;
+        let mut expired = 0;
+        loop {
+            let now = self.clock.now();
+            let gone = self.store.expire(lane.lane, now - expiry, most, now).await?;
+            expired += gone;
+            if gone < most as u64 {
+                return Ok(expired);
+            }
+            tokio::time::sleep(prune::BREATH).await;
+        }
+    }
+}

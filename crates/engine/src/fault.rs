@@ -1,0 +1,57 @@
+//! What is to be done when the store refuses.
+
+use std::{sync::Arc, time::Duration};
+
+use gancho_store::{NodeId, StoreError};
+
+use crate::Engine;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Course {
+    /// Try again after a while.
+    Again,
+    /// Whatever `node` held is another's now.
+    Fenced,
+    /// The engine is stopping.
+    Stop,
+}
+
+impl Engine {
+    pub(crate) fn course(self: &Arc<Self>, step: &str, node: NodeId, error: &StoreError) -> Course {
+        match error {
+            StoreError::Fenced => {
+                self.fenced(node);
+                Course::Fenced
+            }
+            StoreError::Broken(_) => {
+                self.fail(error);
+                Course::Stop
+            }
+            StoreError::Full(_)
+            | StoreError::Unavailable(_)
+            | StoreError::Refused(_)
+            | StoreError::Taken(_)
+            | StoreError::Corrupt(_) => {
+                tracing::warn!(step, %error, "the store refused; trying again");
+                Course::Again
+            }
+        }
+    }
+}
+
+/// Waits longer each time.
+pub(crate) struct Backoff(Duration);
+
+impl Backoff {
+    const FIRST: Duration = Duration::from_millis(50);
+    const LONGEST: Duration = Duration::from_secs(2);
+
+    pub fn new() -> Self {
+        Self(Self::FIRST)
+    }
+
+    pub async fn wait(&mut self) {
+        tokio::time::sleep(self.0).await;
+        self.0 = (2 * self.0).min(Self::LONGEST);
+    }
+}

@@ -1,0 +1,90 @@
+//! Proving that this node lives, and joining again when it was declared dead.
+
+use std::sync::Arc;
+
+use gancho_store::NodeId;
+use tokio::time::Instant;
+
+use crate::{Engine, fault::Course};
+
+pub(crate) async fn run(engine: Arc<Engine>) {
+    loop {
+        let every = engine.limits.heartbeat;
+        let pause = if engine.beat_once().await { every } else { every / 6 };
+        tokio::select! {
+            biased;
+            () = engine.membership.lost.notified() => {}
+            () = tokio::time::sleep(pause) => {}
+        }
+    }
+}
+
+impl Engine {
+    /// One heartbeat, or one attempt to join again. Says whether it got through.
+    pub async fn beat_once(self: &Arc<Self>) -> bool {
+        if self.membership.is_member() { self.beat().await } else { self.join_again().await }
+    }
+
+    async fn beat(self: &Arc<Self>) -> bool {
+        let node = self.membership.last();
+        let was_trusted = self.membership.current().is_some();
+        // From before the call: the lease is at least as young as this.
+        let at = Instant::now();
+        match self.store.heartbeat(node, self.clock.now()).await {
+            Ok(()) => {
+                self.membership.beaten(node, at);
+                if !was_trusted {
+                    self.go_on();
+                }
+                true
+            }
+            Err(error) => {
+                let fenced = self.course("heartbeat", node, &error) == Course::Fenced;
+                fenced && self.join_again().await
+            }
+        }
+    }
+
+    async fn join_again(self: &Arc<Self>) -> bool {
+        // One that is stopping wants no more work.
+        if self.stopping.is_cancelled() {
+            return false;
+        }
+        let at = Instant::now();
+        match self.store.join(&self.name, self.clock.now()).await {
+            Ok(node) => {
+                self.drop_queued();
+                tracing::info!(node = node.0, name = self.name, "joined again");
+                self.membership.joined(node, at);
+                self.go_on();
+                true
+            }
+            Err(error) => {
+                self.course("join", self.membership.last(), &error);
+                false
+            }
+        }
+    }
+
+    fn go_on(self: &Arc<Self>) {
+        self.dispatch_all();
+        self.ring();
+    }
+
+    /// Another node has taken over: what is queued here is dropped, and what is in flight will be
+    /// refused when it is settled.
+    pub(crate) fn fenced(self: &Arc<Self>, node: NodeId) {
+        if !self.membership.fenced(node) {
+            return;
+        }
+        tracing::warn!(node = node.0, "declared dead; dropping what is queued");
+        self.drop_queued();
+    }
+
+    fn drop_queued(&self) {
+        for lane in &self.lanes {
+            let dropped = lane.queue.lock().drain(self.clock.now());
+            drop(dropped);
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! One lane at work: its queue, its carrier, and what wakes its loops.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::Duration,
+};
+
+use gancho_domain::{Lane, Rate, RetryPlan, Time};
+use gancho_store::{ClaimCursor, Job, NodeId};
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+use crate::{
+    Limits,
+    carrier::Carrier,
+    room::Seat,
+    scheduler::{LaneLimits, Scheduler},
+    stats::Counters,
+};
+
+pub struct LaneSetup {
+    pub lane: Lane,
+    pub carrier: Arc<dyn Carrier>,
+    /// At most so many on the wire at once.
+    pub concurrency: u32,
+    pub rate: Option<Rate>,
+    /// What is older is not tried any more.
+    pub expiry: Option<Duration>,
+}
+
+impl LaneSetup {
+    pub fn new(lane: Lane, carrier: Arc<dyn Carrier>) -> Self {
+        Self { lane, carrier, concurrency: 512, rate: None, expiry: None }
+    }
+}
+
+pub(crate) struct LaneState {
+    pub lane: Lane,
+    pub carrier: Arc<dyn Carrier>,
+    pub expiry: Option<Duration>,
+    pub queue: Mutex<Scheduler<Ticket>>,
+    pub counters: Counters,
+    /// Held while claiming, so that there is one claim at a time.
+    pub cursor: tokio::sync::Mutex<ClaimCursor>,
+    /// Work may be due, or there is room for it.
+    pub claim_bell: Arc<Notify>,
+    /// The queue has to be looked at earlier than was known.
+    pub timer_bell: Notify,
+    /// When the next delivery in the store falls due, as far as is known.
+    next_due: AtomicI64,
+}
+
+/// A delivery in memory, from its entering the queue to its result being written.
+pub(crate) struct Ticket {
+    pub job: Job,
+    pub plan: Arc<RetryPlan>,
+    /// The node it is leased to.
+    pub node: NodeId,
+    /// Kept for its being dropped.
+    _seat: Seat,
+}
+
+impl Ticket {
+    pub fn new(job: Job, plan: Arc<RetryPlan>, node: NodeId, seat: Seat) -> Self {
+        Self { job, plan, node, _seat: seat }
+    }
+}
+
+impl LaneState {
+    pub fn new(setup: LaneSetup, limits: &Limits, claim_bell: Arc<Notify>) -> Self {
+        Self {
+            lane: setup.lane,
+            carrier: setup.carrier,
+            expiry: setup.expiry,
+            queue: Mutex::new(Scheduler::new(LaneLimits {
+                concurrency: setup.concurrency.max(1),
+                rate: setup.rate,
+                per_tenant: (limits.most_jobs / 4).max(1),
+                remembered: limits.remembered,
+            })),
+            counters: Counters::default(),
+            cursor: tokio::sync::Mutex::default(),
+            claim_bell,
+            timer_bell: Notify::new(),
+            next_due: AtomicI64::new(i64::MAX),
+        }
+    }
+
+    /// After this a delivery is not tried again. One that was armed anew by hand has all the time
+    /// its plan asks for.
+    pub fn expires_at(&self, job: &Job) -> Option<Time> {
+        let armed_anew = job.attempts_before > 0;
+        self.expiry.filter(|_| !armed_anew).map(|expiry| job.created_at + expiry)
+    }
+
+    pub fn next_due(&self) -> Time {
+        Time::from_micros(self.next_due.load(Ordering::Relaxed))
+    }
+
+    pub fn forget_due(&self) {
+        self.next_due.store(i64::MAX, Ordering::Relaxed);
+    }
+
+    /// Says whether this is earlier than what was known.
+    pub fn note_due(&self, at: Time) -> bool {
+        self.next_due.fetch_min(at.micros(), Ordering::Relaxed) > at.micros()
+    }
+}

@@ -1,0 +1,52 @@
+//! What bounds an engine, and how often it looks around.
+
+use std::time::Duration;
+
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Deliveries in memory: waiting, in flight or being settled.
+    pub most_jobs: usize,
+    /// Bytes of their bodies. One body may go beyond.
+    pub most_bytes: usize,
+    /// Deliveries in one claim.
+    pub batch: usize,
+    /// How often the store is asked for due work when nothing says that there is some.
+    pub poll: Duration,
+    pub heartbeat: Duration,
+    /// A node that is silent for so long is dead.
+    pub lease: Duration,
+    pub rescue: Duration,
+    pub upkeep: Duration,
+    /// Rows that one step of upkeep touches.
+    pub upkeep_step: usize,
+    /// How long what has ended stays in the log.
+    pub retention: Duration,
+    /// Idle targets whose breaker, pace and rate are remembered, per lane.
+    pub remembered: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            most_jobs: 4_096,
+            most_bytes: 32 << 20,
+            batch: 256,
+            poll: Duration::from_secs(1),
+            heartbeat: Duration::from_secs(3),
+            lease: Duration::from_secs(15),
+            rescue: Duration::from_secs(5),
+            upkeep: Duration::from_mins(1),
+            upkeep_step: 500,
+            retention: Duration::from_hours(30 * 24),
+            remembered: 4_096,
+        }
+    }
+}
+
+impl Limits {
+    /// For how long after a heartbeat new attempts may begin. Less than the lease, so that a node
+    /// that cannot reach the store stops before another takes its work over.
+    pub(crate) fn trusted(&self) -> Duration {
+        self.lease.saturating_sub(self.heartbeat)
+    }
+}

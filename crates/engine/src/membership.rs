@@ -1,0 +1,74 @@
+//! This engine's place among the nodes: its number, and whether it may rely on it.
+//!
+//! **Invariant.** An attempt begins only while the last heartbeat is younger than the lease, less a
+//! margin. So a node that was frozen, or cut off from the store, does not carry what another may
+//! have taken over.
+
+use std::time::Duration;
+
+use gancho_store::NodeId;
+use parking_lot::Mutex;
+use tokio::{sync::Notify, time::Instant};
+
+pub(crate) struct Membership {
+    term: Mutex<Term>,
+    trusted: Duration,
+    /// Rung when the node was fenced.
+    pub lost: Notify,
+}
+
+#[derive(Clone, Copy)]
+struct Term {
+    node: NodeId,
+    beaten_at: Instant,
+    is_member: bool,
+}
+
+impl Membership {
+    /// `beaten_at` is from before the call that joined: the lease cannot be younger than that.
+    pub fn new(node: NodeId, beaten_at: Instant, trusted: Duration) -> Self {
+        Self {
+            term: Mutex::new(Term { node, beaten_at, is_member: true }),
+            trusted,
+            lost: Notify::new(),
+        }
+    }
+
+    /// The number that was last given, whether or not it still counts.
+    pub fn last(&self) -> NodeId {
+        self.term.lock().node
+    }
+
+    /// The number under which deliveries may be taken and tried now.
+    pub fn current(&self) -> Option<NodeId> {
+        let term = *self.term.lock();
+        let fresh = term.beaten_at.elapsed() < self.trusted;
+        (term.is_member && fresh).then_some(term.node)
+    }
+
+    pub fn is_member(&self) -> bool {
+        self.term.lock().is_member
+    }
+
+    pub fn beaten(&self, node: NodeId, at: Instant) {
+        let mut term = self.term.lock();
+        if term.node == node {
+            term.beaten_at = at;
+        }
+    }
+
+    pub fn joined(&self, node: NodeId, at: Instant) {
+        *self.term.lock() = Term { node, beaten_at: at, is_member: true };
+    }
+
+    /// Says whether this was news.
+    pub fn fenced(&self, node: NodeId) -> bool {
+        let mut term = self.term.lock();
+        let news = term.is_member && term.node == node;
+        if news {
+            term.is_member = false;
+            self.lost.notify_one();
+        }
+        news
+    }
+}

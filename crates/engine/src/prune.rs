@@ -1,0 +1,39 @@
+//! Removing what has ended and is older than the retention.
+
+use std::{sync::Arc, time::Duration};
+
+use gancho_store::Result;
+use tokio::time::Instant;
+
+use crate::{Engine, steady::Steady};
+
+/// Between two steps, so that upkeep never stands in the way of deliveries.
+pub(crate) const BREATH: Duration = Duration::from_millis(50);
+
+pub(crate) async fn run(engine: Arc<Engine>) {
+    let mut steady = Steady::new();
+    loop {
+        tokio::time::sleep(engine.limits.upkeep).await;
+        let is_steady = steady.is_steady(engine.clock.now(), Instant::now());
+        if is_steady && let Err(error) = engine.prune_once().await {
+            engine.course("prune", engine.membership.last(), &error);
+        }
+    }
+}
+
+impl Engine {
+    /// All that is too old now, in small steps. Says how many parcels went.
+    pub async fn prune_once(&self) -> Result<u64> {
+        let most = self.limits.upkeep_step;
+        let mut pruned = 0;
+        loop {
+            let now = self.clock.now();
+            let gone = self.store.prune(now - self.limits.retention, most, now).await?;
+            pruned += gone;
+            if gone < most as u64 {
+                return Ok(pruned);
+            }
+            tokio::time::sleep(BREATH).await;
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Putting deliveries back that will not be carried here. They keep their seats until the store has
+//! them.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use gancho_domain::{DeliveryId, TenantId};
+use gancho_store::NodeId;
+
+use crate::{
+    Engine,
+    fault::{Backoff, Course},
+    lane::{LaneState, Ticket},
+};
+
+impl Engine {
+    pub(crate) fn give_back(self: &Arc<Self>, lane: &LaneState, tickets: Vec<Ticket>) {
+        if tickets.is_empty() {
+            return;
+        }
+        lane.counters.released.add(tickets.len());
+        let engine = self.clone();
+        self.spawn(async move { engine.release(tickets).await });
+    }
+
+    pub(crate) async fn release(self: &Arc<Self>, tickets: Vec<Ticket>) {
+        let mut by_node: BTreeMap<NodeId, Vec<(TenantId, DeliveryId)>> = BTreeMap::new();
+        for ticket in &tickets {
+            let deliveries = by_node.entry(ticket.node).or_default();
+            deliveries.push((ticket.job.tenant, ticket.job.delivery));
+        }
+        for (node, deliveries) in by_node {
+            let mut backoff = Backoff::new();
+            while let Err(error) = self.store.release(node, deliveries.clone()).await {
+                match self.course("release", node, &error) {
+                    Course::Again => backoff.wait().await,
+                    Course::Fenced => break,
+                    Course::Stop => return,
+                }
+            }
+        }
+        drop(tickets);
+    }
+}

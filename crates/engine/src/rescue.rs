@@ -1,0 +1,36 @@
+//! Taking over what dead nodes held.
+
+use std::sync::Arc;
+
+use gancho_store::Rescued;
+
+use crate::Engine;
+
+pub(crate) async fn run(engine: Arc<Engine>) {
+    loop {
+        tokio::time::sleep(engine.limits.rescue).await;
+        engine.rescue_once().await;
+    }
+}
+
+impl Engine {
+    pub async fn rescue_once(self: &Arc<Self>) -> Rescued {
+        // Who is not sure to live itself declares no one dead.
+        let Some(node) = self.membership.current() else {
+            return Rescued::default();
+        };
+        match self.store.rescue(node, self.limits.lease, self.clock.now()).await {
+            Ok(rescued) => {
+                if rescued != Rescued::default() {
+                    tracing::warn!(?rescued, "took over from dead nodes");
+                    self.ring();
+                }
+                rescued
+            }
+            Err(error) => {
+                self.course("rescue", node, &error);
+                Rescued::default()
+            }
+        }
+    }
+}

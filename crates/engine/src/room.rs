@@ -1,0 +1,233 @@
+//! How much an engine holds in memory. Whoever brings a delivery in must have a seat for it, and the
+//! seat is given back by being dropped, so none can leak.
+//!
+//! The lanes share the room, but each has a part that the others cannot take: a lane whose targets
+//! are all slow does not stop the other lanes.
+
+use std::sync::Arc;
+
+use gancho_domain::Lane;
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+const LANES: usize = Lane::ALL.len();
+
+pub struct Room {
+    most: Size,
+    /// What no other lane can take from a lane.
+    kept: Size,
+    lanes: Vec<Lane>,
+    used: Mutex<[Use; LANES]>,
+    /// Rung when a lane that waits for room has got it.
+    bells: [Arc<Notify>; LANES],
+    /// Rung when all seats are back.
+    empty: Notify,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Size {
+    pub jobs: usize,
+    pub bytes: usize,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Use {
+    size: Size,
+    /// So many jobs' room is waited for.
+    wanted: Option<usize>,
+}
+
+impl Room {
+    pub fn new(most: Size, lanes: Vec<Lane>) -> Arc<Self> {
+        let parts = if lanes.len() > 1 { 4 * lanes.len() } else { usize::MAX };
+        Arc::new(Self {
+            most,
+            kept: Size { jobs: most.jobs / parts, bytes: most.bytes / parts },
+            lanes,
+            used: Mutex::default(),
+            bells: std::array::from_fn(|_| Arc::new(Notify::new())),
+            empty: Notify::new(),
+        })
+    }
+
+    pub fn bell(&self, lane: Lane) -> Arc<Notify> {
+        self.bells[lane.index()].clone()
+    }
+
+    /// Seats for all, or none.
+    pub fn take(self: &Arc<Self>, lane: Lane, size: Size) -> Option<Seats> {
+        let mut used = self.used.lock();
+        let free = self.free(&used, lane);
+        (free.jobs >= size.jobs && free.bytes >= size.bytes)
+            .then(|| self.seat(&mut used, lane, size))
+    }
+
+    /// Seats for at most so many. If fewer than `least` are free, none, and the lane's bell is rung
+    /// when there are.
+    pub fn take_up_to(self: &Arc<Self>, lane: Lane, most: Size, least: usize) -> Option<Seats> {
+        let mut used = self.used.lock();
+        let free = self.free(&used, lane);
+        if free.jobs < least.max(1) || free.bytes == 0 {
+            used[lane.index()].wanted = Some(least.max(1));
+            return None;
+        }
+        used[lane.index()].wanted = None;
+        let size = Size { jobs: free.jobs.min(most.jobs), bytes: free.bytes.min(most.bytes) };
+        Some(self.seat(&mut used, lane, size))
+    }
+
+    /// Whether the lane waits for room.
+    pub fn is_wanted(&self, lane: Lane) -> bool {
+        self.used.lock()[lane.index()].wanted.is_some()
+    }
+
+    pub fn used(&self) -> Size {
+        let used = self.used.lock();
+        Size {
+            jobs: used.iter().map(|lane| lane.size.jobs).sum(),
+            bytes: used.iter().map(|lane| lane.size.bytes).sum(),
+        }
+    }
+
+    /// Until nothing is held any more.
+    pub async fn emptied(&self) {
+        loop {
+            let empty = self.empty.notified();
+            if self.used().jobs == 0 {
+                return;
+            }
+            empty.await;
+        }
+    }
+
+    fn seat(self: &Arc<Self>, used: &mut [Use; LANES], lane: Lane, size: Size) -> Seats {
+        let mine = &mut used[lane.index()].size;
+        mine.jobs += size.jobs;
+        mine.bytes += size.bytes;
+        Seats { room: self.clone(), lane, size }
+    }
+
+    fn free(&self, used: &[Use; LANES], lane: Lane) -> Size {
+        let mut free = self.most;
+        for other in &self.lanes {
+            let size = used[other.index()].size;
+            let kept = if *other == lane { Size::default() } else { self.kept };
+            free.jobs = free.jobs.saturating_sub(size.jobs.max(kept.jobs));
+            free.bytes = free.bytes.saturating_sub(size.bytes.max(kept.bytes));
+        }
+        free
+    }
+
+    fn give_back(&self, lane: Lane, size: Size) {
+        let mut used = self.used.lock();
+        let mine = &mut used[lane.index()].size;
+        mine.jobs = mine.jobs.saturating_sub(size.jobs);
+        mine.bytes = mine.bytes.saturating_sub(size.bytes);
+        for other in &self.lanes {
+            let free = self.free(&used, *other);
+            let waiting = &mut used[other.index()].wanted;
+            if waiting.is_some_and(|wanted| free.jobs >= wanted && free.bytes > 0) {
+                *waiting = None;
+                self.bells[other.index()].notify_one();
+            }
+        }
+        if used.iter().all(|lane| lane.size.jobs == 0) {
+            self.empty.notify_waiters();
+        }
+    }
+}
+
+/// Room for some deliveries. Dropped, it is free again.
+pub struct Seats {
+    room: Arc<Room>,
+    lane: Lane,
+    size: Size,
+}
+
+/// Room for one delivery.
+pub type Seat = Seats;
+
+impl Seats {
+    /// One of these seats, for a delivery of so many bytes. Where more comes than was asked for, as
+    /// when a body is larger than what was left, the room is overdrawn rather than the delivery lost.
+    pub fn one(&mut self, bytes: usize) -> Seat {
+        let wanted = Size { jobs: 1, bytes };
+        let missing = Size {
+            jobs: wanted.jobs.saturating_sub(self.size.jobs),
+            bytes: wanted.bytes.saturating_sub(self.size.bytes),
+        };
+        self.size.jobs -= wanted.jobs - missing.jobs;
+        self.size.bytes -= wanted.bytes - missing.bytes;
+        let mut used = self.room.used.lock();
+        let mine = &mut used[self.lane.index()].size;
+        mine.jobs += missing.jobs;
+        mine.bytes += missing.bytes;
+        Seats { room: self.room.clone(), lane: self.lane, size: wanted }
+    }
+
+    pub fn size(&self) -> Size {
+        self.size
+    }
+}
+
+impl Drop for Seats {
+    fn drop(&mut self) {
+        if self.size != Size::default() {
+            self.room.give_back(self.lane, self.size);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MOST: Size = Size { jobs: 120, bytes: 12_000 };
+
+    fn size(jobs: usize, bytes: usize) -> Size {
+        Size { jobs, bytes }
+    }
+
+    #[test]
+    fn a_lane_cannot_take_what_is_kept_for_others() {
+        let room = Room::new(MOST, Lane::ALL.to_vec());
+        assert!(room.take(Lane::Webhook, size(101, 0)).is_none());
+        let all = room.take(Lane::Webhook, size(100, 10_000)).unwrap();
+        assert!(room.take(Lane::Webhook, size(1, 0)).is_none());
+        let kept = room.take(Lane::Email, size(10, 1_000)).unwrap();
+        assert!(room.take(Lane::Email, size(1, 0)).is_none());
+        drop((all, kept));
+        assert_eq!(room.used(), Size::default());
+
+        let alone = Room::new(MOST, vec![Lane::Webhook]);
+        assert!(alone.take(Lane::Webhook, MOST).is_some());
+    }
+
+    #[test]
+    fn seats_are_split_and_come_back() {
+        let room = Room::new(MOST, vec![Lane::Webhook]);
+        let mut seats = room.take(Lane::Webhook, size(2, 100)).unwrap();
+        let ones = [seats.one(60), seats.one(60)];
+        assert_eq!(room.used(), size(2, 120), "overdrawn by what one body was larger");
+        drop(seats);
+        assert_eq!(room.used(), size(2, 120));
+        drop(ones);
+        assert_eq!(room.used(), Size::default());
+    }
+
+    #[tokio::test]
+    async fn whoever_waits_for_room_is_told() {
+        let room = Room::new(MOST, vec![Lane::Webhook]);
+        let bell = room.bell(Lane::Webhook);
+        let held: Vec<Seats> =
+            (0..120).map(|_| room.take(Lane::Webhook, size(1, 0)).unwrap()).collect();
+        assert!(room.take_up_to(Lane::Webhook, MOST, 60).is_none());
+        let mut held = held.into_iter();
+        held.by_ref().take(59).for_each(drop);
+        assert!(futures_util::FutureExt::now_or_never(bell.notified()).is_none());
+        held.by_ref().take(1).for_each(drop);
+        bell.notified().await;
+        held.for_each(drop);
+        room.emptied().await;
+    }
+}

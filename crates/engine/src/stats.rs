@@ -1,0 +1,60 @@
+//! Counters of one lane, for the metrics. They only rise, except the two that say what is held now.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+macro_rules! counters {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        #[derive(Debug, Default)]
+        pub(crate) struct Counters {
+            $(pub $name: Counter,)*
+        }
+
+        /// What happened in a lane since the engine started.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+        pub struct Stats {
+            $($(#[$doc])* pub $name: u64,)*
+            /// Waiting in memory now.
+            pub queued: u64,
+            /// On the wire now.
+            pub in_flight: u64,
+        }
+
+        impl Counters {
+            pub fn snapshot(&self, queued: u64, in_flight: u64) -> Stats {
+                Stats { $($name: self.$name.get(),)* queued, in_flight }
+            }
+        }
+    };
+}
+
+counters! {
+    /// Came straight from a publisher.
+    offered,
+    /// Came from the store.
+    claimed,
+    /// Put back into the store without an attempt.
+    released,
+    /// Attempts made.
+    carried,
+    delivered,
+    retried,
+    dead,
+    /// Results that were refused because another holds the delivery.
+    lease_lost,
+    /// Times a result had to be written again because the store did not answer.
+    settle_retries,
+    panics,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Counter(AtomicU64);
+
+impl Counter {
+    pub fn add(&self, count: usize) {
+        self.0.fetch_add(count as u64, Ordering::Relaxed);
+    }
+
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}

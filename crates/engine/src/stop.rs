@@ -1,0 +1,70 @@
+//! Two ways to stop. Soft: take nothing on, give back what waits, finish what is in flight, leave.
+//! Hard: drop everything; the leases return it.
+
+use std::{sync::Arc, time::Duration};
+
+use crate::Engine;
+
+/// How a soft stop went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stopped {
+    /// Deliveries that were still held when the time was over. They go back to the store, and may
+    /// reach their target twice.
+    pub unfinished: usize,
+}
+
+/// A store that does not answer is not waited for any longer than this when leaving.
+const TO_LEAVE: Duration = Duration::from_secs(2);
+
+impl Engine {
+    /// Stops softly, and hard after the deadline. Doing it twice is doing it once.
+    pub async fn stop(self: &Arc<Self>, deadline: Duration) -> Stopped {
+        self.stopping.cancel();
+        let finished = async {
+            self.release_queued();
+            self.room.emptied().await;
+        };
+        let stopped = tokio::select! {
+            biased;
+            () = self.aborted.cancelled() => Stopped { unfinished: self.held().jobs },
+            done = tokio::time::timeout(deadline, finished) => Stopped {
+                unfinished: if done.is_ok() { 0 } else { self.held().jobs },
+            },
+        };
+        if !self.aborted.is_cancelled() {
+            self.leave().await;
+        }
+        self.abort();
+        self.ended().await;
+        stopped
+    }
+
+    /// Stops hard: every task ends at its next step, whatever it was doing.
+    pub fn abort(&self) {
+        self.stopping.cancel();
+        self.aborted.cancel();
+        self.tracker.close();
+    }
+
+    /// Until every task has ended, after [`Engine::stop`], [`Engine::abort`] or a failure.
+    pub async fn ended(&self) {
+        self.tracker.wait().await;
+    }
+
+    fn release_queued(self: &Arc<Self>) {
+        for lane in &self.lanes {
+            let waiting = lane.queue.lock().drain(self.clock.now());
+            self.give_back(lane, waiting);
+        }
+    }
+
+    async fn leave(self: &Arc<Self>) {
+        let node = self.membership.last();
+        let leaving = self.store.leave(node, self.clock.now());
+        match tokio::time::timeout(TO_LEAVE, leaving).await {
+            Ok(Ok(())) => tracing::info!(node = node.0, "left"),
+            Ok(Err(error)) => tracing::warn!(%error, "could not leave; the lease will run out"),
+            Err(_) => tracing::warn!("could not leave in time; the lease will run out"),
+        }
+    }
+}
