@@ -96,19 +96,12 @@ mod tests {
         let until = NOW + FIRST_REST;
         assert_eq!(breaker.gate(NOW), Gate::ClosedUntil(until));
         breaker.failed(NOW);
-        assert_eq!(
-            breaker.gate(NOW),
-            Gate::ClosedUntil(until),
-            "stragglers change nothing"
-        );
+        assert_eq!(breaker.gate(NOW), Gate::ClosedUntil(until), "stragglers change nothing");
         assert_eq!(breaker.gate(until), Gate::Probe);
         breaker.probe();
         assert_eq!(breaker.gate(until), Gate::Waiting);
         breaker.failed(until);
-        assert_eq!(
-            breaker.gate(until),
-            Gate::ClosedUntil(until + 2 * FIRST_REST)
-        );
+        assert_eq!(breaker.gate(until), Gate::ClosedUntil(until + 2 * FIRST_REST));
         breaker.probe();
         breaker.succeeded();
         assert_eq!(breaker.gate(until), Gate::Open);
@@ -119,9 +112,7 @@ mod tests {
         let mut breaker = opened();
         let mut now = NOW;
         for _ in 0..100 {
-            let Gate::ClosedUntil(until) = breaker.gate(now) else {
-                panic!("{breaker:?}")
-            };
+            let Gate::ClosedUntil(until) = breaker.gate(now) else { panic!("{breaker:?}") };
             assert!(until.since(now) <= LONGEST_REST);
             now = until;
             breaker.probe();

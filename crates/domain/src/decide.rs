@@ -38,10 +38,7 @@ pub fn decide(
     let (failure, not_before) = match verdict {
         Verdict::Delivered => return Next::Delivered,
         Verdict::Never { failure } => return Next::Dead(failure.clone()),
-        Verdict::Retry {
-            failure,
-            not_before,
-        } => (failure, *not_before),
+        Verdict::Retry { failure, not_before } => (failure, *not_before),
     };
     let Some(delay) = plan.delay_after(standing.attempts) else {
         return Next::Dead(failure.clone());
@@ -78,16 +75,11 @@ mod tests {
     const NOW: Time = Time::from_secs(1_000_000);
 
     fn retry(not_before: Option<Time>) -> Verdict {
-        Verdict::Retry {
-            failure: Failure::new(Code::TIMEOUT, "slow"),
-            not_before,
-        }
+        Verdict::Retry { failure: Failure::new(Code::TIMEOUT, "slow"), not_before }
     }
 
     fn never() -> Verdict {
-        Verdict::Never {
-            failure: Failure::new(Code::http(550), "no such mailbox"),
-        }
+        Verdict::Never { failure: Failure::new(Code::http(550), "no such mailbox") }
     }
 
     fn plans() -> [RetryPlan; 4] {
@@ -105,16 +97,10 @@ mod tests {
         let random = SeededRandom::new(3);
         for plan in plans() {
             for attempts in 1..=plan.max_attempts() + 2 {
-                for expires_at in [
-                    None,
-                    Some(NOW),
-                    Some(NOW + Duration::from_secs(9)),
-                    Some(Time::MAX),
-                ] {
-                    let standing = Standing {
-                        attempts,
-                        expires_at,
-                    };
+                for expires_at in
+                    [None, Some(NOW), Some(NOW + Duration::from_secs(9)), Some(Time::MAX)]
+                {
+                    let standing = Standing { attempts, expires_at };
                     let next = |verdict| decide(standing, &verdict, &plan, NOW, &random);
 
                     assert_eq!(next(Verdict::Delivered), Next::Delivered);
@@ -145,10 +131,7 @@ mod tests {
     fn a_target_may_lengthen_a_delay_but_not_shorten_it() {
         let random = SeededRandom::new(3);
         let plan = RetryPlan::Schedule(vec![Duration::from_secs(60)]);
-        let standing = Standing {
-            attempts: 1,
-            expires_at: None,
-        };
+        let standing = Standing { attempts: 1, expires_at: None };
         let due = |wish: Time| match decide(standing, &retry(Some(wish)), &plan, NOW, &random) {
             Next::Retry { due_at, planned_at } => (due_at, planned_at),
             other => panic!("{other:?}"),

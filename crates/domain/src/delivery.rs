@@ -18,13 +18,8 @@ pub enum State {
 }
 
 impl State {
-    pub const ALL: [Self; 5] = [
-        Self::Pending,
-        Self::Leased,
-        Self::Waiting,
-        Self::Delivered,
-        Self::Dead,
-    ];
+    pub const ALL: [Self; 5] =
+        [Self::Pending, Self::Leased, Self::Waiting, Self::Delivered, Self::Dead];
 
     pub const fn number(self) -> i16 {
         match self {
@@ -86,13 +81,8 @@ impl FromStr for Status {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
-        Self::ALL
-            .into_iter()
-            .find(|status| status.name() == name)
-            .ok_or_else(|| {
-                format!(
-                    "no status is called `{name}`: it is pending, retrying, delivered or failed"
-                )
-            })
+        Self::ALL.into_iter().find(|status| status.name() == name).ok_or_else(|| {
+            format!("no status is called `{name}`: it is pending, retrying, delivered or failed")
+        })
     }
 }

@@ -27,11 +27,7 @@ pub struct Endpoint {
 
 impl Endpoint {
     pub fn wants(&self, event_type: &str) -> bool {
-        self.is_active
-            && self
-                .events
-                .iter()
-                .any(|pattern| pattern.matches(event_type))
+        self.is_active && self.events.iter().any(|pattern| pattern.matches(event_type))
     }
 }
 

@@ -86,10 +86,7 @@ impl Failure {
             }
             reason[..end].to_owned()
         };
-        Self {
-            code,
-            reason: reason.into(),
-        }
+        Self { code, reason: reason.into() }
     }
 
     pub fn code(&self) -> &Code {

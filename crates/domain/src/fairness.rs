@@ -5,11 +5,7 @@ pub const TURN: u32 = 3;
 
 /// 5 for a tenant that was just served, down to 1 (most urgent) for one that waited four rounds.
 pub const fn priority(rounds_waited: u64) -> u8 {
-    if rounds_waited >= 4 {
-        1
-    } else {
-        5 - rounds_waited as u8
-    }
+    if rounds_waited >= 4 { 1 } else { 5 - rounds_waited as u8 }
 }
 
 #[cfg(test)]

@@ -60,10 +60,7 @@ pub struct Id<K> {
 
 impl<K> Id<K> {
     pub const fn from_bits(bits: u128) -> Self {
-        Self {
-            bits,
-            kind: PhantomData,
-        }
+        Self { bits, kind: PhantomData }
     }
 
     pub fn from_bytes(bytes: [u8; 16]) -> Self {
@@ -198,17 +195,12 @@ pub fn lead<K>(id: Id<K>) -> i64 {
 
 impl IdMaker {
     pub fn new(clock: Arc<dyn Clock>, random: Arc<dyn Random>) -> Self {
-        Self {
-            clock,
-            random,
-            last: AtomicU64::new(0),
-        }
+        Self { clock, random, last: AtomicU64::new(0) }
     }
 
     /// Never make an id at or below this lead again: what a store already holds.
     pub fn rise_above(&self, lead: i64) {
-        self.last
-            .fetch_max(lead.max(0) as u64, atomic::Ordering::Relaxed);
+        self.last.fetch_max(lead.max(0) as u64, atomic::Ordering::Relaxed);
     }
 
     pub fn make<K>(&self) -> Id<K> {
@@ -216,14 +208,11 @@ impl IdMaker {
         // Starting at zero in each millisecond leaves the whole range of the counter to a burst.
         let floor = millis << COUNT_BITS;
         let mut lead = floor;
-        let _ = self.last.fetch_update(
-            atomic::Ordering::Relaxed,
-            atomic::Ordering::Relaxed,
-            |last| {
+        let _ =
+            self.last.fetch_update(atomic::Ordering::Relaxed, atomic::Ordering::Relaxed, |last| {
                 lead = floor.max(last + 1);
                 Some(lead)
-            },
-        );
+            });
         let tail = u128::from(self.random.next()) | u128::from(self.random.next() & 1) << 64;
         Id::from_bits(u128::from(lead) << LEAD_SHIFT | tail)
     }
@@ -245,10 +234,7 @@ mod tests {
         assert_eq!(text.len(), 30);
         assert_eq!(text.parse::<EventId>(), Ok(id));
         assert!(text.parse::<DeliveryId>().is_err(), "the prefix is checked");
-        assert!(
-            text.to_lowercase().parse::<EventId>().is_err(),
-            "one id has one spelling"
-        );
+        assert!(text.to_lowercase().parse::<EventId>().is_err(), "one id has one spelling");
         assert!(
             "evt_8ZZZZZZZZZZZZZZZZZZZZZZZZZ".parse::<EventId>().is_err(),
             "130 bits do not fit"

@@ -6,9 +6,7 @@ pub fn email(address: &str) -> String {
     let Some((local, domain)) = address.rsplit_once('@') else {
         return "***".to_owned();
     };
-    let (name, ending) = domain
-        .rsplit_once('.')
-        .map_or((domain, ""), |(name, end)| (name, end));
+    let (name, ending) = domain.rsplit_once('.').map_or((domain, ""), |(name, end)| (name, end));
     let mut masked = String::with_capacity(24);
     masked.extend(local.chars().next());
     masked.push_str("***@");

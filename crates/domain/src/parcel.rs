@@ -28,9 +28,7 @@ impl Kind {
     }
 
     pub fn from_number(number: i16) -> Option<Self> {
-        [Self::Event, Self::Receipt, Self::Email]
-            .into_iter()
-            .find(|kind| kind.number() == number)
+        [Self::Event, Self::Receipt, Self::Email].into_iter().find(|kind| kind.number() == number)
     }
 }
 

@@ -9,11 +9,7 @@ pub enum RetryPlan {
     /// One delay after each failed attempt; one more attempt than delays.
     Schedule(Vec<Duration>),
     /// `min(max, base · 2^(attempt − 1))`.
-    Exponential {
-        base: Duration,
-        max: Duration,
-        attempts: u32,
-    },
+    Exponential { base: Duration, max: Duration, attempts: u32 },
 }
 
 /// How far a real delay may lie from the plan's own, each way, so that a recovered target is not
@@ -51,10 +47,7 @@ impl RetryPlan {
             Self::Schedule(delays) => delays.get(attempt as usize - 1).copied(),
             Self::Exponential { base, max, .. } => {
                 let doublings = (attempt - 1).min(40);
-                Some(
-                    base.saturating_mul(2_u32.saturating_pow(doublings))
-                        .min(*max),
-                )
+                Some(base.saturating_mul(2_u32.saturating_pow(doublings)).min(*max))
             }
         }
     }
@@ -76,19 +69,13 @@ mod tests {
     use crate::SeededRandom;
 
     fn delays(plan: &RetryPlan) -> Vec<u64> {
-        (1..20)
-            .map_while(|n| plan.delay_after(n))
-            .map(|delay| delay.as_secs())
-            .collect()
+        (1..20).map_while(|n| plan.delay_after(n)).map(|delay| delay.as_secs()).collect()
     }
 
     #[test]
     fn exponential_as_specified() {
         assert_eq!(delays(&RetryPlan::EMAIL), [1, 2, 4, 8]);
-        assert_eq!(
-            delays(&RetryPlan::DISPATCH),
-            [2, 4, 8, 16, 32, 32, 32, 32, 32]
-        );
+        assert_eq!(delays(&RetryPlan::DISPATCH), [2, 4, 8, 16, 32, 32, 32, 32, 32]);
     }
 
     #[test]
@@ -101,11 +88,8 @@ mod tests {
 
     #[test]
     fn huge_plans_do_not_overflow() {
-        let plan = RetryPlan::Exponential {
-            base: Duration::MAX,
-            max: Duration::MAX,
-            attempts: u32::MAX,
-        };
+        let plan =
+            RetryPlan::Exponential { base: Duration::MAX, max: Duration::MAX, attempts: u32::MAX };
         assert_eq!(plan.delay_after(u32::MAX - 1), Some(Duration::MAX));
         assert_eq!(plan.delay_after(0), None);
     }
@@ -125,19 +109,12 @@ mod tests {
             ),
         ] {
             let delay = plan.delay_after(1).unwrap();
-            let seen: Vec<f64> = (0..10_000)
-                .map(|_| plan.jittered(delay, &random).as_secs_f64())
-                .collect();
+            let seen: Vec<f64> =
+                (0..10_000).map(|_| plan.jittered(delay, &random).as_secs_f64()).collect();
             let least = seen.iter().copied().fold(f64::MAX, f64::min);
             let most = seen.iter().copied().fold(f64::MIN, f64::max);
-            assert!(
-                least >= 100.0 - share && most <= 100.0 + share,
-                "{least} {most}"
-            );
-            assert!(
-                least < 100.0 - 0.9 * share && most > 100.0 + 0.9 * share,
-                "{least} {most}"
-            );
+            assert!(least >= 100.0 - share && most <= 100.0 + share, "{least} {most}");
+            assert!(least < 100.0 - 0.9 * share && most > 100.0 + 0.9 * share, "{least} {most}");
         }
     }
 }

@@ -39,11 +39,7 @@ impl Ticker {
     /// No more than one period is ever used ahead. Where more is, the clock jumped back, and the gate
     /// must not stay closed for the length of the jump: it begins anew.
     fn used_until(self, rate: Rate, now: Time) -> Time {
-        if self.used_until > now + rate.per {
-            now
-        } else {
-            self.used_until
-        }
+        if self.used_until > now + rate.per { now } else { self.used_until }
     }
 }
 
@@ -51,10 +47,7 @@ impl Ticker {
 mod tests {
     use super::*;
 
-    const RATE: Rate = Rate {
-        count: 10,
-        per: Duration::from_secs(1),
-    };
+    const RATE: Rate = Rate { count: 10, per: Duration::from_secs(1) };
 
     /// Takes as many slots as it can at each of the given times.
     fn taken(ticker: &mut Ticker, now: Time) -> u32 {
@@ -72,13 +65,9 @@ mod tests {
         let mut ticker = Ticker::default();
         let start = Time::from_secs(100);
         assert_eq!(taken(&mut ticker, start), 10);
-        assert_eq!(
-            ticker.free_at(RATE, start),
-            start + Duration::from_millis(100)
-        );
-        let later: u32 = (1..=100)
-            .map(|n| taken(&mut ticker, start + Duration::from_millis(n * 100)))
-            .sum();
+        assert_eq!(ticker.free_at(RATE, start), start + Duration::from_millis(100));
+        let later: u32 =
+            (1..=100).map(|n| taken(&mut ticker, start + Duration::from_millis(n * 100))).sum();
         assert_eq!(later, 100);
     }
 

@@ -47,10 +47,7 @@ impl Add<Duration> for Time {
     type Output = Self;
 
     fn add(self, span: Duration) -> Self {
-        Self(
-            self.0
-                .saturating_add(i64::try_from(span.as_micros()).unwrap_or(i64::MAX)),
-        )
+        Self(self.0.saturating_add(i64::try_from(span.as_micros()).unwrap_or(i64::MAX)))
     }
 }
 
@@ -58,10 +55,7 @@ impl Sub<Duration> for Time {
     type Output = Self;
 
     fn sub(self, span: Duration) -> Self {
-        Self(
-            self.0
-                .saturating_sub(i64::try_from(span.as_micros()).unwrap_or(i64::MAX)),
-        )
+        Self(self.0.saturating_sub(i64::try_from(span.as_micros()).unwrap_or(i64::MAX)))
     }
 }
 
@@ -87,27 +81,18 @@ mod tests {
 
     #[test]
     fn shows_milliseconds_always() {
-        assert_eq!(
-            Time::from_millis(1_706_012_345_000).to_string(),
-            "2024-01-23T12:19:05.000Z"
-        );
+        assert_eq!(Time::from_millis(1_706_012_345_000).to_string(), "2024-01-23T12:19:05.000Z");
         assert_eq!(
             Time::from_micros(1_706_012_345_123_999).to_string(),
             "2024-01-23T12:19:05.123Z"
         );
-        assert_eq!(
-            Time::from_millis(-1).to_string(),
-            "1969-12-31T23:59:59.999Z"
-        );
+        assert_eq!(Time::from_millis(-1).to_string(), "1969-12-31T23:59:59.999Z");
     }
 
     #[test]
     fn arithmetic_saturates() {
         assert_eq!(Time::MAX + Duration::from_secs(1), Time::MAX);
         assert_eq!(Time::ZERO.since(Time::MAX), Duration::ZERO);
-        assert_eq!(
-            Time::from_secs(5).since(Time::from_secs(2)),
-            Duration::from_secs(3)
-        );
+        assert_eq!(Time::from_secs(5).since(Time::from_secs(2)), Duration::from_secs(3));
     }
 }

@@ -40,10 +40,12 @@ CREATE TABLE parcels (
   external_id TEXT,
   number      INTEGER,
   is_test     INTEGER NOT NULL,
+  is_unmatched INTEGER NOT NULL,
   created_at  INTEGER NOT NULL,
   body        BLOB NOT NULL
 ) STRICT;
-CREATE INDEX parcels_of_tenant ON parcels (tenant_id);
+-- An event with deliveries is found through them; one that matched no endpoint, through this.
+CREATE INDEX parcels_unmatched ON parcels (tenant_id) WHERE is_unmatched = 1;
 CREATE INDEX parcels_by_external_id ON parcels (tenant_id, external_id) WHERE external_id IS NOT NULL;
 
 -- A row keeps its size when it is settled, so that it is overwritten in place: no state is 0 or 1,
@@ -64,7 +66,6 @@ CREATE TABLE deliveries (
   owner           INTEGER NOT NULL,
   created_at      INTEGER NOT NULL
 ) STRICT;
-CREATE INDEX deliveries_of_tenant ON deliveries (tenant_id);
 CREATE INDEX deliveries_of_target ON deliveries (tenant_id, target_id);
 CREATE INDEX deliveries_of_parcel ON deliveries (parcel);
 CREATE INDEX deliveries_pending ON deliveries (lane, tenant_id, target_id, due_at) WHERE state = 2;

@@ -10,8 +10,7 @@ use crate::{SqliteStore, fault::Fault, order, rows, rows::seq, writer::Tx};
 #[async_trait]
 impl Accept for SqliteStore {
     async fn accept(&self, parcels: Vec<NewParcel>, holder: NodeId) -> Result<Vec<Accepted>> {
-        self.write_more(move |tx| accept_all(tx, &parcels, holder))
-            .await
+        self.write_more(move |tx| accept_all(tx, &parcels, holder)).await
     }
 }
 
@@ -20,10 +19,7 @@ pub(crate) fn accept_all(
     parcels: &[NewParcel],
     holder: NodeId,
 ) -> Result<Vec<Accepted>, Fault> {
-    parcels
-        .iter()
-        .map(|new| accept_one(tx, new, holder))
-        .collect()
+    parcels.iter().map(|new| accept_one(tx, new, holder)).collect()
 }
 
 fn accept_one(tx: &Tx<'_>, new: &NewParcel, holder: NodeId) -> Result<Accepted, Fault> {
@@ -33,7 +29,7 @@ fn accept_one(tx: &Tx<'_>, new: &NewParcel, holder: NodeId) -> Result<Accepted, 
         return Ok(seen);
     }
     let number = next_number(tx, &new.parcel)?;
-    insert_parcel(tx, &new.parcel, number)?;
+    insert_parcel(tx, new, number)?;
     let placed = new
         .deliveries
         .iter()
@@ -52,24 +48,14 @@ fn seen_before(tx: &Tx<'_>, parcel: &Parcel, once: &Once) -> Result<Option<Accep
     if let Some(row) = found.next()? {
         let first = rows::id(row, 0)?;
         let same = row.get::<_, [u8; 32]>(1)? == once.content;
-        return Ok(Some(if same {
-            Accepted::Again { first }
-        } else {
-            Accepted::Clash { first }
-        }));
+        return Ok(Some(if same { Accepted::Again { first } } else { Accepted::Clash { first } }));
     }
     tx.db
         .prepare_cached(
             "INSERT OR REPLACE INTO once_keys (tenant_id, key, content, parcel_id, until)
              VALUES (?1, ?2, ?3, ?4, ?5)",
         )?
-        .execute(params![
-            tenant,
-            once.key,
-            once.content,
-            parcel.id.bytes(),
-            once.until.micros()
-        ])?;
+        .execute(params![tenant, once.key, once.content, parcel.id.bytes(), once.until.micros()])?;
     Ok(None)
 }
 
@@ -87,12 +73,13 @@ fn next_number(tx: &Tx<'_>, parcel: &Parcel) -> Result<Option<u64>, Fault> {
     Ok(Some(number as u64))
 }
 
-fn insert_parcel(tx: &Tx<'_>, parcel: &Parcel, number: Option<u64>) -> Result<(), Fault> {
+fn insert_parcel(tx: &Tx<'_>, new: &NewParcel, number: Option<u64>) -> Result<(), Fault> {
+    let parcel = &new.parcel;
     tx.db
         .prepare_cached(
             "INSERT INTO parcels (seq, tenant_id, id, kind, event_type, subject, external_id,
-               number, is_test, created_at, body)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+               number, is_test, is_unmatched, created_at, body)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
         )?
         .execute(params![
             seq(parcel.id),
@@ -104,6 +91,7 @@ fn insert_parcel(tx: &Tx<'_>, parcel: &Parcel, number: Option<u64>) -> Result<()
             parcel.external_id,
             number.map(|number| number as i64),
             parcel.is_test,
+            new.deliveries.is_empty(),
             parcel.created_at.micros(),
             &*parcel.body,
         ])?;

@@ -72,17 +72,8 @@ impl<'a> Walk<'a> {
             self.round()?;
         }
         let more = self.left || self.is_full();
-        let next_due = if more {
-            None
-        } else {
-            next_due(self.tx, self.claim)?
-        };
-        Ok(Claimed {
-            jobs: self.jobs,
-            cursor: self.cursor,
-            more,
-            next_due,
-        })
+        let next_due = if more { None } else { next_due(self.tx, self.claim)? };
+        Ok(Claimed { jobs: self.jobs, cursor: self.cursor, more, next_due })
     }
 
     /// Once around the tenants, beginning after the one that was served last.
@@ -291,8 +282,6 @@ fn next_due(tx: &Tx<'_>, claim: &Claim) -> Result<Option<Time>, Fault> {
             "SELECT min(due_at) FROM deliveries INDEXED BY deliveries_due
              WHERE state = 2 AND lane = ?1 AND due_at > ?2",
         )?
-        .query_row(params![claim.lane.number(), claim.now.micros()], |row| {
-            row.get(0)
-        })?;
+        .query_row(params![claim.lane.number(), claim.now.micros()], |row| row.get(0))?;
     Ok(next.map(Time::from_micros))
 }

@@ -3,13 +3,14 @@
 use async_trait::async_trait;
 use gancho_domain::{Id, Time};
 use gancho_store::{DeadFilter, DeadLetter, DeadLetters, DeadStats, Page, PageRequest, Result};
-use rusqlite::{Connection, Row, ToSql};
+use rusqlite::{Connection, Row};
 
 use crate::{
     SqliteStore,
     deliveries::rearm,
     fault::{Fault, corrupt},
     rows::{self, seq},
+    terms::Terms,
 };
 
 #[async_trait]
@@ -28,10 +29,10 @@ impl DeadLetters for SqliteStore {
 
     async fn replay_dead(&self, filter: DeadFilter, most: usize, now: Time) -> Result<u64> {
         self.write(move |tx| {
-            let mut terms = Terms::of(&filter);
+            let mut terms = terms(&filter);
             // One that is being replayed already is left alone.
-            terms.wheres.push("d.state = 6".to_owned());
-            let dead = terms.seqs(tx.db, most)?;
+            terms.add_plain("d.state = 6");
+            let dead = oldest(tx.db, &terms, most)?;
             for seq in &dead {
                 rearm(tx.db, *seq, now)?;
             }
@@ -45,7 +46,7 @@ impl DeadLetters for SqliteStore {
 
     async fn purge_dead(&self, filter: DeadFilter, most: usize) -> Result<u64> {
         self.write(move |tx| {
-            let dead = Terms::of(&filter).seqs(tx.db, most)?;
+            let dead = oldest(tx.db, &terms(&filter), most)?;
             for seq in &dead {
                 tx.db
                     .prepare_cached("DELETE FROM dead_letters WHERE delivery = ?1")?
@@ -57,65 +58,41 @@ impl DeadLetters for SqliteStore {
     }
 }
 
-/// A filter as SQL over `l` (dead_letters) and `d` (deliveries).
-struct Terms {
-    wheres: Vec<String>,
-    values: Vec<Box<dyn ToSql>>,
+/// Over `l` (dead_letters) and `d` (deliveries).
+fn terms(filter: &DeadFilter) -> Terms {
+    let mut terms = Terms::default();
+    if let Some(tenant) = filter.tenant {
+        terms.add("l.tenant_id = $", tenant.bytes());
+    }
+    if let Some(delivery) = filter.delivery {
+        terms.add("l.delivery = $", seq(delivery));
+        terms.add("d.id = $", delivery.bytes());
+    }
+    if let Some(lane) = filter.lane {
+        terms.add("l.lane = $", lane.number());
+    }
+    if let Some(code) = &filter.code {
+        terms.add("l.code = $", code.clone());
+    }
+    if let Some(since) = filter.since {
+        terms.add("l.moved_at >= $", since.micros());
+    }
+    if let Some(until) = filter.until {
+        terms.add("l.moved_at < $", until.micros());
+    }
+    terms
 }
 
-impl Terms {
-    fn of(filter: &DeadFilter) -> Self {
-        let mut terms = Self {
-            wheres: vec!["true".to_owned()],
-            values: Vec::new(),
-        };
-        if let Some(tenant) = filter.tenant {
-            terms.add("l.tenant_id = ?", tenant.bytes());
-        }
-        if let Some(delivery) = filter.delivery {
-            terms.add("l.delivery = ?", seq(delivery));
-            terms.add("d.id = ?", delivery.bytes());
-        }
-        if let Some(lane) = filter.lane {
-            terms.add("l.lane = ?", lane.number());
-        }
-        if let Some(code) = &filter.code {
-            terms.add("l.code = ?", code.clone());
-        }
-        if let Some(since) = filter.since {
-            terms.add("l.moved_at >= ?", since.micros());
-        }
-        if let Some(until) = filter.until {
-            terms.add("l.moved_at < ?", until.micros());
-        }
-        terms
-    }
-
-    fn add(&mut self, sql: &str, value: impl ToSql + 'static) {
-        self.values.push(Box::new(value));
-        self.wheres
-            .push(sql.replace('?', &format!("?{}", self.values.len())));
-    }
-
-    fn sql(&self) -> String {
-        self.wheres.join(" AND ")
-    }
-
-    fn values(&self) -> Vec<&dyn ToSql> {
-        self.values.iter().map(AsRef::as_ref).collect()
-    }
-
-    /// The oldest that fit.
-    fn seqs(&self, db: &Connection, most: usize) -> Result<Vec<i64>, Fault> {
-        Ok(db
-            .prepare(&format!(
-                "SELECT l.delivery FROM dead_letters l JOIN deliveries d ON d.seq = l.delivery
-                 WHERE {} ORDER BY l.moved_at, l.delivery LIMIT {most}",
-                self.sql()
-            ))?
-            .query_map(&*self.values(), |row| row.get(0))?
-            .collect::<rusqlite::Result<_>>()?)
-    }
+/// The row numbers of the oldest that fit.
+fn oldest(db: &Connection, terms: &Terms, most: usize) -> Result<Vec<i64>, Fault> {
+    Ok(db
+        .prepare(&format!(
+            "SELECT l.delivery FROM dead_letters l JOIN deliveries d ON d.seq = l.delivery
+             WHERE {} ORDER BY l.moved_at, l.delivery LIMIT {most}",
+            terms.sql()
+        ))?
+        .query_map(&*terms.values(), |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?)
 }
 
 fn page_of(
@@ -123,16 +100,12 @@ fn page_of(
     filter: &DeadFilter,
     page: &PageRequest,
 ) -> Result<Page<DeadLetter>, Fault> {
-    let mut terms = Terms::of(filter);
+    let mut terms = terms(filter);
     if let Some(place) = &page.after {
         let (moved_at, delivery) = read_place(place)?;
-        terms.values.push(Box::new(moved_at));
-        terms.values.push(Box::new(delivery));
-        let count = terms.values.len();
-        terms.wheres.push(format!(
-            "(l.moved_at, l.delivery) < (?{}, ?{count})",
-            count - 1
-        ));
+        terms.add("l.moved_at <= $", moved_at);
+        // The place's own time is in the condition above; the row decides among equals.
+        terms.add_plain(&format!("(l.moved_at < {moved_at} OR l.delivery < {delivery})"));
     }
     let mut list = db.prepare(&format!(
         "SELECT d.id, l.lane, l.tenant_id, d.target_id, p.id, p.subject, p.body, l.failed_attempts,
@@ -189,7 +162,7 @@ fn dead_letter(row: &Row<'_>) -> Result<DeadLetter, Fault> {
 }
 
 fn stats(db: &Connection, filter: &DeadFilter) -> Result<DeadStats, Fault> {
-    let terms = Terms::of(filter);
+    let terms = terms(filter);
     let mut count = db.prepare(&format!(
         "SELECT l.code, l.tenant_id, l.lane, count(*)
          FROM dead_letters l JOIN deliveries d ON d.seq = l.delivery

@@ -1,10 +1,12 @@
 //! Reading the log, and arming a delivery anew.
 
+use std::cmp::Reverse;
+
 use async_trait::async_trait;
 use gancho_domain::{DeliveryId, EventId, Id, State, Status, TenantScope, Time};
 use gancho_store::{
     Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, EventView, Page, PageRequest, Rearmed,
-    Result,
+    Result, TargetId,
 };
 use rusqlite::{Connection, Row, ToSql, params};
 
@@ -12,6 +14,7 @@ use crate::{
     SqliteStore,
     fault::Fault,
     rows::{self, ATTEMPT, PARCEL, seq},
+    terms::Terms,
 };
 
 #[async_trait]
@@ -27,11 +30,7 @@ impl Deliveries for SqliteStore {
             };
             let (parcel, number) = rows::parcel(row, 0)?;
             let deliveries = list(db, "WHERE d.parcel = ?1 ORDER BY d.seq", &[&seq(id)])?;
-            Ok(Some(EventView {
-                parcel,
-                number,
-                deliveries,
-            }))
+            Ok(Some(EventView { parcel, number, deliveries }))
         })
         .await
     }
@@ -40,11 +39,7 @@ impl Deliveries for SqliteStore {
         self.read(move |db| {
             let (key, tenant) = (id.bytes(), scope.tenant().bytes());
             let by: [&dyn ToSql; 3] = [&seq(id), &key, &tenant];
-            let found = list(
-                db,
-                "WHERE d.seq = ?1 AND d.id = ?2 AND d.tenant_id = ?3",
-                &by,
-            )?;
+            let found = list(db, "WHERE d.seq = ?1 AND d.id = ?2 AND d.tenant_id = ?3", &by)?;
             let Some(row) = found.into_iter().next() else {
                 return Ok(None);
             };
@@ -59,12 +54,7 @@ impl Deliveries for SqliteStore {
             while let Some(row) = found.next()? {
                 attempts.push(rows::attempt(row)?);
             }
-            Ok(Some(DeliveryView {
-                row,
-                parcel,
-                number,
-                attempts,
-            }))
+            Ok(Some(DeliveryView { row, parcel, number, attempts }))
         })
         .await
     }
@@ -128,71 +118,97 @@ pub(crate) fn place_id(place: &[u8; 32]) -> DeliveryId {
     Id::from_bytes(bytes)
 }
 
+/// One page and one row more, newest first.
 fn filtered(
     db: &Connection,
     scope: TenantScope,
     filter: &DeliveryFilter,
     page: &PageRequest,
 ) -> Result<Vec<DeliveryRow>, Fault> {
-    let mut wheres = vec!["d.tenant_id = ?1".to_owned()];
-    let mut values: Vec<Box<dyn ToSql>> = vec![Box::new(scope.tenant().bytes())];
-    let mut narrow = |sql: &str, value: Box<dyn ToSql>| {
-        values.push(value);
-        wheres.push(sql.replace('$', &format!("?{}", values.len())));
-    };
-    if let Some(place) = &page.after {
-        narrow("d.seq < $", Box::new(seq(place_id(place))));
+    let narrow =
+        filter.endpoint.is_some() || filter.event.is_some() || filter.external_id.is_some();
+    let targets = if narrow { vec![filter.endpoint] } else { targets_of(db, scope)? };
+    let mut rows = Vec::new();
+    for target in targets {
+        let terms = terms(scope, filter, target, page);
+        let sql = format!("WHERE {} ORDER BY d.seq DESC LIMIT {}", terms.sql(), page.most + 1);
+        rows.extend(list(db, &sql, &terms.values())?);
     }
-    if let Some(endpoint) = filter.endpoint {
-        narrow("d.target_id = $", Box::new(endpoint.bytes()));
+    rows.sort_unstable_by_key(|row| Reverse(seq(row.id)));
+    Ok(rows)
+}
+
+/// Deliveries are indexed by target only, which spares every delivery an index of its tenant's: a
+/// list of all is put together from a page of each.
+fn targets_of(db: &Connection, scope: TenantScope) -> Result<Vec<Option<TargetId>>, Fault> {
+    let mut next = db.prepare_cached(
+        "SELECT target_id FROM deliveries INDEXED BY deliveries_of_target
+         WHERE tenant_id = ?1 AND target_id > ?2 ORDER BY target_id LIMIT 1",
+    )?;
+    let mut targets = Vec::new();
+    let mut last = TargetId::from_bits(0);
+    loop {
+        let mut found = next.query(params![scope.tenant().bytes(), last.bytes()])?;
+        let Some(row) = found.next()? else { return Ok(targets) };
+        last = rows::id(row, 0)?;
+        targets.push(Some(last));
+    }
+}
+
+fn terms(
+    scope: TenantScope,
+    filter: &DeliveryFilter,
+    target: Option<TargetId>,
+    page: &PageRequest,
+) -> Terms {
+    let mut terms = Terms::default();
+    terms.add("d.tenant_id = $", scope.tenant().bytes());
+    if let Some(place) = &page.after {
+        terms.add("d.seq < $", seq(place_id(place)));
+    }
+    if let Some(target) = target {
+        terms.add("d.target_id = $", target.bytes());
     }
     if let Some(event) = filter.event {
-        narrow("d.parcel = $", Box::new(seq(event)));
-        narrow("p.id = $", Box::new(event.bytes()));
+        terms.add("d.parcel = $", seq(event));
+        terms.add("p.id = $", event.bytes());
     }
     if let Some(event_type) = &filter.event_type {
-        narrow("p.event_type = $", Box::new(event_type.clone()));
+        terms.add("p.event_type = $", event_type.clone());
     }
     if let Some(external_id) = &filter.external_id {
         // Through the index on parcels rather than through every delivery of the tenant.
-        narrow(
+        terms.add(
             "d.parcel IN (SELECT seq FROM parcels WHERE tenant_id = ?1 AND external_id = $)",
-            Box::new(external_id.clone()),
+            external_id.clone(),
         );
     }
     if let Some(since) = filter.since {
-        narrow("d.created_at >= $", Box::new(since.micros()));
+        terms.add("d.created_at >= $", since.micros());
     }
     if let Some(until) = filter.until {
-        narrow("d.created_at < $", Box::new(until.micros()));
+        terms.add("d.created_at < $", until.micros());
     }
     if let Some(status) = filter.status {
-        wheres.push(
-            match status {
-                Status::Pending => "d.state < 5 AND d.attempts = 0",
-                Status::Retrying => "d.state < 5 AND d.attempts > 0",
-                Status::Delivered => "d.state = 5",
-                Status::Failed => "d.state = 6",
-            }
-            .to_owned(),
-        );
+        terms.add_plain(match status {
+            Status::Pending => "d.state < 5 AND d.attempts = 0",
+            Status::Retrying => "d.state < 5 AND d.attempts > 0",
+            Status::Delivered => "d.state = 5",
+            Status::Failed => "d.state = 6",
+        });
     }
-    let sql = format!(
-        "WHERE {} ORDER BY d.seq DESC LIMIT {}",
-        wheres.join(" AND "),
-        page.most + 1
-    );
-    let values: Vec<&dyn ToSql> = values.iter().map(AsRef::as_ref).collect();
-    list(db, &sql, &values)
+    terms
 }
 
 fn list(db: &Connection, sql: &str, values: &[&dyn ToSql]) -> Result<Vec<DeliveryRow>, Fault> {
     let mut list = db.prepare_cached(&format!(
         "SELECT d.id, d.lane, d.target_id, p.id, p.event_type, p.external_id, p.is_test, d.state,
-           d.attempts, a.response_status, a.code, a.reason, a.next_at, a.started_at, a.latency_us,
+           d.attempts, a.response_status, coalesce(l.code, a.code),
+           coalesce(l.reason, a.reason), a.next_at, a.started_at, a.latency_us,
            d.created_at
          FROM deliveries d JOIN parcels p ON p.seq = d.parcel
-         LEFT JOIN attempts a ON a.delivery = d.seq AND a.number = d.attempts {sql}"
+         LEFT JOIN attempts a ON a.delivery = d.seq AND a.number = d.attempts
+         LEFT JOIN dead_letters l ON l.delivery = d.seq AND d.state = 6 {sql}"
     ))?;
     let mut found = list.query(values)?;
     let mut rows = Vec::new();

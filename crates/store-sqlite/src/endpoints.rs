@@ -90,16 +90,10 @@ fn endpoint(row: &Row<'_>) -> Result<Endpoint, Fault> {
     let patterns: String = row.get(4)?;
     let events = patterns
         .lines()
-        .map(|pattern| {
-            pattern
-                .parse::<Pattern>()
-                .map_err(|error| corrupt(error.to_string()))
-        })
+        .map(|pattern| pattern.parse::<Pattern>().map_err(|error| corrupt(error.to_string())))
         .collect::<Result<_, _>>()?;
     let micros = |column| -> Result<Option<Duration>, Fault> {
-        Ok(row
-            .get::<_, Option<i64>>(column)?
-            .map(|micros| Duration::from_micros(micros as u64)))
+        Ok(row.get::<_, Option<i64>>(column)?.map(|micros| Duration::from_micros(micros as u64)))
     };
     let rate = row.get::<_, Option<u32>>(12)?.zip(micros(13)?);
     Ok(Endpoint {
@@ -111,16 +105,8 @@ fn endpoint(row: &Row<'_>) -> Result<Endpoint, Fault> {
         sealed_secret: row.get(5)?,
         profile: row.get(6)?,
         is_active: row.get(7)?,
-        ordering: if row.get(8)? {
-            Ordering::PerSubject
-        } else {
-            Ordering::BestEffort
-        },
-        plan: row
-            .get::<_, Option<String>>(9)?
-            .as_deref()
-            .map(plan_text::read)
-            .transpose()?,
+        ordering: if row.get(8)? { Ordering::PerSubject } else { Ordering::BestEffort },
+        plan: row.get::<_, Option<String>>(9)?.as_deref().map(plan_text::read).transpose()?,
         timeout: micros(10)?,
         max_in_flight: row.get(11)?,
         rate: rate.map(|(count, per)| Rate { count, per }),

@@ -27,6 +27,7 @@ mod rows;
 mod settle;
 mod space;
 mod tenants;
+mod terms;
 mod upkeep;
 mod writer;
 
@@ -57,11 +58,7 @@ impl SqliteStore {
         let bell = Arc::new(Notify::new());
         let readers = Readers::start(&options.path, options.readers)?;
         let writer = Writer::start(opened, options, bell.clone())?;
-        Ok(Arc::new(Self {
-            writer,
-            readers,
-            bell,
-        }))
+        Ok(Arc::new(Self { writer, readers, bell }))
     }
 
     /// A store in memory that does its work on the caller's thread: for simulations, where the same
@@ -70,11 +67,7 @@ impl SqliteStore {
         let db = open::in_memory()?;
         let bell = Arc::new(Notify::new());
         let writer = Writer::inline(db, bell.clone());
-        Ok(Arc::new(Self {
-            writer,
-            readers: Readers::none(),
-            bell,
-        }))
+        Ok(Arc::new(Self { writer, readers: Readers::none(), bell }))
     }
 
     /// Told once, when the store has stopped after an I/O error and must be opened again.

@@ -13,8 +13,7 @@ const APPLICATION: i32 = 0x4761_6e63;
 pub(crate) fn run(db: &Connection) -> Result<()> {
     let known = STEPS.len() as i32;
     let read = |pragma| {
-        db.pragma_query_value(None, pragma, |row| row.get::<_, i32>(0))
-            .map_err(|e| meaning(&e))
+        db.pragma_query_value(None, pragma, |row| row.get::<_, i32>(0)).map_err(|e| meaning(&e))
     };
     let (application, found) = (read("application_id")?, read("user_version")?);
     if application != APPLICATION && (application != 0 || found != 0 || has_tables(db)?) {
@@ -41,8 +40,6 @@ pub(crate) fn run(db: &Connection) -> Result<()> {
 }
 
 fn has_tables(db: &Connection) -> Result<bool> {
-    db.query_row("SELECT count(*) > 0 FROM sqlite_schema", [], |row| {
-        row.get(0)
-    })
-    .map_err(|error| meaning(&error))
+    db.query_row("SELECT count(*) > 0 FROM sqlite_schema", [], |row| row.get(0))
+        .map_err(|error| meaning(&error))
 }

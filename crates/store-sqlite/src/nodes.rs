@@ -29,11 +29,7 @@ impl Nodes for SqliteStore {
                 .db
                 .prepare_cached("UPDATE nodes SET beat_at = ?1 WHERE id = ?2 AND is_dead = 0")?
                 .execute(params![now.micros(), node.0])?;
-            if beaten == 1 {
-                Ok(())
-            } else {
-                Err(StoreError::Fenced.into())
-            }
+            if beaten == 1 { Ok(()) } else { Err(StoreError::Fenced.into()) }
         })
         .await
     }
@@ -44,9 +40,7 @@ impl Nodes for SqliteStore {
                 .db
                 .prepare_cached("UPDATE deliveries SET state = 2 WHERE state = 3 AND owner = ?1")?
                 .execute([node.0])?;
-            tx.db
-                .prepare_cached("DELETE FROM nodes WHERE id = ?1")?
-                .execute([node.0])?;
+            tx.db.prepare_cached("DELETE FROM nodes WHERE id = ?1")?.execute([node.0])?;
             if given > 0 {
                 tx.ring();
             }
@@ -56,8 +50,7 @@ impl Nodes for SqliteStore {
     }
 
     async fn rescue(&self, caller: NodeId, silent_for: Duration, now: Time) -> Result<Rescued> {
-        self.write(move |tx| rescue(tx, caller, now - silent_for, now))
-            .await
+        self.write(move |tx| rescue(tx, caller, now - silent_for, now)).await
     }
 }
 
@@ -78,11 +71,7 @@ fn rescue(tx: &Tx<'_>, caller: NodeId, silent_since: Time, now: Time) -> Result<
     if deliveries > 0 {
         tx.ring();
     }
-    Ok(Rescued {
-        nodes: nodes as u64,
-        deliveries: deliveries as u64,
-        given_up,
-    })
+    Ok(Rescued { nodes: nodes as u64, deliveries: deliveries as u64, given_up })
 }
 
 /// A zombie may have leased more after its death, so the dead are asked about every time.
@@ -102,9 +91,7 @@ fn give_up(tx: &Tx<'_>, now: Time) -> Result<u64, Fault> {
         format!("{MOST_LOST_LEASES} nodes died while they held it: it may be what kills them"),
     );
     for seq in &killers {
-        tx.db
-            .prepare_cached("UPDATE deliveries SET state = 6 WHERE seq = ?1")?
-            .execute([seq])?;
+        tx.db.prepare_cached("UPDATE deliveries SET state = 6 WHERE seq = ?1")?.execute([seq])?;
         bury(tx, *seq, &failure, now)?;
         order::move_up(tx, *seq)?;
     }

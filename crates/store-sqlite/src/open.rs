@@ -24,12 +24,7 @@ pub(crate) const DEAD_LETTER_TTL: Duration = Duration::from_secs(7 * 24 * 60 * 6
 
 impl Options {
     pub fn at(path: impl Into<PathBuf>) -> Self {
-        Self {
-            path: path.into(),
-            readers: 2,
-            max_bytes: None,
-            dead_letter_ttl: DEAD_LETTER_TTL,
-        }
+        Self { path: path.into(), readers: 2, max_bytes: None, dead_letter_ttl: DEAD_LETTER_TTL }
     }
 }
 
@@ -42,9 +37,7 @@ pub(crate) struct Opened {
 impl Opened {
     /// Leaves a file without a log beside it.
     pub fn close(&self) {
-        let _ = self
-            .db
-            .execute_batch("PRAGMA optimize; PRAGMA wal_checkpoint(TRUNCATE);");
+        let _ = self.db.execute_batch("PRAGMA optimize; PRAGMA wal_checkpoint(TRUNCATE);");
     }
 }
 
@@ -53,16 +46,10 @@ const OLDEST_SOUND: i32 = 3_051_003;
 
 pub(crate) fn open(options: &Options) -> Result<Opened> {
     sound_library()?;
-    let folder = options
-        .path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
+    let folder = options.path.parent().filter(|folder| !folder.as_os_str().is_empty());
     if let Some(folder) = folder {
         std::fs::create_dir_all(folder).map_err(|error| {
-            refused(format!(
-                "cannot make the folder {}: {error}",
-                folder.display()
-            ))
+            refused(format!("cannot make the folder {}: {error}", folder.display()))
         })?;
     }
     let lock = lock(&options.path)?;
@@ -74,14 +61,9 @@ pub(crate) fn open(options: &Options) -> Result<Opened> {
     orphans(&db).map_err(|error| meaning(&error))?;
     // SQLite ignores a failed sync of the folder; a new file could vanish in a power cut.
     if let Some(folder) = folder {
-        File::open(folder)
-            .and_then(|folder| folder.sync_all())
-            .map_err(|error| {
-                refused(format!(
-                    "cannot sync the folder {}: {error}",
-                    folder.display()
-                ))
-            })?;
+        File::open(folder).and_then(|folder| folder.sync_all()).map_err(|error| {
+            refused(format!("cannot sync the folder {}: {error}", folder.display()))
+        })?;
     }
     Ok(Opened { db, _lock: lock })
 }
@@ -118,27 +100,19 @@ fn sound_library() -> Result<()> {
 /// Held as long as the process lives; the system lets go of it when the process dies.
 fn lock(path: &Path) -> Result<File> {
     let beside = path.with_extension("lock");
-    let file = OpenOptions::new()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(&beside)
-        .map_err(|error| {
-            refused(format!(
-                "cannot open the lock {}: {error}",
-                beside.display()
-            ))
-        })?;
+    let file =
+        OpenOptions::new().create(true).truncate(false).write(true).open(&beside).map_err(
+            |error| refused(format!("cannot open the lock {}: {error}", beside.display())),
+        )?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(refused(format!(
             "{} is in use by another gancho process. Stop that one first, or give this one another data folder; for several processes on one database use PostgreSQL",
             path.display()
         ))),
-        Err(TryLockError::Error(error)) => Err(refused(format!(
-            "cannot lock {}: {error}",
-            beside.display()
-        ))),
+        Err(TryLockError::Error(error)) => {
+            Err(refused(format!("cannot lock {}: {error}", beside.display())))
+        }
     }
 }
 
@@ -180,11 +154,7 @@ fn check(db: &Connection, path: &Path) -> Result<()> {
         return Ok(());
     }
     let verdict: String = db
-        .query_row(
-            "SELECT quick_check FROM pragma_quick_check(1) LIMIT 1",
-            [],
-            |row| row.get(0),
-        )
+        .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
         .map_err(|error| unreadable(path, &error))?;
     if verdict == "ok" {
         return Ok(());

@@ -15,11 +15,7 @@ pub(crate) fn write(plan: &RetryPlan) -> String {
             words.extend(delays.iter().map(micros));
             words.join(" ")
         }
-        RetryPlan::Exponential {
-            base,
-            max,
-            attempts,
-        } => {
+        RetryPlan::Exponential { base, max, attempts } => {
             format!("exponential {} {} {attempts}", micros(base), micros(max))
         }
     }
@@ -29,14 +25,12 @@ pub(crate) fn read(text: &str) -> Result<RetryPlan, Fault> {
     let unknown = || corrupt(format!("`{text}` is not a retry plan"));
     let mut words = text.split(' ');
     let kind = words.next();
-    let numbers: Vec<u64> = words
-        .map(str::parse)
-        .collect::<Result<_, _>>()
-        .map_err(|_| unknown())?;
+    let numbers: Vec<u64> =
+        words.map(str::parse).collect::<Result<_, _>>().map_err(|_| unknown())?;
     match (kind, numbers.as_slice()) {
-        (Some("schedule"), delays) => Ok(RetryPlan::Schedule(
-            delays.iter().copied().map(Duration::from_micros).collect(),
-        )),
+        (Some("schedule"), delays) => {
+            Ok(RetryPlan::Schedule(delays.iter().copied().map(Duration::from_micros).collect()))
+        }
         (Some("exponential"), &[base, max, attempts]) => Ok(RetryPlan::Exponential {
             base: Duration::from_micros(base),
             max: Duration::from_micros(max),

@@ -42,11 +42,7 @@ impl Readers {
         let task: Look = Box::new(move |db| {
             let _ = caller.send(look(db).map_err(StoreError::from));
         });
-        self.looks
-            .as_ref()
-            .ok_or_else(gone)?
-            .send(task)
-            .map_err(|_| gone())?;
+        self.looks.as_ref().ok_or_else(gone)?.send(task).map_err(|_| gone())?;
         answer.await.unwrap_or_else(|_| Err(gone()))
     }
 }

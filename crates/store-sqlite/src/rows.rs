@@ -10,13 +10,8 @@ use rusqlite::{Row, types::ValueRef};
 use crate::fault::{Fault, corrupt};
 
 pub(crate) fn id<K>(row: &Row<'_>, column: usize) -> Result<Id<K>, Fault> {
-    let bytes = row
-        .get_ref(column)?
-        .as_blob()
-        .map_err(|_| corrupt("an id is not a blob"))?;
-    let bytes = bytes
-        .try_into()
-        .map_err(|_| corrupt("an id has not 16 bytes"))?;
+    let bytes = row.get_ref(column)?.as_blob().map_err(|_| corrupt("an id is not a blob"))?;
+    let bytes = bytes.try_into().map_err(|_| corrupt("an id has not 16 bytes"))?;
     Ok(Id::from_bytes(bytes))
 }
 
@@ -70,18 +65,17 @@ pub(crate) fn parcel(row: &Row<'_>, at: usize) -> Result<(Arc<Parcel>, Option<u6
         created_at: time(row, at + 7)?,
         body: bytes(row, at + 8)?,
     };
-    let number = row
-        .get::<_, Option<i64>>(at + 9)?
-        .map(|number| number as u64);
+    let number = row.get::<_, Option<i64>>(at + 9)?.map(|number| number as u64);
     Ok((Arc::new(parcel), number))
 }
 
 /// The columns of [`job`] for tables `d` (deliveries) and `p` (its parcel).
 pub(crate) const JOB: &str = "d.id, d.tenant_id, d.lane, d.target_id, d.attempts, \
-    d.attempts_before, d.subject IS NOT NULL, d.created_at";
+    d.attempts_before, d.subject IS NOT NULL, d.created_at, \
+    EXISTS (SELECT 1 FROM dead_letters l WHERE l.delivery = d.seq)";
 
 pub(crate) fn job(row: &Row<'_>) -> Result<Job, Fault> {
-    let (parcel, number) = parcel(row, 8)?;
+    let (parcel, number) = parcel(row, 9)?;
     Ok(Job {
         delivery: id(row, 0)?,
         tenant: id(row, 1)?,
@@ -91,6 +85,7 @@ pub(crate) fn job(row: &Row<'_>) -> Result<Job, Fault> {
         attempts_before: row.get(5)?,
         in_order: row.get(6)?,
         created_at: time(row, 7)?,
+        is_replay: row.get(8)?,
         parcel,
         number,
     })

@@ -10,13 +10,8 @@ use crate::{SqliteStore, accept::accept_all, fault::Fault, order, rows::seq, wri
 #[async_trait]
 impl Settle for SqliteStore {
     async fn settle(&self, node: NodeId, settlements: Vec<Settlement>) -> Result<Vec<Settled>> {
-        self.write(move |tx| {
-            settlements
-                .iter()
-                .map(|one| settle_one(tx, node, one))
-                .collect()
-        })
-        .await
+        self.write(move |tx| settlements.iter().map(|one| settle_one(tx, node, one)).collect())
+            .await
     }
 }
 
@@ -30,10 +25,8 @@ fn settle_one(tx: &Tx<'_>, node: NodeId, settlement: &Settlement) -> Result<Sett
     }
     match &settlement.next {
         Next::Dead(failure) => bury(tx, row, failure, settlement.at)?,
-        Next::Delivered if settlement.rearmed => {
-            tx.db
-                .prepare_cached("DELETE FROM dead_letters WHERE delivery = ?1")?
-                .execute([row])?;
+        Next::Delivered if settlement.is_replay => {
+            tx.db.prepare_cached("DELETE FROM dead_letters WHERE delivery = ?1")?.execute([row])?;
         }
         Next::Delivered | Next::Retry { .. } => {}
     }

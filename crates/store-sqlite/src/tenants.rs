@@ -42,9 +42,8 @@ impl Tenants for SqliteStore {
 }
 
 fn find(db: &Connection, by: &str, value: &dyn ToSql) -> Result<Option<Tenant>, Fault> {
-    let mut find = db.prepare_cached(&format!(
-        "SELECT id, slug, name, created_at FROM tenants WHERE {by}"
-    ))?;
+    let mut find =
+        db.prepare_cached(&format!("SELECT id, slug, name, created_at FROM tenants WHERE {by}"))?;
     let mut found = find.query([value])?;
     let Some(row) = found.next()? else {
         return Ok(None);

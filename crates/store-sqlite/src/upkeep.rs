@@ -14,8 +14,7 @@ impl Upkeep for SqliteStore {
     }
 
     async fn expire(&self, lane: Lane, before: Time, most: usize, now: Time) -> Result<u64> {
-        self.write(move |tx| expire(tx, lane, before, most, now))
-            .await
+        self.write(move |tx| expire(tx, lane, before, most, now)).await
     }
 
     async fn depths(&self) -> Result<Vec<LaneDepth>> {
@@ -49,13 +48,7 @@ impl Upkeep for SqliteStore {
 
     async fn space(&self) -> Result<Space> {
         let limit = self.writer.limit();
-        self.read(move |db| {
-            Ok(Space {
-                used: space::used(db)?,
-                limit,
-            })
-        })
-        .await
+        self.read(move |db| Ok(Space { used: space::used(db)?, limit })).await
     }
 
     async fn highest_lead(&self) -> Result<i64> {
@@ -69,9 +62,7 @@ impl Upkeep for SqliteStore {
             let mut highest = rows.unwrap_or(0);
             for table in ["tenants", "endpoints"] {
                 let top: Option<[u8; 16]> = db
-                    .query_row(&format!("SELECT max(id) FROM {table}"), [], |row| {
-                        row.get(0)
-                    })
+                    .query_row(&format!("SELECT max(id) FROM {table}"), [], |row| row.get(0))
                     .optional()?
                     .flatten();
                 if let Some(top) = top {
@@ -101,10 +92,7 @@ fn prune(tx: &Tx<'_>, before: Time, most: usize, now: Time) -> Result<u64, Fault
                   (d.state < 5 OR EXISTS (SELECT 1 FROM dead_letters l WHERE l.delivery = d.seq)))
              ORDER BY p.seq LIMIT ?3",
         )?
-        .query_map(
-            params![first_seq_at(before), before.micros(), most as i64],
-            |row| row.get(0),
-        )?
+        .query_map(params![first_seq_at(before), before.micros(), most as i64], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     for seq in &ended {
         for sql in [
@@ -136,15 +124,10 @@ fn expire(tx: &Tx<'_>, lane: Lane, before: Time, most: usize, now: Time) -> Resu
              WHERE subject IS NOT NULL AND state < 5 AND state = 4 AND lane = ?1 AND created_at < ?2
              LIMIT ?3",
         )?
-        .query_map(
-            params![lane.number(), before.micros(), most as i64],
-            |row| row.get(0),
-        )?
+        .query_map(params![lane.number(), before.micros(), most as i64], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     for seq in &late {
-        tx.db
-            .prepare_cached("UPDATE deliveries SET state = 6 WHERE seq = ?1")?
-            .execute([seq])?;
+        tx.db.prepare_cached("UPDATE deliveries SET state = 6 WHERE seq = ?1")?.execute([seq])?;
         bury(tx, *seq, &decide::expired(None), now)?;
         order::move_up(tx, *seq)?;
     }

@@ -105,20 +105,12 @@ impl Writer {
             .name("gancho-writer".into())
             .spawn(move || committer.run())
             .map_err(|error| StoreError::Refused(format!("no thread for the writer: {error}")))?;
-        Ok(Self::Thread {
-            steps,
-            broken,
-            limit: options.max_bytes,
-        })
+        Ok(Self::Thread { steps, broken, limit: options.max_bytes })
     }
 
     pub fn inline(db: Connection, bell: Arc<Notify>) -> Self {
         let (_, broken) = watch::channel(None);
-        Self::Inline {
-            db: Arc::new(Mutex::new(db)),
-            bell,
-            broken,
-        }
+        Self::Inline { db: Arc::new(Mutex::new(db)), bell, broken }
     }
 
     pub fn broken(&self) -> watch::Receiver<Option<StoreError>> {
@@ -158,14 +150,7 @@ impl Writer {
                         .unwrap_or_else(|| StoreError::Broken("the writer has stopped".into()))
                 };
                 steps
-                    .send((
-                        kind,
-                        Box::new(Waiting {
-                            step,
-                            result: None,
-                            caller,
-                        }),
-                    ))
+                    .send((kind, Box::new(Waiting { step, result: None, caller })))
                     .map_err(|_| gone())?;
                 answer.await.unwrap_or_else(|_| Err(gone()))
             }
@@ -187,11 +172,7 @@ fn alone<T>(
     dead_letter_ttl: Duration,
     step: impl FnOnce(&Tx<'_>) -> Result<T, Fault>,
 ) -> Result<(T, bool)> {
-    let tx = Tx {
-        db,
-        dead_letter_ttl,
-        ring: Cell::new(false),
-    };
+    let tx = Tx { db, dead_letter_ttl, ring: Cell::new(false) };
     let all = || -> Result<T, Fault> {
         begin(db)?;
         let result = step(&tx)?;
@@ -289,11 +270,7 @@ impl Committer {
             return Ok(());
         }
         let db = &self.opened.db;
-        let tx = Tx {
-            db,
-            dead_letter_ttl: self.dead_letter_ttl,
-            ring: Cell::new(false),
-        };
+        let tx = Tx { db, dead_letter_ttl: self.dead_letter_ttl, ring: Cell::new(false) };
         match together(&tx, &mut works) {
             Ok(refusals) => {
                 if tx.ring.get() {

@@ -69,6 +69,8 @@ pub struct Job {
     pub attempts: u32,
     /// and those made before it was last armed anew: the plan counts from there.
     pub attempts_before: u32,
+    /// It was given up once and is tried again: a dead letter waits for the outcome.
+    pub is_replay: bool,
     /// Kept in order with others of its subject.
     pub in_order: bool,
     pub created_at: Time,

@@ -23,9 +23,11 @@ pub struct DeliveryRow {
     pub attempts: u32,
     /// Of the last attempt.
     pub response_status: Option<u16>,
+    /// Why it was given up, or else of the last attempt.
     pub last_failure: Option<Failure>,
     /// As the plan says it, before jitter; nothing once it has ended.
     pub next_retry_at: Option<Time>,
+    /// When the last attempt was answered: its start and its latency.
     pub delivered_at: Option<Time>,
     pub created_at: Time,
 }

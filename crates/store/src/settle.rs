@@ -15,8 +15,8 @@ pub struct Settlement {
     /// Nothing where no attempt was made, as when its time ran out.
     pub attempt: Option<Attempt>,
     pub next: Next,
-    /// The job was armed anew after it had ended once, so a dead letter may have to go.
-    pub rearmed: bool,
+    /// A dead letter waits for the outcome, and goes if it was delivered.
+    pub is_replay: bool,
     /// It is kept in order: when it ends, the next of its subject moves up.
     pub in_order: bool,
     /// What is published in the same transaction, such as `email.sent`.
@@ -31,7 +31,7 @@ impl Settlement {
             at,
             attempt,
             next,
-            rearmed: job.attempts_before > 0,
+            is_replay: job.is_replay,
             in_order: job.in_order,
             follow: Vec::new(),
         }

@@ -1,0 +1,175 @@
+//! Accepting and settling through the store alone.
+
+use std::{sync::Arc, time::Duration};
+
+use anyhow::ensure;
+use bytes::Bytes;
+use clap::Args;
+use gancho_domain::{
+    Attempt, EndpointId, IdMaker, Kind, Lane, Next, Parcel, SystemClock, SystemRandom, TenantId,
+    Time,
+};
+use gancho_store::{Accepted, NewDelivery, NewParcel, NodeId, Settled, Settlement, Store};
+
+use super::report::Stopwatch;
+use crate::database;
+
+/// Accept and settle deliveries: one event, one delivery, one attempt each, synced.
+#[derive(Debug, Args)]
+pub struct StoreBench {
+    /// Where; a new SQLite file in a temporary folder if not given.
+    #[arg(long, env = "GANCHO_DATABASE_URL")]
+    pub database_url: Option<String>,
+    #[arg(long, default_value_t = 400_000)]
+    pub deliveries: u64,
+    /// Deliveries in one call.
+    #[arg(long, default_value_t = 256)]
+    pub batch: usize,
+    /// Calls at a time.
+    #[arg(long, default_value_t = 4)]
+    pub callers: usize,
+    #[arg(long, default_value_t = 50)]
+    pub tenants: usize,
+    /// Bytes in a body.
+    #[arg(long, default_value_t = 1_024)]
+    pub body: usize,
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl StoreBench {
+    pub async fn run(self) -> anyhow::Result<()> {
+        let folder = tempfile::tempdir()?;
+        let url = self
+            .database_url
+            .clone()
+            .unwrap_or_else(|| format!("sqlite:{}", folder.path().join("bench.db").display()));
+        let maker = Maker::open(&url, self.tenants, self.body).await?;
+        let watch = Stopwatch::start();
+        let each = self.deliveries / self.callers as u64;
+        let mut callers = tokio::task::JoinSet::new();
+        for caller in 0..self.callers {
+            callers.spawn(accept_and_settle(maker.clone(), each, self.batch, caller));
+        }
+        while let Some(done) = callers.join_next().await {
+            done??;
+        }
+        let what = format!("{}: accept + settle", maker.store.name());
+        watch.report(&what, each * self.callers as u64, self.json);
+        Ok(())
+    }
+}
+
+async fn accept_and_settle(
+    maker: Maker,
+    count: u64,
+    batch: usize,
+    salt: usize,
+) -> anyhow::Result<()> {
+    let mut left = count as usize;
+    let mut turn = salt;
+    while left > 0 {
+        let size = left.min(batch);
+        let parcels: Vec<NewParcel> = (0..size)
+            .map(|_| {
+                turn += 1;
+                maker.parcel(turn, true)
+            })
+            .collect();
+        let settlements: Vec<Settlement> = parcels.iter().map(|new| maker.delivered(new)).collect();
+        let accepted = maker.store.accept(parcels, maker.node).await?;
+        ensure!(accepted.iter().all(|one| matches!(one, Accepted::New { .. })), "not accepted");
+        let settled = maker.store.settle(maker.node, settlements).await?;
+        ensure!(settled.iter().all(|one| matches!(one, Settled::Done { .. })), "not settled");
+        left -= size;
+    }
+    Ok(())
+}
+
+/// Makes parcels for a store.
+#[derive(Clone)]
+pub struct Maker {
+    pub store: Arc<dyn Store>,
+    pub node: NodeId,
+    ids: Arc<IdMaker>,
+    targets: Arc<Vec<(TenantId, EndpointId)>>,
+    body: Bytes,
+}
+
+impl Maker {
+    pub async fn open(url: &str, tenants: usize, body: usize) -> anyhow::Result<Self> {
+        let store = database::open(url).await?;
+        let ids = Arc::new(IdMaker::new(Arc::new(SystemClock), Arc::new(SystemRandom)));
+        ids.rise_above(store.highest_lead().await?);
+        let node = store.join("bench", now()).await?;
+        let targets = (0..tenants.max(1)).map(|_| (ids.make(), ids.make())).collect();
+        let text = format!("{{\"text\":\"{}\"}}", "x".repeat(body.saturating_sub(11)));
+        Ok(Self { store, node, ids, targets: Arc::new(targets), body: text.into() })
+    }
+
+    /// The same store, with one tenant that was not there before.
+    pub fn newcomer(&self) -> Self {
+        Self { targets: Arc::new(vec![(self.ids.make(), self.ids.make())]), ..self.clone() }
+    }
+
+    pub fn parcel(&self, turn: usize, hold: bool) -> NewParcel {
+        let (tenant, target) = self.targets[turn % self.targets.len()];
+        let created_at = now();
+        let parcel = Parcel {
+            id: self.ids.make(),
+            tenant,
+            kind: Kind::Event,
+            event_type: "bench.event".into(),
+            subject: None,
+            external_id: None,
+            is_test: false,
+            body: self.body.clone(),
+            created_at,
+        };
+        let delivery = NewDelivery {
+            id: self.ids.make(),
+            lane: Lane::Webhook,
+            target,
+            due_at: created_at,
+            in_order: false,
+            hold,
+        };
+        NewParcel { parcel: Arc::new(parcel), once: None, deliveries: vec![delivery] }
+    }
+
+    pub fn delivered(&self, new: &NewParcel) -> Settlement {
+        let attempt = Attempt {
+            number: 1,
+            started_at: now(),
+            latency: Duration::from_millis(3),
+            request_headers: Bytes::from_static(REQUEST_HEADERS),
+            response_status: Some(200),
+            response_headers: Bytes::from_static(
+                b"content-length: 2\ndate: Sun, 15 Nov 2026 10:00:00 GMT\n",
+            ),
+            response_body: Bytes::from_static(b"ok"),
+            failure: None,
+            next_at: None,
+        };
+        Settlement {
+            tenant: new.parcel.tenant,
+            delivery: new.deliveries[0].id,
+            at: now(),
+            attempt: Some(attempt),
+            next: Next::Delivered,
+            is_replay: false,
+            in_order: false,
+            follow: Vec::new(),
+        }
+    }
+}
+
+/// As long as real ones are.
+const REQUEST_HEADERS: &[u8] = b"content-type: application/json\nuser-agent: Gancho/0.1.0\n\
+    webhook-id: evt_01HQXYZ123ABCDEFGH00000000\nwebhook-timestamp: 1706012345\n\
+    webhook-signature: v1,EtLk+o8XsMhd++06C0AMN5V7oDX6OAQdxmKfXgSS9sI=\n";
+
+pub fn now() -> Time {
+    use gancho_domain::Clock;
+    SystemClock.now()
+}

@@ -1,0 +1,29 @@
+//! A filter as SQL: conditions joined by AND, each with its value bound.
+
+use rusqlite::ToSql;
+
+#[derive(Default)]
+pub(crate) struct Terms {
+    wheres: Vec<String>,
+    values: Vec<Box<dyn ToSql>>,
+}
+
+impl Terms {
+    /// Adds a condition in which `$` stands for the value.
+    pub fn add(&mut self, sql: &str, value: impl ToSql + 'static) {
+        self.values.push(Box::new(value));
+        self.wheres.push(sql.replace('$', &format!("?{}", self.values.len())));
+    }
+
+    pub fn add_plain(&mut self, sql: &str) {
+        self.wheres.push(sql.to_owned());
+    }
+
+    pub fn sql(&self) -> String {
+        if self.wheres.is_empty() { "true".to_owned() } else { self.wheres.join(" AND ") }
+    }
+
+    pub fn values(&self) -> Vec<&dyn ToSql> {
+        self.values.iter().map(AsRef::as_ref).collect()
+    }
+}
