@@ -249,7 +249,7 @@ begin
                     select 1 from deliveries d
                     where d.state = 2 and d.lane = in_lane and d.tenant_id = came
                       and d.target_id = target and d.due_at <= at
-                    order by d.due_at limit room + 1) some;
+                    order by d.due_at limit room + 1) few;
                 tenant_id := came; target_id := target; take := least(due, room); ends := null;
                 return next;
                 total := total + take;

@@ -142,14 +142,17 @@ fn of_parcels(scope: TenantScope) -> Terms {
     terms
 }
 
-const LAST_ATTEMPT: &str = "left join attempts a on a.tenant_id = d.tenant_id
-    and a.delivery_id = d.id and a.number = d.attempts";
+const OUTCOME: &str = "
+    left join attempts a on a.tenant_id = d.tenant_id and a.delivery_id = d.id
+        and a.number = d.attempts
+    left join dead_letters l on l.tenant_id = d.tenant_id and l.delivery_id = d.id
+        and d.state = 6";
 
 fn from_deliveries(terms: &Terms, tail: &str) -> String {
     format!(
         "select {DELIVERY} from deliveries d
          join parcels p on p.tenant_id = d.tenant_id and p.id = d.parcel_id
-         {LAST_ATTEMPT} where {} {tail}",
+         {OUTCOME} where {} {tail}",
         terms.sql()
     )
 }
@@ -158,7 +161,7 @@ fn from_parcels(terms: &Terms, tail: &str) -> String {
     format!(
         "select {DELIVERY} from parcels p cross join lateral unnest(p.deliveries) as n(id)
          join deliveries d on d.tenant_id = p.tenant_id and d.id = n.id
-         {LAST_ATTEMPT} where {} {tail}",
+         {OUTCOME} where {} {tail}",
         terms.sql()
     )
 }

@@ -107,7 +107,7 @@ pub(crate) fn parcel(row: &Row, at: usize) -> Result<(Arc<Parcel>, Option<u64>)>
 
 /// From the columns that a claim returns: the delivery's, then [`PARCEL`].
 pub(crate) fn job(row: &Row) -> Result<Job> {
-    let (parcel, number) = parcel(row, 8)?;
+    let (parcel, number) = parcel(row, 9)?;
     Ok(Job {
         delivery: id(row, 0)?,
         tenant: id(row, 1)?,
@@ -117,6 +117,7 @@ pub(crate) fn job(row: &Row) -> Result<Job> {
         attempts_before: count(row, 5)?,
         in_order: get(row, 6)?,
         created_at: time(row, 7)?,
+        is_replay: get(row, 8)?,
         parcel,
         number,
     })
@@ -140,10 +141,11 @@ pub(crate) fn attempt(row: &Row) -> Result<Attempt> {
     })
 }
 
-/// The columns of [`delivery`], for a query over `d` (deliveries), `p` (its parcel) and `a` (its
-/// last attempt, where there was one).
+/// The columns of [`delivery`], for a query over `d` (deliveries), `p` (its parcel), `a` (its last
+/// attempt, where there was one) and `l` (its dead letter, likewise).
 pub(crate) const DELIVERY: &str = "d.id, d.lane, d.target_id, p.id, p.event_type, p.external_id, \
-    p.is_test, d.state, d.attempts, a.response_status, a.code, a.reason, a.next_at, a.started_at, \
+    p.is_test, d.state, d.attempts, a.response_status, coalesce(l.code, a.code), \
+    coalesce(l.reason, a.reason), a.next_at, a.started_at, \
     a.latency_us, d.created_at";
 
 pub(crate) fn delivery(row: &Row) -> Result<DeliveryRow> {
