@@ -213,6 +213,7 @@ macro_rules! conformance_suite {
                 a_replay_of_a_replay_counts_once
                 one_that_dies_again_has_a_fresh_entry
                 one_that_was_never_tried_leaves_when_delivered
+                the_log_follows_the_new_attempts
                 one_armed_by_its_tenant_leaves_too
                 a_replay_reaches_only_what_the_filter_finds
                 a_replay_outlives_a_restart

@@ -35,6 +35,7 @@ pub async fn an_expired_one_is_a_dead_letter<F: Fixture>() {
     let letter = world.dead_letter(id).await.unwrap();
     assert_eq!(*letter.failure.code(), Code::EXPIRED);
     assert!(!letter.failure.reason().trim().is_empty());
+    assert_eq!(row.last_failure, Some(letter.failure));
     assert_eq!((letter.tenant, letter.target, letter.lane), (acme, shop, Lane::Webhook));
     assert_eq!((letter.parcel, letter.subject), (parcel.id, parcel.subject));
     assert_eq!(letter.original, parcel.body);

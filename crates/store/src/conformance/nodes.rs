@@ -137,6 +137,7 @@ pub async fn a_delivery_that_kills_its_nodes_is_given_up<F: Fixture>() {
     let dead = world.dead_letter(deadly).await.unwrap();
     assert_eq!(*dead.failure.code(), Code::LEASE_LOST);
     assert!(!dead.failure.reason().trim().is_empty());
+    assert_eq!(row.last_failure, Some(dead.failure));
     assert_eq!(dead.lane, Lane::Webhook);
     assert_eq!(dead.moved_at, world.now());
     assert_eq!(dead.expires_at, world.now() + hours(7 * 24));

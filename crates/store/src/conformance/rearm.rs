@@ -26,6 +26,7 @@ pub async fn a_delivered_one_goes_out_again<F: Fixture>() {
     assert_eq!((row.state, row.status()), (State::Pending, Status::Retrying));
     let job = world.take_one().await;
     assert_eq!((job.delivery, job.attempts, job.attempts_before), (id, 1, 1));
+    assert!(!job.is_replay, "it was never given up");
     world.deliver(&job).await;
     let view = world.see(acme, id).await;
     assert_eq!((view.row.state, view.row.attempts), (State::Delivered, 2));
@@ -42,6 +43,7 @@ pub async fn a_dead_one_starts_its_plan_anew<F: Fixture>() {
     assert_eq!(rearm(&world, acme, id).await, Rearmed::Due, "twice is once");
     let job = world.take_one().await;
     assert_eq!((job.delivery, job.attempts, job.attempts_before), (id, 1, 1));
+    assert!(job.is_replay);
     world.nothing_is_due().await;
 }
 

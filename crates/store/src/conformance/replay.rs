@@ -1,12 +1,12 @@
 //! A dead letter that is replayed goes through its plan anew, and leaves when it is delivered.
 
-use gancho_domain::{Code, Failure, Lane, State};
+use gancho_domain::{Code, Failure, Lane, Next, State};
 
 use super::{
     Fixture,
-    build::{DONE, World, given_up, hours, ids, scope, secs, sorted, timeout},
+    build::{DONE, World, failed, given_up, hours, ids, scope, secs, sorted, timeout},
 };
-use crate::{DeadFilter, Rearmed};
+use crate::{DeadFilter, Rearmed, Settlement};
 
 pub async fn a_replay_starts_the_plan_anew<F: Fixture>() {
     let world = World::<F>::new().await;
@@ -22,9 +22,11 @@ pub async fn a_replay_starts_the_plan_anew<F: Fixture>() {
     let job = world.take_one().await;
     assert_eq!(job.delivery, id);
     assert_eq!((job.attempts, job.attempts_before), (2, 2));
+    assert!(job.is_replay);
     world.retry_at(&job, world.now()).await;
     let job = world.take_one().await;
     assert_eq!((job.attempts, job.attempts_before), (3, 2));
+    assert!(job.is_replay);
     assert!(world.dead_letter(id).await.is_some(), "not yet delivered");
     world.deliver(&job).await;
 
@@ -112,9 +114,32 @@ pub async fn one_that_was_never_tried_leaves_when_delivered<F: Fixture>() {
     assert_eq!(world.replay(DeadFilter::default(), 10).await, 1);
     let job = world.take_one().await;
     assert_eq!((job.attempts, job.attempts_before), (0, 0));
+    assert!(job.is_replay);
     world.deliver(&job).await;
     assert_eq!(world.dead_letter(id).await, None);
     assert_eq!(world.see(acme, id).await.row.state, State::Delivered);
+}
+
+/// The entry keeps why it was given up; the log goes on with what happens now.
+pub async fn the_log_follows_the_new_attempts<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let id = world.due(acme, world.target()).await;
+    let job = world.take_one().await;
+    world.give_up(&job).await;
+    assert_eq!(world.replay(DeadFilter::default(), 10).await, 1);
+    let job = world.take_one().await;
+    let (now, due_at) = (world.now(), world.now() + secs(60));
+    let busy = Failure::new(Code::http(503), "busy");
+    let tried = failed(&job, now, busy.clone(), Some(due_at));
+    let next = Next::Retry { due_at, planned_at: due_at };
+    let settlement = Settlement::of(&job, now, Some(tried), next);
+    assert_eq!(world.settle(settlement).await, DONE);
+
+    let row = world.see(acme, id).await.row;
+    assert_eq!((row.last_failure, row.next_retry_at), (Some(busy), Some(due_at)));
+    let letter = world.dead_letter(id).await.unwrap();
+    assert_eq!(letter.failure, timeout());
 }
 
 pub async fn one_armed_by_its_tenant_leaves_too<F: Fixture>() {

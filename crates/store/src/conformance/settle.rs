@@ -24,15 +24,19 @@ pub async fn a_delivered_one_has_ended<F: Fixture>() {
     let id = world.due(acme, world.target()).await;
     let job = world.take_one().await;
     world.pass(secs(2));
-    world.deliver(&job).await;
+    let answered_at = world.now();
+    let tried = attempt(&job, answered_at);
+    world.pass(secs(1)); // until the answer is settled
+    let settlement = Settlement::of(&job, world.now(), Some(tried.clone()), Next::Delivered);
+    assert_eq!(world.settle(settlement).await, DONE);
 
     let view = world.see(acme, id).await;
     let row = &view.row;
     assert_eq!((row.state, row.status()), (State::Delivered, Status::Delivered));
     assert_eq!((row.attempts, row.response_status), (1, Some(200)));
     assert_eq!((&row.last_failure, row.next_retry_at), (&None, None));
-    assert_eq!(row.delivered_at, Some(world.now()));
-    assert_eq!(view.attempts, [attempt(&job, world.now())]);
+    assert_eq!(row.delivered_at, Some(answered_at));
+    assert_eq!(view.attempts, [tried]);
     world.pass(hours(24));
     world.nothing_is_due().await;
     assert_eq!(world.dead_letter(id).await, None);
@@ -117,6 +121,7 @@ pub async fn an_end_without_an_attempt_counts_none<F: Fixture>() {
 
     let view = world.see(acme, id).await;
     assert_eq!((view.row.status(), view.row.attempts), (Status::Failed, 0));
+    assert_eq!(view.row.last_failure, Some(gone.clone()), "the log says why");
     assert_eq!(view.attempts, []);
     let dead = world.dead_letter(id).await.unwrap();
     assert_eq!((dead.failed_attempts, dead.failure), (0, gone));
