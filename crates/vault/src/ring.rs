@@ -1,0 +1,228 @@
+//! The ring: keys by number, sealing and opening.
+
+use std::{collections::BTreeMap, fmt};
+
+use aws_lc_rs::{
+    aead::{AES_256_GCM, Aad, NONCE_LEN, Nonce, RandomizedNonceKey},
+    rand,
+};
+use data_encoding::BASE64;
+use thiserror::Error;
+use zeroize::Zeroizing;
+
+const VERSION: u8 = 1;
+const KEY_BYTES: usize = 32;
+const HEAD: usize = 1 + 4 + NONCE_LEN;
+
+/// Text that is erased when it is dropped.
+pub type Secret = Zeroizing<String>;
+
+pub struct KeyRing {
+    keys: BTreeMap<u32, RandomizedNonceKey>,
+    /// As it stands in the file.
+    text: Secret,
+}
+
+/// Where a secret is kept: sealed with it, so that it opens nowhere else.
+#[derive(Debug, Clone, Copy)]
+pub struct Place<'a> {
+    pub tenant: &'a [u8],
+    pub table: &'a str,
+    pub column: &'a str,
+    pub row: &'a [u8],
+}
+
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum RingFault {
+    #[error("the key ring is empty: it needs a line such as `1 <base64 of 32 bytes>`")]
+    Empty,
+    #[error("line {0} of the key ring is not a number and the base64 of 32 bytes")]
+    Malformed(usize),
+    #[error("the key ring has two keys with the number {0}")]
+    Twice(u32),
+    #[error("the system gave no random bytes")]
+    NoRandom,
+}
+
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum UnsealFault {
+    #[error("the sealed secret is cut short or of an unknown form")]
+    Malformed,
+    #[error("the key with the number {0} is not in the key ring: put the ring back that it was sealed with")]
+    UnknownKey(u32),
+    #[error("the sealed secret does not belong here, or was changed")]
+    Refused,
+}
+
+impl KeyRing {
+    /// One key a line: its number, a space, and the base64 of 32 bytes. `#` begins a remark.
+    pub fn parse(text: &str) -> Result<Self, RingFault> {
+        let mut keys = BTreeMap::new();
+        for (line, number) in text.lines().zip(1..) {
+            let line = line.trim();
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let (id, key) = parse_line(line).ok_or(RingFault::Malformed(number))?;
+            if keys.insert(id, key).is_some() {
+                return Err(RingFault::Twice(id));
+            }
+        }
+        if keys.is_empty() {
+            return Err(RingFault::Empty);
+        }
+        Ok(Self { keys, text: Zeroizing::new(text.to_owned()) })
+    }
+
+    /// A ring with one new key.
+    pub fn generate() -> Result<Self, RingFault> {
+        Self::parse(&new_line(1)?)
+    }
+
+    /// The same ring with a new key, which seals from now on.
+    pub fn with_new_key(&self) -> Result<Self, RingFault> {
+        let line = new_line(self.newest() + 1)?;
+        Self::parse(&Zeroizing::new(format!("{}\n{}", self.text.trim_end(), *line)))
+    }
+
+    /// What to keep in the file.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The number of the key that seals.
+    pub fn newest(&self) -> u32 {
+        self.keys.last_key_value().map_or(0, |(id, _)| *id)
+    }
+
+    pub fn seal(&self, place: Place<'_>, secret: &str) -> Result<Vec<u8>, RingFault> {
+        let (id, key) = self.keys.last_key_value().ok_or(RingFault::Empty)?;
+        let mut sealed = Zeroizing::new(secret.as_bytes().to_vec());
+        let nonce = key
+            .seal_in_place_append_tag(Aad::from(place.bytes(*id)), &mut *sealed)
+            .map_err(|_| RingFault::NoRandom)?;
+        let mut record = Vec::with_capacity(HEAD + sealed.len());
+        record.push(VERSION);
+        record.extend_from_slice(&id.to_be_bytes());
+        record.extend_from_slice(nonce.as_ref());
+        record.extend_from_slice(&sealed);
+        Ok(record)
+    }
+
+    pub fn open(&self, place: Place<'_>, record: &[u8]) -> Result<Secret, UnsealFault> {
+        let (id, nonce, sealed) = split(record).ok_or(UnsealFault::Malformed)?;
+        let key = self.keys.get(&id).ok_or(UnsealFault::UnknownKey(id))?;
+        let mut plain = Zeroizing::new(sealed.to_vec());
+        let opened = key
+            .open_in_place(Nonce::from(nonce), Aad::from(place.bytes(id)), &mut plain)
+            .map_err(|_| UnsealFault::Refused)?;
+        let text = std::str::from_utf8(opened).map_err(|_| UnsealFault::Malformed)?;
+        Ok(Zeroizing::new(text.to_owned()))
+    }
+
+    /// Under which key a record was sealed.
+    pub fn key_of(record: &[u8]) -> Option<u32> {
+        split(record).map(|(id, _, _)| id)
+    }
+}
+
+impl fmt::Debug for KeyRing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeyRing").field("keys", &self.keys.keys().collect::<Vec<_>>()).finish()
+    }
+}
+
+impl Place<'_> {
+    /// Each part with its length before it, so that no two places read the same.
+    fn bytes(&self, key: u32) -> Vec<u8> {
+        let mut bytes = vec![VERSION];
+        bytes.extend_from_slice(&key.to_be_bytes());
+        for part in [self.tenant, self.table.as_bytes(), self.column.as_bytes(), self.row] {
+            bytes.extend_from_slice(&(part.len() as u64).to_be_bytes());
+            bytes.extend_from_slice(part);
+        }
+        bytes
+    }
+}
+
+fn parse_line(line: &str) -> Option<(u32, RandomizedNonceKey)> {
+    let (id, key) = line.split_once(' ')?;
+    let key = Zeroizing::new(BASE64.decode(key.trim().as_bytes()).ok()?);
+    if key.len() != KEY_BYTES {
+        return None;
+    }
+    Some((id.parse().ok()?, RandomizedNonceKey::new(&AES_256_GCM, &key).ok()?))
+}
+
+fn new_line(id: u32) -> Result<Secret, RingFault> {
+    let mut key = Zeroizing::new([0; KEY_BYTES]);
+    rand::fill(&mut *key).map_err(|_| RingFault::NoRandom)?;
+    Ok(Zeroizing::new(format!("{id} {}\n", BASE64.encode(&*key))))
+}
+
+fn split(record: &[u8]) -> Option<(u32, &[u8; NONCE_LEN], &[u8])> {
+    let (head, sealed) = record.split_at_checked(HEAD)?;
+    let (version, head) = head.split_first()?;
+    let (id, nonce) = head.split_first_chunk::<4>()?;
+    let nonce = nonce.first_chunk::<NONCE_LEN>()?;
+    (*version == VERSION).then_some((u32::from_be_bytes(*id), nonce, sealed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HERE: Place<'static> =
+        Place { tenant: b"t1", table: "endpoints", column: "secret", row: b"e1" };
+
+    #[test]
+    fn opens_in_its_place_only() {
+        let ring = KeyRing::generate().unwrap();
+        let sealed = ring.seal(HERE, "whsec_abc").unwrap();
+        assert!(!sealed.windows(5).any(|window| window == b"whsec"));
+        assert_eq!(ring.open(HERE, &sealed).unwrap().as_str(), "whsec_abc");
+        for elsewhere in [
+            Place { tenant: b"t2", ..HERE },
+            Place { table: "sources", ..HERE },
+            Place { column: "token", ..HERE },
+            Place { row: b"e2", ..HERE },
+            Place { tenant: b"t1e", row: b"1", ..HERE },
+        ] {
+            assert_eq!(ring.open(elsewhere, &sealed), Err(UnsealFault::Refused));
+        }
+    }
+
+    #[test]
+    fn every_changed_byte_is_noticed() {
+        let ring = KeyRing::generate().unwrap();
+        let sealed = ring.seal(HERE, "secret").unwrap();
+        for at in 0..sealed.len() {
+            let mut changed = sealed.clone();
+            changed[at] ^= 1;
+            assert!(ring.open(HERE, &changed).is_err(), "byte {at}");
+            assert!(ring.open(HERE, &sealed[..at]).is_err(), "cut at {at}");
+        }
+    }
+
+    #[test]
+    fn a_new_key_seals_and_the_old_one_still_opens() {
+        let old = KeyRing::generate().unwrap();
+        let sealed = old.seal(HERE, "secret").unwrap();
+        let new = old.with_new_key().unwrap();
+        assert_eq!(new.open(HERE, &sealed).unwrap().as_str(), "secret");
+        let resealed = new.seal(HERE, "secret").unwrap();
+        assert_eq!((KeyRing::key_of(&sealed), KeyRing::key_of(&resealed)), (Some(1), Some(2)));
+        assert_eq!(old.open(HERE, &resealed), Err(UnsealFault::UnknownKey(2)));
+        assert_eq!(KeyRing::parse(new.text()).unwrap().newest(), 2);
+    }
+
+    #[test]
+    fn faults_name_the_line_and_never_the_key() {
+        assert_eq!(KeyRing::parse("# nothing\n").unwrap_err(), RingFault::Empty);
+        assert_eq!(KeyRing::parse("\n1 c2hvcnQ=").unwrap_err(), RingFault::Malformed(2));
+        let ring = KeyRing::generate().unwrap();
+        let twice = format!("{0}{0}", ring.text());
+        assert_eq!(KeyRing::parse(&twice).unwrap_err(), RingFault::Twice(1));
+        assert_eq!(format!("{ring:?}"), "KeyRing { keys: [1] }");
+    }
+}
