@@ -15,6 +15,11 @@ use gancho_store::{Job, NewParcel};
 
 #[async_trait]
 pub trait Carrier: Send + Sync + 'static {
+    /// Called with what was claimed before its terms are asked for: the time to look things up.
+    async fn prepare(&self, jobs: &[Job]) {
+        let _ = jobs;
+    }
+
     /// On what terms the delivery is made. Asked when it enters the queue; answered from memory.
     fn terms(&self, job: &Job) -> Terms;
 

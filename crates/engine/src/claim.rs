@@ -1,9 +1,10 @@
 //! The long way in: due deliveries come from the store as there is room for them.
 
-use std::{sync::Arc, time::Duration};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
+use futures_util::FutureExt;
 use gancho_domain::Lane;
-use gancho_store::{Claim, Claimed, NodeId};
+use gancho_store::{Claim, Claimed, Job, NodeId};
 
 use crate::{
     Engine,
@@ -79,6 +80,7 @@ impl Engine {
                     lane.note_due(at);
                 }
                 lane.counters.claimed.add(claimed.jobs.len());
+                prepare(lane, &claimed.jobs).await;
                 self.enqueue(lane, node, claimed.jobs, seats);
                 self.dispatch(lane);
                 round
@@ -142,6 +144,17 @@ impl Engine {
                 due_in.clamp(Duration::from_millis(1), poll)
             }
         }
+    }
+}
+
+/// A carrier that panics here is asked to carry all the same: what was claimed must not be dropped.
+async fn prepare(lane: &LaneState, jobs: &[Job]) {
+    if jobs.is_empty() {
+        return;
+    }
+    let preparing = AssertUnwindSafe(lane.carrier.prepare(jobs));
+    if preparing.catch_unwind().await.is_err() {
+        lane.counters.panics.add(1);
     }
 }
 
