@@ -1,0 +1,62 @@
+//! Rules that a program keeps, so that no reviewer has to.
+//!
+//! Reading is apart from judging: [`tree`] and [`cargo`] read the files and what cargo knows of the
+//! crates; [`block`] and [`deny`] read what was decided, from `ARCHITECTURE.md` and `deny.toml`. The
+//! checks are functions of what was read: [`arrows`] between crates, [`libraries`] and who may use
+//! them, [`names`] and [`lengths`] of files, how crates [`open`](opening), [`words`] that must not
+//! occur, the [`supply`] of dependencies with their [`licence`]s, and [`links`] between documents.
+
+mod arrows;
+mod block;
+mod cargo;
+mod deny;
+mod finding;
+mod lengths;
+mod libraries;
+mod licence;
+mod links;
+mod names;
+mod opening;
+mod supply;
+mod tree;
+mod words;
+
+use anyhow::{Context, Result};
+
+use self::{
+    finding::{Finding, Level},
+    tree::Tree,
+};
+
+/// Says whether nothing is wrong.
+pub fn run() -> Result<bool> {
+    let tree = Tree::read()?;
+    let document = tree.document("ARCHITECTURE.md").context("ARCHITECTURE.md is missing")?;
+    let rules = tree.document("deny.toml").context("deny.toml is missing")?;
+    let rules = deny::read(rules);
+    let cargo = cargo::read(&tree.root)?;
+
+    let mut findings = Vec::new();
+    findings.extend(arrows::check(document, &cargo.members));
+    findings.extend(libraries::check(document, &cargo.members, &tree.sources));
+    findings.extend(deny::check(&rules, document));
+    findings.extend(names::check(&tree.paths));
+    findings.extend(lengths::check(&tree.sources));
+    findings.extend(opening::check(&cargo.members, &tree.sources));
+    findings.extend(words::check(&tree.sources));
+    findings.extend(supply::check(&rules, &cargo.packages));
+    findings.extend(links::check(&tree.documents, &tree.paths));
+    Ok(tell(&findings))
+}
+
+fn tell(findings: &[Finding]) -> bool {
+    let count = |level| findings.iter().filter(|finding| finding.level == level).count();
+    for level in [Level::Warning, Level::Error] {
+        for finding in findings.iter().filter(|finding| finding.level == level) {
+            println!("{finding}");
+        }
+    }
+    let (errors, warnings) = (count(Level::Error), count(Level::Warning));
+    println!("tidy: {errors} errors, {warnings} warnings");
+    errors == 0
+}

@@ -1,0 +1,132 @@
+//! The files of the workspace, read once.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result};
+
+pub struct Tree {
+    pub root: PathBuf,
+    /// Every file and folder, from the root, with `/`.
+    pub paths: BTreeSet<String>,
+    /// The Rust files under `crates`.
+    pub sources: Vec<Text>,
+    /// `*.md` everywhere, and `deny.toml`.
+    pub documents: Vec<Text>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Text {
+    pub path: String,
+    pub text: String,
+}
+
+impl Text {
+    #[cfg(test)]
+    pub fn new(path: &str, text: &str) -> Self {
+        Self { path: path.to_owned(), text: text.to_owned() }
+    }
+
+    /// Code for tests: it may be longer and freer than what runs in production.
+    pub fn is_test(&self) -> bool {
+        let folders = ["tests", "conformance", "examples", "benches", "testkit"];
+        let mut parts = self.path.split('/').map(|part| part.trim_end_matches(".rs"));
+        parts.any(|part| folders.contains(&part))
+    }
+
+    /// The crate's folder under `crates`.
+    pub fn crate_name(&self) -> Option<&str> {
+        self.path.strip_prefix("crates/")?.split('/').next()
+    }
+
+    /// The lines before the tests at the end of the file, with their numbers.
+    pub fn code(&self) -> impl Iterator<Item = (usize, &str)> {
+        let lines = self.text.lines().take_while(|line| line.trim() != "#[cfg(test)]");
+        lines.enumerate().map(|(index, line)| (index + 1, line))
+    }
+}
+
+/// What was made by tools or belongs to them.
+const NOT_OURS: [&str; 5] = [".git", "target", "node_modules", ".venv", "__pycache__"];
+
+impl Tree {
+    pub fn read() -> Result<Self> {
+        let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let root = own.parent().context("xtask lies in the workspace")?.to_path_buf();
+        let mut tree = Self { root, paths: BTreeSet::new(), sources: vec![], documents: vec![] };
+        tree.walk("")?;
+        tree.sources.sort_by(|one, other| one.path.cmp(&other.path));
+        tree.documents.sort_by(|one, other| one.path.cmp(&other.path));
+        Ok(tree)
+    }
+
+    pub fn document(&self, path: &str) -> Option<&str> {
+        let found = self.documents.iter().find(|document| document.path == path);
+        found.map(|document| document.text.as_str())
+    }
+
+    fn walk(&mut self, folder: &str) -> Result<()> {
+        let at = self.root.join(folder);
+        for entry in fs::read_dir(&at).with_context(|| format!("reading {}", at.display()))? {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if NOT_OURS.contains(&name.as_str()) {
+                continue;
+            }
+            let path = if folder.is_empty() { name } else { format!("{folder}/{name}") };
+            if entry.file_type()?.is_dir() {
+                self.walk(&path)?;
+            } else {
+                self.keep(&path)?;
+            }
+            self.paths.insert(path);
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, path: &str) -> Result<()> {
+        let ends = |end: &str| Path::new(path).extension().is_some_and(|found| found == end);
+        let list = match path {
+            "deny.toml" => &mut self.documents,
+            _ if ends("md") => &mut self.documents,
+            _ if ends("rs") && path.starts_with("crates/") => &mut self.sources,
+            _ => return Ok(()),
+        };
+        match fs::read_to_string(self.root.join(path)) {
+            Ok(text) => list.push(Text { path: path.to_owned(), text }),
+            // Gone since the folder was read.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error).with_context(|| format!("reading {path}")),
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn knows_tests_by_where_they_lie() {
+        for path in [
+            "crates/engine/tests/simulation/run.rs",
+            "crates/engine/src/scheduler/tests.rs",
+            "crates/store/src/conformance/claim.rs",
+            "crates/wire/examples/sign_samples.rs",
+            "crates/testkit/src/postgres.rs",
+        ] {
+            assert!(Text::new(path, "").is_test(), "{path}");
+        }
+        assert!(!Text::new("crates/engine/src/attests.rs", "").is_test());
+    }
+
+    #[test]
+    fn tests_at_the_end_are_not_code() {
+        let text = Text::new("crates/a/src/b.rs", "one\ntwo\n#[cfg(test)]\nmod tests {}\n");
+        assert_eq!(text.code().collect::<Vec<_>>(), [(1, "one"), (2, "two")]);
+        assert_eq!(text.crate_name(), Some("a"));
+    }
+}
