@@ -11,22 +11,27 @@ use crate::open::Options;
 
 /// Kept for settling; on a small disk, a tenth of it.
 const RESERVE: u64 = 64 << 20;
-const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// How often the size is asked for, where a limit is set. The disk is asked at every commit.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 pub(crate) struct Gate {
     folder: Option<PathBuf>,
+    log: PathBuf,
     limit: Option<u64>,
     looked_at: Option<Instant>,
-    refusal: Option<String>,
+    over_limit: Option<String>,
 }
 
 impl Gate {
     pub fn new(options: &Options) -> Self {
+        let mut log = options.path.clone().into_os_string();
+        log.push("-wal");
         Self {
             folder: options.path.parent().map(PathBuf::from),
+            log: log.into(),
             limit: options.max_bytes,
             looked_at: None,
-            refusal: None,
+            over_limit: None,
         }
     }
 
@@ -34,29 +39,45 @@ impl Gate {
     pub fn refusal(&mut self, db: &Connection) -> Option<String> {
         if self.looked_at.is_none_or(|at| at.elapsed() >= LOOK_EVERY) {
             self.looked_at = Some(Instant::now());
-            self.refusal = self.look(db);
+            self.over_limit = self.look_at_limit(db);
         }
-        self.refusal.clone()
+        self.over_limit.clone().or_else(|| self.look_at_disk(db))
     }
 
-    fn look(&self, db: &Connection) -> Option<String> {
-        if let Some(limit) = self.limit
-            && let Ok(used) = used(db)
-            && used >= limit
-        {
-            return Some(format!(
-                "the database holds {used} bytes and its limit is {limit}: raise the limit or keep less"
-            ));
+    fn look_at_limit(&self, db: &Connection) -> Option<String> {
+        let (limit, used) = (self.limit?, used(db).ok()?);
+        (used >= limit).then(|| {
+            format!("the database holds {used} bytes and its limit is {limit}: raise the limit or keep less")
+        })
+    }
+
+    /// What is in the log has to fit into the file too, before the log can be emptied: so it is
+    /// emptied while there is room for that.
+    fn look_at_disk(&self, db: &Connection) -> Option<String> {
+        let (mut free, reserve) = self.disk()?;
+        let log = std::fs::metadata(&self.log).map_or(0, |file| file.len());
+        if free < reserve + log {
+            empty_log(db);
+            free = self.disk()?.0;
         }
-        let disk = rustix::fs::statvfs(self.folder.as_ref()?).ok()?;
-        let free = disk.f_bavail * disk.f_frsize;
-        let reserve = RESERVE.min(disk.f_blocks * disk.f_frsize / 10);
         (free < reserve).then(|| {
             format!(
                 "{free} bytes are free on the disk and {reserve} are kept for settling: free space"
             )
         })
     }
+
+    /// Bytes that are free, and bytes that are kept.
+    fn disk(&self) -> Option<(u64, u64)> {
+        let disk = rustix::fs::statvfs(self.folder.as_ref()?).ok()?;
+        let reserve = RESERVE.min(disk.f_blocks * disk.f_frsize / 10);
+        Some((disk.f_bavail * disk.f_frsize, reserve))
+    }
+}
+
+/// Brings the log into the file and cuts it. If that fails, the commit will tell.
+pub(crate) fn empty_log(db: &Connection) {
+    let _ = db.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
 }
 
 /// Bytes in use, free pages not counted.

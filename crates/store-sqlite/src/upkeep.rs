@@ -1,7 +1,7 @@
 //! Keeping the file small and knowing how full it is.
 
 use async_trait::async_trait;
-use gancho_domain::{Lane, TenantId, Time, decide, id};
+use gancho_domain::{Failure, Lane, TenantId, Time, decide, id};
 use gancho_store::{LaneDepth, Result, Space, Upkeep};
 use rusqlite::{OptionalExtension, params};
 
@@ -128,8 +128,21 @@ fn expire(tx: &Tx<'_>, lane: Lane, before: Time, most: usize, now: Time) -> Resu
         .collect::<rusqlite::Result<_>>()?;
     for seq in &late {
         tx.db.prepare_cached("UPDATE deliveries SET state = 6 WHERE seq = ?1")?.execute([seq])?;
-        bury(tx, *seq, &decide::expired(None), now)?;
+        let last = last_failure(tx, *seq)?;
+        bury(tx, *seq, &decide::expired(last.as_ref()), now)?;
         order::move_up(tx, *seq)?;
     }
     Ok(late.len() as u64)
+}
+
+/// Of the last attempt, if there was one.
+fn last_failure(tx: &Tx<'_>, seq: i64) -> Result<Option<Failure>, Fault> {
+    let mut find = tx.db.prepare_cached(
+        "SELECT code, reason FROM attempts WHERE delivery = ?1 ORDER BY number DESC LIMIT 1",
+    )?;
+    let mut found = find.query([seq])?;
+    match found.next()? {
+        Some(row) => rows::failure(row, 0, 1),
+        None => Ok(None),
+    }
 }

@@ -17,7 +17,7 @@ use tokio::sync::{Notify, oneshot, watch};
 use crate::{
     fault::{Fault, meaning},
     open::{Opened, Options},
-    space::Gate,
+    space::{Gate, empty_log},
 };
 
 /// What a step sees: the connection inside a transaction, and how to ring the bell once it is
@@ -289,6 +289,10 @@ impl Committer {
                             work.answer(Err(broken.clone()));
                         }
                         Err(broken)
+                    }
+                    StoreError::Full(_) => {
+                        empty_log(db);
+                        self.one_by_one(works)
                     }
                     _ => self.one_by_one(works),
                 }
