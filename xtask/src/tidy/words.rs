@@ -6,7 +6,7 @@ use super::{
 };
 
 struct Word {
-    word: &'static str,
+    text: &'static str,
     hint: &'static str,
     /// Whether tests may use it.
     tests_may: bool,
@@ -16,7 +16,7 @@ struct Word {
 
 const WORDS: [Word; 5] = [
     Word {
-        word: "tokio::spawn(",
+        text: "tokio::spawn(",
         hint: "start it through a task tracker or bind its life to its owner's, so that stopping \
                waits for it; then list the file in xtask/src/tidy/words.rs",
         tests_may: true,
@@ -32,8 +32,8 @@ const WORDS: [Word; 5] = [
     never("FIXME", "repair it, or say as a fact what is so"),
 ];
 
-const fn never(word: &'static str, hint: &'static str) -> Word {
-    Word { word, hint, tests_may: false, except: &[] }
+const fn never(text: &'static str, hint: &'static str) -> Word {
+    Word { text, hint, tests_may: false, except: &[] }
 }
 
 pub fn check(sources: &[Text]) -> Vec<Finding> {
@@ -47,9 +47,9 @@ fn of_source(source: &Text, word: &Word) -> Vec<Finding> {
     }
     let all = source.text.lines().enumerate().map(|(index, line)| (index + 1, line));
     let lines: Vec<_> = if word.tests_may { source.code().collect() } else { all.collect() };
-    let hits = lines.iter().filter(|(_, line)| line.contains(word.word));
+    let hits = lines.iter().filter(|(_, line)| line.contains(word.text));
     hits.map(|(line, _)| {
-        let what = format!("{}:{line} has `{}`", source.path, word.word);
+        let what = format!("{}:{line} has `{}`", source.path, word.text);
         error("words", what, word.hint)
     })
     .collect()
