@@ -114,7 +114,7 @@ fn first_seq_at(time: Time) -> i64 {
 }
 
 fn expire(tx: &Tx<'_>, lane: Lane, before: Time, most: usize, now: Time) -> Result<u64, Fault> {
-    let late: Vec<i64> = tx
+    let overdue: Vec<i64> = tx
         .db
         .prepare_cached(
             "SELECT seq FROM deliveries
@@ -126,13 +126,13 @@ fn expire(tx: &Tx<'_>, lane: Lane, before: Time, most: usize, now: Time) -> Resu
         )?
         .query_map(params![lane.number(), before.micros(), most as i64], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
-    for seq in &late {
+    for seq in &overdue {
         tx.db.prepare_cached("UPDATE deliveries SET state = 6 WHERE seq = ?1")?.execute([seq])?;
         let last = last_failure(tx, *seq)?;
         bury(tx, *seq, &decide::expired(last.as_ref()), now)?;
         order::move_up(tx, *seq)?;
     }
-    Ok(late.len() as u64)
+    Ok(overdue.len() as u64)
 }
 
 /// Of the last attempt, if there was one.

@@ -1,6 +1,8 @@
 //! A full disk: nothing more is accepted, what was accepted can still be settled, and nothing is
 //! lost. Once with the store's own limit, once with a real disk that has no room.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 use std::{path::PathBuf, process::Command, sync::Arc};
 
 use gancho_store::{

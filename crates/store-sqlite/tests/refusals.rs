@@ -1,5 +1,7 @@
 //! Files that must not be opened, each with a text that says what to do.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 use std::path::Path;
 
 use gancho_store::StoreError;
@@ -85,7 +87,7 @@ fn a_folder_that_cannot_be_made_is_named() {
     std::fs::write(&file, "").unwrap();
     match SqliteStore::open(&Options::at(file.join("sub").join("gancho.db"))).err() {
         Some(StoreError::Refused(text)) => {
-            assert!(text.contains("cannot make the folder"), "{text}")
+            assert!(text.contains("cannot make the folder"), "{text}");
         }
         other => panic!("{other:?}"),
     }

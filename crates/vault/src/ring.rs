@@ -48,7 +48,9 @@ pub enum RingFault {
 pub enum UnsealFault {
     #[error("the sealed secret is cut short or of an unknown form")]
     Malformed,
-    #[error("the key with the number {0} is not in the key ring: put the ring back that it was sealed with")]
+    #[error(
+        "the key with the number {0} is not in the key ring: put the ring back that it was sealed with"
+    )]
     UnknownKey(u32),
     #[error("the sealed secret does not belong here, or was changed")]
     Refused,
@@ -128,7 +130,9 @@ impl KeyRing {
 
 impl fmt::Debug for KeyRing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("KeyRing").field("keys", &self.keys.keys().collect::<Vec<_>>()).finish()
+        f.debug_struct("KeyRing")
+            .field("keys", &self.keys.keys().collect::<Vec<_>>())
+            .finish_non_exhaustive()
     }
 }
 
@@ -223,6 +227,6 @@ mod tests {
         let ring = KeyRing::generate().unwrap();
         let twice = format!("{0}{0}", ring.text());
         assert_eq!(KeyRing::parse(&twice).unwrap_err(), RingFault::Twice(1));
-        assert_eq!(format!("{ring:?}"), "KeyRing { keys: [1] }");
+        assert_eq!(format!("{ring:?}"), "KeyRing { keys: [1], .. }");
     }
 }
