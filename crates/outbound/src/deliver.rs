@@ -1,0 +1,38 @@
+//! One HTTP POST to a stranger's address, made so that it can hurt neither us nor others.
+//!
+//! In reading order: [`settings`] says what is allowed; [`url_policy`] judges a URL, when it is
+//! saved and again before each attempt; [`resolve`] asks the DNS once per attempt; [`address`]
+//! judges what it answered and is the only maker of a [`address::Judged`] address; [`connect`],
+//! [`tls`] and [`proxy`] open a connection to such an address and to no other; [`handshake`] speaks
+//! HTTP/1.1 or HTTP/2 on it; [`pool`] keeps it for the next one; [`request`] and [`answer`] shape
+//! what is sent and bound what is read; [`client`] puts these together under one deadline;
+//! [`retry_after`] and [`verdict`] say what an outcome means.
+//!
+//! Nothing here follows a redirect, decodes a body, reads the environment for a proxy, or sends a
+//! request again once a byte of it may have been read.
+
+pub mod address;
+pub mod answer;
+pub mod client;
+pub(crate) mod connect;
+pub(crate) mod handshake;
+pub mod outcome;
+pub(crate) mod pool;
+pub mod proxy;
+pub(crate) mod request;
+pub mod resolve;
+pub mod retry_after;
+pub mod settings;
+pub(crate) mod tls;
+pub mod url_policy;
+pub mod verdict;
+
+pub use address::{AddressPolicy, Nat64, Ruling};
+pub use client::Client;
+pub use outcome::{Answer, NoAnswer, Outcome};
+pub use proxy::Proxy;
+pub use resolve::{NoAddress, Resolve};
+pub use retry_after::RetryAfter;
+pub use settings::{Settings, SetupFault};
+pub use url_policy::{Policy, UrlRefused};
+pub use verdict::{Conclusion, verdict};

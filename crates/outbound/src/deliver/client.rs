@@ -1,0 +1,249 @@
+//! One POST under one deadline.
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use gancho_domain::Code;
+use http::{HeaderMap, Response, header::PROXY_AUTHORIZATION};
+use hyper::body::Incoming;
+use parking_lot::RwLock;
+use tokio::time::{Instant, timeout, timeout_at};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use url::{Position, Url};
+
+use super::{
+    address::BLOCKED,
+    answer::{broken, header_lines, keep_for, read_body, was_refused_unread},
+    connect::Connector,
+    handshake,
+    outcome::{Answer, NoAnswer, Outcome},
+    pool::{Held, Own, Pool},
+    request::{self, Form},
+    retry_after::RetryAfter,
+    settings::{Settings, SetupFault},
+    url_policy::{Policy, Target, UrlRefused},
+};
+
+/// Cheap to clone; all clones share one pool.
+#[derive(Clone)]
+pub struct Client(Arc<Inner>);
+
+struct Inner {
+    policy: RwLock<Arc<Policy>>,
+    connector: Connector,
+    pool: Arc<Pool>,
+    tasks: TaskTracker,
+    stopped: CancellationToken,
+}
+
+/// A connection that is not ready for another request so long after its answer is closed.
+const SETTLES_WITHIN: Duration = Duration::from_secs(1);
+const LONGEST_DEADLINE: Duration = Duration::from_secs(24 * 60 * 60);
+
+enum Sent {
+    Answered(Response<Incoming>),
+    /// Not a byte of it was read by the peer: it may go out again.
+    HandedBack(HeaderMap, NoAnswer),
+}
+
+impl Client {
+    /// Must be called inside a Tokio runtime.
+    pub fn new(settings: Settings) -> Result<Self, SetupFault> {
+        let pool = Arc::new(Pool::new(&settings));
+        let inner = Inner {
+            connector: Connector::new(&settings)?,
+            policy: RwLock::new(Arc::new(settings.policy)),
+            tasks: TaskTracker::new(),
+            stopped: CancellationToken::new(),
+            pool: pool.clone(),
+        };
+        let every = (settings.idle_timeout / 2).max(Duration::from_millis(10));
+        let stopped = inner.stopped.clone();
+        inner.tasks.spawn(async move {
+            while timeout(every, stopped.cancelled()).await.is_err() {
+                pool.sweep();
+            }
+        });
+        Ok(Self(Arc::new(inner)))
+    }
+
+    /// The rules that count from now on, for connections that are open already too.
+    pub fn set_policy(&self, policy: Policy) {
+        *self.0.policy.write() = Arc::new(policy);
+    }
+
+    pub fn policy(&self) -> Arc<Policy> {
+        self.0.policy.read().clone()
+    }
+
+    /// Sends once and reads the answer, all within `deadline`. Redirects are answers like any other.
+    pub async fn post(
+        &self,
+        url: &Url,
+        headers: HeaderMap,
+        body: Bytes,
+        deadline: Duration,
+    ) -> Outcome {
+        let started = Instant::now();
+        let until = started + deadline.min(LONGEST_DEADLINE);
+        let answer = self.0.attempt(url, headers, body, until).await;
+        Outcome { answer, latency: started.elapsed() }
+    }
+
+    /// Connections that wait for another delivery or can take one.
+    pub fn kept_connections(&self) -> usize {
+        self.0.pool.kept()
+    }
+
+    /// Closes what is idle and waits for what is under way.
+    pub async fn stop(&self) {
+        self.0.pool.close();
+        self.0.stopped.cancel();
+        self.0.tasks.close();
+        self.0.tasks.wait().await;
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.stopped.cancel();
+    }
+}
+
+impl Inner {
+    async fn attempt(
+        &self,
+        url: &Url,
+        mut headers: HeaderMap,
+        body: Bytes,
+        until: Instant,
+    ) -> Result<Answer, NoAnswer> {
+        let policy = self.policy.read().clone();
+        let target = policy.check(url).map_err(|refused| match refused {
+            UrlRefused::Address => NoAnswer::refused(BLOCKED),
+            other => NoAnswer::refused(other.to_string()),
+        })?;
+        let origin = &url[..Position::BeforePath];
+        request::clean(&mut headers);
+        let fits = |peer| policy.admit((peer, target.port).into()).is_ok();
+        if let Some(mut held) = self.pool.take(origin, fits) {
+            match self.send(&mut held, url, headers, body.clone(), until).await? {
+                Sent::Answered(response) => {
+                    return Ok(self.finish(origin, held, response, until).await);
+                }
+                Sent::HandedBack(back, _) => headers = back,
+            }
+        }
+        let mut held = match timeout_at(until, self.open(origin, target, &policy)).await {
+            Ok(opened) => opened?,
+            Err(_) => return Err(late("while the connection was being opened")),
+        };
+        match self.send(&mut held, url, headers, body, until).await? {
+            Sent::Answered(response) => Ok(self.finish(origin, held, response, until).await),
+            Sent::HandedBack(_, failure) => Err(failure),
+        }
+    }
+
+    async fn open(
+        &self,
+        origin: &str,
+        target: Target<'_>,
+        policy: &Policy,
+    ) -> Result<Held, NoAnswer> {
+        let opened = self.connector.open(target, policy).await?;
+        let sender = handshake::start(opened.stream, &self.tasks).await?;
+        Ok(self.pool.hold(origin, sender, opened.peer))
+    }
+
+    /// Puts the request on the connection and waits for the head of the answer.
+    async fn send(
+        &self,
+        held: &mut Held,
+        url: &Url,
+        headers: HeaderMap,
+        body: Bytes,
+        until: Instant,
+    ) -> Result<Sent, NoAnswer> {
+        let misshapen = |error: http::Error| NoAnswer::refused(error.to_string());
+        let (sent, spare) = match held {
+            Held::Own(own) => {
+                let request = self.shape_h1(url, headers, body).map_err(misshapen)?;
+                (timeout_at(until, own.sender.try_send_request(request)).await, None)
+            }
+            Held::Shared(ticket) => {
+                let spare = headers.clone();
+                let request = request::shape(url, Form::Http2, headers, body).map_err(misshapen)?;
+                (timeout_at(until, ticket.sender().try_send_request(request)).await, Some(spare))
+            }
+        };
+        match sent {
+            Err(_) => Err(late("before an answer came")),
+            Ok(Ok(response)) => Ok(Sent::Answered(response)),
+            Ok(Err(mut error)) => {
+                let back = error.take_message().map(|request| request.into_parts().0.headers);
+                let error = error.into_error();
+                let refused = spare.filter(|_| was_refused_unread(&error));
+                match back.or(refused) {
+                    Some(headers) => Ok(Sent::HandedBack(headers, broken(&error))),
+                    None => Err(broken(&error)),
+                }
+            }
+        }
+    }
+
+    fn shape_h1(
+        &self,
+        url: &Url,
+        mut headers: HeaderMap,
+        body: Bytes,
+    ) -> Result<http::Request<handshake::Body>, http::Error> {
+        match self.connector.proxy() {
+            Some(proxy) if url.scheme() == "http" => {
+                if let Some(value) = &proxy.authorization {
+                    headers.insert(PROXY_AUTHORIZATION, value.clone());
+                }
+                request::shape(url, Form::Absolute, headers, body)
+            }
+            _ => request::shape(url, Form::Origin, headers, body),
+        }
+    }
+
+    async fn finish(
+        &self,
+        origin: &str,
+        held: Held,
+        response: Response<Incoming>,
+        until: Instant,
+    ) -> Answer {
+        let (parts, body) = response.into_parts();
+        let (body, whole) = read_body(body, until).await;
+        if let (Held::Own(own), true) = (held, whole) {
+            self.keep(origin, own, keep_for(&parts.headers));
+        }
+        Answer {
+            status: parts.status.as_u16(),
+            headers: header_lines(&parts.headers),
+            body,
+            retry_after: RetryAfter::of(&parts.headers),
+        }
+    }
+
+    /// Only a connection that asks for another request is kept: one that is still busy with this
+    /// one, or that has more to read than it should, is not.
+    fn keep(&self, origin: &str, mut own: Own, keep_for: Option<Duration>) {
+        if own.sender.is_ready() {
+            self.pool.put_back(origin, own, keep_for);
+        } else if !own.sender.is_closed() {
+            let (pool, origin) = (self.pool.clone(), origin.to_owned());
+            self.tasks.spawn(async move {
+                if let Ok(Ok(())) = timeout(SETTLES_WITHIN, own.sender.ready()).await {
+                    pool.put_back(&origin, own, keep_for);
+                }
+            });
+        }
+    }
+}
+
+fn late(when: &str) -> NoAnswer {
+    NoAnswer::new(Code::TIMEOUT, format!("the time ran out {when}"))
+}

@@ -1,0 +1,154 @@
+//! Opens a connection. The guard is here: [`dial`] is the only place that connects, and it takes
+//! addresses that were judged and no others.
+
+use std::{
+    io,
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+    time::Duration,
+};
+
+use gancho_domain::Code;
+use tokio::{
+    net::TcpStream,
+    time::{Instant, timeout},
+};
+use tokio_rustls::{TlsConnector, client::TlsStream};
+
+use super::{
+    address::Judged,
+    outcome::NoAnswer,
+    proxy::Proxy,
+    resolve::{NameServers, NoAddress, Resolve, look_up},
+    settings::{Settings, SetupFault},
+    tls,
+    url_policy::{Policy, Target, TargetHost},
+};
+
+pub(crate) struct Connector {
+    resolver: Arc<dyn Resolve>,
+    tls: TlsConnector,
+    proxy: Option<Proxy>,
+    resolve_timeout: Duration,
+    connect_timeout: Duration,
+    tls_timeout: Duration,
+}
+
+pub(crate) struct Opened {
+    pub(crate) stream: Stream,
+    /// The address at the other end; none if a proxy stands between.
+    pub(crate) peer: Option<IpAddr>,
+}
+
+pub(crate) enum Stream {
+    Plain(TcpStream),
+    Tls(Box<TlsStream<TcpStream>>),
+}
+
+impl Connector {
+    pub(crate) fn new(settings: &Settings) -> Result<Self, SetupFault> {
+        Ok(Self {
+            resolver: match &settings.resolver {
+                Some(resolver) => resolver.clone(),
+                None => Arc::new(NameServers::new(&settings.nameservers)?),
+            },
+            tls: tls::connector(&settings.extra_roots)?,
+            proxy: settings.proxy.clone(),
+            resolve_timeout: settings.resolve_timeout,
+            connect_timeout: settings.connect_timeout,
+            tls_timeout: settings.tls_timeout,
+        })
+    }
+
+    pub(crate) fn proxy(&self) -> Option<&Proxy> {
+        self.proxy.as_ref()
+    }
+
+    /// Resolves once, judges, dials what was judged, and secures it.
+    pub(crate) async fn open(
+        &self,
+        target: Target<'_>,
+        policy: &Policy,
+    ) -> Result<Opened, NoAnswer> {
+        let (stream, peer) = if let Some(proxy) = &self.proxy {
+            (self.through(proxy, target).await?, None)
+        } else {
+            let stream = self.straight(target, policy).await?;
+            let peer = stream.peer_addr().map_err(|error| unconnected(&error))?;
+            (stream, Some(peer.ip()))
+        };
+        let stream = if target.https {
+            let stream = tls::shake_hands(&self.tls, target.host, stream, self.tls_timeout).await?;
+            Stream::Tls(Box::new(stream))
+        } else {
+            Stream::Plain(stream)
+        };
+        Ok(Opened { stream, peer })
+    }
+
+    async fn straight(&self, target: Target<'_>, policy: &Policy) -> Result<TcpStream, NoAnswer> {
+        let addresses = match target.host {
+            TargetHost::Address(judged) => vec![judged],
+            TargetHost::Name(name) => {
+                look_up(&*self.resolver, name, target.port, policy, self.resolve_timeout).await?
+            }
+        };
+        dial(&addresses, self.connect_timeout).await.map_err(|error| unconnected(&error))
+    }
+
+    async fn through(&self, proxy: &Proxy, target: Target<'_>) -> Result<TcpStream, NoAnswer> {
+        let unknown =
+            |why| NoAnswer::new(Code::CONNECT_FAILED, format!("the proxy has no address: {why}"));
+        let addresses = match proxy.host.parse::<IpAddr>() {
+            Ok(ip) => vec![ip],
+            Err(_) => match timeout(self.resolve_timeout, self.resolver.resolve(&proxy.host)).await
+            {
+                Ok(Ok(addresses)) => addresses,
+                Ok(Err(NoAddress(why))) => return Err(unknown(why)),
+                Err(_) => return Err(unknown("the name servers did not answer".to_owned())),
+            },
+        };
+        let addresses: Vec<_> = addresses
+            .into_iter()
+            .map(|ip| Judged::proxy(SocketAddr::new(ip, proxy.port)))
+            .collect();
+        let mut stream = dial(&addresses, self.connect_timeout).await.map_err(|error| {
+            NoAnswer::new(Code::CONNECT_FAILED, format!("the proxy cannot be reached: {error}"))
+        })?;
+        if target.https {
+            proxy.tunnel(&mut stream, target, self.connect_timeout).await?;
+        }
+        Ok(stream)
+    }
+}
+
+/// So many addresses are tried, and each gets its share of the time, but not less than this.
+const MOST_TRIES: usize = 8;
+const SHORTEST_TRY: Duration = Duration::from_millis(250);
+
+/// Tries one address after the other.
+async fn dial(addresses: &[Judged], within: Duration) -> io::Result<TcpStream> {
+    let until = Instant::now() + within;
+    let tries = addresses.len().min(MOST_TRIES);
+    let mut last = io::Error::other("there is no address to connect to");
+    for (tried, judged) in addresses.iter().take(MOST_TRIES).enumerate() {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            break;
+        }
+        let share = (left / (tries - tried) as u32).max(SHORTEST_TRY).min(left);
+        match timeout(share, TcpStream::connect(judged.address())).await {
+            Ok(Ok(stream)) => {
+                stream.set_nodelay(true)?;
+                return Ok(stream);
+            }
+            Ok(Err(error)) => last = error,
+            Err(_) => last = io::Error::new(io::ErrorKind::TimedOut, "no answer in time"),
+        }
+    }
+    Err(last)
+}
+
+fn unconnected(error: &io::Error) -> NoAnswer {
+    NoAnswer::new(Code::CONNECT_FAILED, format!("no connection could be made: {error}"))
+}

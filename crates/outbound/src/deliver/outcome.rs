@@ -1,0 +1,49 @@
+//! How one POST ended. It always ends with a value.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use gancho_domain::{Code, Failure};
+
+use super::{address::BLOCKED, retry_after::RetryAfter};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    pub answer: Result<Answer, NoAnswer>,
+    pub latency: Duration,
+}
+
+/// What the endpoint said. It counts from the moment its headers are there; a body that breaks off
+/// or does not end changes nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    pub status: u16,
+    /// `name: value` lines, at most 8 KiB.
+    pub headers: Bytes,
+    /// The first 16 KiB, as received.
+    pub body: Bytes,
+    pub retry_after: Option<RetryAfter>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoAnswer {
+    pub failure: Failure,
+    /// The URL itself is at fault: no later attempt can do better.
+    pub for_good: bool,
+}
+
+impl NoAnswer {
+    pub(super) fn new(code: Code, reason: impl AsRef<str>) -> Self {
+        Self { failure: Failure::new(code, reason), for_good: false }
+    }
+
+    /// The URL may not be delivered to, whatever the DNS says.
+    pub(super) fn refused(reason: impl AsRef<str>) -> Self {
+        Self { failure: Failure::new(Code::ADDRESS_BLOCKED, reason), for_good: true }
+    }
+
+    /// The DNS gave an address that may not be reached. The DNS may be mended.
+    pub(super) fn blocked() -> Self {
+        Self::new(Code::ADDRESS_BLOCKED, BLOCKED)
+    }
+}

@@ -1,0 +1,306 @@
+//! Keeps connections for the next delivery, by origin (scheme, host and port).
+//!
+//! On HTTP/1.1 a connection belongs to one delivery at a time and waits here in between, the last
+//! one used on top, so that few stay warm and the rest grow old and are closed. On HTTP/2 it is
+//! shared by up to a limit. Locks are held for a lookup and a push, never across an await.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    hash::{BuildHasher, RandomState},
+    net::IpAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use hyper::client::conn::{http1, http2};
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use super::{
+    handshake::{Body, Sender},
+    settings::Settings,
+};
+
+const SHARDS: usize = 16;
+/// More shared connections to one origin are used once and not kept.
+const MOST_SHARED: usize = 4;
+
+pub(crate) struct Pool {
+    shards: [Mutex<Shard>; SHARDS],
+    hasher: RandomState,
+    closed: AtomicBool,
+    born: Instant,
+    limits: Limits,
+}
+
+struct Limits {
+    idle_timeout: Duration,
+    longest_life: Duration,
+    per_destination: usize,
+    per_shard: usize,
+    streams: u32,
+}
+
+#[derive(Default)]
+struct Shard {
+    destinations: HashMap<Box<str>, Destination>,
+    /// Connections in it, waiting and shared ones together.
+    kept: usize,
+}
+
+#[derive(Default)]
+struct Destination {
+    /// The one used last is at the back.
+    idle: VecDeque<Idle>,
+    shared: Vec<Arc<Shared>>,
+}
+
+struct Idle {
+    own: Own,
+    since: Instant,
+    until: Instant,
+}
+
+/// A connection in use.
+pub(crate) enum Held {
+    Own(Own),
+    Shared(Ticket),
+}
+
+pub(crate) struct Own {
+    pub(crate) sender: http1::SendRequest<Body>,
+    peer: Option<IpAddr>,
+    opened: Instant,
+}
+
+struct Shared {
+    sender: http2::SendRequest<Body>,
+    peer: Option<IpAddr>,
+    opened: Instant,
+    in_flight: AtomicU32,
+    /// Milliseconds after the pool was made.
+    last_used: AtomicU64,
+}
+
+/// One of the places on a shared connection; given back when dropped.
+pub(crate) struct Ticket {
+    shared: Arc<Shared>,
+    born: Instant,
+}
+
+impl Ticket {
+    pub(crate) fn sender(&self) -> http2::SendRequest<Body> {
+        self.shared.sender.clone()
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        self.shared.last_used.store(self.born.elapsed().as_millis() as u64, Ordering::Relaxed);
+        self.shared.in_flight.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Pool {
+    pub(crate) fn new(settings: &Settings) -> Self {
+        Self {
+            shards: std::array::from_fn(|_| Mutex::default()),
+            hasher: RandomState::new(),
+            closed: AtomicBool::new(false),
+            born: Instant::now(),
+            limits: Limits {
+                idle_timeout: settings.idle_timeout,
+                longest_life: settings.longest_life,
+                per_destination: settings.idle_per_destination,
+                per_shard: (settings.idle_in_all / SHARDS).max(1),
+                streams: settings.streams_per_connection.max(1),
+            },
+        }
+    }
+
+    fn shard(&self, origin: &str) -> &Mutex<Shard> {
+        &self.shards[self.hasher.hash_one(origin) as usize % SHARDS]
+    }
+
+    /// A connection to the origin that still lives and whose peer `fits` the policy of today.
+    pub(crate) fn take(&self, origin: &str, fits: impl Fn(IpAddr) -> bool) -> Option<Held> {
+        let now = Instant::now();
+        let fresh = |opened: Instant| now.duration_since(opened) < self.limits.longest_life;
+        let fits = |peer: Option<IpAddr>| peer.is_none_or(&fits);
+        // What is found unfit is dropped after the lock is released.
+        let mut unfit = Vec::new();
+        let mut shard = self.shard(origin).lock();
+        let shard = &mut *shard;
+        let destination = shard.destinations.get_mut(origin)?;
+        if !destination.shared.is_empty() {
+            let before = destination.shared.len();
+            destination.shared.retain(|shared| {
+                !shared.sender.is_closed() && fresh(shared.opened) && fits(shared.peer)
+            });
+            shard.kept -= before - destination.shared.len();
+            let roomy = |shared: &&Arc<Shared>| {
+                shared.in_flight.load(Ordering::Relaxed) < self.limits.streams
+            };
+            if let Some(shared) = destination.shared.iter().find(roomy) {
+                shared.in_flight.fetch_add(1, Ordering::Relaxed);
+                return Some(Held::Shared(Ticket { shared: shared.clone(), born: self.born }));
+            }
+        }
+        while let Some(Idle { own, until, .. }) = destination.idle.pop_back() {
+            shard.kept -= 1;
+            if own.sender.is_ready() && now < until && fresh(own.opened) && fits(own.peer) {
+                return Some(Held::Own(own));
+            }
+            unfit.push(own);
+        }
+        None
+    }
+
+    /// Holds a new connection. A shared one can be taken by others at once.
+    pub(crate) fn hold(&self, origin: &str, sender: Sender, peer: Option<IpAddr>) -> Held {
+        let opened = Instant::now();
+        match sender {
+            Sender::H1(sender) => Held::Own(Own { sender, peer, opened }),
+            Sender::H2(sender) => {
+                let shared = Arc::new(Shared {
+                    sender,
+                    peer,
+                    opened,
+                    in_flight: AtomicU32::new(1),
+                    last_used: AtomicU64::new(0),
+                });
+                self.share(origin, shared.clone());
+                Held::Shared(Ticket { shared, born: self.born })
+            }
+        }
+    }
+
+    fn share(&self, origin: &str, connection: Arc<Shared>) {
+        if self.closed.load(Ordering::Acquire) {
+            return;
+        }
+        let mut shard = self.shard(origin).lock();
+        let grew = shard.at(origin, |destination| {
+            let room = destination.shared.len() < MOST_SHARED;
+            destination.shared.extend(room.then_some(connection));
+            room
+        });
+        shard.kept += usize::from(grew);
+        let crowded = shard.shrink_to(self.limits.per_shard);
+        drop(shard);
+        drop(crowded);
+    }
+
+    /// Keeps a connection for the next delivery, for no longer than the peer said it would.
+    pub(crate) fn put_back(&self, origin: &str, own: Own, keep_for: Option<Duration>) {
+        if self.closed.load(Ordering::Acquire) || self.limits.per_destination == 0 {
+            return;
+        }
+        let since = Instant::now();
+        let keep_for = keep_for.unwrap_or(Duration::MAX).min(self.limits.idle_timeout);
+        let idle = Idle { own, since, until: since + keep_for };
+        let mut shard = self.shard(origin).lock();
+        let evicted = shard.at(origin, |destination| {
+            destination.idle.push_back(idle);
+            let full = destination.idle.len() > self.limits.per_destination;
+            full.then(|| destination.idle.pop_front()).flatten()
+        });
+        shard.kept += usize::from(evicted.is_none());
+        let crowded = shard.shrink_to(self.limits.per_shard);
+        drop(shard);
+        drop((evicted, crowded));
+    }
+
+    /// Closes what nobody used for too long, and forgets origins that have nothing left.
+    pub(crate) fn sweep(&self) {
+        let now = Instant::now();
+        let idle_timeout = self.limits.idle_timeout;
+        for shard in &self.shards {
+            let mut old = Vec::new();
+            let mut shard = shard.lock();
+            for destination in shard.destinations.values_mut() {
+                let (kept, dropped): (VecDeque<_>, VecDeque<_>) = destination
+                    .idle
+                    .drain(..)
+                    .partition(|idle| now < idle.until && !idle.own.sender.is_closed());
+                destination.idle = kept;
+                old.push(dropped);
+                destination.shared.retain(|shared| {
+                    !shared.sender.is_closed()
+                        && (shared.in_flight.load(Ordering::Relaxed) > 0
+                            || now.duration_since(shared.last_used(self.born)) < idle_timeout)
+                });
+            }
+            shard.destinations.retain(|_, destination| destination.kept() > 0);
+            shard.kept = shard.destinations.values().map(Destination::kept).sum();
+            drop(shard);
+        }
+    }
+
+    /// Keeps nothing from now on.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        for shard in &self.shards {
+            let closed = std::mem::take(&mut *shard.lock());
+            drop(closed);
+        }
+    }
+
+    pub(crate) fn kept(&self) -> usize {
+        self.shards.iter().map(|shard| shard.lock().kept).sum()
+    }
+}
+
+impl Destination {
+    fn kept(&self) -> usize {
+        self.idle.len() + self.shared.len()
+    }
+
+    fn take_unused(&mut self) -> Option<Arc<Shared>> {
+        let unused = |shared: &Arc<Shared>| shared.in_flight.load(Ordering::Relaxed) == 0;
+        self.shared.iter().position(unused).map(|at| self.shared.swap_remove(at))
+    }
+}
+
+impl Shared {
+    fn last_used(&self, born: Instant) -> Instant {
+        self.opened.max(born + Duration::from_millis(self.last_used.load(Ordering::Relaxed)))
+    }
+}
+
+impl Shard {
+    /// The name is copied only for an origin that is not known yet.
+    fn at<R>(&mut self, origin: &str, change: impl FnOnce(&mut Destination) -> R) -> R {
+        if let Some(destination) = self.destinations.get_mut(origin) {
+            return change(destination);
+        }
+        change(self.destinations.entry(origin.into()).or_default())
+    }
+
+    /// Takes out those that waited longest, then shared ones that nobody uses, until no more than
+    /// `most` are left. They are dropped by the caller, without the lock.
+    fn shrink_to(&mut self, most: usize) -> (Vec<Idle>, Vec<Arc<Shared>>) {
+        let mut out = (Vec::new(), Vec::new());
+        while self.kept > most {
+            let oldest = self
+                .destinations
+                .values_mut()
+                .filter(|destination| !destination.idle.is_empty())
+                .min_by_key(|destination| destination.idle.front().map(|idle| idle.since));
+            if let Some(idle) = oldest.and_then(|destination| destination.idle.pop_front()) {
+                out.0.push(idle);
+            } else if let Some(unused) =
+                self.destinations.values_mut().find_map(Destination::take_unused)
+            {
+                out.1.push(unused);
+            } else {
+                break;
+            }
+            self.kept -= 1;
+        }
+        out
+    }
+}

@@ -1,0 +1,86 @@
+//! An HTTP proxy that the operator named. It is never taken from the environment.
+
+use std::time::Duration;
+
+use gancho_domain::Code;
+use http::HeaderValue;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    time::timeout,
+};
+
+use super::{
+    outcome::NoAnswer,
+    url_policy::{Target, TargetHost},
+};
+
+#[derive(Debug, Clone)]
+pub struct Proxy {
+    pub host: String,
+    pub port: u16,
+    /// Sent as `Proxy-Authorization`.
+    pub authorization: Option<HeaderValue>,
+}
+
+/// The longest answer to CONNECT that is read.
+const LONGEST_HEAD: usize = 8 * 1024;
+
+impl Proxy {
+    /// Has the proxy open a tunnel to the target.
+    pub(super) async fn tunnel(
+        &self,
+        stream: &mut TcpStream,
+        target: Target<'_>,
+        within: Duration,
+    ) -> Result<(), NoAnswer> {
+        let failed = |why: String| NoAnswer::new(Code::CONNECT_FAILED, format!("the proxy {why}"));
+        let head = self.ask(target);
+        let exchange = async {
+            stream.write_all(&head).await?;
+            read_head(stream).await
+        };
+        match timeout(within, exchange).await {
+            Ok(Ok(head)) => match status_of(&head) {
+                Some(200..=299) => Ok(()),
+                Some(status) => Err(failed(format!("answered {status} to CONNECT"))),
+                None => Err(failed("did not answer in HTTP".to_owned())),
+            },
+            Ok(Err(error)) => Err(failed(format!("broke off: {error}"))),
+            Err(_) => Err(failed("did not answer in time".to_owned())),
+        }
+    }
+
+    fn ask(&self, target: Target<'_>) -> Vec<u8> {
+        let authority = match target.host {
+            TargetHost::Name(name) => format!("{name}:{}", target.port),
+            TargetHost::Address(judged) => judged.address().to_string(),
+        };
+        let mut head =
+            format!("CONNECT {authority} HTTP/1.1\r\nhost: {authority}\r\n").into_bytes();
+        if let Some(value) = &self.authorization {
+            head.extend_from_slice(b"proxy-authorization: ");
+            head.extend_from_slice(value.as_bytes());
+            head.extend_from_slice(b"\r\n");
+        }
+        head.extend_from_slice(b"\r\n");
+        head
+    }
+}
+
+/// Byte by byte, so that nothing of what follows is taken; it happens once per connection.
+async fn read_head(stream: &mut TcpStream) -> std::io::Result<Vec<u8>> {
+    let mut head = Vec::with_capacity(256);
+    while !head.ends_with(b"\r\n\r\n") {
+        if head.len() == LONGEST_HEAD {
+            return Err(std::io::Error::other("its answer is too long"));
+        }
+        head.push(stream.read_u8().await?);
+    }
+    Ok(head)
+}
+
+fn status_of(head: &[u8]) -> Option<u16> {
+    let rest = head.strip_prefix(b"HTTP/1.1 ").or_else(|| head.strip_prefix(b"HTTP/1.0 "))?;
+    std::str::from_utf8(rest.get(..3)?).ok()?.parse().ok()
+}

@@ -1,0 +1,135 @@
+//! From a name to addresses: one lookup per attempt, and every answer of it is judged.
+
+use std::{
+    net::{IpAddr, SocketAddr},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use gancho_domain::Code;
+use hickory_resolver::{
+    TokioResolver,
+    config::{ConnectionConfig, LookupIpStrategy, NameServerConfig, ResolverConfig, ResolverOpts},
+    net::runtime::TokioRuntimeProvider,
+};
+use tokio::time::timeout;
+
+use super::{address::Judged, outcome::NoAnswer, settings::SetupFault, url_policy::Policy};
+
+/// A name with more addresses is refused: nobody needs so many, and each one is judged.
+const MOST_ANSWERS: usize = 32;
+
+/// Asks for the addresses of a name, given without the dot at its end but meant as absolute.
+#[async_trait]
+pub trait Resolve: Send + Sync + 'static {
+    async fn resolve(&self, name: &str) -> Result<Vec<IpAddr>, NoAddress>;
+}
+
+/// Why there is no address, in words for the tenant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoAddress(pub String);
+
+/// Looks the name up once and judges every address. One that is denied denies them all: a name
+/// that points both outside and inside is an attack or an accident, and neither is to be dialled.
+pub(super) async fn look_up(
+    resolver: &dyn Resolve,
+    name: &str,
+    port: u16,
+    policy: &Policy,
+    within: Duration,
+) -> Result<Vec<Judged>, NoAnswer> {
+    let failed = |why: &str| NoAnswer::new(Code::DNS_FAILED, format!("{name}: {why}"));
+    let answers = match timeout(within, resolver.resolve(name)).await {
+        Ok(Ok(answers)) => answers,
+        Ok(Err(NoAddress(why))) => return Err(failed(&why)),
+        Err(_) => return Err(failed("the name servers did not answer in time")),
+    };
+    if answers.is_empty() {
+        return Err(failed("the name has no address"));
+    }
+    let mut judged = Vec::with_capacity(answers.len().min(MOST_ANSWERS));
+    for ip in &answers {
+        match policy.admit(SocketAddr::new(*ip, port)) {
+            Ok(address) => judged.push(address),
+            Err(why) => {
+                tracing::debug!(name, %ip, why, "the DNS gave an address that is denied");
+                return Err(NoAnswer::blocked());
+            }
+        }
+    }
+    if judged.len() > MOST_ANSWERS {
+        return Err(failed("the name has more than 32 addresses"));
+    }
+    Ok(alternate(judged))
+}
+
+/// IPv6 first, then in turns, each family in the order it was given.
+fn alternate(addresses: Vec<Judged>) -> Vec<Judged> {
+    if addresses.len() < 2 {
+        return addresses;
+    }
+    let (six, four): (Vec<_>, Vec<_>) =
+        addresses.into_iter().partition(|judged| judged.address().is_ipv6());
+    let mut mixed = Vec::with_capacity(six.len() + four.len());
+    let (mut six, mut four) = (six.into_iter(), four.into_iter());
+    loop {
+        let (next, other) = (six.next(), four.next());
+        if next.is_none() && other.is_none() {
+            return mixed;
+        }
+        mixed.extend(next.into_iter().chain(other));
+    }
+}
+
+/// Asks name servers itself, without the C library and its threads: a tenant whose name servers
+/// are dead makes nobody else wait.
+pub struct NameServers(TokioResolver);
+
+impl NameServers {
+    /// Those of the machine, or the given ones.
+    pub fn new(given: &[SocketAddr]) -> Result<Self, SetupFault> {
+        let fault =
+            |error: hickory_resolver::net::NetError| SetupFault::NameServers(error.to_string());
+        let mut builder = if given.is_empty() {
+            TokioResolver::builder_tokio().map_err(fault)?
+        } else {
+            let servers = given.iter().map(|address| {
+                let connections = [ConnectionConfig::udp(), ConnectionConfig::tcp()]
+                    .map(|mut connection| {
+                        connection.port = address.port();
+                        connection
+                    })
+                    .to_vec();
+                NameServerConfig::new(address.ip(), true, connections)
+            });
+            let config = ResolverConfig::from_parts(None, vec![], servers.collect());
+            TokioResolver::builder_with_config(config, TokioRuntimeProvider::default())
+        };
+        tune(builder.options_mut());
+        builder.build().map(Self).map_err(fault)
+    }
+}
+
+/// A server that stays silent to one kind of question must not use up the whole lookup.
+fn tune(options: &mut ResolverOpts) {
+    options.timeout = Duration::from_millis(1_500);
+    options.attempts = 1;
+    options.ip_strategy = LookupIpStrategy::Ipv4AndIpv6;
+    options.cache_size = 8_192;
+    options.positive_max_ttl = Some(Duration::from_secs(300));
+    options.negative_max_ttl = Some(Duration::from_secs(10));
+}
+
+#[async_trait]
+impl Resolve for NameServers {
+    async fn resolve(&self, name: &str) -> Result<Vec<IpAddr>, NoAddress> {
+        // The dot at the end makes it absolute: search domains are never tried.
+        match self.0.lookup_ip(format!("{name}.")).await {
+            Ok(found) => Ok(found.iter().take(MOST_ANSWERS + 1).collect()),
+            Err(error) if error.is_no_records_found() => {
+                Err(NoAddress("the name has no address".to_owned()))
+            }
+            Err(error) => Err(NoAddress(format!("the name could not be looked up ({error})"))),
+        }
+    }
+}

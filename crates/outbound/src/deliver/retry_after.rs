@@ -1,0 +1,120 @@
+//! `Retry-After`: whole seconds, or a date in one of the three forms that HTTP knows. Anything
+//! else is as if it were not there. No value can make it panic, and none counts beyond 24 hours.
+
+use std::time::Duration;
+
+use gancho_domain::{Time, decide::LONGEST_PAUSE};
+use http::{HeaderMap, header::RETRY_AFTER};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RetryAfter {
+    In(Duration),
+    At(Time),
+}
+
+impl RetryAfter {
+    /// The first header that makes sense.
+    pub fn of(headers: &HeaderMap) -> Option<Self> {
+        headers.get_all(RETRY_AFTER).iter().find_map(|value| Self::parse(value.as_bytes()))
+    }
+
+    pub fn parse(value: &[u8]) -> Option<Self> {
+        let value = value.trim_ascii();
+        if !value.is_empty() && value.iter().all(u8::is_ascii_digit) {
+            let secs = value.iter().fold(0_u64, |secs, digit| {
+                secs.saturating_mul(10).saturating_add(u64::from(digit - b'0'))
+            });
+            return Some(Self::In(Duration::from_secs(secs).min(LONGEST_PAUSE)));
+        }
+        http_date(value).map(Self::At)
+    }
+
+    /// Between now and 24 hours from now.
+    pub fn not_before(self, now: Time) -> Time {
+        match self {
+            Self::In(pause) => now + pause.min(LONGEST_PAUSE),
+            Self::At(time) => time.clamp(now, now + LONGEST_PAUSE),
+        }
+    }
+}
+
+/// `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT`, `Sun Nov  6 08:49:37 1994`.
+fn http_date(value: &[u8]) -> Option<Time> {
+    let text = std::str::from_utf8(value).ok()?;
+    let (day, month, year, clock) = match text.split_once(", ") {
+        Some((weekday, rest)) => {
+            let rest = rest.strip_suffix(" GMT")?;
+            let (date, clock) = rest.rsplit_once(' ')?;
+            if weekday.len() == 3 {
+                is_weekday(weekday)?;
+                let mut parts = date.split(' ');
+                let parsed = (parts.next()?, parts.next()?, number(parts.next()?, 4)?);
+                parts.next().is_none().then_some((parsed.0, parsed.1, parsed.2, clock))?
+            } else {
+                is_weekday(weekday.strip_suffix("day")?.get(..3)?)?;
+                let mut parts = date.split('-');
+                let parsed = (parts.next()?, parts.next()?, number(parts.next()?, 2)?);
+                // Two digits of a year: those up to 69 are of this century.
+                let year = parsed.2 + if parsed.2 < 70 { 2_000 } else { 1_900 };
+                parts.next().is_none().then_some((parsed.0, parsed.1, year, clock))?
+            }
+        }
+        None if text.len() == 24 && text.is_ascii() => {
+            is_weekday(text.get(..3)?)?;
+            let between = [3, 7, 10, 19].iter().all(|&at| text.as_bytes()[at] == b' ');
+            let year = number(text.get(20..)?, 4)?;
+            between.then_some((text.get(8..10)?, text.get(4..7)?, year, text.get(11..19)?))?
+        }
+        None => return None,
+    };
+    let day = match day.as_bytes() {
+        [b' ', ones @ b'1'..=b'9'] => i64::from(ones - b'0'),
+        _ => number(day, 2)?,
+    };
+    time_of(year, month, day, clock)
+}
+
+fn time_of(year: i64, month: &str, day: i64, clock: &str) -> Option<Time> {
+    const MONTHS: [&str; 12] =
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let month = MONTHS.iter().position(|name| *name == month)? as i64 + 1;
+    let mut parts = clock.split(':');
+    let (hour, minute, second) =
+        (number(parts.next()?, 2)?, number(parts.next()?, 2)?, number(parts.next()?, 2)?);
+    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let days = match month {
+        2 => 28 + i64::from(leap),
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    };
+    // 60 is a leap second.
+    if parts.next().is_some()
+        || !(1..=days).contains(&day)
+        || hour > 23
+        || minute > 59
+        || second > 60
+    {
+        return None;
+    }
+    let day = days_from_epoch(year, month, day);
+    Some(Time::from_secs(((day * 24 + hour) * 60 + minute) * 60 + second))
+}
+
+/// Days since 1970-01-01, counting years from March so that the leap day comes last.
+fn days_from_epoch(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let era = year.div_euclid(400);
+    let year_of_era = year.rem_euclid(400);
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
+}
+
+fn is_weekday(name: &str) -> Option<()> {
+    ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"].contains(&name).then_some(())
+}
+
+/// Exactly so many digits.
+fn number(text: &str, digits: usize) -> Option<i64> {
+    let fits = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
+    fits.then(|| text.parse().ok()).flatten()
+}

@@ -1,0 +1,56 @@
+//! TLS 1.2 and up, with the machine's own roots.
+
+use std::{sync::Arc, time::Duration};
+
+use gancho_domain::Code;
+use rustls::{
+    ClientConfig, RootCertStore,
+    crypto::aws_lc_rs,
+    pki_types::{CertificateDer, ServerName},
+};
+use tokio::{net::TcpStream, time::timeout};
+use tokio_rustls::{TlsConnector, client::TlsStream};
+
+use super::{outcome::NoAnswer, settings::SetupFault, url_policy::TargetHost};
+
+/// Offers HTTP/2 before HTTP/1.1. A container without roots of its own uses the bundled ones.
+pub(super) fn connector(extra: &[CertificateDer<'static>]) -> Result<TlsConnector, SetupFault> {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    if roots.is_empty() {
+        roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
+    }
+    for root in extra {
+        roots.add(root.clone())?;
+    }
+    let provider = Arc::new(aws_lc_rs::default_provider());
+    let mut config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(TlsConnector::from(Arc::new(config)))
+}
+
+/// The name that the certificate must bear is the one in the URL, never one that the peer gave.
+pub(super) async fn shake_hands(
+    connector: &TlsConnector,
+    host: TargetHost<'_>,
+    stream: TcpStream,
+    within: Duration,
+) -> Result<TlsStream<TcpStream>, NoAnswer> {
+    let failed = |why: &dyn std::fmt::Display| {
+        NoAnswer::new(Code::TLS_FAILED, format!("the TLS handshake failed: {why}"))
+    };
+    let name = match host {
+        TargetHost::Name(name) => {
+            ServerName::try_from(name.to_owned()).map_err(|error| failed(&error))?
+        }
+        TargetHost::Address(judged) => ServerName::IpAddress(judged.address().ip().into()),
+    };
+    match timeout(within, connector.connect(name, stream)).await {
+        Ok(Ok(stream)) => Ok(stream),
+        Ok(Err(error)) => Err(failed(&error)),
+        Err(_) => Err(failed(&"it was not finished in time")),
+    }
+}

@@ -1,0 +1,212 @@
+//! Which URLs may be delivered to. The same function judges a URL when an endpoint is saved and
+//! before each attempt, so that neither a changed setting nor an old row opens a door.
+//!
+//! A URL is parsed once, by the rules that browsers follow (numbers such as `0x7f.1` become the
+//! address they stand for), and from then on only the parsed parts are looked at.
+
+use std::net::{IpAddr, SocketAddr};
+
+use http::uri::PathAndQuery;
+use thiserror::Error;
+use url::{Host, Position, Url};
+
+use super::address::{AddressPolicy, BLOCKED, Judged};
+
+/// Longer URLs are refused.
+const LONGEST: usize = 2_048;
+
+#[derive(Debug, Clone, Default)]
+pub struct Policy {
+    pub addresses: AddressPolicy,
+    /// `http://` may be used for any address that may be reached.
+    pub allow_http: bool,
+    /// Loopback may be reached, over `http://` too. For development only.
+    pub dev: bool,
+    /// Names that may be used although they look private: each, and whatever is below it.
+    pub allow_names: Vec<String>,
+    /// Ports that may be used although the list says no.
+    pub allow_ports: Vec<u16>,
+}
+
+/// Why a URL may not be delivered to, and what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum UrlRefused {
+    #[error("this is not a URL: {0}. hint: write it as https://host/path")]
+    NotAUrl(String),
+    #[error("the URL is longer than {LONGEST} characters. hint: shorten its query")]
+    TooLong,
+    #[error("the URL has control characters or blanks in it. hint: remove them")]
+    Blanks,
+    #[error("the scheme {0} cannot be delivered to. hint: use https://")]
+    Scheme(String),
+    #[error("plain http is not allowed here. hint: use https://, or allow http in the settings")]
+    PlainHttp,
+    #[error("the URL has a user name or password in it. hint: send them as a header instead")]
+    UserInfo,
+    #[error("the URL has a fragment (#…), which is never sent. hint: remove it")]
+    Fragment,
+    #[error(
+        "port {0} may not be used. hint: use 443, 8443, or another above 1023 that no known service has"
+    )]
+    Port(u16),
+    #[error("{0} is not a name on the public Internet. hint: use the full public name")]
+    Name(String),
+    #[error("{BLOCKED}. hint: use a public address, or have the operator allow its network")]
+    Address,
+}
+
+/// The parts of a URL that a connection is opened by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Target<'a> {
+    pub https: bool,
+    pub host: TargetHost<'a>,
+    pub port: u16,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TargetHost<'a> {
+    /// Without the dot at the end.
+    Name(&'a str),
+    /// Written as an address, and one that may be reached.
+    Address(Judged),
+}
+
+impl Policy {
+    /// Loopback only, over http: what `dev` allows besides the public Internet.
+    pub fn for_dev() -> Self {
+        Self { dev: true, ..Self::default() }
+    }
+
+    /// Judges a URL as a tenant wrote it, and gives its canonical form.
+    pub fn parse(&self, text: &str) -> Result<Url, UrlRefused> {
+        if text.len() > LONGEST {
+            return Err(UrlRefused::TooLong);
+        }
+        // A URL parser drops tabs and line ends silently: what was read would not be what was sent.
+        if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
+            return Err(UrlRefused::Blanks);
+        }
+        let mut url = Url::parse(text).map_err(|error| UrlRefused::NotAUrl(error.to_string()))?;
+        if let Some(bare) = url.domain().and_then(|name| name.strip_suffix('.')).map(str::to_owned)
+        {
+            url.set_host(Some(&bare)).map_err(|_| UrlRefused::Name(bare))?;
+        }
+        self.check(&url)?;
+        PathAndQuery::try_from(&url[Position::BeforePath..Position::AfterQuery])
+            .map_err(|error| UrlRefused::NotAUrl(error.to_string()))?;
+        Ok(url)
+    }
+
+    /// Judges a parsed URL. Cheap: it runs before each attempt.
+    pub fn check<'a>(&self, url: &'a Url) -> Result<Target<'a>, UrlRefused> {
+        let https = match url.scheme() {
+            "https" => true,
+            "http" => false,
+            other => return Err(UrlRefused::Scheme(other.to_owned())),
+        };
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(UrlRefused::UserInfo);
+        }
+        if url.fragment().is_some() {
+            return Err(UrlRefused::Fragment);
+        }
+        let port = url.port_or_known_default().unwrap_or(0);
+        let (host, local) = match url.host() {
+            Some(Host::Domain(name)) => self.check_name(name)?,
+            Some(Host::Ipv4(ip)) => self.check_address(ip.into(), port)?,
+            Some(Host::Ipv6(ip)) => self.check_address(ip.into(), port)?,
+            None => return Err(UrlRefused::NotAUrl("it has no host".to_owned())),
+        };
+        if !https && !self.allow_http && !local {
+            return Err(UrlRefused::PlainHttp);
+        }
+        if !self.port_is_fit(port) {
+            return Err(UrlRefused::Port(port));
+        }
+        Ok(Target { https, host, port })
+    }
+
+    /// The address, if it may be reached; loopback counts as allowed in development.
+    pub fn admit(&self, address: SocketAddr) -> Result<Judged, &'static str> {
+        self.addresses.admit_in(address, self.dev)
+    }
+
+    fn check_address<'a>(
+        &self,
+        ip: IpAddr,
+        port: u16,
+    ) -> Result<(TargetHost<'a>, bool), UrlRefused> {
+        let local = self.dev && ip.to_canonical().is_loopback();
+        match self.admit(SocketAddr::new(ip, port)) {
+            Ok(judged) => Ok((TargetHost::Address(judged), local)),
+            Err(_) => Err(UrlRefused::Address),
+        }
+    }
+
+    fn check_name<'a>(&self, written: &'a str) -> Result<(TargetHost<'a>, bool), UrlRefused> {
+        let name = written.strip_suffix('.').unwrap_or(written);
+        if !is_well_formed(name) {
+            return Err(UrlRefused::Name(written.to_owned()));
+        }
+        let local = self.dev && is_below(name, "localhost");
+        let allowed = local || self.allow_names.iter().any(|allowed| is_below(name, allowed));
+        if !allowed && is_special(name) {
+            return Err(UrlRefused::Name(written.to_owned()));
+        }
+        Ok((TargetHost::Name(name), local))
+    }
+
+    fn port_is_fit(&self, port: u16) -> bool {
+        let fit = match port {
+            80 | 443 => true,
+            0..1024 => false,
+            _ => BAD_PORTS.binary_search(&port).is_err(),
+        };
+        fit || (port != 0 && self.allow_ports.contains(&port))
+    }
+}
+
+/// Above 1023: the list of the Fetch standard, and what databases, caches and machines listen on.
+#[rustfmt::skip]
+const BAD_PORTS: [u16; 53] = [
+    1080, 1433, 1521, 1719, 1720, 1723, 2049, 2181, 2375, 2376, 2377, 2379, 2380, 3128, 3260, 3306,
+    3389, 3659, 4045, 4190, 4369, 5060, 5061, 5432, 5433, 5672, 5900, 5984, 5985, 5986, 6000, 6379,
+    6443, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 7001, 8086, 9042, 9092, 9200, 9300,
+    10080, 10250, 10255, 11211, 15672, 27017,
+];
+
+/// Names that mean something inside a machine or a network and nothing outside.
+const SPECIAL: [&str; 14] = [
+    "localhost",
+    "localdomain",
+    "local",
+    "internal",
+    "intranet",
+    "private",
+    "corp",
+    "home",
+    "lan",
+    "arpa",
+    "onion",
+    "svc",
+    "invalid",
+    "alt",
+];
+
+fn is_special(name: &str) -> bool {
+    match name.rsplit_once('.') {
+        None => true,
+        Some((_, last)) => SPECIAL.contains(&last),
+    }
+}
+
+/// Lower-case ASCII, in labels of 1 to 63: what the DNS and a certificate can hold.
+fn is_well_formed(name: &str) -> bool {
+    let fits = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_');
+    name.len() <= 253
+        && name.split('.').all(|label| (1..=63).contains(&label.len()) && label.bytes().all(fits))
+}
+
+fn is_below(name: &str, parent: &str) -> bool {
+    name.strip_suffix(parent).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+}
