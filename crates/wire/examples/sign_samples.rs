@@ -30,29 +30,17 @@ fn main() -> Outcome<()> {
 fn bodies() -> [(&'static str, String); 5] {
     [
         ("ascii", r#"{"id": "u_1", "amount": 1.0}"#.to_owned()),
-        (
-            "unicode",
-            r#"{"name": "João Gómez", "sign": "🪝 ☂"}"#.to_owned(),
-        ),
-        (
-            "escapes",
-            r#"{"a":"\u0000\n\/\u00e9\"","a":1e400}"#.to_owned(),
-        ),
+        ("unicode", r#"{"name": "João Gómez", "sign": "🪝 ☂"}"#.to_owned()),
+        ("escapes", r#"{"a":"\u0000\n\/\u00e9\"","a":1e400}"#.to_owned()),
         ("empty object", "{}".to_owned()),
-        (
-            "20 KiB",
-            format!(r#"{{"text":"{}"}}"#, "0123456789abcdef".repeat(1280)),
-        ),
+        ("20 KiB", format!(r#"{{"text":"{}"}}"#, "0123456789abcdef".repeat(1280))),
     ]
 }
 
 /// The keys to sign with: one of each kind, and two as during a rotation.
 fn secrets(profile: &Profile) -> Outcome<Vec<Vec<String>>> {
-    let mut all = vec![
-        vec![new_secret()?],
-        vec![RAW_SECRET.to_owned()],
-        vec![new_secret()?, new_secret()?],
-    ];
+    let mut all =
+        vec![vec![new_secret()?], vec![RAW_SECRET.to_owned()], vec![new_secret()?, new_secret()?]];
     if profile.signature.scheme == Scheme::Standard {
         all.push(vec![new_key_pair()?.private_key]);
     }
@@ -78,24 +66,14 @@ fn sample(
     for secret in secrets {
         keys.push(SigningKey::for_profile(profile, secret)?);
     }
-    let sending = Sending {
-        event_id,
-        endpoint_id: "wh_1",
-        event_type,
-        at: now,
-        retry: 0,
-    };
+    let sending = Sending { event_id, endpoint_id: "wh_1", event_type, at: now, retry: 0 };
     let headers: Map<String, Value> = sign(profile, &sending, &body, &keys)?
         .into_iter()
         .map(|(name, value)| (name.to_owned(), value.into()))
         .collect();
 
     // Where there is room for one signature only, the old key's holder cannot verify.
-    let verifiable = if profile.signature.scheme == Scheme::Sha256 {
-        1
-    } else {
-        keys.len()
-    };
+    let verifiable = if profile.signature.scheme == Scheme::Sha256 { 1 } else { keys.len() };
     let verifiers: Vec<Value> = secrets
         .iter()
         .zip(&keys)

@@ -64,11 +64,7 @@ impl BaseString {
     }
 
     fn check(self) -> Result<Self, BaseStringFault> {
-        let named = [
-            (Piece::Timestamp, "timestamp"),
-            (Piece::Id, "id"),
-            (Piece::Body, "body"),
-        ];
+        let named = [(Piece::Timestamp, "timestamp"), (Piece::Id, "id"), (Piece::Body, "body")];
         for (piece, name) in named {
             if self.pieces.iter().filter(|p| **p == piece).count() > 1 {
                 return Err(BaseStringFault::Repeated(name));
@@ -137,9 +133,7 @@ impl TryFrom<String> for BaseString {
 impl Default for BaseString {
     /// The body alone.
     fn default() -> Self {
-        Self {
-            pieces: vec![Piece::Body],
-        }
+        Self { pieces: vec![Piece::Body] }
     }
 }
 
@@ -167,17 +161,8 @@ mod tests {
 
     #[test]
     fn templates_that_could_be_cut_elsewhere_are_refused() {
-        for template in [
-            "{id}{body}",
-            "{body}{id}",
-            "{id}x{body}",
-            "{timestamp}{id}.{body}",
-        ] {
-            assert_eq!(
-                filled(template),
-                Err(BaseStringFault::IdNotSetApart),
-                "{template}"
-            );
+        for template in ["{id}{body}", "{body}{id}", "{id}x{body}", "{timestamp}{id}.{body}"] {
+            assert_eq!(filled(template), Err(BaseStringFault::IdNotSetApart), "{template}");
         }
     }
 
@@ -185,10 +170,7 @@ mod tests {
     fn other_faults_say_what_to_write() {
         assert_eq!(filled(""), Err(BaseStringFault::NoBody));
         assert_eq!(filled("{timestamp}"), Err(BaseStringFault::NoBody));
-        assert_eq!(
-            filled("{body}{body}"),
-            Err(BaseStringFault::Repeated("body"))
-        );
+        assert_eq!(filled("{body}{body}"), Err(BaseStringFault::Repeated("body")));
         assert_eq!(filled("{body"), Err(BaseStringFault::Unclosed));
         let fault = filled("{payload}").unwrap_err();
         assert_eq!(

@@ -89,29 +89,16 @@ impl Profile {
 
     /// All four, the default first.
     pub fn built_in() -> [Self; 4] {
-        [
-            Self::standard(),
-            Self::email_gateway(),
-            Self::auracore(),
-            Self::saas(),
-        ]
+        [Self::standard(), Self::email_gateway(), Self::auracore(), Self::saas()]
     }
 }
 
 fn lines(list: &[(&str, HeaderValue)]) -> Vec<HeaderLine> {
-    list.iter()
-        .map(|&(name, value)| HeaderLine {
-            name: name.to_owned(),
-            value,
-        })
-        .collect()
+    list.iter().map(|&(name, value)| HeaderLine { name: name.to_owned(), value }).collect()
 }
 
 fn signature(header: &str, scheme: Scheme) -> SignatureLine {
-    SignatureLine {
-        header: header.to_owned(),
-        scheme,
-    }
+    SignatureLine { header: header.to_owned(), scheme }
 }
 
 fn delays(seconds: &[u64]) -> Vec<Duration> {

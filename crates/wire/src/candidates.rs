@@ -39,10 +39,7 @@ pub(crate) enum Layout {
     /// `hmac-sha256=<base64>` or `ed25519=<base64>`, also as `scheme=…,sig=…`
     Scheme,
     /// `<prefix><HMAC>`
-    Single {
-        prefix: String,
-        encoding: SignatureEncoding,
-    },
+    Single { prefix: String, encoding: SignatureEncoding },
 }
 
 impl Layout {
@@ -65,10 +62,7 @@ impl Layout {
 }
 
 fn untimed(candidates: Vec<Candidate>) -> Claim<'static> {
-    Claim {
-        timestamp: None,
-        candidates,
-    }
+    Claim { timestamp: None, candidates }
 }
 
 /// Versions that are not known are passed over, so that a sender may add new ones.
@@ -108,22 +102,14 @@ fn fields(header: &[u8]) -> Result<Claim<'_>, Refusal> {
             _ => return Err(Refusal::MalformedSignature),
         }
     }
-    Ok(Claim {
-        timestamp,
-        candidates,
-    })
+    Ok(Claim { timestamp, candidates })
 }
 
 fn scheme(header: &[u8]) -> Result<Candidate, Refusal> {
     let (name, value) = match header.strip_prefix(b"scheme=") {
         Some(rest) => {
             let (name, signature) = split(rest, b',')?;
-            (
-                name,
-                signature
-                    .strip_prefix(b"sig=")
-                    .ok_or(Refusal::MalformedSignature)?,
-            )
+            (name, signature.strip_prefix(b"sig=").ok_or(Refusal::MalformedSignature)?)
         }
         None => split(header, b'=')?,
     };
@@ -135,10 +121,7 @@ fn scheme(header: &[u8]) -> Result<Candidate, Refusal> {
 }
 
 fn split(text: &[u8], at: u8) -> Result<(&[u8], &[u8]), Refusal> {
-    let middle = text
-        .iter()
-        .position(|&b| b == at)
-        .ok_or(Refusal::MalformedSignature)?;
+    let middle = text.iter().position(|&b| b == at).ok_or(Refusal::MalformedSignature)?;
     Ok((&text[..middle], &text[middle + 1..]))
 }
 
@@ -161,26 +144,16 @@ fn exactly<const N: usize>(value: &[u8], encoding: &Encoding) -> Result<[u8; N],
     if value.len() != encoding.encode_len(N) {
         return Err(Refusal::MalformedSignature);
     }
-    let bytes = encoding
-        .decode(value)
-        .map_err(|_| Refusal::MalformedSignature)?;
+    let bytes = encoding.decode(value).map_err(|_| Refusal::MalformedSignature)?;
     bytes.try_into().map_err(|_| Refusal::MalformedSignature)
 }
 
 impl Candidate {
     pub(crate) fn hmac(&self) -> Option<&[u8; 32]> {
-        if let Self::Hmac(bytes) = self {
-            Some(bytes)
-        } else {
-            None
-        }
+        if let Self::Hmac(bytes) = self { Some(bytes) } else { None }
     }
 
     pub(crate) fn ed25519(&self) -> Option<&[u8; 64]> {
-        if let Self::Ed25519(bytes) = self {
-            Some(bytes)
-        } else {
-            None
-        }
+        if let Self::Ed25519(bytes) = self { Some(bytes) } else { None }
     }
 }

@@ -84,12 +84,8 @@ mod tests {
 
     use super::*;
 
-    const ALL: [Envelope; 4] = [
-        Envelope::Standard,
-        Envelope::EmailGateway,
-        Envelope::Auracore,
-        Envelope::Bare,
-    ];
+    const ALL: [Envelope; 4] =
+        [Envelope::Standard, Envelope::EmailGateway, Envelope::Auracore, Envelope::Bare];
 
     fn content<'a>(event_type: &'a str, data: &'a [u8]) -> Content<'a> {
         Content {
@@ -105,9 +101,7 @@ mod tests {
     fn each_envelope_has_its_contract() {
         let rendered = ALL.map(|e| e.render(&content("user.created", br#"{"a": 1.0}"#)));
         assert_eq!(
-            rendered
-                .each_ref()
-                .map(|body| std::str::from_utf8(body).unwrap()),
+            rendered.each_ref().map(|body| std::str::from_utf8(body).unwrap()),
             [
                 r#"{"type":"user.created","timestamp":"2025-01-23T14:30:00.123Z","data":{"a": 1.0}}"#,
                 r#"{"eventType":"user.created","eventId":"evt_1","timestamp":"2025-01-23T14:30:00.123Z","sequenceNumber":3,"data":{"a": 1.0}}"#,
@@ -119,10 +113,8 @@ mod tests {
 
     #[test]
     fn an_event_outside_any_sequence_is_number_one() {
-        let body = Envelope::EmailGateway.render(&Content {
-            number: None,
-            ..content("t", b"null")
-        });
+        let body =
+            Envelope::EmailGateway.render(&Content { number: None, ..content("t", b"null") });
         assert!(body.windows(20).any(|w| w == b"\"sequenceNumber\":1,\""));
     }
 
@@ -146,11 +138,7 @@ mod tests {
     fn assert_holds_data(body: &[u8], data: &[u8]) {
         if body != data {
             let wrapped = [b",\"data\":", data, b"}"].concat();
-            assert!(
-                body.ends_with(&wrapped),
-                "{:?}",
-                String::from_utf8_lossy(body)
-            );
+            assert!(body.ends_with(&wrapped), "{:?}", String::from_utf8_lossy(body));
         }
     }
 

@@ -86,10 +86,7 @@ impl GenericHmac {
             },
             other_names: None,
             key_id_header: self.key_id_header.clone(),
-            layout: Layout::Single {
-                prefix: self.prefix.clone(),
-                encoding: self.encoding,
-            },
+            layout: Layout::Single { prefix: self.prefix.clone(), encoding: self.encoding },
             time_form: self.timestamp_form,
             base: self.base.clone(),
         })
@@ -97,18 +94,13 @@ impl GenericHmac {
 
     fn check_names(&self) -> Result<(), GenericFault> {
         let others = [&self.timestamp_header, &self.id_header, &self.key_id_header];
-        let names: Vec<_> = [&self.header]
-            .into_iter()
-            .chain(others.into_iter().flatten())
-            .collect();
+        let names: Vec<_> =
+            [&self.header].into_iter().chain(others.into_iter().flatten()).collect();
         for (index, name) in names.iter().enumerate() {
             if !is_header_name(name) {
                 return Err(GenericFault::HeaderName((*name).clone()));
             }
-            if names[..index]
-                .iter()
-                .any(|earlier| earlier.eq_ignore_ascii_case(name))
-            {
+            if names[..index].iter().any(|earlier| earlier.eq_ignore_ascii_case(name)) {
                 return Err(GenericFault::RepeatedHeader((*name).clone()));
             }
         }
@@ -133,24 +125,12 @@ mod tests {
     #[test]
     fn what_is_read_must_be_signed_and_what_is_signed_must_be_read() {
         for (more, fault) in [
-            (
-                r#""base": "{timestamp}{body}""#,
-                GenericFault::NoTimestampHeader,
-            ),
-            (
-                r#""timestamp_header": "T""#,
-                GenericFault::UnsignedTimestamp,
-            ),
+            (r#""base": "{timestamp}{body}""#, GenericFault::NoTimestampHeader),
+            (r#""timestamp_header": "T""#, GenericFault::UnsignedTimestamp),
             (r#""base": "{id}.{body}""#, GenericFault::NoIdHeader),
             (r#""id_header": "I""#, GenericFault::UnsignedId),
-            (
-                r#""key_id_header": "s""#,
-                GenericFault::RepeatedHeader("s".to_owned()),
-            ),
-            (
-                r#""key_id_header": "a b""#,
-                GenericFault::HeaderName("a b".to_owned()),
-            ),
+            (r#""key_id_header": "s""#, GenericFault::RepeatedHeader("s".to_owned())),
+            (r#""key_id_header": "a b""#, GenericFault::HeaderName("a b".to_owned())),
             (r#""prefix": "a\nb""#, GenericFault::Prefix),
         ] {
             let json = format!(r#"{{"header": "S", "encoding": "base64", {more}}}"#);

@@ -16,10 +16,7 @@ pub(crate) fn optional<'a>(
     name: &str,
     part: Part,
 ) -> Result<Option<&'a [u8]>, Refusal> {
-    let mut values = headers
-        .iter()
-        .filter(|(n, _)| n.eq_ignore_ascii_case(name))
-        .map(|(_, v)| *v);
+    let mut values = headers.iter().filter(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| *v);
     let value = values.next();
     if values.next().is_some() {
         return Err(Refusal::Duplicated(part));
@@ -77,30 +74,16 @@ mod tests {
     fn one_value_or_none() {
         let headers: &Headers<'_> = &[("A", b"1"), ("b", b"2"), ("B", b"2"), ("c", b"")];
         assert_eq!(optional(headers, "a", Part::Id), Ok(Some(&b"1"[..])));
-        assert_eq!(
-            optional(headers, "b", Part::Id),
-            Err(Refusal::Duplicated(Part::Id))
-        );
+        assert_eq!(optional(headers, "b", Part::Id), Err(Refusal::Duplicated(Part::Id)));
         assert_eq!(optional(headers, "c", Part::Id), Ok(Some(&b""[..])));
         assert_eq!(optional(headers, "d", Part::Id), Ok(None));
-        assert_eq!(
-            required(headers, "d", Part::KeyId),
-            Err(Refusal::Missing(Part::KeyId))
-        );
+        assert_eq!(required(headers, "d", Part::KeyId), Err(Refusal::Missing(Part::KeyId)));
     }
 
     #[test]
     fn ids_are_plain() {
         assert_eq!(message_id(b"msg_27UH-x"), Ok("msg_27UH-x"));
-        for id in [
-            &b""[..],
-            b"a.1",
-            b"a b",
-            b"a\n",
-            "ç".as_bytes(),
-            b"\xff",
-            &[b'a'; 129],
-        ] {
+        for id in [&b""[..], b"a.1", b"a b", b"a\n", "ç".as_bytes(), b"\xff", &[b'a'; 129]] {
             assert_eq!(message_id(id), Err(Refusal::MalformedId), "{id:?}");
         }
         assert_eq!(key_id(b"2024.k1"), Ok("2024.k1"));

@@ -39,9 +39,7 @@ pub fn new_key_pair() -> Result<NewKeyPair, RandomFault> {
 
 fn random() -> Result<Zeroizing<[u8; 32]>, RandomFault> {
     let mut bytes = Zeroizing::new([0; 32]);
-    SystemRandom::new()
-        .fill(&mut *bytes)
-        .map_err(|_| RandomFault)?;
+    SystemRandom::new().fill(&mut *bytes).map_err(|_| RandomFault)?;
     Ok(bytes)
 }
 
@@ -63,11 +61,7 @@ mod tests {
         let key = SigningKey::for_profile(&Profile::standard(), &secret).unwrap();
         assert_eq!(key.format(), SecretFormat::Base64);
         for profile in Profile::built_in() {
-            assert!(
-                SigningKey::for_profile(&profile, &secret).is_ok(),
-                "{}",
-                profile.name
-            );
+            assert!(SigningKey::for_profile(&profile, &secret).is_ok(), "{}", profile.name);
         }
     }
 

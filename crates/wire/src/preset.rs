@@ -103,10 +103,7 @@ fn slack() -> Recipe {
         },
         other_names: None,
         key_id_header: None,
-        layout: Layout::Single {
-            prefix: "v0=".to_owned(),
-            encoding: SignatureEncoding::Hex,
-        },
+        layout: Layout::Single { prefix: "v0=".to_owned(), encoding: SignatureEncoding::Hex },
         time_form: TimeForm::Seconds,
         base: BaseString::of(vec![text("v0:"), Piece::Timestamp, text(":"), Piece::Body]),
     }
@@ -130,12 +127,7 @@ mod tests {
             assert!(preset.recipe().is_ok());
         }
         let json = r#"{"generic": {"header": "X-Sig", "encoding": "hex"}}"#;
-        assert!(
-            serde_json::from_str::<Preset>(json)
-                .unwrap()
-                .recipe()
-                .is_ok()
-        );
+        assert!(serde_json::from_str::<Preset>(json).unwrap().recipe().is_ok());
     }
 
     #[test]
@@ -143,13 +135,8 @@ mod tests {
         let key = crate::new_key_pair().unwrap().public_key;
         assert!(Preset::Partner.ed25519_key(&key).is_ok());
         assert!(Preset::Standard.ed25519_key(&key).is_ok());
-        assert_eq!(
-            Preset::Github.ed25519_key(&key).unwrap_err(),
-            KeyFault::HmacOnly
-        );
-        let fault = Preset::Standard
-            .hmac_key(&key, SecretEncoding::Raw)
-            .unwrap_err();
+        assert_eq!(Preset::Github.ed25519_key(&key).unwrap_err(), KeyFault::HmacOnly);
+        let fault = Preset::Standard.hmac_key(&key, SecretEncoding::Raw).unwrap_err();
         assert_eq!(fault, KeyFault::PublicKeyAsSecret);
     }
 }

@@ -94,10 +94,7 @@ impl Profile {
 
     /// The name of the header that carries `value`, if the profile has one.
     pub(crate) fn header_of(&self, value: HeaderValue) -> Option<&str> {
-        self.headers
-            .iter()
-            .find(|line| line.value == value)
-            .map(|line| line.name.as_str())
+        self.headers.iter().find(|line| line.value == value).map(|line| line.name.as_str())
     }
 }
 
@@ -134,14 +131,8 @@ mod tests {
         )
         .unwrap();
         assert_eq!(profile.envelope, Envelope::EmailGateway);
-        assert_eq!(
-            profile.header_of(HeaderValue::RetryCount),
-            Some("X-Acme-Try")
-        );
-        assert_eq!(
-            profile.schedule,
-            [Duration::from_secs(90), Duration::from_hours(2)]
-        );
+        assert_eq!(profile.header_of(HeaderValue::RetryCount), Some("X-Acme-Try"));
+        assert_eq!(profile.schedule, [Duration::from_secs(90), Duration::from_hours(2)]);
         assert_eq!(profile.attempts(), 3);
         assert_eq!(profile.faults(), []);
     }
@@ -164,9 +155,6 @@ mod tests {
             r#"{"name": "b", "envelope": "bare", "signatur": {}, "timeout": "1s"}"#,
         )
         .unwrap_err();
-        assert!(
-            fault.to_string().contains("unknown field `signatur`"),
-            "{fault}"
-        );
+        assert!(fault.to_string().contains("unknown field `signatur`"), "{fault}");
     }
 }

@@ -77,11 +77,7 @@ impl Profile {
 
     fn check_header_names(&self, faults: &mut Vec<ProfileFault>) {
         let mut seen = HashSet::new();
-        let names = self
-            .headers
-            .iter()
-            .map(|line| &line.name)
-            .chain([&self.signature.header]);
+        let names = self.headers.iter().map(|line| &line.name).chain([&self.signature.header]);
         for name in names {
             let lower = name.to_ascii_lowercase();
             if !is_header_name(name) {
@@ -99,10 +95,7 @@ impl Profile {
             faults.push(ProfileFault::MissingHeader("event's id", "event_id"));
         }
         if self.header_of(HeaderValue::TimeSeconds).is_none() {
-            faults.push(ProfileFault::MissingHeader(
-                "time in seconds",
-                "time_seconds",
-            ));
+            faults.push(ProfileFault::MissingHeader("time in seconds", "time_seconds"));
         }
     }
 }
@@ -130,15 +123,9 @@ mod tests {
     fn every_fault_is_named_at_once() {
         let mut profile = Profile::standard();
         profile.name = "Bad Name".to_owned();
-        profile.headers = [
-            ("X Y", HeaderValue::EventType),
-            ("Host", HeaderValue::EndpointId),
-        ]
-        .map(|(name, value)| HeaderLine {
-            name: name.to_owned(),
-            value,
-        })
-        .to_vec();
+        profile.headers = [("X Y", HeaderValue::EventType), ("Host", HeaderValue::EndpointId)]
+            .map(|(name, value)| HeaderLine { name: name.to_owned(), value })
+            .to_vec();
         profile.user_agent = "a\r\nb".to_owned();
         profile.timeout = Duration::ZERO;
         profile.schedule = vec![Duration::MAX];
@@ -161,9 +148,6 @@ mod tests {
     fn names_that_differ_by_case_only_are_the_same_header() {
         let mut profile = Profile::saas();
         profile.signature.header = "x-webhook-ID".to_owned();
-        assert_eq!(
-            profile.faults(),
-            [ProfileFault::RepeatedHeader("x-webhook-ID".to_owned())]
-        );
+        assert_eq!(profile.faults(), [ProfileFault::RepeatedHeader("x-webhook-ID".to_owned())]);
     }
 }

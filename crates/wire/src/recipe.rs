@@ -42,9 +42,7 @@ impl Recipe {
         Ok(match profile.signature.scheme {
             Scheme::Standard => Self::standard(Names {
                 signature: signature.clone(),
-                timestamp: profile
-                    .header_of(HeaderValue::TimeSeconds)
-                    .map(str::to_owned),
+                timestamp: profile.header_of(HeaderValue::TimeSeconds).map(str::to_owned),
                 id: profile.header_of(HeaderValue::EventId).map(str::to_owned),
             }),
             Scheme::Sha256 => Self::single(signature, "sha256=", SignatureEncoding::Hex),
@@ -69,11 +67,7 @@ impl Recipe {
     /// `t=…,v1=…` of `timestamp.body`
     pub(crate) fn timed(signature: &str, time_form: TimeForm) -> Self {
         Self {
-            names: Names {
-                signature: signature.to_owned(),
-                timestamp: None,
-                id: None,
-            },
+            names: Names { signature: signature.to_owned(), timestamp: None, id: None },
             other_names: None,
             key_id_header: None,
             layout: Layout::Fields,
@@ -85,28 +79,17 @@ impl Recipe {
     /// One HMAC of the body, behind a prefix
     pub(crate) fn single(signature: &str, prefix: &str, encoding: SignatureEncoding) -> Self {
         Self {
-            names: Names {
-                signature: signature.to_owned(),
-                timestamp: None,
-                id: None,
-            },
+            names: Names { signature: signature.to_owned(), timestamp: None, id: None },
             other_names: None,
             key_id_header: None,
-            layout: Layout::Single {
-                prefix: prefix.to_owned(),
-                encoding,
-            },
+            layout: Layout::Single { prefix: prefix.to_owned(), encoding },
             time_form: TimeForm::Seconds,
             base: BaseString::default(),
         }
     }
 
     pub(crate) fn timestamp_and_body() -> BaseString {
-        BaseString::of(vec![
-            Piece::Timestamp,
-            Piece::Text(".".to_owned()),
-            Piece::Body,
-        ])
+        BaseString::of(vec![Piece::Timestamp, Piece::Text(".".to_owned()), Piece::Body])
     }
 
     /// The id of the key that the sender says it used, for schemes that name one. It may only
@@ -135,10 +118,7 @@ impl Recipe {
 impl Names {
     fn any_in(&self, headers: &Headers<'_>) -> bool {
         has(headers, &self.signature)
-            || self
-                .timestamp
-                .as_ref()
-                .is_some_and(|name| has(headers, name))
+            || self.timestamp.as_ref().is_some_and(|name| has(headers, name))
             || self.id.as_ref().is_some_and(|name| has(headers, name))
     }
 }

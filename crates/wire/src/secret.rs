@@ -195,21 +195,16 @@ mod tests {
 
     #[test]
     fn anything_else_is_the_text_itself() {
-        for text in [
-            "my webhook secret",
-            "whsec_not-base64_at-all",
-            "whsec_unpadded30charactersxxxxxx",
-        ] {
+        for text in
+            ["my webhook secret", "whsec_not-base64_at-all", "whsec_unpadded30charactersxxxxxx"]
+        {
             assert_eq!(format(text), Ok((text.len(), SecretFormat::Raw)), "{text}");
         }
     }
 
     #[test]
     fn a_secret_that_libraries_read_differently_is_refused() {
-        assert_eq!(
-            format("whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDAB=="),
-            Err(KeyFault::StrayBits)
-        );
+        assert_eq!(format("whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDAB=="), Err(KeyFault::StrayBits));
     }
 
     #[test]

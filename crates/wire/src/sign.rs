@@ -54,10 +54,7 @@ pub fn sign<'p>(
         }
         headers.push((line.name.as_str(), value));
     }
-    headers.push((
-        profile.signature.header.as_str(),
-        signature(profile, sending, body, keys)?,
-    ));
+    headers.push((profile.signature.header.as_str(), signature(profile, sending, body, keys)?));
     Ok(headers)
 }
 
@@ -93,13 +90,7 @@ fn standard(sending: &Sending<'_>, body: &[u8], keys: &[SigningKey]) -> Result<S
         return Err(SignFault::EventId);
     }
     let time = sending.at.secs().to_string();
-    let base = [
-        sending.event_id.as_bytes(),
-        b".",
-        time.as_bytes(),
-        b".",
-        body,
-    ];
+    let base = [sending.event_id.as_bytes(), b".", time.as_bytes(), b".", body];
     let mut text = String::with_capacity(48 * keys.len());
     for key in keys {
         if !text.is_empty() {
@@ -125,11 +116,7 @@ fn timed(time: &str, body: &[u8], keys: &[SigningKey]) -> String {
 /// The `X-Signature` of a partner's request: what `_simulate` sends and what partners compute.
 /// `timestamp` is the text of `X-Timestamp`, as it is sent.
 pub fn sign_as_partner(key: &SigningKey, timestamp: &str, body: &[u8]) -> String {
-    let mut text = String::from(if key.is_hmac() {
-        "hmac-sha256="
-    } else {
-        "ed25519="
-    });
+    let mut text = String::from(if key.is_hmac() { "hmac-sha256=" } else { "ed25519=" });
     let tag = key.tag(&[timestamp.as_bytes(), b".", body]);
     BASE64.encode_append(tag.as_ref(), &mut text);
     text
@@ -162,10 +149,7 @@ mod tests {
     };
 
     fn keys(profile: &Profile, secrets: &[&str]) -> Vec<SigningKey> {
-        secrets
-            .iter()
-            .map(|s| SigningKey::for_profile(profile, s).unwrap())
-            .collect()
+        secrets.iter().map(|s| SigningKey::for_profile(profile, s).unwrap()).collect()
     }
 
     fn names_and_plain_values(profile: &Profile) -> Vec<(&str, String)> {
@@ -180,10 +164,7 @@ mod tests {
         let value = |v: &str| v.to_owned();
         assert_eq!(
             names_and_plain_values(&Profile::standard()),
-            [
-                ("webhook-id", value("evt_1")),
-                ("webhook-timestamp", value("1706012345"))
-            ]
+            [("webhook-id", value("evt_1")), ("webhook-timestamp", value("1706012345"))]
         );
         assert_eq!(
             names_and_plain_values(&Profile::email_gateway()),
@@ -195,10 +176,7 @@ mod tests {
         );
         assert_eq!(
             names_and_plain_values(&Profile::auracore()),
-            [
-                ("X-Webhook-ID", value("evt_1")),
-                ("X-Webhook-Timestamp", value("1706012345"))
-            ]
+            [("X-Webhook-ID", value("evt_1")), ("X-Webhook-Timestamp", value("1706012345"))]
         );
         assert_eq!(
             names_and_plain_values(&Profile::saas()),
@@ -213,16 +191,9 @@ mod tests {
     #[test]
     fn rotation_carries_both_where_there_is_room() {
         for profile in Profile::built_in() {
-            let both = keys(
-                &profile,
-                &["the new secret, first", "the old secret, second"],
-            );
+            let both = keys(&profile, &["the new secret, first", "the old secret, second"]);
             let with = |keys: &[SigningKey]| {
-                sign(&profile, &SENDING, b"{}", keys)
-                    .unwrap()
-                    .pop()
-                    .unwrap()
-                    .1
+                sign(&profile, &SENDING, b"{}", keys).unwrap().pop().unwrap().1
             };
             let (new, old) = (with(&both[..1]), with(&both[1..]));
             let expected = match profile.signature.scheme {
@@ -245,26 +216,11 @@ mod tests {
 
         assert_eq!(sign(&standard, &SENDING, b"", &[]), Err(SignFault::NoKey));
         let fault = sign(&saas, &SENDING, b"", &ed25519);
-        assert_eq!(
-            fault,
-            Err(SignFault::KeyDoesNotFit("X-Webhook-Signature".to_owned()))
-        );
-        let dotted = Sending {
-            event_id: "a.1",
-            ..SENDING
-        };
-        assert_eq!(
-            sign(&standard, &dotted, b"", &hmac),
-            Err(SignFault::EventId)
-        );
-        let injected = Sending {
-            event_type: "a\r\nX-Evil: 1",
-            ..SENDING
-        };
+        assert_eq!(fault, Err(SignFault::KeyDoesNotFit("X-Webhook-Signature".to_owned())));
+        let dotted = Sending { event_id: "a.1", ..SENDING };
+        assert_eq!(sign(&standard, &dotted, b"", &hmac), Err(SignFault::EventId));
+        let injected = Sending { event_type: "a\r\nX-Evil: 1", ..SENDING };
         let fault = sign(&saas, &injected, b"", &hmac);
-        assert_eq!(
-            fault,
-            Err(SignFault::Unprintable("X-Webhook-Event".to_owned()))
-        );
+        assert_eq!(fault, Err(SignFault::Unprintable("X-Webhook-Event".to_owned())));
     }
 }

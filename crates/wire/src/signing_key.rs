@@ -72,18 +72,12 @@ impl SigningKey {
             ed25519_dalek::SigningKey::from_keypair_bytes(pair)
                 .map_err(|_| KeyFault::KeyPairMismatch)?
         };
-        Ok(Self {
-            kind: Kind::Ed25519(Box::new(key)),
-            format: SecretFormat::Ed25519,
-        })
+        Ok(Self { kind: Kind::Ed25519(Box::new(key)), format: SecretFormat::Ed25519 })
     }
 
     fn from_hmac_bytes(bytes: &KeyBytes, format: SecretFormat) -> Self {
         let key = hmac::Key::new(hmac::HMAC_SHA256, bytes);
-        Self {
-            kind: Kind::Hmac(Box::new(key)),
-            format,
-        }
+        Self { kind: Kind::Hmac(Box::new(key)), format }
     }
 
     /// How the secret's text was understood.
@@ -142,11 +136,7 @@ impl AsRef<[u8]> for Tag {
 
 impl fmt::Debug for SigningKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "SigningKey({}, redacted)",
-            if self.is_hmac() { "hmac" } else { "ed25519" }
-        )
+        write!(f, "SigningKey({}, redacted)", if self.is_hmac() { "hmac" } else { "ed25519" })
     }
 }
 
@@ -158,10 +148,7 @@ mod tests {
     fn debug_shows_nothing_of_the_key() {
         let key = SigningKey::hmac("canary-canary-canary", SecretEncoding::Raw).unwrap();
         assert_eq!(format!("{key:?}"), "SigningKey(hmac, redacted)");
-        assert_eq!(
-            format!("{:?}", key.verifying_key()),
-            "VerifyingKey(hmac, redacted)"
-        );
+        assert_eq!(format!("{:?}", key.verifying_key()), "VerifyingKey(hmac, redacted)");
     }
 
     #[test]
@@ -175,10 +162,7 @@ mod tests {
 
         let mut other = pair;
         other[40] ^= 1;
-        assert_eq!(
-            SigningKey::ed25519(&text(&other)).unwrap_err(),
-            KeyFault::KeyPairMismatch
-        );
+        assert_eq!(SigningKey::ed25519(&text(&other)).unwrap_err(), KeyFault::KeyPairMismatch);
         let fault = SigningKey::ed25519(&text(&seed[1..])).unwrap_err();
         assert_eq!(fault, KeyFault::Ed25519Length(31));
     }

@@ -11,10 +11,7 @@ pub(crate) fn one<'de, D: Deserializer<'de>>(input: D) -> Result<Duration, D::Er
 
 pub(crate) fn many<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<Duration>, D::Error> {
     let texts = Vec::<String>::deserialize(input)?;
-    texts
-        .iter()
-        .map(|text| parse(text).map_err(D::Error::custom))
-        .collect()
+    texts.iter().map(|text| parse(text).map_err(D::Error::custom)).collect()
 }
 
 fn parse(text: &str) -> Result<Duration, String> {

@@ -27,10 +27,9 @@ impl TimeForm {
             Self::Seconds => (seconds(text), TimestampFault::SecondsExpected),
             Self::Millis => (millis(text), TimestampFault::MillisecondsExpected),
             Self::Rfc3339 => (rfc3339(text), TimestampFault::Rfc3339Expected),
-            Self::SecondsOrRfc3339 => (
-                seconds(text).or_else(|| rfc3339(text)),
-                TimestampFault::SecondsOrRfc3339Expected,
-            ),
+            Self::SecondsOrRfc3339 => {
+                (seconds(text).or_else(|| rfc3339(text)), TimestampFault::SecondsOrRfc3339Expected)
+            }
         };
         time.ok_or(Refusal::MalformedTimestamp(fault))
     }
@@ -43,11 +42,7 @@ fn seconds(text: &[u8]) -> Option<Time> {
 
 /// `^[1-9][0-9]{11,14}$`: seconds, with their 10 digits, are not mistaken for milliseconds.
 fn millis(text: &[u8]) -> Option<Time> {
-    if text.len() < 12 {
-        None
-    } else {
-        number(text, 15).map(Time::from_millis)
-    }
+    if text.len() < 12 { None } else { number(text, 15).map(Time::from_millis) }
 }
 
 fn number(text: &[u8], most_digits: usize) -> Option<i64> {
@@ -109,10 +104,7 @@ mod tests {
             ("2024-01-23T09:19:05.123456789-03:00", 1_706_012_345_123_456),
             ("1969-12-31T23:59:59Z", -1_000_000),
         ] {
-            assert_eq!(
-                TimeForm::Rfc3339.read(text.as_bytes()),
-                Ok(Time::from_micros(micros))
-            );
+            assert_eq!(TimeForm::Rfc3339.read(text.as_bytes()), Ok(Time::from_micros(micros)));
         }
         assert_eq!(
             TimeForm::Millis.read(b"1706012345123"),
@@ -141,11 +133,7 @@ mod tests {
             "Tue, 23 Jan 2024 12:19:05 +0000",
         ] {
             let fault = Refusal::MalformedTimestamp(TimestampFault::Rfc3339Expected);
-            assert_eq!(
-                TimeForm::Rfc3339.read(text.as_bytes()),
-                Err(fault),
-                "{text}"
-            );
+            assert_eq!(TimeForm::Rfc3339.read(text.as_bytes()), Err(fault), "{text}");
         }
     }
 

@@ -89,12 +89,7 @@ impl Recipe {
         let id_text = message_id.unwrap_or_default().as_bytes();
         let base = self.base.fill(time_text.unwrap_or_default(), id_text, body);
         let key = matching_key(keys, &base, &claim).ok_or(Refusal::NoMatch)?;
-        Ok(Verified {
-            timestamp,
-            message_id,
-            key,
-            base,
-        })
+        Ok(Verified { timestamp, message_id, key, base })
     }
 
     fn message_id<'a>(
@@ -133,6 +128,5 @@ fn matching_key(keys: &[VerifyingKey], base: &[&[u8]], claim: &Claim<'_>) -> Opt
         // What the decoy says is ignored: anyone could have made its signature.
         VerifyingKey::decoy().signed(base, &claim.candidates);
     }
-    keys.iter()
-        .position(|key| key.signed(base, &claim.candidates))
+    keys.iter().position(|key| key.signed(base, &claim.candidates))
 }

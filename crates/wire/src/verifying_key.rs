@@ -50,13 +50,9 @@ impl VerifyingKey {
             return Err(KeyFault::PrivateKeyAsPublic);
         }
         let text = public_key.strip_prefix(PUBLIC_PREFIX).unwrap_or(public_key);
-        let bytes = BASE64
-            .decode(text.as_bytes())
-            .map_err(|_| KeyFault::NotEd25519)?;
+        let bytes = BASE64.decode(text.as_bytes()).map_err(|_| KeyFault::NotEd25519)?;
         let length = bytes.len();
-        let bytes: [u8; 32] = bytes
-            .try_into()
-            .map_err(|_| KeyFault::Ed25519Length(length))?;
+        let bytes: [u8; 32] = bytes.try_into().map_err(|_| KeyFault::Ed25519Length(length))?;
         let key = ed25519_dalek::VerifyingKey::from_bytes(&bytes);
         let key = key.map_err(|_| KeyFault::NotEd25519)?;
         if key.is_weak() || key.to_edwards().compress().to_bytes() != bytes {
@@ -66,15 +62,11 @@ impl VerifyingKey {
     }
 
     pub(crate) fn from_hmac(key: hmac::Key) -> Self {
-        Self {
-            kind: Kind::Hmac(Box::new(key)),
-        }
+        Self { kind: Kind::Hmac(Box::new(key)) }
     }
 
     pub(crate) fn from_ed25519(key: ed25519_dalek::VerifyingKey) -> Self {
-        Self {
-            kind: Kind::Ed25519(Box::new(key)),
-        }
+        Self { kind: Kind::Ed25519(Box::new(key)) }
     }
 
     /// A key that nobody has. Where there is no key to check a request with, the work is done with
@@ -91,12 +83,9 @@ impl VerifyingKey {
         match &self.kind {
             Kind::Hmac(key) => {
                 let tag = mac(key, base);
-                candidates
-                    .iter()
-                    .filter_map(Candidate::hmac)
-                    .fold(false, |found, candidate| {
-                        found | verify_slices_are_equal(tag.as_ref(), candidate).is_ok()
-                    })
+                candidates.iter().filter_map(Candidate::hmac).fold(false, |found, candidate| {
+                    found | verify_slices_are_equal(tag.as_ref(), candidate).is_ok()
+                })
             }
             Kind::Ed25519(key) => {
                 let message = base.concat();
@@ -104,10 +93,7 @@ impl VerifyingKey {
                     .iter()
                     .filter_map(Candidate::ed25519)
                     .take(MAX_ED25519_SIGNATURES)
-                    .any(|s| {
-                        key.verify_strict(&message, &Signature::from_bytes(s))
-                            .is_ok()
-                    })
+                    .any(|s| key.verify_strict(&message, &Signature::from_bytes(s)).is_ok())
             }
         }
     }
@@ -118,11 +104,7 @@ impl fmt::Debug for VerifyingKey {
         match &self.kind {
             Kind::Hmac(_) => write!(f, "VerifyingKey(hmac, redacted)"),
             Kind::Ed25519(key) => {
-                write!(
-                    f,
-                    "VerifyingKey({PUBLIC_PREFIX}{})",
-                    BASE64.encode(key.as_bytes())
-                )
+                write!(f, "VerifyingKey({PUBLIC_PREFIX}{})", BASE64.encode(key.as_bytes()))
             }
         }
     }

@@ -27,9 +27,7 @@ fn recipes() -> Vec<Recipe> {
     ];
     let presets = presets.iter().map(|preset| preset.recipe().unwrap());
     let profiles = Profile::built_in();
-    presets
-        .chain(profiles.iter().map(|p| Recipe::for_profile(p).unwrap()))
-        .collect()
+    presets.chain(profiles.iter().map(|p| Recipe::for_profile(p).unwrap())).collect()
 }
 
 const NAMES: &[&str] = &[
@@ -52,11 +50,7 @@ const NAMES: &[&str] = &[
 
 fn keys() -> Vec<VerifyingKey> {
     let ed25519 = SigningKey::ed25519(&BASE64.encode(&[7; 32])).unwrap();
-    vec![
-        raw_key(SECRET),
-        VerifyingKey::standard(SECRET).unwrap(),
-        ed25519.verifying_key(),
-    ]
+    vec![raw_key(SECRET), VerifyingKey::standard(SECRET).unwrap(), ed25519.verifying_key()]
 }
 
 /// Bytes that are nearly right reach further into the parsers than random ones.

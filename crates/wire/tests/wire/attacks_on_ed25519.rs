@@ -43,10 +43,9 @@ fn good_signature() -> [u8; 64] {
 }
 
 fn answer(signature: &[u8]) -> Result<usize, Refusal> {
-    let request = Request::new("{}").add("X-Timestamp", TIME).add(
-        "X-Signature",
-        format!("ed25519={}", BASE64.encode(signature)),
-    );
+    let request = Request::new("{}")
+        .add("X-Timestamp", TIME)
+        .add("X-Signature", format!("ed25519={}", BASE64.encode(signature)));
     request.key(&recipe(&Preset::Partner), &[key().verifying_key()])
 }
 
@@ -68,10 +67,7 @@ fn sg_13_keys_in_a_non_canonical_form_are_refused_when_configured() {
             let mut point = [0xff; 32];
             point[0] = low;
             point[31] = sign;
-            assert!(
-                VerifyingKey::ed25519(&BASE64.encode(&point)).is_err(),
-                "{low:x} {sign:x}"
-            );
+            assert!(VerifyingKey::ed25519(&BASE64.encode(&point)).is_err(), "{low:x} {sign:x}");
             refused += 1;
         }
     }
@@ -110,12 +106,7 @@ fn sg_13_signatures_with_s_beyond_the_order() {
 #[test]
 fn sg_13_signatures_of_another_length() {
     let good = good_signature();
-    for wrong in [
-        &good[..63],
-        &good[..32],
-        &good[..0],
-        &[good.as_slice(), &[0]].concat(),
-    ] {
+    for wrong in [&good[..63], &good[..32], &good[..0], &[good.as_slice(), &[0]].concat()] {
         assert_eq!(answer(wrong), Err(Refusal::MalformedSignature));
     }
 }

@@ -15,9 +15,7 @@ fn sg_01_missing_empty_or_cut_signatures() {
     assert_eq!(missing, Err(Refusal::Missing(Part::Signature)));
     let cut = &good()[..good().len() - 4];
     let long = format!("v1,{}", BASE64.encode(&[mac(), vec![0]].concat()));
-    for text in [
-        "", " ", "   ", "v1,", "v1", ",x", ",", "v1,=", "v1,AA==", "x", cut, &long,
-    ] {
+    for text in ["", " ", "   ", "v1,", "v1", ",x", ",", "v1,=", "v1,AA==", "x", cut, &long] {
         assert_eq!(answer(text), Err(Refusal::MalformedSignature), "{text:?}");
     }
     assert_eq!(answer([0xff, 0xfe]), Err(Refusal::MalformedSignature));
@@ -27,11 +25,7 @@ fn sg_01_missing_empty_or_cut_signatures() {
 fn sg_02_a_good_mac_under_another_version() {
     let value = BASE64.encode(&mac());
     for version in ["v2", "V1", "v0", "v11"] {
-        assert_eq!(
-            answer(format!("{version},{value}")),
-            Err(Refusal::NoMatch),
-            "{version}"
-        );
+        assert_eq!(answer(format!("{version},{value}")), Err(Refusal::NoMatch), "{version}");
     }
     for version in ["v1a", "v1 ", " v1", "", "v1,v1"] {
         let refusal = Err(Refusal::MalformedSignature);
@@ -60,9 +54,7 @@ fn sg_03_ed25519_signatures_cost_more_so_fewer_are_tried() {
     let good = format!("v1a,{}", partner.strip_prefix("ed25519=").unwrap());
     let bad = format!("v1a,{}", BASE64.encode(&[0; 64]));
     for before in 0..10 {
-        let list = [vec![bad.clone(); before], vec![good.clone()]]
-            .concat()
-            .join(" ");
+        let list = [vec![bad.clone(); before], vec![good.clone()]].concat().join(" ");
         let request = request().set("webhook-signature", list);
         let answer = request.key(&recipe(&Preset::Standard), &[key.verifying_key()]);
         assert_eq!(answer.is_ok(), before < MAX_ED25519_SIGNATURES, "{before}");

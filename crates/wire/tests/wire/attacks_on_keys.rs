@@ -19,23 +19,14 @@ fn sg_07_the_key_decides_the_algorithm() {
     let keys = [signing.verifying_key()];
     let public_bytes = BASE64.decode(&public.as_bytes()[5..]).unwrap();
     let base = format!("msg_1.{TIME}.{BODY}");
-    for known in [
-        public_bytes,
-        public.clone().into_bytes(),
-        public.as_bytes()[5..].to_vec(),
-    ] {
+    for known in [public_bytes, public.clone().into_bytes(), public.as_bytes()[5..].to_vec()] {
         let forged = format!("v1,{}", BASE64.encode(&hmac(&known, &base)));
         let request = request().set("webhook-signature", forged);
-        assert_eq!(
-            request.key(&recipe(&Preset::Standard), &keys),
-            Err(Refusal::NoMatch)
-        );
+        assert_eq!(request.key(&recipe(&Preset::Standard), &keys), Err(Refusal::NoMatch));
     }
 
     let partner = |signature: &str, keys: &[VerifyingKey]| {
-        let request = Request::new(BODY)
-            .add("X-Timestamp", TIME)
-            .add("X-Signature", signature);
+        let request = Request::new(BODY).add("X-Timestamp", TIME).add("X-Signature", signature);
         request.key(&recipe(&Preset::Partner), keys)
     };
     let ed25519 = sign_as_partner(&signing, TIME, BODY.as_bytes());
@@ -45,17 +36,10 @@ fn sg_07_the_key_decides_the_algorithm() {
     let by_hmac = sign_as_partner(&by_hmac, TIME, BODY.as_bytes());
     assert_eq!(partner(&by_hmac, &keys), Err(Refusal::NoMatch));
     let relabelled = by_hmac.replace("hmac-sha256=", "ed25519=");
-    assert_eq!(
-        partner(&relabelled, &keys),
-        Err(Refusal::MalformedSignature)
-    );
+    assert_eq!(partner(&relabelled, &keys), Err(Refusal::MalformedSignature));
     for label in ["none=", "hmac-sha512=", "HMAC-SHA256=", "scheme=none,sig="] {
         let text = by_hmac.replace("hmac-sha256=", label);
-        assert_eq!(
-            partner(&text, &[raw_key(SECRET)]),
-            Err(Refusal::MalformedSignature),
-            "{text}"
-        );
+        assert_eq!(partner(&text, &[raw_key(SECRET)]), Err(Refusal::MalformedSignature), "{text}");
     }
 }
 
@@ -69,34 +53,21 @@ fn sg_08_weak_secrets_are_refused_when_configured() {
         (whsec(15), KeyFault::TooShort(15)),
         (whsec(65), KeyFault::TooLong(65, 64)),
         ("x".repeat(257), KeyFault::TooLong(257, 256)),
-        (
-            format!("whpk_{}", BASE64.encode(&[7; 32])),
-            KeyFault::PublicKeyAsSecret,
-        ),
+        (format!("whpk_{}", BASE64.encode(&[7; 32])), KeyFault::PublicKeyAsSecret),
         (format!("{SECRET}\n"), KeyFault::WhiteSpace),
     ];
     for (secret, fault) in faults {
         let ours = SigningKey::for_profile(&Profile::standard(), &secret).unwrap_err();
         assert_eq!(ours, fault);
-        let theirs = Preset::Standard
-            .hmac_key(&secret, SecretEncoding::Raw)
-            .unwrap_err();
+        let theirs = Preset::Standard.hmac_key(&secret, SecretEncoding::Raw).unwrap_err();
         assert_eq!(theirs, fault);
     }
     for (secret, encoding, fault) in [
         ("", SecretEncoding::Raw, KeyFault::Empty),
         ("whsec_", SecretEncoding::Raw, KeyFault::PrefixOnly),
         ("", SecretEncoding::Base64, KeyFault::PrefixOnly),
-        (
-            "not base64 at all!",
-            SecretEncoding::Base64,
-            KeyFault::NotBase64,
-        ),
-        (
-            "AAAAAAAAAAAAAAAAAAAAAB==",
-            SecretEncoding::Base64,
-            KeyFault::StrayBits,
-        ),
+        ("not base64 at all!", SecretEncoding::Base64, KeyFault::NotBase64),
+        ("AAAAAAAAAAAAAAAAAAAAAB==", SecretEncoding::Base64, KeyFault::StrayBits),
         ("zz", SecretEncoding::Hex, KeyFault::NotHex),
         ("00ff", SecretEncoding::Hex, KeyFault::TooShort(2)),
     ] {
@@ -107,10 +78,7 @@ fn sg_08_weak_secrets_are_refused_when_configured() {
 
 #[test]
 fn sg_09_the_parts_cannot_be_cut_elsewhere() {
-    let signature = format!(
-        "v1,{}",
-        BASE64.encode(&mac_by(SECRET, &format!("a.{TIME}.{TIME}.x")))
-    );
+    let signature = format!("v1,{}", BASE64.encode(&mac_by(SECRET, &format!("a.{TIME}.{TIME}.x"))));
     let shifted = Request::new("x")
         .add("webhook-id", format!("a.{TIME}"))
         .add("webhook-timestamp", TIME)
@@ -125,10 +93,8 @@ fn sg_09_the_parts_cannot_be_cut_elsewhere() {
 #[test]
 fn sg_10_a_body_changed_in_the_least() {
     let original = "{\"a\":\"\u{e9}\",\r\n\"b\":1.0}";
-    let signature = format!(
-        "v1,{}",
-        BASE64.encode(&mac_by(SECRET, &format!("msg_1.{TIME}.{original}")))
-    );
+    let signature =
+        format!("v1,{}", BASE64.encode(&mac_by(SECRET, &format!("msg_1.{TIME}.{original}"))));
     let signed = request().set("webhook-signature", signature).body(original);
     assert_eq!(answer_to(&signed), Ok(0));
     for body in [
@@ -141,11 +107,7 @@ fn sg_10_a_body_changed_in_the_least() {
         original.replace('\u{e9}', "e\u{301}"),
         String::new(),
     ] {
-        assert_eq!(
-            answer_to(&signed.clone().body(&body)),
-            Err(Refusal::NoMatch),
-            "{body:?}"
-        );
+        assert_eq!(answer_to(&signed.clone().body(&body)), Err(Refusal::NoMatch), "{body:?}");
     }
     let latin_1 = b"{\"a\":\"\xe9\",\r\n\"b\":1.0}";
     assert_eq!(answer_to(&signed.body(latin_1)), Err(Refusal::NoMatch));
@@ -157,17 +119,11 @@ fn sg_11_anothers_signature() {
     let base = format!("msg_1.{TIME}.{BODY}");
     let theirs = format!("v1,{}", BASE64.encode(&mac_by(&other, &base)));
     assert_eq!(answer(&theirs), Err(Refusal::NoMatch));
-    assert_eq!(
-        request().key(&recipe(&Preset::Standard), &[]),
-        Err(Refusal::NoMatch)
-    );
+    assert_eq!(request().key(&recipe(&Preset::Standard), &[]), Err(Refusal::NoMatch));
     // The key that stands in where there is none is no way in.
     let zero = format!("v1,{}", BASE64.encode(&hmac(&[0; 32], &base)));
     let request = request().set("webhook-signature", zero);
-    assert_eq!(
-        request.key(&recipe(&Preset::Standard), &[]),
-        Err(Refusal::NoMatch)
-    );
+    assert_eq!(request.key(&recipe(&Preset::Standard), &[]), Err(Refusal::NoMatch));
 }
 
 #[test]
@@ -175,18 +131,10 @@ fn sg_12_fixed_tokens() {
     let token = Token::new("a token of some length").unwrap();
     let verify = |value: &[u8]| token.verify(&[("X-Token", value)], "x-token");
     assert_eq!(verify(b"a token of some length"), Ok(()));
-    for wrong in [
-        &b""[..],
-        b"a",
-        b"a token of some lengti",
-        b"a token of some length ",
-    ] {
+    for wrong in [&b""[..], b"a", b"a token of some lengti", b"a token of some length "] {
         assert_eq!(verify(wrong), Err(Refusal::NoMatch));
     }
-    assert_eq!(
-        token.verify(&[], "x-token"),
-        Err(Refusal::Missing(Part::Signature))
-    );
+    assert_eq!(token.verify(&[], "x-token"), Err(Refusal::Missing(Part::Signature)));
     assert!(Token::new("").is_err());
     assert_eq!(format!("{token:?}"), "Token(redacted)");
 }
@@ -194,10 +142,8 @@ fn sg_12_fixed_tokens() {
 #[test]
 fn sg_14_rotation() {
     let other = format!("whsec_{}", BASE64.encode(&[9; 32]));
-    let (new, old) = (
-        VerifyingKey::standard(SECRET).unwrap(),
-        VerifyingKey::standard(&other).unwrap(),
-    );
+    let (new, old) =
+        (VerifyingKey::standard(SECRET).unwrap(), VerifyingKey::standard(&other).unwrap());
     let base = format!("msg_1.{TIME}.{BODY}");
     let by_old = format!("v1,{}", BASE64.encode(&mac_by(&other, &base)));
     let by_new = good();
@@ -207,12 +153,7 @@ fn sg_14_rotation() {
         (&by_new, Ok(0), Ok(0), Err(Refusal::NoMatch)),
         (&by_old, Ok(1), Err(Refusal::NoMatch), Ok(0)),
         (&by_both, Ok(0), Ok(0), Ok(0)),
-        (
-            &bad(),
-            Err(Refusal::NoMatch),
-            Err(Refusal::NoMatch),
-            Err(Refusal::NoMatch),
-        ),
+        (&bad(), Err(Refusal::NoMatch), Err(Refusal::NoMatch), Err(Refusal::NoMatch)),
     ];
     for (signature, within, after, before) in table {
         let request = request().set("webhook-signature", signature);

@@ -34,32 +34,17 @@ fn stripe() {
         format!("v1={good},t={TIME}"),
         format!("t={TIME},v9=whatever,v1={good}"),
     ] {
-        assert_eq!(
-            request
-                .clone()
-                .set("Stripe-Signature", header)
-                .key(&recipe, &keys),
-            Ok(0)
-        );
+        assert_eq!(request.clone().set("Stripe-Signature", header).key(&recipe, &keys), Ok(0));
     }
     for (header, refusal) in [
         (format!("v1={good}"), Refusal::Missing(Part::Timestamp)),
-        (
-            format!("t={TIME},t={TIME},v1={good}"),
-            Refusal::MalformedSignature,
-        ),
+        (format!("t={TIME},t={TIME},v1={good}"), Refusal::MalformedSignature),
         (format!("t={TIME}, v1={good}"), Refusal::MalformedSignature),
-        (
-            format!("t={TIME},v1={}", good.to_uppercase()),
-            Refusal::MalformedSignature,
-        ),
+        (format!("t={TIME},v1={}", good.to_uppercase()), Refusal::MalformedSignature),
         (format!("t={TIME},v0={good}"), Refusal::NoMatch),
         (format!("t={TIME}"), Refusal::NoMatch),
     ] {
-        let answer = request
-            .clone()
-            .set("Stripe-Signature", &header)
-            .key(&recipe, &keys);
+        let answer = request.clone().set("Stripe-Signature", &header).key(&recipe, &keys);
         assert_eq!(answer, Err(refusal), "{header}");
     }
 }
@@ -75,9 +60,7 @@ fn github() {
 fn slack() {
     let signature = HEXLOWER.encode(&hmac(SECRET.as_bytes(), format!("v0:{TIME}:{BODY}")));
     let names = ["X-Slack-Request-Timestamp", "X-Slack-Signature"];
-    let request = Request::new(BODY)
-        .add(names[0], TIME)
-        .add(names[1], format!("v0={signature}"));
+    let request = Request::new(BODY).add(names[0], TIME).add(names[1], format!("v0={signature}"));
     accepts_only_the_original(&request, &recipe(&Preset::Slack), &names);
 }
 
@@ -85,11 +68,7 @@ fn slack() {
 fn shopify() {
     let signature = BASE64.encode(&hmac(SECRET.as_bytes(), BODY));
     let request = Request::new(BODY).add("X-Shopify-Hmac-Sha256", signature);
-    accepts_only_the_original(
-        &request,
-        &recipe(&Preset::Shopify),
-        &["X-Shopify-Hmac-Sha256"],
-    );
+    accepts_only_the_original(&request, &recipe(&Preset::Shopify), &["X-Shopify-Hmac-Sha256"]);
 }
 
 #[test]
@@ -112,10 +91,7 @@ fn generic_with_every_part() {
     accepts_only_the_original(&request, &recipe, &["x-sig", "x-time", "x-id"]);
     let accepted = request.verify(&recipe, &[raw_key(SECRET)]).unwrap();
     assert_eq!(accepted.message_id.as_deref(), Some("m_1"));
-    assert_eq!(
-        accepted.timestamp,
-        Some(Time::from_millis(1_706_012_345_123))
-    );
+    assert_eq!(accepted.timestamp, Some(Time::from_millis(1_706_012_345_123)));
     assert_eq!(recipe.key_id(&[("X-KEY", b"k1")]), Ok(Some("k1")));
     assert_eq!(recipe.key_id(&[]), Err(Refusal::Missing(Part::KeyId)));
 }
@@ -124,10 +100,7 @@ fn generic_with_every_part() {
 fn the_two_families_of_standard_names_are_not_mixed() {
     let key = gancho_wire::VerifyingKey::standard(SECRET).unwrap();
     let bytes = BASE64.decode(&SECRET.as_bytes()[6..]).unwrap();
-    let signature = format!(
-        "v1,{}",
-        BASE64.encode(&hmac(&bytes, format!("m_1.{TIME}.{BODY}")))
-    );
+    let signature = format!("v1,{}", BASE64.encode(&hmac(&bytes, format!("m_1.{TIME}.{BODY}"))));
     let request = Request::new(BODY)
         .add("svix-id", "m_1")
         .add("svix-timestamp", TIME)
@@ -136,10 +109,7 @@ fn the_two_families_of_standard_names_are_not_mixed() {
     let keys = [key];
     assert_eq!(request.key(&recipe, &keys), Ok(0));
     let mixed = request.add("webhook-id", "m_1");
-    assert_eq!(
-        mixed.key(&recipe, &keys),
-        Err(Refusal::Missing(Part::Signature))
-    );
+    assert_eq!(mixed.key(&recipe, &keys), Err(Refusal::Missing(Part::Signature)));
 }
 
 #[test]
@@ -148,24 +118,13 @@ fn what_any_profile_signs_its_recipe_verifies() {
     stripe_like.signature.scheme = Scheme::TimedSeconds;
     let mut own_names = Profile::standard();
     own_names.signature.header = "X-Acme-Signature".to_owned();
-    own_names.headers = [
-        ("X-Acme-Id", HeaderValue::EventId),
-        ("X-At", HeaderValue::TimeSeconds),
-    ]
-    .map(|(name, value)| HeaderLine {
-        name: name.to_owned(),
-        value,
-    })
-    .to_vec();
+    own_names.headers = [("X-Acme-Id", HeaderValue::EventId), ("X-At", HeaderValue::TimeSeconds)]
+        .map(|(name, value)| HeaderLine { name: name.to_owned(), value })
+        .to_vec();
 
     let secrets = [new_secret().unwrap(), new_secret().unwrap()];
-    for profile in Profile::built_in()
-        .into_iter()
-        .chain([stripe_like, own_names])
-    {
-        let keys = secrets
-            .each_ref()
-            .map(|s| SigningKey::for_profile(&profile, s).unwrap());
+    for profile in Profile::built_in().into_iter().chain([stripe_like, own_names]) {
+        let keys = secrets.each_ref().map(|s| SigningKey::for_profile(&profile, s).unwrap());
         let sending = Sending {
             event_id: "evt_1",
             endpoint_id: "wh_1",
@@ -176,19 +135,12 @@ fn what_any_profile_signs_its_recipe_verifies() {
         let request = sign(&profile, &sending, BODY.as_bytes(), &keys)
             .unwrap()
             .into_iter()
-            .fold(Request::new(BODY), |request, (name, value)| {
-                request.add(name, value)
-            });
+            .fold(Request::new(BODY), |request, (name, value)| request.add(name, value));
         let recipe = Recipe::for_profile(&profile).unwrap();
         let (new, old) = (keys[0].verifying_key(), keys[1].verifying_key());
         assert_eq!(request.key(&recipe, &[new]), Ok(0), "{}", profile.name);
         // The schemes with one signature are signed by the new key only.
         let old_too = profile.signature.scheme != Scheme::Sha256;
-        assert_eq!(
-            request.key(&recipe, &[old]).is_ok(),
-            old_too,
-            "{}",
-            profile.name
-        );
+        assert_eq!(request.key(&recipe, &[old]).is_ok(), old_too, "{}", profile.name);
     }
 }

@@ -9,31 +9,19 @@ fn check_standard(secret: &str, id: &str, time: i64, body: &str, signature: &str
     let profile = Profile::standard();
     let key = SigningKey::for_profile(&profile, secret).unwrap();
     let at = Time::from_secs(time);
-    let sending = Sending {
-        event_id: id,
-        endpoint_id: "wh_1",
-        event_type: "t",
-        at,
-        retry: 0,
-    };
+    let sending = Sending { event_id: id, endpoint_id: "wh_1", event_type: "t", at, retry: 0 };
     let ours = sign(&profile, &sending, body.as_bytes(), &[key]).unwrap();
-    assert_eq!(
-        ours.last().unwrap(),
-        &("webhook-signature", signature.to_owned())
-    );
+    assert_eq!(ours.last().unwrap(), &("webhook-signature", signature.to_owned()));
 
-    let key = Preset::Standard
-        .hmac_key(secret, SecretEncoding::Raw)
-        .unwrap();
+    let key = Preset::Standard.hmac_key(secret, SecretEncoding::Raw).unwrap();
     for family in ["webhook", "svix"] {
         let request = Request::new(body)
             .at(at)
             .add(&format!("{family}-id"), id)
             .add(&format!("{family}-timestamp"), time.to_string())
             .add(&format!("{family}-signature"), signature);
-        let accepted = request
-            .verify(&recipe(&Preset::Standard), std::slice::from_ref(&key))
-            .unwrap();
+        let accepted =
+            request.verify(&recipe(&Preset::Standard), std::slice::from_ref(&key)).unwrap();
         assert_eq!(accepted.message_id.as_deref(), Some(id));
         assert_eq!(accepted.timestamp, Some(at));
     }

@@ -28,18 +28,12 @@ pub struct Accepted {
 impl Request {
     pub fn new(body: impl AsRef<[u8]>) -> Self {
         let body = body.as_ref().to_vec();
-        Self {
-            headers: Vec::new(),
-            body,
-            now: NOW,
-            tolerance: DEFAULT_TOLERANCE,
-        }
+        Self { headers: Vec::new(), body, now: NOW, tolerance: DEFAULT_TOLERANCE }
     }
 
     /// Adds a header, beside any other of its name.
     pub fn add(mut self, name: &str, value: impl AsRef<[u8]>) -> Self {
-        self.headers
-            .push((name.to_owned(), value.as_ref().to_vec()));
+        self.headers.push((name.to_owned(), value.as_ref().to_vec()));
         self
     }
 
@@ -64,19 +58,13 @@ impl Request {
     }
 
     pub fn header(&self, name: &str) -> &[u8] {
-        let found = self
-            .headers
-            .iter()
-            .find(|(n, _)| n.eq_ignore_ascii_case(name));
+        let found = self.headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name));
         &found.expect(name).1
     }
 
     pub fn verify(&self, recipe: &Recipe, keys: &[VerifyingKey]) -> Result<Accepted, Refusal> {
-        let headers: Vec<(&str, &[u8])> = self
-            .headers
-            .iter()
-            .map(|(n, v)| (n.as_str(), v.as_slice()))
-            .collect();
+        let headers: Vec<(&str, &[u8])> =
+            self.headers.iter().map(|(n, v)| (n.as_str(), v.as_slice())).collect();
         let verified = recipe.verify(keys, &headers, &self.body, self.now, self.tolerance)?;
         Ok(Accepted {
             timestamp: verified.timestamp(),
@@ -133,7 +121,5 @@ pub fn raw_key(secret: &str) -> VerifyingKey {
 /// HMAC-SHA256 straight from the library, to sign what the crate itself would refuse to.
 pub fn hmac(key: &[u8], message: impl AsRef<[u8]>) -> Vec<u8> {
     let key = aws_lc_rs::hmac::Key::new(aws_lc_rs::hmac::HMAC_SHA256, key);
-    aws_lc_rs::hmac::sign(&key, message.as_ref())
-        .as_ref()
-        .to_vec()
+    aws_lc_rs::hmac::sign(&key, message.as_ref()).as_ref().to_vec()
 }

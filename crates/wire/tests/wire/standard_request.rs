@@ -32,10 +32,7 @@ pub fn request() -> Request {
 }
 
 pub fn answer_to(request: &Request) -> Result<usize, Refusal> {
-    request.key(
-        &recipe(&Preset::Standard),
-        &[VerifyingKey::standard(SECRET).unwrap()],
-    )
+    request.key(&recipe(&Preset::Standard), &[VerifyingKey::standard(SECRET).unwrap()])
 }
 
 pub fn answer(signature: impl AsRef<[u8]>) -> Result<usize, Refusal> {

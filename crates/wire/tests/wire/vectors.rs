@@ -52,10 +52,7 @@ fn all_vectors_agree() {
 }
 
 fn check_profile(index: usize, name: &str, vector: &Vector) {
-    let profile = Profile::built_in()
-        .into_iter()
-        .find(|p| p.name == name)
-        .unwrap();
+    let profile = Profile::built_in().into_iter().find(|p| p.name == name).unwrap();
     let secret = match vector.scheme.as_deref() {
         Some("v1a") => format!("whsk_{}", vector.private_seed_base64.as_ref().unwrap()),
         Some("v1") | None => vector.secret.clone().unwrap(),
@@ -75,18 +72,10 @@ fn check_profile(index: usize, name: &str, vector: &Vector) {
         retry: 0,
     };
     let key = SigningKey::for_profile(&profile, &secret).unwrap();
-    let ours = sign(
-        &profile,
-        &sending,
-        vector.body.as_bytes(),
-        std::slice::from_ref(&key),
-    )
-    .unwrap();
+    let ours =
+        sign(&profile, &sending, vector.body.as_bytes(), std::slice::from_ref(&key)).unwrap();
     for (name, value) in &vector.headers {
-        let found = ours
-            .iter()
-            .find(|(n, _)| n == name)
-            .map(|(_, v)| v.as_str());
+        let found = ours.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str());
         assert_eq!(found, value.as_str(), "vector {index}, {name}");
     }
 
@@ -119,10 +108,7 @@ fn check_partner(index: usize, vector: &Vector) {
         }
         Some("ed25519") => {
             let public = vector.public_key_base64.as_ref().unwrap();
-            (
-                private_half_of(public),
-                Preset::Partner.ed25519_key(public).unwrap(),
-            )
+            (private_half_of(public), Preset::Partner.ed25519_key(public).unwrap())
         }
         other => panic!("vector {index} has an unknown scheme: {other:?}"),
     };
@@ -131,23 +117,12 @@ fn check_partner(index: usize, vector: &Vector) {
 
     let recipe = recipe(&Preset::Partner);
     let now = Time::from_secs(1_706_012_345);
-    check(
-        index,
-        vector,
-        now,
-        &recipe,
-        &verifying,
-        &["X-Timestamp", "X-Signature"],
-    );
+    check(index, vector, now, &recipe, &verifying, &["X-Timestamp", "X-Signature"]);
 
     let (scheme, signature) = ours.split_once('=').unwrap();
     let request =
         request(vector, now).set("X-Signature", format!("scheme={scheme},sig={signature}"));
-    assert_eq!(
-        request.key(&recipe, &[verifying]),
-        Ok(0),
-        "vector {index}, the long form"
-    );
+    assert_eq!(request.key(&recipe, &[verifying]), Ok(0), "vector {index}, the long form");
 }
 
 /// The partner entries give no private key, but use one that other entries do give.
@@ -158,10 +133,9 @@ fn private_half_of(public: &str) -> SigningKey {
 }
 
 fn request(vector: &Vector, now: Time) -> Request {
-    vector.headers.iter().fold(
-        Request::new(&vector.body).at(now),
-        |request, (name, value)| request.add(name, value.as_str().unwrap()),
-    )
+    vector.headers.iter().fold(Request::new(&vector.body).at(now), |request, (name, value)| {
+        request.add(name, value.as_str().unwrap())
+    })
 }
 
 fn check(
@@ -173,20 +147,13 @@ fn check(
     signed: &[&str],
 ) {
     let request = request(vector, now);
-    let other = SigningKey::ed25519(&BASE64.encode(&[3; 32]))
-        .unwrap()
-        .verifying_key();
-    let accepted = request
-        .verify(recipe, &[other.clone(), key.clone()])
-        .unwrap();
+    let other = SigningKey::ed25519(&BASE64.encode(&[3; 32])).unwrap().verifying_key();
+    let accepted = request.verify(recipe, &[other.clone(), key.clone()]).unwrap();
     assert_eq!(accepted.key, 1, "vector {index}");
     if let Some(expected) = &vector.dedupe_sha256 {
         assert_eq!(&accepted.base_sha256, expected, "vector {index}");
     }
-    assert!(
-        request.key(recipe, &[other]).is_err(),
-        "vector {index}, another's key"
-    );
+    assert!(request.key(recipe, &[other]).is_err(), "vector {index}, another's key");
     assert!(request.key(recipe, &[]).is_err(), "vector {index}, no key");
     for spoiled in request.spoiled(signed) {
         let answer = spoiled.key(recipe, std::slice::from_ref(key));
