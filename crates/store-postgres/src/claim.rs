@@ -65,15 +65,19 @@ impl Claiming for PostgresStore {
         self.empty_limbo().await?;
         let session = self.session().await?;
         let mut plan = walk::plan(&session, &claim).await.map_err(Fault::into_error)?;
+        drop(session);
         let mut jobs = Vec::new();
+        let mut pending = None;
         if !plan.takes.is_empty() {
-            drop(session);
-            jobs = self.take(&claim, &plan).await.map_err(Fault::into_error)?;
+            let taken = self.take(&claim, &plan).await.map_err(Fault::into_error)?;
+            (jobs, pending) = (taken.0, Some(taken.1));
             // Less than planned: another node was quicker, or the bytes ran out.
             let planned: i32 = plan.takes.iter().map(|take| take.most).sum();
             plan.more |= jobs.len() < planned as usize;
         }
         let next_due = if plan.more { None } else { self.next_due(&claim).await? };
+        // Nothing is awaited any more: the caller has them.
+        pending.iter_mut().for_each(Pending::clear);
         Ok(Claimed { jobs, cursor: plan.cursor, more: plan.more, next_due })
     }
 
@@ -86,7 +90,7 @@ impl Claiming for PostgresStore {
 }
 
 impl PostgresStore {
-    async fn take(&self, claim: &Claim, plan: &Plan) -> Result<Vec<Job>, Fault> {
+    async fn take(&self, claim: &Claim, plan: &Plan) -> Result<(Vec<Job>, Pending), Fault> {
         let tenants: Vec<Uuid> = plan.takes.iter().map(|take| uuid(take.tenant)).collect();
         let targets: Vec<Uuid> = plan.takes.iter().map(|take| uuid(take.target)).collect();
         let most: Vec<i32> = plan.takes.iter().map(|take| take.most).collect();
@@ -108,10 +112,9 @@ impl PostgresStore {
         .await?;
         let jobs = jobs(&taken)?;
         // From here on they may be leased without anyone knowing, should the answer be lost.
-        let mut pending = self.limbo.note(claim.node, &jobs);
+        let pending = self.limbo.note(claim.node, &jobs);
         transaction.commit().await?;
-        pending.clear();
-        Ok(jobs)
+        Ok((jobs, pending))
     }
 
     async fn next_due(&self, claim: &Claim) -> Result<Option<Time>> {
@@ -174,7 +177,7 @@ fn jobs(taken: &[Row]) -> Result<Vec<Job>> {
 type Held = (NodeId, Vec<(TenantId, DeliveryId)>);
 
 /// Deliveries that may be leased to a node which does not know it, because the answer to the claim's
-/// commit was lost or its caller went away.
+/// commit was lost or its caller went away before the claim returned.
 #[derive(Default)]
 pub(crate) struct Limbo(Arc<Mutex<Vec<Held>>>);
 

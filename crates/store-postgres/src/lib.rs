@@ -31,6 +31,8 @@ mod open;
 mod order;
 mod pauses;
 mod plan_text;
+#[cfg(test)]
+mod plans;
 mod rows;
 mod session;
 mod settle;

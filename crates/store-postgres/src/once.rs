@@ -1,14 +1,16 @@
 //! Keys under which something is accepted once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use deadpool_postgres::ClientWrapper;
-use gancho_domain::{Id, ParcelId, TenantId, Time};
+use gancho_domain::{ParcelId, TenantId, Time};
 use gancho_store::{Accepted, Once};
+use tokio_postgres::{Row, types::ToSql};
+use uuid::Uuid;
 
 use crate::{
     accept::Incoming,
-    fault::Fault,
+    fault::{Fault, corrupt},
     rows::{self, uuid},
     session::{execute, query},
 };
@@ -21,13 +23,13 @@ select * from unnest($1::uuid[], $2::bytea[], $3::bytea[], $4::uuid[], $5::int8[
 on conflict (tenant_id, key) do update
 set content = excluded.content, parcel_id = excluded.parcel_id,
     made_at = excluded.made_at, until = excluded.until
-where once_keys.until <= excluded.made_at";
+where once_keys.until <= excluded.made_at
+returning tenant_id, key";
 
 const READ: &str = "
-select o.content, o.parcel_id, o.until
-from unnest($1::uuid[], $2::bytea[]) with ordinality as k(tenant_id, key, place)
-join once_keys o on o.tenant_id = k.tenant_id and o.key = k.key
-order by k.place";
+select o.tenant_id, o.key, o.content, o.parcel_id, o.made_at, o.until
+from unnest($1::uuid[], $2::bytea[]) as k(tenant_id, key)
+join once_keys o on o.tenant_id = k.tenant_id and o.key = k.key";
 
 const REPLACE: &str = "
 update once_keys o set content = k.content, parcel_id = k.parcel_id,
@@ -62,44 +64,46 @@ pub(crate) async fn seen(
     if firsts.is_empty() {
         return Ok(vec![None; incoming.len()]);
     }
-    write(session, CLAIM, firsts.iter()).await?;
-    let mut holders = read(session, firsts.keys()).await?;
-    let (seen, replaced) = decide(incoming, &mut holders);
+    let claimed = claim(session, &firsts).await?;
+    let (mut free, taken): (BTreeMap<_, _>, BTreeMap<_, _>) =
+        firsts.into_iter().partition(|(key, _)| claimed.contains(key));
+    let mut holders = read(session, taken.keys()).await?;
+    let (seen, replaced) = decide(incoming, &mut free, &mut holders);
     if !replaced.is_empty() {
-        write(session, REPLACE, replaced.iter()).await?;
+        execute(session, REPLACE, &Columns::of(&replaced).values()).await?;
     }
     Ok(seen)
 }
 
-/// Goes through the batch in order. A parcel that holds its key is new; another is again or a clash;
-/// one after the key's time takes it over, which the second map notes.
+/// Goes through the batch in order. The first to come for a free key is new and holds it; another is
+/// again or a clash; one after the key's time takes it over, which the second answer notes.
 fn decide(
     incoming: &[Incoming<'_>],
+    free: &mut BTreeMap<Key, Holder>,
     holders: &mut BTreeMap<Key, Holder>,
 ) -> (Vec<Option<Accepted>>, BTreeMap<Key, Holder>) {
     let mut replaced = BTreeMap::new();
-    let seen = incoming
-        .iter()
-        .map(|one| {
-            let once = one.new.once.as_ref()?;
-            let key = (one.new.parcel.tenant, once.key);
-            let held = holders.get(&key)?;
-            if held.parcel == one.new.parcel.id {
-                return None;
-            }
-            if held.until <= one.new.parcel.created_at {
-                holders.insert(key, holder(one, once));
-                replaced.insert(key, holder(one, once));
-                return None;
-            }
-            let first = held.parcel;
-            Some(if held.content == once.content {
-                Accepted::Again { first }
-            } else {
-                Accepted::Clash { first }
-            })
+    let mut decide = |one: &Incoming<'_>| {
+        let once = one.new.once.as_ref()?;
+        let key = (one.new.parcel.tenant, once.key);
+        if let Some(first) = free.remove(&key) {
+            holders.insert(key, first);
+            return None;
+        }
+        let held = holders.get(&key)?;
+        if held.until <= one.new.parcel.created_at {
+            holders.insert(key, holder(one, once));
+            replaced.insert(key, holder(one, once));
+            return None;
+        }
+        let first = held.parcel;
+        Some(if held.content == once.content {
+            Accepted::Again { first }
+        } else {
+            Accepted::Clash { first }
         })
-        .collect();
+    };
+    let seen = incoming.iter().map(&mut decide).collect();
     (seen, replaced)
 }
 
@@ -118,40 +122,66 @@ fn holder(one: &Incoming<'_>, once: &Once) -> Holder {
     }
 }
 
-async fn write(
+/// Those of the keys that were free.
+async fn claim(
     session: &ClientWrapper,
-    sql: &str,
-    keys: impl Iterator<Item = (&Key, &Holder)> + Clone,
-) -> Result<(), Fault> {
-    let tenants: Vec<_> = keys.clone().map(|(key, _)| uuid(key.0)).collect();
-    let names: Vec<&[u8]> = keys.clone().map(|(key, _)| key.1.as_slice()).collect();
-    let contents: Vec<&[u8]> = keys.clone().map(|(_, one)| one.content.as_slice()).collect();
-    let parcels: Vec<_> = keys.clone().map(|(_, one)| uuid(one.parcel)).collect();
-    let made: Vec<i64> = keys.clone().map(|(_, one)| one.made_at.micros()).collect();
-    let until: Vec<i64> = keys.map(|(_, one)| one.until.micros()).collect();
-    execute(session, sql, &[&tenants, &names, &contents, &parcels, &made, &until]).await?;
-    Ok(())
+    keys: &BTreeMap<Key, Holder>,
+) -> Result<HashSet<Key>, Fault> {
+    let claimed = query(session, CLAIM, &Columns::of(keys).values()).await?;
+    claimed.iter().map(|row| Ok((rows::id(row, 0)?, hash(row, 1)?))).collect()
 }
 
 async fn read(
     session: &ClientWrapper,
-    keys: impl Iterator<Item = &Key> + Clone,
+    keys: impl ExactSizeIterator<Item = &Key> + Clone,
 ) -> Result<BTreeMap<Key, Holder>, Fault> {
+    if keys.len() == 0 {
+        return Ok(BTreeMap::new());
+    }
     let tenants: Vec<_> = keys.clone().map(|key| uuid(key.0)).collect();
-    let names: Vec<&[u8]> = keys.clone().map(|key| key.1.as_slice()).collect();
+    let names: Vec<&[u8]> = keys.map(|key| key.1.as_slice()).collect();
     let found = query(session, READ, &[&tenants, &names]).await?;
-    keys.zip(&found)
-        .map(|(key, row)| {
-            let content: &[u8] = rows::get(row, 0)?;
-            let held = Holder {
-                parcel: Id::from_bits(rows::id::<gancho_domain::id::OfEvent>(row, 1)?.bits()),
-                content: content
-                    .try_into()
-                    .map_err(|_| crate::fault::corrupt("a key's content is not a hash"))?,
-                made_at: Time::ZERO,
-                until: rows::time(row, 2)?,
-            };
-            Ok((*key, held))
-        })
-        .collect()
+    let holder = |row: &Row| {
+        let key = (rows::id(row, 0)?, hash(row, 1)?);
+        let held = Holder {
+            content: hash(row, 2)?,
+            parcel: rows::id(row, 3)?,
+            made_at: rows::time(row, 4)?,
+            until: rows::time(row, 5)?,
+        };
+        Ok((key, held))
+    };
+    found.iter().map(holder).collect()
+}
+
+fn hash(row: &Row, column: usize) -> Result<[u8; 32], Fault> {
+    let bytes: &[u8] = rows::get(row, column)?;
+    Ok(bytes.try_into().map_err(|_| corrupt("a key is not a hash"))?)
+}
+
+/// The parameters of [`CLAIM`] and [`REPLACE`].
+struct Columns<'a> {
+    tenants: Vec<Uuid>,
+    names: Vec<&'a [u8]>,
+    contents: Vec<&'a [u8]>,
+    parcels: Vec<Uuid>,
+    made: Vec<i64>,
+    until: Vec<i64>,
+}
+
+impl<'a> Columns<'a> {
+    fn of(keys: &'a BTreeMap<Key, Holder>) -> Self {
+        Self {
+            tenants: keys.keys().map(|key| uuid(key.0)).collect(),
+            names: keys.keys().map(|key| key.1.as_slice()).collect(),
+            contents: keys.values().map(|one| one.content.as_slice()).collect(),
+            parcels: keys.values().map(|one| uuid(one.parcel)).collect(),
+            made: keys.values().map(|one| one.made_at.micros()).collect(),
+            until: keys.values().map(|one| one.until.micros()).collect(),
+        }
+    }
+
+    fn values(&self) -> [&(dyn ToSql + Sync); 6] {
+        [&self.tenants, &self.names, &self.contents, &self.parcels, &self.made, &self.until]
+    }
 }

@@ -1,0 +1,82 @@
+//! The batched statements must find their rows through the right index, on an empty database too:
+//! a plan made then is kept.
+
+use std::sync::Arc;
+
+use deadpool_postgres::Object;
+use gancho_domain::{Id, Lane, Time};
+use gancho_store::{Claim, ClaimCursor, NodeId};
+use gancho_testkit::postgres::{Database, fresh_database};
+
+use crate::{Options, PostgresStore, claim::TAKE, settle::SETTLE, walk};
+
+async fn opened() -> (Arc<PostgresStore>, Object, Database) {
+    let database = fresh_database().await.unwrap();
+    let store = PostgresStore::connect(&database.url(), Options::default()).await.unwrap();
+    let session = store.session().await.unwrap();
+    (store, session, database)
+}
+
+/// The generic plan of a statement whose parameters are all given as text.
+async fn plan(session: &Object, sql: &str, values: &str) -> String {
+    session.batch_execute(&format!("prepare it as {sql}")).await.unwrap();
+    let lines = session.query(&format!("explain execute it ({values})"), &[]).await.unwrap();
+    let lines: Vec<&str> = lines.iter().map(|row| row.get(0)).collect();
+    lines.join("\n")
+}
+
+#[tokio::test]
+async fn settling_goes_by_the_id() {
+    let (_store, session, _database) = opened().await;
+    let plan = plan(&session, SETTLE, &["'{}'"; 19].join(", ")).await;
+    assert!(plan.contains("Index Scan using deliveries_pkey on deliveries d"), "{plan}");
+    for wrong in ["Seq Scan", "Hash Join", "Merge Join", "deliveries_leased", "of_target"] {
+        assert!(!plan.contains(wrong), "{wrong}\n{plan}");
+    }
+}
+
+#[tokio::test]
+async fn taking_goes_by_the_target_and_the_id() {
+    let (_store, session, _database) = opened().await;
+    let values = "'{}', '{}', '{}', 2::int2, 0, 0, 0";
+    let plan = plan(&session, TAKE, values).await;
+    assert!(plan.contains("Index Scan using deliveries_pending on deliveries d"), "{plan}");
+    assert!(plan.contains("Index Scan using deliveries_pkey on deliveries d"), "{plan}");
+    assert!(plan.contains("Index Scan using parcels_pkey on parcels p"), "{plan}");
+    for wrong in ["Seq Scan", "Hash Join", "Merge Join", "of_target"] {
+        assert!(!plan.contains(wrong), "{wrong}\n{plan}");
+    }
+}
+
+#[tokio::test]
+async fn a_walk_reads_no_table_whole() {
+    let (_store, session, _database) = opened().await;
+    session.batch_execute("begin").await.unwrap();
+    let claim = Claim {
+        node: NodeId(1),
+        lane: Lane::Webhook,
+        now: Time::from_secs(1),
+        most: 10,
+        most_bytes: 1_000,
+        per_target: 10,
+        per_tenant: 10,
+        skip: Arc::default(),
+        cursor: ClaimCursor {
+            tenant: Some(Id::from_bits(5)),
+            targets: [(Id::from_bits(5), Id::from_bits(6))].into(),
+        },
+    };
+    let before = scans(&session).await;
+    let plan = walk::plan(&session, &claim).await.unwrap();
+    assert!(plan.takes.is_empty() && !plan.more);
+    let after = scans(&session).await;
+    assert_eq!(after.0, before.0, "no sequential scan");
+    assert!(after.1 >= before.1 + 2, "the index was asked");
+}
+
+/// How often this session has read the table whole, and how often through an index.
+async fn scans(session: &Object) -> (i64, i64) {
+    let sql = "select seq_scan, idx_scan from pg_stat_xact_user_tables where relname = $1";
+    let row = session.query_one(sql, &[&"deliveries"]).await.unwrap();
+    (row.get(0), row.get(1))
+}

@@ -1,0 +1,8 @@
+//! What only a database for many nodes can get wrong.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod crash;
+mod many_nodes;
+mod refusals;
+mod world;
