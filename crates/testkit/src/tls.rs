@@ -1,0 +1,73 @@
+//! Certificates, good and bad.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd};
+use rustls::{
+    ServerConfig,
+    crypto::aws_lc_rs,
+    pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer},
+};
+
+/// Signs certificates that only those who were given its root trust.
+pub struct Authority(CertifiedIssuer<'static, KeyPair>);
+
+/// When a certificate counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Life {
+    Now,
+    Over,
+    Ahead,
+}
+
+impl Authority {
+    pub fn new() -> Result<Self> {
+        let mut params = CertificateParams::new(Vec::new())?;
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        Ok(Self(CertifiedIssuer::self_signed(params, KeyPair::generate()?)?))
+    }
+
+    pub fn root(&self) -> CertificateDer<'static> {
+        self.0.der().clone()
+    }
+
+    /// A server with a certificate for the names (or addresses), that offers the protocols.
+    pub fn server(&self, names: &[&str], life: Life, alpn: &[&str]) -> Result<Arc<ServerConfig>> {
+        let key = KeyPair::generate()?;
+        let certificate = params(names, life)?.signed_by(&key, &self.0)?;
+        server(certificate.der().clone(), &key, alpn)
+    }
+}
+
+/// A server that vouches for itself.
+pub fn self_signed(names: &[&str]) -> Result<Arc<ServerConfig>> {
+    let key = KeyPair::generate()?;
+    let certificate = params(names, Life::Now)?.self_signed(&key)?;
+    server(certificate.der().clone(), &key, &[])
+}
+
+fn params(names: &[&str], life: Life) -> Result<CertificateParams> {
+    let names: Vec<_> = names.iter().map(|&name| name.to_owned()).collect();
+    let mut params = CertificateParams::new(names)?;
+    (params.not_before, params.not_after) = match life {
+        Life::Now => (date_time_ymd(2000, 1, 1), date_time_ymd(2100, 1, 1)),
+        Life::Over => (date_time_ymd(2000, 1, 1), date_time_ymd(2001, 1, 1)),
+        Life::Ahead => (date_time_ymd(2099, 1, 1), date_time_ymd(2100, 1, 1)),
+    };
+    Ok(params)
+}
+
+fn server(
+    certificate: CertificateDer<'static>,
+    key: &KeyPair,
+    alpn: &[&str],
+) -> Result<Arc<ServerConfig>> {
+    let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
+    let mut config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+        .with_safe_default_protocol_versions()?
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate], key)?;
+    config.alpn_protocols = alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
+    Ok(Arc::new(config))
+}
