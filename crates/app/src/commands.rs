@@ -1,3 +1,5 @@
 //! One file for each command.
 
 pub mod bench;
+pub mod dev;
+pub mod pipe;

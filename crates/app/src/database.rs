@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use anyhow::bail;
 use gancho_store::Store;
+use gancho_store_postgres::PostgresStore;
 use gancho_store_sqlite::{Options, SqliteStore};
 
 pub async fn open(url: &str) -> anyhow::Result<Arc<dyn Store>> {
@@ -12,8 +13,7 @@ pub async fn open(url: &str) -> anyhow::Result<Arc<dyn Store>> {
         return Ok(store);
     }
     if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-        let _ = url;
-        bail!("not yet");
+        return Ok(PostgresStore::connect(url, gancho_store_postgres::Options::default()).await?);
     }
     bail!("`{url}` is not a database: write sqlite:PATH or postgres://USER@HOST/NAME")
 }

@@ -1,6 +1,7 @@
 //! `gancho bench`: how fast the parts are on this machine.
 
 mod claim;
+mod deliver;
 mod report;
 mod store;
 
@@ -17,6 +18,7 @@ pub struct Bench {
 enum What {
     Store(store::StoreBench),
     Claim(claim::ClaimBench),
+    Deliver(deliver::DeliverBench),
 }
 
 impl Bench {
@@ -24,6 +26,7 @@ impl Bench {
         match self.what {
             What::Store(bench) => bench.run().await,
             What::Claim(bench) => bench.run().await,
+            What::Deliver(bench) => bench.run().await,
         }
     }
 }

@@ -1,0 +1,107 @@
+//! From publishing to arrival, over real HTTP on loopback.
+
+use std::{sync::Arc, time::Duration};
+
+use anyhow::ensure;
+use bytes::Bytes;
+use clap::Args;
+use gancho_domain::Lane;
+use gancho_engine::Limits;
+use gancho_outbound::{NewEvent, deliver};
+use gancho_vault::KeyRing;
+use tokio_util::task::TaskTracker;
+
+use super::report::Stopwatch;
+use crate::{
+    gateway::{Gateway, Setup},
+    receiver::Receiver,
+};
+
+/// Publish in a closed loop and wait until everything has arrived. The receiver, which verifies each
+/// signature, is in the same process and its work is in the figures.
+#[derive(Debug, Args)]
+pub struct DeliverBench {
+    /// Where; a new SQLite file in a temporary folder if not given.
+    #[arg(long, env = "GANCHO_DATABASE_URL")]
+    database_url: Option<String>,
+    #[arg(long, default_value_t = 100_000)]
+    deliveries: u64,
+    /// Publishers at a time.
+    #[arg(long, default_value_t = 64)]
+    publishers: u64,
+    #[arg(long, default_value_t = 50)]
+    tenants: usize,
+    /// Bytes in a body.
+    #[arg(long, default_value_t = 1_024)]
+    body: usize,
+    #[arg(long)]
+    json: bool,
+}
+
+impl DeliverBench {
+    pub async fn run(self) -> anyhow::Result<()> {
+        let folder = tempfile::tempdir()?;
+        let url = self
+            .database_url
+            .clone()
+            .unwrap_or_else(|| format!("sqlite:{}", folder.path().join("bench.db").display()));
+        let gateway = Gateway::start(Setup {
+            database_url: &url,
+            ring: KeyRing::generate()?,
+            client: deliver::Settings::for_dev(),
+            limits: Limits::default(),
+            concurrency: 512,
+        })
+        .await?;
+        let gateway = Arc::new(gateway);
+        let tasks = TaskTracker::new();
+        let secret = gancho_wire::new_secret()?;
+        let (receiver, mut arrivals) = Receiver::start(&secret, &tasks).await?;
+        let mut scopes = Vec::new();
+        for tenant in 0..self.tenants.max(1) {
+            let scope = gateway.tenant(&format!("bench-{tenant}-{}", std::process::id())).await?;
+            gateway
+                .add_endpoint(scope, &format!("http://{}/{tenant}", receiver.address), &secret)
+                .await?;
+            scopes.push(scope);
+        }
+        let body =
+            Bytes::from(format!("{{\"text\":\"{}\"}}", "x".repeat(self.body.saturating_sub(11))));
+
+        let watch = Stopwatch::start();
+        let each = self.deliveries / self.publishers;
+        let total = each * self.publishers;
+        for publisher in 0..self.publishers {
+            let (gateway, scopes, body) = (gateway.clone(), scopes.clone(), body.clone());
+            tasks.spawn(async move {
+                for turn in 0..each {
+                    let scope = scopes[(turn * 7 + publisher) as usize % scopes.len()];
+                    let event = NewEvent {
+                        event_type: "bench.event".parse()?,
+                        data: body.clone(),
+                        subject: None,
+                        external_id: None,
+                        once: None,
+                        deliver_at: None,
+                        is_test: false,
+                    };
+                    gateway.publisher.publish(scope, event).await?;
+                }
+                anyhow::Ok(())
+            });
+        }
+        for _ in 0..total {
+            let arrival = tokio::time::timeout(Duration::from_secs(60), arrivals.recv()).await?;
+            ensure!(arrival.is_some_and(|arrival| arrival.answered == 200), "one was not accepted");
+        }
+        watch.report(&format!("{}: publish to arrival", gateway.store.name()), total, self.json);
+        let stats = gateway.engine.stats(Lane::Webhook).unwrap_or_default();
+        anstream::println!(
+            "  {} straight from publishers, {} claimed",
+            stats.offered,
+            stats.claimed
+        );
+        gateway.engine.stop(Duration::from_secs(20)).await;
+        Ok(())
+    }
+}

@@ -1,0 +1,63 @@
+//! Disks that fail: an error at a sync is never papered over.
+
+use std::{process::Command, time::Duration};
+
+use crate::{
+    piped::{self, Acked, Piped},
+    receiver,
+};
+
+#[test]
+fn a_failed_sync_stops_the_process_and_loses_nothing() {
+    let there = Command::new("strace").arg("-V").output().is_ok();
+    assert!(there, "this test needs strace: apt-get install strace");
+    for when in [3, 8, 20, 45] {
+        let folder = tempfile::tempdir().unwrap();
+        let (address, seen) = receiver::start();
+        let url = piped::url(address);
+        let acked = Acked::default();
+        // The files exist before the trouble begins.
+        piped::drain(folder.path(), &url, None);
+
+        let inject = format!("inject=fdatasync,fsync:error=EIO:when={when}+");
+        let strace = [
+            "strace",
+            "-f",
+            "-qq",
+            "-o",
+            "/dev/null",
+            "-e",
+            "trace=fdatasync,fsync",
+            "-e",
+            &inject,
+        ];
+        let command = piped::command(&strace, folder.path(), &url, None);
+        let (status, errors) =
+            Piped::start(command, "line", 200_000, &acked).end(Duration::from_secs(60));
+        assert!(!status.success(), "it went on after a failed sync");
+        assert!(errors.contains("the store stopped after an error"), "{errors}");
+
+        piped::drain(folder.path(), &url, None);
+        for (id, line) in acked.lock().unwrap().iter() {
+            assert!(seen.body(id).is_some(), "sync {when}: {id} ({line}) was lost");
+        }
+    }
+}
+
+#[test]
+fn a_second_process_on_the_same_folder_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (address, _) = receiver::start();
+    let url = piped::url(address);
+    let acked = Acked::default();
+    let first =
+        Piped::start(piped::command(&[], folder.path(), &url, None), "first", 1_000_000, &acked);
+    while acked.lock().unwrap().is_empty() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let second = piped::command(&[], folder.path(), &url, None).output().unwrap();
+    first.kill();
+    assert!(!second.status.success());
+    let errors = String::from_utf8(second.stderr).unwrap();
+    assert!(errors.contains("in use by another gancho process"), "{errors}");
+}
