@@ -1,9 +1,14 @@
 //! Certificates, good and bad.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use anyhow::Result;
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd};
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, date_time_ymd,
+};
 use rustls::{
     ServerConfig,
     crypto::aws_lc_rs,
@@ -12,6 +17,8 @@ use rustls::{
 
 /// Signs certificates that only those who were given its root trust.
 pub struct Authority(CertifiedIssuer<'static, KeyPair>);
+
+static AUTHORITIES: AtomicUsize = AtomicUsize::new(0);
 
 /// When a certificate counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +31,9 @@ pub enum Life {
 impl Authority {
     pub fn new() -> Result<Self> {
         let mut params = CertificateParams::new(Vec::new())?;
+        // Two with one name would look like one with a wrong key.
+        let number = AUTHORITIES.fetch_add(1, Ordering::Relaxed);
+        params.distinguished_name.push(DnType::CommonName, format!("authority {number}"));
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         Ok(Self(CertifiedIssuer::self_signed(params, KeyPair::generate()?)?))
     }

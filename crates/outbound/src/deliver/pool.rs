@@ -249,14 +249,23 @@ impl Pool {
         }
     }
 
+    /// Connections in it that still live.
     pub(crate) fn kept(&self) -> usize {
-        self.shards.iter().map(|shard| shard.lock().kept).sum()
+        let living = |shard: &Mutex<Shard>| {
+            shard.lock().destinations.values().map(Destination::living).sum::<usize>()
+        };
+        self.shards.iter().map(living).sum()
     }
 }
 
 impl Destination {
     fn kept(&self) -> usize {
         self.idle.len() + self.shared.len()
+    }
+
+    fn living(&self) -> usize {
+        self.idle.iter().filter(|idle| !idle.own.sender.is_closed()).count()
+            + self.shared.iter().filter(|shared| !shared.sender.is_closed()).count()
     }
 
     fn take_unused(&mut self) -> Option<Arc<Shared>> {

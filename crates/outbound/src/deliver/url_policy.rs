@@ -89,7 +89,9 @@ impl Policy {
         let mut url = Url::parse(text).map_err(|error| UrlRefused::NotAUrl(error.to_string()))?;
         if let Some(bare) = url.domain().and_then(|name| name.strip_suffix('.')).map(str::to_owned)
         {
-            url.set_host(Some(&bare)).map_err(|_| UrlRefused::Name(bare))?;
+            if bare.ends_with('.') || url.set_host(Some(&bare)).is_err() {
+                return Err(UrlRefused::Name(bare));
+            }
         }
         self.check(&url)?;
         PathAndQuery::try_from(&url[Position::BeforePath..Position::AfterQuery])

@@ -1,0 +1,13 @@
+//! The HTTP client against tables of addresses and spellings, against names that lie, and against
+//! receivers that misbehave. Nothing here leaves loopback.
+
+mod addresses;
+mod http2;
+mod pooling;
+mod proxying;
+mod rebinding;
+mod receivers;
+mod resolving;
+mod spellings;
+mod stage;
+mod tls;
