@@ -103,7 +103,7 @@ impl Engine {
             return None;
         }
         let least = if queued == 0 { 1 } else { limits.batch.min(limits.most_jobs / 8) };
-        let most = Size { jobs: limits.batch, bytes: limits.most_bytes.div_ceil(4) };
+        let most = Size { jobs: limits.batch, bytes: limits.most_bytes.div_ceil(8) };
         let seats = self.room.take_up_to(lane.lane, most, least);
         if seats.is_none() {
             let shed = lane.queue.lock().shed(self.clock.now());

@@ -163,6 +163,24 @@ impl Engine {
         });
     }
 
+    /// Runs to its end even if the caller goes away: between the commit that leases deliveries to
+    /// this node and their being offered, nothing may be dropped, or they would stay leased for as
+    /// long as the node lives. Nothing comes back if the engine was stopped hard meanwhile.
+    pub async fn see_through<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Option<T> {
+        let aborted = self.aborted.clone();
+        let task = self.tracker.spawn(async move {
+            tokio::select! {
+                biased;
+                () = aborted.cancelled() => None,
+                done = work => Some(done),
+            }
+        });
+        task.await.ok().flatten()
+    }
+
     /// Starts a loop that is begun again should it ever panic.
     fn keep<W>(self: &Arc<Self>, name: &'static str, work: impl Fn(Arc<Self>) -> W + Send + 'static)
     where

@@ -78,7 +78,8 @@ impl LaneState {
             queue: Mutex::new(Scheduler::new(LaneLimits {
                 concurrency: setup.concurrency.max(1),
                 rate: setup.rate,
-                per_tenant: (limits.most_jobs / 4).max(1),
+                most_jobs: limits.most_jobs,
+                most_bytes: limits.most_bytes,
                 remembered: limits.remembered,
             })),
             counters: Counters::default(),
@@ -92,7 +93,7 @@ impl LaneState {
     /// After this a delivery is not tried again. One that was armed anew by hand has all the time
     /// its plan asks for.
     pub fn expires_at(&self, job: &Job) -> Option<Time> {
-        let armed_anew = job.attempts_before > 0;
+        let armed_anew = job.is_replay || job.attempts_before > 0;
         self.expiry.filter(|_| !armed_anew).map(|expiry| job.created_at + expiry)
     }
 

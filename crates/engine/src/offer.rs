@@ -3,6 +3,10 @@
 //! The publisher asks for room first, has the deliveries leased to this node in the transaction that
 //! accepts them, and then offers them. Without room they are accepted all the same, and claimed
 //! later.
+//!
+//! **Invariant.** What is leased to this node is in its hands: a publisher that was cut short between
+//! accepting and offering would leave deliveries that nobody carries while the node lives. So those
+//! two steps run inside [`Engine::unbroken`].
 
 use std::sync::Arc;
 
@@ -14,6 +18,7 @@ use crate::{
     carrier::Terms,
     lane::{LaneState, Ticket},
     room::{Seats, Size},
+    scheduler::Incoming,
 };
 
 /// Room in the queue. Dropped, it is free again.
@@ -52,6 +57,19 @@ impl Engine {
         Some(Reservation { lane, node, seats: seats? })
     }
 
+    /// Runs work to its end even if the caller goes away, as when a client hangs up. `None` if the
+    /// engine stops hard meanwhile.
+    pub async fn unbroken<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Option<T> {
+        let (done, result) = tokio::sync::oneshot::channel();
+        self.spawn(async move {
+            let _ = done.send(work.await);
+        });
+        result.await.ok()
+    }
+
     /// Queues deliveries that were accepted as leased to [`Reservation::node`].
     pub fn offer(self: &Arc<Self>, reservation: Reservation, jobs: Vec<Job>) {
         let Some(lane) = self.lane(reservation.lane).cloned() else {
@@ -80,7 +98,14 @@ impl Engine {
         let mut queue = lane.queue.lock();
         for (terms, ticket) in tickets {
             let key = (ticket.job.tenant, ticket.job.target);
-            queue.push(key, terms.max_in_flight, terms.rate, ticket, now);
+            let new = Incoming {
+                key,
+                most_in_flight: terms.max_in_flight,
+                rate: terms.rate,
+                bytes: ticket.job.parcel.body.len(),
+                item: ticket,
+            };
+            queue.push(new, now);
         }
     }
 }

@@ -42,8 +42,10 @@ pub struct LaneLimits {
     /// At most so many in flight.
     pub concurrency: u32,
     pub rate: Option<Rate>,
-    /// At most so many of one tenant's in the queue; claims pass it over beyond.
-    pub per_tenant: usize,
+    /// What the queue holds at most. One tenant may have a quarter of it before claims pass it over,
+    /// one target an eighth of the bytes.
+    pub most_jobs: usize,
+    pub most_bytes: usize,
     /// So many targets with nothing to do are remembered with their breaker, pace and rate.
     pub remembered: usize,
 }
@@ -70,7 +72,20 @@ pub struct Scheduler<T> {
 
 /// A delivery in flight. Given back with [`Scheduler::finished`].
 #[derive(Debug, PartialEq, Eq)]
-pub struct Slot(Key);
+pub struct Slot {
+    key: Key,
+    bytes: usize,
+}
+
+/// A delivery that enters the queue, and on what terms.
+pub struct Incoming<T> {
+    pub key: Key,
+    pub most_in_flight: u32,
+    pub rate: Option<Rate>,
+    /// What it takes of the room.
+    pub bytes: usize,
+    pub item: T,
+}
 
 impl<T> Scheduler<T> {
     pub fn new(limits: LaneLimits) -> Self {
@@ -93,15 +108,17 @@ impl<T> Scheduler<T> {
     }
 
     /// Puts a delivery at the end of its target's line.
-    pub fn push(&mut self, key: Key, most_in_flight: u32, rate: Option<Rate>, item: T, now: Time) {
+    pub fn push(&mut self, new: Incoming<T>, now: Time) {
+        let key = new.key;
         let owner = self.tenants.entry(key.0).or_default();
         let line = self.targets.entry(key).or_insert_with(|| {
             owner.targets += 1;
-            TargetLine::new(most_in_flight)
+            TargetLine::new(new.most_in_flight)
         });
-        line.agree(most_in_flight, rate);
-        line.waiting.push_back(item);
+        line.agree(new.most_in_flight, new.rate);
+        line.push(new.item, new.bytes);
         owner.queued += 1;
+        owner.bytes += new.bytes;
         self.queued += 1;
         self.place(key, now);
     }
@@ -113,8 +130,8 @@ impl<T> Scheduler<T> {
             let tenant = self.whose_turn()?;
             let target = self.tenants.get(&tenant)?.ready.front()?;
             let key = (tenant, target);
-            if let Some(item) = self.take(key, now) {
-                return Some((Slot(key), item));
+            if let Some((item, bytes)) = self.take(key, now) {
+                return Some((Slot { key, bytes }, item));
             }
             // A clock that went back has closed its rate again.
             self.place(key, now);
@@ -125,10 +142,11 @@ impl<T> Scheduler<T> {
     /// The target's slot is free again.
     #[expect(clippy::needless_pass_by_value, reason = "a slot is given back once")]
     pub fn finished(&mut self, slot: Slot, outcome: Outcome, now: Time) {
-        let Slot(key) = slot;
+        let Slot { key, bytes } = slot;
         self.in_flight = self.in_flight.saturating_sub(1);
         if let Some(owner) = self.tenants.get_mut(&key.0) {
             owner.in_flight = owner.in_flight.saturating_sub(1);
+            owner.bytes = owner.bytes.saturating_sub(bytes);
         }
         if let Some(line) = self.targets.get_mut(&key) {
             line.finish(outcome, now);
@@ -216,7 +234,7 @@ impl<T> Scheduler<T> {
         }
     }
 
-    fn take(&mut self, key: Key, now: Time) -> Option<T> {
+    fn take(&mut self, key: Key, now: Time) -> Option<(T, usize)> {
         let line = self.targets.get_mut(&key)?;
         if line.stand(now) != Stand::Open {
             return None;

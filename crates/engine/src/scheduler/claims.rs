@@ -137,8 +137,9 @@ impl<T> Scheduler<T> {
     pub fn shed(&mut self, now: Time) -> Vec<T> {
         let mut back = Vec::new();
         for key in std::mem::take(&mut self.claims.over) {
-            let most = self.targets.get(&key).map_or(0, TargetLine::most_waiting);
-            back.extend(self.put_back(key, most));
+            let share = |line: &TargetLine<T>| line.share(self.limits.most_bytes);
+            let share = self.targets.get(&key).map_or(0, share);
+            back.extend(self.put_back(key, share));
             self.place(key, now);
         }
         back

@@ -66,9 +66,9 @@ impl<T> Scheduler<T> {
             }
             _ => {}
         }
-        line.skipped = line.wants_no_more(now);
+        line.skipped = line.wants_no_more(self.limits.most_bytes, now);
         self.claims.note_target(key.1, line.skipped);
-        self.claims.note_over(key, line.waiting.len() > line.most_waiting());
+        self.claims.note_over(key, line.waiting.len() > line.share(self.limits.most_bytes));
         self.place_tenant(key.0);
         if self.idle.len() > self.limits.remembered {
             self.forget_one();
@@ -94,10 +94,11 @@ impl<T> Scheduler<T> {
             }
             _ => {}
         }
-        let most = self.limits.per_tenant;
+        // Once passed over, it is until half is gone.
+        let part = if owner.skipped { 8 } else { 4 };
         owner.skipped = self.pauses.tenants.contains(&tenant)
-            || owner.queued >= most
-            || (owner.skipped && owner.queued > most / 2);
+            || owner.queued > self.limits.most_jobs / part
+            || owner.bytes > self.limits.most_bytes / part;
         self.claims.note_tenant(tenant, owner.skipped);
     }
 
@@ -107,8 +108,8 @@ impl<T> Scheduler<T> {
         let Some(line) = self.targets.get(&key).filter(held_up) else {
             return;
         };
-        let most = line.most_waiting();
-        let back = self.put_back(key, most);
+        let share = line.share(self.limits.most_bytes);
+        let back = self.put_back(key, share);
         self.evicted.extend(back);
     }
 
@@ -118,8 +119,9 @@ impl<T> Scheduler<T> {
         else {
             return Vec::new();
         };
-        let back: Vec<T> = line.waiting.drain(keep.min(line.waiting.len())..).collect();
+        let (back, bytes) = line.put_back(keep);
         owner.queued -= back.len();
+        owner.bytes = owner.bytes.saturating_sub(bytes);
         self.queued -= back.len();
         if !back.is_empty() {
             self.claims.note_behind(key, self.limits.remembered);

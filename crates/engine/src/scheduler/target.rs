@@ -5,6 +5,7 @@ use std::{collections::VecDeque, time::Duration};
 use gancho_domain::{Breaker, Pace, Rate, Ticker, Time, breaker::Gate, pace::Load};
 
 use super::ring::Place;
+use crate::Terms;
 
 /// What came of a delivery that was taken out of the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +17,9 @@ pub enum Outcome {
 }
 
 pub struct TargetLine<T> {
-    pub waiting: VecDeque<T>,
+    /// With what each takes of the room.
+    pub waiting: VecDeque<(T, usize)>,
+    bytes: usize,
     pub in_flight: u32,
     pub paused: bool,
     pace: Pace,
@@ -46,6 +49,7 @@ impl<T> TargetLine<T> {
     pub fn new(most_in_flight: u32) -> Self {
         Self {
             waiting: VecDeque::new(),
+            bytes: 0,
             in_flight: 0,
             paused: false,
             pace: Pace::up_to(most_in_flight),
@@ -65,6 +69,11 @@ impl<T> TargetLine<T> {
         self.rate = rate;
     }
 
+    pub fn push(&mut self, item: T, bytes: usize) {
+        self.bytes += bytes;
+        self.waiting.push_back((item, bytes));
+    }
+
     pub fn stand(&self, now: Time) -> Stand {
         if self.paused || self.in_flight >= self.pace.limit() {
             return Stand::Shut;
@@ -81,8 +90,9 @@ impl<T> TargetLine<T> {
     }
 
     /// The next delivery leaves for the target. Only while it stands open.
-    pub fn take(&mut self, now: Time) -> Option<T> {
-        let item = self.waiting.pop_front()?;
+    pub fn take(&mut self, now: Time) -> Option<(T, usize)> {
+        let (item, bytes) = self.waiting.pop_front()?;
+        self.bytes -= bytes;
         self.in_flight += 1;
         if self.breaker.gate(now) == Gate::Probe {
             self.breaker.probe();
@@ -90,7 +100,21 @@ impl<T> TargetLine<T> {
         if let Some(rate) = self.rate {
             self.ticker.take(rate, now);
         }
-        Some(item)
+        Some((item, bytes))
+    }
+
+    /// Takes what waits beyond `keep`, and says how many bytes it was.
+    pub fn put_back(&mut self, keep: usize) -> (Vec<T>, usize) {
+        let before = self.bytes;
+        let rest = self.waiting.split_off(keep.min(self.waiting.len()));
+        let back: Vec<T> = rest
+            .into_iter()
+            .map(|(item, bytes)| {
+                self.bytes -= bytes;
+                item
+            })
+            .collect();
+        (back, before - self.bytes)
     }
 
     pub fn finish(&mut self, outcome: Outcome, now: Time) {
@@ -117,7 +141,7 @@ impl<T> TargetLine<T> {
         if self.breaker.is_open() {
             return 1; // the one that will go and see
         }
-        let by_pace = 4 * self.pace.limit() as usize + 4;
+        let by_pace = most_by_pace(self.pace.limit());
         let by_rate = self.rate.map_or(usize::MAX, |rate| {
             let share = RATE_AHEAD.as_secs_f64() / rate.per.as_secs_f64().max(0.001);
             (f64::from(rate.count) * share) as usize + 4
@@ -125,12 +149,33 @@ impl<T> TargetLine<T> {
         by_pace.min(by_rate)
     }
 
+    /// The same in bytes: an eighth of all for a target that is quick, less for one that is not.
+    fn most_waiting_bytes(&self, of: usize) -> usize {
+        let full = most_by_pace(Terms::MAX_IN_FLIGHT);
+        of / 8 * self.most_waiting().min(full) / full
+    }
+
+    /// How many of those that wait are within its share. One always is, unless it is paused.
+    pub fn share(&self, most_bytes: usize) -> usize {
+        let most = self.most_waiting();
+        let most_bytes = self.most_waiting_bytes(most_bytes);
+        if self.waiting.len() <= most && self.bytes <= most_bytes {
+            return self.waiting.len();
+        }
+        let mut bytes = 0;
+        let within = self.waiting.iter().take(most).take_while(|(_, one)| {
+            bytes += one;
+            bytes <= most_bytes
+        });
+        within.count().max(most.min(1))
+    }
+
     /// Whether claims should pass it over. Once they do, they do so until half of its line is gone,
     /// so that it is not refilled one by one.
-    pub fn wants_no_more(&self, now: Time) -> bool {
-        let most = self.most_waiting();
-        let is_full =
-            if self.skipped { self.waiting.len() > most / 2 } else { self.waiting.len() >= most };
+    pub fn wants_no_more(&self, most_bytes: usize, now: Time) -> bool {
+        let part = if self.skipped { 2 } else { 1 };
+        let is_full = self.waiting.len() > self.most_waiting().saturating_sub(1) / part
+            || self.bytes > self.most_waiting_bytes(most_bytes) / part;
         is_full || self.is_held_up(now)
     }
 
@@ -144,6 +189,10 @@ impl<T> TargetLine<T> {
     }
 }
 
+fn most_by_pace(in_flight: u32) -> usize {
+    4 * in_flight as usize + 4
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -154,7 +203,7 @@ mod tests {
     #[test]
     fn a_failing_target_rests_and_lets_one_probe_out() {
         let mut line = TargetLine::new(64);
-        line.waiting.extend(0..20);
+        (0..20).for_each(|item| line.push(item, 0));
         for _ in 0..10 {
             line.take(NOW).unwrap();
         }

@@ -13,6 +13,8 @@ pub struct TenantLine {
     pub turn: Option<Place>,
     pub queued: usize,
     pub in_flight: u32,
+    /// Of what is queued and what is in flight.
+    pub bytes: usize,
     pub skipped: bool,
     /// Deliveries taken in a row.
     pub consecutive: u32,

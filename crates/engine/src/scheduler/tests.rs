@@ -17,7 +17,7 @@ const FINE: Outcome = Outcome::Tried { at_fault: false, load: Load::Light };
 const FAULT: Outcome = Outcome::Tried { at_fault: true, load: Load::Heavy };
 
 fn limits(concurrency: u32) -> LaneLimits {
-    LaneLimits { concurrency, rate: None, per_tenant: 1_000, remembered: 100 }
+    LaneLimits { concurrency, rate: None, most_jobs: 4_000, most_bytes: 1_000_000, remembered: 100 }
 }
 
 fn key(tenant: u128, target: u128) -> Key {
@@ -25,12 +25,16 @@ fn key(tenant: u128, target: u128) -> Key {
 }
 
 fn tenant_of(slot: &Slot) -> u128 {
-    slot.0.0.bits()
+    slot.key.0.bits()
+}
+
+fn incoming(key: Key, most_in_flight: u32, rate: Option<Rate>, item: u32) -> Incoming<u32> {
+    Incoming { key, most_in_flight, rate, bytes: 10, item }
 }
 
 fn fill(queue: &mut Scheduler<u32>, key: Key, count: u32) {
     for item in 0..count {
-        queue.push(key, 64, None, item, NOW);
+        queue.push(incoming(key, 64, None, item), NOW);
     }
 }
 
@@ -50,6 +54,9 @@ impl<T> Scheduler<T> {
             };
             assert_eq!(owner.queued, sum(|line| line.waiting.len()));
             assert_eq!(owner.in_flight as usize, sum(|line| line.in_flight as usize));
+            let waiting: usize =
+                lines.iter().flat_map(|(_, line)| &line.waiting).map(|(_, bytes)| bytes).sum();
+            assert_eq!(owner.bytes, waiting + 10 * owner.in_flight as usize);
             assert_eq!(owner.ready.len(), sum(|line| usize::from(line.turn.is_some())));
             assert_eq!(owner.targets, lines.len());
             assert_eq!(owner.turn.is_some(), !owner.ready.is_empty());

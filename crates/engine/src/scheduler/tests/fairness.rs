@@ -36,7 +36,8 @@ fn targets_of_a_tenant_take_turns() {
     let mut queue = Scheduler::new(limits(10));
     fill(&mut queue, key(1, 1), 3);
     fill(&mut queue, key(1, 2), 2);
-    let order: Vec<u128> = (0..5).map(|_| queue.next(NOW).unwrap().0.0.1.bits() - 1_000).collect();
+    let order: Vec<u128> =
+        (0..5).map(|_| queue.next(NOW).unwrap().0.key.1.bits() - 1_000).collect();
     assert_eq!(order, [1, 2, 1, 2, 1]);
 }
 
@@ -62,10 +63,10 @@ fn a_tenant_holds_half_of_the_lane_unless_alone() {
 fn a_hanging_target_holds_its_own_slots_only() {
     let mut queue = Scheduler::new(limits(100));
     for item in 0..50 {
-        queue.push(key(1, 1), 4, None, item, NOW);
+        queue.push(incoming(key(1, 1), 4, None, item), NOW);
     }
     fill(&mut queue, key(1, 2), 50);
-    let hanging = |slot: &Slot| slot.0 == key(1, 1);
+    let hanging = |slot: &Slot| slot.key == key(1, 1);
     let out: Vec<Slot> = std::iter::from_fn(|| queue.next(NOW)).map(|(s, _)| s).collect();
     assert_eq!(out.iter().filter(|slot| hanging(slot)).count(), 4);
     assert_eq!(out.len(), 54, "its neighbour is not delayed");

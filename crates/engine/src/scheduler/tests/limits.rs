@@ -25,7 +25,7 @@ fn a_target_keeps_its_rate() {
     let rate = Rate { count: 2, per: SECOND };
     let mut queue = Scheduler::new(limits(100));
     for item in 0..10 {
-        queue.push(key(1, 1), 64, Some(rate), item, NOW);
+        queue.push(incoming(key(1, 1), 64, Some(rate), item), NOW);
     }
     assert_eq!(popped(&mut queue, NOW).len(), 2);
     assert_eq!(queue.wake_at(NOW), Some(NOW + SECOND / 2));
@@ -125,4 +125,25 @@ fn a_target_that_became_slow_gives_room_back() {
     assert_eq!(queue.shed(NOW).len(), 188);
     assert_eq!(queue.queued(), 8);
     queue.check(NOW);
+}
+
+#[test]
+fn large_bodies_take_no_more_than_their_share() {
+    let mut queue: Scheduler<u32> = Scheduler::new(limits(1_000));
+    queue.claimed(&queue.skip(), false);
+    let large = |item| Incoming { bytes: 50_000, ..incoming(key(1, 1), 1, None, item) };
+    for item in 0..6 {
+        queue.push(large(item), NOW);
+    }
+    assert!(!queue.welcomes(key(1, 1)));
+    assert!(!queue.welcomes(key(1, 2)), "the tenant has a quarter of all");
+    assert!(queue.welcomes(key(2, 1)));
+    let flying = popped(&mut queue, NOW);
+    assert_eq!(queue.shed(NOW).len(), 4, "one waits, one is in flight");
+    assert_eq!(queue.queued(), 1);
+    queue.claimed(&queue.skip(), false);
+    for slot in flying {
+        queue.finished(slot, FINE, NOW);
+    }
+    assert!(queue.welcomes(key(1, 2)));
 }

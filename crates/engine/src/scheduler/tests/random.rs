@@ -54,7 +54,8 @@ impl Run {
             queue: Scheduler::new(LaneLimits {
                 concurrency: 7,
                 rate: Some(Rate { count: 50, per: Duration::from_secs(10) }),
-                per_tenant: 20,
+                most_jobs: 80,
+                most_bytes: 1_200,
                 remembered: 3,
             }),
             now: NOW,
@@ -80,9 +81,9 @@ impl Run {
                 "a slot is free and someone waits"
             ),
             Some((slot, item)) => {
-                let line = self.model.get_mut(&slot.0).unwrap();
+                let line = self.model.get_mut(&slot.key).unwrap();
                 assert_eq!(line.pop_front(), Some(item), "first come, first gone");
-                let owner = &self.queue.tenants[&slot.0.0];
+                let owner = &self.queue.tenants[&slot.key.0];
                 assert!(owner.consecutive <= 3 || alone, "three in a row at most");
                 self.out.push(slot);
             }
@@ -96,7 +97,7 @@ impl Run {
                 let key = key(tenant.into(), target.into());
                 let rate = rate.then_some(Rate { count: 3, per: Duration::from_secs(1) });
                 self.model.entry(key).or_default().push_back(self.made);
-                self.queue.push(key, most.into(), rate, self.made, now);
+                self.queue.push(incoming(key, most.into(), rate, self.made), now);
                 self.made += 1;
             }
             Step::Next => self.next(),

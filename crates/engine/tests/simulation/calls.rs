@@ -1,0 +1,189 @@
+//! The calls that are written to the log, and where sabotage sets in.
+
+use std::{sync::Arc, time::Duration};
+
+use gancho_domain::{Lane, Next, TenantScope, Time};
+use gancho_store::{
+    Accept, Accepted, Claim, ClaimCursor, Claimed, Claiming, Deliveries, NewParcel, NodeId, Nodes,
+    Placed, Rescued, Result, Settle, Settled, Settlement,
+};
+use gancho_store_sqlite::SqliteStore;
+
+use crate::{
+    sabotage::Sabotage,
+    tap::Tap,
+    world::{End, What},
+};
+
+impl Tap {
+    pub async fn accept(
+        &self,
+        store: &Arc<SqliteStore>,
+        mut parcels: Vec<NewParcel>,
+        holder: NodeId,
+    ) -> Result<Vec<Accepted>> {
+        let world = &self.0.world;
+        match world.sabotage {
+            Sabotage::LoseAccepted if world.dice.one_in(10) => return Ok(pretend(&parcels)),
+            Sabotage::IgnoreOrder => {
+                let all = parcels.iter_mut().flat_map(|parcel| &mut parcel.deliveries);
+                all.for_each(|delivery| delivery.in_order = false);
+            }
+            _ => {}
+        }
+        let answer = store.accept(parcels.clone(), holder).await?;
+        for parcel in &parcels {
+            let subject = parcel.parcel.subject.as_deref().map(str::to_owned);
+            for new in &parcel.deliveries {
+                world.note(What::Accepted {
+                    delivery: new.id,
+                    target: new.target,
+                    subject: subject.clone(),
+                    due_in: new.due_at.since(world.now()),
+                });
+            }
+        }
+        Ok(answer)
+    }
+
+    pub async fn claim(&self, store: &Arc<SqliteStore>, mut claim: Claim) -> Result<Claimed> {
+        let world = &self.0.world;
+        match world.sabotage {
+            Sabotage::Overfill => claim.most *= 10,
+            Sabotage::Starve if !world.is_calm() => {
+                let mut skip = (*claim.skip).clone();
+                skip.tenants.extend(world.scenario.tenants.last());
+                claim.skip = Arc::new(skip);
+            }
+            _ => {}
+        }
+        let mut claimed = store.claim(claim).await?;
+        if world.sabotage == Sabotage::ClaimTwice && world.dice.one_in(3) {
+            let again = claimed.jobs.first().cloned();
+            claimed.jobs.extend(again);
+        }
+        Ok(claimed)
+    }
+
+    pub async fn settle(
+        &self,
+        store: &Arc<SqliteStore>,
+        node: NodeId,
+        settlements: Vec<Settlement>,
+    ) -> Result<Vec<Settled>> {
+        let world = &self.0.world;
+        if world.sabotage == Sabotage::DropSettle && world.dice.one_in(10) {
+            return Ok(settlements.iter().map(|_| Settled::Done { follow: vec![] }).collect());
+        }
+        let mut answers = store.settle(node, settlements.clone()).await?;
+        if world.sabotage == Sabotage::NoFence && answers == [Settled::LeaseLost] {
+            for other in 1..=node.0 + 3 {
+                answers = store.settle(NodeId(other), settlements.clone()).await?;
+                if answers != [Settled::LeaseLost] {
+                    break;
+                }
+            }
+        }
+        if world.sabotage == Sabotage::SettleTwice && answers != [Settled::LeaseLost] {
+            again(store, node, settlements.clone(), self.0.world.now()).await?;
+        }
+        for (settlement, answer) in settlements.iter().zip(&answers) {
+            let (delivery, life) = (settlement.delivery, self.0.id);
+            let attempt = settlement.attempt.as_ref();
+            let started = attempt.map_or(settlement.at, |attempt| attempt.started_at);
+            world.note(match answer {
+                Settled::LeaseLost => What::Refused { delivery, life, started },
+                Settled::Done { .. } => What::Settled {
+                    attempt: attempt.map(|attempt| attempt.number),
+                    delivery,
+                    life,
+                    started,
+                    end: match settlement.next {
+                        Next::Delivered => End::Delivered,
+                        Next::Retry { .. } => End::Retry,
+                        Next::Dead(_) => End::Dead,
+                    },
+                },
+            });
+        }
+        Ok(answers)
+    }
+
+    pub async fn join(&self, store: &Arc<SqliteStore>, name: &str, now: Time) -> Result<NodeId> {
+        let node = store.join(name, now).await?;
+        self.0.world.beaten(node, now);
+        self.0.world.note(What::Joined { life: self.0.id, node });
+        Ok(node)
+    }
+
+    pub async fn heartbeat(&self, store: &SqliteStore, node: NodeId, now: Time) -> Result<()> {
+        if self.0.world.sabotage == Sabotage::DropHeartbeat {
+            return Ok(());
+        }
+        store.heartbeat(node, now).await?;
+        self.0.world.beaten(node, now);
+        Ok(())
+    }
+
+    pub async fn leave(&self, store: &SqliteStore, node: NodeId, now: Time) -> Result<()> {
+        store.leave(node, now).await?;
+        self.0.world.left(node);
+        self.0.world.note(What::Left { node });
+        Ok(())
+    }
+
+    pub async fn rescue(
+        &self,
+        store: &SqliteStore,
+        caller: NodeId,
+        silent_for: Duration,
+        now: Time,
+    ) -> Result<Rescued> {
+        let rescued = store.rescue(caller, silent_for, now).await?;
+        self.0.world.rescued(caller, now - silent_for);
+        Ok(rescued)
+    }
+}
+
+/// Arms the delivery anew behind everyone's back, takes it, and writes its result once more.
+async fn again(
+    store: &SqliteStore,
+    node: NodeId,
+    mut settlements: Vec<Settlement>,
+    now: Time,
+) -> Result<()> {
+    for settlement in &mut settlements {
+        let scope = TenantScope::granted(settlement.tenant);
+        store.rearm(scope, settlement.delivery, now).await?;
+        for lane in Lane::ALL {
+            let claim = Claim {
+                node,
+                lane,
+                now,
+                most: 1_000,
+                most_bytes: 1 << 20,
+                per_target: 1_000,
+                per_tenant: 1_000,
+                skip: Arc::default(),
+                cursor: ClaimCursor::default(),
+            };
+            let jobs = store.claim(claim).await?.jobs;
+            let others = jobs.iter().filter(|job| job.delivery != settlement.delivery);
+            let others = others.map(|job| (job.tenant, job.delivery)).collect();
+            store.release(node, others).await?;
+        }
+        if let Some(attempt) = &mut settlement.attempt {
+            attempt.number += 1;
+        }
+    }
+    store.settle(node, settlements).await.map(drop)
+}
+
+/// The answer to something that was never written.
+fn pretend(parcels: &[NewParcel]) -> Vec<Accepted> {
+    let answer = |parcel: &NewParcel| Accepted::New {
+        number: None,
+        placed: vec![Placed::Pending; parcel.deliveries.len()],
+    };
+    parcels.iter().map(answer).collect()
+}

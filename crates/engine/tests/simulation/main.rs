@@ -1,0 +1,110 @@
+//! The engine and the real store in virtual time, with everything going wrong that can.
+//!
+//! A seed stands for a run: who is there, how targets behave, what breaks and when. The same seed is
+//! the same run. `GANCHO_SIM_SEEDS=n` says how many are run (2,000 unless told),
+//! `GANCHO_SIM_SEED=n` runs one alone.
+
+#![allow(clippy::expect_used, clippy::panic, reason = "a test")]
+
+mod calls;
+mod check;
+mod clock;
+mod nemesis;
+mod node;
+mod proxy;
+mod publisher;
+mod run;
+mod sabotage;
+mod scenario;
+mod tap;
+mod target;
+mod world;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use check::Promise;
+use run::Report;
+use sabotage::Sabotage;
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|text| text.parse().expect("a number"))
+}
+
+/// What to print when a seed fails: how to run it alone, and how it ended.
+fn explain(seed: u64, report: &Report) -> String {
+    let last = report.log.len().saturating_sub(number("GANCHO_SIM_TRACE").unwrap_or(60) as usize);
+    let trace: Vec<String> =
+        report.log[last..].iter().map(|(at, what)| format!("{at:>12.3?} {what:?}")).collect();
+    let broken: Vec<String> = report
+        .faults
+        .iter()
+        .take(10)
+        .map(|fault| format!("  {:?}: {}", fault.promise, fault.how))
+        .collect();
+    format!(
+        "seed {seed} breaks {} promises:\n{}\nThe last that happened:\n{}\n\
+         {:?}\nTo run it alone: GANCHO_SIM_SEED={seed} cargo test -p gancho-engine --test simulation",
+        report.faults.len(),
+        broken.join("\n"),
+        trace.join("\n"),
+        scenario::Scenario::of(seed),
+    )
+}
+
+#[test]
+fn every_seed_keeps_the_promises() {
+    if let Some(seed) = number("GANCHO_SIM_SEED") {
+        let report = run::seed(seed, Sabotage::None);
+        assert!(report.faults.is_empty(), "{}", explain(seed, &report));
+        return;
+    }
+    let most = number("GANCHO_SIM_SEEDS").unwrap_or(2_000);
+    let next = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed >= most {
+                        return;
+                    }
+                    let report = run::seed(seed, Sabotage::None);
+                    if !report.faults.is_empty() {
+                        next.store(most, Ordering::Relaxed);
+                        panic!("{}", explain(seed, &report));
+                    }
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn the_same_seed_is_the_same_run() {
+    for seed in 0..20 {
+        let (first, second) = (run::seed(seed, Sabotage::None), run::seed(seed, Sabotage::None));
+        assert_eq!(first.log, second.log, "seed {seed}");
+    }
+}
+
+/// A check that cannot fail is no check: each must notice the fault that it is there for.
+#[test]
+fn every_check_can_fail() {
+    for (sabotage, promise) in [
+        (Sabotage::LoseAccepted, Promise::NothingLost),
+        (Sabotage::DropSettle, Promise::NothingLeft),
+        (Sabotage::SettleTwice, Promise::AttemptsTrue),
+        (Sabotage::NoFence, Promise::DuplicatesExcused),
+        (Sabotage::DropHeartbeat, Promise::LeaseRespected),
+        (Sabotage::ClaimTwice, Promise::DuplicatesExcused),
+        (Sabotage::IgnoreOrder, Promise::InOrder),
+        (Sabotage::Starve, Promise::NobodyStarves),
+        (Sabotage::Overfill, Promise::MemoryBounded),
+    ] {
+        let notices = |seed| {
+            let report = run::seed(seed, sabotage);
+            report.faults.iter().any(|fault| fault.promise == promise)
+        };
+        assert!((0..200).any(notices), "{sabotage:?} was not noticed as {promise:?}");
+    }
+}

@@ -1,0 +1,138 @@
+//! Processes: each lives, dies and is started again, until the run is over.
+
+use std::{
+    sync::{Arc, OnceLock, atomic::AtomicBool},
+    time::Duration,
+};
+
+use gancho_engine::{Engine, EngineSetup, LaneSetup};
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    proxy::Proxy,
+    tap::{Life, Tap},
+    target::SimCarrier,
+    world::{What, World},
+};
+
+/// A place where one process at a time runs.
+pub struct Slot {
+    pub world: Arc<World>,
+    pub running: Mutex<Option<Running>>,
+    /// Asks for a soft stop, and a start afterwards.
+    pub stop: Notify,
+    pub over: CancellationToken,
+}
+
+#[derive(Clone)]
+pub struct Running {
+    pub life: Arc<Life>,
+    pub engine: Arc<Engine>,
+    pub store: Arc<Proxy>,
+}
+
+enum Ending {
+    Died,
+    Stop,
+    Over,
+}
+
+impl Slot {
+    pub fn new(world: &Arc<World>) -> Arc<Self> {
+        Arc::new(Self {
+            world: world.clone(),
+            running: Mutex::new(None),
+            stop: Notify::new(),
+            over: CancellationToken::new(),
+        })
+    }
+
+    pub fn running(&self) -> Option<Running> {
+        self.running.lock().clone()
+    }
+
+    pub async fn run(self: Arc<Self>) {
+        loop {
+            let life = Arc::new(Life {
+                id: self.world.new_life(),
+                world: self.world.clone(),
+                engine: OnceLock::new(),
+                died: CancellationToken::new(),
+                broken: AtomicBool::new(false),
+                frozen_until: Mutex::new(Duration::ZERO),
+                cut_off_until: Mutex::new(Duration::ZERO),
+            });
+            if let Ending::Over = self.live(life).await {
+                return;
+            }
+            tokio::time::sleep(self.world.dice.millis(10, 20_000)).await;
+        }
+    }
+
+    async fn live(&self, life: Arc<Life>) -> Ending {
+        let store = Arc::new(Proxy { inner: self.world.store.clone(), tap: Tap(life.clone()) });
+        let started = tokio::select! {
+            biased;
+            () = life.died.cancelled() => return Ending::Died,
+            started = Engine::start(setup(&life, &store)) => started,
+        };
+        let Ok(engine) = started else {
+            life.die("it could not start");
+            return Ending::Died;
+        };
+        let _ = life.engine.set(Arc::downgrade(&engine));
+        *self.running.lock() = Some(Running { life: life.clone(), engine: engine.clone(), store });
+        let ending = tokio::select! {
+            biased;
+            () = life.died.cancelled() => Ending::Died,
+            _ = engine.failed() => {
+                life.die("its store broke");
+                Ending::Died
+            }
+            () = self.over.cancelled() => Ending::Over,
+            () = self.stop.notified() => Ending::Stop,
+        };
+        *self.running.lock() = None;
+        if let Ending::Stop | Ending::Over = ending {
+            self.stop_softly(&life, &engine).await;
+        }
+        engine.abort();
+        engine.ended().await;
+        ending
+    }
+
+    async fn stop_softly(&self, life: &Life, engine: &Arc<Engine>) {
+        let deadline = self.world.dice.millis(0, 20_000);
+        let stopped = tokio::select! {
+            biased;
+            () = life.died.cancelled() => return,
+            stopped = engine.stop(deadline) => stopped,
+        };
+        if stopped.unfinished > 0 {
+            life.die("it was not finished in time");
+        } else {
+            self.world.note(What::Stopped { life: life.id });
+        }
+    }
+}
+
+fn setup(life: &Arc<Life>, store: &Arc<Proxy>) -> EngineSetup {
+    let world = &life.world;
+    let scenario = &world.scenario;
+    let carrier = Arc::new(SimCarrier { world: world.clone(), life: life.id });
+    let lane = |lane: &gancho_domain::Lane| LaneSetup {
+        concurrency: scenario.concurrency,
+        rate: scenario.lane_rate,
+        ..LaneSetup::new(*lane, carrier.clone())
+    };
+    EngineSetup {
+        store: store.clone(),
+        clock: world.clock.clone(),
+        random: world.dice.clone(),
+        lanes: scenario.lanes.iter().map(lane).collect(),
+        limits: scenario.limits.clone(),
+        name: format!("{:?}", life.id),
+    }
+}

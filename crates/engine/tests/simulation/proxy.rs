@@ -1,0 +1,209 @@
+//! The real store, behind one process's connection to it: every call passes a tap before and after,
+//! where it may be delayed, refused, or be the last thing its process does.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use gancho_domain::{
+    DeliveryId, Endpoint, EndpointId, EventId, Lane, Tenant, TenantId, TenantScope, Time,
+};
+use gancho_store::{
+    Accept, Accepted, Claim, Claimed, Claiming, DeadFilter, DeadLetter, DeadLetters, DeadStats,
+    Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, Endpoints, EventView, LaneDepth,
+    NewParcel, NodeId, Nodes, Page, PageRequest, Pause, Pauses, Rearmed, Rescued, Result, Settle,
+    Settled, Settlement, Space, Store, Tenants, Upkeep,
+};
+use gancho_store_sqlite::SqliteStore;
+use tokio::sync::Notify;
+
+use crate::tap::{Step, Tap};
+
+pub struct Proxy {
+    pub inner: Arc<SqliteStore>,
+    pub tap: Tap,
+}
+
+/// Passes the tap, calls, passes the tap.
+macro_rules! through {
+    ($self:ident, $step:ident, $call:expr) => {{
+        $self.tap.before(Step::$step).await?;
+        let answer = $call.await;
+        $self.tap.after(Step::$step).await?;
+        answer
+    }};
+}
+
+impl Store for Proxy {
+    fn name(&self) -> &'static str {
+        self.inner.name()
+    }
+
+    fn bell(&self) -> Arc<Notify> {
+        self.inner.bell()
+    }
+}
+
+#[async_trait]
+impl Accept for Proxy {
+    async fn accept(&self, parcels: Vec<NewParcel>, holder: NodeId) -> Result<Vec<Accepted>> {
+        through!(self, Accept, self.tap.accept(&self.inner, parcels, holder))
+    }
+}
+
+#[async_trait]
+impl Claiming for Proxy {
+    async fn claim(&self, claim: Claim) -> Result<Claimed> {
+        through!(self, Claim, self.tap.claim(&self.inner, claim))
+    }
+
+    async fn release(&self, node: NodeId, deliveries: Vec<(TenantId, DeliveryId)>) -> Result<()> {
+        through!(self, Release, self.inner.release(node, deliveries))
+    }
+}
+
+#[async_trait]
+impl Settle for Proxy {
+    async fn settle(&self, node: NodeId, settlements: Vec<Settlement>) -> Result<Vec<Settled>> {
+        through!(self, Settle, self.tap.settle(&self.inner, node, settlements))
+    }
+}
+
+#[async_trait]
+impl Nodes for Proxy {
+    async fn join(&self, name: &str, now: Time) -> Result<NodeId> {
+        through!(self, Join, self.tap.join(&self.inner, name, now))
+    }
+
+    async fn heartbeat(&self, node: NodeId, now: Time) -> Result<()> {
+        through!(self, Heartbeat, self.tap.heartbeat(&self.inner, node, now))
+    }
+
+    async fn leave(&self, node: NodeId, now: Time) -> Result<()> {
+        through!(self, Leave, self.tap.leave(&self.inner, node, now))
+    }
+
+    async fn rescue(&self, caller: NodeId, silent_for: Duration, now: Time) -> Result<Rescued> {
+        through!(self, Rescue, self.tap.rescue(&self.inner, caller, silent_for, now))
+    }
+}
+
+#[async_trait]
+impl Pauses for Proxy {
+    async fn pause(&self, what: Pause, now: Time) -> Result<()> {
+        through!(self, Pauses, self.inner.pause(what, now))
+    }
+
+    async fn resume(&self, what: Pause) -> Result<()> {
+        through!(self, Pauses, self.inner.resume(what))
+    }
+
+    async fn pauses(&self) -> Result<Vec<Pause>> {
+        through!(self, Pauses, self.inner.pauses())
+    }
+}
+
+#[async_trait]
+impl Upkeep for Proxy {
+    async fn prune(&self, before: Time, most: usize, now: Time) -> Result<u64> {
+        through!(self, Upkeep, self.inner.prune(before, most, now))
+    }
+
+    async fn expire(&self, lane: Lane, before: Time, most: usize, now: Time) -> Result<u64> {
+        through!(self, Upkeep, self.inner.expire(lane, before, most, now))
+    }
+
+    async fn depths(&self) -> Result<Vec<LaneDepth>> {
+        self.inner.depths().await
+    }
+
+    async fn space(&self) -> Result<Space> {
+        self.inner.space().await
+    }
+
+    async fn highest_lead(&self) -> Result<i64> {
+        self.inner.highest_lead().await
+    }
+}
+
+// The engine does not call what follows.
+
+#[async_trait]
+impl Deliveries for Proxy {
+    async fn event(&self, scope: TenantScope, id: EventId) -> Result<Option<EventView>> {
+        self.inner.event(scope, id).await
+    }
+
+    async fn delivery(&self, scope: TenantScope, id: DeliveryId) -> Result<Option<DeliveryView>> {
+        self.inner.delivery(scope, id).await
+    }
+
+    async fn deliveries(
+        &self,
+        scope: TenantScope,
+        filter: DeliveryFilter,
+        page: PageRequest,
+    ) -> Result<Page<DeliveryRow>> {
+        self.inner.deliveries(scope, filter, page).await
+    }
+
+    async fn rearm(&self, scope: TenantScope, id: DeliveryId, now: Time) -> Result<Rearmed> {
+        self.inner.rearm(scope, id, now).await
+    }
+}
+
+#[async_trait]
+impl DeadLetters for Proxy {
+    async fn dead_letters(
+        &self,
+        filter: DeadFilter,
+        page: PageRequest,
+    ) -> Result<Page<DeadLetter>> {
+        self.inner.dead_letters(filter, page).await
+    }
+
+    async fn dead_stats(&self, filter: DeadFilter) -> Result<DeadStats> {
+        self.inner.dead_stats(filter).await
+    }
+
+    async fn replay_dead(&self, filter: DeadFilter, most: usize, now: Time) -> Result<u64> {
+        self.inner.replay_dead(filter, most, now).await
+    }
+
+    async fn purge_dead(&self, filter: DeadFilter, most: usize) -> Result<u64> {
+        self.inner.purge_dead(filter, most).await
+    }
+}
+
+#[async_trait]
+impl Endpoints for Proxy {
+    async fn save_endpoint(&self, scope: TenantScope, endpoint: Endpoint) -> Result<()> {
+        self.inner.save_endpoint(scope, endpoint).await
+    }
+
+    async fn endpoint(&self, scope: TenantScope, id: EndpointId) -> Result<Option<Endpoint>> {
+        self.inner.endpoint(scope, id).await
+    }
+
+    async fn endpoints(&self, scope: TenantScope) -> Result<Vec<Endpoint>> {
+        self.inner.endpoints(scope).await
+    }
+
+    async fn delete_endpoint(&self, scope: TenantScope, id: EndpointId) -> Result<bool> {
+        self.inner.delete_endpoint(scope, id).await
+    }
+}
+
+#[async_trait]
+impl Tenants for Proxy {
+    async fn create_tenant(&self, tenant: Tenant) -> Result<()> {
+        self.inner.create_tenant(tenant).await
+    }
+
+    async fn tenant(&self, id: TenantId) -> Result<Option<Tenant>> {
+        self.inner.tenant(id).await
+    }
+
+    async fn tenant_by_slug(&self, slug: &str) -> Result<Option<Tenant>> {
+        self.inner.tenant_by_slug(slug).await
+    }
+}

@@ -1,0 +1,159 @@
+//! Those who publish, and remember what they were promised.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use gancho_domain::{Kind, Lane, Parcel, TenantId};
+use gancho_engine::Reservation;
+use gancho_store::{Accept, Accepted, Job, NewDelivery, NewParcel, Placed};
+
+use crate::{
+    node::{Running, Slot},
+    scenario::{self, Target},
+    world::{What, World},
+};
+
+/// Publishes all of one tenant's parcels, one after the other, through whichever node runs.
+pub async fn run(world: Arc<World>, slots: Vec<Arc<Slot>>, tenant: TenantId) {
+    let scenario = &world.scenario;
+    let floods = scenario.kind == scenario::Kind::Flood && tenant == scenario.tenants[0];
+    let targets: Vec<Target> =
+        scenario.targets.iter().filter(|target| target.tenant == tenant).cloned().collect();
+    // A flood comes at once; others spread over the time.
+    let count =
+        if scenario.kind == scenario::Kind::Flood && !floods { 8 } else { scenario.parcels };
+    let pause = if floods { 20 } else { scenario.lasts.as_millis() as u64 * 2 / count };
+    for _ in 0..count {
+        tokio::time::sleep(world.dice.millis(0, pause)).await;
+        let batch = if floods { 3 } else { world.dice.roll(1, 2) };
+        let parcels: Vec<NewParcel> =
+            (0..batch).map(|_| parcel(&world, tenant, &targets)).collect();
+        // What is refused is published again, under new ids; what dies is not.
+        let Some(node) = any_running(&world, &slots) else {
+            continue;
+        };
+        publish(&world, &node, parcels).await;
+    }
+}
+
+fn any_running(world: &World, slots: &[Arc<Slot>]) -> Option<Running> {
+    let running: Vec<Running> = slots.iter().filter_map(|slot| slot.running()).collect();
+    if running.is_empty() { None } else { Some(world.dice.pick(&running).clone()) }
+}
+
+fn parcel(world: &World, tenant: TenantId, targets: &[Target]) -> NewParcel {
+    let dice = &world.dice;
+    let subject = dice.one_in(2).then(|| format!("s{}", dice.roll(1, 2)).into_boxed_str());
+    let parcel = Parcel {
+        id: world.ids.make(),
+        tenant,
+        kind: Kind::Event,
+        event_type: "a.b".into(),
+        subject,
+        external_id: None,
+        is_test: false,
+        body: Bytes::from(vec![b'x'; dice.roll(0, 300) as usize]),
+        created_at: world.now(),
+    };
+    let delivery = |target: &Target| NewDelivery {
+        id: world.ids.make(),
+        lane: target.lane,
+        target: target.id,
+        due_at: world.now()
+            + if dice.one_in(8) { dice.millis(0, 5_000) } else { dice.millis(0, 0) },
+        in_order: target.in_order,
+        hold: false,
+    };
+    let mut deliveries: Vec<NewDelivery> = targets.iter().map(delivery).collect();
+    if deliveries.len() > 1 && dice.one_in(2) {
+        deliveries.pop();
+    }
+    NewParcel { parcel: Arc::new(parcel), once: None, deliveries }
+}
+
+/// Accepts, as a publish call does: room first, then the transaction, then the queue.
+async fn publish(world: &World, node: &Running, mut parcels: Vec<NewParcel>) {
+    let lanes = world.scenario.lanes.clone();
+    let reserved: Vec<(Lane, Option<Reservation>)> =
+        lanes.into_iter().map(|lane| (lane, reserve(world, node, lane, &mut parcels))).collect();
+    let ids = |parcels: &[NewParcel]| -> Vec<_> {
+        parcels.iter().flat_map(|new| &new.deliveries).map(|new| new.id).collect()
+    };
+    for delivery in ids(&parcels) {
+        world.note(What::Asked { delivery });
+    }
+    let holder = reserved
+        .iter()
+        .find_map(|(_, room)| room.as_ref())
+        .map_or_else(|| node.engine.node(), Reservation::node);
+    let answer = tokio::select! {
+        biased;
+        () = node.life.died.cancelled() => return,
+        answer = node.store.accept(parcels.clone(), holder) => answer,
+    };
+    let Ok(answers) = answer else {
+        return;
+    };
+    for delivery in ids(&parcels) {
+        world.note(What::Acknowledged { delivery });
+    }
+    for (lane, room) in reserved {
+        if let Some(room) = room {
+            node.engine.offer(room, leased(lane, &parcels, &answers));
+        }
+    }
+}
+
+/// Marks those of a lane to be held for which there is room.
+fn reserve(
+    world: &World,
+    node: &Running,
+    lane: Lane,
+    parcels: &mut [NewParcel],
+) -> Option<Reservation> {
+    let now = world.now();
+    let (mut count, mut bytes) = (0, 0);
+    for new in parcels.iter_mut() {
+        for delivery in new.deliveries.iter_mut().filter(|delivery| delivery.lane == lane) {
+            delivery.hold = delivery.due_at <= now
+                && node.engine.welcomes(lane, new.parcel.tenant, delivery.target);
+            if delivery.hold {
+                count += 1;
+                bytes += new.parcel.body.len();
+            }
+        }
+    }
+    let room = if count == 0 { None } else { node.engine.reserve(lane, count, bytes) };
+    if room.is_none() {
+        let all = parcels.iter_mut().flat_map(|new| &mut new.deliveries);
+        all.filter(|delivery| delivery.lane == lane).for_each(|delivery| delivery.hold = false);
+    }
+    room
+}
+
+fn leased(lane: Lane, parcels: &[NewParcel], answers: &[Accepted]) -> Vec<Job> {
+    let mut jobs = Vec::new();
+    for (new, answer) in parcels.iter().zip(answers) {
+        let Accepted::New { number, placed } = answer else {
+            continue;
+        };
+        for (delivery, placed) in new.deliveries.iter().zip(placed) {
+            if *placed == Placed::Leased && delivery.lane == lane {
+                jobs.push(Job {
+                    delivery: delivery.id,
+                    tenant: new.parcel.tenant,
+                    lane,
+                    target: delivery.target,
+                    parcel: new.parcel.clone(),
+                    number: *number,
+                    attempts: 0,
+                    attempts_before: 0,
+                    is_replay: false,
+                    in_order: delivery.in_order,
+                    created_at: new.parcel.created_at,
+                });
+            }
+        }
+    }
+    jobs
+}

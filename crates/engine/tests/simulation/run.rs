@@ -1,0 +1,78 @@
+//! One seed from beginning to end, and many of them.
+
+use std::{sync::Arc, time::Duration};
+
+use gancho_store::Upkeep;
+
+use crate::{
+    check, nemesis,
+    node::Slot,
+    publisher,
+    sabotage::Sabotage,
+    scenario::{Kind, Scenario},
+    world::{What, World},
+};
+
+/// More time than any backlog here needs.
+const LONGEST_DRAIN: Duration = Duration::from_hours(3);
+
+/// What the checks found, and what had happened.
+pub struct Report {
+    pub faults: Vec<check::Broken>,
+    pub log: Vec<(Duration, What)>,
+}
+
+/// Runs a seed in virtual time, on this thread alone.
+pub fn seed(seed: u64, sabotage: Sabotage) -> Report {
+    scenario(Scenario::of(seed), sabotage)
+}
+
+pub fn scenario(scenario: Scenario, sabotage: Sabotage) -> Report {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .expect("a runtime");
+    runtime.block_on(async {
+        let world = World::new(scenario, sabotage);
+        let drained = play(&world).await;
+        let faults = check::all(&world, drained).await;
+        let log = std::mem::take(&mut *world.log.lock());
+        Report { faults, log }
+    })
+}
+
+/// Says whether everything came to an end.
+async fn play(world: &Arc<World>) -> bool {
+    let slots: Vec<Arc<Slot>> = (0..world.scenario.nodes).map(|_| Slot::new(world)).collect();
+    let nodes: Vec<_> = slots.iter().map(|slot| tokio::spawn(slot.clone().run())).collect();
+    let mut busy = tokio::task::JoinSet::new();
+    for tenant in &world.scenario.tenants {
+        busy.spawn(publisher::run(world.clone(), slots.clone(), *tenant));
+    }
+    if world.scenario.kind == Kind::Storm {
+        busy.spawn(nemesis::run(world.clone(), slots.clone()));
+    }
+    while busy.join_next().await.is_some() {}
+    nemesis::end(world, &slots).await;
+    let drained = drain(world).await;
+    for slot in &slots {
+        slot.over.cancel();
+    }
+    for node in nodes {
+        let _ = node.await;
+    }
+    drained
+}
+
+async fn drain(world: &World) -> bool {
+    let end = world.clock.elapsed() + LONGEST_DRAIN;
+    while world.clock.elapsed() < end {
+        let depths = world.store.depths().await.expect("the store works");
+        if depths.iter().all(|lane| lane.pending + lane.leased + lane.waiting == 0) {
+            return true;
+        }
+        tokio::time::sleep(Duration::from_secs(5)).await;
+    }
+    false
+}

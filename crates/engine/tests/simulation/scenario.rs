@@ -1,0 +1,209 @@
+//! What a seed stands for: who is there, how the targets behave, and what goes wrong.
+
+use std::{sync::Arc, time::Duration};
+
+use gancho_domain::{EndpointId, Lane, Random, Rate, RetryPlan, SeededRandom, TenantId};
+use gancho_engine::Limits;
+
+/// Numbers from a seed.
+pub struct Dice(SeededRandom);
+
+impl Dice {
+    pub fn new(seed: u64) -> Self {
+        Self(SeededRandom::new(seed.wrapping_mul(0x9E37_79B9).wrapping_add(1)))
+    }
+
+    /// In `low..=high`.
+    pub fn roll(&self, low: u64, high: u64) -> u64 {
+        low + self.0.next() % (high - low + 1)
+    }
+
+    pub fn one_in(&self, n: u64) -> bool {
+        self.0.next().is_multiple_of(n)
+    }
+
+    pub fn millis(&self, low: u64, high: u64) -> Duration {
+        Duration::from_millis(self.roll(low, high))
+    }
+
+    pub fn pick<'a, T>(&self, from: &'a [T]) -> &'a T {
+        &from[self.roll(0, from.len() as u64 - 1) as usize]
+    }
+}
+
+impl Random for Dice {
+    fn next(&self) -> u64 {
+        self.0.next()
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Behaviour {
+    Fast,
+    Slow,
+    /// Never answers: the carrier's deadline ends the attempt.
+    Hanging,
+    /// The first attempts at each delivery fail.
+    FailsFirst(u32),
+    /// Works for a while, fails for a while.
+    Flapping {
+        secs: u64,
+    },
+    /// Says that it will never take it.
+    Refusing,
+    /// Breaks the carrier on first attempts.
+    Panicking,
+}
+
+#[derive(Debug, Clone)]
+pub struct Target {
+    pub tenant: TenantId,
+    pub id: EndpointId,
+    pub lane: Lane,
+    pub behaviour: Behaviour,
+    pub in_order: bool,
+    pub plan: Arc<RetryPlan>,
+    pub max_in_flight: u32,
+    pub rate: Option<Rate>,
+}
+
+impl Target {
+    /// Delivers at once whatever comes: nothing may wait long for it.
+    pub fn is_healthy(&self) -> bool {
+        self.behaviour == Behaviour::Fast && self.rate.is_none() && !self.in_order
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// One tenant floods, nothing else goes wrong: nobody may starve.
+    Flood,
+    /// Nothing goes wrong: no duplicates at all.
+    Calm,
+    /// Everything goes wrong.
+    Storm,
+}
+
+#[derive(Debug, Clone)]
+pub struct Scenario {
+    pub seed: u64,
+    pub kind: Kind,
+    pub nodes: usize,
+    pub lanes: Vec<Lane>,
+    pub concurrency: u32,
+    pub lane_rate: Option<Rate>,
+    pub limits: Limits,
+    pub tenants: Vec<TenantId>,
+    pub targets: Vec<Target>,
+    /// How many parcels each tenant publishes.
+    pub parcels: u64,
+    /// For how long publishers publish and things go wrong.
+    pub lasts: Duration,
+    /// One in so many calls to the store ends in a crash.
+    pub crash_one_in: Option<u64>,
+    /// One in so many is refused.
+    pub refuse_one_in: Option<u64>,
+    /// One in so many leaves the store broken, with its outcome unknown.
+    pub break_one_in: Option<u64>,
+    /// Faults that come at a time.
+    pub strikes: u64,
+    pub jumps: bool,
+}
+
+impl Scenario {
+    pub fn of(seed: u64) -> Self {
+        let dice = Dice::new(seed);
+        let kind = match dice.roll(0, 9) {
+            0 => Kind::Flood,
+            1 => Kind::Calm,
+            _ => Kind::Storm,
+        };
+        let storm = kind == Kind::Storm;
+        let lanes = Lane::ALL[..dice.roll(1, 2) as usize].to_vec();
+        let tenants: Vec<TenantId> = (1..=u128::from(dice.roll(2, 4))).map(tenant).collect();
+        let targets = targets(&dice, kind, &tenants, &lanes);
+        Self {
+            seed,
+            kind,
+            nodes: dice.roll(1, if storm { 3 } else { 2 }) as usize,
+            lanes,
+            concurrency: dice.roll(if kind == Kind::Flood { 16 } else { 1 }, 40) as u32,
+            lane_rate: (storm && dice.one_in(6))
+                .then(|| Rate { count: dice.roll(1, 20) as u32, per: Duration::from_secs(1) }),
+            limits: limits(&dice),
+            tenants,
+            targets,
+            parcels: if kind == Kind::Flood { 120 } else { dice.roll(4, 24) },
+            lasts: Duration::from_secs(dice.roll(10, 60)),
+            crash_one_in: (storm && dice.one_in(2)).then(|| dice.roll(100, 1_000)),
+            refuse_one_in: (storm && dice.one_in(2)).then(|| dice.roll(5, 60)),
+            break_one_in: (storm && dice.one_in(3)).then(|| dice.roll(200, 1_000)),
+            strikes: if storm { dice.roll(0, 6) } else { 0 },
+            jumps: storm && dice.one_in(3),
+        }
+    }
+
+    pub fn target(&self, id: EndpointId) -> &Target {
+        self.targets.iter().find(|target| target.id == id).expect("a known target")
+    }
+}
+
+fn tenant(number: u128) -> TenantId {
+    TenantId::from_bits(number << 80)
+}
+
+fn targets(dice: &Dice, kind: Kind, tenants: &[TenantId], lanes: &[Lane]) -> Vec<Target> {
+    let mut targets = Vec::new();
+    for (place, tenant) in tenants.iter().enumerate() {
+        let floods = kind == Kind::Flood && place == 0;
+        for number in 1..=dice.roll(1, 3) {
+            let any = dice.roll(0, 8);
+            let behaviour = match any {
+                0 | 1 => Behaviour::Slow,
+                2 => Behaviour::Hanging,
+                3 => Behaviour::FailsFirst(dice.roll(1, 3) as u32),
+                4 => Behaviour::Flapping { secs: dice.roll(1, 15) },
+                5 => Behaviour::Refusing,
+                6 => Behaviour::Panicking,
+                _ => Behaviour::Fast,
+            };
+            let healthy = kind == Kind::Flood && !floods;
+            targets.push(Target {
+                tenant: *tenant,
+                id: EndpointId::from_bits(tenant.bits() + u128::from(number)),
+                lane: *dice.pick(lanes),
+                behaviour: if healthy { Behaviour::Fast } else { behaviour },
+                in_order: !healthy && dice.one_in(3),
+                plan: Arc::new(plan(dice)),
+                max_in_flight: if dice.one_in(3) { dice.roll(1, 4) as u32 } else { 64 },
+                rate: (!healthy && dice.one_in(6))
+                    .then(|| Rate { count: dice.roll(1, 5) as u32, per: Duration::from_secs(1) }),
+            });
+        }
+    }
+    targets
+}
+
+fn plan(dice: &Dice) -> RetryPlan {
+    if dice.one_in(2) {
+        let delays = (0..dice.roll(0, 5)).map(|_| dice.millis(100, 9_000)).collect();
+        RetryPlan::Schedule(delays)
+    } else {
+        RetryPlan::Exponential {
+            base: dice.millis(100, 2_000),
+            max: Duration::from_secs(8),
+            attempts: dice.roll(1, 6) as u32,
+        }
+    }
+}
+
+fn limits(dice: &Dice) -> Limits {
+    Limits {
+        most_jobs: *dice.pick(&[8, 32, 128, 4_096]),
+        most_bytes: *dice.pick(&[2_000, 100_000]),
+        batch: *dice.pick(&[4, 32, 256]),
+        poll: Duration::from_secs(dice.roll(1, 4)),
+        remembered: *dice.pick(&[2, 100]),
+        ..Limits::default()
+    }
+}

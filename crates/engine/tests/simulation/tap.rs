@@ -1,0 +1,152 @@
+//! What can happen on the way to the store and back.
+
+use std::{
+    sync::{
+        Arc, OnceLock, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use gancho_engine::Engine;
+use gancho_store::{Result, StoreError};
+use parking_lot::Mutex;
+use tokio_util::sync::CancellationToken;
+
+use crate::world::{LifeId, What, World};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    Accept,
+    Claim,
+    Release,
+    Settle,
+    Join,
+    Heartbeat,
+    Leave,
+    Rescue,
+    Pauses,
+    Upkeep,
+}
+
+/// One process and its connection to the store.
+pub struct Life {
+    pub id: LifeId,
+    pub world: Arc<World>,
+    pub engine: OnceLock<Weak<Engine>>,
+    pub died: CancellationToken,
+    /// Its store answers nothing else any more.
+    pub broken: AtomicBool,
+    /// Its heartbeats hang until then,
+    pub frozen_until: Mutex<Duration>,
+    /// and all its calls until then.
+    pub cut_off_until: Mutex<Duration>,
+}
+
+#[derive(Clone)]
+pub struct Tap(pub Arc<Life>);
+
+impl Life {
+    /// Every task of the process is gone at once.
+    pub fn die(&self, how: &'static str) {
+        if self.died.is_cancelled() {
+            return;
+        }
+        self.world.note(What::Died { life: self.id, how });
+        self.died.cancel();
+        if let Some(engine) = self.engine.get().and_then(Weak::upgrade) {
+            engine.abort();
+        }
+    }
+}
+
+impl Tap {
+    /// Before the call reaches the store: an error means that nothing was written.
+    pub async fn before(&self, step: Step) -> Result<()> {
+        self.check_memory();
+        self.wander().await;
+        self.hang(step).await;
+        self.maybe_die("before the commit").await;
+        self.maybe_break(step, "before the commit")?;
+        let world = &self.0.world;
+        let refuse = world.scenario.refuse_one_in.filter(|_| !world.is_calm());
+        if refuse.is_some_and(|n| world.dice.one_in(n)) {
+            return Err(if world.dice.one_in(4) {
+                StoreError::Full("for now".into())
+            } else {
+                StoreError::Unavailable("for now".into())
+            });
+        }
+        Ok(())
+    }
+
+    /// After the commit, before anyone knows.
+    pub async fn after(&self, step: Step) -> Result<()> {
+        self.wander().await;
+        self.maybe_die("after the commit").await;
+        self.maybe_break(step, "after the commit")
+    }
+
+    /// Lets others go first now and then, and takes a while.
+    async fn wander(&self) {
+        let dice = &self.0.world.dice;
+        match dice.roll(0, 7) {
+            0..=3 => {}
+            4 | 5 => tokio::task::yield_now().await,
+            6 => {
+                for _ in 0..dice.roll(1, 8) {
+                    tokio::task::yield_now().await;
+                }
+            }
+            _ => tokio::time::sleep(dice.millis(1, 20)).await,
+        }
+    }
+
+    async fn hang(&self, step: Step) {
+        loop {
+            let now = self.0.world.clock.elapsed();
+            let mut until = (*self.0.world.hangs_until.lock()).max(*self.0.cut_off_until.lock());
+            if step == Step::Heartbeat {
+                until = until.max(*self.0.frozen_until.lock());
+            }
+            if until <= now {
+                return;
+            }
+            tokio::time::sleep(until.saturating_sub(now)).await;
+        }
+    }
+
+    async fn maybe_die(&self, how: &'static str) {
+        let world = &self.0.world;
+        let crash = world.scenario.crash_one_in.filter(|_| !world.is_calm());
+        if crash.is_some_and(|n| world.dice.one_in(n)) {
+            self.0.die(how);
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// The outcome is unknown to the caller, who must stop.
+    fn maybe_break(&self, step: Step, when: &str) -> Result<()> {
+        let world = &self.0.world;
+        if self.0.broken.load(Ordering::Relaxed) {
+            return Err(StoreError::Broken("some time ago".to_owned()));
+        }
+        let broken = world.scenario.break_one_in.filter(|_| !world.is_calm());
+        if broken.is_some_and(|n| world.dice.one_in(n)) {
+            self.0.broken.store(true, Ordering::Relaxed);
+            world.note(What::Fault(format!("{:?}: {step:?} breaks {when}", self.0.id)));
+            return Err(StoreError::Broken(when.to_owned()));
+        }
+        Ok(())
+    }
+
+    fn check_memory(&self) {
+        let Some(engine) = self.0.engine.get().and_then(Weak::upgrade) else {
+            return;
+        };
+        let jobs = engine.held().jobs;
+        if jobs > self.0.world.scenario.limits.most_jobs {
+            self.0.world.note(What::TooMuchHeld { life: self.0.id, jobs });
+        }
+    }
+}

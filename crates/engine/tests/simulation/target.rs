@@ -1,0 +1,94 @@
+//! The targets, seen through a carrier: each behaves as its scenario says.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use gancho_domain::{Code, Failure, Verdict};
+use gancho_engine::{Carried, Carrier, Terms};
+use gancho_store::Job;
+
+use crate::{
+    scenario::{Behaviour, Target},
+    world::{Answer, LifeId, What, World},
+};
+
+pub struct SimCarrier {
+    pub world: Arc<World>,
+    pub life: LifeId,
+}
+
+pub const TIMEOUT: Duration = Duration::from_secs(5);
+
+#[async_trait]
+impl Carrier for SimCarrier {
+    fn terms(&self, job: &Job) -> Terms {
+        let target = self.world.scenario.target(job.target);
+        Terms { plan: target.plan.clone(), max_in_flight: target.max_in_flight, rate: target.rate }
+    }
+
+    async fn carry(&self, job: &Job, attempt: u32) -> Carried {
+        let (delivery, life) = (job.delivery, self.life);
+        let started = self.world.now();
+        self.world.note(What::Began { attempt, delivery, life, started });
+        let target = self.world.scenario.target(job.target);
+        let latency = self.latency(target);
+        tokio::time::sleep(latency).await;
+        let answer = self.answer(target, attempt);
+        self.world.note(What::Answered { attempt, delivery, life, answer });
+        match answer {
+            Answer::Delivered => Carried::new(Verdict::Delivered, latency),
+            Answer::Retry => Carried::new(
+                Verdict::Retry { failure: Failure::new(Code::TIMEOUT, "slow"), not_before: None },
+                latency,
+            ),
+            Answer::Never => Carried::new(
+                Verdict::Never { failure: Failure::new(Code::http(410), "gone") },
+                latency,
+            ),
+            // Unlike a panic, this does not call the hook that would print it.
+            Answer::Panic => std::panic::resume_unwind(Box::new("on purpose")),
+        }
+    }
+}
+
+impl SimCarrier {
+    fn latency(&self, target: &Target) -> Duration {
+        match self.behaviour(target) {
+            Behaviour::Slow => self.world.dice.millis(500, 4_000),
+            Behaviour::Hanging => TIMEOUT,
+            _ => self.world.dice.millis(0, 30),
+        }
+    }
+
+    /// When the faults are over, targets that fail for ever are mended or given up by their owners:
+    /// their breakers would let one attempt out every five minutes, and the run would not end.
+    fn behaviour(&self, target: &Target) -> Behaviour {
+        let fails = matches!(
+            target.behaviour,
+            Behaviour::Hanging | Behaviour::Flapping { .. } | Behaviour::FailsFirst(_)
+        );
+        match target.behaviour {
+            _ if fails && self.world.is_calm() && target.in_order => Behaviour::Refusing,
+            _ if fails && self.world.is_calm() => Behaviour::Fast,
+            behaviour => behaviour,
+        }
+    }
+
+    fn answer(&self, target: &Target, attempt: u32) -> Answer {
+        match self.behaviour(target) {
+            Behaviour::Fast | Behaviour::Slow => Answer::Delivered,
+            Behaviour::Hanging => Answer::Retry,
+            Behaviour::FailsFirst(times) if attempt <= times => Answer::Retry,
+            Behaviour::Flapping { secs }
+                if (self.world.clock.elapsed().as_secs() / secs) % 2 == 1 =>
+            {
+                Answer::Retry
+            }
+            Behaviour::Refusing => Answer::Never,
+            Behaviour::Panicking if attempt == 1 => Answer::Panic,
+            Behaviour::FailsFirst(_) | Behaviour::Flapping { .. } | Behaviour::Panicking => {
+                Answer::Delivered
+            }
+        }
+    }
+}
