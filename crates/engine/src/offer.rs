@@ -6,7 +6,7 @@
 //!
 //! **Invariant.** What is leased to this node is in its hands: a publisher that was cut short between
 //! accepting and offering would leave deliveries that nobody carries while the node lives. So those
-//! two steps run inside [`Engine::unbroken`].
+//! two steps run inside [`Engine::see_through`].
 
 use std::sync::Arc;
 
@@ -55,19 +55,6 @@ impl Engine {
             state.queue.lock().refused();
         }
         Some(Reservation { lane, node, seats: seats? })
-    }
-
-    /// Runs work to its end even if the caller goes away, as when a client hangs up. `None` if the
-    /// engine stops hard meanwhile.
-    pub async fn unbroken<T: Send + 'static>(
-        &self,
-        work: impl Future<Output = T> + Send + 'static,
-    ) -> Option<T> {
-        let (done, result) = tokio::sync::oneshot::channel();
-        self.spawn(async move {
-            let _ = done.send(work.await);
-        });
-        result.await.ok()
     }
 
     /// Queues deliveries that were accepted as leased to [`Reservation::node`].

@@ -5,6 +5,7 @@ use std::{
     time::Duration,
 };
 
+use futures_util::FutureExt;
 use gancho_engine::{Engine, EngineSetup, LaneSetup};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -110,7 +111,9 @@ impl Slot {
             () = life.died.cancelled() => return,
             stopped = engine.stop(deadline) => stopped,
         };
-        if stopped.unfinished > 0 {
+        if engine.failed().now_or_never().is_some() {
+            life.die("its store broke while it stopped");
+        } else if stopped.unfinished > 0 {
             life.die("it was not finished in time");
         } else {
             self.world.note(What::Stopped { life: life.id });

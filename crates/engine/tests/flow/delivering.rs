@@ -1,0 +1,114 @@
+//! From the queue to the target and into the log.
+
+use std::time::Duration;
+
+use gancho_domain::{Code, Lane, State};
+use gancho_engine::{Engine, LaneSetup};
+use gancho_store::{DeadFilter, DeadLetters};
+
+use crate::stage::{Play, Stage, seconds};
+
+#[tokio::test(start_paused = true)]
+async fn what_is_offered_goes_out_at_once() {
+    let stage = Stage::new(|_, _| Play::Deliver);
+    let engine = stage.engine().await;
+    seconds(1).await;
+    let id = stage.publish(&engine).await.expect("there is room");
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    let view = stage.view(id).await;
+    assert_eq!((view.row.state, view.row.attempts), (State::Delivered, 1));
+    assert_eq!(view.attempts[0].response_status, Some(200));
+    let stats = engine.stats(Lane::Webhook).expect("it works the lane");
+    assert_eq!((stats.offered, stats.claimed, stats.delivered), (1, 0, 1));
+    assert_eq!(engine.held().jobs, 0, "its room is free again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_in_the_store_is_claimed() {
+    let stage = Stage::new(|_, _| Play::Deliver);
+    let engine = stage.engine().await;
+    let id = stage.accept().await;
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert_eq!(stage.view(id).await.row.state, State::Delivered);
+    assert_eq!(engine.stats(Lane::Webhook).expect("it works the lane").claimed, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn retries_follow_the_plan() {
+    let stage = Stage::new(|_, attempt| if attempt < 3 { Play::Fail } else { Play::Deliver });
+    let _engine = stage.engine().await;
+    let id = stage.accept().await;
+    seconds(10).await;
+    let view = stage.view(id).await;
+    assert_eq!((view.row.state, view.row.attempts), (State::Delivered, 3));
+    let waits: Vec<f64> = view
+        .attempts
+        .windows(2)
+        .map(|two| two[1].started_at.since(two[0].started_at).as_secs_f64())
+        .collect();
+    // Within the jitter, and never more than a moment late.
+    for (wait, planned) in waits.into_iter().zip([1.0, 2.0]) {
+        assert!(wait >= planned * 0.9 && wait <= planned * 1.1 + 0.1, "{wait} for {planned}");
+    }
+    let next = view.attempts[0].next_at.expect("one was planned");
+    assert_eq!(next.since(view.attempts[0].started_at), Duration::from_secs(1), "before jitter");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_exhausted_plan_or_a_refusal_makes_a_dead_letter() {
+    for (play, attempts, code) in [(Play::Fail, 3, "HTTP_503"), (Play::Refuse, 1, "TARGET_GONE")] {
+        let stage = Stage::new(move |_, _| play);
+        let _engine = stage.engine().await;
+        let id = stage.accept().await;
+        seconds(10).await;
+        let view = stage.view(id).await;
+        assert_eq!((view.row.state, view.row.attempts), (State::Dead, attempts));
+        let stats = stage.store.dead_stats(DeadFilter::default()).await.expect("the store works");
+        assert_eq!(stats.by_code.get(code), Some(&1));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_carrier_that_breaks_breaks_nothing_else() {
+    let stage = Stage::new(|_, attempt| if attempt == 1 { Play::Break } else { Play::Deliver });
+    let engine = stage.engine().await;
+    let id = stage.accept().await;
+    seconds(5).await;
+    let view = stage.view(id).await;
+    assert_eq!((view.row.state, view.row.attempts), (State::Delivered, 2));
+    let first = view.attempts[0].failure.as_ref().expect("it failed");
+    assert_eq!(*first.code(), Code::CARRIER_PANIC);
+    assert_eq!(engine.stats(Lane::Webhook).expect("it works the lane").panics, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_follows_is_delivered_too() {
+    let stage = Stage::new(|_, _| Play::Deliver);
+    let _engine = stage.engine().await;
+    // Marked to be held: nothing would queue it, so the engine must not let it be leased.
+    let follows = stage.parcel(true);
+    let second = follows.deliveries[0].id;
+    stage.actor.follow.lock().push(follows);
+    stage.accept().await;
+    seconds(3).await;
+    assert_eq!(stage.view(second).await.row.state, State::Delivered);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_waited_too_long_is_not_tried() {
+    let stage = Stage::new(|_, _| Play::Deliver);
+    let id = stage.accept().await;
+    seconds(3_600).await;
+    let mut setup = stage.setup();
+    setup.lanes = vec![LaneSetup {
+        expiry: Some(Duration::from_mins(30)),
+        ..LaneSetup::new(Lane::Webhook, stage.actor.clone())
+    }];
+    let _engine = Engine::start(setup).await.expect("it starts");
+    seconds(3).await;
+    let view = stage.view(id).await;
+    assert_eq!((view.row.state, view.row.attempts), (State::Dead, 0));
+    assert!(stage.actor.calls.lock().is_empty());
+    let stats = stage.store.dead_stats(DeadFilter::default()).await.expect("the store works");
+    assert_eq!(stats.by_code.get("EXPIRED"), Some(&1));
+}

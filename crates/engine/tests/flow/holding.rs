@@ -1,0 +1,69 @@
+//! Pauses, breakers and room: what waits, and where.
+
+use std::time::Duration;
+
+use gancho_domain::{Lane, State};
+use gancho_engine::{Engine, Limits};
+use gancho_store::Pause;
+
+use crate::stage::{Play, Stage, TARGET, TENANT, seconds};
+
+#[tokio::test(start_paused = true)]
+async fn pauses_hold_back_and_resumes_let_go() {
+    for what in [Pause::Lane(Lane::Webhook), Pause::Tenant(TENANT), Pause::Endpoint(TENANT, TARGET)]
+    {
+        let stage = Stage::new(|_, _| Play::Deliver);
+        let engine = stage.engine().await;
+        seconds(1).await;
+        engine.pause(what).await.expect("the store works");
+        assert!(stage.publish(&engine).await.is_none(), "nothing new is held for it");
+        let id = stage.accept().await;
+        seconds(30).await;
+        assert_eq!(stage.view(id).await.row.state, State::Pending, "{what:?}");
+        engine.resume(what).await.expect("the store works");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        assert_eq!(stage.view(id).await.row.state, State::Delivered, "{what:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_target_that_only_fails_is_left_alone() {
+    let stage = Stage::new(|_, _| Play::Fail);
+    let engine = stage.engine().await;
+    for _ in 0..100 {
+        stage.accept().await;
+    }
+    seconds(9).await;
+    let tried = stage.actor.calls.lock().len();
+    assert!(tried <= 64, "{tried} were out before it was known to fail");
+    seconds(3).await;
+    assert_eq!(stage.actor.calls.lock().len(), tried + 1, "one went to see");
+    let held = engine.held().jobs;
+    assert!(held <= 1, "the others wait in the store, not here: {held}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn memory_is_bounded_and_nothing_is_lost() {
+    let stage = Stage::new(|_, _| Play::Take(1));
+    let mut setup = stage.setup();
+    setup.limits = Limits { most_jobs: 10, ..Limits::default() };
+    let engine = Engine::start(setup).await.expect("it starts");
+    seconds(1).await;
+    let mut ids = Vec::new();
+    for _ in 0..50 {
+        match stage.publish(&engine).await {
+            Some(id) => ids.push(id),
+            None => ids.push(stage.accept().await),
+        }
+        assert!(engine.held().jobs <= 10);
+    }
+    assert!(engine.reserve(Lane::Webhook, 11, 0).is_none());
+    seconds(30).await;
+    for id in ids {
+        assert_eq!(stage.view(id).await.row.state, State::Delivered);
+    }
+    let all = engine.reserve(Lane::Webhook, 10, 0);
+    assert!(all.is_some(), "all room is free again");
+    drop(all);
+    assert_eq!(engine.held().jobs, 0);
+}

@@ -1,0 +1,12 @@
+//! What the engine does for its callers, over a real store, in virtual time.
+
+#![allow(clippy::expect_used, clippy::panic, reason = "a test")]
+
+#[allow(dead_code, reason = "shared with the simulation")]
+#[path = "../simulation/clock.rs"]
+mod clock;
+mod delivering;
+mod holding;
+mod leases;
+mod stage;
+mod stopping;

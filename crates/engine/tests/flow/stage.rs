@@ -1,0 +1,172 @@
+//! A store, an engine and a carrier that does as it is told.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use gancho_domain::{
+    Clock, Code, DeliveryId, EndpointId, Failure, IdMaker, Kind, Lane, Next, Parcel, RetryPlan,
+    SeededRandom, TenantId, TenantScope, Time, Verdict,
+};
+use gancho_engine::{Carried, Carrier, Engine, EngineSetup, LaneSetup, Limits, Terms};
+use gancho_store::{Accept, Deliveries, DeliveryView, Job, NewDelivery, NewParcel, NodeId};
+use gancho_store_sqlite::SqliteStore;
+use parking_lot::Mutex;
+
+use crate::clock::SimClock;
+
+pub const TENANT: TenantId = TenantId::from_bits(1 << 80);
+pub const TARGET: EndpointId = EndpointId::from_bits(1 << 80 | 1);
+
+/// What one attempt is to come to.
+#[derive(Debug, Clone, Copy)]
+pub enum Play {
+    Deliver,
+    Fail,
+    Refuse,
+    Break,
+    /// Takes so many seconds, then delivers.
+    Take(u64),
+}
+
+type Script = Box<dyn Fn(&Job, u32) -> Play + Send + Sync>;
+
+pub struct Actor {
+    script: Script,
+    pub plan: Arc<RetryPlan>,
+    pub calls: Mutex<Vec<(DeliveryId, u32)>>,
+    pub follow: Mutex<Vec<NewParcel>>,
+}
+
+#[async_trait]
+impl Carrier for Actor {
+    fn terms(&self, _job: &Job) -> Terms {
+        Terms::of(self.plan.clone())
+    }
+
+    async fn carry(&self, job: &Job, attempt: u32) -> Carried {
+        self.calls.lock().push((job.delivery, attempt));
+        let failure = |code| Failure::new(code, "as told");
+        let verdict = match (self.script)(job, attempt) {
+            Play::Deliver => Verdict::Delivered,
+            Play::Fail => Verdict::Retry { failure: failure(Code::http(503)), not_before: None },
+            Play::Refuse => Verdict::Never { failure: failure(Code::TARGET_GONE) },
+            Play::Break => std::panic::resume_unwind(Box::new("as told")),
+            Play::Take(secs) => {
+                tokio::time::sleep(Duration::from_secs(secs)).await;
+                Verdict::Delivered
+            }
+        };
+        Carried { response_status: Some(200), ..Carried::new(verdict, Duration::from_millis(1)) }
+    }
+
+    fn follow(&self, _: &Job, _: &Carried, next: &Next, _: Time) -> Vec<NewParcel> {
+        if *next == Next::Delivered { std::mem::take(&mut *self.follow.lock()) } else { vec![] }
+    }
+}
+
+pub struct Stage {
+    pub store: Arc<SqliteStore>,
+    pub clock: Arc<SimClock>,
+    pub ids: IdMaker,
+    pub actor: Arc<Actor>,
+}
+
+impl Stage {
+    pub fn new(script: impl Fn(&Job, u32) -> Play + Send + Sync + 'static) -> Self {
+        let clock = Arc::new(SimClock::new());
+        Self {
+            store: SqliteStore::inline().expect("a store in memory"),
+            ids: IdMaker::new(clock.clone(), Arc::new(SeededRandom::new(1))),
+            clock,
+            actor: Arc::new(Actor {
+                script: Box::new(script),
+                plan: Arc::new(RetryPlan::Schedule([1, 2].map(Duration::from_secs).to_vec())),
+                calls: Mutex::default(),
+                follow: Mutex::default(),
+            }),
+        }
+    }
+
+    pub fn setup(&self) -> EngineSetup {
+        EngineSetup {
+            store: self.store.clone(),
+            clock: self.clock.clone(),
+            random: Arc::new(SeededRandom::new(2)),
+            lanes: vec![LaneSetup::new(Lane::Webhook, self.actor.clone())],
+            limits: Limits::default(),
+            name: "test".into(),
+        }
+    }
+
+    pub async fn engine(&self) -> Arc<Engine> {
+        Engine::start(self.setup()).await.expect("it starts")
+    }
+
+    pub fn parcel(&self, hold: bool) -> NewParcel {
+        let now = self.clock.now();
+        let parcel = Parcel {
+            id: self.ids.make(),
+            tenant: TENANT,
+            kind: Kind::Event,
+            event_type: "a.b".into(),
+            subject: None,
+            external_id: None,
+            is_test: false,
+            body: Bytes::from_static(b"{}"),
+            created_at: now,
+        };
+        let delivery = NewDelivery {
+            id: self.ids.make(),
+            lane: Lane::Webhook,
+            target: TARGET,
+            due_at: now,
+            in_order: false,
+            hold,
+        };
+        NewParcel { parcel: Arc::new(parcel), once: None, deliveries: vec![delivery] }
+    }
+
+    /// Accepts one, to be claimed.
+    pub async fn accept(&self) -> DeliveryId {
+        let new = self.parcel(false);
+        let id = new.deliveries[0].id;
+        self.store.accept(vec![new], NodeId(0)).await.expect("the store works");
+        id
+    }
+
+    /// Accepts one, leased to the engine, and offers it.
+    pub async fn publish(&self, engine: &Arc<Engine>) -> Option<DeliveryId> {
+        if !engine.welcomes(Lane::Webhook, TENANT, TARGET) {
+            return None;
+        }
+        let room = engine.reserve(Lane::Webhook, 1, 2)?;
+        let new = self.parcel(true);
+        self.store.accept(vec![new.clone()], room.node()).await.expect("the store works");
+        let job = Job {
+            delivery: new.deliveries[0].id,
+            tenant: TENANT,
+            lane: Lane::Webhook,
+            target: TARGET,
+            parcel: new.parcel,
+            number: None,
+            attempts: 0,
+            attempts_before: 0,
+            is_replay: false,
+            in_order: false,
+            created_at: self.clock.now(),
+        };
+        let id = job.delivery;
+        engine.offer(room, vec![job]);
+        Some(id)
+    }
+
+    pub async fn view(&self, id: DeliveryId) -> DeliveryView {
+        let view = self.store.delivery(TenantScope::granted(TENANT), id).await;
+        view.expect("the store works").expect("it is there")
+    }
+}
+
+pub async fn seconds(secs: u64) {
+    tokio::time::sleep(Duration::from_secs(secs)).await;
+}
