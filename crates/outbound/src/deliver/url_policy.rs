@@ -88,10 +88,9 @@ impl Policy {
         }
         let mut url = Url::parse(text).map_err(|error| UrlRefused::NotAUrl(error.to_string()))?;
         if let Some(bare) = url.domain().and_then(|name| name.strip_suffix('.')).map(str::to_owned)
+            && (bare.ends_with('.') || url.set_host(Some(&bare)).is_err())
         {
-            if bare.ends_with('.') || url.set_host(Some(&bare)).is_err() {
-                return Err(UrlRefused::Name(bare));
-            }
+            return Err(UrlRefused::Name(bare));
         }
         self.check(&url)?;
         PathAndQuery::try_from(&url[Position::BeforePath..Position::AfterQuery])

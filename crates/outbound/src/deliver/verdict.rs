@@ -55,3 +55,77 @@ fn of_answer(answer: &Answer, now: Time) -> Verdict {
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::deliver::retry_after::RetryAfter;
+
+    const NOW: Time = Time::from_secs(1_000_000);
+
+    fn answered(status: u16, retry_after: Option<RetryAfter>, latency: Duration) -> Conclusion {
+        let answer = Answer { status, headers: Bytes::new(), body: Bytes::new(), retry_after };
+        verdict(&Outcome { answer: Ok(answer), latency }, NOW)
+    }
+
+    fn missed(miss: NoAnswer) -> Conclusion {
+        verdict(&Outcome { answer: Err(miss), latency: Duration::ZERO }, NOW)
+    }
+
+    #[test]
+    fn every_status() {
+        for status in 100..1_000 {
+            let concluded = answered(status, None, Duration::ZERO);
+            match (status, &concluded.verdict) {
+                (200..=299, Verdict::Delivered) => {}
+                (410, Verdict::Never { failure }) => assert_eq!(*failure.code(), Code::TARGET_GONE),
+                (_, Verdict::Retry { failure, not_before: None }) => {
+                    assert_eq!(*failure.code(), Code::http(status));
+                    assert!(failure.reason().contains(&status.to_string()));
+                }
+                (_, other) => panic!("{status}: {other:?}"),
+            }
+            let heavy = [429, 502, 503, 504].contains(&status);
+            assert_eq!(concluded.load == Load::Heavy, heavy, "{status}");
+            let at_fault = status >= 500 || [408, 425, 429].contains(&status);
+            assert_eq!(concluded.at_fault, at_fault, "{status}");
+        }
+    }
+
+    #[test]
+    fn no_answer() {
+        for (code, heavy) in [
+            (Code::TIMEOUT, true),
+            (Code::CONNECT_FAILED, true),
+            (Code::DNS_FAILED, false),
+            (Code::TLS_FAILED, false),
+            (Code::PROTOCOL_ERROR, false),
+        ] {
+            let concluded = missed(NoAnswer::new(code.clone(), "why"));
+            assert_eq!(concluded.verdict.failure().map(Failure::code), Some(&code));
+            assert!(matches!(concluded.verdict, Verdict::Retry { .. }) && concluded.at_fault);
+            assert_eq!(concluded.load == Load::Heavy, heavy, "{code}");
+        }
+        assert!(matches!(missed(NoAnswer::blocked()).verdict, Verdict::Retry { .. }));
+        let refused = missed(NoAnswer::refused("why"));
+        assert!(matches!(refused.verdict, Verdict::Never { .. }) && !refused.at_fault);
+    }
+
+    #[test]
+    fn slow_answers_and_wishes() {
+        assert_eq!(answered(200, None, SLOW).load, Load::Light);
+        assert_eq!(answered(200, None, SLOW + Duration::from_millis(1)).load, Load::Heavy);
+        let wish = RetryAfter::In(Duration::from_secs(90));
+        match answered(503, Some(wish), Duration::ZERO).verdict {
+            Verdict::Retry { not_before, .. } => {
+                assert_eq!(not_before, Some(NOW + Duration::from_secs(90)));
+            }
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(answered(200, Some(wish), Duration::ZERO).verdict, Verdict::Delivered);
+    }
+}
