@@ -1,13 +1,13 @@
 //! Claim → carry → settle: brings whatever was accepted to its target, fairly, at least once.
 //!
-//! In reading order: [`carrier`] is what a lane brings; [`engine`] is the whole and how it starts;
-//! [`lane`] is one lane at work. In come deliveries by [`offer`] (straight from a publisher) or
-//! [`claim`] (from the store), each with a seat in the [`room`]; [`scheduler`] says which goes next;
-//! [`dispatch`] sends it out; [`carry`] is the attempt; [`settle`] writes its result; [`release`]
-//! puts back what will not be carried here. [`membership`] and [`heartbeat`] prove that the node
-//! lives, [`rescue`] takes over from those that do not, [`pauses`] hold work back, [`expire`] and
-//! [`prune`] clear up while the clock is [`steady`], [`stop`] ends it, [`stats`] tell of it.
-//! [`bell`] and [`fault`] are how the store calls and what is done when it refuses.
+//! In reading order: `carrier` is what a lane brings; `engine` is the whole and how it starts;
+//! `lane` is one lane at work. In come deliveries by `offer` (straight from a publisher) or
+//! `claim` (from the store), each with a seat in the `room`; `scheduler` says which goes next;
+//! `dispatch` sends it out; `carry` is the attempt; `settle` writes its result; `release`
+//! puts back what will not be carried here. `membership` and `heartbeat` prove that the node
+//! lives, `rescue` takes over from those that do not, `pauses` hold work back, `expire` and
+//! `prune` clear up while the clock is `steady`, `stop` ends it, `stats` tell of it.
+//! `bell` and `fault` are how the store calls and what is done when it refuses.
 //!
 //! **What it promises.** What the store acknowledged is carried until it is delivered or a dead
 //! letter. A result is never dropped while the engine lives and holds the lease. Memory does not

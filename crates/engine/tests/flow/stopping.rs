@@ -24,9 +24,9 @@ async fn a_soft_stop_finishes_what_is_in_flight_and_gives_back_the_rest() {
     for id in ids {
         states.push(stage.view(id).await.row.state);
     }
-    states.sort();
-    use State::{Delivered, Pending};
-    assert_eq!(states, [Pending, Pending, Pending, Delivered, Delivered]);
+    let delivered = states.iter().filter(|state| **state == State::Delivered).count();
+    let pending = states.iter().filter(|state| **state == State::Pending).count();
+    assert_eq!((delivered, pending), (2, 3));
     assert!(engine.reserve(Lane::Webhook, 1, 1).is_none());
     assert_eq!(engine.stop(Duration::ZERO).await, Stopped { unfinished: 0 }, "twice is once");
 }
