@@ -153,9 +153,9 @@ create table pauses (
 -- One row per committer: the number of its last commit. When the answer to a commit is lost, this
 -- row says whether it happened.
 create table writers (
-    id        uuid        primary key,
-    last      bigint      not null,
-    opened_at timestamptz not null default now()
+    id      uuid        primary key,
+    last    bigint      not null,
+    seen_at timestamptz not null default now()
 ) with (fillfactor = 20);
 
 -- Plans a claim: which targets have due deliveries, and how many to take from each, so that every

@@ -1,15 +1,13 @@
 //! Keeping parcels and their deliveries.
 
-use std::{
-    collections::{BTreeMap, BTreeSet, HashSet},
-    fmt::Write,
-};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use async_trait::async_trait;
 use deadpool_postgres::ClientWrapper;
 use futures_util::try_join;
 use gancho_domain::{State, TenantId};
 use gancho_store::{Accept, Accepted, NewDelivery, NewParcel, NodeId, Placed, Result};
+use uuid::Uuid;
 
 use crate::{
     PostgresStore,
@@ -133,15 +131,18 @@ fn line(one: &Incoming<'_>, to: &NewDelivery) -> Option<Line> {
     Some((parcel.tenant, to.target, subject.as_bytes().to_vec()))
 }
 
+/// Most parcels have one delivery, and there is no array of arrays of different lengths: where there
+/// is another number of them, the list comes as text.
 const INSERT_PARCELS: &str = "
 insert into parcels (tenant_id, id, created_at, number, kind, is_test, event_type, subject,
     external_id, deliveries, body)
 select n.tenant_id, n.id, n.created_at, n.number, n.kind, n.is_test, n.event_type, n.subject,
-    n.external_id, n.deliveries::uuid[], n.body
+    n.external_id, case when n.delivery is null then n.deliveries::uuid[] else array[n.delivery] end,
+    n.body
 from unnest($1::uuid[], $2::uuid[], $3::int8[], $4::int8[], $5::int2[], $6::bool[], $7::text[],
-    $8::bytea[], $9::bytea[], $10::text[], $11::bytea[])
+    $8::bytea[], $9::bytea[], $10::uuid[], $11::text[], $12::bytea[])
     as n(tenant_id, id, created_at, number, kind, is_test, event_type, subject, external_id,
-    deliveries, body)";
+    delivery, deliveries, body)";
 
 /// A message to the server must stay below 1 GiB, however much one call brings.
 const MOST_BYTES: usize = 64 << 20;
@@ -181,40 +182,35 @@ async fn insert_some_parcels(
     let subjects: Vec<_> = parcels().map(|one| one.subject.as_deref().map(str::as_bytes)).collect();
     let names: Vec<_> =
         parcels().map(|one| one.external_id.as_deref().map(str::as_bytes)).collect();
-    let deliveries: Vec<String> = fresh.iter().map(|one| id_list(&one.new.deliveries)).collect();
+    let only: Vec<Option<Uuid>> = fresh.iter().map(|one| only_id(&one.new.deliveries)).collect();
+    let lists: Vec<Option<String>> = fresh.iter().map(|one| id_list(&one.new.deliveries)).collect();
     let bodies: Vec<&[u8]> = parcels().map(|one| &*one.body).collect();
     execute(
         session,
         INSERT_PARCELS,
         &[
-            &tenants,
-            &ids,
-            &times,
-            &numbers,
-            &kinds,
-            &tests,
-            &types,
-            &subjects,
-            &names,
-            &deliveries,
-            &bodies,
+            &tenants, &ids, &times, &numbers, &kinds, &tests, &types, &subjects, &names, &only,
+            &lists, &bodies,
         ],
     )
     .await?;
     Ok(())
 }
 
-/// As PostgreSQL writes an array: there is no array of arrays of different lengths.
-fn id_list(deliveries: &[NewDelivery]) -> String {
-    let mut list = String::with_capacity(2 + deliveries.len() * 33);
-    list.push('{');
-    for (place, to) in deliveries.iter().enumerate() {
-        let comma = if place == 0 { "" } else { "," };
-        // Writing to a String cannot fail.
-        let _ = write!(list, "{comma}{}", uuid(to.id).simple());
+fn only_id(deliveries: &[NewDelivery]) -> Option<Uuid> {
+    match deliveries {
+        [to] => Some(uuid(to.id)),
+        _ => None,
     }
-    list.push('}');
-    list
+}
+
+/// As PostgreSQL writes an array, where there is not exactly one.
+fn id_list(deliveries: &[NewDelivery]) -> Option<String> {
+    if deliveries.len() == 1 {
+        return None;
+    }
+    let ids: Vec<String> = deliveries.iter().map(|to| uuid(to.id).simple().to_string()).collect();
+    Some(format!("{{{}}}", ids.join(",")))
 }
 
 const INSERT_DELIVERIES: &str = "

@@ -10,6 +10,7 @@ use gancho_store::{Accepted, NewParcel, NodeId, Placed, Settled, Settlement};
 use crate::{
     accept::{self, Incoming},
     fault::Fault,
+    limbo::Held,
     order,
     settle::{self, Ending},
 };
@@ -77,6 +78,31 @@ impl Work {
             Self::Settle(..) => ([].as_slice(), NodeId(0)),
         };
         parcels.iter().map(move |new| Incoming { new, holder })
+    }
+
+    /// What was leased to the caller's node, as the answer says.
+    pub(crate) fn held(&self, answer: &Answer) -> Held {
+        let (node, parcels): (NodeId, Vec<(&NewParcel, &Accepted)>) = match (self, answer) {
+            (Self::Accept(parcels, holder), Answer::Accepted(answers)) => {
+                (*holder, parcels.iter().zip(answers).collect())
+            }
+            (Self::Settle(node, settlements), Answer::Settled(answers)) => {
+                let follow =
+                    settlements.iter().zip(answers).flat_map(|(one, answer)| match answer {
+                        Settled::Done { follow } => one.follow.iter().zip(follow),
+                        Settled::LeaseLost => one.follow.iter().zip(&[]),
+                    });
+                (*node, follow.collect())
+            }
+            _ => (NodeId(0), Vec::new()),
+        };
+        let mut held = Vec::new();
+        for (new, answer) in parcels {
+            let Accepted::New { placed, .. } = answer else { continue };
+            let leased = new.deliveries.iter().zip(placed).filter(|(_, at)| **at == Placed::Leased);
+            held.extend(leased.map(|(to, _)| (new.parcel.tenant, to.id)));
+        }
+        (node, held)
     }
 
     /// Rows, and bytes beside them, to bound what is merged.

@@ -5,15 +5,15 @@ use std::{collections::HashMap, sync::Arc};
 use async_trait::async_trait;
 use gancho_domain::{DeliveryId, Parcel, ParcelId, TenantId, Time};
 use gancho_store::{Claim, Claimed, Claiming, Job, NodeId, Result};
-use parking_lot::Mutex;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::{
     PostgresStore,
     fault::{Fault, store_error},
+    limbo::{self, Unheard},
     rows::{self, uuid},
-    session::{Transaction, execute, query},
+    session::{Transaction, query},
     walk::{self, Plan},
 };
 
@@ -25,7 +25,7 @@ use crate::{
 pub(crate) const TAKE: &str = "
 with picked as materialized (
     select h.place, d.*
-    from unnest($1::uuid[], $2::uuid[], $3::int4[]) with ordinality
+    from unnest($1::uuid[], $2::uuid[], $3::int8[]) with ordinality
         as h(tenant_id, target_id, most, place)
     cross join lateral (
         select d.tenant_id, d.id, d.parcel_id, d.due_at from deliveries d
@@ -62,27 +62,32 @@ order by due_at limit 1";
 #[async_trait]
 impl Claiming for PostgresStore {
     async fn claim(&self, claim: Claim) -> Result<Claimed> {
-        self.empty_limbo().await?;
+        self.empty_limbo().await.map_err(Fault::into_error)?;
         let session = self.session().await?;
         let mut plan = walk::plan(&session, &claim).await.map_err(Fault::into_error)?;
         drop(session);
         let mut jobs = Vec::new();
-        let mut pending = None;
+        let mut unheard = None;
         if !plan.takes.is_empty() {
             let taken = self.take(&claim, &plan).await.map_err(Fault::into_error)?;
-            (jobs, pending) = (taken.0, Some(taken.1));
+            (jobs, unheard) = (taken.0, Some(taken.1));
             // Less than planned: another node was quicker, or the bytes ran out.
-            let planned: i32 = plan.takes.iter().map(|take| take.most).sum();
-            plan.more |= jobs.len() < planned as usize;
+            plan.more |= jobs.len() < plan.total();
         }
-        let next_due = if plan.more { None } else { self.next_due(&claim).await? };
+        let next_due = match (plan.more, plan.again_at) {
+            (true, _) => None,
+            (false, Some(again_at)) => Some(again_at),
+            (false, None) => self.next_due(&claim).await?,
+        };
         // Nothing is awaited any more: the caller has them.
-        pending.iter_mut().for_each(Pending::clear);
+        unheard.iter_mut().for_each(Unheard::clear);
         Ok(Claimed { jobs, cursor: plan.cursor, more: plan.more, next_due })
     }
 
     async fn release(&self, node: NodeId, deliveries: Vec<(TenantId, DeliveryId)>) -> Result<()> {
-        if self.give_back(node, &deliveries).await? > 0 {
+        let session = self.session().await?;
+        let given = limbo::give_back(&session, node, &deliveries).await.map_err(store_error)?;
+        if given > 0 {
             self.bells.ring_all();
         }
         Ok(())
@@ -90,10 +95,10 @@ impl Claiming for PostgresStore {
 }
 
 impl PostgresStore {
-    async fn take(&self, claim: &Claim, plan: &Plan) -> Result<(Vec<Job>, Pending), Fault> {
+    async fn take(&self, claim: &Claim, plan: &Plan) -> Result<(Vec<Job>, Unheard), Fault> {
         let tenants: Vec<Uuid> = plan.takes.iter().map(|take| uuid(take.tenant)).collect();
         let targets: Vec<Uuid> = plan.takes.iter().map(|take| uuid(take.target)).collect();
-        let most: Vec<i32> = plan.takes.iter().map(|take| take.most).collect();
+        let most: Vec<i64> = plan.takes.iter().map(|take| take.most as i64).collect();
         let most_bytes = i64::try_from(claim.most_bytes).unwrap_or(i64::MAX);
         let transaction = Transaction::begin(self.session().await?).await?;
         let taken = query(
@@ -112,9 +117,9 @@ impl PostgresStore {
         .await?;
         let jobs = jobs(&taken)?;
         // From here on they may be leased without anyone knowing, should the answer be lost.
-        let pending = self.limbo.note(claim.node, &jobs);
+        let unheard = self.limbo.note(claim.node, &jobs);
         transaction.commit().await?;
-        Ok((jobs, pending))
+        Ok((jobs, unheard))
     }
 
     async fn next_due(&self, claim: &Claim) -> Result<Option<Time>> {
@@ -123,39 +128,6 @@ impl PostgresStore {
             [&claim.lane.number(), &claim.now.micros()];
         let found = query(&session, NEXT_DUE, &values).await.map_err(store_error)?;
         found.first().map(|row| rows::time(row, 0)).transpose()
-    }
-
-    /// Makes pending again what this node holds. Rows that a lost claim may still be leasing are
-    /// waited for.
-    async fn give_back(&self, node: NodeId, deliveries: &[(TenantId, DeliveryId)]) -> Result<u64> {
-        if deliveries.is_empty() {
-            return Ok(0);
-        }
-        let mut sorted = deliveries.to_vec();
-        sorted.sort_unstable();
-        let tenants: Vec<Uuid> = sorted.iter().map(|one| uuid(one.0)).collect();
-        let ids: Vec<Uuid> = sorted.iter().map(|one| uuid(one.1)).collect();
-        let session = self.session().await?;
-        execute(
-            &session,
-            "update deliveries d set state = 2, owner = 0
-             from unnest($1::uuid[], $2::uuid[]) as k(tenant_id, id)
-             where d.tenant_id = k.tenant_id and d.id = k.id and d.state + 0 = 3 and d.owner = $3",
-            &[&tenants, &ids, &node.0],
-        )
-        .await
-        .map_err(store_error)
-    }
-
-    /// What a claim may have leased without its caller learning of it is given back before the next.
-    async fn empty_limbo(&self) -> Result<()> {
-        while let Some((node, deliveries)) = self.limbo.last() {
-            if self.give_back(node, &deliveries).await? > 0 {
-                self.bells.ring_all();
-            }
-            self.limbo.forget(node, &deliveries);
-        }
-        Ok(())
     }
 }
 
@@ -172,46 +144,4 @@ fn jobs(taken: &[Row]) -> Result<Vec<Job>> {
             Ok(job)
         })
         .collect()
-}
-
-type Held = (NodeId, Vec<(TenantId, DeliveryId)>);
-
-/// Deliveries that may be leased to a node which does not know it, because the answer to the claim's
-/// commit was lost or its caller went away before the claim returned.
-#[derive(Default)]
-pub(crate) struct Limbo(Arc<Mutex<Vec<Held>>>);
-
-impl Limbo {
-    /// Notes them when dropped, unless cleared before.
-    fn note(&self, node: NodeId, jobs: &[Job]) -> Pending {
-        let deliveries = jobs.iter().map(|job| (job.tenant, job.delivery)).collect();
-        Pending { limbo: self.0.clone(), held: Some((node, deliveries)) }
-    }
-
-    fn last(&self) -> Option<Held> {
-        self.0.lock().last().cloned()
-    }
-
-    fn forget(&self, node: NodeId, deliveries: &[(TenantId, DeliveryId)]) {
-        self.0.lock().retain(|held| held.0 != node || held.1 != deliveries);
-    }
-}
-
-struct Pending {
-    limbo: Arc<Mutex<Vec<Held>>>,
-    held: Option<Held>,
-}
-
-impl Pending {
-    fn clear(&mut self) {
-        self.held = None;
-    }
-}
-
-impl Drop for Pending {
-    fn drop(&mut self) {
-        if let Some(held) = self.held.take().filter(|held| !held.1.is_empty()) {
-            self.limbo.lock().push(held);
-        }
-    }
 }

@@ -23,6 +23,7 @@ use uuid::Uuid;
 use crate::{
     batch::{self, Answer, Ring, Work},
     fault::{Fault, store_error},
+    limbo::{Limbo, Unheard},
     listen::Bells,
     rows, session,
 };
@@ -41,6 +42,7 @@ const REST: Duration = Duration::from_millis(200);
 #[derive(Clone)]
 pub(crate) struct Rules {
     pub bells: Arc<Bells>,
+    pub limbo: Arc<Limbo>,
     pub dead_letter_ttl: Duration,
 }
 
@@ -48,7 +50,7 @@ struct Call {
     work: Work,
     rows: usize,
     bytes: usize,
-    reply: oneshot::Sender<Result<Answer>>,
+    reply: oneshot::Sender<Result<(Answer, Unheard)>>,
 }
 
 /// Where callers queue.
@@ -61,7 +63,7 @@ struct Waiting {
     came: Notify,
 }
 
-pub(crate) fn start(pool: &Pool, count: usize, rules: Rules, stop: &CancellationToken) -> Queue {
+pub(crate) fn start(pool: &Pool, count: usize, rules: &Rules, stop: &CancellationToken) -> Queue {
     let queue = Queue::default();
     for _ in 0..count {
         let committer = Committer {
@@ -104,7 +106,11 @@ impl Queue {
         let (rows, bytes) = work.size();
         self.0.calls.lock().push_back(Call { work, rows, bytes, reply });
         self.0.came.notify_one();
-        answer.await.unwrap_or_else(|_| Err(StoreError::Broken("the committer stopped".to_owned())))
+        let stopped = |_| Err(StoreError::Broken("the committer stopped".to_owned()));
+        let (answer, mut unheard) = answer.await.unwrap_or_else(stopped)?;
+        // Nothing is awaited any more: the caller has it.
+        unheard.clear();
+        Ok(answer)
     }
 
     /// What fits into one transaction, at least one call.
@@ -196,7 +202,11 @@ impl Committer {
             }
         };
         for (call, answer) in calls.into_iter().zip(answers) {
-            // A caller that has gone needs no answer.
+            let answer = answer.map(|answer| {
+                let unheard = self.rules.limbo.guard(call.work.held(&answer));
+                (answer, unheard)
+            });
+            // Where the caller has gone, what it was to hold falls into limbo with the answer.
             let _ = call.reply.send(answer);
         }
     }
@@ -250,17 +260,11 @@ impl Committer {
     /// Opens the transaction and notes its number. Answered before anything else is sent, so that no
     /// statement can run outside of it.
     async fn begin(&mut self, session: &Object) -> Result<(Uuid, i64), Fault> {
-        let (writer, last) = match self.writer {
-            Some(writer) => writer,
-            None => {
-                let row = session
-                    .query_one(
-                        "insert into writers (id, last) values (gen_random_uuid(), 0) returning id",
-                        &[],
-                    )
-                    .await?;
-                (rows::get::<Uuid>(&row, 0)?, 0)
-            }
+        let (writer, last) = if let Some(writer) = self.writer {
+            writer
+        } else {
+            let row = session.query_one("select gen_random_uuid()", &[]).await?;
+            (rows::get::<Uuid>(&row, 0)?, 0)
         };
         let number = last + 1;
         self.writer = Some((writer, number));
@@ -268,7 +272,7 @@ impl Committer {
             .batch_execute(&format!(
                 "begin; set local application_name = '{}';
                  insert into writers (id, last) values ('{writer}', {number})
-                 on conflict (id) do update set last = excluded.last",
+                 on conflict (id) do update set last = excluded.last, seen_at = now()",
                 session_name(writer)
             ))
             .await;

@@ -1,7 +1,7 @@
 //! Deliveries that were given up.
 
 use async_trait::async_trait;
-use gancho_domain::{Id, Time};
+use gancho_domain::{Id, Lane, Time};
 use gancho_store::{DeadFilter, DeadLetter, DeadLetters, DeadStats, Page, PageRequest, Result};
 use tokio_postgres::Row;
 
@@ -113,7 +113,7 @@ fn terms(filter: &DeadFilter) -> Terms {
     let mut terms = Terms::default();
     terms.add_if("l.tenant_id = ?", filter.tenant.map(uuid));
     terms.add_if("l.delivery_id = ?", filter.delivery.map(uuid));
-    terms.add_if("l.lane = ?", filter.lane.map(|lane| lane.number()));
+    terms.add_if("l.lane = ?", filter.lane.map(Lane::number));
     terms.add_if("l.code = ?", filter.code.clone());
     terms.add_if("l.moved_at >= ?", filter.since.map(Time::micros));
     terms.add_if("l.moved_at < ?", filter.until.map(Time::micros));

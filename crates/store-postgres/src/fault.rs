@@ -64,16 +64,12 @@ pub(crate) fn pool_error(error: &PoolError) -> StoreError {
 
 /// The driver's own text says only "db error"; what happened is in its source.
 fn text_of(error: &Error) -> String {
-    match error.as_db_error() {
-        Some(db) => {
-            let detail = db.detail().map(|detail| format!(" ({detail})"));
-            format!("{}{} [{}]", db.message(), detail.unwrap_or_default(), db.code().code())
-        }
-        None => {
-            let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
-            format!("{error}{}", cause.unwrap_or_default())
-        }
+    if let Some(db) = error.as_db_error() {
+        let detail = db.detail().map(|detail| format!(" ({detail})"));
+        return format!("{}{} [{}]", db.message(), detail.unwrap_or_default(), db.code().code());
     }
+    let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
+    format!("{error}{}", cause.unwrap_or_default())
 }
 
 pub(crate) fn corrupt(what: impl Into<String>) -> StoreError {

@@ -5,7 +5,7 @@
 //! callers want to write into one transaction, which [`batch`] carries out in the steps of
 //! [`accept`] and [`settle`], with [`once`] for keys, [`order`] for strict order per subject and
 //! [`give_up`] for dead letters made outside of settling; [`claim`] hands out due work with the plan
-//! of [`walk`]; [`dead_letters`], [`deliveries`], [`endpoints`], [`nodes`], [`pauses`], [`tenants`]
+//! of [`walk`] and [`few`], and [`limbo`] for claims whose answer was lost; [`dead_letters`], [`deliveries`], [`endpoints`], [`nodes`], [`pauses`], [`tenants`]
 //! and [`upkeep`] are the rest of the contract; [`listen`] carries the bell between nodes; [`rows`],
 //! [`terms`] and [`plan_text`] turn rows into the words of the domain and back; [`fault`] says what
 //! an error of the database means to a caller.
@@ -22,7 +22,9 @@ mod dead_letters;
 mod deliveries;
 mod endpoints;
 mod fault;
+mod few;
 mod give_up;
+mod limbo;
 mod listen;
 mod migrations;
 mod nodes;
@@ -57,7 +59,7 @@ pub struct PostgresStore {
     pool: Pool,
     committers: committer::Queue,
     bells: Arc<listen::Bells>,
-    limbo: claim::Limbo,
+    limbo: Arc<limbo::Limbo>,
     dead_letter_ttl: Duration,
     /// Ends the tasks of this store with it.
     _until_dropped: DropGuard,

@@ -151,17 +151,17 @@ impl PostgresStore {
             at: now,
             expires_at: now + self.dead_letter_ttl,
         };
-        let mut given_up = 0;
+        let mut total = 0;
         loop {
             let killers = self.held_by_dead(spans, true).await?;
             if killers.is_empty() {
-                return Ok(given_up);
+                return Ok(total);
             }
             let (count, moved) = give_up.run(self.session().await?, &killers).await?;
             if moved {
                 self.bells.ring_all();
             }
-            given_up += count;
+            total += count;
         }
     }
 

@@ -113,11 +113,11 @@ fn with_keys<'a>(
     incoming.iter().filter_map(|one| one.new.once.as_ref().map(|once| (one, once)))
 }
 
-fn holder(one: &Incoming<'_>, once: &Once) -> Holder {
+fn holder(incoming: &Incoming<'_>, once: &Once) -> Holder {
     Holder {
-        parcel: one.new.parcel.id,
+        parcel: incoming.new.parcel.id,
         content: once.content,
-        made_at: one.new.parcel.created_at,
+        made_at: incoming.new.parcel.created_at,
         until: once.until,
     }
 }

@@ -6,9 +6,7 @@ use gancho_store::{Result, StoreError};
 use tokio_postgres::{Client, Config};
 use tokio_util::sync::CancellationToken;
 
-use crate::{
-    PostgresStore, claim, committer, fault::store_error, listen, migrations, session, tls,
-};
+use crate::{PostgresStore, committer, fault::store_error, listen, migrations, session, tls};
 
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -42,17 +40,17 @@ impl PostgresStore {
         let stop = CancellationToken::new();
         let bells = listen::start(&config, &tls, stop.clone());
         let writers = session::pool(&config, &tls, options.committers.max(1) + 1)?;
-        let committers = committer::start(
-            &writers,
-            options.committers.max(1),
-            committer::Rules { bells: bells.clone(), dead_letter_ttl: options.dead_letter_ttl },
-            &stop,
-        );
+        let rules = committer::Rules {
+            bells: bells.clone(),
+            limbo: Arc::default(),
+            dead_letter_ttl: options.dead_letter_ttl,
+        };
+        let committers = committer::start(&writers, options.committers.max(1), &rules, &stop);
         Ok(Arc::new(Self {
             pool,
             committers,
             bells,
-            limbo: claim::Limbo::default(),
+            limbo: rules.limbo,
             dead_letter_ttl: options.dead_letter_ttl,
             _until_dropped: stop.drop_guard(),
         }))

@@ -52,7 +52,7 @@ impl Upkeep for PostgresStore {
         let values: [&(dyn tokio_postgres::types::ToSql + Sync); 2] = [&now.micros(), &most];
         execute(&session, FORGET_KEYS, &values).await.map_err(store_error)?;
         session
-            .batch_execute("delete from writers where opened_at < now() - interval '30 days'")
+            .batch_execute("delete from writers where seen_at < now() - interval '7 days'")
             .await
             .map_err(store_error)?;
         drop(session);
@@ -145,9 +145,9 @@ impl PostgresStore {
         let most = most as i64;
         let values: [&(dyn tokio_postgres::types::ToSql + Sync); 3] =
             [&lane.number(), &before.micros(), &most];
-        let late = query(&session, LATE, &values).await?;
-        let late = late.iter().map(give_up::key).collect::<Result<Vec<_>, Fault>>()?;
-        if late.is_empty() {
+        let found = query(&session, LATE, &values).await?;
+        let overdue = found.iter().map(give_up::key).collect::<Result<Vec<_>, Fault>>()?;
+        if overdue.is_empty() {
             return Ok((0, false));
         }
         GiveUp {
@@ -156,7 +156,7 @@ impl PostgresStore {
             at: now,
             expires_at: now + self.dead_letter_ttl,
         }
-        .run(session, &late)
+        .run(session, &overdue)
         .await
     }
 }

@@ -1,23 +1,26 @@
-//! Which targets a claim takes from, and how many from each. The walk itself is the function
-//! `claim_walk` in the database, because it asks the index hundreds of questions in a row.
-
-use std::collections::BTreeMap;
+//! Which targets a claim takes from, and how many from each.
+//!
+//! Where little is due, all of it is read and dealt out here. Where much is due, the targets are
+//! walked in turn, by the function `claim_walk` in the database, because it asks the index hundreds
+//! of questions in a row: so a claim from a million costs what a claim from a thousand does.
 
 use deadpool_postgres::ClientWrapper;
-use gancho_domain::{Id, TenantId};
+use gancho_domain::{Id, TenantId, Time};
 use gancho_store::{Claim, ClaimCursor, TargetId};
+use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::{
     fault::Fault,
+    few,
     rows::{self, uuid},
     session::query,
 };
 
 /// A claim looks at no more targets than this; the next one goes on from there.
 const MOST_LOOKS: i32 = 1_000;
-/// Where the walk looked far and found little, so many of those due longest are taken by time.
-const OLDEST: i64 = 1_024;
+/// When to go on where so many were looked at and none had anything.
+const BREATH: std::time::Duration = std::time::Duration::from_millis(50);
 
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
@@ -26,21 +29,63 @@ pub(crate) struct Plan {
     pub cursor: ClaimCursor,
     /// Something due may have been left.
     pub more: bool,
+    /// Come back then, though nothing is known to fall due.
+    pub again_at: Option<Time>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Take {
     pub tenant: TenantId,
     pub target: TargetId,
-    pub most: i32,
+    pub most: usize,
 }
 
-pub(crate) const WALK: &str =
-    "select * from claim_walk($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
+impl Plan {
+    pub(crate) fn total(&self) -> usize {
+        self.takes.iter().map(|take| take.most).sum()
+    }
+}
+
+/// Those due longest. Skipped ones are among them: to leave them out here could mean to read a
+/// million of a paused tenant's.
+const OLDEST: &str = "
+select d.tenant_id, d.target_id from deliveries d
+where d.state = 2 and d.lane = $1 and d.due_at <= $2
+order by d.due_at limit $3";
+
+const WALK: &str = "select * from claim_walk($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
 
 pub(crate) async fn plan(session: &ClientWrapper, claim: &Claim) -> Result<Plan, Fault> {
-    let skip_tenants: Vec<Uuid> = claim.skip.tenants.iter().map(|id| uuid(*id)).collect();
-    let skip_targets: Vec<Uuid> = claim.skip.targets.iter().map(|id| uuid(*id)).collect();
+    let due = oldest(session, claim).await?;
+    let few_are_due = due.len() <= claim.most;
+    let due = due.into_iter().filter(|(tenant, target)| !claim.skip.covers(*tenant, *target));
+    if few_are_due {
+        return Ok(few::plan(claim, due));
+    }
+    let (mut plan, far) = walk(session, claim).await?;
+    if far {
+        // The walk goes on next time; what has waited longest need not wait for it.
+        few::add(&mut plan, claim, due);
+        if plan.takes.is_empty() {
+            plan.more = false;
+            plan.again_at = Some(claim.now + BREATH);
+        }
+    }
+    Ok(plan)
+}
+
+/// One entry for each delivery, at most one more than can be taken.
+async fn oldest(
+    session: &ClientWrapper,
+    claim: &Claim,
+) -> Result<Vec<(TenantId, TargetId)>, Fault> {
+    let most = claim.most as i64 + 1;
+    let found = query(session, OLDEST, &[&claim.lane.number(), &claim.now.micros(), &most]).await?;
+    found.iter().map(|row| Ok((rows::id(row, 0)?, rows::id(row, 1)?))).collect()
+}
+
+/// Says too whether the walk ended because it had looked at enough.
+pub(crate) async fn walk(session: &ClientWrapper, claim: &Claim) -> Result<(Plan, bool), Fault> {
     let resume = &claim.cursor.targets;
     let steps = query(
         session,
@@ -55,8 +100,8 @@ pub(crate) async fn plan(session: &ClientWrapper, claim: &Claim) -> Result<Plan,
             &claim.cursor.tenant.map(uuid),
             &resume.keys().map(|id| uuid(*id)).collect::<Vec<_>>(),
             &resume.values().map(|id| uuid(*id)).collect::<Vec<_>>(),
-            &skip_tenants,
-            &skip_targets,
+            &claim.skip.tenants.iter().map(|id| uuid(*id)).collect::<Vec<_>>(),
+            &claim.skip.targets.iter().map(|id| uuid(*id)).collect::<Vec<_>>(),
         ],
     )
     .await?;
@@ -65,20 +110,14 @@ pub(crate) async fn plan(session: &ClientWrapper, claim: &Claim) -> Result<Plan,
     for step in &steps {
         far |= plan.follow(step)?;
     }
-    if far {
-        let oldest = oldest(session, claim, &skip_tenants, &skip_targets).await?;
-        plan.add(claim, oldest);
-    }
-    Ok(plan)
+    Ok((plan, far))
 }
 
 impl Plan {
-    /// Takes in one row of the walk. Says whether the walk ended because it had looked far enough.
-    fn follow(&mut self, step: &tokio_postgres::Row) -> Result<bool, Fault> {
-        let tenant: Option<Uuid> = rows::get(step, 0)?;
-        let target: Option<Uuid> = rows::get(step, 1)?;
-        let tenant = tenant.map(|tenant| Id::from_bytes(tenant.into_bytes()));
-        let target = target.map(|target| Id::from_bytes(target.into_bytes()));
+    /// Takes in one row of the walk. Says whether the walk ended because it had looked at enough.
+    fn follow(&mut self, step: &Row) -> Result<bool, Fault> {
+        let tenant = rows::get::<Option<Uuid>>(step, 0)?.map(|id| Id::from_bytes(id.into_bytes()));
+        let target = rows::get::<Option<Uuid>>(step, 1)?.map(|id| Id::from_bytes(id.into_bytes()));
         let take: Option<i32> = rows::get(step, 2)?;
         let ends: Option<&str> = rows::get(step, 3)?;
         match (tenant, target, take, ends) {
@@ -86,6 +125,7 @@ impl Plan {
                 // A tenant that has a turn begins anew next time, unless it is cut short below.
                 self.cursor.targets.remove(&tenant);
                 self.cursor.tenant = Some(tenant);
+                let most = usize::try_from(most).unwrap_or(0);
                 if most > 0 {
                     self.takes.push(Take { tenant, target, most });
                 }
@@ -104,56 +144,6 @@ impl Plan {
         }
         Ok(false)
     }
-
-    /// Adds targets with due work that the walk did not come to, within the same shares.
-    fn add(&mut self, claim: &Claim, oldest: Vec<(TenantId, TargetId)>) {
-        let mut room = small(claim.most) - self.takes.iter().map(|take| take.most).sum::<i32>();
-        let mut turns: BTreeMap<TenantId, i32> = BTreeMap::new();
-        for take in &self.takes {
-            *turns.entry(take.tenant).or_default() += take.most;
-        }
-        let mut by_target: BTreeMap<(TenantId, TargetId), usize> = BTreeMap::new();
-        for (place, take) in self.takes.iter().enumerate() {
-            by_target.insert((take.tenant, take.target), place);
-        }
-        let walked = self.takes.len();
-        for (tenant, target) in oldest {
-            let turn = turns.entry(tenant).or_default();
-            if room <= 0 || *turn >= small(claim.per_tenant.max(1)) {
-                continue;
-            }
-            let place = *by_target.entry((tenant, target)).or_insert_with(|| {
-                self.takes.push(Take { tenant, target, most: 0 });
-                self.takes.len() - 1
-            });
-            let take = &mut self.takes[place];
-            // What the walk found has its share already.
-            if place >= walked && take.most < small(claim.per_target.max(1)) {
-                take.most += 1;
-                *turn += 1;
-                room -= 1;
-            }
-        }
-    }
-}
-
-/// The targets of those that have been due longest, one entry for each delivery.
-async fn oldest(
-    session: &ClientWrapper,
-    claim: &Claim,
-    skip_tenants: &[Uuid],
-    skip_targets: &[Uuid],
-) -> Result<Vec<(TenantId, TargetId)>, Fault> {
-    let found = query(
-        session,
-        "select d.tenant_id, d.target_id from deliveries d
-         where d.state = 2 and d.lane = $1 and d.due_at <= $2
-           and d.tenant_id <> all ($3::uuid[]) and d.target_id <> all ($4::uuid[])
-         order by d.due_at limit $5",
-        &[&claim.lane.number(), &claim.now.micros(), &skip_tenants, &skip_targets, &OLDEST],
-    )
-    .await?;
-    found.iter().map(|row| Ok((rows::id(row, 0)?, rows::id(row, 1)?))).collect()
 }
 
 fn small(number: usize) -> i32 {

@@ -50,7 +50,8 @@ impl Postgres {
              -c fsync=on -c max_connections=200"
         );
         for setting in settings {
-            server.settings += &format!(" -c {setting}");
+            server.settings.push_str(" -c ");
+            server.settings.push_str(setting);
         }
         server.start_again()?;
         Ok(server)

@@ -246,3 +246,31 @@ async fn a_claim_given_up_loses_nothing() {
     let view = store.delivery(TenantScope::granted(tenant), id).await.unwrap().unwrap();
     assert_eq!(view.row.state, State::Leased);
 }
+
+/// The same for one that gives up while its parcel is being accepted, held for its node.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_accept_given_up_leaves_nothing_held() {
+    let database = fresh_database().await.unwrap();
+    let store = open(&database).await;
+    let make = Maker::new();
+    let node = store.join("impatient", now()).await.unwrap();
+    let (mut sent, mut heard) = (0, 0);
+    for micros in (0..8_000).step_by(100) {
+        let mut held = make.event(make.tenant(), make.target());
+        held.deliveries[0].hold = true;
+        // Sent at the first look at it, however short it is waited for.
+        let accepted = store.accept(vec![held], node);
+        let waited = tokio::time::timeout(Duration::from_micros(micros), accepted).await;
+        sent += 1;
+        heard += u64::from(waited.is_ok());
+    }
+    let mut taken = 0;
+    let all_known = async {
+        while heard + taken < sent {
+            taken += claim(&store, node).await.jobs.len() as u64;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), all_known).await.expect("each is someone's");
+    let depth = &store.depths().await.unwrap()[0];
+    assert_eq!((depth.leased, depth.pending), (sent, 0));
+}

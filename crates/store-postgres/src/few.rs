@@ -1,0 +1,153 @@
+//! Dealing out what is due where all of it, or all that will be looked at, is known: the same turns
+//! as the walk's, over a list.
+
+use std::collections::BTreeMap;
+
+use gancho_domain::TenantId;
+use gancho_store::{Claim, TargetId};
+
+use crate::walk::{Plan, Take};
+
+/// How many are due, by tenant and target.
+type Due = BTreeMap<TenantId, BTreeMap<TargetId, usize>>;
+
+/// `due` is all that is due and not skipped.
+pub(crate) fn plan(claim: &Claim, due: impl Iterator<Item = (TenantId, TargetId)>) -> Plan {
+    let due = count(due);
+    let mut plan = Plan { cursor: claim.cursor.clone(), ..Plan::default() };
+    for (tenant, targets) in in_turn(&due, claim.cursor.tenant) {
+        serve(&mut plan, claim, *tenant, targets);
+    }
+    plan
+}
+
+fn serve(plan: &mut Plan, claim: &Claim, tenant: TenantId, targets: &BTreeMap<TargetId, usize>) {
+    let start = plan.cursor.targets.remove(&tenant);
+    let mut turn = claim.per_tenant.max(1);
+    let mut last = start;
+    for (target, due) in in_turn(targets, start) {
+        let room = turn.min(claim.most - plan.total());
+        let most = claim.per_target.max(1).min(room).min(*due);
+        plan.more |= most < *due;
+        if room == 0 {
+            // The rest has its turn when the round comes by again.
+            plan.cursor.targets.extend(last.map(|last| (tenant, last)));
+            return;
+        }
+        plan.takes.push(Take { tenant, target: *target, most });
+        plan.cursor.tenant = Some(tenant);
+        turn -= most;
+        last = Some(*target);
+    }
+}
+
+/// Those after `start`, then those up to it.
+fn in_turn<K: Ord + Copy, V>(
+    map: &BTreeMap<K, V>,
+    start: Option<K>,
+) -> impl Iterator<Item = (&K, &V)> {
+    let after = move |key: &K| start.is_none_or(|start| *key > start);
+    map.iter()
+        .filter(move |(key, _)| after(key))
+        .chain(map.iter().filter(move |(key, _)| !after(key)))
+}
+
+/// Adds targets that the walk did not come to, within the same shares. The cursor stays where the
+/// walk left it.
+pub(crate) fn add(plan: &mut Plan, claim: &Claim, due: impl Iterator<Item = (TenantId, TargetId)>) {
+    let mut turns: BTreeMap<TenantId, usize> = BTreeMap::new();
+    for take in &plan.takes {
+        *turns.entry(take.tenant).or_default() += take.most;
+    }
+    for (tenant, targets) in count(due) {
+        let turn = turns.entry(tenant).or_default();
+        for (target, due) in targets {
+            let known =
+                plan.takes.iter().any(|take| (take.tenant, take.target) == (tenant, target));
+            let room = claim.most.saturating_sub(plan.total());
+            let room = room.min(claim.per_tenant.max(1).saturating_sub(*turn));
+            let most = claim.per_target.max(1).min(room).min(due);
+            if most > 0 && !known {
+                plan.takes.push(Take { tenant, target, most });
+                *turn += most;
+            }
+        }
+    }
+}
+
+fn count(due: impl Iterator<Item = (TenantId, TargetId)>) -> Due {
+    let mut counted = Due::new();
+    for (tenant, target) in due {
+        *counted.entry(tenant).or_default().entry(target).or_default() += 1;
+    }
+    counted
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use gancho_domain::{Id, Lane, Time};
+    use gancho_store::{ClaimCursor, NodeId};
+
+    use super::*;
+
+    fn claim(most: usize, per_target: usize, per_tenant: usize) -> Claim {
+        Claim {
+            node: NodeId(1),
+            lane: Lane::Webhook,
+            now: Time::ZERO,
+            most,
+            most_bytes: 1,
+            per_target,
+            per_tenant,
+            skip: Arc::default(),
+            cursor: ClaimCursor::default(),
+        }
+    }
+
+    fn due(list: &[(u128, u128)]) -> impl Iterator<Item = (TenantId, TargetId)> {
+        list.iter().map(|(tenant, target)| (Id::from_bits(*tenant), Id::from_bits(*target)))
+    }
+
+    fn taken(plan: &Plan) -> Vec<(u128, u128, usize)> {
+        let bits = |take: &Take| (take.tenant.bits(), take.target.bits(), take.most);
+        plan.takes.iter().map(bits).collect()
+    }
+
+    #[test]
+    fn shares_are_kept_and_the_rest_is_more() {
+        let list = [(1, 1), (1, 1), (1, 1), (1, 2), (1, 3), (2, 4)];
+        let plan = plan(&claim(10, 2, 3), due(&list));
+        assert_eq!(taken(&plan), [(1, 1, 2), (1, 2, 1), (2, 4, 1)]);
+        assert!(plan.more);
+        assert_eq!(plan.cursor.tenant, Some(Id::from_bits(2)));
+        assert_eq!(plan.cursor.targets, [(Id::from_bits(1), Id::from_bits(2))].into());
+    }
+
+    #[test]
+    fn the_round_goes_on_where_it_stopped() {
+        let list = [(1, 1), (1, 2), (1, 3), (2, 4), (3, 5)];
+        let mut claim = claim(10, 1, 2);
+        claim.cursor.tenant = Some(Id::from_bits(2));
+        claim.cursor.targets.insert(Id::from_bits(1), Id::from_bits(2));
+        let plan = plan(&claim, due(&list));
+        assert_eq!(taken(&plan), [(3, 5, 1), (1, 3, 1), (1, 1, 1), (2, 4, 1)]);
+        assert_eq!(plan.cursor.targets, [(Id::from_bits(1), Id::from_bits(1))].into());
+    }
+
+    #[test]
+    fn all_of_it_leaves_nothing() {
+        let plan = plan(&claim(10, 10, 10), due(&[(1, 1), (1, 2)]));
+        assert_eq!(plan.total(), 2);
+        assert!(!plan.more && plan.cursor.targets.is_empty());
+    }
+
+    #[test]
+    fn what_the_walk_missed_is_added_within_the_shares() {
+        let (tenant, target) = (Id::from_bits(1), Id::from_bits(1));
+        let mut plan = Plan { takes: vec![Take { tenant, target, most: 2 }], ..Plan::default() };
+        add(&mut plan, &claim(5, 2, 3), due(&[(1, 1), (1, 2), (1, 2), (2, 3), (3, 4), (3, 5)]));
+        assert_eq!(taken(&plan), [(1, 1, 2), (1, 2, 1), (2, 3, 1), (3, 4, 1)]);
+    }
+}

@@ -1,0 +1,106 @@
+//! Claims among very many targets.
+
+use std::{sync::Arc, time::Duration};
+
+use gancho_domain::Lane;
+use gancho_store::{Accept, Claim, ClaimCursor, Claimed, Claiming, NodeId, Nodes, Skip};
+use gancho_store_postgres::PostgresStore;
+use gancho_testkit::postgres::fresh_database;
+
+use crate::world::{Maker, accept, now, open};
+
+/// Two thousand targets wait for tomorrow, more than a claim looks at, and a few have work now.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_due_are_found_among_very_many_that_are_not() {
+    let database = fresh_database().await.unwrap();
+    let store = open(&database).await;
+    let make = Maker::new();
+    let node = store.join("claims", now()).await.unwrap();
+    let tomorrow = now() + Duration::from_secs(86_400);
+    let tenant = make.tenant();
+    let mut due = Vec::new();
+    for round in 0..4 {
+        let mut batch = Vec::new();
+        for _ in 0..500 {
+            let mut later = make.event(tenant, make.target());
+            later.deliveries[0].due_at = tomorrow;
+            batch.push(later);
+        }
+        store.accept(batch, node).await.unwrap();
+        let owner = if round % 2 == 0 { tenant } else { make.tenant() };
+        due.push(accept(&store, make.event(owner, make.target()), node).await);
+    }
+
+    // More is due than can be taken, so the targets are walked, and the walk does not get far.
+    let first = claim_most(&store, node, 3, Skip::default(), ClaimCursor::default()).await;
+    assert_eq!(first.jobs.len(), 3);
+    assert!(first.more);
+    let second = claim_most(&store, node, 3, Skip::default(), first.cursor).await;
+    assert_eq!(second.jobs.len(), 1);
+    assert!(!second.more);
+    assert_eq!(second.next_due, Some(tomorrow));
+    let jobs = first.jobs.iter().chain(&second.jobs);
+    let mut found: Vec<_> = jobs.map(|job| job.delivery).collect();
+    found.sort_unstable();
+    assert_eq!(found, due);
+}
+
+async fn claim_most(
+    store: &PostgresStore,
+    node: NodeId,
+    most: usize,
+    skip: Skip,
+    cursor: ClaimCursor,
+) -> Claimed {
+    store
+        .claim(Claim {
+            node,
+            lane: Lane::Webhook,
+            now: now(),
+            most,
+            most_bytes: 1 << 20,
+            per_target: 50,
+            per_tenant: 50,
+            skip: Arc::new(skip),
+            cursor,
+        })
+        .await
+        .unwrap()
+}
+
+/// Much is due, all of it of a paused tenant: it is passed over, and the caller is not told to come
+/// back at once for ever.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_paused_backlog_is_passed_over() {
+    let database = fresh_database().await.unwrap();
+    let store = open(&database).await;
+    let make = Maker::new();
+    let node = store.join("claims", now()).await.unwrap();
+    let (paused, other) = (make.tenant(), make.tenant());
+    let batch = (0..500).map(|_| make.event(paused, make.target())).collect();
+    store.accept(batch, node).await.unwrap();
+    let skip = Skip { tenants: [paused].into(), ..Skip::default() };
+    let nothing = claim_most(&store, node, 5, skip.clone(), ClaimCursor::default()).await;
+    assert!(nothing.jobs.is_empty() && !nothing.more && nothing.next_due.is_none());
+    let id = accept(&store, make.event(other, make.target()), node).await;
+    let one = claim_most(&store, node, 5, skip, ClaimCursor::default()).await;
+    assert_eq!(one.jobs[0].delivery, id);
+}
+
+/// With every target skipped, a claim neither takes nor loops.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_skipped_is_not_more() {
+    let database = fresh_database().await.unwrap();
+    let store = open(&database).await;
+    let make = Maker::new();
+    let node = store.join("claims", now()).await.unwrap();
+    let (tenant, target) = (make.tenant(), make.target());
+    accept(&store, make.event(tenant, target), node).await;
+    for skip in [
+        Skip { tenants: [tenant].into(), ..Skip::default() },
+        Skip { targets: [target].into(), ..Skip::default() },
+    ] {
+        let claimed = claim_most(&store, node, 50, skip, ClaimCursor::default()).await;
+        assert!(claimed.jobs.is_empty() && !claimed.more && claimed.next_due.is_none());
+    }
+}
