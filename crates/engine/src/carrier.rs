@@ -55,6 +55,8 @@ impl Terms {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Carried {
     pub verdict: Verdict,
+    /// The plan as it is now, where it may have changed since the delivery was queued.
+    pub plan: Option<Arc<RetryPlan>>,
     /// How busy the target seemed: decides how many it is sent at once.
     pub load: Load,
     /// The target itself failed: counts towards the breaker that spares it.
@@ -76,6 +78,7 @@ impl Carried {
         Self {
             load: if may_pass || latency > SLOW { Load::Heavy } else { Load::Light },
             at_fault: may_pass,
+            plan: None,
             verdict,
             latency,
             request_headers: Bytes::new(),

@@ -87,7 +87,8 @@ fn judge(
         attempts: number.saturating_sub(job.attempts_before),
         expires_at: lane.expires_at(job),
     };
-    let next = decide(standing, &carried.verdict, &ticket.plan, now, &*engine.random);
+    let plan = carried.plan.as_ref().unwrap_or(&ticket.plan);
+    let next = decide(standing, &carried.verdict, plan, now, &*engine.random);
     let follow = follow(lane, job, carried, &next, now);
     let attempt = carried.attempt(number, started_at, &next);
     let mut settlement = Settlement::of(job, now, Some(attempt), next);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gancho_store::NodeId;
+use gancho_store::{NodeId, StoreError};
 use tokio::time::Instant;
 
 use crate::{Engine, fault::Course};
@@ -30,7 +30,11 @@ impl Engine {
         let was_trusted = self.membership.current().is_some();
         // From before the call: the lease is at least as young as this.
         let at = Instant::now();
-        match self.store.heartbeat(node, self.clock.now()).await {
+        // A database that takes the call and never answers must not silence this node for good.
+        let patience = self.limits.lease / 3;
+        let beating = tokio::time::timeout(patience, self.store.heartbeat(node, self.clock.now()));
+        let slow = |_| Err(StoreError::Unavailable("it did not answer in time".into()));
+        match beating.await.unwrap_or_else(slow) {
             Ok(()) => {
                 self.membership.beaten(node, at);
                 if !was_trusted {

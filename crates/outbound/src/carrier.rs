@@ -12,7 +12,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, header};
 
 use crate::{
     deliver::{Client, verdict},
-    registry::{Registry, Target},
+    registry::{Registry, Target, Targets},
 };
 
 pub struct WebhookCarrier {
@@ -46,19 +46,41 @@ impl Carrier for WebhookCarrier {
     }
 
     async fn carry(&self, job: &Job, attempt: u32) -> Carried {
-        let targets = match self.registry.of(job.tenant).await {
+        let targets = match self.look_up(job).await {
             Ok(targets) => targets,
             Err(fault) => return ours(format!("the endpoint could not be looked up: {fault}")),
         };
         match targets.get(job.target) {
-            Some(target) if target.endpoint.is_active => self.post(job, attempt, target).await,
+            Some(target) if target.endpoint.is_active => {
+                let carried = self.post(job, attempt, target).await;
+                // As it is now, not as it was when the delivery was queued.
+                Carried { plan: Some(target.plan.clone()), ..carried }
+            }
             Some(_) => gone("the endpoint is switched off"),
-            None => gone("the endpoint was deleted"),
+            None => match targets.trouble(job.target) {
+                Some(why) => ours(format!("this node cannot use the endpoint: {why}")),
+                None => gone("the endpoint was deleted"),
+            },
         }
     }
 }
 
+/// A store that does not answer is asked again, rather than an attempt being counted for nothing.
+const ASK_AGAIN: Duration = Duration::from_millis(500);
+const ASK_TIMES: u32 = 20;
+
 impl WebhookCarrier {
+    async fn look_up(&self, job: &Job) -> gancho_store::Result<Arc<Targets>> {
+        let mut asked = 0;
+        loop {
+            asked += 1;
+            match self.registry.of(job.tenant).await {
+                Err(_) if asked < ASK_TIMES => tokio::time::sleep(ASK_AGAIN).await,
+                answer => return answer,
+            }
+        }
+    }
+
     async fn post(&self, job: &Job, attempt: u32, target: &Target) -> Carried {
         let event_id = job.parcel.id.to_string();
         let body = target.profile.envelope.render(&Content {

@@ -1,9 +1,9 @@
 //! Which endpoints get an event. Pure.
 
-use gancho_domain::{IdMaker, Lane, Ordering, Time};
+use gancho_domain::{EndpointId, IdMaker, Lane, Ordering, Time};
 use gancho_store::NewDelivery;
 
-use crate::registry::{Target, Targets};
+use crate::registry::Targets;
 
 /// One delivery for each endpoint that wants the type; `hold` says whether this node takes it at
 /// once.
@@ -12,19 +12,18 @@ pub fn fan_out(
     event_type: &str,
     due_at: Time,
     ids: &IdMaker,
-    hold: impl Fn(&Target) -> bool,
+    hold: impl Fn(EndpointId) -> bool,
 ) -> Vec<NewDelivery> {
     targets
-        .all
-        .iter()
-        .filter(|target| target.endpoint.wants(event_type))
-        .map(|target| NewDelivery {
+        .endpoints()
+        .filter(|endpoint| endpoint.wants(event_type))
+        .map(|endpoint| NewDelivery {
             id: ids.make(),
             lane: Lane::Webhook,
-            target: target.endpoint.id,
+            target: endpoint.id,
             due_at,
-            in_order: target.endpoint.ordering == Ordering::PerSubject,
-            hold: hold(target),
+            in_order: endpoint.ordering == Ordering::PerSubject,
+            hold: targets.get(endpoint.id).is_some() && hold(endpoint.id),
         })
         .collect()
 }

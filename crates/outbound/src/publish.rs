@@ -50,19 +50,24 @@ pub enum PublishError {
 }
 
 impl Publisher {
+    /// A caller who goes away before the answer changes nothing: what was begun is finished.
     pub async fn publish(
-        &self,
+        self: &Arc<Self>,
         scope: TenantScope,
         event: NewEvent,
     ) -> Result<Published, PublishError> {
+        let this = self.clone();
+        let work = async move { this.accept(scope, event).await };
+        let stopped = || StoreError::Unavailable("the gateway is stopping".into());
+        self.engine.see_through(work).await.ok_or_else(stopped)?
+    }
+
+    async fn accept(&self, scope: TenantScope, event: NewEvent) -> Result<Published, PublishError> {
         let targets = self.registry.of(scope.tenant()).await?;
         let parcel = self.stamp(scope, &event);
         let now = parcel.created_at;
         let due_at = event.deliver_at.unwrap_or(now).max(now);
-        let welcome = |target: &crate::registry::Target| {
-            let id = target.endpoint.id;
-            due_at == now && self.engine.welcomes(Lane::Webhook, scope.tenant(), id)
-        };
+        let welcome = |id| due_at == now && self.engine.welcomes(Lane::Webhook, scope.tenant(), id);
         let mut deliveries = fan_out(&targets, &parcel.event_type, due_at, &self.ids, welcome);
         let room = self.reserve(&parcel, &mut deliveries);
         let holder = room.as_ref().map_or_else(|| self.engine.node(), Reservation::node);

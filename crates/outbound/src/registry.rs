@@ -34,11 +34,24 @@ pub struct Target {
 #[derive(Default)]
 pub struct Targets {
     pub all: Vec<Arc<Target>>,
+    /// Those that this node cannot use as they are stored, with why: its key ring or its profiles are
+    /// not those they were saved with. Their deliveries are retried; they are not lost.
+    pub unusable: Vec<(Endpoint, String)>,
 }
 
 impl Targets {
     pub fn get(&self, id: EndpointId) -> Option<&Arc<Target>> {
         self.all.iter().find(|target| target.endpoint.id == id)
+    }
+
+    /// Why an endpoint that is there cannot be used.
+    pub fn trouble(&self, id: EndpointId) -> Option<&str> {
+        self.unusable.iter().find(|(endpoint, _)| endpoint.id == id).map(|(_, why)| why.as_str())
+    }
+
+    pub fn endpoints(&self) -> impl Iterator<Item = &Endpoint> {
+        let usable = self.all.iter().map(|target| &target.endpoint);
+        usable.chain(self.unusable.iter().map(|(endpoint, _)| endpoint))
     }
 }
 
@@ -80,40 +93,22 @@ impl Registry {
 
     async fn read(&self, tenant: TenantId) -> Result<Arc<Targets>> {
         let endpoints = self.store.endpoints(TenantScope::granted(tenant)).await?;
-        let all = endpoints.into_iter().filter_map(|endpoint| self.prepare(endpoint)).collect();
-        let targets = Arc::new(Targets { all });
+        let mut targets = Targets::default();
+        for endpoint in endpoints {
+            match self.try_prepare(&endpoint) {
+                Ok(parts) => targets.all.push(Arc::new(target(endpoint, parts))),
+                Err(why) => {
+                    tracing::error!(endpoint = %endpoint.id, why, "an endpoint cannot be used");
+                    targets.unusable.push((endpoint, why));
+                }
+            }
+        }
+        let targets = Arc::new(targets);
         self.known.write().insert(tenant, (Instant::now(), targets.clone()));
         Ok(targets)
     }
 
-    /// Nothing where the endpoint cannot be used as it is stored, which saving does not allow.
-    fn prepare(&self, endpoint: Endpoint) -> Option<Arc<Target>> {
-        match self.try_prepare(&endpoint) {
-            Ok((url, profile, keys)) => Some(Arc::new(Target {
-                id: endpoint.id.to_string().into(),
-                plan: Arc::new(
-                    endpoint
-                        .plan
-                        .clone()
-                        .unwrap_or_else(|| RetryPlan::Schedule(profile.schedule.clone())),
-                ),
-                timeout: endpoint.timeout.unwrap_or(profile.timeout),
-                url,
-                profile,
-                keys,
-                endpoint,
-            })),
-            Err(why) => {
-                tracing::error!(endpoint = %endpoint.id, why, "an endpoint cannot be delivered to");
-                None
-            }
-        }
-    }
-
-    fn try_prepare(
-        &self,
-        endpoint: &Endpoint,
-    ) -> Result<(Url, Arc<Profile>, Vec<SigningKey>), String> {
+    fn try_prepare(&self, endpoint: &Endpoint) -> Result<Parts, String> {
         let url = endpoint.url.parse::<Url>().map_err(|fault| fault.to_string())?;
         let profile = self
             .profiles
@@ -125,6 +120,21 @@ impl Registry {
             .map_err(|fault| fault.to_string())?;
         let key = SigningKey::for_profile(profile, &secret).map_err(|fault| fault.to_string())?;
         Ok((url, profile.clone(), vec![key]))
+    }
+}
+
+type Parts = (Url, Arc<Profile>, Vec<SigningKey>);
+
+fn target(endpoint: Endpoint, (url, profile, keys): Parts) -> Target {
+    let plan = endpoint.plan.clone();
+    Target {
+        id: endpoint.id.to_string().into(),
+        plan: Arc::new(plan.unwrap_or_else(|| RetryPlan::Schedule(profile.schedule.clone()))),
+        timeout: endpoint.timeout.unwrap_or(profile.timeout),
+        url,
+        profile,
+        keys,
+        endpoint,
     }
 }
 

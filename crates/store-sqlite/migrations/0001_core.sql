@@ -58,6 +58,7 @@ CREATE TABLE deliveries (
   target_id       BLOB NOT NULL,
   parcel          INTEGER NOT NULL,
   subject         TEXT,             -- only where it is kept in order
+  number          INTEGER,          -- likewise: its parcel's number, which says whose turn it is
   state           INTEGER NOT NULL, -- 2 pending, 3 leased, 4 waiting, 5 delivered, 6 dead
   attempts        INTEGER NOT NULL,
   attempts_before INTEGER NOT NULL,
@@ -71,7 +72,8 @@ CREATE INDEX deliveries_of_parcel ON deliveries (parcel);
 CREATE INDEX deliveries_pending ON deliveries (lane, tenant_id, target_id, due_at) WHERE state = 2;
 CREATE INDEX deliveries_due ON deliveries (lane, due_at) WHERE state = 2;
 CREATE INDEX deliveries_leased ON deliveries (owner) WHERE state = 3;
-CREATE INDEX deliveries_in_order ON deliveries (tenant_id, target_id, subject)
+CREATE INDEX deliveries_to_expire ON deliveries (lane, created_at) WHERE state IN (2, 4);
+CREATE INDEX deliveries_in_order ON deliveries (tenant_id, target_id, subject, number)
   WHERE subject IS NOT NULL AND state < 5;
 
 CREATE TABLE attempts (

@@ -33,7 +33,7 @@ fn accept_one(tx: &Tx<'_>, new: &NewParcel, holder: NodeId) -> Result<Accepted, 
     let placed = new
         .deliveries
         .iter()
-        .map(|delivery| place(tx, &new.parcel, delivery, holder))
+        .map(|delivery| place(tx, &new.parcel, number, delivery, holder))
         .collect::<Result<_, Fault>>()?;
     Ok(Accepted::New { number, placed })
 }
@@ -98,8 +98,15 @@ fn insert_parcel(tx: &Tx<'_>, new: &NewParcel, number: Option<u64>) -> Result<()
     Ok(())
 }
 
-fn place(tx: &Tx<'_>, parcel: &Parcel, new: &NewDelivery, holder: NodeId) -> Result<Placed, Fault> {
+fn place(
+    tx: &Tx<'_>,
+    parcel: &Parcel,
+    number: Option<u64>,
+    new: &NewDelivery,
+    holder: NodeId,
+) -> Result<Placed, Fault> {
     let subject = parcel.subject.as_deref().filter(|_| new.in_order);
+    let turn = subject.zip(number);
     let blocked = match subject {
         Some(subject) => order::is_blocked(tx, parcel.tenant, new.target, subject)?,
         None => false,
@@ -117,7 +124,7 @@ fn place(tx: &Tx<'_>, parcel: &Parcel, new: &NewDelivery, holder: NodeId) -> Res
     if placed == Placed::Pending {
         tx.ring();
     }
-    insert_delivery(tx, parcel, new, subject, state, holder)?;
+    insert_delivery(tx, parcel, new, turn, state, holder)?;
     Ok(placed)
 }
 
@@ -125,16 +132,16 @@ fn insert_delivery(
     tx: &Tx<'_>,
     parcel: &Parcel,
     new: &NewDelivery,
-    subject: Option<&str>,
+    turn: Option<(&str, u64)>,
     state: State,
     holder: NodeId,
 ) -> Result<(), Fault> {
     let lane: Lane = new.lane;
     tx.db
         .prepare_cached(
-            "INSERT INTO deliveries (seq, tenant_id, id, lane, target_id, parcel, subject, state,
-               attempts, attempts_before, lost_leases, due_at, owner, created_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 0, 0, 0, ?9, ?10, ?11)",
+            "INSERT INTO deliveries (seq, tenant_id, id, lane, target_id, parcel, subject, number,
+               state, attempts, attempts_before, lost_leases, due_at, owner, created_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 0, 0, 0, ?10, ?11, ?12)",
         )?
         .execute(params![
             seq(new.id),
@@ -143,7 +150,8 @@ fn insert_delivery(
             lane.number(),
             new.target.bytes(),
             seq(parcel.id),
-            subject,
+            turn.map(|(subject, _)| subject),
+            turn.map(|(_, number)| number as i64),
             state.number(),
             new.due_at.micros(),
             holder.0,

@@ -31,7 +31,7 @@ mod terms;
 mod upkeep;
 mod writer;
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::AtomicI64};
 
 use gancho_store::{Result, Store, StoreError};
 use rusqlite::Connection;
@@ -49,6 +49,8 @@ pub struct SqliteStore {
     writer: Writer,
     readers: Readers,
     bell: Arc<Notify>,
+    /// Where the next step of pruning begins.
+    prune_place: Arc<AtomicI64>,
 }
 
 impl SqliteStore {
@@ -58,7 +60,7 @@ impl SqliteStore {
         let bell = Arc::new(Notify::new());
         let readers = Readers::start(&options.path, options.readers)?;
         let writer = Writer::start(opened, options, bell.clone())?;
-        Ok(Arc::new(Self { writer, readers, bell }))
+        Ok(Arc::new(Self { writer, readers, bell, prune_place: Arc::default() }))
     }
 
     /// A store in memory that does its work on the caller's thread: for simulations, where the same
@@ -67,7 +69,7 @@ impl SqliteStore {
         let db = open::in_memory()?;
         let bell = Arc::new(Notify::new());
         let writer = Writer::inline(db, bell.clone());
-        Ok(Arc::new(Self { writer, readers: Readers::none(), bell }))
+        Ok(Arc::new(Self { writer, readers: Readers::none(), bell, prune_place: Arc::default() }))
     }
 
     /// Told once, when the store has stopped after an I/O error and must be opened again.

@@ -20,11 +20,19 @@ pub struct Options {
     pub dead_letter_ttl: Duration,
 }
 
+/// How long to wait for another program's lock. There should be none.
+pub(crate) const BUSY: Duration = Duration::from_secs(5);
 pub(crate) const DEAD_LETTER_TTL: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 impl Options {
     pub fn at(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), readers: 2, max_bytes: None, dead_letter_ttl: DEAD_LETTER_TTL }
+    }
+
+    /// The folder that the file is in, which for a bare name is this one.
+    pub(crate) fn folder(&self) -> PathBuf {
+        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        folder.unwrap_or(Path::new(".")).to_owned()
     }
 }
 
@@ -46,9 +54,9 @@ const OLDEST_SOUND: i32 = 3_051_003;
 
 pub(crate) fn open(options: &Options) -> Result<Opened> {
     sound_library()?;
-    let folder = options.path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    if let Some(folder) = folder {
-        std::fs::create_dir_all(folder).map_err(|error| {
+    let folder = options.folder();
+    if !folder.exists() {
+        std::fs::create_dir_all(&folder).map_err(|error| {
             refused(format!("cannot make the folder {}: {error}", folder.display()))
         })?;
     }
@@ -58,13 +66,11 @@ pub(crate) fn open(options: &Options) -> Result<Opened> {
     synced(&db)?;
     check(&db, &options.path)?;
     migrations::run(&db)?;
-    orphans(&db).map_err(|error| meaning(&error))?;
+    bury_the_dead(&db).map_err(|error| meaning(&error))?;
     // SQLite ignores a failed sync of the folder; a new file could vanish in a power cut.
-    if let Some(folder) = folder {
-        File::open(folder).and_then(|folder| folder.sync_all()).map_err(|error| {
-            refused(format!("cannot sync the folder {}: {error}", folder.display()))
-        })?;
-    }
+    File::open(&folder).and_then(|folder| folder.sync_all()).map_err(|error| {
+        refused(format!("cannot sync the folder {}: {error}", folder.display()))
+    })?;
     Ok(Opened { db, _lock: lock })
 }
 
@@ -118,7 +124,7 @@ fn lock(path: &Path) -> Result<File> {
 
 fn prepare(db: &Connection, writer: bool) -> rusqlite::Result<()> {
     db.set_prepared_statement_cache_capacity(256);
-    db.busy_timeout(Duration::from_secs(5))?;
+    db.busy_timeout(BUSY)?;
     // Bodies of a kilobyte sit better in pages of eight than of four: a fifth less work a delivery.
     db.pragma_update(None, "page_size", 8_192)?;
     db.pragma_update(None, "journal_mode", "WAL")?;
@@ -164,14 +170,10 @@ fn check(db: &Connection, path: &Path) -> Result<()> {
     Err(damaged(path, &verdict))
 }
 
-/// Deliveries leased by processes that are gone: nobody else can hold this file.
-fn orphans(db: &Connection) -> rusqlite::Result<()> {
-    db.execute_batch(
-        "BEGIN IMMEDIATE;
-         UPDATE nodes SET is_dead = 1;
-         UPDATE deliveries SET state = 2, lost_leases = lost_leases + 1 WHERE state = 3;
-         COMMIT;",
-    )
+/// Processes that are gone: nobody else can hold this file. What they had leased is taken over by the
+/// first rescue, which also counts how many have died holding it.
+fn bury_the_dead(db: &Connection) -> rusqlite::Result<()> {
+    db.execute("UPDATE nodes SET is_dead = 1", []).map(drop)
 }
 
 fn unreadable(path: &Path, error: &rusqlite::Error) -> StoreError {

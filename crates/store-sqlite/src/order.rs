@@ -1,5 +1,6 @@
 //! Strict order per subject: of the unfinished deliveries of one subject to one target, one moves
-//! and the others wait behind it, in the order in which they were accepted.
+//! and the others wait behind it, in the order in which they were accepted: by their numbers, which
+//! are given in the transaction, and not by their ids, which are made before it.
 
 use gancho_domain::TenantId;
 use gancho_store::TargetId;
@@ -31,7 +32,8 @@ pub(crate) fn move_up(tx: &Tx<'_>, seq: i64) -> Result<(), Fault> {
         .prepare_cached(
             "SELECT n.seq FROM deliveries e JOIN deliveries n INDEXED BY deliveries_in_order
                ON n.tenant_id = e.tenant_id AND n.target_id = e.target_id AND n.subject = e.subject
-             WHERE e.seq = ?1 AND n.subject IS NOT NULL AND n.state < 5 ORDER BY n.seq LIMIT 1",
+             WHERE e.seq = ?1 AND n.subject IS NOT NULL AND n.state < 5
+             ORDER BY n.number LIMIT 1",
         )?
         .query_row([seq], |row| row.get(0))
         .optional()?;

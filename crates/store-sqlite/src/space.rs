@@ -7,15 +7,17 @@ use std::{
 
 use rusqlite::Connection;
 
-use crate::open::Options;
+use crate::open::{BUSY, Options};
 
 /// Kept for settling; on a small disk, a tenth of it.
 const RESERVE: u64 = 64 << 20;
+/// Readers can keep the log from being reused; beyond this it is emptied as soon as they let go.
+const LONGEST_LOG: u64 = 256 << 20;
 /// How often the size is asked for, where a limit is set. The disk is asked at every commit.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 pub(crate) struct Gate {
-    folder: Option<PathBuf>,
+    folder: PathBuf,
     log: PathBuf,
     limit: Option<u64>,
     looked_at: Option<Instant>,
@@ -27,7 +29,7 @@ impl Gate {
         let mut log = options.path.clone().into_os_string();
         log.push("-wal");
         Self {
-            folder: options.path.parent().map(PathBuf::from),
+            folder: options.folder(),
             log: log.into(),
             limit: options.max_bytes,
             looked_at: None,
@@ -56,7 +58,7 @@ impl Gate {
     fn look_at_disk(&self, db: &Connection) -> Option<String> {
         let (mut free, reserve) = self.disk()?;
         let log = std::fs::metadata(&self.log).map_or(0, |file| file.len());
-        if free < reserve + log {
+        if free < reserve + log || log > LONGEST_LOG {
             empty_log(db);
             free = self.disk()?.0;
         }
@@ -69,7 +71,7 @@ impl Gate {
 
     /// Bytes that are free, and bytes that are kept.
     fn disk(&self) -> Option<(u64, u64)> {
-        let disk = rustix::fs::statvfs(self.folder.as_ref()?).ok()?;
+        let disk = rustix::fs::statvfs(&self.folder).ok()?;
         let reserve = RESERVE.min(disk.f_blocks * disk.f_frsize / 10);
         Some((disk.f_bavail * disk.f_frsize, reserve))
     }
@@ -77,7 +79,10 @@ impl Gate {
 
 /// Brings the log into the file and cuts it. If that fails, the commit will tell.
 pub(crate) fn empty_log(db: &Connection) {
+    // Whoever waits for the writer does not wait for a reader too.
+    let _ = db.busy_timeout(Duration::from_millis(20));
     let _ = db.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
+    let _ = db.busy_timeout(BUSY);
 }
 
 /// Bytes in use, free pages not counted.

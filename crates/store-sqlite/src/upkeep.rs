@@ -1,5 +1,7 @@
 //! Keeping the file small and knowing how full it is.
 
+use std::sync::atomic::{AtomicI64, Ordering};
+
 use async_trait::async_trait;
 use gancho_domain::{Failure, Lane, TenantId, Time, decide, id};
 use gancho_store::{LaneDepth, Result, Space, Upkeep};
@@ -10,7 +12,8 @@ use crate::{SqliteStore, fault::Fault, order, rows, settle::bury, space, writer:
 #[async_trait]
 impl Upkeep for SqliteStore {
     async fn prune(&self, before: Time, most: usize, now: Time) -> Result<u64> {
-        self.write(move |tx| prune(tx, before, most, now)).await
+        let place = self.prune_place.clone();
+        self.write(move |tx| prune(tx, &place, before, most, now)).await
     }
 
     async fn expire(&self, lane: Lane, before: Time, most: usize, now: Time) -> Result<u64> {
@@ -75,35 +78,73 @@ impl Upkeep for SqliteStore {
     }
 }
 
-/// Parcels are looked at oldest first; `most` bounds those looked at too, so that a store full of
-/// unfinished ones does not make a step long.
-fn prune(tx: &Tx<'_>, before: Time, most: usize, now: Time) -> Result<u64, Fault> {
+/// A step looks at so many parcels for each that it may remove, and the next goes on from there: a
+/// store full of old ones that must stay does not make a step long.
+const LOOKS: usize = 10;
+
+fn prune(
+    tx: &Tx<'_>,
+    place: &AtomicI64,
+    before: Time,
+    most: usize,
+    now: Time,
+) -> Result<u64, Fault> {
+    forget_keys(tx, most * LOOKS, now)?;
+    let looked: Vec<(i64, bool)> = tx
+        .db
+        .prepare_cached(
+            "SELECT p.seq, p.created_at < ?3 AND NOT EXISTS
+               (SELECT 1 FROM deliveries d WHERE d.parcel = p.seq AND
+                  (d.state < 5 OR EXISTS (SELECT 1 FROM dead_letters l WHERE l.delivery = d.seq)))
+             FROM parcels p WHERE p.seq > ?1 AND p.seq < ?2 ORDER BY p.seq LIMIT ?4",
+        )?
+        .query_map(
+            params![
+                place.load(Ordering::Relaxed),
+                first_seq_at(before),
+                before.micros(),
+                (most * LOOKS) as i64
+            ],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )?
+        .collect::<rusqlite::Result<_>>()?;
+    // At the end of the old ones, begin again with the oldest.
+    let mut next =
+        if looked.len() < most * LOOKS { None } else { looked.last().map(|last| last.0) };
+    let mut gone = 0;
+    for (seq, may_go) in looked {
+        if gone == most {
+            next = Some(seq - 1);
+            break;
+        }
+        if may_go {
+            remove(tx, seq)?;
+            gone += 1;
+        }
+    }
+    place.store(next.unwrap_or(0), Ordering::Relaxed);
+    Ok(gone as u64)
+}
+
+fn remove(tx: &Tx<'_>, seq: i64) -> Result<(), Fault> {
+    for sql in [
+        "DELETE FROM attempts WHERE delivery IN (SELECT seq FROM deliveries WHERE parcel = ?1)",
+        "DELETE FROM deliveries WHERE parcel = ?1",
+        "DELETE FROM parcels WHERE seq = ?1",
+    ] {
+        tx.db.prepare_cached(sql)?.execute([seq])?;
+    }
+    Ok(())
+}
+
+fn forget_keys(tx: &Tx<'_>, most: usize, now: Time) -> Result<(), Fault> {
     tx.db
         .prepare_cached(
             "DELETE FROM once_keys WHERE (tenant_id, key) IN
                (SELECT tenant_id, key FROM once_keys WHERE until <= ?1 LIMIT ?2)",
         )?
         .execute(params![now.micros(), most as i64])?;
-    let ended: Vec<i64> = tx
-        .db
-        .prepare_cached(
-            "SELECT p.seq FROM parcels p WHERE p.seq < ?1 AND p.created_at < ?2 AND NOT EXISTS
-               (SELECT 1 FROM deliveries d WHERE d.parcel = p.seq AND
-                  (d.state < 5 OR EXISTS (SELECT 1 FROM dead_letters l WHERE l.delivery = d.seq)))
-             ORDER BY p.seq LIMIT ?3",
-        )?
-        .query_map(params![first_seq_at(before), before.micros(), most as i64], |row| row.get(0))?
-        .collect::<rusqlite::Result<_>>()?;
-    for seq in &ended {
-        for sql in [
-            "DELETE FROM attempts WHERE delivery IN (SELECT seq FROM deliveries WHERE parcel = ?1)",
-            "DELETE FROM deliveries WHERE parcel = ?1",
-            "DELETE FROM parcels WHERE seq = ?1",
-        ] {
-            tx.db.prepare_cached(sql)?.execute([seq])?;
-        }
-    }
-    Ok(ended.len() as u64)
+    Ok(())
 }
 
 /// Rows bear the time of their id first. An id may be a little ahead of its parcel's time, never
@@ -117,12 +158,12 @@ fn expire(tx: &Tx<'_>, lane: Lane, before: Time, most: usize, now: Time) -> Resu
     let overdue: Vec<i64> = tx
         .db
         .prepare_cached(
-            "SELECT seq FROM deliveries
-             WHERE state = 2 AND lane = ?1 AND created_at < ?2
-             UNION ALL
-             SELECT seq FROM deliveries INDEXED BY deliveries_in_order
-             WHERE subject IS NOT NULL AND state < 5 AND state = 4 AND lane = ?1 AND created_at < ?2
-             LIMIT ?3",
+            // One that was armed anew has all the time its plan asks for.
+            "SELECT d.seq FROM deliveries d INDEXED BY deliveries_to_expire
+             WHERE d.state IN (2, 4) AND d.lane = ?1 AND d.created_at < ?2
+               AND d.attempts_before = 0
+               AND NOT EXISTS (SELECT 1 FROM dead_letters l WHERE l.delivery = d.seq)
+             ORDER BY d.created_at LIMIT ?3",
         )?
         .query_map(params![lane.number(), before.micros(), most as i64], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;

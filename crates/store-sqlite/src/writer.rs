@@ -15,7 +15,7 @@ use rusqlite::Connection;
 use tokio::sync::{Notify, oneshot, watch};
 
 use crate::{
-    fault::{Fault, meaning},
+    fault::Fault,
     open::{Opened, Options},
     space::{Gate, empty_log},
 };
@@ -281,14 +281,15 @@ impl Committer {
                 }
                 Ok(())
             }
-            Err(error) => {
+            Err(fault) => {
                 roll_back(db);
-                match meaning(&error) {
-                    broken @ StoreError::Broken(_) => {
+                match StoreError::from(fault) {
+                    // Alone, each would only wait for the same lock.
+                    error @ (StoreError::Broken(_) | StoreError::Unavailable(_)) => {
                         for work in works {
-                            work.answer(Err(broken.clone()));
+                            work.answer(Err(error.clone()));
                         }
-                        Err(broken)
+                        if matches!(error, StoreError::Broken(_)) { Err(error) } else { Ok(()) }
                     }
                     StoreError::Full(_) => {
                         empty_log(db);
@@ -334,15 +335,15 @@ impl Committer {
     }
 }
 
-/// All steps in one transaction. A step that refuses has written nothing and disturbs no one.
-fn together(tx: &Tx<'_>, works: &mut [Box<dyn Work>]) -> rusqlite::Result<Vec<Option<StoreError>>> {
+/// All steps in one transaction. A step that says no before it writes disturbs no one.
+fn together(tx: &Tx<'_>, works: &mut [Box<dyn Work>]) -> Result<Vec<Option<StoreError>>, Fault> {
     begin(tx.db)?;
     let mut refusals = Vec::with_capacity(works.len());
     for work in works {
         refusals.push(match work.run(tx) {
             Ok(()) => None,
-            Err(Fault::Refused(error)) => Some(error),
-            Err(Fault::Sql(error)) => return Err(error),
+            Err(Fault::Refused(no @ (StoreError::Fenced | StoreError::Taken(_)))) => Some(no),
+            Err(fault) => return Err(fault),
         });
     }
     commit(tx.db)?;
