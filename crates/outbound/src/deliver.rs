@@ -4,7 +4,7 @@
 //! saved and again before each attempt; [`resolve`] asks the DNS once per attempt; [`address`]
 //! judges what it answered and is the only maker of a [`address::Judged`] address; [`connect`],
 //! [`tls`] and [`proxy`] open a connection to such an address and to no other; [`handshake`] speaks
-//! HTTP/1.1 or HTTP/2 on it; [`pool`] keeps it for the next one; [`request`] and [`answer`] shape
+//! HTTP/1.1 or HTTP/2 on it; [`pool`] keeps it on a [`shelf`] for the next one; [`request`] and [`answer`] shape
 //! what is sent and bound what is read; [`client`] puts these together under one deadline;
 //! [`retry_after`] and [`verdict`] say what an outcome means.
 //!
@@ -23,6 +23,7 @@ pub(crate) mod request;
 pub mod resolve;
 pub mod retry_after;
 pub mod settings;
+mod shelf;
 pub(crate) mod tls;
 pub mod url_policy;
 pub mod verdict;

@@ -17,10 +17,11 @@ use super::{
     connect::Connector,
     handshake,
     outcome::{Answer, NoAnswer, Outcome},
-    pool::{Held, Own, Pool},
+    pool::Pool,
     request::{self, Form},
     retry_after::RetryAfter,
     settings::{Settings, SetupFault},
+    shelf::{Held, Own},
     url_policy::{Policy, Target, UrlRefused},
 };
 

@@ -5,7 +5,7 @@
 //! shared by up to a limit. Locks are held for a lookup and a push, never across an await.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::VecDeque,
     hash::{BuildHasher, RandomState},
     net::IpAddr,
     sync::{
@@ -15,20 +15,20 @@ use std::{
     time::Duration,
 };
 
-use hyper::client::conn::{http1, http2};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::{
-    handshake::{Body, Sender},
+    handshake::Sender,
     settings::Settings,
+    shelf::{Destination, Held, Idle, Own, Shard, Shared, Ticket},
 };
 
 const SHARDS: usize = 16;
 /// More shared connections to one origin are used once and not kept.
 const MOST_SHARED: usize = 4;
 
-pub(crate) struct Pool {
+pub(super) struct Pool {
     shards: [Mutex<Shard>; SHARDS],
     hasher: RandomState,
     closed: AtomicBool,
@@ -44,68 +44,8 @@ struct Limits {
     streams: u32,
 }
 
-#[derive(Default)]
-struct Shard {
-    destinations: HashMap<Box<str>, Destination>,
-    /// Connections in it, waiting and shared ones together.
-    kept: usize,
-}
-
-#[derive(Default)]
-struct Destination {
-    /// The one used last is at the back.
-    idle: VecDeque<Idle>,
-    shared: Vec<Arc<Shared>>,
-}
-
-struct Idle {
-    own: Own,
-    since: Instant,
-    until: Instant,
-}
-
-/// A connection in use.
-pub(crate) enum Held {
-    Own(Own),
-    Shared(Ticket),
-}
-
-pub(crate) struct Own {
-    pub(crate) sender: http1::SendRequest<Body>,
-    peer: Option<IpAddr>,
-    opened: Instant,
-}
-
-struct Shared {
-    sender: http2::SendRequest<Body>,
-    peer: Option<IpAddr>,
-    opened: Instant,
-    in_flight: AtomicU32,
-    /// Milliseconds after the pool was made.
-    last_used: AtomicU64,
-}
-
-/// One of the places on a shared connection; given back when dropped.
-pub(crate) struct Ticket {
-    shared: Arc<Shared>,
-    born: Instant,
-}
-
-impl Ticket {
-    pub(crate) fn sender(&self) -> http2::SendRequest<Body> {
-        self.shared.sender.clone()
-    }
-}
-
-impl Drop for Ticket {
-    fn drop(&mut self) {
-        self.shared.last_used.store(self.born.elapsed().as_millis() as u64, Ordering::Relaxed);
-        self.shared.in_flight.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
 impl Pool {
-    pub(crate) fn new(settings: &Settings) -> Self {
+    pub(super) fn new(settings: &Settings) -> Self {
         Self {
             shards: std::array::from_fn(|_| Mutex::default()),
             hasher: RandomState::new(),
@@ -126,7 +66,7 @@ impl Pool {
     }
 
     /// A connection to the origin that still lives and whose peer `fits` the policy of today.
-    pub(crate) fn take(&self, origin: &str, fits: impl Fn(IpAddr) -> bool) -> Option<Held> {
+    pub(super) fn take(&self, origin: &str, fits: impl Fn(IpAddr) -> bool) -> Option<Held> {
         let now = Instant::now();
         let fresh = |opened: Instant| now.duration_since(opened) < self.limits.longest_life;
         let fits = |peer: Option<IpAddr>| peer.is_none_or(&fits);
@@ -160,7 +100,7 @@ impl Pool {
     }
 
     /// Holds a new connection. A shared one can be taken by others at once.
-    pub(crate) fn hold(&self, origin: &str, sender: Sender, peer: Option<IpAddr>) -> Held {
+    pub(super) fn hold(&self, origin: &str, sender: Sender, peer: Option<IpAddr>) -> Held {
         let opened = Instant::now();
         match sender {
             Sender::H1(sender) => Held::Own(Own { sender, peer, opened }),
@@ -195,7 +135,7 @@ impl Pool {
     }
 
     /// Keeps a connection for the next delivery, for no longer than the peer said it would.
-    pub(crate) fn put_back(&self, origin: &str, own: Own, keep_for: Option<Duration>) {
+    pub(super) fn put_back(&self, origin: &str, own: Own, keep_for: Option<Duration>) {
         if self.closed.load(Ordering::Acquire) || self.limits.per_destination == 0 {
             return;
         }
@@ -215,7 +155,7 @@ impl Pool {
     }
 
     /// Closes what nobody used for too long, and forgets origins that have nothing left.
-    pub(crate) fn sweep(&self) {
+    pub(super) fn sweep(&self) {
         let now = Instant::now();
         let idle_timeout = self.limits.idle_timeout;
         for shard in &self.shards {
@@ -241,7 +181,7 @@ impl Pool {
     }
 
     /// Keeps nothing from now on.
-    pub(crate) fn close(&self) {
+    pub(super) fn close(&self) {
         self.closed.store(true, Ordering::Release);
         for shard in &self.shards {
             let closed = std::mem::take(&mut *shard.lock());
@@ -250,66 +190,10 @@ impl Pool {
     }
 
     /// Connections in it that still live.
-    pub(crate) fn kept(&self) -> usize {
+    pub(super) fn kept(&self) -> usize {
         let living = |shard: &Mutex<Shard>| {
             shard.lock().destinations.values().map(Destination::living).sum::<usize>()
         };
         self.shards.iter().map(living).sum()
-    }
-}
-
-impl Destination {
-    fn kept(&self) -> usize {
-        self.idle.len() + self.shared.len()
-    }
-
-    fn living(&self) -> usize {
-        self.idle.iter().filter(|idle| !idle.own.sender.is_closed()).count()
-            + self.shared.iter().filter(|shared| !shared.sender.is_closed()).count()
-    }
-
-    fn take_unused(&mut self) -> Option<Arc<Shared>> {
-        let unused = |shared: &Arc<Shared>| shared.in_flight.load(Ordering::Relaxed) == 0;
-        self.shared.iter().position(unused).map(|at| self.shared.swap_remove(at))
-    }
-}
-
-impl Shared {
-    fn last_used(&self, born: Instant) -> Instant {
-        self.opened.max(born + Duration::from_millis(self.last_used.load(Ordering::Relaxed)))
-    }
-}
-
-impl Shard {
-    /// The name is copied only for an origin that is not known yet.
-    fn at<R>(&mut self, origin: &str, change: impl FnOnce(&mut Destination) -> R) -> R {
-        if let Some(destination) = self.destinations.get_mut(origin) {
-            return change(destination);
-        }
-        change(self.destinations.entry(origin.into()).or_default())
-    }
-
-    /// Takes out those that waited longest, then shared ones that nobody uses, until no more than
-    /// `most` are left. They are dropped by the caller, without the lock.
-    fn shrink_to(&mut self, most: usize) -> (Vec<Idle>, Vec<Arc<Shared>>) {
-        let mut out = (Vec::new(), Vec::new());
-        while self.kept > most {
-            let oldest = self
-                .destinations
-                .values_mut()
-                .filter(|destination| !destination.idle.is_empty())
-                .min_by_key(|destination| destination.idle.front().map(|idle| idle.since));
-            if let Some(idle) = oldest.and_then(|destination| destination.idle.pop_front()) {
-                out.0.push(idle);
-            } else if let Some(unused) =
-                self.destinations.values_mut().find_map(Destination::take_unused)
-            {
-                out.1.push(unused);
-            } else {
-                break;
-            }
-            self.kept -= 1;
-        }
-        out
     }
 }

@@ -1,0 +1,132 @@
+//! What a pool holds: connections by origin, in one lock's worth of them.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    net::IpAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use hyper::client::conn::{http1, http2};
+use tokio::time::Instant;
+
+use super::handshake::Body;
+
+#[derive(Default)]
+pub(super) struct Shard {
+    pub(super) destinations: HashMap<Box<str>, Destination>,
+    /// Connections in it, waiting and shared ones together.
+    pub(super) kept: usize,
+}
+
+#[derive(Default)]
+pub(super) struct Destination {
+    /// The one used last is at the back.
+    pub(super) idle: VecDeque<Idle>,
+    pub(super) shared: Vec<Arc<Shared>>,
+}
+
+pub(super) struct Idle {
+    pub(super) own: Own,
+    pub(super) since: Instant,
+    pub(super) until: Instant,
+}
+
+/// A connection in use.
+pub(super) enum Held {
+    Own(Own),
+    Shared(Ticket),
+}
+
+pub(super) struct Own {
+    pub(super) sender: http1::SendRequest<Body>,
+    pub(super) peer: Option<IpAddr>,
+    pub(super) opened: Instant,
+}
+
+pub(super) struct Shared {
+    pub(super) sender: http2::SendRequest<Body>,
+    pub(super) peer: Option<IpAddr>,
+    pub(super) opened: Instant,
+    pub(super) in_flight: AtomicU32,
+    /// Milliseconds after the pool was made.
+    pub(super) last_used: AtomicU64,
+}
+
+/// One of the places on a shared connection; given back when dropped.
+pub(super) struct Ticket {
+    pub(super) shared: Arc<Shared>,
+    pub(super) born: Instant,
+}
+
+impl Ticket {
+    pub(super) fn sender(&self) -> http2::SendRequest<Body> {
+        self.shared.sender.clone()
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        self.shared.last_used.store(self.born.elapsed().as_millis() as u64, Ordering::Relaxed);
+        self.shared.in_flight.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Destination {
+    pub(super) fn kept(&self) -> usize {
+        self.idle.len() + self.shared.len()
+    }
+
+    pub(super) fn living(&self) -> usize {
+        self.idle.iter().filter(|idle| !idle.own.sender.is_closed()).count()
+            + self.shared.iter().filter(|shared| !shared.sender.is_closed()).count()
+    }
+
+    fn take_unused(&mut self) -> Option<Arc<Shared>> {
+        let unused = |shared: &Arc<Shared>| shared.in_flight.load(Ordering::Relaxed) == 0;
+        self.shared.iter().position(unused).map(|at| self.shared.swap_remove(at))
+    }
+}
+
+impl Shared {
+    pub(super) fn last_used(&self, born: Instant) -> Instant {
+        self.opened.max(born + Duration::from_millis(self.last_used.load(Ordering::Relaxed)))
+    }
+}
+
+impl Shard {
+    /// The name is copied only for an origin that is not known yet.
+    pub(super) fn at<R>(&mut self, origin: &str, change: impl FnOnce(&mut Destination) -> R) -> R {
+        if let Some(destination) = self.destinations.get_mut(origin) {
+            return change(destination);
+        }
+        change(self.destinations.entry(origin.into()).or_default())
+    }
+
+    /// Takes out those that waited longest, then shared ones that nobody uses, until no more than
+    /// `most` are left. They are dropped by the caller, without the lock.
+    pub(super) fn shrink_to(&mut self, most: usize) -> (Vec<Idle>, Vec<Arc<Shared>>) {
+        let mut out = (Vec::new(), Vec::new());
+        while self.kept > most {
+            let oldest = self
+                .destinations
+                .values_mut()
+                .filter(|destination| !destination.idle.is_empty())
+                .min_by_key(|destination| destination.idle.front().map(|idle| idle.since));
+            if let Some(idle) = oldest.and_then(|destination| destination.idle.pop_front()) {
+                out.0.push(idle);
+            } else if let Some(unused) =
+                self.destinations.values_mut().find_map(Destination::take_unused)
+            {
+                out.1.push(unused);
+            } else {
+                break;
+            }
+            self.kept -= 1;
+        }
+        out
+    }
+}
