@@ -71,6 +71,7 @@ create table deliveries (
     state           smallint not null, -- 2 pending, 3 leased, 4 waiting, 5 delivered, 6 dead
     was_dead        boolean  not null default false, -- it has, or once had, a dead letter
     order_key       bytea,             -- its subject, only where it is kept in order
+    order_number    bigint,            -- likewise: its parcel's number, which says whose turn it is
     primary key (tenant_id, id)
 ) with (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.1);
 create index deliveries_of_target on deliveries (tenant_id, target_id, id);
@@ -78,7 +79,7 @@ create index deliveries_of_target on deliveries (tenant_id, target_id, id);
 create index deliveries_pending on deliveries (lane, tenant_id, target_id, due_at, id) where state = 2;
 create index deliveries_due on deliveries (lane, due_at) where state = 2;
 create index deliveries_leased on deliveries (owner) where state = 3;
-create index deliveries_in_order on deliveries (tenant_id, target_id, order_key, id)
+create index deliveries_in_order on deliveries (tenant_id, target_id, order_key, order_number)
     where order_key is not null and state in (2, 3, 4);
 create index deliveries_to_expire on deliveries (lane, created_at) where state in (2, 4);
 

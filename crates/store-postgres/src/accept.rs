@@ -51,7 +51,7 @@ pub(crate) async fn write(
     let placed = place(session, &fresh).await?;
     try_join!(
         insert_parcels(session, &fresh, &numbers),
-        insert_deliveries(session, &fresh, &placed)
+        insert_deliveries(session, &fresh, &placed, &numbers)
     )?;
     let mut new =
         numbers.into_iter().zip(placed).map(|(number, placed)| Accepted::New { number, placed });
@@ -215,14 +215,15 @@ fn id_list(deliveries: &[NewDelivery]) -> Option<String> {
 
 const INSERT_DELIVERIES: &str = "
 insert into deliveries (tenant_id, id, target_id, parcel_id, due_at, created_at, owner, lane,
-    state, order_key)
+    state, order_key, order_number)
 select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::int8[], $6::int8[],
-    $7::int8[], $8::int2[], $9::int2[], $10::bytea[])";
+    $7::int8[], $8::int2[], $9::int2[], $10::bytea[], $11::int8[])";
 
 async fn insert_deliveries(
     session: &ClientWrapper,
     fresh: &[Incoming<'_>],
     placed: &[Vec<Placed>],
+    numbers: &[Option<u64>],
 ) -> Result<(), Fault> {
     let all = || {
         fresh.iter().zip(placed).flat_map(|(one, placed)| {
@@ -252,10 +253,19 @@ async fn insert_deliveries(
         .map(|(_, parcel, to, _)| parcel.subject.as_ref().filter(|_| to.in_order))
         .map(|subject| subject.map(|subject| subject.as_bytes()))
         .collect();
+    let turns: Vec<Option<i64>> = fresh
+        .iter()
+        .zip(numbers)
+        .flat_map(|(one, number)| one.new.deliveries.iter().map(move |to| (to, number)))
+        .map(|(to, number)| number.filter(|_| to.in_order).map(|number| number as i64))
+        .collect();
     execute(
         session,
         INSERT_DELIVERIES,
-        &[&tenants, &ids, &targets, &parcels, &due, &times, &owners, &lanes, &states, &keys],
+        &[
+            &tenants, &ids, &targets, &parcels, &due, &times, &owners, &lanes, &states, &keys,
+            &turns,
+        ],
     )
     .await?;
     Ok(())

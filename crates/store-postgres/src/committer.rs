@@ -8,14 +8,21 @@
 //! lost before that means nothing was written, and one lost at the commit is looked into: the row is
 //! read, after the old transaction, if it still runs, has ended.
 
-use std::{collections::VecDeque, sync::Arc, time::Duration};
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use deadpool_postgres::{Object, Pool};
 use gancho_store::{Accepted, NewParcel, NodeId, Result, Settled, Settlement, StoreError};
 use parking_lot::Mutex;
 use tokio::{
     sync::{Notify, oneshot},
-    time::{Instant, sleep, timeout},
+    time::{Instant, sleep, timeout_at},
 };
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -61,6 +68,8 @@ pub(crate) struct Queue(Arc<Waiting>);
 struct Waiting {
     calls: Mutex<VecDeque<Call>>,
     came: Notify,
+    /// Committers that wait.
+    idle: AtomicUsize,
 }
 
 pub(crate) fn start(pool: &Pool, count: usize, rules: &Rules, stop: &CancellationToken) -> Queue {
@@ -117,23 +126,41 @@ impl Queue {
     async fn next(&self) -> Vec<Call> {
         loop {
             let came = self.0.came.notified();
-            let calls = self.take(Vec::new());
+            let mut calls = Vec::new();
+            self.take(&mut calls);
             if !calls.is_empty() {
                 return calls;
             }
+            self.0.idle.fetch_add(1, Ordering::Relaxed);
             came.await;
+            self.0.idle.fetch_sub(1, Ordering::Relaxed);
         }
     }
 
-    /// Adds what still fits.
-    fn take(&self, mut taken: Vec<Call>) -> Vec<Call> {
-        let mut rows: usize = taken.iter().map(|call| call.rows).sum();
-        let mut bytes: usize = taken.iter().map(|call| call.bytes).sum();
+    /// Waits a moment for a few more.
+    async fn gather(&self, calls: &mut Vec<Call>) {
+        let end = Instant::now() + MOMENT;
+        while rows_of(&*calls) < FEW_ROWS {
+            if timeout_at(end, self.0.came.notified()).await.is_err() {
+                return;
+            }
+            self.take(calls);
+        }
+    }
+
+    /// Adds what still fits. Where other committers have nothing to do, they get their share: one
+    /// prepares its batch while another waits for the disk.
+    fn take(&self, taken: &mut Vec<Call>) {
         let mut calls = self.0.calls.lock();
+        let mut rows = rows_of(&*taken);
+        let mut bytes: usize = taken.iter().map(|call| call.bytes).sum();
+        let idle = self.0.idle.load(Ordering::Relaxed);
+        let share = (rows + rows_of(&*calls)).div_ceil(idle + 1);
+        let most = share.clamp(FEW_ROWS, MOST_ROWS);
         while let Some(next) = calls.front() {
             rows += next.rows;
             bytes += next.bytes;
-            if !taken.is_empty() && (rows > MOST_ROWS || bytes > MOST_BYTES) {
+            if !taken.is_empty() && (rows > most || bytes > MOST_BYTES) {
                 break;
             }
             taken.extend(calls.pop_front());
@@ -142,12 +169,15 @@ impl Queue {
             // For another committer.
             self.0.came.notify_one();
         }
-        taken
     }
 
     fn is_empty(&self) -> bool {
         self.0.calls.lock().is_empty()
     }
+}
+
+fn rows_of<'a>(calls: impl IntoIterator<Item = &'a Call>) -> usize {
+    calls.into_iter().map(|call| call.rows).sum()
 }
 
 fn mixed_up() -> StoreError {
@@ -169,9 +199,8 @@ impl Committer {
         let mut busy = false;
         loop {
             let mut calls = self.queue.next().await;
-            if busy && calls.iter().map(|call| call.rows).sum::<usize>() < FEW_ROWS {
-                let _ = timeout(MOMENT, self.queue.0.came.notified()).await;
-                calls = self.queue.take(calls);
+            if busy {
+                self.queue.gather(&mut calls).await;
             }
             self.commit(calls).await;
             busy = !self.queue.is_empty();
@@ -320,13 +349,16 @@ impl Committer {
             .await
             .map_err(store_error)?;
         let row = session
-            .query_opt("select last from writers where id = $1 for update", &[&writer])
+            .query_one(
+                // Not a mere look: an insert waits for another of the same key to end, a look does
+                // not see one that has not.
+                "insert into writers (id, last) values ($1, 0)
+                 on conflict (id) do update set seen_at = now() returning last",
+                &[&writer],
+            )
             .await
             .map_err(store_error)?;
-        match row {
-            Some(row) => Ok(rows::get::<i64>(&row, 0)? == number),
-            None => Ok(false),
-        }
+        Ok(rows::get::<i64>(&row, 0)? == number)
     }
 }
 

@@ -79,7 +79,8 @@ impl DeadLetters for PostgresStore {
                join deliveries d on d.tenant_id = l.tenant_id and d.id = l.delivery_id
                where d.state = 6 and {}
                order by l.moved_at, l.delivery_id limit {most} for update of d skip locked)
-             update deliveries d set state = 2, due_at = {now}, attempts_before = d.attempts
+             update deliveries d set state = 2, due_at = {now}, attempts_before = d.attempts,
+                 lost_leases = 0
              from dead where d.tenant_id = dead.tenant_id and d.id = dead.id and d.state + 0 = 6",
             terms.sql()
         );

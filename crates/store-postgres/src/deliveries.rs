@@ -105,7 +105,8 @@ impl Deliveries for PostgresStore {
                where tenant_id = $1 and id = $2 for update
              ), armed as (
                update deliveries d set state = 2, owner = 0, due_at = $3,
-                 attempts_before = case when d.state >= 5 then d.attempts else d.attempts_before end
+                 attempts_before = case when d.state >= 5 then d.attempts else d.attempts_before end,
+                 lost_leases = 0
                from found f
                where d.tenant_id = f.tenant_id and d.id = f.id and f.state <> 3
              )

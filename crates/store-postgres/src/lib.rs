@@ -57,6 +57,8 @@ pub use open::Options;
 pub struct PostgresStore {
     /// For everything that is not gathered by the committers.
     pool: Pool,
+    /// For heartbeats alone, so that they queue behind nothing.
+    lifeline: Pool,
     committers: committer::Queue,
     bells: Arc<listen::Bells>,
     limbo: Arc<limbo::Limbo>,

@@ -11,7 +11,7 @@ use crate::{
     fault::{Fault, store_error},
     give_up::{self, GiveUp},
     rows::{self, text},
-    session::{Transaction, execute, query},
+    session::{self, Transaction, execute, query},
 };
 
 #[async_trait]
@@ -21,7 +21,7 @@ impl Nodes for PostgresStore {
     }
 
     async fn heartbeat(&self, node: NodeId, _now: Time) -> Result<()> {
-        let session = self.session().await?;
+        let session = session::of(&self.lifeline).await?;
         let sql = "update nodes set beat_at = clock_timestamp() where id = $1 and not is_dead";
         match execute(&session, sql, &[&node.0]).await.map_err(store_error)? {
             0 => Err(StoreError::Fenced),
@@ -44,7 +44,9 @@ impl Nodes for PostgresStore {
 
 /// Joining and declaring dead take turns, so that whoever reads which numbers are dead can rely on
 /// it: no number below the highest given can come to life any more.
-const ONE_AT_A_TIME: &str = "lock table nodes in share row exclusive mode";
+///
+/// A lock of its own: a node that freezes while it holds it must not stop the others' heartbeats.
+const ONE_AT_A_TIME: &str = "select pg_advisory_xact_lock(7452871012)";
 
 const DECLARE_DEAD: &str = "
 update nodes set is_dead = true
@@ -95,7 +97,11 @@ impl PostgresStore {
         let session = transaction.session()?;
         let given = execute(
             session,
-            "update deliveries set state = 2, owner = 0 where state = 3 and owner = $1",
+            // In the order in which settling takes them.
+            "update deliveries d set state = 2, owner = 0
+             from (select tenant_id, id from deliveries where state = 3 and owner = $1
+                   order by tenant_id, id for update) held
+             where d.tenant_id = held.tenant_id and d.id = held.id",
             &[&node.0],
         )
         .await?;

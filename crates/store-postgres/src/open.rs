@@ -37,6 +37,7 @@ impl PostgresStore {
             check(&first).await?;
             migrations::run(&mut first).await?;
         }
+        let lifeline = session::pool(&config, &tls, 1)?;
         let stop = CancellationToken::new();
         let bells = listen::start(&config, &tls, stop.clone());
         let writers = session::pool(&config, &tls, options.committers.max(1) + 1)?;
@@ -48,6 +49,7 @@ impl PostgresStore {
         let committers = committer::start(&writers, options.committers.max(1), &rules, &stop);
         Ok(Arc::new(Self {
             pool,
+            lifeline,
             committers,
             bells,
             limbo: rules.limbo,

@@ -51,7 +51,7 @@ cross join lateral (
     select n.id, n.state from deliveries n
     where n.tenant_id = k.tenant_id and n.target_id = k.target_id and n.order_key = k.order_key
       and n.order_key is not null and n.state in (2, 3, 4)
-    order by n.id limit 1
+    order by n.order_number limit 1
 ) n
 where n.state = 4 and d.tenant_id = k.tenant_id and d.id = n.id and d.state + 0 = 4";
 

@@ -26,7 +26,7 @@ pub(crate) const SETTINGS: &str = "
     set plan_cache_mode = force_generic_plan;
     set jit = off;
     set work_mem = '32MB';
-    set idle_in_transaction_session_timeout = '30s';
+    set idle_in_transaction_session_timeout = '5s';
     set client_min_messages = warning;
     select set_config('synchronous_commit', 'on', false)
         where current_setting('synchronous_commit') = 'off'";

@@ -1,8 +1,13 @@
 //! Keeping the database small and knowing how full it is.
 
+use std::collections::HashSet;
+
 use async_trait::async_trait;
+use deadpool_postgres::ClientWrapper;
 use gancho_domain::{Lane, State, Time, decide};
 use gancho_store::{LaneDepth, Result, Space, Upkeep};
+use tokio_postgres::Row;
+use uuid::Uuid;
 
 use crate::{
     PostgresStore,
@@ -27,9 +32,18 @@ where p.created_at < $1 and not exists (
     where d.state in (2, 3, 4) or l.delivery_id is not null)
 order by p.created_at limit $2 for update of p skip locked";
 
+const TAKE_ENDED: &str = "
+select d.tenant_id, d.parcel_id, d.state in (2, 3, 4)
+from unnest($1::uuid[], $2::uuid[]) as k(tenant_id, id)
+join deliveries d on d.tenant_id = k.tenant_id and d.id = k.id
+order by d.tenant_id, d.id for update of d";
+
 const LATE: &str = "
 select tenant_id, id from deliveries
-where state in (2, 4) and lane = $1 and created_at < $2 order by created_at limit $3";
+where state in (2, 4) and lane = $1 and created_at < $2
+  -- One that was armed anew has all the time its plan asks for.
+  and attempts_before = 0 and not was_dead
+order by created_at limit $3";
 
 const DEPTHS: &str = "
 select l.lane, coalesce(w.pending, 0), coalesce(h.leased, 0), coalesce(w.waiting, 0),
@@ -49,7 +63,8 @@ impl Upkeep for PostgresStore {
     async fn prune(&self, before: Time, most: usize, now: Time) -> Result<u64> {
         let session = self.session().await?;
         let most = most as i64;
-        let values: [&(dyn tokio_postgres::types::ToSql + Sync); 2] = [&now.micros(), &most];
+        let keys = most * 10;
+        let values: [&(dyn tokio_postgres::types::ToSql + Sync); 2] = [&now.micros(), &keys];
         execute(&session, FORGET_KEYS, &values).await.map_err(store_error)?;
         session
             .batch_execute("delete from writers where seen_at < now() - interval '7 days'")
@@ -108,17 +123,23 @@ impl PostgresStore {
         let session = transaction.session()?;
         let values: [&(dyn tokio_postgres::types::ToSql + Sync); 2] = [&before.micros(), &most];
         let ended = query(session, ENDED, &values).await?;
+        let armed = Self::armed_meanwhile(session, &ended).await?;
         let mut parcels = (Vec::new(), Vec::new());
         let mut deliveries = (Vec::new(), Vec::new());
         for row in &ended {
-            let tenant: uuid::Uuid = rows::get(row, 0)?;
+            let tenant: Uuid = rows::get(row, 0)?;
+            let parcel: Uuid = rows::get(row, 1)?;
+            if armed.contains(&(tenant, parcel)) {
+                continue;
+            }
             parcels.0.push(tenant);
-            parcels.1.push(rows::get::<uuid::Uuid>(row, 1)?);
-            for delivery in rows::get::<Vec<uuid::Uuid>>(row, 2)? {
+            parcels.1.push(parcel);
+            for delivery in rows::get::<Vec<Uuid>>(row, 2)? {
                 deliveries.0.push(tenant);
                 deliveries.1.push(delivery);
             }
         }
+        let gone = parcels.0.len();
         for (table, column, (tenants, ids)) in [
             ("attempts", "delivery_id", &deliveries),
             ("deliveries", "id", &deliveries),
@@ -131,7 +152,30 @@ impl PostgresStore {
             execute(session, &sql, &[tenants, ids]).await?;
         }
         transaction.commit().await?;
-        Ok(ended.len() as u64)
+        Ok(gone as u64)
+    }
+
+    /// Takes the rows of the deliveries of these parcels, and names the parcels of which one was
+    /// armed anew since they were looked at.
+    async fn armed_meanwhile(
+        session: &ClientWrapper,
+        ended: &[Row],
+    ) -> Result<HashSet<(Uuid, Uuid)>, Fault> {
+        let (mut tenants, mut ids) = (Vec::new(), Vec::new());
+        for row in ended {
+            for delivery in rows::get::<Vec<Uuid>>(row, 2)? {
+                tenants.push(rows::get::<Uuid>(row, 0)?);
+                ids.push(delivery);
+            }
+        }
+        let locked = query(session, TAKE_ENDED, &[&tenants, &ids]).await?;
+        let mut armed = HashSet::new();
+        for row in &locked {
+            if rows::get::<bool>(row, 2)? {
+                armed.insert((rows::get(row, 0)?, rows::get(row, 1)?));
+            }
+        }
+        Ok(armed)
     }
 
     async fn expire_late(

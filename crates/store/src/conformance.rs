@@ -125,6 +125,7 @@ macro_rules! conformance_suite {
                 once_all_have_ended_nobody_waits
                 the_first_keeps_its_place_when_put_back
                 order_outlives_a_restart
+                turns_go_by_acceptance_and_not_by_id
             }
             long_order {
                 five_subjects_of_a_hundred_each_come_one_by_one
@@ -270,6 +271,7 @@ macro_rules! conformance_suite {
                 those_that_wait_expire_too
                 the_next_in_order_moves_up
                 one_that_expires_behind_another_leaves_the_line
+                one_that_is_replayed_does_not_expire_again
             }
         }
     };

@@ -142,3 +142,22 @@ pub async fn one_that_expires_behind_another_leaves_the_line<F: Fixture>() {
     world.deliver(&job).await;
     assert_eq!(world.take_one().await.delivery, third_id);
 }
+
+pub async fn one_that_is_replayed_does_not_expire_again<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let shop = world.target();
+    let never_tried = world.due(acme, shop).await;
+    world.pass(hours(24));
+    assert_eq!(expire(&world, world.now(), 10).await, 1);
+    let tried = world.due(acme, shop).await;
+    let job = world.take_one().await;
+    world.give_up(&job).await;
+
+    assert_eq!(world.replay(crate::DeadFilter::default(), 10).await, 2);
+    world.pass(hours(24));
+    assert_eq!(expire(&world, world.now(), 10).await, 0);
+    let mut due = ids(&world.take_all().await);
+    due.sort_unstable();
+    assert_eq!(due, [never_tried, tried]);
+}

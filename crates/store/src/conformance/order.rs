@@ -180,3 +180,21 @@ pub async fn order_outlives_a_restart<F: Fixture>() {
         world.deliver(&job).await;
     }
 }
+
+pub async fn turns_go_by_acceptance_and_not_by_id<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let shop = world.target();
+    let first = world.event(acme).about("order-1").in_order_to(shop);
+    // Nodes whose clocks differ make ids that do not rise with acceptance.
+    let [early, late] = [0, 1].map(|_| world.event(acme).about("order-1").in_order_to(shop));
+    let order = [first.delivery(0), late.delivery(0), early.delivery(0)];
+    for draft in [first, late, early] {
+        world.accept(draft).await;
+    }
+    for delivery in order {
+        let job = world.take_one().await;
+        assert_eq!(job.delivery, delivery);
+        world.deliver(&job).await;
+    }
+}
