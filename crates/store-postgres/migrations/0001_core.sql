@@ -50,7 +50,6 @@ create table parcels (
 );
 -- Compressing a body costs more time than all the rest of accepting it.
 alter table parcels alter column body set storage external;
-create index parcels_by_time on parcels (created_at);
 create index parcels_by_external_id on parcels (tenant_id, external_id)
     where external_id is not null;
 

@@ -1,14 +1,15 @@
 //! The store for many nodes: PostgreSQL 15 or later.
 //!
 //! In reading order: [`open`] connects, checks the server and runs [`migrations`]; [`session`] is
-//! how every connection is set up and [`tls`] how it is secured; [`committer`] gathers what many
-//! callers want to write into one transaction, which [`batch`] carries out in the steps of
-//! [`accept`] and [`settle`], with [`once`] for keys, [`order`] for strict order per subject and
-//! [`give_up`] for dead letters made outside of settling; [`claim`] hands out due work with the plan
-//! of [`walk`] and [`few`], and [`limbo`] for claims whose answer was lost; [`dead_letters`], [`deliveries`], [`endpoints`], [`nodes`], [`pauses`], [`tenants`]
-//! and [`upkeep`] are the rest of the contract; [`listen`] carries the bell between nodes; [`rows`],
-//! [`terms`] and [`plan_text`] turn rows into the words of the domain and back; [`fault`] says what
-//! an error of the database means to a caller.
+//! how every connection is set up and [`tls`] how it is secured. Callers wait in the [`queue`], from
+//! which a [`committer`] gathers what many of them want to write into one transaction; [`batch`]
+//! carries it out in the steps of [`accept`] and [`settle`], with [`once`] for keys, [`order`] for
+//! strict order per subject and [`give_up`] for dead letters made outside of settling. [`claim`]
+//! hands out due work by the plan of [`walk`] and [`few`]; [`limbo`] keeps what was leased without
+//! its node learning of it. [`dead_letters`], [`deliveries`], [`endpoints`], [`nodes`], [`pauses`],
+//! [`tenants`] and [`upkeep`] are the rest of the contract. [`listen`] carries the bell between
+//! nodes; [`rows`], [`terms`] and [`plan_text`] turn rows into the words of the domain and back;
+//! [`fault`] says what an error of the database means to a caller.
 //!
 //! This crate never answers `Ok` for something that is not committed, and never answers an error for
 //! something that is: where the answer to a commit is lost, it finds out. It holds no lock and no
@@ -35,6 +36,7 @@ mod pauses;
 mod plan_text;
 #[cfg(test)]
 mod plans;
+mod queue;
 mod rows;
 mod session;
 mod settle;
@@ -59,7 +61,7 @@ pub struct PostgresStore {
     pool: Pool,
     /// For heartbeats alone, so that they queue behind nothing.
     lifeline: Pool,
-    committers: committer::Queue,
+    committers: queue::Queue,
     bells: Arc<listen::Bells>,
     limbo: Arc<limbo::Limbo>,
     dead_letter_ttl: Duration,

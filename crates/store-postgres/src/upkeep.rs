@@ -1,6 +1,6 @@
 //! Keeping the database small and knowing how full it is.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, time::Duration};
 
 use async_trait::async_trait;
 use deadpool_postgres::ClientWrapper;
@@ -22,15 +22,34 @@ delete from once_keys o using (
     select tenant_id, key from once_keys where until <= $1 limit $2) late
 where o.tenant_id = late.tenant_id and o.key = late.key";
 
-/// Parcels are looked at oldest first. `skip locked`: two nodes may be pruning.
+/// Tenant after tenant, each one's parcels oldest first, by the key alone: an index by time would be
+/// written with every parcel for the sake of this. Ids begin with their time, so `$2` is where to
+/// stop; the parcel's own time decides. `skip locked`: two nodes may be pruning.
 const ENDED: &str = "
-select p.tenant_id, p.id, p.deliveries from parcels p
-where p.created_at < $1 and not exists (
-    select from unnest(p.deliveries) as n(id)
-    join deliveries d on d.tenant_id = p.tenant_id and d.id = n.id
-    left join dead_letters l on l.tenant_id = d.tenant_id and l.delivery_id = d.id
-    where d.state in (2, 3, 4) or l.delivery_id is not null)
-order by p.created_at limit $2 for update of p skip locked";
+with recursive owner(tenant_id) as (
+    (select tenant_id from parcels order by tenant_id limit 1)
+    union all
+    select (select p.tenant_id from parcels p where p.tenant_id > o.tenant_id
+            order by p.tenant_id limit 1)
+    from owner o where o.tenant_id is not null
+)
+select p.tenant_id, p.id, p.deliveries
+from owner o cross join lateral (
+    select p.tenant_id, p.id, p.deliveries from parcels p
+    where p.tenant_id = o.tenant_id and p.id < $2 and p.created_at < $1 and not exists (
+        select from unnest(p.deliveries) as n(id)
+        join deliveries d on d.tenant_id = p.tenant_id and d.id = n.id
+        left join dead_letters l on l.tenant_id = d.tenant_id and l.delivery_id = d.id
+        where d.state in (2, 3, 4) or l.delivery_id is not null)
+    order by p.id limit $3 for update of p skip locked) p
+limit $3";
+
+/// The first id that can be of this time. An id may be a little ahead of its parcel's time, never
+/// behind it, so a minute of grace keeps the bound a bound.
+fn first_id_at(time: Time) -> Uuid {
+    let later = time + Duration::from_secs(60);
+    Uuid::from_u128((later.millis().max(0) as u128) << 80)
+}
 
 const TAKE_ENDED: &str = "
 select d.tenant_id, d.parcel_id, d.state in (2, 3, 4)
@@ -121,7 +140,8 @@ impl PostgresStore {
     async fn prune_parcels(&self, before: Time, most: i64) -> Result<u64, Fault> {
         let transaction = Transaction::begin(self.session().await?).await?;
         let session = transaction.session()?;
-        let values: [&(dyn tokio_postgres::types::ToSql + Sync); 2] = [&before.micros(), &most];
+        let values: [&(dyn tokio_postgres::types::ToSql + Sync); 3] =
+            [&before.micros(), &first_id_at(before), &most];
         let ended = query(session, ENDED, &values).await?;
         let armed = Self::armed_meanwhile(session, &ended).await?;
         let mut parcels = (Vec::new(), Vec::new());
