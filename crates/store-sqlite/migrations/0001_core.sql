@@ -40,12 +40,12 @@ CREATE TABLE parcels (
   external_id TEXT,
   number      INTEGER,
   is_test     INTEGER NOT NULL,
-  is_unmatched INTEGER NOT NULL,
+  deliveries  TEXT NOT NULL, -- their row numbers, a JSON array: spares each an index by parcel
   created_at  INTEGER NOT NULL,
   body        BLOB NOT NULL
 ) STRICT;
 -- An event with deliveries is found through them; one that matched no endpoint, through this.
-CREATE INDEX parcels_unmatched ON parcels (tenant_id) WHERE is_unmatched = 1;
+CREATE INDEX parcels_unmatched ON parcels (tenant_id) WHERE deliveries = '[]';
 CREATE INDEX parcels_by_external_id ON parcels (tenant_id, external_id) WHERE external_id IS NOT NULL;
 
 -- A row keeps its size when it is settled, so that it is overwritten in place: no state is 0 or 1,
@@ -68,11 +68,9 @@ CREATE TABLE deliveries (
   created_at      INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX deliveries_of_target ON deliveries (tenant_id, target_id);
-CREATE INDEX deliveries_of_parcel ON deliveries (parcel);
 CREATE INDEX deliveries_pending ON deliveries (lane, tenant_id, target_id, due_at) WHERE state = 2;
 CREATE INDEX deliveries_due ON deliveries (lane, due_at) WHERE state = 2;
 CREATE INDEX deliveries_leased ON deliveries (owner) WHERE state = 3;
-CREATE INDEX deliveries_to_expire ON deliveries (lane, created_at) WHERE state IN (2, 4);
 CREATE INDEX deliveries_in_order ON deliveries (tenant_id, target_id, subject, number)
   WHERE subject IS NOT NULL AND state < 5;
 

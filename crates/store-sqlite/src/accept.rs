@@ -78,7 +78,7 @@ fn insert_parcel(tx: &Tx<'_>, new: &NewParcel, number: Option<u64>) -> Result<()
     tx.db
         .prepare_cached(
             "INSERT INTO parcels (seq, tenant_id, id, kind, event_type, subject, external_id,
-               number, is_test, is_unmatched, created_at, body)
+               number, is_test, deliveries, created_at, body)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
         )?
         .execute(params![
@@ -91,11 +91,25 @@ fn insert_parcel(tx: &Tx<'_>, new: &NewParcel, number: Option<u64>) -> Result<()
             parcel.external_id,
             number.map(|number| number as i64),
             parcel.is_test,
-            new.deliveries.is_empty(),
+            seq_list(&new.deliveries),
             parcel.created_at.micros(),
             &*parcel.body,
         ])?;
     Ok(())
+}
+
+/// As a JSON array.
+fn seq_list(deliveries: &[NewDelivery]) -> String {
+    let mut list = String::with_capacity(2 + 20 * deliveries.len());
+    list.push('[');
+    for (place, delivery) in deliveries.iter().enumerate() {
+        if place > 0 {
+            list.push(',');
+        }
+        list.push_str(&seq(delivery.id).to_string());
+    }
+    list.push(']');
+    list
 }
 
 fn place(

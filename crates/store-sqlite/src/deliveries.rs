@@ -29,7 +29,7 @@ impl Deliveries for SqliteStore {
                 return Ok(None);
             };
             let (parcel, number) = rows::parcel(row, 0)?;
-            let deliveries = list(db, "WHERE d.parcel = ?1 ORDER BY d.seq", &[&seq(id)])?;
+            let deliveries = list(db, OF_PARCEL, &[&seq(id)])?;
             Ok(Some(EventView { parcel, number, deliveries }))
         })
         .await
@@ -118,6 +118,9 @@ pub(crate) fn place_id(place: &[u8; 32]) -> DeliveryId {
     Id::from_bytes(bytes)
 }
 
+const OF_PARCEL: &str = "WHERE d.seq IN
+    (SELECT j.value FROM parcels q, json_each(q.deliveries) j WHERE q.seq = ?1) ORDER BY d.seq";
+
 /// One page and one row more, newest first.
 fn filtered(
     db: &Connection,
@@ -173,7 +176,10 @@ fn terms(
         terms.add("d.target_id = $", target.bytes());
     }
     if let Some(event) = filter.event {
-        terms.add("d.parcel = $", seq(event));
+        terms.add(
+            "d.seq IN (SELECT j.value FROM parcels q, json_each(q.deliveries) j WHERE q.seq = $)",
+            seq(event),
+        );
         terms.add("p.id = $", event.bytes());
     }
     if let Some(event_type) = &filter.event_type {
@@ -182,7 +188,8 @@ fn terms(
     if let Some(external_id) = &filter.external_id {
         // Through the index on parcels rather than through every delivery of the tenant.
         terms.add(
-            "d.parcel IN (SELECT seq FROM parcels WHERE tenant_id = ?1 AND external_id = $)",
+            "d.seq IN (SELECT j.value FROM parcels q, json_each(q.deliveries) j
+               WHERE q.tenant_id = ?1 AND q.external_id = $)",
             external_id.clone(),
         );
     }

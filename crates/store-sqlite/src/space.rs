@@ -1,9 +1,6 @@
 //! How full the disk is. Growth stops while there is still room to settle what was accepted.
 
-use std::{
-    path::PathBuf,
-    time::{Duration, Instant},
-};
+use std::{path::PathBuf, time::Duration};
 
 use rusqlite::Connection;
 
@@ -13,37 +10,23 @@ use crate::open::{BUSY, Options};
 const RESERVE: u64 = 64 << 20;
 /// Readers can keep the log from being reused; beyond this it is emptied as soon as they let go.
 const LONGEST_LOG: u64 = 256 << 20;
-/// How often the size is asked for, where a limit is set. The disk is asked at every commit.
-const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 pub(crate) struct Gate {
     folder: PathBuf,
     log: PathBuf,
     limit: Option<u64>,
-    looked_at: Option<Instant>,
-    over_limit: Option<String>,
 }
 
 impl Gate {
     pub fn new(options: &Options) -> Self {
         let mut log = options.path.clone().into_os_string();
         log.push("-wal");
-        Self {
-            folder: options.folder(),
-            log: log.into(),
-            limit: options.max_bytes,
-            looked_at: None,
-            over_limit: None,
-        }
+        Self { folder: options.folder(), log: log.into(), limit: options.max_bytes }
     }
 
-    /// Why nothing may be added, if so.
-    pub fn refusal(&mut self, db: &Connection) -> Option<String> {
-        if self.looked_at.is_none_or(|at| at.elapsed() >= LOOK_EVERY) {
-            self.looked_at = Some(Instant::now());
-            self.over_limit = self.look_at_limit(db);
-        }
-        self.over_limit.clone().or_else(|| self.look_at_disk(db))
+    /// Why nothing may be added, if so. Asked at every commit.
+    pub fn refusal(&self, db: &Connection) -> Option<String> {
+        self.look_at_limit(db).or_else(|| self.look_at_disk(db))
     }
 
     fn look_at_limit(&self, db: &Connection) -> Option<String> {
@@ -87,11 +70,10 @@ pub(crate) fn empty_log(db: &Connection) {
 
 /// Bytes in use, free pages not counted.
 pub(crate) fn used(db: &Connection) -> rusqlite::Result<u64> {
-    db.query_row(
+    db.prepare_cached(
         "SELECT (c.page_count - f.freelist_count) * s.page_size
          FROM pragma_page_count c, pragma_freelist_count f, pragma_page_size s",
-        [],
-        |row| row.get::<_, i64>(0),
-    )
+    )?
+    .query_row([], |row| row.get::<_, i64>(0))
     .map(|bytes| bytes as u64)
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use async_trait::async_trait;
 use gancho_domain::{Failure, Lane, TenantId, Time, decide, id};
 use gancho_store::{LaneDepth, Result, Space, Upkeep};
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::{SqliteStore, fault::Fault, order, rows, settle::bury, space, writer::Tx};
 
@@ -17,7 +17,8 @@ impl Upkeep for SqliteStore {
     }
 
     async fn expire(&self, lane: Lane, before: Time, most: usize, now: Time) -> Result<u64> {
-        self.write(move |tx| expire(tx, lane, before, most, now)).await
+        let late = self.read(move |db| overdue(db, lane, before, most)).await?;
+        self.write(move |tx| expire(tx, &late, now)).await
     }
 
     async fn depths(&self) -> Result<Vec<LaneDepth>> {
@@ -94,8 +95,8 @@ fn prune(
         .db
         .prepare_cached(
             "SELECT p.seq, p.created_at < ?3 AND NOT EXISTS
-               (SELECT 1 FROM deliveries d WHERE d.parcel = p.seq AND
-                  (d.state < 5 OR EXISTS (SELECT 1 FROM dead_letters l WHERE l.delivery = d.seq)))
+               (SELECT 1 FROM json_each(p.deliveries) j JOIN deliveries d ON d.seq = j.value WHERE
+                  d.state < 5 OR EXISTS (SELECT 1 FROM dead_letters l WHERE l.delivery = d.seq))
              FROM parcels p WHERE p.seq > ?1 AND p.seq < ?2 ORDER BY p.seq LIMIT ?4",
         )?
         .query_map(
@@ -128,8 +129,10 @@ fn prune(
 
 fn remove(tx: &Tx<'_>, seq: i64) -> Result<(), Fault> {
     for sql in [
-        "DELETE FROM attempts WHERE delivery IN (SELECT seq FROM deliveries WHERE parcel = ?1)",
-        "DELETE FROM deliveries WHERE parcel = ?1",
+        "DELETE FROM attempts WHERE delivery IN
+           (SELECT j.value FROM parcels p, json_each(p.deliveries) j WHERE p.seq = ?1)",
+        "DELETE FROM deliveries WHERE seq IN
+           (SELECT j.value FROM parcels p, json_each(p.deliveries) j WHERE p.seq = ?1)",
         "DELETE FROM parcels WHERE seq = ?1",
     ] {
         tx.db.prepare_cached(sql)?.execute([seq])?;
@@ -154,26 +157,42 @@ fn first_seq_at(time: Time) -> i64 {
     later.millis().max(0).saturating_mul(1 << 15)
 }
 
-fn expire(tx: &Tx<'_>, lane: Lane, before: Time, most: usize, now: Time) -> Result<u64, Fault> {
-    let overdue: Vec<i64> = tx
-        .db
+/// Those that are too old. Looked for by a reader, as it may have to read the whole of a lane.
+fn overdue(db: &Connection, lane: Lane, before: Time, most: usize) -> Result<Vec<i64>, Fault> {
+    Ok(db
         .prepare_cached(
-            // One that was armed anew has all the time its plan asks for.
-            "SELECT d.seq FROM deliveries d INDEXED BY deliveries_to_expire
-             WHERE d.state IN (2, 4) AND d.lane = ?1 AND d.created_at < ?2
-               AND d.attempts_before = 0
-               AND NOT EXISTS (SELECT 1 FROM dead_letters l WHERE l.delivery = d.seq)
-             ORDER BY d.created_at LIMIT ?3",
+            "SELECT d.seq FROM deliveries d INDEXED BY deliveries_due
+             WHERE d.state = 2 AND d.lane = ?1 AND d.created_at < ?2 AND d.attempts_before = 0
+             UNION ALL
+             SELECT d.seq FROM deliveries d INDEXED BY deliveries_in_order
+             WHERE d.subject IS NOT NULL AND d.state < 5 AND d.state = 4 AND d.lane = ?1
+               AND d.created_at < ?2 AND d.attempts_before = 0
+             LIMIT ?3",
         )?
         .query_map(params![lane.number(), before.micros(), most as i64], |row| row.get(0))?
-        .collect::<rusqlite::Result<_>>()?;
-    for seq in &overdue {
-        tx.db.prepare_cached("UPDATE deliveries SET state = 6 WHERE seq = ?1")?.execute([seq])?;
-        let last = last_failure(tx, *seq)?;
-        bury(tx, *seq, &decide::expired(last.as_ref()), now)?;
-        order::move_up(tx, *seq)?;
+        .collect::<rusqlite::Result<_>>()?)
+}
+
+fn expire(tx: &Tx<'_>, overdue: &[i64], now: Time) -> Result<u64, Fault> {
+    let mut count = 0;
+    for seq in overdue {
+        // It may have been claimed since it was looked at, and one that was armed anew has all the
+        // time its plan asks for.
+        let expired = tx
+            .db
+            .prepare_cached(
+                "UPDATE deliveries SET state = 6 WHERE seq = ?1 AND state IN (2, 4)
+                   AND NOT EXISTS (SELECT 1 FROM dead_letters l WHERE l.delivery = ?1)",
+            )?
+            .execute([seq])?;
+        if expired == 1 {
+            let last = last_failure(tx, *seq)?;
+            bury(tx, *seq, &decide::expired(last.as_ref()), now)?;
+            order::move_up(tx, *seq)?;
+            count += 1;
+        }
     }
-    Ok(overdue.len() as u64)
+    Ok(count)
 }
 
 /// Of the last attempt, if there was one.

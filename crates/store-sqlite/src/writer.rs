@@ -263,7 +263,7 @@ impl Committer {
     }
 
     /// Fails only when the store must stop.
-    fn commit(&mut self, batch: Vec<(Step, Box<dyn Work>)>) -> Result<()> {
+    fn commit(&self, batch: Vec<(Step, Box<dyn Work>)>) -> Result<()> {
         let batch = self.refuse_growth(batch);
         let mut works: Vec<Box<dyn Work>> = batch;
         if works.is_empty() {
@@ -320,7 +320,7 @@ impl Committer {
         broken
     }
 
-    fn refuse_growth(&mut self, batch: Vec<(Step, Box<dyn Work>)>) -> Vec<Box<dyn Work>> {
+    fn refuse_growth(&self, batch: Vec<(Step, Box<dyn Work>)>) -> Vec<Box<dyn Work>> {
         let refusal = self.gate.refusal(&self.opened.db);
         let mut works = Vec::with_capacity(batch.len());
         for (step, work) in batch {
