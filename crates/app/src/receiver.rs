@@ -102,7 +102,7 @@ impl State {
             .recipe
             .verify(keys, &headers, &body, now, DEFAULT_TOLERANCE)
             .err()
-            .map(|refusal| refusal.code());
+            .map(gancho_wire::Refusal::code);
         let fail = self
             .fail_next
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1))

@@ -115,7 +115,9 @@ impl Publisher {
             .then(|| self.engine.reserve(Lane::Webhook, count, count * parcel.body.len()))
             .flatten();
         if room.is_none() {
-            deliveries.iter_mut().for_each(|delivery| delivery.hold = false);
+            for delivery in deliveries {
+                delivery.hold = false;
+            }
         }
         room
     }

@@ -72,7 +72,7 @@ create table deliveries (
     order_key       bytea,             -- its subject, only where it is kept in order
     order_number    bigint,            -- likewise: its parcel's number, which says whose turn it is
     primary key (tenant_id, id)
-) with (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.1);
+) with (fillfactor = 60);
 create index deliveries_of_target on deliveries (tenant_id, target_id, id);
 -- A claim walks this one, target by target.
 create index deliveries_pending on deliveries (lane, tenant_id, target_id, due_at, id) where state = 2;

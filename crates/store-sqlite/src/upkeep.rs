@@ -17,8 +17,8 @@ impl Upkeep for SqliteStore {
     }
 
     async fn expire(&self, lane: Lane, before: Time, most: usize, now: Time) -> Result<u64> {
-        let late = self.read(move |db| overdue(db, lane, before, most)).await?;
-        self.write(move |tx| expire(tx, &late, now)).await
+        let found = self.read(move |db| overdue(db, lane, before, most)).await?;
+        self.write(move |tx| expire(tx, &found, now)).await
     }
 
     async fn depths(&self) -> Result<Vec<LaneDepth>> {

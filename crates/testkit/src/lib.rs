@@ -1,4 +1,8 @@
-//! For tests: servers to talk to.
+//! For tests: the real things to talk to, and some that misbehave on command.
+//!
+//! [`postgres`] starts a server, or uses the one in `DATABASE_URL`; [`receiver`] takes webhooks and
+//! answers as its script says; [`dns`] is a name server that lies; [`tls`] makes certificates, good
+//! and bad. Everything listens on loopback only and ends with the test. Never part of the product.
 
 pub mod dns;
 pub mod postgres;

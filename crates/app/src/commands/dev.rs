@@ -131,7 +131,7 @@ fn show(arrival: &Arrival) {
             arrival.answered
         ),
         Some(why) => {
-            anstream::println!("{RED}✗{RED:#} {} arrived and was not trusted: {why}", arrival.id)
+            anstream::println!("{RED}✗{RED:#} {} arrived and was not trusted: {why}", arrival.id);
         }
     }
     anstream::println!("  {DIM}{}{DIM:#}", String::from_utf8_lossy(&arrival.body));

@@ -44,7 +44,7 @@ impl Stopwatch {
     pub fn report(&self, what: &str, count: u64, json: bool) -> f64 {
         let took = self.started.elapsed();
         let rate = count as f64 / took.as_secs_f64();
-        let micros = (cpu() - self.cpu).as_micros() as f64 / count.max(1) as f64;
+        let micros = cpu().saturating_sub(self.cpu).as_micros() as f64 / count.max(1) as f64;
         if json {
             let line = serde_json::json!({
                 "what": what, "count": count, "seconds": took.as_secs_f64(),

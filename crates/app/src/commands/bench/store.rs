@@ -76,7 +76,7 @@ async fn accept_and_settle(
                 maker.parcel(turn, true)
             })
             .collect();
-        let settlements: Vec<Settlement> = parcels.iter().map(|new| maker.delivered(new)).collect();
+        let settlements: Vec<Settlement> = parcels.iter().map(Maker::delivered).collect();
         let accepted = maker.store.accept(parcels, maker.node).await?;
         ensure!(accepted.iter().all(|one| matches!(one, Accepted::New { .. })), "not accepted");
         let settled = maker.store.settle(maker.node, settlements).await?;
@@ -137,7 +137,7 @@ impl Maker {
         NewParcel { parcel: Arc::new(parcel), once: None, deliveries: vec![delivery] }
     }
 
-    pub fn delivered(&self, new: &NewParcel) -> Settlement {
+    pub fn delivered(new: &NewParcel) -> Settlement {
         let attempt = Attempt {
             number: 1,
             started_at: now(),
