@@ -93,7 +93,7 @@ impl Pipe {
         }
         let secret = match &self.secret {
             Some(secret) => secret.clone(),
-            None => String::clone(&*gancho_wire::new_secret()?),
+            None => gancho_wire::new_secret()?,
         };
         match known.into_iter().next() {
             // What waits for the old address goes to the new one.
