@@ -4,13 +4,12 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use gancho_domain::{Endpoint, EndpointId, Ordering, Pattern, Rate, TenantScope};
-use gancho_store::{Endpoints, Result};
+use gancho_store::{Endpoints, Result, plan_text};
 use tokio_postgres::Row;
 
 use crate::{
     PostgresStore,
     fault::{corrupt, store_error},
-    plan_text,
     rows::{self, text, uuid},
     session::{execute, query},
 };

@@ -8,7 +8,7 @@
 //! hands out due work by the plan of [`walk`] and [`few`]; [`limbo`] keeps what was leased without
 //! its node learning of it. [`dead_letters`], [`deliveries`], [`endpoints`], [`nodes`], [`pauses`],
 //! [`tenants`] and [`upkeep`] are the rest of the contract. [`listen`] carries the bell between
-//! nodes; [`rows`], [`terms`] and [`plan_text`] turn rows into the words of the domain and back;
+//! nodes; [`rows`] and [`terms`] turn rows into the words of the domain and back;
 //! [`fault`] says what an error of the database means to a caller.
 //!
 //! This crate never answers `Ok` for something that is not committed, and never answers an error for
@@ -33,7 +33,6 @@ mod once;
 mod open;
 mod order;
 mod pauses;
-mod plan_text;
 #[cfg(test)]
 mod plans;
 mod queue;

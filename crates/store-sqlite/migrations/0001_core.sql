@@ -21,7 +21,7 @@ CREATE TABLE endpoints (
   profile       TEXT NOT NULL,
   is_active     INTEGER NOT NULL,
   in_order      INTEGER NOT NULL,
-  plan          TEXT,          -- see plan_text.rs
+  plan          TEXT,          -- see plan_text.rs of the contract
   timeout_us    INTEGER,
   max_in_flight INTEGER,
   rate_count    INTEGER,

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use gancho_domain::{Endpoint, EndpointId, Ordering, Pattern, Rate, TenantScope};
-use gancho_store::{Endpoints, Result};
+use gancho_store::{Endpoints, Result, plan_text};
 use rusqlite::{Row, params};
 
 use crate::{
     SqliteStore,
     fault::{Fault, corrupt},
-    plan_text, rows,
+    rows,
 };
 
 const COLUMNS: &str = "id, tenant_id, name, url, events, sealed_secret, profile, is_active, \

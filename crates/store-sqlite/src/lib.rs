@@ -21,7 +21,6 @@ mod nodes;
 mod open;
 mod order;
 mod pauses;
-mod plan_text;
 mod readers;
 mod rows;
 mod settle;

@@ -5,7 +5,7 @@
 //! what; [`accept`] keeps a parcel and its deliveries; [`claim`] hands due ones to a node;
 //! [`settle`] writes what became of them; [`dead_letters`] keeps those that were given up;
 //! [`deliveries`] reads all of it back; [`nodes`] says who lives; [`pauses`] holds work back;
-//! [`upkeep`] prunes, expires and counts.
+//! [`upkeep`] prunes, expires and counts. [`plan_text`] is how stores write a plan down.
 //!
 //! **The promise.** When `accept` or `settle` returns `Ok`, what it wrote is on stable storage.
 //! When it returns an error, nothing of the call was written, except after
@@ -25,6 +25,7 @@ pub mod error;
 pub mod nodes;
 pub mod page;
 pub mod pauses;
+pub mod plan_text;
 pub mod settle;
 pub mod tenants;
 pub mod upkeep;

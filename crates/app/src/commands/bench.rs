@@ -2,6 +2,7 @@
 
 mod claim;
 mod deliver;
+mod place;
 mod report;
 mod store;
 

@@ -6,6 +6,7 @@ use gancho_domain::Lane;
 use gancho_store::{Claim, ClaimCursor};
 
 use super::{
+    place,
     report::Stopwatch,
     store::{Maker, now},
 };
@@ -31,11 +32,7 @@ pub struct ClaimBench {
 
 impl ClaimBench {
     pub async fn run(self) -> anyhow::Result<()> {
-        let folder = tempfile::tempdir()?;
-        let url = self
-            .database_url
-            .clone()
-            .unwrap_or_else(|| format!("sqlite:{}", folder.path().join("bench.db").display()));
+        let (url, _folder) = place::database(self.database_url.as_deref())?;
         let maker = Maker::open(&url, self.tenants, self.body).await?;
         let name = maker.store.name();
 

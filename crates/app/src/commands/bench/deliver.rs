@@ -11,7 +11,7 @@ use gancho_outbound::{NewEvent, deliver};
 use gancho_vault::KeyRing;
 use tokio_util::task::TaskTracker;
 
-use super::report::Stopwatch;
+use super::{place, report::Stopwatch};
 use crate::{
     gateway::{Gateway, Setup},
     receiver::Receiver,
@@ -40,11 +40,7 @@ pub struct DeliverBench {
 
 impl DeliverBench {
     pub async fn run(self) -> anyhow::Result<()> {
-        let folder = tempfile::tempdir()?;
-        let url = self
-            .database_url
-            .clone()
-            .unwrap_or_else(|| format!("sqlite:{}", folder.path().join("bench.db").display()));
+        let (url, _folder) = place::database(self.database_url.as_deref())?;
         let gateway = Gateway::start(Setup {
             database_url: &url,
             ring: KeyRing::generate()?,

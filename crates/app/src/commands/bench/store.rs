@@ -11,7 +11,7 @@ use gancho_domain::{
 };
 use gancho_store::{Accepted, NewDelivery, NewParcel, NodeId, Settled, Settlement, Store};
 
-use super::report::Stopwatch;
+use super::{place, report::Stopwatch};
 use crate::database;
 
 /// Accept and settle deliveries: one event, one delivery, one attempt each, synced.
@@ -39,11 +39,7 @@ pub struct StoreBench {
 
 impl StoreBench {
     pub async fn run(self) -> anyhow::Result<()> {
-        let folder = tempfile::tempdir()?;
-        let url = self
-            .database_url
-            .clone()
-            .unwrap_or_else(|| format!("sqlite:{}", folder.path().join("bench.db").display()));
+        let (url, _folder) = place::database(self.database_url.as_deref())?;
         let maker = Maker::open(&url, self.tenants, self.body).await?;
         let watch = Stopwatch::start();
         let each = self.deliveries / self.callers as u64;

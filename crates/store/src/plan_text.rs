@@ -1,13 +1,13 @@
-//! A retry plan as one line of text: `schedule 5000000 300000000` or
+//! A retry plan as stores keep it, one line of text: `schedule 5000000 300000000` or
 //! `exponential 1000000 60000000 5`, in microseconds.
 
 use std::time::Duration;
 
 use gancho_domain::RetryPlan;
 
-use crate::fault::{Fault, corrupt};
+use crate::{Result, StoreError};
 
-pub(crate) fn write(plan: &RetryPlan) -> String {
+pub fn write(plan: &RetryPlan) -> String {
     let micros = |delay: &Duration| delay.as_micros().to_string();
     match plan {
         RetryPlan::Schedule(delays) => {
@@ -21,8 +21,8 @@ pub(crate) fn write(plan: &RetryPlan) -> String {
     }
 }
 
-pub(crate) fn read(text: &str) -> Result<RetryPlan, Fault> {
-    let unknown = || corrupt(format!("`{text}` is not a retry plan"));
+pub fn read(text: &str) -> Result<RetryPlan> {
+    let unknown = || StoreError::Corrupt(format!("`{text}` is not a retry plan"));
     let mut words = text.split(' ');
     let kind = words.next();
     let numbers: Vec<u64> =
@@ -37,5 +37,25 @@ pub(crate) fn read(text: &str) -> Result<RetryPlan, Fault> {
             attempts: u32::try_from(attempts).map_err(|_| unknown())?,
         }),
         _ => Err(unknown()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_and_back() {
+        for plan in [
+            RetryPlan::EMAIL,
+            RetryPlan::DISPATCH,
+            RetryPlan::Schedule(vec![]),
+            RetryPlan::Schedule(vec![Duration::ZERO, Duration::from_micros(1)]),
+        ] {
+            assert_eq!(read(&write(&plan)), Ok(plan));
+        }
+        for odd in ["", "schedule -1", "exponential 1 2", "weekly"] {
+            assert!(read(odd).is_err(), "{odd}");
+        }
     }
 }
