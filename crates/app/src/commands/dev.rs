@@ -153,6 +153,7 @@ async fn converse(
     anstream::print!("{HELP}");
     let mut lines = BufReader::new(tokio::io::stdin()).lines();
     let typed = std::io::stdin().is_terminal();
+    let mut is_open = true;
     let mut number = 1;
     let stop = crate::lifecycle::stop_asked();
     tokio::pin!(stop);
@@ -169,7 +170,7 @@ async fn converse(
                 Some(arrival) => show(&arrival),
                 None => return Ok(()),
             },
-            line = lines.next_line() => match line?.as_deref().map(str::trim) {
+            line = lines.next_line(), if is_open => match line?.as_deref().map(str::trim) {
                 Some("p") => {
                     number += 1;
                     publish(gateway, scope, number).await?;
@@ -184,24 +185,8 @@ async fn converse(
                 Some("") => {}
                 Some(_) => anstream::print!("{HELP}"),
                 // Nobody is typing: run until asked to stop.
-                None => stop_or_fail(gateway, &mut arrivals).await?,
+                None => is_open = false,
             },
-        }
-    }
-}
-
-async fn stop_or_fail(
-    gateway: &Gateway,
-    arrivals: &mut UnboundedReceiver<Arrival>,
-) -> anyhow::Result<()> {
-    let stop = crate::lifecycle::stop_asked();
-    tokio::pin!(stop);
-    loop {
-        tokio::select! {
-            biased;
-            () = &mut stop => return Ok(()),
-            fatal = gateway.engine.failed() => return Err(fatal.into()),
-            arrived = arrivals.recv() => if let Some(arrival) = arrived { show(&arrival) },
         }
     }
 }
