@@ -1,6 +1,10 @@
 //! The ring: keys by number, sealing and opening.
 
-use std::{collections::BTreeMap, fmt};
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{Arc, PoisonError, RwLock},
+};
 
 use aws_lc_rs::{
     aead::{AES_256_GCM, Aad, NONCE_LEN, Nonce, RandomizedNonceKey},
@@ -17,8 +21,11 @@ const HEAD: usize = 1 + 4 + NONCE_LEN;
 /// Text that is erased when it is dropped.
 pub type Secret = Zeroizing<String>;
 
-pub struct KeyRing {
-    keys: BTreeMap<u32, RandomizedNonceKey>,
+/// A process that runs can take a newer ring on without anyone noticing.
+pub struct KeyRing(RwLock<Arc<Keys>>);
+
+struct Keys {
+    by_number: BTreeMap<u32, RandomizedNonceKey>,
     /// As it stands in the file.
     text: Secret,
 }
@@ -42,6 +49,8 @@ pub enum RingFault {
     Twice(u32),
     #[error("the system gave no random bytes")]
     NoRandom,
+    #[error("the new key ring lacks the key {0}: keep the old lines and add to them")]
+    Lacks(u32),
 }
 
 #[derive(Debug, Error, PartialEq, Eq)]
@@ -73,7 +82,13 @@ impl KeyRing {
         if keys.is_empty() {
             return Err(RingFault::Empty);
         }
-        Ok(Self { keys, text: Zeroizing::new(text.to_owned()) })
+        let keys = Keys { by_number: keys, text: Zeroizing::new(text.to_owned()) };
+        Ok(Self(RwLock::new(Arc::new(keys))))
+    }
+
+    fn keys(&self) -> Arc<Keys> {
+        // A reader that broke has changed nothing.
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// A ring with one new key.
@@ -84,21 +99,49 @@ impl KeyRing {
     /// The same ring with a new key, which seals from now on.
     pub fn with_new_key(&self) -> Result<Self, RingFault> {
         let line = new_line(self.newest() + 1)?;
-        Self::parse(&Zeroizing::new(format!("{}\n{}", self.text.trim_end(), *line)))
+        Self::parse(&Zeroizing::new(format!("{}\n{}", self.text().trim_end(), *line)))
+    }
+
+    /// The same ring without one key: what was sealed with it opens no more.
+    pub fn without(&self, number: u32) -> Result<Self, RingFault> {
+        let keeps = |line: &&str| parse_line(line.trim()).is_none_or(|(id, _)| id != number);
+        let text = self.text();
+        let lines: Vec<&str> = text.lines().filter(keeps).collect();
+        Self::parse(&Zeroizing::new(lines.join("\n") + "\n"))
+    }
+
+    /// Takes on a ring that has all of this one's keys and perhaps more: from now on it is this one.
+    pub fn adopt(&self, newer: &Self) -> Result<(), RingFault> {
+        let (mine, theirs) = (self.keys(), newer.keys());
+        // By their lines, so that a key of the same number and other bytes is not taken for it.
+        let has = |line: &str| theirs.text.lines().any(|other| other.trim() == line.trim());
+        for line in mine.text.lines().filter(|line| !has(line)) {
+            if let Some((lost, _)) = parse_line(line.trim()) {
+                return Err(RingFault::Lacks(lost));
+            }
+        }
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = theirs;
+        Ok(())
     }
 
     /// What to keep in the file.
-    pub fn text(&self) -> &str {
-        &self.text
+    pub fn text(&self) -> Secret {
+        self.keys().text.clone()
+    }
+
+    /// The numbers of its keys, the newest last.
+    pub fn numbers(&self) -> Vec<u32> {
+        self.keys().by_number.keys().copied().collect()
     }
 
     /// The number of the key that seals.
     pub fn newest(&self) -> u32 {
-        self.keys.last_key_value().map_or(0, |(id, _)| *id)
+        self.keys().by_number.last_key_value().map_or(0, |(id, _)| *id)
     }
 
     pub fn seal(&self, place: Place<'_>, secret: &str) -> Result<Vec<u8>, RingFault> {
-        let (id, key) = self.keys.last_key_value().ok_or(RingFault::Empty)?;
+        let keys = self.keys();
+        let (id, key) = keys.by_number.last_key_value().ok_or(RingFault::Empty)?;
         let mut sealed = Zeroizing::new(secret.as_bytes().to_vec());
         let nonce = key
             .seal_in_place_append_tag(Aad::from(place.bytes(*id)), &mut *sealed)
@@ -113,7 +156,8 @@ impl KeyRing {
 
     pub fn open(&self, place: Place<'_>, record: &[u8]) -> Result<Secret, UnsealFault> {
         let (id, nonce, sealed) = split(record).ok_or(UnsealFault::Malformed)?;
-        let key = self.keys.get(&id).ok_or(UnsealFault::UnknownKey(id))?;
+        let keys = self.keys();
+        let key = keys.by_number.get(&id).ok_or(UnsealFault::UnknownKey(id))?;
         let mut plain = Zeroizing::new(sealed.to_vec());
         let opened = key
             .open_in_place(Nonce::from(nonce), Aad::from(place.bytes(id)), &mut plain)
@@ -130,9 +174,7 @@ impl KeyRing {
 
 impl fmt::Debug for KeyRing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("KeyRing")
-            .field("keys", &self.keys.keys().collect::<Vec<_>>())
-            .finish_non_exhaustive()
+        f.debug_struct("KeyRing").field("keys", &self.numbers()).finish_non_exhaustive()
     }
 }
 
@@ -217,7 +259,23 @@ mod tests {
         let resealed = new.seal(HERE, "secret").unwrap();
         assert_eq!((KeyRing::key_of(&sealed), KeyRing::key_of(&resealed)), (Some(1), Some(2)));
         assert_eq!(old.open(HERE, &resealed), Err(UnsealFault::UnknownKey(2)));
-        assert_eq!(KeyRing::parse(new.text()).unwrap().newest(), 2);
+        assert_eq!(KeyRing::parse(&new.text()).unwrap().newest(), 2);
+    }
+
+    #[test]
+    fn a_ring_in_use_takes_on_a_newer_one_and_never_loses_a_key() {
+        let ring = KeyRing::generate().unwrap();
+        let sealed = ring.seal(HERE, "secret").unwrap();
+        ring.adopt(&ring.with_new_key().unwrap()).unwrap();
+        assert_eq!((ring.newest(), ring.numbers()), (2, vec![1, 2]));
+        assert_eq!(ring.open(HERE, &sealed).unwrap().as_str(), "secret");
+        let without = ring.without(1).unwrap();
+        assert_eq!(without.numbers(), [2]);
+        assert_eq!(ring.adopt(&without), Err(RingFault::Lacks(1)));
+        let other = KeyRing::generate().unwrap().with_new_key().unwrap();
+        assert_eq!(ring.adopt(&other), Err(RingFault::Lacks(1)), "its key 1 is another");
+        assert_eq!(without.open(HERE, &sealed), Err(UnsealFault::UnknownKey(1)));
+        assert_eq!(without.without(2).unwrap_err(), RingFault::Empty);
     }
 
     #[test]
@@ -225,7 +283,7 @@ mod tests {
         assert_eq!(KeyRing::parse("# nothing\n").unwrap_err(), RingFault::Empty);
         assert_eq!(KeyRing::parse("\n1 c2hvcnQ=").unwrap_err(), RingFault::Malformed(2));
         let ring = KeyRing::generate().unwrap();
-        let twice = format!("{0}{0}", ring.text());
+        let twice = format!("{0}{0}", *ring.text());
         assert_eq!(KeyRing::parse(&twice).unwrap_err(), RingFault::Twice(1));
         assert_eq!(format!("{ring:?}"), "KeyRing { keys: [1], .. }");
     }
