@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc};
 
 use anyhow::Context;
 use gancho_domain::{
-    Clock, Endpoint, EndpointId, IdMaker, Lane, Ordering, Pattern, Random, SystemClock,
+    Clock, Endpoint, EndpointId, Health, IdMaker, Lane, Ordering, Pattern, Random, SystemClock,
     SystemRandom, Tenant, TenantScope,
 };
 use gancho_engine::{Engine, EngineSetup, LaneSetup, Limits};
@@ -73,12 +73,7 @@ impl Gateway {
         if let Some(tenant) = self.store.tenant_by_slug(slug).await? {
             return Ok(TenantScope::granted(tenant.id));
         }
-        let tenant = Tenant {
-            id: self.ids.make(),
-            slug: slug.to_owned(),
-            name: slug.to_owned(),
-            created_at: self.clock.now(),
-        };
+        let tenant = Tenant::new(self.ids.make(), slug, self.clock.now());
         let scope = TenantScope::granted(tenant.id);
         self.store.create_tenant(tenant).await?;
         Ok(scope)
@@ -94,6 +89,7 @@ impl Gateway {
         let id: EndpointId = self.ids.make();
         let sealed_secret =
             self.ring.seal(registry::place(scope.tenant(), id).as_place(), secret)?;
+        let now = self.clock.now();
         let endpoint = Endpoint {
             id,
             tenant: scope.tenant(),
@@ -101,6 +97,9 @@ impl Gateway {
             url: url.to_owned(),
             events: vec![Pattern::All],
             sealed_secret,
+            old_secrets: Vec::new(),
+            sealed_headers: None,
+            metadata: "{}".to_owned(),
             profile: "standard".to_owned(),
             is_active: true,
             ordering: Ordering::BestEffort,
@@ -108,7 +107,10 @@ impl Gateway {
             timeout: None,
             max_in_flight: None,
             rate: None,
-            created_at: self.clock.now(),
+            health: Health::default(),
+            created_at: now,
+            updated_at: now,
+            version: 1,
         };
         self.save(scope, endpoint).await?;
         Ok(id)

@@ -13,6 +13,12 @@ pub struct Endpoint {
     pub events: Vec<Pattern>,
     /// The secret, sealed by whoever saves the endpoint. The store never sees it open.
     pub sealed_secret: Vec<u8>,
+    /// Secrets that were rotated away and still sign for a while, the newest first.
+    pub old_secrets: Vec<OldSecret>,
+    /// Custom headers, sealed too: tenants keep tokens in them.
+    pub sealed_headers: Option<Vec<u8>>,
+    /// A JSON object of the tenant's own, kept as it was given.
+    pub metadata: String,
     /// The wire profile by name.
     pub profile: String,
     pub is_active: bool,
@@ -22,7 +28,37 @@ pub struct Endpoint {
     pub timeout: Option<Duration>,
     pub max_in_flight: Option<u32>,
     pub rate: Option<Rate>,
+    pub health: Health,
     pub created_at: Time,
+    pub updated_at: Time,
+    /// Counts the changes: two who change the same version do not undo each other's work.
+    pub version: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OldSecret {
+    pub sealed: Vec<u8>,
+    /// Signs until then.
+    pub until: Time,
+}
+
+/// How an endpoint has been doing. Kept with it, so that a restart forgets nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Health {
+    /// Since when every attempt has failed; nothing while it works.
+    pub failing_since: Option<Time>,
+    /// When its owner was warned of that.
+    pub warned_at: Option<Time>,
+    /// Why it is switched off, where the gateway did that.
+    pub disabled: Option<Disabled>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Disabled {
+    /// It answered 410.
+    Gone,
+    /// It had only failed for too long.
+    Failing,
 }
 
 impl Endpoint {

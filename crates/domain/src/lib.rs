@@ -34,7 +34,7 @@ pub use breaker::Breaker;
 pub use clock::{Clock, ManualClock, Random, SeededRandom, SystemClock, SystemRandom};
 pub use decide::{Next, Standing, decide};
 pub use delivery::{State, Status};
-pub use endpoint::{Endpoint, Ordering};
+pub use endpoint::{Disabled, Endpoint, Health, OldSecret, Ordering};
 pub use event_type::{EventType, Pattern};
 pub use failure::{Code, Failure};
 pub use id::{

@@ -1,6 +1,6 @@
 //! Who owns endpoints, events and e-mails.
 
-use crate::{TenantId, Time};
+use crate::{Rate, TenantId, Time};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tenant {
@@ -8,7 +8,34 @@ pub struct Tenant {
     /// The human name in paths and logs, such as `m2`. Unique.
     pub slug: String,
     pub name: String,
+    /// The plan it is on, by name: how many endpoints and events it may have.
+    pub plan: String,
+    /// The wire profile of its endpoints that name none.
+    pub default_profile: String,
+    /// Only registered event types may be published.
+    pub strict_event_types: bool,
+    /// How fast it may publish. Where unset, as fast as anyone.
+    pub publish_rate: Option<Rate>,
     pub created_at: Time,
+}
+
+impl Tenant {
+    pub const UNLIMITED: &str = "unlimited";
+
+    /// One without limits, in the standard profile.
+    pub fn new(id: TenantId, slug: impl Into<String>, created_at: Time) -> Self {
+        let slug = slug.into();
+        Self {
+            id,
+            name: slug.clone(),
+            slug,
+            plan: Self::UNLIMITED.to_owned(),
+            default_profile: "standard".to_owned(),
+            strict_event_types: false,
+            publish_rate: None,
+            created_at,
+        }
+    }
 }
 
 /// The right to see one tenant's things. Every tenant-facing store method takes one first, so that

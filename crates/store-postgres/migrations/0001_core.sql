@@ -2,38 +2,52 @@
 -- became of it. Times are microseconds since 1970; ids are 16 bytes in order of time.
 --
 -- Every key leads with the tenant and every join carries it, so that Citus can distribute the tables
--- by tenant_id (`tenants`, `nodes`, `pauses`, `writers` and `schema_migrations` stay on one node or
--- become reference tables). For the same reason there are no foreign keys.
+-- by tenant_id (`tenants`, `records`, `nodes`, `pauses`, `writers` and `schema_migrations` stay on one
+-- node or become reference tables). For the same reason there are no foreign keys.
 
+-- Slugs are listed in the order of their bytes, whatever the language of the database.
 create table tenants (
-    tenant_id  uuid   not null primary key,
-    slug       text   not null unique,
-    name       text   not null,
-    created_at bigint not null
+    tenant_id           uuid    not null primary key,
+    slug                text    collate "C" not null unique,
+    name                text    not null,
+    plan                text    not null,
+    default_profile     text    not null,
+    strict_event_types  boolean not null,
+    publish_rate_count  bigint,
+    publish_rate_per_us bigint,
+    created_at          bigint  not null
 );
 
 create table endpoints (
-    tenant_id     uuid    not null,
-    id            uuid    not null,
-    name          text    not null,
-    url           text    not null,
-    events        text[]  not null,
-    sealed_secret bytea   not null,
-    profile       text    not null,
-    is_active     boolean not null,
-    in_order      boolean not null,
-    plan          text,             -- see plan_text.rs
-    timeout_us    bigint,
-    max_in_flight bigint,
-    rate_count    bigint,
-    rate_per_us   bigint,
-    created_at    bigint  not null,
+    tenant_id      uuid    not null,
+    id             uuid    not null,
+    name           text    not null,
+    url            text    not null,
+    events         text[]  not null,
+    sealed_secret  bytea   not null,
+    profile        text    not null,
+    is_active      boolean not null,
+    in_order       boolean not null,
+    plan           text,             -- see plan_text.rs
+    timeout_us     bigint,
+    max_in_flight  bigint,
+    rate_count     bigint,
+    rate_per_us    bigint,
+    created_at     bigint  not null,
+    old_secrets    text    not null, -- see old_secret_text.rs
+    sealed_headers bytea,
+    metadata       text    not null,
+    failing_since  bigint,
+    warned_at      bigint,
+    disabled       smallint,         -- 1 gone, 2 failing
+    updated_at     bigint  not null,
+    version        bigint  not null,
     primary key (tenant_id, id)
 );
 
--- Append-only. `subject` and `external_id` are bytes because text refuses the character 0.
--- `deliveries` names the parcel's deliveries: they never change, and an index on the deliveries'
--- side would have to be written twice for each of them.
+-- Append-only, but for `deliveries`, which grows when an event is sent again. It names the parcel's
+-- deliveries: an index on the deliveries' side would have to be written twice for each of them.
+-- `subject` and `external_id` are bytes because text refuses the character 0.
 create table parcels (
     tenant_id   uuid     not null,
     id          uuid     not null,
@@ -52,6 +66,7 @@ create table parcels (
 alter table parcels alter column body set storage external;
 create index parcels_by_external_id on parcels (tenant_id, external_id)
     where external_id is not null;
+create index parcels_unmatched on parcels (tenant_id, id) where deliveries = '{}';
 
 -- The fixed columns come first and are aligned, so that a row is small. Room is left on each page,
 -- so that the settled version of a row finds place beside the first.
@@ -149,6 +164,26 @@ create table pauses (
     since     bigint   not null,
     primary key (kind, lane, tenant_id, target_id)
 );
+
+-- Found by shelf, by kind alone, and by key alone where keys are made to be unique. Keys are bytes
+-- because they are compared so, and because text refuses the character 0.
+create table records (
+    kind      text   not null,
+    tenant_id uuid   not null, -- zero on the operator's shelves
+    key       bytea  not null,
+    body      bytea  not null,
+    version   bigint not null,
+    primary key (kind, tenant_id, key)
+);
+create index records_by_key on records (kind, key);
+
+create table usage (
+    tenant_id uuid   not null,
+    period    text   not null,
+    used      bigint not null,
+    granted   bigint not null, -- of the last that was asked for: here to be returned by the statement
+    primary key (tenant_id, period)
+) with (fillfactor = 50);
 
 -- One row per committer: the number of its last commit. When the answer to a commit is lost, this
 -- row says whether it happened.

@@ -102,8 +102,11 @@ async fn number(
         .collect())
 }
 
-/// Where each delivery goes. Called after [`number`], which holds the subjects' rows.
-async fn place(session: &ClientWrapper, fresh: &[Incoming<'_>]) -> Result<Vec<Vec<Placed>>, Fault> {
+/// Where each delivery goes. The subjects' rows must be held, as [`number`] does.
+pub(crate) async fn place(
+    session: &ClientWrapper,
+    fresh: &[Incoming<'_>],
+) -> Result<Vec<Vec<Placed>>, Fault> {
     let lines: BTreeSet<Line> = fresh
         .iter()
         .flat_map(|one| one.new.deliveries.iter().filter_map(|to| line(one, to)))
@@ -219,7 +222,7 @@ insert into deliveries (tenant_id, id, target_id, parcel_id, due_at, created_at,
 select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::int8[], $6::int8[],
     $7::int8[], $8::int2[], $9::int2[], $10::bytea[], $11::int8[])";
 
-async fn insert_deliveries(
+pub(crate) async fn insert_deliveries(
     session: &ClientWrapper,
     fresh: &[Incoming<'_>],
     placed: &[Vec<Placed>],

@@ -1,10 +1,10 @@
 //! Reading the log, and arming a delivery anew.
 
 use async_trait::async_trait;
-use gancho_domain::{DeliveryId, EventId, State, Status, TenantScope, Time};
+use gancho_domain::{DeliveryId, EventId, Id, State, Status, TenantScope, Time};
 use gancho_store::{
-    Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, EventView, Page, PageRequest, Rearmed,
-    Result,
+    Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, EventFilter, EventRow, EventView,
+    NewDelivery, Page, PageRequest, Rearmed, Result,
 };
 use uuid::Uuid;
 
@@ -91,8 +91,30 @@ impl Deliveries for PostgresStore {
         let mut rows = self.list(&sql, &terms).await?;
         let more = rows.len() > page.most;
         rows.truncate(page.most);
-        let next = rows.last().filter(|_| more).map(write_place);
+        let next = rows.last().filter(|_| more).map(|last| write_place(last.id));
         Ok(Page { rows, next })
+    }
+
+    async fn events(
+        &self,
+        scope: TenantScope,
+        filter: EventFilter,
+        page: PageRequest,
+    ) -> Result<Page<EventRow>> {
+        self.page_of_events(scope, &filter, &page).await
+    }
+
+    async fn send_again(
+        &self,
+        scope: TenantScope,
+        event: EventId,
+        deliveries: Vec<NewDelivery>,
+    ) -> Result<bool> {
+        let sent = self.add_deliveries(scope, event, &deliveries).await?;
+        if sent {
+            self.bells.ring_all();
+        }
+        Ok(sent)
     }
 
     async fn rearm(&self, scope: TenantScope, id: DeliveryId, now: Time) -> Result<Rearmed> {
@@ -176,13 +198,14 @@ const fn having(status: Status) -> &'static str {
     }
 }
 
-fn write_place(last: &DeliveryRow) -> [u8; 32] {
+/// A list in order of ids goes on after an id.
+pub(crate) fn write_place<K>(last: Id<K>) -> [u8; 32] {
     let mut place = [0; 32];
-    place[..16].copy_from_slice(&last.id.bytes());
+    place[..16].copy_from_slice(&last.bytes());
     place
 }
 
-fn read_place(place: &[u8; 32]) -> Uuid {
+pub(crate) fn read_place(place: &[u8; 32]) -> Uuid {
     let mut bytes = [0; 16];
     bytes.copy_from_slice(&place[..16]);
     Uuid::from_bytes(bytes)

@@ -1,61 +1,60 @@
 //! Tenants' URLs.
 
-use std::time::Duration;
-
 use async_trait::async_trait;
-use gancho_domain::{Endpoint, EndpointId, Ordering, Pattern, Rate, TenantScope};
-use gancho_store::{Endpoints, Result, plan_text};
-use tokio_postgres::Row;
+use deadpool_postgres::ClientWrapper;
+use gancho_domain::{Disabled, Endpoint, EndpointId, Health, Ordering, Pattern, TenantScope, Time};
+use gancho_store::{Endpoints, Result, old_secret_text, plan_text};
+use tokio_postgres::{Error, Row};
 
 use crate::{
     PostgresStore,
-    fault::{corrupt, store_error},
+    fault::{Fault, corrupt, store_error},
     rows::{self, text, uuid},
-    session::{execute, query},
+    session::{Transaction, execute, query},
 };
 
 const COLUMNS: &str = "tenant_id, id, name, url, events, sealed_secret, profile, is_active, \
-    in_order, plan, timeout_us, max_in_flight, rate_count, rate_per_us, created_at";
+    in_order, plan, timeout_us, max_in_flight, rate_count, rate_per_us, created_at, old_secrets, \
+    sealed_headers, metadata, failing_since, warned_at, disabled, updated_at, version";
+
+/// Their values, as [`write`] gives them.
+const VALUES: &str = "$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, \
+    $18, $19, $20, $21, $22, $23";
+
+/// Replaces all but the key of one that is there.
+const REPLACE: &str = "set (name, url, events, sealed_secret, profile, is_active, in_order, plan, \
+    timeout_us, max_in_flight, rate_count, rate_per_us, created_at, old_secrets, sealed_headers, \
+    metadata, failing_since, warned_at, disabled, updated_at, version) = ($3, $4, $5, $6, $7, $8, \
+    $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, endpoints.version + 1)";
 
 #[async_trait]
 impl Endpoints for PostgresStore {
+    async fn add_endpoint(
+        &self,
+        scope: TenantScope,
+        endpoint: Endpoint,
+        at_most: Option<u32>,
+    ) -> Result<bool> {
+        let added = self.add(scope, &endpoint, at_most).await;
+        added.map_err(Fault::into_error)
+    }
+
+    async fn change_endpoint(&self, scope: TenantScope, endpoint: Endpoint) -> Result<bool> {
+        let session = self.session().await?;
+        let sql = format!(
+            "update endpoints {REPLACE} where tenant_id = $1 and id = $2 and version = $23"
+        );
+        let changed = write(&session, &sql, scope, &endpoint).await;
+        Ok(changed.map_err(store_error)? > 0)
+    }
+
     async fn save_endpoint(&self, scope: TenantScope, endpoint: Endpoint) -> Result<()> {
         let session = self.session().await?;
-        let events: Vec<String> = endpoint.events.iter().map(Pattern::to_string).collect();
         let sql = format!(
-            "insert into endpoints ({COLUMNS})
-             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
-             on conflict (tenant_id, id) do update
-             set name = excluded.name, url = excluded.url, events = excluded.events,
-                 sealed_secret = excluded.sealed_secret, profile = excluded.profile,
-                 is_active = excluded.is_active, in_order = excluded.in_order,
-                 plan = excluded.plan, timeout_us = excluded.timeout_us,
-                 max_in_flight = excluded.max_in_flight, rate_count = excluded.rate_count,
-                 rate_per_us = excluded.rate_per_us, created_at = excluded.created_at"
+            "insert into endpoints ({COLUMNS}) values ({VALUES})
+             on conflict (tenant_id, id) do update {REPLACE}"
         );
-        execute(
-            &session,
-            &sql,
-            &[
-                &uuid(scope.tenant()),
-                &uuid(endpoint.id),
-                &text(&endpoint.name),
-                &text(&endpoint.url),
-                &events,
-                &endpoint.sealed_secret,
-                &text(&endpoint.profile),
-                &endpoint.is_active,
-                &(endpoint.ordering == Ordering::PerSubject),
-                &endpoint.plan.as_ref().map(plan_text::write),
-                &endpoint.timeout.map(micros),
-                &endpoint.max_in_flight.map(i64::from),
-                &endpoint.rate.map(|rate| i64::from(rate.count)),
-                &endpoint.rate.map(|rate| micros(rate.per)),
-                &endpoint.created_at.micros(),
-            ],
-        )
-        .await
-        .map_err(store_error)?;
+        write(&session, &sql, scope, &endpoint).await.map_err(store_error)?;
         Ok(())
     }
 
@@ -81,21 +80,86 @@ impl Endpoints for PostgresStore {
     }
 }
 
-fn micros(span: Duration) -> i64 {
-    i64::try_from(span.as_micros()).unwrap_or(i64::MAX)
+impl PostgresStore {
+    async fn add(
+        &self,
+        scope: TenantScope,
+        endpoint: &Endpoint,
+        at_most: Option<u32>,
+    ) -> Result<bool, Fault> {
+        let transaction = Transaction::begin(self.session().await?).await?;
+        let session = transaction.session()?;
+        if let Some(most) = at_most
+            && count(session, scope).await? >= i64::from(most)
+        {
+            transaction.commit().await?;
+            return Ok(false);
+        }
+        let sql = format!("insert into endpoints ({COLUMNS}) values ({VALUES})");
+        write(session, &sql, scope, endpoint).await?;
+        transaction.commit().await?;
+        Ok(true)
+    }
+}
+
+/// Holds the tenant's row first, so that two who count do not both find the last place free. The
+/// count is a statement of its own, so that it sees what the one before has written.
+async fn count(session: &ClientWrapper, scope: TenantScope) -> Result<i64, Fault> {
+    let tenant = uuid(scope.tenant());
+    let hold = "select from tenants where tenant_id = $1 for no key update";
+    query(session, hold, &[&tenant]).await?;
+    let sql = "select count(*) from endpoints where tenant_id = $1";
+    let found = query(session, sql, &[&tenant]).await?;
+    Ok(found.first().map(|row| rows::get(row, 0)).transpose()?.unwrap_or(0))
+}
+
+/// Runs a statement with an endpoint's values; says how many rows it wrote.
+async fn write(
+    session: &ClientWrapper,
+    sql: &str,
+    scope: TenantScope,
+    endpoint: &Endpoint,
+) -> Result<u64, Error> {
+    let events: Vec<String> = endpoint.events.iter().map(Pattern::to_string).collect();
+    let health = &endpoint.health;
+    let disabled = health.disabled.map(|why| match why {
+        Disabled::Gone => 1_i16,
+        Disabled::Failing => 2,
+    });
+    execute(
+        session,
+        sql,
+        &[
+            &uuid(scope.tenant()),
+            &uuid(endpoint.id),
+            &text(&endpoint.name),
+            &text(&endpoint.url),
+            &events,
+            &endpoint.sealed_secret,
+            &text(&endpoint.profile),
+            &endpoint.is_active,
+            &(endpoint.ordering == Ordering::PerSubject),
+            &endpoint.plan.as_ref().map(plan_text::write),
+            &endpoint.timeout.map(rows::micros),
+            &endpoint.max_in_flight.map(i64::from),
+            &endpoint.rate.map(|rate| i64::from(rate.count)),
+            &endpoint.rate.map(|rate| rows::micros(rate.per)),
+            &endpoint.created_at.micros(),
+            &old_secret_text::write(&endpoint.old_secrets),
+            &endpoint.sealed_headers,
+            &text(&endpoint.metadata),
+            &health.failing_since.map(Time::micros),
+            &health.warned_at.map(Time::micros),
+            &disabled,
+            &endpoint.updated_at.micros(),
+            &(endpoint.version as i64),
+        ],
+    )
+    .await
 }
 
 fn endpoint(row: &Row) -> Result<Endpoint> {
     let events: Vec<&str> = rows::get(row, 4)?;
-    let span = |column| -> Result<Option<Duration>> {
-        let micros: Option<i64> = rows::get(row, column)?;
-        Ok(micros.map(|micros| Duration::from_micros(micros.max(0) as u64)))
-    };
-    let number = |column| -> Result<Option<u32>> {
-        let number: Option<i64> = rows::get(row, column)?;
-        let number = number.map(u32::try_from).transpose();
-        number.map_err(|_| corrupt("an endpoint's limit is out of range"))
-    };
     let in_order: bool = rows::get(row, 8)?;
     let plan: Option<&str> = rows::get(row, 9)?;
     Ok(Endpoint {
@@ -113,9 +177,24 @@ fn endpoint(row: &Row) -> Result<Endpoint> {
         is_active: rows::get(row, 7)?,
         ordering: if in_order { Ordering::PerSubject } else { Ordering::BestEffort },
         plan: plan.map(plan_text::read).transpose()?,
-        timeout: span(10)?,
-        max_in_flight: number(11)?,
-        rate: number(12)?.zip(span(13)?).map(|(count, per)| Rate { count, per }),
+        timeout: rows::maybe_span(row, 10)?,
+        max_in_flight: rows::maybe_limit(row, 11)?,
+        rate: rows::maybe_rate(row, 12)?,
         created_at: rows::time(row, 14)?,
+        old_secrets: old_secret_text::read(rows::get(row, 15)?)?,
+        sealed_headers: rows::get(row, 16)?,
+        metadata: rows::get(row, 17)?,
+        health: Health {
+            failing_since: rows::maybe_time(row, 18)?,
+            warned_at: rows::maybe_time(row, 19)?,
+            disabled: match rows::get::<Option<i16>>(row, 20)? {
+                None => None,
+                Some(1) => Some(Disabled::Gone),
+                Some(2) => Some(Disabled::Failing),
+                Some(other) => return Err(corrupt(format!("no reason has the number {other}"))),
+            },
+        },
+        updated_at: rows::time(row, 21)?,
+        version: rows::get::<i64>(row, 22)? as u64,
     })
 }

@@ -6,10 +6,11 @@
 //! carries it out in the steps of [`accept`] and [`settle`], with [`once`] for keys, [`order`] for
 //! strict order per subject and [`give_up`] for dead letters made outside of settling. [`claim`]
 //! hands out due work by the plan of [`walk`] and [`few`]; [`limbo`] keeps what was leased without
-//! its node learning of it. [`dead_letters`], [`deliveries`], [`endpoints`], [`nodes`], [`pauses`],
-//! [`tenants`] and [`upkeep`] are the rest of the contract. [`listen`] carries the bell between
-//! nodes; [`rows`] and [`terms`] turn rows into the words of the domain and back;
-//! [`fault`] says what an error of the database means to a caller.
+//! its node learning of it. [`dead_letters`], [`deliveries`] with [`events`] and [`send_again`],
+//! [`endpoints`], [`nodes`], [`pauses`], [`records`], [`tenants`], [`upkeep`] and [`usage`] are the
+//! rest of the contract. [`listen`] carries the bell between nodes; [`rows`] and [`terms`] turn rows
+//! into the words of the domain and back; [`fault`] says what an error of the database means to a
+//! caller.
 //!
 //! This crate never answers `Ok` for something that is not committed, and never answers an error for
 //! something that is: where the answer to a commit is lost, it finds out. It holds no lock and no
@@ -22,6 +23,7 @@ mod committer;
 mod dead_letters;
 mod deliveries;
 mod endpoints;
+mod events;
 mod fault;
 mod few;
 mod give_up;
@@ -36,13 +38,16 @@ mod pauses;
 #[cfg(test)]
 mod plans;
 mod queue;
+mod records;
 mod rows;
+mod send_again;
 mod session;
 mod settle;
 mod tenants;
 mod terms;
 mod tls;
 mod upkeep;
+mod usage;
 mod walk;
 
 use std::{sync::Arc, time::Duration};

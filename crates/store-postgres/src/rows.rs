@@ -3,7 +3,7 @@
 use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use gancho_domain::{Attempt, Code, Failure, Id, Kind, Lane, Parcel, State, Time};
+use gancho_domain::{Attempt, Code, Failure, Id, Kind, Lane, Parcel, Rate, State, Time};
 use gancho_store::{DeliveryRow, Job, Result};
 use tokio_postgres::{Row, types::FromSql};
 use uuid::Uuid;
@@ -41,6 +41,26 @@ pub(crate) fn maybe_time(row: &Row, column: usize) -> Result<Option<Time>> {
 
 pub(crate) fn count(row: &Row, column: usize) -> Result<u32> {
     u32::try_from(get::<i32>(row, column)?).map_err(|_| corrupt("a count is below zero"))
+}
+
+pub(crate) fn micros(span: Duration) -> i64 {
+    i64::try_from(span.as_micros()).unwrap_or(i64::MAX)
+}
+
+pub(crate) fn maybe_span(row: &Row, column: usize) -> Result<Option<Duration>> {
+    let micros: Option<i64> = get(row, column)?;
+    Ok(micros.map(|micros| Duration::from_micros(micros.max(0) as u64)))
+}
+
+pub(crate) fn maybe_limit(row: &Row, column: usize) -> Result<Option<u32>> {
+    let limit: Option<i64> = get(row, column)?;
+    limit.map(u32::try_from).transpose().map_err(|_| corrupt("a limit is out of range"))
+}
+
+/// From two columns: how many, and in how long.
+pub(crate) fn maybe_rate(row: &Row, column: usize) -> Result<Option<Rate>> {
+    let rate = maybe_limit(row, column)?.zip(maybe_span(row, column + 1)?);
+    Ok(rate.map(|(count, per)| Rate { count, per }))
 }
 
 pub(crate) fn bytes(row: &Row, column: usize) -> Result<Bytes> {

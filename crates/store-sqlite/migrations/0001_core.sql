@@ -5,28 +5,41 @@
 -- time, an id is found without an index of its own, and indexes end with it by themselves.
 
 CREATE TABLE tenants (
-  id         BLOB NOT NULL PRIMARY KEY,
-  slug       TEXT NOT NULL UNIQUE,
-  name       TEXT NOT NULL,
-  created_at INTEGER NOT NULL
+  id                  BLOB NOT NULL PRIMARY KEY,
+  slug                TEXT NOT NULL UNIQUE,
+  name                TEXT NOT NULL,
+  plan                TEXT NOT NULL,
+  default_profile     TEXT NOT NULL,
+  strict_event_types  INTEGER NOT NULL,
+  publish_rate_count  INTEGER,
+  publish_rate_per_us INTEGER,
+  created_at          INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE endpoints (
-  tenant_id     BLOB NOT NULL,
-  id            BLOB NOT NULL,
-  name          TEXT NOT NULL,
-  url           TEXT NOT NULL,
-  events        TEXT NOT NULL, -- patterns, one a line
-  sealed_secret BLOB NOT NULL,
-  profile       TEXT NOT NULL,
-  is_active     INTEGER NOT NULL,
-  in_order      INTEGER NOT NULL,
-  plan          TEXT,          -- see plan_text.rs of the contract
-  timeout_us    INTEGER,
-  max_in_flight INTEGER,
-  rate_count    INTEGER,
-  rate_per_us   INTEGER,
-  created_at    INTEGER NOT NULL,
+  tenant_id      BLOB NOT NULL,
+  id             BLOB NOT NULL,
+  name           TEXT NOT NULL,
+  url            TEXT NOT NULL,
+  events         TEXT NOT NULL, -- patterns, one a line
+  sealed_secret  BLOB NOT NULL,
+  profile        TEXT NOT NULL,
+  is_active      INTEGER NOT NULL,
+  in_order       INTEGER NOT NULL,
+  plan           TEXT,          -- see plan_text.rs of the contract
+  timeout_us     INTEGER,
+  max_in_flight  INTEGER,
+  rate_count     INTEGER,
+  rate_per_us    INTEGER,
+  created_at     INTEGER NOT NULL,
+  old_secrets    TEXT NOT NULL, -- see old_secret_text.rs of the contract
+  sealed_headers BLOB,
+  metadata       TEXT NOT NULL,
+  failing_since  INTEGER,
+  warned_at      INTEGER,
+  disabled       INTEGER,       -- 1 gone, 2 failing
+  updated_at     INTEGER NOT NULL,
+  version        INTEGER NOT NULL,
   PRIMARY KEY (tenant_id, id)
 ) STRICT, WITHOUT ROWID;
 
@@ -42,10 +55,13 @@ CREATE TABLE parcels (
   is_test     INTEGER NOT NULL,
   deliveries  TEXT NOT NULL, -- their row numbers, a JSON array: spares each an index by parcel
   created_at  INTEGER NOT NULL,
+  -- It matched no endpoint when it was accepted, and was sent to some later.
+  sent_later  INTEGER NOT NULL DEFAULT 0,
   body        BLOB NOT NULL
 ) STRICT;
--- An event with deliveries is found through them; one that matched no endpoint, through this.
-CREATE INDEX parcels_unmatched ON parcels (tenant_id) WHERE deliveries = '[]';
+-- An event with deliveries is found through the first of them; one that matched no endpoint, through
+-- this, and it stays here when it is sent to some later, so that it keeps its place in a list.
+CREATE INDEX parcels_unmatched ON parcels (tenant_id) WHERE deliveries = '[]' OR sent_later;
 CREATE INDEX parcels_by_external_id ON parcels (tenant_id, external_id) WHERE external_id IS NOT NULL;
 
 -- A row keeps its size when it is settled, so that it is overwritten in place: no state is 0 or 1,
@@ -133,4 +149,23 @@ CREATE TABLE pauses (
   target_id BLOB NOT NULL,
   since     INTEGER NOT NULL,
   PRIMARY KEY (lane, tenant_id, target_id)
+) STRICT, WITHOUT ROWID;
+
+-- Found by shelf, by kind alone, and by key alone where keys are made to be unique.
+CREATE TABLE records (
+  kind      TEXT NOT NULL,
+  tenant_id BLOB NOT NULL, -- empty on the operator's shelves
+  key       TEXT NOT NULL,
+  body      BLOB NOT NULL,
+  version   INTEGER NOT NULL,
+  PRIMARY KEY (kind, tenant_id, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX records_by_key ON records (kind, key);
+
+CREATE TABLE usage (
+  tenant_id BLOB NOT NULL,
+  period    TEXT NOT NULL,
+  used      INTEGER NOT NULL,
+  granted   INTEGER NOT NULL, -- of the last that was asked for: here to be returned by the statement
+  PRIMARY KEY (tenant_id, period)
 ) STRICT, WITHOUT ROWID;

@@ -112,7 +112,7 @@ fn seq_list(deliveries: &[NewDelivery]) -> String {
     list
 }
 
-fn place(
+pub(crate) fn place(
     tx: &Tx<'_>,
     parcel: &Parcel,
     number: Option<u64>,

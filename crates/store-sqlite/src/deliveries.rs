@@ -5,15 +5,16 @@ use std::cmp::Reverse;
 use async_trait::async_trait;
 use gancho_domain::{DeliveryId, EventId, Id, State, Status, TenantScope, Time};
 use gancho_store::{
-    Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, EventView, Page, PageRequest, Rearmed,
-    Result, TargetId,
+    Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, EventFilter, EventRow, EventView,
+    NewDelivery, Page, PageRequest, Rearmed, Result, TargetId,
 };
 use rusqlite::{Connection, Row, ToSql, params};
 
 use crate::{
-    SqliteStore,
+    SqliteStore, events,
     fault::Fault,
     rows::{self, ATTEMPT, PARCEL, seq},
+    send_again::send_again,
     terms::Terms,
 };
 
@@ -75,6 +76,24 @@ impl Deliveries for SqliteStore {
         .await
     }
 
+    async fn events(
+        &self,
+        scope: TenantScope,
+        filter: EventFilter,
+        page: PageRequest,
+    ) -> Result<Page<EventRow>> {
+        self.read(move |db| events::page_of(db, scope, &filter, &page)).await
+    }
+
+    async fn send_again(
+        &self,
+        scope: TenantScope,
+        event: EventId,
+        deliveries: Vec<NewDelivery>,
+    ) -> Result<bool> {
+        self.write_more(move |tx| send_again(tx, scope, event, &deliveries)).await
+    }
+
     async fn rearm(&self, scope: TenantScope, id: DeliveryId, now: Time) -> Result<Rearmed> {
         self.write(move |tx| {
             let mut find = tx.db.prepare_cached(
@@ -130,7 +149,11 @@ fn filtered(
 ) -> Result<Vec<DeliveryRow>, Fault> {
     let narrow =
         filter.endpoint.is_some() || filter.event.is_some() || filter.external_id.is_some();
-    let targets = if narrow { vec![filter.endpoint] } else { targets_of(db, scope)? };
+    let targets = if narrow {
+        vec![filter.endpoint]
+    } else {
+        targets_of(db, scope)?.into_iter().map(Some).collect()
+    };
     let mut rows = Vec::new();
     for target in targets {
         let terms = terms(scope, filter, target, page);
@@ -143,7 +166,7 @@ fn filtered(
 
 /// Deliveries are indexed by target only, which spares every delivery an index of its tenant's: a
 /// list of all is put together from a page of each.
-fn targets_of(db: &Connection, scope: TenantScope) -> Result<Vec<Option<TargetId>>, Fault> {
+pub(crate) fn targets_of(db: &Connection, scope: TenantScope) -> Result<Vec<TargetId>, Fault> {
     let mut next = db.prepare_cached(
         "SELECT target_id FROM deliveries INDEXED BY deliveries_of_target
          WHERE tenant_id = ?1 AND target_id > ?2 ORDER BY target_id LIMIT 1",
@@ -154,7 +177,7 @@ fn targets_of(db: &Connection, scope: TenantScope) -> Result<Vec<Option<TargetId
         let mut found = next.query(params![scope.tenant().bytes(), last.bytes()])?;
         let Some(row) = found.next()? else { return Ok(targets) };
         last = rows::id(row, 0)?;
-        targets.push(Some(last));
+        targets.push(last);
     }
 }
 

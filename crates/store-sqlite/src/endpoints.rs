@@ -1,49 +1,72 @@
 //! Tenants' URLs.
 
-use std::time::Duration;
-
 use async_trait::async_trait;
-use gancho_domain::{Endpoint, EndpointId, Ordering, Pattern, Rate, TenantScope};
-use gancho_store::{Endpoints, Result, plan_text};
+use gancho_domain::{Disabled, Endpoint, EndpointId, Health, Ordering, Pattern, TenantScope, Time};
+use gancho_store::{Endpoints, Result, StoreError, old_secret_text, plan_text};
 use rusqlite::{Row, params};
 
 use crate::{
     SqliteStore,
     fault::{Fault, corrupt},
     rows,
+    writer::Tx,
 };
 
 const COLUMNS: &str = "id, tenant_id, name, url, events, sealed_secret, profile, is_active, \
-    in_order, plan, timeout_us, max_in_flight, rate_count, rate_per_us, created_at";
+    in_order, plan, timeout_us, max_in_flight, rate_count, rate_per_us, created_at, old_secrets, \
+    sealed_headers, metadata, failing_since, warned_at, disabled, updated_at, version";
+
+/// Their values, as [`write`] binds them.
+const VALUES: &str = "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, \
+    ?18, ?19, ?20, ?21, ?22, ?23";
+
+/// Replaces all but the key of one that is there.
+const REPLACE: &str = "SET (name, url, events, sealed_secret, profile, is_active, in_order, plan, \
+    timeout_us, max_in_flight, rate_count, rate_per_us, created_at, old_secrets, sealed_headers, \
+    metadata, failing_since, warned_at, disabled, updated_at) = (?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, \
+    ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22), version = version + 1";
 
 #[async_trait]
 impl Endpoints for SqliteStore {
+    async fn add_endpoint(
+        &self,
+        scope: TenantScope,
+        endpoint: Endpoint,
+        at_most: Option<u32>,
+    ) -> Result<bool> {
+        self.write_more(move |tx| {
+            if let Some(most) = at_most
+                && count(tx, scope)? >= most
+            {
+                return Ok(false);
+            }
+            let sql = format!(
+                "INSERT INTO endpoints ({COLUMNS}) VALUES ({VALUES}) ON CONFLICT DO NOTHING"
+            );
+            if write(tx, &sql, scope, &endpoint)? == 0 {
+                return Err(StoreError::Taken(format!("the id {}", endpoint.id)).into());
+            }
+            Ok(true)
+        })
+        .await
+    }
+
+    async fn change_endpoint(&self, scope: TenantScope, endpoint: Endpoint) -> Result<bool> {
+        self.write_more(move |tx| {
+            let sql = format!(
+                "UPDATE endpoints {REPLACE} WHERE id = ?1 AND tenant_id = ?2 AND version = ?23"
+            );
+            Ok(write(tx, &sql, scope, &endpoint)? == 1)
+        })
+        .await
+    }
+
     async fn save_endpoint(&self, scope: TenantScope, endpoint: Endpoint) -> Result<()> {
         self.write_more(move |tx| {
-            let patterns: Vec<String> = endpoint.events.iter().map(ToString::to_string).collect();
-            tx.db
-                .prepare_cached(&format!(
-                    "INSERT OR REPLACE INTO endpoints ({COLUMNS})
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)"
-                ))?
-                .execute(params![
-                    endpoint.id.bytes(),
-                    scope.tenant().bytes(),
-                    endpoint.name,
-                    endpoint.url,
-                    patterns.join("\n"),
-                    endpoint.sealed_secret,
-                    endpoint.profile,
-                    endpoint.is_active,
-                    endpoint.ordering == Ordering::PerSubject,
-                    endpoint.plan.as_ref().map(plan_text::write),
-                    endpoint.timeout.map(|timeout| timeout.as_micros() as i64),
-                    endpoint.max_in_flight,
-                    endpoint.rate.map(|rate| rate.count),
-                    endpoint.rate.map(|rate| rate.per.as_micros() as i64),
-                    endpoint.created_at.micros(),
-                ])?;
-            Ok(())
+            let sql = format!(
+                "INSERT INTO endpoints ({COLUMNS}) VALUES ({VALUES}) ON CONFLICT DO UPDATE {REPLACE}"
+            );
+            write(tx, &sql, scope, &endpoint).map(drop)
         })
         .await
     }
@@ -86,16 +109,53 @@ impl Endpoints for SqliteStore {
     }
 }
 
+fn count(tx: &Tx<'_>, scope: TenantScope) -> Result<u32, Fault> {
+    Ok(tx
+        .db
+        .prepare_cached("SELECT count(*) FROM endpoints WHERE tenant_id = ?1")?
+        .query_row([scope.tenant().bytes()], |row| row.get(0))?)
+}
+
+/// Runs a statement with an endpoint's values; says how many rows it wrote.
+fn write(tx: &Tx<'_>, sql: &str, scope: TenantScope, endpoint: &Endpoint) -> Result<usize, Fault> {
+    let patterns: Vec<String> = endpoint.events.iter().map(ToString::to_string).collect();
+    let health = &endpoint.health;
+    Ok(tx.db.prepare_cached(sql)?.execute(params![
+        endpoint.id.bytes(),
+        scope.tenant().bytes(),
+        endpoint.name,
+        endpoint.url,
+        patterns.join("\n"),
+        endpoint.sealed_secret,
+        endpoint.profile,
+        endpoint.is_active,
+        endpoint.ordering == Ordering::PerSubject,
+        endpoint.plan.as_ref().map(plan_text::write),
+        endpoint.timeout.map(|timeout| timeout.as_micros() as i64),
+        endpoint.max_in_flight,
+        endpoint.rate.map(|rate| rate.count),
+        endpoint.rate.map(|rate| rate.per.as_micros() as i64),
+        endpoint.created_at.micros(),
+        old_secret_text::write(&endpoint.old_secrets),
+        endpoint.sealed_headers,
+        endpoint.metadata,
+        health.failing_since.map(Time::micros),
+        health.warned_at.map(Time::micros),
+        health.disabled.map(|why| match why {
+            Disabled::Gone => 1,
+            Disabled::Failing => 2,
+        }),
+        endpoint.updated_at.micros(),
+        endpoint.version as i64,
+    ])?)
+}
+
 fn endpoint(row: &Row<'_>) -> Result<Endpoint, Fault> {
     let patterns: String = row.get(4)?;
     let events = patterns
         .lines()
         .map(|pattern| pattern.parse::<Pattern>().map_err(|error| corrupt(error.to_string())))
         .collect::<Result<_, _>>()?;
-    let micros = |column| -> Result<Option<Duration>, Fault> {
-        Ok(row.get::<_, Option<i64>>(column)?.map(|micros| Duration::from_micros(micros as u64)))
-    };
-    let rate = row.get::<_, Option<u32>>(12)?.zip(micros(13)?);
     Ok(Endpoint {
         id: rows::id(row, 0)?,
         tenant: rows::id(row, 1)?,
@@ -107,9 +167,24 @@ fn endpoint(row: &Row<'_>) -> Result<Endpoint, Fault> {
         is_active: row.get(7)?,
         ordering: if row.get(8)? { Ordering::PerSubject } else { Ordering::BestEffort },
         plan: row.get::<_, Option<String>>(9)?.as_deref().map(plan_text::read).transpose()?,
-        timeout: micros(10)?,
+        timeout: rows::maybe_span(row, 10)?,
         max_in_flight: row.get(11)?,
-        rate: rate.map(|(count, per)| Rate { count, per }),
+        rate: rows::maybe_rate(row, 12)?,
         created_at: rows::time(row, 14)?,
+        old_secrets: old_secret_text::read(&row.get::<_, String>(15)?)?,
+        sealed_headers: row.get(16)?,
+        metadata: row.get(17)?,
+        health: Health {
+            failing_since: rows::maybe_time(row, 18)?,
+            warned_at: rows::maybe_time(row, 19)?,
+            disabled: match row.get::<_, Option<i64>>(20)? {
+                None => None,
+                Some(1) => Some(Disabled::Gone),
+                Some(2) => Some(Disabled::Failing),
+                Some(other) => return Err(corrupt(format!("no reason has the number {other}"))),
+            },
+        },
+        updated_at: rows::time(row, 21)?,
+        version: row.get::<_, i64>(22)? as u64,
     })
 }

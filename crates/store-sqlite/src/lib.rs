@@ -2,7 +2,8 @@
 //!
 //! In reading order: [`open`] checks and opens a file; [`writer`] is the one thread that commits,
 //! many callers at a time; [`readers`] answer look-ups; [`fault`] says what a failure means. The
-//! other files bear the names of the contract's and hold its SQL.
+//! other files bear the names of the contract's and hold its SQL; [`events`] and [`send_again`] are
+//! parts of deliveries.
 //!
 //! **Invariants.** A call is answered only after the commit that holds it was synced
 //! (`synchronous=FULL`, set and read back). After an I/O error nothing more is written until the
@@ -15,6 +16,7 @@ mod claim;
 mod dead_letters;
 mod deliveries;
 mod endpoints;
+mod events;
 mod fault;
 mod migrations;
 mod nodes;
@@ -22,12 +24,15 @@ mod open;
 mod order;
 mod pauses;
 mod readers;
+mod records;
 mod rows;
+mod send_again;
 mod settle;
 mod space;
 mod tenants;
 mod terms;
 mod upkeep;
+mod usage;
 mod writer;
 
 use std::sync::{Arc, atomic::AtomicI64};

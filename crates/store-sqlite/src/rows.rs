@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use gancho_domain::{Attempt, Code, Failure, Id, Kind, Lane, Parcel, State, Time, id};
+use gancho_domain::{Attempt, Code, Failure, Id, Kind, Lane, Parcel, Rate, State, Time, id};
 use gancho_store::Job;
 use rusqlite::{Row, types::ValueRef};
 
@@ -21,6 +21,16 @@ pub(crate) fn time(row: &Row<'_>, column: usize) -> Result<Time, Fault> {
 
 pub(crate) fn maybe_time(row: &Row<'_>, column: usize) -> Result<Option<Time>, Fault> {
     Ok(row.get::<_, Option<i64>>(column)?.map(Time::from_micros))
+}
+
+pub(crate) fn maybe_span(row: &Row<'_>, column: usize) -> Result<Option<Duration>, Fault> {
+    Ok(row.get::<_, Option<i64>>(column)?.map(|micros| Duration::from_micros(micros as u64)))
+}
+
+/// From two columns: how many, and in how long.
+pub(crate) fn maybe_rate(row: &Row<'_>, column: usize) -> Result<Option<Rate>, Fault> {
+    let count: Option<u32> = row.get(column)?;
+    Ok(count.zip(maybe_span(row, column + 1)?).map(|(count, per)| Rate { count, per }))
 }
 
 pub(crate) fn bytes(row: &Row<'_>, column: usize) -> Result<Bytes, Fault> {

@@ -3,30 +3,54 @@
 use async_trait::async_trait;
 use gancho_domain::{Tenant, TenantId};
 use gancho_store::{Result, StoreError, Tenants};
-use rusqlite::{Connection, ToSql, params};
+use rusqlite::{Connection, Row, ToSql, params};
 
-use crate::{SqliteStore, fault::Fault, rows};
+use crate::{SqliteStore, fault::Fault, rows, writer::Tx};
+
+const COLUMNS: &str = "id, slug, name, plan, default_profile, strict_event_types, \
+    publish_rate_count, publish_rate_per_us, created_at";
 
 #[async_trait]
 impl Tenants for SqliteStore {
     async fn create_tenant(&self, tenant: Tenant) -> Result<()> {
         self.write_more(move |tx| {
-            let made = tx
-                .db
-                .prepare_cached(
-                    "INSERT INTO tenants (id, slug, name, created_at) VALUES (?1, ?2, ?3, ?4)
-                     ON CONFLICT DO NOTHING",
-                )?
-                .execute(params![
-                    tenant.id.bytes(),
-                    tenant.slug,
-                    tenant.name,
-                    tenant.created_at.micros()
-                ])?;
-            if made == 1 {
+            let sql = format!(
+                "INSERT INTO tenants ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+                 ON CONFLICT DO NOTHING"
+            );
+            if write(tx, &sql, &tenant)? == 1 {
                 return Ok(());
             }
             Err(StoreError::Taken(format!("the slug `{}`", tenant.slug)).into())
+        })
+        .await
+    }
+
+    async fn change_tenant(&self, tenant: Tenant) -> Result<bool> {
+        self.write_more(move |tx| {
+            // The slug is bound and not used.
+            let sql = "UPDATE tenants SET (name, plan, default_profile, strict_event_types,
+                   publish_rate_count, publish_rate_per_us, created_at) =
+                   (?3, ?4, ?5, ?6, ?7, ?8, ?9)
+                 WHERE id = ?1 AND ?2 IS NOT NULL";
+            Ok(write(tx, sql, &tenant)? == 1)
+        })
+        .await
+    }
+
+    async fn tenants(&self, after: Option<&str>, most: usize) -> Result<Vec<Tenant>> {
+        let from = if after.is_some() { "slug > ?1" } else { "?1 IS NULL" };
+        let after = after.map(str::to_owned);
+        self.read(move |db| {
+            let mut list = db.prepare_cached(&format!(
+                "SELECT {COLUMNS} FROM tenants WHERE {from} ORDER BY slug LIMIT ?2"
+            ))?;
+            let mut found = list.query(params![after, most as i64])?;
+            let mut tenants = Vec::new();
+            while let Some(row) = found.next()? {
+                tenants.push(tenant(row)?);
+            }
+            Ok(tenants)
         })
         .await
     }
@@ -41,17 +65,36 @@ impl Tenants for SqliteStore {
     }
 }
 
+/// Runs a statement with a tenant's values; says how many rows it wrote.
+fn write(tx: &Tx<'_>, sql: &str, tenant: &Tenant) -> Result<usize, Fault> {
+    Ok(tx.db.prepare_cached(sql)?.execute(params![
+        tenant.id.bytes(),
+        tenant.slug,
+        tenant.name,
+        tenant.plan,
+        tenant.default_profile,
+        tenant.strict_event_types,
+        tenant.publish_rate.map(|rate| rate.count),
+        tenant.publish_rate.map(|rate| rate.per.as_micros() as i64),
+        tenant.created_at.micros(),
+    ])?)
+}
+
 fn find(db: &Connection, by: &str, value: &dyn ToSql) -> Result<Option<Tenant>, Fault> {
-    let mut find =
-        db.prepare_cached(&format!("SELECT id, slug, name, created_at FROM tenants WHERE {by}"))?;
+    let mut find = db.prepare_cached(&format!("SELECT {COLUMNS} FROM tenants WHERE {by}"))?;
     let mut found = find.query([value])?;
-    let Some(row) = found.next()? else {
-        return Ok(None);
-    };
-    Ok(Some(Tenant {
+    found.next()?.map(tenant).transpose()
+}
+
+fn tenant(row: &Row<'_>) -> Result<Tenant, Fault> {
+    Ok(Tenant {
         id: rows::id(row, 0)?,
         slug: row.get(1)?,
         name: row.get(2)?,
-        created_at: rows::time(row, 3)?,
-    }))
+        plan: row.get(3)?,
+        default_profile: row.get(4)?,
+        strict_event_types: row.get(5)?,
+        publish_rate: rows::maybe_rate(row, 6)?,
+        created_at: rows::time(row, 8)?,
+    })
 }

@@ -8,7 +8,7 @@ use gancho_domain::{
     Time,
 };
 
-use crate::{Page, PageRequest, Result, TargetId};
+use crate::{NewDelivery, Page, PageRequest, Result, TargetId};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeliveryRow {
@@ -67,6 +67,32 @@ pub struct DeliveryFilter {
     pub until: Option<Time>,
 }
 
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EventFilter {
+    pub event_type: Option<String>,
+    pub external_id: Option<String>,
+    /// Only those that matched no endpoint.
+    pub is_unmatched: bool,
+    /// Published at or after,
+    pub since: Option<Time>,
+    /// and before.
+    pub until: Option<Time>,
+}
+
+/// An event in a list, without its data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventRow {
+    pub id: EventId,
+    pub event_type: Box<str>,
+    pub subject: Option<Box<str>>,
+    pub external_id: Option<Box<str>>,
+    pub number: Option<u64>,
+    pub is_test: bool,
+    /// How many it has.
+    pub deliveries: u64,
+    pub created_at: Time,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rearmed {
     /// It is due now.
@@ -89,6 +115,24 @@ pub trait Deliveries: Send + Sync + 'static {
         filter: DeliveryFilter,
         page: PageRequest,
     ) -> Result<Page<DeliveryRow>>;
+
+    /// Newest first.
+    async fn events(
+        &self,
+        scope: TenantScope,
+        filter: EventFilter,
+        page: PageRequest,
+    ) -> Result<Page<EventRow>>;
+
+    /// Sends an event that is there already to more targets: none of them is held, and those that are
+    /// to be in order take their turn by the event's number. One that already goes to a target goes
+    /// there once more. False where there is no such event.
+    async fn send_again(
+        &self,
+        scope: TenantScope,
+        event: EventId,
+        deliveries: Vec<NewDelivery>,
+    ) -> Result<bool>;
 
     /// Makes a delivery due now, whatever its state; one that had ended starts its plan anew.
     async fn rearm(&self, scope: TenantScope, id: DeliveryId, now: Time) -> Result<Rearmed>;

@@ -7,7 +7,20 @@ use crate::Result;
 
 #[async_trait]
 pub trait Endpoints: Send + Sync + 'static {
-    /// Makes it, or replaces the one with its id.
+    /// Makes a new one, unless the tenant has `at_most` so many already: then nothing is written and
+    /// the answer is false.
+    async fn add_endpoint(
+        &self,
+        scope: TenantScope,
+        endpoint: Endpoint,
+        at_most: Option<u32>,
+    ) -> Result<bool>;
+
+    /// Replaces the one with its id if that still has the version of `endpoint`; the new one has the
+    /// next version. Otherwise nothing is written and the answer is false: read it again.
+    async fn change_endpoint(&self, scope: TenantScope, endpoint: Endpoint) -> Result<bool>;
+
+    /// Makes it, or replaces the one with its id, whatever its version.
     async fn save_endpoint(&self, scope: TenantScope, endpoint: Endpoint) -> Result<()>;
 
     async fn endpoint(&self, scope: TenantScope, id: EndpointId) -> Result<Option<Endpoint>>;

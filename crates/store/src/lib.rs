@@ -5,7 +5,9 @@
 //! what; [`accept`] keeps a parcel and its deliveries; [`claim`] hands due ones to a node;
 //! [`settle`] writes what became of them; [`dead_letters`] keeps those that were given up;
 //! [`deliveries`] reads all of it back; [`nodes`] says who lives; [`pauses`] holds work back;
-//! [`upkeep`] prunes, expires and counts. [`plan_text`] is how stores write a plan down.
+//! [`upkeep`] prunes, expires and counts; [`usage`] counts towards plans; [`records`] keeps the small
+//! documents that are set up rather than carried. [`plan_text`] and [`old_secret_text`] are how
+//! stores write such things down.
 //!
 //! **The promise.** When `accept` or `settle` returns `Ok`, what it wrote is on stable storage.
 //! When it returns an error, nothing of the call was written, except after
@@ -23,27 +25,35 @@ pub mod deliveries;
 pub mod endpoints;
 pub mod error;
 pub mod nodes;
+pub mod old_secret_text;
 pub mod page;
 pub mod pauses;
 pub mod plan_text;
+pub mod records;
 pub mod settle;
 pub mod tenants;
 pub mod upkeep;
+pub mod usage;
 
 use std::sync::Arc;
 
 pub use accept::{Accept, Accepted, NewDelivery, NewParcel, Once, Placed};
 pub use claim::{Claim, ClaimCursor, Claimed, Claiming, Job, Skip, TargetId};
 pub use dead_letters::{DeadFilter, DeadLetter, DeadLetters, DeadStats};
-pub use deliveries::{Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, EventView, Rearmed};
+pub use deliveries::{
+    Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, EventFilter, EventRow, EventView,
+    Rearmed,
+};
 pub use endpoints::Endpoints;
 pub use error::StoreError;
 pub use nodes::{NodeId, Nodes, Rescued};
 pub use page::{Page, PageRequest};
 pub use pauses::{Pause, Pauses};
+pub use records::{Expect, Record, Records, Shelf};
 pub use settle::{Settle, Settled, Settlement};
 pub use tenants::Tenants;
 pub use upkeep::{LaneDepth, Space, Upkeep};
+pub use usage::{Spent, Usage};
 
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;
 
@@ -56,9 +66,11 @@ pub trait Store:
     + Endpoints
     + Nodes
     + Pauses
+    + Records
     + Settle
     + Tenants
     + Upkeep
+    + Usage
 {
     /// The word for the store in logs: `sqlite` or `postgres`.
     fn name(&self) -> &'static str;

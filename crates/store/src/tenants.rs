@@ -10,6 +10,12 @@ pub trait Tenants: Send + Sync + 'static {
     /// Fails with [`crate::StoreError::Taken`] where the slug is in use.
     async fn create_tenant(&self, tenant: Tenant) -> Result<()>;
 
+    /// Replaces the one with its id; its slug stays. Whether it was there.
+    async fn change_tenant(&self, tenant: Tenant) -> Result<bool>;
+
+    /// At most so many, by slug, from the one after `after` on.
+    async fn tenants(&self, after: Option<&str>, most: usize) -> Result<Vec<Tenant>>;
+
     async fn tenant(&self, id: TenantId) -> Result<Option<Tenant>>;
 
     async fn tenant_by_slug(&self, slug: &str) -> Result<Option<Tenant>>;

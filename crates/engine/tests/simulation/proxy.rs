@@ -4,14 +4,16 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use gancho_domain::{
     DeliveryId, Endpoint, EndpointId, EventId, Lane, Tenant, TenantId, TenantScope, Time,
 };
 use gancho_store::{
     Accept, Accepted, Claim, Claimed, Claiming, DeadFilter, DeadLetter, DeadLetters, DeadStats,
-    Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, Endpoints, EventView, LaneDepth,
-    NewParcel, NodeId, Nodes, Page, PageRequest, Pause, Pauses, Rearmed, Rescued, Result, Settle,
-    Settled, Settlement, Space, Store, Tenants, Upkeep,
+    Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, Endpoints, EventFilter, EventRow,
+    EventView, Expect, LaneDepth, NewDelivery, NewParcel, NodeId, Nodes, Page, PageRequest, Pause,
+    Pauses, Rearmed, Record, Records, Rescued, Result, Settle, Settled, Settlement, Shelf, Space,
+    Spent, Store, Tenants, Upkeep, Usage,
 };
 use gancho_store_sqlite::SqliteStore;
 use tokio::sync::Notify;
@@ -146,6 +148,24 @@ impl Deliveries for Proxy {
         self.inner.deliveries(scope, filter, page).await
     }
 
+    async fn events(
+        &self,
+        scope: TenantScope,
+        filter: EventFilter,
+        page: PageRequest,
+    ) -> Result<Page<EventRow>> {
+        self.inner.events(scope, filter, page).await
+    }
+
+    async fn send_again(
+        &self,
+        scope: TenantScope,
+        event: EventId,
+        deliveries: Vec<NewDelivery>,
+    ) -> Result<bool> {
+        self.inner.send_again(scope, event, deliveries).await
+    }
+
     async fn rearm(&self, scope: TenantScope, id: DeliveryId, now: Time) -> Result<Rearmed> {
         self.inner.rearm(scope, id, now).await
     }
@@ -176,6 +196,19 @@ impl DeadLetters for Proxy {
 
 #[async_trait]
 impl Endpoints for Proxy {
+    async fn add_endpoint(
+        &self,
+        scope: TenantScope,
+        endpoint: Endpoint,
+        at_most: Option<u32>,
+    ) -> Result<bool> {
+        self.inner.add_endpoint(scope, endpoint, at_most).await
+    }
+
+    async fn change_endpoint(&self, scope: TenantScope, endpoint: Endpoint) -> Result<bool> {
+        self.inner.change_endpoint(scope, endpoint).await
+    }
+
     async fn save_endpoint(&self, scope: TenantScope, endpoint: Endpoint) -> Result<()> {
         self.inner.save_endpoint(scope, endpoint).await
     }
@@ -199,11 +232,78 @@ impl Tenants for Proxy {
         self.inner.create_tenant(tenant).await
     }
 
+    async fn change_tenant(&self, tenant: Tenant) -> Result<bool> {
+        self.inner.change_tenant(tenant).await
+    }
+
+    async fn tenants(&self, after: Option<&str>, most: usize) -> Result<Vec<Tenant>> {
+        self.inner.tenants(after, most).await
+    }
+
     async fn tenant(&self, id: TenantId) -> Result<Option<Tenant>> {
         self.inner.tenant(id).await
     }
 
     async fn tenant_by_slug(&self, slug: &str) -> Result<Option<Tenant>> {
         self.inner.tenant_by_slug(slug).await
+    }
+}
+
+#[async_trait]
+impl Records for Proxy {
+    async fn record(&self, shelf: Shelf, key: &str) -> Result<Option<Record>> {
+        self.inner.record(shelf, key).await
+    }
+
+    async fn find_record(&self, kind: &'static str, key: &str) -> Result<Option<Record>> {
+        self.inner.find_record(kind, key).await
+    }
+
+    async fn records(&self, shelf: Shelf, after: Option<&str>, most: usize) -> Result<Vec<Record>> {
+        self.inner.records(shelf, after, most).await
+    }
+
+    async fn records_of_all(
+        &self,
+        kind: &'static str,
+        after: Option<(Option<TenantId>, String)>,
+        most: usize,
+    ) -> Result<Vec<Record>> {
+        self.inner.records_of_all(kind, after, most).await
+    }
+
+    async fn put_record(
+        &self,
+        shelf: Shelf,
+        key: &str,
+        body: Bytes,
+        expect: Expect,
+    ) -> Result<Option<u64>> {
+        self.inner.put_record(shelf, key, body, expect).await
+    }
+
+    async fn delete_record(&self, shelf: Shelf, key: &str) -> Result<bool> {
+        self.inner.delete_record(shelf, key).await
+    }
+}
+
+#[async_trait]
+impl Usage for Proxy {
+    async fn spend(
+        &self,
+        scope: TenantScope,
+        period: &str,
+        count: u64,
+        limit: u64,
+    ) -> Result<Spent> {
+        self.inner.spend(scope, period, count, limit).await
+    }
+
+    async fn give_back(&self, scope: TenantScope, period: &str, count: u64) -> Result<()> {
+        self.inner.give_back(scope, period, count).await
+    }
+
+    async fn used(&self, scope: TenantScope, period: &str) -> Result<u64> {
+        self.inner.used(scope, period).await
     }
 }

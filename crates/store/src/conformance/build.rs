@@ -70,12 +70,7 @@ impl<F: Fixture> World<F> {
 
     pub async fn tenant(&self) -> TenantId {
         let id: TenantId = self.id();
-        let tenant = Tenant {
-            id,
-            slug: id.to_string(),
-            name: "A tenant".to_owned(),
-            created_at: self.now(),
-        };
+        let tenant = Tenant::new(id, id.to_string(), self.now());
         self.store.create_tenant(tenant).await.unwrap();
         id
     }

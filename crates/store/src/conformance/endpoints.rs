@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use gancho_domain::{Endpoint, Ordering, Rate, RetryPlan, State, TenantId};
+use gancho_domain::{
+    Disabled, Endpoint, Health, OldSecret, Ordering, Rate, RetryPlan, State, TenantId,
+};
 
 use super::{
     Fixture,
@@ -18,6 +20,9 @@ pub(super) fn plain_endpoint<F: Fixture>(world: &World<F>, tenant: TenantId) -> 
         url: "https://shop.example/hooks".to_owned(),
         events: vec![],
         sealed_secret: vec![],
+        old_secrets: vec![],
+        sealed_headers: None,
+        metadata: "{}".to_owned(),
         profile: "standard".to_owned(),
         is_active: true,
         ordering: Ordering::BestEffort,
@@ -25,7 +30,10 @@ pub(super) fn plain_endpoint<F: Fixture>(world: &World<F>, tenant: TenantId) -> 
         timeout: None,
         max_in_flight: None,
         rate: None,
+        health: Health::default(),
         created_at: world.now(),
+        updated_at: world.now(),
+        version: 1,
     }
 }
 
@@ -37,6 +45,12 @@ fn full_endpoint<F: Fixture>(world: &World<F>, tenant: TenantId) -> Endpoint {
         url: "https://shop.example/hooks?a=b&c=%20'--".to_owned(),
         events: patterns.map(|text| text.parse().unwrap()).to_vec(),
         sealed_secret: (0..=255).collect(),
+        old_secrets: vec![
+            OldSecret { sealed: (0..=255).rev().collect(), until: world.now() + secs(86_400) },
+            OldSecret { sealed: vec![7], until: world.now() },
+        ],
+        sealed_headers: Some((0..=255).collect()),
+        metadata: r#"{"team":"São João","n":[1, 2.50]}"#.to_owned(),
         profile: "email-gateway".to_owned(),
         is_active: false,
         ordering: Ordering::PerSubject,
@@ -44,6 +58,13 @@ fn full_endpoint<F: Fixture>(world: &World<F>, tenant: TenantId) -> Endpoint {
         timeout: Some(Duration::from_millis(2_500)),
         max_in_flight: Some(u32::MAX),
         rate: Some(Rate { count: u32::MAX, per: Duration::from_millis(1_500) }),
+        health: Health {
+            failing_since: Some(world.now() - secs(3_600)),
+            warned_at: Some(world.now() - secs(60)),
+            disabled: Some(Disabled::Failing),
+        },
+        updated_at: world.now() + secs(5),
+        version: 7,
         ..plain_endpoint(world, tenant)
     }
 }
@@ -81,11 +102,12 @@ pub async fn saving_again_replaces<F: Fixture>() {
     let store = &world.store;
     let plain = plain_endpoint(&world, acme);
     let full = Endpoint { id: plain.id, ..full_endpoint(&world, acme) };
-    for version in [&plain, &full, &plain] {
-        let done = store.save_endpoint(scope(acme), version.clone()).await;
+    for (saved, version) in [(&plain, 1), (&full, 2), (&plain, 3)] {
+        let done = store.save_endpoint(scope(acme), saved.clone()).await;
         assert_eq!(done, Ok(()));
         let found = store.endpoint(scope(acme), plain.id).await;
-        assert_eq!(found, Ok(Some(version.clone())), "whole, not merged");
+        let expected = Endpoint { version, ..saved.clone() };
+        assert_eq!(found, Ok(Some(expected)), "whole, not merged");
         assert_eq!(store.endpoints(scope(acme)).await.unwrap().len(), 1);
     }
 }
@@ -109,6 +131,7 @@ pub async fn the_list_is_the_tenants_oldest_first<F: Fixture>() {
     made[7].is_active = false;
     let changed = made[7].clone();
     store.save_endpoint(scope(acme), changed).await.unwrap();
+    made[7].version += 1;
     assert_eq!(store.endpoints(scope(acme)).await, Ok(made));
 }
 

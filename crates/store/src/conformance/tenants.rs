@@ -7,10 +7,8 @@ use crate::StoreError;
 
 fn tenant<F: Fixture>(world: &World<F>, slug: &str) -> Tenant {
     Tenant {
-        id: world.id(),
-        slug: slug.to_owned(),
         name: "São João & Søn's \"100 %\" 🪝".to_owned(),
-        created_at: world.now(),
+        ..Tenant::new(world.id(), slug, world.now())
     }
 }
 

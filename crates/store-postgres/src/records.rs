@@ -1,0 +1,133 @@
+//! Small documents. Zero stands for the operator.
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use gancho_domain::TenantId;
+use gancho_store::{Expect, Record, Records, Result, Shelf};
+use tokio_postgres::{Row, types::ToSql};
+use uuid::Uuid;
+
+use crate::{
+    PostgresStore,
+    fault::{corrupt, store_error},
+    rows::{self, uuid},
+    session::{execute, query},
+};
+
+const COLUMNS: &str = "tenant_id, key, body, version";
+
+#[async_trait]
+impl Records for PostgresStore {
+    async fn record(&self, shelf: Shelf, key: &str) -> Result<Option<Record>> {
+        let by = "where kind = $1 and tenant_id = $2 and key = $3";
+        let owner = owner(shelf.tenant())?;
+        let found = self.list_records(by, &[&shelf.kind(), &owner, &key.as_bytes()]).await?;
+        Ok(found.into_iter().next())
+    }
+
+    async fn find_record(&self, kind: &'static str, key: &str) -> Result<Option<Record>> {
+        let by = "where kind = $1 and key = $2 order by kind, key limit 1";
+        let found = self.list_records(by, &[&kind, &key.as_bytes()]).await?;
+        Ok(found.into_iter().next())
+    }
+
+    async fn records(&self, shelf: Shelf, after: Option<&str>, most: usize) -> Result<Vec<Record>> {
+        let (kind, owner, most) = (shelf.kind(), owner(shelf.tenant())?, most as i64);
+        let Some(after) = after else {
+            let by = "where kind = $1 and tenant_id = $2 order by key limit $3";
+            return self.list_records(by, &[&kind, &owner, &most]).await;
+        };
+        let by = "where kind = $1 and tenant_id = $2 and key > $3 order by key limit $4";
+        self.list_records(by, &[&kind, &owner, &after.as_bytes(), &most]).await
+    }
+
+    async fn records_of_all(
+        &self,
+        kind: &'static str,
+        after: Option<(Option<TenantId>, String)>,
+        most: usize,
+    ) -> Result<Vec<Record>> {
+        let most = most as i64;
+        let Some((tenant, key)) = after else {
+            let by = "where kind = $1 order by tenant_id, key limit $2";
+            return self.list_records(by, &[&kind, &most]).await;
+        };
+        let by = "where kind = $1 and (tenant_id, key) > ($2, $3)
+            order by tenant_id, key limit $4";
+        self.list_records(by, &[&kind, &owner(tenant)?, &key.as_bytes(), &most]).await
+    }
+
+    async fn put_record(
+        &self,
+        shelf: Shelf,
+        key: &str,
+        body: Bytes,
+        expect: Expect,
+    ) -> Result<Option<u64>> {
+        let (sql, version) = match expect {
+            Expect::Anything => (PUT, 1),
+            Expect::Nothing => (ADD, 1),
+            Expect::Version(version) => (CHANGE, version as i64),
+        };
+        let owner = owner(shelf.tenant())?;
+        let session = self.session().await?;
+        let put =
+            query(&session, sql, &[&shelf.kind(), &owner, &key.as_bytes(), &&*body, &version])
+                .await
+                .map_err(store_error)?;
+        put.first().map(|row| Ok(rows::get::<i64>(row, 0)? as u64)).transpose()
+    }
+
+    async fn delete_record(&self, shelf: Shelf, key: &str) -> Result<bool> {
+        let owner = owner(shelf.tenant())?;
+        let session = self.session().await?;
+        let sql = "delete from records where kind = $1 and tenant_id = $2 and key = $3";
+        let gone = execute(&session, sql, &[&shelf.kind(), &owner, &key.as_bytes()]).await;
+        Ok(gone.map_err(store_error)? > 0)
+    }
+}
+
+const PUT: &str = "
+insert into records (kind, tenant_id, key, body, version) values ($1, $2, $3, $4, $5)
+on conflict (kind, tenant_id, key) do update
+set body = excluded.body, version = records.version + 1
+returning version";
+
+const ADD: &str = "
+insert into records (kind, tenant_id, key, body, version) values ($1, $2, $3, $4, $5)
+on conflict (kind, tenant_id, key) do nothing
+returning version";
+
+const CHANGE: &str = "
+update records set body = $4, version = version + 1
+where kind = $1 and tenant_id = $2 and key = $3 and version = $5
+returning version";
+
+impl PostgresStore {
+    async fn list_records(&self, by: &str, values: &[&(dyn ToSql + Sync)]) -> Result<Vec<Record>> {
+        let session = self.session().await?;
+        let sql = format!("select {COLUMNS} from records {by}");
+        let found = query(&session, &sql, values).await;
+        found.map_err(store_error)?.iter().map(record).collect()
+    }
+}
+
+fn owner(tenant: Option<TenantId>) -> Result<Uuid> {
+    match tenant.map(uuid) {
+        // No such tenant can be made. Should one be made up, it has no part in the operator's.
+        Some(tenant) if tenant.is_nil() => Err(corrupt("a tenant whose id is zero")),
+        Some(tenant) => Ok(tenant),
+        None => Ok(Uuid::nil()),
+    }
+}
+
+fn record(row: &Row) -> Result<Record> {
+    let owner: Uuid = rows::get(row, 0)?;
+    let key = std::str::from_utf8(rows::get(row, 1)?);
+    Ok(Record {
+        tenant: if owner.is_nil() { None } else { Some(rows::id(row, 0)?) },
+        key: key.map_err(|_| corrupt("a record's key is not UTF-8"))?.to_owned(),
+        body: rows::bytes(row, 2)?,
+        version: rows::get::<i64>(row, 3)? as u64,
+    })
+}

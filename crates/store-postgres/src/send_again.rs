@@ -1,0 +1,113 @@
+//! Sending an event that is there already to more targets.
+
+use std::sync::Arc;
+
+use deadpool_postgres::ClientWrapper;
+use gancho_domain::{EventId, Parcel, TenantScope};
+use gancho_store::{NewDelivery, NewParcel, NodeId, Result};
+use uuid::Uuid;
+
+use crate::{
+    PostgresStore,
+    accept::{Incoming, insert_deliveries, place},
+    fault::{Fault, error_of},
+    order,
+    rows::{self, PARCEL, uuid},
+    session::{Transaction, execute, query},
+};
+
+/// How often a transaction that another was in the way of is run again.
+const MOST_TRIES: u32 = 5;
+
+impl PostgresStore {
+    /// A delivery that the event has already is passed over. So it does no harm to ask twice, and
+    /// where the answer to a commit is lost it is simply run again.
+    pub(crate) async fn add_deliveries(
+        &self,
+        scope: TenantScope,
+        event: EventId,
+        deliveries: &[NewDelivery],
+    ) -> Result<bool> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            match self.add_deliveries_once(scope, event, deliveries).await {
+                Err(Fault::Retry(error)) if tries < MOST_TRIES => {
+                    tracing::debug!(%error, tries, "sending an event again once more");
+                }
+                done => return done.map_err(Fault::into_error),
+            }
+        }
+    }
+
+    async fn add_deliveries_once(
+        &self,
+        scope: TenantScope,
+        event: EventId,
+        deliveries: &[NewDelivery],
+    ) -> Result<bool, Fault> {
+        let transaction = Transaction::begin(self.session().await?).await?;
+        let session = transaction.session()?;
+        let there = add(session, scope, event, deliveries).await?;
+        transaction.commit().await.map_err(|error| Fault::Retry(error_of(&error)))?;
+        Ok(there)
+    }
+}
+
+async fn add(
+    session: &ClientWrapper,
+    scope: TenantScope,
+    event: EventId,
+    deliveries: &[NewDelivery],
+) -> Result<bool, Fault> {
+    let Some((parcel, number, _)) = find(session, scope, event, "").await? else {
+        return Ok(false);
+    };
+    // The subject's row before the parcel's: who holds a subject never waits for a parcel.
+    if let Some(subject) = &parcel.subject {
+        order::lock(session, &[], &[(parcel.tenant, subject)]).await?;
+    }
+    // Pruned meanwhile, perhaps. From here on it cannot be.
+    let Some((_, _, known)) = find(session, scope, event, "for update").await? else {
+        return Ok(false);
+    };
+    let new: Vec<NewParcel> = deliveries
+        .iter()
+        .filter(|to| !known.contains(&uuid(to.id)))
+        .map(|to| NewParcel {
+            // It counts from when it is made: an old event's would be too late at once.
+            parcel: Arc::new(Parcel { created_at: to.id.time(), ..Parcel::clone(&parcel) }),
+            once: None,
+            deliveries: vec![NewDelivery { hold: false, ..to.clone() }],
+        })
+        .collect();
+    let fresh: Vec<Incoming<'_>> =
+        new.iter().map(|new| Incoming { new, holder: NodeId(0) }).collect();
+    let placed = place(session, &fresh).await?;
+    insert_deliveries(session, &fresh, &placed, &vec![number; fresh.len()]).await?;
+    let ids: Vec<Uuid> = new.iter().flat_map(|new| &new.deliveries).map(|to| uuid(to.id)).collect();
+    let sql = "update parcels set deliveries = deliveries || $3::uuid[]
+        where tenant_id = $1 and id = $2";
+    execute(session, sql, &[&uuid(scope.tenant()), &uuid(event), &ids]).await?;
+    Ok(true)
+}
+
+type Found = (Arc<Parcel>, Option<u64>, Vec<Uuid>);
+
+/// The event, its number and its deliveries.
+async fn find(
+    session: &ClientWrapper,
+    scope: TenantScope,
+    event: EventId,
+    lock: &str,
+) -> Result<Option<Found>, Fault> {
+    let sql = format!(
+        "select {PARCEL}, p.deliveries from parcels p where p.tenant_id = $1 and p.id = $2 {lock}"
+    );
+    let found = query(session, &sql, &[&uuid(scope.tenant()), &uuid(event)]).await?;
+    let Some(row) = found.first() else {
+        return Ok(None);
+    };
+    let (parcel, number) = rows::parcel(row, 0)?;
+    Ok(Some((parcel, number, rows::get(row, 10)?)))
+}

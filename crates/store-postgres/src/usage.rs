@@ -1,0 +1,72 @@
+//! How much of its plan a tenant has used.
+
+use async_trait::async_trait;
+use gancho_domain::TenantScope;
+use gancho_store::{Result, Spent, Usage};
+
+use crate::{
+    PostgresStore,
+    fault::{corrupt, store_error},
+    rows::{self, text, uuid},
+    session::{execute, query},
+};
+
+/// Never less than nothing, where a limit was lowered below what has been used.
+const SPEND: &str = "
+insert into usage as u (tenant_id, period, used, granted)
+values ($1, $2, least($3::int8, $4::int8), least($3::int8, $4::int8))
+on conflict (tenant_id, period) do update
+set used = u.used + greatest(0, least($3::int8, $4::int8 - u.used)),
+    granted = greatest(0, least($3::int8, $4::int8 - u.used))
+returning granted, used";
+
+#[async_trait]
+impl Usage for PostgresStore {
+    async fn spend(
+        &self,
+        scope: TenantScope,
+        period: &str,
+        count: u64,
+        limit: u64,
+    ) -> Result<Spent> {
+        let session = self.session().await?;
+        let spent = query(
+            &session,
+            SPEND,
+            &[&uuid(scope.tenant()), &text(period), &amount(count), &amount(limit)],
+        )
+        .await
+        .map_err(store_error)?;
+        let row = spent.first().ok_or_else(|| corrupt("what was spent is not there"))?;
+        Ok(Spent {
+            granted: rows::get::<i64>(row, 0)? as u64,
+            used: rows::get::<i64>(row, 1)? as u64,
+        })
+    }
+
+    async fn give_back(&self, scope: TenantScope, period: &str, count: u64) -> Result<()> {
+        let session = self.session().await?;
+        execute(
+            &session,
+            "update usage set used = greatest(0, used - $3)
+             where tenant_id = $1 and period = $2",
+            &[&uuid(scope.tenant()), &text(period), &amount(count)],
+        )
+        .await
+        .map_err(store_error)?;
+        Ok(())
+    }
+
+    async fn used(&self, scope: TenantScope, period: &str) -> Result<u64> {
+        let session = self.session().await?;
+        let sql = "select used from usage where tenant_id = $1 and period = $2";
+        let found = query(&session, sql, &[&uuid(scope.tenant()), &text(period)]).await;
+        let found = found.map_err(store_error)?;
+        Ok(found.first().map(|row| rows::get::<i64>(row, 0)).transpose()?.unwrap_or(0) as u64)
+    }
+}
+
+/// Above what the store can count to, there is no limit.
+fn amount(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}

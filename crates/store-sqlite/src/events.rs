@@ -1,0 +1,210 @@
+//! A tenant's events, newest first.
+//!
+//! Parcels have no index by tenant: it would be written with every one of them, for the sake of a
+//! list. An event with deliveries is found through the first of them and has its place in the list by
+//! that one's row number; one that matched no endpoint is found through an index of such ones alone
+//! and has its place by its own. Both are made with the event and never change, so a page begins
+//! where the one before it ended.
+
+use std::{collections::VecDeque, time::Duration};
+
+use gancho_domain::{TenantScope, Time, parcel::Kind};
+use gancho_store::{EventFilter, EventRow, Page, PageRequest, TargetId};
+use rusqlite::{Connection, Row, params};
+
+use crate::{deliveries::targets_of, fault::Fault, rows};
+
+pub(crate) fn page_of(
+    db: &Connection,
+    scope: TenantScope,
+    filter: &EventFilter,
+    page: &PageRequest,
+) -> Result<Page<EventRow>, Fault> {
+    let mut search = Search::begin(db, scope, filter, page.after.as_ref())?;
+    let mut rows = Vec::new();
+    let mut last = 0;
+    while let Some(found) = search.next()? {
+        let Some(event) = found.event else { continue };
+        if rows.len() == page.most {
+            return Ok(Page { rows, next: Some(write_place(last)) });
+        }
+        rows.push(event);
+        last = found.place;
+    }
+    Ok(Page { rows, next: None })
+}
+
+fn write_place(last: i64) -> [u8; 32] {
+    let mut place = [0; 32];
+    place[..8].copy_from_slice(&last.to_be_bytes());
+    place
+}
+
+fn read_place(place: &[u8; 32]) -> i64 {
+    let mut last = [0; 8];
+    last.copy_from_slice(&place[..8]);
+    i64::from_be_bytes(last)
+}
+
+/// Several ways to find events, merged: what is newest in any of them comes first.
+struct Search<'a> {
+    db: &'a Connection,
+    scope: TenantScope,
+    filter: &'a EventFilter,
+    ways: Vec<Way>,
+}
+
+struct Way {
+    sql: &'static str,
+    /// Where it goes by deliveries, to whom.
+    target: Option<TargetId>,
+    /// What was read and not yet used, the newest first.
+    read: VecDeque<Found>,
+    /// Everything from here on up was read.
+    below: i64,
+    /// How many to read next; none when there is nothing left.
+    step: usize,
+}
+
+struct Found {
+    place: i64,
+    /// Nothing where it does not fit the filter, or has its place elsewhere.
+    event: Option<EventRow>,
+}
+
+const FIRST_STEP: usize = 16;
+const LONGEST_STEP: usize = 1_024;
+
+impl<'a> Search<'a> {
+    fn begin(
+        db: &'a Connection,
+        scope: TenantScope,
+        filter: &'a EventFilter,
+        after: Option<&[u8; 32]>,
+    ) -> Result<Self, Fault> {
+        let below = after.map_or(i64::MAX, read_place);
+        let below = below.min(filter.until.map_or(i64::MAX, |until| seq_at(until + AHEAD)));
+        let way = |sql, target| Way { sql, target, read: VecDeque::new(), below, step: FIRST_STEP };
+        let ways = if filter.external_id.is_some() {
+            vec![way(NAMED, None)]
+        } else if filter.is_unmatched {
+            vec![way(UNMATCHED, None)]
+        } else {
+            let mut ways = vec![way(UNMATCHED, None)];
+            ways.extend(targets_of(db, scope)?.into_iter().map(|target| way(SENT, Some(target))));
+            ways
+        };
+        Ok(Self { db, scope, filter, ways })
+    }
+
+    fn next(&mut self) -> Result<Option<Found>, Fault> {
+        for way in &mut self.ways {
+            while way.read.is_empty() && way.step > 0 {
+                way.read_on(self.db, self.scope, self.filter)?;
+            }
+        }
+        let newest = self.ways.iter_mut().max_by_key(|way| way.read.front().map(|one| one.place));
+        Ok(newest.and_then(|way| way.read.pop_front()))
+    }
+}
+
+impl Way {
+    fn read_on(
+        &mut self,
+        db: &Connection,
+        scope: TenantScope,
+        filter: &EventFilter,
+    ) -> Result<(), Fault> {
+        let mut list = db.prepare_cached(self.sql)?;
+        let mut found = list.query(params![
+            scope.tenant().bytes(),
+            self.below,
+            filter.since.map_or(i64::MIN, seq_at),
+            self.target.map(|target| target.bytes()),
+            filter.external_id,
+            filter.event_type,
+            filter.is_unmatched,
+            filter.since.map_or(i64::MIN, Time::micros),
+            filter.until.map_or(i64::MAX, Time::micros),
+            Kind::Event.number(),
+            self.step as i64,
+        ])?;
+        while let Some(row) = found.next()? {
+            let place = row.get(0)?;
+            let event = if row.get(1)? { Some(event(row)?) } else { None };
+            self.read.push_back(Found { place, event });
+            self.below = place;
+        }
+        let is_last = self.read.len() < self.step;
+        self.step = if is_last { 0 } else { LONGEST_STEP.min(self.step * 2) };
+        Ok(())
+    }
+}
+
+/// What fits is asked of each row and not of the statement, so that a way on which nothing fits is
+/// read no further than the others.
+macro_rules! way {
+    ($place:literal, $mine:literal, $from:literal) => {
+        concat!(
+            "SELECT ",
+            $place,
+            ", ",
+            $mine,
+            " AND p.kind = ?10 AND (?6 IS NULL OR p.event_type = ?6)
+               AND (?5 IS NULL OR p.external_id = ?5) AND (NOT ?7 OR p.deliveries = '[]')
+               AND p.created_at >= ?8 AND p.created_at < ?9,
+             p.id, p.event_type, p.subject, p.external_id, p.number, p.is_test,
+             json_array_length(p.deliveries), p.created_at FROM ",
+            $from,
+            " AND ",
+            $place,
+            " < ?2 AND ",
+            $place,
+            " >= ?3 ORDER BY ",
+            $place,
+            " DESC LIMIT ?11"
+        )
+    };
+}
+
+const SENT: &str = way!(
+    "d.seq",
+    "json_extract(p.deliveries, '$[0]') = d.seq AND NOT p.sent_later",
+    "deliveries d INDEXED BY deliveries_of_target CROSS JOIN parcels p
+     WHERE p.seq = d.parcel AND d.tenant_id = ?1 AND d.target_id = ?4"
+);
+
+const UNMATCHED: &str = way!(
+    "p.seq",
+    "true",
+    "parcels p INDEXED BY parcels_unmatched
+     WHERE (p.deliveries = '[]' OR p.sent_later) AND p.tenant_id = ?1"
+);
+
+const NAMED: &str = way!(
+    "p.seq",
+    "true",
+    "parcels p INDEXED BY parcels_by_external_id WHERE p.tenant_id = ?1 AND p.external_id = ?5"
+);
+
+/// From the third column on.
+fn event(row: &Row<'_>) -> Result<EventRow, Fault> {
+    Ok(EventRow {
+        id: rows::id(row, 2)?,
+        event_type: row.get(3)?,
+        subject: row.get(4)?,
+        external_id: row.get(5)?,
+        number: row.get::<_, Option<i64>>(6)?.map(|number| number as u64),
+        is_test: row.get(7)?,
+        deliveries: row.get::<_, i64>(8)? as u64,
+        created_at: rows::time(row, 9)?,
+    })
+}
+
+/// The first row number that can be of this time: an id is never behind the time of what it names.
+fn seq_at(time: Time) -> i64 {
+    time.millis().max(0).saturating_mul(1 << 15)
+}
+
+/// How far it may be ahead, after a clock was set back.
+const AHEAD: Duration = Duration::from_hours(24);

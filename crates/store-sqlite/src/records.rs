@@ -1,0 +1,132 @@
+//! Small documents. An empty blob stands for the operator.
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use gancho_domain::TenantId;
+use gancho_store::{Expect, Record, Records, Result, Shelf};
+use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
+
+use crate::{SqliteStore, fault::Fault, rows};
+
+const COLUMNS: &str = "tenant_id, key, body, version";
+
+#[async_trait]
+impl Records for SqliteStore {
+    async fn record(&self, shelf: Shelf, key: &str) -> Result<Option<Record>> {
+        let key = key.to_owned();
+        self.read(move |db| {
+            let by = "WHERE kind = ?1 AND tenant_id = ?2 AND key = ?3";
+            Ok(list(db, by, &[&shelf.kind(), &owner(shelf.tenant()), &key])?.pop())
+        })
+        .await
+    }
+
+    async fn find_record(&self, kind: &'static str, key: &str) -> Result<Option<Record>> {
+        let key = key.to_owned();
+        self.read(move |db| {
+            let by = "INDEXED BY records_by_key WHERE kind = ?1 AND key = ?2 LIMIT 1";
+            Ok(list(db, by, &[&kind, &key])?.pop())
+        })
+        .await
+    }
+
+    async fn records(&self, shelf: Shelf, after: Option<&str>, most: usize) -> Result<Vec<Record>> {
+        let from = if after.is_some() { "key > ?3" } else { "?3 IS NULL" };
+        let after = after.map(str::to_owned);
+        self.read(move |db| {
+            let by = format!("WHERE kind = ?1 AND tenant_id = ?2 AND {from} ORDER BY key LIMIT ?4");
+            list(db, &by, &[&shelf.kind(), &owner(shelf.tenant()), &after, &(most as i64)])
+        })
+        .await
+    }
+
+    async fn records_of_all(
+        &self,
+        kind: &'static str,
+        after: Option<(Option<TenantId>, String)>,
+        most: usize,
+    ) -> Result<Vec<Record>> {
+        let from = if after.is_some() { "(tenant_id, key) > (?2, ?3)" } else { "?2 IS ?3" };
+        let (tenant, key) = after.map(|(tenant, key)| (owner(tenant), key)).unzip();
+        self.read(move |db| {
+            let by = format!("WHERE kind = ?1 AND {from} ORDER BY tenant_id, key LIMIT ?4");
+            list(db, &by, &[&kind, &tenant, &key, &(most as i64)])
+        })
+        .await
+    }
+
+    async fn put_record(
+        &self,
+        shelf: Shelf,
+        key: &str,
+        body: Bytes,
+        expect: Expect,
+    ) -> Result<Option<u64>> {
+        let key = key.to_owned();
+        let (sql, version) = match expect {
+            Expect::Anything => (PUT, 1),
+            Expect::Nothing => (ADD, 1),
+            Expect::Version(version) => (CHANGE, version as i64),
+        };
+        self.write_more(move |tx| {
+            let version: Option<i64> = tx
+                .db
+                .prepare_cached(sql)?
+                .query_row(
+                    params![shelf.kind(), owner(shelf.tenant()), key, &*body, version],
+                    |row| row.get(0),
+                )
+                .optional()?;
+            Ok(version.map(|version| version as u64))
+        })
+        .await
+    }
+
+    async fn delete_record(&self, shelf: Shelf, key: &str) -> Result<bool> {
+        let key = key.to_owned();
+        self.write(move |tx| {
+            let gone = tx
+                .db
+                .prepare_cached(
+                    "DELETE FROM records WHERE kind = ?1 AND tenant_id = ?2 AND key = ?3",
+                )?
+                .execute(params![shelf.kind(), owner(shelf.tenant()), key])?;
+            Ok(gone == 1)
+        })
+        .await
+    }
+}
+
+const PUT: &str = "INSERT INTO records (kind, tenant_id, key, body, version)
+    VALUES (?1, ?2, ?3, ?4, ?5)
+    ON CONFLICT DO UPDATE SET body = excluded.body, version = version + 1 RETURNING version";
+
+const ADD: &str = "INSERT INTO records (kind, tenant_id, key, body, version)
+    VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING RETURNING version";
+
+const CHANGE: &str = "UPDATE records SET body = ?4, version = version + 1
+    WHERE kind = ?1 AND tenant_id = ?2 AND key = ?3 AND version = ?5 RETURNING version";
+
+fn owner(tenant: Option<TenantId>) -> Vec<u8> {
+    tenant.map(|tenant| tenant.bytes().to_vec()).unwrap_or_default()
+}
+
+fn list(db: &Connection, by: &str, values: &[&dyn ToSql]) -> Result<Vec<Record>, Fault> {
+    let mut list = db.prepare_cached(&format!("SELECT {COLUMNS} FROM records {by}"))?;
+    let mut found = list.query(values)?;
+    let mut records = Vec::new();
+    while let Some(row) = found.next()? {
+        records.push(record(row)?);
+    }
+    Ok(records)
+}
+
+fn record(row: &Row<'_>) -> Result<Record, Fault> {
+    let is_operators = row.get_ref(0)?.as_blob() == Ok(&[]);
+    Ok(Record {
+        tenant: if is_operators { None } else { Some(rows::id(row, 0)?) },
+        key: row.get(1)?,
+        body: rows::bytes(row, 2)?,
+        version: row.get::<_, i64>(3)? as u64,
+    })
+}

@@ -1,0 +1,54 @@
+//! Sending an event that is there already to more targets.
+
+use gancho_domain::{EventId, Parcel, TenantScope};
+use gancho_store::{NewDelivery, NodeId};
+use rusqlite::params;
+
+use crate::{
+    accept::place,
+    fault::Fault,
+    rows::{self, PARCEL, seq},
+    writer::Tx,
+};
+
+/// A delivery that the event has already is passed over, so that it does no harm to ask twice.
+pub(crate) fn send_again(
+    tx: &Tx<'_>,
+    scope: TenantScope,
+    event: EventId,
+    deliveries: &[NewDelivery],
+) -> Result<bool, Fault> {
+    let mut find = tx.db.prepare_cached(&format!(
+        "SELECT {PARCEL} FROM parcels p WHERE p.seq = ?1 AND p.id = ?2 AND p.tenant_id = ?3"
+    ))?;
+    let mut found = find.query(params![seq(event), event.bytes(), scope.tenant().bytes()])?;
+    let Some(row) = found.next()? else {
+        return Ok(false);
+    };
+    let (parcel, number) = rows::parcel(row, 0)?;
+    drop(found);
+    for new in deliveries {
+        if !append(tx, event, new)? {
+            continue;
+        }
+        // It counts from when it is made: an old event's would be too late at once.
+        let parcel = Parcel { created_at: new.id.time(), ..Parcel::clone(&parcel) };
+        let new = NewDelivery { hold: false, ..new.clone() };
+        place(tx, &parcel, number, &new, NodeId(0))?;
+    }
+    Ok(true)
+}
+
+/// Adds it to the parcel's list, unless it is there.
+fn append(tx: &Tx<'_>, event: EventId, new: &NewDelivery) -> Result<bool, Fault> {
+    let added = tx
+        .db
+        .prepare_cached(
+            "UPDATE parcels SET sent_later = (sent_later OR deliveries = '[]'),
+               deliveries = json_insert(deliveries, '$[#]', ?2)
+             WHERE seq = ?1 AND NOT EXISTS
+               (SELECT 1 FROM json_each(deliveries) j WHERE j.value = ?2)",
+        )?
+        .execute(params![seq(event), seq(new.id)])?;
+    Ok(added == 1)
+}

@@ -1,0 +1,86 @@
+//! Small documents that are set up rather than carried: API keys, event types, replay jobs.
+//!
+//! Each stands on a shelf (one kind of one tenant's, or of the operator's) under a key, and counts its
+//! changes, so that two who change the same version do not undo each other's work. What is in a
+//! document is its writer's business.
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use gancho_domain::{TenantId, TenantScope};
+
+use crate::Result;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Shelf {
+    tenant: Option<TenantId>,
+    kind: &'static str,
+}
+
+impl Shelf {
+    pub const fn of(scope: TenantScope, kind: &'static str) -> Self {
+        Self { tenant: Some(scope.tenant()), kind }
+    }
+
+    /// One that belongs to no tenant.
+    pub const fn operators(kind: &'static str) -> Self {
+        Self { tenant: None, kind }
+    }
+
+    pub const fn tenant(self) -> Option<TenantId> {
+        self.tenant
+    }
+
+    pub const fn kind(self) -> &'static str {
+        self.kind
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// Whose it is; nobody's where it is the operator's.
+    pub tenant: Option<TenantId>,
+    pub key: String,
+    pub body: Bytes,
+    /// From 1.
+    pub version: u64,
+}
+
+/// What must be there for a record to be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expect {
+    Anything,
+    Nothing,
+    Version(u64),
+}
+
+#[async_trait]
+pub trait Records: Send + Sync + 'static {
+    async fn record(&self, shelf: Shelf, key: &str) -> Result<Option<Record>>;
+
+    /// The one of a kind under a key, on whosever shelf it stands. Only for keys that are made to be
+    /// unique, such as ids.
+    async fn find_record(&self, kind: &'static str, key: &str) -> Result<Option<Record>>;
+
+    /// At most so many, by key (compared as bytes), from the one after `after` on.
+    async fn records(&self, shelf: Shelf, after: Option<&str>, most: usize) -> Result<Vec<Record>>;
+
+    /// All of a kind on every shelf, at most so many, by tenant and key, the operator's first.
+    async fn records_of_all(
+        &self,
+        kind: &'static str,
+        after: Option<(Option<TenantId>, String)>,
+        most: usize,
+    ) -> Result<Vec<Record>>;
+
+    /// The new version; nothing where what was expected is not so, and then nothing is written.
+    async fn put_record(
+        &self,
+        shelf: Shelf,
+        key: &str,
+        body: Bytes,
+        expect: Expect,
+    ) -> Result<Option<u64>>;
+
+    /// Whether it was there.
+    async fn delete_record(&self, shelf: Shelf, key: &str) -> Result<bool>;
+}

@@ -1,0 +1,32 @@
+//! How much of its plan a tenant has used.
+
+use async_trait::async_trait;
+use gancho_domain::TenantScope;
+
+use crate::Result;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spent {
+    /// How many of those asked for fit under the limit, and were counted.
+    pub granted: u64,
+    /// How many have been used in the period by now.
+    pub used: u64,
+}
+
+#[async_trait]
+pub trait Usage: Send + Sync + 'static {
+    /// Counts as many of `count` as fit under `limit` in a period (`2026-11`). Counted before the
+    /// event is accepted: a crash between the two costs the tenant one, and can never give it more.
+    async fn spend(
+        &self,
+        scope: TenantScope,
+        period: &str,
+        count: u64,
+        limit: u64,
+    ) -> Result<Spent>;
+
+    /// Gives back what was counted and not used.
+    async fn give_back(&self, scope: TenantScope, period: &str, count: u64) -> Result<()>;
+
+    async fn used(&self, scope: TenantScope, period: &str) -> Result<u64>;
+}
