@@ -27,6 +27,9 @@ pub(crate) async fn carry(
         drop(slot);
         give_up(&lane, &ticket.job, started_at)
     } else {
+        if ticket.job.attempts == 0 {
+            lane.timings.to_first_attempt.add(started_at.since(ticket.job.created_at));
+        }
         let (carried, outcome) = attempt(&lane, &ticket.job).await;
         // The target is free for the next one while this result is being written.
         slot.finished(outcome);
@@ -54,9 +57,11 @@ fn give_up(lane: &LaneState, job: &Job, now: Time) -> Settlement {
 /// The carrier's answer, and what it says of the target. A panic is an answer too.
 async fn attempt(lane: &LaneState, job: &Job) -> (Carried, Outcome) {
     lane.counters.carried.add(1);
+    lane.timings.count_attempt(job.attempts + 1);
     let trying = AssertUnwindSafe(lane.carrier.carry(job, job.attempts + 1));
     match trying.catch_unwind().await {
         Ok(carried) => {
+            lane.timings.attempt.add(carried.latency);
             let outcome = Outcome::Tried { at_fault: carried.at_fault, load: carried.load };
             (carried, outcome)
         }

@@ -16,6 +16,7 @@ use crate::{
     room::{Room, Size},
     scheduler::Share,
     stats::Stats,
+    timings::Timing,
 };
 
 pub struct EngineSetup {
@@ -122,6 +123,17 @@ impl Engine {
             (queue.queued() as u64, u64::from(queue.in_flight()))
         };
         Some(lane.counters.snapshot(queued, in_flight))
+    }
+
+    /// How long things took in a lane; nothing if this engine does not work it.
+    pub fn timing(&self, lane: Lane) -> Option<Timing> {
+        self.lane(lane).map(|lane| lane.timings.snapshot())
+    }
+
+    /// Whether deliveries are taken and tried: not while the store cannot be reached for long, nor once
+    /// the engine stops.
+    pub fn is_alive(&self) -> bool {
+        !self.stopping.is_cancelled() && self.membership.current().is_some()
     }
 
     /// How a lane is shared between its tenants.

@@ -19,6 +19,7 @@ use crate::{
     room::Seat,
     scheduler::{LaneLimits, Scheduler},
     stats::Counters,
+    timings::Timings,
 };
 
 pub struct LaneSetup {
@@ -43,6 +44,7 @@ pub(crate) struct LaneState {
     pub expiry: Option<Duration>,
     pub queue: Mutex<Scheduler<Ticket>>,
     pub counters: Counters,
+    pub timings: Timings,
     /// Held while claiming, so that there is one claim at a time.
     pub cursor: tokio::sync::Mutex<ClaimCursor>,
     /// Work may be due, or there is room for it.
@@ -83,6 +85,7 @@ impl LaneState {
                 remembered: limits.remembered,
             })),
             counters: Counters::default(),
+            timings: Timings::new(),
             cursor: tokio::sync::Mutex::default(),
             claim_bell,
             timer_bell: Notify::new(),

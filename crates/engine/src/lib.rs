@@ -6,7 +6,8 @@
 //! `dispatch` sends it out; `carry` is the attempt; `settle` writes its result; `release`
 //! puts back what will not be carried here. `membership` and `heartbeat` prove that the node
 //! lives, `rescue` takes over from those that do not, `pauses` hold work back, `expire` and
-//! `prune` clear up while the clock is `steady`, `stop` ends it, `stats` tell of it.
+//! `prune` clear up while the clock is `steady`, `stop` ends it, `stats` and
+//! `timings` tell of it.
 //! `bell` and `fault` are how the store calls and what is done when it refuses.
 //!
 //! **What it promises.** What the store acknowledged is carried until it is delivered or a dead
@@ -41,6 +42,7 @@ mod settle;
 pub mod stats;
 mod steady;
 pub mod stop;
+pub mod timings;
 
 pub use carrier::{Carried, Carrier, Terms};
 pub use engine::{Engine, EngineSetup};
@@ -49,3 +51,4 @@ pub use limits::Limits;
 pub use offer::Reservation;
 pub use stats::Stats;
 pub use stop::Stopped;
+pub use timings::{Buckets, Histogram, Timing};

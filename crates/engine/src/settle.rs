@@ -23,7 +23,7 @@ pub(crate) async fn settle(
         match engine.store.settle(node, vec![settlement.clone()]).await {
             Ok(answers) => {
                 match answers.first() {
-                    Some(Settled::Done { .. }) => note(engine, lane, &settlement.next),
+                    Some(Settled::Done { .. }) => note(engine, lane, &settlement),
                     Some(Settled::LeaseLost) | None => lane.counters.lease_lost.add(1),
                 }
                 return;
@@ -38,12 +38,13 @@ pub(crate) async fn settle(
     }
 }
 
-fn note(engine: &Engine, lane: &LaneState, next: &Next) {
-    match next {
+fn note(engine: &Engine, lane: &LaneState, settlement: &Settlement) {
+    match &settlement.next {
         Next::Delivered => lane.counters.delivered.add(1),
         Next::Dead(_) => lane.counters.dead.add(1),
-        Next::Retry { due_at, .. } => {
+        Next::Retry { due_at, planned_at } => {
             lane.counters.retried.add(1);
+            lane.timings.backoff.add(planned_at.since(settlement.at));
             // Later ones are found by looking from time to time.
             let soon = due_at.since(engine.clock.now()) < engine.limits.poll;
             if lane.note_due(*due_at) && soon {
