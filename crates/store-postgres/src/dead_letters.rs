@@ -51,7 +51,7 @@ impl DeadLetters for PostgresStore {
         let session = self.session().await?;
         let terms = terms(&filter);
         let sql = format!(
-            "select l.code, l.tenant_id, l.lane, count(*) from dead_letters l
+            "select l.code, l.tenant_id, l.lane, count(*), min(l.moved_at) from dead_letters l
              where {} group by 1, 2, 3",
             terms.sql()
         );
@@ -60,6 +60,8 @@ impl DeadLetters for PostgresStore {
         for row in &found.map_err(store_error)? {
             let count = rows::get::<i64>(row, 3)? as u64;
             stats.total += count;
+            let oldest = rows::time(row, 4)?;
+            stats.oldest = Some(stats.oldest.map_or(oldest, |so_far| so_far.min(oldest)));
             *stats.by_code.entry(rows::get(row, 0)?).or_default() += count;
             *stats.by_tenant.entry(rows::id(row, 1)?).or_default() += count;
             *stats.by_lane.entry(rows::lane(row, 2)?).or_default() += count;

@@ -164,7 +164,7 @@ fn dead_letter(row: &Row<'_>) -> Result<DeadLetter, Fault> {
 fn stats(db: &Connection, filter: &DeadFilter) -> Result<DeadStats, Fault> {
     let terms = terms(filter);
     let mut count = db.prepare(&format!(
-        "SELECT l.code, l.tenant_id, l.lane, count(*)
+        "SELECT l.code, l.tenant_id, l.lane, count(*), min(l.moved_at)
          FROM dead_letters l JOIN deliveries d ON d.seq = l.delivery
          WHERE {} GROUP BY 1, 2, 3",
         terms.sql()
@@ -174,6 +174,8 @@ fn stats(db: &Connection, filter: &DeadFilter) -> Result<DeadStats, Fault> {
     while let Some(row) = found.next()? {
         let count = row.get::<_, i64>(3)? as u64;
         stats.total += count;
+        let oldest = rows::time(row, 4)?;
+        stats.oldest = Some(stats.oldest.map_or(oldest, |so_far| so_far.min(oldest)));
         *stats.by_code.entry(row.get(0)?).or_default() += count;
         *stats.by_tenant.entry(rows::id(row, 1)?).or_default() += count;
         *stats.by_lane.entry(rows::lane(row, 2)?).or_default() += count;

@@ -42,6 +42,8 @@ pub struct DeadFilter {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeadStats {
     pub total: u64,
+    /// When the oldest of them was given up.
+    pub oldest: Option<Time>,
     pub by_code: BTreeMap<String, u64>,
     pub by_tenant: BTreeMap<TenantId, u64>,
     pub by_lane: BTreeMap<Lane, u64>,
