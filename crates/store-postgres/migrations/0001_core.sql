@@ -88,7 +88,7 @@ create table deliveries (
     order_number    bigint,            -- likewise: its parcel's number, which says whose turn it is
     primary key (tenant_id, id)
 ) with (fillfactor = 60);
-create index deliveries_of_target on deliveries (tenant_id, target_id, id);
+create index deliveries_failed on deliveries (tenant_id, target_id, id) where state = 6;
 -- A claim walks this one, target by target.
 create index deliveries_pending on deliveries (lane, tenant_id, target_id, due_at, id) where state = 2;
 create index deliveries_due on deliveries (lane, due_at) where state = 2;
@@ -96,6 +96,16 @@ create index deliveries_leased on deliveries (owner) where state = 3;
 create index deliveries_in_order on deliveries (tenant_id, target_id, order_key, order_number)
     where order_key is not null and state in (2, 3, 4);
 create index deliveries_to_expire on deliveries (lane, created_at) where state in (2, 4);
+
+-- In which spans of time a target got deliveries: see spans.rs.
+create table spans (
+    tenant_id uuid not null,
+    target_id uuid not null,
+    from_id   uuid not null,
+    to_id     uuid not null,
+    primary key (tenant_id, target_id, from_id)
+);
+create index spans_by_time on spans (from_id);
 
 -- Append-only.
 create table attempts (

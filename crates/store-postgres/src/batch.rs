@@ -1,6 +1,6 @@
 //! What many callers want to write, carried out as one transaction's steps.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use deadpool_postgres::ClientWrapper;
 use futures_util::try_join;
@@ -13,6 +13,7 @@ use crate::{
     limbo::Held,
     order,
     settle::{self, Ending},
+    spans::{self, Span},
 };
 
 /// One call.
@@ -38,14 +39,16 @@ pub(crate) struct Ring {
 pub(crate) async fn run(
     session: &ClientWrapper,
     calls: &[&Work],
+    spans: &BTreeSet<Span>,
     dead_letter_ttl: Duration,
 ) -> Result<(Vec<Answer>, Ring), Fault> {
     let endings: Vec<Ending<'_>> = calls.iter().flat_map(|call| call.endings()).collect();
     let incoming: Vec<Incoming<'_>> = calls.iter().flat_map(|call| call.incoming()).collect();
     lock_order(session, &endings, &incoming).await?;
-    let (written, accepted) = try_join!(
+    let (written, accepted, ()) = try_join!(
         settle::write(session, &endings, dead_letter_ttl),
-        accept::write(session, &incoming)
+        accept::write(session, &incoming),
+        spans::write(session, spans)
     )?;
     let following: Vec<Incoming<'_>> = endings
         .iter()
@@ -78,6 +81,14 @@ impl Work {
             Self::Settle(..) => ([].as_slice(), NodeId(0)),
         };
         parcels.iter().map(move |new| Incoming { new, holder })
+    }
+
+    /// Of every delivery that may be written, those that follow included.
+    pub(crate) fn spans(&self) -> impl Iterator<Item = Span> {
+        let follow = self.endings().flat_map(|ending| ending.settlement.follow.iter());
+        self.incoming().map(|one| one.new).chain(follow).flat_map(|new| {
+            new.deliveries.iter().map(|to| spans::of(new.parcel.tenant, to.target, to.id))
+        })
     }
 
     /// What was leased to the caller's node, as the answer says.

@@ -22,7 +22,7 @@ use crate::{
     limbo::Limbo,
     listen::Bells,
     queue::{Call, Queue, mixed_up},
-    rows, session,
+    rows, session, spans,
 };
 
 /// How often a transaction that another was in the way of is run again.
@@ -45,6 +45,7 @@ pub(crate) fn start(pool: &Pool, count: usize, rules: &Rules, stop: &Cancellatio
             pool: pool.clone(),
             rules: rules.clone(),
             writer: None,
+            spans: spans::Known::default(),
             rest: None,
         };
         tokio::spawn(stop.clone().run_until_cancelled_owned(committer.run()));
@@ -58,6 +59,7 @@ struct Committer {
     rules: Rules,
     /// Its row in `writers`, and the number of its last transaction.
     writer: Option<(Uuid, i64)>,
+    spans: spans::Known,
     /// Until when the server is left alone, and why.
     rest: Option<(Instant, StoreError)>,
 }
@@ -128,9 +130,11 @@ impl Committer {
     async fn transact_once(&mut self, works: &[&Work]) -> Result<(Vec<Answer>, Ring), Fault> {
         let session = self.session().await?;
         let (writer, number) = self.begin(&session).await?;
-        match batch::run(&session, works, self.rules.dead_letter_ttl).await {
+        let spans = self.spans.unknown(works.iter().flat_map(|work| work.spans()));
+        match batch::run(&session, works, &spans, self.rules.dead_letter_ttl).await {
             Ok(done) => {
                 self.finish(session, writer, number).await?;
+                self.spans.learn(spans);
                 Ok(done)
             }
             Err(fault) => {

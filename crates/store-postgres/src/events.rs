@@ -1,12 +1,9 @@
 //! A tenant's events, newest first. Ids begin with their time, so they come by the key of their table;
 //! those that matched no endpoint, and those with a name, have an index of their own.
 
-use std::time::Duration;
-
 use gancho_domain::{TenantScope, Time, parcel::Kind};
 use gancho_store::{EventFilter, EventRow, Page, PageRequest, Result};
 use tokio_postgres::Row;
-use uuid::Uuid;
 
 use crate::{
     PostgresStore,
@@ -35,9 +32,9 @@ impl PostgresStore {
         let name = filter.external_id.as_ref();
         terms.add_if("p.external_id = ?", name.map(|name| name.as_bytes().to_vec()));
         terms.add_if("p.created_at >= ?", filter.since.map(Time::micros));
-        terms.add_if("p.id >= ?", filter.since.map(first_id_at));
+        terms.add_if("p.id >= ?", filter.since.map(rows::first_id_at));
         terms.add_if("p.created_at < ?", filter.until.map(Time::micros));
-        terms.add_if("p.id < ?", filter.until.map(|until| first_id_at(until + AHEAD)));
+        terms.add_if("p.id < ?", filter.until.map(rows::last_id_at));
         terms.add_if("p.id < ?", page.after.as_ref().map(read_place));
         if filter.is_unmatched {
             terms.add_plain("p.deliveries = '{}'");
@@ -70,11 +67,3 @@ fn event(row: &Row) -> Result<EventRow> {
         created_at: rows::time(row, 7)?,
     })
 }
-
-/// The first id that can be of this time: an id is never behind the time of what it names.
-fn first_id_at(time: Time) -> Uuid {
-    Uuid::from_u128((time.millis().max(0) as u128) << 80)
-}
-
-/// How far it may be ahead, after a clock was set back.
-const AHEAD: Duration = Duration::from_hours(24);

@@ -43,6 +43,7 @@ mod rows;
 mod send_again;
 mod session;
 mod settle;
+mod spans;
 mod tenants;
 mod terms;
 mod tls;

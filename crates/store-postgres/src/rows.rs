@@ -190,3 +190,13 @@ pub(crate) fn delivery(row: &Row) -> Result<DeliveryRow> {
         created_at: time(row, 15)?,
     })
 }
+
+/// The first id that can be of this time: an id is never behind the time of what it names.
+pub(crate) fn first_id_at(time: Time) -> Uuid {
+    Uuid::from_u128((time.millis().max(0) as u128) << 80)
+}
+
+/// And one beyond the last: after a clock was set back, an id may be ahead of its time.
+pub(crate) fn last_id_at(time: Time) -> Uuid {
+    first_id_at(time + Duration::from_hours(24))
+}

@@ -14,6 +14,7 @@ use crate::{
     order,
     rows::{self, PARCEL, uuid},
     session::{Transaction, execute, query},
+    spans,
 };
 
 /// How often a transaction that another was in the way of is run again.
@@ -85,6 +86,9 @@ async fn add(
         new.iter().map(|new| Incoming { new, holder: NodeId(0) }).collect();
     let placed = place(session, &fresh).await?;
     insert_deliveries(session, &fresh, &placed, &vec![number; fresh.len()]).await?;
+    let sent = new.iter().flat_map(|new| &new.deliveries);
+    let sent = sent.map(|to| spans::of(scope.tenant(), to.target, to.id)).collect();
+    spans::write(session, &sent).await?;
     let ids: Vec<Uuid> = new.iter().flat_map(|new| &new.deliveries).map(|to| uuid(to.id)).collect();
     let sql = "update parcels set deliveries = deliveries || $3::uuid[]
         where tenant_id = $1 and id = $2";

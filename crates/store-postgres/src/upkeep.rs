@@ -15,6 +15,7 @@ use crate::{
     give_up::{self, GiveUp},
     rows,
     session::{Transaction, execute, query},
+    spans,
 };
 
 const FORGET_KEYS: &str = "
@@ -44,12 +45,8 @@ from owner o cross join lateral (
     order by p.id limit $3 for update of p skip locked) p
 limit $3";
 
-/// The first id that can be of this time. An id may be a little ahead of its parcel's time, never
-/// behind it, so a minute of grace keeps the bound a bound.
-fn first_id_at(time: Time) -> Uuid {
-    let later = time + Duration::from_secs(60);
-    Uuid::from_u128((later.millis().max(0) as u128) << 80)
-}
+/// How much younger than its id a parcel may be for the id alone not to keep it.
+const GRACE: Duration = Duration::from_secs(60);
 
 const TAKE_ENDED: &str = "
 select d.tenant_id, d.parcel_id, d.state in (2, 3, 4)
@@ -89,6 +86,7 @@ impl Upkeep for PostgresStore {
             .batch_execute("delete from writers where seen_at < now() - interval '7 days'")
             .await
             .map_err(store_error)?;
+        spans::prune(&session, before, keys).await.map_err(store_error)?;
         drop(session);
         self.prune_parcels(before, most).await.map_err(Fault::into_error)
     }
@@ -141,7 +139,7 @@ impl PostgresStore {
         let transaction = Transaction::begin(self.session().await?).await?;
         let session = transaction.session()?;
         let values: [&(dyn tokio_postgres::types::ToSql + Sync); 3] =
-            [&before.micros(), &first_id_at(before), &most];
+            [&before.micros(), &rows::first_id_at(before + GRACE), &most];
         let ended = query(session, ENDED, &values).await?;
         let armed = Self::armed_meanwhile(session, &ended).await?;
         let mut parcels = (Vec::new(), Vec::new());

@@ -83,12 +83,21 @@ CREATE TABLE deliveries (
   owner           INTEGER NOT NULL,
   created_at      INTEGER NOT NULL
 ) STRICT;
-CREATE INDEX deliveries_of_target ON deliveries (tenant_id, target_id);
+CREATE INDEX deliveries_failed ON deliveries (tenant_id, target_id) WHERE state = 6;
 CREATE INDEX deliveries_pending ON deliveries (lane, tenant_id, target_id, due_at) WHERE state = 2;
 CREATE INDEX deliveries_due ON deliveries (lane, due_at) WHERE state = 2;
 CREATE INDEX deliveries_leased ON deliveries (owner) WHERE state = 3;
 CREATE INDEX deliveries_in_order ON deliveries (tenant_id, target_id, subject, number)
   WHERE subject IS NOT NULL AND state < 5;
+
+-- In which spans of time a target got deliveries: see spans.rs.
+CREATE TABLE spans (
+  tenant_id BLOB NOT NULL,
+  target_id BLOB NOT NULL,
+  span      INTEGER NOT NULL,
+  PRIMARY KEY (tenant_id, target_id, span)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX spans_by_time ON spans (span);
 
 CREATE TABLE attempts (
   delivery         INTEGER NOT NULL,

@@ -1,11 +1,11 @@
 //! Keeping a parcel and its deliveries.
 
 use async_trait::async_trait;
-use gancho_domain::{Lane, Parcel, State};
+use gancho_domain::{Parcel, State};
 use gancho_store::{Accept, Accepted, NewDelivery, NewParcel, NodeId, Once, Placed, Result};
-use rusqlite::params;
+use rusqlite::{CachedStatement, params};
 
-use crate::{SqliteStore, fault::Fault, order, rows, rows::seq, writer::Tx};
+use crate::{SqliteStore, fault::Fault, order, rows, rows::seq, spans, writer::Tx};
 
 #[async_trait]
 impl Accept for SqliteStore {
@@ -19,21 +19,51 @@ pub(crate) fn accept_all(
     parcels: &[NewParcel],
     holder: NodeId,
 ) -> Result<Vec<Accepted>, Fault> {
-    parcels.iter().map(|new| accept_one(tx, new, holder)).collect()
+    if parcels.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut pen = Pen::new(tx, holder)?;
+    parcels.iter().map(|new| accept_one(tx, &mut pen, new)).collect()
 }
 
-fn accept_one(tx: &Tx<'_>, new: &NewParcel, holder: NodeId) -> Result<Accepted, Fault> {
+/// What every parcel and every delivery is written with: looked up once for a batch, which is a tenth
+/// of the work.
+pub(crate) struct Pen<'a> {
+    parcel: CachedStatement<'a>,
+    delivery: CachedStatement<'a>,
+    holder: NodeId,
+}
+
+impl<'a> Pen<'a> {
+    pub fn new(tx: &Tx<'a>, holder: NodeId) -> Result<Self, Fault> {
+        Ok(Self {
+            parcel: tx.db.prepare_cached(
+                "INSERT INTO parcels (seq, tenant_id, id, kind, event_type, subject, external_id,
+                   number, is_test, deliveries, created_at, body)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+            )?,
+            delivery: tx.db.prepare_cached(
+                "INSERT INTO deliveries (seq, tenant_id, id, lane, target_id, parcel, subject, number,
+                   state, attempts, attempts_before, lost_leases, due_at, owner, created_at)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 0, 0, 0, ?10, ?11, ?12)",
+            )?,
+            holder,
+        })
+    }
+}
+
+fn accept_one(tx: &Tx<'_>, pen: &mut Pen<'_>, new: &NewParcel) -> Result<Accepted, Fault> {
     if let Some(once) = &new.once
         && let Some(seen) = seen_before(tx, &new.parcel, once)?
     {
         return Ok(seen);
     }
     let number = next_number(tx, &new.parcel)?;
-    insert_parcel(tx, new, number)?;
+    insert_parcel(pen, new, number)?;
     let placed = new
         .deliveries
         .iter()
-        .map(|delivery| place(tx, &new.parcel, number, delivery, holder))
+        .map(|delivery| place(tx, pen, &new.parcel, number, delivery))
         .collect::<Result<_, Fault>>()?;
     Ok(Accepted::New { number, placed })
 }
@@ -73,28 +103,22 @@ fn next_number(tx: &Tx<'_>, parcel: &Parcel) -> Result<Option<u64>, Fault> {
     Ok(Some(number as u64))
 }
 
-fn insert_parcel(tx: &Tx<'_>, new: &NewParcel, number: Option<u64>) -> Result<(), Fault> {
+fn insert_parcel(pen: &mut Pen<'_>, new: &NewParcel, number: Option<u64>) -> Result<(), Fault> {
     let parcel = &new.parcel;
-    tx.db
-        .prepare_cached(
-            "INSERT INTO parcels (seq, tenant_id, id, kind, event_type, subject, external_id,
-               number, is_test, deliveries, created_at, body)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-        )?
-        .execute(params![
-            seq(parcel.id),
-            parcel.tenant.bytes(),
-            parcel.id.bytes(),
-            parcel.kind.number(),
-            parcel.event_type,
-            parcel.subject,
-            parcel.external_id,
-            number.map(|number| number as i64),
-            parcel.is_test,
-            seq_list(&new.deliveries),
-            parcel.created_at.micros(),
-            &*parcel.body,
-        ])?;
+    pen.parcel.execute(params![
+        seq(parcel.id),
+        parcel.tenant.bytes(),
+        parcel.id.bytes(),
+        parcel.kind.number(),
+        parcel.event_type,
+        parcel.subject,
+        parcel.external_id,
+        number.map(|number| number as i64),
+        parcel.is_test,
+        seq_list(&new.deliveries),
+        parcel.created_at.micros(),
+        &*parcel.body,
+    ])?;
     Ok(())
 }
 
@@ -114,10 +138,10 @@ fn seq_list(deliveries: &[NewDelivery]) -> String {
 
 pub(crate) fn place(
     tx: &Tx<'_>,
+    pen: &mut Pen<'_>,
     parcel: &Parcel,
     number: Option<u64>,
     new: &NewDelivery,
-    holder: NodeId,
 ) -> Result<Placed, Fault> {
     let subject = parcel.subject.as_deref().filter(|_| new.in_order);
     let turn = subject.zip(number);
@@ -138,38 +162,31 @@ pub(crate) fn place(
     if placed == Placed::Pending {
         tx.ring();
     }
-    insert_delivery(tx, parcel, new, turn, state, holder)?;
+    insert_delivery(pen, parcel, new, turn, state)?;
+    spans::note(tx, parcel.tenant, new.target, seq(new.id))?;
     Ok(placed)
 }
 
 fn insert_delivery(
-    tx: &Tx<'_>,
+    pen: &mut Pen<'_>,
     parcel: &Parcel,
     new: &NewDelivery,
     turn: Option<(&str, u64)>,
     state: State,
-    holder: NodeId,
 ) -> Result<(), Fault> {
-    let lane: Lane = new.lane;
-    tx.db
-        .prepare_cached(
-            "INSERT INTO deliveries (seq, tenant_id, id, lane, target_id, parcel, subject, number,
-               state, attempts, attempts_before, lost_leases, due_at, owner, created_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 0, 0, 0, ?10, ?11, ?12)",
-        )?
-        .execute(params![
-            seq(new.id),
-            parcel.tenant.bytes(),
-            new.id.bytes(),
-            lane.number(),
-            new.target.bytes(),
-            seq(parcel.id),
-            turn.map(|(subject, _)| subject),
-            turn.map(|(_, number)| number as i64),
-            state.number(),
-            new.due_at.micros(),
-            holder.0,
-            parcel.created_at.micros(),
-        ])?;
+    pen.delivery.execute(params![
+        seq(new.id),
+        parcel.tenant.bytes(),
+        new.id.bytes(),
+        new.lane.number(),
+        new.target.bytes(),
+        seq(parcel.id),
+        turn.map(|(subject, _)| subject),
+        turn.map(|(_, number)| number as i64),
+        state.number(),
+        new.due_at.micros(),
+        pen.holder.0,
+        parcel.created_at.micros(),
+    ])?;
     Ok(())
 }

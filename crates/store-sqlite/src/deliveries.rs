@@ -15,6 +15,7 @@ use crate::{
     fault::Fault,
     rows::{self, ATTEMPT, PARCEL, seq},
     send_again::send_again,
+    spans::SPAN_BITS,
     terms::Terms,
 };
 
@@ -30,7 +31,7 @@ impl Deliveries for SqliteStore {
                 return Ok(None);
             };
             let (parcel, number) = rows::parcel(row, 0)?;
-            let deliveries = list(db, OF_PARCEL, &[&seq(id)])?;
+            let deliveries = list(db, ALL, OF_PARCEL, &[&seq(id)])?;
             Ok(Some(EventView { parcel, number, deliveries }))
         })
         .await
@@ -40,7 +41,7 @@ impl Deliveries for SqliteStore {
         self.read(move |db| {
             let (key, tenant) = (id.bytes(), scope.tenant().bytes());
             let by: [&dyn ToSql; 3] = [&seq(id), &key, &tenant];
-            let found = list(db, "WHERE d.seq = ?1 AND d.id = ?2 AND d.tenant_id = ?3", &by)?;
+            let found = list(db, ALL, "WHERE d.seq = ?1 AND d.id = ?2 AND d.tenant_id = ?3", &by)?;
             let Some(row) = found.into_iter().next() else {
                 return Ok(None);
             };
@@ -140,6 +141,37 @@ pub(crate) fn place_id(place: &[u8; 32]) -> DeliveryId {
 const OF_PARCEL: &str = "WHERE d.seq IN
     (SELECT j.value FROM parcels q, json_each(q.deliveries) j WHERE q.seq = ?1) ORDER BY d.seq";
 
+const ALL: &str = "deliveries d";
+/// A target's deliveries lie in its spans (see `spans.rs`), the newest first if both are read backwards.
+const BY_SPAN: &str = "spans s CROSS JOIN deliveries d";
+
+/// Those of an event or of a few are found through their parcels.
+fn of_parcel(filter: &DeliveryFilter) -> bool {
+    filter.event.is_some() || filter.external_id.is_some()
+}
+
+/// Those that failed have an index of their own.
+fn by_span(filter: &DeliveryFilter) -> bool {
+    !of_parcel(filter) && filter.status != Some(Status::Failed)
+}
+
+/// In which spans to look. Bound after the tenant and the target, which are the first two values.
+fn add_spans(terms: &mut Terms, filter: &DeliveryFilter, page: &PageRequest) {
+    terms.add_plain("s.tenant_id = ?1 AND s.target_id = ?2");
+    terms.add_plain(&format!(
+        "d.seq >= s.span << {SPAN_BITS} AND d.seq < (s.span + 1) << {SPAN_BITS}"
+    ));
+    if let Some(place) = &page.after {
+        terms.add("s.span <= $", seq(place_id(place)) >> SPAN_BITS);
+    }
+    if let Some(since) = filter.since {
+        terms.add("s.span >= $", rows::first_seq_at(since) >> SPAN_BITS);
+    }
+    if let Some(until) = filter.until {
+        terms.add("s.span <= $", rows::last_seq_at(until) >> SPAN_BITS);
+    }
+}
+
 /// One page and one row more, newest first.
 fn filtered(
     db: &Connection,
@@ -147,8 +179,7 @@ fn filtered(
     filter: &DeliveryFilter,
     page: &PageRequest,
 ) -> Result<Vec<DeliveryRow>, Fault> {
-    let narrow =
-        filter.endpoint.is_some() || filter.event.is_some() || filter.external_id.is_some();
+    let narrow = filter.endpoint.is_some() || of_parcel(filter);
     let targets = if narrow {
         vec![filter.endpoint]
     } else {
@@ -157,8 +188,13 @@ fn filtered(
     let mut rows = Vec::new();
     for target in targets {
         let terms = terms(scope, filter, target, page);
-        let sql = format!("WHERE {} ORDER BY d.seq DESC LIMIT {}", terms.sql(), page.most + 1);
-        rows.extend(list(db, &sql, &terms.values())?);
+        let (from, order) = if by_span(filter) {
+            (BY_SPAN, "s.span DESC, d.seq DESC")
+        } else {
+            (ALL, "d.seq DESC")
+        };
+        let sql = format!("WHERE {} ORDER BY {order} LIMIT {}", terms.sql(), page.most + 1);
+        rows.extend(list(db, from, &sql, &terms.values())?);
     }
     rows.sort_unstable_by_key(|row| Reverse(seq(row.id)));
     Ok(rows)
@@ -168,7 +204,7 @@ fn filtered(
 /// list of all is put together from a page of each.
 pub(crate) fn targets_of(db: &Connection, scope: TenantScope) -> Result<Vec<TargetId>, Fault> {
     let mut next = db.prepare_cached(
-        "SELECT target_id FROM deliveries INDEXED BY deliveries_of_target
+        "SELECT target_id FROM spans
          WHERE tenant_id = ?1 AND target_id > ?2 ORDER BY target_id LIMIT 1",
     )?;
     let mut targets = Vec::new();
@@ -188,15 +224,17 @@ fn terms(
     page: &PageRequest,
 ) -> Terms {
     let mut terms = Terms::default();
-    // The plus keeps SQLite from reading all of the tenant's deliveries where a parcel is asked for.
-    let narrow = filter.event.is_some() || filter.external_id.is_some();
-    let tenant = if narrow { "+d.tenant_id = $" } else { "d.tenant_id = $" };
+    // The plus keeps SQLite from reading all that failed of the tenant's where a parcel is asked for.
+    let tenant = if of_parcel(filter) { "+d.tenant_id = $" } else { "d.tenant_id = $" };
     terms.add(tenant, scope.tenant().bytes());
+    if let Some(target) = target {
+        terms.add("d.target_id = $", target.bytes());
+    }
     if let Some(place) = &page.after {
         terms.add("d.seq < $", seq(place_id(place)));
     }
-    if let Some(target) = target {
-        terms.add("d.target_id = $", target.bytes());
+    if by_span(filter) {
+        add_spans(&mut terms, filter, page);
     }
     if let Some(event) = filter.event {
         terms.add(
@@ -233,13 +271,18 @@ fn terms(
     terms
 }
 
-fn list(db: &Connection, sql: &str, values: &[&dyn ToSql]) -> Result<Vec<DeliveryRow>, Fault> {
+fn list(
+    db: &Connection,
+    from: &str,
+    sql: &str,
+    values: &[&dyn ToSql],
+) -> Result<Vec<DeliveryRow>, Fault> {
     let mut list = db.prepare_cached(&format!(
         "SELECT d.id, d.lane, d.target_id, p.id, p.event_type, p.external_id, p.is_test, d.state,
            d.attempts, a.response_status, coalesce(l.code, a.code),
            coalesce(l.reason, a.reason), a.next_at, a.started_at, a.latency_us,
            d.created_at
-         FROM deliveries d JOIN parcels p ON p.seq = d.parcel
+         FROM {from} CROSS JOIN parcels p ON p.seq = d.parcel
          LEFT JOIN attempts a ON a.delivery = d.seq AND a.number = d.attempts
          LEFT JOIN dead_letters l ON l.delivery = d.seq AND d.state = 6 {sql}"
     ))?;

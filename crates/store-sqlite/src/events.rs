@@ -6,7 +6,7 @@
 //! and has its place by its own. Both are made with the event and never change, so a page begins
 //! where the one before it ended.
 
-use std::{collections::VecDeque, time::Duration};
+use std::collections::VecDeque;
 
 use gancho_domain::{TenantScope, Time, parcel::Kind};
 use gancho_store::{EventFilter, EventRow, Page, PageRequest, TargetId};
@@ -83,7 +83,7 @@ impl<'a> Search<'a> {
         after: Option<&[u8; 32]>,
     ) -> Result<Self, Fault> {
         let below = after.map_or(i64::MAX, read_place);
-        let below = below.min(filter.until.map_or(i64::MAX, |until| seq_at(until + AHEAD)));
+        let below = below.min(filter.until.map_or(i64::MAX, |until| rows::last_seq_at(until)));
         let way = |sql, target| Way { sql, target, read: VecDeque::new(), below, step: FIRST_STEP };
         let ways = if filter.external_id.is_some() {
             vec![way(NAMED, None)]
@@ -119,7 +119,7 @@ impl Way {
         let mut found = list.query(params![
             scope.tenant().bytes(),
             self.below,
-            filter.since.map_or(i64::MIN, seq_at),
+            filter.since.map_or(i64::MIN, rows::first_seq_at),
             self.target.map(|target| target.bytes()),
             filter.external_id,
             filter.event_type,
@@ -144,7 +144,7 @@ impl Way {
 /// What fits is asked of each row and not of the statement, so that a way on which nothing fits is
 /// read no further than the others.
 macro_rules! way {
-    ($place:literal, $mine:literal, $from:literal) => {
+    ($place:literal, $mine:literal, $from:literal, $order:literal) => {
         concat!(
             "SELECT ",
             $place,
@@ -161,7 +161,7 @@ macro_rules! way {
             " < ?2 AND ",
             $place,
             " >= ?3 ORDER BY ",
-            $place,
+            $order,
             " DESC LIMIT ?11"
         )
     };
@@ -170,21 +170,26 @@ macro_rules! way {
 const SENT: &str = way!(
     "d.seq",
     "json_extract(p.deliveries, '$[0]') = d.seq AND NOT p.sent_later",
-    "deliveries d INDEXED BY deliveries_of_target CROSS JOIN parcels p
-     WHERE p.seq = d.parcel AND d.tenant_id = ?1 AND d.target_id = ?4"
+    "spans s CROSS JOIN deliveries d CROSS JOIN parcels p
+     WHERE s.tenant_id = ?1 AND s.target_id = ?4 AND s.span <= ?2 >> 22
+       AND d.seq >= s.span << 22 AND d.seq < (s.span + 1) << 22
+       AND p.seq = d.parcel AND d.tenant_id = ?1 AND d.target_id = ?4",
+    "s.span DESC, d.seq"
 );
 
 const UNMATCHED: &str = way!(
     "p.seq",
     "true",
     "parcels p INDEXED BY parcels_unmatched
-     WHERE (p.deliveries = '[]' OR p.sent_later) AND p.tenant_id = ?1"
+     WHERE (p.deliveries = '[]' OR p.sent_later) AND p.tenant_id = ?1",
+    "p.seq"
 );
 
 const NAMED: &str = way!(
     "p.seq",
     "true",
-    "parcels p INDEXED BY parcels_by_external_id WHERE p.tenant_id = ?1 AND p.external_id = ?5"
+    "parcels p INDEXED BY parcels_by_external_id WHERE p.tenant_id = ?1 AND p.external_id = ?5",
+    "p.seq"
 );
 
 /// From the third column on.
@@ -200,11 +205,3 @@ fn event(row: &Row<'_>) -> Result<EventRow, Fault> {
         created_at: rows::time(row, 9)?,
     })
 }
-
-/// The first row number that can be of this time: an id is never behind the time of what it names.
-fn seq_at(time: Time) -> i64 {
-    time.millis().max(0).saturating_mul(1 << 15)
-}
-
-/// How far it may be ahead, after a clock was set back.
-const AHEAD: Duration = Duration::from_hours(24);

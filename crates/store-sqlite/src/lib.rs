@@ -29,6 +29,7 @@ mod rows;
 mod send_again;
 mod settle;
 mod space;
+mod spans;
 mod tenants;
 mod terms;
 mod upkeep;
@@ -103,7 +104,7 @@ impl SqliteStore {
         look: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T> {
         match self.writer.shared() {
-            Some(db) => look(&db.lock()).map_err(StoreError::from),
+            Some(db) => look(&db.lock().0).map_err(StoreError::from),
             None => self.readers.run(look).await,
         }
     }

@@ -123,3 +123,13 @@ pub(crate) fn attempt(row: &Row<'_>) -> Result<Attempt, Fault> {
 pub(crate) fn seq<K>(of: Id<K>) -> i64 {
     id::lead(of)
 }
+
+/// The first row number that can be of this time: an id is never behind the time of what it names.
+pub(crate) fn first_seq_at(time: Time) -> i64 {
+    time.millis().max(0).saturating_mul(1 << 15)
+}
+
+/// And one beyond the last: after a clock was set back, an id may be ahead of its time.
+pub(crate) fn last_seq_at(time: Time) -> i64 {
+    first_seq_at(time + Duration::from_hours(24))
+}

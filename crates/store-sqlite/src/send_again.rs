@@ -5,7 +5,7 @@ use gancho_store::{NewDelivery, NodeId};
 use rusqlite::params;
 
 use crate::{
-    accept::place,
+    accept::{Pen, place},
     fault::Fault,
     rows::{self, PARCEL, seq},
     writer::Tx,
@@ -27,6 +27,7 @@ pub(crate) fn send_again(
     };
     let (parcel, number) = rows::parcel(row, 0)?;
     drop(found);
+    let mut pen = Pen::new(tx, NodeId(0))?;
     for new in deliveries {
         if !append(tx, event, new)? {
             continue;
@@ -34,7 +35,7 @@ pub(crate) fn send_again(
         // It counts from when it is made: an old event's would be too late at once.
         let parcel = Parcel { created_at: new.id.time(), ..Parcel::clone(&parcel) };
         let new = NewDelivery { hold: false, ..new.clone() };
-        place(tx, &parcel, number, &new, NodeId(0))?;
+        place(tx, &mut pen, &parcel, number, &new)?;
     }
     Ok(true)
 }

@@ -3,25 +3,56 @@
 use async_trait::async_trait;
 use gancho_domain::{Attempt, Failure, Next, State, Time};
 use gancho_store::{NodeId, Result, Settle, Settled, Settlement};
-use rusqlite::params;
+use rusqlite::{CachedStatement, params};
 
 use crate::{SqliteStore, accept::accept_all, fault::Fault, order, rows::seq, writer::Tx};
 
 #[async_trait]
 impl Settle for SqliteStore {
     async fn settle(&self, node: NodeId, settlements: Vec<Settlement>) -> Result<Vec<Settled>> {
-        self.write(move |tx| settlements.iter().map(|one| settle_one(tx, node, one)).collect())
-            .await
+        self.write(move |tx| {
+            let mut pen = Pen::new(tx)?;
+            settlements.iter().map(|one| settle_one(tx, &mut pen, node, one)).collect()
+        })
+        .await
     }
 }
 
-fn settle_one(tx: &Tx<'_>, node: NodeId, settlement: &Settlement) -> Result<Settled, Fault> {
+/// What every settlement is written with, looked up once for a batch.
+struct Pen<'a> {
+    advance: CachedStatement<'a>,
+    attempt: CachedStatement<'a>,
+}
+
+impl<'a> Pen<'a> {
+    fn new(tx: &Tx<'a>) -> Result<Self, Fault> {
+        Ok(Self {
+            advance: tx.db.prepare_cached(
+                "UPDATE deliveries SET state = ?1, due_at = coalesce(?2, due_at),
+                   attempts = coalesce(?3, attempts)
+                 WHERE seq = ?4 AND state = 3 AND owner = ?5 AND tenant_id = ?6",
+            )?,
+            attempt: tx.db.prepare_cached(
+                "INSERT INTO attempts (delivery, number, started_at, latency_us, request_headers,
+                   response_status, response_headers, response_body, code, reason, next_at)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+            )?,
+        })
+    }
+}
+
+fn settle_one(
+    tx: &Tx<'_>,
+    pen: &mut Pen<'_>,
+    node: NodeId,
+    settlement: &Settlement,
+) -> Result<Settled, Fault> {
     let row = seq(settlement.delivery);
-    if !advance(tx, node, row, settlement)? {
+    if !advance(pen, node, row, settlement)? {
         return Ok(Settled::LeaseLost);
     }
     if let Some(attempt) = &settlement.attempt {
-        insert_attempt(tx, row, attempt)?;
+        insert_attempt(pen, row, attempt)?;
     }
     match &settlement.next {
         Next::Dead(failure) => bury(tx, row, failure, settlement.at)?,
@@ -38,52 +69,44 @@ fn settle_one(tx: &Tx<'_>, node: NodeId, settlement: &Settlement) -> Result<Sett
 }
 
 /// The fence: only a delivery that this node still holds is touched.
-fn advance(tx: &Tx<'_>, node: NodeId, row: i64, settlement: &Settlement) -> Result<bool, Fault> {
+fn advance(
+    pen: &mut Pen<'_>,
+    node: NodeId,
+    row: i64,
+    settlement: &Settlement,
+) -> Result<bool, Fault> {
     let (state, due_at) = match &settlement.next {
         Next::Delivered => (State::Delivered, None),
         Next::Retry { due_at, .. } => (State::Pending, Some(due_at.micros())),
         Next::Dead(_) => (State::Dead, None),
     };
     let attempts = settlement.attempt.as_ref().map(|attempt| attempt.number);
-    let changed = tx
-        .db
-        .prepare_cached(
-            "UPDATE deliveries SET state = ?1, due_at = coalesce(?2, due_at),
-               attempts = coalesce(?3, attempts)
-             WHERE seq = ?4 AND state = 3 AND owner = ?5 AND tenant_id = ?6",
-        )?
-        .execute(params![
-            state.number(),
-            due_at,
-            attempts,
-            row,
-            node.0,
-            settlement.tenant.bytes()
-        ])?;
+    let changed = pen.advance.execute(params![
+        state.number(),
+        due_at,
+        attempts,
+        row,
+        node.0,
+        settlement.tenant.bytes()
+    ])?;
     Ok(changed == 1)
 }
 
-fn insert_attempt(tx: &Tx<'_>, row: i64, attempt: &Attempt) -> Result<(), Fault> {
+fn insert_attempt(pen: &mut Pen<'_>, row: i64, attempt: &Attempt) -> Result<(), Fault> {
     let failure = attempt.failure.as_ref();
-    tx.db
-        .prepare_cached(
-            "INSERT INTO attempts (delivery, number, started_at, latency_us, request_headers,
-               response_status, response_headers, response_body, code, reason, next_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-        )?
-        .execute(params![
-            row,
-            attempt.number,
-            attempt.started_at.micros(),
-            attempt.latency.as_micros() as i64,
-            &*attempt.request_headers,
-            attempt.response_status,
-            &*attempt.response_headers,
-            &*attempt.response_body,
-            failure.map(|failure| failure.code().as_str()),
-            failure.map(Failure::reason),
-            attempt.next_at.map(Time::micros),
-        ])?;
+    pen.attempt.execute(params![
+        row,
+        attempt.number,
+        attempt.started_at.micros(),
+        attempt.latency.as_micros() as i64,
+        &*attempt.request_headers,
+        attempt.response_status,
+        &*attempt.response_headers,
+        &*attempt.response_body,
+        failure.map(|failure| failure.code().as_str()),
+        failure.map(Failure::reason),
+        attempt.next_at.map(Time::micros),
+    ])?;
     Ok(())
 }
 

@@ -1,19 +1,27 @@
 //! Keeping the file small and knowing how full it is.
 
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::{
+    sync::atomic::{AtomicI64, Ordering},
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use gancho_domain::{Failure, Lane, TenantId, Time, decide, id};
 use gancho_store::{LaneDepth, Result, Space, Upkeep};
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::{SqliteStore, fault::Fault, order, rows, settle::bury, space, writer::Tx};
+use crate::{SqliteStore, fault::Fault, order, rows, settle::bury, space, spans, writer::Tx};
 
 #[async_trait]
 impl Upkeep for SqliteStore {
     async fn prune(&self, before: Time, most: usize, now: Time) -> Result<u64> {
         let place = self.prune_place.clone();
-        self.write(move |tx| prune(tx, &place, before, most, now)).await
+        self.write(move |tx| {
+            let gone = prune(tx, &place, before, most, now)?;
+            spans::prune(tx, before, most * LOOKS)?;
+            Ok(gone)
+        })
+        .await
     }
 
     async fn expire(&self, lane: Lane, before: Time, most: usize, now: Time) -> Result<u64> {
@@ -102,7 +110,7 @@ fn prune(
         .query_map(
             params![
                 place.load(Ordering::Relaxed),
-                first_seq_at(before),
+                rows::first_seq_at(before + Duration::from_secs(60)),
                 before.micros(),
                 (most * LOOKS) as i64
             ],
@@ -148,13 +156,6 @@ fn forget_keys(tx: &Tx<'_>, most: usize, now: Time) -> Result<(), Fault> {
         )?
         .execute(params![now.micros(), most as i64])?;
     Ok(())
-}
-
-/// Rows bear the time of their id first. An id may be a little ahead of its parcel's time, never
-/// behind it, so a minute of grace keeps the bound a bound.
-fn first_seq_at(time: Time) -> i64 {
-    let later = time + std::time::Duration::from_secs(60);
-    later.millis().max(0).saturating_mul(1 << 15)
 }
 
 /// Those that are too old. Looked for by a reader, as it may have to read the whole of a lane.

@@ -18,6 +18,7 @@ use crate::{
     fault::Fault,
     open::{Opened, Options},
     space::{Gate, empty_log},
+    spans::Spans,
 };
 
 /// What a step sees: the connection inside a transaction, and how to ring the bell once it is
@@ -25,6 +26,7 @@ use crate::{
 pub(crate) struct Tx<'a> {
     pub db: &'a Connection,
     pub dead_letter_ttl: Duration,
+    pub spans: &'a Spans,
     ring: Cell<bool>,
 }
 
@@ -50,7 +52,7 @@ pub(crate) enum Writer {
         limit: Option<u64>,
     },
     Inline {
-        db: Arc<Mutex<Connection>>,
+        db: Arc<Mutex<(Connection, Spans)>>,
         bell: Arc<Notify>,
         broken: watch::Receiver<Option<StoreError>>,
     },
@@ -99,6 +101,7 @@ impl Writer {
             bell,
             tell,
             dead_letter_ttl: options.dead_letter_ttl,
+            spans: Spans::default(),
             crowd: 0,
         };
         thread::Builder::new()
@@ -110,7 +113,7 @@ impl Writer {
 
     pub fn inline(db: Connection, bell: Arc<Notify>) -> Self {
         let (_, broken) = watch::channel(None);
-        Self::Inline { db: Arc::new(Mutex::new(db)), bell, broken }
+        Self::Inline { db: Arc::new(Mutex::new((db, Spans::default()))), bell, broken }
     }
 
     pub fn broken(&self) -> watch::Receiver<Option<StoreError>> {
@@ -128,7 +131,7 @@ impl Writer {
     }
 
     /// The connection itself, where there is no thread.
-    pub fn shared(&self) -> Option<&Mutex<Connection>> {
+    pub fn shared(&self) -> Option<&Mutex<(Connection, Spans)>> {
         match self {
             Self::Thread { .. } => None,
             Self::Inline { db, .. } => Some(db),
@@ -155,8 +158,10 @@ impl Writer {
                 answer.await.unwrap_or_else(|_| Err(gone()))
             }
             Self::Inline { db, bell, .. } => {
-                let db = db.lock();
-                let (result, ring) = alone(&db, crate::open::DEAD_LETTER_TTL, |tx| step(tx))?;
+                let shared = db.lock();
+                let (db, spans) = &*shared;
+                let ttl = crate::open::DEAD_LETTER_TTL;
+                let (result, ring) = alone(db, spans, ttl, |tx| step(tx))?;
                 if ring {
                     ring_out(bell);
                 }
@@ -169,10 +174,11 @@ impl Writer {
 /// One step in a transaction of its own; says too whether the bell is to be rung.
 fn alone<T>(
     db: &Connection,
+    spans: &Spans,
     dead_letter_ttl: Duration,
     step: impl FnOnce(&Tx<'_>) -> Result<T, Fault>,
 ) -> Result<(T, bool)> {
-    let tx = Tx { db, dead_letter_ttl, ring: Cell::new(false) };
+    let tx = Tx { db, dead_letter_ttl, spans, ring: Cell::new(false) };
     let all = || -> Result<T, Fault> {
         begin(db)?;
         let result = step(&tx)?;
@@ -182,7 +188,7 @@ fn alone<T>(
     match all() {
         Ok(result) => Ok((result, tx.ring.get())),
         Err(fault) => {
-            roll_back(db);
+            roll_back(db, spans);
             Err(fault.into())
         }
     }
@@ -196,7 +202,8 @@ fn commit(db: &Connection) -> rusqlite::Result<()> {
     db.prepare_cached("COMMIT")?.execute([]).map(drop)
 }
 
-fn roll_back(db: &Connection) {
+fn roll_back(db: &Connection, spans: &Spans) {
+    spans.forget();
     // Some errors roll back by themselves; then there is nothing left to do.
     if !db.is_autocommit() {
         let _ = db.execute_batch("ROLLBACK");
@@ -216,6 +223,7 @@ struct Committer {
     bell: Arc<Notify>,
     tell: watch::Sender<Option<StoreError>>,
     dead_letter_ttl: Duration,
+    spans: Spans,
     /// How many steps the last commits held, on average, in sixteenths.
     crowd: usize,
 }
@@ -270,7 +278,8 @@ impl Committer {
             return Ok(());
         }
         let db = &self.opened.db;
-        let tx = Tx { db, dead_letter_ttl: self.dead_letter_ttl, ring: Cell::new(false) };
+        let (spans, ring) = (&self.spans, Cell::new(false));
+        let tx = Tx { db, dead_letter_ttl: self.dead_letter_ttl, spans, ring };
         match together(&tx, &mut works) {
             Ok(refusals) => {
                 if tx.ring.get() {
@@ -282,7 +291,7 @@ impl Committer {
                 Ok(())
             }
             Err(fault) => {
-                roll_back(db);
+                roll_back(db, spans);
                 match StoreError::from(fault) {
                     // Alone, each would only wait for the same lock.
                     error @ (StoreError::Broken(_) | StoreError::Unavailable(_)) => {
@@ -307,7 +316,10 @@ impl Committer {
         for mut work in works {
             let outcome = match &broken {
                 Err(error) => Err(StoreError::clone(error)),
-                Ok(()) => alone(&self.opened.db, self.dead_letter_ttl, |tx| work.run(tx)),
+                Ok(()) => {
+                    let (db, spans) = (&self.opened.db, &self.spans);
+                    alone(db, spans, self.dead_letter_ttl, |tx| work.run(tx))
+                }
             };
             if let Err(error @ StoreError::Broken(_)) = &outcome {
                 broken = Err(error.clone());

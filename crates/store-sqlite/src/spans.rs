@@ -1,0 +1,72 @@
+//! In which spans of time a target got deliveries: how a target's deliveries are found.
+//!
+//! An index of every delivery by its target would be changed in a different place for each target: with
+//! fifty targets busy, a commit wrote as many pages of that index as of everything else. So only this is
+//! written down: that a target got something within an eighth of a second, once for each. Rows are in
+//! order of time, so a span is a short stretch of the table, and a list reads the stretches that have
+//! something for it.
+
+use std::{cell::RefCell, collections::HashMap};
+
+use gancho_domain::{TenantId, Time};
+use gancho_store::TargetId;
+use rusqlite::params;
+
+use crate::{fault::Fault, rows, writer::Tx};
+
+/// A row's number holds milliseconds above 15 bits: 128 of them make a span.
+pub(crate) const SPAN_BITS: u32 = 22;
+
+/// The last span that was written down for each target, so that most deliveries need no look at the
+/// table. Forgotten whenever a transaction is rolled back: what it wrote is gone then.
+#[derive(Default)]
+pub(crate) struct Spans(RefCell<HashMap<(TenantId, TargetId), i64>>);
+
+/// Beyond so many targets it begins anew, which costs each of them one needless look.
+const MOST: usize = 50_000;
+
+impl Spans {
+    pub fn forget(&self) {
+        self.0.borrow_mut().clear();
+    }
+
+    /// Whether the span has to be written down.
+    fn is_new(&self, target: (TenantId, TargetId), span: i64) -> bool {
+        let mut known = self.0.borrow_mut();
+        if known.len() >= MOST {
+            known.clear();
+        }
+        known.insert(target, span) != Some(span)
+    }
+}
+
+pub(crate) fn note(tx: &Tx<'_>, tenant: TenantId, target: TargetId, seq: i64) -> Result<(), Fault> {
+    let span = seq >> SPAN_BITS;
+    if tx.spans.is_new((tenant, target), span) {
+        tx.db
+            .prepare_cached(
+                "INSERT OR IGNORE INTO spans (tenant_id, target_id, span) VALUES (?1, ?2, ?3)",
+            )?
+            .execute(params![tenant.bytes(), target.bytes(), span])?;
+    }
+    Ok(())
+}
+
+/// Removes at most so many of the spans that lie before every delivery that is left.
+pub(crate) fn prune(tx: &Tx<'_>, before: Time, most: usize) -> Result<(), Fault> {
+    let left: Option<i64> =
+        tx.db.prepare_cached("SELECT min(seq) FROM deliveries")?.query_row([], |row| row.get(0))?;
+    let first = rows::first_seq_at(before).min(left.unwrap_or(i64::MAX)) >> SPAN_BITS;
+    let gone = tx
+        .db
+        .prepare_cached(
+            "DELETE FROM spans WHERE (tenant_id, target_id, span) IN
+               (SELECT tenant_id, target_id, span FROM spans INDEXED BY spans_by_time
+                WHERE span < ?1 LIMIT ?2)",
+        )?
+        .execute(params![first, most as i64])?;
+    if gone > 0 {
+        tx.spans.forget();
+    }
+    Ok(())
+}
