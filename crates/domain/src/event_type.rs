@@ -8,7 +8,8 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EventType(Box<str>);
 
-/// What an endpoint asks for: one type, all below a prefix (`invoice.*`), or all (`*`).
+/// What an endpoint asks for: one type, all below a prefix (`invoice.*`), or all (`*`) but those of
+/// the gateway itself, which have to be asked for by name or by `webhook.*`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Pattern {
     All,
@@ -55,6 +56,14 @@ impl EventType {
     }
 }
 
+/// What the gateway itself tells (`webhook.endpoint.disabled`) lies below this. Nobody else may
+/// publish there.
+const RESERVED: &str = "webhook.";
+
+pub fn is_reserved(event_type: &str) -> bool {
+    event_type.starts_with(RESERVED)
+}
+
 impl fmt::Display for EventType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
@@ -64,7 +73,8 @@ impl fmt::Display for EventType {
 impl Pattern {
     pub fn matches(&self, event_type: &str) -> bool {
         match self {
-            Self::All => true,
+            // An endpoint that asked for everything did not ask for the gateway's own notices.
+            Self::All => !is_reserved(event_type),
             Self::Below(prefix) => event_type.starts_with(&**prefix),
             Self::One(one) => one.as_str() == event_type,
         }
@@ -110,6 +120,16 @@ mod tests {
         assert!(!pattern.matches("invoice"));
         assert!(!pattern.matches("invoices.paid"));
         assert!("*".parse::<Pattern>().unwrap().matches("anything"));
+    }
+
+    #[test]
+    fn the_gateways_own_are_got_only_by_asking() {
+        let wants = |text: &str| text.parse::<Pattern>().unwrap();
+        assert!(!wants("*").matches("webhook.endpoint.disabled"));
+        assert!(wants("webhook.*").matches("webhook.endpoint.disabled"));
+        assert!(wants("webhook.endpoint.*").matches("webhook.endpoint.disabled"));
+        assert!(wants("webhook.endpoint.disabled").matches("webhook.endpoint.disabled"));
+        assert!(wants("*").matches("webhooks.changed") && wants("*").matches("webhook"));
     }
 
     #[test]

@@ -50,6 +50,8 @@ kinds! {
     OfSource SourceId "src";
     /// An inbound webhook that was accepted.
     OfReceipt ReceiptId "rcp";
+    /// A job that sends past deliveries or events again.
+    OfReplay ReplayId "rpl";
 }
 
 /// 128 bits: 48 of milliseconds, 80 that make it unique. Ordered by time of making.

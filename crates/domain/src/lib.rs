@@ -3,8 +3,9 @@
 //! In reading order: [`id`], [`time`], [`clock`] are the ground; [`lane`], [`tenant`],
 //! [`endpoint`], [`event_type`], [`parcel`] and [`delivery`] are the nouns; [`failure`] and
 //! [`verdict`] say how an attempt ended; [`plan`] and [`decide`] say what follows from that;
-//! [`breaker`], [`pace`], [`rate`] and [`fairness`] are the arithmetic of sparing a target and of
-//! sharing between tenants; [`mask`] hides addresses.
+//! [`health`] says what an attempt means for its endpoint; [`breaker`], [`pace`], [`rate`] and
+//! [`fairness`] are the arithmetic of sparing a target and of sharing between tenants; [`span`] reads
+//! spans of time; [`mask`] hides addresses.
 //!
 //! This crate never does I/O, never awaits, never reads a clock by itself and knows no other crate
 //! of ours. Everything in it can be tested without a runtime.
@@ -18,6 +19,7 @@ pub mod endpoint;
 pub mod event_type;
 pub mod failure;
 pub mod fairness;
+pub mod health;
 pub mod id;
 pub mod lane;
 pub mod mask;
@@ -25,6 +27,7 @@ pub mod pace;
 pub mod parcel;
 pub mod plan;
 pub mod rate;
+pub mod span;
 pub mod tenant;
 pub mod time;
 pub mod verdict;
@@ -38,7 +41,7 @@ pub use endpoint::{Disabled, Endpoint, Health, OldSecret, Ordering};
 pub use event_type::{EventType, Pattern};
 pub use failure::{Code, Failure};
 pub use id::{
-    DeliveryId, EmailId, EndpointId, EventId, Id, IdMaker, ReceiptId, SourceId, TenantId,
+    DeliveryId, EmailId, EndpointId, EventId, Id, IdMaker, ReceiptId, ReplayId, SourceId, TenantId,
 };
 pub use lane::Lane;
 pub use pace::Pace;

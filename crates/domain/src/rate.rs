@@ -36,6 +36,26 @@ impl Ticker {
         self.used_until = self.used_until(rate, now).max(now) + rate.gap();
     }
 
+    /// How many slots are free.
+    pub fn left(self, rate: Rate, now: Time) -> u32 {
+        let gap = rate.gap().as_nanos().max(1);
+        let all = gap * u128::from(rate.count.max(1));
+        let free = all.saturating_sub(self.ahead(rate, now).as_nanos()) / gap;
+        u32::try_from(free).unwrap_or(u32::MAX)
+    }
+
+    /// Takes as many slots of `count` as are free, and says how many.
+    pub fn take_up_to(&mut self, rate: Rate, count: u32, now: Time) -> u32 {
+        let taken = count.min(self.left(rate, now));
+        self.used_until = self.used_until(rate, now).max(now) + rate.gap() * taken;
+        taken
+    }
+
+    /// How long until all slots are free.
+    pub fn ahead(self, rate: Rate, now: Time) -> Duration {
+        self.used_until(rate, now).since(now)
+    }
+
     /// No more than one period is ever used ahead. Where more is, the clock jumped back, and the gate
     /// must not stay closed for the length of the jump: it begins anew.
     fn used_until(self, rate: Rate, now: Time) -> Time {
@@ -69,6 +89,24 @@ mod tests {
         let later: u32 =
             (1..=100).map(|n| taken(&mut ticker, start + Duration::from_millis(n * 100))).sum();
         assert_eq!(later, 100);
+    }
+
+    #[test]
+    fn several_at_once_are_as_many_one_by_one() {
+        let start = Time::from_secs(100);
+        for (asked, at_once) in [(0, 0), (3, 3), (10, 10), (11, 10), (u32::MAX, 10)] {
+            let (mut many, mut one) = (Ticker::default(), Ticker::default());
+            assert_eq!(many.left(RATE, start), 10);
+            assert_eq!(many.take_up_to(RATE, asked, start), at_once);
+            (0..at_once).for_each(|_| one.take(RATE, start));
+            assert_eq!(many, if at_once == 0 { many } else { one });
+            assert_eq!(many.left(RATE, start), 10 - at_once);
+            assert_eq!(many.ahead(RATE, start), Duration::from_millis(100) * at_once);
+        }
+        let mut ticker = Ticker::default();
+        ticker.take_up_to(RATE, 10, start);
+        assert_eq!(ticker.left(RATE, start + Duration::from_millis(99)), 0);
+        assert_eq!(ticker.left(RATE, start + Duration::from_millis(250)), 2);
     }
 
     #[test]

@@ -1,24 +1,31 @@
-//! The webhook lane's carrier: render → sign → post → verdict.
+//! The webhook lane's carrier: render → sign → post → verdict, and what follows from it for the
+//! endpoint.
 
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use bytes::Bytes;
-use gancho_domain::{Clock, Code, Failure, RetryPlan, Verdict, pace::Load};
+use gancho_domain::{
+    Clock, Code, Failure, Next, RetryPlan, Time, Verdict, event_type::is_reserved, health::Seen,
+    pace::Load,
+};
 use gancho_engine::{Carried, Carrier, Terms};
-use gancho_store::Job;
-use gancho_wire::{Content, Sending, sign};
-use http::{HeaderMap, HeaderName, HeaderValue, header};
+use gancho_store::{Job, NewParcel};
+use gancho_wire::{Content, Sending};
 
 use crate::{
     deliver::{Client, verdict},
+    health::HealthKeeper,
+    notify::{Exhausted, Notice, Notifier},
     registry::{Registry, Target, Targets},
+    request::{self, Prepared},
 };
 
 pub struct WebhookCarrier {
     pub registry: Arc<Registry>,
     pub client: Client,
     pub clock: Arc<dyn Clock>,
+    pub health: Arc<HealthKeeper>,
+    pub notifier: Arc<Notifier>,
 }
 
 #[async_trait]
@@ -37,7 +44,10 @@ impl Carrier for WebhookCarrier {
         match self.registry.known(job.tenant, job.target) {
             Some(target) => Terms {
                 plan: target.plan.clone(),
-                max_in_flight: target.endpoint.max_in_flight.unwrap_or(Terms::MAX_IN_FLIGHT),
+                max_in_flight: match target.endpoint.max_in_flight {
+                    _ if self.health.is_suspect(&target.endpoint) => 1,
+                    most => most.unwrap_or(Terms::MAX_IN_FLIGHT),
+                },
                 rate: target.endpoint.rate,
             },
             // Gone, or not known yet: the attempt will tell.
@@ -62,6 +72,26 @@ impl Carrier for WebhookCarrier {
                 None => gone("the endpoint was deleted"),
             },
         }
+    }
+
+    /// A delivery that was given up is told of, unless its endpoint is gone or switched off: that was
+    /// someone's wish, or is told of by itself.
+    fn follow(&self, job: &Job, _: &Carried, next: &Next, now: Time) -> Vec<NewParcel> {
+        let Next::Dead(failure) = next else {
+            return Vec::new();
+        };
+        if job.parcel.is_test || is_notice(job) || *failure.code() == Code::TARGET_GONE {
+            return Vec::new();
+        }
+        let target = self.registry.known(job.tenant, job.target);
+        let notice = Notice::exhausted(&Exhausted {
+            job,
+            url: target.as_ref().map(|target| target.endpoint.url.as_str()),
+            attempts: job.attempts + 1,
+            failure,
+            at: now,
+        });
+        self.notifier.parcels(job.tenant, &notice, now)
     }
 }
 
@@ -97,17 +127,17 @@ impl WebhookCarrier {
             at: self.clock.now(),
             retry: attempt - 1,
         };
-        let headers = match headers(target, &sending, &body) {
-            Ok(headers) => headers,
+        let trace = request::traceparent(job.parcel.id, job.delivery, attempt);
+        let Prepared { headers, record } = match request::prepare(target, &sending, &trace, &body) {
+            Ok(prepared) => prepared,
             Err(fault) => return ours(format!("the request could not be made: {fault}")),
         };
-        let request_headers = lines(&headers);
         let outcome = self.client.post(&target.url, headers, body, target.timeout).await;
         let judged = verdict(&outcome, self.clock.now());
         let mut carried = Carried {
             load: judged.load,
             at_fault: judged.at_fault,
-            request_headers,
+            request_headers: record,
             ..Carried::new(judged.verdict, outcome.latency)
         };
         if let Ok(answer) = outcome.answer {
@@ -115,35 +145,32 @@ impl WebhookCarrier {
             carried.response_headers = answer.headers;
             carried.response_body = answer.body;
         }
+        self.note(job, target, &carried).await;
         carried
     }
+
+    /// What the attempt says of the endpoint. A test says nothing: it is someone trying things out.
+    async fn note(&self, job: &Job, target: &Target, carried: &Carried) {
+        if job.parcel.is_test {
+            return;
+        }
+        let seen = match &carried.verdict {
+            Verdict::Delivered => Seen::Worked,
+            Verdict::Never { .. } if carried.response_status == Some(410) => Seen::Gone,
+            Verdict::Retry { .. } | Verdict::Never { .. } => Seen::Failed,
+        };
+        if seen != Seen::Worked {
+            // Should this be the last attempt, whoever is to be told is known by then.
+            self.notifier.prepare().await;
+        }
+        let failure = carried.verdict.failure();
+        self.health.note(&target.endpoint, seen, failure, !is_notice(job)).await;
+    }
 }
 
-fn headers(target: &Target, sending: &Sending<'_>, body: &[u8]) -> Result<HeaderMap, String> {
-    let signed =
-        sign(&target.profile, sending, body, &target.keys).map_err(|fault| fault.to_string())?;
-    let mut headers = HeaderMap::with_capacity(signed.len() + 2);
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    let agent =
-        HeaderValue::from_str(&target.profile.user_agent).map_err(|fault| fault.to_string())?;
-    headers.insert(header::USER_AGENT, agent);
-    for (name, value) in signed {
-        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|fault| fault.to_string())?;
-        headers.insert(name, HeaderValue::from_str(&value).map_err(|fault| fault.to_string())?);
-    }
-    Ok(headers)
-}
-
-/// For the attempt's record.
-fn lines(headers: &HeaderMap) -> Bytes {
-    let mut lines = Vec::with_capacity(256);
-    for (name, value) in headers {
-        lines.extend_from_slice(name.as_str().as_bytes());
-        lines.extend_from_slice(b": ");
-        lines.extend_from_slice(value.as_bytes());
-        lines.push(b'\n');
-    }
-    lines.into()
+/// One of the gateway's own, from which nothing more may follow.
+fn is_notice(job: &Job) -> bool {
+    is_reserved(&job.parcel.event_type)
 }
 
 /// Nothing was sent, and the target is not to blame.

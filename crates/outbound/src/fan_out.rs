@@ -1,14 +1,35 @@
 //! Which endpoints get an event. Pure.
 
-use gancho_domain::{EndpointId, IdMaker, Lane, Ordering, Time};
+use gancho_domain::{Endpoint, EndpointId, IdMaker, Lane, Ordering, Time};
 use gancho_store::NewDelivery;
 
 use crate::registry::Targets;
 
-/// One delivery for each endpoint that wants the type; `hold` says whether this node takes it at
-/// once.
+/// Who is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Audience {
+    /// Every active endpoint that wants the type.
+    Wanting,
+    /// The same, but not this one: it is what the event is about.
+    WantingBut(EndpointId),
+    /// This one, whatever it wants.
+    Only(EndpointId),
+}
+
+impl Audience {
+    fn includes(self, endpoint: &Endpoint, event_type: &str) -> bool {
+        match self {
+            Self::Wanting => endpoint.wants(event_type),
+            Self::WantingBut(id) => endpoint.id != id && endpoint.wants(event_type),
+            Self::Only(id) => endpoint.id == id && endpoint.is_active,
+        }
+    }
+}
+
+/// One delivery for each endpoint that is meant; `hold` says whether this node takes it at once.
 pub fn fan_out(
     targets: &Targets,
+    audience: Audience,
     event_type: &str,
     due_at: Time,
     ids: &IdMaker,
@@ -16,7 +37,7 @@ pub fn fan_out(
 ) -> Vec<NewDelivery> {
     targets
         .endpoints()
-        .filter(|endpoint| endpoint.wants(event_type))
+        .filter(|endpoint| audience.includes(endpoint, event_type))
         .map(|endpoint| NewDelivery {
             id: ids.make(),
             lane: Lane::Webhook,

@@ -1,18 +1,48 @@
-//! Sending webhooks: accepting events, and the carrier that brings them to endpoints.
+//! Sending webhooks: tenants' endpoints, the events that they are told of, and the carrier that brings
+//! them there.
 //!
-//! In reading order: [`publish`] accepts an event; [`fan_out`] says which endpoints get it;
-//! [`registry`] keeps the endpoints in memory; [`carrier`] makes one attempt; [`deliver`] is the HTTP
-//! under it, with the guard that keeps it off private addresses.
+//! In reading order: [`publish`] accepts events, within [`limits`] and [`plans`] and of types that
+//! [`event_types`] knows; [`fan_out`] says which endpoints get one; [`endpoints`] makes and changes
+//! those; [`registry`] keeps them in `memory`, ready to be delivered to; [`carrier`] makes one
+//! attempt, with the headers that `request` prepares; [`deliver`] is the HTTP under it, with the
+//! guard that keeps it off private addresses. What follows from attempts over days is in [`health`],
+//! and who is told of it in [`notify`]. [`replay`] sends what is past again, [`try_out`] a sample.
+//! [`fault`] is how a caller is told what is wrong, [`owner`] whose something is.
 //!
 //! This crate never decides about retries (the engine does), never opens a connection to an address
-//! that was not judged, and knows nothing of how the API looks.
+//! that was not judged, never shows or stores a secret unsealed, and knows nothing of how the API
+//! looks.
 
 pub mod carrier;
 pub mod deliver;
+pub mod endpoints;
+pub mod event_types;
 pub mod fan_out;
+pub mod fault;
+pub mod health;
+pub mod limits;
+mod memory;
+pub mod notify;
+pub mod owner;
+pub mod plans;
 pub mod publish;
 pub mod registry;
+pub mod replay;
+mod request;
+pub mod try_out;
 
 pub use carrier::WebhookCarrier;
+pub use endpoints::{
+    Created, EndpointDesk, EndpointDraft, EndpointError, RateDraft, RetryDraft, Revealed, Rotated,
+};
+pub use event_types::{Catalog, EventTypes, KnownType, NewType, TypeError};
+pub use fault::Fault;
+pub use health::HealthKeeper;
+pub use limits::{PublishRates, RateStanding};
+pub use notify::Notifier;
+pub use owner::Owner;
+pub use plans::{Plan, PlanLimit, Plans};
 pub use publish::{NewEvent, PublishError, Published, Publisher};
 pub use registry::Registry;
+pub use replay::{NewReplay, Replay, ReplayError, ReplayFilter, ReplayOf, ReplayState, Replays};
+pub use try_out::{TryOut, TryOutError, try_out};

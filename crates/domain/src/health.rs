@@ -1,0 +1,118 @@
+//! What an attempt means for how an endpoint is doing: pure, so that five days of failures can be
+//! tested without waiting for them.
+
+use std::time::Duration;
+
+use crate::{Disabled, Health, Time};
+
+/// What an attempt showed of an endpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Seen {
+    Worked,
+    Failed,
+    /// It answered 410: it does not want to be asked again.
+    Gone,
+}
+
+/// What has to be told because of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tell {
+    /// It has only failed for half the time after which it is switched off.
+    Failing,
+    Disabled(Disabled),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    pub health: Health,
+    pub tell: Option<Tell>,
+}
+
+impl Health {
+    /// How it is after an attempt, or nothing where that changes nothing: most attempts.
+    pub fn after(&self, seen: Seen, now: Time, failing_for: Duration) -> Option<Change> {
+        let quiet = |health| Some(Change { health, tell: None });
+        match (seen, self.failing_since) {
+            (Seen::Worked, None) => None,
+            (Seen::Worked, Some(_)) => quiet(Self::default()),
+            (Seen::Gone, _) => Some(self.switched_off(Disabled::Gone)),
+            (Seen::Failed, None) => quiet(Self { failing_since: Some(now), ..self.clone() }),
+            (Seen::Failed, Some(since)) if now.since(since) >= failing_for => {
+                Some(self.switched_off(Disabled::Failing))
+            }
+            (Seen::Failed, Some(since)) => {
+                let half_over = now.since(since) >= failing_for / 2;
+                (half_over && self.warned_at.is_none()).then(|| Change {
+                    health: Self { warned_at: Some(now), ..self.clone() },
+                    tell: Some(Tell::Failing),
+                })
+            }
+        }
+    }
+
+    fn switched_off(&self, why: Disabled) -> Change {
+        Change {
+            health: Self { disabled: Some(why), ..self.clone() },
+            tell: Some(Tell::Disabled(why)),
+        }
+    }
+}
+
+impl Disabled {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Gone => "gone",
+            Self::Failing => "failing",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DAY: Duration = Duration::from_hours(24);
+    const FOR: Duration = Duration::from_hours(120);
+    const START: Time = Time::from_secs(1_000_000);
+
+    fn after(health: &Health, seen: Seen, now: Time) -> Option<Change> {
+        health.after(seen, now, FOR)
+    }
+
+    #[test]
+    fn five_days_of_failures() {
+        let mut health = Health::default();
+        assert_eq!(after(&health, Seen::Worked, START), None, "the hot path changes nothing");
+        let mut told = Vec::new();
+        for hours in 0..=130_u32 {
+            let now = START + Duration::from_hours(hours.into());
+            if let Some(change) = after(&health, Seen::Failed, now) {
+                health = change.health;
+                told.extend(change.tell.map(|tell| (hours, tell)));
+            }
+            if health.disabled.is_some() {
+                break;
+            }
+        }
+        assert_eq!(told, [(60, Tell::Failing), (120, Tell::Disabled(Disabled::Failing))]);
+        assert_eq!(health.failing_since, Some(START));
+    }
+
+    #[test]
+    fn a_success_forgets_all_of_it() {
+        let failing = after(&Health::default(), Seen::Failed, START).unwrap().health;
+        let warned = after(&failing, Seen::Failed, START + 3 * DAY).unwrap().health;
+        assert!(warned.warned_at.is_some());
+        assert_eq!(after(&warned, Seen::Failed, START + 4 * DAY), None, "one warning");
+        let change = after(&warned, Seen::Worked, START + 4 * DAY).unwrap();
+        assert_eq!(change, Change { health: Health::default(), tell: None });
+    }
+
+    #[test]
+    fn gone_is_at_once_and_a_clock_that_goes_back_does_no_harm() {
+        let change = after(&Health::default(), Seen::Gone, START).unwrap();
+        assert_eq!(change.tell, Some(Tell::Disabled(Disabled::Gone)));
+        let failing = after(&Health::default(), Seen::Failed, START).unwrap().health;
+        assert_eq!(after(&failing, Seen::Failed, Time::ZERO), None);
+    }
+}

@@ -1,0 +1,173 @@
+//! Making and changing endpoints: everything a tenant gives is judged first, all faults at once, and
+//! what is secret is sealed before it reaches the store.
+//!
+//! In reading order: [`draft`] is what a caller gives; `check` judges it, with `header_check`,
+//! `secret_check` and `retry_check` for the parts that have rules of their own; `rotate` changes the
+//! secret while the old one still signs; [`seal`] is how the secret parts are kept.
+//!
+//! Two who change the same endpoint do not undo each other's work: a change is made to the version
+//! that was read, and made anew on the next one where that has moved on.
+
+mod check;
+pub mod draft;
+mod header_check;
+mod retry_check;
+mod rotate;
+pub mod seal;
+mod secret_check;
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use gancho_domain::{Clock, Endpoint, EndpointId, Health, IdMaker, Tenant, TenantScope};
+use gancho_store::{Store, StoreError};
+use gancho_vault::{KeyRing, Secret};
+use gancho_wire::SecretFormat;
+use thiserror::Error;
+
+pub use self::{
+    draft::{EndpointDraft, RateDraft, RetryDraft},
+    rotate::{LONGEST_OVERLAP, Revealed, Rotated, USUAL_OVERLAP},
+};
+use crate::{Fault, PlanLimit, Plans, Registry, deliver::Client, fault::joined};
+
+pub struct EndpointDesk {
+    pub store: Arc<dyn Store>,
+    pub ring: Arc<KeyRing>,
+    pub registry: Arc<Registry>,
+    pub ids: Arc<IdMaker>,
+    pub clock: Arc<dyn Clock>,
+    /// Whose rules say which URLs may be delivered to.
+    pub client: Client,
+    pub plans: Arc<Plans>,
+}
+
+/// A new endpoint, with its secret: shown now, and later only when asked for.
+pub struct Created {
+    pub endpoint: Endpoint,
+    pub secret: Secret,
+    pub secret_format: SecretFormat,
+}
+
+#[derive(Debug, Error)]
+pub enum EndpointError {
+    #[error("{}", joined(.0))]
+    Faulty(Vec<Fault>),
+    #[error("{0}")]
+    PlanLimit(PlanLimit),
+    #[error("there is no such endpoint")]
+    NotFound,
+    #[error("the endpoint kept being changed by others: try again")]
+    Busy,
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("a secret cannot be sealed or opened: {0}")]
+    Vault(String),
+}
+
+/// So often a change is made anew because another one was faster.
+const TRIES: usize = 5;
+/// What stands for a header's value wherever one is shown.
+pub const MASK: &str = "••••";
+
+impl EndpointDesk {
+    pub async fn create(
+        &self,
+        scope: TenantScope,
+        tenant: &Tenant,
+        draft: EndpointDraft,
+    ) -> Result<Created, EndpointError> {
+        let blank = self.blank(scope, tenant);
+        let (endpoint, given) = self.apply(blank, draft, true)?;
+        let (secret, secret_format) = given.ok_or(EndpointError::Busy)?;
+        let limit = self.plans.of(tenant).endpoints;
+        if !self.store.add_endpoint(scope, endpoint.clone(), limit).await? {
+            let used = self.store.endpoints(scope).await?.len() as u64;
+            return Err(EndpointError::PlanLimit(PlanLimit {
+                plan: tenant.plan.clone(),
+                what: "endpoints",
+                limit: limit.unwrap_or(u32::MAX).into(),
+                used,
+                resets_at: None,
+            }));
+        }
+        self.registry.forget(scope.tenant());
+        Ok(Created { endpoint, secret, secret_format })
+    }
+
+    /// Changes what is given. With `whole`, what is not given goes back to what a new endpoint has,
+    /// but for the secret, which only ever changes by being named.
+    pub async fn change(
+        &self,
+        scope: TenantScope,
+        id: EndpointId,
+        draft: EndpointDraft,
+        whole: bool,
+    ) -> Result<Endpoint, EndpointError> {
+        self.update(scope, id, |old| {
+            let (new, _) = self.apply(old, draft.clone(), whole)?;
+            Ok((new, ()))
+        })
+        .await
+        .map(|(endpoint, ())| endpoint)
+    }
+
+    pub async fn delete(&self, scope: TenantScope, id: EndpointId) -> Result<(), EndpointError> {
+        let was_there = self.store.delete_endpoint(scope, id).await?;
+        self.registry.forget(scope.tenant());
+        if was_there { Ok(()) } else { Err(EndpointError::NotFound) }
+    }
+
+    /// The custom headers by name, each value as [`MASK`].
+    pub fn headers(&self, endpoint: &Endpoint) -> Result<BTreeMap<String, String>, EndpointError> {
+        let names = seal::headers(&self.ring, endpoint).map_err(EndpointError::Vault)?.into_keys();
+        Ok(names.map(|name| (name, MASK.to_owned())).collect())
+    }
+
+    /// Reads, changes, and writes if no one else did meanwhile; otherwise once more from the start.
+    async fn update<T>(
+        &self,
+        scope: TenantScope,
+        id: EndpointId,
+        change: impl Fn(Endpoint) -> Result<(Endpoint, T), EndpointError>,
+    ) -> Result<(Endpoint, T), EndpointError> {
+        for _ in 0..TRIES {
+            let old = self.store.endpoint(scope, id).await?.ok_or(EndpointError::NotFound)?;
+            let version = old.version;
+            let (mut new, answer) = change(old)?;
+            new.updated_at = self.clock.now();
+            if self.store.change_endpoint(scope, new.clone()).await? {
+                self.registry.forget(scope.tenant());
+                new.version = version + 1;
+                return Ok((new, answer));
+            }
+        }
+        Err(EndpointError::Busy)
+    }
+
+    /// What a new endpoint has where nothing is given.
+    fn blank(&self, scope: TenantScope, tenant: &Tenant) -> Endpoint {
+        let now = self.clock.now();
+        Endpoint {
+            id: self.ids.make(),
+            tenant: scope.tenant(),
+            name: String::new(),
+            url: String::new(),
+            events: Vec::new(),
+            sealed_secret: Vec::new(),
+            old_secrets: Vec::new(),
+            sealed_headers: None,
+            metadata: "{}".to_owned(),
+            profile: tenant.default_profile.clone(),
+            is_active: true,
+            ordering: gancho_domain::Ordering::BestEffort,
+            plan: None,
+            timeout: None,
+            max_in_flight: None,
+            rate: None,
+            health: Health::default(),
+            created_at: now,
+            updated_at: now,
+            version: 1,
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! Judges a draft and puts it into an endpoint: every fault is found, and nothing is changed where
+//! there is one.
+
+use std::{fmt::Display, str::FromStr, sync::Arc, time::Duration};
+
+use gancho_domain::{Endpoint, Health, Ordering, Pattern, span};
+use gancho_vault::Secret;
+use gancho_wire::{Profile, SecretFormat};
+use serde_json::value::RawValue;
+
+use super::{
+    EndpointDesk, EndpointDraft, EndpointError, RateDraft, header_check, retry_check, seal,
+    secret_check,
+};
+use crate::Fault;
+
+const LONGEST_NAME: usize = 128;
+const MOST_EVENTS: usize = 100;
+const LONGEST_METADATA: usize = 16 * 1024;
+const MOST_IN_FLIGHT: u32 = 512;
+const MOST_IN_A_PERIOD: u32 = 1_000_000;
+const SHORTEST_TIMEOUT: Duration = Duration::from_secs(1);
+const LONGEST_TIMEOUT: Duration = Duration::from_secs(60);
+const SHORTEST_PERIOD: Duration = Duration::from_secs(1);
+const LONGEST_PERIOD: Duration = Duration::from_hours(24);
+
+/// A secret that was given or made, and how it is understood.
+pub(super) type Given = Option<(Secret, SecretFormat)>;
+
+/// Collects faults, so that one does not hide the next.
+#[derive(Default)]
+pub(super) struct Faults(pub Vec<Fault>);
+
+impl Faults {
+    pub fn add(&mut self, code: &'static str, pointer: impl Into<String>, message: impl Display) {
+        self.0.push(Fault::new(code, pointer, message));
+    }
+
+    pub fn take<T>(&mut self, checked: Result<T, Fault>) -> Option<T> {
+        checked.map_err(|fault| self.0.push(fault)).ok()
+    }
+}
+
+impl EndpointDesk {
+    /// The endpoint as the draft would have it. With `whole`, what the draft leaves out goes back to
+    /// what a new endpoint has.
+    pub(super) fn apply(
+        &self,
+        mut endpoint: Endpoint,
+        draft: EndpointDraft,
+        whole: bool,
+    ) -> Result<(Endpoint, Given), EndpointError> {
+        let mut faults = Faults::default();
+        let draft = if whole { filled(draft) } else { draft };
+        self.place(&mut endpoint, &draft, whole, &mut faults);
+        terms(&mut endpoint, &draft, &mut faults);
+        if let Some(metadata) = &draft.metadata {
+            endpoint.metadata = faults.take(metadata_of(metadata)).unwrap_or_default();
+        }
+        if let Some(active) = draft.is_active {
+            // Switched on by hand, it begins with a clean slate; switched off by hand, the gateway's
+            // own reason is no longer the reason.
+            endpoint.health =
+                if active || endpoint.is_active { Health::default() } else { endpoint.health };
+            endpoint.is_active = active;
+        }
+        let profile = self.profile(&mut endpoint, &draft, &mut faults);
+        let given = match &profile {
+            Some(profile) => {
+                self.seal_headers(&mut endpoint, &draft, profile, &mut faults)?;
+                self.seal_secret(&mut endpoint, &draft, profile, &mut faults)?
+            }
+            None => None,
+        };
+        if faults.0.is_empty() {
+            Ok((endpoint, given))
+        } else {
+            Err(EndpointError::Faulty(faults.0))
+        }
+    }
+
+    fn place(
+        &self,
+        endpoint: &mut Endpoint,
+        draft: &EndpointDraft,
+        whole: bool,
+        faults: &mut Faults,
+    ) {
+        match &draft.url {
+            Some(url) => match self.client.policy().parse(url) {
+                Ok(url) => endpoint.url = url.into(),
+                Err(refused) => faults.add("url_refused", "/url", refused),
+            },
+            None if whole => faults.0.push(Fault::missing("url", "give where to deliver to")),
+            None => {}
+        }
+        match &draft.events {
+            Some(events) => endpoint.events = patterns(events, faults),
+            None if whole => {
+                faults.0.push(Fault::missing(
+                    "events",
+                    "give a list such as [\"invoice.*\"], or [\"*\"]",
+                ));
+            }
+            None => {}
+        }
+        if let Some(name) = &draft.name {
+            if name.chars().count() > LONGEST_NAME {
+                faults.add(
+                    "too_long",
+                    "/name",
+                    format!("a name has at most {LONGEST_NAME} characters"),
+                );
+            } else if name.chars().any(char::is_control) {
+                faults.add("malformed", "/name", "a name may not hold control characters");
+            }
+            endpoint.name.clone_from(name);
+        }
+    }
+
+    fn profile(
+        &self,
+        endpoint: &mut Endpoint,
+        draft: &EndpointDraft,
+        faults: &mut Faults,
+    ) -> Option<Arc<Profile>> {
+        if let Some(profile) = &draft.profile {
+            endpoint.profile.clone_from(profile);
+        }
+        let profile = self.registry.profile(&endpoint.profile);
+        if profile.is_none() {
+            let known = self.registry.profile_names().join(", ");
+            let name: String = endpoint.profile.chars().take(64).collect();
+            faults.add(
+                "profile_unknown",
+                "/profile",
+                format!("no profile is called `{name}`: there are {known}"),
+            );
+        }
+        profile
+    }
+
+    fn seal_headers(
+        &self,
+        endpoint: &mut Endpoint,
+        draft: &EndpointDraft,
+        profile: &Profile,
+        faults: &mut Faults,
+    ) -> Result<(), EndpointError> {
+        let kept = seal::headers(&self.ring, endpoint).map_err(EndpointError::Vault)?;
+        let Some(given) = &draft.headers else {
+            // They stay, but the profile may be another now.
+            if draft.profile.is_some() {
+                header_check::against_profile(&kept, profile, faults);
+            }
+            return Ok(());
+        };
+        let headers = header_check::check(given, &kept, profile, faults);
+        endpoint.sealed_headers =
+            seal::seal_headers(&self.ring, endpoint, &headers).map_err(EndpointError::Vault)?;
+        Ok(())
+    }
+
+    fn seal_secret(
+        &self,
+        endpoint: &mut Endpoint,
+        draft: &EndpointDraft,
+        profile: &Profile,
+        faults: &mut Faults,
+    ) -> Result<Given, EndpointError> {
+        if draft.secret.is_none() && !endpoint.sealed_secret.is_empty() {
+            if draft.profile.is_some() {
+                let secret = seal::secret(&self.ring, endpoint).map_err(EndpointError::Vault)?;
+                secret_check::stays_fit(profile, &secret, faults);
+            }
+            return Ok(None);
+        }
+        let Some((secret, format)) = secret_check::check(draft.secret.as_deref(), profile, faults)?
+        else {
+            return Ok(None);
+        };
+        endpoint.sealed_secret =
+            seal::seal_secret(&self.ring, endpoint, &secret).map_err(EndpointError::Vault)?;
+        // Replaced outright, not rotated: only the new one signs from now on.
+        endpoint.old_secrets.clear();
+        Ok(Some((secret, format)))
+    }
+}
+
+/// A draft in which everything is given: what a new endpoint has, where it was left out.
+fn filled(draft: EndpointDraft) -> EndpointDraft {
+    EndpointDraft {
+        name: draft.name.or_else(|| Some(String::new())),
+        headers: draft.headers.or_else(|| Some(std::collections::BTreeMap::new())),
+        is_active: draft.is_active.or(Some(true)),
+        retry: draft.retry.or(Some(None)),
+        timeout: draft.timeout.or(Some(None)),
+        rate_limit: draft.rate_limit.or(Some(None)),
+        max_in_flight: draft.max_in_flight.or(Some(None)),
+        ordering: draft.ordering.or_else(|| Some("best_effort".to_owned())),
+        metadata: draft.metadata.or_else(|| RawValue::from_string("{}".to_owned()).ok()),
+        ..draft
+    }
+}
+
+/// How patiently and how fast it is delivered to.
+fn terms(endpoint: &mut Endpoint, draft: &EndpointDraft, faults: &mut Faults) {
+    if let Some(retry) = &draft.retry {
+        endpoint.plan = retry.as_ref().and_then(|retry| retry_check::check(retry, faults));
+    }
+    if let Some(timeout) = &draft.timeout {
+        let within = SHORTEST_TIMEOUT..=LONGEST_TIMEOUT;
+        endpoint.timeout =
+            timeout.as_ref().and_then(|text| faults.take(span_within(text, "/timeout", &within)));
+    }
+    if let Some(rate) = &draft.rate_limit {
+        endpoint.rate = rate.as_ref().and_then(|rate| rate_of(rate, faults));
+    }
+    if let Some(most) = draft.max_in_flight {
+        if most.is_some_and(|most| !(1..=MOST_IN_FLIGHT).contains(&most)) {
+            let message = format!("it must lie between 1 and {MOST_IN_FLIGHT}");
+            faults.add("out_of_range", "/max_in_flight", message);
+        }
+        endpoint.max_in_flight = most;
+    }
+    match draft.ordering.as_deref() {
+        None => {}
+        Some("best_effort") => endpoint.ordering = Ordering::BestEffort,
+        Some("per_subject") => endpoint.ordering = Ordering::PerSubject,
+        Some(_) => faults.add("malformed", "/ordering", "it is `best_effort` or `per_subject`"),
+    }
+}
+
+fn patterns(events: &[String], faults: &mut Faults) -> Vec<Pattern> {
+    if events.is_empty() {
+        faults.add(
+            "required",
+            "/events",
+            "the list is empty: name at least one type, or `*` for all",
+        );
+    }
+    if events.len() > MOST_EVENTS {
+        let message = format!(
+            "{} patterns are too many: at most {MOST_EVENTS}; use `invoice.*` or `*`",
+            events.len()
+        );
+        faults.add("too_many", "/events", message);
+        return Vec::new();
+    }
+    let mut patterns: Vec<Pattern> = Vec::with_capacity(events.len());
+    for (index, text) in events.iter().enumerate() {
+        match Pattern::from_str(text) {
+            Ok(pattern) if patterns.contains(&pattern) => {}
+            Ok(pattern) => patterns.push(pattern),
+            Err(fault) => faults.add("malformed", format!("/events/{index}"), fault),
+        }
+    }
+    patterns
+}
+
+fn rate_of(draft: &RateDraft, faults: &mut Faults) -> Option<gancho_domain::Rate> {
+    if !(1..=MOST_IN_A_PERIOD).contains(&draft.count) {
+        let message = format!("it must lie between 1 and {MOST_IN_A_PERIOD}");
+        faults.add("out_of_range", "/rate_limit/count", message);
+    }
+    let within = SHORTEST_PERIOD..=LONGEST_PERIOD;
+    let per = faults.take(span_within(&draft.per, "/rate_limit/per", &within))?;
+    Some(gancho_domain::Rate { count: draft.count, per })
+}
+
+pub(super) fn span_within(
+    text: &str,
+    pointer: &str,
+    within: &std::ops::RangeInclusive<Duration>,
+) -> Result<Duration, Fault> {
+    let span = span::parse(text).map_err(|fault| Fault::new("malformed", pointer, fault))?;
+    if within.contains(&span) {
+        return Ok(span);
+    }
+    let [least, most] = [within.start(), within.end()].map(|end| span::write(*end));
+    Err(Fault::new("out_of_range", pointer, format!("it must lie between {least} and {most}")))
+}
+
+fn metadata_of(given: &RawValue) -> Result<String, Fault> {
+    let text = given.get();
+    if text.len() > LONGEST_METADATA {
+        let message = format!("{} bytes are too many: at most {LONGEST_METADATA}", text.len());
+        return Err(Fault::new("too_long", "/metadata", message));
+    }
+    if !text.starts_with('{') {
+        return Err(Fault::new("malformed", "/metadata", "it must be a JSON object"));
+    }
+    Ok(text.to_owned())
+}

@@ -1,0 +1,170 @@
+//! Judges an endpoint's custom headers. What passes is put on the wire as it is, so nothing passes
+//! that could end a line, be read as framing, or stand beside one of ours as if it were ours.
+
+use std::collections::BTreeMap;
+
+use gancho_wire::Profile;
+use http::{HeaderName, HeaderValue};
+
+use super::{MASK, check::Faults, seal::Headers};
+use crate::fault::pointer_part;
+
+const MOST: usize = 100;
+const LONGEST_NAME: usize = 256;
+const LONGEST_VALUE: usize = 8 * 1024;
+/// Of all names and values together.
+const LONGEST_ALL: usize = 64 * 1024;
+
+/// Framing, hop by hop, or said by every request already. Folded, as all names are compared.
+const RESERVED: [&str; 30] = [
+    "host",
+    "content-length",
+    "content-type",
+    "content-encoding",
+    "transfer-encoding",
+    "connection",
+    "keep-alive",
+    "te",
+    "trailer",
+    "trailers",
+    "upgrade",
+    "expect",
+    "http2-settings",
+    "accept-encoding",
+    "user-agent",
+    "date",
+    "via",
+    "forwarded",
+    "x-forwarded-for",
+    "x-forwarded-host",
+    "x-forwarded-proto",
+    "x-real-ip",
+    "traceparent",
+    "tracestate",
+    "x-signature",
+    "x-event-id",
+    "x-sent-at",
+    "x-retry-count",
+    "x-http-method-override",
+    "alt-svc",
+];
+const RESERVED_BEGINNINGS: [&str; 5] = ["webhook-", "x-webhook-", "x-gancho-", "proxy-", "sec-"];
+
+/// The headers to keep. A value that is [`MASK`] is the one that is kept already, so that what was
+/// read can be written back.
+pub(super) fn check(
+    given: &BTreeMap<String, String>,
+    kept: &Headers,
+    profile: &Profile,
+    faults: &mut Faults,
+) -> Headers {
+    if given.len() > MOST {
+        let message = format!("{} headers are too many: at most {MOST}", given.len());
+        faults.add("too_many", "/headers", message);
+        return Headers::new();
+    }
+    let mut seen = BTreeMap::new();
+    let mut headers = Headers::new();
+    for (name, value) in given {
+        let pointer = format!("/headers/{}", pointer_part(name));
+        if let Err((code, message)) = name_fits(name, profile) {
+            faults.add(code, pointer.clone(), message);
+        } else if let Some(first) = seen.insert(fold(name), name) {
+            let message =
+                format!("`{first}` and `{name}` are the same name to many receivers: keep one");
+            faults.add("header_twice", pointer.clone(), message);
+        }
+        let value = if value == MASK { stored(kept, name) } else { Some(value.as_str()) };
+        match value.map(value_fits) {
+            Some(Ok(value)) => drop(headers.insert(name.clone(), value.to_owned())),
+            Some(Err(message)) => faults.add("header_value", pointer, message),
+            None => {
+                let message = format!(
+                    "`{MASK}` stands for a value that is kept, and there is none: give the value"
+                );
+                faults.add("header_value", pointer, message);
+            }
+        }
+    }
+    let all: usize = headers.iter().map(|(name, value)| name.len() + value.len()).sum();
+    if all > LONGEST_ALL {
+        faults.add(
+            "too_long",
+            "/headers",
+            format!("{all} bytes are too many: at most {LONGEST_ALL}"),
+        );
+    }
+    headers
+}
+
+/// Headers that are kept, under a profile that is new to them.
+pub(super) fn against_profile(kept: &Headers, profile: &Profile, faults: &mut Faults) {
+    for name in kept.keys() {
+        if let Err((code, message)) = name_fits(name, profile) {
+            faults.add(
+                code,
+                "/profile",
+                format!("the endpoint's header `{name}` does not fit: {message}"),
+            );
+        }
+    }
+}
+
+fn name_fits(name: &str, profile: &Profile) -> Result<(), (&'static str, String)> {
+    let malformed = |message: &str| Err(("header_name", message.to_owned()));
+    if name.is_empty() {
+        return malformed("a header's name is empty: give one such as `X-Api-Key`");
+    }
+    if name.len() > LONGEST_NAME {
+        return malformed("a header's name has at most 256 characters");
+    }
+    // Only the characters of RFC 9110's tokens: no blank, no colon, nothing beyond ASCII.
+    if HeaderName::from_bytes(name.as_bytes()).is_err() {
+        return malformed("a header's name may hold letters, digits and !#$%&'*+-.^_`|~ only");
+    }
+    let folded = fold(name);
+    let lines = profile.headers.iter().map(|line| line.name.as_str());
+    let of_profile =
+        lines.chain([profile.signature.header.as_str()]).any(|line| fold(line) == folded);
+    let is_ours = of_profile
+        || RESERVED.contains(&folded.as_str())
+        || RESERVED_BEGINNINGS.iter().any(|beginning| folded.starts_with(beginning));
+    if is_ours {
+        return Err((
+            "header_reserved",
+            "this name is the gateway's own: choose another".to_owned(),
+        ));
+    }
+    Ok(())
+}
+
+fn value_fits(value: &str) -> Result<&str, String> {
+    if value.len() > LONGEST_VALUE {
+        return Err(format!(
+            "a value has at most {LONGEST_VALUE} bytes, this one has {}",
+            value.len()
+        ));
+    }
+    if !value.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+        return Err(
+            "a value may hold printable ASCII only: no line ends, tabs or accents".to_owned()
+        );
+    }
+    if value.trim_matches(' ') != value {
+        return Err("a value may not begin or end with a blank: receivers drop those".to_owned());
+    }
+    match HeaderValue::from_str(value) {
+        Ok(_) => Ok(value),
+        Err(_) => Err("the value cannot be sent".to_owned()),
+    }
+}
+
+/// Case does not count, and to receivers that put headers into variables (CGI, WSGI) neither does
+/// the difference between `_` and `-`.
+fn fold(name: &str) -> String {
+    name.to_ascii_lowercase().replace('_', "-")
+}
+
+fn stored<'a>(kept: &'a Headers, name: &str) -> Option<&'a str> {
+    kept.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+}

@@ -1,0 +1,95 @@
+//! Changing a secret while both sign, and showing it to who asks for it.
+
+use std::time::Duration;
+
+use gancho_domain::{EndpointId, OldSecret, TenantScope, Time, span};
+use gancho_vault::Secret;
+use gancho_wire::{SecretFormat, SigningKey};
+
+use super::{EndpointDesk, EndpointError, check::Faults, seal, secret_check};
+use crate::Fault;
+
+pub const USUAL_OVERLAP: Duration = Duration::from_hours(24);
+pub const LONGEST_OVERLAP: Duration = Duration::from_hours(7 * 24);
+/// So many old ones sign at most: each makes the signature header longer.
+const MOST_OLD: usize = 4;
+
+pub struct Rotated {
+    pub secret: Secret,
+    pub secret_format: SecretFormat,
+    /// Until when the one before signs too; nothing without an overlap.
+    pub old_until: Option<Time>,
+}
+
+pub struct Revealed {
+    pub secret: Secret,
+    pub secret_format: SecretFormat,
+    /// Until when those that were rotated away still sign.
+    pub old_until: Vec<Time>,
+}
+
+impl EndpointDesk {
+    /// The new secret signs at once, the old one until the overlap is over.
+    pub async fn rotate(
+        &self,
+        scope: TenantScope,
+        id: EndpointId,
+        new: Option<String>,
+        overlap: Option<Duration>,
+    ) -> Result<Rotated, EndpointError> {
+        let overlap = overlap.unwrap_or(USUAL_OVERLAP);
+        if overlap > LONGEST_OVERLAP {
+            let message = format!("it must not be longer than {}", span::write(LONGEST_OVERLAP));
+            return Err(EndpointError::Faulty(vec![Fault::new(
+                "out_of_range",
+                "/overlap",
+                message,
+            )]));
+        }
+        let changed = self.update(scope, id, |mut endpoint| {
+            let profile = self.registry.profile(&endpoint.profile).ok_or_else(|| {
+                EndpointError::Vault(format!("no profile is called `{}`", endpoint.profile))
+            })?;
+            let mut faults = Faults::default();
+            let Some((secret, secret_format)) =
+                secret_check::check(new.as_deref(), &profile, &mut faults)?
+            else {
+                return Err(EndpointError::Faulty(faults.0));
+            };
+            let now = self.clock.now();
+            let sealed =
+                seal::seal_secret(&self.ring, &endpoint, &secret).map_err(EndpointError::Vault)?;
+            let old = std::mem::replace(&mut endpoint.sealed_secret, sealed);
+            endpoint.old_secrets.retain(|old| old.until > now);
+            if !overlap.is_zero() {
+                endpoint.old_secrets.insert(0, OldSecret { sealed: old, until: now + overlap });
+                endpoint.old_secrets.truncate(MOST_OLD);
+            }
+            let old_until = (!overlap.is_zero()).then(|| now + overlap);
+            Ok((endpoint, Rotated { secret, secret_format, old_until }))
+        });
+        changed.await.map(|(_, rotated)| rotated)
+    }
+
+    pub async fn reveal(
+        &self,
+        scope: TenantScope,
+        id: EndpointId,
+    ) -> Result<Revealed, EndpointError> {
+        let endpoint = self.store.endpoint(scope, id).await?.ok_or(EndpointError::NotFound)?;
+        let secret = seal::secret(&self.ring, &endpoint).map_err(EndpointError::Vault)?;
+        let profile = self.registry.profile(&endpoint.profile);
+        let key = profile.and_then(|profile| SigningKey::for_profile(&profile, &secret).ok());
+        let now = self.clock.now();
+        Ok(Revealed {
+            secret,
+            secret_format: key.map_or(SecretFormat::Raw, |key| key.format()),
+            old_until: endpoint
+                .old_secrets
+                .iter()
+                .map(|old| old.until)
+                .filter(|until| *until > now)
+                .collect(),
+        })
+    }
+}

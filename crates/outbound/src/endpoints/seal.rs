@@ -1,0 +1,93 @@
+//! How an endpoint's secret parts are kept: sealed, and bound to its row and column.
+
+use std::collections::BTreeMap;
+
+use gancho_domain::{Endpoint, EndpointId, TenantId};
+use gancho_vault::{KeyRing, Place, Secret};
+
+/// Custom headers, by name as it was given.
+pub type Headers = BTreeMap<String, String>;
+
+/// Where an endpoint's parts are kept, for sealing and opening them.
+pub struct SecretPlace {
+    tenant: [u8; 16],
+    endpoint: [u8; 16],
+}
+
+pub fn place(tenant: TenantId, endpoint: EndpointId) -> SecretPlace {
+    SecretPlace { tenant: tenant.bytes(), endpoint: endpoint.bytes() }
+}
+
+impl SecretPlace {
+    /// The secret's, and that of secrets that were rotated away: they move without being opened.
+    pub fn as_place(&self) -> Place<'_> {
+        self.column("secret")
+    }
+
+    pub fn headers(&self) -> Place<'_> {
+        self.column("headers")
+    }
+
+    fn column<'a>(&'a self, column: &'a str) -> Place<'a> {
+        Place { tenant: &self.tenant, table: "endpoints", column, row: &self.endpoint }
+    }
+}
+
+pub fn secret(ring: &KeyRing, endpoint: &Endpoint) -> Result<Secret, String> {
+    open_secret(ring, endpoint, &endpoint.sealed_secret)
+}
+
+/// The current one or one that was rotated away.
+pub fn open_secret(ring: &KeyRing, endpoint: &Endpoint, sealed: &[u8]) -> Result<Secret, String> {
+    ring.open(place(endpoint.tenant, endpoint.id).as_place(), sealed)
+        .map_err(|fault| fault.to_string())
+}
+
+pub fn seal_secret(ring: &KeyRing, endpoint: &Endpoint, secret: &str) -> Result<Vec<u8>, String> {
+    let place = place(endpoint.tenant, endpoint.id);
+    ring.seal(place.as_place(), secret).map_err(|fault| fault.to_string())
+}
+
+pub fn headers(ring: &KeyRing, endpoint: &Endpoint) -> Result<Headers, String> {
+    let Some(sealed) = &endpoint.sealed_headers else {
+        return Ok(Headers::new());
+    };
+    let place = place(endpoint.tenant, endpoint.id);
+    let text = ring.open(place.headers(), sealed).map_err(|fault| fault.to_string())?;
+    // The fault is not shown: it could quote what was sealed.
+    serde_json::from_str(&text).map_err(|_| "the sealed headers are not what was saved".to_owned())
+}
+
+/// Nothing where there are none.
+pub fn seal_headers(
+    ring: &KeyRing,
+    endpoint: &Endpoint,
+    headers: &Headers,
+) -> Result<Option<Vec<u8>>, String> {
+    if headers.is_empty() {
+        return Ok(None);
+    }
+    let text =
+        serde_json::to_string(headers).map(Secret::new).map_err(|fault| fault.to_string())?;
+    let place = place(endpoint.tenant, endpoint.id);
+    ring.seal(place.headers(), &text).map(Some).map_err(|fault| fault.to_string())
+}
+
+/// Seals with the newest key what is sealed with another, and says whether anything was.
+pub fn reseal(ring: &KeyRing, endpoint: &mut Endpoint) -> Result<bool, String> {
+    let place = place(endpoint.tenant, endpoint.id);
+    let mut changed = false;
+    let secrets = endpoint.old_secrets.iter_mut().map(|old| &mut old.sealed);
+    let secrets =
+        secrets.chain([&mut endpoint.sealed_secret]).map(|sealed| (sealed, place.as_place()));
+    let headers = endpoint.sealed_headers.iter_mut().map(|sealed| (sealed, place.headers()));
+    for (sealed, place) in secrets.chain(headers) {
+        if KeyRing::key_of(sealed) == Some(ring.newest()) {
+            continue;
+        }
+        let text = ring.open(place, sealed).map_err(|fault| fault.to_string())?;
+        *sealed = ring.seal(place, &text).map_err(|fault| fault.to_string())?;
+        changed = true;
+    }
+    Ok(changed)
+}

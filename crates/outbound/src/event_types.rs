@@ -1,0 +1,99 @@
+//! The catalog of event types: those that are built in, those of the operator, and a tenant's own,
+//! each with a description and an example, and with a JSON Schema where someone gave one.
+//!
+//! A tenant's own type stands before the operator's of the same name, and that before the built-in
+//! one, so that `invoice.paid` can be given a schema. A type need not be known to be published,
+//! unless the tenant asks for that.
+//!
+//! In reading order: [`catalog`] is what is built in; [`own`] keeps the others; [`schema`] and
+//! `schema_cost` compile what a stranger wrote so that it can neither reach out nor take long;
+//! `known` is all of it in memory; `check` judges an event.
+
+pub mod catalog;
+mod check;
+mod known;
+pub mod own;
+pub mod schema;
+mod schema_cost;
+
+use std::sync::Arc;
+
+use gancho_domain::TenantScope;
+use gancho_store::{Store, StoreError};
+use serde_json::value::RawValue;
+use thiserror::Error;
+
+use self::known::Known;
+pub use self::own::NewType;
+use crate::{Fault, fault::joined};
+
+/// Where a type comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Catalog {
+    Email,
+    Agents,
+    Saas,
+    /// What the gateway itself tells.
+    Operations,
+    Operator,
+    Tenant,
+}
+
+impl Catalog {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Email => "email",
+            Self::Agents => "agents",
+            Self::Saas => "saas",
+            Self::Operations => "operations",
+            Self::Operator => "operator",
+            Self::Tenant => "tenant",
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct KnownType {
+    pub name: String,
+    pub description: String,
+    pub example: Box<RawValue>,
+    pub schema: Option<Box<RawValue>>,
+    pub catalog: Catalog,
+    /// No longer offered: it is not in the way of old events, and its schema is not asked.
+    pub is_archived: bool,
+}
+
+#[derive(Debug, Error)]
+pub enum TypeError {
+    #[error("{}", joined(.0))]
+    Faulty(Vec<Fault>),
+    #[error("there is no such event type")]
+    NotFound,
+    #[error("this event type is built in and cannot be deleted")]
+    BuiltIn,
+    #[error("there are {most} event types already: delete or merge some")]
+    TooMany { most: usize },
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+pub struct EventTypes {
+    store: Arc<dyn Store>,
+    known: Known,
+}
+
+impl EventTypes {
+    pub fn new(store: Arc<dyn Store>) -> Self {
+        Self { known: Known::new(store.clone()), store }
+    }
+
+    /// All that a tenant can publish, by name, archived ones included.
+    pub async fn list(&self, scope: TenantScope) -> Result<Vec<KnownType>, TypeError> {
+        Ok(self.known.of(scope).await?.all().map(|one| one.shown.clone()).collect())
+    }
+
+    pub async fn get(&self, scope: TenantScope, name: &str) -> Result<KnownType, TypeError> {
+        let types = self.known.of(scope).await?;
+        types.find(name).map(|one| one.shown.clone()).ok_or(TypeError::NotFound)
+    }
+}

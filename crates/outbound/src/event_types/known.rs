@@ -1,0 +1,111 @@
+//! Event types in memory, with their schemas compiled once.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
+
+use bytes::Bytes;
+use gancho_domain::TenantScope;
+use gancho_store::{Record, Result, Store};
+
+use super::{
+    KnownType, catalog,
+    own::{KIND, Kept, MOST},
+    schema::Schema,
+};
+use crate::{Owner, memory::Memory};
+
+pub(super) struct OneType {
+    pub shown: KnownType,
+    pub schema: Option<Schema>,
+    /// The record it was made from: as long as that is the same, it is not compiled again.
+    body: Bytes,
+}
+
+impl OneType {
+    pub fn built_in(shown: KnownType) -> Self {
+        Self { shown, schema: None, body: Bytes::new() }
+    }
+
+    fn read(record: &Record, owner: Owner) -> Option<Self> {
+        let kept: Kept = serde_json::from_slice(&record.body)
+            .inspect_err(
+                |fault| tracing::error!(key = record.key, %fault, "an event type cannot be read"),
+            )
+            .ok()?;
+        let shown = kept.shown(&record.key, owner);
+        let compile = |schema: &serde_json::value::RawValue| {
+            Schema::compile(schema.get())
+                .inspect_err(
+                    |fault| tracing::error!(key = record.key, %fault, "a schema is not used"),
+                )
+                .ok()
+        };
+        let schema = shown.schema.as_deref().and_then(compile);
+        Some(Self { schema, shown, body: record.body.clone() })
+    }
+}
+
+type Shelf = HashMap<String, Arc<OneType>>;
+
+pub(super) struct Known {
+    store: Arc<dyn Store>,
+    shelves: Memory<Owner, Shelf>,
+}
+
+/// What one tenant can publish.
+pub(super) struct Types {
+    own: Arc<Shelf>,
+    operators: Arc<Shelf>,
+}
+
+impl Known {
+    pub fn new(store: Arc<dyn Store>) -> Self {
+        Self { store, shelves: Memory::new() }
+    }
+
+    pub async fn of(&self, scope: TenantScope) -> Result<Types> {
+        Ok(Types {
+            own: self.shelf(Owner::Tenant(scope)).await?,
+            operators: self.shelf(Owner::Operator).await?,
+        })
+    }
+
+    pub fn forget(&self, owner: Owner) {
+        self.shelves.forget(owner);
+    }
+
+    async fn shelf(&self, owner: Owner) -> Result<Arc<Shelf>> {
+        self.shelves.get(owner, |before| self.read(owner, before)).await
+    }
+
+    async fn read(&self, owner: Owner, before: Option<Arc<Shelf>>) -> Result<Shelf> {
+        let records = self.store.records(owner.shelf(KIND), None, MOST).await?;
+        let same = |record: &Record| {
+            let known = before.as_ref()?.get(&record.key)?;
+            (known.body == record.body).then(|| known.clone())
+        };
+        let each = records.iter().filter_map(|record| {
+            let one = same(record).or_else(|| OneType::read(record, owner).map(Arc::new))?;
+            Some((record.key.clone(), one))
+        });
+        Ok(each.collect())
+    }
+}
+
+impl Types {
+    pub fn find(&self, name: &str) -> Option<Arc<OneType>> {
+        let own = self.own.get(name).or_else(|| self.operators.get(name));
+        own.or_else(|| catalog::get(name)).cloned()
+    }
+
+    /// By name, each once.
+    pub fn all(&self) -> impl Iterator<Item = &OneType> {
+        let built_in = catalog::all().map(|one| (one.shown.name.as_str(), one));
+        let operators = self.operators.iter().map(|(name, one)| (name.as_str(), &**one));
+        let own = self.own.iter().map(|(name, one)| (name.as_str(), &**one));
+        let merged: BTreeMap<&str, &OneType> = built_in.chain(operators).chain(own).collect();
+        merged.into_values()
+    }
+}

@@ -1,0 +1,125 @@
+//! Types that an operator or a tenant adds: kept as records, under their names.
+
+use bytes::Bytes;
+use gancho_domain::{EventType, event_type::is_reserved};
+use gancho_store::Expect;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::{Catalog, EventTypes, KnownType, TypeError, catalog, schema::Schema};
+use crate::{Fault, Owner};
+
+pub(super) const KIND: &str = "event_type";
+/// On one shelf. They are kept in memory.
+pub(super) const MOST: usize = 1_000;
+const LONGEST_DESCRIPTION: usize = 2_000;
+const LONGEST_EXAMPLE: usize = 64 * 1024;
+
+#[derive(Debug, Clone, Default)]
+pub struct NewType {
+    pub name: String,
+    pub description: Option<String>,
+    pub example: Option<Box<RawValue>>,
+    pub schema: Option<Box<RawValue>>,
+    pub is_archived: bool,
+}
+
+/// As it is kept. Its name is the record's key.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Kept {
+    description: String,
+    example: Box<RawValue>,
+    schema: Option<Box<RawValue>>,
+    #[serde(default)]
+    is_archived: bool,
+}
+
+impl Kept {
+    pub fn shown(self, name: &str, owner: Owner) -> KnownType {
+        KnownType {
+            name: name.to_owned(),
+            description: self.description,
+            example: self.example,
+            schema: self.schema,
+            catalog: match owner {
+                Owner::Operator => Catalog::Operator,
+                Owner::Tenant(_) => Catalog::Tenant,
+            },
+            is_archived: self.is_archived,
+        }
+    }
+}
+
+impl EventTypes {
+    /// Makes it, or replaces the one of that name.
+    pub async fn put(&self, owner: impl Into<Owner>, new: NewType) -> Result<KnownType, TypeError> {
+        let owner = owner.into();
+        let kept = judge(&new).map_err(TypeError::Faulty)?;
+        let shelf = owner.shelf(KIND);
+        if self.store.record(shelf, &new.name).await?.is_none()
+            && self.store.records(shelf, None, MOST).await?.len() >= MOST
+        {
+            return Err(TypeError::TooMany { most: MOST });
+        }
+        let body = serde_json::to_vec(&kept)
+            .map_err(|fault| TypeError::Faulty(vec![Fault::new("malformed", "", fault)]))?;
+        self.store.put_record(shelf, &new.name, Bytes::from(body), Expect::Anything).await?;
+        self.known.forget(owner);
+        Ok(kept.shown(&new.name, owner))
+    }
+
+    pub async fn delete(&self, owner: impl Into<Owner>, name: &str) -> Result<(), TypeError> {
+        let owner = owner.into();
+        let was_there = self.store.delete_record(owner.shelf(KIND), name).await?;
+        self.known.forget(owner);
+        match was_there {
+            true => Ok(()),
+            false if catalog::get(name).is_some() => Err(TypeError::BuiltIn),
+            false => Err(TypeError::NotFound),
+        }
+    }
+}
+
+fn judge(new: &NewType) -> Result<Kept, Vec<Fault>> {
+    let mut faults = Vec::new();
+    match new.name.parse::<EventType>() {
+        Err(fault) => faults.push(Fault::new("malformed", "/name", fault)),
+        Ok(_) if is_reserved(&new.name) => faults.push(reserved("/name")),
+        Ok(_) => {}
+    }
+    let description = new.description.clone().unwrap_or_default();
+    if description.chars().count() > LONGEST_DESCRIPTION {
+        let message = format!("a description has at most {LONGEST_DESCRIPTION} characters");
+        faults.push(Fault::new("too_long", "/description", message));
+    }
+    let example = new
+        .example
+        .clone()
+        .or_else(|| catalog::get(&new.name).map(|known| known.shown.example.clone()));
+    let example = example.unwrap_or_else(|| RawValue::NULL.to_owned());
+    if example.get().len() > LONGEST_EXAMPLE {
+        let message = format!("an example has at most {LONGEST_EXAMPLE} bytes");
+        faults.push(Fault::new("too_long", "/example", message));
+    }
+    let schema = new.schema.as_ref().map(|schema| Schema::compile(schema.get())).transpose();
+    match schema {
+        Err(fault) => faults.push(fault),
+        Ok(Some(schema)) if new.example.is_some() => {
+            let unfit = schema.faults(example.get().as_bytes()).into_iter().map(|fault| Fault {
+                pointer: fault.pointer.replacen("/data", "/example", 1),
+                ..fault
+            });
+            faults.extend(unfit);
+        }
+        Ok(_) => {}
+    }
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    Ok(Kept { description, example, schema: new.schema.clone(), is_archived: new.is_archived })
+}
+
+pub(super) fn reserved(pointer: &str) -> Fault {
+    let message = "types below `webhook.` are the gateway's own: choose another name";
+    Fault::new("event_type_reserved", pointer, message)
+}

@@ -1,0 +1,193 @@
+//! A JSON Schema that a stranger wrote, compiled so that it can do no harm: it opens no file and no
+//! connection, its patterns run in linear time, and how much work it is for each value of an event is
+//! known before it is accepted (`schema_cost`).
+
+use std::fmt;
+
+use jsonschema::{PatternOptions, Validator};
+use serde_json::Value;
+
+use super::schema_cost::{Cost, cost};
+use crate::Fault;
+
+const LONGEST: usize = 64 * 1024;
+/// Of one compiled pattern.
+const PATTERN_BYTES: usize = 128 * 1024;
+/// Values of an event, times what the schema does with each.
+const MOST_WORK: u64 = 5_000_000;
+/// Longer data is not run through patterns.
+const LONGEST_FOR_PATTERNS: usize = 256 * 1024;
+const MOST_FAULTS: usize = 10;
+
+pub struct Schema {
+    validator: Validator,
+    cost: Cost,
+}
+
+impl fmt::Debug for Schema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Schema").field("cost", &self.cost).finish_non_exhaustive()
+    }
+}
+
+impl Schema {
+    /// Faults point into the schema itself, under `/schema`.
+    pub fn compile(text: &str) -> Result<Self, Fault> {
+        let unfit = |pointer: String, message: String| {
+            Fault::new("schema_malformed", format!("/schema{pointer}"), message)
+        };
+        if text.len() > LONGEST {
+            let message = format!("{} bytes are too many: at most {LONGEST}", text.len());
+            return Err(Fault::new("too_long", "/schema", message));
+        }
+        let schema: Value =
+            serde_json::from_str(text).map_err(|fault| unfit(String::new(), fault.to_string()))?;
+        let cost = cost(&schema).map_err(|message| unfit(String::new(), message))?;
+        let patterns =
+            PatternOptions::regex().size_limit(PATTERN_BYTES).dfa_size_limit(PATTERN_BYTES);
+        let validator = jsonschema::options()
+            .with_pattern_options(patterns)
+            .offline()
+            .build(&schema)
+            .map_err(|fault| unfit(fault.instance_path().to_string(), fault.to_string()))?;
+        Ok(Self { validator, cost })
+    }
+
+    /// What does not fit, at most ten of them; pointers lie under `/data`.
+    pub fn faults(&self, data: &[u8]) -> Vec<Fault> {
+        let values =
+            data.iter().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count() as u64 + 1;
+        let too_much = values.saturating_mul(self.cost.per_value) > MOST_WORK
+            || self.cost.has_patterns && data.len() > LONGEST_FOR_PATTERNS;
+        if too_much {
+            let message = "it is too large to be checked against the type's schema: send less, or simplify the schema";
+            return vec![Fault::new("schema_too_costly", "/data", message)];
+        }
+        let value: Value = match serde_json::from_slice(data) {
+            Ok(value) => value,
+            Err(fault) => return vec![Fault::new("malformed", "/data", fault)],
+        };
+        if self.validator.is_valid(&value) {
+            return Vec::new();
+        }
+        // The value itself is not repeated: it may be long, and is the publisher's own.
+        let errors = self.validator.iter_errors(&value).take(MOST_FAULTS);
+        errors
+            .map(|error| at(error.instance_path().as_str(), &error.masked().to_string()))
+            .collect()
+    }
+}
+
+fn at(path: &str, message: &str) -> Fault {
+    Fault::new("schema_mismatch", format!("/data{path}"), message)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    fn refused(schema: &str) -> String {
+        Schema::compile(schema).expect_err(schema).message
+    }
+
+    #[test]
+    fn faults_point_to_where_they_are() {
+        let schema = r#"{"type":"object","required":["id"],"properties":{"id":{"type":"string"},
+            "lines":{"type":"array","items":{"properties":{"a/b":{"minimum":1}}}}}}"#;
+        let schema = Schema::compile(schema).unwrap();
+        assert_eq!(schema.faults(br#"{"id":"x","lines":[{"a/b":1}]}"#), []);
+        let faults = schema.faults(br#"{"id":7,"lines":[{},{"a/b":0}]}"#);
+        let pointers: Vec<&str> = faults.iter().map(|fault| fault.pointer.as_str()).collect();
+        assert_eq!(pointers, ["/data/id", "/data/lines/1/a~1b"]);
+        assert!(faults[0].message.contains("string"), "{faults:?}");
+        let missing = schema.faults(b"{}");
+        assert_eq!(missing[0].pointer, "/data");
+        assert!(missing[0].message.contains("id"), "{missing:?}");
+    }
+
+    /// JS-01: nothing is fetched, and what cannot be judged beforehand is refused.
+    #[test]
+    fn references_stay_within() {
+        for reference in [
+            "http://169.254.169.254/latest/meta-data",
+            "https://example.com/schema.json",
+            "file:///etc/passwd",
+            "other.json",
+            "#anchor",
+            "#/$defs/nothing",
+            "//example.com/x",
+        ] {
+            let message = refused(&format!(r#"{{"$ref":"{reference}"}}"#));
+            assert!(message.contains("#/"), "{reference}: {message}");
+        }
+        refused(r##"{"$dynamicRef":"#node"}"##);
+        refused(r#"{"$schema":"http://example.com/my-own-meta-schema","type":"object"}"#);
+        refused(r#"{"properties":{"a":{"$id":"http://example.com/a"}}}"#);
+        Schema::compile(
+            r##"{"$id":"https://example.com/x.json","$ref":"#/$defs/a","$defs":{"a":{}}}"##,
+        )
+        .unwrap();
+    }
+
+    /// JS-01: what refers to itself without end, or doubles with every level.
+    #[test]
+    fn bombs_are_refused() {
+        refused(r##"{"$ref":"#"}"##);
+        refused(r##"{"allOf":[{"$ref":"#/$defs/a"}],"$defs":{"a":{"anyOf":[{"$ref":"#"}]}}}"##);
+        let mut levels = String::from(r#"{"$defs":{"d0":{"type":"object"}"#);
+        for level in 1..40 {
+            let below = level - 1;
+            levels += &format!(
+                r##","d{level}":{{"allOf":[{{"$ref":"#/$defs/d{below}"}},{{"$ref":"#/$defs/d{below}"}}]}}"##
+            );
+        }
+        refused(&(levels + r##"},"$ref":"#/$defs/d39"}"##));
+        refused(r##"{"properties":{"x":{"allOf":[{"$ref":"#"},{"$ref":"#"}]}}}"##);
+        refused(&format!(r#"{{"enum":[{}0]}}"#, "0,".repeat(40_000)));
+        refused(r#"{"pattern":"(((a{100}){100}){100}){100}"}"#);
+        refused(r#"{"pattern":"(?=lookahead)"}"#);
+        refused(r#"{"pattern":"("}"#);
+        refused(r#"{"type":"strange"}"#);
+        refused("[]");
+        refused("{");
+    }
+
+    #[test]
+    fn trees_are_fine() {
+        let tree = r##"{"anyOf":[{"type":"string"},{"type":"array","items":{"$ref":"#"}},
+            {"type":"object","properties":{"left":{"$ref":"#"},"right":{"$ref":"#"}},
+             "additionalProperties":{"$ref":"#"}}]}"##;
+        let tree = Schema::compile(tree).unwrap();
+        assert_eq!(tree.faults(br#"{"left":["a",{"right":"b"}],"more":"c"}"#), []);
+        assert!(!tree.faults(br#"{"left":["a",{"right":1}]}"#).is_empty());
+    }
+
+    /// JS-01: each within its time, or refused.
+    #[test]
+    fn nothing_takes_long() {
+        let any_of = format!(r#"{{"anyOf":[{}{{}}]}}"#, r#"{"const":1},"#.repeat(4_000));
+        let ones = format!("[{}1]", "1,".repeat(100_000));
+        let numbers: Vec<String> = (0..100_000).map(|n| n.to_string()).collect();
+        let distinct = format!("[{}]", numbers.join(","));
+        let evil = format!("\"{}!\"", "a".repeat(50_000));
+        for (schema, data) in [
+            (r#"{"pattern":"^(a+)+$"}"#, evil.as_str()),
+            (r#"{"uniqueItems":true}"#, distinct.as_str()),
+            (r#"{"multipleOf":1e308}"#, "1e307"),
+            (r#"{"multipleOf":1e-308}"#, "1e308"),
+            (r#"{"items":{"type":"integer"}}"#, ones.as_str()),
+            (&any_of, ones.as_str()),
+            (r#"{"type":"object"}"#, &"[".repeat(100_000)),
+        ] {
+            let started = Instant::now();
+            let compiled = Schema::compile(schema);
+            assert!(started.elapsed() < Duration::from_millis(500), "compiling {schema:.60}");
+            let Ok(schema) = compiled else { continue };
+            let started = Instant::now();
+            let _ = schema.faults(data.as_bytes());
+            assert!(started.elapsed() < Duration::from_millis(500), "{schema:?} {data:.60}");
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! How much work a schema is for each value it is asked about, found out without asking it.
+//!
+//! To every value of an event some set of subschemas applies: those of the schema itself and whatever
+//! they bring in for the same value (`allOf`, `$ref`, `if` and so on). From such a set follows the set
+//! for each of the value's children. All sets that can come up are walked through once. A schema that
+//! needs too many of them, or too large ones, is refused: that is what a schema does that refers to
+//! itself twice at each level and so doubles its work with the depth of the data.
+
+use std::collections::{BTreeSet, HashSet};
+
+use serde_json::{Map, Value};
+
+/// What one value costs at most.
+const MOST_PER_VALUE: u64 = 10_000;
+/// Subschemas that apply to one value.
+const MOST_APPLIED: usize = 1_000;
+/// Different sets of them.
+const MOST_SETS: usize = 5_000;
+const MOST_PATTERNS: usize = 100;
+/// Each makes the validator look at everything beside it once more.
+const MOST_UNEVALUATED: u32 = 4;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Cost {
+    pub per_value: u64,
+    pub has_patterns: bool,
+}
+
+type Object = Map<String, Value>;
+
+/// The message says what makes it too much, or what is not understood.
+pub(super) fn cost(root: &Value) -> Result<Cost, String> {
+    if !root.is_object() && !root.is_boolean() {
+        return Err("a schema is a JSON object".to_owned());
+    }
+    let patterns = count(root, &|key, value| match key {
+        "pattern" => usize::from(value.is_string()),
+        "patternProperties" => value.as_object().map_or(0, Map::len),
+        _ => 0,
+    });
+    if patterns > MOST_PATTERNS {
+        return Err(format!("{patterns} patterns are too many: at most {MOST_PATTERNS}"));
+    }
+    let unevaluated = count(root, &|key, _| usize::from(key.starts_with("unevaluated"))) as u32;
+    if unevaluated > MOST_UNEVALUATED {
+        return Err(format!("`unevaluated…` may be used {MOST_UNEVALUATED} times"));
+    }
+    let per_value = Walk { root }.dearest()?.saturating_mul(1 << unevaluated);
+    if per_value > MOST_PER_VALUE {
+        return Err(
+            "too much applies to one value: simplify `enum`, `allOf` and the like".to_owned()
+        );
+    }
+    Ok(Cost { per_value, has_patterns: patterns > 0 })
+}
+
+struct Walk<'a> {
+    root: &'a Value,
+}
+
+impl<'a> Walk<'a> {
+    /// The cost of the dearest set that can come up.
+    fn dearest(&self) -> Result<u64, String> {
+        let mut dearest = 1;
+        let mut seen = HashSet::new();
+        let mut open = vec![vec![self.root]];
+        while let Some(schemas) = open.pop() {
+            let mut key: Vec<usize> =
+                schemas.iter().map(|one| std::ptr::from_ref(*one) as usize).collect();
+            key.sort_unstable();
+            if !seen.insert(key) {
+                continue;
+            }
+            if seen.len() > MOST_SETS {
+                return Err("it is too involved: its parts combine in too many ways".to_owned());
+            }
+            let mut applied = Vec::new();
+            for schema in schemas {
+                self.apply(schema, &mut Vec::new(), &mut applied)?;
+            }
+            dearest = dearest.max(applied.iter().map(|one| weight(one)).sum());
+            open.extend(children(&applied));
+        }
+        Ok(dearest)
+    }
+
+    /// All that applies to the same value because `schema` does, each as often as it does.
+    fn apply(
+        &self,
+        schema: &'a Value,
+        above: &mut Vec<&'a Value>,
+        applied: &mut Vec<&'a Object>,
+    ) -> Result<(), String> {
+        let Value::Object(object) = schema else { return Ok(()) };
+        if above.iter().any(|one| std::ptr::eq(*one, schema)) {
+            return Err(
+                "a `$ref` leads back to itself without going deeper into the data".to_owned()
+            );
+        }
+        if applied.len() >= MOST_APPLIED {
+            return Err(format!("more than {MOST_APPLIED} parts of it apply to one value"));
+        }
+        if !std::ptr::eq(schema, self.root) && object.contains_key("$id") {
+            return Err("`$id` may stand at the top only".to_owned());
+        }
+        applied.push(object);
+        above.push(schema);
+        for inner in in_place(object) {
+            self.apply(inner, above, applied)?;
+        }
+        if let Some(target) = object.get("$ref") {
+            self.apply(self.resolve(target)?, above, applied)?;
+        }
+        if ["$dynamicRef", "$recursiveRef"].iter().any(|name| object.contains_key(*name)) {
+            return Err("`$dynamicRef` is not supported: use `$ref` with `#/…`".to_owned());
+        }
+        above.pop();
+        Ok(())
+    }
+
+    fn resolve(&self, target: &Value) -> Result<&'a Value, String> {
+        let within = target.as_str().and_then(|text| text.strip_prefix('#'));
+        within.and_then(|pointer| self.root.pointer(pointer)).ok_or_else(|| {
+            let shown: String = target.to_string().chars().take(80).collect();
+            format!("`$ref` {shown} does not lead to a part of this schema: write `#/…`; nothing is fetched from elsewhere")
+        })
+    }
+}
+
+/// Subschemas that apply to the same value.
+fn in_place(object: &Object) -> impl Iterator<Item = &Value> {
+    let one = ["not", "if", "then", "else"].into_iter().filter_map(|name| object.get(name));
+    let lists =
+        ["allOf", "anyOf", "oneOf"].into_iter().filter_map(|name| object.get(name)?.as_array());
+    let maps = ["dependentSchemas", "dependencies"]
+        .into_iter()
+        .filter_map(|name| object.get(name)?.as_object());
+    one.chain(lists.flatten()).chain(maps.flat_map(Map::values))
+}
+
+/// The sets that apply to a value's children: one for each property that is named, one for all
+/// others, one for each place in an array that is named, one for those behind.
+fn children<'a>(applied: &[&'a Object]) -> Vec<Vec<&'a Value>> {
+    let names: BTreeSet<Option<&str>> = applied
+        .iter()
+        .filter_map(|object| object.get("properties")?.as_object())
+        .flat_map(|properties| properties.keys().map(|name| Some(name.as_str())))
+        .chain([None])
+        .collect();
+    let of_name = |name: &Option<&'a str>| -> Vec<&'a Value> {
+        applied.iter().flat_map(|object| property(object, *name)).collect()
+    };
+    let longest =
+        applied.iter().map(|object| places(object).map_or(0, Vec::len)).max().unwrap_or(0);
+    let of_place = |place: usize| -> Vec<&'a Value> {
+        applied.iter().flat_map(|object| item(object, place)).collect()
+    };
+    let sets = names.iter().map(of_name).chain((0..=longest).map(of_place));
+    sets.filter(|set| !set.is_empty()).collect()
+}
+
+/// What a schema asks of one property. Of patterns all are taken to fit.
+fn property<'a>(object: &'a Object, name: Option<&str>) -> Vec<&'a Value> {
+    let properties = object.get("properties").and_then(Value::as_object);
+    let named = properties.zip(name).and_then(|(properties, name)| properties.get(name));
+    let patterns = object.get("patternProperties").and_then(Value::as_object);
+    let others =
+        ["propertyNames", "unevaluatedProperties"].into_iter().filter_map(|key| object.get(key));
+    named
+        .or_else(|| object.get("additionalProperties"))
+        .into_iter()
+        .chain(patterns.into_iter().flat_map(Map::values))
+        .chain(others)
+        .collect()
+}
+
+/// What a schema asks of one place in an array.
+fn item(object: &Object, place: usize) -> Vec<&Value> {
+    let named = places(object).and_then(|list| list.get(place));
+    let rest = ["items", "additionalItems"]
+        .into_iter()
+        .filter_map(|key| object.get(key))
+        .find(|rest| !rest.is_array());
+    let others = ["contains", "unevaluatedItems"].into_iter().filter_map(|key| object.get(key));
+    named.or(rest).into_iter().chain(others).collect()
+}
+
+/// Of two spellings: `prefixItems`, or before that a list in `items`.
+fn places(object: &Object) -> Option<&Vec<Value>> {
+    let list = object.get("prefixItems").or_else(|| object.get("items"));
+    list.and_then(Value::as_array)
+}
+
+/// What a subschema does by itself with one value.
+fn weight(object: &Object) -> u64 {
+    let lists =
+        ["enum", "required", "type"].into_iter().filter_map(|name| object.get(name)?.as_array());
+    let compared = object.get("const").map_or(0, |value| count(value, &|_, _| 1));
+    1 + object.len() as u64 + lists.map(|list| list.len() as u64).sum::<u64>() + compared as u64
+}
+
+/// Sums over every member of every object, however deep.
+fn count(value: &Value, each: &dyn Fn(&str, &Value) -> usize) -> usize {
+    match value {
+        Value::Object(object) => {
+            object.iter().map(|(key, value)| each(key, value) + count(value, each)).sum()
+        }
+        Value::Array(list) => list.iter().map(|value| count(value, each)).sum(),
+        _ => 0,
+    }
+}

@@ -1,0 +1,41 @@
+//! A fault in what a caller gave: what is wrong, where, and what to do.
+
+use std::fmt;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// A stable word for programs.
+    pub code: &'static str,
+    /// A JSON pointer (RFC 6901) into what was given; empty for the whole of it.
+    pub pointer: String,
+    pub message: String,
+}
+
+impl Fault {
+    pub fn new(code: &'static str, pointer: impl Into<String>, message: impl fmt::Display) -> Self {
+        Self { code, pointer: pointer.into(), message: message.to_string() }
+    }
+
+    pub fn missing(field: &str, hint: &str) -> Self {
+        Self::new("required", format!("/{field}"), format!("`{field}` is missing: {hint}"))
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.pointer.as_str() {
+            "" => f.write_str(&self.message),
+            pointer => write!(f, "{pointer}: {}", self.message),
+        }
+    }
+}
+
+/// One part of a JSON pointer: a name that may hold `~` and `/`.
+pub fn pointer_part(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
+
+/// All of them in one line, for errors that are shown as text.
+pub(crate) fn joined(faults: &[Fault]) -> String {
+    faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}

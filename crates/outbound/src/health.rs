@@ -1,0 +1,181 @@
+//! How endpoints are doing, over days: written down when it changes, which is seldom; warned of; and
+//! in the end acted on, by switching an endpoint off that only fails or says that it is gone.
+//!
+//! **Invariant.** An attempt that changes nothing costs a comparison in memory. One that does costs a
+//! read and a write, by one attempt of this node at a time; an endpoint that works and fails in turn
+//! is written twice in ten seconds at most.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use gancho_domain::{
+    Clock, Endpoint, EndpointId, Failure, Status, TenantScope, Time,
+    health::{Change, Seen, Tell},
+};
+use gancho_store::{DeliveryFilter, PageRequest, Result, Store};
+use parking_lot::Mutex;
+
+use crate::{
+    Registry,
+    notify::{Missed, Notice, Notifier},
+};
+
+pub struct HealthKeeper {
+    store: Arc<dyn Store>,
+    registry: Arc<Registry>,
+    clock: Arc<dyn Clock>,
+    notifier: Arc<Notifier>,
+    failing_for: Duration,
+    /// Those being written now, or written as failing a moment ago.
+    lately: Mutex<HashMap<EndpointId, Lately>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lately {
+    Writing,
+    Wrote(Time),
+}
+
+/// An endpoint that has only failed for so long is switched off.
+pub const FAILING_FOR: Duration = Duration::from_hours(5 * 24);
+/// One that has failed for so long is met with caution: one delivery at a time, until one arrives.
+const CAUTION_AFTER: Duration = Duration::from_secs(60);
+/// One that works again is not written as failing again before this.
+const REST: Duration = Duration::from_secs(10);
+const REMEMBERED: usize = 10_000;
+const TRIES: usize = 5;
+/// What was missed is counted so far.
+const COUNTED: usize = 10_000;
+/// How far back a 410 without failures before it looks for what was missed.
+const GONE_LOOKS_BACK: Duration = Duration::from_hours(24);
+
+impl HealthKeeper {
+    pub fn new(
+        store: Arc<dyn Store>,
+        registry: Arc<Registry>,
+        clock: Arc<dyn Clock>,
+        notifier: Arc<Notifier>,
+        failing_for: Duration,
+    ) -> Self {
+        Self { store, registry, clock, notifier, failing_for, lately: Mutex::default() }
+    }
+
+    /// Whether an endpoint is to be sent one delivery at a time. After a restart the breaker knows
+    /// nothing of it; its health does.
+    pub fn is_suspect(&self, endpoint: &Endpoint) -> bool {
+        let since = endpoint.health.failing_since;
+        since.is_some_and(|since| self.clock.now().since(since) > CAUTION_AFTER)
+    }
+
+    /// After an attempt. `tells` is whether notices may follow from it.
+    pub async fn note(
+        &self,
+        endpoint: &Endpoint,
+        seen: Seen,
+        failure: Option<&Failure>,
+        tells: bool,
+    ) {
+        let now = self.clock.now();
+        if endpoint.health.after(seen, now, self.failing_for).is_none()
+            || !self.begin(endpoint.id, seen, now)
+        {
+            return;
+        }
+        let written = self.write(endpoint, seen, failure, tells).await;
+        if let Err(error) = &written {
+            tracing::warn!(%error, endpoint = %endpoint.id, "how an endpoint is doing was not written down");
+        }
+        let mut lately = self.lately.lock();
+        match seen {
+            Seen::Failed if written.is_ok() => drop(lately.insert(endpoint.id, Lately::Wrote(now))),
+            _ => drop(lately.remove(&endpoint.id)),
+        }
+    }
+
+    /// One at a time, and not too often.
+    fn begin(&self, id: EndpointId, seen: Seen, now: Time) -> bool {
+        let mut lately = self.lately.lock();
+        let may = match lately.get(&id) {
+            None => true,
+            Some(Lately::Writing) => false,
+            Some(Lately::Wrote(at)) => seen != Seen::Failed || now.since(*at) >= REST || now < *at,
+        };
+        if may {
+            if lately.len() >= REMEMBERED {
+                lately.retain(|_, what| matches!(what, Lately::Wrote(at) if now.since(*at) < REST));
+            }
+            lately.insert(id, Lately::Writing);
+        }
+        may
+    }
+
+    async fn write(
+        &self,
+        endpoint: &Endpoint,
+        seen: Seen,
+        failure: Option<&Failure>,
+        tells: bool,
+    ) -> Result<()> {
+        let scope = TenantScope::granted(endpoint.tenant);
+        for _ in 0..TRIES {
+            let Some(mut fresh) = self.store.endpoint(scope, endpoint.id).await? else { break };
+            let now = self.clock.now();
+            let change =
+                fresh.health.after(seen, now, self.failing_for).filter(|_| fresh.is_active);
+            let Some(Change { health, tell }) = change else { break };
+            // Told first, and under a key, so that a crash in between tells it neither never nor twice.
+            if let Some(tell) = tell.filter(|_| tells) {
+                self.tell(&fresh, tell, failure).await?;
+            }
+            fresh.health = health;
+            fresh.is_active = fresh.health.disabled.is_none();
+            if let Some(Tell::Disabled(why)) = tell {
+                tracing::warn!(endpoint = %fresh.id, why = why.name(), "an endpoint is switched off");
+            }
+            if self.store.change_endpoint(scope, fresh).await? {
+                break;
+            }
+        }
+        self.registry.forget(endpoint.tenant);
+        Ok(())
+    }
+
+    async fn tell(&self, endpoint: &Endpoint, tell: Tell, failure: Option<&Failure>) -> Result<()> {
+        let now = self.clock.now();
+        let since = endpoint.health.failing_since;
+        let notice = match tell {
+            Tell::Failing => {
+                Notice::failing(endpoint, since.unwrap_or(now) + self.failing_for, failure)
+            }
+            Tell::Disabled(why) => {
+                let since = since.unwrap_or(now - GONE_LOOKS_BACK).max(endpoint.created_at);
+                Notice::disabled(endpoint, why, &self.missed(endpoint, since).await?, failure)
+            }
+        };
+        // The version tells one time of failing from the next.
+        let once = format!("{} {} {:?}", endpoint.id, endpoint.version, since.map(Time::micros));
+        self.notifier.send(endpoint.tenant, &notice, &once).await
+    }
+
+    async fn missed(&self, endpoint: &Endpoint, since: Time) -> Result<Missed> {
+        let filter = DeliveryFilter {
+            endpoint: Some(endpoint.id),
+            status: Some(Status::Failed),
+            since: Some(since),
+            ..DeliveryFilter::default()
+        };
+        let scope = TenantScope::granted(endpoint.tenant);
+        let mut missed = Missed { since, failed_deliveries: 0, is_exact: true };
+        let mut page = PageRequest::first(1_000);
+        loop {
+            let found = self.store.deliveries(scope, filter.clone(), page).await?;
+            missed.failed_deliveries += found.rows.len() as u64;
+            if found.next.is_none() {
+                return Ok(missed);
+            }
+            if missed.failed_deliveries as usize >= COUNTED {
+                return Ok(Missed { is_exact: false, ..missed });
+            }
+            page = PageRequest { most: 1_000, after: found.next };
+        }
+    }
+}

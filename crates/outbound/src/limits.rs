@@ -1,0 +1,117 @@
+//! How fast a tenant may publish. Counted in the memory of each node: a fleet of them allows as many
+//! times more, which is what a limit against floods is for.
+
+use std::{collections::HashMap, time::Duration};
+
+use gancho_domain::{Rate, Tenant, TenantId, Ticker, Time};
+use parking_lot::Mutex;
+
+#[derive(Default)]
+pub struct PublishRates {
+    /// For tenants that have no rate of their own; none is as fast as they like.
+    default: Option<Rate>,
+    used: Mutex<Used>,
+}
+
+#[derive(Default)]
+struct Used {
+    tickers: HashMap<TenantId, Ticker>,
+    /// Those that have used nothing lately are forgotten when there are so many.
+    most: usize,
+}
+
+/// What is told in the `RateLimit-*` headers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RateStanding {
+    pub limit: u32,
+    pub remaining: u32,
+    /// How long until all of it is free again.
+    pub reset: Duration,
+}
+
+/// How many of those asked for may go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Taken {
+    pub granted: u32,
+    /// Nothing for tenants that are not limited.
+    pub standing: Option<RateStanding>,
+    /// When the next may come.
+    pub retry_after: Duration,
+}
+
+/// Fewer tenants than this are never looked through.
+const REMEMBERED: usize = 10_000;
+
+impl PublishRates {
+    pub fn new(default: Option<Rate>) -> Self {
+        Self { default, used: Mutex::default() }
+    }
+
+    pub(crate) fn take(&self, tenant: &Tenant, count: u32, now: Time) -> Taken {
+        let Some(rate) = tenant.publish_rate.or(self.default) else {
+            return Taken { granted: count, standing: None, retry_after: Duration::ZERO };
+        };
+        let mut used = self.used.lock();
+        used.make_room(rate, now);
+        let ticker = used.tickers.entry(tenant.id).or_default();
+        let granted = ticker.take_up_to(rate, count, now);
+        let standing = RateStanding {
+            limit: rate.count,
+            remaining: ticker.left(rate, now),
+            reset: ticker.ahead(rate, now),
+        };
+        let retry_after = ticker.free_at(rate, now).since(now);
+        Taken { granted, standing: Some(standing), retry_after }
+    }
+}
+
+impl Used {
+    /// Looking through all of them is paid for by those that came since the last time.
+    fn make_room(&mut self, rate: Rate, now: Time) {
+        if self.tickers.len() < self.most.max(REMEMBERED) {
+            return;
+        }
+        self.tickers.retain(|_, ticker| !ticker.ahead(rate, now).is_zero());
+        self.most = 2 * self.tickers.len();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Time = Time::from_secs(1_000_000);
+
+    #[test]
+    fn each_tenant_has_its_own() {
+        let rates = PublishRates::new(Some(Rate { count: 2, per: Duration::from_secs(1) }));
+        let [a, mut b] = [1, 2].map(|n| Tenant::new(TenantId::from_bits(n), n.to_string(), NOW));
+        b.publish_rate = Some(Rate { count: 5, per: Duration::from_secs(1) });
+        assert_eq!(rates.take(&a, 3, NOW).granted, 2);
+        let refused = rates.take(&a, 1, NOW);
+        assert_eq!((refused.granted, refused.retry_after), (0, Duration::from_millis(500)));
+        let standing = refused.standing.unwrap();
+        assert_eq!((standing.limit, standing.remaining), (2, 0));
+        assert_eq!(standing.reset, Duration::from_secs(1));
+        assert_eq!(rates.take(&b, 9, NOW).granted, 5);
+        assert_eq!(rates.take(&a, 9, NOW + Duration::from_secs(9)).granted, 2);
+    }
+
+    #[test]
+    fn without_a_limit_nothing_is_counted() {
+        let rates = PublishRates::new(None);
+        let tenant = Tenant::new(TenantId::from_bits(1), "a", NOW);
+        assert_eq!(rates.take(&tenant, 1_000, NOW).granted, 1_000);
+        assert!(rates.used.lock().tickers.is_empty());
+    }
+
+    #[test]
+    fn memory_does_not_grow_with_tenants() {
+        let rates = PublishRates::new(Some(Rate { count: 1, per: Duration::from_secs(1) }));
+        for n in 0..25_000_u64 {
+            let now = NOW + Duration::from_secs(n);
+            rates.take(&Tenant::new(TenantId::from_bits(n.into()), "a", now), 1, now);
+        }
+        assert!(rates.used.lock().tickers.len() <= REMEMBERED);
+    }
+}

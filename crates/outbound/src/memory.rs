@@ -1,0 +1,136 @@
+//! What was read from the store, trusted for a few seconds.
+//!
+//! A change made on another node is seen within that time, a change made here at once. When the time
+//! is over one caller asks the store and the others go on with what is known: a busy tenant costs one
+//! read in so many seconds, however many publish for it. If the store cannot be asked, what is known
+//! is used.
+
+use std::{
+    collections::HashMap,
+    future::Future,
+    hash::Hash,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use gancho_store::Result;
+use parking_lot::RwLock;
+
+/// How long another node's change may go unseen.
+const TRUSTED: Duration = Duration::from_secs(2);
+/// With more entries than this, those that nobody asked for lately are forgotten.
+const REMEMBERED: usize = 10_000;
+const LATELY: Duration = Duration::from_secs(60);
+
+pub(crate) struct Memory<K, V> {
+    known: RwLock<HashMap<K, (Instant, Arc<V>)>>,
+    /// Rises with every change made here: what was read before one is not kept after it.
+    changes: AtomicU64,
+}
+
+impl<K: Eq + Hash + Copy, V> Memory<K, V> {
+    pub fn new() -> Self {
+        Self { known: RwLock::default(), changes: AtomicU64::new(0) }
+    }
+
+    /// What is known, or else what `read` says, which is given what was known before.
+    pub async fn get<F>(&self, key: K, read: impl FnOnce(Option<Arc<V>>) -> F) -> Result<Arc<V>>
+    where
+        F: Future<Output = Result<V>>,
+    {
+        let known = self.known.read().get(&key).cloned();
+        match known {
+            Some((read_at, value)) if read_at.elapsed() < TRUSTED => Ok(value),
+            Some((_, stale)) if !self.is_mine_to_ask(key) => Ok(stale),
+            Some((_, stale)) => Ok(self.ask(key, read(Some(stale.clone()))).await.unwrap_or(stale)),
+            None => self.ask(key, read(None)).await,
+        }
+    }
+
+    /// What is known, however old.
+    pub fn peek(&self, key: K) -> Option<Arc<V>> {
+        self.known.read().get(&key).map(|(_, value)| value.clone())
+    }
+
+    /// It was changed here.
+    pub fn forget(&self, key: K) {
+        let mut known = self.known.write();
+        self.changes.fetch_add(1, Ordering::Relaxed);
+        known.remove(&key);
+    }
+
+    /// Of those who find that the time is over the first asks: it sets the time anew, so that the
+    /// others do not.
+    fn is_mine_to_ask(&self, key: K) -> bool {
+        match self.known.write().get_mut(&key) {
+            Some((read_at, _)) if read_at.elapsed() < TRUSTED => false,
+            Some((read_at, _)) => {
+                *read_at = Instant::now();
+                true
+            }
+            None => true,
+        }
+    }
+
+    async fn ask(&self, key: K, read: impl Future<Output = Result<V>>) -> Result<Arc<V>> {
+        let before = self.changes.load(Ordering::Relaxed);
+        let value = Arc::new(read.await?);
+        let mut known = self.known.write();
+        if self.changes.load(Ordering::Relaxed) == before {
+            if known.len() >= REMEMBERED {
+                known.retain(|_, (read_at, _)| read_at.elapsed() < LATELY);
+            }
+            known.insert(key, (Instant::now(), value.clone()));
+        }
+        Ok(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gancho_store::StoreError;
+
+    use super::*;
+
+    async fn five(_: Option<Arc<u32>>) -> Result<u32> {
+        Ok(5)
+    }
+
+    #[tokio::test]
+    async fn is_read_once_and_again_when_changed() {
+        let memory = Memory::<u8, u32>::new();
+        assert_eq!(memory.peek(1), None);
+        assert_eq!(*memory.get(1, five).await.unwrap(), 5);
+        let again = memory.get(1, |_| async { Ok(6) }).await.unwrap();
+        assert_eq!(*again, 5, "it is trusted");
+        memory.forget(1);
+        assert_eq!(*memory.get(1, |_| async { Ok(7) }).await.unwrap(), 7);
+    }
+
+    #[tokio::test]
+    async fn what_was_read_before_a_change_is_not_kept_after_it() {
+        let memory = Memory::<u8, u32>::new();
+        let read = memory.get(1, |_| async {
+            memory.forget(1);
+            Ok(5)
+        });
+        assert_eq!(*read.await.unwrap(), 5);
+        assert_eq!(memory.peek(1), None);
+    }
+
+    #[tokio::test]
+    async fn a_store_that_fails_is_bridged_and_asked_by_one() {
+        let memory = Memory::<u8, u32>::new();
+        memory.get(1, five).await.unwrap();
+        let old = Instant::now().checked_sub(2 * TRUSTED).unwrap();
+        memory.known.write().get_mut(&1).unwrap().0 = old;
+        let down = |_| async { Err(StoreError::Unavailable("down".into())) };
+        assert_eq!(*memory.get(1, down).await.unwrap(), 5);
+        let not_asked = |_| async { Err(StoreError::Broken("asked twice".into())) };
+        assert_eq!(*memory.get(1, not_asked).await.unwrap(), 5);
+        assert!(memory.get(2, down).await.is_err(), "nothing is known");
+    }
+}

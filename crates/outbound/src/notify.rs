@@ -1,0 +1,103 @@
+//! What the gateway itself tells: operational events, to the tenant's endpoints that name them and to
+//! the operator's.
+//!
+//! They are events like others, below `webhook.`, so that they are delivered, retried and logged as
+//! the others are. Where nobody wants one it is not written. Nothing follows from the delivery of one:
+//! a notice that cannot be delivered causes no notice.
+
+mod notices;
+
+use std::sync::Arc;
+
+use aws_lc_rs::digest::{Context, SHA256};
+use gancho_domain::{Clock, IdMaker, Kind, Parcel, TenantId, TenantScope, Time};
+use gancho_store::{NewParcel, NodeId, Once, Result, Store};
+
+pub(crate) use self::notices::Missed;
+pub use self::notices::{DISABLED, EXHAUSTED, Exhausted, FAILING, Notice};
+use crate::{
+    Registry,
+    fan_out::{Audience, fan_out},
+};
+
+pub struct Notifier {
+    pub store: Arc<dyn Store>,
+    pub registry: Arc<Registry>,
+    pub ids: Arc<IdMaker>,
+    pub clock: Arc<dyn Clock>,
+    /// Under which the operator's own endpoints stand, if there are any.
+    pub operator: Option<TenantScope>,
+}
+
+/// A notice of the same thing is given once within this time.
+const ONCE_WITHIN: std::time::Duration = std::time::Duration::from_hours(24);
+
+impl Notifier {
+    /// Reads the endpoints of those who may want to know, so that [`Notifier::parcels`] finds them in
+    /// memory.
+    pub async fn prepare(&self) {
+        if let Some(operator) = self.operator {
+            // If the store cannot be asked now, the next attempt asks again.
+            let _ = self.registry.of(operator.tenant()).await;
+        }
+    }
+
+    /// The notice for everyone who wants it, to be written by the caller: with the result that it is
+    /// about, in one transaction. Answered from memory.
+    pub fn parcels(&self, tenant: TenantId, notice: &Notice, now: Time) -> Vec<NewParcel> {
+        let operator =
+            self.operator.map(TenantScope::tenant).filter(|operator| *operator != tenant);
+        let each = std::iter::once(tenant).chain(operator);
+        each.filter_map(|to| self.parcel(to, notice, now)).collect()
+    }
+
+    /// The same, written at once; a notice with the same `once` is written once.
+    pub async fn send(&self, tenant: TenantId, notice: &Notice, once: &str) -> Result<()> {
+        self.registry.of(tenant).await?;
+        self.prepare().await;
+        let now = self.clock.now();
+        let mut parcels = self.parcels(tenant, notice, now);
+        for new in &mut parcels {
+            new.once = Some(once_of(notice.event_type, once, now));
+        }
+        if !parcels.is_empty() {
+            // None of them is held, so there is no holder to name.
+            self.store.accept(parcels, NodeId(0)).await?;
+        }
+        Ok(())
+    }
+
+    /// Nothing where nobody wants it.
+    fn parcel(&self, to: TenantId, notice: &Notice, now: Time) -> Option<NewParcel> {
+        let targets = self.registry.known_targets(to)?;
+        let audience = Audience::WantingBut(notice.about);
+        let deliveries = fan_out(&targets, audience, notice.event_type, now, &self.ids, |_| false);
+        if deliveries.is_empty() {
+            return None;
+        }
+        let parcel = Arc::new(Parcel {
+            id: self.ids.make(),
+            tenant: to,
+            kind: Kind::Event,
+            event_type: notice.event_type.into(),
+            subject: None,
+            external_id: None,
+            is_test: false,
+            body: notice.data.clone(),
+            created_at: now,
+        });
+        Some(NewParcel { parcel, once: None, deliveries })
+    }
+}
+
+/// The content is the key's own: what is told of the same thing a moment later may differ in a count.
+fn once_of(event_type: &str, what: &str, now: Time) -> Once {
+    let mut context = Context::new(&SHA256);
+    for part in ["notice", event_type, what] {
+        context.update(&(part.len() as u64).to_be_bytes());
+        context.update(part.as_bytes());
+    }
+    let mut key = [0; 32];
+    key.copy_from_slice(context.finish().as_ref());
+    Once { key, content: key, until: now + ONCE_WITHIN }
+}

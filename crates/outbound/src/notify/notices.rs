@@ -1,0 +1,109 @@
+//! What each notice says.
+
+use bytes::Bytes;
+use gancho_domain::{DeliveryId, Disabled, Endpoint, EndpointId, Failure, Time};
+use gancho_store::Job;
+use serde_json::{Value, json};
+
+pub const EXHAUSTED: &str = "webhook.delivery.exhausted";
+pub const FAILING: &str = "webhook.endpoint.failing";
+pub const DISABLED: &str = "webhook.endpoint.disabled";
+
+pub struct Notice {
+    pub event_type: &'static str,
+    pub data: Bytes,
+    /// The endpoint it is about, which is not told itself: it would not hear it.
+    pub about: EndpointId,
+}
+
+/// A delivery that was given up.
+pub struct Exhausted<'a> {
+    pub job: &'a Job,
+    pub url: Option<&'a str>,
+    pub attempts: u32,
+    pub failure: &'a Failure,
+    pub at: Time,
+}
+
+/// What an endpoint missed by the time it was switched off.
+pub(crate) struct Missed {
+    pub since: Time,
+    pub failed_deliveries: u64,
+    pub is_exact: bool,
+}
+
+impl Notice {
+    pub fn exhausted(what: &Exhausted<'_>) -> Self {
+        let Exhausted { job, url, attempts, failure, at } = what;
+        let data = json!({
+            "tenant_id": job.tenant.to_string(),
+            "webhook_id": job.target.to_string(),
+            "url": url,
+            "delivery_id": job.delivery.to_string(),
+            "event_id": job.parcel.id.to_string(),
+            "event_type": job.parcel.event_type,
+            "external_id": job.parcel.external_id,
+            "failed_attempts": attempts,
+            "last_failure_code": failure.code().as_str(),
+            "last_failure_reason": failure.reason(),
+            "last_failure_timestamp": at.to_string(),
+            "enqueued_at": job.created_at.to_string(),
+            "replay": { "method": "POST", "path": replay_one(job.delivery) },
+        });
+        Self::new(EXHAUSTED, job.target, &data)
+    }
+
+    pub(crate) fn failing(
+        endpoint: &Endpoint,
+        disabled_at: Time,
+        failure: Option<&Failure>,
+    ) -> Self {
+        let mut data = about(endpoint, failure);
+        data["disabled_at"] = disabled_at.to_string().into();
+        Self::new(FAILING, endpoint.id, &data)
+    }
+
+    pub(crate) fn disabled(
+        endpoint: &Endpoint,
+        why: Disabled,
+        missed: &Missed,
+        failure: Option<&Failure>,
+    ) -> Self {
+        let mut data = about(endpoint, failure);
+        let since = missed.since.to_string();
+        data["reason"] = why.name().into();
+        data["missed"] = json!({
+            "since": since,
+            "failed_deliveries": missed.failed_deliveries,
+            "is_exact": missed.is_exact,
+        });
+        let filter = json!({
+            "webhook_id": endpoint.id.to_string(),
+            "status": "failed",
+            "since": since,
+        });
+        data["replay"] =
+            json!({ "method": "POST", "path": "/v1/replays", "body": { "filter": filter } });
+        Self::new(DISABLED, endpoint.id, &data)
+    }
+
+    fn new(event_type: &'static str, about: EndpointId, data: &Value) -> Self {
+        Self { event_type, about, data: Bytes::from(data.to_string()) }
+    }
+}
+
+fn about(endpoint: &Endpoint, failure: Option<&Failure>) -> Value {
+    json!({
+        "tenant_id": endpoint.tenant.to_string(),
+        "webhook_id": endpoint.id.to_string(),
+        "name": endpoint.name,
+        "url": endpoint.url,
+        "failing_since": endpoint.health.failing_since.map(|time| time.to_string()),
+        "last_failure_code": failure.map(|failure| failure.code().as_str()),
+        "last_failure_reason": failure.map(Failure::reason),
+    })
+}
+
+fn replay_one(delivery: DeliveryId) -> String {
+    format!("/v1/dlq/{delivery}/replay")
+}

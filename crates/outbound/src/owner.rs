@@ -1,0 +1,41 @@
+//! Whose something is that is set up rather than carried: a tenant's, or the operator's.
+
+use gancho_domain::{TenantId, TenantScope};
+use gancho_store::Shelf;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Owner {
+    Operator,
+    Tenant(TenantScope),
+}
+
+impl Owner {
+    pub(crate) fn shelf(self, kind: &'static str) -> Shelf {
+        match self {
+            Self::Operator => Shelf::operators(kind),
+            Self::Tenant(scope) => Shelf::of(scope, kind),
+        }
+    }
+
+    pub fn tenant(self) -> Option<TenantId> {
+        self.scope().map(TenantScope::tenant)
+    }
+
+    pub fn scope(self) -> Option<TenantScope> {
+        match self {
+            Self::Operator => None,
+            Self::Tenant(scope) => Some(scope),
+        }
+    }
+
+    /// For the program itself, of what it has kept.
+    pub(crate) fn of(tenant: Option<TenantId>) -> Self {
+        tenant.map_or(Self::Operator, |id| Self::Tenant(TenantScope::granted(id)))
+    }
+}
+
+impl From<TenantScope> for Owner {
+    fn from(scope: TenantScope) -> Self {
+        Self::Tenant(scope)
+    }
+}

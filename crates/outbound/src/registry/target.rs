@@ -1,0 +1,131 @@
+//! An endpoint, ready to be delivered to.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use gancho_domain::{Endpoint, EndpointId, RetryPlan, Time};
+use gancho_vault::KeyRing;
+use gancho_wire::{Profile, SigningKey};
+use http::{HeaderName, HeaderValue};
+use url::Url;
+
+use crate::endpoints::seal;
+
+pub struct Target {
+    pub endpoint: Endpoint,
+    /// As it stands in headers.
+    pub id: Box<str>,
+    pub url: Url,
+    pub profile: Arc<Profile>,
+    /// The current one, then those that were rotated away, the one that signs longest first.
+    keys: Vec<SigningKey>,
+    /// Until when each of `keys` after the first signs.
+    until: Vec<Time>,
+    /// The tenant's own, for every request.
+    pub headers: Vec<(HeaderName, HeaderValue)>,
+    pub plan: Arc<RetryPlan>,
+    pub timeout: Duration,
+}
+
+impl Target {
+    /// Those that sign at a time, the newest first. A key drops out when its time is over, without
+    /// the store being asked.
+    pub fn keys(&self, now: Time) -> &[SigningKey] {
+        let old = self.until.iter().take_while(|until| **until > now).count();
+        &self.keys[..self.keys.len().min(1 + old)]
+    }
+}
+
+/// All of a tenant's endpoints.
+#[derive(Default)]
+pub struct Targets {
+    pub all: Vec<Arc<Target>>,
+    /// Those that this node cannot use as they are stored, with why: its key ring or its profiles are
+    /// not those they were saved with. Their deliveries are retried; they are not lost.
+    pub unusable: Vec<(Endpoint, String)>,
+}
+
+impl Targets {
+    pub fn get(&self, id: EndpointId) -> Option<&Arc<Target>> {
+        self.all.iter().find(|target| target.endpoint.id == id)
+    }
+
+    /// Why an endpoint that is there cannot be used.
+    pub fn trouble(&self, id: EndpointId) -> Option<&str> {
+        self.unusable.iter().find(|(endpoint, _)| endpoint.id == id).map(|(_, why)| why.as_str())
+    }
+
+    pub fn endpoints(&self) -> impl Iterator<Item = &Endpoint> {
+        let usable = self.all.iter().map(|target| &target.endpoint);
+        usable.chain(self.unusable.iter().map(|(endpoint, _)| endpoint))
+    }
+}
+
+/// What a target has besides its endpoint.
+pub(super) struct Ready {
+    url: Url,
+    profile: Arc<Profile>,
+    keys: Vec<SigningKey>,
+    until: Vec<Time>,
+    headers: Vec<(HeaderName, HeaderValue)>,
+}
+
+pub(super) fn prepare(
+    endpoint: &Endpoint,
+    ring: &KeyRing,
+    profiles: &HashMap<String, Arc<Profile>>,
+) -> Result<Ready, String> {
+    let url = endpoint.url.parse::<Url>().map_err(|fault| fault.to_string())?;
+    let profile = profiles
+        .get(&endpoint.profile)
+        .ok_or_else(|| format!("no profile is called `{}`", endpoint.profile))?;
+    let secret = seal::secret(ring, endpoint)?;
+    let first = SigningKey::for_profile(profile, &secret).map_err(|fault| fault.to_string())?;
+    let (until, old): (Vec<Time>, Vec<SigningKey>) =
+        old_keys(endpoint, ring, profile).into_iter().unzip();
+    let keys = std::iter::once(first).chain(old).collect();
+    Ok(Ready { url, profile: profile.clone(), keys, until, headers: headers(endpoint, ring)? })
+}
+
+/// An old secret that cannot sign any more (the profile or the ring changed) is left out: the new one
+/// signs, which is all that a delivery needs.
+fn old_keys(endpoint: &Endpoint, ring: &KeyRing, profile: &Profile) -> Vec<(Time, SigningKey)> {
+    let open = |old: &gancho_domain::OldSecret| {
+        let secret = seal::open_secret(ring, endpoint, &old.sealed).ok()?;
+        Some((old.until, SigningKey::for_profile(profile, &secret).ok()?))
+    };
+    let mut keys: Vec<_> = endpoint.old_secrets.iter().filter_map(open).collect();
+    keys.sort_by_key(|(until, _)| std::cmp::Reverse(*until));
+    keys
+}
+
+fn headers(endpoint: &Endpoint, ring: &KeyRing) -> Result<Vec<(HeaderName, HeaderValue)>, String> {
+    let unfit = |name: &str| format!("the custom header `{name}` cannot be sent");
+    let each = seal::headers(ring, endpoint)?.into_iter().map(|(name, value)| {
+        let line =
+            HeaderName::from_bytes(name.as_bytes()).ok().zip(HeaderValue::from_str(&value).ok());
+        let (header, mut value) = line.ok_or_else(|| unfit(&name))?;
+        // Kept out of HTTP/2's tables and of anything that prints it.
+        value.set_sensitive(true);
+        Ok((header, value))
+    });
+    each.collect()
+}
+
+impl Ready {
+    pub fn with(self, endpoint: Endpoint) -> Target {
+        let plan = endpoint.plan.clone();
+        Target {
+            id: endpoint.id.to_string().into(),
+            plan: Arc::new(
+                plan.unwrap_or_else(|| RetryPlan::Schedule(self.profile.schedule.clone())),
+            ),
+            timeout: endpoint.timeout.unwrap_or(self.profile.timeout),
+            url: self.url,
+            profile: self.profile,
+            keys: self.keys,
+            until: self.until,
+            headers: self.headers,
+            endpoint,
+        }
+    }
+}

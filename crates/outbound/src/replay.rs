@@ -1,0 +1,24 @@
+//! Sending past deliveries or events again, by filter: as a job that counts first, keeps to a rate,
+//! says how far it is, can be cancelled, and goes on where it stopped when a node dies.
+//!
+//! In reading order: [`job`] is what is asked for and how it stands; `judge` finds its faults;
+//! [`jobs`] makes, lists and cancels; `kept` is how a job is kept; `count` counts without sending;
+//! `run` is the loop that takes open jobs in turn, a page at a time; `page` sends one page again.
+//!
+//! **Invariant.** One node at a time works on a job: it holds the job's lease, which is written with
+//! every page by compare and swap. Who finds that the record has moved on stops. A page that was
+//! sent but not noted, because a node died in between, is looked at one by one before it is sent
+//! again.
+
+mod count;
+pub mod job;
+pub mod jobs;
+mod judge;
+mod kept;
+mod page;
+mod run;
+
+pub use self::{
+    job::{NewReplay, Replay, ReplayFilter, ReplayOf, ReplayState},
+    jobs::{ReplayError, Replays},
+};

@@ -1,0 +1,98 @@
+//! How many a replay would send, without sending any.
+
+use gancho_domain::TenantScope;
+use gancho_store::{DeadFilter, DeliveryFilter, EventFilter, PageRequest, Result, Store};
+
+use super::{Replay, ReplayOf};
+use crate::Owner;
+
+const PAGE: usize = 1_000;
+/// Counting stops there: by then it is clear that it is many.
+const MOST: u64 = 100_000;
+
+/// And whether that is all of them.
+pub(super) async fn count(store: &dyn Store, owner: Owner, replay: &Replay) -> Result<(u64, bool)> {
+    let Some(scope) = owner.scope().filter(|_| replay.filter.of != ReplayOf::DeadLetters) else {
+        return Ok((store.dead_stats(dead_filter(owner, replay)).await?.total, true));
+    };
+    if !replay.filter.events.is_empty() {
+        return named(store, scope, replay).await.map(|count| (count, true));
+    }
+    let mut count = 0;
+    let mut page = PageRequest::first(PAGE);
+    loop {
+        let (rows, next) = match replay.filter.of {
+            ReplayOf::Events => {
+                let found = store.events(scope, event_filter(replay), page.clone()).await?;
+                (found.rows.len(), found.next)
+            }
+            _ => {
+                let found = store.deliveries(scope, delivery_filter(replay), page.clone()).await?;
+                (found.rows.len(), found.next)
+            }
+        };
+        count += rows as u64;
+        match next {
+            None => return Ok((count, true)),
+            Some(_) if count >= MOST => return Ok((count, false)),
+            after => page = PageRequest { most: PAGE, after },
+        }
+    }
+}
+
+async fn named(store: &dyn Store, scope: TenantScope, replay: &Replay) -> Result<u64> {
+    let mut count = 0;
+    for event in &replay.filter.events {
+        let Some(view) = store.event(scope, *event).await? else { continue };
+        count += match replay.filter.of {
+            ReplayOf::Events => 1,
+            _ => view.deliveries.iter().filter(|row| fits(replay, row)).count() as u64,
+        };
+    }
+    Ok(count)
+}
+
+/// Of the deliveries of an event that was named.
+pub(super) fn fits(replay: &Replay, row: &gancho_store::DeliveryRow) -> bool {
+    let filter = &replay.filter;
+    filter.endpoint.is_none_or(|endpoint| endpoint == row.target)
+        && filter.status.is_none_or(|status| status == row.status())
+        && filter.event_type.as_deref().is_none_or(|name| name == &*row.event_type)
+        && filter.since.is_none_or(|since| row.created_at >= since)
+        && filter.until.is_none_or(|until| row.created_at < until)
+}
+
+pub(super) fn delivery_filter(replay: &Replay) -> DeliveryFilter {
+    let filter = &replay.filter;
+    DeliveryFilter {
+        endpoint: filter.endpoint,
+        status: filter.status,
+        event_type: filter.event_type.clone(),
+        since: filter.since,
+        until: filter.until,
+        ..DeliveryFilter::default()
+    }
+}
+
+pub(super) fn event_filter(replay: &Replay) -> EventFilter {
+    let filter = &replay.filter;
+    EventFilter {
+        event_type: filter.event_type.clone(),
+        since: filter.since,
+        until: filter.until,
+        ..EventFilter::default()
+    }
+}
+
+/// A tenant's own, or what the operator named.
+pub(super) fn dead_filter(owner: Owner, replay: &Replay) -> DeadFilter {
+    let filter = &replay.filter;
+    DeadFilter {
+        tenant: owner.tenant().or(filter.tenant),
+        lane: filter.lane,
+        code: filter.code.clone(),
+        since: filter.since,
+        until: filter.until,
+        ..DeadFilter::default()
+    }
+}

@@ -1,0 +1,65 @@
+//! Judges what a caller asks to be replayed.
+
+use gancho_store::Store;
+
+use super::{NewReplay, ReplayError, ReplayOf};
+use crate::{Fault, Owner};
+
+const MOST_EVENTS: usize = 1_000;
+const MOST_RATE: u32 = 1_000;
+pub(super) const USUAL_RATE: u32 = 100;
+
+/// All faults at once.
+pub(super) async fn judge(
+    store: &dyn Store,
+    owner: Owner,
+    new: &NewReplay,
+) -> Result<(), ReplayError> {
+    let filter = &new.filter;
+    let mut faults = Vec::new();
+    let mut add =
+        |code, pointer: &str, message: String| faults.push(Fault::new(code, pointer, message));
+    if filter.of == ReplayOf::Events && new.to.is_none() {
+        add(
+            "required",
+            "/to",
+            "`to` is missing: events are sent to an endpoint that you name".into(),
+        );
+    }
+    if filter.of == ReplayOf::DeadLetters && new.to.is_some() {
+        add(
+            "out_of_place",
+            "/to",
+            "dead letters go to where they were meant to go: leave `to` out".into(),
+        );
+    }
+    if owner == Owner::Operator && filter.of != ReplayOf::DeadLetters {
+        add(
+            "required",
+            "/filter",
+            "over all tenants only dead letters can be replayed: name a tenant".into(),
+        );
+    }
+    if filter.events.len() > MOST_EVENTS {
+        let message = format!("{} events are too many: at most {MOST_EVENTS}", filter.events.len());
+        add("too_many", "/filter/events", message);
+    }
+    if filter.since.zip(filter.until).is_some_and(|(since, until)| since >= until) {
+        add("out_of_range", "/filter/until", "it must lie after `since`".into());
+    }
+    if new.rate.is_some_and(|rate| !(1..=MOST_RATE).contains(&rate)) {
+        add("out_of_range", "/rate", format!("it must lie between 1 and {MOST_RATE} a second"));
+    }
+    if let Some((scope, to)) = owner.scope().zip(new.to) {
+        match store.endpoint(scope, to).await? {
+            Some(endpoint) if endpoint.is_active => {}
+            Some(_) => add(
+                "endpoint_off",
+                "/to",
+                "this endpoint is switched off: switch it on first".into(),
+            ),
+            None => add("not_found", "/to", "there is no such endpoint".into()),
+        }
+    }
+    if faults.is_empty() { Ok(()) } else { Err(ReplayError::Faulty(faults)) }
+}

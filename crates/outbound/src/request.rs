@@ -1,0 +1,86 @@
+//! The headers of one attempt: the tenant's own, then ours over them, so that each is there once and
+//! none of ours can be anyone else's.
+
+use bytes::Bytes;
+use gancho_domain::{DeliveryId, EventId};
+use gancho_wire::{Sending, sign};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+
+use crate::{endpoints::MASK, registry::Target};
+
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+
+pub(crate) struct Prepared {
+    pub headers: HeaderMap,
+    /// For the attempt's record: `name: value` lines, the tenant's values masked.
+    pub record: Bytes,
+}
+
+pub(crate) fn prepare(
+    target: &Target,
+    sending: &Sending<'_>,
+    traceparent: &str,
+    body: &[u8],
+) -> Result<Prepared, String> {
+    let keys = target.keys(sending.at);
+    let signed = sign(&target.profile, sending, body, keys).map_err(|fault| fault.to_string())?;
+    let mut headers = HeaderMap::with_capacity(target.headers.len() + signed.len() + 3);
+    for (name, value) in &target.headers {
+        headers.insert(name.clone(), value.clone());
+    }
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(header::USER_AGENT, value(&target.profile.user_agent)?);
+    headers.insert(TRACEPARENT, value(traceparent)?);
+    for (name, text) in signed {
+        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|fault| fault.to_string())?;
+        headers.insert(name, value(&text)?);
+    }
+    let record = lines(&headers);
+    Ok(Prepared { headers, record })
+}
+
+fn value(text: &str) -> Result<HeaderValue, String> {
+    HeaderValue::from_str(text).map_err(|fault| fault.to_string())
+}
+
+fn lines(headers: &HeaderMap) -> Bytes {
+    let mut lines = Vec::with_capacity(320);
+    for (name, value) in headers {
+        lines.extend_from_slice(name.as_str().as_bytes());
+        lines.extend_from_slice(b": ");
+        // Those that tenants gave were marked when they were read, and no others are.
+        let shown = if value.is_sensitive() { MASK.as_bytes() } else { value.as_bytes() };
+        lines.extend_from_slice(shown);
+        lines.push(b'\n');
+    }
+    lines.into()
+}
+
+/// W3C Trace Context. The trace is the event's own id, so that all attempts at all its deliveries are
+/// one trace and it can be found by the event; the span is this attempt's.
+pub(crate) fn traceparent(event: EventId, delivery: DeliveryId, attempt: u32) -> String {
+    // The low bits are the random ones; an odd number keeps it from being zero, which is not allowed.
+    let span = ((delivery.bits() as u64).rotate_left(17) ^ u64::from(attempt) << 1) | 1;
+    format!("00-{:032x}-{span:016x}-01", event.bits().max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_trace_for_an_event_and_one_span_for_an_attempt() {
+        let (event, delivery) = (EventId::from_bits(0x01ab << 112 | 7), DeliveryId::from_bits(99));
+        let first = traceparent(event, delivery, 1);
+        assert_eq!(first.len(), 55);
+        assert!(
+            first.starts_with("00-01ab00000000000000000000000000 07-".replace(' ', "").as_str()),
+            "{first}"
+        );
+        let second = traceparent(event, delivery, 2);
+        assert_eq!(first[..35], second[..35]);
+        assert_ne!(first, second);
+        let zero = traceparent(EventId::from_bits(0), DeliveryId::from_bits(0), 0);
+        assert_eq!(zero, "00-00000000000000000000000000000001-0000000000000001-01");
+    }
+}

@@ -1,0 +1,153 @@
+//! Trying an endpoint out: a sample event goes to it alone, through the real path, and what came of
+//! the first attempt is the answer.
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use gancho_domain::{
+    Attempt, DeliveryId, Endpoint, EndpointId, EventId, EventType, Pattern, Status, Tenant,
+    TenantScope,
+};
+use gancho_store::{DeliveryView, StoreError};
+use thiserror::Error;
+use tokio::time::{Instant, sleep};
+
+use crate::{Fault, NewEvent, PublishError, Publisher, event_types::TypeError, fault::joined};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TryOut {
+    pub delivery: DeliveryId,
+    pub event: EventId,
+    pub event_type: String,
+    /// Nothing where there was none in time: the endpoint rests, is paused, or has a long line.
+    pub attempt: Option<Attempt>,
+    pub status: Status,
+}
+
+#[derive(Debug, Error)]
+pub enum TryOutError {
+    #[error("there is no such endpoint")]
+    NotFound,
+    #[error("the endpoint is switched off: switch it on first")]
+    EndpointOff,
+    #[error("{}", joined(.0))]
+    Faulty(Vec<Fault>),
+    #[error(transparent)]
+    Publish(#[from] PublishError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// How long beyond the endpoint's own time limit an attempt is waited for.
+const PATIENCE: Duration = Duration::from_secs(2);
+const LOOK: Duration = Duration::from_millis(20);
+
+/// The type is the one given, or else the first that the endpoint asks for.
+pub async fn try_out(
+    publisher: &Arc<Publisher>,
+    scope: TenantScope,
+    tenant: &Tenant,
+    endpoint: EndpointId,
+    event_type: Option<String>,
+) -> Result<TryOut, TryOutError> {
+    let found = publisher.store.endpoint(scope, endpoint).await?.ok_or(TryOutError::NotFound)?;
+    if !found.is_active {
+        return Err(TryOutError::EndpointOff);
+    }
+    let (event_type, data) = sample(publisher, scope, &found, event_type).await?;
+    let name = event_type.as_str().to_owned();
+    let event = NewEvent {
+        event_type,
+        data,
+        subject: None,
+        external_id: None,
+        once: None,
+        deliver_at: None,
+        is_test: true,
+    };
+    let published = publisher.publish_to(scope, tenant, endpoint, event).await?;
+    let view = publisher.store.event(scope, published.id).await?;
+    let delivery = view.as_ref().and_then(|view| view.deliveries.first()).map(|row| row.id);
+    // Switched off or deleted between the look and the publishing.
+    let delivery = delivery.ok_or(TryOutError::EndpointOff)?;
+    let profile = publisher.registry.profile(&found.profile);
+    let limit =
+        found.timeout.or_else(|| profile.map(|profile| profile.timeout)).unwrap_or_default();
+    let view = first_attempt(publisher, scope, delivery, limit + PATIENCE).await?;
+    Ok(TryOut {
+        delivery,
+        event: published.id,
+        event_type: name,
+        status: view.row.status(),
+        attempt: view.attempts.into_iter().next(),
+    })
+}
+
+/// The delivery once it was tried, or as it stands when the time is over.
+async fn first_attempt(
+    publisher: &Publisher,
+    scope: TenantScope,
+    id: DeliveryId,
+    within: Duration,
+) -> Result<DeliveryView, TryOutError> {
+    let until = Instant::now() + within;
+    loop {
+        let view = publisher.store.delivery(scope, id).await?.ok_or(TryOutError::NotFound)?;
+        if !view.attempts.is_empty() || view.row.state.is_final() || Instant::now() >= until {
+            return Ok(view);
+        }
+        sleep(LOOK).await;
+    }
+}
+
+async fn sample(
+    publisher: &Publisher,
+    scope: TenantScope,
+    endpoint: &Endpoint,
+    event_type: Option<String>,
+) -> Result<(EventType, Bytes), TryOutError> {
+    let known = publisher.types.list(scope).await.map_err(unknown)?;
+    let name = match event_type {
+        Some(name) => name,
+        None => wanted(endpoint, known.iter().map(|one| one.name.as_str())),
+    };
+    let event_type: EventType = name.parse().map_err(|fault| {
+        TryOutError::Faulty(vec![Fault::new("malformed", "/event_type", fault)])
+    })?;
+    let example = known.iter().find(|one| one.name == name).map(|one| one.example.get());
+    let data = match example.filter(|example| *example != "null") {
+        Some(example) => Bytes::copy_from_slice(example.as_bytes()),
+        None => Bytes::from_static(br#"{"test":true}"#),
+    };
+    Ok((event_type, data))
+}
+
+/// A type that the endpoint would get: one that it names, one that is known and fits a pattern, or
+/// the one that its profile's contract speaks of most.
+fn wanted<'a>(endpoint: &Endpoint, known: impl Iterator<Item = &'a str> + Clone) -> String {
+    for pattern in &endpoint.events {
+        match pattern {
+            Pattern::One(one) => return one.to_string(),
+            Pattern::Below(prefix) => {
+                let fits = known.clone().find(|name| pattern.matches(name));
+                return fits.map_or_else(|| format!("{prefix}test"), str::to_owned);
+            }
+            Pattern::All => {}
+        }
+    }
+    let usual = match endpoint.profile.as_str() {
+        "email-gateway" => "email.sent",
+        "auracore" => "agent.request.completed",
+        "saas" => "user.created",
+        _ => "invoice.paid",
+    };
+    usual.to_owned()
+}
+
+fn unknown(error: TypeError) -> TryOutError {
+    match error {
+        TypeError::Store(error) => TryOutError::Store(error),
+        TypeError::Faulty(faults) => TryOutError::Faulty(faults),
+        other => TryOutError::Faulty(vec![Fault::new("event_type", "/event_type", other)]),
+    }
+}
