@@ -3,8 +3,8 @@
 //! A store gives a [`Fixture`] and calls [`crate::conformance_suite!`] with it in a test of its own:
 //! every case becomes a test. The files mirror the contract's; where one would grow long, a part of
 //! it has a file of its own ([`lease`] and [`lease_lost`] belong to claiming and settling,
-//! [`replay`] to dead letters, [`rearm`] and [`isolation`] to deliveries, [`prune`] and [`expire`]
-//! to upkeep). [`build`] holds what the cases are told with.
+//! [`replay`] to dead letters, [`rearm`], [`events`], [`send_again`] and [`isolation`] to deliveries,
+//! [`prune`] and [`expire`] to upkeep). [`build`] holds what the cases are told with.
 //!
 //! A case knows nothing of a store but the contract. It asserts what the contract promises and
 //! leaves open what the contract leaves open.
@@ -24,6 +24,7 @@ pub mod crowd;
 pub mod dead_letters;
 pub mod deliveries;
 pub mod endpoints;
+pub mod events;
 pub mod expire;
 pub mod fairness;
 pub mod isolation;
@@ -37,10 +38,13 @@ pub mod order;
 pub mod pauses;
 pub mod prune;
 pub mod rearm;
+pub mod records;
 pub mod replay;
+pub mod send_again;
 pub mod settle;
 pub mod tenants;
 pub mod upkeep;
+pub mod usage;
 
 /// How a store is opened for a case.
 #[allow(async_fn_in_trait)] // A case runs where it is called, so its future need not be `Send`.
@@ -65,6 +69,8 @@ macro_rules! conformance_suite {
                 a_slug_is_taken_once
                 a_refused_one_can_come_under_another_slug
                 one_that_was_never_made_is_not_found
+                a_change_replaces_all_but_the_slug
+                the_list_goes_by_slug
             }
             endpoints {
                 every_field_reads_back
@@ -72,6 +78,11 @@ macro_rules! conformance_suite {
                 the_list_is_the_tenants_oldest_first
                 a_deleted_one_is_gone_but_its_deliveries_stay
                 one_that_was_never_saved_is_not_found
+                adding_stops_at_the_limit
+                twenty_at_once_do_not_pass_the_limit
+                an_id_is_added_once
+                a_change_needs_the_version_that_is_there
+                of_many_changers_one_wins
             }
             accept {
                 an_empty_batch_is_no_trouble
@@ -196,6 +207,7 @@ macro_rules! conformance_suite {
                 it_rings_for_one_armed_anew
                 it_rings_for_a_replay
                 it_rings_for_one_that_moves_up
+                it_rings_for_one_sent_again
             }
             crowd {
                 a_thousand_go_through_in_one_batch_each
@@ -227,6 +239,29 @@ macro_rules! conformance_suite {
                 pages_have_no_gaps_and_no_repeats
                 every_view_of_a_delivery_agrees
             }
+            events {
+                each_filter_narrows_the_list
+                filters_join
+                a_row_reads_as_it_was_accepted
+                only_events_are_listed
+                pages_have_no_gaps_and_no_repeats
+                events_made_at_once_are_each_listed_once
+                one_sent_again_keeps_its_place
+                a_pruned_one_is_no_longer_listed
+            }
+            send_again {
+                it_goes_to_a_new_target
+                it_goes_to_the_same_target_once_more
+                one_that_matched_nothing_can_be_sent
+                it_is_due_when_it_says_and_not_held
+                it_takes_its_turn_by_the_events_number
+                with_nothing_in_its_way_it_goes_and_others_wait
+                asked_twice_it_goes_once
+                one_that_is_not_there_is_not_sent
+                its_time_counts_from_when_it_was_sent
+                its_event_is_kept_until_it_has_ended
+                many_at_once_keep_their_order_and_none_is_lost
+            }
             rearm {
                 a_delivered_one_goes_out_again
                 a_dead_one_starts_its_plan_anew
@@ -243,11 +278,29 @@ macro_rules! conformance_suite {
                 a_place_in_a_list_opens_no_other
                 nothing_of_anothers_is_armed
                 endpoints_are_not_seen_or_touched
+                lists_of_events_hold_ones_own_only
+                nothing_of_anothers_is_sent_again
             }
             pauses {
                 a_pause_is_listed_until_it_is_lifted
                 twice_is_once
                 a_pause_takes_nothing_out_of_the_store
+            }
+            records {
+                one_reads_back_as_it_was_put
+                what_is_expected_decides
+                a_deleted_one_is_gone
+                of_many_changers_one_wins
+                keys_come_in_the_order_of_their_bytes
+                one_is_found_by_its_key_on_any_shelf
+                a_kind_is_listed_shelf_by_shelf
+                shelves_do_not_mix
+            }
+            usage {
+                what_fits_under_the_limit_is_granted
+                what_is_given_back_can_be_spent_again
+                tenants_and_periods_count_apart
+                fifty_at_once_do_not_pass_the_limit
             }
             upkeep {
                 an_empty_store_has_empty_lanes

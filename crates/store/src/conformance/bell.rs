@@ -68,3 +68,14 @@ pub async fn it_rings_for_one_that_moves_up<F: Fixture>() {
     world.deliver(&job).await;
     rings(&world).await;
 }
+
+pub async fn it_rings_for_one_sent_again<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let draft = world.event(acme);
+    let event = draft.id();
+    world.accept(draft).await;
+    quiet(&world).await;
+    world.send_again(acme, event, vec![world.to(world.target())]).await;
+    rings(&world).await;
+}

@@ -9,7 +9,8 @@ mod read;
 use std::{sync::Arc, time::Duration};
 
 use gancho_domain::{
-    Clock, DeliveryId, Id, IdMaker, ManualClock, SeededRandom, Tenant, TenantId, TenantScope, Time,
+    Clock, DeliveryId, EventId, Id, IdMaker, Lane, ManualClock, SeededRandom, Tenant, TenantId,
+    TenantScope, Time,
 };
 
 pub use self::{
@@ -17,7 +18,7 @@ pub use self::{
     outcome::{attempt, delivered, failed, given_up, timeout, tried_again},
 };
 use super::Fixture;
-use crate::{Accepted, Job, NodeId, Placed, Rescued, Settled, Store, TargetId};
+use crate::{Accepted, Job, NewDelivery, NodeId, Placed, Rescued, Settled, Store, TargetId};
 
 /// Not a whole second, nor a whole millisecond: a store keeps microseconds.
 pub const START: Time = Time::from_micros(1_760_000_000_123_456);
@@ -66,6 +67,27 @@ impl<F: Fixture> World<F> {
 
     pub fn target(&self) -> TargetId {
         self.id()
+    }
+
+    /// A delivery of something that is there already, due now.
+    pub fn to(&self, target: TargetId) -> NewDelivery {
+        NewDelivery {
+            id: self.id(),
+            lane: Lane::Webhook,
+            target,
+            due_at: self.now(),
+            in_order: false,
+            hold: false,
+        }
+    }
+
+    pub async fn send_again(
+        &self,
+        tenant: TenantId,
+        event: EventId,
+        deliveries: Vec<NewDelivery>,
+    ) -> bool {
+        self.store.send_again(scope(tenant), event, deliveries).await.unwrap()
     }
 
     pub async fn tenant(&self) -> TenantId {

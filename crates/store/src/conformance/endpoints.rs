@@ -1,6 +1,6 @@
-//! Endpoints are saved, replaced, listed and deleted.
+//! Endpoints are added, changed, saved, listed and deleted.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use gancho_domain::{
     Disabled, Endpoint, Health, OldSecret, Ordering, Rate, RetryPlan, State, TenantId,
@@ -10,6 +10,7 @@ use super::{
     Fixture,
     build::{World, scope, secs},
 };
+use crate::StoreError;
 
 /// One with nothing set that can be left unset.
 pub(super) fn plain_endpoint<F: Fixture>(world: &World<F>, tenant: TenantId) -> Endpoint {
@@ -163,4 +164,96 @@ pub async fn one_that_was_never_saved_is_not_found<F: Fixture>() {
     assert_eq!(store.endpoint(scope(acme), unknown).await, Ok(None));
     assert_eq!(store.endpoints(scope(acme)).await, Ok(vec![]));
     assert_eq!(store.delete_endpoint(scope(acme), unknown).await, Ok(false));
+}
+
+pub async fn adding_stops_at_the_limit<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let [acme, globex] = [world.tenant().await, world.tenant().await];
+    let store = &world.store;
+    let add = async |tenant, at_most| {
+        let new = plain_endpoint(&world, tenant);
+        store.add_endpoint(scope(tenant), new, at_most).await.unwrap()
+    };
+    assert!(!add(acme, Some(0)).await);
+    assert!(add(acme, Some(2)).await);
+    assert!(add(acme, Some(2)).await);
+    assert!(!add(acme, Some(2)).await);
+    assert!(!add(acme, Some(1)).await, "the limit was lowered");
+    let made = store.endpoints(scope(acme)).await.unwrap();
+    assert_eq!(made.len(), 2);
+    assert!(add(globex, Some(1)).await, "each has its own limit");
+    assert!(add(acme, None).await, "without one");
+    assert!(add(acme, Some(4)).await);
+    store.delete_endpoint(scope(acme), made[0].id).await.unwrap();
+    assert!(add(acme, Some(4)).await, "a place became free");
+}
+
+pub async fn twenty_at_once_do_not_pass_the_limit<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let mut calls = tokio::task::JoinSet::new();
+    for _ in 0..20 {
+        let store = Arc::clone(&world.store);
+        let new = plain_endpoint(&world, acme);
+        calls.spawn(async move { store.add_endpoint(scope(acme), new, Some(5)).await.unwrap() });
+    }
+    let added = calls.join_all().await;
+    assert_eq!(added.iter().filter(|added| **added).count(), 5);
+    assert_eq!(world.store.endpoints(scope(acme)).await.unwrap().len(), 5);
+}
+
+pub async fn an_id_is_added_once<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let store = &world.store;
+    let first = full_endpoint(&world, acme);
+    assert_eq!(store.add_endpoint(scope(acme), first.clone(), None).await, Ok(true));
+    let second = Endpoint { id: first.id, ..plain_endpoint(&world, acme) };
+    let refused = store.add_endpoint(scope(acme), second, None).await;
+    assert!(matches!(refused, Err(StoreError::Taken(_))), "{refused:?}");
+    assert_eq!(store.endpoint(scope(acme), first.id).await, Ok(Some(first)));
+}
+
+pub async fn a_change_needs_the_version_that_is_there<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let store = &world.store;
+    let plain = plain_endpoint(&world, acme);
+    assert_eq!(store.change_endpoint(scope(acme), plain.clone()).await, Ok(false), "not there");
+    assert_eq!(store.endpoints(scope(acme)).await, Ok(vec![]));
+    store.add_endpoint(scope(acme), plain.clone(), None).await.unwrap();
+
+    let change = Endpoint { id: plain.id, version: 1, ..full_endpoint(&world, acme) };
+    assert_eq!(store.change_endpoint(scope(acme), change.clone()).await, Ok(true));
+    let changed = Endpoint { version: 2, ..change };
+    let found = store.endpoint(scope(acme), plain.id).await;
+    assert_eq!(found, Ok(Some(changed.clone())), "whole, not merged");
+    for version in [0, 1, 3] {
+        let late = Endpoint { version, ..plain.clone() };
+        assert_eq!(store.change_endpoint(scope(acme), late).await, Ok(false), "{version}");
+    }
+    let found = store.endpoint(scope(acme), plain.id).await;
+    assert_eq!(found, Ok(Some(changed)), "nothing was written");
+}
+
+pub async fn of_many_changers_one_wins<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let plain = plain_endpoint(&world, acme);
+    world.store.add_endpoint(scope(acme), plain.clone(), None).await.unwrap();
+    for version in 1..=3 {
+        let mut calls = tokio::task::JoinSet::new();
+        for n in 0..20 {
+            let store = Arc::clone(&world.store);
+            let change = Endpoint { name: format!("by {n}"), version, ..plain.clone() };
+            calls.spawn(async move {
+                let won = store.change_endpoint(scope(acme), change.clone()).await.unwrap();
+                won.then_some(change.name)
+            });
+        }
+        let won: Vec<_> = calls.join_all().await.into_iter().flatten().collect();
+        assert_eq!(won.len(), 1, "{won:?}");
+        let found = world.store.endpoint(scope(acme), plain.id).await.unwrap().unwrap();
+        assert_eq!((&found.name, found.version), (&won[0], version + 1));
+    }
 }

@@ -7,7 +7,7 @@ use super::{
     build::{World, scope},
     endpoints::plain_endpoint,
 };
-use crate::{DeliveryFilter, PageRequest, Rearmed};
+use crate::{DeliveryFilter, EventFilter, PageRequest, Rearmed};
 
 pub async fn events_and_deliveries_are_not_seen<F: Fixture>() {
     let world = World::<F>::new().await;
@@ -88,12 +88,58 @@ pub async fn endpoints_are_not_seen_or_touched<F: Fixture>() {
     assert_eq!(store.endpoint(scope(globex), id).await, Ok(None));
     assert_eq!(store.endpoints(scope(globex)).await, Ok(vec![]));
     assert_eq!(store.delete_endpoint(scope(globex), id).await, Ok(false));
+    let change = Endpoint { name: "stolen".to_owned(), ..shop.clone() };
+    assert_eq!(store.change_endpoint(scope(globex), change).await, Ok(false));
     // Whether the stranger is refused or gets one of its own under that id, acme's stays.
     let stolen = Endpoint {
         id,
         url: "https://globex.example/stolen".to_owned(),
         ..plain_endpoint(&world, globex)
     };
-    let _ = store.save_endpoint(scope(globex), stolen).await;
+    let _ = store.save_endpoint(scope(globex), stolen.clone()).await;
+    let _ = store.add_endpoint(scope(globex), stolen, None).await;
     assert_eq!(store.endpoint(scope(acme), id).await, Ok(Some(shop)));
+}
+
+pub async fn lists_of_events_hold_ones_own_only<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let [acme, globex] = [world.tenant().await, world.tenant().await];
+    let shop = world.target();
+    for event in [world.event(acme), world.event(acme).to(shop), world.event(globex).to(shop)] {
+        world.accept(event.named("inv-1")).await;
+    }
+    let all = EventFilter::default;
+    for filter in [
+        all(),
+        EventFilter { external_id: Some("inv-1".to_owned()), ..all() },
+        EventFilter { event_type: Some("invoice.paid".to_owned()), ..all() },
+    ] {
+        assert_eq!(world.list_events(acme, filter.clone()).await.len(), 2);
+        assert_eq!(world.list_events(globex, filter.clone()).await.len(), 1);
+        assert_eq!(world.list_events(world.id(), filter).await, []);
+    }
+    let unmatched = EventFilter { is_unmatched: true, ..all() };
+    assert_eq!(world.list_events(globex, unmatched).await, []);
+
+    let store = &world.store;
+    let page = store.events(scope(acme), all(), PageRequest::first(1)).await.unwrap();
+    let next = PageRequest { most: 10, after: page.next };
+    let page = store.events(scope(globex), all(), next).await.unwrap();
+    let own = world.list_events(globex, all()).await;
+    assert!(page.rows.iter().all(|row| own.contains(row)), "a place opens no other list");
+}
+
+pub async fn nothing_of_anothers_is_sent_again<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let [acme, globex] = [world.tenant().await, world.tenant().await];
+    let draft = world.event(acme);
+    let event = draft.id();
+    world.accept(draft).await;
+    let new = world.to(world.target());
+    assert!(!world.send_again(globex, event, vec![new.clone()]).await);
+    assert_eq!(world.see_event(acme, event).await.deliveries, []);
+    for tenant in [acme, globex] {
+        assert_eq!(world.find(tenant, new.id).await, None);
+    }
+    world.nothing_is_due().await;
 }

@@ -1,6 +1,8 @@
-//! Tenants are made once and found by id or slug.
+//! Tenants are made once, found by id or slug, changed and listed.
 
-use gancho_domain::Tenant;
+use std::time::Duration;
+
+use gancho_domain::{Rate, Tenant};
 
 use super::{Fixture, build::World};
 use crate::StoreError;
@@ -15,7 +17,13 @@ fn tenant<F: Fixture>(world: &World<F>, slug: &str) -> Tenant {
 pub async fn one_is_found_by_id_and_by_slug<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = tenant(&world, "acme");
-    let globex = tenant(&world, "globex");
+    let globex = Tenant {
+        plan: "Pro".to_owned(),
+        default_profile: "email-gateway".to_owned(),
+        strict_event_types: true,
+        publish_rate: Some(Rate { count: u32::MAX, per: Duration::from_millis(1_500) }),
+        ..tenant(&world, "globex")
+    };
     for made in [&acme, &globex] {
         let done = world.store.create_tenant(made.clone()).await;
         assert_eq!(done, Ok(()));
@@ -61,4 +69,54 @@ pub async fn one_that_was_never_made_is_not_found<F: Fixture>() {
     for slug in ["", "acm", "acme ", "ACME", "acm_", "%", "' OR 1=1 --"] {
         assert_eq!(store.tenant_by_slug(slug).await, Ok(None), "{slug:?}");
     }
+}
+
+pub async fn a_change_replaces_all_but_the_slug<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let store = &world.store;
+    let [acme, globex] = [tenant(&world, "acme"), tenant(&world, "globex")];
+    for made in [&acme, &globex] {
+        store.create_tenant(made.clone()).await.unwrap();
+    }
+    let change = Tenant {
+        slug: "globex".to_owned(),
+        name: "Acme".to_owned(),
+        plan: "Pro".to_owned(),
+        default_profile: "email-gateway".to_owned(),
+        strict_event_types: true,
+        publish_rate: Some(Rate { count: 5, per: Duration::from_secs(1) }),
+        ..acme.clone()
+    };
+    assert_eq!(store.change_tenant(change.clone()).await, Ok(true));
+    let changed = Tenant { slug: "acme".to_owned(), ..change };
+    assert_eq!(store.tenant(acme.id).await, Ok(Some(changed)));
+    assert_eq!(store.change_tenant(acme.clone()).await, Ok(true));
+    assert_eq!(store.tenant_by_slug("acme").await, Ok(Some(acme)), "and back");
+    assert_eq!(store.tenant(globex.id).await, Ok(Some(globex)), "others stay");
+
+    let unknown = tenant(&world, "initech");
+    assert_eq!(store.change_tenant(unknown.clone()).await, Ok(false));
+    assert_eq!(store.tenant(unknown.id).await, Ok(None));
+}
+
+pub async fn the_list_goes_by_slug<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let store = &world.store;
+    assert_eq!(store.tenants(None, 10).await, Ok(vec![]));
+    let slugs = ["", "-a", "0", "B", "a", "a-b", "a0", "aB", "a_b", "ab", "b", "é"];
+    for slug in slugs.iter().rev() {
+        store.create_tenant(tenant(&world, slug)).await.unwrap();
+    }
+    let list = async |after, most| -> Vec<String> {
+        let found = store.tenants(after, most).await.unwrap();
+        found.into_iter().map(|tenant| tenant.slug).collect()
+    };
+    assert_eq!(list(None, 100).await, slugs, "in the order of bytes");
+    assert_eq!(list(None, 3).await, slugs[..3]);
+    for (place, slug) in slugs.iter().enumerate() {
+        assert_eq!(list(Some(slug), 100).await, slugs[place + 1..], "after {slug:?}");
+    }
+    assert_eq!(list(Some("a1"), 2).await, ["aB", "a_b"], "after one that is not there");
+    let one = store.tenants(Some("0"), 1).await.unwrap().remove(0);
+    assert_eq!(store.tenant(one.id).await, Ok(Some(one)), "whole");
 }

@@ -4,8 +4,8 @@ use gancho_domain::{DeliveryId, Lane, ParcelId, TenantId};
 
 use super::{World, scope};
 use crate::{
-    DeadFilter, DeadLetter, DeliveryFilter, DeliveryRow, DeliveryView, EventView, LaneDepth,
-    PageRequest, conformance::Fixture,
+    DeadFilter, DeadLetter, DeliveryFilter, DeliveryRow, DeliveryView, EventFilter, EventRow,
+    EventView, LaneDepth, PageRequest, conformance::Fixture,
 };
 
 /// More pages than any case fills: a list that goes on longer goes round in circles.
@@ -45,6 +45,31 @@ impl<F: Fixture> World<F> {
         let mut request = PageRequest::first(most);
         for _ in 0..MOST_PAGES {
             let page = self.store.deliveries(scope(tenant), filter.clone(), request).await.unwrap();
+            assert!(page.rows.len() <= most, "a page holds what was asked for");
+            rows.extend(page.rows);
+            match page.next {
+                Some(after) => request = PageRequest { most, after: Some(after) },
+                None => return rows,
+            }
+        }
+        panic!("the pages never end");
+    }
+
+    pub async fn list_events(&self, tenant: TenantId, filter: EventFilter) -> Vec<EventRow> {
+        self.list_events_by(tenant, filter, 100).await
+    }
+
+    /// All pages of so many rows, one after the other.
+    pub async fn list_events_by(
+        &self,
+        tenant: TenantId,
+        filter: EventFilter,
+        most: usize,
+    ) -> Vec<EventRow> {
+        let mut rows = Vec::new();
+        let mut request = PageRequest::first(most);
+        for _ in 0..MOST_PAGES {
+            let page = self.store.events(scope(tenant), filter.clone(), request).await.unwrap();
             assert!(page.rows.len() <= most, "a page holds what was asked for");
             rows.extend(page.rows);
             match page.next {
