@@ -1,0 +1,100 @@
+//! Walking the lines, offline: each must follow from the one before, and the whole must be what the
+//! checkpoints say it was.
+
+use thiserror::Error;
+
+use crate::{
+    chain::{Head, Line},
+    checkpoint::Checkpoint,
+    tree::Tree,
+};
+
+/// What is wrong, and where it is first seen.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Flaw {
+    #[error("line {expected} is missing: line {found} comes in its place")]
+    Hole { expected: u64, found: u64 },
+    #[error("line {number} is not what was written: its link does not follow from the line before")]
+    Changed { number: u64 },
+    #[error(
+        "the lines up to {size} are not those of the checkpoint made at {made_at}: the ledger was rewritten"
+    )]
+    Rewritten { size: u64, made_at: String },
+    #[error(
+        "the ledger ends at line {found}, but a checkpoint made at {made_at} counts {size}: lines were removed from its end, or an old copy was put back"
+    )]
+    Short { found: u64, size: u64, made_at: String },
+    #[error("two checkpoints of {size} lines name different roots: one of them is forged")]
+    Forked { size: u64 },
+}
+
+/// Takes the lines in order, and stops at the first flaw.
+#[derive(Debug)]
+pub struct Audit {
+    head: Head,
+    tree: Tree,
+    /// Those not reached yet, the nearest last.
+    checkpoints: Vec<Checkpoint>,
+    checked: usize,
+}
+
+impl Audit {
+    /// The checkpoints are trusted: open them with the public key first.
+    pub fn new(mut checkpoints: Vec<Checkpoint>) -> Result<Self, Flaw> {
+        checkpoints.sort_by_key(|checkpoint| std::cmp::Reverse(checkpoint.size));
+        for pair in checkpoints.windows(2) {
+            if pair[0].size == pair[1].size && pair[0].root != pair[1].root {
+                return Err(Flaw::Forked { size: pair[0].size });
+            }
+        }
+        let mut audit =
+            Self { head: Head::start(), tree: Tree::default(), checkpoints, checked: 0 };
+        audit.compare()?;
+        Ok(audit)
+    }
+
+    pub fn take(&mut self, line: &Line) -> Result<(), Flaw> {
+        let expected = self.head.number + 1;
+        if line.number != expected {
+            return Err(Flaw::Hole { expected, found: line.number });
+        }
+        let leaf = line.leaf();
+        if line.link != crate::Hash::of_link(&self.head.link, &leaf) {
+            return Err(Flaw::Changed { number: line.number });
+        }
+        self.head = line.head();
+        self.tree.push(leaf);
+        self.compare()
+    }
+
+    /// After the last line: no checkpoint may count more than there are.
+    pub fn finish(self) -> Result<Audited, Flaw> {
+        match self.checkpoints.first() {
+            Some(furthest) => Err(Flaw::Short {
+                found: self.head.number,
+                size: furthest.size,
+                made_at: furthest.made_at.clone(),
+            }),
+            None => Ok(Audited { head: self.head, tree: self.tree, checkpoints: self.checked }),
+        }
+    }
+
+    fn compare(&mut self) -> Result<(), Flaw> {
+        while let Some(next) = self.checkpoints.pop_if(|next| next.size == self.tree.size()) {
+            if next.root != self.tree.root() {
+                return Err(Flaw::Rewritten { size: next.size, made_at: next.made_at });
+            }
+            self.checked += 1;
+        }
+        Ok(())
+    }
+}
+
+/// A ledger without a flaw.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Audited {
+    pub head: Head,
+    pub tree: Tree,
+    /// How many checkpoints it agrees with.
+    pub checkpoints: usize,
+}

@@ -1,0 +1,53 @@
+//! Each line is linked to the one before: change one, and every link after it is wrong.
+
+use crate::hash::Hash;
+
+/// One line as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// From 1, without a hole.
+    pub number: u64,
+    pub entry: Vec<u8>,
+    pub link: Hash,
+}
+
+/// The end of the chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Head {
+    pub number: u64,
+    pub link: Hash,
+}
+
+impl Head {
+    /// Before the first line.
+    pub fn start() -> Self {
+        Self { number: 0, link: Hash::empty() }
+    }
+
+    /// The line that `entry` becomes after this one. The number is part of what is linked, so that a
+    /// line cannot be moved.
+    pub fn next(&self, entry: Vec<u8>) -> Line {
+        let number = self.number + 1;
+        let link = Hash::of_link(&self.link, &leaf(number, &entry));
+        Line { number, entry, link }
+    }
+}
+
+impl Line {
+    pub fn head(&self) -> Head {
+        Head { number: self.number, link: self.link }
+    }
+
+    /// As it is in the tree.
+    pub fn leaf(&self) -> Hash {
+        leaf(self.number, &self.entry)
+    }
+}
+
+/// The number stands before the entry: two lines with the same entry are two leaves.
+pub fn leaf(number: u64, entry: &[u8]) -> Hash {
+    let mut bytes = Vec::with_capacity(8 + entry.len());
+    bytes.extend_from_slice(&number.to_be_bytes());
+    bytes.extend_from_slice(entry);
+    Hash::of_leaf(&bytes)
+}
