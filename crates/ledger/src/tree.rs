@@ -67,7 +67,7 @@ pub(crate) fn root_of(leaves: &[Hash]) -> Hash {
 
 /// Where a tree of this size is split in two: the largest power of two below it.
 pub(crate) fn split(size: u64) -> u64 {
-    1 << (63 - (size - 1).leading_zeros())
+    1 << (size - 1).ilog2()
 }
 
 #[cfg(test)]
