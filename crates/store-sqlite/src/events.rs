@@ -23,13 +23,12 @@ pub(crate) fn page_of(
     let mut search = Search::begin(db, scope, filter, page.after.as_ref())?;
     let mut rows = Vec::new();
     let mut last = 0;
-    while let Some(found) = search.next()? {
-        let Some(event) = found.event else { continue };
+    while let Some((place, event)) = search.next()? {
         if rows.len() == page.most {
             return Ok(Page { rows, next: Some(write_place(last)) });
         }
         rows.push(event);
-        last = found.place;
+        last = place;
     }
     Ok(Page { rows, next: None })
 }
@@ -58,22 +57,16 @@ struct Way {
     sql: &'static str,
     /// Where it goes by deliveries, to whom.
     target: Option<TargetId>,
-    /// What was read and not yet used, the newest first.
-    read: VecDeque<Found>,
+    /// What fits of what was read, the newest first.
+    found: VecDeque<(i64, EventRow)>,
     /// Everything from here on up was read.
     below: i64,
-    /// How many to read next; none when there is nothing left.
+    /// How many rows to read next; none when there is nothing left.
     step: usize,
 }
 
-struct Found {
-    place: i64,
-    /// Nothing where it does not fit the filter, or has its place elsewhere.
-    event: Option<EventRow>,
-}
-
 const FIRST_STEP: usize = 16;
-const LONGEST_STEP: usize = 1_024;
+const LONGEST_STEP: usize = 4_096;
 
 impl<'a> Search<'a> {
     fn begin(
@@ -84,7 +77,8 @@ impl<'a> Search<'a> {
     ) -> Result<Self, Fault> {
         let below = after.map_or(i64::MAX, read_place);
         let below = below.min(filter.until.map_or(i64::MAX, |until| rows::last_seq_at(until)));
-        let way = |sql, target| Way { sql, target, read: VecDeque::new(), below, step: FIRST_STEP };
+        let way =
+            |sql, target| Way { sql, target, found: VecDeque::new(), below, step: FIRST_STEP };
         let ways = if filter.external_id.is_some() {
             vec![way(NAMED, None)]
         } else if filter.is_unmatched {
@@ -97,14 +91,21 @@ impl<'a> Search<'a> {
         Ok(Self { db, scope, filter, ways })
     }
 
-    fn next(&mut self) -> Result<Option<Found>, Fault> {
-        for way in &mut self.ways {
-            while way.read.is_empty() && way.step > 0 {
+    fn next(&mut self) -> Result<Option<(i64, EventRow)>, Fault> {
+        loop {
+            let place = |way: &Way| way.found.front().map(|found| found.0);
+            let newest = self.ways.iter().filter_map(place).max();
+            // A way on which nothing was found yet may still lead to a newer one.
+            let behind = |way: &&mut Way| {
+                way.found.is_empty() && way.step > 0 && newest.is_none_or(|one| one < way.below)
+            };
+            if let Some(way) = self.ways.iter_mut().find(behind) {
                 way.read_on(self.db, self.scope, self.filter)?;
+                continue;
             }
+            let way = self.ways.iter_mut().find(|way| newest.is_some() && place(way) == newest);
+            return Ok(way.and_then(|way| way.found.pop_front()));
         }
-        let newest = self.ways.iter_mut().max_by_key(|way| way.read.front().map(|one| one.place));
-        Ok(newest.and_then(|way| way.read.pop_front()))
     }
 }
 
@@ -116,7 +117,7 @@ impl Way {
         filter: &EventFilter,
     ) -> Result<(), Fault> {
         let mut list = db.prepare_cached(self.sql)?;
-        let mut found = list.query(params![
+        let mut rows = list.query(params![
             scope.tenant().bytes(),
             self.below,
             filter.since.map_or(i64::MIN, rows::first_seq_at),
@@ -129,14 +130,15 @@ impl Way {
             Kind::Event.number(),
             self.step as i64,
         ])?;
-        while let Some(row) = found.next()? {
-            let place = row.get(0)?;
-            let event = if row.get(1)? { Some(event(row)?) } else { None };
-            self.read.push_back(Found { place, event });
-            self.below = place;
+        let mut count = 0;
+        while let Some(row) = rows.next()? {
+            self.below = row.get(0)?;
+            if row.get(1)? {
+                self.found.push_back((self.below, event(row)?));
+            }
+            count += 1;
         }
-        let is_last = self.read.len() < self.step;
-        self.step = if is_last { 0 } else { LONGEST_STEP.min(self.step * 2) };
+        self.step = if count < self.step { 0 } else { LONGEST_STEP.min(self.step * 2) };
         Ok(())
     }
 }
@@ -148,12 +150,11 @@ macro_rules! way {
         concat!(
             "SELECT ",
             $place,
-            ", ",
-            $mine,
-            " AND p.kind = ?10 AND (?6 IS NULL OR p.event_type = ?6)
+            ", p.kind = ?10 AND (?6 IS NULL OR p.event_type = ?6)
                AND (?5 IS NULL OR p.external_id = ?5) AND (NOT ?7 OR p.deliveries = '[]')
-               AND p.created_at >= ?8 AND p.created_at < ?9,
-             p.id, p.event_type, p.subject, p.external_id, p.number, p.is_test,
+               AND p.created_at >= ?8 AND p.created_at < ?9 AND ",
+            $mine,
+            ", p.id, p.event_type, p.subject, p.external_id, p.number, p.is_test,
              json_array_length(p.deliveries), p.created_at FROM ",
             $from,
             " AND ",
@@ -169,7 +170,7 @@ macro_rules! way {
 
 const SENT: &str = way!(
     "d.seq",
-    "json_extract(p.deliveries, '$[0]') = d.seq AND NOT p.sent_later",
+    "NOT p.sent_later AND json_extract(p.deliveries, '$[0]') = d.seq",
     "spans s CROSS JOIN deliveries d CROSS JOIN parcels p
      WHERE s.tenant_id = ?1 AND s.target_id = ?4 AND s.span <= ?2 >> 22
        AND d.seq >= s.span << 22 AND d.seq < (s.span + 1) << 22
