@@ -38,6 +38,7 @@ impl Carrier for WebhookCarrier {
             // If the store cannot be asked, the carrier asks again when it carries.
             let _ = self.registry.of(tenant).await;
         }
+        self.notifier.prepare().await;
     }
 
     fn terms(&self, job: &Job) -> Terms {

@@ -87,13 +87,14 @@ impl EventTypes {
         Self { known: Known::new(store.clone()), store }
     }
 
-    /// All that a tenant can publish, by name, archived ones included.
-    pub async fn list(&self, scope: TenantScope) -> Result<Vec<KnownType>, TypeError> {
-        Ok(self.known.of(scope).await?.all().map(|one| one.shown.clone()).collect())
+    /// All that a tenant can publish, by name, archived ones included; the operator sees what is
+    /// everyone's.
+    pub async fn list(&self, owner: impl Into<Owner>) -> Result<Vec<KnownType>, TypeError> {
+        Ok(self.known.of(owner.into()).await?.all().map(|one| one.shown.clone()).collect())
     }
 
-    pub async fn get(&self, scope: TenantScope, name: &str) -> Result<KnownType, TypeError> {
-        let types = self.known.of(scope).await?;
+    pub async fn get(&self, owner: impl Into<Owner>, name: &str) -> Result<KnownType, TypeError> {
+        let types = self.known.of(owner.into()).await?;
         types.find(name).map(|one| one.shown.clone()).ok_or(TypeError::NotFound)
     }
 }

@@ -25,7 +25,7 @@ pub struct HealthKeeper {
     clock: Arc<dyn Clock>,
     notifier: Arc<Notifier>,
     failing_for: Duration,
-    /// Those being written now, or written as failing a moment ago.
+    /// Those being written now, or written a moment ago.
     lately: Mutex<HashMap<EndpointId, Lately>>,
 }
 
@@ -84,11 +84,7 @@ impl HealthKeeper {
         if let Err(error) = &written {
             tracing::warn!(%error, endpoint = %endpoint.id, "how an endpoint is doing was not written down");
         }
-        let mut lately = self.lately.lock();
-        match seen {
-            Seen::Failed if written.is_ok() => drop(lately.insert(endpoint.id, Lately::Wrote(now))),
-            _ => drop(lately.remove(&endpoint.id)),
-        }
+        self.lately.lock().insert(endpoint.id, Lately::Wrote(now));
     }
 
     /// One at a time, and not too often.

@@ -26,9 +26,23 @@ const REMEMBERED: usize = 10_000;
 const LATELY: Duration = Duration::from_secs(60);
 
 pub(crate) struct Memory<K, V> {
-    known: RwLock<HashMap<K, (Instant, Arc<V>)>>,
+    known: RwLock<HashMap<K, Entry<V>>>,
     /// Rises with every change made here: what was read before one is not kept after it.
     changes: AtomicU64,
+}
+
+struct Entry<V> {
+    value: Arc<V>,
+    read_at: Instant,
+    /// It was changed here since, and must be read before it is used again.
+    is_outdated: bool,
+}
+
+/// What may be done with what is known.
+enum Use<V> {
+    Trust(Arc<V>),
+    /// Ask the store; this is what was known.
+    Ask(Option<Arc<V>>),
 }
 
 impl<K: Eq + Hash + Copy, V> Memory<K, V> {
@@ -41,37 +55,50 @@ impl<K: Eq + Hash + Copy, V> Memory<K, V> {
     where
         F: Future<Output = Result<V>>,
     {
-        let known = self.known.read().get(&key).cloned();
-        match known {
-            Some((read_at, value)) if read_at.elapsed() < TRUSTED => Ok(value),
-            Some((_, stale)) if !self.is_mine_to_ask(key) => Ok(stale),
-            Some((_, stale)) => Ok(self.ask(key, read(Some(stale.clone()))).await.unwrap_or(stale)),
-            None => self.ask(key, read(None)).await,
+        let usable = self.usable(key);
+        match usable {
+            Use::Trust(value) => Ok(value),
+            Use::Ask(Some(before)) => {
+                Ok(self.ask(key, read(Some(before.clone()))).await.unwrap_or(before))
+            }
+            Use::Ask(None) => self.ask(key, read(None)).await,
         }
     }
 
     /// What is known, however old.
     pub fn peek(&self, key: K) -> Option<Arc<V>> {
-        self.known.read().get(&key).map(|(_, value)| value.clone())
+        self.known.read().get(&key).map(|entry| entry.value.clone())
     }
 
-    /// It was changed here.
+    /// It was changed here: whoever asks from now on gets what is read from now on.
     pub fn forget(&self, key: K) {
         let mut known = self.known.write();
         self.changes.fetch_add(1, Ordering::Relaxed);
-        known.remove(&key);
+        if let Some(entry) = known.get_mut(&key) {
+            entry.is_outdated = true;
+        }
     }
 
-    /// Of those who find that the time is over the first asks: it sets the time anew, so that the
-    /// others do not.
-    fn is_mine_to_ask(&self, key: K) -> bool {
-        match self.known.write().get_mut(&key) {
-            Some((read_at, _)) if read_at.elapsed() < TRUSTED => false,
-            Some((read_at, _)) => {
-                *read_at = Instant::now();
-                true
+    fn usable(&self, key: K) -> Use<V> {
+        match self.known.read().get(&key) {
+            None => return Use::Ask(None),
+            Some(entry) if entry.is_outdated => return Use::Ask(Some(entry.value.clone())),
+            Some(entry) if entry.read_at.elapsed() < TRUSTED => {
+                return Use::Trust(entry.value.clone());
             }
-            None => true,
+            Some(_) => {}
+        }
+        // Of those who find that the time is over the first asks: it sets the time anew, so that the
+        // others do not.
+        match self.known.write().get_mut(&key) {
+            Some(entry) if !entry.is_outdated && entry.read_at.elapsed() < TRUSTED => {
+                Use::Trust(entry.value.clone())
+            }
+            Some(entry) => {
+                entry.read_at = Instant::now();
+                Use::Ask(Some(entry.value.clone()))
+            }
+            None => Use::Ask(None),
         }
     }
 
@@ -81,9 +108,10 @@ impl<K: Eq + Hash + Copy, V> Memory<K, V> {
         let mut known = self.known.write();
         if self.changes.load(Ordering::Relaxed) == before {
             if known.len() >= REMEMBERED {
-                known.retain(|_, (read_at, _)| read_at.elapsed() < LATELY);
+                known.retain(|_, entry| entry.read_at.elapsed() < LATELY);
             }
-            known.insert(key, (Instant::now(), value.clone()));
+            let entry = Entry { value: value.clone(), read_at: Instant::now(), is_outdated: false };
+            known.insert(key, entry);
         }
         Ok(value)
     }
@@ -107,7 +135,9 @@ mod tests {
         let again = memory.get(1, |_| async { Ok(6) }).await.unwrap();
         assert_eq!(*again, 5, "it is trusted");
         memory.forget(1);
+        assert_eq!(memory.peek(1).as_deref(), Some(&5), "for those who cannot ask");
         assert_eq!(*memory.get(1, |_| async { Ok(7) }).await.unwrap(), 7);
+        assert_eq!(*memory.get(1, |_| async { Ok(8) }).await.unwrap(), 7);
     }
 
     #[tokio::test]
@@ -118,7 +148,14 @@ mod tests {
             Ok(5)
         });
         assert_eq!(*read.await.unwrap(), 5);
-        assert_eq!(memory.peek(1), None);
+        assert_eq!(*memory.get(1, |_| async { Ok(6) }).await.unwrap(), 6);
+        let read = memory.get(2, |_| async {
+            memory.get(2, five).await?;
+            memory.forget(2);
+            Ok(7)
+        });
+        assert_eq!(*read.await.unwrap(), 7);
+        assert_eq!(*memory.get(2, |_| async { Ok(8) }).await.unwrap(), 8);
     }
 
     #[tokio::test]
@@ -126,7 +163,7 @@ mod tests {
         let memory = Memory::<u8, u32>::new();
         memory.get(1, five).await.unwrap();
         let old = Instant::now().checked_sub(2 * TRUSTED).unwrap();
-        memory.known.write().get_mut(&1).unwrap().0 = old;
+        memory.known.write().get_mut(&1).unwrap().read_at = old;
         let down = |_| async { Err(StoreError::Unavailable("down".into())) };
         assert_eq!(*memory.get(1, down).await.unwrap(), 5);
         let not_asked = |_| async { Err(StoreError::Broken("asked twice".into())) };

@@ -86,7 +86,7 @@ impl Notifier {
             body: notice.data.clone(),
             created_at: now,
         });
-        Some(NewParcel { parcel, once: None, deliveries })
+        Some(NewParcel { parcel, once: None, ledger: None, deliveries })
     }
 }
 

@@ -82,7 +82,7 @@ impl Publisher {
         let due_at = event.deliver_at.unwrap_or(now).max(now);
         let welcome = |id| due_at == now && self.engine.welcomes(Lane::Webhook, scope.tenant(), id);
         let deliveries = fan_out(targets, to, &parcel.event_type, due_at, &self.ids, welcome);
-        NewParcel { parcel, once: event.once, deliveries }
+        NewParcel { parcel, once: event.once, ledger: None, deliveries }
     }
 
     /// Room in memory for those that may be held; without it they wait in the store.

@@ -1,0 +1,94 @@
+//! Many events at once: each with its own answer, in order, one transaction for all.
+
+use std::time::Duration;
+
+use gancho_domain::{Clock, Rate};
+use gancho_outbound::{NewEvent, Plan, Plans, PublishError};
+use gancho_store::{Once, Usage};
+
+use crate::stage::{Setup, Stage, arrived, draft, event, ok};
+
+#[tokio::test]
+async fn each_has_its_own_answer() {
+    let stage = Stage::new().await;
+    let receiver = ok().await;
+    stage.create(draft(&receiver, &["good.*"])).await;
+    let until = stage.clock.now() + Duration::from_hours(1);
+    let keyed = |content: u8| NewEvent {
+        once: Some(Once { key: [1; 32], content: [content; 32], until }),
+        ..event("good.keyed", "3")
+    };
+    let events = vec![
+        event("good.one", "1"),
+        event("webhook.bad", "{}"),
+        event("unwanted.two", "2"),
+        keyed(1),
+        keyed(1),
+        keyed(2),
+        event("good.last", "4"),
+    ];
+    let answers = stage.publisher.publish_all(stage.scope, &stage.tenant, events).await;
+    let deliveries: Vec<_> =
+        answers.iter().map(|answer| answer.as_ref().ok().map(|ok| ok.deliveries)).collect();
+    assert_eq!(deliveries, [Some(1), None, Some(0), Some(1), Some(1), None, Some(1)]);
+    assert!(matches!(&answers[1], Err(PublishError::Faulty(_))));
+    assert!(answers[4].as_ref().is_ok_and(|again| again.is_repeat));
+    assert!(
+        matches!(&answers[5], Err(PublishError::KeyClash { first }) if *first == answers[3].as_ref().unwrap().id)
+    );
+    let mut data: Vec<i64> = arrived(&receiver, 3)
+        .await
+        .iter()
+        .map(|seen| seen.json()["data"].as_i64().unwrap())
+        .collect();
+    data.sort_unstable();
+    assert_eq!(data, [1, 3, 4]);
+    assert_eq!(stage.publisher.publish_all(stage.scope, &stage.tenant, vec![]).await, []);
+}
+
+#[tokio::test]
+async fn a_plan_takes_as_many_as_fit() {
+    let plans = Plans::built_in().with("few", Plan { endpoints: None, events: Some(3) });
+    let mut stage = Stage::with(Setup { plans, ..Setup::default() }).await;
+    stage.tenant.plan = "few".into();
+    let mut events = vec![event("a.b", "{}"); 5];
+    events.insert(1, event("webhook.bad", "{}"));
+    let answers = stage.publisher.publish_all(stage.scope, &stage.tenant, events).await;
+    let taken: Vec<bool> = answers.iter().map(Result::is_ok).collect();
+    assert_eq!(taken, [true, false, true, true, false, false]);
+    assert!(matches!(&answers[5], Err(PublishError::PlanLimit(limit)) if limit.used == 3));
+    assert_eq!(stage.store.used(stage.scope, "2026-11").await, Ok(3));
+    let answers =
+        stage.publisher.publish_all(stage.scope, &stage.tenant, vec![event("a.b", "{}"); 2]).await;
+    assert!(answers.iter().all(|answer| matches!(answer, Err(PublishError::PlanLimit(_)))));
+}
+
+#[tokio::test]
+async fn a_rate_takes_as_many_as_fit() {
+    let rate = Rate { count: 2, per: Duration::from_secs(1) };
+    let stage = Stage::with(Setup { rate: Some(rate), ..Setup::default() }).await;
+    let events = vec![event("a.b", "{}"); 4];
+    let answers = stage.publisher.publish_all(stage.scope, &stage.tenant, events).await;
+    let taken: Vec<bool> = answers.iter().map(Result::is_ok).collect();
+    assert_eq!(taken, [true, true, false, false]);
+    assert!(matches!(answers[2], Err(PublishError::TooFast { remaining: 0, .. })));
+}
+
+#[tokio::test]
+async fn a_thousand_are_delivered() {
+    let stage = Stage::new().await;
+    let receiver = ok().await;
+    stage.create(draft(&receiver, &["*"])).await;
+    let events = vec![event("a.b", "{\"n\":1}"); 1_000];
+    let answers = stage.publisher.publish_all(stage.scope, &stage.tenant, events).await;
+    assert!(
+        answers
+            .iter()
+            .all(|answer| answer.as_ref().is_ok_and(|published| published.deliveries == 1))
+    );
+    let seen = arrived(&receiver, 1_000).await;
+    let mut ids: Vec<&str> = seen.iter().map(|seen| seen.one("webhook-id")).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), 1_000, "each of its own");
+}

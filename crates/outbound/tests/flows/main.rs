@@ -1,0 +1,19 @@
+//! The business of sending webhooks, from an endpoint's draft to what arrives: with a real SQLite
+//! file, a real engine and receivers on loopback. Time is set by hand.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod batches;
+mod delivering;
+mod drafts;
+mod failing;
+mod headers;
+mod notices;
+mod publishing;
+mod replaying;
+mod resuming;
+mod rotation;
+mod secrets;
+mod stage;
+mod trying;
+mod types;
