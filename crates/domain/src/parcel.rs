@@ -10,8 +10,9 @@ use crate::{Id, TenantId, Time, id};
 /// An event's, a receipt's or an e-mail's id, where it does not matter which.
 pub type ParcelId = Id<id::OfEvent>;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Kind {
+    #[default]
     Event,
     Receipt,
     Email,

@@ -203,6 +203,28 @@ create table writers (
     seen_at timestamptz not null default now()
 ) with (fillfactor = 20);
 
+-- What was received, each line linked to the one before. Outlives the parcels it speaks of.
+create table ledger (
+    number    bigint primary key,
+    parcel_id uuid   not null unique,
+    entry     bytea  not null,
+    link      bytea  not null
+);
+create function ledger_is_append_only() returns trigger language plpgsql as $$
+begin raise exception 'the ledger is append-only'; end $$;
+create trigger ledger_is_not_changed before update or delete or truncate on ledger
+    for each statement execute function ledger_is_append_only();
+
+-- Its end: one row, so that writers come one after the other. The link before the first line is the
+-- hash of nothing.
+create table ledger_head (
+    is_here boolean primary key default true check (is_here),
+    number  bigint  not null,
+    link    bytea   not null
+) with (fillfactor = 10);
+insert into ledger_head (number, link) values
+    (0, '\xe3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855');
+
 -- Plans a claim: which targets have due deliveries, and how many to take from each, so that every
 -- tenant and every target has its turn. It only reads; taking is done by whoever calls it.
 --

@@ -10,6 +10,7 @@ use gancho_store::{Accepted, NewParcel, NodeId, Placed, Settled, Settlement};
 use crate::{
     accept::{self, Incoming},
     fault::Fault,
+    ledger,
     limbo::Held,
     order,
     settle::{self, Ending},
@@ -60,6 +61,7 @@ pub(crate) async fn run(
         if following.is_empty() { Vec::new() } else { accept::write(session, &following).await? };
     written.raise(session).await?;
     let moved = order::move_up(session, &written.ended).await?;
+    ledger::write(session, &incoming, &accepted).await?;
     let ring = Ring::of(&incoming, &accepted)
         .or(Ring::of(&following, &followed))
         .or(Ring { here: moved, others: moved });

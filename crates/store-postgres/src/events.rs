@@ -1,7 +1,7 @@
 //! A tenant's events, newest first. Ids begin with their time, so they come by the key of their table;
 //! those that matched no endpoint, and those with a name, have an index of their own.
 
-use gancho_domain::{TenantScope, Time, parcel::Kind};
+use gancho_domain::{TenantScope, Time};
 use gancho_store::{EventFilter, EventRow, Page, PageRequest, Result};
 use tokio_postgres::Row;
 
@@ -27,7 +27,7 @@ impl PostgresStore {
     ) -> Result<Page<EventRow>> {
         let mut terms = Terms::default();
         terms.add("p.tenant_id = ?", uuid(scope.tenant()));
-        terms.add("p.kind = ?", Kind::Event.number());
+        terms.add("p.kind = ?", filter.kind.number());
         terms.add_if("p.event_type = ?", filter.event_type.clone());
         let name = filter.external_id.as_ref();
         terms.add_if("p.external_id = ?", name.map(|name| name.as_bytes().to_vec()));

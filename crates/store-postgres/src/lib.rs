@@ -27,6 +27,7 @@ mod events;
 mod fault;
 mod few;
 mod give_up;
+mod ledger;
 mod limbo;
 mod listen;
 mod migrations;

@@ -79,6 +79,7 @@ async fn add(
             // It counts from when it is made: an old event's would be too late at once.
             parcel: Arc::new(Parcel { created_at: to.id.time(), ..Parcel::clone(&parcel) }),
             once: None,
+            ledger: None,
             deliveries: vec![NewDelivery { hold: false, ..to.clone() }],
         })
         .collect();

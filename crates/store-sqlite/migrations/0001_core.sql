@@ -178,3 +178,15 @@ CREATE TABLE usage (
   granted   INTEGER NOT NULL, -- of the last that was asked for: here to be returned by the statement
   PRIMARY KEY (tenant_id, period)
 ) STRICT, WITHOUT ROWID;
+
+-- What was received, each line linked to the one before. Outlives the parcels it speaks of.
+CREATE TABLE ledger (
+  number INTEGER PRIMARY KEY,
+  parcel INTEGER NOT NULL UNIQUE,
+  entry  BLOB NOT NULL,
+  link   BLOB NOT NULL
+) STRICT;
+CREATE TRIGGER ledger_is_not_changed BEFORE UPDATE ON ledger
+BEGIN SELECT raise(ABORT, 'the ledger is append-only'); END;
+CREATE TRIGGER ledger_is_not_cut BEFORE DELETE ON ledger
+BEGIN SELECT raise(ABORT, 'the ledger is append-only'); END;

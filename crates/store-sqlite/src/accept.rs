@@ -5,7 +5,7 @@ use gancho_domain::{Parcel, State};
 use gancho_store::{Accept, Accepted, NewDelivery, NewParcel, NodeId, Once, Placed, Result};
 use rusqlite::{CachedStatement, params};
 
-use crate::{SqliteStore, fault::Fault, order, rows, rows::seq, spans, writer::Tx};
+use crate::{SqliteStore, fault::Fault, ledger, order, rows, rows::seq, spans, writer::Tx};
 
 #[async_trait]
 impl Accept for SqliteStore {
@@ -60,6 +60,9 @@ fn accept_one(tx: &Tx<'_>, pen: &mut Pen<'_>, new: &NewParcel) -> Result<Accepte
     }
     let number = next_number(tx, &new.parcel)?;
     insert_parcel(pen, new, number)?;
+    if let Some(entry) = &new.ledger {
+        ledger::append(tx, new.parcel.id, entry)?;
+    }
     let placed = new
         .deliveries
         .iter()

@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 
-use gancho_domain::{TenantScope, Time, parcel::Kind};
+use gancho_domain::{TenantScope, Time};
 use gancho_store::{EventFilter, EventRow, Page, PageRequest, TargetId};
 use rusqlite::{Connection, Row, params};
 
@@ -127,7 +127,7 @@ impl Way {
             filter.is_unmatched,
             filter.since.map_or(i64::MIN, Time::micros),
             filter.until.map_or(i64::MAX, Time::micros),
-            Kind::Event.number(),
+            filter.kind.number(),
             self.step as i64,
         ])?;
         let mut count = 0;

@@ -18,6 +18,7 @@ mod deliveries;
 mod endpoints;
 mod events;
 mod fault;
+mod ledger;
 mod migrations;
 mod nodes;
 mod open;

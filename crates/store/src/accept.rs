@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use gancho_domain::{DeliveryId, Lane, Parcel, ParcelId, Time};
 
 use crate::{NodeId, Result, TargetId};
@@ -12,6 +13,8 @@ pub struct NewParcel {
     pub parcel: Arc<Parcel>,
     /// Where given, the same key within its time is the same parcel.
     pub once: Option<Once>,
+    /// A line for the ledger, written with it.
+    pub ledger: Option<Bytes>,
     pub deliveries: Vec<NewDelivery>,
 }
 

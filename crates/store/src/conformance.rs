@@ -30,6 +30,7 @@ pub mod fairness;
 pub mod isolation;
 pub mod lease;
 pub mod lease_lost;
+pub mod ledger;
 pub mod long_order;
 pub mod nodes;
 pub mod numbers;
@@ -212,6 +213,14 @@ macro_rules! conformance_suite {
             crowd {
                 a_thousand_go_through_in_one_batch_each
                 nothing_is_lost_or_done_twice_in_a_storm
+            }
+            ledger {
+                an_empty_ledger_is_sound
+                lines_come_in_the_order_of_the_parcels
+                a_line_is_found_by_its_parcel
+                what_was_seen_before_has_no_second_line
+                fifty_at_once_make_one_chain
+                the_chain_goes_on_after_a_restart_and_after_pruning
             }
             dead_letters {
                 each_filter_narrows_the_list

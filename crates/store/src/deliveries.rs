@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use gancho_domain::{
-    Attempt, DeliveryId, EndpointId, EventId, Failure, Lane, Parcel, State, Status, TenantScope,
-    Time,
+    Attempt, DeliveryId, EndpointId, EventId, Failure, Kind, Lane, Parcel, State, Status,
+    TenantScope, Time,
 };
 
 use crate::{NewDelivery, Page, PageRequest, Result, TargetId};
@@ -69,6 +69,8 @@ pub struct DeliveryFilter {
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EventFilter {
+    /// Events, where nothing else is asked for.
+    pub kind: Kind,
     pub event_type: Option<String>,
     pub external_id: Option<String>,
     /// Only those that matched no endpoint.

@@ -5,7 +5,8 @@
 //! what; [`accept`] keeps a parcel and its deliveries; [`claim`] hands due ones to a node;
 //! [`settle`] writes what became of them; [`dead_letters`] keeps those that were given up;
 //! [`deliveries`] reads all of it back; [`nodes`] says who lives; [`pauses`] holds work back;
-//! [`upkeep`] prunes, expires and counts; [`usage`] counts towards plans; [`records`] keeps the small
+//! [`upkeep`] prunes, expires and counts; [`usage`] counts towards plans; [`ledger`] reads the record of what was
+//! received; [`records`] keeps the small
 //! documents that are set up rather than carried. [`plan_text`] and [`old_secret_text`] are how
 //! stores write such things down.
 //!
@@ -24,6 +25,7 @@ pub mod dead_letters;
 pub mod deliveries;
 pub mod endpoints;
 pub mod error;
+pub mod ledger;
 pub mod nodes;
 pub mod old_secret_text;
 pub mod page;
@@ -46,6 +48,7 @@ pub use deliveries::{
 };
 pub use endpoints::Endpoints;
 pub use error::StoreError;
+pub use ledger::Ledger;
 pub use nodes::{NodeId, Nodes, Rescued};
 pub use page::{Page, PageRequest};
 pub use pauses::{Pause, Pauses};
@@ -64,6 +67,7 @@ pub trait Store:
     + DeadLetters
     + Deliveries
     + Endpoints
+    + Ledger
     + Nodes
     + Pauses
     + Records

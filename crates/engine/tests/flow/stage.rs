@@ -124,7 +124,7 @@ impl Stage {
             in_order: false,
             hold,
         };
-        NewParcel { parcel: Arc::new(parcel), once: None, deliveries: vec![delivery] }
+        NewParcel { parcel: Arc::new(parcel), once: None, ledger: None, deliveries: vec![delivery] }
     }
 
     /// Accepts one, to be claimed.

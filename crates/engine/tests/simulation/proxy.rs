@@ -11,9 +11,9 @@ use gancho_domain::{
 use gancho_store::{
     Accept, Accepted, Claim, Claimed, Claiming, DeadFilter, DeadLetter, DeadLetters, DeadStats,
     Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, Endpoints, EventFilter, EventRow,
-    EventView, Expect, LaneDepth, NewDelivery, NewParcel, NodeId, Nodes, Page, PageRequest, Pause,
-    Pauses, Rearmed, Record, Records, Rescued, Result, Settle, Settled, Settlement, Shelf, Space,
-    Spent, Store, Tenants, Upkeep, Usage,
+    EventView, Expect, LaneDepth, Ledger, NewDelivery, NewParcel, NodeId, Nodes, Page, PageRequest,
+    Pause, Pauses, Rearmed, Record, Records, Rescued, Result, Settle, Settled, Settlement, Shelf,
+    Space, Spent, Store, Tenants, Upkeep, Usage,
 };
 use gancho_store_sqlite::SqliteStore;
 use tokio::sync::Notify;
@@ -305,5 +305,24 @@ impl Usage for Proxy {
 
     async fn used(&self, scope: TenantScope, period: &str) -> Result<u64> {
         self.inner.used(scope, period).await
+    }
+}
+
+/// Read only in tests of the stores: the simulation has no receipts.
+#[async_trait]
+impl Ledger for Proxy {
+    async fn ledger_lines(&self, after: u64, most: usize) -> Result<Vec<gancho_ledger::Line>> {
+        self.inner.ledger_lines(after, most).await
+    }
+
+    async fn ledger_line_of(
+        &self,
+        parcel: gancho_domain::ParcelId,
+    ) -> Result<Option<gancho_ledger::Line>> {
+        self.inner.ledger_line_of(parcel).await
+    }
+
+    async fn ledger_size(&self) -> Result<u64> {
+        self.inner.ledger_size().await
     }
 }

@@ -68,7 +68,7 @@ fn parcel(world: &World, tenant: TenantId, targets: &[Target]) -> NewParcel {
     if deliveries.len() > 1 && dice.one_in(2) {
         deliveries.pop();
     }
-    NewParcel { parcel: Arc::new(parcel), once: None, deliveries }
+    NewParcel { parcel: Arc::new(parcel), once: None, ledger: None, deliveries }
 }
 
 /// Accepts, as a publish call does: room first, then the transaction, then the queue.

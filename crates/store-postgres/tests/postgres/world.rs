@@ -53,6 +53,7 @@ impl Maker {
                 created_at: now,
             }),
             once: None,
+            ledger: None,
             deliveries: vec![NewDelivery {
                 id: self.0.make(),
                 lane: Lane::Webhook,

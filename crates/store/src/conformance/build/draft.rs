@@ -12,6 +12,7 @@ pub struct Draft {
     ids: Arc<IdMaker>,
     parcel: Parcel,
     once: Option<Once>,
+    ledger: Option<Bytes>,
     deliveries: Vec<NewDelivery>,
 }
 
@@ -28,7 +29,7 @@ impl Draft {
             body: Bytes::from_static(br#"{"total":"9.90"}"#),
             created_at: now,
         };
-        Self { ids, parcel, once: None, deliveries: Vec::new() }
+        Self { ids, parcel, once: None, ledger: None, deliveries: Vec::new() }
     }
 
     pub fn about(mut self, subject: &str) -> Self {
@@ -64,6 +65,12 @@ impl Draft {
     /// Under a key that is remembered until then.
     pub fn once(mut self, key: u8, content: u8, until: Time) -> Self {
         self.once = Some(Once { key: [key; 32], content: [content; 32], until });
+        self
+    }
+
+    /// With a line in the ledger.
+    pub fn in_ledger(mut self, entry: &str) -> Self {
+        self.ledger = Some(Bytes::from(entry.to_owned()));
         self
     }
 
@@ -116,6 +123,7 @@ impl Draft {
     }
 
     pub fn done(self) -> NewParcel {
-        NewParcel { parcel: Arc::new(self.parcel), once: self.once, deliveries: self.deliveries }
+        let Self { parcel, once, ledger, deliveries, .. } = self;
+        NewParcel { parcel: Arc::new(parcel), once, ledger, deliveries }
     }
 }

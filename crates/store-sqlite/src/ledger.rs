@@ -1,0 +1,63 @@
+//! The record of what was received.
+
+use async_trait::async_trait;
+use gancho_domain::ParcelId;
+use gancho_ledger::{Hash, Head, Line};
+use gancho_store::{Ledger, Result};
+use rusqlite::{Connection, Row, params};
+
+use crate::{SqliteStore, fault::Fault, rows::seq, writer::Tx};
+
+#[async_trait]
+impl Ledger for SqliteStore {
+    async fn ledger_lines(&self, after: u64, most: usize) -> Result<Vec<Line>> {
+        self.read(move |db| {
+            let mut list = db.prepare_cached(
+                "SELECT number, entry, link FROM ledger WHERE number > ?1 ORDER BY number LIMIT ?2",
+            )?;
+            let found = list.query_map(params![after as i64, most as i64], line)?;
+            Ok(found.collect::<rusqlite::Result<_>>()?)
+        })
+        .await
+    }
+
+    async fn ledger_line_of(&self, parcel: ParcelId) -> Result<Option<Line>> {
+        self.read(move |db| {
+            let mut find =
+                db.prepare_cached("SELECT number, entry, link FROM ledger WHERE parcel = ?1")?;
+            Ok(find.query_map([seq(parcel)], line)?.next().transpose()?)
+        })
+        .await
+    }
+
+    async fn ledger_size(&self) -> Result<u64> {
+        self.read(|db| Ok(head(db)?.number)).await
+    }
+}
+
+fn line(row: &Row<'_>) -> rusqlite::Result<Line> {
+    let number: i64 = row.get(0)?;
+    Ok(Line { number: number as u64, entry: row.get(1)?, link: Hash(row.get(2)?) })
+}
+
+fn head(db: &Connection) -> Result<Head, Fault> {
+    let mut last =
+        db.prepare_cached("SELECT number, link FROM ledger ORDER BY number DESC LIMIT 1")?;
+    let mut found = last.query([])?;
+    match found.next()? {
+        Some(row) => {
+            let number: i64 = row.get(0)?;
+            Ok(Head { number: number as u64, link: Hash(row.get(1)?) })
+        }
+        None => Ok(Head::start()),
+    }
+}
+
+/// Adds a line at the end. There is one writer, so the end is where it was last seen.
+pub(crate) fn append(tx: &Tx<'_>, parcel: ParcelId, entry: &[u8]) -> Result<(), Fault> {
+    let line = head(tx.db)?.next(entry.to_vec());
+    tx.db
+        .prepare_cached("INSERT INTO ledger (number, parcel, entry, link) VALUES (?1, ?2, ?3, ?4)")?
+        .execute(params![line.number as i64, seq(parcel), line.entry, line.link.0])?;
+    Ok(())
+}

@@ -1,0 +1,19 @@
+//! The record of what was received. A line is written with its parcel, in the same transaction; no
+//! method changes or removes one, and the databases refuse to.
+
+use async_trait::async_trait;
+use gancho_domain::ParcelId;
+use gancho_ledger::Line;
+
+use crate::Result;
+
+#[async_trait]
+pub trait Ledger: Send + Sync + 'static {
+    /// At most so many lines, from the one after `after` on.
+    async fn ledger_lines(&self, after: u64, most: usize) -> Result<Vec<Line>>;
+
+    async fn ledger_line_of(&self, parcel: ParcelId) -> Result<Option<Line>>;
+
+    /// How many lines there are.
+    async fn ledger_size(&self) -> Result<u64>;
+}
