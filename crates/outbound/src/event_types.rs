@@ -18,14 +18,13 @@ mod schema_cost;
 
 use std::sync::Arc;
 
-use gancho_domain::TenantScope;
 use gancho_store::{Store, StoreError};
 use serde_json::value::RawValue;
 use thiserror::Error;
 
 use self::known::Known;
 pub use self::own::NewType;
-use crate::{Fault, fault::joined};
+use crate::{Fault, Owner, fault::joined};
 
 /// Where a type comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -6,8 +6,11 @@
 //!
 //! A sealed secret is `version ‖ key id ‖ nonce ‖ ciphertext ‖ tag` (AES-256-GCM). The key is chosen
 //! by its id, never by trying. This crate does no I/O: whoever reads the ring from a file hands over
-//! its text. It never shows a key or a secret, in errors, in `Debug` or otherwise.
+//! its text. It never shows a key or a secret, in errors, in `Debug` or otherwise. [`DerivedKeys`] are
+//! for tokens that only this gateway can make.
 
+mod derive;
 mod ring;
 
+pub use derive::DerivedKeys;
 pub use ring::{KeyRing, Place, RingFault, Secret, UnsealFault};

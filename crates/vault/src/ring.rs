@@ -166,6 +166,11 @@ impl KeyRing {
         Ok(Zeroizing::new(text.to_owned()))
     }
 
+    /// What other keys are derived from.
+    pub(crate) fn raw_keys(&self) -> Vec<(u32, Zeroizing<Vec<u8>>)> {
+        self.text().lines().filter_map(|line| raw_line(line.trim())).collect()
+    }
+
     /// Under which key a record was sealed.
     pub fn key_of(record: &[u8]) -> Option<u32> {
         split(record).map(|(id, _, _)| id)
@@ -192,12 +197,14 @@ impl Place<'_> {
 }
 
 fn parse_line(line: &str) -> Option<(u32, RandomizedNonceKey)> {
+    let (id, key) = raw_line(line)?;
+    Some((id, RandomizedNonceKey::new(&AES_256_GCM, &key).ok()?))
+}
+
+fn raw_line(line: &str) -> Option<(u32, Zeroizing<Vec<u8>>)> {
     let (id, key) = line.split_once(' ')?;
     let key = Zeroizing::new(BASE64.decode(key.trim().as_bytes()).ok()?);
-    if key.len() != KEY_BYTES {
-        return None;
-    }
-    Some((id.parse().ok()?, RandomizedNonceKey::new(&AES_256_GCM, &key).ok()?))
+    (key.len() == KEY_BYTES).then_some((id.parse().ok()?, key))
 }
 
 fn new_line(id: u32) -> Result<Secret, RingFault> {

@@ -6,7 +6,6 @@ use std::{
 };
 
 use bytes::Bytes;
-use gancho_domain::TenantScope;
 use gancho_store::{Record, Result, Store};
 
 use super::{
@@ -65,9 +64,9 @@ impl Known {
         Self { store, shelves: Memory::new() }
     }
 
-    pub async fn of(&self, scope: TenantScope) -> Result<Types> {
+    pub async fn of(&self, owner: impl Into<Owner>) -> Result<Types> {
         Ok(Types {
-            own: self.shelf(Owner::Tenant(scope)).await?,
+            own: self.shelf(owner.into()).await?,
             operators: self.shelf(Owner::Operator).await?,
         })
     }

@@ -1,0 +1,80 @@
+//! What goes back: a status, a body that is mostly JSON, and headers.
+
+use axum::body::Body;
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, Response, StatusCode, header};
+use http_body_util::{Either, Full};
+use serde::Serialize;
+
+use crate::problem::Problem;
+
+/// A body in one piece needs no box; a stream has one.
+pub type AnswerBody = Either<Full<Bytes>, Body>;
+
+#[derive(Debug)]
+pub struct Answer(Response<AnswerBody>);
+
+pub const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+impl Answer {
+    pub fn of(status: StatusCode, media_type: HeaderValue, body: impl Into<Bytes>) -> Self {
+        let mut response = Response::new(Either::Left(Full::new(body.into())));
+        *response.status_mut() = status;
+        let headers = response.headers_mut();
+        headers.reserve(6);
+        headers.insert(header::CONTENT_TYPE, media_type);
+        Self(response)
+    }
+
+    pub fn json(status: StatusCode, body: &impl Serialize) -> Result<Self, Problem> {
+        match serde_json::to_vec(body) {
+            Ok(bytes) => Ok(Self::of(status, JSON, bytes)),
+            Err(fault) => Err(Problem::internal(fault)),
+        }
+    }
+
+    pub fn ok(body: &impl Serialize) -> Result<Self, Problem> {
+        Self::json(StatusCode::OK, body)
+    }
+
+    pub fn created(body: &impl Serialize) -> Result<Self, Problem> {
+        Self::json(StatusCode::CREATED, body)
+    }
+
+    pub fn accepted(body: &impl Serialize) -> Result<Self, Problem> {
+        Self::json(StatusCode::ACCEPTED, body)
+    }
+
+    pub fn nothing() -> Self {
+        let mut response = Response::new(Either::Left(Full::default()));
+        *response.status_mut() = StatusCode::NO_CONTENT;
+        Self(response)
+    }
+
+    /// Piece by piece.
+    pub fn stream(media_type: &'static str, body: Body) -> Self {
+        let mut response = Response::new(Either::Right(body));
+        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+        Self(response)
+    }
+
+    #[must_use]
+    pub fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.0.headers_mut().insert(name, value);
+        self
+    }
+
+    pub fn status(&self) -> StatusCode {
+        self.0.status()
+    }
+
+    /// With what every answer bears.
+    pub fn finish(mut self, request_id: HeaderValue) -> Response<AnswerBody> {
+        let headers = self.0.headers_mut();
+        headers.insert(HeaderName::from_static("x-request-id"), request_id);
+        // Answers hold one tenant's data, sometimes a secret: no cache may keep them.
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        self.0
+    }
+}

@@ -1,0 +1,8 @@
+//! API keys: made, listed and revoked by the operator. The key itself is shown once, when it is made.
+
+pub mod create;
+pub mod list;
+pub mod revoke;
+pub mod view;
+
+pub(crate) const TAG: &str = "Tenants";

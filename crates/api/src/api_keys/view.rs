@@ -1,0 +1,43 @@
+//! How an API key is shown: all but the key.
+
+use gancho_domain::Time;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::{auth::ApiKey, show::Stamp};
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ApiKeyView {
+    pub id: String,
+    pub tenant_id: String,
+    pub name: String,
+    pub scopes: Vec<&'static str>,
+    pub created_at: Stamp,
+    pub expires_at: Option<Stamp>,
+    pub revoked_at: Option<Stamp>,
+    /// To the minute; null where it was not used yet.
+    pub last_used_at: Option<Stamp>,
+}
+
+/// With the key: shown when it is made, and never again.
+#[derive(Serialize, ToSchema)]
+pub struct NewApiKey {
+    #[serde(flatten)]
+    pub view: ApiKeyView,
+    pub key: String,
+}
+
+impl ApiKeyView {
+    pub fn of(key: &ApiKey, last_used_at: Option<Time>) -> Self {
+        Self {
+            id: key.id.to_string(),
+            tenant_id: key.tenant.to_string(),
+            name: key.name.clone(),
+            scopes: key.rights.names(),
+            created_at: Stamp(key.created_at),
+            expires_at: key.expires_at.map(Stamp),
+            revoked_at: key.revoked_at.map(Stamp),
+            last_used_at: last_used_at.map(Stamp),
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! The operator's token.
+
+use aws_lc_rs::{constant_time::verify_slices_are_equal, digest};
+use thiserror::Error;
+
+/// Kept as a digest: comparing digests takes as long whatever the token and however long it is, and
+/// the token itself is not in memory to be shown.
+#[derive(Clone)]
+pub struct AdminToken([u8; 32]);
+
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum WeakToken {
+    #[error("the operator's token has {0} characters: give at least 16")]
+    TooShort(usize),
+    #[error(
+        "the operator's token may hold visible ASCII characters only, as it travels in a header"
+    )]
+    Odd,
+    #[error("the operator's token must not begin with `{0}`, which marks a tenant's")]
+    Tenants(&'static str),
+}
+
+impl AdminToken {
+    pub fn new(token: &str) -> Result<Self, WeakToken> {
+        for prefix in [super::key_text::PREFIX, super::portal::PREFIX] {
+            if token.starts_with(prefix) {
+                return Err(WeakToken::Tenants(prefix));
+            }
+        }
+        if token.len() < 16 {
+            return Err(WeakToken::TooShort(token.len()));
+        }
+        if !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(WeakToken::Odd);
+        }
+        Ok(Self(sha256(token)))
+    }
+
+    pub(super) fn matches(&self, token: &str) -> bool {
+        verify_slices_are_equal(&self.0, &sha256(token)).is_ok()
+    }
+}
+
+pub(super) fn sha256(text: &str) -> [u8; 32] {
+    let mut bytes = [0; 32];
+    bytes.copy_from_slice(digest::digest(&digest::SHA256, text.as_bytes()).as_ref());
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_whole_token_matches() {
+        let admin = AdminToken::new("correct-horse-battery").unwrap();
+        assert!(admin.matches("correct-horse-battery"));
+        for wrong in ["", "correct-horse-batter", "correct-horse-battery ", "Correct-horse-battery"]
+        {
+            assert!(!admin.matches(wrong), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn weak_ones_are_refused() {
+        assert_eq!(AdminToken::new("short").err(), Some(WeakToken::TooShort(5)));
+        assert_eq!(AdminToken::new("with a space inside").err(), Some(WeakToken::Odd));
+        assert_eq!(AdminToken::new("gk_0123456789abcdef").err(), Some(WeakToken::Tenants("gk_")));
+    }
+}

@@ -1,0 +1,115 @@
+//! The text of an API key: `gk_<id>_<secret>_<check>`.
+//!
+//! The prefix lets scanners of leaked secrets find it; the id is what it is looked up by, so that the
+//! store never sees the secret; the check tells a mistyped key without asking the store.
+
+use aws_lc_rs::rand;
+use gancho_domain::Id;
+use gancho_vault::Secret;
+
+use super::{KeyId, api_key::OfKey};
+
+pub const PREFIX: &str = "gk_";
+const SECRET: usize = 43;
+const CHECK: usize = 6;
+const ID: usize = 26;
+const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+pub fn is_key(token: &str) -> bool {
+    token.starts_with(PREFIX)
+}
+
+/// A new key of this id: 43 letters and digits are 256 bits.
+pub fn new_key(id: KeyId) -> Option<(Secret, Secret)> {
+    let mut secret = Secret::new(String::with_capacity(SECRET));
+    let mut bytes = [0_u8; 64];
+    while secret.len() < SECRET {
+        rand::fill(&mut bytes).ok()?;
+        // Those from 248 on would make some letters more likely than others.
+        let letters = bytes.iter().filter(|byte| **byte < 248);
+        let letters = letters.map(|byte| char::from(ALPHABET[usize::from(byte % 62)]));
+        let missing = SECRET - secret.len();
+        secret.extend(letters.take(missing));
+    }
+    let text = id.to_string();
+    let bare = text.strip_prefix("key_")?;
+    let body = Secret::new(format!("{PREFIX}{bare}_{}", *secret));
+    let key = Secret::new(format!("{}_{}", *body, check(&body)));
+    Some((key, secret))
+}
+
+/// The id and the secret part, where the text is a key's and its check is right.
+pub fn parse(token: &str) -> Option<(KeyId, &str)> {
+    let rest = token.strip_prefix(PREFIX)?;
+    if rest.len() != ID + 1 + SECRET + 1 + CHECK || !rest.is_ascii() {
+        return None;
+    }
+    let (id, rest) = rest.split_at(ID);
+    let (secret, given) = rest.strip_prefix('_')?.split_at(SECRET);
+    let given = given.strip_prefix('_')?;
+    if given != check(&token[..token.len() - CHECK - 1]) {
+        return None;
+    }
+    let id: Id<OfKey> = format!("key_{id}").parse().ok()?;
+    Some((id, secret))
+}
+
+/// CRC-32 in base 62.
+fn check(text: &str) -> String {
+    let mut rest = text.bytes().fold(u32::MAX, |mut crc, byte| {
+        crc ^= u32::from(byte);
+        for _ in 0..8 {
+            crc = crc >> 1 ^ (0xEDB8_8320 & (crc & 1).wrapping_neg());
+        }
+        crc
+    });
+    rest = !rest;
+    let mut letters = [0; CHECK];
+    for place in letters.iter_mut().rev() {
+        *place = ALPHABET[(rest % 62) as usize];
+        rest /= 62;
+    }
+    letters.iter().map(|letter| char::from(*letter)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn made_and_read() {
+        let id = KeyId::from_bits(1 << 100 | 7);
+        let (key, secret) = new_key(id).unwrap();
+        assert_eq!(key.len(), 80);
+        let (read, part) = parse(&key).unwrap();
+        assert_eq!((read, part), (id, secret.as_str()));
+        assert_ne!(new_key(id).unwrap().0, key);
+    }
+
+    #[test]
+    fn a_slip_is_noticed_without_asking_the_store() {
+        let (key, _) = new_key(KeyId::from_bits(5)).unwrap();
+        for at in 0..key.len() {
+            let mut changed = key.as_bytes().to_vec();
+            changed[at] = if changed[at] == b'A' { b'B' } else { b'A' };
+            let changed = String::from_utf8(changed).unwrap();
+            assert!(parse(&changed).is_none(), "{at}");
+            assert!(parse(&key[..at]).is_none());
+        }
+        for odd in ["", "gk_", "gk_é", &"gk_".repeat(40), &format!("{}x", *key)] {
+            assert!(parse(odd).is_none());
+        }
+    }
+
+    #[test]
+    fn the_check_is_the_usual_crc() {
+        // 0xCBF43926 for "123456789", the value every CRC-32 is tested with.
+        let mut rest = 0xCBF4_3926_u32;
+        let mut letters = vec![0; CHECK];
+        for place in letters.iter_mut().rev() {
+            *place = ALPHABET[(rest % 62) as usize];
+            rest /= 62;
+        }
+        assert_eq!(check("123456789").as_bytes(), letters);
+    }
+}

@@ -1,0 +1,122 @@
+//! Portal tokens: a link to the dashboard that is good for one tenant and a short time. Nothing is
+//! stored: the token says what it is good for, and a tag that only this gateway can make says that it
+//! is so.
+
+use std::{sync::Arc, time::Duration};
+
+use data_encoding::BASE64URL_NOPAD;
+use gancho_domain::{Clock, Tenant, TenantId, Time};
+use gancho_store::Result;
+use gancho_vault::{DerivedKeys, KeyRing};
+
+use super::{Right, Rights};
+use crate::tenant_cache::TenantCache;
+
+pub const PREFIX: &str = "gp_";
+const VERSION: u8 = 1;
+const CLAIM: usize = 1 + 4 + 16 + 8 + 1;
+
+/// A link cannot be taken back, so it is not good for long.
+pub const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+pub const USUAL: Duration = Duration::from_secs(60 * 60);
+
+pub struct PortalDesk {
+    /// Keys are derived at each use: the ring may have taken on a new one meanwhile.
+    ring: Arc<KeyRing>,
+    clock: Arc<dyn Clock>,
+}
+
+pub fn is_token(token: &str) -> bool {
+    token.starts_with(PREFIX)
+}
+
+impl PortalDesk {
+    pub fn new(ring: Arc<KeyRing>, clock: Arc<dyn Clock>) -> Self {
+        Self { ring, clock }
+    }
+
+    fn keys(&self) -> DerivedKeys {
+        self.ring.derive("portal tokens")
+    }
+
+    /// What a tenant's people may do there: see everything, and manage it. Publishing is for programs.
+    pub fn rights() -> Rights {
+        Rights::default().with(Right::Read).with(Right::Manage)
+    }
+
+    pub fn make(&self, tenant: TenantId, until: Time, rights: Rights) -> String {
+        let keys = self.keys();
+        let key = keys.newest();
+        let mut claim = Vec::with_capacity(CLAIM + 32);
+        claim.push(VERSION);
+        claim.extend_from_slice(&key.to_be_bytes());
+        claim.extend_from_slice(&tenant.bytes());
+        claim.extend_from_slice(&until.micros().to_be_bytes());
+        claim.push(rights.bits());
+        let tag = keys.tag(key, &[&claim]).unwrap_or_default();
+        claim.extend_from_slice(&tag);
+        format!("{PREFIX}{}", BASE64URL_NOPAD.encode(&claim))
+    }
+
+    pub async fn verify(
+        &self,
+        tenants: &TenantCache,
+        token: &str,
+    ) -> Result<Option<(Arc<Tenant>, Rights)>> {
+        let Some((tenant, rights)) = self.read(token) else { return Ok(None) };
+        Ok(tenants.get(tenant).await?.map(|tenant| (tenant, rights)))
+    }
+
+    fn read(&self, token: &str) -> Option<(TenantId, Rights)> {
+        let text = token.strip_prefix(PREFIX)?;
+        let bytes = BASE64URL_NOPAD.decode(text.as_bytes()).ok()?;
+        let (claim, tag) = bytes.split_at_checked(CLAIM)?;
+        let (version, rest) = claim.split_first()?;
+        let (key, rest) = rest.split_first_chunk::<4>()?;
+        let (tenant, rest) = rest.split_first_chunk::<16>()?;
+        let (until, rights) = rest.split_first_chunk::<8>()?;
+        let is_ours =
+            tag.len() == 32 && self.keys().verify(u32::from_be_bytes(*key), &[claim], tag);
+        let until = Time::from_micros(i64::from_be_bytes(*until));
+        if *version != VERSION || !is_ours || self.clock.now() >= until {
+            return None;
+        }
+        Some((TenantId::from_bytes(*tenant), Rights::from_bits(*rights.first()?)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gancho_domain::ManualClock;
+
+    use super::*;
+
+    #[test]
+    fn good_for_its_tenant_until_its_time() {
+        let clock = Arc::new(ManualClock::at_secs(1_000));
+        let ring = || Arc::new(KeyRing::generate().unwrap());
+        let desk = PortalDesk::new(ring(), clock.clone());
+        let tenant = TenantId::from_bits(42);
+        let token = desk.make(tenant, Time::from_secs(1_010), PortalDesk::rights());
+        assert_eq!(desk.read(&token), Some((tenant, PortalDesk::rights())));
+        assert!(PortalDesk::new(ring(), clock.clone()).read(&token).is_none());
+        clock.set(Time::from_secs(1_010));
+        assert_eq!(desk.read(&token), None);
+    }
+
+    #[test]
+    fn every_changed_bit_is_noticed() {
+        let clock = Arc::new(ManualClock::at_secs(1_000));
+        let desk = PortalDesk::new(Arc::new(KeyRing::generate().unwrap()), clock);
+        let token = desk.make(TenantId::from_bits(42), Time::MAX, PortalDesk::rights());
+        let bytes = BASE64URL_NOPAD.decode(&token.as_bytes()[3..]).unwrap();
+        for at in 0..bytes.len() * 8 {
+            let mut changed = bytes.clone();
+            changed[at / 8] ^= 1 << (at % 8);
+            assert!(desk.read(&format!("gp_{}", BASE64URL_NOPAD.encode(&changed))).is_none());
+        }
+        for odd in ["gp_", "gp_A", "gp_!", &token[..40], &format!("{token}AAAA")] {
+            assert!(desk.read(odd).is_none());
+        }
+    }
+}

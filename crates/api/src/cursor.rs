@@ -1,0 +1,148 @@
+//! Where the next page begins, sealed: a cursor is good for one list, one tenant and one filter, and
+//! cannot be made or changed by whoever holds it.
+
+use std::sync::Arc;
+
+use data_encoding::BASE64URL_NOPAD;
+use gancho_domain::TenantId;
+use gancho_vault::{DerivedKeys, KeyRing};
+
+use crate::{codes, input::Values, problem::Problem};
+
+const TAG: usize = 16;
+const VERSION: u8 = 1;
+
+/// Keys are derived at each use: the ring may have taken on a new one meanwhile.
+pub struct CursorSeal(Arc<KeyRing>);
+
+/// Which list it belongs to.
+#[derive(Debug, Clone)]
+pub struct Pages {
+    path: &'static str,
+    /// Nobody's where the operator sees everyone's.
+    tenant: Option<TenantId>,
+    filter: String,
+}
+
+impl Pages {
+    /// `path` is the route's own, so the two forms of a path share their cursors.
+    pub fn of(path: &'static str, tenant: Option<TenantId>, query: &Values<'_>) -> Self {
+        Self { path, tenant, filter: query.fingerprint() }
+    }
+
+    #[must_use]
+    pub fn below(mut self, part: &str) -> Self {
+        self.filter.push_str(";below=");
+        self.filter.push_str(part);
+        self
+    }
+}
+
+impl CursorSeal {
+    pub fn new(ring: Arc<KeyRing>) -> Self {
+        Self(ring)
+    }
+
+    fn keys(&self) -> DerivedKeys {
+        self.0.derive("cursors")
+    }
+
+    pub fn seal(&self, pages: &Pages, position: &[u8]) -> String {
+        let keys = self.keys();
+        let key = keys.newest();
+        let tag = keys.tag(key, &parts(pages, position)).unwrap_or_default();
+        let mut bytes = Vec::with_capacity(1 + 4 + position.len() + TAG);
+        bytes.push(VERSION);
+        bytes.extend_from_slice(&key.to_be_bytes());
+        bytes.extend_from_slice(position);
+        bytes.extend_from_slice(&tag[..TAG]);
+        BASE64URL_NOPAD.encode(&bytes)
+    }
+
+    pub fn open(&self, pages: &Pages, cursor: &str) -> Result<Vec<u8>, Problem> {
+        self.try_open(pages, cursor).ok_or_else(|| {
+            Problem::new(
+                &codes::BAD_CURSOR,
+                "the cursor does not belong to this list with these filters: begin again without it",
+            )
+        })
+    }
+
+    fn try_open(&self, pages: &Pages, cursor: &str) -> Option<Vec<u8>> {
+        let bytes = BASE64URL_NOPAD.decode(cursor.as_bytes()).ok()?;
+        let (body, tag) = bytes.split_at_checked(bytes.len().checked_sub(TAG)?)?;
+        let (version, body) = body.split_first()?;
+        let (key, position) = body.split_first_chunk::<4>()?;
+        let key = u32::from_be_bytes(*key);
+        let good = self.keys().verify(key, &parts(pages, position), tag);
+        (*version == VERSION && good).then(|| position.to_vec())
+    }
+
+    /// The page that the query asks for.
+    pub fn position(&self, pages: &Pages, query: &Values<'_>) -> Result<Option<Vec<u8>>, Problem> {
+        query.text("cursor").map(|cursor| self.open(pages, cursor)).transpose()
+    }
+
+    /// The same where a position has 32 bytes, as those of the store do.
+    pub fn place(&self, pages: &Pages, query: &Values<'_>) -> Result<Option<[u8; 32]>, Problem> {
+        let position = self.position(pages, query)?;
+        position
+            .map(|bytes| {
+                <[u8; 32]>::try_from(bytes).map_err(|_| Problem::internal("a cursor's length"))
+            })
+            .transpose()
+    }
+}
+
+fn parts<'a>(pages: &'a Pages, position: &'a [u8]) -> Vec<Vec<u8>> {
+    let tenant = pages.tenant.map_or(Vec::new(), |tenant| tenant.bytes().to_vec());
+    vec![pages.path.into(), tenant, pages.filter.as_bytes().to_vec(), position.to_vec()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pages(path: &'static str, tenant: u128, filter: &str) -> Pages {
+        Pages { path, tenant: Some(TenantId::from_bits(tenant)), filter: filter.to_owned() }
+    }
+
+    #[test]
+    fn good_where_it_was_made_and_nowhere_else() {
+        let ring = Arc::new(KeyRing::generate().unwrap());
+        let seal = CursorSeal::new(ring.clone());
+        let here = pages("/deliveries", 1, "status=failed");
+        let cursor = seal.seal(&here, &[7; 32]);
+        assert_eq!(seal.open(&here, &cursor).unwrap(), [7; 32]);
+        for elsewhere in [
+            pages("/events", 1, "status=failed"),
+            pages("/deliveries", 2, "status=failed"),
+            pages("/deliveries", 1, "status=delivered"),
+            Pages { tenant: None, ..here.clone() },
+        ] {
+            assert!(seal.open(&elsewhere, &cursor).is_err(), "{elsewhere:?}");
+        }
+        let other = CursorSeal::new(Arc::new(KeyRing::generate().unwrap()));
+        assert!(other.open(&here, &cursor).is_err());
+        let later = CursorSeal::new(Arc::new(ring.with_new_key().unwrap()));
+        assert!(later.open(&here, &cursor).is_ok(), "an old key still opens");
+    }
+
+    #[test]
+    fn every_changed_bit_is_noticed() {
+        let seal = CursorSeal::new(Arc::new(KeyRing::generate().unwrap()));
+        let here = pages("/deliveries", 1, "");
+        let bytes = BASE64URL_NOPAD.decode(seal.seal(&here, b"abc").as_bytes()).unwrap();
+        for at in 0..bytes.len() {
+            for bit in 0..8 {
+                let mut changed = bytes.clone();
+                changed[at] ^= 1 << bit;
+                assert!(seal.open(&here, &BASE64URL_NOPAD.encode(&changed)).is_err());
+            }
+            assert!(seal.open(&here, &BASE64URL_NOPAD.encode(&bytes[..at])).is_err());
+        }
+        for odd in ["", "!", "{\"id\":1}", "AAAA", &"A".repeat(10_000)] {
+            assert!(seal.open(&here, odd).is_err());
+        }
+    }
+}

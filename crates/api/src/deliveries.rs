@@ -1,0 +1,29 @@
+//! Deliveries: what was brought where, attempt by attempt. Each call has two paths: one below the
+//! webhook, one for the whole tenant.
+
+pub mod get;
+pub mod list;
+pub mod retry;
+pub mod view;
+
+use gancho_domain::{DeliveryId, EndpointId};
+use gancho_store::DeliveryView;
+
+use crate::{input::field::Noun, problem::Problem, route::Call};
+
+pub(crate) const TAG: &str = "Deliveries";
+
+/// The delivery that a path names, of the webhook that it names before it, if it does.
+async fn find(call: &Call) -> Result<DeliveryView, Problem> {
+    let not_found = || Problem::not_found(Noun::Delivery);
+    let id: DeliveryId = call.id("delivery_id")?;
+    let found = call.api.store.delivery(call.tenant()?.scope(), id).await?;
+    let view = found.ok_or_else(not_found)?;
+    if call.route.path_fields().any(|(_, noun)| noun == Noun::Webhook) {
+        let endpoint: EndpointId = call.id("id").map_err(|_| not_found())?;
+        if view.row.target != endpoint {
+            return Err(not_found());
+        }
+    }
+    Ok(view)
+}

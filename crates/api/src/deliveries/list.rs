@@ -1,0 +1,101 @@
+//! `GET /v1/deliveries` and `GET /v1/webhooks/{id}/deliveries`: newest first.
+
+use gancho_domain::EndpointId;
+use gancho_store::{DeliveryFilter, PageRequest};
+
+use super::{TAG, view::Delivery};
+use crate::{
+    answer::Answer,
+    auth::Right,
+    cursor::Pages,
+    input::{
+        Field, Kind,
+        field::Noun,
+        query::{CURSOR, LIMIT, ROWS},
+    },
+    problem::Problem,
+    route::{Call, Gives, Needs, Route},
+    show::List,
+};
+
+const STATUS: Field = Field::new(
+    "status",
+    Kind::Choice(&["pending", "retrying", "delivered", "failed"]),
+    "Only with this status.",
+);
+const EVENT_TYPE: Field = Field::new("event_type", Kind::Id(Noun::EventType), "Only of this type.");
+const EVENT_ID: Field = Field::new("event_id", Kind::Id(Noun::Event), "Only of this event.");
+const EXTERNAL_ID: Field = Field::new(
+    "external_id",
+    Kind::Text { least: 1, most: 256 },
+    "Only of events with the publisher's own id.",
+);
+const SINCE: Field = Field::new("since", Kind::Time, "Made at or after.");
+const UNTIL: Field = Field::new("until", Kind::Time, "Made before.");
+const WEBHOOK_ID: Field =
+    Field::new("webhook_id", Kind::Id(Noun::Webhook), "Only to this webhook.");
+
+pub const ROUTE: Route = Route {
+    path: "/deliveries",
+    needs: Needs::Tenant(Right::Read),
+    query: &[LIMIT, CURSOR, STATUS, EVENT_TYPE, EVENT_ID, EXTERNAL_ID, SINCE, UNTIL, WEBHOOK_ID],
+    gives: Gives::ok::<List<Delivery>>("A page of them, newest first."),
+    tag: TAG,
+    summary: "List deliveries",
+    run: |call| {
+        Box::pin(async move {
+            let endpoint = call.query.text("webhook_id").map(str::parse).transpose();
+            let endpoint = endpoint.map_err(|fault: gancho_domain::id::NotAnId| {
+                Problem::field("", format!("`webhook_id` is {fault}"))
+            })?;
+            list(call, endpoint).await
+        })
+    },
+    ..Route::PLAIN
+};
+
+pub const OF_WEBHOOK: Route = Route {
+    path: "/webhooks/{id}/deliveries",
+    needs: Needs::Tenant(Right::Read),
+    query: &[LIMIT, CURSOR, STATUS, EVENT_TYPE, EVENT_ID, EXTERNAL_ID, SINCE, UNTIL],
+    gives: Gives::ok::<List<Delivery>>("A page of them, newest first."),
+    tag: TAG,
+    summary: "List a webhook's deliveries",
+    run: |call| {
+        Box::pin(async move {
+            let id: EndpointId = call.id("id")?;
+            let found = call.api.store.endpoint(call.tenant()?.scope(), id).await?;
+            found.ok_or_else(|| Problem::not_found(Noun::Webhook))?;
+            list(call, Some(id)).await
+        })
+    },
+    ..Route::PLAIN
+};
+
+async fn list(call: Call, endpoint: Option<EndpointId>) -> Result<Answer, Problem> {
+    let (acting, query) = (call.tenant()?, &call.query);
+    let pages =
+        Pages::of(call.route.path, Some(acting.scope().tenant()), query).below(call.part("id"));
+    let event = query.text("event_id").map(str::parse).transpose();
+    let event = event.map_err(|fault: gancho_domain::id::NotAnId| {
+        Problem::field("", format!("`event_id` is {fault}"))
+    })?;
+    let filter = DeliveryFilter {
+        endpoint,
+        status: query.text("status").and_then(|status| status.parse().ok()),
+        event_type: query.string("event_type"),
+        event,
+        external_id: query.string("external_id"),
+        since: query.time("since"),
+        until: query.time("until"),
+    };
+    let request = PageRequest {
+        most: query.count("limit").unwrap_or(ROWS) as usize,
+        after: call.api.cursors.place(&pages, query)?,
+    };
+    let page = call.api.store.deliveries(acting.scope(), filter, request).await?;
+    Answer::ok(&List {
+        data: page.rows.into_iter().map(Delivery::from).collect(),
+        next_cursor: page.next.map(|place| call.api.cursors.seal(&pages, &place)),
+    })
+}

@@ -1,0 +1,129 @@
+//! How a delivery and its attempts are shown.
+
+use std::collections::BTreeMap;
+
+use gancho_domain::Attempt;
+use gancho_store::DeliveryRow;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::show::{Json, Stamp};
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Delivery {
+    pub id: String,
+    pub webhook_id: String,
+    pub event_id: String,
+    pub event_type: String,
+    pub external_id: Option<String>,
+    /// `pending`, `retrying`, `delivered` or `failed`.
+    pub status: &'static str,
+    /// How many were made.
+    pub attempts: u32,
+    /// Of the last attempt.
+    pub response_status: Option<u16>,
+    /// Why it was given up, or else why the last attempt failed.
+    pub last_error: Option<String>,
+    pub last_error_code: Option<String>,
+    /// As the plan says it.
+    pub next_retry_at: Option<Stamp>,
+    pub delivered_at: Option<Stamp>,
+    /// It was made by a test call.
+    pub is_test: bool,
+    pub created_at: Stamp,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct DeliveryDetail {
+    #[serde(flatten)]
+    pub delivery: Delivery,
+    /// The body as it is sent.
+    pub payload: Json,
+    /// Oldest first.
+    pub attempt_log: Vec<AttemptEntry>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct AttemptEntry {
+    /// From 1.
+    pub attempt: u32,
+    pub started_at: Stamp,
+    pub latency_ms: f64,
+    /// As sent; what is secret is masked.
+    pub request_headers: BTreeMap<String, String>,
+    pub response_status: Option<u16>,
+    pub response_headers: BTreeMap<String, String>,
+    /// At most the first 16 KiB.
+    pub response_body: Option<String>,
+    pub error: Option<String>,
+    pub error_code: Option<String>,
+}
+
+impl From<DeliveryRow> for Delivery {
+    fn from(row: DeliveryRow) -> Self {
+        let status = row.status().name();
+        Self {
+            id: row.id.to_string(),
+            webhook_id: row.target.to_string(),
+            event_id: row.event.to_string(),
+            event_type: row.event_type.into(),
+            external_id: row.external_id.map(Into::into),
+            status,
+            attempts: row.attempts,
+            response_status: row.response_status,
+            last_error: row.last_failure.as_ref().map(|why| why.reason().to_owned()),
+            last_error_code: row.last_failure.as_ref().map(|why| why.code().to_string()),
+            next_retry_at: row.next_retry_at.map(Stamp),
+            delivered_at: row.delivered_at.map(Stamp),
+            is_test: row.is_test,
+            created_at: Stamp(row.created_at),
+        }
+    }
+}
+
+impl From<Attempt> for AttemptEntry {
+    fn from(attempt: Attempt) -> Self {
+        let body = &attempt.response_body;
+        Self {
+            attempt: attempt.number,
+            started_at: Stamp(attempt.started_at),
+            latency_ms: attempt.latency.as_micros() as f64 / 1_000.0,
+            request_headers: headers(&attempt.request_headers),
+            response_status: attempt.response_status,
+            response_headers: headers(&attempt.response_headers),
+            response_body: attempt
+                .response_status
+                .map(|_| String::from_utf8_lossy(body).into_owned()),
+            error: attempt.failure.as_ref().map(|why| why.reason().to_owned()),
+            error_code: attempt.failure.as_ref().map(|why| why.code().to_string()),
+        }
+    }
+}
+
+/// From `name: value` lines. A name that stands twice has both values.
+fn headers(lines: &[u8]) -> BTreeMap<String, String> {
+    let mut all = BTreeMap::<String, String>::new();
+    for line in String::from_utf8_lossy(lines).lines() {
+        let Some((name, value)) = line.split_once(": ") else { continue };
+        all.entry(name.to_owned())
+            .and_modify(|values| {
+                values.push_str(", ");
+                values.push_str(value);
+            })
+            .or_insert_with(|| value.to_owned());
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::headers;
+
+    #[test]
+    fn headers_as_they_were() {
+        let all = headers(b"a: 1\nb: x: y\na: 2\nodd\n");
+        assert_eq!(all["a"], "1, 2");
+        assert_eq!(all["b"], "x: y");
+        assert_eq!(all.len(), 2);
+    }
+}

@@ -1,0 +1,23 @@
+//! `GET /v1/dlq/{letter_id}`.
+
+use super::{TAG, find, view::DeadLetterRow};
+use crate::{
+    answer::Answer,
+    auth::Right,
+    route::{Gives, Needs, Route},
+};
+
+pub const ROUTE: Route = Route {
+    path: "/dlq/{letter_id}",
+    needs: Needs::Anyone(Right::Read),
+    gives: Gives::ok::<DeadLetterRow>("The dead letter."),
+    tag: TAG,
+    summary: "Show a dead letter",
+    run: |call| {
+        Box::pin(async move {
+            let (_, letter) = find(&call).await?;
+            Answer::ok(&DeadLetterRow::from(letter))
+        })
+    },
+    ..Route::PLAIN
+};

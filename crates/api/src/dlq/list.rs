@@ -1,0 +1,44 @@
+//! `GET /v1/dlq`: newest first.
+
+use gancho_store::PageRequest;
+
+use super::{
+    TAG,
+    filter::{self, CODE, LANE, SINCE, TENANT, UNTIL},
+    view::DeadLetterRow,
+};
+use crate::{
+    answer::Answer,
+    auth::Right,
+    cursor::Pages,
+    input::query::{CURSOR, LIMIT, ROWS},
+    problem::Problem,
+    route::{Call, Gives, Needs, Route},
+    show::List,
+};
+
+pub const ROUTE: Route = Route {
+    path: "/dlq",
+    needs: Needs::Anyone(Right::Read),
+    query: &[LIMIT, CURSOR, LANE, TENANT, CODE, SINCE, UNTIL],
+    gives: Gives::ok::<List<DeadLetterRow>>("A page of them, newest first."),
+    tag: TAG,
+    summary: "List dead letters",
+    run: |call| Box::pin(run(call)),
+    ..Route::PLAIN
+};
+
+async fn run(call: Call) -> Result<Answer, Problem> {
+    let query = &call.query;
+    let filter = filter::filter(&call, query).await?;
+    let pages = Pages::of(call.route.path, call.owner().tenant(), query);
+    let request = PageRequest {
+        most: query.count("limit").unwrap_or(ROWS) as usize,
+        after: call.api.cursors.place(&pages, query)?,
+    };
+    let page = call.api.store.dead_letters(filter, request).await?;
+    Answer::ok(&List {
+        data: page.rows.into_iter().map(DeadLetterRow::from).collect(),
+        next_cursor: page.next.map(|place| call.api.cursors.seal(&pages, &place)),
+    })
+}

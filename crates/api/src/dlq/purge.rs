@@ -1,0 +1,93 @@
+//! `DELETE /v1/dlq/{letter_id}` and `DELETE /v1/dlq`: entries that nobody needs any more. The
+//! deliveries stay in the log as failed.
+
+use http::Method;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{
+    TAG,
+    filter::{self, CODE, LANE, SINCE, TENANT, UNTIL},
+    find,
+};
+use crate::{
+    answer::Answer,
+    auth::Right,
+    codes,
+    input::{Field, Kind},
+    problem::Problem,
+    route::{Call, Gives, Needs, Route},
+};
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Purged {
+    /// How many entries were removed.
+    pub purged: u64,
+    /// Whether more fit the filters: call again.
+    pub has_more: bool,
+}
+
+pub const ONE: Route = Route {
+    method: Method::DELETE,
+    path: "/dlq/{letter_id}",
+    needs: Needs::Anyone(Right::Manage),
+    gives: Gives::nothing("The entry is gone; the delivery stays in the log as failed."),
+    tag: TAG,
+    summary: "Delete a dead letter",
+    run: |call| {
+        Box::pin(async move {
+            let (filter, _) = find(&call).await?;
+            call.api.store.purge_dead(filter, 1).await?;
+            Ok(Answer::nothing())
+        })
+    },
+    ..Route::PLAIN
+};
+
+pub const ROUTE: Route = Route {
+    method: Method::DELETE,
+    path: "/dlq",
+    needs: Needs::Anyone(Right::Manage),
+    query: &[
+        LANE,
+        TENANT,
+        CODE,
+        SINCE,
+        UNTIL,
+        Field::new("all", Kind::Flag, "`true` where no filter is given and all are meant."),
+    ],
+    gives: Gives::ok::<Purged>("How many entries were removed."),
+    refuses: &[&codes::MISSING_FIELD],
+    tag: TAG,
+    summary: "Purge dead letters",
+    about: "Removes the entries that fit the filters, at most 10,000 in one call. Without a filter it asks for `all=true`.",
+    run: |call| Box::pin(run(call)),
+    ..Route::PLAIN
+};
+
+/// In one step of the store, so that no other writer waits long,
+const STEP: usize = 500;
+/// and in one call.
+const MOST: u64 = 10_000;
+
+async fn run(call: Call) -> Result<Answer, Problem> {
+    let query = &call.query;
+    let is_narrow =
+        ["lane", "code", "since", "until", "tenant"].iter().any(|name| query.is_given(name));
+    if !is_narrow && query.flag("all") != Some(true) {
+        return Err(Problem::new(
+            &codes::MISSING_FIELD,
+            "no filter is given: add one, or `all=true` to purge every entry",
+        ));
+    }
+    let filter = filter::filter(&call, query).await?;
+    let mut purged = 0;
+    loop {
+        let step = call.api.store.purge_dead(filter.clone(), STEP).await?;
+        purged += step;
+        let has_more = step == STEP as u64;
+        if !has_more || purged >= MOST {
+            return Answer::ok(&Purged { purged, has_more });
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! What is told to people and tools: `/openapi.json`, its pages at `/docs`, and a page for every code
+//! at `/docs/errors/{code}`. All of it comes out of the binary and works without a network.
+
+use std::{fmt::Write, sync::Arc};
+
+use axum::{
+    Router,
+    extract::{Path, Request},
+    response::{IntoResponse, Redirect, Response},
+    routing::get,
+};
+use http::{StatusCode, header};
+use utoipa_swagger_ui::Config;
+
+use crate::{
+    codes::{self, Code},
+    openapi,
+    router::into_axum,
+    serve,
+    state::Api,
+};
+
+/// The pages bring their own script and style; nothing else may run there.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
+                      img-src 'self' data:; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+pub fn router(api: &Api) -> Router {
+    let document: Arc<str> = openapi::text().into();
+    let config = Arc::new(Config::from("/openapi.json"));
+    let (one, other) = (api.clone(), api.clone());
+    Router::new()
+        .route(
+            "/openapi.json",
+            get(move || async move {
+                page(StatusCode::OK, "application/json", document.as_bytes().to_vec())
+            }),
+        )
+        .route("/docs", get(|| async { Redirect::permanent("/docs/") }))
+        .route(
+            "/docs/",
+            get({
+                let config = config.clone();
+                move |request: Request| async move { file(&one, "", config, &request) }
+            }),
+        )
+        .route("/docs/errors", get(|| async { page(StatusCode::OK, HTML, list_page()) }))
+        .route("/docs/errors/{code}", get(error_page))
+        .route(
+            "/docs/{*file}",
+            get(move |Path(name): Path<String>, request: Request| async move {
+                file(&other, &name, config, &request)
+            }),
+        )
+}
+
+const HTML: &str = "text/html; charset=utf-8";
+
+fn page(status: StatusCode, media_type: &str, body: impl Into<axum::body::Body>) -> Response {
+    let headers = [
+        (header::CONTENT_TYPE, media_type),
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::CACHE_CONTROL, "no-cache"),
+    ];
+    (status, headers, body.into()).into_response()
+}
+
+fn file(api: &Api, name: &str, config: Arc<Config<'static>>, request: &Request) -> Response {
+    match utoipa_swagger_ui::serve(name, config) {
+        Ok(Some(file)) => page(StatusCode::OK, &file.content_type, file.bytes.into_owned()),
+        _ => into_axum(serve::no_route(api, request.headers())),
+    }
+}
+
+async fn error_page(Path(code): Path<String>) -> Response {
+    match codes::find(&code) {
+        Some(code) => page(StatusCode::OK, HTML, code_page(code)),
+        None => page(StatusCode::NOT_FOUND, HTML, list_page()),
+    }
+}
+
+const STYLE: &str = "body{font:1rem/1.6 system-ui,sans-serif;max-width:42rem;margin:3rem auto;padding:0 1rem;color-scheme:light dark}code{font-family:ui-monospace,monospace}";
+
+/// Nothing of a caller's stands in these pages: they are made of the list of codes alone.
+fn code_page(code: &Code) -> String {
+    let Code { code, status, title, means, remedy } = code;
+    let (means, remedy) = (marked(means), marked(remedy));
+    format!(
+        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" \
+         content=\"width=device-width\"><title>{code}</title><style>{STYLE}</style>\
+         <h1>{title}</h1><p><code>{code}</code>, HTTP status {status}</p>\
+         <h2>What it means</h2><p>{means}</p><h2>What to do</h2><p>{remedy}</p>\
+         <p><a href=\"/docs/errors\">All codes</a> · <a href=\"/docs/\">Reference</a></p></html>",
+    )
+}
+
+fn list_page() -> String {
+    let mut page = format!(
+        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" \
+         content=\"width=device-width\"><title>Errors</title><style>{STYLE}</style><h1>Errors</h1><ul>"
+    );
+    for Code { code, status, title, .. } in codes::ALL {
+        let _ = write!(
+            page,
+            "<li><a href=\"/docs/errors/{code}\"><code>{code}</code></a> ({}): {title}</li>",
+            status.as_u16(),
+        );
+    }
+    page.push_str("</ul></html>");
+    page
+}
+
+/// Text as HTML, with what stands between backticks as code.
+fn marked(text: &str) -> String {
+    let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let mut html = String::with_capacity(escaped.len() + 32);
+    for (index, part) in escaped.split('`').enumerate() {
+        if index % 2 == 1 {
+            let _ = write!(html, "<code>{part}</code>");
+        } else {
+            html.push_str(part);
+        }
+    }
+    html
+}
+
+/// `docs/errors.md`, which is checked in.
+pub fn errors_markdown() -> String {
+    let mut text = String::from(
+        "# Errors\n\n\
+         What is refused is answered with `application/problem+json` (RFC 9457): `type` leads to a page \
+         about the code, `title` and `detail` say what is wrong and what to do, `errors` names each fault \
+         with its JSON pointer, and `request_id` is what to tell the operator. Codes are stable.\n\n\
+         This page is made from `crates/api/src/codes.rs`.\n",
+    );
+    let mut last = None;
+    for Code { code, status, title, means, remedy } in codes::ALL {
+        if last != Some(*status) {
+            let _ = write!(text, "\n## {status}\n");
+            last = Some(*status);
+        }
+        let _ = write!(text, "\n### `{code}`\n\n{title}. {means}\n\n*What to do:* {remedy}\n");
+    }
+    text
+}

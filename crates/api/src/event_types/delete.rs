@@ -1,0 +1,29 @@
+//! `DELETE /v1/webhooks/events/{event_type}`: one's own; those that are built in stay.
+
+use http::Method;
+
+use super::TAG;
+use crate::{
+    answer::Answer,
+    auth::Right,
+    codes,
+    problem::Problem,
+    route::{Call, Gives, Needs, Route},
+};
+
+pub const ROUTE: Route = Route {
+    method: Method::DELETE,
+    path: "/webhooks/events/{event_type}",
+    needs: Needs::Anyone(Right::Manage),
+    gives: Gives::nothing("It is gone; what was published stays."),
+    refuses: &[&codes::CONFLICT],
+    tag: TAG,
+    summary: "Delete an event type",
+    run: |call| Box::pin(run(call)),
+    ..Route::PLAIN
+};
+
+async fn run(call: Call) -> Result<Answer, Problem> {
+    call.api.event_types.delete(call.owner(), call.part("event_type")).await?;
+    Ok(Answer::nothing())
+}

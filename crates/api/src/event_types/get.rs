@@ -1,0 +1,24 @@
+//! `GET /v1/webhooks/events/{event_type}`.
+
+use super::{TAG, view::EventType};
+use crate::{
+    answer::Answer,
+    auth::Right,
+    problem::Problem,
+    route::{Call, Gives, Needs, Route},
+};
+
+pub const ROUTE: Route = Route {
+    path: "/webhooks/events/{event_type}",
+    needs: Needs::Anyone(Right::Read),
+    gives: Gives::ok::<EventType>("The event type."),
+    tag: TAG,
+    summary: "Show an event type",
+    run: |call| Box::pin(run(call)),
+    ..Route::PLAIN
+};
+
+async fn run(call: Call) -> Result<Answer, Problem> {
+    let known = call.api.event_types.get(call.owner(), call.part("event_type")).await?;
+    Answer::ok(&EventType::from(known))
+}

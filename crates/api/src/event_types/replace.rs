@@ -1,0 +1,36 @@
+//! `PUT /v1/webhooks/events/{event_type}`: makes it, or replaces the one of that name.
+
+use http::Method;
+
+use super::{
+    TAG,
+    new_type::{WITHOUT_NAME, new_type},
+    view::EventType,
+};
+use crate::{
+    answer::Answer,
+    auth::Right,
+    codes,
+    problem::Problem,
+    route::{Call, Gives, Needs, Route, Takes},
+};
+
+pub const ROUTE: Route = Route {
+    method: Method::PUT,
+    path: "/webhooks/events/{event_type}",
+    needs: Needs::Anyone(Right::Manage),
+    takes: Takes::Body(WITHOUT_NAME),
+    gives: Gives::ok::<EventType>("The event type as it is now."),
+    refuses: &[&codes::RESERVED_EVENT_TYPE, &codes::SCHEMA_MISMATCH, &codes::STORAGE_FULL],
+    tag: TAG,
+    summary: "Register or replace an event type",
+    run: |call| Box::pin(run(call)),
+    ..Route::PLAIN
+};
+
+async fn run(call: Call) -> Result<Answer, Problem> {
+    let name = call.part("event_type").to_owned();
+    let new = new_type(name, &call.values()?);
+    let known = call.api.event_types.put(call.owner(), new).await?;
+    Answer::ok(&EventType::from(known))
+}

@@ -1,0 +1,182 @@
+//! `POST /v1/events/batch`: many events, each accepted or refused on its own.
+
+use std::time::Instant;
+
+use gancho_outbound::{NewEvent, PublishError};
+use gancho_store::StoreError;
+use http::Method;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{
+    TAG,
+    new_event::{self, header_key, new_event},
+    publish::{shown, with_standing},
+};
+use crate::{
+    answer::Answer,
+    auth::Right,
+    codes,
+    input::{Faults, Field, Kind, body},
+    problem::Problem,
+    route::{Call, Gives, Needs, Route, Takes},
+    show::{Json, Stamp},
+};
+
+pub const MOST: usize = 1_000;
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct BatchOutcome {
+    /// How many are on stable storage now, or were before under the same key.
+    pub accepted: usize,
+    pub refused: usize,
+    /// One for each event, in order.
+    pub results: Vec<BatchResult>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct BatchResult {
+    /// The place of the event in the list, from 0.
+    pub index: usize,
+    /// What the status of a single call would have been: 202 where it was accepted.
+    pub status: u16,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub r#type: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<Stamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deliveries: Option<usize>,
+    /// It was published before under the same key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replayed: Option<bool>,
+    /// `code`, `detail` and `errors`, as in a refusal of a single call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<Json>,
+}
+
+const FIELDS: &[Field] = &[Field::new(
+    "events",
+    Kind::Objects { fields: new_event::FIELDS, most: MOST },
+    "The events, each as in a single call.",
+)
+.required()];
+
+pub const ROUTE: Route = Route {
+    method: Method::POST,
+    path: "/events/batch",
+    needs: Needs::Tenant(Right::Publish),
+    takes: Takes::Batch(FIELDS),
+    gives: Gives::accepted::<BatchOutcome>(
+        "What became of each. Those accepted are on stable storage.",
+    ),
+    refuses: &[&codes::STORAGE_FULL],
+    tag: TAG,
+    summary: "Publish many events",
+    about: "Up to 1,000, each accepted or refused on its own. An `Idempotency-Key` in the header stands for the whole list: each event without a key of its own gets one from it and its place.",
+    run: |call| Box::pin(run(call)),
+    ..Route::PLAIN
+};
+
+async fn run(call: Call) -> Result<Answer, Problem> {
+    let began = Instant::now();
+    let acting = call.tenant()?;
+    let values = call.values()?;
+    let items = values.items("events").unwrap_or_default();
+    let key = header_key(&call.headers)?;
+
+    let mut results = Vec::with_capacity(items.len());
+    let mut good = Vec::with_capacity(items.len());
+    for (index, item) in items.iter().enumerate() {
+        match read(&call, item, index, key) {
+            Ok(event) => {
+                results.push(Err(event.event_type.as_str().to_owned()));
+                good.push(event);
+            }
+            Err(problem) => results.push(Ok(refused(index, &problem))),
+        }
+    }
+    let published = call.api.publisher.publish_all(acting.scope(), acting.tenant(), good).await;
+    stop_if_the_store_did(&published)?;
+    let rate = published.iter().flatten().find_map(|one| one.rate);
+    let mut published = published.into_iter();
+    let results: Vec<_> = results
+        .into_iter()
+        .enumerate()
+        .map(|(index, result)| match result {
+            Ok(refused) => refused,
+            Err(name) => match published.next() {
+                Some(Ok(one)) => accepted(index, &one, name),
+                Some(Err(error)) => refused(index, &error.into()),
+                None => refused(index, &Problem::internal("an event of a batch has no answer")),
+            },
+        })
+        .collect();
+    let accepted = results.iter().filter(|result| result.id.is_some()).count();
+    call.api.watch.accepted(accepted, began.elapsed());
+    let outcome = BatchOutcome { accepted, refused: results.len() - accepted, results };
+    Ok(with_standing(Answer::accepted(&outcome)?, rate))
+}
+
+fn read(call: &Call, item: &str, index: usize, key: Option<&str>) -> Result<NewEvent, Problem> {
+    let pointer = format!("/events/{index}");
+    let mut faults = Faults::default();
+    if !item.starts_with('{') {
+        faults.invalid(pointer.as_str(), "an event is an object with `type` and `data`");
+        return Err(faults.into());
+    }
+    let values = body::object(new_event::FIELDS, item, &pointer, &mut faults)?;
+    if !faults.0.is_empty() {
+        return Err(faults.into());
+    }
+    // A key of its own stands; the list's is told apart by the place in the list.
+    let key = match values.text("idempotency_key") {
+        Some(_) => None,
+        None => key.map(|key| format!("{key}#{index}")),
+    };
+    new_event(&values, &call.body, key.as_deref(), &pointer, call.api.clock.now())
+}
+
+/// Where the store takes nothing, the whole call is to be made again, and is told so by its status.
+fn stop_if_the_store_did(
+    published: &[Result<gancho_outbound::Published, PublishError>],
+) -> Result<(), Problem> {
+    let first_error = published.iter().find_map(|one| match one {
+        Err(PublishError::Store(error)) => Some(error),
+        _ => None,
+    });
+    let none_accepted = !published.iter().any(Result::is_ok);
+    match first_error {
+        Some(error) if none_accepted => Err(StoreError::clone(error).into()),
+        _ => Ok(()),
+    }
+}
+
+fn accepted(index: usize, one: &gancho_outbound::Published, name: String) -> BatchResult {
+    let shown = shown(one, name);
+    BatchResult {
+        index,
+        status: 202,
+        id: Some(shown.id),
+        r#type: Some(shown.r#type),
+        created_at: Some(shown.created_at),
+        deliveries: Some(shown.deliveries),
+        replayed: one.is_repeat.then_some(true),
+        error: None,
+    }
+}
+
+fn refused(index: usize, problem: &Problem) -> BatchResult {
+    let error = serde_json::value::to_raw_value(&problem.as_value()).ok().map(Json);
+    BatchResult {
+        index,
+        status: problem.code().status.as_u16(),
+        id: None,
+        r#type: None,
+        created_at: None,
+        deliveries: None,
+        replayed: None,
+        error,
+    }
+}

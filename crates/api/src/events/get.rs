@@ -1,0 +1,27 @@
+//! `GET /v1/events/{event_id}`: an event, its data, and what became of it.
+
+use super::{TAG, view::Event};
+use crate::{
+    answer::Answer,
+    auth::Right,
+    input::field::Noun,
+    problem::Problem,
+    route::{Call, Gives, Needs, Route},
+};
+
+pub const ROUTE: Route = Route {
+    path: "/events/{event_id}",
+    needs: Needs::Tenant(Right::Read),
+    gives: Gives::ok::<Event>("The event, its data and its deliveries."),
+    tag: TAG,
+    summary: "Show an event",
+    run: |call| Box::pin(run(call)),
+    ..Route::PLAIN
+};
+
+async fn run(call: Call) -> Result<Answer, Problem> {
+    let acting = call.tenant()?;
+    let found = call.api.store.event(acting.scope(), call.id("event_id")?).await?;
+    let view = found.ok_or_else(|| Problem::not_found(Noun::Event))?;
+    Answer::ok(&Event::from(view))
+}

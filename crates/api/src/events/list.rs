@@ -1,0 +1,64 @@
+//! `GET /v1/events`: newest first, those that matched no webhook included.
+
+use gancho_domain::parcel;
+use gancho_store::{EventFilter, PageRequest};
+
+use super::{TAG, view::EventSummary};
+use crate::{
+    answer::Answer,
+    auth::Right,
+    cursor::Pages,
+    input::{
+        Field, Kind,
+        field::Noun,
+        query::{CURSOR, LIMIT, ROWS},
+    },
+    problem::Problem,
+    route::{Call, Gives, Needs, Route},
+    show::List,
+};
+
+pub const ROUTE: Route = Route {
+    path: "/events",
+    needs: Needs::Tenant(Right::Read),
+    query: &[
+        LIMIT,
+        CURSOR,
+        Field::new("event_type", Kind::Id(Noun::EventType), "Only of this type."),
+        Field::new(
+            "external_id",
+            Kind::Text { least: 1, most: 256 },
+            "Only with the publisher's own id.",
+        ),
+        Field::new("unmatched", Kind::Flag, "`true`: only those that no webhook wanted."),
+        Field::new("since", Kind::Time, "Published at or after."),
+        Field::new("until", Kind::Time, "Published before."),
+    ],
+    gives: Gives::ok::<List<EventSummary>>("A page of them, newest first."),
+    tag: TAG,
+    summary: "List events",
+    run: |call| Box::pin(run(call)),
+    ..Route::PLAIN
+};
+
+async fn run(call: Call) -> Result<Answer, Problem> {
+    let (acting, query) = (call.tenant()?, &call.query);
+    let pages = Pages::of(call.route.path, Some(acting.scope().tenant()), query);
+    let filter = EventFilter {
+        kind: parcel::Kind::Event,
+        event_type: query.string("event_type"),
+        external_id: query.string("external_id"),
+        is_unmatched: query.flag("unmatched").unwrap_or(false),
+        since: query.time("since"),
+        until: query.time("until"),
+    };
+    let request = PageRequest {
+        most: query.count("limit").unwrap_or(ROWS) as usize,
+        after: call.api.cursors.place(&pages, query)?,
+    };
+    let page = call.api.store.events(acting.scope(), filter, request).await?;
+    Answer::ok(&List {
+        data: page.rows.into_iter().map(EventSummary::from).collect(),
+        next_cursor: page.next.map(|place| call.api.cursors.seal(&pages, &place)),
+    })
+}

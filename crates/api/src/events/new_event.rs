@@ -1,0 +1,128 @@
+//! What may be given for an event, and what makes two of them the same.
+
+use std::time::Duration;
+
+use aws_lc_rs::digest;
+use bytes::Bytes;
+use gancho_domain::{EventType, Time};
+use gancho_outbound::NewEvent;
+use gancho_store::Once;
+use http::{HeaderMap, HeaderName};
+
+use crate::{
+    input::{Faults, Field, Kind, Values},
+    problem::Problem,
+};
+
+pub const FIELDS: &[Field] = &[
+    Field::new("type", Kind::Text { least: 1, most: 128 }, "The event type, such as `invoice.paid`.").required(),
+    Field::new("data", Kind::Json, "What happened: any JSON. It is delivered byte for byte.").required(),
+    Field::new("external_id", Kind::Text { least: 1, most: 256 }, "The publisher's own id for it, to be found by.").nullable(),
+    Field::new(
+        "idempotency_key",
+        Kind::Text { least: 1, most: 256 },
+        "The same key within 24 hours is the same event. May be given as the header `Idempotency-Key` instead.",
+    ).nullable(),
+    Field::new(
+        "subject",
+        Kind::Text { least: 1, most: 256 },
+        "What it is about: events of a subject are numbered, and kept in order where a webhook asks for it.",
+    ).nullable(),
+    Field::new("deliver_at", Kind::Time, "Not before this time; at most a year ahead.").nullable(),
+];
+
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+const REMEMBERED: Duration = Duration::from_secs(24 * 60 * 60);
+const FARTHEST: Duration = Duration::from_secs(366 * 24 * 60 * 60);
+const LONGEST_KEY: usize = 256;
+
+/// The key in the header, if there is one.
+pub fn header_key(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
+    let mut keys = headers.get_all(&IDEMPOTENCY_KEY).iter();
+    match (keys.next(), keys.next()) {
+        (None, _) => Ok(None),
+        (Some(key), None) => match key.to_str() {
+            Ok(key) if (1..=LONGEST_KEY).contains(&key.len()) => Ok(Some(key)),
+            _ => Err(Problem::field(
+                "",
+                "the header `Idempotency-Key` must be 1 to 256 visible ASCII characters",
+            )),
+        },
+        _ => Err(Problem::field("", "the header `Idempotency-Key` is given twice: give it once")),
+    }
+}
+
+/// `body` is what the values were read from: the data stays a part of it, uncopied.
+pub fn new_event(
+    values: &Values<'_>,
+    body: &Bytes,
+    header_key: Option<&str>,
+    pointer: &str,
+    now: Time,
+) -> Result<NewEvent, Problem> {
+    let mut faults = Faults::default();
+    let event_type = values.text("type").unwrap_or_default().parse::<EventType>();
+    if let Err(fault) = &event_type {
+        faults.invalid(format!("{pointer}/type"), fault.to_string());
+    }
+    let deliver_at = values.time("deliver_at");
+    if deliver_at.is_some_and(|at| at > now + FARTHEST) {
+        faults.invalid(
+            format!("{pointer}/deliver_at"),
+            "`deliver_at` is more than a year ahead: choose a nearer time",
+        );
+    }
+    let key = match (header_key, values.text("idempotency_key")) {
+        (Some(header), Some(field)) if header != field => {
+            faults.invalid(
+                format!("{pointer}/idempotency_key"),
+                "the header `Idempotency-Key` and the field differ: give one, or the same twice",
+            );
+            None
+        }
+        (header, field) => header.or(field),
+    };
+    let Ok(event_type) = event_type else { return Err(faults.into()) };
+    if !faults.0.is_empty() {
+        return Err(faults.into());
+    }
+    let data = values.json("data").unwrap_or("null");
+    let once = key.map(|key| once(key, &event_type, data, values, now));
+    Ok(NewEvent {
+        event_type,
+        data: body.slice_ref(data.as_bytes()),
+        subject: values.text("subject").map(Into::into),
+        external_id: values.text("external_id").map(Into::into),
+        once,
+        deliver_at,
+        is_test: false,
+    })
+}
+
+fn once(key: &str, event_type: &EventType, data: &str, values: &Values<'_>, now: Time) -> Once {
+    let deliver_at = values.time("deliver_at").map(|at| at.micros().to_string());
+    Once {
+        key: sha256(&[Some("publish"), Some(key)]),
+        content: sha256(&[
+            Some(event_type.as_str()),
+            Some(data),
+            values.text("subject"),
+            values.text("external_id"),
+            deliver_at.as_deref(),
+        ]),
+        until: now + REMEMBERED,
+    }
+}
+
+/// Of all parts, each with its length before it; one that is not there differs from an empty one.
+fn sha256(parts: &[Option<&str>]) -> [u8; 32] {
+    let mut context = digest::Context::new(&digest::SHA256);
+    for part in parts {
+        let length = part.map_or(u64::MAX, |part| part.len() as u64);
+        context.update(&length.to_be_bytes());
+        context.update(part.unwrap_or_default().as_bytes());
+    }
+    let mut hash = [0; 32];
+    hash.copy_from_slice(context.finish().as_ref());
+    hash
+}

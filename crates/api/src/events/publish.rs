@@ -1,0 +1,96 @@
+//! `POST /v1/events`: when it answers 202, the event and all of its deliveries are on stable storage.
+
+use std::time::Instant;
+
+use gancho_outbound::{Published, RateStanding};
+use http::{HeaderName, HeaderValue, Method};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{
+    TAG,
+    new_event::{self, header_key, new_event},
+};
+use crate::{
+    answer::Answer,
+    auth::Right,
+    codes,
+    problem::Problem,
+    route::{Call, Gives, Needs, Route, Takes},
+    show::Stamp,
+};
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct PublishedEvent {
+    pub id: String,
+    pub r#type: String,
+    pub created_at: Stamp,
+    /// To how many webhooks it goes.
+    pub deliveries: usize,
+}
+
+pub const ROUTE: Route = Route {
+    method: Method::POST,
+    path: "/events",
+    needs: Needs::Tenant(Right::Publish),
+    takes: Takes::Body(new_event::FIELDS),
+    gives: Gives::accepted::<PublishedEvent>(
+        "It is on stable storage, with a delivery for every webhook that wants it. `Idempotent-Replayed: true` marks the answer to a repeated key.",
+    ),
+    refuses: &[
+        &codes::PLAN_LIMIT,
+        &codes::SCHEMA_MISMATCH,
+        &codes::UNKNOWN_EVENT_TYPE,
+        &codes::RESERVED_EVENT_TYPE,
+        &codes::IDEMPOTENCY_MISMATCH,
+        &codes::RATE_LIMITED,
+        &codes::STORAGE_FULL,
+    ],
+    tag: TAG,
+    summary: "Publish an event",
+    about: "It is delivered to every active webhook of the tenant that wants its type.",
+    run: |call| Box::pin(run(call)),
+    ..Route::PLAIN
+};
+
+async fn run(call: Call) -> Result<Answer, Problem> {
+    let began = Instant::now();
+    let acting = call.tenant()?;
+    let header_key = header_key(&call.headers)?;
+    let event = new_event(&call.values()?, &call.body, header_key, "", call.api.clock.now())?;
+    let name = event.event_type.as_str().to_owned();
+    let published = call.api.publisher.publish(acting.scope(), acting.tenant(), event).await?;
+    call.api.watch.accepted(1, began.elapsed());
+    let answer = Answer::accepted(&shown(&published, name))?;
+    Ok(with_standing(marked(answer, published.is_repeat), published.rate))
+}
+
+pub fn shown(published: &Published, name: String) -> PublishedEvent {
+    PublishedEvent {
+        id: published.id.to_string(),
+        r#type: name,
+        created_at: Stamp(published.created_at),
+        deliveries: published.deliveries,
+    }
+}
+
+fn marked(answer: Answer, is_repeat: bool) -> Answer {
+    if !is_repeat {
+        return answer;
+    }
+    answer.with(HeaderName::from_static("idempotent-replayed"), HeaderValue::from_static("true"))
+}
+
+/// Tells tenants that are limited how much is left.
+pub fn with_standing(answer: Answer, standing: Option<RateStanding>) -> Answer {
+    let Some(standing) = standing else { return answer };
+    answer
+        .with(HeaderName::from_static("ratelimit-limit"), HeaderValue::from(standing.limit))
+        .with(HeaderName::from_static("ratelimit-remaining"), HeaderValue::from(standing.remaining))
+        .with(
+            HeaderName::from_static("ratelimit-reset"),
+            HeaderValue::from(
+                standing.reset.as_secs() + u64::from(standing.reset.subsec_nanos() > 0),
+            ),
+        )
+}

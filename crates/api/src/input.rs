@@ -1,0 +1,88 @@
+//! What a caller gives, read strictly: every request is described by a list of [`Field`]s, and that
+//! one list reads the request, refuses what is wrong with it and documents it.
+//!
+//! [`scan`] finds the members of a JSON object without decoding them; [`body`] reads them by their
+//! fields, [`query`] does the same for the part of a URL after `?`; [`value`] is what was read;
+//! [`nearest`] guesses what an unknown name was meant to be; [`content`] is what must hold of a body
+//! before it is looked at.
+
+pub mod body;
+pub mod content;
+pub mod field;
+pub mod nearest;
+pub mod query;
+pub mod scan;
+pub mod value;
+
+use gancho_outbound::Fault;
+
+pub use field::{Field, Kind};
+pub use value::{Value, Values};
+
+pub const UNKNOWN_FIELD: &str = "unknown_field";
+pub const MISSING_FIELD: &str = "missing_field";
+pub const INVALID_FIELD: &str = "invalid_field";
+
+/// Whoever sent a thousand faults is not helped by a list of them all.
+const MOST_FAULTS: usize = 50;
+
+/// The faults of one request, gathered so that a caller is told of all of them at once.
+#[derive(Debug, Default)]
+pub struct Faults(pub Vec<Fault>);
+
+impl Faults {
+    pub fn add(
+        &mut self,
+        code: &'static str,
+        pointer: impl Into<String>,
+        message: impl Into<String>,
+    ) {
+        if self.0.len() < MOST_FAULTS {
+            self.0.push(Fault { code, pointer: pointer.into(), message: message.into() });
+        }
+    }
+
+    pub fn invalid(&mut self, pointer: impl Into<String>, message: impl Into<String>) {
+        self.add(INVALID_FIELD, pointer, message);
+    }
+
+    fn unknown(&mut self, pointer: String, what: &str, name: &str, fields: &[Field]) {
+        let known = fields.iter().map(|field| field.name);
+        let hint = match nearest::nearest(name, known) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None if fields.is_empty() => "leave it out: none is taken here".to_owned(),
+            None => {
+                let names: Vec<_> = fields.iter().map(|field| field.name).collect();
+                format!("leave it out; known are {}", names.join(", "))
+            }
+        };
+        self.add(UNKNOWN_FIELD, pointer, format!("no {what} is called `{}`: {hint}", shown(name)));
+    }
+}
+
+/// A caller's own text within a message of ours: not too long, and nothing that steers a terminal.
+pub fn shown(text: &str) -> String {
+    let mut shown: String =
+        text.chars().take(64).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    if text.chars().nth(64).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+/// A name as it stands in a JSON pointer.
+pub fn escaped(name: &str) -> String {
+    shown(name).replace('~', "~0").replace('/', "~1")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_in_pointers_and_messages() {
+        assert_eq!(escaped("a/b~c"), "a~1b~0c");
+        assert_eq!(shown("a\u{1b}[31m\n"), "a\u{fffd}[31m\u{fffd}");
+        assert_eq!(shown(&"x".repeat(100)).chars().count(), 65);
+    }
+}

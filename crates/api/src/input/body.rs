@@ -1,0 +1,233 @@
+//! Reading a JSON body by its fields.
+
+use std::{borrow::Cow, collections::BTreeMap, time::Duration};
+
+use gancho_domain::Time;
+use serde_json::value::RawValue;
+
+use super::{
+    Faults, Field, Kind, MISSING_FIELD, Value, Values, escaped,
+    field::LONGEST_ID,
+    scan::{self, NotJson},
+};
+
+/// Why a body could not be read.
+#[derive(Debug)]
+pub enum Unread {
+    /// It is no JSON object, or a key stands in it twice.
+    Malformed(String),
+    Faulty(Faults),
+}
+
+impl From<NotJson> for Unread {
+    fn from(fault: NotJson) -> Self {
+        Self::Malformed(format!("the body is not JSON: {} (at byte {})", fault.why, fault.at))
+    }
+}
+
+pub fn read<'a>(fields: &'static [Field], body: &'a [u8]) -> Result<Values<'a>, Unread> {
+    if body.starts_with(b"\xef\xbb\xbf") {
+        return Err(Unread::Malformed(
+            "the body begins with a byte order mark: leave it out".into(),
+        ));
+    }
+    let text = std::str::from_utf8(body).map_err(|fault| {
+        Unread::Malformed(format!("the body is not UTF-8 (at byte {})", fault.valid_up_to()))
+    })?;
+    let mut faults = Faults::default();
+    let values = object(fields, text, "", &mut faults)?;
+    if faults.0.is_empty() { Ok(values) } else { Err(Unread::Faulty(faults)) }
+}
+
+/// An object at a pointer. Its faults are added to the others; only what is no JSON, or not to be
+/// told from something else, ends the reading.
+pub fn object<'a>(
+    fields: &'static [Field],
+    text: &'a str,
+    pointer: &str,
+    faults: &mut Faults,
+) -> Result<Values<'a>, Unread> {
+    let members = scan::members(text)?;
+    let mut values = Values::none(fields);
+    for (place, member) in members.iter().enumerate() {
+        // Requests have few members: looking back is quicker than keeping a set.
+        if members[..place].iter().any(|before| before.key == member.key) {
+            return Err(twice(&member.key));
+        }
+        let Some(index) = fields.iter().position(|field| field.name == member.key) else {
+            let here = format!("{pointer}/{}", escaped(&member.key));
+            faults.unknown(here, "field", &member.key, fields);
+            if place > MOST_MEMBERS {
+                break;
+            }
+            continue;
+        };
+        let here = || format!("{pointer}/{}", fields[index].name);
+        if let Some(value) = value(&fields[index], member.value, &here, faults)? {
+            values.put(index, value);
+        }
+    }
+    for field in fields.iter().filter(|field| field.is_required) {
+        if !members.iter().any(|member| member.key == field.name) {
+            let message = format!("`{}` is missing: give {}", field.name, field.kind.expects());
+            faults.add(MISSING_FIELD, format!("{pointer}/{}", field.name), message);
+        }
+    }
+    Ok(values)
+}
+
+/// No request has as many: the rest of one that does is not read.
+const MOST_MEMBERS: usize = 1_000;
+
+fn twice(key: &str) -> Unread {
+    let key = super::shown(key);
+    Unread::Malformed(format!("the key `{key}` stands twice in the same object: give it once"))
+}
+
+/// Nothing where it is faulty.
+fn value<'a>(
+    field: &Field,
+    text: &'a str,
+    pointer: &dyn Fn() -> String,
+    faults: &mut Faults,
+) -> Result<Option<Value<'a>>, Unread> {
+    if text == "null" && field.is_nullable {
+        return Ok(Some(Value::Null));
+    }
+    let read = match field.kind {
+        Kind::Object(fields) if text.starts_with('{') => {
+            return Ok(Some(Value::Object(object(fields, text, &pointer(), faults)?)));
+        }
+        Kind::Json => Some(Value::Json(text)),
+        Kind::JsonObject { most } => {
+            (text.starts_with('{') && text.len() <= most).then_some(Value::Json(text))
+        }
+        Kind::Flag => match text {
+            "true" => Some(Value::Flag(true)),
+            "false" => Some(Value::Flag(false)),
+            _ => None,
+        },
+        Kind::Count { least, most } => {
+            text.parse().ok().filter(|count| (least..=most).contains(count)).map(Value::Count)
+        }
+        Kind::Objects { most, .. } => match scan::items(text) {
+            Ok(items) if (1..=most).contains(&items.len()) => Some(Value::Items(items)),
+            _ => None,
+        },
+        Kind::Texts { most, longest } => texts(text, most, longest).map(Value::Texts),
+        Kind::TextMap { most, longest } => text_map(text, most, longest)?.map(Value::TextMap),
+        Kind::Object(_) => None,
+        _ if !text.starts_with('"') => None,
+        kind => decoded(text).and_then(|text| from_text(kind, text)),
+    };
+    if read.is_none() {
+        let expects = field.kind.expects();
+        faults.invalid(pointer(), format!("`{}` must be {expects}", field.name));
+    }
+    Ok(read)
+}
+
+/// A value that was given as text: in a body or after `?`.
+pub(super) fn from_text(kind: Kind, text: Cow<'_, str>) -> Option<Value<'_>> {
+    let fits = |least: usize, most: usize| {
+        // Most texts are short and plain, and are not counted letter by letter.
+        let long = text.len() > most && text.chars().count() > most;
+        !long && text.len() >= least
+    };
+    match kind {
+        Kind::Text { least, most } => {
+            (fits(least, most) && !text.chars().any(char::is_control)).then_some(Value::Text(text))
+        }
+        Kind::Prose { most } => {
+            let odd = |c: char| c.is_control() && !matches!(c, '\n' | '\t' | '\r');
+            (fits(0, most) && !text.chars().any(odd)).then_some(Value::Text(text))
+        }
+        Kind::Secret { most } => {
+            (fits(0, most) && !text.chars().any(char::is_control)).then_some(Value::Text(text))
+        }
+        Kind::Id(noun) => {
+            let begins = match noun.prefix() {
+                Some(prefix) => text.starts_with(prefix),
+                None => true,
+            };
+            (begins && fits(1, LONGEST_ID) && !text.chars().any(char::is_control))
+                .then_some(Value::Text(text))
+        }
+        Kind::Cursor => fits(1, 1_024).then_some(Value::Text(text)),
+        Kind::Choice(words) => words.contains(&&*text).then_some(Value::Text(text)),
+        Kind::Time => time(&text).map(Value::Time),
+        Kind::Span => span(&text).map(Value::Span),
+        _ => None,
+    }
+}
+
+/// Text between quotes, decoded where there is something to decode.
+fn decoded(text: &str) -> Option<Cow<'_, str>> {
+    let inner = text.strip_prefix('"')?.strip_suffix('"')?;
+    if inner.contains('\\') {
+        return serde_json::from_str(text).ok().map(Cow::Owned);
+    }
+    Some(Cow::Borrowed(inner))
+}
+
+fn texts(text: &str, most: usize, longest: usize) -> Option<Vec<String>> {
+    let items = scan::items(text).ok()?;
+    if items.len() > most {
+        return None;
+    }
+    let kind = Kind::Text { least: 0, most: longest };
+    items
+        .into_iter()
+        .map(|item| match from_text(kind, decoded(item)?)? {
+            Value::Text(text) => Some(text.into_owned()),
+            _ => None,
+        })
+        .collect()
+}
+
+fn text_map(
+    text: &str,
+    most: usize,
+    longest: usize,
+) -> Result<Option<BTreeMap<String, String>>, Unread> {
+    if !text.starts_with('{') {
+        return Ok(None);
+    }
+    let members = scan::members(text)?;
+    if members.len() > most {
+        return Ok(None);
+    }
+    let mut map = BTreeMap::new();
+    for member in members {
+        // What a header may hold is judged where headers are known; here it need only be text.
+        let Some(value) = decoded(member.value).filter(|text| text.len() <= longest) else {
+            return Ok(None);
+        };
+        if member.key.len() > longest {
+            return Ok(None);
+        }
+        if map.insert(member.key.to_string(), value.into_owned()).is_some() {
+            return Err(twice(&member.key));
+        }
+    }
+    Ok(Some(map))
+}
+
+/// RFC 3339, with any offset.
+pub fn time(text: &str) -> Option<Time> {
+    if text.len() > 40 || !text.is_ascii() {
+        return None;
+    }
+    let time: jiff::Timestamp = text.parse().ok()?;
+    Some(Time::from_micros(time.as_microsecond()))
+}
+
+/// As people write it: `30s`.
+pub fn span(text: &str) -> Option<Duration> {
+    gancho_domain::span::parse(text).ok()
+}
+
+/// JSON that was found good, as a value to be kept.
+pub fn raw(json: &str) -> Option<Box<RawValue>> {
+    RawValue::from_string(json.to_owned()).ok()
+}

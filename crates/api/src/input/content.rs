@@ -1,0 +1,111 @@
+//! What must hold of a body before it is looked at: it says that it is JSON, it is not packed, it is
+//! not too long, and it comes within its time.
+
+use std::{fmt::Display, time::Duration};
+
+use bytes::{Buf, Bytes, BytesMut};
+use http::{HeaderMap, HeaderValue, header};
+use http_body_util::BodyExt;
+use hyper::body::Body;
+
+use crate::{codes, problem::Problem};
+
+/// Something came, or may come, that must say what it is.
+pub fn check_type(headers: &HeaderMap) -> Result<(), Problem> {
+    if let Some(coding) = headers.get(header::CONTENT_ENCODING)
+        && !coding.as_bytes().eq_ignore_ascii_case(b"identity")
+    {
+        return Err(Problem::new(
+            &codes::UNSUPPORTED_MEDIA_TYPE,
+            "the body is packed (Content-Encoding): send it as it is",
+        ));
+    }
+    let mut values = headers.get_all(header::CONTENT_TYPE).iter();
+    match (values.next(), values.next()) {
+        (Some(value), None) if is_json(value) => Ok(()),
+        _ => Err(Problem::new(
+            &codes::UNSUPPORTED_MEDIA_TYPE,
+            "the body must be JSON in UTF-8: send `Content-Type: application/json`",
+        )),
+    }
+}
+
+/// `application/json`, and no charset but UTF-8.
+fn is_json(value: &HeaderValue) -> bool {
+    if value.as_bytes() == b"application/json" {
+        return true;
+    }
+    let Ok(text) = value.to_str() else { return false };
+    let mut parts = text.split(';').map(str::trim);
+    if !parts.next().is_some_and(|kind| kind.eq_ignore_ascii_case("application/json")) {
+        return false;
+    }
+    parts.all(|part| {
+        let charset = part.split_once('=').map(|(name, value)| (name.trim(), value.trim()));
+        matches!(charset, Some((name, value)) if name.eq_ignore_ascii_case("charset")
+            && value.trim_matches('"').eq_ignore_ascii_case("utf-8"))
+    })
+}
+
+/// The whole body, or why not. What is announced as too long is refused before it is read.
+pub async fn read<B>(
+    headers: &HeaderMap,
+    body: B,
+    most: usize,
+    within: Duration,
+) -> Result<Bytes, Problem>
+where
+    B: Body<Data = Bytes> + Unpin,
+    B::Error: Display,
+{
+    let announced = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
+    let announced = announced.and_then(|text| text.parse::<u64>().ok());
+    if announced.is_some_and(|length| length > most as u64) {
+        return Err(too_large(most));
+    }
+    match tokio::time::timeout(within, collect(body, most)).await {
+        Ok(read) => read,
+        Err(_) => Err(Problem::new(
+            &codes::SLOW_BODY,
+            format!("the body did not come within {} s: send it faster", within.as_secs()),
+        )),
+    }
+}
+
+async fn collect<B>(mut body: B, most: usize) -> Result<Bytes, Problem>
+where
+    B: Body<Data = Bytes> + Unpin,
+    B::Error: Display,
+{
+    let mut first = Bytes::new();
+    let mut all = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|fault| {
+            tracing::debug!(%fault, "a body broke off");
+            Problem::new(&codes::BAD_REQUEST, "the body broke off or is not framed as HTTP asks")
+        })?;
+        let Ok(data) = frame.into_data() else { continue };
+        if first.len() + all.len() + data.remaining() > most {
+            return Err(too_large(most));
+        }
+        // A body that comes in one piece, as most do, is not copied.
+        if first.is_empty() && all.is_empty() {
+            first = data;
+        } else {
+            if all.is_empty() {
+                all.reserve(first.len() + data.len());
+                all.extend_from_slice(&first);
+                first = Bytes::new();
+            }
+            all.extend_from_slice(&data);
+        }
+    }
+    Ok(if all.is_empty() { first } else { all.freeze() })
+}
+
+fn too_large(most: usize) -> Problem {
+    Problem::new(
+        &codes::TOO_LARGE,
+        format!("the body is longer than {most} bytes: send less at once, or a reference to it"),
+    )
+}

@@ -1,0 +1,161 @@
+//! A field of a request, as data: its name, what it may hold, and what it is for.
+
+#[derive(Debug, Clone, Copy)]
+pub struct Field {
+    pub name: &'static str,
+    pub kind: Kind,
+    pub is_required: bool,
+    /// `null` may be given, and stands for the default.
+    pub is_nullable: bool,
+    pub about: &'static str,
+}
+
+impl Field {
+    pub const fn new(name: &'static str, kind: Kind, about: &'static str) -> Self {
+        Self { name, kind, is_required: false, is_nullable: false, about }
+    }
+
+    pub const fn required(self) -> Self {
+        Self { is_required: true, ..self }
+    }
+
+    pub const fn nullable(self) -> Self {
+        Self { is_nullable: true, ..self }
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+pub enum Kind {
+    /// Characters, none of which steers a terminal.
+    Text {
+        least: usize,
+        most: usize,
+    },
+    /// Text of several lines.
+    Prose {
+        most: usize,
+    },
+    /// Text that must not be repeated in any answer.
+    Secret {
+        most: usize,
+    },
+    Flag,
+    Count {
+        least: u64,
+        most: u64,
+    },
+    /// RFC 3339.
+    Time,
+    /// `30s`, `5m`, `2h`.
+    Span,
+    Id(Noun),
+    Choice(&'static [&'static str]),
+    Texts {
+        most: usize,
+        longest: usize,
+    },
+    /// Names and values.
+    TextMap {
+        most: usize,
+        longest: usize,
+    },
+    Object(&'static [Field]),
+    /// Objects that are judged one by one.
+    Objects {
+        fields: &'static [Field],
+        most: usize,
+    },
+    /// Any JSON, kept as it was written.
+    Json,
+    /// Any JSON object, kept as it was written.
+    JsonObject {
+        most: usize,
+    },
+    /// Where the next page begins.
+    Cursor,
+}
+
+/// What an id names. The tests of isolation give every field of such a kind a foreign one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Noun {
+    Tenant,
+    ApiKey,
+    Webhook,
+    Event,
+    Delivery,
+    DeadLetter,
+    Replay,
+    EventType,
+    Lane,
+    Code,
+}
+
+impl Noun {
+    /// How such an id begins; nothing where it is a name.
+    pub const fn prefix(self) -> Option<&'static str> {
+        match self {
+            Self::Tenant | Self::EventType | Self::Lane | Self::Code => None,
+            Self::ApiKey => Some("key"),
+            Self::Webhook => Some("wh"),
+            Self::Event => Some("evt"),
+            Self::Delivery | Self::DeadLetter => Some("dlv"),
+            Self::Replay => Some("rpl"),
+        }
+    }
+
+    /// The word for it in messages.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Tenant => "tenant",
+            Self::ApiKey => "API key",
+            Self::Webhook => "webhook",
+            Self::Event => "event",
+            Self::Delivery => "delivery",
+            Self::DeadLetter => "dead letter",
+            Self::Replay => "replay",
+            Self::EventType => "event type",
+            Self::Lane => "lane",
+            Self::Code => "error code",
+        }
+    }
+}
+
+impl Kind {
+    /// What is expected, for a message.
+    pub fn expects(self) -> String {
+        match self {
+            Self::Text { least, most } if least > 0 => {
+                format!("text of {least} to {most} characters")
+            }
+            Self::Text { most, .. } | Self::Prose { most } | Self::Secret { most } => {
+                format!("text of at most {most} characters")
+            }
+            Self::Flag => "true or false".to_owned(),
+            Self::Count { least, most } => format!("a whole number from {least} to {most}"),
+            Self::Time => "a time such as \"2026-01-31T12:00:00Z\"".to_owned(),
+            Self::Span => "a duration such as \"30s\", \"5m\" or \"2h\"".to_owned(),
+            Self::Id(noun) => match noun.prefix() {
+                Some(prefix) => format!("the id of a {}: `{prefix}_…`", noun.word()),
+                None => format!("the name of a {}", noun.word()),
+            },
+            Self::Choice(words) => format!("one of \"{}\"", words.join("\", \"")),
+            Self::Texts { most, longest } => {
+                format!("a list of at most {most} texts, each of at most {longest} characters")
+            }
+            Self::TextMap { most, .. } => {
+                format!("an object of at most {most} names, each with a text")
+            }
+            Self::Object(fields) => {
+                let names: Vec<_> = fields.iter().map(|field| field.name).collect();
+                format!("an object with {}", names.join(", "))
+            }
+            Self::Objects { most, .. } => format!("a list of 1 to {most} objects"),
+            Self::Json => "JSON".to_owned(),
+            Self::JsonObject { most } => format!("a JSON object of at most {most} bytes"),
+            Self::Cursor => "the `next_cursor` of the page before".to_owned(),
+        }
+    }
+}
+
+/// Ids, names of tenants, event types and error codes are never longer.
+pub const LONGEST_ID: usize = 256;

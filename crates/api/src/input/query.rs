@@ -1,0 +1,128 @@
+//! Reading the part of a URL after `?` by its fields, as strictly as a body.
+
+use std::borrow::Cow;
+
+use url::form_urlencoded;
+
+use super::{Faults, Field, Kind, MISSING_FIELD, Value, Values, body::from_text};
+
+/// Pages have at most so many rows,
+pub const MOST_ROWS: u64 = 500;
+/// and so many where nothing was asked for.
+pub const ROWS: u64 = 50;
+
+pub const LIMIT: Field = Field::new(
+    "limit",
+    Kind::Count { least: 1, most: MOST_ROWS },
+    "How many rows a page has at most; 50 where it is left out.",
+);
+pub const CURSOR: Field =
+    Field::new("cursor", Kind::Cursor, "The `next_cursor` of the page before.");
+
+pub fn read(fields: &'static [Field], query: Option<&str>) -> Result<Values<'static>, Faults> {
+    let mut values = Values::none(fields);
+    let mut faults = Faults::default();
+    for (name, text) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
+        let Some(index) = fields.iter().position(|field| field.name == name) else {
+            // There is no pointer into a URL: the name says where.
+            faults.unknown(String::new(), "parameter", &name, fields);
+            continue;
+        };
+        let field = &fields[index];
+        if values.is_given(field.name) {
+            faults.invalid("", format!("the parameter `{name}` is given twice: give it once"));
+            continue;
+        }
+        match value(field.kind, text.into_owned()) {
+            Some(value) => values.put(index, value),
+            None => {
+                let expects = field.kind.expects();
+                faults.invalid("", format!("the parameter `{name}` must be {expects}"));
+            }
+        }
+    }
+    for field in fields.iter().filter(|field| field.is_required) {
+        if !values.is_given(field.name) && faults.0.is_empty() {
+            let message = format!("the parameter `{}` is missing", field.name);
+            faults.add(MISSING_FIELD, "", message);
+        }
+    }
+    if faults.0.is_empty() { Ok(values) } else { Err(faults) }
+}
+
+fn value(kind: Kind, text: String) -> Option<Value<'static>> {
+    match kind {
+        Kind::Count { least, most } => {
+            // `+5`, ` 5` and `05` are not how a number is written here.
+            let plain = text.bytes().all(|byte| byte.is_ascii_digit())
+                && (text.len() == 1 || !text.starts_with('0'));
+            let count = text.parse().ok().filter(|_| plain)?;
+            (least..=most).contains(&count).then_some(Value::Count(count))
+        }
+        Kind::Flag => match &*text {
+            "true" => Some(Value::Flag(true)),
+            "false" => Some(Value::Flag(false)),
+            _ => None,
+        },
+        kind => from_text(kind, Cow::Owned(text)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIELDS: &[Field] = &[
+        LIMIT,
+        CURSOR,
+        Field::new("status", Kind::Choice(&["failed", "delivered"]), ""),
+        Field::new("since", Kind::Time, ""),
+    ];
+
+    fn messages(query: &str) -> Vec<String> {
+        match read(FIELDS, Some(query)) {
+            Ok(_) => Vec::new(),
+            Err(faults) => faults.0.into_iter().map(|fault| fault.message).collect(),
+        }
+    }
+
+    #[test]
+    fn what_is_taken() {
+        let values =
+            read(FIELDS, Some("limit=7&status=failed&since=2026-01-01T00:00:00Z")).unwrap();
+        assert_eq!(values.count("limit"), Some(7));
+        assert_eq!(values.text("status"), Some("failed"));
+        assert_eq!(values.time("since").map(|t| t.secs()), Some(1_767_225_600));
+        assert!(read(FIELDS, None).unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_is_refused() {
+        for query in [
+            "limit=0",
+            "limit=501",
+            "limit=-1",
+            "limit=1e3",
+            "limit=+5",
+            "limit=05",
+            "limit=",
+            "limit=1000000000000000000000",
+            "status=Failed",
+            "since=yesterday",
+            "limit=1&limit=2",
+            "offset=5",
+            "sort=secret",
+            "cursor=",
+        ] {
+            assert_eq!(messages(query).len(), 1, "{query}");
+        }
+        assert_eq!(messages("statu=1"), ["no parameter is called `statu`: did you mean `status`?"]);
+    }
+
+    #[test]
+    fn a_fingerprint_leaves_the_page_out() {
+        let of = |query: &str| read(FIELDS, Some(query)).unwrap().fingerprint();
+        assert_eq!(of("status=failed&limit=3"), of("status=failed&cursor=x"));
+        assert_ne!(of("status=failed"), of("status=delivered"));
+    }
+}

@@ -1,0 +1,49 @@
+//! `GET /v1/keys`: which there are, and how much is sealed with each.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::TAG;
+use crate::{
+    answer::Answer,
+    codes,
+    problem::Problem,
+    route::{Call, Gives, Needs, Route},
+};
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct SealingKeys {
+    pub keys: Vec<SealingKey>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct SealingKey {
+    pub number: u32,
+    /// How many records are sealed with it.
+    pub records: u64,
+}
+
+pub const ROUTE: Route = Route {
+    path: "/keys",
+    needs: Needs::Operator,
+    gives: Gives::ok::<SealingKeys>("The numbers of the keys, never the keys."),
+    refuses: &[&codes::CONFLICT],
+    tag: TAG,
+    summary: "List sealing keys",
+    run: |call| Box::pin(run(call)),
+    ..Route::PLAIN
+};
+
+async fn run(call: Call) -> Result<Answer, Problem> {
+    let keeper = call.api.key_keeper.as_ref().ok_or_else(no_keeper)?;
+    let keys = keeper.keys().await.map_err(Problem::internal)?;
+    let keys = keys.into_iter().map(|key| SealingKey { number: key.number, records: key.records });
+    Answer::ok(&SealingKeys { keys: keys.collect() })
+}
+
+pub(super) fn no_keeper() -> Problem {
+    Problem::new(
+        &codes::CONFLICT,
+        "this node does not keep the key ring's file: rotate it where it is kept",
+    )
+}

@@ -1,0 +1,202 @@
+//! Taking connections: an accept loop of its own, because what keeps a listener alive among strangers
+//! (deadlines for the first byte, the head and the body, a cap on connections, a strict reading of
+//! where one request ends) is not offered ready-made.
+//!
+//! `guarded` is the stream under a connection, with its deadlines; `framing` reads along and stops
+//! what could be read in two ways; `front` answers.
+
+mod framing;
+mod front;
+mod guarded;
+
+use std::{io, sync::Arc, time::Duration};
+
+use hyper_util::{
+    rt::{TokioExecutor, TokioIo},
+    server::conn::auto,
+    service::TowerToHyperService,
+};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::{OwnedSemaphorePermit, Semaphore},
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use self::{front::Front, guarded::Guarded};
+use crate::{host::Hosts, state::Api};
+
+#[derive(Debug, Clone)]
+pub struct ListenSettings {
+    /// More are turned away.
+    pub connections: usize,
+    /// From the first byte of a head, or from the connection, to the end of the head.
+    pub head_deadline: Duration,
+    /// Nothing moved in either direction for so long.
+    pub idle_deadline: Duration,
+    /// The longest head.
+    pub head_bytes: usize,
+    /// Names to answer to beside those of this machine, when listening on it alone.
+    pub allowed_hosts: Vec<String>,
+}
+
+impl Default for ListenSettings {
+    fn default() -> Self {
+        Self {
+            connections: 4_096,
+            head_deadline: Duration::from_secs(10),
+            idle_deadline: Duration::from_secs(75),
+            head_bytes: 32 * 1024,
+            allowed_hosts: Vec::new(),
+        }
+    }
+}
+
+/// What is sent to those who are turned away, before the connection is closed.
+const SHED: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
+content-type: application/problem+json\r\n\
+retry-after: 1\r\n\
+connection: close\r\n\
+content-length: 176\r\n\r\n\
+{\"type\":\"/docs/errors/unavailable\",\"title\":\"Not now\",\"status\":503,\"detail\":\"too many connections \
+are open: try again in a moment\",\"code\":\"unavailable\",\"errors\":[],\"request_id\":null}";
+
+/// A system that is out of file handles needs a moment.
+const REST: Duration = Duration::from_millis(50);
+
+/// Takes connections until `stop`; comes back when the last one has ended.
+pub async fn listen(
+    listener: TcpListener,
+    api: Api,
+    router: axum::Router,
+    settings: ListenSettings,
+    stop: CancellationToken,
+) -> io::Result<()> {
+    let is_local = listener.local_addr()?.ip().is_loopback();
+    let hosts = is_local.then(|| Hosts::new(settings.allowed_hosts.clone()));
+    let front = Front::new(api.clone(), router, hosts);
+    let slots = Arc::new(Semaphore::new(settings.connections));
+    let server = Arc::new(builder(&settings));
+    let tracker = TaskTracker::new();
+    loop {
+        let accepted = tokio::select! {
+            biased;
+            () = stop.cancelled() => break,
+            accepted = listener.accept() => accepted,
+        };
+        let stream = match accepted {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                if !is_passing(&error) {
+                    tracing::warn!(%error, "a connection could not be taken");
+                    tokio::time::sleep(REST).await;
+                }
+                continue;
+            }
+        };
+        let Ok(slot) = slots.clone().try_acquire_owned() else {
+            api.meter.shed_one();
+            let _ = stream.try_write(SHED);
+            continue;
+        };
+        let connection = Connection { stream, slot, front: front.clone(), stop: stop.clone() };
+        tracker.spawn(connection.serve(server.clone(), api.clone(), settings.clone()));
+    }
+    drop(listener);
+    tracker.close();
+    tracker.wait().await;
+    Ok(())
+}
+
+fn builder(settings: &ListenSettings) -> auto::Builder<TokioExecutor> {
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .half_close(false)
+        .max_headers(100)
+        .max_buf_size(settings.head_bytes.max(8 * 1024))
+        .pipeline_flush(true);
+    builder
+        .http2()
+        .max_concurrent_streams(250)
+        .max_header_list_size(settings.head_bytes as u32)
+        .initial_stream_window_size(256 * 1024)
+        .initial_connection_window_size(1024 * 1024);
+    builder
+}
+
+/// The peer's doing, and over with it.
+fn is_passing(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::ConnectionRefused
+            | io::ErrorKind::Interrupted
+    )
+}
+
+struct Connection {
+    stream: TcpStream,
+    slot: OwnedSemaphorePermit,
+    front: Front,
+    stop: CancellationToken,
+}
+
+impl Connection {
+    async fn serve(
+        self,
+        server: Arc<auto::Builder<TokioExecutor>>,
+        api: Api,
+        settings: ListenSettings,
+    ) {
+        let Self { stream, slot, front, stop } = self;
+        let _open = Open::new(api);
+        // Answers are small and are waited for.
+        let _ = stream.set_nodelay(true);
+        let guarded = Guarded::new(stream, settings.head_deadline, settings.idle_deadline);
+        let service = TowerToHyperService::new(front);
+        let connection = server.serve_connection(TokioIo::new(guarded), service);
+        tokio::pin!(connection);
+        let ended = tokio::select! {
+            ended = connection.as_mut() => ended,
+            () = stop.cancelled() => {
+                connection.as_mut().graceful_shutdown();
+                connection.await
+            }
+        };
+        if let Err(error) = ended {
+            tracing::debug!(%error, "a connection ended early");
+        }
+        drop(slot);
+    }
+}
+
+/// Counted while it lives, however it ends.
+struct Open(Api);
+
+impl Open {
+    fn new(api: Api) -> Self {
+        api.meter.connected();
+        Self(api)
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.meter.disconnected();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn those_who_are_turned_away_get_a_whole_answer() {
+        let text = std::str::from_utf8(SHED).unwrap();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap();
+        assert!(head.contains(&format!("content-length: {}", body.len())), "{}", body.len());
+        let body: serde_json::Value = serde_json::from_str(body).unwrap();
+        assert_eq!(body["code"], "unavailable");
+    }
+}

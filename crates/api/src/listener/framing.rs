@@ -1,0 +1,242 @@
+//! Where one HTTP/1 request ends and the next begins, read as narrowly as can be.
+//!
+//! Whatever two readers could understand differently (two lengths, a length and chunks, a length that
+//! is not plain digits, a line that ends without CR, a folded header, a space before the colon, an
+//! extension or a trailer of chunks) is the way in for a request that hides inside another one.
+//! Nothing of the kind is needed by anyone who calls an API, so it is stopped here, under the HTTP
+//! library: the bytes from there on are replaced by zeros, which no parser takes for a request, and
+//! the library answers 400 and closes.
+
+/// What the last byte belonged to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// A head that is not complete.
+    Head,
+    Body,
+    /// Nothing: the next request may begin, or the connection was spoiled.
+    Between,
+    /// HTTP/2, which frames by itself.
+    Other,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Nothing of a head yet.
+    Idle,
+    RequestLine,
+    Headers,
+    /// So many bytes are to come.
+    Body(u64),
+    /// The size of a chunk, with so many digits seen.
+    ChunkSize {
+        size: u64,
+        digits: u8,
+    },
+    /// The LF after the size.
+    ChunkSizeEnd(u64),
+    ChunkData(u64),
+    /// CR and LF after the data; `last` is the empty chunk at the end.
+    ChunkCr {
+        last: bool,
+    },
+    ChunkLf {
+        last: bool,
+    },
+    Http2,
+    Spoiled,
+}
+
+#[derive(Debug, Default)]
+struct Lengths {
+    content_length: Option<u64>,
+    is_chunked: bool,
+}
+
+#[derive(Debug)]
+pub struct Framing {
+    state: State,
+    /// What came so far of a line whose end has not come.
+    line: Vec<u8>,
+    lengths: Lengths,
+    /// Nothing was asked on this connection before.
+    is_first: bool,
+}
+
+/// No line of a head is longer.
+const LONGEST_LINE: usize = 64 * 1024;
+/// Sizes of more digits are nobody's.
+const MOST_DIGITS: usize = 15;
+const MOST_HEX_DIGITS: u8 = 8;
+
+struct Spoiled;
+
+impl Framing {
+    pub fn new() -> Self {
+        Self { state: State::Idle, line: Vec::new(), lengths: Lengths::default(), is_first: true }
+    }
+
+    /// Reads along, and wipes out what must not be read by others.
+    pub fn read(&mut self, bytes: &mut [u8]) -> Part {
+        let mut at = 0;
+        while at < bytes.len() {
+            match self.step(&bytes[at..]) {
+                Ok(count) => at += count,
+                Err(Spoiled) => {
+                    self.state = State::Spoiled;
+                    bytes[at..].fill(0);
+                    break;
+                }
+            }
+        }
+        match self.state {
+            State::Idle | State::Spoiled => Part::Between,
+            State::RequestLine | State::Headers => Part::Head,
+            State::Http2 => Part::Other,
+            _ => Part::Body,
+        }
+    }
+
+    /// How many bytes were understood: at least one.
+    fn step(&mut self, bytes: &[u8]) -> Result<usize, Spoiled> {
+        let Some(first) = bytes.first().copied() else { return Ok(0) };
+        match self.state {
+            State::Http2 => Ok(bytes.len()),
+            State::Spoiled => Err(Spoiled),
+            State::Idle => {
+                // An empty line before a request is allowed by the standard, and sent by some.
+                if !matches!(first, b'\r' | b'\n') {
+                    self.state = State::RequestLine;
+                }
+                self.take_line(bytes)
+            }
+            State::RequestLine | State::Headers => self.take_line(bytes),
+            State::Body(left) => Ok(self.skip(left, bytes, State::Idle, State::Body)),
+            State::ChunkData(left) => {
+                Ok(self.skip(left, bytes, State::ChunkCr { last: false }, State::ChunkData))
+            }
+            State::ChunkSize { size, digits } => {
+                self.state = match (first, char::from(first).to_digit(16)) {
+                    (_, Some(digit)) if digits < MOST_HEX_DIGITS => {
+                        State::ChunkSize { size: size << 4 | u64::from(digit), digits: digits + 1 }
+                    }
+                    (b'\r', _) if digits > 0 => State::ChunkSizeEnd(size),
+                    _ => return Err(Spoiled),
+                };
+                Ok(1)
+            }
+            State::ChunkSizeEnd(size) => self.expect(
+                first,
+                b'\n',
+                match size {
+                    0 => State::ChunkCr { last: true },
+                    size => State::ChunkData(size),
+                },
+            ),
+            State::ChunkCr { last } => self.expect(first, b'\r', State::ChunkLf { last }),
+            State::ChunkLf { last: true } => self.expect(first, b'\n', State::Idle),
+            State::ChunkLf { last: false } => {
+                self.expect(first, b'\n', State::ChunkSize { size: 0, digits: 0 })
+            }
+        }
+    }
+
+    fn expect(&mut self, byte: u8, wanted: u8, next: State) -> Result<usize, Spoiled> {
+        if byte != wanted {
+            return Err(Spoiled);
+        }
+        self.state = next;
+        Ok(1)
+    }
+
+    fn skip(&mut self, left: u64, bytes: &[u8], next: State, more: fn(u64) -> State) -> usize {
+        let count = left.min(bytes.len() as u64);
+        self.state = if count == left { next } else { more(left - count) };
+        count as usize
+    }
+
+    fn take_line(&mut self, bytes: &[u8]) -> Result<usize, Spoiled> {
+        let Some(end) = bytes.iter().position(|byte| *byte == b'\n') else {
+            if self.line.len() + bytes.len() > LONGEST_LINE {
+                return Err(Spoiled);
+            }
+            self.line.extend_from_slice(bytes);
+            return Ok(bytes.len());
+        };
+        if self.line.is_empty() {
+            self.judge(&bytes[..end])?;
+        } else {
+            let mut line = std::mem::take(&mut self.line);
+            line.extend_from_slice(&bytes[..end]);
+            let judged = self.judge(&line);
+            line.clear();
+            self.line = line;
+            judged?;
+        }
+        Ok(end + 1)
+    }
+
+    /// A whole line, without its LF.
+    fn judge(&mut self, line: &[u8]) -> Result<(), Spoiled> {
+        let line = line.strip_suffix(b"\r").ok_or(Spoiled)?;
+        if line.len() > LONGEST_LINE || line.iter().any(|byte| matches!(byte, b'\r' | 0)) {
+            return Err(Spoiled);
+        }
+        match self.state {
+            State::Idle if line.is_empty() => Ok(()),
+            State::RequestLine if line == b"PRI * HTTP/2.0" => {
+                if !self.is_first {
+                    return Err(Spoiled);
+                }
+                self.state = State::Http2;
+                Ok(())
+            }
+            State::RequestLine => {
+                self.is_first = false;
+                self.lengths = Lengths::default();
+                self.state = State::Headers;
+                // What follows such a request is no request.
+                if line.starts_with(b"CONNECT ") { Err(Spoiled) } else { Ok(()) }
+            }
+            State::Headers if line.is_empty() => {
+                self.state = match &self.lengths {
+                    Lengths { is_chunked: true, content_length: Some(_) } => return Err(Spoiled),
+                    Lengths { is_chunked: true, .. } => State::ChunkSize { size: 0, digits: 0 },
+                    Lengths { content_length: Some(0) | None, .. } => State::Idle,
+                    Lengths { content_length: Some(length), .. } => State::Body(*length),
+                };
+                Ok(())
+            }
+            _ => self.judge_header(line),
+        }
+    }
+
+    fn judge_header(&mut self, line: &[u8]) -> Result<(), Spoiled> {
+        let colon = line.iter().position(|byte| *byte == b':').ok_or(Spoiled)?;
+        let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
+        if name.is_empty() || name.iter().any(|byte| matches!(byte, b' ' | b'\t')) {
+            return Err(Spoiled);
+        }
+        if name.eq_ignore_ascii_case(b"content-length") {
+            let is_plain =
+                (1..=MOST_DIGITS).contains(&value.len()) && value.iter().all(u8::is_ascii_digit);
+            if !is_plain || self.lengths.content_length.is_some() {
+                return Err(Spoiled);
+            }
+            let digits = value.iter().map(|digit| u64::from(digit - b'0'));
+            self.lengths.content_length = Some(digits.fold(0, |sum, digit| sum * 10 + digit));
+        } else if name.eq_ignore_ascii_case(b"transfer-encoding") {
+            if self.lengths.is_chunked || !value.eq_ignore_ascii_case(b"chunked") {
+                return Err(Spoiled);
+            }
+            self.lengths.is_chunked = true;
+        }
+        if self.lengths.is_chunked && self.lengths.content_length.is_some() {
+            return Err(Spoiled);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[path = "framing_tests.rs"]
+mod tests;

@@ -1,0 +1,148 @@
+//! A connection's stream, with its deadlines.
+//!
+//! They are kept here, under the protocol, so that they hold from the first moment on, for every
+//! protocol, and cost nothing while bytes flow: the one timer is only looked at when there is nothing
+//! to read or no room to write.
+
+use std::{
+    future::Future,
+    io,
+    pin::Pin,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::TcpStream,
+    time::{Instant, Sleep},
+};
+
+use super::framing::{Framing, Part};
+
+pub struct Guarded {
+    stream: TcpStream,
+    framing: Framing,
+    head_deadline: Duration,
+    idle_deadline: Duration,
+    /// Since when the head that is coming in has been coming.
+    head_since: Option<Instant>,
+    /// When bytes last moved, either way.
+    moved_at: Instant,
+    timer: Pin<Box<Sleep>>,
+}
+
+impl Guarded {
+    pub fn new(stream: TcpStream, head_deadline: Duration, idle_deadline: Duration) -> Self {
+        let now = Instant::now();
+        Self {
+            stream,
+            framing: Framing::new(),
+            head_deadline,
+            idle_deadline,
+            // Whoever connects has something to say.
+            head_since: Some(now),
+            moved_at: now,
+            timer: Box::pin(tokio::time::sleep_until(now + head_deadline)),
+        }
+    }
+
+    fn deadline(&self) -> Instant {
+        let idle = self.moved_at + self.idle_deadline;
+        self.head_since.map_or(idle, |since| idle.min(since + self.head_deadline))
+    }
+
+    /// Nothing can be done now: is it too late? The timer may have been set before bytes moved; then
+    /// it is set anew when it fires, not at every byte.
+    fn poll_deadline(&mut self, context: &mut Context<'_>) -> Poll<io::Error> {
+        loop {
+            let deadline = self.deadline();
+            // A nearer deadline than the timer's is the only one that cannot wait for it to fire.
+            if deadline < self.timer.deadline() {
+                self.timer.as_mut().reset(deadline);
+            }
+            ready!(self.timer.as_mut().poll(context));
+            if deadline <= Instant::now() {
+                return Poll::Ready(io::ErrorKind::TimedOut.into());
+            }
+            self.timer.as_mut().reset(deadline);
+        }
+    }
+}
+
+impl AsyncRead for Guarded {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = &mut *self;
+        let before = buffer.filled().len();
+        match Pin::new(&mut this.stream).poll_read(context, buffer) {
+            Poll::Ready(Ok(())) => {
+                let fresh = &mut buffer.filled_mut()[before..];
+                if !fresh.is_empty() {
+                    let now = Instant::now();
+                    this.moved_at = now;
+                    this.head_since = match this.framing.read(fresh) {
+                        Part::Head => this.head_since.or(Some(now)),
+                        Part::Between | Part::Body | Part::Other => None,
+                    };
+                }
+                Poll::Ready(Ok(()))
+            }
+            Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+            Poll::Pending => this.poll_deadline(context).map(Err),
+        }
+    }
+}
+
+impl Guarded {
+    fn moved(
+        &mut self,
+        context: &mut Context<'_>,
+        written: Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        match written {
+            Poll::Ready(Ok(count)) => {
+                self.moved_at = Instant::now();
+                Poll::Ready(Ok(count))
+            }
+            Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+            // The peer does not read.
+            Poll::Pending => self.poll_deadline(context).map(Err),
+        }
+    }
+}
+
+impl AsyncWrite for Guarded {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.moved(context, written)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
+        self.moved(context, written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}

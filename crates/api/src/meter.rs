@@ -1,0 +1,94 @@
+//! What happened, counted: requests by route and kind of status, and what broke.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use http::StatusCode;
+
+use crate::router::ROUTES;
+
+/// Counted for each route: 2xx, 3xx, 4xx, 5xx.
+const CLASSES: usize = 4;
+
+pub struct Meter {
+    answers: Box<[[AtomicU64; CLASSES]]>,
+    panics: AtomicU64,
+    shed: AtomicU64,
+    connections: AtomicU64,
+}
+
+/// One figure of [`Meter::answers`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Answers {
+    pub method: &'static str,
+    pub path: &'static str,
+    /// `2xx` and so on.
+    pub class: &'static str,
+    pub count: u64,
+}
+
+impl Default for Meter {
+    fn default() -> Self {
+        Self {
+            answers: ROUTES.iter().map(|_| Default::default()).collect(),
+            panics: AtomicU64::new(0),
+            shed: AtomicU64::new(0),
+            connections: AtomicU64::new(0),
+        }
+    }
+}
+
+impl Meter {
+    pub(crate) fn answered(&self, route: usize, status: StatusCode) {
+        let class = usize::from(status.as_u16() / 100).clamp(2, 5) - 2;
+        if let Some(counts) = self.answers.get(route) {
+            counts[class].fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn panicked(&self) {
+        self.panics.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn shed_one(&self) {
+        self.shed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn connected(&self) {
+        self.connections.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn disconnected(&self) {
+        self.connections.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Every figure that is not zero.
+    pub fn answers(&self) -> Vec<Answers> {
+        const NAMES: [&str; CLASSES] = ["2xx", "3xx", "4xx", "5xx"];
+        let mut all = Vec::new();
+        for (route, counts) in ROUTES.iter().zip(&self.answers) {
+            for (class, count) in NAMES.into_iter().zip(counts) {
+                let count = count.load(Ordering::Relaxed);
+                if count > 0 {
+                    let method = crate::router::method_name(&route.method);
+                    all.push(Answers { method, path: route.path, class, count });
+                }
+            }
+        }
+        all
+    }
+
+    /// Handlers that broke.
+    pub fn panics(&self) -> u64 {
+        self.panics.load(Ordering::Relaxed)
+    }
+
+    /// Connections that were turned away because there were too many.
+    pub fn shed(&self) -> u64 {
+        self.shed.load(Ordering::Relaxed)
+    }
+
+    /// Connections that are open now.
+    pub fn connections(&self) -> u64 {
+        self.connections.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,234 @@
+//! The documentation of the API, made from the table of routes: what a route takes is what its
+//! fields say, and what it refuses is what its needs and its inputs can lead to.
+
+mod field_schema;
+
+use std::collections::BTreeMap;
+
+use http::{Method, StatusCode};
+use utoipa::openapi::{
+    Components, ContentBuilder, InfoBuilder, LicenseBuilder, OpenApi, OpenApiBuilder, Paths, Ref,
+    RefOr, Required, Response, ResponseBuilder, Schema,
+    header::HeaderBuilder,
+    path::{HttpMethod, Operation, OperationBuilder},
+    request_body::{RequestBody, RequestBodyBuilder},
+    schema::{AdditionalProperties, ArrayBuilder, Object, ObjectBuilder, SchemaType, Type},
+    security::{
+        ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme,
+    },
+    tag::TagBuilder,
+};
+
+use crate::{
+    codes::Code,
+    problem,
+    route::{Needs, Route, Takes},
+    router::ROUTES,
+};
+
+const TAGS: &[(&str, &str)] = &[
+    ("Events", "Publish what happened, and find it again."),
+    ("Webhooks", "The URLs that want events."),
+    ("Event types", "The catalog of what can be published."),
+    ("Deliveries", "What was brought where, attempt by attempt."),
+    ("Replays", "Sending the past again."),
+    ("Dead letters", "Deliveries that were given up, each with its reason."),
+    ("Queues", "What waits, and holding it back."),
+    ("Keys", "The keys that secrets are sealed with. For the operator."),
+    ("Tenants", "Who owns webhooks and events. For the operator."),
+];
+
+const ABOUT: &str = "Gancho brings events to the URLs that want them, signed, retried and never lost.\n\n\
+Every path answers with `/v1` before it and without. Lists answer `{\"data\": […], \"next_cursor\": …}`. \
+Times are RFC 3339 in UTC with milliseconds. What is refused is answered with \
+`application/problem+json` (RFC 9457): a stable `code`, a sentence that says what is wrong and what \
+to do, and the JSON pointer of each fault.\n\n\
+A tenant is known by its API key (`X-API-Key` or `Authorization: Bearer`), the operator by the \
+operator's token (`Authorization: Bearer`), acting for a tenant with `X-Tenant: <slug or id>`.";
+
+pub fn document() -> OpenApi {
+    let mut schemas = Vec::new();
+    let mut paths = Paths::new();
+    for route in ROUTES {
+        let operation = operation(route, &mut schemas);
+        paths.add_path_operation(
+            format!("/v1{}", route.path),
+            vec![method(&route.method)],
+            operation,
+        );
+    }
+    let mut components = Components::new();
+    components.schemas.extend(schemas.into_iter().collect::<BTreeMap<_, _>>());
+    components.schemas.insert("Problem".to_owned(), problem_schema());
+    components.add_security_scheme(
+        "api_key",
+        SecurityScheme::ApiKey(ApiKey::Header(ApiKeyValue::new("X-API-Key"))),
+    );
+    let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build();
+    components.add_security_scheme("bearer", SecurityScheme::Http(bearer));
+    OpenApiBuilder::new()
+        .info(
+            InfoBuilder::new()
+                .title("Gancho")
+                .version("1")
+                .description(Some(ABOUT))
+                .license(Some(
+                    LicenseBuilder::new()
+                        .name("MIT OR Apache-2.0")
+                        .identifier(Some("MIT OR Apache-2.0"))
+                        .build(),
+                ))
+                .build(),
+        )
+        .tags(Some(
+            TAGS.iter().map(|(name, about)| {
+                TagBuilder::new().name(*name).description(Some(*about)).build()
+            }),
+        ))
+        .paths(paths)
+        .components(Some(components))
+        .build()
+}
+
+/// As it is served and checked in.
+pub fn text() -> String {
+    let mut text = serde_json::to_string_pretty(&document()).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+fn method(method: &Method) -> HttpMethod {
+    match *method {
+        Method::POST => HttpMethod::Post,
+        Method::PUT => HttpMethod::Put,
+        Method::PATCH => HttpMethod::Patch,
+        Method::DELETE => HttpMethod::Delete,
+        _ => HttpMethod::Get,
+    }
+}
+
+fn operation(route: &Route, schemas: &mut Vec<(String, RefOr<Schema>)>) -> Operation {
+    let mut builder = OperationBuilder::new()
+        .tag(route.tag)
+        .summary(Some(route.summary))
+        .operation_id(Some(operation_id(route)))
+        .description(Some(description(route)))
+        .request_body(request_body(route));
+    for (name, noun) in route.path_fields() {
+        builder = builder.parameter(field_schema::in_path(name, noun));
+    }
+    for field in route.query {
+        builder = builder.parameter(field_schema::in_query(field));
+    }
+    for scheme in ["api_key", "bearer"] {
+        // The operator's token is a bearer's.
+        if scheme == "bearer" || route.needs != Needs::Operator {
+            builder = builder.security(SecurityRequirement::new(scheme, [] as [&str; 0]));
+        }
+    }
+    builder = builder.response(route.gives.status.as_str(), success(route, schemas));
+    for (status, codes) in by_status(route) {
+        builder = builder.response(status.as_str(), refusal(status, &codes));
+    }
+    builder.build()
+}
+
+/// `POST /webhooks/{id}/test` is `post_webhooks_id_test`.
+fn operation_id(route: &Route) -> String {
+    let words = route.path.split(['/', '-', '{', '}']).filter(|word| !word.is_empty());
+    let words: Vec<_> = words.collect();
+    format!("{}_{}", route.method.as_str().to_ascii_lowercase(), words.join("_"))
+}
+
+fn description(route: &Route) -> String {
+    let needs = match route.needs {
+        Needs::Operator => "For the operator.".to_owned(),
+        Needs::Tenant(right) => format!("Needs the scope `{right}`."),
+        Needs::Anyone(right) => {
+            format!(
+                "Needs the scope `{right}`; the operator sees everyone's, or with `X-Tenant` one tenant's."
+            )
+        }
+    };
+    if route.about.is_empty() { needs } else { format!("{}\n\n{needs}", route.about) }
+}
+
+fn request_body(route: &Route) -> Option<RequestBody> {
+    let required = match route.takes {
+        Takes::Nothing => return None,
+        Takes::Maybe(_) => Required::False,
+        Takes::Body(_) | Takes::Batch(_) => Required::True,
+    };
+    let schema = Schema::Object(field_schema::object(route.takes.fields()));
+    let content = ContentBuilder::new().schema(Some(schema)).build();
+    let builder = RequestBodyBuilder::new().required(Some(required));
+    Some(builder.content("application/json", content).build())
+}
+
+fn success(route: &Route, schemas: &mut Vec<(String, RefOr<Schema>)>) -> Response {
+    let builder = ResponseBuilder::new().description(route.gives.about);
+    match route.gives.schema {
+        Some(schema) => {
+            let content = ContentBuilder::new().schema(Some(schema(schemas))).build();
+            builder.content(route.gives.media_type, content).build()
+        }
+        None => builder.build(),
+    }
+}
+
+fn by_status(route: &Route) -> BTreeMap<StatusCode, Vec<&'static Code>> {
+    let mut all = BTreeMap::<_, Vec<_>>::new();
+    for code in route.all_refusals() {
+        all.entry(code.status).or_default().push(code);
+    }
+    all
+}
+
+fn refusal(status: StatusCode, codes: &[&Code]) -> Response {
+    let lines: Vec<_> =
+        codes.iter().map(|code| format!("`{}`: {}", code.code, code.title)).collect();
+    let schema = Ref::from_schema_name("Problem");
+    let content = ContentBuilder::new().schema(Some(schema)).build();
+    let mut builder =
+        ResponseBuilder::new().description(lines.join("; ")).content(problem::MEDIA_TYPE, content);
+    if matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
+        let header = HeaderBuilder::new()
+            .schema(Some(Object::with_type(Type::Integer)))
+            .description(Some("Seconds to wait."))
+            .build();
+        builder = builder.header("Retry-After", header);
+    }
+    builder.build()
+}
+
+fn problem_schema() -> RefOr<Schema> {
+    let text =
+        |about: &str| ObjectBuilder::new().schema_type(Type::String).description(Some(about));
+    let fault = ObjectBuilder::new()
+        .property("pointer", text("RFC 6901, into the body; empty where it is not about a field."))
+        .property("detail", text("What is wrong there, and what to do."))
+        .required("pointer")
+        .required("detail");
+    ObjectBuilder::new()
+        .description(Some("A refusal, as RFC 9457 has it."))
+        .property("type", text("A page about the code."))
+        .property("title", text("The code in words."))
+        .property("status", ObjectBuilder::new().schema_type(Type::Integer))
+        .property("detail", text("What is wrong, and what to do."))
+        .property("code", text("A stable word for programs."))
+        .property("errors", ArrayBuilder::new().items(fault))
+        .property(
+            "request_id",
+            ObjectBuilder::new()
+                .schema_type(SchemaType::Array(vec![Type::String, Type::Null]))
+                .description(Some("To be told to the operator.")),
+        )
+        .required("type")
+        .required("title")
+        .required("status")
+        .required("detail")
+        .required("code")
+        .required("errors")
+        .additional_properties(Some(AdditionalProperties::<Schema>::FreeForm(true)))
+        .into()
+}

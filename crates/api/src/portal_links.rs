@@ -1,0 +1,3 @@
+//! Portal links: a short-lived way into the dashboard for the people of one tenant.
+
+pub mod create;

@@ -1,0 +1,93 @@
+//! `GET /v1/queues`: the depth and age of each lane, and what is paused.
+
+use gancho_domain::Lane;
+use gancho_store::Pause;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::TAG;
+use crate::{
+    answer::Answer,
+    problem::Problem,
+    route::{Call, Gives, Needs, Route},
+    show::Stamp,
+};
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Queues {
+    pub data: Vec<Queue>,
+    /// Tenants that are held back.
+    pub paused_tenants: Vec<String>,
+    /// Webhooks that are held back.
+    pub paused_webhooks: Vec<String>,
+    /// Always null: lanes are few.
+    pub next_cursor: Option<String>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Queue {
+    pub lane: &'static str,
+    /// Waiting in the store, in flight and behind others of their subject.
+    pub depth: u64,
+    pub pending: u64,
+    /// In the hands of nodes.
+    pub in_flight: u64,
+    /// Behind others of their subject.
+    pub waiting: u64,
+    /// For how long the oldest that is due has been due.
+    pub age_seconds: f64,
+    pub oldest_due_at: Option<Stamp>,
+    pub is_paused: bool,
+}
+
+pub const ROUTE: Route = Route {
+    path: "/queues",
+    needs: Needs::Operator,
+    gives: Gives::ok::<Queues>("One entry for each lane."),
+    tag: TAG,
+    summary: "List queues",
+    run: |call| Box::pin(run(call)),
+    ..Route::PLAIN
+};
+
+async fn run(call: Call) -> Result<Answer, Problem> {
+    let depths = call.api.store.depths().await?;
+    let pauses = call.api.store.pauses().await?;
+    let now = call.api.clock.now();
+    let queues = Lane::ALL.map(|lane| {
+        let depth = depths.iter().find(|depth| depth.lane == lane);
+        let [pending, in_flight, waiting] =
+            depth.map_or([0; 3], |depth| [depth.pending, depth.leased, depth.waiting]);
+        let oldest = depth.and_then(|depth| depth.oldest_due);
+        Queue {
+            lane: lane.name(),
+            depth: pending + in_flight + waiting,
+            pending,
+            in_flight,
+            waiting,
+            age_seconds: oldest.map_or(0.0, |due| now.since(due).as_secs_f64()),
+            oldest_due_at: oldest.map(Stamp),
+            is_paused: pauses.contains(&Pause::Lane(lane)),
+        }
+    });
+    Answer::ok(&Queues {
+        data: queues.into(),
+        paused_tenants: pauses.iter().filter_map(tenant).collect(),
+        paused_webhooks: pauses.iter().filter_map(endpoint).collect(),
+        next_cursor: None,
+    })
+}
+
+fn tenant(pause: &Pause) -> Option<String> {
+    match pause {
+        Pause::Tenant(tenant) => Some(tenant.to_string()),
+        _ => None,
+    }
+}
+
+fn endpoint(pause: &Pause) -> Option<String> {
+    match pause {
+        Pause::Endpoint(_, endpoint) => Some(endpoint.to_string()),
+        _ => None,
+    }
+}

@@ -1,0 +1,29 @@
+//! `POST /v1/replays/{replay_id}/cancel`: what was sent stays sent; the rest is not.
+
+use http::Method;
+
+use super::{TAG, view::ReplayJob};
+use crate::{
+    answer::Answer,
+    auth::Right,
+    codes,
+    problem::Problem,
+    route::{Call, Gives, Needs, Route},
+};
+
+pub const ROUTE: Route = Route {
+    method: Method::POST,
+    path: "/replays/{replay_id}/cancel",
+    needs: Needs::Anyone(Right::Manage),
+    gives: Gives::ok::<ReplayJob>("The replay as it was stopped."),
+    refuses: &[&codes::CONFLICT],
+    tag: TAG,
+    summary: "Cancel a replay",
+    run: |call| Box::pin(run(call)),
+    ..Route::PLAIN
+};
+
+async fn run(call: Call) -> Result<Answer, Problem> {
+    let replay = call.api.replays.cancel(call.owner(), call.id("replay_id")?).await?;
+    Answer::ok(&ReplayJob::from(replay))
+}

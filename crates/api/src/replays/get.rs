@@ -1,0 +1,24 @@
+//! `GET /v1/replays/{replay_id}`: how far it is.
+
+use super::{TAG, view::ReplayJob};
+use crate::{
+    answer::Answer,
+    auth::Right,
+    problem::Problem,
+    route::{Call, Gives, Needs, Route},
+};
+
+pub const ROUTE: Route = Route {
+    path: "/replays/{replay_id}",
+    needs: Needs::Anyone(Right::Read),
+    gives: Gives::ok::<ReplayJob>("The replay and its progress."),
+    tag: TAG,
+    summary: "Show a replay",
+    run: |call| Box::pin(run(call)),
+    ..Route::PLAIN
+};
+
+async fn run(call: Call) -> Result<Answer, Problem> {
+    let replay = call.api.replays.get(call.owner(), call.id("replay_id")?).await?;
+    Answer::ok(&ReplayJob::from(replay))
+}

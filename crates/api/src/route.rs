@@ -1,0 +1,254 @@
+//! A route, as data: who may call it, what it takes, what it answers and which refusals it knows. The
+//! router, the checks before a call and the documentation all read the same entry.
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use gancho_outbound::Owner;
+use http::{HeaderMap, Method, StatusCode};
+use utoipa::{
+    ToSchema,
+    openapi::{Ref, RefOr, Schema},
+};
+
+use crate::{
+    answer::Answer,
+    auth::{Acting, Operator, Right, Who},
+    codes::{self, Code},
+    input::{Field, Values, body, field::Noun, query},
+    problem::Problem,
+    state::Api,
+};
+
+pub struct Route {
+    pub method: Method,
+    /// Without `/v1`: it answers with and without it.
+    pub path: &'static str,
+    pub needs: Needs,
+    pub query: &'static [Field],
+    pub takes: Takes,
+    pub gives: Gives,
+    /// Beyond those that follow from the rest.
+    pub refuses: &'static [&'static Code],
+    /// The group in the documentation.
+    pub tag: &'static str,
+    pub summary: &'static str,
+    pub about: &'static str,
+    pub run: fn(Call) -> BoxFuture<'static, Result<Answer, Problem>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Needs {
+    /// Whoever runs the gateway.
+    Operator,
+    /// A tenant's key with that scope, or the operator acting for the tenant.
+    Tenant(Right),
+    /// The same, or the operator for everyone.
+    Anyone(Right),
+}
+
+#[derive(Debug, Clone, Copy)]
+pub enum Takes {
+    Nothing,
+    Body(&'static [Field]),
+    /// A body that may be left out.
+    Maybe(&'static [Field]),
+    /// A body with many parts, which may be longer than others.
+    Batch(&'static [Field]),
+}
+
+impl Takes {
+    pub const fn fields(self) -> &'static [Field] {
+        match self {
+            Self::Nothing => &[],
+            Self::Body(fields) | Self::Maybe(fields) | Self::Batch(fields) => fields,
+        }
+    }
+}
+
+/// The answer when all goes well.
+#[derive(Clone, Copy)]
+pub struct Gives {
+    pub status: StatusCode,
+    pub about: &'static str,
+    pub media_type: &'static str,
+    pub schema: Option<SchemaOf>,
+}
+
+/// Adds what a schema refers to, and refers to it.
+pub type SchemaOf = fn(&mut Vec<(String, RefOr<Schema>)>) -> RefOr<Schema>;
+
+impl Gives {
+    pub const fn json<T: ToSchema>(status: StatusCode, about: &'static str) -> Self {
+        Self { status, about, media_type: "application/json", schema: Some(schema_of::<T>) }
+    }
+
+    pub const fn ok<T: ToSchema>(about: &'static str) -> Self {
+        Self::json::<T>(StatusCode::OK, about)
+    }
+
+    pub const fn created<T: ToSchema>(about: &'static str) -> Self {
+        Self::json::<T>(StatusCode::CREATED, about)
+    }
+
+    pub const fn accepted<T: ToSchema>(about: &'static str) -> Self {
+        Self::json::<T>(StatusCode::ACCEPTED, about)
+    }
+
+    pub const fn nothing(about: &'static str) -> Self {
+        Self { status: StatusCode::NO_CONTENT, about, media_type: "", schema: None }
+    }
+}
+
+fn schema_of<T: ToSchema>(all: &mut Vec<(String, RefOr<Schema>)>) -> RefOr<Schema> {
+    T::schemas(all);
+    let name = T::name().into_owned();
+    all.push((name.clone(), T::schema()));
+    RefOr::Ref(Ref::from_schema_name(name))
+}
+
+impl Route {
+    /// What most routes have.
+    pub const PLAIN: Self = Self {
+        method: Method::GET,
+        path: "",
+        needs: Needs::Operator,
+        query: &[],
+        takes: Takes::Nothing,
+        gives: Gives::nothing(""),
+        refuses: &[],
+        tag: "",
+        summary: "",
+        about: "",
+        run: |_| Box::pin(std::future::ready(Err(Problem::internal("a route does nothing")))),
+    };
+
+    /// The names in braces, with what they name.
+    pub fn path_fields(&self) -> impl Iterator<Item = (&'static str, Noun)> {
+        let names = self
+            .path
+            .split('/')
+            .filter_map(|part| part.strip_prefix('{').and_then(|part| part.strip_suffix('}')));
+        names.map(|name| (name, noun(name)))
+    }
+
+    /// Every refusal that a caller may see, each once, by status.
+    pub fn all_refusals(&self) -> Vec<&'static Code> {
+        let mut all = vec![
+            &codes::BAD_REQUEST,
+            &codes::UNAUTHENTICATED,
+            &codes::INVALID_CREDENTIALS,
+            &codes::WRONG_HOST,
+            &codes::INTERNAL,
+            &codes::UNAVAILABLE,
+        ];
+        // Every call takes parameters strictly, be there any or none.
+        all.extend([&codes::UNKNOWN_FIELD, &codes::INVALID_FIELD]);
+        match self.needs {
+            Needs::Operator => all.push(&codes::OPERATOR_ONLY),
+            Needs::Tenant(_) => all.extend([
+                &codes::TENANT_REQUIRED,
+                &codes::UNKNOWN_TENANT,
+                &codes::MISSING_SCOPE,
+                &codes::OPERATOR_ONLY,
+            ]),
+            Needs::Anyone(_) => {
+                all.extend([&codes::UNKNOWN_TENANT, &codes::MISSING_SCOPE, &codes::OPERATOR_ONLY])
+            }
+        }
+        if self.path_fields().next().is_some() {
+            all.push(&codes::NOT_FOUND);
+        }
+        if self.query.iter().any(|field| field.name == query::CURSOR.name) {
+            all.push(&codes::BAD_CURSOR);
+        }
+        if !matches!(self.takes, Takes::Nothing) {
+            all.extend([
+                &codes::BAD_JSON,
+                &codes::SLOW_BODY,
+                &codes::TOO_LARGE,
+                &codes::UNSUPPORTED_MEDIA_TYPE,
+            ]);
+        }
+        if self.takes.fields().iter().any(|field| field.is_required) {
+            all.push(&codes::MISSING_FIELD);
+        }
+        all.extend(self.refuses);
+        codes::ALL.iter().copied().filter(|code| all.contains(code)).collect()
+    }
+}
+
+fn noun(name: &str) -> Noun {
+    match name {
+        "tenant" => Noun::Tenant,
+        "key_id" => Noun::ApiKey,
+        "id" => Noun::Webhook,
+        "delivery_id" => Noun::Delivery,
+        "event_id" => Noun::Event,
+        "letter_id" => Noun::DeadLetter,
+        "replay_id" => Noun::Replay,
+        "event_type" => Noun::EventType,
+        "lane" => Noun::Lane,
+        _ => Noun::Code,
+    }
+}
+
+/// One request that may be made: who makes it is known, and what it holds was read.
+pub struct Call {
+    pub api: Api,
+    pub route: &'static Route,
+    pub who: Who,
+    /// By the names in the route's path.
+    pub path: Vec<(Box<str>, Box<str>)>,
+    pub query: Values<'static>,
+    pub headers: HeaderMap,
+    pub body: Bytes,
+}
+
+impl Call {
+    /// The tenant whom the call is about. Routes that need one are not reached without.
+    pub fn tenant(&self) -> Result<&Acting, Problem> {
+        match &self.who {
+            Who::Tenant(acting) => Ok(acting),
+            Who::Operator(_) => {
+                Err(Problem::new(&codes::TENANT_REQUIRED, "name a tenant: send `X-Tenant`"))
+            }
+        }
+    }
+
+    /// Whose shelf is meant: the tenant's, or the operator's, which is for everyone.
+    pub fn owner(&self) -> Owner {
+        match &self.who {
+            Who::Tenant(acting) => Owner::Tenant(acting.scope()),
+            Who::Operator(_) => Owner::Operator,
+        }
+    }
+
+    pub fn operator(&self) -> Result<&Operator, Problem> {
+        match &self.who {
+            Who::Operator(operator) => Ok(operator),
+            Who::Tenant(_) => {
+                Err(Problem::new(&codes::OPERATOR_ONLY, "only the operator may do this"))
+            }
+        }
+    }
+
+    pub fn part(&self, name: &str) -> &str {
+        self.path.iter().find(|(known, _)| **known == *name).map_or("", |(_, value)| value)
+    }
+
+    /// An id in the path. What is not an id is answered as one that is not there.
+    pub fn id<T: std::str::FromStr>(&self, name: &str) -> Result<T, Problem> {
+        self.part(name).parse().map_err(|_| Problem::not_found(noun(name)))
+    }
+
+    /// The body, by the fields of the route.
+    pub fn values(&self) -> Result<Values<'_>, Problem> {
+        match self.route.takes {
+            Takes::Nothing => Ok(Values::none(&[])),
+            Takes::Maybe(fields) if self.body.is_empty() => Ok(Values::none(fields)),
+            Takes::Body(fields) | Takes::Maybe(fields) | Takes::Batch(fields) => {
+                Ok(body::read(fields, &self.body)?)
+            }
+        }
+    }
+}

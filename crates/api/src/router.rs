@@ -1,0 +1,174 @@
+//! The one table of routes. Every path answers with `/v1` before it and without.
+
+use std::collections::BTreeMap;
+
+use axum::{
+    Router,
+    body::Body,
+    extract::{RawPathParams, Request},
+    response::Response,
+    routing::any,
+};
+use http::Method;
+
+use crate::{
+    answer::AnswerBody,
+    api_keys, deliveries, dlq, docs, event_types, events, keys, portal_links, probes, queues,
+    replays,
+    route::Route,
+    serve::{self, PathParts},
+    state::Api,
+    tenants, webhooks,
+};
+
+pub const ROUTES: &[&Route] = &[
+    // The one that is called most stands first.
+    &events::publish::ROUTE,
+    &events::batch::ROUTE,
+    &events::list::ROUTE,
+    &events::get::ROUTE,
+    &webhooks::create::ROUTE,
+    &webhooks::list::ROUTE,
+    &webhooks::get::ROUTE,
+    &webhooks::replace::ROUTE,
+    &webhooks::change::ROUTE,
+    &webhooks::delete::ROUTE,
+    &webhooks::secret::ROUTE,
+    &webhooks::rotate_secret::ROUTE,
+    &webhooks::test::ROUTE,
+    &webhooks::test::BY_BODY,
+    &webhooks::pause::PAUSE,
+    &webhooks::pause::RESUME,
+    &event_types::list::ROUTE,
+    &event_types::create::ROUTE,
+    &event_types::get::ROUTE,
+    &event_types::replace::ROUTE,
+    &event_types::delete::ROUTE,
+    &deliveries::list::ROUTE,
+    &deliveries::list::OF_WEBHOOK,
+    &deliveries::get::ROUTE,
+    &deliveries::get::OF_WEBHOOK,
+    &deliveries::retry::ROUTE,
+    &deliveries::retry::OF_WEBHOOK,
+    &replays::create::ROUTE,
+    &replays::list::ROUTE,
+    &replays::get::ROUTE,
+    &replays::cancel::ROUTE,
+    &dlq::list::ROUTE,
+    &dlq::stats::ROUTE,
+    &dlq::export::ROUTE,
+    &dlq::get::ROUTE,
+    &dlq::replay::ONE,
+    &dlq::replay::ROUTE,
+    &dlq::purge::ONE,
+    &dlq::purge::ROUTE,
+    &queues::list::ROUTE,
+    &queues::pause::PAUSE,
+    &queues::pause::RESUME,
+    &tenants::create::ROUTE,
+    &tenants::list::ROUTE,
+    &tenants::get::ROUTE,
+    &tenants::change::ROUTE,
+    &tenants::pause::PAUSE,
+    &tenants::pause::RESUME,
+    &api_keys::create::ROUTE,
+    &api_keys::list::ROUTE,
+    &api_keys::revoke::ROUTE,
+    &portal_links::create::ROUTE,
+    &keys::list::ROUTE,
+    &keys::rotate::ROUTE,
+];
+
+/// Where [`events::publish`] stands in the table: the listener goes straight to it.
+pub const PUBLISH: usize = 0;
+
+/// The API, its documentation, and whatever else is to answer beside them.
+pub fn router(api: &Api, extra: Router) -> Router {
+    let mut router = Router::new();
+    for (path, routes) in by_path() {
+        let routes: &'static [usize] = routes.leak();
+        for form in [format!("/v1{path}"), path.to_owned()] {
+            let api = api.clone();
+            let answer = any(move |params: Option<Parts>, request: Request| async move {
+                let path = params.map(|Parts(parts)| parts);
+                into_axum(serve::serve(&api, routes, path, request).await)
+            });
+            router = router.route(&form, answer);
+        }
+    }
+    let fallback = api.clone();
+    router
+        .merge(docs::router(api))
+        .merge(probes::router(api))
+        .merge(extra)
+        .fallback(move |request: Request| async move {
+            into_axum(serve::no_route(&fallback, request.headers()))
+        })
+}
+
+fn by_path() -> BTreeMap<&'static str, Vec<usize>> {
+    let mut paths = BTreeMap::<_, Vec<_>>::new();
+    for (index, route) in ROUTES.iter().enumerate() {
+        paths.entry(route.path).or_default().push(index);
+    }
+    paths
+}
+
+pub fn into_axum(response: http::Response<AnswerBody>) -> Response {
+    response.map(Body::new)
+}
+
+pub fn method_name(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::PATCH => "PATCH",
+        Method::DELETE => "DELETE",
+        _ => "OTHER",
+    }
+}
+
+/// The parts of a path that are not fixed; nothing where they are not UTF-8.
+struct Parts(PathParts);
+
+impl<S: Send + Sync> axum::extract::OptionalFromRequestParts<S> for Parts {
+    type Rejection = std::convert::Infallible;
+
+    async fn from_request_parts(
+        parts: &mut http::request::Parts,
+        state: &S,
+    ) -> Result<Option<Self>, Self::Rejection> {
+        use axum::extract::FromRequestParts;
+        let params = RawPathParams::from_request_parts(parts, state).await.ok();
+        Ok(params.map(|params| {
+            Self(params.iter().map(|(name, value)| (name.into(), value.into())).collect())
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn publish_stands_where_the_listener_looks_for_it() {
+        assert_eq!((ROUTES[PUBLISH].path, &ROUTES[PUBLISH].method), ("/events", &Method::POST));
+    }
+
+    #[test]
+    fn no_route_stands_twice() {
+        let all: BTreeSet<_> = ROUTES.iter().map(|r| (r.path, r.method.as_str())).collect();
+        assert_eq!(all.len(), ROUTES.len());
+    }
+
+    #[test]
+    fn every_route_says_what_it_is_for() {
+        for route in ROUTES {
+            assert!(!route.summary.is_empty() && !route.tag.is_empty(), "{}", route.path);
+            assert!(!route.summary.ends_with('.'), "{}", route.path);
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! The way of every request: who asks → may they → what was sent → run → answer.
+//!
+//! Nothing of a request is read before it is known who makes it, and nothing is done before all of it
+//! was read and found good.
+
+use std::{fmt::Display, panic::AssertUnwindSafe};
+
+use bytes::Bytes;
+use futures_util::FutureExt;
+use gancho_domain::{Id, id::Kind};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, header, request::Parts};
+use hyper::body::Body;
+
+use crate::{
+    answer::{Answer, AnswerBody},
+    auth, codes,
+    input::{content, query},
+    problem::Problem,
+    route::{Call, Route, Takes},
+    router,
+    state::Api,
+};
+
+enum OfRequest {}
+
+impl Kind for OfRequest {
+    const PREFIX: &'static str = "req";
+}
+
+const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The names and values of the parts of a path.
+pub type PathParts = Vec<(Box<str>, Box<str>)>;
+
+/// Answers a request to a path; `routes` are those of the path, one for each method.
+pub async fn serve<B>(
+    api: &Api,
+    routes: &[usize],
+    path: Option<PathParts>,
+    request: Request<B>,
+) -> Response<AnswerBody>
+where
+    B: Body<Data = Bytes> + Unpin,
+    B::Error: Display,
+{
+    let id = request_id(api, request.headers());
+    let (parts, body) = request.into_parts();
+    let Some((index, route)) = choose(routes, &parts.method) else {
+        return finish(refuse_method(routes), &id);
+    };
+    let work = answer(api, route, path, parts, body);
+    let outcome = match AssertUnwindSafe(work).catch_unwind().await {
+        Ok(outcome) => outcome,
+        Err(_) => {
+            api.meter.panicked();
+            Err(Problem::internal("a handler panicked"))
+        }
+    };
+    let response = finish(outcome, &id);
+    api.meter.answered(index, response.status());
+    response
+}
+
+async fn answer<B>(
+    api: &Api,
+    route: &'static Route,
+    path: Option<PathParts>,
+    parts: Parts,
+    body: B,
+) -> Result<Answer, Problem>
+where
+    B: Body<Data = Bytes> + Unpin,
+    B::Error: Display,
+{
+    let Some(path) = path else {
+        return Err(Problem::new(&codes::NO_ROUTE, "the path is not text in UTF-8: correct it"));
+    };
+    let who = auth::authorize(api, &parts.headers, route.needs).await?;
+    let query = query::read(route.query, parts.uri.query())?;
+    let body = read_body(api, route, &parts.headers, body).await?;
+    (route.run)(Call { api: api.clone(), route, who, path, query, headers: parts.headers, body })
+        .await
+}
+
+async fn read_body<B>(
+    api: &Api,
+    route: &Route,
+    headers: &HeaderMap,
+    body: B,
+) -> Result<Bytes, Problem>
+where
+    B: Body<Data = Bytes> + Unpin,
+    B::Error: Display,
+{
+    let settings = &api.settings;
+    let most = match route.takes {
+        // Whatever comes with a call that takes nothing is not looked at, but must not be much.
+        Takes::Nothing => 0,
+        Takes::Body(_) => settings.body_bytes,
+        Takes::Maybe(_) => settings.body_bytes,
+        Takes::Batch(_) => settings.batch_bytes,
+    };
+    match route.takes {
+        Takes::Nothing => {
+            if !body.is_end_stream() {
+                let read = content::read(headers, body, NEGLIGIBLE, settings.body_deadline).await;
+                // A client that always sends `{}` is not to be told off.
+                return read.map(|_| Bytes::new());
+            }
+            Ok(Bytes::new())
+        }
+        Takes::Maybe(_) if body.is_end_stream() => Ok(Bytes::new()),
+        Takes::Maybe(_) if !headers.contains_key(header::CONTENT_TYPE) => {
+            let read = content::read(headers, body, most, settings.body_deadline).await?;
+            if read.is_empty() {
+                return Ok(read);
+            }
+            content::check_type(headers)?;
+            Ok(read)
+        }
+        _ => {
+            content::check_type(headers)?;
+            content::read(headers, body, most, settings.body_deadline).await
+        }
+    }
+}
+
+/// A body that is not asked for may be this long.
+const NEGLIGIBLE: usize = 16 * 1024;
+
+fn choose(routes: &[usize], method: &Method) -> Option<(usize, &'static Route)> {
+    // What answers GET answers HEAD; the body is left out on the way.
+    let method = if *method == Method::HEAD { &Method::GET } else { method };
+    let known = routes.iter().map(|index| (*index, router::ROUTES[*index]));
+    known.into_iter().find(|(_, route)| route.method == *method)
+}
+
+fn refuse_method(routes: &[usize]) -> Result<Answer, Problem> {
+    let mut methods: Vec<_> =
+        routes.iter().map(|index| router::ROUTES[*index].method.as_str()).collect();
+    if methods.contains(&"GET") {
+        methods.push("HEAD");
+    }
+    let names = methods.join(", ");
+    let problem = Problem::new(
+        &codes::METHOD_NOT_ALLOWED,
+        format!("this path knows {names}: use one of them"),
+    );
+    Err(match HeaderValue::from_str(&names) {
+        Ok(allow) => problem.with(header::ALLOW, allow),
+        Err(_) => problem,
+    })
+}
+
+/// For paths at which nothing answers.
+pub fn no_route(api: &Api, headers: &HeaderMap) -> Response<AnswerBody> {
+    let problem =
+        Problem::new(&codes::NO_ROUTE, "nothing answers at this path: compare it with `/docs`");
+    finish(Err(problem), &request_id(api, headers))
+}
+
+/// For requests that are refused before they reach a route.
+pub fn refuse(api: &Api, headers: &HeaderMap, problem: Problem) -> Response<AnswerBody> {
+    finish(Err(problem), &request_id(api, headers))
+}
+
+fn finish(outcome: Result<Answer, Problem>, id: &HeaderValue) -> Response<AnswerBody> {
+    let answer = outcome.unwrap_or_else(|problem| {
+        // It was made of visible ASCII, so it is text.
+        problem.into_answer(id.to_str().unwrap_or_default())
+    });
+    answer.finish(id.clone())
+}
+
+/// The caller's own, where it is plain, or a new one.
+fn request_id(api: &Api, headers: &HeaderMap) -> HeaderValue {
+    let plain =
+        |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':');
+    if let Some(given) = headers.get(&X_REQUEST_ID) {
+        let bytes = given.as_bytes();
+        if (1..=128).contains(&bytes.len()) && bytes.iter().all(plain) {
+            return given.clone();
+        }
+    }
+    let id: Id<OfRequest> = api.ids.make();
+    HeaderValue::from_maybe_shared(Bytes::from(id.to_string()))
+        .unwrap_or_else(|_| HeaderValue::from_static("req_unknown"))
+}

@@ -1,0 +1,134 @@
+//! What every request may use. Made once, shared by all.
+
+use std::{ops::Deref, sync::Arc, time::Duration};
+
+use gancho_domain::{Clock, IdMaker};
+use gancho_engine::Engine;
+use gancho_outbound::{EndpointDesk, EventTypes, Plans, Publisher, Registry, Replays};
+use gancho_store::Store;
+use gancho_vault::KeyRing;
+use tokio_util::task::TaskTracker;
+
+use crate::{
+    auth::{AdminToken, KeyDesk, PortalDesk},
+    cursor::CursorSeal,
+    keys::KeyKeeper,
+    meter::Meter,
+    tenant_cache::TenantCache,
+    watch::Watch,
+};
+
+/// Given by whoever puts the gateway together.
+pub struct ApiSetup {
+    pub store: Arc<dyn Store>,
+    pub engine: Arc<Engine>,
+    pub publisher: Arc<Publisher>,
+    pub endpoints: Arc<EndpointDesk>,
+    pub event_types: Arc<EventTypes>,
+    pub plans: Arc<Plans>,
+    pub replays: Arc<Replays>,
+    pub registry: Arc<Registry>,
+    pub ring: Arc<KeyRing>,
+    pub ids: Arc<IdMaker>,
+    pub clock: Arc<dyn Clock>,
+    pub admin: AdminToken,
+    pub watch: Arc<Watch>,
+    /// Nothing where the key ring cannot be rotated from here.
+    pub key_keeper: Option<Arc<dyn KeyKeeper>>,
+    pub settings: Settings,
+}
+
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The longest body,
+    pub body_bytes: usize,
+    /// and the longest with many events in it.
+    pub batch_bytes: usize,
+    /// A body must come within this.
+    pub body_deadline: Duration,
+    /// Where the gateway is reached from outside, without a slash at its end: for portal links.
+    pub public_url: String,
+    /// Whether anyone may read `/metrics`, or only the operator.
+    pub metrics_open: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            body_bytes: 1024 * 1024,
+            batch_bytes: 8 * 1024 * 1024,
+            body_deadline: Duration::from_secs(30),
+            public_url: "http://127.0.0.1:3000".to_owned(),
+            metrics_open: false,
+        }
+    }
+}
+
+#[derive(Clone)]
+pub struct Api(Arc<State>);
+
+pub struct State {
+    pub store: Arc<dyn Store>,
+    pub engine: Arc<Engine>,
+    pub publisher: Arc<Publisher>,
+    pub endpoints: Arc<EndpointDesk>,
+    pub event_types: Arc<EventTypes>,
+    pub plans: Arc<Plans>,
+    pub replays: Arc<Replays>,
+    pub registry: Arc<Registry>,
+    pub ids: Arc<IdMaker>,
+    pub clock: Arc<dyn Clock>,
+    pub admin: AdminToken,
+    pub watch: Arc<Watch>,
+    pub key_keeper: Option<Arc<dyn KeyKeeper>>,
+    pub keys: Arc<KeyDesk>,
+    pub portal: PortalDesk,
+    pub tenants: TenantCache,
+    pub cursors: CursorSeal,
+    pub meter: Meter,
+    /// Whatever is done beside a request; stopping waits for it.
+    pub tasks: TaskTracker,
+    pub settings: Settings,
+}
+
+impl Deref for Api {
+    type Target = State;
+
+    fn deref(&self) -> &State {
+        &self.0
+    }
+}
+
+impl Api {
+    pub fn new(setup: ApiSetup) -> Self {
+        let tasks = TaskTracker::new();
+        Self(Arc::new(State {
+            keys: Arc::new(KeyDesk::new(setup.store.clone(), setup.clock.clone(), tasks.clone())),
+            portal: PortalDesk::new(setup.ring.clone(), setup.clock.clone()),
+            tenants: TenantCache::new(setup.store.clone()),
+            cursors: CursorSeal::new(setup.ring),
+            meter: Meter::default(),
+            tasks,
+            store: setup.store,
+            engine: setup.engine,
+            publisher: setup.publisher,
+            endpoints: setup.endpoints,
+            event_types: setup.event_types,
+            plans: setup.plans,
+            replays: setup.replays,
+            registry: setup.registry,
+            ids: setup.ids,
+            clock: setup.clock,
+            admin: setup.admin,
+            watch: setup.watch,
+            key_keeper: setup.key_keeper,
+            settings: setup.settings,
+        }))
+    }
+
+    /// Waits for what is done beside requests. To be called when none come any more.
+    pub async fn finish(&self) {
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+}

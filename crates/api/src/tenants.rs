@@ -1,0 +1,28 @@
+//! Tenants: who owns webhooks and events. For the operator.
+
+pub mod change;
+pub mod create;
+pub mod draft;
+pub mod get;
+pub mod list;
+pub mod pause;
+pub mod view;
+
+use std::sync::Arc;
+
+use gancho_domain::Tenant;
+
+use crate::{codes, problem::Problem, route::Call};
+
+pub(crate) const TAG: &str = "Tenants";
+
+/// The one that the path names, by slug or id.
+pub(crate) async fn find(call: &Call) -> Result<Arc<Tenant>, Problem> {
+    let found = call.api.tenants.find(call.part("tenant")).await?;
+    found.ok_or_else(|| {
+        Problem::new(
+            &codes::UNKNOWN_TENANT,
+            "no tenant has this slug or id: list them with `GET /v1/tenants`",
+        )
+    })
+}

@@ -1,0 +1,36 @@
+//! `PATCH /v1/tenants/{tenant}`: what is not given stays; the slug never changes.
+
+use http::Method;
+
+use super::{TAG, draft, find, view::TenantView};
+use crate::{
+    answer::Answer,
+    codes,
+    input::field::Noun,
+    problem::Problem,
+    route::{Call, Gives, Needs, Route, Takes},
+};
+
+pub const ROUTE: Route = Route {
+    method: Method::PATCH,
+    path: "/tenants/{tenant}",
+    needs: Needs::Operator,
+    takes: Takes::Body(draft::PART),
+    gives: Gives::ok::<TenantView>("The tenant as it is now."),
+    refuses: &[&codes::UNKNOWN_TENANT, &codes::STORAGE_FULL],
+    tag: TAG,
+    summary: "Change a tenant",
+    run: |call| Box::pin(run(call)),
+    ..Route::PLAIN
+};
+
+async fn run(call: Call) -> Result<Answer, Problem> {
+    let id = find(&call).await?.id;
+    // As it is in the store, not as it was a moment ago.
+    let found = call.api.store.tenant(id).await?;
+    let mut tenant = found.ok_or_else(|| Problem::not_found(Noun::Tenant))?;
+    draft::apply(&call.api, &mut tenant, &call.values()?)?;
+    call.api.store.change_tenant(tenant.clone()).await?;
+    call.api.tenants.forget(id);
+    Answer::ok(&TenantView::from(&tenant))
+}

@@ -1,0 +1,42 @@
+//! `POST /v1/tenants`.
+
+use gancho_domain::Tenant;
+use http::Method;
+
+use super::{TAG, draft, view::TenantView};
+use crate::{
+    answer::Answer,
+    codes,
+    problem::Problem,
+    route::{Call, Gives, Needs, Route, Takes},
+    tenant_cache::is_slug,
+};
+
+pub const ROUTE: Route = Route {
+    method: Method::POST,
+    path: "/tenants",
+    needs: Needs::Operator,
+    takes: Takes::Body(draft::NEW),
+    gives: Gives::created::<TenantView>("The tenant."),
+    refuses: &[&codes::TAKEN, &codes::STORAGE_FULL],
+    tag: TAG,
+    summary: "Create a tenant",
+    run: |call| Box::pin(run(call)),
+    ..Route::PLAIN
+};
+
+async fn run(call: Call) -> Result<Answer, Problem> {
+    let values = call.values()?;
+    let slug = values.text("slug").unwrap_or_default();
+    // An id in the place of a slug would be taken for the tenant of that id.
+    if !is_slug(slug) {
+        return Err(Problem::field(
+            "/slug",
+            "a slug has 1 to 63 lower-case letters, digits, `-` and `_`, and begins with a letter or digit",
+        ));
+    }
+    let mut tenant = Tenant::new(call.api.ids.make(), slug, call.api.clock.now());
+    draft::apply(&call.api, &mut tenant, &values)?;
+    call.api.store.create_tenant(tenant.clone()).await?;
+    Answer::created(&TenantView::from(&tenant))
+}

@@ -1,0 +1,48 @@
+//! `POST /v1/tenants/{tenant}/pause` and `…/resume`: what is in flight finishes, the rest waits.
+
+use gancho_store::Pause;
+use http::Method;
+
+use super::{TAG, find};
+use crate::{
+    answer::Answer,
+    codes,
+    route::{Gives, Needs, Route},
+};
+
+pub const PAUSE: Route = Route {
+    method: Method::POST,
+    path: "/tenants/{tenant}/pause",
+    needs: Needs::Operator,
+    gives: Gives::nothing("It is paused. Doing it twice is doing it once."),
+    refuses: &[&codes::UNKNOWN_TENANT],
+    tag: TAG,
+    summary: "Pause a tenant",
+    about: "Its events go on being accepted, and wait.",
+    run: |call| {
+        Box::pin(async move {
+            let tenant = find(&call).await?;
+            call.api.engine.pause(Pause::Tenant(tenant.id)).await?;
+            Ok(Answer::nothing())
+        })
+    },
+    ..Route::PLAIN
+};
+
+pub const RESUME: Route = Route {
+    method: Method::POST,
+    path: "/tenants/{tenant}/resume",
+    needs: Needs::Operator,
+    gives: Gives::nothing("What waited goes on."),
+    refuses: &[&codes::UNKNOWN_TENANT],
+    tag: TAG,
+    summary: "Resume a tenant",
+    run: |call| {
+        Box::pin(async move {
+            let tenant = find(&call).await?;
+            call.api.engine.resume(Pause::Tenant(tenant.id)).await?;
+            Ok(Answer::nothing())
+        })
+    },
+    ..Route::PLAIN
+};

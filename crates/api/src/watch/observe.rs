@@ -1,0 +1,176 @@
+//! What only the store knows: how much waits, what was given up, how full it is.
+//!
+//! Counting costs the store something, so one look serves everyone for a few seconds, and a scrape
+//! does not wait for a slow one: it shows the look before, and says how old that is.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+    time::Duration,
+};
+
+use gancho_domain::{Lane, TenantId, Time};
+use gancho_store::{DeadFilter, DeadStats, LaneDepth, Result, Space};
+use parking_lot::RwLock;
+use tokio::{sync::Mutex, time::Instant};
+
+use super::Watch;
+
+/// At most so many tenants, and so many codes, have a series of their own.
+pub const MOST_NAMED: usize = 50;
+/// What stands for all the others.
+pub const OTHER: &str = "other";
+const FRESH: Duration = Duration::from_secs(2);
+/// A scrape waits so long for a new look.
+const PATIENCE: Duration = Duration::from_millis(150);
+/// The first has nothing else to show.
+const FIRST_PATIENCE: Duration = Duration::from_secs(5);
+const MOST_REMEMBERED: usize = 4_096;
+
+#[derive(Default)]
+pub struct Observer {
+    last: RwLock<Option<Arc<Observed>>>,
+    /// One look at a time.
+    looking: Mutex<()>,
+    slugs: RwLock<HashMap<TenantId, Arc<str>>>,
+}
+
+#[derive(Debug)]
+pub struct Observed {
+    pub at: Instant,
+    pub depths: Vec<Depth>,
+    pub dead: Dead,
+    pub space: Space,
+    /// Tenants that take their turn, by lane.
+    pub shares: Vec<(Lane, Vec<TenantShare>)>,
+}
+
+#[derive(Debug)]
+pub struct Depth {
+    pub of: LaneDepth,
+    /// For how long the oldest has been due.
+    pub age: Duration,
+}
+
+#[derive(Debug, Default)]
+pub struct Dead {
+    pub by_lane: BTreeMap<Lane, u64>,
+    pub by_code: BTreeMap<String, u64>,
+    pub by_tenant: BTreeMap<Arc<str>, u64>,
+    /// How long ago the oldest was given up.
+    pub age: Duration,
+}
+
+#[derive(Debug)]
+pub struct TenantShare {
+    pub slug: Arc<str>,
+    pub share: gancho_engine::scheduler::Share,
+}
+
+impl Watch {
+    /// A look that is young enough, or else the youngest there is. None if the store never answered.
+    pub(super) async fn observed(self: &Arc<Self>) -> Option<Arc<Observed>> {
+        let last = self.observer.last.read().clone();
+        if let Some(fresh) = last.as_ref().filter(|last| last.at.elapsed() < FRESH) {
+            return Some(fresh.clone());
+        }
+        let watch = self.clone();
+        let looking = self.tasks.spawn(async move { watch.look_once().await });
+        let patience = if last.is_some() { PATIENCE } else { FIRST_PATIENCE };
+        // Whether it is through or not: what is there now is shown.
+        let _ = tokio::time::timeout(patience, looking).await;
+        self.observer.last.read().clone()
+    }
+
+    async fn look_once(&self) {
+        let _one = self.observer.looking.lock().await;
+        let is_fresh = |last: &Arc<Observed>| last.at.elapsed() < FRESH;
+        if self.observer.last.read().as_ref().is_some_and(is_fresh) {
+            return;
+        }
+        match self.look().await {
+            Ok(observed) => *self.observer.last.write() = Some(Arc::new(observed)),
+            Err(error) => tracing::warn!(%error, "the store could not be asked for the metrics"),
+        }
+    }
+
+    async fn look(&self) -> Result<Observed> {
+        let depths = self.store.depths().await?;
+        let dead = self.store.dead_stats(DeadFilter::default()).await?;
+        let space = self.store.space().await?;
+        let now = self.clock.now();
+        let mut shares = Vec::new();
+        for lane in Lane::ALL {
+            shares.push((lane, self.look_at_shares(lane).await?));
+        }
+        Ok(Observed {
+            at: Instant::now(),
+            depths: depths
+                .into_iter()
+                .map(|of| Depth { age: since(of.oldest_due, now), of })
+                .collect(),
+            dead: self.name_the_dead(dead, now).await?,
+            space,
+            shares,
+        })
+    }
+
+    /// The busiest, named.
+    async fn look_at_shares(&self, lane: Lane) -> Result<Vec<TenantShare>> {
+        let mut shares = self.engine.shares(lane);
+        shares.sort_by_key(|share| {
+            let held = share.queued as u64 + u64::from(share.in_flight);
+            std::cmp::Reverse((held > 0, share.processed, share.tenant))
+        });
+        shares.truncate(MOST_NAMED);
+        let mut named = Vec::new();
+        for share in shares {
+            named.push(TenantShare { slug: self.slug(share.tenant).await?, share });
+        }
+        Ok(named)
+    }
+
+    async fn name_the_dead(&self, stats: DeadStats, now: Time) -> Result<Dead> {
+        let (codes, other_codes) = largest(stats.by_code);
+        let mut by_code: BTreeMap<String, u64> = codes.into_iter().collect();
+        if other_codes > 0 {
+            by_code.insert(OTHER.to_owned(), other_codes);
+        }
+        let (tenants, others) = largest(stats.by_tenant);
+        let mut by_tenant = BTreeMap::new();
+        for (tenant, count) in tenants {
+            *by_tenant.entry(self.slug(tenant).await?).or_default() += count;
+        }
+        if others > 0 {
+            *by_tenant.entry(OTHER.into()).or_default() += others;
+        }
+        Ok(Dead { by_lane: stats.by_lane, by_code, by_tenant, age: since(stats.oldest, now) })
+    }
+
+    /// Slugs do not change, so each is asked for once.
+    async fn slug(&self, tenant: TenantId) -> Result<Arc<str>> {
+        if let Some(slug) = self.observer.slugs.read().get(&tenant) {
+            return Ok(slug.clone());
+        }
+        let found = self.store.tenant(tenant).await?;
+        let slug: Arc<str> = found.map_or_else(|| tenant.to_string(), |tenant| tenant.slug).into();
+        let mut slugs = self.observer.slugs.write();
+        if slugs.len() >= MOST_REMEMBERED {
+            slugs.clear();
+        }
+        slugs.insert(tenant, slug.clone());
+        Ok(slug)
+    }
+}
+
+fn since(then: Option<Time>, now: Time) -> Duration {
+    then.map_or(Duration::ZERO, |then| now.since(then))
+}
+
+/// The largest, and the sum of the rest.
+fn largest<K: Ord>(counts: BTreeMap<K, u64>) -> (Vec<(K, u64)>, u64) {
+    let mut all: Vec<(K, u64)> = counts.into_iter().collect();
+    all.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let rest = all.split_off(all.len().min(MOST_NAMED));
+    (all, rest.iter().map(|(_, count)| count).sum())
+}

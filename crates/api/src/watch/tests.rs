@@ -1,0 +1,209 @@
+//! Metrics and health with a real store and engine.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use gancho_domain::{
+    Clock, Code, Failure, IdMaker, Kind, Lane, Parcel, RetryPlan, SystemClock, SystemRandom,
+    Tenant, Verdict,
+};
+use gancho_engine::{Carried, Carrier, Engine, EngineSetup, LaneSetup, Limits, Terms};
+use gancho_store::{Job, NewDelivery, NewParcel, NodeId, Store};
+use gancho_store_sqlite::{Options, SqliteStore};
+
+use super::{Parts, Watch};
+use crate::meter::Meter;
+
+/// Delivers some, retries some, gives some up.
+struct Moody;
+
+#[async_trait]
+impl Carrier for Moody {
+    fn terms(&self, _: &Job) -> Terms {
+        Terms::of(Arc::new(RetryPlan::Schedule(vec![Duration::from_millis(1)])))
+    }
+
+    async fn carry(&self, job: &Job, _: u32) -> Carried {
+        let verdict = match &*job.parcel.event_type {
+            "fine" => Verdict::Delivered,
+            "never" => {
+                Verdict::Never { failure: Failure::new(Code::TARGET_GONE, "the endpoint is gone") }
+            }
+            _ => {
+                Verdict::Retry { failure: Failure::new(Code::http(503), "busy"), not_before: None }
+            }
+        };
+        Carried::new(verdict, Duration::from_millis(3))
+    }
+}
+
+struct World {
+    store: Arc<dyn Store>,
+    engine: Arc<Engine>,
+    watch: Arc<Watch>,
+    ids: IdMaker,
+    _folder: tempfile::TempDir,
+}
+
+impl World {
+    async fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store: Arc<dyn Store> =
+            SqliteStore::open(&Options::at(folder.path().join("watch.db"))).unwrap();
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let engine = Engine::start(EngineSetup {
+            store: store.clone(),
+            clock: clock.clone(),
+            random: Arc::new(SystemRandom),
+            lanes: vec![LaneSetup::new(Lane::Webhook, Arc::new(Moody))],
+            limits: Limits { poll: Duration::from_millis(20), ..Limits::default() },
+            name: "watch".to_owned(),
+        })
+        .await
+        .unwrap();
+        let parts = Parts { store: store.clone(), engine: engine.clone(), clock: clock.clone() };
+        let ids = IdMaker::new(clock, Arc::new(SystemRandom));
+        Self { store, engine, watch: Watch::new(parts), ids, _folder: folder }
+    }
+
+    async fn tenant(&self, slug: &str) -> Tenant {
+        let tenant = Tenant::new(self.ids.make(), slug, SystemClock.now());
+        self.store.create_tenant(tenant.clone()).await.unwrap();
+        tenant
+    }
+
+    async fn accept(&self, tenant: &Tenant, event_type: &str) {
+        let now = SystemClock.now();
+        let parcel = Parcel {
+            id: self.ids.make(),
+            tenant: tenant.id,
+            kind: Kind::Event,
+            event_type: event_type.into(),
+            subject: None,
+            external_id: None,
+            is_test: false,
+            body: Bytes::from_static(b"{}"),
+            created_at: now,
+        };
+        let delivery = NewDelivery {
+            id: self.ids.make(),
+            lane: Lane::Webhook,
+            target: self.ids.make(),
+            due_at: now,
+            in_order: false,
+            hold: false,
+        };
+        let new = NewParcel { parcel: Arc::new(parcel), once: None, deliveries: vec![delivery] };
+        self.store.accept(vec![new], NodeId(0)).await.unwrap();
+    }
+
+    /// Until the engine has made so many attempts.
+    async fn attempts(&self, count: u64) {
+        for _ in 0..1_000 {
+            let stats = self.engine.stats(Lane::Webhook).unwrap();
+            if stats.delivered + stats.retried + stats.dead >= count {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("{:?}", self.engine.stats(Lane::Webhook));
+    }
+
+    async fn scrape(&self) -> String {
+        let page = self.watch.metrics(&Meter::default(), None).await;
+        assert_eq!(page.status, 200);
+        page.body
+    }
+}
+
+fn value(text: &str, row: &str) -> f64 {
+    let line =
+        text.lines().find(|line| line.strip_prefix(row).is_some_and(|rest| rest.starts_with(' ')));
+    let line = line.unwrap_or_else(|| panic!("no `{row}` in:\n{text}"));
+    line.rsplit(' ').next().unwrap().parse().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_done_is_counted() {
+    let world = World::new().await;
+    let tenant = world.tenant("m2").await;
+    for event_type in ["fine", "fine", "never", "busy"] {
+        world.accept(&tenant, event_type).await;
+    }
+    // `busy` is tried twice and then given up.
+    world.attempts(5).await;
+    world.watch.accepted(4, Duration::from_millis(2));
+    let text = world.scrape().await;
+    for (row, expected) in [
+        ("gancho_deliveries_total{lane=\"webhook\",outcome=\"delivered\"}", 2.0),
+        ("gancho_deliveries_total{lane=\"webhook\",outcome=\"retried\"}", 1.0),
+        ("gancho_deliveries_total{lane=\"webhook\",outcome=\"dead\"}", 2.0),
+        ("retry_attempts_total{lane=\"webhook\",attempt=\"2\"}", 1.0),
+        ("retry_attempts_total{lane=\"webhook\",attempt=\"more\"}", 0.0),
+        ("retry_backoff_delay_seconds_count{lane=\"webhook\"}", 1.0),
+        ("gancho_time_to_first_attempt_seconds_count{lane=\"webhook\"}", 4.0),
+        ("gancho_endpoint_response_seconds_bucket{le=\"0.005\",lane=\"webhook\"}", 5.0),
+        ("gancho_endpoint_response_seconds_bucket{le=\"+Inf\",lane=\"webhook\"}", 5.0),
+        ("dlq_entries_total{lane=\"webhook\"}", 2.0),
+        ("dlq_size{lane=\"webhook\"}", 2.0),
+        ("dlq_by_error_code{code=\"HTTP_503\"}", 1.0),
+        ("dlq_by_error_code{code=\"TARGET_GONE\"}", 1.0),
+        ("dlq_by_company{tenant=\"m2\"}", 2.0),
+        ("gancho_queue_depth{lane=\"webhook\",state=\"pending\"}", 0.0),
+        ("gancho_queue_age_seconds{lane=\"webhook\"}", 0.0),
+        ("gancho_events_accepted_total", 4.0),
+        ("gancho_accept_seconds_count", 1.0),
+    ] {
+        assert!((value(&text, row) - expected).abs() < 1e-9, "{row} is not {expected} in\n{text}");
+    }
+    for row in ["dlq_age_seconds", "gancho_store_used_bytes", "process_resident_memory_bytes"] {
+        assert!(value(&text, row) > 0.0, "{row}");
+    }
+    for name in [
+        "tenant_jobs_processed{",
+        "tenant_current_priority{",
+        "tenant_consecutive_batch{",
+        "tenant_rounds_without_processing{",
+    ] {
+        assert!(text.contains(name), "no {name} in\n{text}");
+    }
+    world.engine.stop(Duration::from_secs(5)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_number_of_series_does_not_grow_with_the_tenants() {
+    let world = World::new().await;
+    for number in 0..120 {
+        let tenant = world.tenant(&format!("t{number}")).await;
+        world.accept(&tenant, "never").await;
+    }
+    world.attempts(120).await;
+    let text = world.scrape().await;
+    let named = text.lines().filter(|line| line.starts_with("dlq_by_company{")).count();
+    assert_eq!(named, 51, "the largest fifty and the others");
+    assert!((value(&text, "dlq_by_company{tenant=\"other\"}") - 70.0).abs() < 1e-9);
+    let shares = text.lines().filter(|line| line.starts_with("tenant_jobs_processed{")).count();
+    assert!(shares <= 50, "{shares}");
+    let series = text.lines().filter(|line| !line.starts_with('#')).count();
+    assert!(series < 1_000 && text.len() < 2 << 20, "{series} series, {} bytes", text.len());
+    world.engine.stop(Duration::from_secs(5)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ready_while_store_and_engine_work() {
+    let world = World::new().await;
+    assert_eq!(world.watch.healthz().body, r#"{"status":"ok"}"#);
+    let ready = world.watch.readyz().await;
+    assert_eq!(
+        (ready.status.as_u16(), &*ready.body),
+        (200, r#"{"checks":{"engine":"ok","store":"ok"},"status":"ready"}"#)
+    );
+    world.watch.stopping();
+    let stopping = world.watch.readyz().await;
+    assert_eq!(stopping.status, 503);
+    assert!(stopping.body.contains("stopping"), "{}", stopping.body);
+    world.engine.stop(Duration::from_secs(5)).await;
+    assert!(world.watch.readyz().await.body.contains(r#""engine":"failed""#));
+    assert_eq!(world.watch.healthz().status, 200);
+}

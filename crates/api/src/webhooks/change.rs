@@ -1,0 +1,38 @@
+//! `PATCH /v1/webhooks/{id}`: what is not given stays.
+
+use http::Method;
+
+use super::{
+    TAG,
+    draft::{self, draft},
+    view::Webhook,
+};
+use crate::{
+    answer::Answer,
+    auth::Right,
+    codes,
+    problem::Problem,
+    route::{Call, Gives, Needs, Route, Takes},
+};
+
+pub const ROUTE: Route = Route {
+    method: Method::PATCH,
+    path: "/webhooks/{id}",
+    needs: Needs::Tenant(Right::Manage),
+    takes: Takes::Body(draft::PART),
+    gives: Gives::ok::<Webhook>("The webhook as it is now."),
+    refuses: &[&codes::CONFLICT, &codes::STORAGE_FULL],
+    tag: TAG,
+    summary: "Change a webhook",
+    about: "What is left out stays as it is; `null` takes a setting back to the profile's own.",
+    run: |call| Box::pin(run(call)),
+    ..Route::PLAIN
+};
+
+async fn run(call: Call) -> Result<Answer, Problem> {
+    let acting = call.tenant()?;
+    let id = call.id("id")?;
+    let draft = draft(&call.values()?)?;
+    let endpoint = call.api.endpoints.change(acting.scope(), id, draft, false).await?;
+    Answer::ok(&Webhook::of(&call.api, &endpoint)?)
+}

@@ -1,0 +1,43 @@
+//! `POST /v1/webhooks`: a new one, with its secret.
+
+use http::Method;
+
+use super::{
+    TAG,
+    draft::{self, draft},
+    view::{NewWebhook, Webhook, format_name},
+};
+use crate::{
+    answer::Answer,
+    auth::Right,
+    codes,
+    problem::Problem,
+    route::{Call, Gives, Needs, Route, Takes},
+};
+
+pub const ROUTE: Route = Route {
+    method: Method::POST,
+    path: "/webhooks",
+    needs: Needs::Tenant(Right::Manage),
+    takes: Takes::Body(draft::WHOLE),
+    gives: Gives::created::<NewWebhook>(
+        "The webhook, and its secret: keep it, it is not shown again unasked.",
+    ),
+    refuses: &[&codes::PLAN_LIMIT, &codes::STORAGE_FULL],
+    tag: TAG,
+    summary: "Create a webhook",
+    about: "`url` and `events` are enough.",
+    run: |call| Box::pin(run(call)),
+    ..Route::PLAIN
+};
+
+async fn run(call: Call) -> Result<Answer, Problem> {
+    let acting = call.tenant()?;
+    let draft = draft(&call.values()?)?;
+    let created = call.api.endpoints.create(acting.scope(), acting.tenant(), draft).await?;
+    Answer::created(&NewWebhook {
+        webhook: Webhook::of(&call.api, &created.endpoint)?,
+        secret: created.secret.to_string(),
+        secret_format: format_name(created.secret_format),
+    })
+}

@@ -1,0 +1,29 @@
+//! `DELETE /v1/webhooks/{id}`.
+
+use http::Method;
+
+use super::TAG;
+use crate::{
+    answer::Answer,
+    auth::Right,
+    problem::Problem,
+    route::{Call, Gives, Needs, Route},
+};
+
+pub const ROUTE: Route = Route {
+    method: Method::DELETE,
+    path: "/webhooks/{id}",
+    needs: Needs::Tenant(Right::Manage),
+    gives: Gives::nothing("It is gone."),
+    tag: TAG,
+    summary: "Delete a webhook",
+    about: "Its deliveries stay in the log; those still waiting end as dead letters.",
+    run: |call| Box::pin(run(call)),
+    ..Route::PLAIN
+};
+
+async fn run(call: Call) -> Result<Answer, Problem> {
+    let acting = call.tenant()?;
+    call.api.endpoints.delete(acting.scope(), call.id("id")?).await?;
+    Ok(Answer::nothing())
+}

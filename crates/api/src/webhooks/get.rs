@@ -1,0 +1,27 @@
+//! `GET /v1/webhooks/{id}`.
+
+use super::{TAG, view::Webhook};
+use crate::{
+    answer::Answer,
+    auth::Right,
+    input::field::Noun,
+    problem::Problem,
+    route::{Call, Gives, Needs, Route},
+};
+
+pub const ROUTE: Route = Route {
+    path: "/webhooks/{id}",
+    needs: Needs::Tenant(Right::Read),
+    gives: Gives::ok::<Webhook>("The webhook, without its secret."),
+    tag: TAG,
+    summary: "Show a webhook",
+    run: |call| Box::pin(run(call)),
+    ..Route::PLAIN
+};
+
+async fn run(call: Call) -> Result<Answer, Problem> {
+    let acting = call.tenant()?;
+    let found = call.api.store.endpoint(acting.scope(), call.id("id")?).await?;
+    let endpoint = found.ok_or_else(|| Problem::not_found(Noun::Webhook))?;
+    Answer::ok(&Webhook::of(&call.api, &endpoint)?)
+}

@@ -1,0 +1,44 @@
+//! `GET /v1/webhooks`: a tenant's, newest first.
+
+use gancho_domain::EndpointId;
+
+use super::{TAG, view::Webhook};
+use crate::{
+    answer::Answer,
+    auth::Right,
+    cursor::Pages,
+    input::query::{CURSOR, LIMIT, ROWS},
+    problem::Problem,
+    route::{Call, Gives, Needs, Route},
+    show::List,
+};
+
+pub const ROUTE: Route = Route {
+    path: "/webhooks",
+    needs: Needs::Tenant(Right::Read),
+    query: &[LIMIT, CURSOR],
+    gives: Gives::ok::<List<Webhook>>("A page of them, newest first."),
+    tag: TAG,
+    summary: "List webhooks",
+    run: |call| Box::pin(run(call)),
+    ..Route::PLAIN
+};
+
+async fn run(call: Call) -> Result<Answer, Problem> {
+    let acting = call.tenant()?;
+    let pages = Pages::of(call.route.path, Some(acting.scope().tenant()), &call.query);
+    let after = call.api.cursors.position(&pages, &call.query)?;
+    let after = after.and_then(|bytes| bytes.try_into().ok()).map(EndpointId::from_bytes);
+    let most = call.query.count("limit").unwrap_or(ROWS) as usize;
+
+    let mut all = call.api.store.endpoints(acting.scope()).await?;
+    all.sort_by_key(|endpoint| std::cmp::Reverse(endpoint.id));
+    let rest: Vec<_> =
+        all.into_iter().filter(|endpoint| after.is_none_or(|after| endpoint.id < after)).collect();
+    let shown = &rest[..rest.len().min(most)];
+    let next = shown.last().filter(|_| rest.len() > most);
+    Answer::ok(&List {
+        data: shown.iter().map(|one| Webhook::of(&call.api, one)).collect::<Result<_, _>>()?,
+        next_cursor: next.map(|last| call.api.cursors.seal(&pages, &last.id.bytes())),
+    })
+}

@@ -1,0 +1,57 @@
+//! `POST /v1/webhooks/{id}/pause` and `…/resume`: what is in flight finishes, the rest waits.
+
+use gancho_domain::EndpointId;
+use gancho_store::Pause;
+use http::Method;
+
+use super::TAG;
+use crate::{
+    answer::Answer,
+    auth::Right,
+    input::field::Noun,
+    problem::Problem,
+    route::{Call, Gives, Needs, Route},
+};
+
+pub const PAUSE: Route = Route {
+    method: Method::POST,
+    path: "/webhooks/{id}/pause",
+    needs: Needs::Tenant(Right::Manage),
+    gives: Gives::nothing("It is paused. Doing it twice is doing it once."),
+    tag: TAG,
+    summary: "Pause a webhook",
+    about: "Events go on being accepted for it, and wait.",
+    run: |call| {
+        Box::pin(async move {
+            let what = what(&call).await?;
+            call.api.engine.pause(what).await?;
+            Ok(Answer::nothing())
+        })
+    },
+    ..Route::PLAIN
+};
+
+pub const RESUME: Route = Route {
+    method: Method::POST,
+    path: "/webhooks/{id}/resume",
+    needs: Needs::Tenant(Right::Manage),
+    gives: Gives::nothing("What waited goes on."),
+    tag: TAG,
+    summary: "Resume a webhook",
+    run: |call| {
+        Box::pin(async move {
+            let what = what(&call).await?;
+            call.api.engine.resume(what).await?;
+            Ok(Answer::nothing())
+        })
+    },
+    ..Route::PLAIN
+};
+
+async fn what(call: &Call) -> Result<Pause, Problem> {
+    let scope = call.tenant()?.scope();
+    let id: EndpointId = call.id("id")?;
+    let found = call.api.store.endpoint(scope, id).await?;
+    found.ok_or_else(|| Problem::not_found(Noun::Webhook))?;
+    Ok(Pause::Endpoint(scope.tenant(), id))
+}

@@ -1,0 +1,66 @@
+//! `POST /v1/webhooks/{id}/rotate-secret`: a new secret; the old one signs too for a while.
+
+use http::Method;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{TAG, view::format_name};
+use crate::{
+    answer::Answer,
+    auth::Right,
+    codes,
+    input::{Field, Kind},
+    problem::Problem,
+    route::{Call, Gives, Needs, Route, Takes},
+    show::Stamp,
+};
+
+#[derive(Serialize, ToSchema)]
+pub struct RotatedSecret {
+    pub secret: String,
+    /// `base64` (what stands after `whsec_` is the key), `raw` (the text is the key) or `ed25519`.
+    pub secret_format: &'static str,
+    /// Until when the one before signs too; null without an overlap.
+    pub old_secret_until: Option<Stamp>,
+}
+
+const FIELDS: &[Field] = &[
+    Field::new(
+        "secret",
+        Kind::Secret { most: 256 },
+        "The new one. One is made where it is left out.",
+    ),
+    Field::new(
+        "overlap",
+        Kind::Span,
+        "How long both sign: `24h` where left out, at most `7d`, `0s` for not at all.",
+    ),
+];
+
+pub const ROUTE: Route = Route {
+    method: Method::POST,
+    path: "/webhooks/{id}/rotate-secret",
+    needs: Needs::Tenant(Right::Manage),
+    takes: Takes::Maybe(FIELDS),
+    gives: Gives::ok::<RotatedSecret>("The new secret."),
+    refuses: &[&codes::CONFLICT, &codes::STORAGE_FULL],
+    tag: TAG,
+    summary: "Rotate a webhook's secret",
+    run: |call| Box::pin(run(call)),
+    ..Route::PLAIN
+};
+
+async fn run(call: Call) -> Result<Answer, Problem> {
+    let acting = call.tenant()?;
+    let values = call.values()?;
+    let rotated = call
+        .api
+        .endpoints
+        .rotate(acting.scope(), call.id("id")?, values.string("secret"), values.span("overlap"))
+        .await?;
+    Answer::ok(&RotatedSecret {
+        secret: rotated.secret.to_string(),
+        secret_format: format_name(rotated.secret_format),
+        old_secret_until: rotated.old_until.map(Stamp),
+    })
+}

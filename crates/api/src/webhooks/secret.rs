@@ -1,0 +1,44 @@
+//! `GET /v1/webhooks/{id}/secret`: shown to who asks for it by name and may change it anyway.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{TAG, view::format_name};
+use crate::{
+    answer::Answer,
+    auth::Right,
+    problem::Problem,
+    route::{Call, Gives, Needs, Route},
+    show::Stamp,
+};
+
+#[derive(Serialize, ToSchema)]
+pub struct WebhookSecret {
+    pub secret: String,
+    /// `base64` (what stands after `whsec_` is the key), `raw` (the text is the key) or `ed25519`.
+    pub secret_format: &'static str,
+    /// Until when secrets that were rotated away still sign.
+    pub old_secrets_until: Vec<Stamp>,
+}
+
+pub const ROUTE: Route = Route {
+    path: "/webhooks/{id}/secret",
+    needs: Needs::Tenant(Right::Manage),
+    gives: Gives::ok::<WebhookSecret>("The secret that signs now."),
+    tag: TAG,
+    summary: "Reveal a webhook's secret",
+    run: |call| Box::pin(run(call)),
+    ..Route::PLAIN
+};
+
+async fn run(call: Call) -> Result<Answer, Problem> {
+    let acting = call.tenant()?;
+    let id = call.id("id")?;
+    let revealed = call.api.endpoints.reveal(acting.scope(), id).await?;
+    tracing::info!(tenant = %acting.scope().tenant(), endpoint = %id, "a secret was revealed");
+    Answer::ok(&WebhookSecret {
+        secret: revealed.secret.to_string(),
+        secret_format: format_name(revealed.secret_format),
+        old_secrets_until: revealed.old_until.into_iter().map(Stamp).collect(),
+    })
+}

@@ -1,0 +1,131 @@
+//! How a webhook is shown.
+
+use std::collections::BTreeMap;
+
+use gancho_domain::{Disabled, Endpoint, Ordering, RetryPlan, span};
+use gancho_wire::SecretFormat;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::{
+    problem::Problem,
+    show::{Json, Stamp},
+    state::Api,
+};
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Webhook {
+    pub id: String,
+    pub tenant_id: String,
+    pub name: String,
+    pub url: String,
+    pub events: Vec<String>,
+    /// The names of the custom headers; their values are not shown.
+    pub headers: BTreeMap<String, String>,
+    pub is_active: bool,
+    pub profile: String,
+    /// Null where it is the profile's.
+    pub retry: Option<Retry>,
+    /// Null where it is the profile's.
+    pub timeout: Option<String>,
+    pub rate_limit: Option<RateLimit>,
+    pub max_in_flight: Option<u32>,
+    /// `best_effort` or `per_subject`.
+    pub ordering: &'static str,
+    pub metadata: Json,
+    /// Since when every attempt has failed; null while it works.
+    pub failing_since: Option<Stamp>,
+    /// Why the gateway switched it off: `gone` (it answered 410) or `failing`; null where it did not.
+    pub disabled_reason: Option<&'static str>,
+    pub created_at: Stamp,
+    pub updated_at: Stamp,
+}
+
+/// `schedule`, or the other three.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Retry {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempts: Option<u32>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct RateLimit {
+    pub count: u32,
+    pub per: String,
+}
+
+impl RateLimit {
+    pub fn of(rate: gancho_domain::Rate) -> Self {
+        Self { count: rate.count, per: span::write(rate.per) }
+    }
+}
+
+/// With its secret: shown when it is made.
+#[derive(Serialize, ToSchema)]
+pub struct NewWebhook {
+    #[serde(flatten)]
+    pub webhook: Webhook,
+    pub secret: String,
+    /// `base64` (what stands after `whsec_` is the key), `raw` (the text is the key) or `ed25519`.
+    pub secret_format: &'static str,
+}
+
+impl Webhook {
+    pub fn of(api: &Api, endpoint: &Endpoint) -> Result<Self, Problem> {
+        Ok(Self {
+            id: endpoint.id.to_string(),
+            tenant_id: endpoint.tenant.to_string(),
+            name: endpoint.name.clone(),
+            url: endpoint.url.clone(),
+            events: endpoint.events.iter().map(ToString::to_string).collect(),
+            headers: api.endpoints.headers(endpoint)?,
+            is_active: endpoint.is_active,
+            profile: endpoint.profile.clone(),
+            retry: endpoint.plan.as_ref().map(Retry::of),
+            timeout: endpoint.timeout.map(span::write),
+            rate_limit: endpoint.rate.map(RateLimit::of),
+            max_in_flight: endpoint.max_in_flight,
+            ordering: match endpoint.ordering {
+                Ordering::BestEffort => "best_effort",
+                Ordering::PerSubject => "per_subject",
+            },
+            metadata: Json::of(endpoint.metadata.as_bytes()),
+            failing_since: endpoint.health.failing_since.map(Stamp),
+            disabled_reason: endpoint.health.disabled.map(|why| match why {
+                Disabled::Gone => "gone",
+                Disabled::Failing => "failing",
+            }),
+            created_at: Stamp(endpoint.created_at),
+            updated_at: Stamp(endpoint.updated_at),
+        })
+    }
+}
+
+impl Retry {
+    fn of(plan: &RetryPlan) -> Self {
+        match plan {
+            RetryPlan::Schedule(delays) => Self {
+                schedule: Some(delays.iter().map(|delay| span::write(*delay)).collect()),
+                base: None,
+                max: None,
+                attempts: None,
+            },
+            RetryPlan::Exponential { base, max, attempts } => Self {
+                schedule: None,
+                base: Some(span::write(*base)),
+                max: Some(span::write(*max)),
+                attempts: Some(*attempts),
+            },
+        }
+    }
+}
+
+pub fn format_name(format: SecretFormat) -> &'static str {
+    format.as_str()
+}
