@@ -1,19 +1,38 @@
 //! Which store: `sqlite:PATH` or `postgres://…`.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use gancho_store::Store;
 use gancho_store_postgres::PostgresStore;
-use gancho_store_sqlite::{Options, SqliteStore};
+use gancho_store_sqlite::SqliteStore;
 
-pub async fn open(url: &str) -> anyhow::Result<Arc<dyn Store>> {
+/// What the operator has decided about the store.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// Publishing is refused above this size (SQLite).
+    pub max_bytes: Option<u64>,
+    pub dead_letter_ttl: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        let usual = gancho_store_postgres::Options::default();
+        Self { max_bytes: None, dead_letter_ttl: usual.dead_letter_ttl }
+    }
+}
+
+pub async fn open(url: &str, options: Options) -> anyhow::Result<Arc<dyn Store>> {
+    let Options { max_bytes, dead_letter_ttl } = options;
     if let Some(path) = url.strip_prefix("sqlite:") {
-        let store = SqliteStore::open(&Options::at(path))?;
-        return Ok(store);
+        let at = gancho_store_sqlite::Options::at(path);
+        let options = gancho_store_sqlite::Options { max_bytes, dead_letter_ttl, ..at };
+        return Ok(SqliteStore::open(&options).context("the database")?);
     }
     if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-        return Ok(PostgresStore::connect(url, gancho_store_postgres::Options::default()).await?);
+        let usual = gancho_store_postgres::Options::default();
+        let options = gancho_store_postgres::Options { dead_letter_ttl, ..usual };
+        return Ok(PostgresStore::connect(url, options).await.context("the database")?);
     }
-    bail!("`{url}` is not a database: write sqlite:PATH or postgres://USER@HOST/NAME")
+    bail!("this is not a database: write sqlite:PATH or postgres://USER@HOST/NAME")
 }

@@ -1,50 +1,93 @@
-//! The gateway, put together: store, engine, publisher and carriers.
+//! The gateway, put together: store, engine, the flows and what watches them. `serve`, `dev`, `pipe`
+//! and `bench` all start here, so that what one of them shows is what the others do.
 
-use std::{path::Path, sync::Arc};
+mod setup;
+mod tenants;
+
+use std::{sync::Arc, time::Duration};
 
 use anyhow::Context;
+use gancho_api::{AdminToken, Api, ApiSetup, watch};
 use gancho_domain::{
-    Clock, Endpoint, EndpointId, Health, IdMaker, Lane, Ordering, Pattern, Random, SystemClock,
-    SystemRandom, Tenant, TenantScope,
+    Clock, EndpointId, IdMaker, Lane, Random, SystemClock, SystemRandom, Tenant, TenantScope,
 };
-use gancho_engine::{Engine, EngineSetup, LaneSetup, Limits};
-use gancho_outbound::{Publisher, Registry, WebhookCarrier, deliver, registry};
+use gancho_engine::{Engine, EngineSetup, LaneSetup, Stopped};
+use gancho_outbound::{
+    EndpointDesk, EndpointDraft, EventTypes, HealthKeeper, Notifier, Plans, PublishRates,
+    Publisher, Registry, Replays, WebhookCarrier, deliver,
+};
 use gancho_store::Store;
-use gancho_vault::KeyRing;
 use gancho_wire::Profile;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::database;
+pub use setup::{Setup, database_url, has_role};
+pub use tenants::Tenants;
+
+use crate::{database, front::Front, key_keeper::KeyKeeper, key_ring::Ring};
+
+/// The tenant whose endpoints are the operator's own.
+pub const OPERATOR: &str = "operator";
+/// Loops that have been told to end are not waited for any longer than this.
+const AFTER: Duration = Duration::from_secs(2);
 
 pub struct Gateway {
     pub store: Arc<dyn Store>,
     pub engine: Arc<Engine>,
     pub publisher: Arc<Publisher>,
-    ring: Arc<KeyRing>,
+    pub endpoints: Arc<EndpointDesk>,
+    pub client: deliver::Client,
+    pub ring: Ring,
+    pub watch: Arc<watch::Watch>,
+    pub keeper: Arc<KeyKeeper>,
+    pub tenants: Tenants,
+    registry: Arc<Registry>,
+    event_types: Arc<EventTypes>,
+    plans: Arc<Plans>,
+    replays: Arc<Replays>,
     ids: Arc<IdMaker>,
     clock: Arc<dyn Clock>,
-}
-
-pub struct Setup<'a> {
-    pub database_url: &'a str,
-    pub ring: KeyRing,
-    pub client: deliver::Settings,
-    pub limits: Limits,
-    /// Deliveries on the wire at once.
-    pub concurrency: u32,
+    /// Whatever runs beside the engine; stopping ends it.
+    tasks: TaskTracker,
+    stopping: CancellationToken,
 }
 
 impl Gateway {
-    pub async fn start(setup: Setup<'_>) -> anyhow::Result<Self> {
+    pub async fn start(setup: Setup) -> anyhow::Result<Self> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let random: Arc<dyn Random> = Arc::new(SystemRandom);
-        let store = database::open(setup.database_url).await?;
+        let store = database::open(&setup.database_url, setup.store).await?;
         let ids = Arc::new(IdMaker::new(clock.clone(), random.clone()));
         ids.rise_above(store.highest_lead().await?);
-        let ring = Arc::new(setup.ring);
-        let registry =
-            Arc::new(Registry::new(store.clone(), ring.clone(), Profile::built_in().into()));
+        let ring = setup.ring;
+        let profiles = Profile::built_in().into_iter().chain(setup.profiles).collect();
+        let registry = Arc::new(Registry::new(store.clone(), ring.keys.clone(), profiles));
         let client = deliver::Client::new(setup.client).context("the HTTP client")?;
-        let carrier = WebhookCarrier { registry: registry.clone(), client, clock: clock.clone() };
+        let tenants = Tenants { store: store.clone(), ids: ids.clone(), clock: clock.clone() };
+        let operator = match setup.has_notices {
+            true => Some(tenants.get(OPERATOR, "standard").await?),
+            false => None,
+        };
+        let notifier = Arc::new(Notifier {
+            store: store.clone(),
+            registry: registry.clone(),
+            ids: ids.clone(),
+            clock: clock.clone(),
+            operator: operator.map(|tenant| TenantScope::granted(tenant.id)),
+        });
+        let health = HealthKeeper::new(
+            store.clone(),
+            registry.clone(),
+            clock.clone(),
+            notifier.clone(),
+            setup.failing_for,
+        );
+        let carrier = WebhookCarrier {
+            registry: registry.clone(),
+            client: client.clone(),
+            clock: clock.clone(),
+            health: Arc::new(health),
+            notifier,
+        };
         let lane = LaneSetup {
             concurrency: setup.concurrency,
             ..LaneSetup::new(Lane::Webhook, Arc::new(carrier))
@@ -53,107 +96,119 @@ impl Gateway {
             store: store.clone(),
             clock: clock.clone(),
             random,
-            lanes: vec![lane],
+            lanes: if setup.is_worker { vec![lane] } else { Vec::new() },
             limits: setup.limits,
-            name: format!("gancho-{}", std::process::id()),
+            name: setup.node_name,
         })
         .await?;
-        let publisher = Arc::new(Publisher {
+        let plans = Arc::new(setup.plans);
+        let event_types = Arc::new(EventTypes::new(store.clone()));
+        let publisher = Publisher {
             store: store.clone(),
             engine: engine.clone(),
-            registry,
+            registry: registry.clone(),
             ids: ids.clone(),
             clock: clock.clone(),
-        });
-        Ok(Self { store, engine, publisher, ring, ids, clock })
+            types: event_types.clone(),
+            plans: plans.clone(),
+            rates: Arc::new(PublishRates::new(setup.publish_rate)),
+        };
+        let endpoints = EndpointDesk {
+            store: store.clone(),
+            ring: ring.keys.clone(),
+            registry: registry.clone(),
+            ids: ids.clone(),
+            clock: clock.clone(),
+            client: client.clone(),
+            plans: plans.clone(),
+        };
+        let watched =
+            watch::Parts { store: store.clone(), engine: engine.clone(), clock: clock.clone() };
+        let replays = Replays::new(store.clone(), registry.clone(), ids.clone(), clock.clone())
+            .at_rate(setup.replay_rate);
+        let gateway = Self {
+            watch: watch::Watch::new(watched),
+            keeper: Arc::new(KeyKeeper::new(store.clone(), ring.clone())),
+            publisher: Arc::new(publisher),
+            endpoints: Arc::new(endpoints),
+            replays: Arc::new(replays),
+            store,
+            engine,
+            client,
+            ring,
+            tenants,
+            registry,
+            event_types,
+            plans,
+            ids,
+            clock,
+            tasks: TaskTracker::new(),
+            stopping: CancellationToken::new(),
+        };
+        gateway.start_loops(setup.is_worker);
+        Ok(gateway)
     }
 
-    /// The tenant of that slug, made if it is not there.
-    pub async fn tenant(&self, slug: &str) -> anyhow::Result<TenantScope> {
-        if let Some(tenant) = self.store.tenant_by_slug(slug).await? {
-            return Ok(TenantScope::granted(tenant.id));
+    fn start_loops(&self, is_worker: bool) {
+        self.keeper.watch_file(&self.tasks, self.stopping.clone());
+        if is_worker {
+            let (replays, stop) = (self.replays.clone(), self.stopping.clone());
+            self.tasks.spawn(async move { replays.run(stop).await });
         }
-        let tenant = Tenant::new(self.ids.make(), slug, self.clock.now());
-        let scope = TenantScope::granted(tenant.id);
-        self.store.create_tenant(tenant).await?;
-        Ok(scope)
     }
 
-    /// A new endpoint that wants everything, in the standard profile.
+    /// What the API is made of.
+    pub fn api(&self, admin: AdminToken, settings: gancho_api::Settings) -> Api {
+        Api::new(ApiSetup {
+            store: self.store.clone(),
+            engine: self.engine.clone(),
+            publisher: self.publisher.clone(),
+            endpoints: self.endpoints.clone(),
+            event_types: self.event_types.clone(),
+            plans: self.plans.clone(),
+            replays: self.replays.clone(),
+            registry: self.registry.clone(),
+            ring: self.ring.keys.clone(),
+            ids: self.ids.clone(),
+            clock: self.clock.clone(),
+            watch: self.watch.clone(),
+            key_keeper: Some(self.keeper.clone()),
+            admin,
+            settings,
+        })
+    }
+
+    /// A new endpoint that wants everything.
     pub async fn add_endpoint(
         &self,
-        scope: TenantScope,
+        tenant: &Tenant,
         url: &str,
         secret: &str,
     ) -> anyhow::Result<EndpointId> {
-        let id: EndpointId = self.ids.make();
-        let sealed_secret =
-            self.ring.seal(registry::place(scope.tenant(), id).as_place(), secret)?;
-        let now = self.clock.now();
-        let endpoint = Endpoint {
-            id,
-            tenant: scope.tenant(),
-            name: String::new(),
-            url: url.to_owned(),
-            events: vec![Pattern::All],
-            sealed_secret,
-            old_secrets: Vec::new(),
-            sealed_headers: None,
-            metadata: "{}".to_owned(),
-            profile: "standard".to_owned(),
-            is_active: true,
-            ordering: Ordering::BestEffort,
-            plan: None,
-            timeout: None,
-            max_in_flight: None,
-            rate: None,
-            health: Health::default(),
-            created_at: now,
-            updated_at: now,
-            version: 1,
+        let draft = EndpointDraft {
+            url: Some(url.to_owned()),
+            events: Some(vec!["*".to_owned()]),
+            secret: Some(secret.to_owned()),
+            ..EndpointDraft::default()
         };
-        self.save(scope, endpoint).await?;
-        Ok(id)
+        let scope = TenantScope::granted(tenant.id);
+        Ok(self.endpoints.create(scope, tenant, draft).await?.endpoint.id)
     }
 
-    /// Saves an endpoint that was changed, with a secret that may be new.
-    pub async fn reseal(
-        &self,
-        scope: TenantScope,
-        mut endpoint: Endpoint,
-        secret: &str,
-    ) -> anyhow::Result<()> {
-        let place = registry::place(scope.tenant(), endpoint.id);
-        endpoint.sealed_secret = self.ring.seal(place.as_place(), secret)?;
-        self.save(scope, endpoint).await
+    /// Stops softly: takes no more requests, lets what is in flight finish within the time, gives the
+    /// rest back to the store.
+    pub async fn drain(&self, front: Option<&Front>, within: Duration) -> Stopped {
+        let until = tokio::time::Instant::now() + within;
+        self.watch.stopping();
+        if let Some(front) = front {
+            // The engine works on meanwhile: whoever waits for an attempt's outcome gets it.
+            let _ = tokio::time::timeout_at(until, front.closed()).await;
+        }
+        self.stopping.cancel();
+        self.tasks.close();
+        let left = until.saturating_duration_since(tokio::time::Instant::now());
+        let stopped = self.engine.stop(left).await;
+        let _ = tokio::time::timeout(AFTER, self.tasks.wait()).await;
+        stopped
     }
-
-    async fn save(&self, scope: TenantScope, endpoint: Endpoint) -> anyhow::Result<()> {
-        self.store.save_endpoint(scope, endpoint).await?;
-        self.publisher.registry.forget(scope.tenant());
-        Ok(())
-    }
-}
-
-/// The key ring in the data folder, made with mode 0600 if it is not there.
-pub fn key_ring(folder: &Path) -> anyhow::Result<KeyRing> {
-    use std::{io::Write, os::unix::fs::OpenOptionsExt};
-    let path = folder.join("master.key");
-    let read =
-        || -> anyhow::Result<KeyRing> { Ok(KeyRing::parse(&std::fs::read_to_string(&path)?)?) };
-    if path.exists() {
-        return read().with_context(|| format!("the key ring {}", path.display()));
-    }
-    let ring = KeyRing::generate()?;
-    let mut file = std::fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&path)
-        .with_context(|| format!("cannot make the key ring {}", path.display()))?;
-    file.write_all(ring.text().as_bytes())?;
-    // Without the key every secret is lost: it must survive a power cut too.
-    file.sync_all()?;
-    std::fs::File::open(folder)?.sync_all()?;
-    Ok(ring)
 }

@@ -1,17 +1,28 @@
-//! When to stop: SIGTERM or Ctrl-C.
+//! When to stop: SIGTERM or Ctrl-C once, and at once when it comes again.
 
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Comes back when the process is asked to stop.
-pub async fn stop_asked() {
-    let (Ok(mut terminate), Ok(mut interrupt)) =
-        (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
-    else {
+/// Listens from when it is made, so that no signal is missed before anyone waits for it.
+pub struct Stop {
+    signals: Option<(Signal, Signal)>,
+}
+
+impl Stop {
+    pub fn listen() -> Self {
+        let terminate = signal(SignalKind::terminate());
+        let interrupt = signal(SignalKind::interrupt());
         // Without signals the process can only be killed, and that is safe too.
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
+        Self { signals: terminate.ok().zip(interrupt.ok()) }
+    }
+
+    /// Comes back each time the process is asked to stop.
+    pub async fn asked(&mut self) {
+        match &mut self.signals {
+            Some((terminate, interrupt)) => tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            },
+            None => std::future::pending().await,
+        }
     }
 }

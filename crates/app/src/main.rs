@@ -1,20 +1,33 @@
 //! The `gancho` binary: settings, boot, life and commands. The only crate that names a store.
 //!
-//! In reading order: [`database`] picks the store, [`gateway`] puts the parts together, [`lifecycle`]
-//! says when to stop, [`commands`] are what a person types, [`receiver`] is the built-in one of
-//! `gancho dev` and [`paint`] its colours.
+//! In reading order: [`settings`] is what the operator has decided; [`database`] picks the store,
+//! [`gateway`] puts the parts together, [`front`] puts the API in front of them; [`asked_for`]
+//! keeps endpoints in step with the settings. [`admin_token`] and [`key_ring`] are the two secrets of the
+//! data folder, each a [`private_file`]; [`key_keeper`] changes the second. [`policy`] turns settings
+//! into rules for addresses, [`logs`] into log lines; [`lifecycle`] says when to stop. [`commands`] are
+//! what a person types; [`remote`] talks to a gateway that runs already; [`receiver`] is the built-in
+//! one of `gancho dev` and [`paint`] its colours.
 
+mod admin_token;
+mod asked_for;
 mod commands;
 mod database;
+mod front;
 mod gateway;
+mod key_keeper;
+mod key_ring;
 mod lifecycle;
+mod logs;
 mod paint;
+mod policy;
+mod private_file;
 mod receiver;
+mod remote;
+mod settings;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use tracing_subscriber::EnvFilter;
 
 #[cfg(feature = "mimalloc")]
 #[global_allocator]
@@ -30,7 +43,10 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Serve(commands::serve::Serve),
     Dev(commands::dev::Dev),
+    Config(commands::config::Config),
+    Keys(commands::keys::Keys),
     Pipe(commands::pipe::Pipe),
     Bench(commands::bench::Bench),
 }
@@ -47,12 +63,13 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: Cli) -> anyhow::Result<()> {
-    let filter = EnvFilter::try_from_env("GANCHO_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let done = runtime.block_on(async {
         match cli.command {
+            Command::Serve(serve) => serve.run().await,
             Command::Dev(dev) => dev.run().await,
+            Command::Config(config) => config.run(),
+            Command::Keys(keys) => keys.run().await,
             Command::Pipe(pipe) => pipe.run().await,
             Command::Bench(bench) => bench.run().await,
         }

@@ -1,22 +1,28 @@
 //! The built-in receiver: takes webhooks, checks them as a customer would, and can be told to fail.
+//!
+//! `POST /control {"mode": "ok" | "fail" | "slow", "count": 1}` says how it answers from now on, or for
+//! so many; `GET /control` says how it does now. Everything else is taken as a webhook.
 
-use std::{
-    convert::Infallible,
-    net::SocketAddr,
-    sync::{
-        Arc,
-        atomic::{AtomicU32, Ordering},
-    },
-};
+mod control;
 
+use std::{convert::Infallible, net::SocketAddr, sync::Arc, time::Duration};
+
+use anyhow::Context;
 use bytes::Bytes;
 use gancho_domain::{Clock, SystemClock};
 use gancho_wire::{DEFAULT_TOLERANCE, Profile, Recipe, SigningKey, VerifyingKey};
 use http_body_util::{BodyExt, Full, Limited};
-use hyper::{Request, Response, StatusCode, body::Incoming, service::service_fn};
+use hyper::{
+    Method, Request, Response, StatusCode,
+    body::Incoming,
+    header::{CONTENT_TYPE, HeaderValue},
+    service::service_fn,
+};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{net::TcpListener, sync::mpsc};
 use tokio_util::task::TaskTracker;
+
+pub use control::{Control, Mode};
 
 /// One webhook as it came in.
 #[derive(Debug)]
@@ -37,33 +43,34 @@ struct State {
     recipe: Recipe,
     key: VerifyingKey,
     arrivals: mpsc::UnboundedSender<Arrival>,
-    fail_next: AtomicU32,
+    control: Control,
 }
 
+/// How long it takes to answer while it is slow: within every profile's time limit.
+const SLOW: Duration = Duration::from_secs(3);
+const LARGEST: usize = 2 << 20;
+const CONTROL: &str = "/control";
+
 impl Receiver {
-    /// Listens on a free port of this machine. Arrivals come out of the channel.
-    pub async fn start(
+    /// Takes what comes to the listener. Arrivals come out of the channel.
+    pub fn start(
+        listener: TcpListener,
         secret: &str,
         tasks: &TaskTracker,
     ) -> anyhow::Result<(Self, mpsc::UnboundedReceiver<Arrival>)> {
         let profile = Profile::standard();
         let key = SigningKey::for_profile(&profile, secret)?.verifying_key();
         let (arrivals, seen) = mpsc::unbounded_channel();
-        let state = Arc::new(State {
-            recipe: Recipe::for_profile(&profile)?,
-            key,
-            arrivals,
-            fail_next: AtomicU32::new(0),
-        });
-        let listener = TcpListener::bind("127.0.0.1:0").await?;
-        let address = listener.local_addr()?;
+        let recipe = Recipe::for_profile(&profile)?;
+        let state = Arc::new(State { recipe, key, arrivals, control: Control::default() });
+        let address = listener.local_addr().context("the receiver's address")?;
         tasks.spawn(accept(listener, state.clone(), tasks.clone()));
         Ok((Self { address, state }, seen))
     }
 
-    /// The next so many are answered with 500.
-    pub fn fail_next(&self, count: u32) {
-        self.state.fail_next.store(count, Ordering::Relaxed);
+    /// How it answers.
+    pub fn control(&self) -> &Control {
+        &self.state.control
     }
 }
 
@@ -85,15 +92,19 @@ async fn accept(listener: TcpListener, state: Arc<State>, tasks: TaskTracker) {
     }
 }
 
-const LARGEST: usize = 2 << 20;
-
 impl State {
     async fn take(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
         let (parts, body) = request.into_parts();
         let Ok(body) = Limited::new(body, LARGEST).collect().await else {
-            return answer(StatusCode::PAYLOAD_TOO_LARGE);
+            return answer(StatusCode::PAYLOAD_TOO_LARGE, "");
         };
         let body = body.to_bytes();
+        if parts.uri.path() == CONTROL {
+            return self.controlled(&parts.method, &body);
+        }
+        if parts.method != Method::POST {
+            return answer(StatusCode::METHOD_NOT_ALLOWED, "webhooks come as POST\n");
+        }
         let headers: Vec<(&str, &[u8])> =
             parts.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
         let now = SystemClock.now();
@@ -103,14 +114,14 @@ impl State {
             .verify(keys, &headers, &body, now, DEFAULT_TOLERANCE)
             .err()
             .map(gancho_wire::Refusal::code);
-        let fail = self
-            .fail_next
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1))
-            .is_ok();
-        let status = match (refusal, fail) {
+        let mode = self.control.take();
+        if mode == Mode::Slow {
+            tokio::time::sleep(SLOW).await;
+        }
+        let status = match (refusal, mode) {
             (Some(_), _) => StatusCode::UNAUTHORIZED,
-            (None, true) => StatusCode::INTERNAL_SERVER_ERROR,
-            (None, false) => StatusCode::OK,
+            (None, Mode::Fail) => StatusCode::INTERNAL_SERVER_ERROR,
+            (None, Mode::Ok | Mode::Slow) => StatusCode::OK,
         };
         let id = parts.headers.get("webhook-id").and_then(|id| id.to_str().ok());
         let _ = self.arrivals.send(Arrival {
@@ -119,12 +130,23 @@ impl State {
             refusal,
             answered: status.as_u16(),
         });
-        answer(status)
+        answer(status, "")
+    }
+
+    fn controlled(&self, method: &Method, body: &[u8]) -> Response<Full<Bytes>> {
+        if *method == Method::POST
+            && let Err(fault) = self.control.set_from_json(body)
+        {
+            return answer(StatusCode::UNPROCESSABLE_ENTITY, &format!("{fault}\n"));
+        }
+        let mut told = answer(StatusCode::OK, &format!("{}\n", self.control.as_json()));
+        told.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        told
     }
 }
 
-fn answer(status: StatusCode) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(Bytes::new()));
+fn answer(status: StatusCode, text: &str) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(Bytes::from(text.to_owned())));
     *response.status_mut() = status;
     response
 }

@@ -1,15 +1,31 @@
-//! The built binary, from outside: killed, starved of its disk, started twice.
+//! The built binary, from outside: served, configured, killed, starved of its disk, started twice.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "outside/asked_for.rs"]
+mod asked_for;
 #[path = "outside/bench.rs"]
 mod bench;
+#[path = "outside/config.rs"]
+mod config;
 #[path = "outside/crash.rs"]
 mod crash;
 #[path = "outside/dev.rs"]
 mod dev;
 #[path = "outside/disk.rs"]
 mod disk;
+#[path = "outside/http.rs"]
+mod http;
+#[path = "outside/keys.rs"]
+mod keys;
 #[path = "outside/piped.rs"]
 mod piped;
 #[path = "outside/receiver.rs"]
 mod receiver;
+#[path = "outside/serve.rs"]
+mod serve;
+#[path = "outside/served.rs"]
+mod served;
+#[path = "outside/stop.rs"]
+mod stop;
+#[path = "outside/watch.rs"]
+mod watch;

@@ -2,12 +2,11 @@
 
 use std::{io::Write, path::PathBuf, sync::Arc, time::Duration};
 
-use anyhow::{Context, ensure};
+use anyhow::ensure;
 use bytes::Bytes;
 use clap::Args;
-use gancho_domain::{EventType, TenantScope};
-use gancho_engine::Limits;
-use gancho_outbound::{NewEvent, deliver};
+use gancho_domain::{EventType, Tenant, TenantScope};
+use gancho_outbound::{EndpointDraft, NewEvent, deliver};
 use tokio::{
     io::{AsyncBufReadExt, BufReader},
     sync::Semaphore,
@@ -15,8 +14,11 @@ use tokio::{
 use tokio_util::task::TaskTracker;
 
 use crate::{
-    gateway::{Gateway, Setup, key_ring},
-    lifecycle,
+    gateway::{Gateway, Setup},
+    key_ring,
+    lifecycle::Stop,
+    logs, private_file,
+    settings::LogFormat,
 };
 
 /// Send each line of standard input (JSON) as a signed webhook to one URL, and print its id once it
@@ -51,42 +53,35 @@ pub struct Pipe {
 
 impl Pipe {
     pub async fn run(self) -> anyhow::Result<()> {
-        std::fs::create_dir_all(&self.data_dir)
-            .with_context(|| format!("cannot make the folder {}", self.data_dir.display()))?;
+        logs::start(LogFormat::Auto, logs::QUIET);
+        let mut stop = Stop::listen();
+        private_file::folder(&self.data_dir)?;
         let own = format!("sqlite:{}", self.data_dir.join("pipe.db").display());
-        let gateway = Gateway::start(Setup {
-            database_url: self.database_url.as_deref().unwrap_or(&own),
-            ring: key_ring(&self.data_dir)?,
-            client: if self.local {
-                deliver::Settings::for_dev()
-            } else {
-                deliver::Settings::default()
-            },
-            limits: Limits::default(),
-            concurrency: 512,
-        })
-        .await?;
-        let gateway = Arc::new(gateway);
-        let scope = gateway.tenant("pipe").await?;
-        self.aim(&gateway, scope).await?;
+        let client =
+            if self.local { deliver::Settings::for_dev() } else { deliver::Settings::default() };
+        let ring = key_ring::in_folder(&self.data_dir)?;
+        let url = self.database_url.clone().unwrap_or(own);
+        let gateway = Arc::new(Gateway::start(Setup::plain(url, ring, client)).await?);
+        let tenant = Arc::new(gateway.tenants.get("pipe", "standard").await?);
+        self.aim(&gateway, &tenant).await?;
 
-        let stop = lifecycle::stop_asked();
         let work = async {
-            self.feed(&gateway, scope).await?;
+            self.feed(&gateway, &tenant).await?;
             if self.drain { drained(&gateway).await } else { Ok(()) }
         };
         tokio::select! {
             biased;
-            () = stop => {}
+            () = stop.asked() => {}
             fatal = gateway.engine.failed() => return Err(fatal.into()),
             done = work => done?,
         }
-        gateway.engine.stop(Duration::from_secs(20)).await;
+        gateway.drain(None, Duration::from_secs(20)).await;
         Ok(())
     }
 
     /// One endpoint, at the URL that was given.
-    async fn aim(&self, gateway: &Gateway, scope: TenantScope) -> anyhow::Result<()> {
+    async fn aim(&self, gateway: &Gateway, tenant: &Tenant) -> anyhow::Result<()> {
+        let scope = TenantScope::granted(tenant.id);
         let known = gateway.store.endpoints(scope).await?;
         if known.iter().any(|endpoint| endpoint.url == self.url) && self.secret.is_none() {
             return Ok(());
@@ -97,11 +92,16 @@ impl Pipe {
         };
         match known.into_iter().next() {
             // What waits for the old address goes to the new one.
-            Some(mut endpoint) => {
-                endpoint.url.clone_from(&self.url);
-                gateway.reseal(scope, endpoint, &secret).await?;
+            Some(endpoint) => {
+                let draft = EndpointDraft {
+                    url: Some(self.url.clone()),
+                    secret: Some(secret.clone()),
+                    is_active: Some(true),
+                    ..EndpointDraft::default()
+                };
+                gateway.endpoints.change(scope, endpoint.id, draft, false).await?;
             }
-            None => drop(gateway.add_endpoint(scope, &self.url, &secret).await?),
+            None => drop(gateway.add_endpoint(tenant, &self.url, &secret).await?),
         }
         if self.secret.is_none() {
             anstream::eprintln!("signing with {secret}");
@@ -109,7 +109,7 @@ impl Pipe {
         Ok(())
     }
 
-    async fn feed(&self, gateway: &Arc<Gateway>, scope: TenantScope) -> anyhow::Result<()> {
+    async fn feed(&self, gateway: &Arc<Gateway>, tenant: &Arc<Tenant>) -> anyhow::Result<()> {
         let mut lines = BufReader::new(tokio::io::stdin()).lines();
         let room = Arc::new(Semaphore::new(self.in_flight.max(1)));
         let tasks = TaskTracker::new();
@@ -125,9 +125,10 @@ impl Pipe {
                 number - 1
             );
             let permit = room.clone().acquire_owned().await?;
-            let (gateway, event_type) = (gateway.clone(), self.event_type.clone());
+            let (gateway, tenant) = (gateway.clone(), tenant.clone());
+            let event_type = self.event_type.clone();
             tasks.spawn(async move {
-                publish(&gateway, scope, event_type, line, number).await;
+                publish(&gateway, &tenant, event_type, line, number).await;
                 drop(permit);
             });
         }
@@ -139,7 +140,7 @@ impl Pipe {
 
 async fn publish(
     gateway: &Gateway,
-    scope: TenantScope,
+    tenant: &Tenant,
     event_type: EventType,
     line: String,
     number: u64,
@@ -154,7 +155,8 @@ async fn publish(
         is_test: false,
     };
     // One write a line, so that lines of several tasks do not mix.
-    match gateway.publisher.publish(scope, event).await {
+    let scope = TenantScope::granted(tenant.id);
+    match gateway.publisher.publish(scope, tenant, event).await {
         Ok(published) => {
             let _ = std::io::stdout().write_all(format!("{number} {}\n", published.id).as_bytes());
         }

@@ -34,6 +34,7 @@ pub struct Replays {
     pub(super) clock: Arc<dyn Clock>,
     /// The name under which this runner holds leases: one that no other has.
     pub(super) name: String,
+    usual_rate: u32,
     /// When the next page of each job that this runner holds is due, so that it keeps to its rate.
     pub(super) due: Mutex<HashMap<ReplayId, Instant>>,
     pub(super) bell: Notify,
@@ -59,7 +60,16 @@ impl Replays {
         clock: Arc<dyn Clock>,
     ) -> Self {
         let name = ids.make::<gancho_domain::id::OfReplay>().to_string();
-        Self { store, registry, ids, clock, name, due: Mutex::default(), bell: Notify::new() }
+        let usual_rate = judge::USUAL_RATE;
+        let (due, bell) = (Mutex::default(), Notify::new());
+        Self { store, registry, ids, clock, name, usual_rate, due, bell }
+    }
+
+    /// So many a second where whoever asks for a replay names no rate.
+    #[must_use]
+    pub fn at_rate(mut self, rate: u32) -> Self {
+        self.usual_rate = rate.max(1);
+        self
     }
 
     /// Writes the job down, to be run by any node; or, for a dry run, only counts.
@@ -71,7 +81,7 @@ impl Replays {
         let owner = owner.into();
         judge(&*self.store, owner, &new).await?;
         let (id, now) = (self.ids.make(), self.clock.now());
-        let rate = new.rate.unwrap_or(judge::USUAL_RATE);
+        let rate = new.rate.unwrap_or(self.usual_rate);
         let kept = Kept::new(id, owner.tenant(), &new, rate, now);
         let shown = kept.shown()?;
         if new.dry_run {

@@ -5,15 +5,16 @@ use std::{sync::Arc, time::Duration};
 use anyhow::ensure;
 use bytes::Bytes;
 use clap::Args;
-use gancho_domain::Lane;
-use gancho_engine::Limits;
+use gancho_domain::{Lane, TenantScope};
 use gancho_outbound::{NewEvent, deliver};
 use gancho_vault::KeyRing;
+use tokio::net::TcpListener;
 use tokio_util::task::TaskTracker;
 
 use super::{place, report::Stopwatch};
 use crate::{
     gateway::{Gateway, Setup},
+    key_ring::Ring,
     receiver::Receiver,
 };
 
@@ -41,26 +42,22 @@ pub struct DeliverBench {
 impl DeliverBench {
     pub async fn run(self) -> anyhow::Result<()> {
         let (url, _folder) = place::database(self.database_url.as_deref())?;
-        let gateway = Gateway::start(Setup {
-            database_url: &url,
-            ring: KeyRing::generate()?,
-            client: deliver::Settings::for_dev(),
-            limits: Limits::default(),
-            concurrency: 512,
-        })
-        .await?;
-        let gateway = Arc::new(gateway);
+        let ring = Ring { keys: Arc::new(KeyRing::generate()?), file: None };
+        let setup = Setup::plain(url, ring, deliver::Settings::for_dev());
+        let gateway = Arc::new(Gateway::start(setup).await?);
         let tasks = TaskTracker::new();
         let secret = gancho_wire::new_secret()?;
-        let (receiver, mut arrivals) = Receiver::start(&secret, &tasks).await?;
-        let mut scopes = Vec::new();
-        for tenant in 0..self.tenants.max(1) {
-            let scope = gateway.tenant(&format!("bench-{tenant}-{}", std::process::id())).await?;
-            gateway
-                .add_endpoint(scope, &format!("http://{}/{tenant}", receiver.address), &secret)
-                .await?;
-            scopes.push(scope);
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let (receiver, mut arrivals) = Receiver::start(listener, &secret, &tasks)?;
+        let mut tenants = Vec::new();
+        for number in 0..self.tenants.max(1) {
+            let slug = format!("bench-{number}-{}", std::process::id());
+            let tenant = gateway.tenants.get(&slug, "standard").await?;
+            let url = format!("http://{}/{number}", receiver.address);
+            gateway.add_endpoint(&tenant, &url, &secret).await?;
+            tenants.push(tenant);
         }
+        let tenants = Arc::new(tenants);
         let body =
             Bytes::from(format!("{{\"text\":\"{}\"}}", "x".repeat(self.body.saturating_sub(11))));
 
@@ -68,10 +65,11 @@ impl DeliverBench {
         let each = self.deliveries / self.publishers;
         let total = each * self.publishers;
         for publisher in 0..self.publishers {
-            let (gateway, scopes, body) = (gateway.clone(), scopes.clone(), body.clone());
+            let (gateway, tenants, body) = (gateway.clone(), tenants.clone(), body.clone());
             tasks.spawn(async move {
                 for turn in 0..each {
-                    let scope = scopes[(turn * 7 + publisher) as usize % scopes.len()];
+                    let tenant = &tenants[(turn * 7 + publisher) as usize % tenants.len()];
+                    let scope = TenantScope::granted(tenant.id);
                     let event = NewEvent {
                         event_type: "bench.event".parse()?,
                         data: body.clone(),
@@ -81,7 +79,7 @@ impl DeliverBench {
                         deliver_at: None,
                         is_test: false,
                     };
-                    gateway.publisher.publish(scope, event).await?;
+                    gateway.publisher.publish(scope, tenant, event).await?;
                 }
                 anyhow::Ok(())
             });
@@ -97,7 +95,7 @@ impl DeliverBench {
             stats.offered,
             stats.claimed
         );
-        gateway.engine.stop(Duration::from_secs(20)).await;
+        gateway.drain(None, Duration::from_secs(20)).await;
         Ok(())
     }
 }

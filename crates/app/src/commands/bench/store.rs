@@ -94,7 +94,7 @@ pub struct Maker {
 
 impl Maker {
     pub async fn open(url: &str, tenants: usize, body: usize) -> anyhow::Result<Self> {
-        let store = database::open(url).await?;
+        let store = database::open(url, database::Options::default()).await?;
         let ids = Arc::new(IdMaker::new(Arc::new(SystemClock), Arc::new(SystemRandom)));
         ids.rise_above(store.highest_lead().await?);
         let node = store.join("bench", now()).await?;
@@ -130,7 +130,7 @@ impl Maker {
             in_order: false,
             hold,
         };
-        NewParcel { parcel: Arc::new(parcel), once: None, deliveries: vec![delivery] }
+        NewParcel { parcel: Arc::new(parcel), once: None, ledger: None, deliveries: vec![delivery] }
     }
 
     pub fn delivered(new: &NewParcel) -> Settlement {

@@ -1,0 +1,53 @@
+//! The operator's token: as it was set, or made once and kept in the data folder.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use data_encoding::{BASE64, HEXLOWER};
+use gancho_api::AdminToken;
+
+use crate::{
+    private_file::{self, Made},
+    settings::{Hidden, Settings},
+};
+
+const FILE: &str = "admin.token";
+
+pub struct Token {
+    pub text: Hidden,
+    /// Where it is kept, if the settings do not have it.
+    pub file: Option<PathBuf>,
+    pub is_new: bool,
+}
+
+impl Token {
+    pub fn check(&self) -> anyhow::Result<AdminToken> {
+        AdminToken::new(self.text.reveal()).context("the admin token")
+    }
+}
+
+/// The token that counts; made if there is none.
+pub fn of(settings: &Settings) -> anyhow::Result<Token> {
+    if let Some(text) = &settings.admin_token {
+        return Ok(Token { text: text.clone(), file: None, is_new: false });
+    }
+    let path = settings.data_dir.join(FILE);
+    let (text, made) = private_file::read_or_make(&path, || Ok(random()? + "\n"))?;
+    Ok(Token { text: Hidden::new(text.trim()), file: Some(path), is_new: made == Made::Now })
+}
+
+/// The token if there is one already: for commands that talk to a gateway that runs.
+pub fn find(settings: &Settings) -> anyhow::Result<Option<Hidden>> {
+    if let Some(text) = &settings.admin_token {
+        return Ok(Some(text.clone()));
+    }
+    let text = private_file::read(Path::new(&settings.data_dir.join(FILE)))?;
+    Ok(text.map(|text| Hidden::new(text.trim())))
+}
+
+/// 256 bits of chance.
+fn random() -> anyhow::Result<String> {
+    let secret = gancho_wire::new_secret()?;
+    let encoded = secret.strip_prefix("whsec_").unwrap_or(&secret);
+    Ok(HEXLOWER.encode(&BASE64.decode(encoded.as_bytes())?))
+}

@@ -1,0 +1,191 @@
+//! Endpoints that the operator's settings ask for, kept in step with them at each start: one for each
+//! company of the environment, and one for the operator's own notices.
+//!
+//! Which endpoint belongs to which is written down once, so that a tenant's other endpoints are never
+//! touched. One that is no longer asked for is switched off; one that is asked for again is switched
+//! on.
+
+use anyhow::Context;
+use bytes::Bytes;
+use gancho_domain::{Endpoint, EndpointId, TenantScope};
+use gancho_outbound::{EndpointDraft, endpoints::seal};
+use gancho_store::{Expect, Shelf};
+
+use crate::{
+    gateway::{Gateway, OPERATOR},
+    settings::{Hidden, Loaded, companies::URL},
+};
+
+const SHELF: Shelf = Shelf::operators("environment");
+const MOST: usize = 10_000;
+
+/// One endpoint that there is to be.
+struct Wanted {
+    slug: String,
+    name: String,
+    url: String,
+    secret: Option<Hidden>,
+    profile: &'static str,
+    events: &'static str,
+}
+
+pub async fn keep_in_step(gateway: &Gateway, loaded: &Loaded) -> anyhow::Result<()> {
+    let wanted = wanted(loaded);
+    for one in &wanted {
+        follow(gateway, one).await.with_context(|| format!("the endpoint of {}", one.name))?;
+    }
+    for record in gateway.store.records(SHELF, None, MOST).await? {
+        if wanted.iter().all(|one| one.slug != record.key) {
+            switch_off(gateway, &record.key, &record.body).await?;
+        }
+    }
+    Ok(())
+}
+
+fn wanted(loaded: &Loaded) -> Vec<Wanted> {
+    let companies = loaded.companies.iter().map(|company| Wanted {
+        slug: company.slug.clone(),
+        name: format!("{URL}{}", company.slug.to_ascii_uppercase()),
+        url: company.url.clone(),
+        secret: company.secret.clone(),
+        profile: "email-gateway",
+        events: "*",
+    });
+    let notices = loaded.settings.notify_url.as_ref().map(|url| Wanted {
+        slug: OPERATOR.to_owned(),
+        name: "notify_url".to_owned(),
+        url: url.to_string(),
+        secret: loaded.settings.notify_secret.clone(),
+        profile: "standard",
+        events: "webhook.*",
+    });
+    companies.chain(notices).collect()
+}
+
+async fn follow(gateway: &Gateway, wanted: &Wanted) -> anyhow::Result<()> {
+    let tenant = gateway.tenants.get(&wanted.slug, wanted.profile).await?;
+    let scope = TenantScope::granted(tenant.id);
+    if let Some(endpoint) = find(gateway, scope, wanted).await? {
+        return change(gateway, scope, wanted, endpoint).await;
+    }
+    let draft = EndpointDraft {
+        url: Some(wanted.url.clone()),
+        events: Some(vec![wanted.events.to_owned()]),
+        name: Some(wanted.name.clone()),
+        secret: wanted.secret.as_ref().map(|secret| secret.reveal().to_owned()),
+        profile: Some(wanted.profile.to_owned()),
+        ..EndpointDraft::default()
+    };
+    let created = gateway.endpoints.create(scope, &tenant, draft).await?;
+    let id = created.endpoint.id;
+    if note(gateway, scope, &wanted.slug, id).await? {
+        let made_secret = wanted.secret.is_none();
+        tracing::info!(tenant = wanted.slug, endpoint = %id, made_secret, "set up by the settings");
+    } else {
+        // Another node was faster, and its endpoint is the one.
+        gateway.endpoints.delete(scope, id).await?;
+    }
+    Ok(())
+}
+
+/// The endpoint that is written down, or one that was made just before a crash.
+async fn find(
+    gateway: &Gateway,
+    scope: TenantScope,
+    wanted: &Wanted,
+) -> anyhow::Result<Option<Endpoint>> {
+    if let Some(record) = gateway.store.record(SHELF, &wanted.slug).await?
+        && let Some(id) = id_of(&record.body)
+        && let Some(endpoint) = gateway.store.endpoint(scope, id).await?
+    {
+        return Ok(Some(endpoint));
+    }
+    let is_it =
+        |endpoint: &Endpoint| endpoint.name == wanted.name && endpoint.profile == wanted.profile;
+    let found = gateway.store.endpoints(scope).await?.into_iter().find(is_it);
+    if let Some(endpoint) = &found {
+        write_down(gateway, &wanted.slug, endpoint.id, Expect::Anything).await?;
+    }
+    Ok(found)
+}
+
+async fn change(
+    gateway: &Gateway,
+    scope: TenantScope,
+    wanted: &Wanted,
+    endpoint: Endpoint,
+) -> anyhow::Result<()> {
+    let given = wanted.secret.as_ref().map(|secret| secret.reveal());
+    // One that cannot be opened any more is replaced by the one that is given.
+    let kept = seal::secret(&gateway.ring.keys, &endpoint).ok();
+    let is_other_secret = given.is_some() && given != kept.as_ref().map(|secret| secret.as_str());
+    // The URL as it would be kept: two spellings of one address are no change.
+    let url = gateway.client.policy().parse(&wanted.url)?;
+    let is_other_url = url.as_str() != endpoint.url;
+    let is_other_profile = endpoint.profile != wanted.profile;
+    if !is_other_url && !is_other_secret && !is_other_profile && endpoint.is_active {
+        return Ok(());
+    }
+    let draft = EndpointDraft {
+        url: is_other_url.then(|| wanted.url.clone()),
+        secret: given.filter(|_| is_other_secret).map(str::to_owned),
+        is_active: (!endpoint.is_active).then_some(true),
+        profile: is_other_profile.then(|| wanted.profile.to_owned()),
+        ..EndpointDraft::default()
+    };
+    gateway.endpoints.change(scope, endpoint.id, draft, false).await?;
+    tracing::info!(tenant = wanted.slug, endpoint = %endpoint.id, is_other_url, is_other_secret, "kept in step with the settings");
+    Ok(())
+}
+
+async fn switch_off(gateway: &Gateway, slug: &str, body: &[u8]) -> anyhow::Result<()> {
+    let Some(tenant) = gateway.store.tenant_by_slug(slug).await? else { return Ok(()) };
+    let scope = TenantScope::granted(tenant.id);
+    let Some(id) = id_of(body) else { return Ok(()) };
+    let Some(endpoint) = gateway.store.endpoint(scope, id).await? else { return Ok(()) };
+    if endpoint.is_active {
+        let draft = EndpointDraft { is_active: Some(false), ..EndpointDraft::default() };
+        gateway.endpoints.change(scope, id, draft, false).await?;
+        tracing::warn!(tenant = slug, endpoint = %id, "switched off: the settings no longer ask for it");
+    }
+    Ok(())
+}
+
+fn id_of(body: &[u8]) -> Option<EndpointId> {
+    std::str::from_utf8(body).ok()?.parse().ok()
+}
+
+/// Whether this one is the one from now on.
+async fn note(
+    gateway: &Gateway,
+    scope: TenantScope,
+    slug: &str,
+    id: EndpointId,
+) -> anyhow::Result<bool> {
+    let expect = match gateway.store.record(SHELF, slug).await? {
+        None => Expect::Nothing,
+        // It belongs to an endpoint that is gone, or to a node that was faster.
+        Some(record) => {
+            let other = id_of(&record.body);
+            let lives = match other {
+                Some(other) => gateway.store.endpoint(scope, other).await?.is_some(),
+                None => false,
+            };
+            if lives {
+                return Ok(false);
+            }
+            Expect::Version(record.version)
+        }
+    };
+    write_down(gateway, slug, id, expect).await
+}
+
+async fn write_down(
+    gateway: &Gateway,
+    slug: &str,
+    id: EndpointId,
+    expect: Expect,
+) -> anyhow::Result<bool> {
+    let body = Bytes::from(id.to_string());
+    Ok(gateway.store.put_record(SHELF, slug, body, expect).await?.is_some())
+}

@@ -1,0 +1,146 @@
+//! The gateway of `dev`, with a sample tenant, its key, and an endpoint at the built-in receiver.
+//! What is there from the last run is used again, so that what was copied from it still works.
+
+use std::{net::Ipv4Addr, path::Path};
+
+use anyhow::{Context, bail};
+use bytes::Bytes;
+use gancho_domain::{EndpointId, Tenant, TenantScope};
+use gancho_outbound::{EndpointDraft, NewEvent, Published, deliver};
+use serde_json::json;
+use tokio::{net::TcpListener, sync::mpsc::UnboundedReceiver};
+use tokio_util::task::TaskTracker;
+
+use crate::{
+    admin_token,
+    front::Front,
+    gateway::{Gateway, Setup},
+    private_file,
+    receiver::{Arrival, Receiver},
+    remote::Remote,
+    settings::{self, Hidden},
+};
+
+pub struct Stage {
+    pub gateway: Gateway,
+    pub front: Front,
+    pub receiver: Receiver,
+    pub tenant: Tenant,
+    pub endpoint: EndpointId,
+    pub api_key: Hidden,
+    pub data_dir: String,
+}
+
+const TENANT: &str = "demo";
+const ENDPOINT: &str = "built-in receiver";
+/// Ports tried after the one that was asked for.
+const MORE_PORTS: u16 = 50;
+
+pub async fn set(
+    data_dir: &Path,
+    port: u16,
+    tasks: &TaskTracker,
+) -> anyhow::Result<(Stage, UnboundedReceiver<Arrival>)> {
+    private_file::folder(data_dir)?;
+    let shown = data_dir.display().to_string();
+    let mut loaded = settings::built_in(&[("data_dir", &shown)])?;
+    let api_listener = listen_from(port).await?;
+    loaded.settings.api_listen = api_listener.local_addr()?;
+    let receiver_listener = listen_from(loaded.settings.api_listen.port() + 1).await?;
+
+    let client = deliver::Settings::for_dev();
+    let gateway = Gateway::start(Setup { client, ..Setup::of(&loaded)? }).await?;
+    let token = admin_token::of(&loaded.settings)?;
+    let front = Front::start(&gateway, &loaded.settings, token.check()?, api_listener)?;
+
+    let tenant = gateway.tenants.get(TENANT, "standard").await?;
+    let address = receiver_listener.local_addr()?;
+    let url = format!("http://{address}/webhooks");
+    let (endpoint, secret) = aim(&gateway, &tenant, &url).await?;
+    let (receiver, arrivals) = Receiver::start(receiver_listener, secret.reveal(), tasks)?;
+    let operator = Remote::at(front.address, token.text);
+    let api_key = api_key(&operator, &front, data_dir).await?;
+    let stage = Stage { gateway, front, receiver, tenant, endpoint, api_key, data_dir: shown };
+    Ok((stage, arrivals))
+}
+
+/// The first free port from there on.
+async fn listen_from(port: u16) -> anyhow::Result<TcpListener> {
+    for port in port..=port.saturating_add(MORE_PORTS) {
+        match TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await {
+            Ok(listener) => return Ok(listener),
+            Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => {}
+            Err(error) => {
+                return Err(error).with_context(|| format!("cannot listen on port {port}"));
+            }
+        }
+    }
+    bail!("no port from {port} on is free. hint: name another with --port")
+}
+
+/// The endpoint of the last run, sent to where the receiver is now, or a new one; and its secret.
+async fn aim(
+    gateway: &Gateway,
+    tenant: &Tenant,
+    url: &str,
+) -> anyhow::Result<(EndpointId, Hidden)> {
+    let scope = TenantScope::granted(tenant.id);
+    let known = gateway.store.endpoints(scope).await?;
+    if let Some(old) = known.into_iter().find(|endpoint| endpoint.name == ENDPOINT) {
+        let draft = EndpointDraft {
+            url: Some(url.to_owned()),
+            is_active: Some(true),
+            ..EndpointDraft::default()
+        };
+        gateway.endpoints.change(scope, old.id, draft, false).await?;
+        let revealed = gateway.endpoints.reveal(scope, old.id).await?;
+        return Ok((old.id, Hidden::new(revealed.secret.as_str())));
+    }
+    let draft = EndpointDraft {
+        url: Some(url.to_owned()),
+        events: Some(vec!["*".to_owned()]),
+        name: Some(ENDPOINT.to_owned()),
+        ..EndpointDraft::default()
+    };
+    let created = gateway.endpoints.create(scope, tenant, draft).await?;
+    Ok((created.endpoint.id, Hidden::new(created.secret.as_str())))
+}
+
+/// The key of the last run if it still opens, or a new one. Only `dev` keeps a key in the clear.
+async fn api_key(operator: &Remote, front: &Front, data_dir: &Path) -> anyhow::Result<Hidden> {
+    let path = data_dir.join("dev.key");
+    if let Some(kept) = private_file::read(&path)? {
+        let key = Hidden::new(kept.trim());
+        if Remote::at(front.address, key.clone()).get("/v1/webhooks").await.is_ok() {
+            return Ok(key);
+        }
+    }
+    let made = operator
+        .post(&format!("/v1/tenants/{TENANT}/api-keys"), &json!({ "name": "dev" }))
+        .await
+        .context("cannot make an API key")?;
+    let key = made["key"].as_str().context("the answer has no key")?;
+    private_file::replace(&path, &format!("{key}\n"))?;
+    Ok(Hidden::new(key))
+}
+
+impl Stage {
+    pub fn scope(&self) -> TenantScope {
+        TenantScope::granted(self.tenant.id)
+    }
+
+    /// One more sample event.
+    pub async fn publish(&self, number: u64) -> anyhow::Result<Published> {
+        let data = json!({ "user_id": format!("u_{number}"), "email": "ana@example.com" });
+        let event = NewEvent {
+            event_type: "user.created".parse()?,
+            data: Bytes::from(data.to_string()),
+            subject: None,
+            external_id: None,
+            once: None,
+            deliver_at: None,
+            is_test: false,
+        };
+        Ok(self.gateway.publisher.publish(self.scope(), &self.tenant, event).await?)
+    }
+}

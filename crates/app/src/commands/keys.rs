@@ -1,0 +1,175 @@
+//! `gancho keys`: the ring of keys that seals secrets in the database.
+//!
+//! Where a gateway runs with these settings it does the work itself, as it holds the database and the
+//! ring; otherwise it is done here.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, bail};
+use clap::{Args, Subcommand};
+use gancho_vault::KeyRing;
+use serde_json::{Value, json};
+
+use crate::{
+    admin_token, database,
+    gateway::database_url,
+    key_keeper::KeyKeeper,
+    key_ring, logs,
+    remote::Remote,
+    settings::{self, Flags, Settings},
+};
+
+/// Look after the keys that seal secrets in the database.
+#[derive(Debug, Args)]
+pub struct Keys {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Show the keys of the ring and how many endpoints each has sealed.
+    List(Here),
+    /// Add a key to the ring and seal every secret with it. Can be killed and run again at any time.
+    Rotate(Rotate),
+    /// Remove a key from the ring that nothing is sealed with any more.
+    Drop(Drop),
+    /// Print a new ring with one key, for a file or for GANCHO_MASTER_KEY.
+    Generate,
+}
+
+#[derive(Debug, Args)]
+struct Here {
+    /// For programs.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    flags: Flags,
+}
+
+#[derive(Debug, Args)]
+struct Rotate {
+    /// Only seal with the newest key what is not yet sealed with it.
+    #[arg(long)]
+    no_new_key: bool,
+    #[command(flatten)]
+    here: Here,
+}
+
+#[derive(Debug, Args)]
+struct Drop {
+    /// The key's number.
+    number: u32,
+    #[command(flatten)]
+    here: Here,
+}
+
+impl Keys {
+    pub async fn run(self) -> anyhow::Result<()> {
+        match self.what {
+            What::Generate => {
+                anstream::print!("{}", *KeyRing::generate()?.text());
+                Ok(())
+            }
+            What::List(here) => list(&here).await,
+            What::Rotate(rotate) => self::rotate(&rotate).await,
+            What::Drop(drop) => drop_key(&drop).await,
+        }
+    }
+}
+
+/// The gateway that runs, or else the keeper of the keys here.
+enum Through {
+    Running(Remote),
+    Here(KeyKeeper),
+}
+
+async fn through(here: &Here) -> anyhow::Result<Through> {
+    let loaded = settings::load(&here.flags)?;
+    let settings = &loaded.settings;
+    logs::start(settings.log_format, logs::QUIET);
+    if let Some(remote) = running(settings).await? {
+        return Ok(Through::Running(remote));
+    }
+    let ring = key_ring::of(settings)?;
+    let store = database::open(&database_url(settings), database::Options::default()).await?;
+    Ok(Through::Here(KeyKeeper::new(store, ring)))
+}
+
+/// Only a gateway that takes this data folder's token is ours.
+async fn running(settings: &Settings) -> anyhow::Result<Option<Remote>> {
+    let Some(token) = admin_token::find(settings)? else { return Ok(None) };
+    let remote = Remote::at(settings.api_listen, token);
+    match remote.get("/v1/keys").await {
+        Ok(_) => Ok(Some(remote)),
+        Err(fault) if fault.is_unreachable() => Ok(None),
+        Err(fault) => Err(fault).context(format!(
+            "something answers on {} (api_listen) and is not a gateway with these settings",
+            settings.api_listen
+        )),
+    }
+}
+
+async fn list(here: &Here) -> anyhow::Result<()> {
+    let counts = match through(here).await? {
+        Through::Here(keeper) => keeper.in_use().await?,
+        Through::Running(remote) => counts_of(&remote.get("/v1/keys").await?)?,
+    };
+    let newest = counts.keys().copied().max();
+    if here.json {
+        let keys: Vec<Value> = counts
+            .iter()
+            .map(|(number, records)| json!({ "number": number, "records": records, "seals": Some(*number) == newest }))
+            .collect();
+        anstream::println!("{}", json!({ "keys": keys }));
+        return Ok(());
+    }
+    anstream::println!("key  endpoints");
+    for (number, records) in counts {
+        let note = if Some(number) == newest { "  seals" } else { "" };
+        anstream::println!("{number:>3}  {records:>9}{note}");
+    }
+    Ok(())
+}
+
+fn counts_of(answer: &Value) -> anyhow::Result<BTreeMap<u32, u64>> {
+    let keys = answer["keys"].as_array().context("the gateway's answer is not understood")?;
+    let one = |key: &Value| {
+        Some((u32::try_from(key["number"].as_u64()?).ok()?, key["records"].as_u64()?))
+    };
+    Ok(keys.iter().filter_map(one).collect())
+}
+
+async fn rotate(rotate: &Rotate) -> anyhow::Result<()> {
+    let (newest, resealed) = match through(&rotate.here).await? {
+        Through::Here(keeper) => {
+            let done = keeper.rotate(!rotate.no_new_key).await?;
+            (u64::from(done.newest), done.resealed)
+        }
+        Through::Running(remote) => {
+            let asked = json!({ "new_key": !rotate.no_new_key });
+            let done = remote.post("/v1/keys/rotate", &asked).await?;
+            (done["newest"].as_u64().unwrap_or(0), done["resealed"].as_u64().unwrap_or(0))
+        }
+    };
+    if rotate.here.json {
+        anstream::println!("{}", json!({ "newest": newest, "resealed": resealed }));
+    } else {
+        anstream::println!(
+            "{resealed} endpoints were sealed anew; everything is sealed with key {newest}."
+        );
+    }
+    Ok(())
+}
+
+async fn drop_key(drop: &Drop) -> anyhow::Result<()> {
+    match through(&drop.here).await? {
+        Through::Here(keeper) => keeper.drop_key(drop.number).await?,
+        // It has the key in memory, and would miss it the next time it starts without warning.
+        Through::Running(_) => {
+            bail!("a gateway runs with this ring. hint: stop it before removing a key")
+        }
+    }
+    anstream::println!("Key {} is gone from the ring.", drop.number);
+    Ok(())
+}

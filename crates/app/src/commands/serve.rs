@@ -1,0 +1,100 @@
+//! `gancho serve`: the gateway, by its settings, until it is asked to stop.
+
+use std::time::Instant;
+
+use anyhow::Context;
+use clap::Args;
+use tokio::net::TcpListener;
+
+use crate::{
+    admin_token, asked_for,
+    front::Front,
+    gateway::{Gateway, Setup, has_role},
+    lifecycle::Stop,
+    logs, private_file,
+    settings::{self, Flags, Loaded, Role, Settings},
+};
+
+/// Run the gateway. SIGTERM or Ctrl-C lets what is in flight finish; a second one stops at once.
+#[derive(Debug, Args)]
+pub struct Serve {
+    /// Run a part only: api or worker; may be given several times.
+    #[arg(long, value_name = "ROLE")]
+    role: Vec<String>,
+    #[command(flatten)]
+    flags: Flags,
+}
+
+impl Serve {
+    pub async fn run(self) -> anyhow::Result<()> {
+        let started = Instant::now();
+        let mut stop = Stop::listen();
+        let loaded = settings::load(&Flags { roles: self.role, ..self.flags })?;
+        let settings = &loaded.settings;
+        logs::start(settings.log_format, &settings.log_level);
+        for warning in &loaded.warnings {
+            tracing::warn!("{warning}");
+        }
+        private_file::folder(&settings.data_dir)?;
+        let listener = TcpListener::bind(settings.api_listen).await.with_context(|| {
+            format!(
+                "cannot listen on {} (api_listen): is another gateway running?",
+                settings.api_listen
+            )
+        })?;
+        let gateway = Gateway::start(Setup::of(&loaded)?).await?;
+        asked_for::keep_in_step(&gateway, &loaded).await?;
+        let front = start_front(&gateway, &loaded, listener)?;
+        tracing::info!(
+            version = env!("CARGO_PKG_VERSION"),
+            api = %front.address,
+            store = gateway.store.name(),
+            roles = ?roles(settings),
+            after_ms = started.elapsed().as_millis() as u64,
+            "gancho is ready"
+        );
+
+        let failed = tokio::select! {
+            biased;
+            () = stop.asked() => None,
+            fatal = gateway.engine.failed() => Some(fatal),
+        };
+        if let Some(fatal) = failed {
+            front.close();
+            return Err(fatal).context("the gateway stops");
+        }
+        tracing::info!("asked to stop: finishing what is in flight");
+        tokio::select! {
+            biased;
+            () = stop.asked() => {
+                gateway.engine.abort();
+                anyhow::bail!("asked to stop a second time: what was in flight will be delivered again");
+            }
+            stopped = gateway.drain(Some(&front), settings.stop_timeout) => {
+                match stopped.unfinished {
+                    0 => tracing::info!("stopped; nothing was left in the air"),
+                    // They are given back to the store, so nothing is lost.
+                    count => tracing::warn!(count, "stopped; these were still in flight and will be tried again"),
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn roles(settings: &Settings) -> Vec<&'static str> {
+    let all = [(Role::Api, "api"), (Role::Worker, "worker")];
+    all.into_iter().filter(|(role, _)| has_role(settings, *role)).map(|(_, name)| name).collect()
+}
+
+/// The listener with all of the API on it, or with health and metrics alone where this node only
+/// delivers.
+fn start_front(gateway: &Gateway, loaded: &Loaded, listener: TcpListener) -> anyhow::Result<Front> {
+    let settings = &loaded.settings;
+    let token = admin_token::of(settings)?;
+    if let Some(path) = &token.file {
+        let what = if token.is_new { "made an admin token" } else { "the admin token is kept" };
+        tracing::info!(path = %path.display(), "{what}; set admin_token to use another");
+    }
+    Front::start(gateway, settings, token.check()?, listener)
+}

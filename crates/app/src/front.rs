@@ -1,0 +1,76 @@
+//! The API on its listener, and how it is closed.
+
+use std::net::SocketAddr;
+
+use gancho_api::{AdminToken, Api, ListenSettings, probes};
+use tokio::net::TcpListener;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::{
+    gateway::{Gateway, has_role},
+    settings::{Role, Settings},
+};
+
+pub struct Front {
+    pub address: SocketAddr,
+    stop: CancellationToken,
+    tasks: TaskTracker,
+    api: Api,
+}
+
+impl Front {
+    pub fn start(
+        gateway: &Gateway,
+        settings: &Settings,
+        admin: AdminToken,
+        listener: TcpListener,
+    ) -> anyhow::Result<Self> {
+        let address = listener.local_addr()?;
+        let public_url = match &settings.public_url {
+            Some(url) => url.as_str().trim_end_matches('/').to_owned(),
+            None => format!("http://{address}"),
+        };
+        let api = gateway.api(
+            admin,
+            gancho_api::Settings {
+                body_bytes: settings.publish_body_limit.0 as usize,
+                batch_bytes: settings.publish_body_limit.0 as usize * 8,
+                public_url,
+                metrics_open: settings.metrics_public || address.ip().is_loopback(),
+                ..gancho_api::Settings::default()
+            },
+        );
+        let limits = ListenSettings {
+            connections: settings.max_connections,
+            allowed_hosts: settings.allowed_hosts.clone(),
+            ..ListenSettings::default()
+        };
+        let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
+        // A node that only delivers can still be watched.
+        let router = if has_role(settings, Role::Api) {
+            gancho_api::router(&api, axum::Router::new())
+        } else {
+            probes::router(&api)
+        };
+        let listening = gancho_api::listen(listener, api.clone(), router, limits, stop.clone());
+        tasks.spawn(async move {
+            if let Err(error) = listening.await {
+                tracing::error!(%error, "the listener broke");
+            }
+        });
+        tasks.close();
+        Ok(Self { address, stop, tasks, api })
+    }
+
+    /// No more connections are taken, and requests that are being answered are finished.
+    pub fn close(&self) {
+        self.stop.cancel();
+    }
+
+    /// Until the last connection has ended.
+    pub async fn closed(&self) {
+        self.close();
+        self.tasks.wait().await;
+        self.api.finish().await;
+    }
+}

@@ -1,0 +1,189 @@
+//! Keys of the ring: adding one, sealing everything with it, and seeing which are still in use.
+//!
+//! A kill at any point leaves nothing that cannot be read: the ring only ever grows here, a record is
+//! sealed anew in one write, and what was not reached keeps its old key until the next run.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use anyhow::{Context, bail};
+use async_trait::async_trait;
+use gancho_api::keys::{self, KeyUse, Rotation};
+use gancho_domain::{Endpoint, Tenant, TenantScope};
+use gancho_outbound::endpoints::seal;
+use gancho_store::Store;
+use gancho_vault::KeyRing;
+use tokio::sync::Mutex;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::key_ring::Ring;
+
+/// How often a process that runs looks whether its ring's file has grown.
+const LOOK: Duration = Duration::from_secs(5);
+/// Tenants looked through at a time.
+const BATCH: usize = 200;
+/// So often a record is read anew because someone else has changed it.
+const TRIES: usize = 10;
+
+pub struct KeyKeeper {
+    store: Arc<dyn Store>,
+    ring: Ring,
+    /// One rotation at a time.
+    busy: Mutex<()>,
+}
+
+impl KeyKeeper {
+    pub fn new(store: Arc<dyn Store>, ring: Ring) -> Self {
+        Self { store, ring, busy: Mutex::default() }
+    }
+
+    /// Adds a key if asked to, and seals everything with the newest.
+    pub async fn rotate(&self, new_key: bool) -> anyhow::Result<Rotation> {
+        let _one = self.busy.lock().await;
+        if new_key {
+            let number = self.ring.add_key()?;
+            tracing::info!(number, "added a key to the ring");
+            // Other nodes that share the file must have it before they meet what it has sealed.
+            if self.store.name() != "sqlite" {
+                tokio::time::sleep(2 * LOOK).await;
+            }
+        }
+        self.ring.refresh()?;
+        let resealed = self.reseal_all().await?;
+        let keys = &self.ring.keys;
+        tracing::info!(
+            newest = keys.newest(),
+            resealed,
+            "everything is sealed with the newest key"
+        );
+        Ok(Rotation { newest: keys.newest(), resealed, keys: keys.numbers() })
+    }
+
+    /// How many endpoints have something sealed with each key, those of the ring that none has included.
+    pub async fn in_use(&self) -> anyhow::Result<BTreeMap<u32, u64>> {
+        let mut counts: BTreeMap<u32, u64> =
+            self.ring.keys.numbers().into_iter().map(|number| (number, 0)).collect();
+        let mut after = None;
+        while let Some(tenants) = self.next_tenants(&mut after).await? {
+            for tenant in tenants {
+                for endpoint in self.store.endpoints(TenantScope::granted(tenant.id)).await? {
+                    for number in keys_of(&endpoint) {
+                        *counts.entry(number).or_default() += 1;
+                    }
+                }
+            }
+        }
+        Ok(counts)
+    }
+
+    /// Removes a key that nothing is sealed with.
+    pub async fn drop_key(&self, number: u32) -> anyhow::Result<()> {
+        let _one = self.busy.lock().await;
+        if number == self.ring.keys.newest() {
+            bail!(
+                "key {number} is the newest, which seals. hint: `gancho keys rotate` adds another first"
+            );
+        }
+        match self.in_use().await?.get(&number) {
+            None => {
+                bail!("there is no key {number} in the ring. hint: `gancho keys list` shows them")
+            }
+            Some(0) => self.ring.drop_key(number),
+            Some(count) => bail!(
+                "{count} endpoints are still sealed with key {number}. hint: `gancho keys rotate` seals them anew"
+            ),
+        }
+    }
+
+    /// Takes on what the ring's file has got meanwhile, until stopped.
+    pub fn watch_file(self: &Arc<Self>, tasks: &TaskTracker, stop: CancellationToken) {
+        let keeper = self.clone();
+        tasks.spawn(async move {
+            while tokio::time::timeout(LOOK, stop.cancelled()).await.is_err() {
+                match keeper.ring.refresh() {
+                    Ok(true) => {
+                        tracing::info!(
+                            newest = keeper.ring.keys.newest(),
+                            "took on a longer key ring"
+                        );
+                    }
+                    Ok(false) => {}
+                    Err(error) => tracing::warn!(%error, "the key ring's file cannot be taken on"),
+                }
+            }
+        });
+    }
+
+    async fn reseal_all(&self) -> anyhow::Result<u64> {
+        let (mut resealed, mut failed) = (0, 0_u64);
+        let mut after = None;
+        while let Some(tenants) = self.next_tenants(&mut after).await? {
+            for tenant in tenants {
+                let scope = TenantScope::granted(tenant.id);
+                for endpoint in self.store.endpoints(scope).await? {
+                    match self.reseal(scope, endpoint).await {
+                        Ok(changed) => resealed += u64::from(changed),
+                        Err(error) => {
+                            tracing::error!(%error, tenant = tenant.slug, "cannot be sealed anew");
+                            failed += 1;
+                        }
+                    }
+                }
+            }
+        }
+        if failed > 0 {
+            bail!(
+                "{resealed} endpoints were sealed anew and {failed} could not be: the log says which and why"
+            );
+        }
+        Ok(resealed)
+    }
+
+    async fn next_tenants(
+        &self,
+        after: &mut Option<String>,
+    ) -> anyhow::Result<Option<Vec<Tenant>>> {
+        let tenants = self.store.tenants(after.as_deref(), BATCH).await?;
+        *after = tenants.last().map(|tenant| tenant.slug.clone());
+        Ok((!tenants.is_empty()).then_some(tenants))
+    }
+
+    /// Whoever changes the endpoint meanwhile has sealed with the newest key too, or is met again.
+    async fn reseal(&self, scope: TenantScope, mut endpoint: Endpoint) -> anyhow::Result<bool> {
+        let id = endpoint.id;
+        for _ in 0..TRIES {
+            let changed = seal::reseal(&self.ring.keys, &mut endpoint)
+                .map_err(anyhow::Error::msg)
+                .with_context(|| format!("endpoint {id}"))?;
+            if !changed || self.store.change_endpoint(scope, endpoint).await? {
+                return Ok(changed);
+            }
+            match self.store.endpoint(scope, id).await? {
+                Some(newer) => endpoint = newer,
+                None => return Ok(false),
+            }
+        }
+        bail!("endpoint {id} kept being changed by others: run it again")
+    }
+}
+
+/// For the API, by which a gateway that runs is asked.
+#[async_trait]
+impl keys::KeyKeeper for KeyKeeper {
+    async fn rotate(&self, new_key: bool) -> Result<Rotation, String> {
+        Self::rotate(self, new_key).await.map_err(|error| format!("{error:#}"))
+    }
+
+    async fn keys(&self) -> Result<Vec<KeyUse>, String> {
+        let counts = self.in_use().await.map_err(|error| format!("{error:#}"))?;
+        Ok(counts.into_iter().map(|(number, records)| KeyUse { number, records }).collect())
+    }
+}
+
+fn keys_of(endpoint: &Endpoint) -> Vec<u32> {
+    let secrets = endpoint.old_secrets.iter().map(|old| &old.sealed);
+    let all = secrets.chain([&endpoint.sealed_secret]).chain(&endpoint.sealed_headers);
+    let mut keys: Vec<u32> = all.filter_map(|sealed| KeyRing::key_of(sealed)).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    keys
+}

@@ -1,0 +1,83 @@
+//! The settings about addresses, in the words of the client that keeps to them.
+
+use anyhow::Context;
+use data_encoding::BASE64;
+use gancho_outbound::deliver::{self, AddressPolicy, Nat64, Policy, Proxy};
+use hyper::http::HeaderValue;
+use ipnet::IpNet;
+use url::{Url, form_urlencoded};
+
+use crate::settings::Settings;
+
+pub fn of(settings: &Settings) -> anyhow::Result<Policy> {
+    let nat64 = settings
+        .nat64_prefixes
+        .iter()
+        .map(|prefix| match prefix {
+            IpNet::V6(prefix) => Nat64::try_from(*prefix).map_err(anyhow::Error::msg),
+            IpNet::V4(prefix) => anyhow::bail!("{prefix} is not a NAT64 prefix: it is of IPv4"),
+        })
+        .collect::<Result<_, _>>()
+        .context("nat64_prefixes")?;
+    Ok(Policy {
+        addresses: AddressPolicy {
+            allow: settings.allow_cidrs.clone(),
+            deny: settings.deny_cidrs.clone(),
+            nat64,
+        },
+        allow_http: settings.allow_http,
+        dev: false,
+        allow_names: settings.allow_names.iter().map(|name| name.to_ascii_lowercase()).collect(),
+        allow_ports: settings.allow_ports.clone(),
+    })
+}
+
+/// How the client delivers.
+pub fn client(settings: &Settings) -> anyhow::Result<deliver::Settings> {
+    Ok(deliver::Settings {
+        policy: of(settings)?,
+        proxy: settings.proxy.as_deref().map(proxy).transpose().context("proxy")?,
+        nameservers: settings.nameservers.clone(),
+        ..deliver::Settings::default()
+    })
+}
+
+fn proxy(url: &Url) -> anyhow::Result<Proxy> {
+    let authorization = match url.username() {
+        "" => None,
+        user => {
+            let pair = format!("{}:{}", decoded(user), decoded(url.password().unwrap_or_default()));
+            let mut value =
+                HeaderValue::try_from(format!("Basic {}", BASE64.encode(pair.as_bytes())))?;
+            value.set_sensitive(true);
+            Some(value)
+        }
+    };
+    Ok(Proxy {
+        host: url.host_str().context("it has no host")?.to_owned(),
+        port: url.port_or_known_default().context("it has no port")?,
+        authorization,
+    })
+}
+
+/// Percent signs undone.
+fn decoded(text: &str) -> String {
+    // A plus is a plus here, unlike in forms.
+    let pair = format!("x={}", text.replace('+', "%2B"));
+    form_urlencoded::parse(pair.as_bytes()).map(|(_, value)| value.into_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_proxy_gets_its_name_and_password() {
+        let read = proxy(&"http://ana:p%40ss+1@proxy.internal:3128".parse().unwrap()).unwrap();
+        assert_eq!((read.host.as_str(), read.port), ("proxy.internal", 3128));
+        let expected = format!("Basic {}", BASE64.encode(b"ana:p@ss+1"));
+        assert_eq!(read.authorization.unwrap().to_str().unwrap(), expected);
+        let plain = proxy(&"http://10.0.0.1".parse().unwrap()).unwrap();
+        assert_eq!((plain.port, plain.authorization), (80, None));
+    }
+}

@@ -1,0 +1,132 @@
+//! Files that only their owner may read, written so that a power cut leaves the old one or the new
+//! one and never a part.
+
+use std::{
+    fs::{DirBuilder, File, OpenOptions, Permissions},
+    io::{ErrorKind, Write},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
+    path::Path,
+};
+
+use anyhow::{Context, bail};
+
+const OWNER_ONLY: u32 = 0o600;
+
+/// The file's text, trimmed; makes the file with what `make` gives if it is not there. Two processes
+/// that start at once agree on what the first has made.
+pub fn read_or_make(
+    path: &Path,
+    make: impl FnOnce() -> anyhow::Result<String>,
+) -> anyhow::Result<(String, Made)> {
+    if let Some(text) = read(path)? {
+        return Ok((text, Made::Before));
+    }
+    let text = make()?;
+    let folder = folder_of(path);
+    let mut new = tempfile::Builder::new()
+        .permissions(Permissions::from_mode(OWNER_ONLY))
+        .tempfile_in(folder)
+        .with_context(|| format!("cannot write to the folder {}", folder.display()))?;
+    new.write_all(text.as_bytes())?;
+    new.as_file().sync_all()?;
+    // It appears whole, and only if no other was faster.
+    match new.persist_noclobber(path) {
+        Ok(_) => {
+            sync_folder(folder)?;
+            Ok((text, Made::Now))
+        }
+        Err(error) if error.error.kind() == ErrorKind::AlreadyExists => {
+            let text = read(path)?.with_context(|| format!("{} came and went", path.display()))?;
+            Ok((text, Made::Before))
+        }
+        Err(error) => Err(error.error).with_context(|| format!("cannot make {}", path.display())),
+    }
+}
+
+/// The data folder, made for its owner alone if it is not there.
+pub fn folder(path: &Path) -> anyhow::Result<()> {
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+        .with_context(|| format!("cannot make the folder {}", path.display()))
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Made {
+    Now,
+    Before,
+}
+
+/// Nothing if it is not there. A file that others can read is refused: what is in it is no secret.
+pub fn read(path: &Path) -> anyhow::Result<Option<String>> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
+    };
+    let mode = file.metadata()?.permissions().mode() & 0o777;
+    if mode & 0o007 != 0 {
+        bail!(
+            "everyone on this machine can read {} (mode {mode:o}): make it private with `chmod 600 {}`",
+            path.display(),
+            path.display()
+        );
+    }
+    let text =
+        std::io::read_to_string(file).with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(Some(text))
+}
+
+/// Puts a new text in the place of the old one at once.
+pub fn replace(path: &Path, text: &str) -> anyhow::Result<()> {
+    let folder = folder_of(path);
+    // Its own name, so that what a kill has left behind is replaced the next time.
+    let beside = path.with_extension("new");
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(OWNER_ONLY)
+        .open(&beside)
+        .with_context(|| format!("cannot write {}", beside.display()))?;
+    file.set_permissions(Permissions::from_mode(OWNER_ONLY))?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    std::fs::rename(&beside, path).with_context(|| format!("cannot replace {}", path.display()))?;
+    sync_folder(folder)
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+fn sync_folder(folder: &Path) -> anyhow::Result<()> {
+    File::open(folder)?.sync_all().with_context(|| format!("cannot sync {}", folder.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        std::fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn made_once_and_private() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("secret");
+        assert_eq!(read_or_make(&path, || Ok("a".into())).unwrap(), ("a".into(), Made::Now));
+        assert_eq!(mode(&path), 0o600);
+        assert_eq!(read_or_make(&path, || Ok("b".into())).unwrap(), ("a".into(), Made::Before));
+        replace(&path, "c").unwrap();
+        assert_eq!((read(&path).unwrap().unwrap().as_str(), mode(&path)), ("c", 0o600));
+        std::fs::set_permissions(&path, Permissions::from_mode(0o604)).unwrap();
+        let refusal = read(&path).unwrap_err().to_string();
+        assert!(refusal.contains("chmod 600"), "{refusal}");
+    }
+}

@@ -1,0 +1,103 @@
+//! How the receiver answers: set by whoever plays with it.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde::Deserialize;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// 200 at once.
+    #[default]
+    Ok,
+    /// 500.
+    Fail,
+    /// 200 after a while.
+    Slow,
+}
+
+impl Mode {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Fail => "fail",
+            Self::Slow => "slow",
+        }
+    }
+}
+
+#[derive(Default)]
+pub struct Control(Mutex<Now>);
+
+#[derive(Default, Clone, Copy)]
+struct Now {
+    mode: Mode,
+    /// For so many more; then all is well again. Nothing: until it is changed.
+    left: Option<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Asked {
+    mode: Mode,
+    count: Option<u32>,
+}
+
+impl Control {
+    pub fn set(&self, mode: Mode, count: Option<u32>) {
+        *self.now() = Now { mode, left: count };
+    }
+
+    pub fn set_from_json(&self, body: &[u8]) -> Result<(), String> {
+        let asked: Asked = serde_json::from_slice(body)
+            .map_err(|fault| format!("{fault}; write {{\"mode\": \"ok\"}}, \"fail\" or \"slow\", and \"count\" for so many"))?;
+        self.set(asked.mode, asked.count);
+        Ok(())
+    }
+
+    pub fn as_json(&self) -> serde_json::Value {
+        let now = *self.now();
+        serde_json::json!({ "mode": now.mode.name(), "count": now.left })
+    }
+
+    /// How this one is answered.
+    pub fn take(&self) -> Mode {
+        let mut now = self.now();
+        let mode = match now.left {
+            Some(0) => Mode::Ok,
+            _ => now.mode,
+        };
+        match &mut now.left {
+            Some(0) => *now = Now::default(),
+            Some(left) => *left -= 1,
+            None => {}
+        }
+        mode
+    }
+
+    fn now(&self) -> MutexGuard<'_, Now> {
+        // Two small values cannot be left half written.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn for_so_many_or_until_changed() {
+        let control = Control::default();
+        assert_eq!(control.take(), Mode::Ok);
+        control.set_from_json(br#"{"mode": "fail", "count": 2}"#).unwrap();
+        assert_eq!(
+            [control.take(), control.take(), control.take()],
+            [Mode::Fail, Mode::Fail, Mode::Ok]
+        );
+        control.set(Mode::Slow, None);
+        assert_eq!([control.take(), control.take()], [Mode::Slow, Mode::Slow]);
+        assert!(control.set_from_json(br#"{"mode": "angry"}"#).is_err());
+        assert!(control.set_from_json(b"").is_err());
+        assert_eq!(control.as_json(), serde_json::json!({ "mode": "slow", "count": null }));
+    }
+}

@@ -1,0 +1,112 @@
+//! What the operator has decided: `gancho.toml`, then `GANCHO_…` variables, then flags.
+//!
+//! In reading order: `keys` is the one table of settings, from which the reference and the checks
+//! are made; `layers` gathers what was written where, from the `file`, the `environment` and the
+//! flags; `value`, `amount` and `hidden` turn text into settings; `check` looks at what must fit
+//! together; `plans`, `profiles` and `companies` are the three that are not single values; `fault`
+//! says what is wrong, `nearest` what was probably meant; `show` and `reference` tell of it.
+//!
+//! Every fault is reported at once, with the key's name, where it was written and what to do: an
+//! operator corrects a file once. No fault repeats a secret.
+
+mod amount;
+mod check;
+pub mod companies;
+mod environment;
+mod fault;
+mod file;
+mod flags;
+mod hidden;
+mod keys;
+mod layers;
+mod nearest;
+mod plans;
+mod profiles;
+pub mod reference;
+pub mod show;
+#[cfg(test)]
+mod tests;
+mod value;
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use gancho_wire::Profile;
+
+pub use companies::Company;
+pub use fault::{Fault, Faults, Origin};
+pub use flags::Flags;
+pub use hidden::Hidden;
+pub use keys::Settings;
+pub use plans::PlanTable;
+pub use value::{LogFormat, Role};
+
+use environment::Environment;
+use file::Source;
+use layers::Layers;
+
+/// All that was decided, and what should be said about it.
+#[derive(Debug)]
+pub struct Loaded {
+    pub settings: Settings,
+    /// Profiles of the operator's own, checked.
+    pub profiles: Vec<Profile>,
+    /// Plans of the operator's own, or built-in ones changed.
+    pub plans: BTreeMap<String, PlanTable>,
+    /// Tenants that are set up by the environment.
+    pub companies: Vec<Company>,
+    /// Where each setting was written.
+    pub origins: BTreeMap<&'static str, Origin>,
+    pub file: Option<PathBuf>,
+    /// Not wrong, but probably not what was meant.
+    pub warnings: Vec<String>,
+}
+
+/// Reads everything, or says everything that is wrong.
+pub fn load(flags: &Flags) -> Result<Loaded, Faults> {
+    load_from(flags, &Environment::of_process())
+}
+
+/// The defaults with a few set by the program itself: no file and no variable is looked at.
+pub fn built_in(values: &[(&str, &str)]) -> Result<Loaded, Faults> {
+    let set = values.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let flags = Flags { set, ..Flags::default() };
+    put_together(&flags, &Environment::default(), None, Vec::new())
+}
+
+fn load_from(flags: &Flags, environment: &Environment) -> Result<Loaded, Faults> {
+    let mut faults = Vec::new();
+    let source = file::find(flags, environment, &mut faults);
+    put_together(flags, environment, source, faults)
+}
+
+fn put_together(
+    flags: &Flags,
+    environment: &Environment,
+    source: Option<Source>,
+    mut faults: Vec<Fault>,
+) -> Result<Loaded, Faults> {
+    let mut layers = Layers::default();
+    let tables = file::read(source.as_ref(), &mut layers, &mut faults);
+    let warnings = environment.add_to(&mut layers, &mut faults);
+    flags.add_to(&mut layers, &mut faults);
+
+    let settings = Settings::read(&layers, &mut faults);
+    let profiles = profiles::read(&tables, &mut faults);
+    let plans = plans::read(&tables, &mut faults);
+    let companies = companies::read(environment, settings.as_ref(), &mut faults);
+    if let Some(settings) = &settings {
+        check::run(settings, &layers, &mut faults);
+    }
+    match settings {
+        Some(settings) if faults.is_empty() => Ok(Loaded {
+            settings,
+            profiles,
+            plans,
+            companies,
+            origins: layers.origins(),
+            file: source.as_ref().map(|source| source.path.clone()),
+            warnings,
+        }),
+        _ => Err(Faults(faults)),
+    }
+}

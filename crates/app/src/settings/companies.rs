@@ -1,0 +1,106 @@
+//! Tenants that are set up by the environment: `WEBHOOK_URL_<COMPANY>` and
+//! `WEBHOOK_SECRET_<COMPANY>`, each with its one endpoint in the profile `email-gateway`.
+
+use gancho_outbound::deliver::Policy;
+use gancho_wire::{Profile, SigningKey};
+
+use crate::gateway::OPERATOR;
+
+use super::{
+    environment::Environment,
+    fault::{Fault, Origin, Wrong},
+    hidden::Hidden,
+    keys::Settings,
+};
+
+pub const URL: &str = "WEBHOOK_URL_";
+pub const SECRET: &str = "WEBHOOK_SECRET_";
+const LONGEST_SLUG: usize = 63;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Company {
+    /// The tenant's slug: the variable's name in lower case.
+    pub slug: String,
+    pub url: String,
+    /// Where none is given, one is made.
+    pub secret: Option<Hidden>,
+}
+
+/// The URLs are judged by the same rules as any endpoint's, so that a fault shows at the start and
+/// not at the first delivery.
+pub fn read(
+    environment: &Environment,
+    settings: Option<&Settings>,
+    faults: &mut Vec<Fault>,
+) -> Vec<Company> {
+    let policy = settings.and_then(|settings| crate::policy::of(settings).ok());
+    let mut companies = Vec::new();
+    for (name, url) in environment.beginning(URL) {
+        let secret = environment.get(&format!("{SECRET}{name}"));
+        let all = [
+            (URL, name_fault(name)),
+            (URL, url_fault(url, policy.as_ref())),
+            (SECRET, secret.and_then(secret_fault)),
+        ];
+        let before = faults.len();
+        for (prefix, wrong) in all {
+            let variable = format!("{prefix}{name}");
+            faults.extend(wrong.map(|wrong| at(wrong, &variable)));
+        }
+        if let (Some(url), true) = (url, faults.len() == before) {
+            companies.push(Company {
+                slug: name.to_ascii_lowercase(),
+                url: url.to_owned(),
+                secret: secret.map(Hidden::new),
+            });
+        }
+    }
+    for (name, _) in environment.beginning(SECRET) {
+        let variable = format!("{URL}{name}");
+        if !environment.beginning(URL).any(|(other, _)| other == name) {
+            let wrong = Wrong::new(
+                "there is a secret and no URL that it belongs to",
+                format!("set {variable} too, or remove this one"),
+            );
+            faults.push(at(wrong, &format!("{SECRET}{name}")));
+        }
+    }
+    companies
+}
+
+fn at(wrong: Wrong, variable: &str) -> Fault {
+    wrong.at(variable, Origin::Variable(variable.to_owned()))
+}
+
+fn name_fault(name: &str) -> Option<Wrong> {
+    if name.eq_ignore_ascii_case(OPERATOR) {
+        let hint = "set notify_url for notices to the operator, or name the company otherwise";
+        return Some(Wrong::new("the tenant of this name is the operator's own", hint));
+    }
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    let is_fit = !name.is_empty()
+        && name.len() <= LONGEST_SLUG
+        && name.bytes().all(fits)
+        && name.starts_with(|first: char| first.is_ascii_alphanumeric());
+    (!is_fit).then(|| {
+        Wrong::new(
+            "the company's name cannot be a tenant's",
+            "use 1 to 63 letters, digits and `_`, such as WEBHOOK_URL_M2",
+        )
+    })
+}
+
+fn url_fault(url: Option<&str>, policy: Option<&Policy>) -> Option<Wrong> {
+    let Some(url) = url else {
+        return Some(Wrong::new("its value is not UTF-8", ""));
+    };
+    let refused = policy?.parse(url).err()?.to_string();
+    let (what, hint) = refused.split_once(". hint: ").unwrap_or((&refused, ""));
+    Some(Wrong::new(what, hint))
+}
+
+fn secret_fault(secret: &str) -> Option<Wrong> {
+    let fault = SigningKey::for_profile(&Profile::email_gateway(), secret).err()?.to_string();
+    let (what, hint) = fault.split_once("; ").unwrap_or((&fault, ""));
+    Some(Wrong::new(what, hint))
+}

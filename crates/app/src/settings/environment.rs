@@ -1,0 +1,79 @@
+//! Settings from `GANCHO_…` variables.
+
+use std::{collections::BTreeMap, ffi::OsString};
+
+use super::{
+    fault::{Fault, Origin, Wrong},
+    keys::KEYS,
+    layers::{Layers, Written},
+    nearest::nearest,
+};
+
+/// Variables with our prefix that are no settings: the place of the file, and what other commands
+/// and the tests read.
+const OTHERS: [&str; 4] = ["GANCHO_CONFIG", "GANCHO_LOG", "GANCHO_PIPE_SECRET", "GANCHO_KILLS"];
+const PREFIX: &str = "GANCHO_";
+
+/// All variables, by name. Those that are empty count as not set.
+#[derive(Debug, Default)]
+pub struct Environment(BTreeMap<String, Result<String, OsString>>);
+
+impl Environment {
+    pub fn of_process() -> Self {
+        let variables = std::env::vars_os().filter(|(_, value)| !value.is_empty());
+        Self(
+            variables
+                .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string())))
+                .collect(),
+        )
+    }
+
+    #[cfg(test)]
+    pub fn of(variables: &[(&str, &str)]) -> Self {
+        let all = variables.iter().filter(|(_, value)| !value.is_empty());
+        Self(all.map(|(name, value)| ((*name).to_owned(), Ok((*value).to_owned()))).collect())
+    }
+
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name)?.as_deref().ok()
+    }
+
+    /// Those that begin so, with the rest of their name.
+    pub fn beginning<'a>(
+        &'a self,
+        prefix: &'a str,
+    ) -> impl Iterator<Item = (&'a str, Option<&'a str>)> {
+        self.0.iter().filter_map(move |(name, value)| {
+            Some((name.strip_prefix(prefix)?, value.as_deref().ok()))
+        })
+    }
+
+    /// Adds the settings among them, and says which variables look like one and are none: another
+    /// program may own them, so they are not refused.
+    pub fn add_to(&self, layers: &mut Layers, faults: &mut Vec<Fault>) -> Vec<String> {
+        let known: BTreeMap<String, &str> =
+            KEYS.iter().map(|key| (key.variable(), key.name)).collect();
+        let mut warnings = Vec::new();
+        for (rest, value) in self.beginning(PREFIX) {
+            let name = format!("{PREFIX}{rest}");
+            let origin = Origin::Variable(name.clone());
+            match (known.get(&name), value) {
+                (Some(key), Some(value)) => {
+                    layers.put(key, origin, Written::One(value.to_owned()), faults);
+                }
+                (Some(key), None) => {
+                    faults.push(Wrong::new("its value is not UTF-8", "").at(*key, origin));
+                }
+                (None, _) if OTHERS.contains(&name.as_str()) => {}
+                (None, _) => warnings.push(unknown(&name, known.keys())),
+            }
+        }
+        warnings
+    }
+}
+
+fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a String>) -> String {
+    let meant = nearest(name, known.map(String::as_str));
+    let hint = meant.map_or_else(String::new, |near| format!("; did you mean {near}?"));
+    format!("the variable {name} is no setting and does nothing{hint}")
+}

@@ -1,0 +1,72 @@
+//! What is wrong with a setting, where it was written, and what to do.
+
+use std::{fmt, path::PathBuf};
+
+/// Where something was written.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Origin {
+    Default,
+    File { path: PathBuf, line: usize },
+    Variable(String),
+    Flag(String),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::File { path, line } => write!(f, "{}:{line}", path.display()),
+            Self::Variable(name) => write!(f, "variable {name}"),
+            Self::Flag(name) => write!(f, "flag {name}"),
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// The setting's name as it stands in the file.
+    pub key: String,
+    pub origin: Origin,
+    pub what: String,
+    pub hint: String,
+}
+
+/// What is wrong with a value; whoever read it knows the key and the place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wrong {
+    pub what: String,
+    pub hint: String,
+}
+
+impl Wrong {
+    pub fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { what: what.into(), hint: hint.into() }
+    }
+
+    pub fn at(self, key: impl Into<String>, origin: Origin) -> Fault {
+        Fault { key: key.into(), origin, what: self.what, hint: self.hint }
+    }
+}
+
+/// At least one. Shown as a list that can be worked through from top to bottom.
+#[derive(Debug)]
+pub struct Faults(pub Vec<Fault>);
+
+impl fmt::Display for Faults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.len() {
+            1 => writeln!(f, "a setting is not right; nothing was started")?,
+            count => writeln!(f, "{count} settings are not right; nothing was started")?,
+        }
+        for fault in &self.0 {
+            let Fault { key, origin, what, hint } = fault;
+            write!(f, "\n  {key} ({origin})\n    {what}")?;
+            if !hint.is_empty() {
+                write!(f, "\n    hint: {hint}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Faults {}

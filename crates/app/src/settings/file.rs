@@ -1,0 +1,162 @@
+//! Settings from `gancho.toml`.
+
+use std::path::{Path, PathBuf};
+
+use toml::{
+    Spanned,
+    de::{DeTable, DeValue},
+};
+
+use super::{
+    environment::Environment,
+    fault::{Fault, Origin, Wrong},
+    flags::Flags,
+    keys::KEYS,
+    layers::{Layers, Written},
+};
+
+pub const NAME: &str = "gancho.toml";
+
+pub struct Source {
+    pub path: PathBuf,
+    text: String,
+}
+
+/// The tables of the file that are more than a value: `[plans.…]` and `[profiles.…]`.
+#[derive(Default)]
+pub struct Tables<'a>(Vec<Table<'a>>);
+
+pub struct Table<'a> {
+    /// `plans` or `profiles`.
+    pub kind: &'static str,
+    pub name: String,
+    pub origin: Origin,
+    pub value: Spanned<DeValue<'a>>,
+    path: PathBuf,
+    /// Where each line begins, to turn a place in the text into a line.
+    lines: Vec<usize>,
+}
+
+impl<'a> Tables<'a> {
+    pub fn of(&self, kind: &str) -> impl Iterator<Item = &Table<'a>> {
+        self.0.iter().filter(move |table| table.kind == kind)
+    }
+}
+
+impl Table<'_> {
+    /// What serde says, at the line that it speaks of.
+    pub fn fault(&self, error: &toml::de::Error) -> Fault {
+        let line = error.span().map(|span| line(&self.lines, span.start));
+        let origin = match line {
+            Some(line) if line > 1 => Origin::File { path: self.path.clone(), line },
+            _ => self.origin.clone(),
+        };
+        Wrong::new(error.message().trim(), "").at(format!("{}.{}", self.kind, self.name), origin)
+    }
+}
+
+/// The file that was named, or `gancho.toml` here, or else in the data folder.
+pub fn find(flags: &Flags, environment: &Environment, faults: &mut Vec<Fault>) -> Option<Source> {
+    let named =
+        flags.config.clone().map(|path| (path, Origin::Flag("--config".to_owned()))).or_else(
+            || {
+                let origin = Origin::Variable("GANCHO_CONFIG".to_owned());
+                environment.get("GANCHO_CONFIG").map(|path| (path.into(), origin))
+            },
+        );
+    if let Some((path, origin)) = named {
+        return open(&path, Some(origin), faults);
+    }
+    let folder = flags.data_dir.as_deref().or_else(|| environment.get("GANCHO_DATA_DIR"));
+    let default = KEYS.iter().find(|key| key.name == "data_dir").map_or("", |key| key.default);
+    [PathBuf::from(NAME), Path::new(folder.unwrap_or(default)).join(NAME)]
+        .iter()
+        .find_map(|path| open(path, None, faults))
+}
+
+/// A file that was named must be there.
+fn open(path: &Path, named: Option<Origin>, faults: &mut Vec<Fault>) -> Option<Source> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Some(Source { path: path.to_owned(), text }),
+        Err(error) if named.is_none() && error.kind() == std::io::ErrorKind::NotFound => None,
+        Err(error) => {
+            let origin = named.unwrap_or(Origin::Default);
+            let what = format!("{} cannot be read: {error}", path.display());
+            faults.push(Wrong::new(what, "name a file that is there").at("config", origin));
+            None
+        }
+    }
+}
+
+/// Puts the file's values into the layers, and hands out its tables.
+pub fn read<'a>(
+    source: Option<&'a Source>,
+    layers: &mut Layers,
+    faults: &mut Vec<Fault>,
+) -> Tables<'a> {
+    let mut tables = Tables::default();
+    let Some(Source { path, text }) = source else {
+        return tables;
+    };
+    let lines: Vec<usize> =
+        std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+    let at = |place: usize| Origin::File { path: path.clone(), line: line(&lines, place) };
+
+    let (root, errors) = DeTable::parse_recoverable(text);
+    for error in errors {
+        let origin = at(error.span().map_or(0, |span| span.start));
+        faults.push(Wrong::new(error.message().trim(), "").at("TOML", origin));
+    }
+    for (name, value) in root.into_inner() {
+        let origin = at(name.span().start);
+        let name = name.into_inner();
+        let kind = ["plans", "profiles"].into_iter().find(|kind| *kind == name);
+        match (kind, value.into_inner()) {
+            (Some(kind), DeValue::Table(entries)) => {
+                for (name, value) in entries {
+                    let origin = at(name.span().start);
+                    let name = name.into_inner().into_owned();
+                    let (path, lines) = (path.clone(), lines.clone());
+                    tables.0.push(Table { kind, name, origin, value, path, lines });
+                }
+            }
+            (Some(kind), _) => faults.push(
+                Wrong::new("this is not a table", format!("write [{kind}.NAME]")).at(kind, origin),
+            ),
+            (None, value) => match written(&value) {
+                Some(written) => layers.put(&name, origin, written, faults),
+                None if KEYS.iter().any(|key| key.name == name) => {
+                    faults.push(Wrong::new("this takes a value, not a table", "").at(name, origin))
+                }
+                // A table of a name that is not known is best answered by its name.
+                None => layers.put(&name, origin, Written::Many(Vec::new()), faults),
+            },
+        }
+    }
+    tables
+}
+
+fn written(value: &DeValue<'_>) -> Option<Written> {
+    match value {
+        DeValue::Array(all) => {
+            let texts: Option<Vec<String>> = all.iter().map(|one| text_of(one.get_ref())).collect();
+            texts.map(Written::Many)
+        }
+        other => text_of(other).map(Written::One),
+    }
+}
+
+fn text_of(value: &DeValue<'_>) -> Option<String> {
+    match value {
+        DeValue::String(text) => Some(text.clone().into_owned()),
+        DeValue::Integer(number) => Some(number.to_string()),
+        DeValue::Float(number) => Some(number.to_string()),
+        DeValue::Boolean(flag) => Some(flag.to_string()),
+        DeValue::Datetime(time) => Some(time.to_string()),
+        DeValue::Array(_) | DeValue::Table(_) => None,
+    }
+}
+
+fn line(lines: &[usize], place: usize) -> usize {
+    lines.partition_point(|start| *start <= place)
+}

@@ -1,0 +1,185 @@
+//! Settings that are not to be read by whoever looks over a shoulder.
+
+use std::{fmt, ops::Deref};
+
+use url::Url;
+
+use super::{
+    fault::Wrong,
+    layers::Written,
+    value::{Setting, one, quoted},
+};
+
+/// What stands where a secret is.
+pub const MASK: &str = "••••";
+
+/// A secret. It is shown nowhere.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Hidden(String);
+
+impl Hidden {
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Hidden {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(MASK)
+    }
+}
+
+impl Setting for Hidden {
+    const FORM: &'static str = "secret text";
+
+    fn read(written: &Written) -> Result<Self, Wrong> {
+        one(written).map(|text| Self(text.to_owned()))
+    }
+
+    fn show(&self) -> String {
+        format!("\"{MASK}\"")
+    }
+}
+
+/// `sqlite:PATH` or `postgres://…`, which may hold a password.
+#[derive(Clone, PartialEq, Eq)]
+pub struct DatabaseUrl(String);
+
+impl DatabaseUrl {
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    pub fn masked(&self) -> String {
+        mask_password(&self.0)
+    }
+}
+
+/// The same URL, its password covered.
+pub fn mask_password(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return url.to_owned();
+    };
+    let end = rest.find(['/', '?']).unwrap_or(rest.len());
+    let masked = match rest[..end].rsplit_once('@') {
+        Some((user, host)) => match user.split_once(':') {
+            Some((name, _)) => format!("{name}:{MASK}@{host}"),
+            None => format!("{user}@{host}"),
+        },
+        None => rest[..end].to_owned(),
+    };
+    // PostgreSQL takes a password as a parameter too.
+    let tail: Vec<String> = rest[end..]
+        .split_inclusive(['?', '&'])
+        .map(|part| match part.strip_prefix("password=") {
+            Some(value) if value.ends_with('&') => format!("password={MASK}&"),
+            Some(_) => format!("password={MASK}"),
+            None => part.to_owned(),
+        })
+        .collect();
+    format!("{scheme}://{masked}{}", tail.concat())
+}
+
+impl fmt::Debug for DatabaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.masked())
+    }
+}
+
+impl Setting for DatabaseUrl {
+    const FORM: &'static str = "`sqlite:PATH` or `postgres://…`";
+
+    fn read(written: &Written) -> Result<Self, Wrong> {
+        let text = one(written)?;
+        let known = ["sqlite:", "postgres://", "postgresql://"];
+        match known.iter().find_map(|scheme| text.strip_prefix(scheme)) {
+            Some(rest) if !rest.is_empty() => Ok(Self(text.to_owned())),
+            // It may hold a password, so it is not repeated.
+            _ => Err(Wrong::new(
+                "this is not a database",
+                "write sqlite:PATH or postgres://USER:PASSWORD@HOST/NAME",
+            )),
+        }
+    }
+
+    fn show(&self) -> String {
+        format!("{:?}", self.masked())
+    }
+}
+
+/// A URL, which may hold a password, and a token in its query.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Link(Url);
+
+impl Link {
+    pub fn masked(&self) -> String {
+        let mut url = self.0.clone();
+        if url.query().is_some() {
+            url.set_query(None);
+            return format!("{}?{MASK}", mask_password(url.as_str()));
+        }
+        mask_password(url.as_str())
+    }
+}
+
+impl Deref for Link {
+    type Target = Url;
+
+    fn deref(&self) -> &Url {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.masked())
+    }
+}
+
+/// What is wrong is told without repeating it.
+impl Setting for Link {
+    const FORM: &'static str = "a URL";
+
+    fn read(written: &Written) -> Result<Self, Wrong> {
+        let fault = |why: String| Wrong::new(why, "write it like https://host/path");
+        let url = Url::parse(one(written)?)
+            .map_err(|error| fault(format!("this is not a URL: {error}")))?;
+        match url.scheme() {
+            "http" | "https" if url.has_host() => Ok(Self(url)),
+            other => Err(fault(format!("a URL with {other}: cannot be used here"))),
+        }
+    }
+
+    fn show(&self) -> String {
+        quoted(self.masked())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_is_covered_wherever_it_stands() {
+        for (url, shown) in [
+            ("sqlite:/a/b.db", "sqlite:/a/b.db"),
+            ("postgres://db/gancho", "postgres://db/gancho"),
+            ("postgres://u@db/gancho", "postgres://u@db/gancho"),
+            (
+                "postgres://u:p@ss@db:5432/g?sslmode=require",
+                "postgres://u:••••@db:5432/g?sslmode=require",
+            ),
+            ("postgres://db/g?password=hunter2&user=u", "postgres://db/g?password=••••&user=u"),
+            ("http://u:hunter2@proxy:3128", "http://u:••••@proxy:3128"),
+        ] {
+            assert_eq!(mask_password(url), shown);
+        }
+        assert_eq!(format!("{:?}", Hidden::new("hunter2")), MASK);
+        let link = Link::read(&Written::One("https://u:hunter2@h/p?token=hunter2".to_owned()));
+        assert_eq!(format!("{:?}", link.unwrap()), "https://u:••••@h/p?••••");
+    }
+}

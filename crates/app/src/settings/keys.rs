@@ -1,0 +1,169 @@
+//! The one table of settings. The struct, the names in the file and the environment, the defaults
+//! and the reference in `docs/config.md` are all made from it.
+
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
+
+use gancho_domain::Rate;
+use ipnet::IpNet;
+
+use super::{
+    amount::Size,
+    fault::Fault,
+    hidden::{DatabaseUrl, Hidden, Link},
+    layers::Layers,
+    value::{LogFormat, Role, Setting},
+};
+
+/// One setting, for whoever wants to tell of it.
+#[derive(Debug)]
+pub struct Key {
+    pub name: &'static str,
+    pub group: &'static str,
+    /// What may be written.
+    pub form: &'static str,
+    pub is_list: bool,
+    /// As it would be written; empty where there is none.
+    pub default: &'static str,
+    pub help: &'static [&'static str],
+}
+
+impl Key {
+    pub fn variable(&self) -> String {
+        format!("GANCHO_{}", self.name.to_ascii_uppercase())
+    }
+}
+
+macro_rules! settings {
+    ($($group:literal {
+        $($(#[doc = $help:literal])+ $name:ident: $kind:ty = $default:literal,)+
+    })+) => {
+        #[derive(Debug, Clone)]
+        pub struct Settings {
+            $($($(#[doc = $help])+ pub $name: $kind,)+)+
+        }
+
+        pub const KEYS: &[Key] = &[$($(Key {
+            name: stringify!($name),
+            group: $group,
+            form: <$kind as Setting>::FORM,
+            is_list: is_list(stringify!($kind)),
+            default: $default,
+            help: &[$($help),+],
+        },)+)+];
+
+        impl Settings {
+            /// Where one is wrong its default stands in, and the fault is told.
+            pub fn read(layers: &Layers, faults: &mut Vec<Fault>) -> Option<Self> {
+                // Read all before any is asked for, so that no fault hides another.
+                $($(let $name = layers.value(stringify!($name), $default, faults);)+)+
+                Some(Self { $($($name: $name?,)+)+ })
+            }
+
+            /// Names and values as they would be written, secrets covered.
+            pub fn shown(&self) -> Vec<(&'static str, String)> {
+                vec![$($((stringify!($name), self.$name.show()),)+)+]
+            }
+        }
+    };
+}
+
+const fn is_list(kind: &str) -> bool {
+    matches!(kind.as_bytes(), [b'V', b'e', b'c', ..])
+}
+
+settings! {
+    "Where things are" {
+        /// The folder of the database, the key ring and the admin token. Made if it is not there.
+        data_dir: PathBuf = ".gancho",
+        /// The database: a SQLite file, or PostgreSQL 15 or later for several nodes.
+        /// Left out: `gancho.db` in the data folder.
+        database_url: Option<DatabaseUrl> = "",
+        /// The key ring that seals secrets in the database. Left out: `master.key` in the data
+        /// folder, made with mode 0600 if it is not there.
+        /// Keep a copy apart from the database: without it, no secret can be read again.
+        master_key_file: Option<PathBuf> = "",
+        /// The key ring itself instead of a file: one key a line, its number and the base64 of 32 bytes.
+        master_key: Option<Hidden> = "",
+    }
+    "Listening" {
+        /// Which parts run in this process; left out, all that there are. `worker` delivers, `api`
+        /// answers on `api_listen`. `ingest` is not there yet.
+        roles: Vec<Role> = "",
+        /// The address of the API, the documentation, health and metrics. Keep it off the Internet,
+        /// or put TLS in front of it.
+        api_listen: SocketAddr = "127.0.0.1:3000",
+        /// Reserved for receiving webhooks from partners; nothing listens there yet.
+        ingest_listen: SocketAddr = "127.0.0.1:9460",
+        /// What the operator proves itself with: `Authorization: Bearer …`, at least 16 characters.
+        /// Left out, one is made and kept in `admin.token` in the data folder with mode 0600.
+        admin_token: Option<Hidden> = "",
+        /// Names under which the API may be called while it listens on this machine only, besides
+        /// those of this machine: so no web page reaches it by a name of its own.
+        allowed_hosts: Vec<String> = "",
+        /// The address under which people reach the API, for links in notices and portal links.
+        /// Left out: `http://` and `api_listen`.
+        public_url: Option<Link> = "",
+        /// Connections to the API at once. More are turned away with 503.
+        max_connections: usize = "4096",
+        /// How long what is in flight may take to finish when the process is asked to stop.
+        stop_timeout: Duration = "30s",
+    }
+    "Which addresses may be delivered to" {
+        /// Allow `http://` endpoints besides `https://`.
+        allow_http: bool = "false",
+        /// Private networks that endpoints may be in. Everything private, local or special is
+        /// refused otherwise.
+        allow_cidrs: Vec<IpNet> = "",
+        /// Public networks that endpoints may not be in, such as the gateway's own.
+        deny_cidrs: Vec<IpNet> = "",
+        /// Names that look private and are allowed, each with all names below it.
+        allow_names: Vec<String> = "",
+        /// Ports that are refused by default (those of databases and the like) and are allowed.
+        allow_ports: Vec<u16> = "",
+        /// NAT64 prefixes of this network, so that the IPv4 address inside is judged.
+        nat64_prefixes: Vec<IpNet> = "",
+        /// Who is asked for addresses. Left out: the servers of this machine.
+        nameservers: Vec<SocketAddr> = "",
+        /// An HTTP proxy for all deliveries: `http://user:password@host:port`. Keeping away from
+        /// private addresses is then its job. Proxies in the environment are never used.
+        proxy: Option<Link> = "",
+    }
+    "Limits" {
+        /// The largest body of a call; a batch of events may be eight times as large.
+        publish_body_limit: Size = "1MiB",
+        /// How fast a tenant may publish that has no rate of its own. Left out: as fast as it can.
+        publish_rate: Option<Rate> = "",
+        /// How many deliveries a second a replay sends again that names no rate of its own.
+        replay_rate: u32 = "100",
+        /// Deliveries on the wire at once, over all endpoints.
+        concurrency: u32 = "512",
+        /// Publishing is refused when the database has grown to this size (SQLite only). Left out:
+        /// when the disk is nearly full.
+        store_max_bytes: Option<Size> = "",
+    }
+    "How long things are kept" {
+        /// How long delivered events stay in the log.
+        retention: Duration = "30d",
+        /// How long dead letters can be replayed.
+        dead_letter_ttl: Duration = "7d",
+        /// An endpoint that has only failed for so long is switched off. Its owner is warned at half
+        /// that time.
+        failing_for: Duration = "5d",
+    }
+    "Notices" {
+        /// Where the operator's notices go: endpoints switched off, deliveries given up.
+        notify_url: Option<Link> = "",
+        /// What they are signed with, in the form of Standard Webhooks.
+        notify_secret: Option<Hidden> = "",
+    }
+    "Watching" {
+        /// How log lines look; `auto` is pretty on a terminal and JSON elsewhere.
+        log_format: LogFormat = "auto",
+        /// Which log lines there are: `error`, `warn`, `info`, `debug` or `trace`, or by part, such as
+        /// `info,gancho_engine=debug`.
+        log_level: String = "info",
+        /// Show `/metrics` to whoever asks. Otherwise it takes the admin token, unless the API listens
+        /// on this machine only.
+        metrics_public: bool = "false",
+    }
+}

@@ -1,0 +1,70 @@
+//! What was written where. A later layer covers an earlier one; what is covered is not looked at.
+
+use std::collections::BTreeMap;
+
+use super::{
+    fault::{Fault, Origin, Wrong},
+    keys::KEYS,
+    nearest::nearest,
+    value::Setting,
+};
+
+/// A value as it was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Written {
+    One(String),
+    /// An array of a file.
+    Many(Vec<String>),
+}
+
+#[derive(Debug, Default)]
+pub struct Layers(BTreeMap<&'static str, (Origin, Written)>);
+
+impl Layers {
+    /// Covers what was there before under that name; refuses a name that nobody knows.
+    pub fn put(&mut self, name: &str, origin: Origin, written: Written, faults: &mut Vec<Fault>) {
+        match KEYS.iter().find(|key| key.name == name) {
+            Some(key) => {
+                self.0.insert(key.name, (origin, written));
+            }
+            None => faults.push(unknown(name).at(name, origin)),
+        }
+    }
+
+    pub fn origin(&self, name: &str) -> Origin {
+        self.0.get(name).map_or(Origin::Default, |(origin, _)| origin.clone())
+    }
+
+    pub fn origins(&self) -> BTreeMap<&'static str, Origin> {
+        KEYS.iter().map(|key| (key.name, self.origin(key.name))).collect()
+    }
+
+    /// What counts: what was written last, or the default. Where that is wrong, the default stands in
+    /// for it, so that whatever is looked at later is looked at too.
+    pub fn value<T: Setting>(
+        &self,
+        name: &'static str,
+        default: &str,
+        faults: &mut Vec<Fault>,
+    ) -> Option<T> {
+        let default = Written::One(default.to_owned());
+        let written = self.0.get(name).map_or(&default, |(_, written)| written);
+        match T::read(written) {
+            Ok(value) => Some(value),
+            Err(wrong) => {
+                faults.push(wrong.at(name, self.origin(name)));
+                T::read(&default).ok()
+            }
+        }
+    }
+}
+
+fn unknown(name: &str) -> Wrong {
+    let tables = ["plans", "profiles"];
+    let known = KEYS.iter().map(|key| key.name).chain(tables);
+    let hint = match nearest(name, known) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "`gancho config --reference` lists every setting".to_owned(),
+    };
+    Wrong::new("there is no such setting", hint)
+}

@@ -1,0 +1,52 @@
+//! Wire profiles of the operator's own: `[profiles.NAME]`, in the fields of `gancho_wire::Profile`.
+
+use gancho_wire::Profile;
+use serde::Deserialize;
+use toml::{
+    Spanned,
+    de::{DeValue, ValueDeserializer},
+};
+
+use super::{
+    fault::{Fault, Wrong},
+    file::{Table, Tables},
+};
+
+pub fn read(tables: &Tables<'_>, faults: &mut Vec<Fault>) -> Vec<Profile> {
+    let built_in = Profile::built_in();
+    let mut profiles = Vec::new();
+    for table in tables.of("profiles") {
+        let profile = match of_table(table) {
+            Ok(profile) => profile,
+            Err(error) => {
+                faults.push(table.fault(&error));
+                continue;
+            }
+        };
+        let key = format!("profiles.{}", table.name);
+        let mut all: Vec<Wrong> = profile
+            .faults()
+            .into_iter()
+            .map(|fault| match fault.to_string().split_once("; ") {
+                Some((what, hint)) => Wrong::new(what, hint),
+                None => Wrong::new(fault.to_string(), ""),
+            })
+            .collect();
+        if built_in.iter().any(|known| known.name == profile.name) {
+            all.push(Wrong::new("a profile of this name is built in", "choose another name"));
+        }
+        faults.extend(all.into_iter().map(|wrong| wrong.at(key.clone(), table.origin.clone())));
+        profiles.push(profile);
+    }
+    profiles
+}
+
+/// The table's name is the profile's.
+fn of_table(table: &Table<'_>) -> Result<Profile, toml::de::Error> {
+    let mut value = table.value.clone();
+    if let DeValue::Table(fields) = value.get_mut() {
+        let name = DeValue::String(table.name.clone().into());
+        fields.insert(Spanned::new(0..0, "name".into()), Spanned::new(0..0, name));
+    }
+    Profile::deserialize(ValueDeserializer::from(value))
+}

@@ -1,0 +1,250 @@
+//! Settings as operators write them, right and wrong.
+
+use std::path::PathBuf;
+
+use super::{
+    Flags, Loaded, Origin, companies::Company, environment::Environment, hidden::Hidden, load_from,
+    reference, show,
+};
+
+fn with(file: &str, variables: &[(&str, &str)], flags: Flags) -> Result<Loaded, String> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("gancho.toml");
+    std::fs::write(&path, file).unwrap();
+    let flags = Flags { config: Some(path), ..flags };
+    let shown = |faults: super::Faults| {
+        faults.to_string().replace(&format!("{}/", folder.path().display()), "")
+    };
+    load_from(&flags, &Environment::of(variables)).map_err(shown)
+}
+
+fn alone(file: &str) -> Result<Loaded, String> {
+    with(file, &[], Flags::default())
+}
+
+#[test]
+fn nothing_written_is_enough() {
+    let loaded = alone("").unwrap();
+    assert_eq!(loaded.settings.api_listen.to_string(), "127.0.0.1:3000");
+    assert_eq!(loaded.settings.retention.as_secs(), 30 * 86_400);
+    assert_eq!(loaded.settings.data_dir, PathBuf::from(".gancho"));
+    assert!(!loaded.settings.allow_http);
+    assert!(loaded.origins.values().all(|origin| *origin == Origin::Default));
+}
+
+#[test]
+fn flags_cover_variables_and_variables_cover_the_file() {
+    let file = "api_listen = \"127.0.0.1:1\"\nretention = \"1d\"\nconcurrency = 7\n";
+    let variables = [("GANCHO_API_LISTEN", "127.0.0.1:2"), ("GANCHO_RETENTION", "2d")];
+    let flags = Flags {
+        api_listen: Some("127.0.0.1:3".to_owned()),
+        set: vec!["publish_rate=5/s".to_owned()],
+        ..Flags::default()
+    };
+    let loaded = with(file, &variables, flags).unwrap();
+    assert_eq!(loaded.settings.api_listen.port(), 3);
+    assert_eq!(loaded.settings.retention.as_secs(), 2 * 86_400);
+    assert_eq!(loaded.settings.concurrency, 7);
+    assert_eq!(loaded.settings.publish_rate.unwrap().count, 5);
+    assert_eq!(loaded.origins["api_listen"].to_string(), "flag --api-listen");
+    assert_eq!(loaded.origins["retention"].to_string(), "variable GANCHO_RETENTION");
+    assert!(loaded.origins["concurrency"].to_string().ends_with("gancho.toml:3"));
+}
+
+#[test]
+fn every_fault_is_told_at_once_with_its_place() {
+    let file = "\
+api_listn = \"127.0.0.1:3000\"
+allow_http = \"perhaps\"
+allow_cidrs = [\"10.0.0.0/8\", \"10.0.0.0/99\"]
+retention = \"soon\"
+
+[profiles.Bad]
+envelope = \"bare\"
+signature = { header = \"Host\", scheme = \"sha256\" }
+
+[profiles.worse]
+envelop = \"bare\"
+
+[plans.pro]
+endpoint = 3
+";
+    let variables = [
+        ("GANCHO_ADMIN_TOKEN", "hunter2"),
+        ("GANCHO_DATABASE_URL", "mysql://root:hunter2@db"),
+        ("WEBHOOK_URL_M2", "https://10.0.0.1/x"),
+        ("WEBHOOK_SECRET_M2", "hunter2"),
+        ("WEBHOOK_SECRET_GONE", "whsec_a1b2c3d4e5f6g7h8i9j0k1l2m3n4o5p6"),
+    ];
+    let flags = Flags { api_listen: Some("localhost".to_owned()), ..Flags::default() };
+    let shown = with(file, &variables, flags).unwrap_err();
+    assert!(!shown.contains("hunter2"), "a secret is repeated: {shown}");
+    let expected = "\
+14 settings are not right; nothing was started
+
+  api_listn (gancho.toml:1)
+    there is no such setting
+    hint: did you mean `api_listen`?
+  database_url (variable GANCHO_DATABASE_URL)
+    this is not a database
+    hint: write sqlite:PATH or postgres://USER:PASSWORD@HOST/NAME
+  api_listen (flag --api-listen)
+    `localhost` is not an address and a port, such as 127.0.0.1:3000
+    hint: write it like 127.0.0.1:3000
+  allow_http (gancho.toml:2)
+    `perhaps` is neither yes nor no
+    hint: write true or false
+  allow_cidrs (gancho.toml:3)
+    `10.0.0.0/99` is not a network, such as 10.0.0.0/8
+    hint: write it like 10.0.0.0/8
+  retention (gancho.toml:4)
+    `soon` is not a length of time
+    hint: write it like 30s, 5m, 2h, 1h30m or 30d
+  profiles.Bad (gancho.toml:6)
+    `Bad` is not a name for a profile
+    hint: use 1 to 64 of a-z, 0-9, `-` and `_`
+  profiles.Bad (gancho.toml:6)
+    the header `Host` is set for every request already
+    hint: choose another name
+";
+    assert!(shown.starts_with(expected), "{shown}\n---\n{expected}");
+    for part in [
+        "profiles.worse (gancho.toml:11)",
+        "plans.pro (gancho.toml:14)",
+        "unknown field",
+        "WEBHOOK_URL_M2 (",
+        "WEBHOOK_SECRET_M2 (",
+        "WEBHOOK_SECRET_GONE (",
+        "admin_token (",
+    ] {
+        assert!(shown.contains(part), "`{part}` is not in {shown}");
+    }
+}
+
+#[test]
+fn what_does_not_fit_together_is_told_too() {
+    let file = "\
+admin_token = \"short\"
+master_key = \"1 AAAA\"
+master_key_file = \"/a\"
+notify_secret = \"whsec_a1b2c3d4e5f6g7h8i9j0k1l2m3n4o5p6\"
+roles = [\"ingest\"]
+ingest_listen = \"127.0.0.1:3000\"
+concurrency = 0
+publish_body_limit = \"1GiB\"
+stop_timeout = \"2h\"
+nat64_prefixes = [\"10.0.0.0/8\"]
+proxy = \"https://proxy\"
+log_level = \"loud,=\"
+";
+    let shown = alone(file).unwrap_err();
+    for key in [
+        "admin_token (",
+        "master_key (",
+        "notify_secret (",
+        "roles (",
+        "ingest_listen (",
+        "concurrency (",
+        "publish_body_limit (",
+        "stop_timeout (",
+        "nat64_prefixes (",
+        "proxy (",
+        "log_level (",
+    ] {
+        assert!(shown.contains(key), "`{key}` is not in {shown}");
+    }
+    assert!(!shown.contains("AAAA"));
+}
+
+#[test]
+fn broken_toml_is_told_by_its_line() {
+    let shown = alone("allow_http = true\napi_listen = \n").unwrap_err();
+    assert!(shown.contains("TOML (gancho.toml:2)"), "{shown}");
+    let missing = Flags { config: Some("/nowhere/gancho.toml".into()), ..Flags::default() };
+    let shown = load_from(&missing, &Environment::default()).unwrap_err().to_string();
+    assert!(shown.contains("config (flag --config)"), "{shown}");
+}
+
+#[test]
+fn a_variable_that_is_no_setting_is_warned_of() {
+    let loaded = with("", &[("GANCHO_API_LISEN", "x"), ("GANCHO_LOG", "x")], Flags::default());
+    let warnings = loaded.unwrap().warnings;
+    assert_eq!(
+        warnings,
+        [
+            "the variable GANCHO_API_LISEN is no setting and does nothing; did you mean GANCHO_API_LISTEN?"
+        ]
+    );
+}
+
+#[test]
+fn plans_profiles_and_companies_are_read() {
+    let file = "\
+[plans.pro]
+endpoints = 9
+
+[profiles.acme]
+envelope = \"bare\"
+signature = { header = \"X-Sign\", scheme = \"sha256\" }
+schedule = [\"1s\"]
+";
+    let variables = [
+        ("WEBHOOK_URL_M2", "https://m2.example.com/hook"),
+        ("WEBHOOK_SECRET_M2", "whsec_a1b2c3d4e5f6g7h8i9j0k1l2m3n4o5p6"),
+        ("WEBHOOK_URL_TRUSTCLOUD", "https://trust.example.com/hook"),
+    ];
+    let loaded = with(file, &variables, Flags::default()).unwrap();
+    assert_eq!(loaded.plans["pro"].endpoints, Some(9));
+    assert_eq!(loaded.plans["pro"].events, None);
+    assert_eq!(loaded.profiles[0].name, "acme");
+    assert_eq!(
+        loaded.companies,
+        [
+            Company {
+                slug: "m2".to_owned(),
+                url: "https://m2.example.com/hook".to_owned(),
+                secret: Some(Hidden::new("whsec_a1b2c3d4e5f6g7h8i9j0k1l2m3n4o5p6")),
+            },
+            Company {
+                slug: "trustcloud".to_owned(),
+                url: "https://trust.example.com/hook".to_owned(),
+                secret: None,
+            },
+        ]
+    );
+    let built_in = alone(
+        "[profiles.saas]\nenvelope = \"bare\"\nsignature = { header = \"S\", scheme = \"sha256\" }\n",
+    );
+    assert!(built_in.unwrap_err().contains("a profile of this name is built in"));
+}
+
+#[test]
+fn what_is_shown_can_be_written_again_and_hides_secrets() {
+    let file = "\
+admin_token = \"hunter2hunter2hunter2\"
+database_url = \"postgres://u:hunter2@db/g\"
+proxy = \"http://u:hunter2@proxy:3128\"
+allow_cidrs = [\"10.0.0.0/8\"]
+";
+    let loaded = alone(file).unwrap();
+    let shown = show::text(&loaded);
+    assert!(!shown.contains("hunter2"), "{shown}");
+    assert!(!format!("{loaded:?}").contains("hunter2"));
+    assert!(!show::json(&loaded).to_string().contains("hunter2"));
+    assert!(shown.contains("allow_cidrs = [\"10.0.0.0/8\"]"), "{shown}");
+    assert!(shown.contains("retention = \"30d\""), "{shown}");
+    let plain = alone("allow_cidrs = [\"10.0.0.0/8\"]").unwrap();
+    let again = alone(&show::text(&plain)).unwrap();
+    assert_eq!(plain.settings.shown(), again.settings.shown());
+    assert_eq!(show::json(&plain)["settings"]["concurrency"]["value"], 512);
+}
+
+#[test]
+fn the_reference_in_docs_is_up_to_date() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/config.md");
+    let written = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(
+        written == reference::text(),
+        "docs/config.md is stale: run `cargo run -- config --reference > docs/config.md`"
+    );
+}

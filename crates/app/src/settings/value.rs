@@ -1,0 +1,227 @@
+//! Turning what was written into a setting, and back into what could be written.
+
+use std::{net::SocketAddr, path::PathBuf, str::FromStr, time::Duration};
+
+use gancho_domain::Rate;
+use ipnet::IpNet;
+
+use super::{
+    amount::{self, Size},
+    fault::Wrong,
+    layers::Written,
+};
+
+pub trait Setting: Sized {
+    /// What may be written, for the reference.
+    const FORM: &'static str;
+
+    fn read(written: &Written) -> Result<Self, Wrong>;
+
+    /// As it would be written in the file; secrets are covered.
+    fn show(&self) -> String;
+}
+
+pub fn one(written: &Written) -> Result<&str, Wrong> {
+    match written {
+        Written::One(text) => Ok(text.trim()),
+        Written::Many(_) => Err(Wrong::new("this takes one value, not a list", "")),
+    }
+}
+
+pub fn quoted(text: impl ToString) -> String {
+    format!("{:?}", text.to_string())
+}
+
+/// An empty text is none at all.
+impl<T: Setting> Setting for Option<T> {
+    const FORM: &'static str = T::FORM;
+
+    fn read(written: &Written) -> Result<Self, Wrong> {
+        match written {
+            Written::One(text) if text.trim().is_empty() => Ok(None),
+            written => T::read(written).map(Some),
+        }
+    }
+
+    fn show(&self) -> String {
+        self.as_ref().map_or_else(String::new, T::show)
+    }
+}
+
+/// In a file an array, elsewhere separated by commas.
+impl<T: Setting> Setting for Vec<T> {
+    const FORM: &'static str = T::FORM;
+
+    fn read(written: &Written) -> Result<Self, Wrong> {
+        let texts: Vec<&str> = match written {
+            Written::One(text) => text.split(',').collect(),
+            Written::Many(texts) => texts.iter().map(String::as_str).collect(),
+        };
+        let texts = texts.into_iter().map(str::trim).filter(|text| !text.is_empty());
+        texts.map(|text| T::read(&Written::One(text.to_owned()))).collect()
+    }
+
+    fn show(&self) -> String {
+        let all: Vec<String> = self.iter().map(T::show).collect();
+        format!("[{}]", all.join(", "))
+    }
+}
+
+impl Setting for bool {
+    const FORM: &'static str = "true or false";
+
+    fn read(written: &Written) -> Result<Self, Wrong> {
+        match one(written)? {
+            "true" | "1" | "yes" | "on" => Ok(true),
+            "false" | "0" | "no" | "off" => Ok(false),
+            other => {
+                Err(Wrong::new(format!("`{other}` is neither yes nor no"), "write true or false"))
+            }
+        }
+    }
+
+    fn show(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Setting for String {
+    const FORM: &'static str = "text";
+
+    fn read(written: &Written) -> Result<Self, Wrong> {
+        one(written).map(str::to_owned)
+    }
+
+    fn show(&self) -> String {
+        quoted(self)
+    }
+}
+
+impl Setting for PathBuf {
+    const FORM: &'static str = "a path";
+
+    fn read(written: &Written) -> Result<Self, Wrong> {
+        match one(written)? {
+            "" => Err(Wrong::new("the path is empty", "leave the setting out for its default")),
+            text => Ok(text.into()),
+        }
+    }
+
+    fn show(&self) -> String {
+        quoted(self.display())
+    }
+}
+
+impl Setting for Size {
+    const FORM: &'static str = "a size, such as 1MiB";
+
+    fn read(written: &Written) -> Result<Self, Wrong> {
+        amount::size(one(written)?)
+    }
+
+    fn show(&self) -> String {
+        quoted(amount::show_size(*self))
+    }
+}
+
+impl Setting for Duration {
+    const FORM: &'static str = "a length of time, such as 30s or 5d";
+
+    fn read(written: &Written) -> Result<Self, Wrong> {
+        amount::span(one(written)?)
+    }
+
+    fn show(&self) -> String {
+        quoted(amount::show_span(*self))
+    }
+}
+
+impl Setting for Rate {
+    const FORM: &'static str = "a rate, such as 100/s";
+
+    fn read(written: &Written) -> Result<Self, Wrong> {
+        amount::rate(one(written)?)
+    }
+
+    fn show(&self) -> String {
+        quoted(amount::show_rate(*self))
+    }
+}
+
+macro_rules! parsed {
+    ($($kind:ty, $form:literal, $shown:expr;)*) => {$(
+        impl Setting for $kind {
+            const FORM: &'static str = $form;
+
+            fn read(written: &Written) -> Result<Self, Wrong> {
+                parse(one(written)?, $form)
+            }
+
+            fn show(&self) -> String {
+                $shown(self)
+            }
+        }
+    )*};
+}
+
+parsed! {
+    u16, "a number up to 65535", ToString::to_string;
+    u32, "a whole number", ToString::to_string;
+    usize, "a whole number", ToString::to_string;
+    SocketAddr, "an address and a port, such as 127.0.0.1:3000", quoted;
+    IpNet, "a network, such as 10.0.0.0/8", quoted;
+}
+
+fn parse<T: FromStr>(text: &str, form: &str) -> Result<T, Wrong> {
+    text.parse().map_err(|_| Wrong::new(format!("`{text}` is not {form}"), example(form)))
+}
+
+/// The hint is the example in the form, if it has one.
+fn example(form: &str) -> String {
+    form.split_once("such as ").map_or_else(
+        || "write digits only".to_owned(),
+        |(_, example)| format!("write it like {example}"),
+    )
+}
+
+macro_rules! words {
+    ($($(#[$doc:meta])* $kind:ident { $($(#[$why:meta])* $variant:ident $word:literal,)* } $form:literal;)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum $kind { $($(#[$why])* $variant,)* }
+
+        impl Setting for $kind {
+            const FORM: &'static str = $form;
+
+            fn read(written: &Written) -> Result<Self, Wrong> {
+                match one(written)? {
+                    $($word => Ok(Self::$variant),)*
+                    other => Err(Wrong::new(
+                        format!("`{other}` is not known here"),
+                        concat!("write ", $form),
+                    )),
+                }
+            }
+
+            fn show(&self) -> String {
+                quoted(match self { $(Self::$variant => $word,)* })
+            }
+        }
+    )*};
+}
+
+words! {
+    /// How log lines look.
+    LogFormat {
+        /// Pretty on a terminal, JSON elsewhere.
+        Auto "auto",
+        Pretty "pretty",
+        Json "json",
+    } "auto, pretty or json";
+    /// A part of the gateway.
+    Role {
+        Api "api",
+        Ingest "ingest",
+        Worker "worker",
+    } "api, ingest or worker";
+}

@@ -1,0 +1,136 @@
+//! Keys of the ring: rotated while it stands, while it runs, and while it is being killed.
+
+use std::{path::Path, thread, time::Duration};
+
+use serde_json::Value;
+
+use crate::{
+    http, receiver,
+    served::{Served, command, until},
+};
+
+fn keys(folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Result<Value, String> {
+    let mut keys = command(&["keys"], folder);
+    let shown =
+        keys.args(arguments).arg("--json").envs(variables.iter().copied()).output().unwrap();
+    match shown.status.success() {
+        true => Ok(serde_json::from_slice(&shown.stdout).unwrap_or_default()),
+        false => Err(String::from_utf8(shown.stderr).unwrap()),
+    }
+}
+
+fn listed(folder: &Path) -> Vec<(u64, u64)> {
+    let shown = keys(folder, &["list"], &[]).unwrap();
+    let keys = shown["keys"].as_array().unwrap();
+    keys.iter()
+        .map(|key| (key["number"].as_u64().unwrap(), key["records"].as_u64().unwrap()))
+        .collect()
+}
+
+/// Many tenants with an endpoint each, all of whose secrets are still good.
+struct Customers {
+    keys: Vec<String>,
+    seen: receiver::Seen,
+}
+
+impl Customers {
+    fn new(served: &Served, count: usize) -> Self {
+        let (target, seen) = receiver::start();
+        let keys = (0..count)
+            .map(|number| {
+                let key = served.tenant(&format!("t{number}"));
+                let body = format!(
+                    r#"{{"url":"http://{target}/hook","events":["*"],"headers":{{"X-Token":"secret-{number}"}}}}"#
+                );
+                let headers = [("x-api-key", key.as_str())];
+                let made = http::call(served.address, "POST", "/v1/webhooks", &headers, &body);
+                assert_eq!(made.status, 201, "{}", made.body);
+                key
+            })
+            .collect();
+        Self { keys, seen }
+    }
+
+    fn are_delivered_to(&self, served: &Served) {
+        for (number, key) in self.keys.iter().enumerate() {
+            let id = served.publish(key, "a.b", "{}");
+            until("a delivery arrives", || self.seen.body(&id).is_some());
+            let got = self.seen.last(&id).unwrap();
+            let token = got.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("x-token"));
+            assert_eq!(token.unwrap().1, format!("secret-{number}"));
+        }
+    }
+}
+
+#[test]
+fn rotated_while_it_stands_and_dropped_when_unused() {
+    let folder = tempfile::tempdir().unwrap();
+    let served = Served::start(folder.path(), &[]);
+    let customers = Customers::new(&served, 3);
+    served.stop();
+    assert_eq!(listed(folder.path()), [(1, 3)]);
+    let refused = keys(folder.path(), &["drop", "1"], &[]).unwrap_err();
+    assert!(refused.contains("is the newest"), "{refused}");
+    let done = keys(folder.path(), &["rotate"], &[]).unwrap();
+    assert_eq!((&done["newest"], &done["resealed"]), (&2.into(), &3.into()));
+    assert_eq!(listed(folder.path()), [(1, 0), (2, 3)]);
+    let again = keys(folder.path(), &["rotate", "--no-new-key"], &[]).unwrap();
+    assert_eq!((&again["newest"], &again["resealed"]), (&2.into(), &0.into()));
+    let refused = keys(folder.path(), &["drop", "7"], &[]).unwrap_err();
+    assert!(refused.contains("there is no key 7"), "{refused}");
+    keys(folder.path(), &["drop", "1"], &[]).unwrap();
+    assert_eq!(listed(folder.path()), [(2, 3)]);
+    let served = Served::start(folder.path(), &[]);
+    customers.are_delivered_to(&served);
+    served.stop();
+}
+
+#[test]
+fn rotated_while_it_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let served = Served::start(folder.path(), &[]);
+    let customers = Customers::new(&served, 3);
+    let address = served.address.to_string();
+    let here = [("GANCHO_API_LISTEN", address.as_str())];
+    let done = keys(folder.path(), &["rotate"], &here).unwrap();
+    assert_eq!((&done["newest"], &done["resealed"]), (&2.into(), &3.into()));
+    customers.are_delivered_to(&served);
+    let refused = keys(folder.path(), &["drop", "1"], &here).unwrap_err();
+    assert!(refused.contains("a gateway runs with this ring"), "{refused}");
+    let shown = keys(folder.path(), &["list"], &here).unwrap();
+    assert_eq!(shown["keys"][1]["records"], 3);
+    served.stop();
+    let served = Served::start(folder.path(), &[]);
+    customers.are_delivered_to(&served);
+    served.stop();
+}
+
+#[test]
+fn a_rotation_that_is_killed_loses_no_secret() {
+    let folder = tempfile::tempdir().unwrap();
+    let served = Served::start(folder.path(), &[]);
+    let customers = Customers::new(&served, 30);
+    served.stop();
+    for cycle in 0..8_u64 {
+        let mut rotate = command(&["keys", "rotate"], folder.path());
+        let mut rotate = rotate.stderr(std::process::Stdio::null()).spawn().unwrap();
+        // From before the ring is written to the middle of the sealing.
+        thread::sleep(Duration::from_millis(5 + cycle * 11));
+        rotate.kill().unwrap();
+        rotate.wait().unwrap();
+    }
+    let counts = listed(folder.path());
+    let sealed: u64 = counts.iter().map(|(_, records)| records).sum();
+    assert!(sealed >= 30, "{counts:?}");
+    let served = Served::start(folder.path(), &[]);
+    customers.are_delivered_to(&served);
+    served.stop();
+    keys(folder.path(), &["rotate", "--no-new-key"], &[]).unwrap();
+    let counts = listed(folder.path());
+    let (newest, old) = counts.split_last().unwrap();
+    assert_eq!(newest.1, 30);
+    assert!(old.iter().all(|(_, records)| *records == 0), "{counts:?}");
+    let served = Served::start(folder.path(), &[]);
+    customers.are_delivered_to(&served);
+    served.stop();
+}

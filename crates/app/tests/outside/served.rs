@@ -1,0 +1,161 @@
+//! `gancho serve` as a child process, and the calls of an operator and a tenant.
+
+use std::{
+    io::{BufRead, BufReader},
+    net::SocketAddr,
+    path::Path,
+    process::{Child, Command, ExitStatus, Stdio},
+    sync::{Arc, Mutex, mpsc},
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+
+use crate::{
+    http::{self, Answer},
+    piped::GANCHO,
+};
+
+pub const TOKEN: &str = "outside-admin-token-0123456789";
+
+pub struct Served {
+    pub address: SocketAddr,
+    pub log: Arc<Mutex<String>>,
+    child: Child,
+}
+
+/// The command with nothing but what the tests set: no settings of the machine reach it.
+pub fn command(arguments: &[&str], folder: &Path) -> Command {
+    let mut command = Command::new(GANCHO);
+    command.args(arguments).current_dir(folder).env_clear();
+    command.env("PATH", std::env::var("PATH").unwrap());
+    command.env("GANCHO_DATA_DIR", folder.join("data"));
+    command.env("GANCHO_API_LISTEN", "127.0.0.1:0");
+    command.env("GANCHO_LOG_FORMAT", "json");
+    command.env("GANCHO_ADMIN_TOKEN", TOKEN);
+    command.env("GANCHO_ALLOW_HTTP", "true");
+    command.env("GANCHO_ALLOW_CIDRS", "127.0.0.0/8");
+    command.env("RUST_BACKTRACE", "0");
+    command
+}
+
+impl Served {
+    pub fn start(folder: &Path, variables: &[(&str, &str)]) -> Self {
+        let mut command = command(&["serve"], folder);
+        command.envs(variables.iter().copied());
+        Self::of(command)
+    }
+
+    pub fn of(mut command: Command) -> Self {
+        let mut child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        let log = Arc::new(Mutex::new(String::new()));
+        let (heard, (ready, is_ready)) = (log.clone(), mpsc::channel());
+        thread::spawn(move || {
+            for line in stderr.lines().map_while(Result::ok) {
+                if let Ok(line) = serde_json::from_str::<Value>(&line)
+                    && line["message"] == "gancho is ready"
+                {
+                    let _ = ready.send(line["api"].as_str().unwrap().parse().unwrap());
+                }
+                let mut log = heard.lock().unwrap();
+                log.push_str(&line);
+                log.push('\n');
+            }
+        });
+        match is_ready.recv_timeout(Duration::from_secs(30)) {
+            Ok(address) => Self { address, log, child },
+            Err(_) => {
+                let _ = child.kill();
+                panic!("it did not get ready: {}", log.lock().unwrap());
+            }
+        }
+    }
+
+    pub fn signal(&self, name: &str) {
+        let id = self.child.id().to_string();
+        let sent = Command::new("kill").args([&format!("-{name}"), &id]).status();
+        assert!(sent.unwrap().success());
+    }
+
+    pub fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Its exit, which must come in time.
+    pub fn ended(mut self, within: Duration) -> (ExitStatus, String) {
+        let started = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                let log = self.log.lock().unwrap().clone();
+                return (status, log);
+            }
+            if started.elapsed() > within {
+                let _ = self.child.kill();
+                panic!("still running after {within:?}: {}", self.log.lock().unwrap());
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Asked to stop, as a supervisor would.
+    pub fn stop(self) -> String {
+        self.signal("TERM");
+        let (status, log) = self.ended(Duration::from_secs(30));
+        assert!(status.success(), "{status}: {log}");
+        log
+    }
+
+    pub fn operator(&self, method: &str, path: &str, body: &str) -> Answer {
+        let bearer = format!("Bearer {TOKEN}");
+        http::call(self.address, method, path, &[("authorization", &bearer)], body)
+    }
+
+    /// The operator, acting for a tenant.
+    pub fn acting(&self, tenant: &str, method: &str, path: &str, body: &str) -> Answer {
+        let bearer = format!("Bearer {TOKEN}");
+        let headers = [("authorization", bearer.as_str()), ("x-tenant", tenant)];
+        http::call(self.address, method, path, &headers, body)
+    }
+
+    /// A new tenant with a key of all scopes.
+    pub fn tenant(&self, slug: &str) -> String {
+        let made = self.operator("POST", "/v1/tenants", &format!(r#"{{"slug":"{slug}"}}"#));
+        assert_eq!(made.status, 201, "{}", made.body);
+        let key = self.operator("POST", &format!("/v1/tenants/{slug}/api-keys"), "{}");
+        assert_eq!(key.status, 201, "{}", key.body);
+        key.json()["key"].as_str().unwrap().to_owned()
+    }
+
+    pub fn endpoint(&self, key: &str, url: &str) -> Value {
+        let body = format!(r#"{{"url":"{url}","events":["*"]}}"#);
+        let made = http::call(self.address, "POST", "/v1/webhooks", &[("x-api-key", key)], &body);
+        assert_eq!(made.status, 201, "{}", made.body);
+        made.json()
+    }
+
+    pub fn publish(&self, key: &str, event_type: &str, data: &str) -> String {
+        let body = format!(r#"{{"type":"{event_type}","data":{data}}}"#);
+        let made = http::call(self.address, "POST", "/v1/events", &[("x-api-key", key)], &body);
+        assert_eq!(made.status, 202, "{}", made.body);
+        made.json()["id"].as_str().unwrap().to_owned()
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Until it is so, or the test fails.
+pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !is_so() {
+        assert!(started.elapsed() < Duration::from_secs(30), "it did not happen: {what}");
+        thread::sleep(Duration::from_millis(10));
+    }
+}

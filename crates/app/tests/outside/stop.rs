@@ -1,0 +1,113 @@
+//! Asked to stop while it is busy: what is in flight finishes, what was acknowledged is not lost.
+
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use crate::{
+    http, receiver,
+    served::{Served, until},
+};
+
+#[test]
+fn sigterm_under_load_finishes_what_is_in_flight() {
+    let folder = tempfile::tempdir().unwrap();
+    let (target, seen) = receiver::start_slow(Duration::from_millis(50));
+    let served = Served::start(folder.path(), &[]);
+    let key = served.tenant("acme");
+    served.endpoint(&key, &format!("http://{target}/hook"));
+
+    let acked = Arc::new(Mutex::new(Vec::new()));
+    let is_over = Arc::new(AtomicBool::new(false));
+    let publishers: Vec<_> = (0..8)
+        .map(|_| {
+            let (acked, is_over) = (acked.clone(), is_over.clone());
+            let (key, address) = (key.clone(), served.address);
+            thread::spawn(move || {
+                while !is_over.load(Ordering::Relaxed) {
+                    let body = r#"{"type":"a.b","data":{}}"#;
+                    let headers = [("x-api-key", key.as_str())];
+                    match http::try_call(address, "POST", "/v1/events", &headers, body) {
+                        Some(answer) if answer.status == 202 => {
+                            let id = answer.json()["id"].as_str().unwrap().to_owned();
+                            acked.lock().unwrap().push(id);
+                        }
+                        // Being told to come back later is fine while it stops.
+                        Some(answer) => assert_eq!(answer.status, 503, "{}", answer.body),
+                        None => return,
+                    }
+                }
+            })
+        })
+        .collect();
+    until("some are acknowledged", || acked.lock().unwrap().len() > 200);
+    served.signal("TERM");
+    let asked = Instant::now();
+    let (status, log) = served.ended(Duration::from_secs(30));
+    is_over.store(true, Ordering::Relaxed);
+    publishers.into_iter().for_each(|publisher| publisher.join().unwrap());
+    assert_eq!(status.code(), Some(0), "{log}");
+    assert!(log.contains("stopped; nothing was left in the air"), "{log}");
+    assert!(asked.elapsed() < Duration::from_secs(20));
+
+    // What had not been tried yet is in the store, and comes with the next start. Nothing that was in
+    // flight was cut off, so nothing comes twice.
+    let served = Served::start(folder.path(), &[]);
+    let acked = acked.lock().unwrap().clone();
+    until("everything acknowledged arrives", || {
+        let counts = seen.counts();
+        acked.iter().all(|id| counts.contains_key(id))
+    });
+    let twice: Vec<_> = seen.counts().into_iter().filter(|(_, count)| *count > 1).collect();
+    assert!(twice.is_empty(), "{twice:?}");
+    served.stop();
+}
+
+#[test]
+fn a_second_signal_stops_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let (target, seen) = receiver::start_slow(Duration::from_secs(60));
+    let served = Served::start(folder.path(), &[]);
+    let key = served.tenant("acme");
+    served.endpoint(&key, &format!("http://{target}/hook"));
+    let id = served.publish(&key, "a.b", "{}");
+    until("the receiver hangs", || seen.body(&id).is_some());
+    served.signal("TERM");
+    let log = served.log.clone();
+    until("it waits", || log.lock().unwrap().contains("finishing what is in flight"));
+    let ready = http::try_call(served.address, "GET", "/readyz", &[], "");
+    assert!(ready.is_none_or(|answer| answer.status == 503), "it is not ready any more");
+    served.signal("INT");
+    let (status, log) = served.ended(Duration::from_secs(5));
+    assert!(!status.success(), "{log}");
+    assert!(log.contains("asked to stop a second time"), "{log}");
+}
+
+#[test]
+fn what_does_not_finish_in_time_is_given_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let (slow, hung) = receiver::start_slow(Duration::from_secs(60));
+    let served = Served::start(folder.path(), &[("GANCHO_STOP_TIMEOUT", "1s")]);
+    let key = served.tenant("acme");
+    let endpoint = served.endpoint(&key, &format!("http://{slow}/hook"));
+    let id = served.publish(&key, "a.b", "{}");
+    until("the receiver hangs", || hung.body(&id).is_some());
+    served.signal("TERM");
+    let (status, log) = served.ended(Duration::from_secs(10));
+    assert_eq!(status.code(), Some(0), "{log}");
+    assert!(log.contains("will be tried again"), "{log}");
+
+    let (quick, seen) = receiver::start();
+    let served = Served::start(folder.path(), &[("GANCHO_STOP_TIMEOUT", "1s")]);
+    let path = format!("/v1/webhooks/{}", endpoint["id"].as_str().unwrap());
+    let body = format!(r#"{{"url":"http://{quick}/hook"}}"#);
+    let changed = http::call(served.address, "PATCH", &path, &[("x-api-key", &key)], &body);
+    assert_eq!(changed.status, 200, "{}", changed.body);
+    until("it is tried again", || seen.body(&id).is_some() || hung.counts()[&id] > 1);
+    served.stop();
+}
