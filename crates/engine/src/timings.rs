@@ -108,7 +108,7 @@ impl Histogram {
     pub fn snapshot(&self) -> Buckets {
         let counts: Vec<u64> =
             self.counts.iter().map(|count| count.load(Ordering::Relaxed)).collect();
-        let bounds = self.bounds.iter().map(|millis| *millis as f64 / 1e3).chain([f64::MAX]);
+        let bounds = self.bounds.iter().map(|millis| *millis as f64 / 1e3).chain([f64::INFINITY]);
         Buckets {
             count: counts.iter().sum(),
             buckets: bounds.zip(counts).collect(),
@@ -132,7 +132,7 @@ mod tests {
         // A microsecond over a bound is over it.
         histogram.add(Duration::from_micros(10_001));
         let seen = histogram.snapshot();
-        assert_eq!(seen.buckets, [(0.01, 3), (0.1, 5), (f64::MAX, 5)]);
+        assert_eq!(seen.buckets, [(0.01, 3), (0.1, 5), (f64::INFINITY, 5)]);
         assert_eq!(seen.count, 13);
         let sum = 0.020 + 0.033 + 0.1 + 0.505 + 0.010_001;
         assert!((seen.sum - sum).abs() < 1e-9, "{}", seen.sum);

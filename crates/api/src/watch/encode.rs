@@ -200,7 +200,7 @@ impl Scrape {
             "Memory of this process.",
             plain(process.resident_bytes.map(|bytes| bytes as f64)),
         )?;
-        to.gauge("process_cpu_seconds", "CPU time of this process.", plain(process.cpu_seconds))?;
+        to.seconds("process_cpu_seconds", "CPU time of this process.", process.cpu_seconds)?;
         to.gauge(
             "process_open_fds",
             "Files and sockets of this process.",

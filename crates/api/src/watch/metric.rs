@@ -9,7 +9,7 @@ use prometheus_client::{
 };
 
 /// Labels of one row: name and value.
-pub type Labels<'a> = [(&'static str, &'a str)];
+pub type Labels<'l> = Vec<(&'static str, &'l str)>;
 
 pub struct Writer<'a>(DescriptorEncoder<'a>);
 
@@ -21,15 +21,21 @@ impl<'a> Writer<'a> {
     /// Only rises, until the process starts again. The name gets `_total` behind it.
     pub fn counter<'l, R>(&mut self, name: &str, help: &str, rows: R) -> Result<(), Error>
     where
-        R: IntoIterator<Item = (Vec<(&'static str, &'l str)>, u64)>,
+        R: IntoIterator<Item = (Labels<'l>, u64)>,
     {
         let rows = rows.into_iter().map(|(labels, value)| (labels, ConstCounter::new(value)));
         self.rows(name, help, MetricType::Counter, rows)
     }
 
+    /// One that rises by parts.
+    pub fn seconds(&mut self, name: &str, help: &str, value: Option<f64>) -> Result<(), Error> {
+        let row = value.map(|value| (Vec::new(), ConstCounter::new(value)));
+        self.rows(name, help, MetricType::Counter, row.into_iter())
+    }
+
     pub fn gauge<'l, R>(&mut self, name: &str, help: &str, rows: R) -> Result<(), Error>
     where
-        R: IntoIterator<Item = (Vec<(&'static str, &'l str)>, f64)>,
+        R: IntoIterator<Item = (Labels<'l>, f64)>,
     {
         let rows = rows.into_iter().map(|(labels, value)| (labels, ConstGauge::new(value)));
         self.rows(name, help, MetricType::Gauge, rows)
@@ -37,7 +43,7 @@ impl<'a> Writer<'a> {
 
     pub fn histogram<'l, R>(&mut self, name: &str, help: &str, rows: R) -> Result<(), Error>
     where
-        R: IntoIterator<Item = (Vec<(&'static str, &'l str)>, Buckets)>,
+        R: IntoIterator<Item = (Labels<'l>, Buckets)>,
     {
         let mut rows = rows.into_iter().peekable();
         if rows.peek().is_none() {
@@ -45,13 +51,13 @@ impl<'a> Writer<'a> {
         }
         let mut metric = self.0.encode_descriptor(name, help, None, MetricType::Histogram)?;
         for (labels, seen) in rows {
-            let labels = labels.as_slice();
-            metric.encode_family(&labels)?.encode_histogram::<NoLabelSet>(
-                seen.sum,
-                seen.count,
-                &seen.buckets,
-                None,
-            )?;
+            let Buckets { buckets, count, sum } = &seen;
+            if labels.is_empty() {
+                metric.encode_histogram::<NoLabelSet>(*sum, *count, buckets, None)?;
+            } else {
+                let mut row = metric.encode_family(&labels)?;
+                row.encode_histogram::<NoLabelSet>(*sum, *count, buckets, None)?;
+            }
         }
         Ok(())
     }
@@ -61,7 +67,7 @@ impl<'a> Writer<'a> {
         name: &str,
         help: &str,
         kind: MetricType,
-        rows: impl Iterator<Item = (Vec<(&'static str, &'l str)>, M)>,
+        rows: impl Iterator<Item = (Labels<'l>, M)>,
     ) -> Result<(), Error> {
         let mut rows = rows.peekable();
         // A metric without rows is left out, as readers would stumble over its name alone.
@@ -70,7 +76,10 @@ impl<'a> Writer<'a> {
         }
         let mut metric = self.0.encode_descriptor(name, help, None, kind)?;
         for (labels, value) in rows {
-            let labels: &Labels<'_> = &labels;
+            // Without labels the metric has one row, and nothing follows it.
+            if labels.is_empty() {
+                return value.encode(metric);
+            }
             value.encode(metric.encode_family(&labels)?)?;
         }
         Ok(())

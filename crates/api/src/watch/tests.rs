@@ -94,7 +94,12 @@ impl World {
             in_order: false,
             hold: false,
         };
-        let new = NewParcel { parcel: Arc::new(parcel), once: None, deliveries: vec![delivery] };
+        let new = NewParcel {
+            parcel: Arc::new(parcel),
+            once: None,
+            deliveries: vec![delivery],
+            ledger: None,
+        };
         self.store.accept(vec![new], NodeId(0)).await.unwrap();
     }
 

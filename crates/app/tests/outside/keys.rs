@@ -1,6 +1,6 @@
 //! Keys of the ring: rotated while it stands, while it runs, and while it is being killed.
 
-use std::{path::Path, thread, time::Duration};
+use std::{path::Path, process::Command};
 
 use serde_json::Value;
 
@@ -111,17 +111,26 @@ fn a_rotation_that_is_killed_loses_no_secret() {
     let served = Served::start(folder.path(), &[]);
     let customers = Customers::new(&served, 30);
     served.stop();
-    for cycle in 0..8_u64 {
-        let mut rotate = command(&["keys", "rotate"], folder.path());
-        let mut rotate = rotate.stderr(std::process::Stdio::null()).spawn().unwrap();
-        // From before the ring is written to the middle of the sealing.
-        thread::sleep(Duration::from_millis(5 + cycle * 11));
-        rotate.kill().unwrap();
-        rotate.wait().unwrap();
+    // At each sync: of the ring, of its folder, and of commits in the middle of the sealing.
+    let mut partly = 0;
+    for when in 1..=14 {
+        let inject = format!("inject=fsync,fdatasync:signal=KILL:when={when}");
+        let rotate = command(&["keys", "rotate"], folder.path());
+        let killed = Command::new("strace")
+            .args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=fsync,fdatasync", "-e", &inject])
+            .arg(rotate.get_program())
+            .args(rotate.get_args())
+            .envs(rotate.get_envs().filter_map(|(name, value)| Some((name, value?))))
+            .current_dir(folder.path())
+            .output()
+            .expect("this test needs strace: apt-get install strace");
+        assert!(!killed.status.success(), "it was not killed at sync {when}");
+        let counts = listed(folder.path());
+        let total: u64 = counts.iter().map(|(_, records)| records).sum();
+        assert_eq!(total, 30, "{counts:?}");
+        partly += u64::from(counts.iter().filter(|(_, records)| *records > 0).count() > 1);
     }
-    let counts = listed(folder.path());
-    let sealed: u64 = counts.iter().map(|(_, records)| records).sum();
-    assert!(sealed >= 30, "{counts:?}");
+    assert!(partly > 3, "only {partly} kills came in the middle of the sealing");
     let served = Served::start(folder.path(), &[]);
     customers.are_delivered_to(&served);
     served.stop();

@@ -79,11 +79,6 @@ impl Served {
         assert!(sent.unwrap().success());
     }
 
-    pub fn kill(mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
-    }
-
     /// Its exit, which must come in time.
     pub fn ended(mut self, within: Duration) -> (ExitStatus, String) {
         let started = Instant::now();
