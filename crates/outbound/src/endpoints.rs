@@ -26,6 +26,7 @@ use thiserror::Error;
 
 pub use self::{
     draft::{EndpointDraft, RateDraft, RetryDraft},
+    retry_check::plan_of,
     rotate::{LONGEST_OVERLAP, Revealed, Rotated, USUAL_OVERLAP},
 };
 use crate::{Fault, PlanLimit, Plans, Registry, deliver::Client, fault::joined};

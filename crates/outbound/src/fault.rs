@@ -17,7 +17,7 @@ impl Fault {
     }
 
     pub fn missing(field: &str, hint: &str) -> Self {
-        Self::new("required", format!("/{field}"), format!("`{field}` is missing: {hint}"))
+        Self::new("missing_field", format!("/{field}"), format!("`{field}` is missing: {hint}"))
     }
 }
 

@@ -112,6 +112,7 @@ impl HealthKeeper {
         tells: bool,
     ) -> Result<()> {
         let scope = TenantScope::granted(endpoint.tenant);
+        let mut may_tell = tells;
         for _ in 0..TRIES {
             let Some(mut fresh) = self.store.endpoint(scope, endpoint.id).await? else { break };
             let now = self.clock.now();
@@ -119,8 +120,9 @@ impl HealthKeeper {
                 fresh.health.after(seen, now, self.failing_for).filter(|_| fresh.is_active);
             let Some(Change { health, tell }) = change else { break };
             // Told first, and under a key, so that a crash in between tells it neither never nor twice.
-            if let Some(tell) = tell.filter(|_| tells) {
+            if let Some(tell) = tell.filter(|_| may_tell) {
                 self.tell(&fresh, tell, failure).await?;
+                may_tell = false;
             }
             fresh.health = health;
             fresh.is_active = fresh.health.disabled.is_none();
@@ -147,7 +149,7 @@ impl HealthKeeper {
                 Notice::disabled(endpoint, why, &self.missed(endpoint, since).await?, failure)
             }
         };
-        // The version tells one time of failing from the next.
+        // The version tells one time of failing from the next, and is the same for whoever tells it.
         let once = format!("{} {} {:?}", endpoint.id, endpoint.version, since.map(Time::micros));
         self.notifier.send(endpoint.tenant, &notice, &once).await
     }

@@ -21,7 +21,7 @@ pub mod fan_out;
 pub mod fault;
 pub mod health;
 pub mod limits;
-mod memory;
+pub mod memory;
 pub mod notify;
 pub mod owner;
 pub mod plans;

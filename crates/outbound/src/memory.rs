@@ -25,16 +25,18 @@ const TRUSTED: Duration = Duration::from_secs(2);
 const REMEMBERED: usize = 10_000;
 const LATELY: Duration = Duration::from_secs(60);
 
-pub(crate) struct Memory<K, V> {
+pub struct Memory<K, V> {
     known: RwLock<HashMap<K, Entry<V>>>,
-    /// Rises with every change made here: what was read before one is not kept after it.
+    /// Rises with every change made here of something that was not known.
     changes: AtomicU64,
 }
 
 struct Entry<V> {
     value: Arc<V>,
     read_at: Instant,
-    /// It was changed here since, and must be read before it is used again.
+    /// Changes made here since it is known.
+    changes: u64,
+    /// It was changed since it was read, and must be read before it is used again.
     is_outdated: bool,
 }
 
@@ -43,6 +45,12 @@ enum Use<V> {
     Trust(Arc<V>),
     /// Ask the store; this is what was known.
     Ask(Option<Arc<V>>),
+}
+
+impl<K: Eq + Hash + Copy, V> Default for Memory<K, V> {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl<K: Eq + Hash + Copy, V> Memory<K, V> {
@@ -72,10 +80,23 @@ impl<K: Eq + Hash + Copy, V> Memory<K, V> {
 
     /// It was changed here: whoever asks from now on gets what is read from now on.
     pub fn forget(&self, key: K) {
-        let mut known = self.known.write();
-        self.changes.fetch_add(1, Ordering::Relaxed);
-        if let Some(entry) = known.get_mut(&key) {
-            entry.is_outdated = true;
+        match self.known.write().get_mut(&key) {
+            Some(entry) => {
+                entry.is_outdated = true;
+                entry.changes += 1;
+            }
+            None => {
+                self.changes.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Two of these that are equal: nothing was changed here in between. A change of something that
+    /// is not known counts for all that are not.
+    fn changes(&self, known: &HashMap<K, Entry<V>>, key: K) -> (bool, u64) {
+        match known.get(&key) {
+            Some(entry) => (true, entry.changes),
+            None => (false, self.changes.load(Ordering::Relaxed)),
         }
     }
 
@@ -103,15 +124,16 @@ impl<K: Eq + Hash + Copy, V> Memory<K, V> {
     }
 
     async fn ask(&self, key: K, read: impl Future<Output = Result<V>>) -> Result<Arc<V>> {
-        let before = self.changes.load(Ordering::Relaxed);
+        let before = self.changes(&self.known.read(), key);
         let value = Arc::new(read.await?);
         let mut known = self.known.write();
-        if self.changes.load(Ordering::Relaxed) == before {
+        // What was read before a change is not kept after it.
+        if self.changes(&known, key) == before {
             if known.len() >= REMEMBERED {
                 known.retain(|_, entry| entry.read_at.elapsed() < LATELY);
             }
-            let entry = Entry { value: value.clone(), read_at: Instant::now(), is_outdated: false };
-            known.insert(key, entry);
+            let (value, read_at) = (value.clone(), Instant::now());
+            known.insert(key, Entry { value, read_at, changes: before.1, is_outdated: false });
         }
         Ok(value)
     }

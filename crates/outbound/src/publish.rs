@@ -16,6 +16,7 @@ use gancho_engine::Engine;
 use gancho_store::{Once, Store, StoreError};
 use thiserror::Error;
 
+pub use self::accept::held;
 use crate::{
     EventTypes, Fault, PlanLimit, Plans, PublishRates, fan_out::Audience, fault::joined,
     limits::RateStanding, registry::Registry,

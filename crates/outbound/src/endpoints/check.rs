@@ -234,7 +234,7 @@ fn terms(endpoint: &mut Endpoint, draft: &EndpointDraft, faults: &mut Faults) {
 fn patterns(events: &[String], faults: &mut Faults) -> Vec<Pattern> {
     if events.is_empty() {
         faults.add(
-            "required",
+            "missing_field",
             "/events",
             "the list is empty: name at least one type, or `*` for all",
         );

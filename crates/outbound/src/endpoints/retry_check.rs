@@ -8,10 +8,20 @@ use super::{
     RetryDraft,
     check::{Faults, span_within},
 };
+use crate::Fault;
 
 const MOST_DELAYS: usize = 30;
 /// A target must not be hammered, nor a delivery outlive what anyone remembers.
 const WITHIN: RangeInclusive<Duration> = Duration::from_millis(10)..=Duration::from_hours(7 * 24);
+
+/// The plan that a draft stands for, for whoever has one without an endpoint.
+pub fn plan_of(draft: &RetryDraft) -> Result<RetryPlan, Vec<Fault>> {
+    let mut faults = Faults::default();
+    match check(draft, &mut faults) {
+        Some(plan) if faults.0.is_empty() => Ok(plan),
+        _ => Err(faults.0),
+    }
+}
 
 pub(super) fn check(draft: &RetryDraft, faults: &mut Faults) -> Option<RetryPlan> {
     match draft {

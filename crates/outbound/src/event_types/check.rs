@@ -50,5 +50,5 @@ fn unknown(event_type: &str) -> TypeError {
     let message = format!(
         "`{event_type}` is not a registered event type: register it, or publish one that is"
     );
-    TypeError::Faulty(vec![Fault::new("event_type_unknown", "/type", message)])
+    TypeError::Faulty(vec![Fault::new("unknown_event_type", "/type", message)])
 }

@@ -121,5 +121,5 @@ fn judge(new: &NewType) -> Result<Kept, Vec<Fault>> {
 
 pub(super) fn reserved(pointer: &str) -> Fault {
     let message = "types below `webhook.` are the gateway's own: choose another name";
-    Fault::new("event_type_reserved", pointer, message)
+    Fault::new("reserved_event_type", pointer, message)
 }

@@ -5,6 +5,8 @@ use gancho_domain::{DeliveryId, Disabled, Endpoint, EndpointId, Failure, Time};
 use gancho_store::Job;
 use serde_json::{Value, json};
 
+use crate::endpoints::MASK;
+
 pub const EXHAUSTED: &str = "webhook.delivery.exhausted";
 pub const FAILING: &str = "webhook.endpoint.failing";
 pub const DISABLED: &str = "webhook.endpoint.disabled";
@@ -38,7 +40,7 @@ impl Notice {
         let data = json!({
             "tenant_id": job.tenant.to_string(),
             "webhook_id": job.target.to_string(),
-            "url": url,
+            "url": url.map(shown),
             "delivery_id": job.delivery.to_string(),
             "event_id": job.parcel.id.to_string(),
             "event_type": job.parcel.event_type,
@@ -97,11 +99,19 @@ fn about(endpoint: &Endpoint, failure: Option<&Failure>) -> Value {
         "tenant_id": endpoint.tenant.to_string(),
         "webhook_id": endpoint.id.to_string(),
         "name": endpoint.name,
-        "url": endpoint.url,
+        "url": shown(&endpoint.url),
         "failing_since": endpoint.health.failing_since.map(|time| time.to_string()),
         "last_failure_code": failure.map(|failure| failure.code().as_str()),
         "last_failure_reason": failure.map(Failure::reason),
     })
+}
+
+/// A query may hold a token, and a notice goes to others than the endpoint's own server.
+fn shown(url: &str) -> String {
+    match url.split_once('?') {
+        Some((place, _)) => format!("{place}?{MASK}"),
+        None => url.to_owned(),
+    }
 }
 
 fn replay_one(delivery: DeliveryId) -> String {

@@ -124,8 +124,8 @@ fn published(new: &NewParcel) -> Published {
     }
 }
 
-/// The jobs of those that were leased to this node.
-fn held<'a>(new: &'a NewParcel, accepted: &'a Accepted) -> impl Iterator<Item = Job> + 'a {
+/// The jobs of those that were leased to this node, whatever kind of parcel it is.
+pub fn held<'a>(new: &'a NewParcel, accepted: &'a Accepted) -> impl Iterator<Item = Job> + 'a {
     let (number, placed): (_, &[Placed]) = match accepted {
         Accepted::New { number, placed } => (*number, placed),
         Accepted::Again { .. } | Accepted::Clash { .. } => (None, &[]),

@@ -1,7 +1,9 @@
 //! How many a replay would send, without sending any.
 
-use gancho_domain::TenantScope;
-use gancho_store::{DeadFilter, DeliveryFilter, EventFilter, PageRequest, Result, Store};
+use gancho_domain::{TenantScope, event_type::is_reserved};
+use gancho_store::{
+    DeadFilter, DeliveryFilter, DeliveryRow, EventFilter, EventRow, PageRequest, Result, Store,
+};
 
 use super::{Replay, ReplayOf};
 use crate::Owner;
@@ -24,11 +26,11 @@ pub(super) async fn count(store: &dyn Store, owner: Owner, replay: &Replay) -> R
         let (rows, next) = match replay.filter.of {
             ReplayOf::Events => {
                 let found = store.events(scope, event_filter(replay), page.clone()).await?;
-                (found.rows.len(), found.next)
+                (found.rows.iter().filter(|row| is_meant(replay, row)).count(), found.next)
             }
             _ => {
                 let found = store.deliveries(scope, delivery_filter(replay), page.clone()).await?;
-                (found.rows.len(), found.next)
+                (found.rows.iter().filter(|row| !row.is_test).count(), found.next)
             }
         };
         count += rows as u64;
@@ -52,8 +54,13 @@ async fn named(store: &dyn Store, scope: TenantScope, replay: &Replay) -> Result
     Ok(count)
 }
 
+/// Tests are sent again only where they are named, and the gateway's own notices only by their type.
+pub(super) fn is_meant(replay: &Replay, row: &EventRow) -> bool {
+    !row.is_test && (replay.filter.event_type.is_some() || !is_reserved(&row.event_type))
+}
+
 /// Of the deliveries of an event that was named.
-pub(super) fn fits(replay: &Replay, row: &gancho_store::DeliveryRow) -> bool {
+pub(super) fn fits(replay: &Replay, row: &DeliveryRow) -> bool {
     let filter = &replay.filter;
     filter.endpoint.is_none_or(|endpoint| endpoint == row.target)
         && filter.status.is_none_or(|status| status == row.status())

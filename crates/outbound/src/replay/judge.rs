@@ -21,7 +21,7 @@ pub(super) async fn judge(
         |code, pointer: &str, message: String| faults.push(Fault::new(code, pointer, message));
     if filter.of == ReplayOf::Events && new.to.is_none() {
         add(
-            "required",
+            "missing_field",
             "/to",
             "`to` is missing: events are sent to an endpoint that you name".into(),
         );
@@ -35,7 +35,7 @@ pub(super) async fn judge(
     }
     if owner == Owner::Operator && filter.of != ReplayOf::DeadLetters {
         add(
-            "required",
+            "missing_field",
             "/filter",
             "over all tenants only dead letters can be replayed: name a tenant".into(),
         );

@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 
 use super::{
     Replay, ReplayOf, Replays,
-    count::{dead_filter, delivery_filter, event_filter, fits},
+    count::{dead_filter, delivery_filter, event_filter, fits, is_meant},
     kept::{Cursor, corrupt},
 };
 use crate::{Owner, registry::Targets};
@@ -99,12 +99,14 @@ impl Replays {
         };
         if replay.filter.of == ReplayOf::Events {
             let found = self.store.events(scope, event_filter(replay), page).await?;
-            let events = found.rows.iter().map(|row| row.id).collect();
+            let meant = found.rows.iter().filter(|row| is_meant(replay, row));
+            let events = meant.map(|row| row.id).collect();
             return Ok((events, Vec::new(), next(found.next)));
         }
         let found = self.store.deliveries(scope, delivery_filter(replay), page).await?;
         let next = next(found.next);
-        let (events, rows) = split(found.rows, replay.to);
+        let meant = found.rows.into_iter().filter(|row| !row.is_test).collect();
+        let (events, rows) = split(meant, replay.to);
         Ok((events, rows, next))
     }
 

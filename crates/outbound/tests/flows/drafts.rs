@@ -136,7 +136,7 @@ async fn all_faults_come_at_once() {
 async fn what_is_missing_or_too_much() {
     let stage = Stage::new().await;
     let faults = refused(&stage, EndpointDraft::default()).await;
-    assert_eq!(pointers(&faults), [("required", "/url"), ("required", "/events")]);
+    assert_eq!(pointers(&faults), [("missing_field", "/url"), ("missing_field", "/events")]);
     let good = || EndpointDraft {
         url: Some("https://example.com/".into()),
         events: Some(vec!["*".into()]),
@@ -144,7 +144,7 @@ async fn what_is_missing_or_too_much() {
     };
     let long_metadata = format!("{{\"a\":\"{}\"}}", "x".repeat(16 * 1024));
     for (draft, expected) in [
-        (EndpointDraft { events: Some(vec![]), ..good() }, ("required", "/events")),
+        (EndpointDraft { events: Some(vec![]), ..good() }, ("missing_field", "/events")),
         (
             EndpointDraft { events: Some(vec!["a.b".into(); 101]), ..good() },
             ("too_many", "/events"),

@@ -27,7 +27,9 @@ async fn exhausted_is_told_to_those_who_name_it_and_to_the_operator() {
     let stage = Stage::with(Setup { with_operator: true, ..Setup::default() }).await;
     let (bad, named, below, all, operators) =
         (failing().await, ok().await, ok().await, ok().await, ok().await);
-    let endpoint = stage.create(once(&bad, &["invoice.paid"])).await.endpoint;
+    let mut with_token = once(&bad, &["invoice.paid"]);
+    with_token.url = with_token.url.map(|url| format!("{url}?token=hidden"));
+    let endpoint = stage.create(with_token).await.endpoint;
     stage.endpoint(&named, &["webhook.delivery.exhausted"]).await;
     stage.endpoint(&below, &["webhook.*"]).await;
     stage.endpoint(&all, &["*"]).await;
@@ -56,6 +58,8 @@ async fn exhausted_is_told_to_those_who_name_it_and_to_the_operator() {
         assert_eq!(data["last_failure_code"], "HTTP_503");
         assert_eq!(data["replay"]["path"], format!("/v1/dlq/{}/replay", row.id));
         assert!(!seen.body.contains("payload"), "what the event says is not repeated");
+        assert!(!seen.body.contains("hidden"), "SE-04: nor what a URL may hide");
+        assert!(data["url"].as_str().unwrap().ends_with("/hook?••••"));
         seen.one("webhook-signature");
     }
     let seen = arrived(&all, 1).await;
@@ -177,7 +181,7 @@ async fn nobody_else_may_publish_there() {
     for name in ["webhook.endpoint.disabled", "webhook.own"] {
         let refused = stage.publisher.publish(stage.scope, &stage.tenant, event(name, "{}")).await;
         let Err(PublishError::Faulty(faults)) = refused else { panic!("{name} was taken") };
-        assert_eq!((faults[0].code, faults[0].pointer.as_str()), ("event_type_reserved", "/type"));
+        assert_eq!((faults[0].code, faults[0].pointer.as_str()), ("reserved_event_type", "/type"));
     }
     stage.publish(event("webhooks.changed", "{}")).await;
     stage.publish(event("webhook", "{}")).await;

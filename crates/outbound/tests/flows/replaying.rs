@@ -116,6 +116,33 @@ async fn events_go_to_an_endpoint_that_was_made_later() {
 }
 
 #[tokio::test]
+async fn tests_and_notices_are_not_meant() {
+    let stage = Stage::new().await;
+    let (bad, notices, later) = (answering(|_| "500 No").await, ok().await, ok().await);
+    let tried = stage.create(once(&bad, &["a.b"])).await.endpoint.id;
+    stage.endpoint(&notices, &["webhook.*"]).await;
+    publish(&stage, "a.b", 1).await;
+    stage.of_type(stage.scope, "webhook.delivery.exhausted").await;
+    gancho_outbound::try_out(&stage.publisher, stage.scope, &stage.tenant, tried, None)
+        .await
+        .unwrap();
+    publish(&stage, "c.d", 1).await;
+    let to = stage.endpoint(&later, &["nothing"]).await;
+    let replays = stage.replays();
+    let events = ReplayFilter { of: ReplayOf::Events, ..ReplayFilter::default() };
+    let new = NewReplay { to: Some(to), ..fast(events.clone()) };
+    let done = run(&stage, &replays, replays.create(stage.scope, new).await.unwrap().id).await;
+    assert_eq!((done.total, done.done), (2, 2), "a.b and c.d");
+    let name = Some("webhook.delivery.exhausted".to_owned());
+    let new = NewReplay { to: Some(to), ..fast(ReplayFilter { event_type: name, ..events }) };
+    let done = run(&stage, &replays, replays.create(stage.scope, new).await.unwrap().id).await;
+    assert_eq!((done.total, done.done), (1, 1), "asked for by its name");
+    let all = ReplayFilter { endpoint: Some(tried), ..ReplayFilter::default() };
+    let new = NewReplay { dry_run: true, ..fast(all) };
+    assert_eq!(replays.create(stage.scope, new).await.unwrap().total, 1, "without the test");
+}
+
+#[tokio::test]
 async fn named_events_and_no_others() {
     let stage = Stage::new().await;
     let receiver = ok().await;
@@ -269,7 +296,7 @@ async fn replays_that_are_refused() {
     let many =
         ReplayFilter { events: vec![EventId::from_bits(1); 1_001], ..ReplayFilter::default() };
     for (new, expected) in [
-        (fast(events), ("required", "/to")),
+        (fast(events), ("missing_field", "/to")),
         (NewReplay { to: Some(off), ..fast(dead) }, ("out_of_place", "/to")),
         (fast(upside_down), ("out_of_range", "/filter/until")),
         (fast(many), ("too_many", "/filter/events")),

@@ -14,7 +14,7 @@ fn named(name: &str) -> NewType {
     NewType { name: name.into(), ..NewType::default() }
 }
 
-const SCHEMA: &str = r#"{"type":"object","required":["id"],"properties":{"id":{"type":"string"},"amount":{"type":"integer","minimum":0}}}"#;
+const SCHEMA: &str = r#"{"type":"object","missing_field":["id"],"properties":{"id":{"type":"string"},"amount":{"type":"integer","minimum":0}}}"#;
 
 #[tokio::test]
 async fn the_catalog_and_ones_own() {
@@ -35,6 +35,11 @@ async fn the_catalog_and_ones_own() {
     let of_other = stage.types.get(stage.operator, "invoice.paid").await.unwrap();
     assert_eq!(of_other.catalog, Catalog::Operator, "another tenant sees the operator's");
     assert_eq!(stage.types.list(stage.scope).await.unwrap().len(), 33);
+
+    let operators = stage.types.list(Owner::Operator).await.unwrap();
+    assert_eq!(operators.len(), 33, "what is built in and its own");
+    let paid = stage.types.get(Owner::Operator, "invoice.paid").await.unwrap();
+    assert_eq!(paid.catalog, Catalog::Operator);
 
     stage.types.delete(stage.scope, "invoice.paid").await.unwrap();
     stage.types.delete(Owner::Operator, "invoice.paid").await.unwrap();
@@ -95,7 +100,7 @@ async fn strict_tenants_publish_what_is_registered() {
     stage.publish(event("invoice.paid", "{}")).await;
     let refused = stage.publisher.publish(stage.scope, &stage.tenant, event("made.up", "{}")).await;
     let Err(PublishError::Faulty(faults)) = refused else { panic!("it was taken") };
-    assert_eq!(pointers(&faults), [("event_type_unknown", "/type")]);
+    assert_eq!(pointers(&faults), [("unknown_event_type", "/type")]);
     stage.types.put(stage.scope, named("made.up")).await.unwrap();
     stage.publish(event("made.up", "{}")).await;
     let archived = NewType { is_archived: true, ..named("made.up") };
@@ -126,7 +131,7 @@ async fn types_that_are_refused() {
             ("schema_malformed", "/schema/type")
         ]
     );
-    assert_eq!(pointers(&put(named("webhook.own")).await), [("event_type_reserved", "/name")]);
+    assert_eq!(pointers(&put(named("webhook.own")).await), [("reserved_event_type", "/name")]);
     let faults = put(NewType {
         example: Some(raw("{\"id\":7}")),
         schema: Some(raw(SCHEMA)),
