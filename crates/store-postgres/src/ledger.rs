@@ -82,12 +82,12 @@ pub(crate) async fn write(
     let numbers: Vec<i64> = lines.iter().map(|line| line.number as i64).collect();
     let parcels: Vec<Uuid> = new.iter().map(|(parcel, _)| uuid(*parcel)).collect();
     let entries: Vec<&[u8]> = lines.iter().map(|line| line.entry.as_slice()).collect();
-    let links: Vec<&[u8]> = lines.iter().map(|line| line.link.0.as_slice()).collect();
+    let hashes: Vec<&[u8]> = lines.iter().map(|line| line.link.0.as_slice()).collect();
     execute(
         session,
         "insert into ledger (number, parcel_id, entry, link)
          select * from unnest($1::int8[], $2::uuid[], $3::bytea[], $4::bytea[])",
-        &[&numbers, &parcels, &entries, &links],
+        &[&numbers, &parcels, &entries, &hashes],
     )
     .await?;
     let link = head.link.0.as_slice();

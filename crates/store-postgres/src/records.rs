@@ -18,10 +18,10 @@ const COLUMNS: &str = "tenant_id, key, body, version";
 
 #[async_trait]
 impl Records for PostgresStore {
-    async fn record(&self, shelf: Shelf, key: &str) -> Result<Option<Record>> {
+    async fn record(&self, on: Shelf, key: &str) -> Result<Option<Record>> {
         let by = "where kind = $1 and tenant_id = $2 and key = $3";
-        let owner = owner(shelf.tenant())?;
-        let found = self.list_records(by, &[&shelf.kind(), &owner, &key.as_bytes()]).await?;
+        let owner = owner(on.tenant())?;
+        let found = self.list_records(by, &[&on.kind(), &owner, &key.as_bytes()]).await?;
         Ok(found.into_iter().next())
     }
 
@@ -31,8 +31,8 @@ impl Records for PostgresStore {
         Ok(found.into_iter().next())
     }
 
-    async fn records(&self, shelf: Shelf, after: Option<&str>, most: usize) -> Result<Vec<Record>> {
-        let (kind, owner, most) = (shelf.kind(), owner(shelf.tenant())?, most as i64);
+    async fn records(&self, on: Shelf, after: Option<&str>, most: usize) -> Result<Vec<Record>> {
+        let (kind, owner, most) = (on.kind(), owner(on.tenant())?, most as i64);
         let Some(after) = after else {
             let by = "where kind = $1 and tenant_id = $2 order by key limit $3";
             return self.list_records(by, &[&kind, &owner, &most]).await;
@@ -59,7 +59,7 @@ impl Records for PostgresStore {
 
     async fn put_record(
         &self,
-        shelf: Shelf,
+        on: Shelf,
         key: &str,
         body: Bytes,
         expect: Expect,
@@ -69,20 +69,19 @@ impl Records for PostgresStore {
             Expect::Nothing => (ADD, 1),
             Expect::Version(version) => (CHANGE, version as i64),
         };
-        let owner = owner(shelf.tenant())?;
+        let owner = owner(on.tenant())?;
         let session = self.session().await?;
-        let put =
-            query(&session, sql, &[&shelf.kind(), &owner, &key.as_bytes(), &&*body, &version])
-                .await
-                .map_err(store_error)?;
+        let put = query(&session, sql, &[&on.kind(), &owner, &key.as_bytes(), &&*body, &version])
+            .await
+            .map_err(store_error)?;
         put.first().map(|row| Ok(rows::get::<i64>(row, 0)? as u64)).transpose()
     }
 
-    async fn delete_record(&self, shelf: Shelf, key: &str) -> Result<bool> {
-        let owner = owner(shelf.tenant())?;
+    async fn delete_record(&self, on: Shelf, key: &str) -> Result<bool> {
+        let owner = owner(on.tenant())?;
         let session = self.session().await?;
         let sql = "delete from records where kind = $1 and tenant_id = $2 and key = $3";
-        let gone = execute(&session, sql, &[&shelf.kind(), &owner, &key.as_bytes()]).await;
+        let gone = execute(&session, sql, &[&on.kind(), &owner, &key.as_bytes()]).await;
         Ok(gone.map_err(store_error)? > 0)
     }
 }

@@ -76,7 +76,7 @@ impl<'a> Search<'a> {
         after: Option<&[u8; 32]>,
     ) -> Result<Self, Fault> {
         let below = after.map_or(i64::MAX, read_place);
-        let below = below.min(filter.until.map_or(i64::MAX, |until| rows::last_seq_at(until)));
+        let below = below.min(filter.until.map_or(i64::MAX, rows::last_seq_at));
         let way =
             |sql, target| Way { sql, target, found: VecDeque::new(), below, step: FIRST_STEP };
         let ways = if filter.external_id.is_some() {
@@ -121,7 +121,7 @@ impl Way {
             scope.tenant().bytes(),
             self.below,
             filter.since.map_or(i64::MIN, rows::first_seq_at),
-            self.target.map(|target| target.bytes()),
+            self.target.map(TargetId::bytes),
             filter.external_id,
             filter.event_type,
             filter.is_unmatched,

@@ -12,11 +12,11 @@ const COLUMNS: &str = "tenant_id, key, body, version";
 
 #[async_trait]
 impl Records for SqliteStore {
-    async fn record(&self, shelf: Shelf, key: &str) -> Result<Option<Record>> {
+    async fn record(&self, on: Shelf, key: &str) -> Result<Option<Record>> {
         let key = key.to_owned();
         self.read(move |db| {
             let by = "WHERE kind = ?1 AND tenant_id = ?2 AND key = ?3";
-            Ok(list(db, by, &[&shelf.kind(), &owner(shelf.tenant()), &key])?.pop())
+            Ok(list(db, by, &[&on.kind(), &owner(on.tenant()), &key])?.pop())
         })
         .await
     }
@@ -30,12 +30,12 @@ impl Records for SqliteStore {
         .await
     }
 
-    async fn records(&self, shelf: Shelf, after: Option<&str>, most: usize) -> Result<Vec<Record>> {
+    async fn records(&self, on: Shelf, after: Option<&str>, most: usize) -> Result<Vec<Record>> {
         let from = if after.is_some() { "key > ?3" } else { "?3 IS NULL" };
         let after = after.map(str::to_owned);
         self.read(move |db| {
             let by = format!("WHERE kind = ?1 AND tenant_id = ?2 AND {from} ORDER BY key LIMIT ?4");
-            list(db, &by, &[&shelf.kind(), &owner(shelf.tenant()), &after, &(most as i64)])
+            list(db, &by, &[&on.kind(), &owner(on.tenant()), &after, &(most as i64)])
         })
         .await
     }
@@ -57,7 +57,7 @@ impl Records for SqliteStore {
 
     async fn put_record(
         &self,
-        shelf: Shelf,
+        on: Shelf,
         key: &str,
         body: Bytes,
         expect: Expect,
@@ -72,17 +72,16 @@ impl Records for SqliteStore {
             let version: Option<i64> = tx
                 .db
                 .prepare_cached(sql)?
-                .query_row(
-                    params![shelf.kind(), owner(shelf.tenant()), key, &*body, version],
-                    |row| row.get(0),
-                )
+                .query_row(params![on.kind(), owner(on.tenant()), key, &*body, version], |row| {
+                    row.get(0)
+                })
                 .optional()?;
             Ok(version.map(|version| version as u64))
         })
         .await
     }
 
-    async fn delete_record(&self, shelf: Shelf, key: &str) -> Result<bool> {
+    async fn delete_record(&self, on: Shelf, key: &str) -> Result<bool> {
         let key = key.to_owned();
         self.write(move |tx| {
             let gone = tx
@@ -90,7 +89,7 @@ impl Records for SqliteStore {
                 .prepare_cached(
                     "DELETE FROM records WHERE kind = ?1 AND tenant_id = ?2 AND key = ?3",
                 )?
-                .execute(params![shelf.kind(), owner(shelf.tenant()), key])?;
+                .execute(params![on.kind(), owner(on.tenant()), key])?;
             Ok(gone == 1)
         })
         .await

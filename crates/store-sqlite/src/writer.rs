@@ -314,12 +314,11 @@ impl Committer {
     fn one_by_one(&self, works: Vec<Box<dyn Work>>) -> Result<()> {
         let mut broken = Ok(());
         for mut work in works {
-            let outcome = match &broken {
-                Err(error) => Err(StoreError::clone(error)),
-                Ok(()) => {
-                    let (db, spans) = (&self.opened.db, &self.spans);
-                    alone(db, spans, self.dead_letter_ttl, |tx| work.run(tx))
-                }
+            let outcome = if let Err(error) = &broken {
+                Err(StoreError::clone(error))
+            } else {
+                let (db, spans) = (&self.opened.db, &self.spans);
+                alone(db, spans, self.dead_letter_ttl, |tx| work.run(tx))
             };
             if let Err(error @ StoreError::Broken(_)) = &outcome {
                 broken = Err(error.clone());

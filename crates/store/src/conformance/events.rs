@@ -67,6 +67,7 @@ pub async fn filters_join<F: Fixture>() {
     let start = world.now();
     let (acme, [.., five]) = log(&world).await;
     let filter = EventFilter {
+        kind: Kind::Event,
         event_type: Some("user.created".to_owned()),
         external_id: Some("inv-1".to_owned()),
         is_unmatched: true,
@@ -74,7 +75,8 @@ pub async fn filters_join<F: Fixture>() {
         until: Some(start + secs(5)),
     };
     assert_eq!(ids(&world.list_events(acme, filter.clone()).await), [five]);
-    let spoil: [fn(&mut EventFilter); 4] = [
+    let spoil: [fn(&mut EventFilter); 5] = [
+        |filter| filter.kind = Kind::Receipt,
         |filter| filter.event_type = Some("invoice.paid".to_owned()),
         |filter| filter.external_id = Some("inv-2".to_owned()),
         |filter| filter.since = filter.until,
@@ -125,17 +127,29 @@ pub async fn a_row_reads_as_it_was_accepted<F: Fixture>() {
     assert_eq!(world.list_events(acme, EventFilter::default()).await, expected);
 }
 
-pub async fn only_events_are_listed<F: Fixture>() {
+pub async fn each_kind_has_a_list_of_its_own<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
     let shop = world.target();
-    for kind in [Kind::Receipt, Kind::Email] {
-        world.accept(world.event(acme).kind(kind).named("inv-1").to(shop)).await;
-        world.accept(world.event(acme).kind(kind).named("inv-1")).await;
+    let kinds = [Kind::Event, Kind::Receipt, Kind::Email];
+    let mut made = Vec::new();
+    for kind in kinds {
+        let [sent, lost] = [world.event(acme).to(shop), world.event(acme)];
+        made.push([sent.id(), lost.id()]);
+        for draft in [sent, lost] {
+            world.accept(draft.kind(kind).named("inv-1")).await;
+        }
     }
-    let named = EventFilter { external_id: Some("inv-1".to_owned()), ..EventFilter::default() };
-    for filter in [EventFilter::default(), unmatched(), named] {
-        assert_eq!(world.list_events(acme, filter).await, []);
+    for (kind, [sent, lost]) in kinds.into_iter().zip(made) {
+        let named = EventFilter { external_id: Some("inv-1".to_owned()), ..EventFilter::default() };
+        for (filter, expected) in [
+            (EventFilter::default(), vec![lost, sent]),
+            (unmatched(), vec![lost]),
+            (named, vec![lost, sent]),
+        ] {
+            let filter = EventFilter { kind, ..filter };
+            assert_eq!(ids(&world.list_events(acme, filter).await), expected, "{kind:?}");
+        }
     }
 }
 
