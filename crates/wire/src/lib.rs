@@ -20,6 +20,7 @@
 //! | `sign` | the headers of one attempt |
 //! | `headers`, `timestamp`, `candidates`, `base_string` | the parts of a request that verifying reads, each strictly |
 //! | `recipe`, `generic`, `preset` | how a sender signs, as data |
+//! | `as_sender` | the other side of a recipe: signing as the sender does |
 //! | `verify`, `refusal` | the decision, and why it was no |
 //! | `token` | for senders that send a fixed token instead of a signature |
 //!
@@ -28,6 +29,7 @@
 //! sent), let a header choose the algorithm (the key does), or show a secret in an error, in
 //! `Debug` or in a header.
 
+mod as_sender;
 mod base_string;
 mod built_in;
 mod candidates;

@@ -1,0 +1,140 @@
+//! The last step: dedupe, ledger line, receipt and deliveries, in one transaction; then what this node
+//! holds is offered to its own queue.
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use data_encoding::HEXLOWER;
+use gancho_domain::{Clock, IdMaker, Kind, Lane, Parcel, ReceiptId};
+use gancho_engine::{Engine, Reservation};
+use gancho_outbound::publish::held;
+use gancho_store::{Accepted, NewDelivery, NewParcel, Once, Result, Store, StoreError};
+use serde::Serialize;
+
+use crate::{identity::Identity, registry::Ready};
+
+#[derive(Clone)]
+pub struct Keeper {
+    pub store: Arc<dyn Store>,
+    pub engine: Arc<Engine>,
+    pub ids: Arc<IdMaker>,
+    pub clock: Arc<dyn Clock>,
+    /// For how long a message is known again.
+    pub remembered: Duration,
+}
+
+/// What is to be kept. It was proved and checked.
+pub struct Parts {
+    pub source: Arc<Ready>,
+    pub identity: Identity,
+    pub key_id: Box<str>,
+    pub label: Box<str>,
+    pub body: Bytes,
+    pub is_test: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Taken {
+    New(ReceiptId),
+    Again(ReceiptId),
+    Clash(ReceiptId),
+}
+
+/// A line of the ledger. The order of its fields is part of its form.
+#[derive(Serialize)]
+struct Entry<'a> {
+    receipt: String,
+    partner: &'a str,
+    key_id: &'a str,
+    at: String,
+    event_id: Option<&'a str>,
+    body_sha256: String,
+    size: usize,
+}
+
+impl Keeper {
+    /// A caller who goes away before the answer changes nothing: what was begun is finished.
+    pub async fn keep(&self, parts: Parts) -> Result<Taken> {
+        let this = self.clone();
+        let work = async move { this.accept(parts).await };
+        let stopped = || Err(StoreError::Unavailable("the gateway is stopping".into()));
+        self.engine.see_through(work).await.unwrap_or_else(stopped)
+    }
+
+    async fn accept(&self, parts: Parts) -> Result<Taken> {
+        let mut new = self.stamp(parts)?;
+        let room = self.reserve(&mut new);
+        let holder = room.as_ref().map_or_else(|| self.engine.node(), Reservation::node);
+        let accepted = self.store.accept(vec![new.clone()], holder).await?.pop();
+        let accepted = accepted
+            .ok_or_else(|| StoreError::Corrupt("an accepted receipt has no answer".into()))?;
+        if let Some(room) = room {
+            self.engine.offer(room, held(&new, &accepted).collect());
+        }
+        Ok(match accepted {
+            Accepted::New { .. } => Taken::New(new.parcel.id.cast()),
+            Accepted::Again { first } => Taken::Again(first.cast()),
+            Accepted::Clash { first } => Taken::Clash(first.cast()),
+        })
+    }
+
+    /// Gives it an id and a time, and says where it goes.
+    fn stamp(&self, parts: Parts) -> Result<NewParcel> {
+        let Parts { source, identity, key_id, label, body, is_test } = parts;
+        let now = self.clock.now();
+        let id = self.ids.make();
+        let receipt: ReceiptId = id;
+        let entry = Entry {
+            receipt: receipt.to_string(),
+            partner: source.source.partner.as_str(),
+            key_id: &key_id,
+            at: now.to_string(),
+            event_id: identity.event_id.as_deref(),
+            body_sha256: HEXLOWER.encode(&identity.body_sha256),
+            size: body.len(),
+        };
+        let entry = serde_json::to_vec(&entry)
+            .map_err(|fault| StoreError::Corrupt(format!("a line of the ledger: {fault}")))?;
+        let tenant = source.source.tenant();
+        let parcel = Parcel {
+            id: id.cast(),
+            tenant,
+            kind: Kind::Receipt,
+            event_type: label,
+            subject: None,
+            external_id: identity.event_id.map(String::into_boxed_str),
+            is_test,
+            body,
+            created_at: now,
+        };
+        let delivery = |target: &crate::registry::Target| NewDelivery {
+            id: self.ids.make(),
+            lane: Lane::Dispatch,
+            target: target.id,
+            due_at: now,
+            in_order: false,
+            hold: self.engine.welcomes(Lane::Dispatch, tenant, target.id),
+        };
+        Ok(NewParcel {
+            once: Some(Once {
+                key: identity.key,
+                content: identity.body_sha256,
+                until: now + self.remembered,
+            }),
+            ledger: Some(entry.into()),
+            deliveries: source.targets.iter().map(delivery).collect(),
+            parcel: Arc::new(parcel),
+        })
+    }
+
+    /// Room in memory for those that may be held; without it they wait in the store.
+    fn reserve(&self, new: &mut NewParcel) -> Option<Reservation> {
+        let count = new.deliveries.iter().filter(|delivery| delivery.hold).count();
+        let bytes = count * new.parcel.body.len();
+        let room = (count > 0).then(|| self.engine.reserve(Lane::Dispatch, count, bytes)).flatten();
+        if room.is_none() {
+            new.deliveries.iter_mut().for_each(|delivery| delivery.hold = false);
+        }
+        room
+    }
+}

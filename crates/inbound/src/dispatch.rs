@@ -1,0 +1,211 @@
+//! The dispatch lane's carrier: a receipt to one of its source's targets.
+//!
+//! What arrives lets the core verify and dedupe: the body byte for byte, a Standard Webhooks signature
+//! by the source's dispatch secret, whose `webhook-id` is the receipt's id, and the `X-Gancho-*`
+//! headers. A body that does not fit the source's schema is given up before anything is sent.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use gancho_domain::{Clock, Code, Failure, ReceiptId, RetryPlan, Time, Verdict, pace::Load};
+use gancho_engine::{Carried, Carrier, Terms};
+use gancho_outbound::deliver::{Client, verdict};
+use gancho_store::{Job, Result};
+use gancho_wire::{Profile, Sending, sign};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+
+use crate::{
+    Sources,
+    label::Label,
+    registry::{All, Ready, Target},
+};
+
+/// The body does not fit the schema: no later attempt can do better.
+pub const SCHEMA_INVALID: &str = "SCHEMA_INVALID";
+
+pub struct DispatchCarrier {
+    sources: Arc<Sources>,
+    client: Client,
+    clock: Arc<dyn Clock>,
+    profile: Profile,
+    timeout: Duration,
+}
+
+/// How long the core may take.
+const USUAL_TIMEOUT: Duration = Duration::from_secs(15);
+/// A store that does not answer is asked again, rather than an attempt being counted for nothing.
+const ASK_AGAIN: Duration = Duration::from_millis(500);
+const ASK_TIMES: u32 = 20;
+/// Longer bodies are judged beside the tasks that must not wait.
+const LONG: usize = 16 * 1024;
+
+impl DispatchCarrier {
+    /// The client's rules are the operator's for the core: sources are made by operators alone, and the
+    /// core often stands on the same machine.
+    pub fn new(sources: Arc<Sources>, client: Client, clock: Arc<dyn Clock>) -> Self {
+        let profile = Profile::standard();
+        Self { sources, client, clock, profile, timeout: USUAL_TIMEOUT }
+    }
+}
+
+#[async_trait]
+impl Carrier for DispatchCarrier {
+    async fn prepare(&self, _: &[Job]) {
+        // If the store cannot be asked, the carrier asks again when it carries.
+        let _ = self.sources.all().await;
+    }
+
+    fn terms(&self, job: &Job) -> Terms {
+        match self.sources.known(job.tenant) {
+            Some(source) => Terms::of(source.plan.clone()),
+            // Gone, or not known yet: the attempt will tell.
+            None => Terms::of(Arc::new(RetryPlan::DISPATCH)),
+        }
+    }
+
+    async fn carry(&self, job: &Job, attempt: u32) -> Carried {
+        let all = match self.look_up().await {
+            Ok(all) => all,
+            Err(fault) => return ours(format!("the source could not be looked up: {fault}")),
+        };
+        let Some(source) = all.of_tenant(job.tenant) else {
+            // Which one is not known; a node with the right ring, or this one with it, will tell.
+            let reason = "this node cannot use the source";
+            return if all.has_unusable() {
+                ours(reason.into())
+            } else {
+                gone("the source was deleted")
+            };
+        };
+        let carried = match source.target(job.target) {
+            None => gone("the source no longer has this target"),
+            Some(target) => match misfit(&source, &job.parcel.body).await {
+                Some(failure) => Carried::new(Verdict::Never { failure }, Duration::ZERO),
+                None => self.post(job, attempt, &source, target).await,
+            },
+        };
+        Carried { plan: Some(source.plan.clone()), ..carried }
+    }
+}
+
+impl DispatchCarrier {
+    async fn look_up(&self) -> Result<Arc<All>> {
+        let mut asked = 0;
+        loop {
+            asked += 1;
+            match self.sources.all().await {
+                Err(_) if asked < ASK_TIMES => tokio::time::sleep(ASK_AGAIN).await,
+                answer => return answer,
+            }
+        }
+    }
+
+    async fn post(&self, job: &Job, attempt: u32, source: &Ready, target: &Target) -> Carried {
+        let headers = match self.headers(job, attempt, source, self.clock.now()) {
+            Ok(headers) => headers,
+            Err(fault) => return ours(format!("the request could not be made: {fault}")),
+        };
+        let record = lines(&headers);
+        let body = job.parcel.body.clone();
+        let outcome = self.client.post(&target.url, headers, body, self.timeout).await;
+        let judged = verdict(&outcome, self.clock.now());
+        let mut carried = Carried {
+            load: judged.load,
+            at_fault: judged.at_fault,
+            request_headers: record,
+            ..Carried::new(judged.verdict, outcome.latency)
+        };
+        if let Ok(answer) = outcome.answer {
+            carried.response_status = Some(answer.status);
+            carried.response_headers = answer.headers;
+            carried.response_body = answer.body;
+        }
+        carried
+    }
+
+    fn headers(
+        &self,
+        job: &Job,
+        attempt: u32,
+        source: &Ready,
+        now: Time,
+    ) -> std::result::Result<HeaderMap, String> {
+        let receipt: ReceiptId = job.parcel.id.cast();
+        let receipt = receipt.to_string();
+        let label = Label::read(&job.parcel.event_type);
+        let sending = Sending {
+            event_id: &receipt,
+            endpoint_id: label.partner,
+            event_type: label.partner,
+            at: now,
+            retry: attempt.saturating_sub(1),
+        };
+        let signed = sign(&self.profile, &sending, &job.parcel.body, &source.dispatch_keys)
+            .map_err(|fault| fault.to_string())?;
+        let mut headers = HeaderMap::with_capacity(12);
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(header::USER_AGENT, value(&self.profile.user_agent)?);
+        let attempt = attempt.to_string();
+        for (name, text) in [
+            ("x-gancho-receipt-id", Some(receipt.as_str())),
+            ("x-gancho-partner", Some(label.partner)),
+            ("x-gancho-key-id", Some(label.key_id)),
+            ("x-gancho-topic", label.topic),
+            ("x-gancho-event-id", job.parcel.external_id.as_deref()),
+            ("x-gancho-attempt", Some(&attempt)),
+            ("x-gancho-test", job.parcel.is_test.then_some("true")),
+        ] {
+            // An event's id may hold what a header cannot; it is in the body too.
+            let Some(Ok(text)) = text.map(value) else { continue };
+            headers.insert(HeaderName::from_static(name), text);
+        }
+        for (name, text) in signed {
+            let name = HeaderName::from_bytes(name.as_bytes()).map_err(|odd| odd.to_string())?;
+            headers.insert(name, value(&text)?);
+        }
+        Ok(headers)
+    }
+}
+
+fn value(text: &str) -> std::result::Result<HeaderValue, String> {
+    HeaderValue::from_str(text).map_err(|fault| fault.to_string())
+}
+
+fn lines(headers: &HeaderMap) -> Bytes {
+    let mut lines = Vec::with_capacity(512);
+    for (name, value) in headers {
+        lines.extend_from_slice(name.as_str().as_bytes());
+        lines.extend_from_slice(b": ");
+        lines.extend_from_slice(value.as_bytes());
+        lines.push(b'\n');
+    }
+    lines.into()
+}
+
+/// Judged anew at each attempt: a dead letter can be replayed once the schema is mended.
+async fn misfit(source: &Arc<Ready>, body: &Bytes) -> Option<Failure> {
+    source.schema.as_ref()?;
+    let (source, body) = (source.clone(), body.clone());
+    let is_long = body.len() >= LONG;
+    let judge = move || source.schema_faults(&body);
+    let faults = match is_long {
+        false => judge(),
+        true => tokio::task::spawn_blocking(judge).await.unwrap_or_default(),
+    };
+    let first = faults.first()?;
+    let reason = format!("the body does not fit the source's schema: {first}");
+    Some(Failure::new(Code::from_text(SCHEMA_INVALID), reason))
+}
+
+/// Nothing was sent, and the target is not to blame.
+fn ours(reason: String) -> Carried {
+    let failure = Failure::new(Code::UNSPECIFIED, reason);
+    let verdict = Verdict::Retry { failure, not_before: None };
+    Carried { load: Load::Light, at_fault: false, ..Carried::new(verdict, Duration::ZERO) }
+}
+
+fn gone(reason: &str) -> Carried {
+    let failure = Failure::new(Code::TARGET_GONE, reason);
+    Carried::new(Verdict::Never { failure }, Duration::ZERO)
+}

@@ -1,0 +1,96 @@
+//! The first step: is the request fit to be looked at? Nothing here depends on who it is from.
+
+use http::{HeaderMap, header};
+
+use crate::{
+    Incoming, Limits,
+    outcome::{Denied, Reason},
+};
+
+/// Every body, whatever it is.
+pub fn check_size(request: &Incoming, limits: &Limits) -> Result<(), Denied> {
+    if request.body.len() <= limits.body_bytes { Ok(()) } else { Err(too_large(limits)) }
+}
+
+pub fn too_large(limits: &Limits) -> Denied {
+    let detail = format!("the body may have {} bytes: send less", limits.body_bytes);
+    Denied::new(413, "too_large", Reason::TooLarge, detail)
+}
+
+/// JSON in UTF-8, not packed.
+pub fn check_type(headers: &HeaderMap) -> Result<(), Denied> {
+    let refused =
+        |detail| Err(Denied::new(415, "unsupported_media_type", Reason::MediaType, detail));
+    let mut packings = headers.get_all(header::CONTENT_ENCODING).iter();
+    if !packings.all(|packing| packing.as_bytes().eq_ignore_ascii_case(b"identity")) {
+        return refused("packed bodies are not taken: send it without `content-encoding`");
+    }
+    let mut types = headers.get_all(header::CONTENT_TYPE).iter();
+    match (types.next(), types.next()) {
+        (Some(one), None) if is_json(one.as_bytes()) => Ok(()),
+        _ => refused("send it as `content-type: application/json`"),
+    }
+}
+
+/// `application/json`, and at most a charset, which can only be UTF-8.
+fn is_json(value: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(value) else { return false };
+    let mut parts = text.split(';').map(str::trim);
+    let is_type = parts.next().is_some_and(|name| name.eq_ignore_ascii_case("application/json"));
+    let is_utf8 = |part: &str| {
+        part.split_once('=').is_some_and(|(name, value)| {
+            name.eq_ignore_ascii_case("charset")
+                && value.trim_matches('"').eq_ignore_ascii_case("utf-8")
+        })
+    };
+    match (parts.next(), parts.next()) {
+        (None, _) => is_type,
+        (Some(charset), None) => is_type && is_utf8(charset),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    /// BD-04, BD-11
+    #[test]
+    fn only_plain_json() {
+        for fine in [
+            "application/json",
+            "Application/JSON; charset=UTF-8",
+            "application/json;charset=\"utf-8\"",
+        ] {
+            assert!(is_json(fine.as_bytes()), "{fine}");
+        }
+        for odd in [
+            "",
+            "text/json",
+            "application/jsonp",
+            "application/json; charset=utf-16",
+            "application/json; charset=utf-8; charset=utf-16",
+            "application/json, text/plain",
+            "multipart/form-data; boundary=application/json",
+            "application/json;",
+            "application/xml",
+            "application/json; q=1",
+            "application/x-www-form-urlencoded",
+        ] {
+            assert!(!is_json(odd.as_bytes()), "{odd}");
+        }
+        let mut headers = HeaderMap::new();
+        assert_eq!(check_type(&headers).unwrap_err().status, 415);
+        headers.append(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        assert!(check_type(&headers).is_ok());
+        for packing in ["gzip", "br", "deflate", "zstd", "identity, gzip"] {
+            let mut packed = headers.clone();
+            packed.append(header::CONTENT_ENCODING, packing.parse().unwrap());
+            assert_eq!(check_type(&packed).unwrap_err().status, 415, "{packing}");
+        }
+        headers.append(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        assert_eq!(check_type(&headers).unwrap_err().status, 415, "twice");
+    }
+}

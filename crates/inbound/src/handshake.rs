@@ -1,0 +1,73 @@
+//! How senders greet before they send anything: they ask something that only the right receiver can
+//! answer, or that proves that someone reads. Nothing of it is kept.
+
+use bytes::Bytes;
+use gancho_wire::Refusal;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::{
+    Incoming, Verb,
+    outcome::{Denied, Reason, Reply},
+    preset::Preset,
+    registry::Ready,
+    verify::VerifiedMessage,
+};
+
+/// What is sent back is no longer than this.
+const LONGEST: usize = 2_048;
+const PLAIN: &str = "text/plain; charset=utf-8";
+
+/// A greeting that carries no signature: `hub.challenge` (Meta, by GET) and `validationToken`
+/// (Microsoft). Nothing if it is not one.
+pub fn greeting(source: &Ready, request: &Incoming) -> Option<Result<Reply, Denied>> {
+    match (&source.preset, request.verb) {
+        (Preset::Meta, Verb::Get) => Some(meta(source, request)),
+        (Preset::Microsoft, Verb::Post) => {
+            let token = request.parameter("validationToken")?;
+            Some(echo(source, &token))
+        }
+        _ => None,
+    }
+}
+
+/// Slack's `url_verification`, which is signed like everything that Slack sends.
+pub fn challenge(message: &VerifiedMessage<'_>, body: &[u8]) -> Option<Reply> {
+    #[derive(Deserialize)]
+    struct Challenge {
+        r#type: String,
+        challenge: String,
+    }
+    if message.source.preset != Preset::Slack {
+        return None;
+    }
+    let asked: Challenge = serde_json::from_slice(body).ok()?;
+    if asked.r#type != "url_verification" || asked.challenge.len() > LONGEST {
+        return None;
+    }
+    let body = json!({ "challenge": asked.challenge }).to_string();
+    Some(Reply { content_type: "application/json", body: body.into() })
+}
+
+/// Whoever knows the token that was agreed on gets the challenge back.
+fn meta(source: &Ready, request: &Incoming) -> Result<Reply, Denied> {
+    const NAME: &str = "verify-token";
+    let refused = || Denied::unproven(Reason::Greeting);
+    let token = request.parameter("hub.verify_token").ok_or_else(refused)?;
+    let known = source.verify_token.as_ref().ok_or(Refusal::NoMatch);
+    let proved = known.and_then(|known| known.verify(&[(NAME, token.as_bytes())], NAME));
+    if proved.is_err() || request.parameter("hub.mode").as_deref() != Some("subscribe") {
+        return Err(refused());
+    }
+    let challenge = request.parameter("hub.challenge").ok_or_else(refused)?;
+    echo(source, &challenge)
+}
+
+/// As plain text, which no browser takes for a page.
+fn echo(source: &Ready, text: &str) -> Result<Reply, Denied> {
+    let fits = !text.is_empty() && text.len() <= LONGEST && !text.chars().any(char::is_control);
+    if !fits || !source.source.is_active {
+        return Err(Denied::unproven(Reason::Greeting));
+    }
+    Ok(Reply { content_type: PLAIN, body: Bytes::from(text.to_owned()) })
+}

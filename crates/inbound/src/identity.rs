@@ -1,0 +1,57 @@
+//! Which message it is: under what key it is kept once. The partner's own id of the event, where there
+//! is one that is proved, or else the hash of what was signed.
+
+use aws_lc_rs::digest::{Context, SHA256, digest};
+
+use crate::{Partner, verify::VerifiedMessage};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// The partner's id of the event.
+    pub event_id: Option<String>,
+    /// SHA-256 of the partner and of what makes this message itself.
+    pub key: [u8; 32],
+    pub body_sha256: [u8; 32],
+}
+
+/// `in_body` is what stands where the source says that its ids stand.
+pub fn identify(
+    message: &VerifiedMessage<'_>,
+    in_body: Option<String>,
+    topic: Option<&str>,
+    body: &[u8],
+) -> Identity {
+    let body_sha256 = sha256(&[body]);
+    // A message's id that is signed wins: it is the sender's own name for what it sends.
+    let event_id = message.message_id().map(str::to_owned).or(in_body);
+    let partner = &message.source.source.partner;
+    let key = match &event_id {
+        Some(id) => key_of(partner, b"id", id.as_bytes()),
+        None => {
+            // What a token proves is not signed; there the body is all there is.
+            let base = message.base_sha256().map(String::into_bytes);
+            let mut base = base.unwrap_or_else(|| body_sha256.to_vec());
+            base.extend_from_slice(topic.unwrap_or_default().as_bytes());
+            key_of(partner, b"base", &base)
+        }
+    };
+    Identity { event_id, key, body_sha256 }
+}
+
+fn key_of(partner: &Partner, kind: &[u8], what: &[u8]) -> [u8; 32] {
+    sha256(&[b"receipt\0", partner.as_str().as_bytes(), b"\0", kind, b"\0", what])
+}
+
+fn sha256(parts: &[&[u8]]) -> [u8; 32] {
+    let hashed = match parts {
+        [one] => digest(&SHA256, one),
+        _ => {
+            let mut context = Context::new(&SHA256);
+            parts.iter().for_each(|part| context.update(part));
+            context.finish()
+        }
+    };
+    let mut bytes = [0; 32];
+    bytes.copy_from_slice(hashed.as_ref());
+    bytes
+}

@@ -1,0 +1,60 @@
+//! What is written on a receipt: who it is from, with which key it was proved, and what kind of event
+//! the sender's header says it is. It stands in the parcel's type, so that lists and the carrier have
+//! it at hand: `acme/k1` or `acme/k1/orders/create`.
+
+use crate::Partner;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Label<'a> {
+    pub partner: &'a str,
+    pub key_id: &'a str,
+    /// From a header that no signature covers.
+    pub topic: Option<&'a str>,
+}
+
+const LONGEST_TOPIC: usize = 100;
+
+impl<'a> Label<'a> {
+    pub fn write(partner: &Partner, key_id: &str, topic: Option<&str>) -> Box<str> {
+        match topic {
+            Some(topic) => format!("{partner}/{key_id}/{topic}").into(),
+            None => format!("{partner}/{key_id}").into(),
+        }
+    }
+
+    pub fn read(text: &'a str) -> Self {
+        let mut parts = text.splitn(3, '/');
+        let partner = parts.next().unwrap_or_default();
+        let key_id = parts.next().unwrap_or_default();
+        Self { partner, key_id, topic: parts.next() }
+    }
+}
+
+/// A topic that may be written on a receipt and sent in a header.
+pub fn topic(value: &[u8]) -> Option<&str> {
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-./:".contains(byte);
+    let fits = (1..=LONGEST_TOPIC).contains(&value.len()) && value.iter().all(plain);
+    std::str::from_utf8(value).ok().filter(|_| fits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_and_back() {
+        let partner: Partner = "acme".parse().unwrap();
+        for topic in [None, Some("push"), Some("orders/create")] {
+            let text = Label::write(&partner, "2024.k1", topic);
+            assert_eq!(Label::read(&text), Label { partner: "acme", key_id: "2024.k1", topic });
+        }
+    }
+
+    #[test]
+    fn topics_are_plain() {
+        assert_eq!(topic(b"orders/create"), Some("orders/create"));
+        for odd in [&b""[..], b"a b", b"a\r\nb", "\u{e9}".as_bytes(), &[b'a'; 101]] {
+            assert_eq!(topic(odd), None);
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Receiving webhooks from partners: prove them, keep them once, write them in the ledger, hand them
+//! to the core.
+//!
+//! In reading order: [`receive`] is the flow; [`incoming`] is what came and [`outcome`] what became of
+//! it. Its steps: [`form`] (is it fit to be looked at), [`registry`] (who is it said to be from),
+//! [`verify`] (is it), [`handshake`] (is it only a greeting), [`policy`] (may it pass), [`json`] (is it
+//! JSON, strictly), [`identity`] (which message is it), [`accept`] (one transaction: dedupe, ledger,
+//! receipt, deliveries). [`sources`] makes and changes [`source`]s and their keys, with [`preset`] for
+//! how each signs and [`partner`] for what they are called. [`dispatch`] is the carrier that brings a
+//! receipt to the core; [`label`] is what is written on it; [`receipts`] shows what became of it.
+//! [`signing_keys`] sign the answer ([`policy_sign`]) and the [`checkpoints`] of the ledger;
+//! [`rejections`] remembers what was turned away, [`tally`] counts; [`simulate`] sends a test event.
+//!
+//! Only `verify` can make a [`verify::VerifiedMessage`], and nothing without one reaches the store.
+//! This crate never shows a secret, never tells an unproven caller why, and knows no web framework.
+
+pub mod accept;
+pub mod checkpoints;
+pub mod dispatch;
+pub mod form;
+pub mod handshake;
+pub mod identity;
+pub mod incoming;
+pub mod json;
+pub mod label;
+pub mod outcome;
+pub mod partner;
+pub mod policy;
+pub mod policy_sign;
+pub mod preset;
+pub mod receipts;
+pub mod receive;
+pub mod registry;
+pub mod rejections;
+pub mod signing_keys;
+pub mod simulate;
+pub mod source;
+pub mod sources;
+pub mod tally;
+pub mod verify;
+
+pub use checkpoints::{CheckpointFault, Checkpointer};
+pub use dispatch::DispatchCarrier;
+pub use incoming::{Incoming, Verb};
+pub use outcome::{Denied, Kept, Outcome, Reason, Reply};
+pub use partner::Partner;
+pub use policy::{Pack, PackFault, PolicyKeeper};
+pub use receipts::{Receipt, ReceiptFilter, ReceiptStatus, Receipts};
+pub use receive::{Inbound, InboundSetup, Limits};
+pub use registry::Sources;
+pub use rejections::{Rejection, Rejections};
+pub use signing_keys::{KeysFault, SigningKeys};
+pub use source::{Source, SourceKey};
+pub use sources::{KeyDraft, SourceDesk, SourceDraft, SourceError};

@@ -1,0 +1,166 @@
+//! What became of a request. How it looks on the wire is for the listener to say.
+
+use std::{borrow::Cow, time::Duration};
+
+use bytes::Bytes;
+use gancho_domain::ReceiptId;
+use gancho_outbound::Fault;
+use gancho_store::StoreError;
+use gancho_wire::Refusal;
+
+#[derive(Debug)]
+pub enum Outcome {
+    /// On stable storage, now or before: 204.
+    Kept(Kept),
+    /// The id was seen with another body, which was not kept: 204 all the same, since the sender can
+    /// do nothing about it. It is counted and shown, and the answer is not signed.
+    Clash {
+        first: ReceiptId,
+    },
+    /// A greeting, answered: 200.
+    Reply(Reply),
+    Denied(Denied),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    pub receipt: ReceiptId,
+    /// The value of `X-Policy-Sign`.
+    pub policy_sign: String,
+    /// It was kept before.
+    pub is_repeat: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reply {
+    pub content_type: &'static str,
+    pub body: Bytes,
+}
+
+/// A request that was turned away. Only `status`, `code`, `detail`, `faults` and `retry_after` may be
+/// told to the sender.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Denied {
+    pub status: u16,
+    pub code: &'static str,
+    pub detail: Cow<'static, str>,
+    pub faults: Vec<Fault>,
+    pub retry_after: Option<Duration>,
+    /// For the operator.
+    pub reason: Reason,
+    /// Where it was kept although it was refused: a body that does not fit the schema.
+    pub receipt: Option<ReceiptId>,
+}
+
+macro_rules! reasons {
+    ($($name:ident $text:literal;)*) => {
+        /// Why, in one of a few words: fit for a metric's label.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Reason { $($name,)* }
+
+        impl Reason {
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$name => $text,)* }
+            }
+        }
+    };
+}
+
+reasons! {
+    UnknownPartner "unknown_partner";
+    SwitchedOff "switched_off";
+    UnknownKey "unknown_key";
+    NoKey "no_valid_key";
+    MissingHeader "missing_header";
+    DuplicateHeader "duplicate_header";
+    HeaderTooLong "header_too_long";
+    MalformedTimestamp "malformed_timestamp";
+    StaleTimestamp "stale_timestamp";
+    MalformedId "malformed_id";
+    MalformedKeyId "malformed_key_id";
+    MalformedSignature "malformed_signature";
+    TooManySignatures "too_many_signatures";
+    SignatureMismatch "signature_mismatch";
+    Greeting "greeting_refused";
+    Policy "policy_denied";
+    Rate "rate_limited";
+    BadJson "bad_json";
+    Schema "schema_invalid";
+    TooLarge "too_large";
+    MediaType "unsupported_media_type";
+    Store "store_unavailable";
+}
+
+impl Reason {
+    /// What `policy_deny_total` is labelled with: everything unproven is one.
+    pub const fn deny_label(self) -> &'static str {
+        match self {
+            Self::Rate => "rate",
+            Self::BadJson | Self::MalformedTimestamp | Self::DuplicateHeader => "malformed",
+            Self::Schema => "schema",
+            Self::TooLarge | Self::MediaType => "form",
+            Self::Store => "store",
+            _ => "policy_fail",
+        }
+    }
+
+    pub(crate) const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+impl From<Refusal> for Reason {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Missing(_) => Self::MissingHeader,
+            Refusal::Duplicated(_) => Self::DuplicateHeader,
+            Refusal::TooLong(_) => Self::HeaderTooLong,
+            Refusal::MalformedTimestamp(_) => Self::MalformedTimestamp,
+            Refusal::Stale => Self::StaleTimestamp,
+            Refusal::MalformedId => Self::MalformedId,
+            Refusal::MalformedKeyId => Self::MalformedKeyId,
+            Refusal::MalformedSignature => Self::MalformedSignature,
+            Refusal::TooManySignatures => Self::TooManySignatures,
+            Refusal::NoMatch => Self::SignatureMismatch,
+        }
+    }
+}
+
+impl Denied {
+    pub(crate) fn new(
+        status: u16,
+        code: &'static str,
+        reason: Reason,
+        detail: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        let detail = detail.into();
+        Self { status, code, detail, faults: Vec::new(), retry_after: None, reason, receipt: None }
+    }
+
+    /// The one answer for everything that is not proved, so that nothing is learnt from it.
+    pub(crate) fn unproven(reason: Reason) -> Self {
+        Self::new(403, "deny_invalid_access", reason, "the request could not be verified")
+    }
+
+    /// A malformed request may be told what is wrong with its form; an unproven one is told nothing.
+    pub(crate) fn refused(refusal: Refusal) -> Self {
+        if refusal.is_malformed() {
+            Self::new(400, "malformed_request", refusal.into(), refusal.to_string())
+        } else {
+            Self::unproven(refusal.into())
+        }
+    }
+
+    pub(crate) fn store(error: &StoreError) -> Self {
+        let (code, detail) = match error {
+            StoreError::Full(_) => {
+                ("storage_full", "the gateway's storage is full: send it again later")
+            }
+            _ => ("unavailable", "the webhook could not be kept: send it again in a moment"),
+        };
+        let retry_after = Some(Duration::from_secs(5));
+        Self { retry_after, ..Self::new(503, code, Reason::Store, detail) }
+    }
+}

@@ -1,0 +1,223 @@
+//! The policy as data: bits that are seen, wires that join them, and what follows. The decision is a
+//! pure function of the pack and the bits; the pack has a hash, so that it can be said which was used.
+//!
+//! Whatever a pack says, nothing passes that is not verified: a pack that would let it is refused.
+
+use std::{fs, io, path::PathBuf, sync::Arc};
+
+use aws_lc_rs::digest::{SHA256, digest};
+use data_encoding::HEXLOWER;
+use parking_lot::RwLock;
+use serde::Deserialize;
+use thiserror::Error;
+
+pub const VERIFIED: &str = "P_Webhook_Verified";
+pub const RATE_OK: &str = "P_Rate_Bucket_OK";
+pub const ALLOW: &str = "allow_webhook";
+pub const DENY: &str = "deny_invalid_access";
+
+/// What comes with the program.
+pub const BUILT_IN: &str = r#"{
+  "version": 1,
+  "bits": ["P_Webhook_Verified", "P_Rate_Bucket_OK"],
+  "wires": [
+    {"name": "W_Webhook_Trusted", "when": ["P_Webhook_Verified", "P_Rate_Bucket_OK"], "then": "allow_webhook"}
+  ],
+  "else": "deny_invalid_access"
+}
+"#;
+
+/// What was seen of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bits {
+    pub verified: bool,
+    pub rate_ok: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    Allow,
+    Deny,
+}
+
+/// A pack that was checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pack {
+    wires: Vec<Wire>,
+    hash: Box<str>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wire {
+    name: String,
+    when: Vec<String>,
+    then: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Text {
+    version: u32,
+    bits: Vec<String>,
+    wires: Vec<Wire>,
+    r#else: String,
+}
+
+#[derive(Debug, Error)]
+pub enum PackFault {
+    #[error("the policy pack is not in its form: {0}")]
+    Form(String),
+    #[error("the policy pack has version {0}: this program knows version 1")]
+    Version(u32),
+    #[error("`{0}` is not a bit of this program: there are {VERIFIED} and {RATE_OK}")]
+    Bit(String),
+    #[error("the wire `{0}` would let pass what is not verified: add {VERIFIED} to its `when`")]
+    Open(String),
+    #[error(
+        "`{0}` is not something that can follow: it is {ALLOW} or {DENY}, and `else` is {DENY}"
+    )]
+    Then(String),
+    #[error("the policy pack cannot be read from {0}: {1}")]
+    File(PathBuf, io::Error),
+}
+
+impl Pack {
+    pub fn parse(text: &str) -> Result<Self, PackFault> {
+        let read: Text =
+            serde_json::from_str(text).map_err(|fault| PackFault::Form(fault.to_string()))?;
+        if read.version != 1 {
+            return Err(PackFault::Version(read.version));
+        }
+        let named = read.bits.iter().chain(read.wires.iter().flat_map(|wire| &wire.when));
+        if let Some(odd) =
+            named.into_iter().find(|bit| ![VERIFIED, RATE_OK].contains(&bit.as_str()))
+        {
+            return Err(PackFault::Bit(odd.clone()));
+        }
+        if read.r#else != DENY {
+            return Err(PackFault::Then(read.r#else));
+        }
+        for wire in &read.wires {
+            if ![ALLOW, DENY].contains(&wire.then.as_str()) {
+                return Err(PackFault::Then(wire.then.clone()));
+            }
+            if wire.then == ALLOW && !wire.when.iter().any(|bit| bit == VERIFIED) {
+                return Err(PackFault::Open(wire.name.clone()));
+            }
+        }
+        let hash = HEXLOWER.encode(digest(&SHA256, text.as_bytes()).as_ref()).into();
+        Ok(Self { wires: read.wires, hash })
+    }
+
+    /// SHA-256 of its text, in hex.
+    pub fn hash(&self) -> &str {
+        &self.hash
+    }
+
+    /// The first wire that is live says what follows; without one it is refused.
+    pub fn decide(&self, bits: Bits) -> Decision {
+        let is_set = |bit: &String| match bit.as_str() {
+            VERIFIED => bits.verified,
+            RATE_OK => bits.rate_ok,
+            _ => false,
+        };
+        match self.wires.iter().find(|wire| wire.when.iter().all(is_set)) {
+            Some(wire) if wire.then == ALLOW && bits.verified => Decision::Allow,
+            _ => Decision::Deny,
+        }
+    }
+}
+
+/// The pack in use, which can be read anew while requests come.
+pub struct PolicyKeeper {
+    path: Option<PathBuf>,
+    pack: RwLock<Arc<Pack>>,
+}
+
+impl PolicyKeeper {
+    /// From a file, or what is built in.
+    pub fn open(path: Option<PathBuf>) -> Result<Self, PackFault> {
+        let pack = RwLock::new(Arc::new(read(path.as_ref())?));
+        Ok(Self { path, pack })
+    }
+
+    pub fn pack(&self) -> Arc<Pack> {
+        self.pack.read().clone()
+    }
+
+    /// Reads it again. A faulty one changes nothing.
+    pub fn reload(&self) -> Result<Arc<Pack>, PackFault> {
+        let pack = Arc::new(read(self.path.as_ref())?);
+        *self.pack.write() = pack.clone();
+        tracing::info!(hash = pack.hash(), "the policy pack was read");
+        Ok(pack)
+    }
+}
+
+fn read(path: Option<&PathBuf>) -> Result<Pack, PackFault> {
+    match path {
+        None => Pack::parse(BUILT_IN),
+        Some(path) => {
+            let text =
+                fs::read_to_string(path).map_err(|fault| PackFault::File(path.clone(), fault))?;
+            Pack::parse(&text)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_built_in_pack_wants_both_bits() {
+        let pack = Pack::parse(BUILT_IN).unwrap();
+        for (verified, rate_ok, decision) in [
+            (true, true, Decision::Allow),
+            (true, false, Decision::Deny),
+            (false, true, Decision::Deny),
+            (false, false, Decision::Deny),
+        ] {
+            assert_eq!(pack.decide(Bits { verified, rate_ok }), decision);
+        }
+        assert_eq!(pack.hash().len(), 64);
+    }
+
+    #[test]
+    fn no_pack_lets_the_unverified_pass() {
+        let open = BUILT_IN.replace(
+            r#""when": ["P_Webhook_Verified", "P_Rate_Bucket_OK"]"#,
+            r#""when": ["P_Rate_Bucket_OK"]"#,
+        );
+        assert!(matches!(Pack::parse(&open), Err(PackFault::Open(_))));
+        let always = BUILT_IN
+            .replace(r#""when": ["P_Webhook_Verified", "P_Rate_Bucket_OK"]"#, r#""when": []"#);
+        assert!(matches!(Pack::parse(&always), Err(PackFault::Open(_))));
+        let other =
+            BUILT_IN.replace(r#""else": "deny_invalid_access""#, r#""else": "allow_webhook""#);
+        assert!(matches!(Pack::parse(&other), Err(PackFault::Then(_))));
+        assert!(matches!(
+            Pack::parse(&BUILT_IN.replace("P_Rate", "P_Rats")),
+            Err(PackFault::Bit(_))
+        ));
+        assert!(matches!(Pack::parse("{}"), Err(PackFault::Form(_))));
+    }
+
+    #[test]
+    fn a_pack_can_be_read_anew_and_a_faulty_one_changes_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pack.json");
+        fs::write(&path, BUILT_IN).unwrap();
+        let keeper = PolicyKeeper::open(Some(path.clone())).unwrap();
+        let first = keeper.pack().hash().to_owned();
+        let closed = r#"{"version":1,"bits":[],"wires":[],"else":"deny_invalid_access"}"#;
+        fs::write(&path, closed).unwrap();
+        assert_ne!(keeper.reload().unwrap().hash(), first);
+        assert_eq!(keeper.pack().decide(Bits { verified: true, rate_ok: true }), Decision::Deny);
+        let second = keeper.pack().hash().to_owned();
+        fs::write(&path, "nonsense").unwrap();
+        assert!(keeper.reload().is_err());
+        assert_eq!(keeper.pack().hash(), second);
+    }
+}

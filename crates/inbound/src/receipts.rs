@@ -1,0 +1,187 @@
+//! What became of receipts. A receipt with several targets has one status: that of the delivery that
+//! fares worst.
+
+use std::sync::Arc;
+
+use gancho_domain::{EventId, Kind, ReceiptId, State, Status, TenantScope, Time};
+use gancho_store::{
+    DeliveryFilter, DeliveryRow, EventFilter, EventView, Page, PageRequest, Result, Store,
+};
+
+use crate::label::Label;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReceiptStatus {
+    /// Kept, and not tried yet.
+    Received,
+    /// Every target has it.
+    Dispatched,
+    /// Tried, and to be tried again.
+    Failed,
+    /// Given up at one target or more.
+    Dlq,
+}
+
+impl ReceiptStatus {
+    pub const ALL: [Self; 4] = [Self::Received, Self::Dispatched, Self::Failed, Self::Dlq];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Received => "received",
+            Self::Dispatched => "dispatched",
+            Self::Failed => "failed",
+            Self::Dlq => "dlq",
+        }
+    }
+
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.name() == name)
+    }
+
+    fn of(deliveries: &[DeliveryRow]) -> Self {
+        let any = |status: Status| deliveries.iter().any(|row| row.status() == status);
+        if any(Status::Failed) {
+            Self::Dlq
+        } else if any(Status::Retrying) {
+            Self::Failed
+        } else if any(Status::Pending) {
+            Self::Received
+        } else {
+            Self::Dispatched
+        }
+    }
+
+    /// The status that at least one delivery of such a receipt has.
+    const fn of_delivery(self) -> Status {
+        match self {
+            Self::Received => Status::Pending,
+            Self::Dispatched => Status::Delivered,
+            Self::Failed => Status::Retrying,
+            Self::Dlq => Status::Failed,
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Receipt {
+    pub id: ReceiptId,
+    pub partner: String,
+    pub key_id: String,
+    pub topic: Option<String>,
+    pub event_id: Option<String>,
+    pub ts_received: Time,
+    pub status: ReceiptStatus,
+    /// Of all its deliveries together.
+    pub attempts: u32,
+    pub last_error: Option<String>,
+    pub is_test: bool,
+    pub size: usize,
+    pub deliveries: Vec<DeliveryRow>,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct ReceiptFilter {
+    pub status: Option<ReceiptStatus>,
+    pub event_id: Option<String>,
+    /// Received at or after,
+    pub since: Option<Time>,
+    /// and before.
+    pub until: Option<Time>,
+}
+
+pub struct Receipts {
+    pub store: Arc<dyn Store>,
+}
+
+impl Receipts {
+    pub async fn get(&self, scope: TenantScope, id: ReceiptId) -> Result<Option<Receipt>> {
+        let view = self.store.event(scope, id.cast()).await?;
+        Ok(view.filter(|view| view.parcel.kind == Kind::Receipt).map(|view| receipt(&view)))
+    }
+
+    /// Newest first. A page may hold fewer than were asked for and still have a next.
+    pub async fn list(
+        &self,
+        scope: TenantScope,
+        filter: ReceiptFilter,
+        page: PageRequest,
+    ) -> Result<Page<Receipt>> {
+        match filter.status {
+            None => self.all(scope, filter, page).await,
+            Some(status) => self.of_status(scope, status, filter, page).await,
+        }
+    }
+
+    async fn all(
+        &self,
+        scope: TenantScope,
+        filter: ReceiptFilter,
+        page: PageRequest,
+    ) -> Result<Page<Receipt>> {
+        let filter = EventFilter {
+            kind: Kind::Receipt,
+            external_id: filter.event_id,
+            since: filter.since,
+            until: filter.until,
+            ..EventFilter::default()
+        };
+        let found = self.store.events(scope, filter, page).await?;
+        let mut rows = Vec::with_capacity(found.rows.len());
+        for row in found.rows {
+            rows.extend(self.get(scope, row.id.cast()).await?);
+        }
+        Ok(Page { rows, next: found.next })
+    }
+
+    async fn of_status(
+        &self,
+        scope: TenantScope,
+        status: ReceiptStatus,
+        filter: ReceiptFilter,
+        page: PageRequest,
+    ) -> Result<Page<Receipt>> {
+        let wanted = status.of_delivery();
+        let filter = DeliveryFilter {
+            status: Some(wanted),
+            external_id: filter.event_id,
+            since: filter.since,
+            until: filter.until,
+            ..DeliveryFilter::default()
+        };
+        let found = self.store.deliveries(scope, filter, page).await?;
+        let mut rows = Vec::with_capacity(found.rows.len());
+        for row in found.rows {
+            let event: EventId = row.event;
+            let Some(receipt) = self.get(scope, event.cast()).await? else { continue };
+            // A receipt is shown where the first of its deliveries with that status stands in the
+            // list, so that it is shown once, whichever page that falls on.
+            let of_status = receipt.deliveries.iter().filter(|row| row.status() == wanted);
+            let first = of_status.map(|row| row.id).max();
+            if receipt.status == status && first == Some(row.id) {
+                rows.push(receipt);
+            }
+        }
+        Ok(Page { rows, next: found.next })
+    }
+}
+
+fn receipt(view: &EventView) -> Receipt {
+    let parcel = &view.parcel;
+    let label = Label::read(&parcel.event_type);
+    let failing = view.deliveries.iter().filter(|row| row.state != State::Delivered);
+    let last_error = failing.filter_map(|row| row.last_failure.as_ref()).last();
+    Receipt {
+        id: parcel.id.cast(),
+        partner: label.partner.to_owned(),
+        key_id: label.key_id.to_owned(),
+        topic: label.topic.map(str::to_owned),
+        event_id: parcel.external_id.as_deref().map(str::to_owned),
+        ts_received: parcel.created_at,
+        status: ReceiptStatus::of(&view.deliveries),
+        attempts: view.deliveries.iter().map(|row| row.attempts).sum(),
+        last_error: last_error.map(ToString::to_string),
+        is_test: parcel.is_test,
+        size: parcel.body.len(),
+        deliveries: view.deliveries.clone(),
+    }
+}

@@ -1,0 +1,273 @@
+//! The flow: is it fit → who is it said to be from → is it → may it pass → is it JSON → which message
+//! is it → keep it, in one transaction → answer, signed.
+
+use std::{sync::Arc, time::Duration};
+
+use gancho_domain::{Clock, IdMaker, Time};
+use gancho_engine::Engine;
+use gancho_outbound::Fault;
+use gancho_store::Store;
+use gancho_wire::{DEFAULT_TOLERANCE, Recipe};
+
+use crate::{
+    Incoming, PolicyKeeper, Rejections, SigningKeys, Sources, Verb,
+    accept::{Keeper, Parts, Taken},
+    form, handshake,
+    identity::identify,
+    json,
+    label::{self, Label},
+    outcome::{Denied, Kept, Outcome, Reason, Reply},
+    policy::{Bits, Decision},
+    policy_sign::policy_sign,
+    registry::{Found, Ready},
+    tally::Tally,
+    verify::{VerifiedMessage, decoy, refuse_unknown, verify},
+};
+
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// The longest body.
+    pub body_bytes: usize,
+    /// How far a timestamp may be from now.
+    pub tolerance: Duration,
+    /// For how long a message is known again.
+    pub remembered: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            body_bytes: 256 * 1024,
+            tolerance: DEFAULT_TOLERANCE,
+            remembered: Duration::from_hours(24),
+        }
+    }
+}
+
+pub struct InboundSetup {
+    pub store: Arc<dyn Store>,
+    pub engine: Arc<Engine>,
+    pub sources: Arc<Sources>,
+    pub keys: Arc<SigningKeys>,
+    pub policy: Arc<PolicyKeeper>,
+    pub ids: Arc<IdMaker>,
+    pub clock: Arc<dyn Clock>,
+    pub limits: Limits,
+}
+
+pub struct Inbound {
+    pub store: Arc<dyn Store>,
+    pub sources: Arc<Sources>,
+    pub keys: Arc<SigningKeys>,
+    pub policy: Arc<PolicyKeeper>,
+    pub rejections: Rejections,
+    pub tally: Tally,
+    pub limits: Limits,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) ids: Arc<IdMaker>,
+    keeper: Keeper,
+    decoy: Option<Recipe>,
+}
+
+enum Passed {
+    Kept(Kept),
+    Clash(gancho_domain::ReceiptId),
+    Reply(Reply),
+}
+
+impl Inbound {
+    pub fn new(setup: InboundSetup) -> Self {
+        let InboundSetup { store, engine, sources, keys, policy, ids, clock, limits } = setup;
+        let keeper = Keeper {
+            store: store.clone(),
+            engine,
+            ids: ids.clone(),
+            clock: clock.clone(),
+            remembered: limits.remembered,
+        };
+        Self {
+            store,
+            sources,
+            keys,
+            policy,
+            rejections: Rejections::default(),
+            tally: Tally::default(),
+            limits,
+            clock,
+            ids,
+            keeper,
+            decoy: decoy(),
+        }
+    }
+
+    pub async fn receive(&self, request: &Incoming) -> Outcome {
+        let now = self.clock.now();
+        let mut source = None;
+        match self.steps(request, now, &mut source).await {
+            Ok(Passed::Kept(kept)) => Outcome::Kept(kept),
+            Ok(Passed::Clash(first)) => Outcome::Clash { first },
+            Ok(Passed::Reply(reply)) => {
+                self.tally.greeted();
+                Outcome::Reply(reply)
+            }
+            Err(denied) => {
+                self.turn_away(source.as_deref(), request, &denied, now);
+                Outcome::Denied(denied)
+            }
+        }
+    }
+
+    /// A request that was refused before all of it was there; counted and noted like any other.
+    pub fn turn_away(
+        &self,
+        source: Option<&Ready>,
+        request: &Incoming,
+        denied: &Denied,
+        now: Time,
+    ) {
+        self.tally.denied(denied.reason);
+        let detail = match denied.reason {
+            Reason::BadJson | Reason::MalformedTimestamp => Some(denied.detail.to_string()),
+            Reason::Schema => denied.faults.first().map(ToString::to_string),
+            _ => None,
+        };
+        self.rejections.note(source, request, denied.status, denied.reason, detail, now);
+    }
+
+    async fn steps(
+        &self,
+        request: &Incoming,
+        now: Time,
+        source: &mut Option<Arc<Ready>>,
+    ) -> Result<Passed, Denied> {
+        form::check_size(request, &self.limits)?;
+        let found = self.sources.find(&request.partner).await;
+        let ready = match found.map_err(|error| Denied::store(&error))? {
+            Found::Source(ready) => source.insert(ready).clone(),
+            Found::Nobody => return Err(self.unknown(request, now)),
+            Found::Unusable(_) => return Err(unusable()),
+        };
+        if let Some(answer) = handshake::greeting(&ready, request) {
+            return answer.map(Passed::Reply);
+        }
+        if request.verb == Verb::Get {
+            return Err(Denied::unproven(Reason::Greeting));
+        }
+        form::check_type(&request.headers)?;
+        let parts = {
+            let lines = request.lines();
+            let message = verify(&ready, request, &lines, now, self.limits.tolerance)?;
+            self.pass(&message, now)?;
+            if let Some(reply) = handshake::challenge(&message, &request.body) {
+                return Ok(Passed::Reply(reply));
+            }
+            judge(&message, ready.clone(), request)?
+        };
+        let faults = schema_faults(&ready, request).await;
+        self.keep(parts, faults, now).await
+    }
+
+    fn unknown(&self, request: &Incoming, now: Time) -> Denied {
+        if request.verb == Verb::Get {
+            return Denied::unproven(Reason::UnknownPartner);
+        }
+        if let Err(denied) = form::check_type(&request.headers) {
+            return denied;
+        }
+        match &self.decoy {
+            Some(decoy) => refuse_unknown(request, decoy, now, self.limits.tolerance),
+            None => Denied::unproven(Reason::UnknownPartner),
+        }
+    }
+
+    /// The bits, and what the pack says of them. The rate is used up by proved requests only, so that
+    /// nobody can use up a partner's.
+    fn pass(&self, message: &VerifiedMessage<'_>, now: Time) -> Result<(), Denied> {
+        let taken = match message.source.rate {
+            Some(rate) => message.key.take(rate, now),
+            None => Ok(()),
+        };
+        let bits = Bits { verified: true, rate_ok: taken.is_ok() };
+        match (self.policy.pack().decide(bits), taken) {
+            (Decision::Allow, _) => Ok(()),
+            (Decision::Deny, Err(wait)) => {
+                let detail = "this key sends faster than was agreed: wait and send it again";
+                let denied = Denied::new(429, "rate_limited", Reason::Rate, detail);
+                Err(Denied { retry_after: Some(wait), ..denied })
+            }
+            (Decision::Deny, Ok(())) => Err(Denied::unproven(Reason::Policy)),
+        }
+    }
+
+    /// A body that does not fit the schema is kept as well, for the ledger and as a dead letter; the
+    /// sender is told.
+    async fn keep(&self, parts: Parts, faults: Vec<Fault>, now: Time) -> Result<Passed, Denied> {
+        let partner = parts.source.source.partner.clone();
+        let body_sha256 = parts.identity.body_sha256;
+        let taken = self.keeper.keep(parts).await.map_err(|error| Denied::store(&error))?;
+        let (receipt, is_repeat) = match taken {
+            Taken::New(receipt) => {
+                self.tally.received(partner.as_str());
+                (receipt, false)
+            }
+            Taken::Again(receipt) => {
+                self.tally.repeated(partner.as_str());
+                (receipt, true)
+            }
+            Taken::Clash(first) => {
+                self.tally.clashed(partner.as_str());
+                let body = data_encoding::HEXLOWER.encode(&body_sha256);
+                tracing::warn!(%partner, %first, body_sha256 = body, "an event's id came with another body, which was not kept");
+                return Ok(Passed::Clash(first));
+            }
+        };
+        if !faults.is_empty() {
+            let detail = "the body does not fit the schema that was agreed";
+            let denied = Denied::new(422, "schema_mismatch", Reason::Schema, detail);
+            return Err(Denied { faults, receipt: Some(receipt), ..denied });
+        }
+        let policy_sign = policy_sign(&self.keys, receipt, &body_sha256, now);
+        Ok(Passed::Kept(Kept { receipt, policy_sign, is_repeat }))
+    }
+}
+
+fn unusable() -> Denied {
+    let detail = "the webhook could not be checked: send it again in a moment";
+    let denied = Denied::new(503, "unavailable", Reason::Store, detail);
+    Denied { retry_after: Some(Duration::from_secs(5)), ..denied }
+}
+
+/// Strict JSON, and which message it is.
+fn judge(
+    message: &VerifiedMessage<'_>,
+    source: Arc<Ready>,
+    request: &Incoming,
+) -> Result<Parts, Denied> {
+    let found = json::check(&request.body, source.event_id.as_ref())
+        .map_err(|fault| Denied::new(400, "bad_json", Reason::BadJson, fault.to_string()))?;
+    let event_id = found.and_then(json::plain);
+    let topic = source.preset.topic_header().and_then(|name| request.headers.get(name));
+    let topic = topic.and_then(|value| label::topic(value.as_bytes()));
+    let identity = identify(message, event_id, topic, &request.body);
+    let key_id: Box<str> = message.key.key.key_id.as_str().into();
+    let label = Label::write(&source.source.partner, &key_id, topic);
+    let (body, is_test) = (request.body.clone(), request.is_test);
+    Ok(Parts { source, identity, key_id, label, body, is_test })
+}
+
+/// Longer bodies are judged beside the tasks that must not wait.
+const LONG: usize = 16 * 1024;
+
+async fn schema_faults(source: &Arc<Ready>, request: &Incoming) -> Vec<Fault> {
+    if source.schema.is_none() {
+        return Vec::new();
+    }
+    let (source, body) = (source.clone(), request.body.clone());
+    let judge = move || source.schema_faults(&body);
+    if request.body.len() < LONG {
+        return judge();
+    }
+    tokio::task::spawn_blocking(judge).await.unwrap_or_else(|_| {
+        vec![Fault::new("schema_too_costly", "", "it could not be checked: send it again")]
+    })
+}

@@ -1,0 +1,147 @@
+//! All sources in memory, ready to verify with: a request from nobody in particular costs no look into
+//! the store. How long that is trusted is the [`Memory`]'s to say.
+//!
+//! When the time is over all records are read again, but only those that changed are made ready anew.
+
+mod ready;
+
+use std::{collections::HashMap, sync::Arc};
+
+use bytes::Bytes;
+use gancho_domain::TenantId;
+use gancho_outbound::memory::Memory;
+use gancho_store::{Record, Result, Shelf, Store, StoreError};
+use gancho_vault::KeyRing;
+
+pub use self::ready::{Proving, Ready, ReadyKey, Target};
+use crate::{
+    Source, SourceKey,
+    source::{SOURCE_KEYS, SOURCES},
+};
+
+pub struct Sources {
+    store: Arc<dyn Store>,
+    ring: Arc<KeyRing>,
+    known: Memory<(), All>,
+}
+
+/// Every source there is.
+#[derive(Default)]
+pub struct All {
+    by_partner: HashMap<Box<str>, Arc<Ready>>,
+    by_tenant: HashMap<TenantId, Arc<Ready>>,
+    /// Those that this node cannot use: its ring is not the one they were sealed with.
+    unusable: HashMap<Box<str>, String>,
+}
+
+pub enum Found {
+    Source(Arc<Ready>),
+    Nobody,
+    /// It is there, and cannot be used here; why.
+    Unusable(String),
+}
+
+const PAGE: usize = 500;
+
+impl Sources {
+    pub fn new(store: Arc<dyn Store>, ring: Arc<KeyRing>) -> Self {
+        Self { store, ring, known: Memory::new() }
+    }
+
+    pub async fn all(&self) -> Result<Arc<All>> {
+        self.known.get((), |before| self.read(before)).await
+    }
+
+    pub async fn find(&self, partner: &str) -> Result<Found> {
+        Ok(self.all().await?.find(partner))
+    }
+
+    /// What is known without asking.
+    pub fn known(&self, tenant: TenantId) -> Option<Arc<Ready>> {
+        self.known.peek(()).and_then(|all| all.of_tenant(tenant))
+    }
+
+    /// Something was changed here.
+    pub fn forget(&self) {
+        self.known.forget(());
+    }
+
+    async fn read(&self, before: Option<Arc<All>>) -> Result<All> {
+        let before = before.unwrap_or_default();
+        let mut keys = HashMap::<Box<str>, Vec<Record>>::new();
+        for record in self.records(SOURCE_KEYS).await? {
+            let partner = record.key.split('/').next().unwrap_or_default();
+            keys.entry(partner.into()).or_default().push(record);
+        }
+        let mut all = All::default();
+        for record in self.records(SOURCES).await? {
+            let keys = keys.remove(record.key.as_str()).unwrap_or_default();
+            let made_of: Vec<Bytes> =
+                std::iter::once(&record).chain(&keys).map(|record| record.body.clone()).collect();
+            let before = before.by_partner.get(record.key.as_str());
+            if let Some(unchanged) = before.filter(|ready| ready.made_of == made_of) {
+                all.add(unchanged.clone());
+                continue;
+            }
+            let source: Source = document(&record)?;
+            let keys = keys.iter().map(document::<SourceKey>).collect::<Result<_>>()?;
+            match Ready::prepare(source, keys, made_of, &self.ring) {
+                Ok(ready) => all.add(Arc::new(ready)),
+                Err(why) => {
+                    tracing::error!(partner = record.key, why, "a source cannot be used");
+                    all.unusable.insert(record.key.into(), why);
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    async fn records(&self, kind: &'static str) -> Result<Vec<Record>> {
+        let shelf = Shelf::operators(kind);
+        let mut all: Vec<Record> = Vec::new();
+        loop {
+            let after = all.last().map(|record| record.key.clone());
+            let page = self.store.records(shelf, after.as_deref(), PAGE).await?;
+            let is_last = page.len() < PAGE;
+            all.extend(page);
+            if is_last {
+                return Ok(all);
+            }
+        }
+    }
+}
+
+impl All {
+    pub fn find(&self, partner: &str) -> Found {
+        match (self.by_partner.get(partner), self.unusable.get(partner)) {
+            (Some(ready), _) => Found::Source(ready.clone()),
+            (None, Some(why)) => Found::Unusable(why.clone()),
+            (None, None) => Found::Nobody,
+        }
+    }
+
+    pub fn of_tenant(&self, tenant: TenantId) -> Option<Arc<Ready>> {
+        self.by_tenant.get(&tenant).cloned()
+    }
+
+    /// Whether some cannot be used here, so that what belongs to them is not given up.
+    pub fn has_unusable(&self) -> bool {
+        !self.unusable.is_empty()
+    }
+
+    fn add(&mut self, ready: Arc<Ready>) {
+        self.by_tenant.insert(ready.source.tenant(), ready.clone());
+        self.by_partner.insert(ready.source.partner.as_str().into(), ready);
+    }
+}
+
+/// What a record holds.
+pub(crate) fn document<T: serde::de::DeserializeOwned>(record: &Record) -> Result<T> {
+    let corrupt = |fault| StoreError::Corrupt(format!("the record `{}`: {fault}", record.key));
+    serde_json::from_slice(&record.body).map_err(corrupt)
+}
+
+pub(crate) fn body(document: &impl serde::Serialize) -> Result<Bytes> {
+    let corrupt = |fault: serde_json::Error| StoreError::Corrupt(fault.to_string());
+    serde_json::to_vec(document).map(Bytes::from).map_err(corrupt)
+}

@@ -1,0 +1,157 @@
+//! A source, ready: its keys prepared for verifying, its schema compiled, its targets parsed.
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use gancho_domain::{EndpointId, Rate, RetryPlan, Ticker, Time};
+use gancho_outbound::{Fault, event_types::schema::Schema};
+use gancho_vault::KeyRing;
+use gancho_wire::{Profile, Recipe, SigningKey, Token, VerifyingKey};
+use parking_lot::Mutex;
+use url::Url;
+
+use crate::{
+    Source, SourceKey,
+    json::Pointer,
+    preset::{Preset, Proof},
+    source::KeyScheme,
+    sources::seal,
+};
+
+pub struct Ready {
+    pub source: Source,
+    pub preset: Preset,
+    pub proving: Proving,
+    pub keys: Vec<ReadyKey>,
+    pub schema: Option<Schema>,
+    pub event_id: Option<Pointer>,
+    pub targets: Vec<Target>,
+    pub plan: Arc<RetryPlan>,
+    pub rate: Option<Rate>,
+    /// Signs what is dispatched.
+    pub dispatch_keys: [SigningKey; 1],
+    /// With which Meta greets.
+    pub verify_token: Option<Token>,
+    /// The records of the source and of each key, in order: what has not changed is not made anew.
+    pub(super) made_of: Vec<Bytes>,
+}
+
+/// The proof, with the keys in the form that it needs, in the order of [`Ready::keys`].
+pub enum Proving {
+    Signature { recipe: Recipe, keys: Vec<VerifyingKey> },
+    HeaderToken { header: String, tokens: Vec<Token> },
+    ClientState { tokens: Vec<Token> },
+}
+
+pub struct ReadyKey {
+    pub key: SourceKey,
+    /// How much of its rate is used. A change to the source begins it anew.
+    used: Mutex<Ticker>,
+}
+
+impl ReadyKey {
+    /// Takes a slot, or says how long to wait for one.
+    pub fn take(&self, rate: Rate, now: Time) -> Result<(), Duration> {
+        let mut used = self.used.lock();
+        let free = used.free_at(rate, now);
+        if free > now {
+            return Err(free.since(now));
+        }
+        used.take(rate, now);
+        Ok(())
+    }
+}
+
+pub struct Target {
+    pub id: EndpointId,
+    pub url: Url,
+}
+
+impl Ready {
+    pub(crate) fn prepare(
+        source: Source,
+        keys: Vec<SourceKey>,
+        made_of: Vec<Bytes>,
+        ring: &KeyRing,
+    ) -> Result<Self, String> {
+        let preset = source.preset();
+        let proof = preset.proof().map_err(|fault| fault.to_string())?;
+        let proving = proving(&source, &preset, proof, &keys, ring)?;
+        let schema = source.schema.as_ref().map(|text| Schema::compile(text.get()));
+        let schema = schema.transpose().map_err(|fault| fault.to_string())?;
+        let pointer = source.event_id_pointer.as_deref().or(preset.event_id_pointer());
+        let targets = source.targets.iter().map(|target| {
+            let url = target.url.parse::<Url>().map_err(|fault| fault.to_string())?;
+            Ok(Target { id: target.id, url })
+        });
+        let secret = seal::dispatch_secret(ring, &source)?;
+        let signing = SigningKey::for_profile(&Profile::standard(), &secret);
+        let verify_token = seal::verify_token(ring, &source)?;
+        let verify_token = verify_token.map(|token| Token::new(&token)).transpose();
+        Ok(Self {
+            targets: targets.collect::<Result<_, String>>()?,
+            proving,
+            schema,
+            event_id: pointer.and_then(Pointer::parse),
+            plan: Arc::new(source.retry().unwrap_or(RetryPlan::DISPATCH)),
+            rate: source.rate(),
+            dispatch_keys: [signing.map_err(|fault| fault.to_string())?],
+            verify_token: verify_token.map_err(|fault| fault.to_string())?,
+            keys: keys.into_iter().map(|key| ReadyKey { key, used: Mutex::default() }).collect(),
+            preset,
+            source,
+            made_of,
+        })
+    }
+
+    /// What does not fit the schema; pointers are into the body.
+    pub fn schema_faults(&self, body: &[u8]) -> Vec<Fault> {
+        let Some(schema) = &self.schema else { return Vec::new() };
+        let mut faults = schema.faults(body);
+        for fault in &mut faults {
+            // The validator speaks of an event's data, which here is all there is.
+            if let Some(within) = fault.pointer.strip_prefix("/data") {
+                fault.pointer = within.to_owned();
+            }
+        }
+        faults
+    }
+
+    pub fn target(&self, id: EndpointId) -> Option<&Target> {
+        self.targets.iter().find(|target| target.id == id)
+    }
+}
+
+fn proving(
+    source: &Source,
+    preset: &Preset,
+    proof: Proof,
+    keys: &[SourceKey],
+    ring: &KeyRing,
+) -> Result<Proving, String> {
+    let tokens = || -> Result<Vec<Token>, String> {
+        let token = |key: &SourceKey| {
+            let secret = seal::key_secret(ring, source, key)?;
+            Token::new(&secret).map_err(|fault| fault.to_string())
+        };
+        keys.iter().map(token).collect()
+    };
+    Ok(match (proof, preset.signed()) {
+        (Proof::Signature(recipe), Some(signed)) => {
+            let prepared = |key: &SourceKey| {
+                let key = match (key.scheme, &key.public_key) {
+                    (KeyScheme::Ed25519, Some(public_key)) => signed.ed25519_key(public_key),
+                    _ => {
+                        let secret = seal::key_secret(ring, source, key)?;
+                        signed.hmac_key(&secret, seal::encoding(key))
+                    }
+                };
+                key.map_err(|fault| fault.to_string())
+            };
+            let keys = keys.iter().map(prepared).collect::<Result<_, String>>()?;
+            Proving::Signature { recipe, keys }
+        }
+        (Proof::HeaderToken(header), _) => Proving::HeaderToken { header, tokens: tokens()? },
+        (Proof::ClientState | Proof::Signature(_), _) => Proving::ClientState { tokens: tokens()? },
+    })
+}

@@ -1,0 +1,125 @@
+//! The last requests that were turned away, for the operator who is asked why: what came, without its
+//! body and without anything that could be a secret, and the reason that the sender was not told.
+//!
+//! Bounded in every direction: so many a partner, all unknown partners together in one list, and only
+//! so many a second, so that a flood costs no more than a counter.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    time::Duration,
+};
+
+use gancho_domain::{Rate, Ticker, Time};
+use parking_lot::Mutex;
+
+use crate::{Incoming, outcome::Reason, registry::Ready};
+
+/// Under which those are kept that name no partner that is there.
+pub const UNKNOWN: &str = "";
+const KEPT: usize = 50;
+const PER_SECOND: Rate = Rate { count: 100, per: Duration::from_secs(1) };
+const LONGEST_VALUE: usize = 200;
+const MOST_HEADERS: usize = 40;
+const MASK: &str = "••••";
+
+/// Whose values are shown. All others might be anything.
+const SHOWN: [&str; 12] = [
+    "content-length",
+    "content-type",
+    "content-encoding",
+    "date",
+    "host",
+    "user-agent",
+    "x-github-event",
+    "x-key-id",
+    "x-request-id",
+    "x-shopify-topic",
+    "x-signature",
+    "x-timestamp",
+];
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rejection {
+    pub at: Time,
+    /// As the sender wrote it, cut.
+    pub partner: String,
+    pub status: u16,
+    pub reason: Reason,
+    /// A sentence, where there is more to say than the reason.
+    pub detail: Option<String>,
+    /// Names and values; those that might be secret are masked.
+    pub headers: Vec<(String, String)>,
+    pub size: usize,
+}
+
+#[derive(Default)]
+pub struct Rejections(Mutex<Lists>);
+
+#[derive(Default)]
+struct Lists {
+    by_partner: BTreeMap<Box<str>, VecDeque<Rejection>>,
+    noted: Ticker,
+}
+
+impl Rejections {
+    pub(crate) fn note(
+        &self,
+        source: Option<&Ready>,
+        request: &Incoming,
+        status: u16,
+        reason: Reason,
+        detail: Option<String>,
+        now: Time,
+    ) {
+        let mut lists = self.0.lock();
+        if lists.noted.free_at(PER_SECOND, now) > now {
+            return;
+        }
+        lists.noted.take(PER_SECOND, now);
+        let name = source.map_or(UNKNOWN, |ready| ready.source.partner.as_str());
+        let list = lists.by_partner.entry(name.into()).or_default();
+        if list.len() == KEPT {
+            list.pop_front();
+        }
+        list.push_back(Rejection {
+            at: now,
+            partner: cut(&request.partner, 64),
+            status,
+            reason,
+            detail,
+            headers: shown(source, request),
+            size: request.body.len(),
+        });
+    }
+
+    /// The newest first; [`UNKNOWN`] for those who named nobody.
+    pub fn of(&self, partner: &str) -> Vec<Rejection> {
+        let lists = self.0.lock();
+        lists.by_partner.get(partner).into_iter().flatten().rev().cloned().collect()
+    }
+}
+
+fn shown(source: Option<&Ready>, request: &Incoming) -> Vec<(String, String)> {
+    let is_shown = |name: &str| {
+        let by_recipe = source.is_some_and(|ready| match &ready.proving {
+            crate::registry::Proving::Signature { recipe, .. } => {
+                recipe.header_names().any(|known| known.eq_ignore_ascii_case(name))
+            }
+            _ => false,
+        });
+        by_recipe || SHOWN.contains(&name)
+    };
+    let each = request.headers.iter().take(MOST_HEADERS).map(|(name, value)| {
+        let value = match is_shown(name.as_str()) {
+            true => cut(&String::from_utf8_lossy(value.as_bytes()), LONGEST_VALUE),
+            false => MASK.to_owned(),
+        };
+        (name.as_str().to_owned(), value)
+    });
+    each.collect()
+}
+
+fn cut(text: &str, most: usize) -> String {
+    let plain = text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c });
+    plain.take(most).collect()
+}

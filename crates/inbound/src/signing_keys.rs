@@ -1,0 +1,214 @@
+//! The gateway's own Ed25519 keys: they sign receipts and the ledger's checkpoints. All nodes of one
+//! store share them. They are kept sealed; what was retired signs no more, but stays known, so that
+//! what it signed can still be checked.
+
+use std::sync::Arc;
+
+use aws_lc_rs::digest::{SHA256, digest};
+use data_encoding::{BASE64, BASE64URL_NOPAD, HEXLOWER};
+use gancho_domain::{Clock, Time};
+use gancho_ledger::{Signer, Verifier};
+use gancho_store::{Expect, Record, Shelf, Store, StoreError};
+use gancho_vault::{KeyRing, Place, Secret};
+use parking_lot::RwLock;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use thiserror::Error;
+use zeroize::Zeroizing;
+
+use crate::registry::{body, document};
+
+const KIND: &str = "signing_key";
+/// The first is made under a name that no other node can make it under at the same time.
+const FIRST: &str = "000001";
+
+pub struct SigningKeys {
+    store: Arc<dyn Store>,
+    ring: Arc<KeyRing>,
+    clock: Arc<dyn Clock>,
+    /// The newest last.
+    keys: RwLock<Vec<Arc<OneKey>>>,
+}
+
+/// One of them.
+pub struct OneKey {
+    name: String,
+    kid: Box<str>,
+    made_at: Time,
+    signer: Signer,
+}
+
+impl OneKey {
+    pub fn kid(&self) -> &str {
+        &self.kid
+    }
+
+    pub fn signer(&self) -> &Signer {
+        &self.signer
+    }
+
+    pub fn made_at(&self) -> Time {
+        self.made_at
+    }
+}
+
+#[derive(Debug, Error)]
+pub enum KeysFault {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("the gateway's signing key cannot be used: {0}")]
+    Unusable(String),
+    #[error("the system gave no random bytes")]
+    NoRandom,
+    #[error("another node made a key at the same time: look at which are there, and try again")]
+    Busy,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    sealed: String,
+    public: String,
+    made_at: i64,
+}
+
+impl SigningKeys {
+    /// Reads them, and makes the first if there is none.
+    pub async fn open(
+        store: Arc<dyn Store>,
+        ring: Arc<KeyRing>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, KeysFault> {
+        let keys = Self { store, ring, clock, keys: RwLock::default() };
+        keys.read().await?;
+        if keys.keys.read().is_empty() {
+            // If another node is faster, its key is read.
+            keys.make(FIRST).await?;
+            keys.read().await?;
+        }
+        if keys.keys.read().is_empty() {
+            return Err(KeysFault::Unusable("none could be read".into()));
+        }
+        Ok(keys)
+    }
+
+    /// The one that signs.
+    pub fn current(&self) -> Arc<OneKey> {
+        let keys = self.keys.read();
+        // There is always one: `open` fails without, and none is ever taken away.
+        keys[keys.len() - 1].clone()
+    }
+
+    pub fn verifiers(&self) -> Vec<Verifier> {
+        self.keys.read().iter().map(|key| key.signer.public_key()).collect()
+    }
+
+    /// A new one that signs from now on; other nodes follow when they read anew.
+    pub async fn rotate(&self) -> Result<Arc<OneKey>, KeysFault> {
+        self.read().await?;
+        let last = self.current().name.parse::<u64>().unwrap_or(0);
+        if !self.make(&format!("{:06}", last + 1)).await? {
+            return Err(KeysFault::Busy);
+        }
+        self.read().await?;
+        Ok(self.current())
+    }
+
+    /// Seals with the newest key of the ring what is sealed with another, and says how many.
+    pub async fn reseal(&self) -> Result<u64, KeysFault> {
+        let mut count = 0;
+        for record in self.records().await? {
+            let mut kept: Kept = document(&record)?;
+            let sealed = BASE64.decode(kept.sealed.as_bytes()).unwrap_or_default();
+            if KeyRing::key_of(&sealed) == Some(self.ring.newest()) {
+                continue;
+            }
+            let seed = self.unseal(&record.key, &kept)?;
+            kept.sealed = self.seal(&record.key, &seed)?;
+            let (shelf, expect) = (Shelf::operators(KIND), Expect::Version(record.version));
+            let written = self.store.put_record(shelf, &record.key, body(&kept)?, expect).await?;
+            count += u64::from(written.is_some());
+        }
+        Ok(count)
+    }
+
+    /// The public keys as a JSON Web Key Set (RFC 8037).
+    pub fn jwks(&self) -> Value {
+        let keys = self.keys.read();
+        let each = keys.iter().map(|key| {
+            json!({
+                "kty": "OKP",
+                "crv": "Ed25519",
+                "alg": "EdDSA",
+                "use": "sig",
+                "kid": key.kid(),
+                "x": BASE64URL_NOPAD.encode(key.signer.public_key().bytes()),
+            })
+        });
+        json!({ "keys": each.collect::<Vec<_>>() })
+    }
+
+    /// Takes on what other nodes have made.
+    pub async fn read(&self) -> Result<(), KeysFault> {
+        let records = self.records().await?;
+        let keys = records.iter().map(|record| self.prepare(record));
+        let keys: Vec<Arc<OneKey>> = keys.collect::<Result<_, _>>()?;
+        if !keys.is_empty() {
+            *self.keys.write() = keys;
+        }
+        Ok(())
+    }
+
+    async fn records(&self) -> Result<Vec<Record>, KeysFault> {
+        Ok(self.store.records(Shelf::operators(KIND), None, 1_000).await?)
+    }
+
+    fn prepare(&self, record: &Record) -> Result<Arc<OneKey>, KeysFault> {
+        let kept: Kept = document(record)?;
+        let unusable = |why: &str| KeysFault::Unusable(why.to_owned());
+        let seed = self.unseal(&record.key, &kept)?;
+        let seed =
+            Zeroizing::new(HEXLOWER.decode(seed.as_bytes()).map_err(|_| unusable("its form"))?);
+        let seed: &[u8; 32] =
+            seed.as_slice().try_into().map_err(|_| unusable("it has not 32 bytes"))?;
+        let signer = Signer::from_seed(seed).map_err(|fault| unusable(&fault.to_string()))?;
+        let public = signer.public_key();
+        if BASE64.encode(public.bytes()) != kept.public {
+            return Err(unusable("its public half does not fit"));
+        }
+        let kid = HEXLOWER.encode(&digest(&SHA256, public.bytes()).as_ref()[..8]).into();
+        let made_at = Time::from_micros(kept.made_at);
+        Ok(Arc::new(OneKey { name: record.key.clone(), kid, made_at, signer }))
+    }
+
+    /// False where another was made under that name.
+    async fn make(&self, name: &str) -> Result<bool, KeysFault> {
+        let mut seed = Zeroizing::new([0; 32]);
+        aws_lc_rs::rand::fill(&mut *seed).map_err(|_| KeysFault::NoRandom)?;
+        let signer =
+            Signer::from_seed(&seed).map_err(|fault| KeysFault::Unusable(fault.to_string()))?;
+        let kept = Kept {
+            sealed: self.seal(name, &Secret::new(HEXLOWER.encode(&*seed)))?,
+            public: BASE64.encode(signer.public_key().bytes()),
+            made_at: self.clock.now().micros(),
+        };
+        let shelf = Shelf::operators(KIND);
+        Ok(self.store.put_record(shelf, name, body(&kept)?, Expect::Nothing).await?.is_some())
+    }
+
+    fn seal(&self, name: &str, seed: &Secret) -> Result<String, KeysFault> {
+        let sealed = self.ring.seal(place(name), seed);
+        sealed
+            .map(|sealed| BASE64.encode(&sealed))
+            .map_err(|fault| KeysFault::Unusable(fault.to_string()))
+    }
+
+    fn unseal(&self, name: &str, kept: &Kept) -> Result<Secret, KeysFault> {
+        let sealed = BASE64.decode(kept.sealed.as_bytes()).unwrap_or_default();
+        let opened = self.ring.open(place(name), &sealed);
+        opened.map_err(|fault| KeysFault::Unusable(fault.to_string()))
+    }
+}
+
+fn place(name: &str) -> Place<'_> {
+    Place { tenant: b"", table: "signing_keys", column: "seed", row: name.as_bytes() }
+}

@@ -1,0 +1,116 @@
+//! Sends a test event to itself: signed with one of the source's own keys, in the source's own form,
+//! and received like any other, but marked as a test.
+
+use bytes::Bytes;
+use gancho_domain::Time;
+use gancho_wire::SignFault;
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+use serde_json::json;
+use thiserror::Error;
+
+use crate::{
+    Inbound, Incoming, Outcome,
+    registry::{Found, Proving, Ready, ReadyKey},
+    source::KeyScheme,
+    sources::seal,
+};
+
+#[derive(Debug, Error)]
+pub enum NotSimulated {
+    #[error("there is no source for this partner: make one first")]
+    UnknownPartner,
+    #[error(
+        "the source has no valid key of a kind that can be signed with here: an Ed25519 partner alone has its private key; add an HMAC key to try things out"
+    )]
+    NoKey,
+    #[error("the source cannot be used: {0}")]
+    Unusable(String),
+    #[error(transparent)]
+    Store(#[from] gancho_store::StoreError),
+}
+
+/// What was sent, and what became of it.
+#[derive(Debug)]
+pub struct Simulated {
+    pub headers: Vec<(String, String)>,
+    pub body: Bytes,
+    pub outcome: Outcome,
+}
+
+impl Inbound {
+    /// `body` as given, or one like the example in the documentation.
+    pub async fn simulate(
+        &self,
+        ring: &gancho_vault::KeyRing,
+        partner: &str,
+        body: Option<Bytes>,
+    ) -> Result<Simulated, NotSimulated> {
+        let source = match self.sources.find(partner).await? {
+            Found::Source(source) => source,
+            Found::Nobody => return Err(NotSimulated::UnknownPartner),
+            Found::Unusable(why) => return Err(NotSimulated::Unusable(why)),
+        };
+        let id: gancho_domain::EventId = self.ids.make();
+        let id = id.to_string();
+        let now = self.clock.now();
+        let key = usable_key(&source, now).ok_or(NotSimulated::NoKey)?;
+        let secret = seal::key_secret(ring, &source.source, &key.key);
+        let secret = secret.map_err(NotSimulated::Unusable)?;
+        let body = body.unwrap_or_else(|| example(&source, &id, &secret));
+        let lines = sign(&source, key, &secret, now, &id, &body)?;
+        let headers = header_map(&lines).map_err(NotSimulated::Unusable)?;
+        let request = Incoming { is_test: true, ..Incoming::post(partner, headers, body.clone()) };
+        let outcome = self.receive(&request).await;
+        // A token is the secret itself; a signature is not.
+        let shown = matches!(source.proving, Proving::Signature { .. });
+        let headers = if shown { lines } else { Vec::new() };
+        Ok(Simulated { headers, body, outcome })
+    }
+}
+
+fn usable_key(source: &Ready, now: Time) -> Option<&ReadyKey> {
+    let fits = |key: &&ReadyKey| key.key.scheme == KeyScheme::Hmac && key.key.is_valid_at(now);
+    source.keys.iter().find(fits)
+}
+
+fn example(source: &Ready, id: &str, secret: &str) -> Bytes {
+    let body = match source.proving {
+        Proving::ClientState { .. } => {
+            json!({ "value": [{ "clientState": secret, "changeType": "created", "resource": id }] })
+        }
+        _ => json!({ "event": "ping", "event_id": id, "id": id, "type": "ping" }),
+    };
+    body.to_string().into()
+}
+
+fn sign(
+    source: &Ready,
+    key: &ReadyKey,
+    secret: &str,
+    now: Time,
+    id: &str,
+    body: &[u8],
+) -> Result<Vec<(String, String)>, NotSimulated> {
+    match (&source.proving, source.preset.signed()) {
+        (Proving::Signature { recipe, .. }, Some(preset)) => {
+            let signing = preset.hmac_signing_key(secret, seal::encoding(&key.key));
+            let signing = signing.map_err(|fault| NotSimulated::Unusable(fault.to_string()))?;
+            recipe
+                .sign(&signing, &key.key.key_id, now, id, body)
+                .map_err(|fault: SignFault| NotSimulated::Unusable(fault.to_string()))
+        }
+        (Proving::HeaderToken { header, .. }, _) => Ok(vec![(header.clone(), secret.to_owned())]),
+        _ => Ok(Vec::new()),
+    }
+}
+
+fn header_map(lines: &[(String, String)]) -> Result<HeaderMap, String> {
+    let mut headers = HeaderMap::new();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    for (name, value) in lines {
+        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|fault| fault.to_string())?;
+        let value = HeaderValue::from_str(value).map_err(|fault| fault.to_string())?;
+        headers.insert(name, value);
+    }
+    Ok(headers)
+}

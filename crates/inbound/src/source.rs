@@ -1,0 +1,266 @@
+//! A source and its keys, as they are kept. What is secret in them is sealed.
+
+use std::time::Duration;
+
+use gancho_domain::{EndpointId, Rate, RetryPlan, SourceId, TenantId, TenantScope, Time};
+use gancho_store::plan_text;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::{Partner, preset::Preset};
+
+/// The records' kinds.
+pub const SOURCES: &str = "source";
+pub const SOURCE_KEYS: &str = "source_key";
+
+/// Where receipts go unless a source says otherwise.
+pub const USUAL_TARGET: &str = "http://127.0.0.1:9458/core/hooks/ingest";
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Source {
+    #[serde(with = "as_text")]
+    pub id: SourceId,
+    #[serde(with = "as_text")]
+    pub partner: Partner,
+    pub is_active: bool,
+    /// As it was given, to be shown as it was given.
+    preset: Box<RawValue>,
+    pub targets: Vec<DispatchTarget>,
+    pub schema: Option<Box<RawValue>>,
+    rate: Option<KeptRate>,
+    pub event_id_pointer: Option<String>,
+    retry: Option<String>,
+    /// Base64 of the sealed secret that signs what is dispatched.
+    pub(crate) sealed_dispatch_secret: String,
+    /// Base64 of the sealed token with which Meta greets.
+    pub(crate) sealed_verify_token: Option<String>,
+    created_at: i64,
+    updated_at: i64,
+}
+
+/// One place where receipts of a source go. The id stays with the URL, so that what waits for it is
+/// not lost when others are added.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DispatchTarget {
+    #[serde(with = "as_text")]
+    pub id: EndpointId,
+    pub url: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct KeptRate {
+    count: u32,
+    per_micros: u64,
+}
+
+impl Source {
+    /// A new one with nothing set.
+    pub(crate) fn blank(id: SourceId, partner: Partner, now: Time) -> Self {
+        let preset = RawValue::from_string(r#""partner""#.to_owned()).unwrap_or_default();
+        Self {
+            id,
+            partner,
+            is_active: true,
+            preset,
+            targets: Vec::new(),
+            schema: None,
+            rate: None,
+            event_id_pointer: None,
+            retry: None,
+            sealed_dispatch_secret: String::new(),
+            sealed_verify_token: None,
+            created_at: now.micros(),
+            updated_at: now.micros(),
+        }
+    }
+
+    /// In the stores a source is its own tenant: its receipts are deduped, shared out and listed as a
+    /// tenant's are.
+    pub fn scope(&self) -> TenantScope {
+        TenantScope::granted(self.tenant())
+    }
+
+    pub fn tenant(&self) -> TenantId {
+        TenantId::from_bits(self.id.bits())
+    }
+
+    pub fn preset(&self) -> Preset {
+        // It was checked when it was saved.
+        serde_json::from_str(self.preset.get()).unwrap_or_default()
+    }
+
+    pub fn preset_text(&self) -> &RawValue {
+        &self.preset
+    }
+
+    pub(crate) fn set_preset(&mut self, preset: Box<RawValue>) {
+        self.preset = preset;
+    }
+
+    /// How many requests each key may make.
+    pub fn rate(&self) -> Option<Rate> {
+        let rate = self.rate?;
+        Some(Rate { count: rate.count, per: Duration::from_micros(rate.per_micros) })
+    }
+
+    pub(crate) fn set_rate(&mut self, rate: Option<Rate>) {
+        let kept =
+            |rate: Rate| KeptRate { count: rate.count, per_micros: rate.per.as_micros() as u64 };
+        self.rate = rate.map(kept);
+    }
+
+    pub fn retry(&self) -> Option<RetryPlan> {
+        self.retry.as_deref().and_then(|text| plan_text::read(text).ok())
+    }
+
+    pub(crate) fn set_retry(&mut self, plan: Option<&RetryPlan>) {
+        self.retry = plan.map(plan_text::write);
+    }
+
+    pub fn has_verify_token(&self) -> bool {
+        self.sealed_verify_token.is_some()
+    }
+
+    pub fn created_at(&self) -> Time {
+        Time::from_micros(self.created_at)
+    }
+
+    pub fn updated_at(&self) -> Time {
+        Time::from_micros(self.updated_at)
+    }
+
+    pub(crate) fn touch(&mut self, now: Time) {
+        self.updated_at = now.micros();
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KeyScheme {
+    Hmac,
+    Ed25519,
+}
+
+impl KeyScheme {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Hmac => "hmac",
+            Self::Ed25519 => "ed25519",
+        }
+    }
+}
+
+/// One of a source's keys.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourceKey {
+    pub key_id: String,
+    pub scheme: KeyScheme,
+    /// `raw`, `base64` or `hex`: how the secret's text is understood.
+    pub encoding: String,
+    /// Base64 of the sealed secret; nothing for a public key.
+    pub(crate) sealed: Option<String>,
+    pub public_key: Option<String>,
+    not_before: Option<i64>,
+    not_after: Option<i64>,
+    created_at: i64,
+}
+
+impl SourceKey {
+    pub(crate) fn new(key_id: &str, scheme: KeyScheme, encoding: &str, now: Time) -> Self {
+        Self {
+            key_id: key_id.to_owned(),
+            scheme,
+            encoding: encoding.to_owned(),
+            sealed: None,
+            public_key: None,
+            not_before: None,
+            not_after: None,
+            created_at: now.micros(),
+        }
+    }
+
+    pub(crate) fn set_window(&mut self, not_before: Option<Time>, not_after: Option<Time>) {
+        self.not_before = not_before.map(Time::micros);
+        self.not_after = not_after.map(Time::micros);
+    }
+
+    pub fn not_before(&self) -> Option<Time> {
+        self.not_before.map(Time::from_micros)
+    }
+
+    pub fn not_after(&self) -> Option<Time> {
+        self.not_after.map(Time::from_micros)
+    }
+
+    pub fn created_at(&self) -> Time {
+        Time::from_micros(self.created_at)
+    }
+
+    /// From `not_before` on and until `not_after`, which is no longer part of it.
+    pub fn is_valid_at(&self, now: Time) -> bool {
+        self.not_before().is_none_or(|begin| begin <= now)
+            && self.not_after().is_none_or(|end| now < end)
+    }
+}
+
+/// Under which key a source's key is kept. Neither part can hold a `/`.
+pub(crate) fn record_key(partner: &Partner, key_id: &str) -> String {
+    format!("{partner}/{key_id}")
+}
+
+/// Ids and names as their text.
+mod as_text {
+    use std::{fmt::Display, str::FromStr};
+
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub fn serialize<T: Display, S: Serializer>(value: &T, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(value)
+    }
+
+    pub fn deserialize<'de, T, D>(from: D) -> Result<T, D::Error>
+    where
+        T: FromStr<Err: Display>,
+        D: Deserializer<'de>,
+    {
+        String::deserialize(from)?.parse().map_err(D::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_is_kept_as_it_is() {
+        let now = Time::from_secs(1_000);
+        let mut source = Source::blank(SourceId::from_bits(7), "acme".parse().unwrap(), now);
+        source.set_rate(Some(Rate { count: 5, per: Duration::from_secs(1) }));
+        source.set_retry(Some(&RetryPlan::DISPATCH));
+        source.set_preset(RawValue::from_string(r#"{"token":{"header":"X"}}"#.into()).unwrap());
+        source.schema = Some(RawValue::from_string(r#"{"type": "object"}"#.into()).unwrap());
+        let target = DispatchTarget { id: EndpointId::from_bits(9), url: USUAL_TARGET.into() };
+        source.targets.push(target.clone());
+        let text = serde_json::to_vec(&source).unwrap();
+        let read: Source = serde_json::from_slice(&text).unwrap();
+        assert_eq!(read.rate(), source.rate());
+        assert_eq!(read.retry(), Some(RetryPlan::DISPATCH));
+        assert_eq!(read.preset(), source.preset());
+        assert_eq!(
+            (read.id, read.partner.as_str(), &read.targets[0]),
+            (source.id, "acme", &target)
+        );
+        assert_eq!(read.schema.unwrap().get(), r#"{"type": "object"}"#);
+    }
+
+    #[test]
+    fn a_key_is_valid_within_its_window() {
+        let at = Time::from_secs;
+        let mut key = SourceKey::new("k1", KeyScheme::Hmac, "raw", at(0));
+        assert!(key.is_valid_at(at(5)));
+        key.set_window(Some(at(10)), Some(at(20)));
+        for (now, valid) in [(9, false), (10, true), (19, true), (20, false), (21, false)] {
+            assert_eq!(key.is_valid_at(at(now)), valid, "{now}");
+        }
+    }
+}

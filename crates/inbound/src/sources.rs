@@ -1,0 +1,203 @@
+//! Making and changing sources and their keys: everything an operator gives is judged first, all faults
+//! at once, and what is secret is sealed before it reaches the store.
+//!
+//! In reading order: [`draft`] is what is given; `check` judges it; `keys` are put and taken away;
+//! [`import`] reads the key-value form of partners' keys; `seal` is how secrets are kept.
+
+mod check;
+pub mod draft;
+pub mod import;
+mod keys;
+pub(crate) mod seal;
+
+use std::sync::Arc;
+
+use gancho_domain::{Clock, IdMaker};
+use gancho_outbound::{Fault, deliver::Client};
+use gancho_store::{Expect, Shelf, Store, StoreError};
+use gancho_vault::{KeyRing, Secret};
+use thiserror::Error;
+
+pub use self::draft::{KeyDraft, SourceDraft};
+use crate::{
+    Partner, Source, SourceKey, Sources,
+    registry::{Ready, body, document},
+    source::{SOURCE_KEYS, SOURCES},
+};
+
+pub struct SourceDesk {
+    pub store: Arc<dyn Store>,
+    pub ring: Arc<KeyRing>,
+    pub sources: Arc<Sources>,
+    pub ids: Arc<IdMaker>,
+    pub clock: Arc<dyn Clock>,
+    /// Whose rules say which URLs may be dispatched to.
+    pub client: Client,
+}
+
+/// A new source, with the secret that signs what is dispatched to the core.
+pub struct Created {
+    pub source: Source,
+    pub dispatch_secret: Secret,
+}
+
+#[derive(Debug, Error)]
+pub enum SourceError {
+    #[error("{}", joined(.0))]
+    Faulty(Vec<Fault>),
+    #[error("there is no such source or key")]
+    NotFound,
+    #[error("the partner `{0}` has a source already: change that one")]
+    Taken(Partner),
+    #[error("there are {most} already: remove some that are no longer used")]
+    TooMany { most: usize },
+    #[error("it kept being changed by others: try again")]
+    Busy,
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("a secret cannot be sealed or opened: {0}")]
+    Vault(String),
+}
+
+fn joined(faults: &[Fault]) -> String {
+    faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+/// So often a change is made anew because another one was faster.
+const TRIES: usize = 5;
+pub const MOST_SOURCES: usize = 10_000;
+/// Where the sender names no key, each valid one costs a pass over the body.
+pub const MOST_KEYS: usize = 16;
+
+impl SourceDesk {
+    pub async fn create(&self, draft: SourceDraft) -> Result<Created, SourceError> {
+        let blank = Source::blank(self.ids.make(), self.name(&draft)?, self.clock.now());
+        let (source, secret) = self.apply(blank, &draft, true)?;
+        let dispatch_secret = secret.ok_or(SourceError::Busy)?;
+        let shelf = Shelf::operators(SOURCES);
+        if self.store.records(shelf, None, MOST_SOURCES).await?.len() >= MOST_SOURCES {
+            return Err(SourceError::TooMany { most: MOST_SOURCES });
+        }
+        let written = self
+            .store
+            .put_record(shelf, source.partner.as_str(), body(&source)?, Expect::Nothing)
+            .await?;
+        self.sources.forget();
+        match written {
+            Some(_) => Ok(Created { source, dispatch_secret }),
+            None => Err(SourceError::Taken(source.partner)),
+        }
+    }
+
+    /// Changes what is given and leaves the rest.
+    pub async fn change(
+        &self,
+        partner: &Partner,
+        draft: SourceDraft,
+    ) -> Result<Source, SourceError> {
+        for _ in 0..TRIES {
+            let (source, version) = self.read(partner).await?;
+            let (mut source, _) = self.apply(source, &draft, false)?;
+            source.touch(self.clock.now());
+            if draft.preset.is_some() {
+                self.check_fits(&source).await?;
+            }
+            if self.write(&source, version).await? {
+                return Ok(source);
+            }
+        }
+        Err(SourceError::Busy)
+    }
+
+    /// Another way of signing must not leave keys behind that cannot be used with it.
+    async fn check_fits(&self, source: &Source) -> Result<(), SourceError> {
+        let keys = self.keys(&source.partner).await?;
+        let ready = Ready::prepare(source.clone(), keys, Vec::new(), &self.ring);
+        ready.map(|_| ()).map_err(|why| {
+            let message = format!("the source's keys do not fit this preset ({why}): replace them");
+            SourceError::Faulty(vec![Fault::new("preset_unfit", "/preset", message)])
+        })
+    }
+
+    pub async fn get(&self, partner: &Partner) -> Result<Source, SourceError> {
+        self.read(partner).await.map(|(source, _)| source)
+    }
+
+    /// By name, at most so many.
+    pub async fn list(&self, after: Option<&str>, most: usize) -> Result<Vec<Source>, SourceError> {
+        let records = self.store.records(Shelf::operators(SOURCES), after, most).await?;
+        Ok(records.iter().map(document).collect::<Result<_, _>>()?)
+    }
+
+    /// The source and its keys. What was received stays; what still waits for dispatch ends as a dead
+    /// letter.
+    pub async fn delete(&self, partner: &Partner) -> Result<(), SourceError> {
+        let shelf = Shelf::operators(SOURCES);
+        // The source first: without it no key of it is looked at.
+        let was_there = self.store.delete_record(shelf, partner.as_str()).await?;
+        for record in self.key_records(partner).await? {
+            self.store.delete_record(Shelf::operators(SOURCE_KEYS), &record.key).await?;
+        }
+        self.sources.forget();
+        if was_there { Ok(()) } else { Err(SourceError::NotFound) }
+    }
+
+    /// Seals with the newest key of the ring whatever is sealed with another, and says how many.
+    pub async fn reseal(&self) -> Result<u64, SourceError> {
+        let mut count = 0;
+        let mut after: Option<String> = None;
+        loop {
+            let page = self.list(after.as_deref(), 100).await?;
+            let Some(last) = page.last() else { break };
+            after = Some(last.partner.to_string());
+            for source in page {
+                count += self.reseal_one(&source.partner).await?;
+            }
+        }
+        self.sources.forget();
+        Ok(count)
+    }
+
+    async fn reseal_one(&self, partner: &Partner) -> Result<u64, SourceError> {
+        let mut count = 0;
+        for _ in 0..TRIES {
+            let (mut source, version) = match self.read(partner).await {
+                Err(SourceError::NotFound) => return Ok(count),
+                other => other?,
+            };
+            if !seal::reseal_source(&self.ring, &mut source).map_err(SourceError::Vault)? {
+                break;
+            }
+            if self.write(&source, version).await? {
+                count += 1;
+                break;
+            }
+        }
+        let source = self.get(partner).await?;
+        for record in self.key_records(partner).await? {
+            let mut key: SourceKey = document(&record)?;
+            if seal::reseal_key(&self.ring, &source, &mut key).map_err(SourceError::Vault)? {
+                let (shelf, expect) =
+                    (Shelf::operators(SOURCE_KEYS), Expect::Version(record.version));
+                let written =
+                    self.store.put_record(shelf, &record.key, body(&key)?, expect).await?;
+                count += u64::from(written.is_some());
+            }
+        }
+        Ok(count)
+    }
+
+    async fn read(&self, partner: &Partner) -> Result<(Source, u64), SourceError> {
+        let record = self.store.record(Shelf::operators(SOURCES), partner.as_str()).await?;
+        let record = record.ok_or(SourceError::NotFound)?;
+        Ok((document(&record)?, record.version))
+    }
+
+    async fn write(&self, source: &Source, version: u64) -> Result<bool, SourceError> {
+        let (shelf, expect) = (Shelf::operators(SOURCES), Expect::Version(version));
+        let written =
+            self.store.put_record(shelf, source.partner.as_str(), body(source)?, expect).await?;
+        self.sources.forget();
+        Ok(written.is_some())
+    }
+}

@@ -1,0 +1,182 @@
+//! Judges a draft and puts it into a source: every fault is found, and nothing is changed where there
+//! is one.
+
+use std::time::Duration;
+
+use gancho_domain::{Rate, span};
+use gancho_outbound::{Fault, RateDraft, endpoints::plan_of, event_types::schema::Schema};
+use gancho_vault::Secret;
+use gancho_wire::{Profile, SigningKey, Token, new_secret};
+use serde_json::value::RawValue;
+
+use super::{SourceDesk, SourceDraft, SourceError, seal};
+use crate::{
+    Partner, Source,
+    json::{DEEPEST, Pointer},
+    preset::Preset,
+    source::{DispatchTarget, USUAL_TARGET},
+};
+
+const MOST_TARGETS: usize = 10;
+const MOST_IN_A_PERIOD: u32 = 1_000_000;
+const LONGEST_POINTER: usize = 256;
+
+impl SourceDesk {
+    pub(super) fn name(&self, draft: &SourceDraft) -> Result<Partner, SourceError> {
+        let fault = match &draft.partner {
+            None => Fault::missing("partner", "give the name that stands in the path"),
+            Some(name) => match name.parse() {
+                Ok(partner) => return Ok(partner),
+                Err(fault) => Fault::new("partner_malformed", "/partner", fault),
+            },
+        };
+        Err(SourceError::Faulty(vec![fault]))
+    }
+
+    /// The source as the draft would have it, and the secret if a new one was given or made.
+    pub(super) fn apply(
+        &self,
+        mut source: Source,
+        draft: &SourceDraft,
+        is_new: bool,
+    ) -> Result<(Source, Option<Secret>), SourceError> {
+        let mut faults = Vec::new();
+        if let Some(active) = draft.is_active {
+            source.is_active = active;
+        }
+        if let Some(preset) = &draft.preset {
+            match checked_preset(preset) {
+                Ok(()) => source.set_preset(preset.clone()),
+                Err(fault) => faults.push(fault),
+            }
+        }
+        self.targets(&mut source, draft, is_new, &mut faults);
+        if let Some(schema) = &draft.schema {
+            let checked = schema.as_ref().map(|text| Schema::compile(text.get())).transpose();
+            match checked {
+                Ok(_) => source.schema.clone_from(schema),
+                Err(fault) => faults.push(fault),
+            }
+        }
+        match draft.rate_limit.as_ref().map(|rate| rate.as_ref().map(checked_rate).transpose()) {
+            Some(Ok(rate)) => source.set_rate(rate),
+            Some(Err(fault)) => faults.push(fault),
+            None => {}
+        }
+        if let Some(pointer) = &draft.event_id_pointer {
+            match pointer.as_deref().map(checked_pointer).transpose() {
+                Ok(_) => source.event_id_pointer.clone_from(pointer),
+                Err(fault) => faults.push(fault),
+            }
+        }
+        match draft.retry.as_ref().map(|retry| retry.as_ref().map(plan_of).transpose()) {
+            Some(Ok(plan)) => source.set_retry(plan.as_ref()),
+            Some(Err(more)) => faults.extend(more),
+            None => {}
+        }
+        let secret = self.secrets(&mut source, draft, is_new, &mut faults)?;
+        if faults.is_empty() { Ok((source, secret)) } else { Err(SourceError::Faulty(faults)) }
+    }
+
+    fn targets(
+        &self,
+        source: &mut Source,
+        draft: &SourceDraft,
+        is_new: bool,
+        faults: &mut Vec<Fault>,
+    ) {
+        let (urls, is_one) = match (&draft.target_url, &draft.targets) {
+            (Some(_), Some(_)) => {
+                let message = "give either `target_url` or `targets`";
+                return faults.push(Fault::new("contradiction", "/targets", message));
+            }
+            (Some(url), None) => (vec![url.clone()], true),
+            (None, Some(urls)) => (urls.clone(), false),
+            (None, None) if is_new => (vec![USUAL_TARGET.to_owned()], true),
+            (None, None) => return,
+        };
+        if urls.is_empty() || urls.len() > MOST_TARGETS {
+            let message = format!("give 1 to {MOST_TARGETS} URLs");
+            return faults.push(Fault::new("out_of_range", "/targets", message));
+        }
+        let mut targets: Vec<DispatchTarget> = Vec::new();
+        for (index, url) in urls.iter().enumerate() {
+            let pointer =
+                if is_one { "/target_url".to_owned() } else { format!("/targets/{index}") };
+            match self.client.policy().parse(url) {
+                Ok(url) => {
+                    let url = String::from(url);
+                    if targets.iter().any(|known| known.url == url) {
+                        faults.push(Fault::new("repeated", pointer, "the URL is there twice"));
+                        continue;
+                    }
+                    let known = source.targets.iter().find(|known| known.url == url);
+                    let id = known.map_or_else(|| self.ids.make(), |known| known.id);
+                    targets.push(DispatchTarget { id, url });
+                }
+                Err(refused) => faults.push(Fault::new("url_refused", pointer, refused)),
+            }
+        }
+        source.targets = targets;
+    }
+
+    fn secrets(
+        &self,
+        source: &mut Source,
+        draft: &SourceDraft,
+        is_new: bool,
+        faults: &mut Vec<Fault>,
+    ) -> Result<Option<Secret>, SourceError> {
+        if let Some(token) = &draft.verify_token {
+            match token.as_deref().map(Token::new).transpose() {
+                Ok(_) => seal::seal_verify_token(&self.ring, source, token.as_deref())
+                    .map_err(SourceError::Vault)?,
+                Err(fault) => faults.push(Fault::new("secret_refused", "/verify_token", fault)),
+            }
+        }
+        let secret = match &draft.dispatch_secret {
+            Some(given) => Secret::new(given.clone()),
+            None if is_new => new_secret()
+                .map(Secret::new)
+                .map_err(|fault| SourceError::Vault(fault.to_string()))?,
+            None => return Ok(None),
+        };
+        if let Err(fault) = SigningKey::for_profile(&Profile::standard(), &secret) {
+            faults.push(Fault::new("secret_refused", "/dispatch_secret", fault));
+            return Ok(None);
+        }
+        seal::seal_dispatch(&self.ring, source, &secret).map_err(SourceError::Vault)?;
+        Ok(Some(secret))
+    }
+}
+
+fn checked_preset(text: &RawValue) -> Result<(), Fault> {
+    let preset: Preset = serde_json::from_str(text.get()).map_err(|fault| {
+        let known = "partner, standard, stripe, github, slack, shopify, meta, microsoft, \
+                     {\"generic\": {…}} or {\"token\": {\"header\": …}}";
+        Fault::new("preset_unknown", "/preset", format!("{fault}; known are {known}"))
+    })?;
+    preset.proof().map(|_| ()).map_err(|fault| Fault::new("preset_malformed", "/preset", fault))
+}
+
+fn checked_rate(draft: &RateDraft) -> Result<Rate, Fault> {
+    if !(1..=MOST_IN_A_PERIOD).contains(&draft.count) {
+        let message = format!("it must lie between 1 and {MOST_IN_A_PERIOD}");
+        return Err(Fault::new("out_of_range", "/rate_limit/count", message));
+    }
+    let per = span::parse(&draft.per)
+        .map_err(|fault| Fault::new("span_malformed", "/rate_limit/per", fault))?;
+    if !(Duration::from_secs(1)..=Duration::from_hours(24)).contains(&per) {
+        let message = "it must lie between 1s and 24h";
+        return Err(Fault::new("out_of_range", "/rate_limit/per", message));
+    }
+    Ok(Rate { count: draft.count, per })
+}
+
+fn checked_pointer(text: &str) -> Result<Pointer, Fault> {
+    let fits = text.len() <= LONGEST_POINTER && text.matches('/').count() <= DEEPEST;
+    Pointer::parse(text).filter(|_| fits).ok_or_else(|| {
+        let message = "it is not a JSON pointer to a place in the body: write it as /event/id";
+        Fault::new("pointer_malformed", "/event_id_pointer", message)
+    })
+}

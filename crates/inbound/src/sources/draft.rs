@@ -1,0 +1,65 @@
+//! What an operator gives for a source or a key, before it is judged.
+
+use std::fmt;
+
+use gancho_domain::Time;
+use gancho_outbound::{RateDraft, RetryDraft};
+use serde_json::value::RawValue;
+
+/// Every field as it was given; nothing where it was not. The fields that can be unset by giving
+/// `null` have two layers: given at all, and given as something.
+#[derive(Clone, Default)]
+pub struct SourceDraft {
+    pub partner: Option<String>,
+    pub is_active: Option<bool>,
+    /// A name such as `"stripe"`, or `{"generic": {…}}`.
+    pub preset: Option<Box<RawValue>>,
+    /// One target; the same as a list of one.
+    pub target_url: Option<String>,
+    pub targets: Option<Vec<String>>,
+    pub schema: Option<Option<Box<RawValue>>>,
+    pub rate_limit: Option<Option<RateDraft>>,
+    pub event_id_pointer: Option<Option<String>>,
+    pub retry: Option<Option<RetryDraft>>,
+    pub dispatch_secret: Option<String>,
+    pub verify_token: Option<Option<String>>,
+}
+
+#[derive(Clone, Default)]
+pub struct KeyDraft {
+    /// `hmac` or `ed25519`.
+    pub scheme: Option<String>,
+    /// `sha256`, the only one there is.
+    pub algo: Option<String>,
+    pub secret: Option<String>,
+    /// `raw`, `base64` or `hex`.
+    pub encoding: Option<String>,
+    pub public_key: Option<String>,
+    pub not_before: Option<Time>,
+    pub not_after: Option<Time>,
+    /// The id of a key that this one follows: it ends after `overlap`.
+    pub replaces: Option<String>,
+    /// Such as `24h`, which is usual.
+    pub overlap: Option<String>,
+}
+
+/// Without what is secret.
+impl fmt::Debug for SourceDraft {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SourceDraft")
+            .field("partner", &self.partner)
+            .field("targets", &self.targets)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Without the secret.
+impl fmt::Debug for KeyDraft {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeyDraft")
+            .field("scheme", &self.scheme)
+            .field("not_before", &self.not_before)
+            .field("not_after", &self.not_after)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,155 @@
+//! Reads keys as they stand in a key-value store: `webhook:partner:<name>:key:<id>` and a value such as
+//! `{"scheme":"hmac","algo":"sha256","secret":"…"}`. Either one object of those, or the list of
+//! `{"key": …, "value": …}` in which such stores are exported, where values may be text.
+
+use gancho_outbound::Fault;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::{KeyDraft, SourceDesk, SourceDraft, SourceError};
+use crate::Partner;
+
+/// One key as it was read.
+#[derive(Debug)]
+pub struct Entry {
+    pub partner: Partner,
+    pub key_id: String,
+    pub draft: KeyDraft,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Imported {
+    pub sources: usize,
+    pub keys: usize,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Kept {
+    scheme: String,
+    algo: Option<String>,
+    secret: Option<String>,
+    encoding: Option<String>,
+    public_key: Option<String>,
+}
+
+const MOST_ENTRIES: usize = 10_000;
+
+/// All of it, or what is wrong with it.
+pub fn read(text: &str) -> Result<Vec<Entry>, Vec<Fault>> {
+    // A fault of the parser is not shown: it could quote a secret.
+    let malformed = || {
+        let message = "it is not JSON: give one object of entries, or the list of an export";
+        vec![Fault::new("malformed", "", message)]
+    };
+    let pairs: Vec<(String, Value)> = match serde_json::from_str(text).map_err(|_| malformed())? {
+        Value::Object(entries) => entries.into_iter().collect(),
+        Value::Array(items) => {
+            items.into_iter().map(pair).collect::<Option<_>>().ok_or_else(malformed)?
+        }
+        _ => return Err(malformed()),
+    };
+    if pairs.len() > MOST_ENTRIES {
+        let message = format!("at most {MOST_ENTRIES} at a time");
+        return Err(vec![Fault::new("too_many", "", message)]);
+    }
+    let mut faults = Vec::new();
+    let mut entries = Vec::new();
+    for (name, value) in pairs {
+        match entry(&name, value) {
+            Ok(entry) => entries.push(entry),
+            Err(message) => {
+                let part = gancho_outbound::fault::pointer_part(&name);
+                faults.push(Fault::new("malformed", format!("/{part}"), message));
+            }
+        }
+    }
+    if faults.is_empty() { Ok(entries) } else { Err(faults) }
+}
+
+fn pair(item: Value) -> Option<(String, Value)> {
+    let Value::Object(mut item) = item else { return None };
+    let text = |item: &mut Map<String, Value>, name| match item.remove(name)? {
+        Value::String(text) => Some(text),
+        _ => None,
+    };
+    let name = text(&mut item, "key").or_else(|| text(&mut item, "name"))?;
+    Some((name, item.remove("value")?))
+}
+
+fn entry(name: &str, value: Value) -> Result<Entry, &'static str> {
+    let form = "the key is not webhook:partner:<name>:key:<id>";
+    let rest = name.strip_prefix("webhook:partner:").ok_or(form)?;
+    let (partner, key_id) = rest.split_once(":key:").ok_or(form)?;
+    let kept: Kept = match value {
+        Value::String(text) => serde_json::from_str(&text),
+        other => serde_json::from_value(other),
+    }
+    .map_err(|_| "the value is not {scheme, algo, secret or publicKey, encoding}")?;
+    Ok(Entry {
+        partner: partner.parse().map_err(|_| "the partner's name is not a plain one")?,
+        key_id: key_id.to_owned(),
+        draft: KeyDraft {
+            scheme: Some(kept.scheme),
+            algo: kept.algo,
+            secret: kept.secret,
+            encoding: kept.encoding,
+            public_key: kept.public_key,
+            ..KeyDraft::default()
+        },
+    })
+}
+
+impl SourceDesk {
+    /// Makes the sources that are not there yet, as any new source, and puts the keys.
+    pub async fn import(&self, text: &str) -> Result<Imported, SourceError> {
+        let entries = read(text).map_err(SourceError::Faulty)?;
+        let mut done = Imported::default();
+        for entry in entries {
+            let partner = Some(entry.partner.to_string());
+            match self.create(SourceDraft { partner, ..SourceDraft::default() }).await {
+                Ok(_) => done.sources += 1,
+                Err(SourceError::Taken(_)) => {}
+                Err(error) => return Err(error),
+            }
+            self.put_key(&entry.partner, &entry.key_id, entry.draft).await?;
+            done.keys += 1;
+        }
+        Ok(done)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_forms_are_read() {
+        let one = r#"{"webhook:partner:acme:key:k1":{"scheme":"hmac","algo":"sha256","secret":"s"},
+            "webhook:partner:beta:key:k9":{"scheme":"ed25519","publicKey":"BASE64"}}"#;
+        let entries = read(one).unwrap();
+        let names: Vec<_> =
+            entries.iter().map(|e| (e.partner.as_str(), e.key_id.as_str())).collect();
+        assert_eq!(names, [("acme", "k1"), ("beta", "k9")]);
+        assert_eq!(entries[1].draft.public_key.as_deref(), Some("BASE64"));
+        let list = r#"[{"key":"webhook:partner:acme:key:k1","value":"{\"scheme\":\"hmac\",\"secret\":\"s\"}"}]"#;
+        assert_eq!(read(list).unwrap()[0].draft.secret.as_deref(), Some("s"));
+    }
+
+    #[test]
+    fn faults_name_the_entry_and_never_the_secret() {
+        let odd = r#"{"webhook:partner:acme":{"scheme":"hmac","secret":"hush-hush"},
+            "webhook:partner:a/b:key:k":{"scheme":"hmac","secret":"hush-hush"},
+            "webhook:partner:c:key:k":{"scheme":"hmac","sekret":"hush-hush"}}"#;
+        let faults = read(odd).unwrap_err();
+        let pointers: Vec<_> = faults.iter().map(|fault| fault.pointer.as_str()).collect();
+        assert_eq!(
+            pointers,
+            ["/webhook:partner:acme", "/webhook:partner:a~1b:key:k", "/webhook:partner:c:key:k"]
+        );
+        assert!(!format!("{faults:?}").contains("hush"));
+        for odd in ["", "[]x", "7", r#"[{"key":7,"value":{}}]"#] {
+            assert!(read(odd).is_err(), "{odd}");
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! A source's keys: several at a time, each valid for as long as it says, so that an old one and a new
+//! one overlap.
+
+use std::time::Duration;
+
+use gancho_domain::{Time, span};
+use gancho_outbound::Fault;
+use gancho_store::{Expect, Record, Shelf};
+
+use super::{KeyDraft, MOST_KEYS, SourceDesk, SourceError, TRIES, seal};
+use crate::{
+    Partner, Source, SourceKey,
+    registry::{body, document},
+    source::{KeyScheme, SOURCE_KEYS, record_key},
+};
+
+/// For how long the old key is still good where a new one replaces it.
+const USUAL_OVERLAP: Duration = Duration::from_hours(24);
+const LONGEST_OVERLAP: Duration = Duration::from_hours(30 * 24);
+
+impl SourceDesk {
+    /// Puts a key in place, new or instead of the one with the same id.
+    pub async fn put_key(
+        &self,
+        partner: &Partner,
+        key_id: &str,
+        draft: KeyDraft,
+    ) -> Result<SourceKey, SourceError> {
+        let source = self.get(partner).await?;
+        let key = self.checked_key(&source, key_id, &draft)?;
+        let overlap = overlap(&draft)?;
+        let records = self.key_records(partner).await?;
+        let is_new = records.iter().all(|record| record.key != record_key(partner, key_id));
+        if is_new && records.len() >= MOST_KEYS {
+            return Err(SourceError::TooMany { most: MOST_KEYS });
+        }
+        // The new one is there before the old one is given an end: at no time is there none.
+        self.write_key(partner, &key, Expect::Anything).await?;
+        if let Some(old) = &draft.replaces {
+            self.end_key(partner, old, self.clock.now() + overlap).await?;
+        }
+        Ok(key)
+    }
+
+    pub async fn keys(&self, partner: &Partner) -> Result<Vec<SourceKey>, SourceError> {
+        self.get(partner).await?;
+        let records = self.key_records(partner).await?;
+        Ok(records.iter().map(document).collect::<Result<_, _>>()?)
+    }
+
+    pub async fn delete_key(&self, partner: &Partner, key_id: &str) -> Result<(), SourceError> {
+        let key = record_key(partner, key_id);
+        let was_there = self.store.delete_record(Shelf::operators(SOURCE_KEYS), &key).await?;
+        self.sources.forget();
+        if was_there { Ok(()) } else { Err(SourceError::NotFound) }
+    }
+
+    pub(super) async fn key_records(&self, partner: &Partner) -> Result<Vec<Record>, SourceError> {
+        let prefix = record_key(partner, "");
+        let shelf = Shelf::operators(SOURCE_KEYS);
+        // `/` sorts before all that a name can go on with, so those of one partner stand together.
+        let records = self.store.records(shelf, Some(&prefix), MOST_KEYS + 1).await?;
+        Ok(records.into_iter().filter(|record| record.key.starts_with(&prefix)).collect())
+    }
+
+    async fn end_key(&self, partner: &Partner, key_id: &str, end: Time) -> Result<(), SourceError> {
+        for _ in 0..TRIES {
+            let name = record_key(partner, key_id);
+            let record = self.store.record(Shelf::operators(SOURCE_KEYS), &name).await?;
+            let record = record.ok_or(SourceError::NotFound)?;
+            let mut key: SourceKey = document(&record)?;
+            // An end that was set before and comes sooner stays.
+            let end = key.not_after().map_or(end, |set| set.min(end));
+            key.set_window(key.not_before(), Some(end));
+            if self.write_key(partner, &key, Expect::Version(record.version)).await? {
+                return Ok(());
+            }
+        }
+        Err(SourceError::Busy)
+    }
+
+    async fn write_key(
+        &self,
+        partner: &Partner,
+        key: &SourceKey,
+        expect: Expect,
+    ) -> Result<bool, SourceError> {
+        let name = record_key(partner, &key.key_id);
+        let shelf = Shelf::operators(SOURCE_KEYS);
+        let written = self.store.put_record(shelf, &name, body(key)?, expect).await?;
+        self.sources.forget();
+        Ok(written.is_some())
+    }
+
+    fn checked_key(
+        &self,
+        source: &Source,
+        key_id: &str,
+        draft: &KeyDraft,
+    ) -> Result<SourceKey, SourceError> {
+        let mut faults = Vec::new();
+        if !is_key_id(key_id) {
+            let message = "a key's id has 1 to 128 of A-Z, a-z, 0-9, `_`, `-` and `.`";
+            faults.push(Fault::new("key_id_malformed", "/key_id", message));
+        }
+        if draft.algo.as_deref().is_some_and(|algo| !algo.eq_ignore_ascii_case("sha256")) {
+            faults.push(Fault::new("algo_unknown", "/algo", "the only one is `sha256`"));
+        }
+        if let (Some(begin), Some(end)) = (draft.not_before, draft.not_after)
+            && end <= begin
+        {
+            let message = "it must come after `not_before`";
+            faults.push(Fault::new("out_of_range", "/not_after", message));
+        }
+        let preset = source.preset();
+        let encoding = draft.encoding.as_deref().unwrap_or("raw");
+        if !["raw", "base64", "hex"].contains(&encoding) {
+            let message = "it is `raw`, `base64` or `hex`";
+            faults.push(Fault::new("encoding_unknown", "/encoding", message));
+        }
+        let now = self.clock.now();
+        let key = match (draft.scheme.as_deref(), &draft.secret, &draft.public_key) {
+            (Some("hmac"), Some(secret), None) => {
+                let mut key = SourceKey::new(key_id, KeyScheme::Hmac, encoding, now);
+                if let Err(fault) = preset.check_secret(secret, seal::encoding(&key)) {
+                    faults.push(Fault::new("secret_refused", "/secret", fault));
+                }
+                seal::seal_key(&self.ring, source, &mut key, secret).map_err(SourceError::Vault)?;
+                key
+            }
+            (Some("ed25519"), None, Some(public_key)) => {
+                let mut key = SourceKey::new(key_id, KeyScheme::Ed25519, "base64", now);
+                if let Err(fault) = preset.check_public_key(public_key) {
+                    faults.push(Fault::new("key_refused", "/publicKey", fault));
+                }
+                key.public_key = Some(public_key.clone());
+                key
+            }
+            (scheme, _, _) => {
+                faults.push(misfit(scheme));
+                return Err(SourceError::Faulty(faults));
+            }
+        };
+        if !faults.is_empty() {
+            return Err(SourceError::Faulty(faults));
+        }
+        let mut key = key;
+        key.set_window(draft.not_before, draft.not_after);
+        Ok(key)
+    }
+}
+
+fn misfit(scheme: Option<&str>) -> Fault {
+    match scheme {
+        None => Fault::missing("scheme", "it is `hmac` or `ed25519`"),
+        Some("hmac") => {
+            Fault::new("missing_field", "/secret", "`hmac` takes `secret` and no `publicKey`")
+        }
+        Some("ed25519") => {
+            let message = "`ed25519` takes the sender's `publicKey` and no `secret`";
+            Fault::new("missing_field", "/publicKey", message)
+        }
+        Some(_) => Fault::new("scheme_unknown", "/scheme", "it is `hmac` or `ed25519`"),
+    }
+}
+
+fn overlap(draft: &KeyDraft) -> Result<Duration, SourceError> {
+    let fault = |message: String| {
+        SourceError::Faulty(vec![Fault::new("span_malformed", "/overlap", message)])
+    };
+    let Some(text) = &draft.overlap else { return Ok(USUAL_OVERLAP) };
+    let overlap = span::parse(text).map_err(|not| fault(not.to_string()))?;
+    if overlap > LONGEST_OVERLAP {
+        return Err(fault("at most 30d".to_owned()));
+    }
+    Ok(overlap)
+}
+
+fn is_key_id(text: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
+    (1..=128).contains(&text.len()) && text.bytes().all(plain)
+}

@@ -1,0 +1,178 @@
+//! Whether a request is from whom it says. The key decides the algorithm; a header only ever selects
+//! among the keys of the partner that the path names.
+
+use std::time::Duration;
+
+use gancho_domain::Time;
+use gancho_wire::{Preset, Recipe, Refusal, Token, Verified, VerifyingKey};
+use serde::Deserialize;
+
+use crate::{
+    Incoming,
+    outcome::{Denied, Reason},
+    registry::{Proving, Ready, ReadyKey},
+};
+
+/// A request that was proved. Only this file makes one.
+pub struct VerifiedMessage<'a> {
+    pub source: &'a Ready,
+    pub key: &'a ReadyKey,
+    /// Nothing where a token proved it: then nothing in it is signed.
+    signed: Option<Verified<'a>>,
+}
+
+impl VerifiedMessage<'_> {
+    /// The message's id, where the signature covers one.
+    pub fn message_id(&self) -> Option<&str> {
+        self.signed.as_ref().and_then(Verified::message_id)
+    }
+
+    /// SHA-256 of what was signed; nothing where nothing was.
+    pub fn base_sha256(&self) -> Option<String> {
+        self.signed.as_ref().map(Verified::base_sha256)
+    }
+}
+
+/// `lines` are the request's headers.
+pub fn verify<'a>(
+    source: &'a Ready,
+    request: &'a Incoming,
+    lines: &[(&'a str, &'a [u8])],
+    now: Time,
+    tolerance: Duration,
+) -> Result<VerifiedMessage<'a>, Denied> {
+    let proved = match &source.proving {
+        Proving::Signature { recipe, keys } => {
+            let claimed = recipe.key_id(lines).map_err(Denied::refused)?;
+            let chosen = choose(source, claimed, now);
+            let keys = Chosen::of(keys, &chosen);
+            let verified = recipe
+                .verify(keys.as_slice(), lines, &request.body, now, tolerance)
+                .map_err(|refusal| explain(refusal, claimed, &chosen))?;
+            let key = chosen.get(verified.key()).copied();
+            key.map(|index| (index, Some(verified)))
+        }
+        Proving::HeaderToken { header, tokens } => {
+            let chosen = choose(source, None, now);
+            first(&chosen, tokens, |token| token.verify(lines, header)).map(|index| (index, None))
+        }
+        Proving::ClientState { tokens } => {
+            let states = client_states(&request.body);
+            let chosen = choose(source, None, now);
+            first(&chosen, tokens, |token| all_are(token, &states)).map(|index| (index, None))
+        }
+    };
+    let (index, signed) = proved.ok_or_else(|| Denied::unproven(Reason::SignatureMismatch))?;
+    let key = source.keys.get(index).ok_or_else(|| Denied::unproven(Reason::UnknownKey))?;
+    // Last, so that a source that is switched off cannot be told from one that is not there.
+    if !source.source.is_active {
+        return Err(Denied::unproven(Reason::SwitchedOff));
+    }
+    Ok(VerifiedMessage { source, key, signed })
+}
+
+/// For a partner that is not there: the same work, so that the answer takes as long and says as much.
+pub fn refuse_unknown(
+    request: &Incoming,
+    decoy: &Recipe,
+    now: Time,
+    tolerance: Duration,
+) -> Denied {
+    let lines = request.lines();
+    let refusal = match decoy.key_id(&lines) {
+        Err(refusal) => refusal,
+        Ok(_) => match decoy.verify(&[], &lines, &request.body, now, tolerance) {
+            Err(refusal) => refusal,
+            Ok(_) => Refusal::NoMatch,
+        },
+    };
+    match Denied::refused(refusal) {
+        denied if refusal.is_malformed() => denied,
+        denied => Denied { reason: Reason::UnknownPartner, ..denied },
+    }
+}
+
+/// Gancho's own form, which most partners use.
+pub fn decoy() -> Option<Recipe> {
+    Preset::Partner.recipe().ok()
+}
+
+/// The places of the keys that may be tried: valid now and, where the sender names one, of that id.
+fn choose(source: &Ready, claimed: Option<&str>, now: Time) -> Vec<usize> {
+    let fits = |ready: &ReadyKey| {
+        claimed.is_none_or(|id| ready.key.key_id == id) && ready.key.is_valid_at(now)
+    };
+    source.keys.iter().enumerate().filter(|(_, key)| fits(key)).map(|(index, _)| index).collect()
+}
+
+/// Those keys, without copying them where it is one or all.
+enum Chosen<'a> {
+    Some(&'a [VerifyingKey]),
+    Copied(Vec<VerifyingKey>),
+}
+
+impl<'a> Chosen<'a> {
+    fn of(keys: &'a [VerifyingKey], chosen: &[usize]) -> Self {
+        match *chosen {
+            [] => Self::Some(&[]),
+            [one] => Self::Some(keys.get(one..=one).unwrap_or_default()),
+            _ if chosen.len() == keys.len() => Self::Some(keys),
+            _ => Self::Copied(chosen.iter().filter_map(|&at| keys.get(at).cloned()).collect()),
+        }
+    }
+
+    fn as_slice(&self) -> &[VerifyingKey] {
+        match self {
+            Self::Some(keys) => keys,
+            Self::Copied(keys) => keys,
+        }
+    }
+}
+
+/// The operator is told that there was no key to try, rather than that none matched.
+fn explain(refusal: Refusal, claimed: Option<&str>, chosen: &[usize]) -> Denied {
+    let denied = Denied::refused(refusal);
+    if refusal != Refusal::NoMatch || !chosen.is_empty() {
+        return denied;
+    }
+    let reason = if claimed.is_some() { Reason::UnknownKey } else { Reason::NoKey };
+    Denied { reason, ..denied }
+}
+
+/// The first that proves it. All are tried, so that it takes as long whichever it is.
+fn first(
+    chosen: &[usize],
+    tokens: &[Token],
+    proves: impl Fn(&Token) -> Result<(), Refusal>,
+) -> Option<usize> {
+    chosen.iter().rev().fold(None, |found, &index| {
+        let is_proved = tokens.get(index).is_some_and(|token| proves(token).is_ok());
+        if is_proved { Some(index) } else { found }
+    })
+}
+
+#[derive(Deserialize)]
+struct Notifications {
+    value: Vec<Notification>,
+}
+
+#[derive(Deserialize)]
+struct Notification {
+    #[serde(rename = "clientState")]
+    client_state: String,
+}
+
+fn client_states(body: &[u8]) -> Vec<String> {
+    let read: Result<Notifications, _> = serde_json::from_slice(body);
+    let states = read.map(|all| all.value.into_iter().map(|one| one.client_state).collect());
+    states.unwrap_or_default()
+}
+
+/// Each of them, and at least one.
+fn all_are(token: &Token, states: &[String]) -> Result<(), Refusal> {
+    const NAME: &str = "client-state";
+    if states.is_empty() {
+        return Err(Refusal::NoMatch);
+    }
+    states.iter().try_for_each(|state| token.verify(&[(NAME, state.as_bytes())], NAME))
+}
