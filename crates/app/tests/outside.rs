@@ -13,6 +13,8 @@ mod crash;
 mod dev;
 #[path = "outside/disk.rs"]
 mod disk;
+#[path = "outside/documents.rs"]
+mod documents;
 #[path = "outside/http.rs"]
 mod http;
 #[path = "outside/keys.rs"]

@@ -1,0 +1,72 @@
+//! The commands of the documents, run as they stand there.
+
+use std::{
+    fs,
+    net::TcpListener,
+    os::unix::fs::symlink,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+/// All shell blocks of a document as one script, in their order.
+fn script(document: &str) -> String {
+    let mut script =
+        String::from("set -euo pipefail\ntrap 'kill $(jobs -p) 2> /dev/null || true' EXIT\n");
+    let mut inside = false;
+    for line in document.lines() {
+        match (inside, line) {
+            (false, "```sh") => inside = true,
+            (true, "```") => inside = false,
+            (true, command) => {
+                script.push_str(command);
+                script.push('\n');
+            }
+            (false, _) => {}
+        }
+    }
+    script
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// Runs a document in an empty folder, with free ports in the place of those that it names.
+fn run(name: &str, ports: &[u16]) {
+    let documents = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let mut script = script(&fs::read_to_string(documents.join(name)).unwrap());
+    for port in ports {
+        let named = format!("127.0.0.1:{port}");
+        let in_python = format!("(\"127.0.0.1\", {port})");
+        assert!(script.contains(&named), "{name} does not name {named}");
+        let free = free_port();
+        script = script.replace(&named, &format!("127.0.0.1:{free}"));
+        script = script.replace(&in_python, &format!("(\"127.0.0.1\", {free})"));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    symlink(env!("CARGO_BIN_EXE_gancho"), folder.path().join("gancho")).unwrap();
+    let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
+    // A command that never ends must not hold the tests up.
+    let output = Command::new("timeout")
+        .args(["--kill-after=5", "120", "bash", "-x", "-c", &script])
+        .current_dir(folder.path())
+        .env_clear()
+        .env("PATH", path)
+        .env("HOME", folder.path())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let log = fs::read_to_string(folder.path().join("gancho.log")).unwrap_or_default();
+    assert!(
+        output.status.success(),
+        "{name} failed: {}\n{}\n{}\n{log}",
+        output.status,
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+#[test]
+fn sending_webhooks() {
+    run("outbound.md", &[3000, 8800]);
+}
