@@ -56,7 +56,7 @@ const SHED: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
 content-type: application/problem+json\r\n\
 retry-after: 1\r\n\
 connection: close\r\n\
-content-length: 176\r\n\r\n\
+content-length: 181\r\n\r\n\
 {\"type\":\"/docs/errors/unavailable\",\"title\":\"Not now\",\"status\":503,\"detail\":\"too many connections \
 are open: try again in a moment\",\"code\":\"unavailable\",\"errors\":[],\"request_id\":null}";
 
@@ -113,8 +113,7 @@ fn builder(settings: &ListenSettings) -> auto::Builder<TokioExecutor> {
         .http1()
         .half_close(false)
         .max_headers(100)
-        .max_buf_size(settings.head_bytes.max(8 * 1024))
-        .pipeline_flush(true);
+        .max_buf_size(settings.head_bytes.max(8 * 1024));
     builder
         .http2()
         .max_concurrent_streams(250)

@@ -98,6 +98,15 @@ impl Problem {
         faults.into()
     }
 
+    /// About a part of what was given: its faults are told from there.
+    #[must_use]
+    pub fn below(mut self, pointer: &str) -> Self {
+        for fault in &mut self.0.errors {
+            fault.pointer.insert_str(0, pointer);
+        }
+        self
+    }
+
     #[must_use]
     pub fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.0.headers.push((name, value));

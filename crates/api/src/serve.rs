@@ -8,7 +8,10 @@ use std::{fmt::Display, panic::AssertUnwindSafe};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use gancho_domain::{Id, id::Kind};
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, header, request::Parts};
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, header,
+    request::Parts,
+};
 use hyper::body::Body;
 
 use crate::{
@@ -58,7 +61,20 @@ where
     };
     let response = finish(outcome, &id);
     api.meter.answered(index, response.status());
+    note(route, response.status(), &id);
     response
+}
+
+/// One line for each answer, under the id that the caller was given. Only what went wrong here is for
+/// everyone to see; a gateway that is full or stopping says so once, not at every call.
+fn note(route: &Route, status: StatusCode, id: &HeaderValue) {
+    let request_id = id.to_str().unwrap_or_default();
+    let (method, path, status) = (route.method.as_str(), route.path, status.as_u16());
+    if status >= 500 && status != 503 {
+        tracing::warn!(request_id, method, path, status, "a request failed");
+    } else {
+        tracing::debug!(request_id, method, path, status, "a request was answered");
+    }
 }
 
 async fn answer<B>(

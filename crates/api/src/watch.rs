@@ -1,8 +1,8 @@
 //! Watching the gateway: whether it lives, whether it is ready, and what it has done.
 //!
 //! In reading order: `health` answers the two questions of a supervisor; `observe` asks the store
-//! what only it knows, at most every few seconds; `encode` writes all of it as metrics, in the words
-//! of `metric`, with `process` for what the system knows of us; `text` is the older form of the same.
+//! what only it knows, at most every few seconds; `encode` writes all of it as metrics and
+//! `of_store` what the store told, in the words of `metric`, with `process` for what the system knows of us; `text` is the older form of the same.
 //!
 //! **Bounded.** No label holds what a caller chose, except tenants, of which the busiest fifty are
 //! named and the rest are `other`. So the number of series does not grow with the number of tenants,
@@ -12,6 +12,7 @@ mod encode;
 mod health;
 mod metric;
 mod observe;
+mod of_store;
 mod process;
 #[cfg(test)]
 mod tests;

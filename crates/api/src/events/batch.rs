@@ -108,7 +108,9 @@ async fn run(call: Call) -> Result<Answer, Problem> {
             Ok(refused) => refused,
             Err(name) => match published.next() {
                 Some(Ok(one)) => accepted(index, &one, name),
-                Some(Err(error)) => refused(index, &error.into()),
+                Some(Err(error)) => {
+                    refused(index, &Problem::from(error).below(&format!("/events/{index}")))
+                }
                 None => refused(index, &Problem::internal("an event of a batch has no answer")),
             },
         })

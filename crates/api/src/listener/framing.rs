@@ -75,6 +75,11 @@ impl Framing {
         Self { state: State::Idle, line: Vec::new(), lengths: Lengths::default(), is_first: true }
     }
 
+    /// Something could be read in two ways: from there on, nothing was let through.
+    pub fn is_spoiled(&self) -> bool {
+        self.state == State::Spoiled
+    }
+
     /// Reads along, and wipes out what must not be read by others.
     pub fn read(&mut self, bytes: &mut [u8]) -> Part {
         let mut at = 0;

@@ -30,7 +30,13 @@ pub struct Guarded {
     /// When bytes last moved, either way.
     moved_at: Instant,
     timer: Pin<Box<Sleep>>,
+    /// What could be read in two ways was ended, see [`ENDING`].
+    is_ended: bool,
 }
+
+/// What follows the zeros that [`Framing`] left: the end of a head, so that whoever reads it looks at
+/// it, and finds that it is none.
+const ENDING: &[u8] = b"\0\r\n\r\n";
 
 impl Guarded {
     pub fn new(stream: TcpStream, head_deadline: Duration, idle_deadline: Duration) -> Self {
@@ -44,6 +50,7 @@ impl Guarded {
             head_since: Some(now),
             moved_at: now,
             timer: Box::pin(tokio::time::sleep_until(now + head_deadline)),
+            is_ended: false,
         }
     }
 
@@ -77,6 +84,9 @@ impl AsyncRead for Guarded {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let this = &mut *self;
+        if this.framing.is_spoiled() {
+            return this.end(context, buffer);
+        }
         let before = buffer.filled().len();
         match Pin::new(&mut this.stream).poll_read(context, buffer) {
             Poll::Ready(Ok(())) => {
@@ -98,6 +108,16 @@ impl AsyncRead for Guarded {
 }
 
 impl Guarded {
+    /// Nothing more is read from who sends what could be read in two ways.
+    fn end(&mut self, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        if self.is_ended || buffer.remaining() < ENDING.len() {
+            return self.poll_deadline(context).map(Err);
+        }
+        self.is_ended = true;
+        buffer.put_slice(ENDING);
+        Poll::Ready(Ok(()))
+    }
+
     fn moved(
         &mut self,
         context: &mut Context<'_>,

@@ -14,13 +14,7 @@ use prometheus_client::{
 
 use crate::meter::{Answers, Meter};
 
-use super::{
-    Page, Watch,
-    metric::Writer,
-    observe::{Dead, Observed},
-    process::Process,
-    text,
-};
+use super::{Page, Watch, metric::Writer, observe::Observed, of_store, process::Process, text};
 
 /// What one scrape shows.
 struct Scrape {
@@ -79,10 +73,7 @@ impl Collector for Scrape {
         let mut to = Writer::new(encoder);
         self.deliveries(&mut to)?;
         if let Some(observed) = &self.observed {
-            queues(observed, &mut to)?;
-            dead(&observed.dead, &mut to)?;
-            tenants(observed, &mut to)?;
-            store(observed, &mut to)?;
+            of_store::encode(observed, &mut to)?;
         }
         self.api(&mut to)?;
         self.process(&mut to)
@@ -209,93 +200,4 @@ impl Scrape {
         let version = vec![("version", env!("CARGO_PKG_VERSION"))];
         to.gauge("gancho_build_info", "The version that runs.", [(version, 1.0)])
     }
-}
-
-fn queues(observed: &Observed, to: &mut Writer<'_>) -> Result<(), Error> {
-    let depths = observed.depths.iter().flat_map(|depth| {
-        let of = &depth.of;
-        [("pending", of.pending), ("leased", of.leased), ("waiting", of.waiting)]
-            .map(|(state, count)| (vec![("lane", of.lane.name()), ("state", state)], count as f64))
-    });
-    to.gauge(
-        "gancho_queue_depth",
-        "Deliveries in the store: pending (due or to be due), leased (held by nodes), waiting (behind others of their subject).",
-        depths,
-    )?;
-    let ages = observed
-        .depths
-        .iter()
-        .map(|depth| (vec![("lane", depth.of.lane.name())], depth.age.as_secs_f64()));
-    to.gauge("gancho_queue_age_seconds", "For how long the oldest pending one has been due.", ages)
-}
-
-fn dead(dead: &Dead, to: &mut Writer<'_>) -> Result<(), Error> {
-    let sizes = Lane::ALL.into_iter().map(|lane| {
-        let count = dead.by_lane.get(&lane).copied().unwrap_or(0);
-        (vec![("lane", lane.name())], count as f64)
-    });
-    to.gauge("dlq_size", "Dead letters in the store.", sizes)?;
-    let age = [(vec![], dead.age.as_secs_f64())];
-    to.gauge("dlq_age_seconds", "How long ago the oldest dead letter was given up.", age)?;
-    let codes =
-        dead.by_code.iter().map(|(code, count)| (vec![("code", code.as_str())], *count as f64));
-    to.gauge(
-        "dlq_by_error_code",
-        "Dead letters by why they were given up; the rest as `other`.",
-        codes,
-    )?;
-    let tenants =
-        dead.by_tenant.iter().map(|(slug, count)| (vec![("tenant", &**slug)], *count as f64));
-    to.gauge(
-        "dlq_by_company",
-        "Dead letters of the tenants that have most of them; the rest as `other`.",
-        tenants,
-    )
-}
-
-/// The tenants that are busiest, and how they take turns.
-fn tenants(observed: &Observed, to: &mut Writer<'_>) -> Result<(), Error> {
-    let rows = |pick: fn(&gancho_engine::scheduler::Share) -> f64| {
-        observed.shares.iter().flat_map(move |(lane, shares)| {
-            shares.iter().map(move |one| {
-                (vec![("lane", lane.name()), ("tenant", &*one.slug)], pick(&one.share))
-            })
-        })
-    };
-    to.gauge(
-        "tenant_jobs_processed",
-        "Deliveries taken for a tenant since it last had nothing to do for long.",
-        rows(|share| share.processed as f64),
-    )?;
-    to.gauge(
-        "tenant_current_priority",
-        "5 for a tenant that was just served, down to 1 for the most urgent.",
-        rows(|share| f64::from(share.priority)),
-    )?;
-    to.gauge(
-        "tenant_consecutive_batch",
-        "Deliveries of a tenant taken in a row.",
-        rows(|share| f64::from(share.consecutive)),
-    )?;
-    to.gauge(
-        "tenant_rounds_without_processing",
-        "Turns that others had while a tenant waited for its own.",
-        rows(|share| share.rounds_waited as f64),
-    )
-}
-
-fn store(observed: &Observed, to: &mut Writer<'_>) -> Result<(), Error> {
-    let space = observed.space;
-    to.gauge(
-        "gancho_store_used_bytes",
-        "Bytes that the store holds.",
-        [(vec![], space.used as f64)],
-    )?;
-    let limit = space.limit.map(|limit| (vec![], limit as f64));
-    to.gauge("gancho_store_limit_bytes", "Bytes at which it takes nothing more.", limit)?;
-    to.gauge(
-        "gancho_store_observed_age_seconds",
-        "How old the figures from the store are.",
-        [(vec![], observed.at.elapsed().as_secs_f64())],
-    )
 }

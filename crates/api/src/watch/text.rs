@@ -1,6 +1,8 @@
 //! The two forms of the same metrics: OpenMetrics for those who ask for it, and the older text form,
 //! which every tool reads.
 
+use std::fmt::Write;
+
 pub const OPEN: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 pub const PLAIN: &str = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -27,13 +29,10 @@ fn plain(open: &str) -> String {
             .and_then(|rest| rest.split_once(' '))
             .and_then(|(word, rest)| Some((word, rest.split_once(' ')?)))
             .filter(|(_, (name, _))| counters.contains(name));
-        match headed {
-            Some((word, (name, rest))) => text += &format!("# {word} {name}_total {rest}\n"),
-            None => {
-                text += line;
-                text.push('\n');
-            }
-        }
+        let _ = match headed {
+            Some((word, (name, rest))) => writeln!(text, "# {word} {name}_total {rest}"),
+            None => writeln!(text, "{line}"),
+        };
     }
     text
 }

@@ -1,0 +1,117 @@
+//! What is told of the API is what it does: the documents are made from the code, and the checked-in
+//! ones are not stale. `GANCHO_WRITE_DOCS=1` writes them.
+
+use std::path::PathBuf;
+
+use gancho_api::{codes, docs, openapi, router::ROUTES};
+use serde_json::Value;
+
+use crate::{
+    requests::{call, name},
+    stage::Stage,
+};
+
+fn is_fresh(file: &str, text: &str) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(file);
+    if std::env::var_os("GANCHO_WRITE_DOCS").is_some() {
+        std::fs::write(&path, text).unwrap();
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        kept == text,
+        "docs/{file} is stale: write it anew with GANCHO_WRITE_DOCS=1 cargo test -p gancho-api documents"
+    );
+}
+
+#[test]
+fn the_checked_in_documents_are_fresh() {
+    is_fresh("openapi.json", &openapi::text());
+    is_fresh("errors.md", &docs::errors_markdown());
+}
+
+#[test]
+fn every_reference_leads_somewhere() {
+    let text = openapi::text();
+    let document: Value = serde_json::from_str(&text).unwrap();
+    for part in text.split("\"$ref\": \"").skip(1) {
+        let pointer = part.split('"').next().unwrap().trim_start_matches('#');
+        assert!(document.pointer(pointer).is_some(), "{pointer}");
+    }
+    let count: usize = document["paths"]
+        .as_object()
+        .unwrap()
+        .values()
+        .map(|path| path.as_object().unwrap().len())
+        .sum();
+    assert_eq!(count, ROUTES.len());
+}
+
+/// What a route answers is among what it is documented to answer.
+#[tokio::test(flavor = "multi_thread")]
+async fn answers_are_documented() {
+    let stage = Stage::new().await;
+    let hands = stage.tenant("m2").await;
+    let document: Value = serde_json::from_str(&openapi::text()).unwrap();
+    for route in ROUTES {
+        let method = route.method.as_str().to_lowercase();
+        let answers = &document["paths"][format!("/v1{}", route.path)][method]["responses"];
+        for client in [
+            &stage.anyone(),
+            &stage.operator(),
+            &hands.client,
+            &stage.operator().with("x-tenant", "m2"),
+        ] {
+            let reply = call(client, route).await;
+            let documented = &answers[reply.status.to_string()];
+            assert!(documented.is_object(), "{} answers {}", name(route), reply.status);
+            if reply.status >= 400 {
+                let about = documented["description"].as_str().unwrap();
+                assert!(
+                    about.contains(&format!("`{}`", reply.code())),
+                    "{} {}",
+                    name(route),
+                    reply.text()
+                );
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_work_without_a_network() {
+    let stage = Stage::new().await;
+    let anyone = stage.anyone();
+    let served = anyone.get("/openapi.json").await.is(200);
+    assert_eq!(served.text(), openapi::text());
+    anyone.get("/docs").await.is(308);
+    let page = anyone.get("/docs/").await.is(200);
+    assert!(page.header("content-security-policy").unwrap().contains("default-src 'none'"));
+    let text = page.text();
+    let mut files = 0;
+    for part in text.split(['"', '\'']) {
+        if part.starts_with("http:") || part.starts_with("https:") {
+            panic!("the page asks for {part}");
+        }
+        if part.ends_with(".js") || part.ends_with(".css") {
+            let file = part.trim_start_matches("./");
+            anyone.get(&format!("/docs/{file}")).await.is(200);
+            files += 1;
+        }
+    }
+    assert!(files >= 3, "{text}");
+    let start = anyone.get("/docs/swagger-initializer.js").await.is(200).text();
+    assert!(start.contains("/openapi.json"), "{start}");
+    anyone.get("/docs/no-such-file.js").await.refused(404, "no_route");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_code_has_a_page() {
+    let stage = Stage::new().await;
+    for code in codes::ALL {
+        let page = stage.anyone().get(&format!("/docs/errors/{}", code.code)).await.is(200);
+        assert!(page.text().contains(code.title), "{}", code.code);
+    }
+    let none = stage.anyone().get("/docs/errors/%3Cscript%3E").await.is(404);
+    assert!(!none.text().contains("<script"));
+    assert!(stage.anyone().get("/docs/errors").await.is(200).text().contains("plan_limit"));
+}

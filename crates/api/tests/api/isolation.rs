@@ -1,0 +1,127 @@
+//! TN-01: whatever is another tenant's answers as what does not exist, wherever it is named.
+
+use std::collections::BTreeMap;
+
+use gancho_api::{input::field::Noun, route::Needs, router::ROUTES};
+use serde_json::{Value, json};
+
+use crate::{
+    http::{Client, Reply},
+    requests::{Place, call_with, name, places, unknown},
+    stage::{Hands, Stage, dead_letter, receiver},
+};
+
+type Things = BTreeMap<Noun, String>;
+
+/// One of everything that a tenant can have.
+async fn things(hands: &Hands, good: &str, bad: &str) -> Things {
+    let webhook = hands.webhook(good).await;
+    let event = hands.publish("own.type", json!({})).await;
+    let delivery = hands.delivery(&event, "delivered").await;
+    let (_, dead) = dead_letter(hands, bad).await;
+    let own = json!({"name": "own.secret.type"});
+    hands.client.post("/v1/webhooks/events", &own).await.is(201);
+    let replay = json!({"filter": {"until": "2020-01-01T00:00:00Z"}});
+    let replay = hands.client.post("/v1/replays", &replay).await.is(202).json();
+    let text = |value: &Value| value["id"].as_str().unwrap().to_owned();
+    BTreeMap::from([
+        (Noun::Webhook, text(&webhook)),
+        (Noun::Event, text(&event)),
+        (Noun::Delivery, text(&delivery)),
+        (Noun::DeadLetter, text(&dead)),
+        (Noun::Replay, text(&replay)),
+        (Noun::EventType, "own.secret.type".to_owned()),
+        (Noun::Tenant, hands.slug.clone()),
+    ])
+}
+
+async fn matrix(stage: &Stage) {
+    let (_good, good) = receiver(200).await;
+    let (_bad, bad) = receiver(500).await;
+    let [own, other] = [stage.tenant("own").await, stage.tenant("other").await];
+    let theirs = things(&other, &good, &bad).await;
+    let portal = stage.operator().post("/v1/portal-links", &json!({"tenant": "own"})).await;
+    let portal = portal.is(201).json()["token"].as_str().unwrap().to_owned();
+    let portal = stage.anyone().with("authorization", &format!("Bearer {portal}"));
+    let acting = stage.operator().with("x-tenant", &own.slug);
+    let mut seen = 0;
+    for route in ROUTES {
+        if route.needs == Needs::Operator {
+            continue;
+        }
+        for (place, noun) in places(route) {
+            let Some(foreign) = theirs.get(&noun) else {
+                panic!("{}: the matrix knows no {noun:?}", name(route))
+            };
+            for client in [&own.client, &portal, &acting] {
+                let foreign = call_with(client, route, &place, foreign).await;
+                let nothing = call_with(client, route, &place, &unknown(noun)).await;
+                assert_eq!(foreign.status, nothing.status, "{} {place:?}", name(route));
+                if foreign.status != 204 {
+                    assert_eq!(shape(&foreign), shape(&nothing), "{} {place:?}", name(route));
+                }
+                if !matches!(place, Place::Query(_)) && !is_made_by_name(noun) {
+                    let hidden = [403, 404, 422].contains(&foreign.status);
+                    assert!(hidden, "{} {place:?} {}", name(route), foreign.text());
+                }
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 60, "the matrix has {seen} entries");
+    // It was not the things themselves that were missing: their owner still sees them all.
+    for (noun, path) in [
+        (Noun::Webhook, "/v1/webhooks/"),
+        (Noun::Event, "/v1/events/"),
+        (Noun::Delivery, "/v1/deliveries/"),
+        (Noun::DeadLetter, "/v1/dlq/"),
+        (Noun::Replay, "/v1/replays/"),
+        (Noun::EventType, "/v1/webhooks/events/"),
+    ] {
+        other.client.get(&format!("{path}{}", theirs[&noun])).await.is(200);
+    }
+    lists_hold_only_ones_own(&own.client, &theirs).await;
+}
+
+/// A name that is put rather than looked up makes one of one's own: nobody else's is touched.
+fn is_made_by_name(noun: Noun) -> bool {
+    noun == Noun::EventType
+}
+
+/// The parts of an answer that could give something away.
+fn shape(reply: &Reply) -> Value {
+    let mut body = reply.without_request_id();
+    // What was made by name bears the name it was given; a dry run says when it was made.
+    for own in ["name", "id", "created_at", "started_at", "finished_at"] {
+        body.as_object_mut().map(|members| members.remove(own));
+    }
+    body
+}
+
+async fn lists_hold_only_ones_own(client: &Client, theirs: &Things) {
+    for list in [
+        "/v1/webhooks",
+        "/v1/events",
+        "/v1/deliveries",
+        "/v1/dlq",
+        "/v1/replays",
+        "/v1/dlq/stats",
+        "/v1/dlq/export",
+        "/v1/webhooks/events",
+    ] {
+        let text = client.get(list).await.is(200).text();
+        for (noun, id) in theirs {
+            assert!(!text.contains(id) || *noun == Noun::Tenant, "{list} shows {id}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_of_another_tenants_can_be_told_from_nothing() {
+    matrix(&Stage::new().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nor_on_postgres() {
+    matrix(&Stage::postgres().await).await;
+}

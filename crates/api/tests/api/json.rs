@@ -1,0 +1,205 @@
+//! BD-05 to BD-11: bodies that are not what they should be, and those that are and must stay so.
+
+use data_encoding::BASE64;
+use serde_json::Value;
+
+use crate::{
+    http::{Client, Reply},
+    stage::{Stage, receiver},
+};
+
+const JSON: &[(&str, &str)] = &[("content-type", "application/json")];
+
+async fn publish(client: &Client, body: &[u8]) -> Reply {
+    client.send("POST", "/v1/events", JSON, Some(body)).await
+}
+
+fn event(data: &[u8]) -> Vec<u8> {
+    [b"{\"type\":\"a.b\",\"data\":", data, b"}"].concat()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bodies_that_are_no_json() {
+    let stage = Stage::new().await;
+    let client = stage.tenant("m2").await.client;
+    let good = br#"{"type":"a.b","data":1}"#;
+    let cases: Vec<Vec<u8>> = vec![
+        b"".to_vec(),
+        b" ".to_vec(),
+        b"null".to_vec(),
+        b"[]".to_vec(),
+        b"\"x\"".to_vec(),
+        [b"\xef\xbb\xbf".as_slice(), good].concat(),
+        good.iter().flat_map(|byte| [*byte, 0]).collect(),
+        event(b"\"\xff\""),
+        event(b"\"\xc0\xaf\""),
+        event(b"\"\xed\xa0\x80\""),
+        event(b"\"\0\""),
+        event(b"\"\x1f\""),
+        [good.as_slice(), b"x"].concat(),
+        [good.as_slice(), good].concat(),
+        [good.as_slice(), b"\n\0"].concat(),
+        [b"// hi\n".as_slice(), good].concat(),
+        event(b"NaN"),
+        event(b"-Infinity"),
+        event(b"{'a':1}"),
+        event(b"[1,]"),
+        event(&b"[".repeat(100_000)),
+        event(&[b"[".repeat(64), b"]".repeat(64)].concat()),
+        br#"{"type":"a.b","type":"c.d","data":1}"#.to_vec(),
+        br#"{"type":"a.b","data":1,"\u0074ype":"c.d"}"#.to_vec(),
+        br#"{"type":"a.b","data":1,"data":2}"#.to_vec(),
+        br#"{"type":"a.b","data":1,"x":1,"x":2}"#.to_vec(),
+        b"{\"type\":\"a.b\",\"data\":1".to_vec(),
+    ];
+    for body in cases {
+        let reply = publish(&client, &body).await;
+        let shown = String::from_utf8_lossy(&body[..body.len().min(80)]).into_owned();
+        assert_eq!(
+            (reply.status, reply.code().as_str()),
+            (400, "bad_json"),
+            "{shown:?} {}",
+            reply.text()
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_key_is_refused_without_being_repeated() {
+    let stage = Stage::new().await;
+    let client = stage.tenant("m2").await.client;
+    let body = format!(r#"{{"type":"a.b","data":1,"{}":1}}"#, "k".repeat(900_000));
+    let reply = publish(&client, body.as_bytes()).await.refused(422, "unknown_field");
+    assert!(reply.body.len() < 4_096);
+    let many: Vec<_> = (0..50_000).map(|n| format!("\"k{n}\":1")).collect();
+    let body = format!("{{\"type\":\"a.b\",\"data\":1,{}}}", many.join(","));
+    let reply = publish(&client, body.as_bytes()).await.refused(422, "unknown_field");
+    assert!(reply.body.len() < 16_384);
+    for odd in ["__proto__", "", "\\ud800", "constructor"] {
+        let body = format!(r#"{{"type":"a.b","data":1,"{odd}":1}}"#);
+        publish(&client, body.as_bytes()).await.refused(422, "unknown_field");
+    }
+}
+
+async fn stay_as_they_are(stage: &Stage) {
+    let hands = stage.tenant("m2").await;
+    let (receiver, url) = receiver(200).await;
+    hands.webhook(&url).await;
+    let long = format!("[{}]", "9".repeat(100_000));
+    for data in [
+        r#"{"n": 1.0, "m": 1e400, "k": -0, "big": 12345678901234567890123, "e": 1E+2}"#,
+        "9007199254740993",
+        r#"{"a":1,"a":2,"__proto__":{"x":1},"":0}"#,
+        r#""\u0000 \ud800 \/ \u00e9 \udc00\ud800""#,
+        "[ 1 ,\n2 ]",
+        "null",
+        long.as_str(),
+    ] {
+        let published = publish(&hands.client, &event(data.as_bytes())).await.is(202).json();
+        hands.delivery(&published, "delivered").await;
+        let shown =
+            hands.client.get(&format!("/v1/events/{}", published["id"].as_str().unwrap())).await;
+        assert!(shown.is(200).text().contains(&format!("\"data\":{data},")), "{:.60}", data);
+        let sent = receiver.requests().last().unwrap().text();
+        assert!(sent.ends_with(&format!("\"data\":{data}}}")), "{:.60}", data);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_json_stays_byte_for_byte() {
+    stay_as_they_are(&Stage::new().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn on_postgres_too() {
+    stay_as_they_are(&Stage::postgres().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn depth_to_the_limit() {
+    let stage = Stage::new().await;
+    let client = stage.tenant("m2").await.client;
+    let nested = |depth: usize| event(&[b"[".repeat(depth), b"]".repeat(depth)].concat());
+    // The event is the outermost.
+    publish(&client, &nested(63)).await.is(202);
+    for depth in [64, 127, 128, 129] {
+        publish(&client, &nested(depth)).await.refused(400, "bad_json");
+    }
+}
+
+/// All 318 of the suite, as the data of an event.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_json_test_suite() {
+    let stage = Stage::new().await;
+    let client = stage.tenant("m2").await.client;
+    let suite: Value =
+        serde_json::from_str(include_str!("../vectors/json_test_suite.json")).unwrap();
+    let mut counts = [0; 3];
+    let made = [
+        ("n_structure_100000_opening_arrays.json".to_owned(), b"[".repeat(100_000)),
+        ("n_structure_open_array_object.json".to_owned(), b"[{\"\":".repeat(50_000)),
+    ];
+    let files = suite["files"].as_object().unwrap().iter().map(|(name, text)| {
+        (name.clone(), BASE64.decode(text.as_str().unwrap().as_bytes()).unwrap())
+    });
+    for (name, data) in files.chain(made) {
+        let reply = publish(&client, &event(&data)).await;
+        match name.as_bytes()[0] {
+            b'y' => {
+                counts[0] += 1;
+                assert_eq!(reply.status, 202, "{name} {}", reply.text());
+            }
+            b'n' => {
+                counts[1] += 1;
+                assert_eq!(reply.status, 400, "{name}");
+            }
+            // Numbers out of any range and lone surrogates are taken, what is no UTF-8 is not.
+            _ => {
+                counts[2] += 1;
+                let is_text = std::str::from_utf8(&data).is_ok();
+                let bom = data.starts_with(b"\xef\xbb\xbf");
+                let deep = name.contains("500_nested");
+                let expected = if is_text && !bom && !deep { 202 } else { 400 };
+                assert_eq!(reply.status, expected, "{name} {}", reply.text());
+            }
+        }
+    }
+    assert_eq!(counts, [95, 188, 35]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn other_types_of_content() {
+    let stage = Stage::new().await;
+    let client = stage.tenant("m2").await.client;
+    let good = br#"{"type":"a.b","data":1}"#;
+    for kind in [
+        "text/plain",
+        "application/jsonx",
+        "application/xml",
+        "multipart/form-data; boundary=x",
+        "application/json; charset=utf-16",
+        "application/json; charset=latin1",
+        "json",
+        "",
+        "application/json, text/plain",
+        "application/json; x=y",
+        "application/vnd.api+json",
+    ] {
+        let reply = client.send("POST", "/v1/events", &[("content-type", kind)], Some(good)).await;
+        assert_eq!(
+            (reply.status, reply.code().as_str()),
+            (415, "unsupported_media_type"),
+            "{kind}"
+        );
+    }
+    client.send("POST", "/v1/events", &[], Some(good)).await.refused(415, "unsupported_media_type");
+    let twice = [("content-type", "application/json"), ("content-type", "application/json")];
+    client.send("POST", "/v1/events", &twice, Some(good)).await.is(415);
+    for coding in ["gzip", "deflate", "br", "zstd", "gzip, gzip"] {
+        let packed = [("content-type", "application/json"), ("content-encoding", coding)];
+        client
+            .send("POST", "/v1/events", &packed, Some(good))
+            .await
+            .refused(415, "unsupported_media_type");
+    }
+}

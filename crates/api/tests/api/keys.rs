@@ -1,0 +1,94 @@
+//! API keys and portal links: their life.
+
+use serde_json::json;
+
+use crate::stage::{Stage, eventually};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_is_made_used_and_revoked() {
+    let stage = Stage::new().await;
+    let hands = stage.tenant("m2").await;
+    let path = format!("/v1/tenants/{}/api-keys", hands.id);
+    let body = json!({"name": "ci", "scopes": ["read", "read"]});
+    let made = stage.operator().post(&path, &body).await.is(201).json();
+    assert_eq!(made["scopes"], json!(["read"]));
+    assert_eq!(made["tenant_id"], hands.id);
+    assert_eq!(made["last_used_at"], json!(null));
+    let key = made["key"].as_str().unwrap();
+    for (name, value) in [("x-api-key", key.to_owned()), ("authorization", format!("Bearer {key}"))]
+    {
+        stage.anyone().with(name, &value).get("/v1/webhooks").await.is(200);
+    }
+    let id = made["id"].as_str().unwrap();
+    let used = eventually(|| async {
+        let all = stage.operator().get(&path).await.is(200).json();
+        let own = all["data"].as_array().unwrap().iter().find(|one| one["id"] == id).cloned()?;
+        own["last_used_at"].is_string().then_some(own)
+    });
+    assert_eq!(used.await["name"], "ci");
+    let one = format!("{path}/{id}");
+    stage.operator().delete(&one).await.is(204);
+    stage.operator().delete(&one).await.is(204);
+    stage
+        .anyone()
+        .with("x-api-key", key)
+        .get("/v1/webhooks")
+        .await
+        .refused(401, "invalid_credentials");
+    let all = stage.operator().get(&path).await.is(200).json();
+    let own = all["data"].as_array().unwrap().iter().find(|one| one["id"] == id).cloned().unwrap();
+    assert!(own["revoked_at"].is_string());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_a_key() {
+    let stage = Stage::new().await;
+    stage.tenant("m2").await;
+    let operator = stage.operator();
+    let path = "/v1/tenants/m2/api-keys";
+    for (body, pointer) in [
+        (json!({"scopes": []}), "/scopes"),
+        (json!({"scopes": ["admin"]}), "/scopes/0"),
+        (json!({"scopes": "read"}), "/scopes"),
+        (json!({"scopes": ["read", 1]}), "/scopes"),
+        (json!({"expires_at": "2020-01-01T00:00:00Z"}), "/expires_at"),
+        (json!({"name": "x".repeat(129)}), "/name"),
+    ] {
+        let reply = operator.post(path, &body).await.refused(422, "invalid_field");
+        assert_eq!(reply.pointers(), [pointer], "{body}");
+    }
+    operator.post("/v1/tenants/nobody/api-keys", &json!({})).await.refused(404, "unknown_tenant");
+    operator
+        .delete(&format!("{path}/key_01HZZZZZZZZZZZZZZZZZZZZZZZ"))
+        .await
+        .refused(404, "not_found");
+    operator.call("POST", path, None).await.is(201);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_portal_link_is_one_tenants_and_reads_and_manages() {
+    let stage = Stage::new().await;
+    let hands = stage.tenant("m2").await;
+    let operator = stage.operator();
+    let link =
+        operator.post("/v1/portal-links", &json!({"tenant": "m2", "expires_in": "10m"})).await;
+    let link = link.is(201).json();
+    assert_eq!(link["tenant_id"], hands.id);
+    assert_eq!(link["scopes"], json!(["read", "manage"]));
+    let token = link["token"].as_str().unwrap();
+    assert!(link["url"].as_str().unwrap().ends_with(token));
+    let portal = stage.anyone().with("authorization", &format!("Bearer {token}"));
+    portal.get("/v1/webhooks").await.is(200);
+    portal
+        .post("/v1/events", &json!({"type": "a.b", "data": 1}))
+        .await
+        .refused(403, "missing_scope");
+    for (body, status) in [
+        (json!({"tenant": "nobody"}), 404),
+        (json!({"tenant": "m2", "expires_in": "25h"}), 422),
+        (json!({"tenant": "m2", "expires_in": "0s"}), 422),
+        (json!({}), 422),
+    ] {
+        operator.post("/v1/portal-links", &body).await.is(status);
+    }
+}

@@ -1,0 +1,29 @@
+//! The API as its callers see it: a real store, a real engine, a real listener, and bytes over TCP.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod cursors;
+mod deliveries;
+mod dlq;
+mod documents;
+mod event_types;
+mod fields;
+mod http;
+mod idempotency;
+mod isolation;
+mod json;
+mod keys;
+mod limits;
+mod listening;
+mod probes;
+mod problems;
+mod publish;
+mod queues;
+mod replays;
+mod requests;
+mod scopes;
+mod secrets;
+mod smuggling;
+mod stage;
+mod strings;
+mod tenants;
+mod webhooks;

@@ -1,0 +1,76 @@
+//! Replays: counted, run, watched and cancelled.
+
+use serde_json::json;
+
+use crate::stage::{Stage, eventually, receiver};
+
+async fn to_a_later_webhook(stage: &Stage) {
+    let hands = stage.tenant("m2").await;
+    for n in 0..5 {
+        hands.publish("a.b", json!(n)).await;
+    }
+    let (receiver, url) = receiver(200).await;
+    let webhook = hands.webhook(&url).await;
+    let dry = json!({"of": "events", "to": webhook["id"], "dry_run": true});
+    let counted = hands.client.post("/v1/replays", &dry).await.is(202).json();
+    assert_eq!((&counted["total"], &counted["state"]), (&json!(5), &json!("done")));
+    let run = json!({"of": "events", "to": webhook["id"], "rate": 1_000});
+    let job = hands.client.post("/v1/replays", &run).await.is(202).json();
+    assert_eq!(job["tenant_id"], hands.id);
+    eventually(|| async { (receiver.requests().len() == 5).then_some(()) }).await;
+    let path = format!("/v1/replays/{}", job["id"].as_str().unwrap());
+    let done = eventually(|| async {
+        Some(hands.client.get(&path).await.is(200).json()).filter(|job| job["state"] == "done")
+    });
+    assert_eq!(done.await["done"], 5);
+    let list = hands.client.get("/v1/replays").await.is(200).json();
+    assert_eq!(list["data"][0]["id"], job["id"]);
+    hands.client.call("POST", &format!("{path}/cancel"), None).await.refused(409, "conflict");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_past_reaches_a_webhook_that_came_later() {
+    to_a_later_webhook(&Stage::new().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn on_postgres_too() {
+    to_a_later_webhook(&Stage::postgres().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cancelled_midway() {
+    let stage = Stage::new().await;
+    let hands = stage.tenant("m2").await;
+    let (_receiver, url) = receiver(200).await;
+    hands.webhook(&url).await;
+    for n in 0..300 {
+        hands.publish("a.b", json!(n)).await;
+    }
+    let job = hands.client.post("/v1/replays", &json!({"rate": 1})).await.is(202).json();
+    let path = format!("/v1/replays/{}", job["id"].as_str().unwrap());
+    let stopped = hands.client.call("POST", &format!("{path}/cancel"), None).await.is(200).json();
+    assert_eq!(stopped["state"], "cancelled");
+    assert_eq!(hands.client.get(&path).await.is(200).json()["state"], "cancelled");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_replayed() {
+    let stage = Stage::new().await;
+    let hands = stage.tenant("m2").await;
+    for (body, status) in [
+        (json!({"of": "events"}), 422),
+        (json!({"filter": {"event_ids": ["x"]}}), 422),
+        (json!({"filter": {"status": "lost"}}), 422),
+        (json!({"filter": {"webhook_id": "wh_01HZZZZZZZZZZZZZZZZZZZZZZZ"}}), 404),
+        (json!({"to": "wh_01HZZZZZZZZZZZZZZZZZZZZZZZ"}), 404),
+        (json!({"rate": 0}), 422),
+        (
+            json!({"filter": {"since": "2026-01-02T00:00:00Z", "until": "2026-01-01T00:00:00Z"}}),
+            422,
+        ),
+    ] {
+        let reply = hands.client.post("/v1/replays", &body).await;
+        assert_eq!(reply.status, status, "{body} {}", reply.text());
+    }
+}

@@ -1,0 +1,132 @@
+//! A request for every route, made from the table: what the matrices go through. A route that is not
+//! known here fails the tests, so that no new one is forgotten.
+
+use gancho_api::{
+    input::{Field, Kind, field::Noun},
+    route::Route,
+    router::ROUTES,
+};
+use http::Method;
+use serde_json::{Map, Value, json};
+
+use crate::http::{Client, Reply};
+
+/// A body that the route takes, with ids that name nothing.
+pub fn body(route: &Route) -> Option<Value> {
+    let body = match (&route.method, route.path) {
+        (&Method::POST, "/events") => json!({"type": "a.b", "data": {}}),
+        (&Method::POST, "/events/batch") => json!({"events": [{"type": "a.b", "data": {}}]}),
+        (&Method::POST, "/webhooks") | (&Method::PUT, "/webhooks/{id}") => {
+            json!({"url": "http://127.0.0.1:9999/hook", "events": ["*"]})
+        }
+        (&Method::PATCH, "/webhooks/{id}") => json!({"name": "changed"}),
+        (&Method::POST, "/webhooks/{id}/rotate-secret" | "/webhooks/{id}/test") => json!({}),
+        (&Method::POST, "/webhooks/test") => json!({"webhook_id": unknown(Noun::Webhook)}),
+        (&Method::POST, "/webhooks/events") => json!({"name": "own.type"}),
+        (&Method::PUT, "/webhooks/events/{event_type}") => json!({}),
+        (&Method::POST, "/replays") => json!({"dry_run": true}),
+        (&Method::POST, "/dlq/replay") => json!({"dry_run": true}),
+        (&Method::POST, "/tenants") => json!({"slug": "made-by-a-matrix"}),
+        (&Method::PATCH, "/tenants/{tenant}") => json!({}),
+        (&Method::POST, "/tenants/{tenant}/api-keys") => json!({}),
+        (&Method::POST, "/portal-links") => json!({"tenant": "nobody"}),
+        (&Method::POST, "/keys/rotate") => json!({}),
+        _ => {
+            assert!(route.takes.fields().is_empty(), "no body is known for {}", name(route));
+            return None;
+        }
+    };
+    Some(body)
+}
+
+pub fn name(route: &Route) -> String {
+    format!("{} {}", route.method, route.path)
+}
+
+/// A name or id of the right form that names nothing.
+pub fn unknown(noun: Noun) -> String {
+    match noun.prefix() {
+        Some(prefix) => format!("{prefix}_01HZZZZZZZZZZZZZZZZZZZZZZZ"),
+        None => "nobody".to_owned(),
+    }
+}
+
+/// The path with its parts filled in.
+pub fn path(route: &Route, part: impl Fn(&str, Noun) -> String) -> String {
+    let mut path = format!("/v1{}", route.path);
+    for (name, noun) in route.path_fields() {
+        path = path.replace(&format!("{{{name}}}"), &part(name, noun));
+    }
+    path
+}
+
+/// Calls a route with ids that name nothing.
+pub async fn call(client: &Client, route: &Route) -> Reply {
+    let path = path(route, |_, noun| unknown(noun));
+    client.call(route.method.as_str(), &path, body(route).as_ref()).await
+}
+
+/// Where a request can name something by id: in its path, after `?`, or in its body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    Path(&'static str),
+    Query(&'static str),
+    /// Down through objects.
+    Body(Vec<&'static str>),
+}
+
+pub fn places(route: &Route) -> Vec<(Place, Noun)> {
+    let mut all: Vec<_> =
+        route.path_fields().map(|(name, noun)| (Place::Path(name), noun)).collect();
+    for field in route.query {
+        if let Kind::Id(noun) = field.kind {
+            all.push((Place::Query(field.name), noun));
+        }
+    }
+    in_body(route.takes.fields(), &[], &mut all);
+    all
+}
+
+fn in_body(fields: &[Field], above: &[&'static str], all: &mut Vec<(Place, Noun)>) {
+    for field in fields {
+        let here = [above, &[field.name]].concat();
+        match field.kind {
+            Kind::Id(noun) => all.push((Place::Body(here), noun)),
+            Kind::Object(fields) => in_body(fields, &here, all),
+            _ => {}
+        }
+    }
+}
+
+/// The route's request with one id put into one place, and unknown ones everywhere else.
+pub async fn call_with(client: &Client, route: &Route, place: &Place, id: &str) -> Reply {
+    let mut path = path(route, |name, noun| match place {
+        Place::Path(at) if *at == name => id.to_owned(),
+        _ => unknown(noun),
+    });
+    if let Place::Query(name) = place {
+        path += &format!("?{name}={id}");
+    }
+    let mut body = body(route);
+    if let (Place::Body(names), Some(body)) = (place, &mut body) {
+        put(body, names, json!(id));
+    }
+    client.call(route.method.as_str(), &path, body.as_ref()).await
+}
+
+pub fn put(body: &mut Value, names: &[&str], value: Value) {
+    let (last, above) = names.split_last().unwrap();
+    let mut at = body;
+    for name in above {
+        let members = at.as_object_mut().unwrap();
+        at = members.entry((*name).to_owned()).or_insert_with(|| Value::Object(Map::new()));
+    }
+    at.as_object_mut().unwrap().insert((*last).to_owned(), value);
+}
+
+#[test]
+fn every_route_has_a_request() {
+    for route in ROUTES {
+        let _ = body(route);
+    }
+}

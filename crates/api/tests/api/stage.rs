@@ -1,0 +1,272 @@
+//! A whole gateway on a real store, and hands to work it with.
+
+use std::{future::Future, net::SocketAddr, sync::Arc, time::Duration};
+
+use gancho_api::{
+    AdminToken, Api, ApiSetup, ListenSettings, Settings, listen, router,
+    watch::{Parts, Watch},
+};
+use gancho_domain::{Clock, IdMaker, Lane, Random, SystemClock, SystemRandom};
+use gancho_engine::{Engine, EngineSetup, LaneSetup, Limits};
+use gancho_outbound::{
+    EndpointDesk, EventTypes, HealthKeeper, Notifier, Plan, Plans, PublishRates, Publisher,
+    Registry, Replays, WebhookCarrier,
+    deliver::{self, Policy},
+    health::FAILING_FOR,
+};
+use gancho_store::Store;
+use gancho_store_postgres::PostgresStore;
+use gancho_store_sqlite::{Options, SqliteStore};
+use gancho_testkit::{
+    postgres::{Database, fresh_database},
+    receiver::{Receiver, Step},
+};
+use gancho_vault::KeyRing;
+use gancho_wire::Profile;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use crate::http::{Client, Reply};
+
+pub const ADMIN: &str = "operator-token-of-the-tests";
+
+pub struct Stage {
+    pub api: Api,
+    pub address: SocketAddr,
+    pub stop: CancellationToken,
+    engine: Arc<Engine>,
+    /// What goes with it.
+    _kept: (Option<TempDir>, Option<Database>),
+}
+
+#[derive(Default)]
+pub struct Choices {
+    pub settings: Settings,
+    pub listen: ListenSettings,
+}
+
+impl Stage {
+    pub async fn new() -> Self {
+        Self::with(Choices::default()).await
+    }
+
+    pub async fn with(choices: Choices) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(&Options::at(folder.path().join("test.db"))).unwrap();
+        Self::on(store, choices, (Some(folder), None)).await
+    }
+
+    pub async fn postgres() -> Self {
+        let database = fresh_database().await.unwrap();
+        let options = gancho_store_postgres::Options::default();
+        let store = PostgresStore::connect(&database.url(), options).await.unwrap();
+        Self::on(store, Choices::default(), (None, Some(database))).await
+    }
+
+    async fn on(
+        store: Arc<dyn Store>,
+        choices: Choices,
+        kept: (Option<TempDir>, Option<Database>),
+    ) -> Self {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let random: Arc<dyn Random> = Arc::new(SystemRandom);
+        let ids = Arc::new(IdMaker::new(clock.clone(), random.clone()));
+        let ring = Arc::new(KeyRing::generate().unwrap());
+        let registry =
+            Arc::new(Registry::new(store.clone(), ring.clone(), Profile::built_in().into()));
+        let policy = Policy { allow_http: true, ..Policy::for_dev() };
+        let client =
+            deliver::Client::new(deliver::Settings { policy, ..Default::default() }).unwrap();
+        let notifier = Arc::new(Notifier {
+            store: store.clone(),
+            registry: registry.clone(),
+            ids: ids.clone(),
+            clock: clock.clone(),
+            operator: None,
+        });
+        let health = HealthKeeper::new(
+            store.clone(),
+            registry.clone(),
+            clock.clone(),
+            notifier.clone(),
+            FAILING_FOR,
+        );
+        let carrier = WebhookCarrier {
+            registry: registry.clone(),
+            client: client.clone(),
+            clock: clock.clone(),
+            health: Arc::new(health),
+            notifier,
+        };
+        let engine = Engine::start(EngineSetup {
+            store: store.clone(),
+            clock: clock.clone(),
+            random,
+            lanes: vec![LaneSetup::new(Lane::Webhook, Arc::new(carrier))],
+            limits: Limits { poll: Duration::from_millis(20), ..Limits::default() },
+            name: "test".into(),
+        })
+        .await
+        .unwrap();
+        let few = Plan { endpoints: Some(1), events: Some(2) };
+        let plans = Arc::new(Plans::built_in().with("few", few));
+        let event_types = Arc::new(EventTypes::new(store.clone()));
+        let publisher = Arc::new(Publisher {
+            store: store.clone(),
+            engine: engine.clone(),
+            registry: registry.clone(),
+            ids: ids.clone(),
+            clock: clock.clone(),
+            types: event_types.clone(),
+            plans: plans.clone(),
+            rates: Arc::new(PublishRates::new(None)),
+        });
+        let endpoints = Arc::new(EndpointDesk {
+            store: store.clone(),
+            ring: ring.clone(),
+            registry: registry.clone(),
+            ids: ids.clone(),
+            clock: clock.clone(),
+            client,
+            plans: plans.clone(),
+        });
+        let replays =
+            Arc::new(Replays::new(store.clone(), registry.clone(), ids.clone(), clock.clone()));
+        let stop = CancellationToken::new();
+        let (running, until) = (replays.clone(), stop.clone());
+        tokio::spawn(async move { running.run(until).await });
+        let watch = Watch::new(Parts {
+            store: store.clone(),
+            engine: engine.clone(),
+            clock: clock.clone(),
+        });
+        let api = Api::new(ApiSetup {
+            store,
+            engine: engine.clone(),
+            publisher,
+            endpoints,
+            event_types,
+            plans,
+            replays,
+            registry,
+            ring,
+            ids,
+            clock,
+            admin: AdminToken::new(ADMIN).unwrap(),
+            watch,
+            key_keeper: None,
+            settings: choices.settings,
+        });
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let routes = router(&api, axum::Router::new());
+        tokio::spawn(listen(listener, api.clone(), routes, choices.listen, stop.clone()));
+        Self { api, address, stop, engine, _kept: kept }
+    }
+
+    pub fn anyone(&self) -> Client {
+        Client { address: self.address, headers: Vec::new() }
+    }
+
+    pub fn operator(&self) -> Client {
+        self.anyone().with("authorization", &format!("Bearer {ADMIN}"))
+    }
+
+    /// A new tenant, and a client that holds a key of its with every scope.
+    pub async fn tenant(&self, slug: &str) -> Hands {
+        self.tenant_with(json!({"slug": slug})).await
+    }
+
+    pub async fn tenant_with(&self, draft: Value) -> Hands {
+        let made = self.operator().post("/v1/tenants", &draft).await.is(201).json();
+        let slug = made["slug"].as_str().unwrap().to_owned();
+        let client = self.key(&slug, &["publish", "read", "manage"]).await;
+        Hands { client, slug, id: made["id"].as_str().unwrap().to_owned() }
+    }
+
+    /// A client that holds a new key with these scopes.
+    pub async fn key(&self, slug: &str, scopes: &[&str]) -> Client {
+        let path = format!("/v1/tenants/{slug}/api-keys");
+        let made = self.operator().post(&path, &json!({"scopes": scopes})).await.is(201).json();
+        self.anyone().with("x-api-key", made["key"].as_str().unwrap())
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        self.stop.cancel();
+        self.engine.abort();
+    }
+}
+
+/// A tenant's own.
+pub struct Hands {
+    pub client: Client,
+    pub slug: String,
+    pub id: String,
+}
+
+impl Hands {
+    pub async fn webhook(&self, url: &str) -> Value {
+        self.webhook_with(json!({"url": url, "events": ["*"]})).await
+    }
+
+    pub async fn webhook_with(&self, draft: Value) -> Value {
+        self.client.post("/v1/webhooks", &draft).await.is(201).json()
+    }
+
+    pub async fn publish(&self, event_type: &str, data: Value) -> Value {
+        let event = json!({"type": event_type, "data": data});
+        self.client.post("/v1/events", &event).await.is(202).json()
+    }
+
+    /// The one delivery of an event, once it has this status.
+    pub async fn delivery(&self, event: &Value, status: &str) -> Value {
+        let path =
+            format!("/v1/deliveries?event_id={}&status={status}", event["id"].as_str().unwrap());
+        let reply = eventually(|| async {
+            let reply = self.client.get(&path).await.is(200);
+            (reply.json()["data"].as_array().unwrap().len() == 1).then_some(reply)
+        });
+        reply.await.json()["data"][0].clone()
+    }
+}
+
+/// What is so at last, or the test fails.
+pub async fn eventually<T, F: Future<Output = Option<T>>>(look: impl Fn() -> F) -> T {
+    let deadline = tokio::time::Instant::now() + Duration::from_secs(20);
+    loop {
+        if let Some(found) = look().await {
+            return found;
+        }
+        assert!(tokio::time::Instant::now() < deadline, "it did not come to that");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// Answers every request with this status.
+pub async fn receiver(status: u16) -> (Receiver, String) {
+    let answer = format!("HTTP/1.1 {status} X\r\ncontent-length: 2\r\nx-seen: yes\r\n\r\nok");
+    let receiver = Receiver::plain(move |_| {
+        (0..1_000).flat_map(|_| [Step::ReadRequest, Step::send(&answer)]).collect()
+    });
+    let receiver = receiver.await.unwrap();
+    let url = format!("http://127.0.0.1:{}/hook", receiver.port());
+    (receiver, url)
+}
+
+/// A dead letter of this tenant's, of a webhook that answers 500 and is tried once.
+pub async fn dead_letter(hands: &Hands, url: &str) -> (Value, Value) {
+    let draft = json!({"url": url, "events": ["dead.letter"], "retry": {"schedule": []}});
+    let webhook = hands.webhook_with(draft).await;
+    let event = hands.publish("dead.letter", json!({"n": 1})).await;
+    (webhook, hands.delivery(&event, "failed").await)
+}
+
+/// So that a list's rows can be compared.
+pub fn ids(reply: &Reply) -> Vec<String> {
+    let rows = reply.json()["data"].as_array().unwrap().clone();
+    rows.iter().map(|row| row["id"].as_str().unwrap().to_owned()).collect()
+}
