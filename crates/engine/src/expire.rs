@@ -29,7 +29,7 @@ impl Engine {
     }
 
     async fn expire_lane(&self, lane: &LaneState) -> Result<u64> {
-        let Some(expiry) = lane.expiry else {
+        let Some(expiry) = lane.expiry.filter(|_| lane.expires_in_store) else {
             return Ok(0);
         };
         let most = self.limits.upkeep_step;

@@ -30,11 +30,14 @@ pub struct LaneSetup {
     pub rate: Option<Rate>,
     /// What is older is not tried any more.
     pub expiry: Option<Duration>,
+    /// Whether the store may give up what is too old by itself. Nothing follows from that: a lane
+    /// that tells of every end leaves each to be claimed, and to be given up by hand.
+    pub expires_in_store: bool,
 }
 
 impl LaneSetup {
     pub fn new(lane: Lane, carrier: Arc<dyn Carrier>) -> Self {
-        Self { lane, carrier, concurrency: 512, rate: None, expiry: None }
+        Self { lane, carrier, concurrency: 512, rate: None, expiry: None, expires_in_store: true }
     }
 }
 
@@ -42,6 +45,7 @@ pub(crate) struct LaneState {
     pub lane: Lane,
     pub carrier: Arc<dyn Carrier>,
     pub expiry: Option<Duration>,
+    pub expires_in_store: bool,
     pub queue: Mutex<Scheduler<Ticket>>,
     pub counters: Counters,
     pub timings: Timings,
@@ -77,6 +81,7 @@ impl LaneState {
             lane: setup.lane,
             carrier: setup.carrier,
             expiry: setup.expiry,
+            expires_in_store: setup.expires_in_store,
             queue: Mutex::new(Scheduler::new(LaneLimits {
                 concurrency: setup.concurrency.max(1),
                 rate: setup.rate,

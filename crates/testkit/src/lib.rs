@@ -1,11 +1,13 @@
 //! For tests: the real things to talk to, and some that misbehave on command.
 //!
-//! [`postgres`] starts a server, or uses the one in `DATABASE_URL`; [`receiver`] takes webhooks and
+//! [`postgres`] starts a server, or uses the one in `DATABASE_URL`; [`python`] runs servers that others
+//! wrote, such as a mail server; [`receiver`] takes webhooks and
 //! answers as its script says; [`dns`] is a name server that lies; [`tls`] makes certificates, good
 //! and bad. Everything listens on loopback only and ends with the test. Never part of the product.
 
 pub mod dns;
 pub mod postgres;
+pub mod python;
 pub mod receiver;
 pub mod receiver_h2;
 pub mod tls;

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use gancho_domain::{Code, Lane, State};
+use gancho_domain::{Clock, Code, Lane, State};
 use gancho_engine::{Engine, LaneSetup};
-use gancho_store::{DeadFilter, DeadLetters};
+use gancho_store::{DeadFilter, DeadLetters, Pause, Pauses};
 
 use crate::stage::{Play, Stage, seconds};
 
@@ -111,4 +111,28 @@ async fn what_waited_too_long_is_not_tried() {
     assert!(stage.actor.calls.lock().is_empty());
     let stats = stage.store.dead_stats(DeadFilter::default()).await.expect("the store works");
     assert_eq!(stats.by_code.get("EXPIRED"), Some(&1));
+}
+
+/// A lane that tells of every end gives nothing up behind its carrier's back.
+#[tokio::test(start_paused = true)]
+async fn the_store_expires_nothing_where_the_lane_does_so_itself() {
+    for (expires_in_store, given_up) in [(true, 1), (false, 0)] {
+        let stage = Stage::new(|_, _| Play::Deliver);
+        // Paused, so that it is not claimed and given up meanwhile.
+        stage
+            .store
+            .pause(Pause::Lane(Lane::Webhook), stage.clock.now())
+            .await
+            .expect("the store works");
+        stage.accept().await;
+        seconds(3_600).await;
+        let mut setup = stage.setup();
+        setup.lanes = vec![LaneSetup {
+            expiry: Some(Duration::from_mins(30)),
+            expires_in_store,
+            ..LaneSetup::new(Lane::Webhook, stage.actor.clone())
+        }];
+        let engine = Engine::start(setup).await.expect("it starts");
+        assert_eq!(engine.expire_once().await.expect("the store works"), given_up);
+    }
 }

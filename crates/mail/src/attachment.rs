@@ -1,0 +1,172 @@
+//! Files that go with an e-mail. Given as base64, kept as base64, decoded once to be judged and once to
+//! be sent.
+
+use data_encoding::{BASE64, BASE64_MIME_PERMISSIVE};
+use gancho_outbound::Fault;
+use serde::{Deserialize, Serialize};
+
+use crate::draft::AttachmentDraft;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Attachment {
+    pub filename: String,
+    pub content_type: String,
+    /// Base64, without line breaks.
+    pub content: String,
+    /// By which the HTML shows it, as `cid:…`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content_id: Option<String>,
+}
+
+const LONGEST_FILENAME: usize = 200;
+const MOST: usize = 50;
+const UNKNOWN: &str = "application/octet-stream";
+
+impl Attachment {
+    /// Nothing where it was not kept as base64, which it always is.
+    pub fn bytes(&self) -> Option<Vec<u8>> {
+        BASE64.decode(self.content.as_bytes()).ok()
+    }
+}
+
+/// All of them, or what is wrong with them.
+pub fn check(
+    drafts: Vec<AttachmentDraft>,
+    most_bytes: usize,
+    faults: &mut Vec<Fault>,
+) -> Vec<Attachment> {
+    if drafts.len() > MOST {
+        faults.push(Fault::new("too_many", "/attachments", format!("at most {MOST} attachments")));
+        return Vec::new();
+    }
+    let mut all = Vec::with_capacity(drafts.len());
+    let mut bytes = 0;
+    for (place, draft) in drafts.into_iter().enumerate() {
+        let (attachment, size) = check_one(place, draft, faults);
+        bytes += size;
+        all.push(attachment);
+    }
+    if bytes > most_bytes {
+        let why = format!(
+            "the attachments have {bytes} bytes together, and {most_bytes} are allowed: send a link \
+             to what is larger"
+        );
+        faults.push(Fault::new("too_large", "/attachments", why));
+    }
+    all
+}
+
+fn check_one(place: usize, draft: AttachmentDraft, faults: &mut Vec<Fault>) -> (Attachment, usize) {
+    let mut refuse = |field: &str, why: String| {
+        faults.push(Fault::new("attachment", format!("/attachments/{place}/{field}"), why));
+    };
+    if let Err(why) = check_filename(&draft.filename) {
+        refuse("filename", why);
+    }
+    let content_type = draft.content_type.unwrap_or_else(|| UNKNOWN.to_owned());
+    if let Err(why) = check_content_type(&content_type) {
+        refuse("contentType", why);
+    }
+    if let Some(id) = &draft.content_id
+        && !is_content_id(id)
+    {
+        let why = "it is made of letters, digits and `.`, `_`, `-`, `@`, at most 100 of them";
+        refuse("contentId", why.to_owned());
+    }
+    // Line breaks in base64 are common, and mean nothing.
+    let decoded = BASE64_MIME_PERMISSIVE.decode(draft.content.as_bytes());
+    let decoded = decoded.unwrap_or_else(|fault| {
+        refuse("content", format!("it is not base64: {fault}"));
+        Vec::new()
+    });
+    let attachment = Attachment {
+        filename: draft.filename,
+        content_type,
+        content: BASE64.encode(&decoded),
+        content_id: draft.content_id,
+    };
+    (attachment, decoded.len())
+}
+
+fn check_filename(name: &str) -> Result<(), String> {
+    if name.trim().is_empty() {
+        return Err("an attachment needs a filename".into());
+    }
+    if name.chars().any(|letter| letter.is_control() || "/\\\"".contains(letter)) {
+        return Err("a filename may not hold `/`, `\\`, `\"` or control characters".into());
+    }
+    if name.chars().count() > LONGEST_FILENAME {
+        return Err(format!("a filename may have {LONGEST_FILENAME} characters at most"));
+    }
+    Ok(())
+}
+
+/// `type/subtype`, perhaps with parameters.
+fn check_content_type(text: &str) -> Result<(), String> {
+    let wrong = || format!("`{}` is no media type, such as application/pdf", text.escape_debug());
+    let is_plain = text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) && text.len() <= 200;
+    if !is_plain || lettre::message::header::ContentType::parse(text).is_err() {
+        return Err(wrong());
+    }
+    // A part that holds parts would let a caller write the structure of the mail.
+    let kind = text.trim_start().to_ascii_lowercase();
+    if kind.starts_with("multipart/") || kind.starts_with("message/") {
+        return Err("an attachment cannot be of a type that holds others".into());
+    }
+    Ok(())
+}
+
+fn is_content_id(id: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"._-@".contains(&byte);
+    (1..=100).contains(&id.len()) && id.bytes().all(fits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn draft(filename: &str, content_type: &str, content: &str) -> AttachmentDraft {
+        AttachmentDraft {
+            filename: filename.into(),
+            content_type: Some(content_type.into()),
+            content: content.into(),
+            content_id: None,
+        }
+    }
+
+    fn faults(draft: AttachmentDraft, most: usize) -> Vec<String> {
+        let mut faults = Vec::new();
+        check(vec![draft], most, &mut faults);
+        faults.into_iter().map(|fault| fault.pointer).collect()
+    }
+
+    #[test]
+    fn what_may_be_attached() {
+        let mut none = Vec::new();
+        let all = check(vec![draft("a ç.pdf", "application/pdf", "aGVs\r\nbG8=\n")], 5, &mut none);
+        assert_eq!(none, []);
+        assert_eq!(all[0].bytes().as_deref(), Some(&b"hello"[..]));
+    }
+
+    #[test]
+    fn what_may_not() {
+        let cases = [
+            (draft("", "text/plain", ""), "/attachments/0/filename"),
+            (draft("../a", "text/plain", ""), "/attachments/0/filename"),
+            (draft("a\"; x=\"", "text/plain", ""), "/attachments/0/filename"),
+            (draft("a\r\nBcc: b", "text/plain", ""), "/attachments/0/filename"),
+            (draft("a", "nonsense", ""), "/attachments/0/contentType"),
+            (draft("a", "text/plain\r\nBcc: b", ""), "/attachments/0/contentType"),
+            (draft("a", "multipart/mixed; boundary=x", ""), "/attachments/0/contentType"),
+            (draft("a", "text/plain", "a"), "/attachments/0/content"),
+            (draft("a", "text/plain", "!!!!"), "/attachments/0/content"),
+            (draft("a", "text/plain", "aGVsbG8h"), "/attachments"),
+        ];
+        for (draft, pointer) in cases {
+            assert_eq!(faults(draft.clone(), 5), [pointer], "{draft:?}");
+        }
+        let odd = AttachmentDraft { content_id: Some("<a>".into()), ..draft("a", "a/b", "") };
+        assert_eq!(faults(odd, 5), ["/attachments/0/contentId"]);
+    }
+}

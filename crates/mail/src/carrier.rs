@@ -1,0 +1,243 @@
+//! The e-mail lane's carrier: suppressed? → write → post → classify, and what is told of the outcome.
+
+use std::{
+    fmt::Write,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use gancho_domain::{
+    Clock, Code, Failure, IdMaker, Next, RetryPlan, TenantScope, Time, Verdict, pace::Load,
+};
+use gancho_engine::{Carried, Carrier, Terms};
+use gancho_outbound::Registry;
+use gancho_store::{Job, NewParcel};
+
+use crate::{
+    Email, FailureCode, Letter, Post, Receipt, Suppressions, TenantLimits,
+    classify::{Ruling, classify},
+    email::{Brief, outbox_id},
+    events::{self, About, News},
+    masking,
+    message::{self, Stamp},
+};
+
+pub struct MailCarrier {
+    pub post: Arc<dyn Post>,
+    pub registry: Arc<Registry>,
+    pub suppressions: Arc<Suppressions>,
+    pub ids: Arc<IdMaker>,
+    pub clock: Arc<dyn Clock>,
+    pub plan: Arc<RetryPlan>,
+    pub limits: TenantLimits,
+    /// After the `@` of Message-IDs; the sender's where none is set.
+    pub message_id_domain: Option<String>,
+}
+
+#[async_trait]
+impl Carrier for MailCarrier {
+    async fn prepare(&self, jobs: &[Job]) {
+        let mut tenants: Vec<_> = jobs.iter().map(|job| job.tenant).collect();
+        tenants.sort_unstable();
+        tenants.dedup();
+        for tenant in tenants {
+            // If the store cannot be asked, the carrier asks again when it carries.
+            let _ = self.registry.of(tenant).await;
+        }
+    }
+
+    /// A target of this lane stands for the tenant, so a target's limits are the tenant's.
+    fn terms(&self, job: &Job) -> Terms {
+        let limit = self.limits.of(job.tenant);
+        Terms { plan: self.plan.clone(), max_in_flight: limit.in_flight.max(1), rate: limit.rate }
+    }
+
+    async fn carry(&self, job: &Job, _attempt: u32) -> Carried {
+        // Whoever is to be told of the outcome must be known by then.
+        if let Err(fault) = self.ask(|| self.registry.of(job.tenant)).await {
+            return ours(format!("the tenant's endpoints could not be looked up: {fault}"));
+        }
+        let email = match Email::read(&job.parcel.body) {
+            Ok(email) => email,
+            Err(fault) => {
+                let why = format!("the e-mail cannot be read as it was kept: {fault}");
+                return never(FailureCode::InternalError.failure(why));
+            }
+        };
+        let scope = TenantScope::granted(job.tenant);
+        match self.ask(|| self.suppressions.get(scope, &email.to)).await {
+            Err(fault) => return ours(format!("the suppression list could not be read: {fault}")),
+            Ok(Some(found)) => {
+                let why = format!(
+                    "the address is on the suppression list since {} ({}): nothing was sent",
+                    found.since,
+                    found.reason.name()
+                );
+                return never(found.reason.code().failure(why));
+            }
+            Ok(None) => {}
+        }
+        match self.letter(job, email) {
+            Ok(letter) => self.hand_over(&letter).await,
+            Err(why) => {
+                let why = format!("the e-mail cannot be written: {why}");
+                never(FailureCode::InvalidContent.failure(why))
+            }
+        }
+    }
+
+    fn follow(&self, job: &Job, carried: &Carried, next: &Next, now: Time) -> Vec<NewParcel> {
+        match self.told(job, carried, next, now) {
+            Ok(parcel) => vec![parcel],
+            Err(fault) => {
+                tracing::error!(email = %outbox_id(&job.parcel), fault, "nobody is told of an e-mail");
+                Vec::new()
+            }
+        }
+    }
+}
+
+/// A store that does not answer is asked again, rather than an attempt being counted for nothing.
+const ASK_AGAIN: Duration = Duration::from_millis(500);
+const ASK_TIMES: u32 = 20;
+
+/// How it stands in the log of an attempt.
+pub(crate) const MESSAGE_ID: &str = "message-id";
+pub(crate) const ERROR: &str = "error";
+
+impl MailCarrier {
+    async fn ask<T, F>(&self, question: impl Fn() -> F) -> gancho_store::Result<T>
+    where
+        F: Future<Output = gancho_store::Result<T>>,
+    {
+        let mut asked = 0;
+        loop {
+            asked += 1;
+            match question().await {
+                Err(_) if asked < ASK_TIMES => tokio::time::sleep(ASK_AGAIN).await,
+                answer => return answer,
+            }
+        }
+    }
+
+    fn letter(&self, job: &Job, email: Email) -> Result<Letter, String> {
+        let id = outbox_id(&job.parcel);
+        let domain = self.message_id_domain.as_deref().unwrap_or_else(|| email.from.domain());
+        let stamp = Stamp { id, tenant: job.tenant, accepted_at: job.parcel.created_at };
+        Ok(Letter {
+            id,
+            tenant: job.tenant,
+            raw: message::write(&email, stamp, domain)?,
+            message_id: message::message_id(id, domain),
+            from: email.from,
+            to: email.to,
+            subject: email.subject,
+        })
+    }
+
+    async fn hand_over(&self, letter: &Letter) -> Carried {
+        let started = Instant::now();
+        let sent = self.post.send(letter).await;
+        let latency = started.elapsed();
+        let mut carried = match sent {
+            Ok(receipt) => taken(&receipt, latency),
+            Err(trouble) => refused(&classify(&trouble), latency),
+        };
+        carried.request_headers = format!(
+            "post: {}\nfrom: {}\nto: {}\nmessage-id: {}\n",
+            self.post.name(),
+            letter.from.masked(),
+            letter.to.masked(),
+            letter.message_id
+        )
+        .into();
+        carried
+    }
+
+    fn told(
+        &self,
+        job: &Job,
+        carried: &Carried,
+        next: &Next,
+        now: Time,
+    ) -> Result<NewParcel, String> {
+        let brief = Brief::read(&job.parcel.body).map_err(|fault| fault.to_string())?;
+        let about = About {
+            id: outbox_id(&job.parcel),
+            tenant: job.tenant,
+            external_id: job.parcel.external_id.as_deref(),
+            company: &brief.company_id,
+            recipient: &brief.to,
+            attempts: job.attempts + u32::from(was_tried(carried)),
+        };
+        let (message_id, error) =
+            (noted(&carried.response_headers, MESSAGE_ID), noted(&carried.response_headers, ERROR));
+        let news = match next {
+            Next::Delivered => News::Sent {
+                message_id: message_id.unwrap_or_default(),
+                at: now,
+                since_accepted: now.since(job.created_at),
+            },
+            Next::Retry { planned_at, .. } => News::RetryScheduled {
+                next_at: *planned_at,
+                last_error: carried.verdict.failure().map_or("", Failure::reason),
+            },
+            Next::Dead(failure) => News::Failed {
+                reason: failure.reason(),
+                code: FailureCode::of(failure.code()),
+                error,
+                at: now,
+            },
+        };
+        events::parcel(&self.registry, &self.ids, &about, &news, now)
+            .map_err(|fault| fault.to_string())
+    }
+}
+
+/// One that waited too long is given up without an attempt.
+fn was_tried(carried: &Carried) -> bool {
+    !matches!(&carried.verdict, Verdict::Never { failure } if *failure.code() == Code::EXPIRED)
+}
+
+fn taken(receipt: &Receipt, latency: Duration) -> Carried {
+    Carried {
+        response_status: Some(receipt.status),
+        response_headers: format!("{MESSAGE_ID}: {}\n", receipt.message_id).into(),
+        response_body: masking::text(&receipt.text).into(),
+        ..Carried::new(Verdict::Delivered, latency)
+    }
+}
+
+fn refused(ruling: &Ruling, latency: Duration) -> Carried {
+    let mut notes = String::new();
+    if let Some(error) = &ruling.error {
+        let _ = writeln!(notes, "{ERROR}: {error}");
+    }
+    Carried {
+        load: ruling.load(),
+        at_fault: ruling.at_fault,
+        response_status: ruling.status,
+        response_headers: notes.into(),
+        response_body: Bytes::from(ruling.reason.clone()),
+        ..Carried::new(ruling.verdict(), latency)
+    }
+}
+
+/// A value among the `name: value` lines of an attempt.
+pub(crate) fn noted<'a>(lines: &'a [u8], name: &str) -> Option<&'a str> {
+    let lines = std::str::from_utf8(lines).ok()?.lines();
+    lines.filter_map(|line| line.split_once(": ")).find(|(known, _)| *known == name).map(|it| it.1)
+}
+
+fn never(failure: Failure) -> Carried {
+    Carried::new(Verdict::Never { failure }, Duration::ZERO)
+}
+
+/// Nothing was sent, and nobody else is to blame.
+fn ours(reason: String) -> Carried {
+    let failure = FailureCode::InternalError.failure(reason);
+    let verdict = Verdict::Retry { failure, not_before: None };
+    Carried { load: Load::Light, at_fault: false, ..Carried::new(verdict, Duration::ZERO) }
+}

@@ -1,0 +1,243 @@
+//! What an answer means: whether it may pass, and which of the contract's words for a failure fits. A
+//! pure function, so that its whole table can be tested.
+//!
+//! Of a mail server, 4xx may pass and 5xx may not; of SES, `Throttling`, `ServiceUnavailable` and what
+//! is a fault of the service or of our access to it may pass, and the rest may not. The enhanced
+//! status code (RFC 3463) says what it is about, or else the place in the talk where it came.
+
+use gancho_domain::{Code, Failure, Verdict, pace::Load};
+
+use crate::{
+    masking,
+    post::{Stage, Trouble},
+};
+
+/// The words of the contract. There are no others in events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FailureCode {
+    InvalidRecipient,
+    BouncePermanent,
+    BounceTemporary,
+    Complaint,
+    SesThrottle,
+    SesError,
+    InvalidContent,
+    InternalError,
+}
+
+impl FailureCode {
+    pub const ALL: [Self; 8] = [
+        Self::InvalidRecipient,
+        Self::BouncePermanent,
+        Self::BounceTemporary,
+        Self::Complaint,
+        Self::SesThrottle,
+        Self::SesError,
+        Self::InvalidContent,
+        Self::InternalError,
+    ];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::InvalidRecipient => "INVALID_RECIPIENT",
+            Self::BouncePermanent => "BOUNCE_PERMANENT",
+            Self::BounceTemporary => "BOUNCE_TEMPORARY",
+            Self::Complaint => "COMPLAINT",
+            Self::SesThrottle => "SES_THROTTLE",
+            Self::SesError => "SES_ERROR",
+            Self::InvalidContent => "INVALID_CONTENT",
+            Self::InternalError => "INTERNAL_ERROR",
+        }
+    }
+
+    pub fn code(self) -> Code {
+        Code::from_text(self.name())
+    }
+
+    /// The contract's word for any failure: what the engine itself gave up, such as `EXPIRED`, is
+    /// internal to a tenant.
+    pub fn of(code: &Code) -> Self {
+        let known = Self::ALL.into_iter().find(|known| known.name() == code.as_str());
+        known.unwrap_or(Self::InternalError)
+    }
+
+    pub fn failure(self, reason: impl AsRef<str>) -> Failure {
+        Failure::new(self.code(), reason)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ruling {
+    pub may_pass: bool,
+    pub code: FailureCode,
+    /// Addresses in it are masked.
+    pub reason: String,
+    /// The server's own word: `550`, `MessageRejected`.
+    pub error: Option<String>,
+    pub status: Option<u16>,
+    /// Whoever takes the letters is in trouble, and not this letter alone.
+    pub at_fault: bool,
+}
+
+impl Ruling {
+    pub fn verdict(&self) -> Verdict {
+        let failure = self.code.failure(&self.reason);
+        if self.may_pass {
+            Verdict::Retry { failure, not_before: None }
+        } else {
+            Verdict::Never { failure }
+        }
+    }
+
+    pub fn load(&self) -> Load {
+        if self.at_fault { Load::Heavy } else { Load::Light }
+    }
+}
+
+pub fn classify(trouble: &Trouble) -> Ruling {
+    match trouble {
+        Trouble::Reply { stage, code, text } => of_reply(*stage, *code, text),
+        Trouble::Ses { status, error, text } => of_ses(*status, error, text),
+        Trouble::NoAnswer { text } => Ruling {
+            may_pass: true,
+            code: FailureCode::SesError,
+            reason: masking::text(text),
+            error: None,
+            status: None,
+            at_fault: true,
+        },
+        Trouble::Unfit { text } => Ruling {
+            may_pass: false,
+            code: FailureCode::InvalidContent,
+            reason: masking::text(text),
+            error: None,
+            status: None,
+            at_fault: false,
+        },
+    }
+}
+
+fn of_reply(stage: Stage, code: u16, text: &str) -> Ruling {
+    let may_pass = code < 500;
+    let word = if may_pass { of_4xx(stage, code, text) } else { of_5xx(stage, code, text) };
+    // A mailbox that is full says nothing of the server.
+    let of_recipient = word == FailureCode::BounceTemporary;
+    Ruling {
+        may_pass,
+        code: word,
+        reason: masking::text(&format!("SMTP {code}: {}", said(text))),
+        error: Some(code.to_string()),
+        status: Some(code),
+        at_fault: may_pass && !of_recipient,
+    }
+}
+
+fn of_4xx(stage: Stage, code: u16, text: &str) -> FailureCode {
+    if is_throttle(text) {
+        return FailureCode::SesThrottle;
+    }
+    match (enhanced(text), code, stage) {
+        (Some((1 | 2, _)), _, _) => FailureCode::BounceTemporary,
+        (Some((7, 0 | 28)), 421 | 450 | 451 | 454, _) => FailureCode::SesThrottle,
+        (Some(_), _, _) => FailureCode::SesError,
+        // Without a code that says more: the mailbox is busy (450) or full (452).
+        (None, 450 | 452, Stage::Recipient | Stage::Content) => FailureCode::BounceTemporary,
+        (None, _, _) => FailureCode::SesError,
+    }
+}
+
+fn of_5xx(stage: Stage, code: u16, text: &str) -> FailureCode {
+    match (enhanced(text), code, stage) {
+        // X.1.7 and X.1.8 are about the sender's address.
+        (Some((1, 7 | 8)), _, _) => FailureCode::SesError,
+        (Some((1, _)), _, _) => FailureCode::InvalidRecipient,
+        // Too large for the mailbox, for the system.
+        (Some((2 | 3, 3 | 4)), _, _) | (Some((6, _)), _, _) => FailureCode::InvalidContent,
+        (Some((2 | 4, _)), _, _) => FailureCode::BouncePermanent,
+        (_, 500..=504 | 530..=538, _) => FailureCode::InternalError,
+        (Some((7, _)), _, Stage::Content) => FailureCode::InvalidContent,
+        (Some(_), _, _) => FailureCode::SesError,
+        (None, 552, _) | (None, _, Stage::Content) => FailureCode::InvalidContent,
+        (None, _, Stage::Recipient) => FailureCode::InvalidRecipient,
+        (None, _, _) => FailureCode::SesError,
+    }
+}
+
+fn of_ses(status: u16, error: &str, text: &str) -> Ruling {
+    let small = text.to_ascii_lowercase();
+    let has = |words: &[&str]| words.iter().any(|word| small.contains(word));
+    let (may_pass, code) = match error {
+        "Throttling"
+        | "ThrottlingException"
+        | "TooManyRequests"
+        | "TooManyRequestsException"
+        | "LimitExceeded"
+        | "LimitExceededException"
+        | "MaxSendingRateExceeded"
+        | "RequestThrottled" => (true, FailureCode::SesThrottle),
+        "ServiceUnavailable"
+        | "ServiceUnavailableException"
+        | "InternalFailure"
+        | "InternalServerError"
+        | "InternalServiceErrorException"
+        | "RequestTimeout" => (true, FailureCode::SesError),
+        "MailFromDomainNotVerified"
+        | "MailFromDomainNotVerifiedException"
+        | "AccountSuspendedException"
+        | "SendingPausedException" => (false, FailureCode::SesError),
+        // What is wrong is our access, not the letter.
+        "AccessDeniedException"
+        | "ExpiredTokenException"
+        | "ExpiredToken"
+        | "InvalidClientTokenId"
+        | "UnrecognizedClientException"
+        | "SignatureDoesNotMatch"
+        | "InvalidSignatureException"
+        | "MissingAuthenticationToken"
+        | "MissingAuthenticationTokenException" => (true, FailureCode::InternalError),
+        _ if status == 429 => (true, FailureCode::SesThrottle),
+        _ if status >= 500 || status == 408 => (true, FailureCode::SesError),
+        _ if status == 401 || status == 403 => (true, FailureCode::InternalError),
+        // `MessageRejected`, `BadRequestException` and whatever else is refused.
+        _ if has(&["not verified", "not authorized", "sandbox"]) => (false, FailureCode::SesError),
+        _ if has(&["recipient", "address", "destination"]) => {
+            (false, FailureCode::InvalidRecipient)
+        }
+        _ if has(&["content", "virus", "attachment", "header", "message", "mime", "length"]) => {
+            (false, FailureCode::InvalidContent)
+        }
+        _ => (false, FailureCode::SesError),
+    };
+    Ruling {
+        may_pass,
+        code,
+        reason: masking::text(&format!("{error}: {}", said(text))),
+        error: Some(error.to_owned()),
+        status: Some(status),
+        at_fault: may_pass,
+    }
+}
+
+fn said(text: &str) -> &str {
+    let text = text.trim();
+    if text.is_empty() { "no reason was given" } else { text }
+}
+
+/// SES's own mail servers say it with 454, others with other codes, and all with these words.
+fn is_throttle(text: &str) -> bool {
+    let small = text.to_ascii_lowercase();
+    ["throttl", "rate exceeded", "rate limit", "too many"].iter().any(|word| small.contains(word))
+}
+
+/// Subject and detail of the code at the beginning of a reply: `5.1.1 No such user` is `(1, 1)`.
+fn enhanced(text: &str) -> Option<(u16, u16)> {
+    let code = text.split_whitespace().next()?;
+    let mut parts = code.split('.');
+    let class = parts.next()?;
+    let subject = parts.next()?.parse().ok()?;
+    let detail = parts.next()?.parse().ok()?;
+    (matches!(class, "2" | "4" | "5") && parts.next().is_none()).then_some((subject, detail))
+}
+
+#[cfg(test)]
+mod tests;

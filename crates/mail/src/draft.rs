@@ -1,0 +1,177 @@
+//! What a caller gives for an e-mail, and what is wrong with it. Every fault is told at once.
+
+use gancho_outbound::Fault;
+
+use crate::{
+    Email, MailLimits, Mailbox, attachment,
+    header::{self, check_value},
+};
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EmailDraft {
+    pub from: Option<String>,
+    /// One recipient: every e-mail has a life of its own, and is told of by itself.
+    pub to: Option<String>,
+    pub subject: Option<String>,
+    pub html: Option<String>,
+    pub text: Option<String>,
+    pub reply_to: Option<String>,
+    pub headers: Vec<(String, String)>,
+    pub attachments: Vec<AttachmentDraft>,
+    pub external_id: Option<String>,
+    pub idempotency_key: Option<String>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AttachmentDraft {
+    pub filename: String,
+    pub content_type: Option<String>,
+    /// Base64.
+    pub content: String,
+    pub content_id: Option<String>,
+}
+
+const LONGEST_ID: usize = 256;
+
+impl EmailDraft {
+    /// What is to be kept of it, for the tenant of this slug.
+    pub(crate) fn check(self, company: &str, limits: &MailLimits) -> Result<Email, Vec<Fault>> {
+        let mut faults = Vec::new();
+        let from = mailbox("from", self.from.as_deref(), &mut faults);
+        let to = mailbox("to", self.to.as_deref(), &mut faults);
+        let reply_to = self.reply_to.as_deref();
+        let reply_to = reply_to.map(|text| mailbox("replyTo", Some(text), &mut faults));
+        match self.subject.as_deref() {
+            None => faults.push(missing("subject", "give one, which may be empty")),
+            Some(subject) => {
+                if let Err(why) = check_value(subject) {
+                    faults.push(Fault::new("subject", "/subject", format!("the subject {why}")));
+                }
+            }
+        }
+        check_content(self.text.as_deref(), self.html.as_deref(), limits, &mut faults);
+        check_id("externalId", self.external_id.as_deref(), &mut faults);
+        check_id("idempotencyKey", self.idempotency_key.as_deref(), &mut faults);
+        header::check(&self.headers, &mut faults);
+        let attachments = attachment::check(self.attachments, limits.attachment_bytes, &mut faults);
+        match (from, to) {
+            (Some(from), Some(to)) if faults.is_empty() => Ok(Email {
+                company_id: company.to_owned(),
+                from,
+                to,
+                reply_to: reply_to.flatten(),
+                subject: self.subject.unwrap_or_default(),
+                text: self.text,
+                html: self.html,
+                headers: self.headers,
+                attachments,
+            }),
+            _ => Err(faults),
+        }
+    }
+}
+
+fn mailbox(field: &str, text: Option<&str>, faults: &mut Vec<Fault>) -> Option<Mailbox> {
+    let Some(text) = text else {
+        faults.push(missing(field, "write it as name@example.com or `Name <name@example.com>`"));
+        return None;
+    };
+    match text.parse() {
+        Ok(mailbox) => Some(mailbox),
+        Err(why) => {
+            let what = format!("`{field}` is not the address of one mailbox: {why}");
+            faults.push(Fault::new("address", format!("/{field}"), what));
+            None
+        }
+    }
+}
+
+fn check_content(
+    text: Option<&str>,
+    html: Option<&str>,
+    limits: &MailLimits,
+    faults: &mut Vec<Fault>,
+) {
+    if text.is_none() && html.is_none() {
+        faults.push(missing("text", "give `text`, `html` or both"));
+    }
+    for (field, content) in [("text", text), ("html", html)] {
+        let is_odd = |letter: char| letter.is_control() && !"\r\n\t\u{c}".contains(letter);
+        if content.is_some_and(|content| content.chars().any(is_odd)) {
+            let why = format!("`{field}` holds a control character that no mail may hold");
+            faults.push(Fault::new("content", format!("/{field}"), why));
+        }
+    }
+    let size = text.map_or(0, str::len) + html.map_or(0, str::len);
+    if size > limits.content_bytes {
+        let why = format!(
+            "text and HTML have {size} bytes together, and {} are allowed",
+            limits.content_bytes
+        );
+        faults.push(Fault::new("too_large", if html.is_some() { "/html" } else { "/text" }, why));
+    }
+}
+
+fn check_id(field: &str, id: Option<&str>, faults: &mut Vec<Fault>) {
+    let fits = |id: &str| {
+        (1..=LONGEST_ID).contains(&id.chars().count()) && !id.chars().any(char::is_control)
+    };
+    if id.is_some_and(|id| !fits(id)) {
+        let why = format!("`{field}` must have 1 to {LONGEST_ID} characters, none of them control");
+        faults.push(Fault::new("id", format!("/{field}"), why));
+    }
+}
+
+fn missing(field: &str, hint: &str) -> Fault {
+    Fault::new("missing_field", format!("/{field}"), format!("`{field}` is missing: {hint}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn draft() -> EmailDraft {
+        EmailDraft {
+            from: Some("Shop <shop@example.com>".into()),
+            to: Some("ana@example.com".into()),
+            subject: Some("Olá".into()),
+            text: Some("Hello\n.\r\nBye".into()),
+            ..EmailDraft::default()
+        }
+    }
+
+    fn pointers(draft: EmailDraft) -> Vec<String> {
+        let faults = draft.check("m2", &MailLimits::default()).err().unwrap_or_default();
+        faults.into_iter().map(|fault| fault.pointer).collect()
+    }
+
+    #[test]
+    fn all_faults_are_told_at_once() {
+        assert_eq!(pointers(draft()), [""; 0]);
+        assert_eq!(pointers(EmailDraft::default()), ["/from", "/to", "/subject", "/text"]);
+        let odd = EmailDraft {
+            to: Some("ana@example.com\r\nBcc: eve@example.com".into()),
+            reply_to: Some("x".into()),
+            subject: Some("a\nb".into()),
+            html: Some("a\0".into()),
+            external_id: Some(String::new()),
+            idempotency_key: Some("k".repeat(257)),
+            headers: vec![("Bcc".into(), "eve@example.com".into())],
+            ..draft()
+        };
+        assert_eq!(
+            pointers(odd),
+            [
+                "/to",
+                "/replyTo",
+                "/subject",
+                "/html",
+                "/externalId",
+                "/idempotencyKey",
+                "/headers/Bcc"
+            ]
+        );
+        let long = EmailDraft { html: Some("a".repeat(2 * 1024 * 1024)), ..draft() };
+        assert_eq!(pointers(long), ["/html"]);
+    }
+}

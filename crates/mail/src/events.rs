@@ -1,0 +1,226 @@
+//! What a tenant is told of an e-mail: `email.sent`, `email.retry_scheduled`, `email.failed`, with the
+//! fields of the contract, in its order, and no others.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use gancho_domain::{EmailId, IdMaker, Kind, Parcel, TenantId, Time};
+use gancho_outbound::{
+    Registry,
+    fan_out::{Audience, fan_out},
+};
+use gancho_store::{NewParcel, StoreError};
+use serde::{Serialize, Serializer};
+
+use crate::{FailureCode, Mailbox};
+
+pub const SENT: &str = "email.sent";
+pub const RETRY_SCHEDULED: &str = "email.retry_scheduled";
+pub const FAILED: &str = "email.failed";
+
+/// What all three say.
+#[derive(Debug, Clone, Copy)]
+pub struct About<'a> {
+    pub id: EmailId,
+    pub tenant: TenantId,
+    pub external_id: Option<&'a str>,
+    pub company: &'a str,
+    pub recipient: &'a Mailbox,
+    /// Made so far.
+    pub attempts: u32,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub enum News<'a> {
+    Sent { message_id: &'a str, at: Time, since_accepted: std::time::Duration },
+    RetryScheduled { next_at: Time, last_error: &'a str },
+    Failed { reason: &'a str, code: FailureCode, error: Option<&'a str>, at: Time },
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Head<'a> {
+    outbox_id: Shown<EmailId>,
+    external_id: Option<&'a str>,
+    company_id: &'a str,
+    recipient: String,
+    status: &'static str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Sent<'a> {
+    #[serde(flatten)]
+    head: Head<'a>,
+    message_id: &'a str,
+    sent_at: Shown<Time>,
+    attempts: u32,
+    processing_time_ms: u64,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RetryScheduled<'a> {
+    #[serde(flatten)]
+    head: Head<'a>,
+    retry_attempt: u32,
+    next_retry_at: Shown<Time>,
+    last_error: &'a str,
+    attempts: u32,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Failed<'a> {
+    #[serde(flatten)]
+    head: Head<'a>,
+    failure_reason: &'a str,
+    failure_code: &'static str,
+    ses_error: Option<&'a str>,
+    attempts: u32,
+    failed_at: Shown<Time>,
+}
+
+/// As it is written for people.
+struct Shown<T>(T);
+
+impl<T: std::fmt::Display> Serialize for Shown<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl News<'_> {
+    pub const fn event_type(&self) -> &'static str {
+        match self {
+            Self::Sent { .. } => SENT,
+            Self::RetryScheduled { .. } => RETRY_SCHEDULED,
+            Self::Failed { .. } => FAILED,
+        }
+    }
+
+    fn data(&self, about: &About<'_>) -> Result<Bytes, serde_json::Error> {
+        let head = |status| Head {
+            outbox_id: Shown(about.id),
+            external_id: about.external_id,
+            company_id: about.company,
+            recipient: about.recipient.masked(),
+            status,
+        };
+        let attempts = about.attempts;
+        let data = match *self {
+            Self::Sent { message_id, at, since_accepted } => serde_json::to_vec(&Sent {
+                head: head("SENT"),
+                message_id,
+                sent_at: Shown(at),
+                attempts,
+                processing_time_ms: u64::try_from(since_accepted.as_millis()).unwrap_or(u64::MAX),
+            }),
+            Self::RetryScheduled { next_at, last_error } => serde_json::to_vec(&RetryScheduled {
+                head: head("RETRY_SCHEDULED"),
+                retry_attempt: attempts,
+                next_retry_at: Shown(next_at),
+                last_error,
+                attempts,
+            }),
+            Self::Failed { reason, code, error, at } => serde_json::to_vec(&Failed {
+                head: head("FAILED"),
+                failure_reason: reason,
+                failure_code: code.name(),
+                ses_error: error,
+                attempts,
+                failed_at: Shown(at),
+            }),
+        };
+        data.map(Bytes::from)
+    }
+}
+
+/// The event, for every endpoint that wants it, to be written by the caller. It is written even where
+/// nobody wants it: the numbers of an e-mail's events have no holes. Answered from memory.
+pub fn parcel(
+    registry: &Registry,
+    ids: &IdMaker,
+    about: &About<'_>,
+    news: &News<'_>,
+    now: Time,
+) -> Result<NewParcel, StoreError> {
+    let data = news.data(about).map_err(|fault| StoreError::Corrupt(fault.to_string()))?;
+    let event_type = news.event_type();
+    let parcel = Arc::new(Parcel {
+        id: ids.make(),
+        tenant: about.tenant,
+        kind: Kind::Event,
+        event_type: event_type.into(),
+        subject: Some(about.id.to_string().into()),
+        external_id: about.external_id.map(Into::into),
+        is_test: false,
+        body: data,
+        created_at: now,
+    });
+    let deliveries = match registry.known_targets(about.tenant) {
+        Some(targets) => fan_out(&targets, Audience::Wanting, event_type, now, ids, |_| false),
+        None => {
+            tracing::error!(email = %about.id, event_type, "nobody was told of an e-mail: its tenant's endpoints are not known");
+            Vec::new()
+        }
+    };
+    Ok(NewParcel { parcel, once: None, ledger: None, deliveries })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn told(news: News<'_>) -> String {
+        let recipient: Mailbox = "joao@example.com".parse().expect("an address");
+        let about = About {
+            id: EmailId::from_bits(7),
+            tenant: TenantId::from_bits(8),
+            external_id: Some("BOL-M2-2025-00123"),
+            company: "m2",
+            recipient: &recipient,
+            attempts: 1,
+        };
+        String::from_utf8(news.data(&about).expect("JSON").to_vec()).expect("text")
+    }
+
+    /// Byte for byte as in the contract (seed 000, §2), with our values.
+    #[test]
+    fn as_in_the_contract() {
+        let at = Time::from_millis(1_737_642_600_000);
+        let head = r#"{"outboxId":"out_00000000000000000000000007","externalId":"BOL-M2-2025-00123","companyId":"m2","recipient":"j***@e***le.com","#;
+        let sent = News::Sent {
+            message_id: "0102018d1234abcd",
+            at,
+            since_accepted: Duration::from_millis(1_234),
+        };
+        assert_eq!(
+            told(sent),
+            format!(
+                r#"{head}"status":"SENT","messageId":"0102018d1234abcd","sentAt":"2025-01-23T14:30:00.000Z","attempts":1,"processingTimeMs":1234}}"#
+            )
+        );
+        let retry = News::RetryScheduled { next_at: at, last_error: "Throttling: Rate exceeded" };
+        assert_eq!(
+            told(retry),
+            format!(
+                r#"{head}"status":"RETRY_SCHEDULED","retryAttempt":1,"nextRetryAt":"2025-01-23T14:30:00.000Z","lastError":"Throttling: Rate exceeded","attempts":1}}"#
+            )
+        );
+        let failed = News::Failed {
+            reason: "Recipient address rejected",
+            code: FailureCode::InvalidRecipient,
+            error: Some("MessageRejected"),
+            at,
+        };
+        assert_eq!(
+            told(failed),
+            format!(
+                r#"{head}"status":"FAILED","failureReason":"Recipient address rejected","failureCode":"INVALID_RECIPIENT","sesError":"MessageRejected","attempts":1,"failedAt":"2025-01-23T14:30:00.000Z"}}"#
+            )
+        );
+    }
+}

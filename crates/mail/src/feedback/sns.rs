@@ -1,0 +1,217 @@
+//! A notification of SES, as SNS brings it: wrapped in SNS's own envelope, or raw. Two forms: of an
+//! identity's notifications (`notificationType`) and of a configuration set's events (`eventType`).
+
+use serde::Deserialize;
+use thiserror::Error;
+
+use super::Feedback;
+use crate::{
+    FailureCode,
+    message::{OUTBOX_HEADER, TENANT_HEADER},
+    ses::{OUTBOX_TAG, TENANT_TAG},
+};
+
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum NotFeedback {
+    /// There is nothing to do about it: it was delivered, opened, delayed.
+    #[error("it is of the kind `{0}`, of which nothing follows")]
+    OtherKind(String),
+    #[error("it is no notification of SES: {0}")]
+    Unreadable(String),
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Envelope {
+    message: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Notification {
+    #[serde(alias = "eventType")]
+    notification_type: String,
+    bounce: Option<Bounce>,
+    complaint: Option<Complaint>,
+    #[serde(default)]
+    mail: Mail,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Bounce {
+    #[serde(default)]
+    bounce_type: String,
+    #[serde(default)]
+    bounce_sub_type: String,
+    #[serde(default)]
+    bounced_recipients: Vec<Recipient>,
+    #[serde(default)]
+    feedback_id: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Complaint {
+    #[serde(default)]
+    complained_recipients: Vec<Recipient>,
+    complaint_feedback_type: Option<String>,
+    #[serde(default)]
+    feedback_id: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Recipient {
+    #[serde(default)]
+    email_address: String,
+    diagnostic_code: Option<String>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase")]
+struct Mail {
+    #[serde(default)]
+    headers: Vec<Header>,
+    #[serde(default)]
+    tags: std::collections::BTreeMap<String, Vec<String>>,
+}
+
+#[derive(Deserialize)]
+struct Header {
+    name: String,
+    value: String,
+}
+
+pub fn parse(body: &[u8]) -> Result<Feedback, NotFeedback> {
+    let unreadable = |fault: serde_json::Error| NotFeedback::Unreadable(fault.to_string());
+    let notification: Notification = match serde_json::from_slice::<Envelope>(body) {
+        Ok(envelope) => serde_json::from_str(&envelope.message).map_err(unreadable)?,
+        Err(_) => serde_json::from_slice(body).map_err(unreadable)?,
+    };
+    let found = |tag: &str, header: &str| {
+        let tags = notification.mail.tags.get(tag).and_then(|values| values.first());
+        let mut headers = notification.mail.headers.iter();
+        let of_name = |one: &&Header| one.name.eq_ignore_ascii_case(header);
+        tags.or_else(|| headers.find(of_name).map(|one| &one.value)).cloned()
+    };
+    let email = found(OUTBOX_TAG, OUTBOX_HEADER).and_then(|text| text.trim().parse().ok());
+    let tenant = found(TENANT_TAG, TENANT_HEADER).and_then(|text| text.trim().parse().ok());
+    let blank = Feedback {
+        id: String::new(),
+        email,
+        tenant,
+        code: FailureCode::Complaint,
+        error: String::new(),
+        reason: String::new(),
+        recipients: Vec::new(),
+    };
+    match (notification.notification_type.as_str(), notification.bounce, notification.complaint) {
+        ("Bounce", Some(bounce), _) => Ok(of_bounce(bounce, blank)),
+        ("Complaint", _, Some(complaint)) => Ok(of_complaint(complaint, blank)),
+        (other, _, _) => Err(NotFeedback::OtherKind(other.to_owned())),
+    }
+}
+
+/// `Undetermined` may be anything: the address is given another chance.
+fn of_bounce(bounce: Bounce, blank: Feedback) -> Feedback {
+    let is_for_good = bounce.bounce_type == "Permanent";
+    let error = format!("{}: {}", bounce.bounce_type, bounce.bounce_sub_type);
+    let said = bounce.bounced_recipients.iter().find_map(|one| one.diagnostic_code.clone());
+    Feedback {
+        id: bounce.feedback_id,
+        code: if is_for_good { FailureCode::BouncePermanent } else { FailureCode::BounceTemporary },
+        reason: match said {
+            Some(said) => format!("it bounced ({error}): {said}"),
+            None => format!("it bounced ({error})"),
+        },
+        error,
+        recipients: addresses(bounce.bounced_recipients),
+        ..blank
+    }
+}
+
+fn of_complaint(complaint: Complaint, blank: Feedback) -> Feedback {
+    let kind = complaint.complaint_feedback_type.unwrap_or_else(|| "unspecified".to_owned());
+    Feedback {
+        id: complaint.feedback_id,
+        code: FailureCode::Complaint,
+        error: format!("Complaint: {kind}"),
+        reason: format!("its reader complained of it ({kind})"),
+        recipients: addresses(complaint.complained_recipients),
+        ..blank
+    }
+}
+
+fn addresses(recipients: Vec<Recipient>) -> Vec<String> {
+    recipients.into_iter().map(|one| one.email_address).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    const OUTBOX: &str = "out_01HQXYZ123ABC0000000000000";
+
+    fn bounce(kind: &str) -> Value {
+        json!({
+            "notificationType": "Bounce",
+            "bounce": {
+                "bounceType": kind,
+                "bounceSubType": "General",
+                "bouncedRecipients": [{
+                    "emailAddress": "jane@example.com",
+                    "action": "failed",
+                    "status": "5.1.1",
+                    "diagnosticCode": "smtp; 550 5.1.1 <jane@example.com>... User",
+                }],
+                "timestamp": "2016-01-27T14:59:38.237Z",
+                "feedbackId": "00000138111222aa",
+            },
+            "mail": {
+                "messageId": "00000138111222aa-33322211",
+                "headers": [{ "name": "x-outbox-id", "value": OUTBOX }],
+            },
+        })
+    }
+
+    #[test]
+    fn both_forms_wrapped_and_raw() {
+        let raw = bounce("Permanent");
+        let wrapped = json!({ "Type": "Notification", "Message": raw.to_string() });
+        for body in [raw, wrapped] {
+            let report = parse(body.to_string().as_bytes()).expect("feedback");
+            assert_eq!(report.code, FailureCode::BouncePermanent);
+            assert_eq!(report.email, OUTBOX.parse().ok());
+            assert_eq!(report.recipients, ["jane@example.com"]);
+            assert_eq!(report.error, "Permanent: General");
+        }
+        let event = json!({
+            "eventType": "Complaint",
+            "complaint": {
+                "complainedRecipients": [{ "emailAddress": "jane@example.com" }],
+                "complaintFeedbackType": "abuse",
+                "feedbackId": "f",
+            },
+            "mail": { "tags": { "outboxId": [OUTBOX], "ses:operation": ["SendEmail"] } },
+        });
+        let report = parse(event.to_string().as_bytes()).expect("feedback");
+        assert_eq!((report.code, report.email), (FailureCode::Complaint, OUTBOX.parse().ok()));
+        assert_eq!(report.reason, "its reader complained of it (abuse)");
+    }
+
+    #[test]
+    fn what_may_pass_and_what_is_none() {
+        for kind in ["Transient", "Undetermined"] {
+            let report = parse(bounce(kind).to_string().as_bytes()).expect("feedback");
+            assert_eq!(report.code, FailureCode::BounceTemporary);
+        }
+        let other = |body: &str| parse(body.as_bytes()).expect_err(body);
+        assert_eq!(other("{\"eventType\": \"Open\"}"), NotFeedback::OtherKind("Open".into()));
+        for odd in ["", "[]", "{}", "{\"Message\": \"{\"}", "null"] {
+            assert!(matches!(other(odd), NotFeedback::Unreadable(_)), "{odd}");
+        }
+    }
+}

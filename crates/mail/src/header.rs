@@ -1,0 +1,126 @@
+//! Headers of a caller's own: what may be sent, and what is ours, the transport's or another's.
+
+use gancho_outbound::{Fault, fault::pointer_part};
+
+const LONGEST_NAME: usize = 64;
+/// A line may have 998 characters with its name; a word cannot be folded.
+pub const LONGEST_VALUE: usize = 900;
+pub const MOST: usize = 50;
+
+/// Written by the gateway from the other fields, by servers on the way, or of effect beyond the mail.
+const FORBIDDEN: [&str; 24] = [
+    "from",
+    "to",
+    "cc",
+    "bcc",
+    "sender",
+    "reply-to",
+    "subject",
+    "date",
+    "message-id",
+    "mime-version",
+    "return-path",
+    "received",
+    "received-spf",
+    "delivered-to",
+    "apparently-to",
+    "errors-to",
+    "dkim-signature",
+    "domainkey-signature",
+    "authentication-results",
+    "disposition-notification-to",
+    "return-receipt-to",
+    "x-outbox-id",
+    "x-tenant-id",
+    "autocrypt",
+];
+const FORBIDDEN_BEGINNINGS: [&str; 5] = ["content-", "resent-", "arc-", "x-ses-", "x-gancho-"];
+
+pub fn check(headers: &[(String, String)], faults: &mut Vec<Fault>) {
+    if headers.len() > MOST {
+        faults.push(Fault::new("too_many", "/headers", format!("at most {MOST} headers")));
+    }
+    for (place, (name, value)) in headers.iter().enumerate() {
+        let pointer = format!("/headers/{}", pointer_part(name));
+        if let Err(why) = check_name(name) {
+            faults.push(Fault::new("header_name", pointer.as_str(), why));
+        }
+        if headers[..place].iter().any(|(other, _)| other.eq_ignore_ascii_case(name)) {
+            let why = format!("the header `{name}` is given twice, in another case");
+            faults.push(Fault::new("header_name", pointer.as_str(), why));
+        }
+        if let Err(why) = check_value(value) {
+            let why = format!("the value of the header `{name}` {why}");
+            faults.push(Fault::new("header_value", pointer.as_str(), why));
+        }
+    }
+}
+
+fn check_name(name: &str) -> Result<(), String> {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+    if !(1..=LONGEST_NAME).contains(&name.len()) || !name.bytes().all(fits) {
+        return Err(format!(
+            "a header's name is made of letters, digits and `-`, at most {LONGEST_NAME} of them"
+        ));
+    }
+    let small = name.to_ascii_lowercase();
+    let begins = FORBIDDEN_BEGINNINGS.iter().any(|start| small.starts_with(start));
+    if begins || FORBIDDEN.contains(&small.as_str()) {
+        return Err(format!("the header `{name}` is not yours to set: leave it out"));
+    }
+    Ok(())
+}
+
+/// For subjects too. Others than ASCII are encoded; what ends a line has no place in one.
+pub fn check_value(value: &str) -> Result<(), String> {
+    if value.chars().any(char::is_control) {
+        return Err("holds a control character, such as a line break: remove it".into());
+    }
+    if value.chars().count() > LONGEST_VALUE {
+        return Err(format!("is longer than {LONGEST_VALUE} characters"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn faults(name: &str, value: &str) -> usize {
+        let mut faults = Vec::new();
+        check(&[(name.to_owned(), value.to_owned())], &mut faults);
+        faults.len()
+    }
+
+    #[test]
+    fn what_may_be_sent() {
+        for name in ["X-Campaign", "List-Unsubscribe", "In-Reply-To", "Auto-Submitted", "X-1"] {
+            assert_eq!(faults(name, "<mailto:out@example.com>, ção"), 0, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_may_not() {
+        for name in FORBIDDEN {
+            assert_eq!(faults(name, "a"), 1, "{name}");
+            assert_eq!(faults(&name.to_ascii_uppercase(), "a"), 1, "{name}");
+        }
+        for name in
+            ["Content-Type", "X-SES-Source-ARN", "", "a b", "a:", "é", "X\r\nBcc", &"a".repeat(65)]
+        {
+            assert_eq!(faults(name, "a"), 1, "{name}");
+        }
+        for value in ["a\r\nBcc: eve@example.com", "a\nb", "a\rb", "a\0", "\u{7f}", "\u{85}"] {
+            assert_eq!(faults("X-A", value), 1, "{value:?}");
+        }
+        assert_eq!(faults("X-A", &"a".repeat(901)), 1);
+    }
+
+    #[test]
+    fn a_name_counts_once() {
+        let mut found = Vec::new();
+        let both = ["X-A", "x-a"].map(|name| (name.to_owned(), "1".to_owned()));
+        check(&both, &mut found);
+        assert_eq!(found.len(), 1);
+    }
+}

@@ -1,0 +1,48 @@
+//! The e-mail outbox: what is submitted is sent once it can be, retried or given up by the same engine
+//! as everything else, and its tenant hears of it by webhook.
+//!
+//! In reading order: [`draft`] is what a caller gives, with [`address`], [`header`] and [`attachment`]
+//! judging its parts; [`email`] is what is kept of it; [`outbox`] accepts and shows it, submitted by
+//! `submit`; [`carrier`] makes one attempt: [`suppression`] may forbid it, [`message`] writes the
+//! bytes, a [`post`] ([`smtp`], [`ses`] or the [`sink`]) hands them over, [`classify`] says what the
+//! answer means, and [`events`] what is told of it. [`feedback`] is what SES reports days later.
+//! [`masking`] hides addresses in texts of others.
+//!
+//! This crate never decides about retries (the engine does), never tells an address unmasked, never
+//! sends to a suppressed address, never sends a line that a caller broke, and knows nothing of how the
+//! API looks.
+
+pub mod address;
+pub mod attachment;
+pub mod carrier;
+pub mod classify;
+pub mod draft;
+pub mod email;
+pub mod events;
+pub mod feedback;
+pub mod header;
+pub mod limits;
+pub mod masking;
+pub mod message;
+pub mod outbox;
+pub mod post;
+pub mod ses;
+pub mod sink;
+pub mod smtp;
+mod submit;
+pub mod suppression;
+
+pub use address::Mailbox;
+pub use carrier::MailCarrier;
+pub use classify::{FailureCode, classify};
+pub use draft::{AttachmentDraft, EmailDraft};
+pub use email::Email;
+pub use feedback::{Feedback, FeedbackDesk};
+pub use limits::{MailLimits, TenantLimits};
+pub use outbox::{EmailFilter, EmailRow, EmailStatus, EmailView, Outbox};
+pub use post::{Letter, Post, Receipt, Trouble};
+pub use ses::SesPost;
+pub use sink::Sink;
+pub use smtp::SmtpPost;
+pub use submit::{SubmitError, Submitted};
+pub use suppression::{Suppressed, SuppressionReason, Suppressions};

@@ -1,0 +1,73 @@
+//! What an operator allows: how large an e-mail may be, and how fast a tenant's are sent.
+
+use std::{collections::HashMap, time::Duration};
+
+use gancho_domain::{Lane, Rate, TenantId};
+use gancho_engine::LaneSetup;
+
+#[derive(Debug, Clone)]
+pub struct MailLimits {
+    /// All attachments of an e-mail together, decoded.
+    pub attachment_bytes: usize,
+    /// Text and HTML together.
+    pub content_bytes: usize,
+    /// How long a key is remembered.
+    pub once_within: Duration,
+}
+
+impl Default for MailLimits {
+    fn default() -> Self {
+        Self {
+            attachment_bytes: 10 * 1024 * 1024,
+            content_bytes: 2 * 1024 * 1024,
+            once_within: Duration::from_hours(24),
+        }
+    }
+}
+
+/// How many of a tenant's e-mails are on their way at once, and how many in how long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TenantLimit {
+    pub in_flight: u32,
+    pub rate: Option<Rate>,
+}
+
+/// For all tenants, and for those that have limits of their own.
+#[derive(Debug, Clone)]
+pub struct TenantLimits {
+    pub everyone: TenantLimit,
+    pub own: HashMap<TenantId, TenantLimit>,
+}
+
+impl Default for TenantLimits {
+    /// Nothing beyond the lane's own limits.
+    fn default() -> Self {
+        let everyone = TenantLimit { in_flight: gancho_engine::Terms::MAX_IN_FLIGHT, rate: None };
+        Self { everyone, own: HashMap::new() }
+    }
+}
+
+impl TenantLimits {
+    pub fn of(&self, tenant: TenantId) -> TenantLimit {
+        self.own.get(&tenant).copied().unwrap_or(self.everyone)
+    }
+}
+
+/// At most so many e-mails at once, in all.
+pub const CONCURRENCY: u32 = 5;
+/// At most so many in so long, in all.
+pub const RATE: Rate = Rate { count: 100, per: Duration::from_secs(60) };
+/// What could not be sent for so long is given up.
+pub const EXPIRY: Duration = Duration::from_hours(24);
+
+/// The e-mail lane, with the limits it has where nothing else is set. It tells of every e-mail that is
+/// given up, those that grew too old included.
+pub fn lane(carrier: crate::MailCarrier) -> LaneSetup {
+    LaneSetup {
+        concurrency: CONCURRENCY,
+        rate: Some(RATE),
+        expiry: Some(EXPIRY),
+        expires_in_store: false,
+        ..LaneSetup::new(Lane::Email, std::sync::Arc::new(carrier))
+    }
+}

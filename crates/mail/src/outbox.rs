@@ -1,0 +1,206 @@
+//! The outbox: where e-mails are submitted, and where one is looked for.
+
+use std::sync::Arc;
+
+use gancho_domain::{
+    Attempt, Clock, DeliveryId, EmailId, Failure, IdMaker, Kind, Parcel, Status, TenantScope, Time,
+};
+use gancho_engine::Engine;
+use gancho_outbound::Registry;
+use gancho_store::{
+    DeliveryFilter, DeliveryRow, Page, PageRequest, Result, Store, StoreError, TargetId,
+};
+
+use crate::{
+    FailureCode, MailLimits,
+    carrier::{ERROR, MESSAGE_ID, noted},
+    email::{Brief, outbox_id},
+    feedback::{self, Verdict},
+};
+
+pub struct Outbox {
+    pub store: Arc<dyn Store>,
+    pub engine: Arc<Engine>,
+    pub registry: Arc<Registry>,
+    pub ids: Arc<IdMaker>,
+    pub clock: Arc<dyn Clock>,
+    pub limits: MailLimits,
+}
+
+/// What stands in the place of an event's type.
+pub(crate) const EVENT_TYPE: &str = "email";
+
+/// All of a tenant's e-mails have one target, so that its limits are the tenant's.
+pub(crate) fn target(scope: TenantScope) -> TargetId {
+    scope.tenant().cast()
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EmailStatus {
+    Pending,
+    Sent,
+    Failed,
+    RetryScheduled,
+}
+
+impl EmailStatus {
+    pub const ALL: [Self; 4] = [Self::Pending, Self::Sent, Self::Failed, Self::RetryScheduled];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pending => "PENDING",
+            Self::Sent => "SENT",
+            Self::Failed => "FAILED",
+            Self::RetryScheduled => "RETRY_SCHEDULED",
+        }
+    }
+
+    const fn of(status: Status) -> Self {
+        match status {
+            Status::Pending => Self::Pending,
+            Status::Retrying => Self::RetryScheduled,
+            Status::Delivered => Self::Sent,
+            Status::Failed => Self::Failed,
+        }
+    }
+
+    /// As the log of deliveries calls it. What bounced after it was sent is still sent there.
+    pub const fn in_log(self) -> Status {
+        match self {
+            Self::Pending => Status::Pending,
+            Self::RetryScheduled => Status::Retrying,
+            Self::Sent => Status::Delivered,
+            Self::Failed => Status::Failed,
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EmailRow {
+    pub id: EmailId,
+    pub delivery: DeliveryId,
+    pub external_id: Option<Box<str>>,
+    pub company_id: String,
+    /// Masked.
+    pub recipient: String,
+    pub subject: String,
+    pub status: EmailStatus,
+    pub attempts: u32,
+    pub created_at: Time,
+    pub sent_at: Option<Time>,
+    pub next_retry_at: Option<Time>,
+    pub failure_code: Option<FailureCode>,
+    pub failure_reason: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EmailView {
+    pub row: EmailRow,
+    /// Masked.
+    pub from: String,
+    pub message_id: Option<String>,
+    pub ses_error: Option<String>,
+    pub failed_at: Option<Time>,
+    /// Oldest first.
+    pub attempts: Vec<Attempt>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EmailFilter {
+    pub status: Option<EmailStatus>,
+    pub external_id: Option<String>,
+    pub since: Option<Time>,
+    pub until: Option<Time>,
+}
+
+impl Outbox {
+    pub async fn email(&self, scope: TenantScope, id: EmailId) -> Result<Option<EmailView>> {
+        let Some(event) = self.store.event(scope, id.cast()).await? else { return Ok(None) };
+        let (Kind::Email, Some(row)) = (event.parcel.kind, event.deliveries.first()) else {
+            return Ok(None);
+        };
+        let Some(view) = self.store.delivery(scope, row.id).await? else { return Ok(None) };
+        let verdict = feedback::verdict_on(&*self.store, scope, id).await?;
+        let brief = read(&event.parcel)?;
+        let last = view.attempts.last();
+        let failed_at = match (&verdict, row.state) {
+            (Some(verdict), _) => Some(verdict.at),
+            (None, gancho_domain::State::Dead) => last.map(|last| last.started_at + last.latency),
+            (None, _) => None,
+        };
+        let note = |name| last.and_then(|last| noted(&last.response_headers, name));
+        let error = match &verdict {
+            Some(verdict) => verdict.error.clone(),
+            None => note(ERROR).map(str::to_owned),
+        };
+        Ok(Some(EmailView {
+            from: brief.from.masked(),
+            message_id: note(MESSAGE_ID).map(str::to_owned),
+            ses_error: error,
+            failed_at,
+            row: shown(&view.row, &brief, verdict),
+            attempts: view.attempts,
+        }))
+    }
+
+    /// Newest first.
+    pub async fn emails(
+        &self,
+        scope: TenantScope,
+        filter: EmailFilter,
+        page: PageRequest,
+    ) -> Result<Page<EmailRow>> {
+        let filter = DeliveryFilter {
+            endpoint: Some(target(scope)),
+            status: filter.status.map(EmailStatus::in_log),
+            event_type: None,
+            event: None,
+            external_id: filter.external_id,
+            since: filter.since,
+            until: filter.until,
+        };
+        let found = self.store.deliveries(scope, filter, page).await?;
+        let mut rows = Vec::with_capacity(found.rows.len());
+        for row in &found.rows {
+            // It may have been pruned since the page was read.
+            let Some(event) = self.store.event(scope, row.event).await? else { continue };
+            let verdict = feedback::verdict_on(&*self.store, scope, row.event.cast()).await?;
+            rows.push(shown(row, &read(&event.parcel)?, verdict));
+        }
+        Ok(Page { rows, next: found.next })
+    }
+}
+
+fn read(parcel: &Parcel) -> Result<Brief> {
+    let odd = |fault| StoreError::Corrupt(format!("the e-mail {}: {fault}", outbox_id(parcel)));
+    Brief::read(&parcel.body).map_err(odd)
+}
+
+/// What was reported after it was sent counts for more than that it was sent.
+fn shown(row: &DeliveryRow, brief: &Brief, verdict: Option<Verdict>) -> EmailRow {
+    let status =
+        if verdict.is_some() { EmailStatus::Failed } else { EmailStatus::of(row.status()) };
+    let failure = row.last_failure.as_ref().filter(|_| status != EmailStatus::Sent);
+    let (code, reason) = match verdict {
+        Some(verdict) => (Some(verdict.code), Some(verdict.reason)),
+        None => (
+            failure.map(|failure| FailureCode::of(failure.code())),
+            failure.map(Failure::reason).map(str::to_owned),
+        ),
+    };
+    EmailRow {
+        id: row.event.cast(),
+        delivery: row.id,
+        external_id: row.external_id.clone(),
+        company_id: brief.company_id.clone(),
+        recipient: brief.to.masked(),
+        subject: brief.subject.clone(),
+        status,
+        attempts: row.attempts,
+        created_at: row.created_at,
+        sent_at: row.delivered_at,
+        next_retry_at: row.next_retry_at,
+        failure_code: code,
+        failure_reason: reason,
+    }
+}

@@ -1,0 +1,161 @@
+//! Handing letters to Amazon SES, by its HTTP API (v2): `POST /v2/email/outbound-emails`, signed.
+//!
+//! The letter goes as the bytes that a mail server would get. SES gives it a Message-ID of its own, so
+//! the e-mail's id travels as a tag and as a header too: that is how a bounce finds its way back.
+
+mod answer;
+pub mod sign;
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use data_encoding::BASE64;
+use gancho_domain::Clock;
+use gancho_outbound::deliver::Client;
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+use serde_json::json;
+use thiserror::Error;
+use url::{Position, Url};
+use zeroize::Zeroizing;
+
+use self::sign::{Request, sign};
+use crate::post::{DEADLINE, Letter, Post, Receipt, Trouble};
+
+pub use self::sign::Credentials;
+
+/// By which feedback finds its e-mail and its tenant again.
+pub const OUTBOX_TAG: &str = "outboxId";
+pub const TENANT_TAG: &str = "tenantId";
+
+const PATH: &str = "/v2/email/outbound-emails";
+
+#[derive(Clone)]
+pub struct SesSettings {
+    pub region: String,
+    /// Where the API is reached; Amazon's own for the region where it is not given.
+    pub endpoint: Option<Url>,
+    pub credentials: Credentials,
+    pub configuration_set: Option<String>,
+    pub deadline: Duration,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum SesSetupFault {
+    #[error("SES needs {0} in the environment")]
+    Missing(&'static str),
+    #[error("`{0}` is no region, such as eu-west-1")]
+    Region(String),
+    #[error("the endpoint of SES is no http or https URL without a path")]
+    Endpoint,
+}
+
+impl SesSettings {
+    /// From the variables that Amazon's own tools read; `look` is how one is looked up.
+    pub fn from_env(look: impl Fn(&str) -> Option<String>) -> Result<Self, SesSetupFault> {
+        let need = |name: &'static str| look(name).ok_or(SesSetupFault::Missing(name));
+        let region = look("AWS_REGION").or_else(|| look("AWS_DEFAULT_REGION"));
+        Ok(Self {
+            region: region.ok_or(SesSetupFault::Missing("AWS_REGION"))?,
+            endpoint: None,
+            credentials: Credentials {
+                key_id: need("AWS_ACCESS_KEY_ID")?,
+                secret: Zeroizing::new(need("AWS_SECRET_ACCESS_KEY")?),
+                token: look("AWS_SESSION_TOKEN").map(Zeroizing::new),
+            },
+            configuration_set: None,
+            deadline: DEADLINE,
+        })
+    }
+}
+
+pub struct SesPost {
+    client: Client,
+    clock: Arc<dyn Clock>,
+    settings: SesSettings,
+    url: Url,
+}
+
+impl SesPost {
+    /// `client` must be allowed to reach the endpoint, wherever that is.
+    pub fn new(
+        client: Client,
+        clock: Arc<dyn Clock>,
+        settings: SesSettings,
+    ) -> Result<Self, SesSetupFault> {
+        let is_plain =
+            |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        if settings.region.is_empty() || !settings.region.bytes().all(is_plain) {
+            return Err(SesSetupFault::Region(settings.region));
+        }
+        let amazons =
+            || Url::parse(&format!("https://email.{}.amazonaws.com", settings.region)).ok();
+        let mut url = settings.endpoint.clone().or_else(amazons).ok_or(SesSetupFault::Endpoint)?;
+        let is_bare = matches!(url.path(), "" | "/") && url.query().is_none();
+        if !matches!(url.scheme(), "http" | "https") || !is_bare {
+            return Err(SesSetupFault::Endpoint);
+        }
+        url.set_path(PATH);
+        Ok(Self { client, clock, settings, url })
+    }
+
+    fn body(&self, letter: &Letter) -> Bytes {
+        let mut body = json!({
+            "FromEmailAddress": letter.from.address(),
+            "Destination": { "ToAddresses": [letter.to.address()] },
+            "Content": { "Raw": { "Data": BASE64.encode(&letter.raw) } },
+            "EmailTags": [
+                { "Name": OUTBOX_TAG, "Value": letter.id.to_string() },
+                { "Name": TENANT_TAG, "Value": letter.tenant.to_string() },
+            ],
+        });
+        if let Some(set) = &self.settings.configuration_set {
+            body["ConfigurationSetName"] = json!(set);
+        }
+        body.to_string().into()
+    }
+
+    fn headers(&self, body: &[u8]) -> Result<HeaderMap, Trouble> {
+        let signed = sign(
+            &Request {
+                method: "POST",
+                path: PATH,
+                host: &self.url[Position::BeforeHost..Position::AfterPort],
+                content_type: Some("application/json"),
+                body,
+            },
+            &self.settings.credentials,
+            &self.settings.region,
+            "ses",
+            self.clock.now(),
+        );
+        let unfit = |_| Trouble::NoAnswer { text: "the credentials of SES cannot be sent".into() };
+        let mut headers = HeaderMap::new();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        for (name, value) in signed {
+            let mut value = HeaderValue::from_str(&value).map_err(unfit)?;
+            value.set_sensitive(true);
+            headers.insert(HeaderName::from_static(name), value);
+        }
+        Ok(headers)
+    }
+}
+
+#[async_trait]
+impl Post for SesPost {
+    fn name(&self) -> &'static str {
+        "ses"
+    }
+
+    async fn send(&self, letter: &Letter) -> Result<Receipt, Trouble> {
+        let body = self.body(letter);
+        let headers = self.headers(&body)?;
+        let outcome = self.client.post(&self.url, headers, body, self.settings.deadline).await;
+        match outcome.answer {
+            Ok(said) => answer::read(&said),
+            Err(none) => Err(Trouble::NoAnswer {
+                text: format!("SES could not be asked: {}", none.failure.reason()),
+            }),
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! What SES said: the id that it gave the letter, or its word for an error.
+
+use gancho_outbound::deliver::Answer;
+use serde::Deserialize;
+
+use crate::post::{Receipt, Trouble};
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Taken {
+    message_id: String,
+}
+
+#[derive(Deserialize, Default)]
+struct Refused {
+    #[serde(default, rename = "__type", alias = "code", alias = "Code")]
+    error: Option<String>,
+    #[serde(default, alias = "Message")]
+    message: Option<String>,
+}
+
+pub(super) fn read(answer: &Answer) -> Result<Receipt, Trouble> {
+    if answer.status == 200 {
+        let Ok(taken) = serde_json::from_slice::<Taken>(&answer.body) else {
+            // Taken or not: whoever answers so is not SES, or not for long.
+            let text = "SES answered 200 without a MessageId".to_owned();
+            return Err(Trouble::NoAnswer { text });
+        };
+        let text = String::from_utf8_lossy(&answer.body).into_owned();
+        return Ok(Receipt { message_id: taken.message_id, status: 200, text });
+    }
+    let refused: Refused = serde_json::from_slice(&answer.body).unwrap_or_default();
+    let body = String::from_utf8_lossy(&answer.body);
+    let error = header(&answer.headers, "x-amzn-errortype")
+        .or(refused.error)
+        .or_else(|| element(&body, "Code"))
+        .unwrap_or_else(|| format!("HTTP {}", answer.status));
+    let text = refused.message.or_else(|| element(&body, "Message")).unwrap_or_default();
+    Err(Trouble::Ses { status: answer.status, error: word(&error), text })
+}
+
+fn header(lines: &[u8], name: &str) -> Option<String> {
+    let text = String::from_utf8_lossy(lines);
+    let mut lines = text.lines().filter_map(|line| line.split_once(": "));
+    lines.find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.to_owned())
+}
+
+/// Some errors come as XML, from what stands before the API.
+fn element(body: &str, name: &str) -> Option<String> {
+    let (_, rest) = body.split_once(&format!("<{name}>"))?;
+    rest.split_once(&format!("</{name}>")).map(|(text, _)| text.to_owned())
+}
+
+/// `com.amazonaws.ses#MessageRejected:http://…` is `MessageRejected`.
+fn word(error: &str) -> String {
+    let error = error.rsplit('#').next().unwrap_or(error);
+    let error = error.split(':').next().unwrap_or(error);
+    let fits = |letter: &char| letter.is_ascii_alphanumeric() || " _-.".contains(*letter);
+    error.chars().filter(fits).take(64).collect::<String>().trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+
+    fn said(status: u16, headers: &'static str, body: &'static str) -> Result<Receipt, Trouble> {
+        read(&Answer {
+            status,
+            headers: Bytes::from_static(headers.as_bytes()),
+            body: Bytes::from_static(body.as_bytes()),
+            retry_after: None,
+        })
+    }
+
+    #[test]
+    fn every_form_of_an_answer() {
+        let taken = said(200, "", "{\"MessageId\": \"0102-abc\"}").expect("it was taken");
+        assert_eq!(taken.message_id, "0102-abc");
+        assert!(matches!(said(200, "", "{}"), Err(Trouble::NoAnswer { .. })));
+        let ses = |status, error: &str, text: &str| {
+            Err(Trouble::Ses { status, error: error.into(), text: text.into() })
+        };
+        let json = "{\"message\": \"Email address is not verified.\"}";
+        let header = "x-amzn-ErrorType: MessageRejected:http://internal.amazon.com/\n";
+        assert_eq!(
+            said(400, header, json),
+            ses(400, "MessageRejected", "Email address is not verified.")
+        );
+        let typed =
+            "{\"__type\": \"com.amazonaws.ses#TooManyRequestsException\", \"Message\": \"slow\"}";
+        assert_eq!(said(429, "", typed), ses(429, "TooManyRequestsException", "slow"));
+        let xml = "<E><Error><Code>Throttling</Code><Message>Rate exceeded</Message></Error></E>";
+        assert_eq!(said(400, "", xml), ses(400, "Throttling", "Rate exceeded"));
+        assert_eq!(said(503, "", "<html>"), ses(503, "HTTP 503", ""));
+    }
+}

@@ -1,0 +1,308 @@
+//! What is said to a mail server: hello, TLS, authentication once; then letter after letter.
+
+use data_encoding::BASE64;
+use tokio::{net::TcpStream, time::timeout};
+use tokio_rustls::TlsConnector;
+use zeroize::Zeroizing;
+
+use super::{
+    SmtpSettings, TlsUse, tls,
+    wire::{Duplex, Reply, Wire},
+};
+use crate::post::{Letter, Receipt, Stage, Trouble};
+
+pub(super) struct Talk {
+    wire: Wire<dyn Duplex>,
+    offers: Offers,
+    letters: u32,
+    /// The last letter was refused half way, and the server still thinks of it.
+    needs_reset: bool,
+}
+
+/// What the server can do.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Offers {
+    starttls: bool,
+    pipelining: bool,
+    auth_plain: bool,
+    auth_login: bool,
+    /// The largest letter; none where it does not say.
+    size: Option<u64>,
+    takes_size: bool,
+}
+
+/// A letter was not taken.
+pub(super) struct Broke {
+    pub trouble: Trouble,
+    /// The connection can be used for another letter.
+    pub can_go_on: bool,
+    /// It may have been taken all the same: its end was sent, and no answer came.
+    may_be_taken: bool,
+    /// The connection had served another letter before.
+    is_kept: bool,
+}
+
+impl Broke {
+    /// The connection was no longer good, and nothing of the letter can have been taken.
+    pub fn is_stale(&self) -> bool {
+        let is_gone =
+            matches!(self.trouble, Trouble::NoAnswer { .. } | Trouble::Reply { code: 421, .. });
+        self.is_kept && is_gone && !self.may_be_taken
+    }
+}
+
+impl Talk {
+    pub async fn open(
+        settings: &SmtpSettings,
+        connector: Option<&TlsConnector>,
+    ) -> Result<Self, Trouble> {
+        let server = &settings.server;
+        let stream = connect(settings).await?;
+        let mut talk = match (server.tls, connector) {
+            (TlsUse::Wrapped, Some(connector)) => {
+                let stream = tls::secure(connector, &server.host, stream).await?;
+                Self::greeted(Wire::secured(stream), &server.hello).await?
+            }
+            (TlsUse::Required | TlsUse::Opportunistic, Some(connector)) => {
+                Self::upgraded(settings, connector, stream).await?
+            }
+            (_, _) => Self::greeted(Wire::plain(stream).boxed(), &server.hello).await?,
+        };
+        if let Some(user) = &server.user {
+            talk.authenticate(user, &server.password).await?;
+        }
+        Ok(talk)
+    }
+
+    async fn greeted(mut wire: Wire<dyn Duplex>, hello: &str) -> Result<Self, Trouble> {
+        good(wire.hear().await?, Stage::Hello)?;
+        wire.say(format!("EHLO {hello}\r\n").as_bytes()).await?;
+        let offers = Offers::of(&good(wire.hear().await?, Stage::Hello)?);
+        Ok(Self { wire, offers, letters: 0, needs_reset: false })
+    }
+
+    async fn upgraded(
+        settings: &SmtpSettings,
+        connector: &TlsConnector,
+        stream: TcpStream,
+    ) -> Result<Self, Trouble> {
+        let server = &settings.server;
+        let hello = format!("EHLO {}\r\n", server.hello);
+        let mut wire = Wire::plain(stream);
+        good(wire.hear().await?, Stage::Hello)?;
+        wire.say(hello.as_bytes()).await?;
+        let offers = Offers::of(&good(wire.hear().await?, Stage::Hello)?);
+        if !offers.starttls {
+            if server.tls == TlsUse::Required || server.user.is_some() {
+                let text = "the mail server offers no TLS (STARTTLS), and nothing is said to it \
+                            without: see to its TLS, or allow tls=none in its URL";
+                return Err(Trouble::NoAnswer { text: text.into() });
+            }
+            return Ok(Self { wire: wire.boxed(), offers, letters: 0, needs_reset: false });
+        }
+        wire.say(b"STARTTLS\r\n").await?;
+        good(wire.hear().await?, Stage::Hello)?;
+        let stream = tls::secure(connector, &server.host, wire.into_stream()?).await?;
+        let mut wire = Wire::secured(stream);
+        // What was said in the clear may have been said by anyone: it is asked again.
+        wire.say(hello.as_bytes()).await?;
+        let offers = Offers::of(&good(wire.hear().await?, Stage::Hello)?);
+        Ok(Self { wire, offers, letters: 0, needs_reset: false })
+    }
+
+    async fn authenticate(&mut self, user: &str, password: &str) -> Result<(), Trouble> {
+        if self.offers.auth_plain {
+            let both = Zeroizing::new(format!("\0{user}\0{password}"));
+            let line = Zeroizing::new(format!("AUTH PLAIN {}\r\n", BASE64.encode(both.as_bytes())));
+            self.ask(&line, Stage::Hello).await?;
+        } else if self.offers.auth_login {
+            self.ask("AUTH LOGIN\r\n", Stage::Hello).await?;
+            for word in [user, password] {
+                let line = Zeroizing::new(format!("{}\r\n", BASE64.encode(word.as_bytes())));
+                self.ask(&line, Stage::Hello).await?;
+            }
+        } else {
+            let text = "the mail server offers neither PLAIN nor LOGIN to log in with";
+            return Err(Trouble::NoAnswer { text: text.into() });
+        }
+        Ok(())
+    }
+
+    pub fn letters(&self) -> u32 {
+        self.letters
+    }
+
+    pub async fn quit(&mut self) -> Result<(), Trouble> {
+        self.wire.say(b"QUIT\r\n").await?;
+        self.wire.hear().await.map(|_| ())
+    }
+
+    pub async fn send(&mut self, letter: &Letter) -> Result<Receipt, Broke> {
+        let is_kept = self.letters > 0;
+        self.letters += 1;
+        let broke = |trouble: Trouble, can_go_on: bool, may_be_taken: bool| Broke {
+            can_go_on: can_go_on && !matches!(trouble, Trouble::Reply { code: 421, .. }),
+            trouble,
+            may_be_taken,
+            is_kept,
+        };
+        let raw = &letter.raw;
+        if let Some(most) = self.offers.size.filter(|most| (raw.len() as u64) > *most) {
+            let text = format!("it has {} bytes, and the mail server takes {most}", raw.len());
+            return Err(broke(Trouble::Unfit { text }, true, false));
+        }
+        if let Err(trouble) = self.introduce(letter).await {
+            self.needs_reset = true;
+            let can_go_on = matches!(trouble, Trouble::Reply { .. });
+            return Err(broke(trouble, can_go_on, false));
+        }
+        let said = match self.wire.say(&stuffed(raw)).await {
+            Ok(()) => self.wire.hear().await,
+            Err(trouble) => Err(trouble),
+        };
+        let said = said.map_err(|trouble| broke(trouble, false, true))?;
+        let reply = good(said, Stage::Content).map_err(|trouble| broke(trouble, true, false))?;
+        Ok(Receipt {
+            message_id: letter.message_id.clone(),
+            status: reply.code,
+            text: reply.text(),
+        })
+    }
+
+    /// Envelope and DATA: at once where the server allows it, else one by one.
+    async fn introduce(&mut self, letter: &Letter) -> Result<(), Trouble> {
+        if std::mem::take(&mut self.needs_reset) {
+            self.ask("RSET\r\n", Stage::Sender).await?;
+        }
+        let size = if self.offers.takes_size {
+            format!(" SIZE={}", letter.raw.len())
+        } else {
+            String::new()
+        };
+        let from = format!("MAIL FROM:<{}>{size}\r\n", letter.from.address());
+        let to = format!("RCPT TO:<{}>\r\n", letter.to.address());
+        if !self.offers.pipelining {
+            self.ask(&from, Stage::Sender).await?;
+            self.ask(&to, Stage::Recipient).await?;
+            return self.ask("DATA\r\n", Stage::Content).await;
+        }
+        self.wire.say(format!("{from}{to}DATA\r\n").as_bytes()).await?;
+        let from = self.wire.hear().await?;
+        // One who leaves says nothing more.
+        if from.code == 421 {
+            return good(from, Stage::Sender).map(|_| ());
+        }
+        let to = self.wire.hear().await?;
+        if to.code == 421 {
+            return good(to, Stage::Recipient).map(|_| ());
+        }
+        let data = self.wire.hear().await?;
+        let refused = good(from, Stage::Sender).and_then(|_| good(to, Stage::Recipient));
+        if refused.is_err() && data.is_good() {
+            // It waits for a letter to nobody: it gets an empty one, and its answer to that is none.
+            self.wire.say(b".\r\n").await?;
+            self.wire.hear().await?;
+        }
+        refused.and_then(|_| good(data, Stage::Content)).map(|_| ())
+    }
+
+    async fn ask(&mut self, line: &str, stage: Stage) -> Result<(), Trouble> {
+        self.wire.say(line.as_bytes()).await?;
+        good(self.wire.hear().await?, stage).map(|_| ())
+    }
+}
+
+async fn connect(settings: &SmtpSettings) -> Result<TcpStream, Trouble> {
+    let server = &settings.server;
+    let failed = |why: &dyn std::fmt::Display| Trouble::NoAnswer {
+        text: format!("the mail server cannot be reached: {why}"),
+    };
+    let connecting = TcpStream::connect((server.host.as_str(), server.port));
+    let stream = match timeout(settings.connect_timeout, connecting).await {
+        Ok(Ok(stream)) => stream,
+        Ok(Err(error)) => return Err(failed(&error)),
+        Err(_) => return Err(failed(&"it did not answer in time")),
+    };
+    // A letter is a few short exchanges: none of them should wait for another.
+    let _ = stream.set_nodelay(true);
+    Ok(stream)
+}
+
+fn good(reply: Reply, stage: Stage) -> Result<Reply, Trouble> {
+    if reply.is_good() {
+        return Ok(reply);
+    }
+    Err(Trouble::Reply { stage, code: reply.code, text: reply.text() })
+}
+
+impl Offers {
+    fn of(reply: &Reply) -> Self {
+        let mut offers = Self::default();
+        for line in reply.lines.iter().skip(1) {
+            let line = line.to_ascii_uppercase();
+            let mut words = line.split_whitespace();
+            match words.next() {
+                Some("STARTTLS") => offers.starttls = true,
+                Some("PIPELINING") => offers.pipelining = true,
+                Some("SIZE") => {
+                    offers.takes_size = true;
+                    let most = words.next().and_then(|most| most.parse().ok());
+                    // Zero is how a server says that it sets no limit.
+                    offers.size = most.filter(|most| *most > 0);
+                }
+                Some("AUTH") => {
+                    for word in words {
+                        offers.auth_plain |= word == "PLAIN";
+                        offers.auth_login |= word == "LOGIN";
+                    }
+                }
+                _ => {}
+            }
+        }
+        offers
+    }
+}
+
+/// The letter as it goes out: a dot before every line that begins with one, and the end.
+fn stuffed(raw: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(raw.len() + 64);
+    for line in raw.split_inclusive(|byte| *byte == b'\n') {
+        if line.starts_with(b".") {
+            out.push(b'.');
+        }
+        out.extend_from_slice(line);
+    }
+    if !raw.ends_with(b"\r\n") {
+        out.extend_from_slice(b"\r\n");
+    }
+    out.extend_from_slice(b".\r\n");
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_server_offers() {
+        let lines = ["mx at your service", "STARTTLS", "size 1000", "AUTH LOGIN PLAIN", "X"];
+        let reply = Reply { code: 250, lines: lines.map(str::to_owned).to_vec() };
+        let offers = Offers::of(&reply);
+        assert!(offers.starttls && offers.auth_plain && offers.auth_login && !offers.pipelining);
+        assert_eq!((offers.size, offers.takes_size), (Some(1_000), true));
+        let unlimited = Reply { code: 250, lines: ["a", "SIZE 0"].map(str::to_owned).to_vec() };
+        assert_eq!(Offers::of(&unlimited).size, None);
+    }
+
+    #[test]
+    fn dots_at_the_beginning_of_a_line() {
+        for (raw, sent) in [
+            ("a\r\n", "a\r\n.\r\n"),
+            ("a", "a\r\n.\r\n"),
+            (".\r\n..\r\na.\r\n", "..\r\n...\r\na.\r\n.\r\n"),
+            ("", "\r\n.\r\n"),
+        ] {
+            assert_eq!(stuffed(raw.as_bytes()), sent.as_bytes(), "{raw:?}");
+        }
+    }
+}

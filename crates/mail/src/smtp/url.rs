@@ -1,0 +1,166 @@
+//! `smtp://user:password@host:port?tls=required|opportunistic|none`, or `smtps://…`.
+
+use std::{fmt, str::FromStr};
+
+use data_encoding::HEXLOWER_PERMISSIVE;
+use thiserror::Error;
+use url::Url;
+use zeroize::Zeroizing;
+
+#[derive(Clone, PartialEq, Eq)]
+pub struct SmtpServer {
+    pub host: String,
+    pub port: u16,
+    pub tls: TlsUse,
+    pub user: Option<String>,
+    pub password: Zeroizing<String>,
+    /// What the gateway calls itself.
+    pub hello: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TlsUse {
+    /// From the first byte (`smtps`).
+    Wrapped,
+    /// By STARTTLS, or not at all.
+    Required,
+    /// By STARTTLS where it is offered. Whoever stands between can take the offer away.
+    Opportunistic,
+    None,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error(
+    "the mail server's URL {0}. hint: write it as \
+     smtp://user:password@host:587?tls=required or smtps://user:password@host:465"
+)]
+pub struct BadUrl(String);
+
+impl FromStr for SmtpServer {
+    type Err = BadUrl;
+
+    fn from_str(text: &str) -> Result<Self, BadUrl> {
+        let bad = |why: &str| BadUrl(why.to_owned());
+        let url = Url::parse(text).map_err(|fault| BadUrl(format!("cannot be read: {fault}")))?;
+        let (mut tls, port) = match url.scheme() {
+            "smtp" => (TlsUse::Required, 587),
+            "smtps" => (TlsUse::Wrapped, 465),
+            _ => return Err(bad("begins with neither smtp:// nor smtps://")),
+        };
+        let host = url.host_str().filter(|host| !host.is_empty()).ok_or(bad("names no host"))?;
+        if !matches!(url.path(), "" | "/") || url.fragment().is_some() {
+            return Err(bad("has something after the host and the port"));
+        }
+        let mut hello = None;
+        for (name, value) in url.query_pairs() {
+            match (&*name, &*value) {
+                ("tls", "required") if tls != TlsUse::Wrapped => tls = TlsUse::Required,
+                ("tls", "opportunistic") if tls != TlsUse::Wrapped => tls = TlsUse::Opportunistic,
+                ("tls", "none") if tls != TlsUse::Wrapped => tls = TlsUse::None,
+                ("tls", _) => {
+                    return Err(bad(
+                        "has a `tls` other than required, opportunistic or none, or with smtps",
+                    ));
+                }
+                ("hello", name) if is_hello(name) => hello = Some(name.to_owned()),
+                (other, _) => {
+                    return Err(BadUrl(format!("has a parameter `{other}` that means nothing")));
+                }
+            }
+        }
+        let user = decoded(url.username()).ok_or(bad("has a user that cannot be read"))?;
+        let password = decoded(url.password().unwrap_or_default())
+            .ok_or(bad("has a password that cannot be read"))?;
+        if user.is_empty() && !password.is_empty() {
+            return Err(bad("has a password, but no user"));
+        }
+        Ok(Self {
+            host: host.trim_matches(['[', ']']).to_owned(),
+            port: url.port().unwrap_or(port),
+            tls,
+            user: Some(user).filter(|user| !user.is_empty()),
+            password: Zeroizing::new(password),
+            hello: hello.unwrap_or_else(|| "gancho.localdomain".to_owned()),
+        })
+    }
+}
+
+fn is_hello(name: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-.[]:".contains(&byte);
+    (1..=253).contains(&name.len()) && name.bytes().all(fits)
+}
+
+/// Percent signs and what they stand for.
+fn decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        rest = after;
+        if first == b'%' {
+            let (digits, after) = rest.split_at_checked(2)?;
+            bytes.extend(HEXLOWER_PERMISSIVE.decode(digits).ok()?);
+            rest = after;
+        } else {
+            bytes.push(first);
+        }
+    }
+    String::from_utf8(bytes).ok().filter(|text| !text.contains(['\0', '\r', '\n']))
+}
+
+/// Without the password.
+impl fmt::Debug for SmtpServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{} ({:?})", self.host, self.port, self.tls)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_it_says() {
+        for (text, host, port, tls, user, password) in [
+            ("smtp://mail.example.com", "mail.example.com", 587, TlsUse::Required, None, ""),
+            ("smtps://a:b@h", "h", 465, TlsUse::Wrapped, Some("a"), "b"),
+            ("smtp://h:25?tls=none", "h", 25, TlsUse::None, None, ""),
+            ("smtp://h?tls=opportunistic", "h", 587, TlsUse::Opportunistic, None, ""),
+            ("smtp://[::1]:2525?tls=none", "::1", 2525, TlsUse::None, None, ""),
+            (
+                "smtp://me%40example.com:p%3A%2f%25w@h/",
+                "h",
+                587,
+                TlsUse::Required,
+                Some("me@example.com"),
+                "p:/%w",
+            ),
+        ] {
+            let server: SmtpServer = text.parse().expect(text);
+            let seen = (server.host.as_str(), server.port, server.tls, server.user.as_deref());
+            assert_eq!(seen, (host, port, tls, user), "{text}");
+            assert_eq!(server.password.as_str(), password, "{text}");
+            assert!(password.is_empty() || !format!("{server:?}").contains(password));
+        }
+    }
+
+    #[test]
+    fn what_it_may_not_say() {
+        for text in [
+            "",
+            "mail.example.com",
+            "http://h",
+            "smtp://",
+            "smtp://h/path",
+            "smtp://h?tls=maybe",
+            "smtps://h?tls=none",
+            "smtp://h?timeout=1",
+            "smtp://:secret@h",
+            "smtp://a%:b@h",
+            "smtp://a%00:b@h",
+            "smtp://h?hello=a%0d%0aMAIL",
+        ] {
+            let refused = text.parse::<SmtpServer>().expect_err(text).to_string();
+            assert!(!refused.contains("secret"), "{refused}");
+        }
+    }
+}

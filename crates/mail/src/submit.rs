@@ -1,0 +1,164 @@
+//! Accepting an e-mail: check → stamp → reserve room → one transaction → offer. When it answers, the
+//! e-mail is on stable storage.
+
+use std::sync::Arc;
+
+use aws_lc_rs::digest::{Context, SHA256};
+use bytes::Bytes;
+use gancho_domain::{EmailId, Kind, Lane, Parcel, Tenant, TenantScope};
+use gancho_engine::Reservation;
+use gancho_outbound::Fault;
+use gancho_store::{Accepted, Job, NewDelivery, NewParcel, Once, Placed, StoreError};
+use thiserror::Error;
+
+use crate::{
+    EmailDraft, Outbox,
+    email::outbox_id,
+    outbox::{EVENT_TYPE, target},
+};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Submitted {
+    pub id: EmailId,
+    /// It was submitted before under the same key, and this is the first one's id.
+    pub is_repeat: bool,
+}
+
+#[derive(Debug, Clone, Error, PartialEq, Eq)]
+pub enum SubmitError {
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Faulty(Vec<Fault>),
+    #[error("the idempotency key was used for another e-mail ({first}): use a new key")]
+    KeyClash { first: EmailId },
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Outbox {
+    /// A caller who goes away before the answer changes nothing: what was begun is finished.
+    pub async fn submit(
+        self: &Arc<Self>,
+        scope: TenantScope,
+        tenant: &Tenant,
+        draft: EmailDraft,
+    ) -> Result<Submitted, SubmitError> {
+        let key = draft.idempotency_key.clone();
+        let external_id = draft.external_id.clone();
+        let email = draft.check(&tenant.slug, &self.limits).map_err(SubmitError::Faulty)?;
+        let odd = |fault: serde_json::Error| StoreError::Corrupt(fault.to_string());
+        let body = email.write().map_err(odd)?;
+        let once = key.map(|key| self.once(&key, external_id.as_deref(), &body));
+        // Those who are to be told of it are known by the time there is something to tell.
+        self.registry.of(scope.tenant()).await?;
+        let this = self.clone();
+        let work = async move { this.accept(scope, external_id, body, once).await };
+        let stopped = || StoreError::Unavailable("the gateway is stopping".into());
+        self.engine.see_through(work).await.ok_or_else(stopped)?
+    }
+
+    async fn accept(
+        &self,
+        scope: TenantScope,
+        external_id: Option<String>,
+        body: Bytes,
+        once: Option<Once>,
+    ) -> Result<Submitted, SubmitError> {
+        let mut new = self.stamp(scope, external_id, body, once);
+        let room = self.reserve(&mut new);
+        let holder = room.as_ref().map_or_else(|| self.engine.node(), Reservation::node);
+        let accepted = self.store.accept(vec![new.clone()], holder).await?;
+        let missing = || StoreError::Corrupt("an accepted e-mail has no answer".into());
+        let accepted = accepted.into_iter().next().ok_or_else(missing)?;
+        match accepted {
+            Accepted::New { placed, .. } => {
+                if let Some(room) = room {
+                    let held = placed.first() == Some(&Placed::Leased);
+                    self.engine
+                        .offer(room, held.then(|| job(&new)).flatten().into_iter().collect());
+                }
+                Ok(Submitted { id: outbox_id(&new.parcel), is_repeat: false })
+            }
+            Accepted::Again { first } => Ok(Submitted { id: first.cast(), is_repeat: true }),
+            Accepted::Clash { first } => Err(SubmitError::KeyClash { first: first.cast() }),
+        }
+    }
+
+    fn stamp(
+        &self,
+        scope: TenantScope,
+        external_id: Option<String>,
+        body: Bytes,
+        once: Option<Once>,
+    ) -> NewParcel {
+        let (now, target) = (self.clock.now(), target(scope));
+        let parcel = Arc::new(Parcel {
+            id: self.ids.make(),
+            tenant: scope.tenant(),
+            kind: Kind::Email,
+            event_type: EVENT_TYPE.into(),
+            subject: None,
+            external_id: external_id.map(Into::into),
+            is_test: false,
+            body,
+            created_at: now,
+        });
+        let delivery = NewDelivery {
+            id: self.ids.make(),
+            lane: Lane::Email,
+            target,
+            due_at: now,
+            in_order: false,
+            hold: self.engine.welcomes(Lane::Email, scope.tenant(), target),
+        };
+        NewParcel { parcel, once, ledger: None, deliveries: vec![delivery] }
+    }
+
+    /// Room in memory; without it the e-mail waits in the store.
+    fn reserve(&self, new: &mut NewParcel) -> Option<Reservation> {
+        let bytes = new.parcel.body.len();
+        let wanted = new.deliveries.iter().any(|delivery| delivery.hold);
+        let room = wanted.then(|| self.engine.reserve(Lane::Email, 1, bytes)).flatten();
+        for delivery in &mut new.deliveries {
+            delivery.hold = room.is_some();
+        }
+        room
+    }
+
+    fn once(&self, key: &str, external_id: Option<&str>, body: &[u8]) -> Once {
+        Once {
+            key: sha256(&[Some(b"email"), Some(key.as_bytes())]),
+            content: sha256(&[external_id.map(str::as_bytes), Some(body)]),
+            until: self.clock.now() + self.limits.once_within,
+        }
+    }
+}
+
+/// Of all parts, each with its length before it; one that is not there differs from an empty one.
+fn sha256(parts: &[Option<&[u8]>]) -> [u8; 32] {
+    let mut context = Context::new(&SHA256);
+    for part in parts {
+        let length = part.map_or(u64::MAX, |part| part.len() as u64);
+        context.update(&length.to_be_bytes());
+        context.update(part.unwrap_or_default());
+    }
+    let mut hash = [0; 32];
+    hash.copy_from_slice(context.finish().as_ref());
+    hash
+}
+
+fn job(new: &NewParcel) -> Option<Job> {
+    let (parcel, delivery) = (&new.parcel, new.deliveries.first()?);
+    Some(Job {
+        delivery: delivery.id,
+        tenant: parcel.tenant,
+        lane: delivery.lane,
+        target: delivery.target,
+        parcel: parcel.clone(),
+        number: None,
+        attempts: 0,
+        attempts_before: 0,
+        is_replay: false,
+        in_order: false,
+        created_at: parcel.created_at,
+    })
+}

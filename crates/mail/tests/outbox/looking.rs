@@ -1,0 +1,67 @@
+//! Finding e-mails, and what the sink of a developer's machine keeps.
+
+use std::sync::Arc;
+
+use gancho_domain::{EmailId, SystemClock, TenantId, TenantScope};
+use gancho_mail::{EmailDraft, EmailFilter, EmailStatus, Sink};
+use gancho_store::PageRequest;
+
+use crate::{
+    mail_server::{address, mail_server},
+    stage::{On, Setup, Stage, draft},
+};
+
+on_both! { newest_first_and_by_filter only_ones_own }
+
+async fn newest_first_and_by_filter(on: On) {
+    let stage = Stage::new(on, mail_server().plain()).await;
+    let mut ids = Vec::new();
+    for script in ["a", "rcpt-550", "b"] {
+        let to = address(script);
+        let draft = EmailDraft { external_id: Some(script.into()), ..draft(&to) };
+        let id = stage.submit(draft).await;
+        let failed = script == "rcpt-550";
+        stage.until(id, if failed { EmailStatus::Failed } else { EmailStatus::Sent }).await;
+        ids.push(id);
+    }
+    let listed = |filter: EmailFilter, page: PageRequest| {
+        let stage = &stage;
+        async move { stage.outbox.emails(stage.scope, filter, page).await.unwrap() }
+    };
+    let all = listed(EmailFilter::default(), PageRequest::first(2)).await;
+    let found: Vec<EmailId> = all.rows.iter().map(|row| row.id).collect();
+    assert_eq!(found, [ids[2], ids[1]]);
+    assert_eq!(all.rows[1].failure_code.unwrap().name(), "INVALID_RECIPIENT");
+    let rest = listed(EmailFilter::default(), PageRequest { most: 2, after: all.next }).await;
+    assert_eq!((rest.rows.len(), rest.rows[0].id, rest.next), (1, ids[0], None));
+    let failed = EmailFilter { status: Some(EmailStatus::Failed), ..EmailFilter::default() };
+    let failed = listed(failed, PageRequest::first(9)).await;
+    assert_eq!(failed.rows.iter().map(|row| row.id).collect::<Vec<_>>(), [ids[1]]);
+    let named = EmailFilter { external_id: Some("b".into()), ..EmailFilter::default() };
+    let named = listed(named, PageRequest::first(9)).await;
+    assert_eq!(named.rows.iter().map(|row| row.id).collect::<Vec<_>>(), [ids[2]]);
+}
+
+async fn only_ones_own(on: On) {
+    let sink = Arc::new(Sink::new(Arc::new(SystemClock), 2));
+    let stage = Stage::with(on, sink.clone(), Setup::default()).await;
+    let mut ids = Vec::new();
+    for to in ["a@example.com", "b@example.com", "c@example.com"] {
+        let id = stage.submit(draft(to)).await;
+        stage.until(id, EmailStatus::Sent).await;
+        ids.push(id);
+    }
+    let kept: Vec<_> = sink.letters().iter().map(|caught| caught.letter.id).collect();
+    assert_eq!(kept, [ids[2], ids[1]], "the last two, newest first");
+    let letter = sink.letter(ids[2]).unwrap();
+    assert_eq!(letter.letter.to.address(), "c@example.com");
+    assert!(sink.letter(ids[0]).is_none());
+
+    let other = TenantScope::granted(TenantId::from_bits(5));
+    assert_eq!(stage.outbox.email(other, ids[0]).await.unwrap(), None);
+    let page = stage.outbox.emails(other, EmailFilter::default(), PageRequest::first(9)).await;
+    assert!(page.unwrap().rows.is_empty());
+    // What was told of it is an event, and no e-mail.
+    let told = stage.outbox.emails(stage.scope, EmailFilter::default(), PageRequest::first(9));
+    assert_eq!(told.await.unwrap().rows.len(), 3);
+}

@@ -1,0 +1,68 @@
+//! Addresses that are not written to any more.
+
+use std::sync::Arc;
+
+use gancho_domain::SystemClock;
+use gancho_mail::{EmailStatus, Sink, SuppressionReason, suppression::ImportError};
+
+use crate::stage::{On, Setup, Stage, draft};
+
+on_both! { a_suppressed_address_gets_nothing listed_imported_and_removed }
+
+async fn a_suppressed_address_gets_nothing(on: On) {
+    let sink = Arc::new(Sink::new(Arc::new(SystemClock), 10));
+    let stage = Stage::with(on, sink.clone(), Setup::default()).await;
+    for (to, reason, code) in [
+        ("Ana@Example.com", SuppressionReason::Complaint, "COMPLAINT"),
+        ("rui@example.com", SuppressionReason::Bounce, "BOUNCE_PERMANENT"),
+        ("eva@example.com", SuppressionReason::Manual, "BOUNCE_PERMANENT"),
+    ] {
+        let mailbox = to.parse().unwrap();
+        assert!(stage.suppressions.add(stage.scope, &mailbox, reason, None).await.unwrap());
+        let id = stage.submit(draft(&to.to_ascii_lowercase())).await;
+        let view = stage.until(id, EmailStatus::Failed).await;
+        assert_eq!(view.row.failure_code.unwrap().name(), code);
+        assert_eq!(view.row.attempts, 1);
+        let told = stage.told(id).await;
+        assert_eq!((told.len(), told[0].2["failureCode"].as_str()), (1, Some(code)));
+        assert!(stage.suppressions.remove(stage.scope, &mailbox).await.unwrap());
+        let id = stage.submit(draft(to)).await;
+        stage.until(id, EmailStatus::Sent).await;
+    }
+    assert_eq!(sink.letters().len(), 3, "only after it was taken off the list");
+}
+
+async fn listed_imported_and_removed(on: On) {
+    let stage =
+        Stage::with(on, Arc::new(Sink::new(Arc::new(SystemClock), 1)), Setup::default()).await;
+    let list = &stage.suppressions;
+    let rows = |addresses: &[&str]| {
+        let row = |address: &&str| ((*address).to_owned(), SuppressionReason::Bounce);
+        addresses.iter().map(row).collect::<Vec<_>>()
+    };
+    let faulty = list.import(stage.scope, rows(&["a@example.com", "nonsense", "b@"])).await;
+    match faulty {
+        Err(ImportError::Faulty(faults)) => {
+            let pointers: Vec<_> = faults.iter().map(|fault| fault.pointer.as_str()).collect();
+            assert_eq!(pointers, ["/addresses/1", "/addresses/2"]);
+        }
+        other => panic!("{other:?}"),
+    }
+    assert!(list.list(stage.scope, None, 9).await.unwrap().is_empty(), "none of them was written");
+    let new = list.import(stage.scope, rows(&["b@example.com", "A@example.com", "a@example.com"]));
+    assert_eq!(new.await.unwrap(), 2);
+    let listed = list.list(stage.scope, None, 9).await.unwrap();
+    let addresses: Vec<_> = listed.iter().map(|one| one.address.as_str()).collect();
+    assert_eq!(addresses, ["a@example.com", "b@example.com"]);
+    let after = list.list(stage.scope, Some("a@example.com"), 9).await.unwrap();
+    assert_eq!(after[0].address, "b@example.com");
+    // A complaint is not covered up by what was there, nor by what comes later.
+    let mailbox = "a@example.com".parse().unwrap();
+    for reason in [SuppressionReason::Complaint, SuppressionReason::Manual] {
+        assert!(!list.add(stage.scope, &mailbox, reason, None).await.unwrap());
+    }
+    let kept = list.get(stage.scope, &mailbox).await.unwrap().unwrap();
+    assert_eq!(kept.reason, SuppressionReason::Complaint);
+    assert!(list.remove(stage.scope, &mailbox).await.unwrap());
+    assert!(!list.remove(stage.scope, &mailbox).await.unwrap());
+}
