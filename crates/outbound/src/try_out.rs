@@ -12,7 +12,9 @@ use gancho_store::{DeliveryView, StoreError};
 use thiserror::Error;
 use tokio::time::{Instant, sleep};
 
-use crate::{Fault, NewEvent, PublishError, Publisher, event_types::TypeError, fault::joined};
+use crate::{
+    Fault, KnownType, NewEvent, PublishError, Publisher, event_types::TypeError, fault::joined,
+};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TryOut {
@@ -65,8 +67,8 @@ pub async fn try_out(
         deliver_at: None,
         is_test: true,
     };
-    let published = publisher.publish_to(scope, tenant, endpoint, event).await?;
-    let view = publisher.store.event(scope, published.id).await?;
+    let event = publisher.publish_to(scope, tenant, endpoint, event).await?.id;
+    let view = publisher.store.event(scope, event).await?;
     let delivery = view.as_ref().and_then(|view| view.deliveries.first()).map(|row| row.id);
     // Switched off or deleted between the look and the publishing.
     let delivery = delivery.ok_or(TryOutError::EndpointOff)?;
@@ -76,7 +78,7 @@ pub async fn try_out(
     let view = first_attempt(publisher, scope, delivery, limit + PATIENCE).await?;
     Ok(TryOut {
         delivery,
-        event: published.id,
+        event,
         event_type: name,
         status: view.row.status(),
         attempt: view.attempts.into_iter().next(),
@@ -109,7 +111,7 @@ async fn sample(
     let known = publisher.types.list(scope).await.map_err(unknown)?;
     let name = match event_type {
         Some(name) => name,
-        None => wanted(endpoint, known.iter().map(|one| one.name.as_str())),
+        None => wanted(endpoint, &known),
     };
     let event_type: EventType = name.parse().map_err(|fault| {
         TryOutError::Faulty(vec![Fault::new("malformed", "/event_type", fault)])
@@ -124,13 +126,13 @@ async fn sample(
 
 /// A type that the endpoint would get: one that it names, one that is known and fits a pattern, or
 /// the one that its profile's contract speaks of most.
-fn wanted<'a>(endpoint: &Endpoint, known: impl Iterator<Item = &'a str> + Clone) -> String {
+fn wanted(endpoint: &Endpoint, known: &[KnownType]) -> String {
     for pattern in &endpoint.events {
         match pattern {
             Pattern::One(one) => return one.to_string(),
             Pattern::Below(prefix) => {
-                let fits = known.clone().find(|name| pattern.matches(name));
-                return fits.map_or_else(|| format!("{prefix}test"), str::to_owned);
+                let fits = known.iter().find(|one| pattern.matches(&one.name));
+                return fits.map_or_else(|| format!("{prefix}test"), |one| one.name.clone());
             }
             Pattern::All => {}
         }

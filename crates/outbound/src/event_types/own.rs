@@ -55,15 +55,15 @@ impl EventTypes {
     pub async fn put(&self, owner: impl Into<Owner>, new: NewType) -> Result<KnownType, TypeError> {
         let owner = owner.into();
         let kept = judge(&new).map_err(TypeError::Faulty)?;
-        let shelf = owner.shelf(KIND);
-        if self.store.record(shelf, &new.name).await?.is_none()
-            && self.store.records(shelf, None, MOST).await?.len() >= MOST
+        let place = owner.shelf(KIND);
+        if self.store.record(place, &new.name).await?.is_none()
+            && self.store.records(place, None, MOST).await?.len() >= MOST
         {
             return Err(TypeError::TooMany { most: MOST });
         }
         let body = serde_json::to_vec(&kept)
             .map_err(|fault| TypeError::Faulty(vec![Fault::new("malformed", "", fault)]))?;
-        self.store.put_record(shelf, &new.name, Bytes::from(body), Expect::Anything).await?;
+        self.store.put_record(place, &new.name, Bytes::from(body), Expect::Anything).await?;
         self.known.forget(owner);
         Ok(kept.shown(&new.name, owner))
     }

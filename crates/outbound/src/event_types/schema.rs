@@ -73,9 +73,10 @@ impl Schema {
         if self.validator.is_valid(&value) {
             return Vec::new();
         }
-        let found: Vec<_> = match work <= LITTLE_WORK {
-            true => self.validator.iter_errors(&value).take(MOST_FAULTS).collect(),
-            false => self.validator.validate(&value).err().into_iter().collect(),
+        let found: Vec<_> = if work <= LITTLE_WORK {
+            self.validator.iter_errors(&value).take(MOST_FAULTS).collect()
+        } else {
+            self.validator.validate(&value).err().into_iter().collect()
         };
         found.iter().map(mismatch).collect()
     }
@@ -141,14 +142,13 @@ mod tests {
     fn bombs_are_refused() {
         refused(r##"{"$ref":"#"}"##);
         refused(r##"{"allOf":[{"$ref":"#/$defs/a"}],"$defs":{"a":{"anyOf":[{"$ref":"#"}]}}}"##);
-        let mut levels = String::from(r#"{"$defs":{"d0":{"type":"object"}"#);
-        for level in 1..40 {
-            let below = level - 1;
-            levels += &format!(
-                r##","d{level}":{{"allOf":[{{"$ref":"#/$defs/d{below}"}},{{"$ref":"#/$defs/d{below}"}}]}}"##
-            );
-        }
-        refused(&(levels + r##"},"$ref":"#/$defs/d39"}"##));
+        let level = |level: u32| {
+            let below = format!(r##"{{"$ref":"#/$defs/d{}"}}"##, level - 1);
+            format!(r#","d{level}":{{"allOf":[{below},{below}]}}"#)
+        };
+        let levels: String = (1..40).map(level).collect();
+        let doubling = r#"{"$defs":{"d0":{"type":"object"}"#.to_owned() + &levels;
+        refused(&(doubling + r##"},"$ref":"#/$defs/d39"}"##));
         refused(r##"{"properties":{"x":{"allOf":[{"$ref":"#"},{"$ref":"#"}]}}}"##);
         refused(&format!(r#"{{"enum":[{}0]}}"#, "0,".repeat(40_000)));
         refused(r#"{"pattern":"(((a{100}){100}){100}){100}"}"#);

@@ -147,15 +147,15 @@ fn children<'a>(applied: &[&'a Object]) -> Vec<Vec<&'a Value>> {
         .flat_map(|properties| properties.keys().map(|name| Some(name.as_str())))
         .chain([None])
         .collect();
-    let of_name = |name: &Option<&'a str>| -> Vec<&'a Value> {
-        applied.iter().flat_map(|object| property(object, *name)).collect()
+    let of_name = |name: Option<&'a str>| -> Vec<&'a Value> {
+        applied.iter().flat_map(|object| property(object, name)).collect()
     };
     let longest =
         applied.iter().map(|object| places(object).map_or(0, Vec::len)).max().unwrap_or(0);
     let of_place = |place: usize| -> Vec<&'a Value> {
         applied.iter().flat_map(|object| item(object, place)).collect()
     };
-    let sets = names.iter().map(of_name).chain((0..=longest).map(of_place));
+    let sets = names.into_iter().map(of_name).chain((0..=longest).map(of_place));
     sets.filter(|set| !set.is_empty()).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use gancho_domain::{Tenant, TenantScope};
 
-use super::{Answer, NewEvent, PublishError, Publisher, stopped};
+use super::{Answer, NewEvent, PublishError, Published, Publisher, stopped};
 use crate::{event_types::TypeError, limits::Taken};
 
 /// A batch on its way: an answer for those that are refused, a place for the others.
@@ -56,13 +56,10 @@ impl Admitted {
     pub fn answers(self, answers: Vec<Answer>) -> Vec<Answer> {
         let mut answers = answers.into_iter();
         let rate = self.taken.standing;
-        let each = self.refused.into_iter().map(|refused| match refused {
-            Some(refused) => Err(refused),
-            None => {
-                let answer = answers.next().unwrap_or_else(|| Err(stopped()));
-                answer.map(|published| super::Published { rate, ..published })
-            }
+        let each = self.refused.into_iter().map(|refused| {
+            refused.map_or_else(|| answers.next().unwrap_or_else(|| Err(stopped())), Err)
         });
+        let each = each.map(|answer| answer.map(|published| Published { rate, ..published }));
         each.collect()
     }
 }

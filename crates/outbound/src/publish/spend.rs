@@ -46,10 +46,10 @@ impl Publisher {
             Err(error) => return vec![Err(error.into()); asked],
         };
         events.truncate(usize::try_from(spent.granted).unwrap_or(usize::MAX));
-        let mut answers = match events.is_empty() {
-            true => Vec::new(),
-            false => self.accept(scope, events, Audience::Wanting).await,
-        };
+        let mut answers = Vec::new();
+        if !events.is_empty() {
+            answers = self.accept(scope, events, Audience::Wanting).await;
+        }
         self.give_back(scope, &period, &answers).await;
         let resets_at = Some(plans::resets_at(now));
         let reached = PlanLimit { plan, what: "events", limit, used: spent.used, resets_at };

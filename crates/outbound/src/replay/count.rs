@@ -23,15 +23,12 @@ pub(super) async fn count(store: &dyn Store, owner: Owner, replay: &Replay) -> R
     let mut count = 0;
     let mut page = PageRequest::first(PAGE);
     loop {
-        let (rows, next) = match replay.filter.of {
-            ReplayOf::Events => {
-                let found = store.events(scope, event_filter(replay), page.clone()).await?;
-                (found.rows.iter().filter(|row| is_meant(replay, row)).count(), found.next)
-            }
-            _ => {
-                let found = store.deliveries(scope, delivery_filter(replay), page.clone()).await?;
-                (found.rows.iter().filter(|row| !row.is_test).count(), found.next)
-            }
+        let (rows, next) = if replay.filter.of == ReplayOf::Events {
+            let found = store.events(scope, event_filter(replay), page.clone()).await?;
+            (found.rows.iter().filter(|row| is_meant(replay, row)).count(), found.next)
+        } else {
+            let found = store.deliveries(scope, delivery_filter(replay), page.clone()).await?;
+            (found.rows.iter().filter(|row| !row.is_test).count(), found.next)
         };
         count += rows as u64;
         match next {

@@ -2,7 +2,6 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use bytes::Bytes;
 use gancho_domain::{Clock, IdMaker, ReplayId};
 use gancho_store::{Expect, Shelf, Store, StoreError};
 use parking_lot::Mutex;
@@ -124,9 +123,9 @@ impl Replays {
         owner: impl Into<Owner>,
         id: ReplayId,
     ) -> Result<Replay, ReplayError> {
-        let shelf = owner.into().shelf(KIND);
+        let place = owner.into().shelf(KIND);
         for _ in 0..TRIES {
-            let record = self.store.record(shelf, &key(id)).await?.ok_or(ReplayError::NotFound)?;
+            let record = self.store.record(place, &key(id)).await?.ok_or(ReplayError::NotFound)?;
             let mut kept = Kept::read(&record.body)?;
             match kept.state()? {
                 ReplayState::Cancelled => return Ok(kept.shown()?),
@@ -134,7 +133,7 @@ impl Replays {
                 _ => kept.ended(ReplayState::Cancelled, self.clock.now()),
             }
             let expect = Expect::Version(record.version);
-            if self.store.put_record(shelf, &key(id), kept.write()?, expect).await?.is_some() {
+            if self.store.put_record(place, &key(id), kept.write()?, expect).await?.is_some() {
                 self.store.delete_record(OPEN, &key(id)).await?;
                 return Ok(kept.shown()?);
             }
@@ -145,7 +144,7 @@ impl Replays {
     async fn refuse_too_many(&self, owner: Owner) -> Result<(), ReplayError> {
         let mark = owner.tenant().map_or_else(String::new, |tenant| tenant.to_string());
         let open = self.store.records(OPEN, None, MOST_OPEN_IN_ALL).await?;
-        let own = open.iter().filter(|record| record.body == Bytes::from(mark.clone())).count();
+        let own = open.iter().filter(|record| record.body == mark).count();
         if own >= MOST_OPEN || open.len() >= MOST_OPEN_IN_ALL {
             let message =
                 format!("{own} replays are open already: wait for one to end, or cancel one");
@@ -155,14 +154,14 @@ impl Replays {
     }
 
     async fn clear_old(&self, owner: Owner) -> Result<(), ReplayError> {
-        let shelf = owner.shelf(KIND);
-        let records = self.store.records(shelf, None, 2 * MOST_KEPT).await?;
+        let place = owner.shelf(KIND);
+        let records = self.store.records(place, None, 2 * MOST_KEPT).await?;
         for record in records.iter().skip(MOST_KEPT) {
             if Kept::read(&record.body)
                 .and_then(|kept| kept.state())
                 .is_ok_and(ReplayState::is_final)
             {
-                self.store.delete_record(shelf, &record.key).await?;
+                self.store.delete_record(place, &record.key).await?;
             }
         }
         Ok(())

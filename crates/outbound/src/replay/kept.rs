@@ -115,12 +115,12 @@ impl Kept {
     }
 
     pub fn started(&mut self, now: Time) {
-        self.state = ReplayState::Running.name().to_owned();
+        ReplayState::Running.name().clone_into(&mut self.state);
         self.started_at.get_or_insert(now.micros());
     }
 
     pub fn ended(&mut self, state: ReplayState, now: Time) {
-        self.state = state.name().to_owned();
+        state.name().clone_into(&mut self.state);
         self.finished_at = Some(now.micros());
         self.lease = None;
     }

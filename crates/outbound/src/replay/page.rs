@@ -119,7 +119,7 @@ impl Replays {
     ) -> Result<(BTreeSet<EventId>, Vec<DeliveryRow>, Option<Cursor>)> {
         let named = &replay.filter.events;
         let end = (cursor.events + most).min(named.len());
-        let next = (end < named.len()).then(|| Cursor { after: None, events: end });
+        let next = (end < named.len()).then_some(Cursor { after: None, events: end });
         let mut events = BTreeSet::new();
         let mut rows = Vec::new();
         for event in named.get(cursor.events..end).unwrap_or_default() {

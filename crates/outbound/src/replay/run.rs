@@ -67,8 +67,7 @@ impl Replays {
 
     /// One page of one replay, if it is ours to run.
     async fn step(&self, owner: Owner, id: ReplayId) -> Result<Option<Duration>> {
-        let shelf = owner.shelf(KIND);
-        let Some(record) = self.store.record(shelf, &key(id)).await? else {
+        let Some(record) = self.store.record(owner.shelf(KIND), &key(id)).await? else {
             if self.clock.now().since(id.time()) > MARK_WITHOUT_JOB {
                 self.close(id).await?;
             }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gancho_domain::{Clock, Rate, Time};
+use gancho_domain::{Clock, Rate};
 use gancho_outbound::{NewEvent, Plan, Plans, PublishError, Published};
 use gancho_store::{Once, Usage};
 
@@ -122,8 +122,7 @@ async fn a_caller_who_goes_away_changes_nothing() {
         let publishing = publish(&stage, event("a.b", "{}"));
         let _ = tokio::time::timeout(Duration::from_micros(50), publishing).await;
     }
-    let last = publish(&stage, event("a.b", "{}")).await.unwrap();
-    assert!(last.created_at >= Time::ZERO);
+    publish(&stage, event("a.b", "{}")).await.unwrap();
     // Those that were begun are finished, and each is charged for.
     crate::stage::wait_for("all to be finished", || async {
         let page = gancho_store::PageRequest::first(100);

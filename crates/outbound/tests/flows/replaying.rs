@@ -10,7 +10,7 @@ use gancho_outbound::{
     EndpointDraft, NewReplay, Owner, Replay, ReplayError, ReplayFilter, ReplayOf, ReplayState,
     Replays, RetryDraft,
 };
-use gancho_store::{Deliveries, DeliveryFilter};
+use gancho_store::DeliveryFilter;
 use gancho_testkit::receiver::Receiver;
 
 use crate::stage::{Stage, answering, arrived, draft, event, ok, pointers, wait_for};
@@ -81,7 +81,8 @@ async fn what_failed_goes_to_where_it_was_meant_to_go() {
     let again: BTreeSet<String> =
         seen[5..].iter().map(|seen| seen.one("webhook-id").to_owned()).collect();
     assert_eq!(again, events.iter().map(ToString::to_string).collect(), "under their own ids");
-    assert_eq!(replays.list(stage.scope, None, 10).await.unwrap(), [done.clone()]);
+    let listed = replays.list(stage.scope, None, 10).await.unwrap();
+    assert_eq!(listed, std::slice::from_ref(&done));
     assert_eq!(replays.list(stage.operator, None, 10).await.unwrap(), []);
     assert!(matches!(replays.get(stage.operator, done.id).await, Err(ReplayError::NotFound)));
     assert!(matches!(replays.cancel(stage.scope, done.id).await, Err(ReplayError::Over)));
@@ -272,10 +273,7 @@ async fn cancelled_is_cancelled() {
     assert_eq!((running.state, running.total, running.done), (ReplayState::Running, 9, 3));
     let cancelled = replays.cancel(stage.scope, asked.id).await.unwrap();
     assert_eq!((cancelled.state, cancelled.done), (ReplayState::Cancelled, 3));
-    for _ in 0..3 {
-        tokio::time::sleep(Duration::from_millis(400)).await;
-        assert_eq!(replays.run_once().await.unwrap().is_some_and(|next| next.is_zero()), false);
-    }
+    assert_eq!(replays.run_once().await.unwrap(), None, "nothing is left to run");
     assert_eq!(replays.get(stage.scope, asked.id).await.unwrap(), cancelled);
     assert_eq!(arrived(&receiver, 12).await.len(), 12);
     assert_eq!(replays.cancel(stage.scope, asked.id).await.unwrap().state, ReplayState::Cancelled);
@@ -322,5 +320,4 @@ async fn replays_that_are_refused() {
     }
     let eleventh = replays.create(stage.scope, fast(failed_of(off))).await;
     assert!(matches!(eleventh, Err(ReplayError::Faulty(faults)) if faults[0].code == "too_many"));
-    assert!(stage.store.event(stage.scope, EventId::from_bits(1)).await.unwrap().is_none());
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use gancho_domain::{Clock, EndpointId, ReplayId};
+use gancho_domain::{EndpointId, ReplayId};
 use gancho_outbound::{NewReplay, Replay, ReplayFilter, ReplayOf, ReplayState, Replays};
 use gancho_store::{DeliveryFilter, Expect, Records, Shelf};
 use gancho_testkit::receiver::Receiver;
@@ -190,5 +190,4 @@ async fn a_mark_without_a_job_is_removed() {
     stage.clock.advance(Duration::from_secs(120));
     replays.run_once().await.unwrap();
     assert_eq!(stage.store.records(open, None, 9).await.unwrap(), []);
-    assert!(stage.clock.now().secs() > 0);
 }

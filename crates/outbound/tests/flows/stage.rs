@@ -45,7 +45,6 @@ pub struct Stage {
     pub ids: Arc<IdMaker>,
     pub ring: Arc<KeyRing>,
     pub registry: Arc<Registry>,
-    pub engine: Arc<Engine>,
     pub publisher: Arc<Publisher>,
     pub desk: EndpointDesk,
     pub types: Arc<EventTypes>,
@@ -109,7 +108,7 @@ impl Stage {
         let plans = Arc::new(setup.plans);
         let publisher = Arc::new(Publisher {
             store: store.clone(),
-            engine: engine.clone(),
+            engine,
             registry: registry.clone(),
             ids: ids.clone(),
             clock: clock.clone(),
@@ -132,7 +131,6 @@ impl Stage {
             ids,
             ring,
             registry,
-            engine,
             publisher,
             desk,
             types,
