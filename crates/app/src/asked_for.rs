@@ -115,7 +115,7 @@ async fn change(
     wanted: &Wanted,
     endpoint: Endpoint,
 ) -> anyhow::Result<()> {
-    let given = wanted.secret.as_ref().map(|secret| secret.reveal());
+    let given = wanted.secret.as_ref().map(Hidden::reveal);
     // One that cannot be opened any more is replaced by the one that is given.
     let kept = seal::secret(&gateway.ring.keys, &endpoint).ok();
     let is_other_secret = given.is_some() && given != kept.as_ref().map(|secret| secret.as_str());

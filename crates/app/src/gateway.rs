@@ -63,10 +63,8 @@ impl Gateway {
         let registry = Arc::new(Registry::new(store.clone(), ring.keys.clone(), profiles));
         let client = deliver::Client::new(setup.client).context("the HTTP client")?;
         let tenants = Tenants { store: store.clone(), ids: ids.clone(), clock: clock.clone() };
-        let operator = match setup.has_notices {
-            true => Some(tenants.get(OPERATOR, "standard").await?),
-            false => None,
-        };
+        let operator =
+            if setup.has_notices { Some(tenants.get(OPERATOR, "standard").await?) } else { None };
         let notifier = Arc::new(Notifier {
             store: store.clone(),
             registry: registry.clone(),

@@ -46,8 +46,8 @@ pub fn of(settings: &Settings) -> anyhow::Result<Ring> {
 /// The one in a data folder, made with mode 0600 if it is not there.
 pub fn in_folder(folder: &Path) -> anyhow::Result<Ring> {
     let path = folder.join(FILE);
-    let make = || Ok(KeyRing::generate()?.text().to_string());
-    let (text, made) = private_file::read_or_make(&path, make)?;
+    let new = || Ok(KeyRing::generate()?.text().to_string());
+    let (text, made) = private_file::read_or_make(&path, new)?;
     if made == Made::Now {
         tracing::info!(path = %path.display(), "made a key ring; keep a copy apart from the database");
     }

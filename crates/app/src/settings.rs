@@ -76,17 +76,17 @@ pub fn built_in(values: &[(&str, &str)]) -> Result<Loaded, Faults> {
 fn load_from(flags: &Flags, environment: &Environment) -> Result<Loaded, Faults> {
     let mut faults = Vec::new();
     let source = file::find(flags, environment, &mut faults);
-    put_together(flags, environment, source, faults)
+    put_together(flags, environment, source.as_ref(), faults)
 }
 
 fn put_together(
     flags: &Flags,
     environment: &Environment,
-    source: Option<Source>,
+    source: Option<&Source>,
     mut faults: Vec<Fault>,
 ) -> Result<Loaded, Faults> {
     let mut layers = Layers::default();
-    let tables = file::read(source.as_ref(), &mut layers, &mut faults);
+    let tables = file::read(source, &mut layers, &mut faults);
     let warnings = environment.add_to(&mut layers, &mut faults);
     flags.add_to(&mut layers, &mut faults);
 
@@ -104,7 +104,7 @@ fn put_together(
             plans,
             companies,
             origins: layers.origins(),
-            file: source.as_ref().map(|source| source.path.clone()),
+            file: source.map(|source| source.path.clone()),
             warnings,
         }),
         _ => Err(Faults(faults)),

@@ -1,6 +1,6 @@
 //! Amounts with a unit: lengths of time, sizes, rates.
 
-use std::{num::NonZeroU32, time::Duration};
+use std::{fmt::Write, num::NonZeroU32, time::Duration};
 
 use gancho_domain::Rate;
 
@@ -81,7 +81,7 @@ fn show(amount: u64, units: &[(&str, u64)], none: &str) -> String {
     let mut text = String::new();
     for (unit, factor) in units {
         if rest / factor > 0 {
-            text += &format!("{}{unit}", rest / factor);
+            let _ = write!(text, "{}{unit}", rest / factor);
             rest %= factor;
         }
     }

@@ -126,7 +126,7 @@ pub fn read<'a>(
             (None, value) => match written(&value) {
                 Some(written) => layers.put(&name, origin, written, faults),
                 None if KEYS.iter().any(|key| key.name == name) => {
-                    faults.push(Wrong::new("this takes a value, not a table", "").at(name, origin))
+                    faults.push(Wrong::new("this takes a value, not a table", "").at(name, origin));
                 }
                 // A table of a name that is not known is best answered by its name.
                 None => layers.put(&name, origin, Written::Many(Vec::new()), faults),

@@ -155,7 +155,7 @@ impl Setting for Link {
     }
 
     fn show(&self) -> String {
-        quoted(self.masked())
+        quoted(&self.masked())
     }
 }
 

@@ -74,6 +74,14 @@ A header's value is `event_id`, `endpoint_id`, `event_type`, `time_seconds`, `ti
 A scheme is `standard` (Standard Webhooks; needs headers for `event_id` and `time_seconds`), `sha256` (GitHub's
 form), `timed-seconds` or `timed-millis` (Stripe's form).
 
+## The key ring
+
+Endpoints' secrets and headers are sealed in the database with the newest key of the ring, and opened with the
+key that sealed them. `gancho keys rotate` adds a key and seals everything with it; it can be killed and run again,
+and asks the gateway to do it where one runs with the same settings. `gancho keys list` shows which keys are in use,
+and `gancho keys drop 1` removes one that is not. Nodes that share a ring's file take a new key on within seconds.
+Nodes with files of their own need the new file, and a restart, before `gancho keys rotate --no-new-key` is run.
+
 ## Tenants by environment
 
 `WEBHOOK_URL_<COMPANY>` makes the tenant of that name, in lower case, and its one endpoint in the profile

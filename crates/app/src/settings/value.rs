@@ -28,7 +28,7 @@ pub fn one(written: &Written) -> Result<&str, Wrong> {
     }
 }
 
-pub fn quoted(text: impl ToString) -> String {
+pub fn quoted(text: &impl ToString) -> String {
     format!("{:?}", text.to_string())
 }
 
@@ -108,7 +108,7 @@ impl Setting for PathBuf {
     }
 
     fn show(&self) -> String {
-        quoted(self.display())
+        quoted(&self.display())
     }
 }
 
@@ -120,7 +120,7 @@ impl Setting for Size {
     }
 
     fn show(&self) -> String {
-        quoted(amount::show_size(*self))
+        quoted(&amount::show_size(*self))
     }
 }
 
@@ -132,7 +132,7 @@ impl Setting for Duration {
     }
 
     fn show(&self) -> String {
-        quoted(amount::show_span(*self))
+        quoted(&amount::show_span(*self))
     }
 }
 
@@ -144,7 +144,7 @@ impl Setting for Rate {
     }
 
     fn show(&self) -> String {
-        quoted(amount::show_rate(*self))
+        quoted(&amount::show_rate(*self))
     }
 }
 
@@ -204,7 +204,7 @@ macro_rules! words {
             }
 
             fn show(&self) -> String {
-                quoted(match self { $(Self::$variant => $word,)* })
+                quoted(&match self { $(Self::$variant => $word,)* })
             }
         }
     )*};

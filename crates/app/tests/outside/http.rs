@@ -31,10 +31,11 @@ pub fn try_call(
     let mut request =
         format!("{method} {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n");
     for (name, value) in headers {
-        request += &format!("{name}: {value}\r\n");
+        request.extend([name, ": ", value, "\r\n"]);
     }
     if !body.is_empty() {
-        request += &format!("content-type: application/json\r\ncontent-length: {}\r\n", body.len());
+        let length = body.len().to_string();
+        request.extend(["content-type: application/json\r\ncontent-length: ", &length, "\r\n"]);
     }
     stream.write_all(format!("{request}\r\n{body}").as_bytes()).ok()?;
     let mut text = String::new();

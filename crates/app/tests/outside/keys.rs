@@ -13,10 +13,10 @@ fn keys(folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Result
     let mut keys = command(&["keys"], folder);
     let shown =
         keys.args(arguments).arg("--json").envs(variables.iter().copied()).output().unwrap();
-    match shown.status.success() {
-        true => Ok(serde_json::from_slice(&shown.stdout).unwrap_or_default()),
-        false => Err(String::from_utf8(shown.stderr).unwrap()),
+    if !shown.status.success() {
+        return Err(String::from_utf8(shown.stderr).unwrap());
     }
+    Ok(serde_json::from_slice(&shown.stdout).unwrap_or_default())
 }
 
 fn listed(folder: &Path) -> Vec<(u64, u64)> {

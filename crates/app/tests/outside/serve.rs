@@ -2,6 +2,8 @@
 
 use std::os::unix::fs::PermissionsExt;
 
+use gancho_domain::{Clock, SystemClock};
+
 use crate::{
     http,
     receiver::{self, Got},
@@ -13,8 +15,7 @@ fn verified(got: &Got, secret: &str) {
     let key = gancho_wire::SigningKey::for_profile(&profile, secret).unwrap().verifying_key();
     let headers: Vec<(&str, &[u8])> =
         got.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
-    use gancho_domain::Clock;
-    let now = gancho_domain::SystemClock.now();
+    let now = SystemClock.now();
     let tolerance = gancho_wire::DEFAULT_TOLERANCE;
     let recipe = gancho_wire::Recipe::for_profile(&profile).unwrap();
     recipe.verify(&[key], &headers, &got.body, now, tolerance).unwrap();

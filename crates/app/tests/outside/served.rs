@@ -64,13 +64,11 @@ impl Served {
                 log.push('\n');
             }
         });
-        match is_ready.recv_timeout(Duration::from_secs(30)) {
-            Ok(address) => Self { address, log, child },
-            Err(_) => {
-                let _ = child.kill();
-                panic!("it did not get ready: {}", log.lock().unwrap());
-            }
-        }
+        let Ok(address) = is_ready.recv_timeout(Duration::from_secs(30)) else {
+            let _ = child.kill();
+            panic!("it did not get ready: {}", log.lock().unwrap());
+        };
+        Self { address, log, child }
     }
 
     pub fn signal(&self, name: &str) {
