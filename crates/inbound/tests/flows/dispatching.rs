@@ -1,0 +1,116 @@
+//! From the receipt to the core: retried by its plan, given up in the end, and never twice at once.
+
+use std::time::Duration;
+
+use gancho_domain::Lane;
+use gancho_inbound::{ReceiptStatus, SourceDraft};
+use gancho_store::{DeadFilter, PageRequest};
+
+use crate::stage::{Stage, answering, arrived, core, name, quick, url};
+
+/// The fourth "proof of done": the core is away, attempts rise, and it ends as a dead letter.
+async fn a_core_that_is_away_makes_a_dead_letter(stage: &Stage) {
+    let core = answering(|_| "503 Service Unavailable").await;
+    stage.acme(&core).await;
+    stage.kept(&stage.signed("{}")).await;
+    let failing = stage.until("acme", ReceiptStatus::Failed).await;
+    assert!(failing.last_error.unwrap().contains("HTTP_503"));
+    let receipt = stage.until("acme", ReceiptStatus::Dlq).await;
+    assert_eq!((receipt.attempts, core.accepted()), (10, 10));
+    let numbers: Vec<String> = arrived(&core, 10)
+        .await
+        .iter()
+        .map(|seen| seen.one("x-gancho-attempt").to_owned())
+        .collect();
+    assert_eq!(numbers, (1..=10).map(|n: u32| n.to_string()).collect::<Vec<_>>());
+    let source = stage.node.desk.get(&name("acme")).await.unwrap();
+    let filter = DeadFilter {
+        tenant: Some(source.tenant()),
+        lane: Some(Lane::Dispatch),
+        ..DeadFilter::default()
+    };
+    let dead = stage.node.store.dead_letters(filter, PageRequest::first(10)).await.unwrap().rows;
+    assert_eq!((dead.len(), dead[0].failed_attempts), (1, 10));
+}
+
+/// E-2: 2 s, doubled, at most 32 s, with a quarter of chance either way.
+async fn the_usual_plan_is_that_of_the_lane(stage: &Stage) {
+    let core = answering(|_| "500 No").await;
+    stage.acme(&core).await;
+    stage.kept(&stage.signed("{}")).await;
+    let receipt = stage.until("acme", ReceiptStatus::Dlq).await;
+    let source = stage.node.desk.get(&name("acme")).await.unwrap();
+    let view =
+        stage.node.store.delivery(source.scope(), receipt.deliveries[0].id).await.unwrap().unwrap();
+    let planned: Vec<u64> = view
+        .attempts
+        .iter()
+        .filter_map(|attempt| {
+            Some(attempt.next_at?.since(attempt.started_at).as_secs_f64().round() as u64)
+        })
+        .collect();
+    // The clock moves in steps of half a second while an attempt is made.
+    for (seen, wanted) in planned.iter().zip([2, 4, 8, 16, 32, 32, 32, 32, 32]) {
+        assert!(seen.abs_diff(wanted) <= 1 + wanted / 8, "{planned:?}");
+    }
+    assert_eq!(planned.len(), 9);
+}
+
+async fn what_waits_for_what_is_gone_ends(stage: &Stage) {
+    let core = answering(|_| "503 No").await;
+    stage.acme(&core).await;
+    stage.kept(&stage.signed("{}")).await;
+    arrived(&core, 1).await;
+    let other = crate::stage::core().await;
+    let patch = SourceDraft { target_url: Some(url(&other)), ..SourceDraft::default() };
+    stage.node.desk.change(&name("acme"), patch).await.unwrap();
+    let receipt = stage.until("acme", ReceiptStatus::Dlq).await;
+    assert!(receipt.last_error.unwrap().starts_with("TARGET_GONE"));
+    assert_eq!(other.accepted(), 0);
+
+    let source = stage.node.desk.get(&name("acme")).await.unwrap();
+    let kept = stage.kept(&stage.signed("{\"n\":2}")).await;
+    arrived(&other, 1).await;
+    stage.node.desk.delete(&name("acme")).await.unwrap();
+    let left = stage.node.receipts.get(source.scope(), kept.receipt).await.unwrap();
+    assert!(left.is_some(), "what was received stays");
+}
+
+/// Each partner is its own tenant: one with a core that hangs holds up no other.
+async fn partners_do_not_wait_for_each_other(stage: &Stage) {
+    let hanging = gancho_testkit::receiver::Receiver::plain(|_| {
+        vec![gancho_testkit::receiver::Step::ReadRequest, gancho_testkit::receiver::Step::Hang]
+    })
+    .await
+    .unwrap();
+    let core = core().await;
+    stage.source("slow", &hanging, SourceDraft::default()).await;
+    stage.acme(&core).await;
+    let time = gancho_domain::Clock::now(&*stage.clock).secs().to_string();
+    for n in 0..100 {
+        let body = format!("{{\"n\":{n}}}");
+        stage.kept(&crate::stage::signed("slow", "k1", crate::stage::SECRET, &time, &body)).await;
+    }
+    let started = tokio::time::Instant::now();
+    for n in 0..5 {
+        stage.kept(&stage.signed(&format!("{{\"n\":{n}}}"))).await;
+    }
+    arrived(&core, 5).await;
+    assert!(started.elapsed() < Duration::from_secs(5));
+}
+
+async fn a_source_may_have_a_plan_of_its_own(stage: &Stage) {
+    let core = answering(|_| "500 No").await;
+    let draft = SourceDraft { retry: Some(Some(quick())), ..SourceDraft::default() };
+    stage.source("acme", &core, draft).await;
+    stage.kept(&stage.signed("{}")).await;
+    assert_eq!(stage.until("acme", ReceiptStatus::Dlq).await.attempts, 3);
+}
+
+on_both!(
+    a_core_that_is_away_makes_a_dead_letter,
+    the_usual_plan_is_that_of_the_lane,
+    what_waits_for_what_is_gone_ends,
+    partners_do_not_wait_for_each_other,
+    a_source_may_have_a_plan_of_its_own,
+);

@@ -1,0 +1,117 @@
+//! How senders greet: answered where they should be, kept never.
+
+use data_encoding::HEXLOWER;
+use gancho_domain::Clock;
+use gancho_inbound::{Incoming, Outcome, Reason, SourceDraft, Verb};
+
+use crate::stage::{SECRET, Spoil, Stage, core, mac, raw, request};
+
+async fn source(stage: &Stage, preset: &str) {
+    let draft = SourceDraft {
+        preset: Some(raw(preset)),
+        verify_token: Some(Some("the token we agreed on".into())),
+        ..SourceDraft::default()
+    };
+    stage.source("acme", &core().await, draft).await;
+}
+
+async fn reply(stage: &Stage, request: &Incoming) -> (String, &'static str) {
+    match stage.send(request).await {
+        Outcome::Reply(reply) => {
+            (String::from_utf8(reply.body.to_vec()).unwrap(), reply.content_type)
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+fn query(verb: Verb, query: &str) -> Incoming {
+    Incoming { verb, query: Some(query.to_owned()), ..request("acme", "") }
+}
+
+/// Signed like everything that Slack sends.
+async fn slack(stage: &Stage) {
+    source(stage, "\"slack\"").await;
+    let time = stage.clock.now().secs();
+    let body = r#"{"token":"x","challenge":"3eZbrw1aB\"<b>","type":"url_verification"}"#;
+    let hex = HEXLOWER.encode(&mac(SECRET, format!("v0:{time}:{body}")));
+    let asked = request("acme", body)
+        .with("x-slack-request-timestamp", &time.to_string())
+        .with("x-slack-signature", &format!("v0={hex}"));
+    let (body, content_type) = reply(stage, &asked).await;
+    assert_eq!(
+        (body.as_str(), content_type),
+        (r#"{"challenge":"3eZbrw1aB\"<b>"}"#, "application/json")
+    );
+    let unsigned = asked.with("x-slack-signature", &format!("v0={}", "0".repeat(64)));
+    assert_eq!(stage.denied(&unsigned).await.status, 403);
+    assert_eq!(stage.ledger().await.len(), 0);
+    assert_eq!(stage.node.inbound.tally.greetings(), 1);
+}
+
+async fn meta(stage: &Stage) {
+    source(stage, "\"meta\"").await;
+    let asked =
+        "hub.mode=subscribe&hub.challenge=115%3C8201444&hub.verify_token=the+token+we+agreed+on";
+    let (body, content_type) = reply(stage, &query(Verb::Get, asked)).await;
+    assert_eq!((body.as_str(), content_type), ("115<8201444", "text/plain; charset=utf-8"));
+    for odd in [
+        "",
+        "hub.mode=subscribe&hub.challenge=1",
+        "hub.mode=subscribe&hub.challenge=1&hub.verify_token=wrong",
+        "hub.mode=unsubscribe&hub.challenge=1&hub.verify_token=the+token+we+agreed+on",
+        "hub.mode=subscribe&hub.verify_token=the+token+we+agreed+on",
+        "hub.mode=subscribe&hub.challenge=a%0d%0ab&hub.verify_token=the+token+we+agreed+on",
+    ] {
+        let denied = stage.denied(&query(Verb::Get, odd)).await;
+        assert_eq!((denied.status, denied.reason), (403, Reason::Greeting), "{odd}");
+    }
+    let body = "{}";
+    let hex = HEXLOWER.encode(&mac(SECRET, body));
+    stage.kept(&request("acme", body).with("x-hub-signature-256", &format!("sha256={hex}"))).await;
+}
+
+async fn microsoft(stage: &Stage) {
+    source(stage, "\"microsoft\"").await;
+    let asked = query(Verb::Post, "validationToken=Validation%3a+Testing+client&x=1");
+    let (body, content_type) = reply(stage, &asked.without("content-type")).await;
+    assert_eq!(
+        (body.as_str(), content_type),
+        ("Validation: Testing client", "text/plain; charset=utf-8")
+    );
+    let long = format!("validationToken={}", "a".repeat(2_049));
+    assert_eq!(stage.denied(&query(Verb::Post, &long)).await.status, 403);
+    let notified = |state: &str| {
+        request(
+            "acme",
+            &format!(r#"{{"value":[{{"clientState":"{SECRET}"}},{{"clientState":"{state}"}}]}}"#),
+        )
+    };
+    stage.kept(&notified(SECRET)).await;
+    for odd in [
+        notified("another"),
+        request("acme", r#"{"value":[]}"#),
+        request("acme", "{}"),
+        request("acme", r#"{"value":[{}]}"#),
+        request("acme", "nothing"),
+    ] {
+        assert_eq!(stage.denied(&odd).await.status, 403);
+    }
+}
+
+/// Nobody else answers to a GET, and no greeting is answered for whom it is not.
+async fn the_others_are_silent(stage: &Stage) {
+    source(stage, "\"partner\"").await;
+    for asked in [
+        query(
+            Verb::Get,
+            "hub.mode=subscribe&hub.challenge=1&hub.verify_token=the+token+we+agreed+on",
+        ),
+        query(Verb::Get, "").to("nobody"),
+        query(Verb::Post, "validationToken=abc"),
+        query(Verb::Post, "validationToken=abc").to("nobody"),
+    ] {
+        assert_eq!(stage.denied(&asked).await.status, 403);
+    }
+}
+
+on_both!(slack, meta, microsoft, the_others_are_silent);

@@ -1,0 +1,35 @@
+//! Receiving webhooks, from a request to what arrives at the core: with a real SQLite file and a real
+//! PostgreSQL, a real engine and receivers on loopback. Time is set by hand.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+/// Each test on each store.
+macro_rules! on_both {
+    ($($name:ident),* $(,)?) => {
+        mod on_sqlite {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() {
+                super::$name(&crate::stage::Stage::sqlite().await).await;
+            })*
+        }
+        mod on_postgres {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() {
+                super::$name(&crate::stage::Stage::postgres().await).await;
+            })*
+        }
+    };
+}
+
+mod attacks;
+mod checkpoints;
+mod crashes;
+mod dispatching;
+mod greetings;
+mod keys;
+mod once;
+mod presets;
+mod receiving;
+mod rejections;
+mod sources;
+mod stage;

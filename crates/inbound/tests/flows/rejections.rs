@@ -1,0 +1,64 @@
+//! What the operator can see of what was turned away: why, and never a secret.
+
+use std::time::Duration;
+
+use gancho_domain::Clock;
+use gancho_inbound::{Reason, rejections::UNKNOWN};
+
+use crate::stage::{Spoil, Stage, core};
+
+async fn the_reason_is_for_the_operator(stage: &Stage) {
+    let core = core().await;
+    stage.acme(&core).await;
+    let odd = stage
+        .signed("{\"card\":\"4111\"}")
+        .with("x-signature", "hmac-sha256=AAAA")
+        .with("authorization", "Bearer hush")
+        .with("cookie", "session=hush")
+        .with("x-api-key", "hush")
+        .with("user-agent", "partner/1.0");
+    stage.denied(&odd).await;
+    stage.denied(&odd.clone().to("nobody")).await;
+    let noted = stage.node.inbound.rejections.of("acme");
+    assert_eq!(noted.len(), 1);
+    let one = &noted[0];
+    assert_eq!(
+        (one.status, one.reason, one.at),
+        (403, Reason::MalformedSignature, stage.clock.now())
+    );
+    let value = |name: &str| one.headers.iter().find(|(n, _)| n == name).unwrap().1.as_str();
+    assert_eq!((value("user-agent"), value("x-key-id")), ("partner/1.0", "k1"));
+    for hidden in ["authorization", "cookie", "x-api-key"] {
+        assert_eq!(value(hidden), "••••");
+    }
+    let text = format!("{noted:?}");
+    assert!(!text.contains("hush") && !text.contains("4111"), "{text}");
+    let unknown = stage.node.inbound.rejections.of(UNKNOWN);
+    assert_eq!((unknown.len(), unknown[0].partner.as_str()), (1, "nobody"));
+    let tally = &stage.node.inbound.tally;
+    assert_eq!(tally.of_reason(Reason::MalformedSignature), 1);
+    assert_eq!(tally.of_reason(Reason::UnknownPartner), 1);
+    assert_eq!(Reason::MalformedSignature.deny_label(), "policy_fail");
+}
+
+/// Bounded by partner, by name and by time, whatever is sent; every one is counted.
+async fn a_flood_is_counted_and_not_kept(stage: &Stage) {
+    let core = core().await;
+    stage.acme(&core).await;
+    let odd = stage.signed("{}").with("x-signature", "no");
+    for n in 0..2_000 {
+        stage.denied(&odd.clone().to(&format!("nobody-{n}"))).await;
+        stage.denied(&odd).await;
+    }
+    let rejections = &stage.node.inbound.rejections;
+    assert_eq!(rejections.of("acme").len(), 50);
+    assert_eq!(rejections.of(UNKNOWN).len(), 50);
+    assert_eq!(stage.node.inbound.tally.of_reason(Reason::MalformedSignature), 2_000);
+    assert_eq!(stage.node.inbound.tally.by_partner().len(), 0);
+    stage.clock.advance(Duration::from_secs(1));
+    stage.denied(&stage.signed("{}").with("x-key-id", "new")).await;
+    assert_eq!(rejections.of("acme")[0].reason, Reason::UnknownKey, "the newest stands first");
+    assert_eq!(stage.ledger().await.len(), 0);
+}
+
+on_both!(the_reason_is_for_the_operator, a_flood_is_counted_and_not_kept);
