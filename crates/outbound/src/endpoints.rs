@@ -2,8 +2,9 @@
 //! what is secret is sealed before it reaches the store.
 //!
 //! In reading order: [`draft`] is what a caller gives; `check` judges it, with `header_check`,
-//! `secret_check` and `retry_check` for the parts that have rules of their own; `rotate` changes the
-//! secret while the old one still signs; [`seal`] is how the secret parts are kept.
+//! `secret_check`, `terms_check` and `retry_check` for the parts that have rules of their own;
+//! `rotate` changes the secret while the old one still signs; [`seal`] is how the secret parts are
+//! kept.
 //!
 //! Two who change the same endpoint do not undo each other's work: a change is made to the version
 //! that was read, and made anew on the next one where that has moved on.
@@ -15,6 +16,7 @@ mod retry_check;
 mod rotate;
 pub mod seal;
 mod secret_check;
+mod terms_check;
 
 use std::{collections::BTreeMap, sync::Arc};
 

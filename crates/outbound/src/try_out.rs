@@ -95,7 +95,8 @@ async fn first_attempt(
     let until = Instant::now() + within;
     loop {
         let view = publisher.store.delivery(scope, id).await?.ok_or(TryOutError::NotFound)?;
-        if !view.attempts.is_empty() || view.row.state.is_final() || Instant::now() >= until {
+        let tried = view.row.attempts > 0 || view.row.state.is_final();
+        if tried || Instant::now() >= until {
             return Ok(view);
         }
         sleep(LOOK).await;

@@ -1,28 +1,21 @@
 //! Judges a draft and puts it into an endpoint: every fault is found, and nothing is changed where
 //! there is one.
 
-use std::{fmt::Display, str::FromStr, sync::Arc, time::Duration};
+use std::{fmt::Display, str::FromStr, sync::Arc};
 
-use gancho_domain::{Endpoint, Health, Ordering, Pattern, span};
+use gancho_domain::{Endpoint, Health, Pattern};
 use gancho_vault::Secret;
 use gancho_wire::{Profile, SecretFormat};
 use serde_json::value::RawValue;
 
 use super::{
-    EndpointDesk, EndpointDraft, EndpointError, RateDraft, header_check, retry_check, seal,
-    secret_check,
+    EndpointDesk, EndpointDraft, EndpointError, header_check, seal, secret_check, terms_check,
 };
 use crate::Fault;
 
 const LONGEST_NAME: usize = 128;
 const MOST_EVENTS: usize = 100;
 const LONGEST_METADATA: usize = 16 * 1024;
-const MOST_IN_FLIGHT: u32 = 512;
-const MOST_IN_A_PERIOD: u32 = 1_000_000;
-const SHORTEST_TIMEOUT: Duration = Duration::from_secs(1);
-const LONGEST_TIMEOUT: Duration = Duration::from_secs(60);
-const SHORTEST_PERIOD: Duration = Duration::from_secs(1);
-const LONGEST_PERIOD: Duration = Duration::from_hours(24);
 
 /// A secret that was given or made, and how it is understood.
 pub(super) type Given = Option<(Secret, SecretFormat)>;
@@ -53,7 +46,7 @@ impl EndpointDesk {
         let mut faults = Faults::default();
         let draft = if whole { filled(draft) } else { draft };
         self.place(&mut endpoint, &draft, whole, &mut faults);
-        terms(&mut endpoint, &draft, &mut faults);
+        terms_check::apply(&mut endpoint, &draft, &mut faults);
         if let Some(metadata) = &draft.metadata {
             endpoint.metadata = faults.take(metadata_of(metadata)).unwrap_or_default();
         }
@@ -203,34 +196,6 @@ fn filled(draft: EndpointDraft) -> EndpointDraft {
     }
 }
 
-/// How patiently and how fast it is delivered to.
-fn terms(endpoint: &mut Endpoint, draft: &EndpointDraft, faults: &mut Faults) {
-    if let Some(retry) = &draft.retry {
-        endpoint.plan = retry.as_ref().and_then(|retry| retry_check::check(retry, faults));
-    }
-    if let Some(timeout) = &draft.timeout {
-        let within = SHORTEST_TIMEOUT..=LONGEST_TIMEOUT;
-        endpoint.timeout =
-            timeout.as_ref().and_then(|text| faults.take(span_within(text, "/timeout", &within)));
-    }
-    if let Some(rate) = &draft.rate_limit {
-        endpoint.rate = rate.as_ref().and_then(|rate| rate_of(rate, faults));
-    }
-    if let Some(most) = draft.max_in_flight {
-        if most.is_some_and(|most| !(1..=MOST_IN_FLIGHT).contains(&most)) {
-            let message = format!("it must lie between 1 and {MOST_IN_FLIGHT}");
-            faults.add("out_of_range", "/max_in_flight", message);
-        }
-        endpoint.max_in_flight = most;
-    }
-    match draft.ordering.as_deref() {
-        None => {}
-        Some("best_effort") => endpoint.ordering = Ordering::BestEffort,
-        Some("per_subject") => endpoint.ordering = Ordering::PerSubject,
-        Some(_) => faults.add("malformed", "/ordering", "it is `best_effort` or `per_subject`"),
-    }
-}
-
 fn patterns(events: &[String], faults: &mut Faults) -> Vec<Pattern> {
     if events.is_empty() {
         faults.add(
@@ -256,29 +221,6 @@ fn patterns(events: &[String], faults: &mut Faults) -> Vec<Pattern> {
         }
     }
     patterns
-}
-
-fn rate_of(draft: &RateDraft, faults: &mut Faults) -> Option<gancho_domain::Rate> {
-    if !(1..=MOST_IN_A_PERIOD).contains(&draft.count) {
-        let message = format!("it must lie between 1 and {MOST_IN_A_PERIOD}");
-        faults.add("out_of_range", "/rate_limit/count", message);
-    }
-    let within = SHORTEST_PERIOD..=LONGEST_PERIOD;
-    let per = faults.take(span_within(&draft.per, "/rate_limit/per", &within))?;
-    Some(gancho_domain::Rate { count: draft.count, per })
-}
-
-pub(super) fn span_within(
-    text: &str,
-    pointer: &str,
-    within: &std::ops::RangeInclusive<Duration>,
-) -> Result<Duration, Fault> {
-    let span = span::parse(text).map_err(|fault| Fault::new("malformed", pointer, fault))?;
-    if within.contains(&span) {
-        return Ok(span);
-    }
-    let [least, most] = [within.start(), within.end()].map(|end| span::write(*end));
-    Err(Fault::new("out_of_range", pointer, format!("it must lie between {least} and {most}")))
 }
 
 fn metadata_of(given: &RawValue) -> Result<String, Fault> {

@@ -4,10 +4,7 @@ use std::{ops::RangeInclusive, time::Duration};
 
 use gancho_domain::RetryPlan;
 
-use super::{
-    RetryDraft,
-    check::{Faults, span_within},
-};
+use super::{RetryDraft, check::Faults, terms_check::span_within};
 use crate::Fault;
 
 const MOST_DELAYS: usize = 30;

@@ -6,6 +6,7 @@
 mod batches;
 mod delivering;
 mod drafts;
+mod event_types;
 mod failing;
 mod headers;
 mod notices;
@@ -16,4 +17,3 @@ mod rotation;
 mod secrets;
 mod stage;
 mod trying;
-mod types;
