@@ -136,30 +136,32 @@ fn of_4xx(stage: Stage, code: u16, text: &str) -> FailureCode {
     if is_throttle(text) {
         return FailureCode::SesThrottle;
     }
-    match (enhanced(text), code, stage) {
-        (Some((1 | 2, _)), _, _) => FailureCode::BounceTemporary,
-        (Some((7, 0 | 28)), 421 | 450 | 451 | 454, _) => FailureCode::SesThrottle,
-        (Some(_), _, _) => FailureCode::SesError,
+    let Some(about) = enhanced(text) else {
         // Without a code that says more: the mailbox is busy (450) or full (452).
-        (None, 450 | 452, Stage::Recipient | Stage::Content) => FailureCode::BounceTemporary,
-        (None, _, _) => FailureCode::SesError,
+        let is_mailbox = matches!(stage, Stage::Recipient | Stage::Content);
+        let is_temporary = is_mailbox && matches!(code, 450 | 452);
+        return if is_temporary { FailureCode::BounceTemporary } else { FailureCode::SesError };
+    };
+    match about {
+        (1 | 2, _) => FailureCode::BounceTemporary,
+        (7, 0 | 28) if matches!(code, 421 | 450 | 451 | 454) => FailureCode::SesThrottle,
+        _ => FailureCode::SesError,
     }
 }
 
 fn of_5xx(stage: Stage, code: u16, text: &str) -> FailureCode {
-    match (enhanced(text), code, stage) {
+    let is_ours = matches!(code, 500..=504 | 530..=538);
+    match enhanced(text) {
         // X.1.7 and X.1.8 are about the sender's address.
-        (Some((1, 7 | 8)), _, _) => FailureCode::SesError,
-        (Some((1, _)), _, _) => FailureCode::InvalidRecipient,
-        // Too large for the mailbox, for the system.
-        (Some((2 | 3, 3 | 4)), _, _) | (Some((6, _)), _, _) => FailureCode::InvalidContent,
-        (Some((2 | 4, _)), _, _) => FailureCode::BouncePermanent,
-        (_, 500..=504 | 530..=538, _) => FailureCode::InternalError,
-        (Some((7, _)), _, Stage::Content) => FailureCode::InvalidContent,
-        (Some(_), _, _) => FailureCode::SesError,
-        (None, 552, _) | (None, _, Stage::Content) => FailureCode::InvalidContent,
-        (None, _, Stage::Recipient) => FailureCode::InvalidRecipient,
-        (None, _, _) => FailureCode::SesError,
+        Some((1, detail)) if detail != 7 && detail != 8 => FailureCode::InvalidRecipient,
+        // Too large for the mailbox or for the system; or what it is made of is wrong.
+        Some((2 | 3, 3 | 4) | (6, _)) => FailureCode::InvalidContent,
+        Some((2 | 4, _)) => FailureCode::BouncePermanent,
+        _ if is_ours => FailureCode::InternalError,
+        Some((7, _)) | None if stage == Stage::Content => FailureCode::InvalidContent,
+        None if code == 552 => FailureCode::InvalidContent,
+        None if stage == Stage::Recipient => FailureCode::InvalidRecipient,
+        _ => FailureCode::SesError,
     }
 }
 

@@ -53,7 +53,8 @@ struct Sent<'a> {
     #[serde(flatten)]
     head: Head<'a>,
     message_id: &'a str,
-    sent_at: Shown<Time>,
+    #[serde(rename = "sentAt")]
+    at: Shown<Time>,
     attempts: u32,
     processing_time_ms: u64,
 }
@@ -78,7 +79,8 @@ struct Failed<'a> {
     failure_code: &'static str,
     ses_error: Option<&'a str>,
     attempts: u32,
-    failed_at: Shown<Time>,
+    #[serde(rename = "failedAt")]
+    at: Shown<Time>,
 }
 
 /// As it is written for people.
@@ -112,7 +114,7 @@ impl News<'_> {
             Self::Sent { message_id, at, since_accepted } => serde_json::to_vec(&Sent {
                 head: head("SENT"),
                 message_id,
-                sent_at: Shown(at),
+                at: Shown(at),
                 attempts,
                 processing_time_ms: u64::try_from(since_accepted.as_millis()).unwrap_or(u64::MAX),
             }),
@@ -129,7 +131,7 @@ impl News<'_> {
                 failure_code: code.name(),
                 ses_error: error,
                 attempts,
-                failed_at: Shown(at),
+                at: Shown(at),
             }),
         };
         data.map(Bytes::from)
@@ -158,13 +160,13 @@ pub fn parcel(
         body: data,
         created_at: now,
     });
-    let deliveries = match registry.known_targets(about.tenant) {
-        Some(targets) => fan_out(&targets, Audience::Wanting, event_type, now, ids, |_| false),
-        None => {
-            tracing::error!(email = %about.id, event_type, "nobody was told of an e-mail: its tenant's endpoints are not known");
-            Vec::new()
-        }
-    };
+    let targets = registry.known_targets(about.tenant);
+    if targets.is_none() {
+        tracing::error!(email = %about.id, event_type, "nobody is told of an e-mail: its tenant's endpoints are not known");
+    }
+    let deliveries = targets.map_or_else(Vec::new, |targets| {
+        fan_out(&targets, Audience::Wanting, event_type, now, ids, |_| false)
+    });
     Ok(NewParcel { parcel, once: None, ledger: None, deliveries })
 }
 

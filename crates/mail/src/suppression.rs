@@ -71,8 +71,7 @@ struct Kept {
 
 impl Suppressions {
     pub async fn get(&self, scope: TenantScope, mailbox: &Mailbox) -> Result<Option<Suppressed>> {
-        let shelf = Shelf::of(scope, KIND);
-        let found = self.store.record(shelf, &mailbox.normalised()).await?;
+        let found = self.store.record(Shelf::of(scope, KIND), &mailbox.normalised()).await?;
         found.map(|record| read(&record)).transpose()
     }
 
@@ -98,12 +97,12 @@ impl Suppressions {
     ) -> Result<bool> {
         let since = self.clock.now();
         let body = write(&Kept { reason, detail, since: since.micros() })?;
-        let (shelf, key) = (Shelf::of(scope, KIND), mailbox.normalised());
-        if self.store.put_record(shelf, &key, body.clone(), Expect::Nothing).await?.is_some() {
+        let (place, key) = (Shelf::of(scope, KIND), mailbox.normalised());
+        if self.store.put_record(place, &key, body.clone(), Expect::Nothing).await?.is_some() {
             return Ok(true);
         }
         if reason == SuppressionReason::Complaint {
-            self.store.put_record(shelf, &key, body, Expect::Anything).await?;
+            self.store.put_record(place, &key, body, Expect::Anything).await?;
         }
         Ok(false)
     }

@@ -29,8 +29,8 @@ struct Envelope {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Notification {
-    #[serde(alias = "eventType")]
-    notification_type: String,
+    #[serde(rename = "notificationType", alias = "eventType")]
+    kind: String,
     bounce: Option<Bounce>,
     complaint: Option<Complaint>,
     #[serde(default)]
@@ -38,26 +38,25 @@ struct Notification {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
 struct Bounce {
-    #[serde(default)]
-    bounce_type: String,
-    #[serde(default)]
-    bounce_sub_type: String,
-    #[serde(default)]
-    bounced_recipients: Vec<Recipient>,
-    #[serde(default)]
-    feedback_id: String,
+    #[serde(default, rename = "bounceType")]
+    kind: String,
+    #[serde(default, rename = "bounceSubType")]
+    detail: String,
+    #[serde(default, rename = "bouncedRecipients")]
+    recipients: Vec<Recipient>,
+    #[serde(default, rename = "feedbackId")]
+    id: String,
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
 struct Complaint {
-    #[serde(default)]
-    complained_recipients: Vec<Recipient>,
-    complaint_feedback_type: Option<String>,
-    #[serde(default)]
-    feedback_id: String,
+    #[serde(default, rename = "complainedRecipients")]
+    recipients: Vec<Recipient>,
+    #[serde(rename = "complaintFeedbackType")]
+    kind: Option<String>,
+    #[serde(default, rename = "feedbackId")]
+    id: String,
 }
 
 #[derive(Deserialize)]
@@ -106,7 +105,7 @@ pub fn parse(body: &[u8]) -> Result<Feedback, NotFeedback> {
         reason: String::new(),
         recipients: Vec::new(),
     };
-    match (notification.notification_type.as_str(), notification.bounce, notification.complaint) {
+    match (notification.kind.as_str(), notification.bounce, notification.complaint) {
         ("Bounce", Some(bounce), _) => Ok(of_bounce(bounce, blank)),
         ("Complaint", _, Some(complaint)) => Ok(of_complaint(complaint, blank)),
         (other, _, _) => Err(NotFeedback::OtherKind(other.to_owned())),
@@ -114,33 +113,29 @@ pub fn parse(body: &[u8]) -> Result<Feedback, NotFeedback> {
 }
 
 /// `Undetermined` may be anything: the address is given another chance.
-fn of_bounce(bounce: Bounce, blank: Feedback) -> Feedback {
-    let is_for_good = bounce.bounce_type == "Permanent";
-    let error = format!("{}: {}", bounce.bounce_type, bounce.bounce_sub_type);
-    let said = bounce.bounced_recipients.iter().find_map(|one| one.diagnostic_code.clone());
-    Feedback {
-        id: bounce.feedback_id,
-        code: if is_for_good { FailureCode::BouncePermanent } else { FailureCode::BounceTemporary },
-        reason: match said {
-            Some(said) => format!("it bounced ({error}): {said}"),
-            None => format!("it bounced ({error})"),
-        },
-        error,
-        recipients: addresses(bounce.bounced_recipients),
-        ..blank
-    }
+fn of_bounce(bounce: Bounce, mut report: Feedback) -> Feedback {
+    let is_for_good = bounce.kind == "Permanent";
+    report.code =
+        if is_for_good { FailureCode::BouncePermanent } else { FailureCode::BounceTemporary };
+    report.id = bounce.id;
+    report.error = format!("{}: {}", bounce.kind, bounce.detail);
+    let said = bounce.recipients.iter().find_map(|one| one.diagnostic_code.as_deref());
+    report.reason = match said {
+        Some(said) => format!("it bounced ({}): {said}", report.error),
+        None => format!("it bounced ({})", report.error),
+    };
+    report.recipients = addresses(bounce.recipients);
+    report
 }
 
-fn of_complaint(complaint: Complaint, blank: Feedback) -> Feedback {
-    let kind = complaint.complaint_feedback_type.unwrap_or_else(|| "unspecified".to_owned());
-    Feedback {
-        id: complaint.feedback_id,
-        code: FailureCode::Complaint,
-        error: format!("Complaint: {kind}"),
-        reason: format!("its reader complained of it ({kind})"),
-        recipients: addresses(complaint.complained_recipients),
-        ..blank
-    }
+fn of_complaint(complaint: Complaint, mut report: Feedback) -> Feedback {
+    let kind = complaint.kind.unwrap_or_else(|| "unspecified".to_owned());
+    report.code = FailureCode::Complaint;
+    report.id = complaint.id;
+    report.error = format!("Complaint: {kind}");
+    report.reason = format!("its reader complained of it ({kind})");
+    report.recipients = addresses(complaint.recipients);
+    report
 }
 
 fn addresses(recipients: Vec<Recipient>) -> Vec<String> {

@@ -54,7 +54,8 @@ pub fn sign(
         headers.push(("x-amz-security-token", token.to_string()));
     }
     let names = headers.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(";");
-    let lines: String = headers.iter().map(|(name, value)| format!("{name}:{value}\n")).collect();
+    let lines = headers.iter().map(|(name, value)| [name, ":", value, "\n"].concat());
+    let lines: String = lines.collect();
     let canonical =
         format!("{}\n{}\n\n{lines}\n{names}\n{}", request.method, request.path, hex(request.body));
     let scope = format!("{day}/{region}/{service}/aws4_request");

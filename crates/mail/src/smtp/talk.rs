@@ -24,11 +24,12 @@ pub(super) struct Talk {
 struct Offers {
     starttls: bool,
     pipelining: bool,
-    auth_plain: bool,
-    auth_login: bool,
-    /// The largest letter; none where it does not say.
-    size: Option<u64>,
+    /// Ways to log in, in capitals.
+    auth: Vec<String>,
+    /// It wants to know how large a letter is,
     takes_size: bool,
+    /// and takes none that is larger.
+    size: Option<u64>,
 }
 
 /// A letter was not taken.
@@ -111,11 +112,11 @@ impl Talk {
     }
 
     async fn authenticate(&mut self, user: &str, password: &str) -> Result<(), Trouble> {
-        if self.offers.auth_plain {
+        if self.offers.has_auth("PLAIN") {
             let both = Zeroizing::new(format!("\0{user}\0{password}"));
             let line = Zeroizing::new(format!("AUTH PLAIN {}\r\n", BASE64.encode(both.as_bytes())));
             self.ask(&line, Stage::Hello).await?;
-        } else if self.offers.auth_login {
+        } else if self.offers.has_auth("LOGIN") {
             self.ask("AUTH LOGIN\r\n", Stage::Hello).await?;
             for word in [user, password] {
                 let line = Zeroizing::new(format!("{}\r\n", BASE64.encode(word.as_bytes())));
@@ -236,6 +237,10 @@ fn good(reply: Reply, stage: Stage) -> Result<Reply, Trouble> {
 }
 
 impl Offers {
+    fn has_auth(&self, way: &str) -> bool {
+        self.auth.iter().any(|known| known == way)
+    }
+
     fn of(reply: &Reply) -> Self {
         let mut offers = Self::default();
         for line in reply.lines.iter().skip(1) {
@@ -250,12 +255,7 @@ impl Offers {
                     // Zero is how a server says that it sets no limit.
                     offers.size = most.filter(|most| *most > 0);
                 }
-                Some("AUTH") => {
-                    for word in words {
-                        offers.auth_plain |= word == "PLAIN";
-                        offers.auth_login |= word == "LOGIN";
-                    }
-                }
+                Some("AUTH") => offers.auth.extend(words.map(str::to_owned)),
                 _ => {}
             }
         }
@@ -288,7 +288,8 @@ mod tests {
         let lines = ["mx at your service", "STARTTLS", "size 1000", "AUTH LOGIN PLAIN", "X"];
         let reply = Reply { code: 250, lines: lines.map(str::to_owned).to_vec() };
         let offers = Offers::of(&reply);
-        assert!(offers.starttls && offers.auth_plain && offers.auth_login && !offers.pipelining);
+        assert!(offers.starttls && !offers.pipelining);
+        assert!(offers.has_auth("PLAIN") && offers.has_auth("LOGIN") && !offers.has_auth("X"));
         assert_eq!((offers.size, offers.takes_size), (Some(1_000), true));
         let unlimited = Reply { code: 250, lines: ["a", "SIZE 0"].map(str::to_owned).to_vec() };
         assert_eq!(Offers::of(&unlimited).size, None);

@@ -4,7 +4,7 @@ use gancho_mail::{EmailDraft, EmailStatus, Post, SmtpPost};
 
 use crate::{
     mail_server::{address, mail_server},
-    stage::{On, Stage, draft},
+    stage::{On, Setup, Stage, draft},
 };
 
 /// Everything that was ever used to end a letter, or a line, before its time.
@@ -19,7 +19,7 @@ async fn the_transcript_holds_one_letter() {
     for (kind, is_pipelined) in [("plain", true), ("slow", false)] {
         let settings = server.settings("smtp://", kind, "?tls=none");
         let post = std::sync::Arc::new(SmtpPost::new(settings).unwrap());
-        let stage = Stage::with(On::Sqlite, post.clone(), Default::default()).await;
+        let stage = Stage::with(On::Sqlite, post.clone(), Setup::default()).await;
         let to = address("ana");
         let odd = EmailDraft {
             from: Some("\"Eve\\\" <eve@example.com>, .\" <shop@example.com>".into()),
@@ -33,9 +33,9 @@ async fn the_transcript_holds_one_letter() {
         stage.until(id, EmailStatus::Sent).await;
         let mail = server.mails(&to).remove(0);
         post.close().await;
-        let heard = server.heard(mail.session).await;
+        let transcript = server.heard(mail.session).await;
 
-        let (commands, rest) = heard.split_once("DATA\r\n").unwrap();
+        let (commands, rest) = transcript.split_once("DATA\r\n").unwrap();
         let size = mail.content.len();
         let envelope = format!(
             "EHLO gancho.localdomain\r\nMAIL FROM:<shop@example.com> SIZE={size}\r\nRCPT TO:<{to}>\r\n"
@@ -51,7 +51,7 @@ async fn the_transcript_holds_one_letter() {
             assert_eq!(lines, 1, "{name} {head}");
         }
         assert!(!head.to_ascii_lowercase().contains("\r\nbcc:"), "{head}");
-        assert_eq!(mail.recipients, [to.clone()]);
+        assert_eq!(mail.recipients, std::slice::from_ref(&to));
         assert_eq!(
             server.told("mail").iter().filter(|mail| mail["sender"] == "eve@example.com").count(),
             0

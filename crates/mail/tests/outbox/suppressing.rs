@@ -40,8 +40,8 @@ async fn listed_imported_and_removed(on: On) {
         let row = |address: &&str| ((*address).to_owned(), SuppressionReason::Bounce);
         addresses.iter().map(row).collect::<Vec<_>>()
     };
-    let faulty = list.import(stage.scope, rows(&["a@example.com", "nonsense", "b@"])).await;
-    match faulty {
+    let refused = list.import(stage.scope, rows(&["a@example.com", "nonsense", "b@"])).await;
+    match refused {
         Err(ImportError::Faulty(faults)) => {
             let pointers: Vec<_> = faults.iter().map(|fault| fault.pointer.as_str()).collect();
             assert_eq!(pointers, ["/addresses/1", "/addresses/2"]);
