@@ -37,6 +37,9 @@ pub struct ListenSettings {
     pub head_bytes: usize,
     /// Names to answer to beside those of this machine, when listening on it alone.
     pub allowed_hosts: Vec<String>,
+    /// Whether events may be published here: then they go straight there, past the router. Not so on a
+    /// node that only works.
+    pub publishes: bool,
 }
 
 impl Default for ListenSettings {
@@ -47,6 +50,7 @@ impl Default for ListenSettings {
             idle_deadline: Duration::from_secs(75),
             head_bytes: 32 * 1024,
             allowed_hosts: Vec::new(),
+            publishes: true,
         }
     }
 }
@@ -73,7 +77,7 @@ pub async fn listen(
 ) -> io::Result<()> {
     let is_local = listener.local_addr()?.ip().is_loopback();
     let hosts = is_local.then(|| Hosts::new(settings.allowed_hosts.clone()));
-    let front = Front::new(api.clone(), router, hosts);
+    let front = Front::new(api.clone(), router, hosts, settings.publishes);
     let slots = Arc::new(Semaphore::new(settings.connections));
     let server = Arc::new(builder(&settings));
     let tracker = TaskTracker::new();

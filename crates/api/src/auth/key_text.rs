@@ -10,6 +10,7 @@ use gancho_vault::Secret;
 use super::{KeyId, api_key::OfKey};
 
 pub const PREFIX: &str = "gk_";
+const ID_PREFIX: &str = "key_";
 const SECRET: usize = 43;
 const CHECK: usize = 6;
 const ID: usize = 26;
@@ -32,13 +33,16 @@ pub fn new_key(id: KeyId) -> Option<(Secret, Secret)> {
         secret.extend(letters.take(missing));
     }
     let text = id.to_string();
-    let bare = text.strip_prefix("key_")?;
+    let bare = text.strip_prefix(ID_PREFIX)?;
     let body = Secret::new(format!("{PREFIX}{bare}_{}", *secret));
-    let key = Secret::new(format!("{}_{}", *body, check(&body)));
+    let check = check(&body);
+    let check = std::str::from_utf8(&check).ok()?;
+    let key = Secret::new(format!("{}_{check}", *body));
     Some((key, secret))
 }
 
-/// The id and the secret part, where the text is a key's and its check is right.
+/// The id and the secret part, where the text is a key's and its check is right. Done for every
+/// request, so nothing is allocated.
 pub fn parse(token: &str) -> Option<(KeyId, &str)> {
     let rest = token.strip_prefix(PREFIX)?;
     if rest.len() != ID + 1 + SECRET + 1 + CHECK || !rest.is_ascii() {
@@ -47,29 +51,44 @@ pub fn parse(token: &str) -> Option<(KeyId, &str)> {
     let (id, rest) = rest.split_at(ID);
     let (secret, given) = rest.strip_prefix('_')?.split_at(SECRET);
     let given = given.strip_prefix('_')?;
-    if given != check(&token[..token.len() - CHECK - 1]) {
+    if given.as_bytes() != check(&token[..token.len() - CHECK - 1]) {
         return None;
     }
-    let id: Id<OfKey> = format!("key_{id}").parse().ok()?;
+    let mut text = [0; ID_PREFIX.len() + ID];
+    text[..ID_PREFIX.len()].copy_from_slice(ID_PREFIX.as_bytes());
+    text[ID_PREFIX.len()..].copy_from_slice(id.as_bytes());
+    let id: Id<OfKey> = std::str::from_utf8(&text).ok()?.parse().ok()?;
     Some((id, secret))
 }
 
 /// CRC-32 in base 62.
-fn check(text: &str) -> String {
-    let mut rest = text.bytes().fold(u32::MAX, |mut crc, byte| {
-        crc ^= u32::from(byte);
-        for _ in 0..8 {
-            crc = crc >> 1 ^ (0xEDB8_8320 & (crc & 1).wrapping_neg());
-        }
-        crc
-    });
-    rest = !rest;
+fn check(text: &str) -> [u8; CHECK] {
+    let crc = text.bytes().fold(u32::MAX, |crc, byte| crc >> 8 ^ CRC[(crc as u8 ^ byte) as usize]);
+    let mut rest = !crc;
     let mut letters = [0; CHECK];
     for place in letters.iter_mut().rev() {
         *place = ALPHABET[(rest % 62) as usize];
         rest /= 62;
     }
-    letters.iter().map(|letter| char::from(*letter)).collect()
+    letters
+}
+
+const CRC: [u32; 256] = crc_table();
+
+const fn crc_table() -> [u32; 256] {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < table.len() {
+        let mut crc = byte as u32;
+        let mut bit = 0;
+        while bit < 8 {
+            crc = crc >> 1 ^ (0xEDB8_8320 & (crc & 1).wrapping_neg());
+            bit += 1;
+        }
+        table[byte] = crc;
+        byte += 1;
+    }
+    table
 }
 
 #[cfg(test)]
@@ -110,6 +129,6 @@ mod tests {
             *place = ALPHABET[(rest % 62) as usize];
             rest /= 62;
         }
-        assert_eq!(check("123456789").as_bytes(), letters);
+        assert_eq!(check("123456789").as_slice(), letters);
     }
 }

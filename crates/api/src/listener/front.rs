@@ -5,6 +5,7 @@ use std::{
     convert::Infallible,
     future::Future,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll},
 };
 
@@ -21,12 +22,13 @@ pub struct Front {
     api: Api,
     router: Router,
     /// Where only names of this machine are answered to.
-    hosts: Option<std::sync::Arc<Hosts>>,
+    hosts: Option<Arc<Hosts>>,
+    publishes: bool,
 }
 
 impl Front {
-    pub fn new(api: Api, router: Router, hosts: Option<Hosts>) -> Self {
-        Self { api, router, hosts: hosts.map(std::sync::Arc::new) }
+    pub fn new(api: Api, router: Router, hosts: Option<Hosts>, publishes: bool) -> Self {
+        Self { api, router, hosts: hosts.map(Arc::new), publishes }
     }
 }
 
@@ -47,7 +49,7 @@ impl Service<Request<Incoming>> for Front {
             let refused = serve::refuse(&api, request.headers(), problem);
             return Box::pin(std::future::ready(Ok(refused)));
         }
-        if *request.method() == Method::POST && is_publish(request.uri().path()) {
+        if self.publishes && *request.method() == Method::POST && is_publish(request.uri().path()) {
             const PUBLISH: &[usize] = &[router::PUBLISH];
             return Box::pin(async move {
                 Ok(serve::serve(&api, PUBLISH, Some(Vec::new()), request).await)
