@@ -5,6 +5,8 @@
 mod asked_for;
 #[path = "outside/bench.rs"]
 mod bench;
+#[path = "outside/canary.rs"]
+mod canary;
 #[path = "outside/config.rs"]
 mod config;
 #[path = "outside/crash.rs"]

@@ -12,6 +12,7 @@ pub struct EventType {
     pub description: String,
     pub example: Json,
     /// A JSON Schema that data of this type must fit; null where anything goes.
+    #[schema(value_type = Json)]
     pub schema: Option<Json>,
     /// Where it comes from: `email`, `agents`, `saas`, `operations`, `operator` or `tenant`.
     pub catalog: &'static str,

@@ -4,9 +4,12 @@ mod claim;
 mod deliver;
 mod place;
 mod report;
+mod serve;
 mod store;
 
 use clap::{Args, Subcommand};
+
+use crate::{logs, settings::LogFormat};
 
 /// Measure how fast the parts are here. Figures of one run are good against each other only.
 #[derive(Debug, Args)]
@@ -20,14 +23,17 @@ enum What {
     Store(store::StoreBench),
     Claim(claim::ClaimBench),
     Deliver(deliver::DeliverBench),
+    Serve(serve::ServeBench),
 }
 
 impl Bench {
     pub async fn run(self) -> anyhow::Result<()> {
+        logs::start(LogFormat::Auto, logs::QUIET);
         match self.what {
             What::Store(bench) => bench.run().await,
             What::Claim(bench) => bench.run().await,
             What::Deliver(bench) => bench.run().await,
+            What::Serve(bench) => bench.run().await,
         }
     }
 }

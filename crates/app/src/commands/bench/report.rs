@@ -2,62 +2,117 @@
 
 use std::time::{Duration, Instant};
 
-/// CPU time of this process so far, all threads.
-pub fn cpu() -> Duration {
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // After the name in brackets; user and system time are fields 14 and 15, in hundredths.
-    let ticks: u64 = stat
-        .rsplit(')')
-        .next()
-        .unwrap_or_default()
-        .split_whitespace()
-        .skip(11)
-        .take(2)
-        .filter_map(|field| field.parse::<u64>().ok())
-        .sum();
-    Duration::from_millis(ticks * 10)
+/// Whose time and memory are measured.
+#[derive(Debug, Clone, Copy)]
+pub enum Process {
+    Own,
+    Other(u32),
 }
 
-/// The most memory that this process ever held, in MiB.
-pub fn peak_memory() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))
-        .and_then(|rest| rest.split_whitespace().next())
-        .and_then(|kib| kib.parse::<u64>().ok())
-        .unwrap_or(0)
-        / 1024
+impl Process {
+    fn read(self, file: &str) -> String {
+        let path = match self {
+            Self::Own => format!("/proc/self/{file}"),
+            Self::Other(id) => format!("/proc/{id}/{file}"),
+        };
+        std::fs::read_to_string(path).unwrap_or_default()
+    }
+
+    /// CPU time so far, all threads.
+    fn cpu(self) -> Duration {
+        // After the name in brackets; user and system time are fields 14 and 15, in hundredths.
+        let ticks: u64 = self
+            .read("stat")
+            .rsplit(')')
+            .next()
+            .unwrap_or_default()
+            .split_whitespace()
+            .skip(11)
+            .take(2)
+            .filter_map(|field| field.parse::<u64>().ok())
+            .sum();
+        Duration::from_millis(ticks * 10)
+    }
+
+    /// The most memory that it ever held, in MiB.
+    fn peak_memory(self) -> u64 {
+        self.read("status")
+            .lines()
+            .find_map(|line| line.strip_prefix("VmHWM:"))
+            .and_then(|rest| rest.split_whitespace().next())
+            .and_then(|kib| kib.parse::<u64>().ok())
+            .unwrap_or(0)
+            / 1024
+    }
 }
 
 pub struct Stopwatch {
+    process: Process,
     started: Instant,
     cpu: Duration,
 }
 
 impl Stopwatch {
     pub fn start() -> Self {
-        Self { started: Instant::now(), cpu: cpu() }
+        Self::of(Process::Own)
+    }
+
+    pub fn of(process: Process) -> Self {
+        Self { process, started: Instant::now(), cpu: process.cpu() }
     }
 
     /// Prints the rate and gives it back.
     pub fn report(&self, what: &str, count: u64, json: bool) -> f64 {
         let took = self.started.elapsed();
         let rate = count as f64 / took.as_secs_f64();
-        let micros = cpu().saturating_sub(self.cpu).as_micros() as f64 / count.max(1) as f64;
+        let micros =
+            self.process.cpu().saturating_sub(self.cpu).as_micros() as f64 / count.max(1) as f64;
         if json {
             let line = serde_json::json!({
                 "what": what, "count": count, "seconds": took.as_secs_f64(),
-                "per_second": rate.round(), "cpu_us_each": micros, "peak_mib": peak_memory(),
+                "per_second": rate.round(), "cpu_us_each": micros, "peak_mib": self.process.peak_memory(),
             });
             anstream::println!("{line}");
         } else {
             anstream::println!(
                 "{what:<40} {rate:>10.0}/s   {micros:>6.1} us CPU each   {count} in {:.2} s   {} MiB at most",
                 took.as_secs_f64(),
-                peak_memory()
+                self.process.peak_memory()
             );
         }
         rate
+    }
+}
+
+/// How latencies are spread.
+pub struct Spread {
+    sorted: Vec<Duration>,
+}
+
+impl Spread {
+    pub fn of(mut latencies: Vec<Duration>) -> Self {
+        latencies.sort_unstable();
+        Self { sorted: latencies }
+    }
+
+    /// In milliseconds; so many in a thousand took no longer.
+    fn at(&self, thousandths: usize) -> f64 {
+        let place =
+            (self.sorted.len() * thousandths / 1_000).min(self.sorted.len().saturating_sub(1));
+        self.sorted.get(place).map_or(0.0, |took| took.as_secs_f64() * 1_000.0)
+    }
+
+    pub fn report(&self, what: &str, json: bool) {
+        let (p50, p95, p99, most) = (self.at(500), self.at(950), self.at(990), self.at(1_000));
+        if json {
+            let line = serde_json::json!({
+                "what": what, "p50_ms": p50, "p95_ms": p95, "p99_ms": p99, "max_ms": most,
+            });
+            anstream::println!("{line}");
+        } else {
+            anstream::println!(
+                "{what:<40} p50 {p50:.2} ms   p95 {p95:.2} ms   p99 {p99:.2} ms   max {most:.2} ms"
+            );
+        }
     }
 }

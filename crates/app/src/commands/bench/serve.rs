@@ -1,0 +1,118 @@
+//! The whole gateway from outside: `gancho serve` in a process of its own, published to over HTTP, with
+//! receivers that answer, dawdle or hang.
+
+mod child;
+mod line;
+mod load;
+mod sink;
+
+use std::{sync::Arc, time::Duration};
+
+use anyhow::ensure;
+use clap::Args;
+use tokio_util::task::TaskTracker;
+
+use self::{
+    child::Child,
+    load::{Load, Pace, Route},
+    sink::{Manner, Sink},
+};
+use super::{place, report::Spread};
+
+/// Publish over HTTP to a gateway in a process of its own, and wait until everything has arrived. Load and
+/// receivers are in this process; the CPU in the figures is the gateway's.
+#[derive(Debug, Args)]
+pub struct ServeBench {
+    /// Where; a new SQLite file in a temporary folder if not given.
+    #[arg(long, env = "GANCHO_DATABASE_URL")]
+    database_url: Option<String>,
+    #[arg(long, default_value_t = 40_000)]
+    events: usize,
+    /// Connections, each of which sends when its last event was answered.
+    #[arg(long, default_value_t = 64)]
+    connections: usize,
+    /// So many events a second, instead of as many as it takes.
+    #[arg(long)]
+    rate: Option<u32>,
+    #[arg(long, default_value_t = 50)]
+    tenants: usize,
+    /// So many of the tenants have an endpoint that never answers.
+    #[arg(long, default_value_t = 0)]
+    hanging: usize,
+    /// One more tenant has so many events queued to an endpoint that takes a second for each.
+    #[arg(long, default_value_t = 0)]
+    noisy: usize,
+    /// Bytes in a body.
+    #[arg(long, default_value_t = 1_024)]
+    body: usize,
+    #[arg(long)]
+    json: bool,
+}
+
+/// How long to wait for the next arrival before it is given up.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+impl ServeBench {
+    pub async fn run(self) -> anyhow::Result<()> {
+        ensure!(
+            self.hanging < self.tenants,
+            "at least one tenant must have an endpoint that answers"
+        );
+        let (url, folder) = place::database(self.database_url.as_deref())?;
+        let tasks = TaskTracker::new();
+        let sink = Sink::start(self.events, &tasks).await?;
+        let gateway = Child::start(&url, folder.path()).await?;
+        let mut routes = Vec::new();
+        for number in 0..self.tenants {
+            let manner = if number < self.hanging { Manner::Hangs } else { Manner::Answers };
+            routes.push(gateway.tenant(&format!("bench-{number}"), &sink.url(manner)).await?);
+        }
+        let (hanging, healthy) = routes.split_at(self.hanging);
+        let load = Load { gateway: gateway.address, sink: sink.clone(), body: self.body };
+
+        if self.rate.is_some() {
+            let direct = Load { gateway: sink.address, ..load.clone() };
+            let straight = [Route::direct(&sink)];
+            direct.run(&straight, self.events.min(2_000), self.connections, self.pace()).await?;
+            sink.arrived(self.events.min(2_000), PATIENCE).await?;
+            Spread::of(sink.latencies()).report("direct POST", self.json);
+            sink.forget();
+        }
+        self.make_noise(&gateway, &load, &sink).await?;
+        self.hang_some(&load, hanging).await?;
+
+        let watch = gateway.watch();
+        load.run(healthy, self.events, self.connections, self.pace()).await?;
+        sink.arrived(self.events, PATIENCE).await?;
+        watch.report("publish to arrival, over HTTP", self.events as u64, self.json);
+        Spread::of(sink.latencies()).report("publish to arrival", self.json);
+        gateway.stop().await
+    }
+
+    fn pace(&self) -> Pace {
+        self.rate.map_or(Pace::Closed, Pace::Open)
+    }
+
+    /// Fills the queue of the slow endpoint, and goes on while it is being worked off.
+    async fn make_noise(
+        &self,
+        gateway: &Child,
+        load: &Load,
+        sink: &Arc<Sink>,
+    ) -> anyhow::Result<()> {
+        if self.noisy == 0 {
+            return Ok(());
+        }
+        let noisy = gateway.tenant("bench-noisy", &sink.url(Manner::Dawdles)).await?;
+        load.uncounted().run(&[noisy], self.noisy, self.connections, Pace::Closed).await
+    }
+
+    /// Each hanging endpoint gets as many events as a healthy one.
+    async fn hang_some(&self, load: &Load, hanging: &[Route]) -> anyhow::Result<()> {
+        if hanging.is_empty() {
+            return Ok(());
+        }
+        let share = self.events / self.tenants * hanging.len();
+        load.uncounted().run(hanging, share, self.connections, Pace::Closed).await
+    }
+}

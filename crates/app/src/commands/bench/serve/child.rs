@@ -1,0 +1,90 @@
+//! The gateway as a child process, and what an operator calls to set it up.
+
+use std::{
+    net::SocketAddr,
+    path::Path,
+    process::Stdio,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, ensure};
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncBufReadExt, BufReader},
+    process,
+};
+
+use super::{line::Line, load::Route};
+use crate::commands::bench::report::{self, Stopwatch};
+
+const TOKEN: &str = "bench-operator-token-0123456789abcdef";
+const TO_START: Duration = Duration::from_secs(30);
+
+pub struct Child {
+    pub address: SocketAddr,
+    process: process::Child,
+    id: u32,
+}
+
+impl Child {
+    pub async fn start(database_url: &str, folder: &Path) -> anyhow::Result<Self> {
+        let mut process = process::Command::new(std::env::current_exe()?)
+            .arg("serve")
+            .env_clear()
+            .env("GANCHO_ADMIN_TOKEN", TOKEN)
+            .env("GANCHO_DATA_DIR", folder)
+            .env("GANCHO_DATABASE_URL", database_url)
+            .env("GANCHO_API_LISTEN", "127.0.0.1:0")
+            .env("GANCHO_ALLOW_HTTP", "true")
+            .env("GANCHO_ALLOW_CIDRS", "127.0.0.0/8")
+            .env("GANCHO_LOG_FORMAT", "json")
+            .stderr(Stdio::piped())
+            .stdout(Stdio::null())
+            .kill_on_drop(true)
+            .spawn()?;
+        let id = process.id().context("the gateway has no process id")?;
+        let mut log = BufReader::new(process.stderr.take().context("no log")?).lines();
+        let until = Instant::now() + TO_START;
+        let mut said = String::new();
+        while let Ok(Ok(Some(line))) = tokio::time::timeout_at(until.into(), log.next_line()).await
+        {
+            let line: Value = serde_json::from_str(&line).unwrap_or(Value::String(line));
+            if line["message"] == "gancho is ready" {
+                let address = line["api"].as_str().context("no address")?.parse()?;
+                return Ok(Self { address, process, id });
+            }
+            said = line.to_string();
+        }
+        anyhow::bail!("the gateway did not start; it last said {said}")
+    }
+
+    /// A tenant with a key and an endpoint.
+    pub async fn tenant(&self, slug: &str, url: &str) -> anyhow::Result<Route> {
+        let bearer = format!("authorization: Bearer {TOKEN}");
+        let slug = format!("{slug}-{}", self.id);
+        self.call("/v1/tenants", &bearer, &json!({"slug": slug})).await?;
+        let made = self.call(&format!("/v1/tenants/{slug}/api-keys"), &bearer, &json!({})).await?;
+        let key = format!("x-api-key: {}", made["key"].as_str().context("no key")?);
+        self.call("/v1/webhooks", &key, &json!({"url": url, "events": ["bench.event"]})).await?;
+        Ok(Route { path: "/v1/events".into(), header: key })
+    }
+
+    async fn call(&self, path: &str, header: &str, body: &Value) -> anyhow::Result<Value> {
+        let mut line = Line::open(self.address).await?;
+        let (status, answer) = line.post(path, header, body.to_string().as_bytes()).await?;
+        ensure!(status < 300, "{path} answered {status}: {}", String::from_utf8_lossy(&answer));
+        Ok(serde_json::from_slice(&answer)?)
+    }
+
+    pub fn watch(&self) -> Stopwatch {
+        Stopwatch::of(report::Process::Other(self.id))
+    }
+
+    /// As a supervisor would.
+    pub async fn stop(mut self) -> anyhow::Result<()> {
+        process::Command::new("kill").arg(self.id.to_string()).status().await?;
+        let ended = tokio::time::timeout(TO_START, self.process.wait()).await??;
+        ensure!(ended.success(), "the gateway ended with {ended}");
+        Ok(())
+    }
+}

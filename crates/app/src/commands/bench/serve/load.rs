@@ -1,0 +1,122 @@
+//! Publishing from many connections.
+
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+
+use anyhow::ensure;
+use tokio::{task::JoinSet, time::Instant};
+
+use super::{
+    line::Line,
+    sink::{Manner, Sink},
+};
+
+/// Where to post, and with what header.
+#[derive(Debug, Clone)]
+pub struct Route {
+    pub path: String,
+    pub header: String,
+}
+
+impl Route {
+    /// Past the gateway.
+    pub fn direct(sink: &Sink) -> Self {
+        let url = sink.url(Manner::Answers);
+        let path = url.splitn(4, '/').nth(3).unwrap_or_default();
+        Self { path: format!("/{path}"), header: "x-direct: yes".into() }
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+pub enum Pace {
+    /// Each connection sends when its last event was answered.
+    Closed,
+    /// So many a second, however long the answers take.
+    Open(u32),
+}
+
+#[derive(Clone)]
+pub struct Load {
+    pub gateway: SocketAddr,
+    pub sink: Arc<Sink>,
+    /// Bytes in a body.
+    pub body: usize,
+}
+
+impl Load {
+    /// The same, whose arrivals are not waited for: their numbers are beyond those that are counted.
+    pub fn uncounted(&self) -> Uncounted {
+        Uncounted(self.clone())
+    }
+
+    pub async fn run(
+        &self,
+        routes: &[Route],
+        events: usize,
+        connections: usize,
+        pace: Pace,
+    ) -> anyhow::Result<()> {
+        self.send(routes, 0..events, connections, pace).await
+    }
+
+    async fn send(
+        &self,
+        routes: &[Route],
+        numbers: std::ops::Range<usize>,
+        connections: usize,
+        pace: Pace,
+    ) -> anyhow::Result<()> {
+        let routes: Arc<[Route]> = routes.into();
+        let begin = Instant::now();
+        let mut senders = JoinSet::new();
+        for sender in 0..connections {
+            let (load, routes, numbers) = (self.clone(), routes.clone(), numbers.clone());
+            senders.spawn(async move {
+                let mut line = Line::open(load.gateway).await?;
+                for number in numbers.clone().skip(sender).step_by(connections) {
+                    if let Pace::Open(rate) = pace {
+                        let due = Duration::from_secs_f64(
+                            (number - numbers.start) as f64 / f64::from(rate),
+                        );
+                        tokio::time::sleep_until(begin + due).await;
+                    }
+                    let route = &routes[number % routes.len()];
+                    let body = event(number, load.body);
+                    load.sink.sent(number);
+                    let (status, answer) =
+                        line.post(&route.path, &route.header, body.as_bytes()).await?;
+                    ensure!(
+                        status < 300,
+                        "answered {status}: {}",
+                        String::from_utf8_lossy(&answer)
+                    );
+                }
+                anyhow::Ok(())
+            });
+        }
+        while let Some(done) = senders.join_next().await {
+            done??;
+        }
+        Ok(())
+    }
+}
+
+pub struct Uncounted(Load);
+
+impl Uncounted {
+    pub async fn run(
+        &self,
+        routes: &[Route],
+        events: usize,
+        connections: usize,
+        pace: Pace,
+    ) -> anyhow::Result<()> {
+        let first = self.0.sink.counted();
+        self.0.send(routes, first..first + events, connections, pace).await
+    }
+}
+
+/// Its number comes first, so that the sink finds it at once.
+fn event(number: usize, size: usize) -> String {
+    let filler = "x".repeat(size.saturating_sub(30));
+    format!(r#"{{"type":"bench.event","data":{{"n":{number},"text":"{filler}"}}}}"#)
+}

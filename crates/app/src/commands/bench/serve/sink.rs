@@ -1,0 +1,149 @@
+//! The receivers: one listener that answers, dawdles or hangs by the path, and notes when what came.
+
+use std::{
+    convert::Infallible,
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
+    },
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Empty};
+use hyper::{Request, Response, body::Incoming, service::service_fn};
+use hyper_util::rt::TokioIo;
+use tokio::{net::TcpListener, sync::Notify};
+use tokio_util::task::TaskTracker;
+
+#[derive(Debug, Clone, Copy)]
+pub enum Manner {
+    Answers,
+    /// After a second.
+    Dawdles,
+    Hangs,
+}
+
+pub struct Sink {
+    pub address: SocketAddr,
+    began: Instant,
+    /// By number of the event, in nanoseconds since it began; zero for not yet.
+    sent: Vec<AtomicU64>,
+    came: Vec<AtomicU64>,
+    count: AtomicUsize,
+    news: Notify,
+}
+
+impl Sink {
+    pub async fn start(events: usize, tasks: &TaskTracker) -> anyhow::Result<Arc<Self>> {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let empty = || (0..events).map(|_| AtomicU64::new(0)).collect();
+        let sink = Arc::new(Self {
+            address: listener.local_addr()?,
+            began: Instant::now(),
+            sent: empty(),
+            came: empty(),
+            count: AtomicUsize::new(0),
+            news: Notify::new(),
+        });
+        let (mine, connections) = (sink.clone(), tasks.clone());
+        tasks.spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let sink = mine.clone();
+                let _ = stream.set_nodelay(true);
+                connections.spawn(async move {
+                    let answer = service_fn(move |request| take(sink.clone(), request));
+                    let serve = hyper::server::conn::http1::Builder::new();
+                    let _ = serve.serve_connection(TokioIo::new(stream), answer).await;
+                });
+            }
+        });
+        Ok(sink)
+    }
+
+    pub fn url(&self, manner: Manner) -> String {
+        let path = match manner {
+            Manner::Answers => "answers",
+            Manner::Dawdles => "dawdles",
+            Manner::Hangs => "hangs",
+        };
+        format!("http://{}/{path}", self.address)
+    }
+
+    /// How many are waited for: those with numbers below.
+    pub fn counted(&self) -> usize {
+        self.sent.len()
+    }
+
+    pub fn sent(&self, number: usize) {
+        if let Some(at) = self.sent.get(number) {
+            at.store(self.now(), Relaxed);
+        }
+    }
+
+    fn came(&self, number: usize) {
+        if let Some(at) = self.came.get(number)
+            && at.compare_exchange(0, self.now(), Relaxed, Relaxed).is_ok()
+        {
+            self.count.fetch_add(1, Relaxed);
+            self.news.notify_one();
+        }
+    }
+
+    fn now(&self) -> u64 {
+        self.began.elapsed().as_nanos() as u64
+    }
+
+    /// Comes back when so many have arrived.
+    pub async fn arrived(&self, count: usize, patience: Duration) -> anyhow::Result<()> {
+        while self.count.load(Relaxed) < count {
+            let news = tokio::time::timeout(patience, self.news.notified()).await;
+            let so_far = self.count.load(Relaxed);
+            anyhow::ensure!(news.is_ok(), "only {so_far} of {count} events arrived");
+        }
+        Ok(())
+    }
+
+    pub fn latencies(&self) -> Vec<Duration> {
+        let times = self.sent.iter().zip(&self.came);
+        times
+            .map(|(sent, came)| (sent.load(Relaxed), came.load(Relaxed)))
+            .filter(|(_, came)| *came > 0)
+            .map(|(sent, came)| Duration::from_nanos(came.saturating_sub(sent)))
+            .collect()
+    }
+
+    /// Begins anew.
+    pub fn forget(&self) {
+        self.came.iter().for_each(|at| at.store(0, Relaxed));
+        self.count.store(0, Relaxed);
+    }
+}
+
+async fn take(
+    sink: Arc<Sink>,
+    request: Request<Incoming>,
+) -> Result<Response<Empty<Bytes>>, Infallible> {
+    let path = request.uri().path().to_owned();
+    let Ok(body) = request.into_body().collect().await else {
+        return Ok(Response::new(Empty::new()));
+    };
+    match path.as_str() {
+        "/dawdles" => tokio::time::sleep(Duration::from_secs(1)).await,
+        "/hangs" => std::future::pending().await,
+        _ => {
+            if let Some(number) = number(&body.to_bytes()) {
+                sink.came(number);
+            }
+        }
+    }
+    Ok(Response::new(Empty::new()))
+}
+
+/// What stands after the first `"n":`.
+fn number(body: &[u8]) -> Option<usize> {
+    let at = body.windows(4).position(|window| window == b"\"n\":")? + 4;
+    let digits = body[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    std::str::from_utf8(&body[at..at + digits]).ok()?.parse().ok()
+}

@@ -1,0 +1,203 @@
+//! Secrets stay secret: each is a word found nowhere else, and everything that the gateway shows, logs or
+//! keeps is searched for it, as it is and in the encodings that it could hide in.
+
+use std::{fs, path::Path};
+
+use data_encoding::{BASE64, BASE64_NOPAD, BASE64URL_NOPAD, HEXLOWER};
+
+use crate::{
+    http, receiver,
+    served::{Served, TOKEN, until},
+};
+
+/// What is looked for, with the name of the secret.
+struct Canary {
+    name: &'static str,
+    forms: Vec<Vec<u8>>,
+}
+
+fn canary(name: &'static str, secret: &str) -> Canary {
+    let bytes = secret.as_bytes();
+    let mut forms = vec![
+        bytes.to_vec(),
+        HEXLOWER.encode(bytes).into_bytes(),
+        HEXLOWER.encode(bytes).to_uppercase().into_bytes(),
+        BASE64URL_NOPAD.encode(bytes).into_bytes(),
+        secret.bytes().map(|byte| format!("%{byte:02X}")).collect::<String>().into_bytes(),
+    ];
+    // Inside of longer base64 it stands at one of three offsets; what lies wholly within it is looked for.
+    for offset in 0..3 {
+        let padded = [vec![0; offset], bytes.to_vec()].concat();
+        let text = BASE64_NOPAD.encode(&padded);
+        forms.push(text.as_bytes()[4..text.len() - 4].to_vec());
+    }
+    // The key behind a `whsec_`.
+    if let Some(key) = secret.strip_prefix("whsec_") {
+        forms.push(key.as_bytes().to_vec());
+        let raw = BASE64.decode(key.as_bytes()).unwrap();
+        forms.push(HEXLOWER.encode(&raw).into_bytes());
+        forms.push(raw);
+    }
+    Canary { name, forms }
+}
+
+fn search(place: &str, bytes: &[u8], canaries: &[Canary]) {
+    for canary in canaries {
+        for form in &canary.forms {
+            let found = bytes.windows(form.len()).any(|window| window == form.as_slice());
+            assert!(!found, "the {} is in {place}", canary.name);
+        }
+    }
+}
+
+fn search_folder(folder: &Path, canaries: &[Canary]) {
+    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let path = entry.path();
+        if path.is_dir() {
+            search_folder(&path, canaries);
+        } else {
+            search(&path.display().to_string(), &fs::read(&path).unwrap(), canaries);
+        }
+    }
+}
+
+/// `dump` is what a database outside of the folder holds.
+fn keeps_secrets(variables: &[(&str, &str)], dump: impl Fn() -> Option<String>) {
+    let folder = tempfile::tempdir().unwrap();
+    let (target, seen) = receiver::start();
+    let level = [variables, &[("GANCHO_LOG_LEVEL", "trace")]].concat();
+    let served = Served::start(folder.path(), &level);
+    let key = served.tenant("acme");
+    let given = "whsec_Y2FuYXJ5LWdpdmVuLXNlY3JldC0wMTIzNDU2Nzg5";
+    let header = "canary-header-value-0123456789";
+    let mine = [("x-api-key", key.as_str())];
+    let call = |method: &str, path: &str, body: &str| {
+        http::call(served.address, method, path, &mine, body)
+    };
+
+    let body = format!(
+        r#"{{"url":"http://{target}/hook","events":["*"],"secret":"{given}","headers":{{"x-token":"{header}"}}}}"#
+    );
+    let made = call("POST", "/v1/webhooks", &body).json();
+    let id = made["id"].as_str().unwrap().to_owned();
+    assert_eq!(made["secret"], given, "shown once, at creation");
+    let event = served.publish(&key, "invoice.paid", "{}");
+    until("it arrives", || seen.last(&event).is_some());
+    let got = seen.last(&event).unwrap();
+    assert!(got.headers.iter().any(|(name, value)| name == "x-token" && value == header));
+    let rotated = call("POST", &format!("/v1/webhooks/{id}/rotate-secret"), "{}").json();
+    let rotated = rotated["secret"].as_str().unwrap().to_owned();
+    let revealed = call("GET", &format!("/v1/webhooks/{id}/secret"), "").json();
+    assert_eq!(revealed["secret"], rotated.as_str(), "shown where it is asked for");
+    let portal = served.operator("POST", "/v1/portal-links", r#"{"tenant":"acme"}"#).json();
+    let portal = portal["token"].as_str().unwrap().to_owned();
+    let again = served.publish(&key, "invoice.paid", "{}");
+    until("it arrives again", || seen.last(&again).is_some());
+
+    let (_, key_secret) = key.split_once('_').unwrap().1.split_once('_').unwrap();
+    let canaries = [
+        canary("operator's token", TOKEN),
+        canary("secret that was given", given),
+        canary("secret after the rotation", &rotated),
+        canary("custom header", header),
+        canary("API key", &key),
+        canary("API key's secret part", key_secret),
+        canary("portal token", &portal),
+    ];
+
+    // What is shown: everything that can be read, and refusals of what was sent wrongly.
+    let delivery = call("GET", &format!("/v1/deliveries?event_id={event}"), "").json();
+    let delivery = delivery["data"][0]["id"].as_str().unwrap().to_owned();
+    let mut shown = 0;
+    for path in [
+        "/v1/webhooks",
+        &format!("/v1/webhooks/{id}"),
+        &format!("/v1/webhooks/{id}/deliveries"),
+        &format!("/v1/webhooks/{id}/deliveries/{delivery}"),
+        "/v1/deliveries",
+        "/v1/events",
+        &format!("/v1/events/{event}"),
+        "/v1/dlq",
+        "/v1/dlq/stats",
+        "/v1/replays",
+        "/v1/webhooks/events",
+        "/metrics",
+        "/readyz",
+        "/healthz",
+        "/openapi.json",
+        "/docs/",
+        "/v1/nothing",
+    ] {
+        let answer = call("GET", path, "");
+        search(path, format!("{}{}", answer.head, answer.body).as_bytes(), &canaries);
+        shown += 1;
+    }
+    for path in
+        ["/v1/tenants", "/v1/tenants/acme", "/v1/tenants/acme/api-keys", "/v1/queues", "/v1/keys"]
+    {
+        let answer = served.operator("GET", path, "");
+        assert_eq!(answer.status, 200, "{path}: {}", answer.body);
+        search(path, format!("{}{}", answer.head, answer.body).as_bytes(), &canaries);
+        shown += 1;
+    }
+    assert_eq!(shown, 22);
+    let secret_refused = format!(
+        r#"{{"url":"nowhere","events":[],"secret":"{given}","headers":{{"host":"{header}"}}}}"#
+    );
+    let refused = call("POST", "/v1/webhooks", &secret_refused);
+    assert_eq!(refused.status, 422);
+    search("a refusal", refused.body.as_bytes(), &canaries);
+    let stranger =
+        http::call(served.address, "GET", "/v1/events", &[("x-api-key", &format!("{key}x"))], "");
+    assert_eq!(stranger.status, 401);
+    search("a refused key", stranger.body.as_bytes(), &canaries);
+
+    // What is logged, at the finest level, and what is kept: the folder, and the database's own dump.
+    let log = served.stop();
+    assert!(
+        log.contains("\"TRACE\"") || log.contains("\"DEBUG\""),
+        "the log is fine enough to tell"
+    );
+    search("the log", log.as_bytes(), &canaries);
+    let data = folder.path().join("data");
+    let ring = fs::read_to_string(data.join("master.key")).unwrap();
+    let of_key = |byte: char| byte.is_ascii_alphanumeric() || "+/=-_".contains(byte);
+    let master = ring.split(|byte| !of_key(byte)).max_by_key(|word| word.len()).unwrap();
+    let canaries = canaries.into_iter().chain([canary("master key", master)]).collect::<Vec<_>>();
+    fs::remove_file(data.join("master.key")).unwrap();
+    search_folder(&data, &canaries);
+    if let Some(dump) = dump() {
+        assert!(dump.contains("invoice.paid"), "the dump holds what was kept");
+        search("the database", dump.as_bytes(), &canaries);
+    }
+}
+
+#[test]
+fn on_sqlite() {
+    keeps_secrets(&[], || None);
+}
+
+#[test]
+fn on_postgres() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let database = runtime.block_on(gancho_testkit::postgres::fresh_database()).unwrap();
+    // Every row of every table as text, in which bytes are written as hexadecimal digits.
+    let dump = async || {
+        let client = database.client().await.unwrap();
+        let sql = "select string_agg(query_to_xml('select t::text from ' || tablename || ' t', true, false, '')::text, '')
+            from pg_tables where schemaname = 'public'";
+        client.query_one(sql, &[]).await.unwrap().get::<_, String>(0)
+    };
+    keeps_secrets(&[("GANCHO_DATABASE_URL", &database.url())], || Some(runtime.block_on(dump())));
+}
+
+#[test]
+fn a_canary_is_seen_where_it_is() {
+    let canaries = [canary("secret", "whsec_Y2FuYXJ5LWdpdmVuLXNlY3JldC0wMTIzNDU2Nzg5")];
+    for form in &canaries[0].forms {
+        let place = [b"before ".as_slice(), form, b" after"].concat();
+        let seen = std::panic::catch_unwind(|| search("here", &place, &canaries)).is_err();
+        assert!(seen, "{}", String::from_utf8_lossy(form));
+    }
+    search("nowhere", b"nothing to see", &canaries);
+}
