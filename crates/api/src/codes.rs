@@ -107,8 +107,8 @@ codes! {
         "Types that begin with `webhook.` report what happens to deliveries, and only the gateway publishes them."
         "Choose another name.";
     IDEMPOTENCY_MISMATCH UNPROCESSABLE_ENTITY "idempotency_mismatch" "The idempotency key was used for something else"
-        "Within 24 hours, a key stands for one event. It was used for an event with other content."
-        "Use a new key for a new event.";
+        "Within 24 hours, a key stands for one event or e-mail. It was used for one with other content."
+        "Use a new key for a new event or e-mail.";
     RATE_LIMITED TOO_MANY_REQUESTS "rate_limited" "Too many requests"
         "The tenant publishes faster than it may."
         "Wait for as long as `Retry-After` says.";
@@ -121,6 +121,9 @@ codes! {
     STORAGE_FULL SERVICE_UNAVAILABLE "storage_full" "The store is full"
         "The store has reached its limit and takes no more events. What it holds is still delivered."
         "Try again later, with the same idempotency key; the operator must make room.";
+    EMAIL_OFF SERVICE_UNAVAILABLE "email_off" "No e-mail is sent from here"
+        "The gateway knows neither a mail server nor SES."
+        "The operator names one in the settings, such as `GANCHO_SMTP_URL`.";
 }
 
 /// The one of that name.

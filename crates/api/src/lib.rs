@@ -4,7 +4,7 @@
 //! [`serve`] is the way of every request: [`auth`] (who asks, and may they), [`input`] (what was
 //! sent, read strictly), the operation itself, [`answer`] or [`problem`] (what goes back, with
 //! [`codes`] for every refusal there is). Operations have a file each, in the folder of their noun:
-//! [`events`], [`webhooks`], [`event_types`], [`deliveries`], [`replays`], [`dlq`], [`queues`],
+//! [`events`], [`emails`], [`suppressions`], [`webhooks`], [`event_types`], [`deliveries`], [`replays`], [`dlq`], [`queues`],
 //! [`tenants`], [`api_keys`], [`portal_links`], [`keys`]. [`show`] and [`cursor`] are what their
 //! answers share; [`openapi`] and [`docs`] tell of all of it. Below stands [`listener`], with
 //! [`host`]; beside it [`state`], [`tenant_cache`], [`meter`], [`probes`] and [`watch`].
@@ -21,6 +21,7 @@ pub mod cursor;
 pub mod deliveries;
 pub mod dlq;
 pub mod docs;
+pub mod emails;
 pub mod event_types;
 pub mod events;
 pub mod host;
@@ -39,6 +40,7 @@ pub mod router;
 pub mod serve;
 pub mod show;
 pub mod state;
+pub mod suppressions;
 pub mod tenant_cache;
 pub mod tenants;
 pub mod watch;

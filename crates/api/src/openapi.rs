@@ -28,6 +28,8 @@ use crate::{
 
 const TAGS: &[(&str, &str)] = &[
     ("Events", "Publish what happened, and find it again."),
+    ("E-mails", "Send e-mails, and find what became of them."),
+    ("Suppressions", "Addresses to which no e-mail is sent any more."),
     ("Webhooks", "The URLs that want events."),
     ("Event types", "The catalog of what can be published."),
     ("Deliveries", "What was brought where, attempt by attempt."),
@@ -157,7 +159,7 @@ fn request_body(route: &Route) -> Option<RequestBody> {
     let required = match route.takes {
         Takes::Nothing => return None,
         Takes::Maybe(_) => Required::False,
-        Takes::Body(_) | Takes::Batch(_) => Required::True,
+        Takes::Body(_) | Takes::Batch(_) | Takes::Large(_) => Required::True,
     };
     let schema = Schema::Object(field_schema::object(route.takes.fields()));
     let content = ContentBuilder::new().schema(Some(schema)).build();

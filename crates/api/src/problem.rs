@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use gancho_mail::{SubmitError, suppression::ImportError};
 use gancho_outbound::{
     EndpointError, Fault, PlanLimit, PublishError, ReplayError, TryOutError, TypeError,
 };
@@ -276,6 +277,28 @@ impl From<PublishError> for Problem {
             )
             .retry_after(retry_after),
             PublishError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<SubmitError> for Problem {
+    fn from(error: SubmitError) -> Self {
+        match error {
+            SubmitError::Faulty(faults) => Self::faulty(faults),
+            SubmitError::KeyClash { first } => Self::new(
+                &codes::IDEMPOTENCY_MISMATCH,
+                format!("the idempotency key was used for another e-mail ({first}): use a new key"),
+            ),
+            SubmitError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<ImportError> for Problem {
+    fn from(error: ImportError) -> Self {
+        match error {
+            ImportError::Faulty(faults) => Self::faulty(faults),
+            ImportError::Store(error) => error.into(),
         }
     }
 }

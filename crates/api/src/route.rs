@@ -54,13 +54,18 @@ pub enum Takes {
     Maybe(&'static [Field]),
     /// A body with many parts, which may be longer than others.
     Batch(&'static [Field]),
+    /// A body with files in it.
+    Large(&'static [Field]),
 }
 
 impl Takes {
     pub const fn fields(self) -> &'static [Field] {
         match self {
             Self::Nothing => &[],
-            Self::Body(fields) | Self::Maybe(fields) | Self::Batch(fields) => fields,
+            Self::Body(fields)
+            | Self::Maybe(fields)
+            | Self::Batch(fields)
+            | Self::Large(fields) => fields,
         }
     }
 }
@@ -188,6 +193,8 @@ fn noun(name: &str) -> Noun {
         "replay_id" => Noun::Replay,
         "event_type" => Noun::EventType,
         "lane" => Noun::Lane,
+        "outbox_id" => Noun::Email,
+        "address" => Noun::Suppression,
         _ => Noun::Code,
     }
 }
@@ -246,9 +253,10 @@ impl Call {
         match self.route.takes {
             Takes::Nothing => Ok(Values::none(&[])),
             Takes::Maybe(fields) if self.body.is_empty() => Ok(Values::none(fields)),
-            Takes::Body(fields) | Takes::Maybe(fields) | Takes::Batch(fields) => {
-                Ok(body::read(fields, &self.body)?)
-            }
+            Takes::Body(fields)
+            | Takes::Maybe(fields)
+            | Takes::Batch(fields)
+            | Takes::Large(fields) => Ok(body::read(fields, &self.body)?),
         }
     }
 }

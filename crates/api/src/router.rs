@@ -13,12 +13,12 @@ use http::Method;
 
 use crate::{
     answer::AnswerBody,
-    api_keys, deliveries, dlq, docs, event_types, events, keys, portal_links, probes, queues,
+    api_keys, deliveries, dlq, docs, emails, event_types, events, keys, portal_links, probes, queues,
     replays,
     route::Route,
     serve::{self, PathParts},
     state::Api,
-    tenants, webhooks,
+    suppressions, tenants, webhooks,
 };
 
 pub const ROUTES: &[&Route] = &[
@@ -50,6 +50,13 @@ pub const ROUTES: &[&Route] = &[
     &deliveries::get::OF_WEBHOOK,
     &deliveries::retry::ROUTE,
     &deliveries::retry::OF_WEBHOOK,
+    &emails::send::ROUTE,
+    &emails::list::ROUTE,
+    &emails::get::ROUTE,
+    &suppressions::list::ROUTE,
+    &suppressions::add::ROUTE,
+    &suppressions::import::ROUTE,
+    &suppressions::remove::ROUTE,
     &replays::create::ROUTE,
     &replays::list::ROUTE,
     &replays::get::ROUTE,

@@ -115,6 +115,7 @@ where
         Takes::Body(_) => settings.body_bytes,
         Takes::Maybe(_) => settings.body_bytes,
         Takes::Batch(_) => settings.batch_bytes,
+        Takes::Large(_) => settings.email_bytes,
     };
     match route.takes {
         Takes::Nothing => {

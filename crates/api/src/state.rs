@@ -12,6 +12,7 @@ use tokio_util::task::TaskTracker;
 use crate::{
     auth::{AdminToken, KeyDesk, PortalDesk},
     cursor::CursorSeal,
+    emails::MailDesk,
     keys::KeyKeeper,
     meter::Meter,
     tenant_cache::TenantCache,
@@ -35,6 +36,8 @@ pub struct ApiSetup {
     pub watch: Arc<Watch>,
     /// Nothing where the key ring cannot be rotated from here.
     pub key_keeper: Option<Arc<dyn KeyKeeper>>,
+    /// Nothing where no e-mails are sent.
+    pub mail: Option<MailDesk>,
     pub settings: Settings,
 }
 
@@ -44,6 +47,8 @@ pub struct Settings {
     pub body_bytes: usize,
     /// and the longest with many events in it.
     pub batch_bytes: usize,
+    /// and the longest with files in it.
+    pub email_bytes: usize,
     /// A body must come within this.
     pub body_deadline: Duration,
     /// Where the gateway is reached from outside, without a slash at its end: for portal links.
@@ -57,6 +62,7 @@ impl Default for Settings {
         Self {
             body_bytes: 1024 * 1024,
             batch_bytes: 8 * 1024 * 1024,
+            email_bytes: 20 * 1024 * 1024,
             body_deadline: Duration::from_secs(30),
             public_url: "http://127.0.0.1:3000".to_owned(),
             metrics_open: false,
@@ -81,6 +87,7 @@ pub struct State {
     pub admin: AdminToken,
     pub watch: Arc<Watch>,
     pub key_keeper: Option<Arc<dyn KeyKeeper>>,
+    pub mail: Option<MailDesk>,
     pub keys: Arc<KeyDesk>,
     pub portal: PortalDesk,
     pub tenants: TenantCache,
@@ -122,6 +129,7 @@ impl Api {
             admin: setup.admin,
             watch: setup.watch,
             key_keeper: setup.key_keeper,
+            mail: setup.mail,
             settings: setup.settings,
         }))
     }

@@ -58,7 +58,7 @@ pub struct BatchResult {
 
 const FIELDS: &[Field] = &[Field::new(
     "events",
-    Kind::Objects { fields: new_event::FIELDS, most: MOST },
+    Kind::Objects { fields: new_event::FIELDS, least: 1, most: MOST },
     "The events, each as in a single call.",
 )
 .required()];

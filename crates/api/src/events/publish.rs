@@ -74,7 +74,7 @@ pub fn shown(published: &Published, name: String) -> PublishedEvent {
     }
 }
 
-fn marked(answer: Answer, is_repeat: bool) -> Answer {
+pub fn marked(answer: Answer, is_repeat: bool) -> Answer {
     if !is_repeat {
         return answer;
     }

@@ -110,8 +110,8 @@ fn value<'a>(
         Kind::Count { least, most } => {
             text.parse().ok().filter(|count| (least..=most).contains(count)).map(Value::Count)
         }
-        Kind::Objects { most, .. } => match scan::items(text) {
-            Ok(items) if (1..=most).contains(&items.len()) => Some(Value::Items(items)),
+        Kind::Objects { least, most, .. } => match scan::items(text) {
+            Ok(items) if (least..=most).contains(&items.len()) => Some(Value::Items(items)),
             _ => None,
         },
         Kind::Texts { most, longest } => texts(text, most, longest).map(Value::Texts),

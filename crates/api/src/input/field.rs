@@ -63,6 +63,7 @@ pub enum Kind {
     /// Objects that are judged one by one.
     Objects {
         fields: &'static [Field],
+        least: usize,
         most: usize,
     },
     /// Any JSON, kept as it was written.
@@ -88,18 +89,22 @@ pub enum Noun {
     EventType,
     Lane,
     Code,
+    Email,
+    /// By its address.
+    Suppression,
 }
 
 impl Noun {
     /// How such an id begins; nothing where it is a name.
     pub const fn prefix(self) -> Option<&'static str> {
         match self {
-            Self::Tenant | Self::EventType | Self::Lane | Self::Code => None,
+            Self::Tenant | Self::EventType | Self::Lane | Self::Code | Self::Suppression => None,
             Self::ApiKey => Some("key"),
             Self::Webhook => Some("wh"),
             Self::Event => Some("evt"),
             Self::Delivery | Self::DeadLetter => Some("dlv"),
             Self::Replay => Some("rpl"),
+            Self::Email => Some("out"),
         }
     }
 
@@ -116,6 +121,8 @@ impl Noun {
             Self::EventType => "event type",
             Self::Lane => "lane",
             Self::Code => "error code",
+            Self::Email => "e-mail",
+            Self::Suppression => "suppressed address",
         }
     }
 }
@@ -149,7 +156,7 @@ impl Kind {
                 let names: Vec<_> = fields.iter().map(|field| field.name).collect();
                 format!("an object with {}", names.join(", "))
             }
-            Self::Objects { most, .. } => format!("a list of 1 to {most} objects"),
+            Self::Objects { least, most, .. } => format!("a list of {least} to {most} objects"),
             Self::Json => "JSON".to_owned(),
             Self::JsonObject { most } => format!("a JSON object of at most {most} bytes"),
             Self::Cursor => "the `next_cursor` of the page before".to_owned(),

@@ -40,6 +40,7 @@ pub fn in_path(name: &str, noun: Noun) -> Parameter {
         Noun::Tenant => "The tenant's slug or id.".to_owned(),
         Noun::EventType => "The name of the event type.".to_owned(),
         Noun::Lane => "`webhook`, `dispatch` or `email`.".to_owned(),
+        Noun::Suppression => "The address, such as `ana@example.com`.".to_owned(),
         noun => format!("The id of the {}.", noun.word()),
     };
     ParameterBuilder::new()
@@ -122,8 +123,8 @@ fn of_kind(kind: Kind) -> RefOr<Schema> {
             .additional_properties(Some(text(0, longest)))
             .into(),
         Kind::Object(fields) => RefOr::T(Schema::Object(object(fields))),
-        Kind::Objects { fields, most } => {
-            list(RefOr::T(Schema::Object(object(fields))), Some(1), most).into()
+        Kind::Objects { fields, least, most } => {
+            list(RefOr::T(Schema::Object(object(fields))), Some(least), most).into()
         }
         Kind::Json => ObjectBuilder::new().schema_type(SchemaType::AnyValue).into(),
         Kind::JsonObject { .. } => ObjectBuilder::new()

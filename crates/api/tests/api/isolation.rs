@@ -23,6 +23,10 @@ async fn things(hands: &Hands, good: &str, bad: &str) -> Things {
     hands.client.post("/v1/webhooks/events", &own).await.is(201);
     let replay = json!({"filter": {"until": "2020-01-01T00:00:00Z"}});
     let replay = hands.client.post("/v1/replays", &replay).await.is(202).json();
+    let email = json!({"from": "a@example.com", "to": "b@example.com", "subject": "", "text": ""});
+    let email = hands.client.post("/v1/email/send", &email).await.is(201).json();
+    let secret = json!({"address": "secret@example.com"});
+    hands.client.post("/v1/suppressions", &secret).await.is(201);
     let text = |value: &Value| value["id"].as_str().unwrap().to_owned();
     BTreeMap::from([
         (Noun::Webhook, text(&webhook)),
@@ -31,6 +35,8 @@ async fn things(hands: &Hands, good: &str, bad: &str) -> Things {
         (Noun::DeadLetter, text(&dead)),
         (Noun::Replay, text(&replay)),
         (Noun::EventType, "own.secret.type".to_owned()),
+        (Noun::Email, email["outboxId"].as_str().unwrap().to_owned()),
+        (Noun::Suppression, "secret@example.com".to_owned()),
         (Noun::Tenant, hands.slug.clone()),
     ])
 }
@@ -77,6 +83,7 @@ async fn matrix(stage: &Stage) {
         (Noun::DeadLetter, "/v1/dlq/"),
         (Noun::Replay, "/v1/replays/"),
         (Noun::EventType, "/v1/webhooks/events/"),
+        (Noun::Email, "/v1/emails/"),
     ] {
         other.client.get(&format!("{path}{}", theirs[&noun])).await.is(200);
     }
@@ -108,6 +115,8 @@ async fn lists_hold_only_ones_own(client: &Client, theirs: &Things) {
         "/v1/dlq/stats",
         "/v1/dlq/export",
         "/v1/webhooks/events",
+        "/v1/emails",
+        "/v1/suppressions",
     ] {
         let text = client.get(list).await.is(200).text();
         for (noun, id) in theirs {

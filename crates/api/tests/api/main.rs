@@ -5,6 +5,7 @@ mod cursors;
 mod deliveries;
 mod dlq;
 mod documents;
+mod emails;
 mod event_types;
 mod fields;
 mod http;

@@ -3,11 +3,16 @@
 use std::{future::Future, net::SocketAddr, sync::Arc, time::Duration};
 
 use gancho_api::{
-    AdminToken, Api, ApiSetup, ListenSettings, Settings, listen, router,
+    AdminToken, Api, ApiSetup, ListenSettings, Settings,
+    emails::MailDesk,
+    listen, router,
     watch::{Parts, Watch},
 };
-use gancho_domain::{Clock, IdMaker, Lane, Random, SystemClock, SystemRandom};
+use gancho_domain::{Clock, IdMaker, Lane, Random, RetryPlan, SystemClock, SystemRandom};
 use gancho_engine::{Engine, EngineSetup, LaneSetup, Limits};
+use gancho_mail::{
+    MailCarrier, MailLimits, Outbox, Post, Sink, Suppressions, TenantLimits, limits,
+};
 use gancho_outbound::{
     EndpointDesk, EventTypes, HealthKeeper, Notifier, Plan, Plans, PublishRates, Publisher,
     Registry, Replays, WebhookCarrier,
@@ -45,6 +50,10 @@ pub struct Stage {
 pub struct Choices {
     pub settings: Settings,
     pub listen: ListenSettings,
+    /// What brings e-mails on their way; a sink where it is not given.
+    pub post: Option<Arc<dyn Post>>,
+    /// Their plan; short where it is not given.
+    pub mail_plan: Option<RetryPlan>,
 }
 
 impl Stage {
@@ -100,11 +109,27 @@ impl Stage {
             health: Arc::new(health),
             notifier,
         };
+        let suppressions = Arc::new(Suppressions { store: store.clone(), clock: clock.clone() });
+        let short = RetryPlan::Exponential {
+            base: Duration::from_millis(20),
+            max: Duration::from_millis(100),
+            attempts: 5,
+        };
+        let emails = limits::lane(MailCarrier {
+            post: choices.post.unwrap_or_else(|| Arc::new(Sink::new(clock.clone(), 100))),
+            registry: registry.clone(),
+            suppressions: suppressions.clone(),
+            ids: ids.clone(),
+            clock: clock.clone(),
+            plan: Arc::new(choices.mail_plan.unwrap_or(short)),
+            limits: TenantLimits::default(),
+            message_id_domain: None,
+        });
         let engine = Engine::start(EngineSetup {
             store: store.clone(),
             clock: clock.clone(),
             random,
-            lanes: vec![LaneSetup::new(Lane::Webhook, Arc::new(carrier))],
+            lanes: vec![LaneSetup::new(Lane::Webhook, Arc::new(carrier)), emails],
             limits: Limits { poll: Duration::from_millis(20), ..Limits::default() },
             name: "test".into(),
         })
@@ -142,7 +167,16 @@ impl Stage {
             engine: engine.clone(),
             clock: clock.clone(),
         });
+        let outbox = Arc::new(Outbox {
+            store: store.clone(),
+            engine: engine.clone(),
+            registry: registry.clone(),
+            ids: ids.clone(),
+            clock: clock.clone(),
+            limits: MailLimits::default(),
+        });
         let api = Api::new(ApiSetup {
+            mail: Some(MailDesk { outbox, suppressions }),
             store,
             engine: engine.clone(),
             publisher,

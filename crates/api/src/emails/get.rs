@@ -1,0 +1,29 @@
+//! `GET /v1/emails/{outbox_id}`: an e-mail, and what became of it.
+
+use super::{TAG, view::Email};
+use crate::{
+    answer::Answer,
+    auth::Right,
+    codes,
+    input::field::Noun,
+    problem::Problem,
+    route::{Call, Gives, Needs, Route},
+};
+
+pub const ROUTE: Route = Route {
+    path: "/emails/{outbox_id}",
+    needs: Needs::Tenant(Right::Read),
+    gives: Gives::ok::<Email>("The e-mail, with every attempt to send it."),
+    refuses: &[&codes::EMAIL_OFF],
+    tag: TAG,
+    summary: "Show an e-mail",
+    run: |call| Box::pin(run(call)),
+    ..Route::PLAIN
+};
+
+async fn run(call: Call) -> Result<Answer, Problem> {
+    let (acting, id) = (call.tenant()?, call.id("outbox_id")?);
+    let found = super::desk(&call.api)?.outbox.email(acting.scope(), id).await?;
+    let view = found.ok_or_else(|| Problem::not_found(Noun::Email))?;
+    Answer::ok(&Email::from(view))
+}

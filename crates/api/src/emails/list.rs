@@ -1,0 +1,64 @@
+//! `GET /v1/emails`: newest first.
+
+use gancho_mail::{EmailFilter, EmailStatus};
+use gancho_store::PageRequest;
+
+use super::{TAG, view::EmailSummary};
+use crate::{
+    answer::Answer,
+    auth::Right,
+    codes,
+    cursor::Pages,
+    input::{
+        Field, Kind,
+        query::{CURSOR, LIMIT, ROWS},
+    },
+    problem::Problem,
+    route::{Call, Gives, Needs, Route},
+    show::List,
+};
+
+pub const ROUTE: Route = Route {
+    path: "/emails",
+    needs: Needs::Tenant(Right::Read),
+    query: &[
+        LIMIT,
+        CURSOR,
+        Field::new(
+            "status",
+            Kind::Choice(&["PENDING", "SENT", "FAILED", "RETRY_SCHEDULED"]),
+            "Only those that stand so. One that bounced after it was sent is found as `SENT`, and shown as `FAILED`.",
+        ),
+        Field::new("externalId", Kind::Text { least: 1, most: 256 }, "Only with your own id."),
+        Field::new("since", Kind::Time, "Submitted at or after."),
+        Field::new("until", Kind::Time, "Submitted before."),
+    ],
+    gives: Gives::ok::<List<EmailSummary>>("A page of them, newest first."),
+    refuses: &[&codes::EMAIL_OFF],
+    tag: TAG,
+    summary: "List e-mails",
+    run: |call| Box::pin(run(call)),
+    ..Route::PLAIN
+};
+
+async fn run(call: Call) -> Result<Answer, Problem> {
+    let (acting, query) = (call.tenant()?, &call.query);
+    let pages = Pages::of(call.route.path, Some(acting.scope().tenant()), query);
+    let status = query.text("status");
+    let filter = EmailFilter {
+        status: EmailStatus::ALL.into_iter().find(|known| Some(known.name()) == status),
+        external_id: query.string("externalId"),
+        since: query.time("since"),
+        until: query.time("until"),
+    };
+    let request = PageRequest {
+        most: query.count("limit").unwrap_or(ROWS) as usize,
+        after: call.api.cursors.place(&pages, query)?,
+    };
+    let outbox = &super::desk(&call.api)?.outbox;
+    let page = outbox.emails(acting.scope(), filter, request).await?;
+    Answer::ok(&List {
+        data: page.rows.into_iter().map(EmailSummary::from).collect(),
+        next_cursor: page.next.map(|place| call.api.cursors.seal(&pages, &place)),
+    })
+}

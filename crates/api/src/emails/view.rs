@@ -1,0 +1,108 @@
+//! How an e-mail is shown: its recipient masked, whoever looks.
+
+use gancho_domain::Attempt;
+use gancho_mail::{EmailRow, EmailView};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::show::Stamp;
+
+/// In a list.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EmailSummary {
+    pub outbox_id: String,
+    pub external_id: Option<String>,
+    /// The tenant's slug.
+    pub company_id: String,
+    /// Masked.
+    pub recipient: String,
+    pub subject: String,
+    /// `PENDING`, `SENT`, `FAILED` or `RETRY_SCHEDULED`.
+    pub status: &'static str,
+    pub attempts: u32,
+    pub created_at: Stamp,
+    pub sent_at: Option<Stamp>,
+    pub next_retry_at: Option<Stamp>,
+    pub failure_code: Option<&'static str>,
+    pub failure_reason: Option<String>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Email {
+    #[serde(flatten)]
+    pub summary: EmailSummary,
+    /// Masked.
+    pub from: String,
+    /// Under which whoever took it knows it.
+    pub message_id: Option<String>,
+    /// The mail server's or SES's own code for the failure.
+    pub ses_error: Option<String>,
+    pub failed_at: Option<Stamp>,
+    /// As a delivery: to be retried or replayed by.
+    pub delivery_id: String,
+    /// Oldest first.
+    pub attempt_log: Vec<EmailAttempt>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EmailAttempt {
+    pub attempt: u32,
+    pub started_at: Stamp,
+    pub latency_ms: u64,
+    /// The mail server's code, or the HTTP status of SES.
+    pub response_status: Option<u16>,
+    /// What it said.
+    pub response: String,
+    pub error: Option<String>,
+    pub next_retry_at: Option<Stamp>,
+}
+
+impl From<EmailRow> for EmailSummary {
+    fn from(row: EmailRow) -> Self {
+        Self {
+            outbox_id: row.id.to_string(),
+            external_id: row.external_id.map(Into::into),
+            company_id: row.company_id,
+            recipient: row.recipient,
+            subject: row.subject,
+            status: row.status.name(),
+            attempts: row.attempts,
+            created_at: Stamp(row.created_at),
+            sent_at: row.sent_at.map(Stamp),
+            next_retry_at: row.next_retry_at.map(Stamp),
+            failure_code: row.failure_code.map(gancho_mail::FailureCode::name),
+            failure_reason: row.failure_reason,
+        }
+    }
+}
+
+impl From<EmailView> for Email {
+    fn from(view: EmailView) -> Self {
+        Self {
+            from: view.from,
+            message_id: view.message_id,
+            ses_error: view.ses_error,
+            failed_at: view.failed_at.map(Stamp),
+            delivery_id: view.row.delivery.to_string(),
+            attempt_log: view.attempts.into_iter().map(Into::into).collect(),
+            summary: view.row.into(),
+        }
+    }
+}
+
+impl From<Attempt> for EmailAttempt {
+    fn from(attempt: Attempt) -> Self {
+        Self {
+            attempt: attempt.number,
+            started_at: Stamp(attempt.started_at),
+            latency_ms: u64::try_from(attempt.latency.as_millis()).unwrap_or(u64::MAX),
+            response_status: attempt.response_status,
+            response: String::from_utf8_lossy(&attempt.response_body).into_owned(),
+            error: attempt.failure.map(|failure| failure.to_string()),
+            next_retry_at: attempt.next_at.map(Stamp),
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! How a suppressed address is shown: whole, because whoever looks must be able to name it.
+
+use gancho_mail::Suppressed;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::show::Stamp;
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Suppression {
+    /// In lower case.
+    pub address: String,
+    /// `bounce`, `complaint` or `manual`.
+    pub reason: &'static str,
+    /// What was said when it came here.
+    pub detail: Option<String>,
+    pub since: Stamp,
+}
+
+impl From<Suppressed> for Suppression {
+    fn from(one: Suppressed) -> Self {
+        Self {
+            address: one.address,
+            reason: one.reason.name(),
+            detail: one.detail,
+            since: Stamp(one.since),
+        }
+    }
+}
