@@ -24,6 +24,7 @@ use crate::SigningKeys;
 
 /// The records' kind; each stands under its size.
 pub const CHECKPOINTS: &str = "checkpoint";
+const SHELF: Shelf = Shelf::operators(CHECKPOINTS);
 const PAGE: usize = 1_000;
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 
@@ -111,8 +112,7 @@ impl Checkpointer {
         // The file first: what is in the store can be changed by whoever changes the ledger.
         self.write(&checkpoint, &note)?;
         let name = name(size);
-        let shelf = Shelf::operators(CHECKPOINTS);
-        self.store.put_record(shelf, &name, Bytes::from(note), Expect::Nothing).await?;
+        self.store.put_record(SHELF, &name, Bytes::from(note), Expect::Nothing).await?;
         walked.last = size;
         Ok(Some(checkpoint))
     }

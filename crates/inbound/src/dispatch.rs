@@ -189,9 +189,10 @@ async fn misfit(source: &Arc<Ready>, body: &Bytes) -> Option<Failure> {
     let (source, body) = (source.clone(), body.clone());
     let is_long = body.len() >= LONG;
     let judge = move || source.schema_faults(&body);
-    let faults = match is_long {
-        false => judge(),
-        true => tokio::task::spawn_blocking(judge).await.unwrap_or_default(),
+    let faults = if is_long {
+        tokio::task::spawn_blocking(judge).await.unwrap_or_default()
+    } else {
+        judge()
     };
     let first = faults.first()?;
     let reason = format!("the body does not fit the source's schema: {first}");

@@ -1,7 +1,7 @@
 //! Which message it is: under what key it is kept once. The partner's own id of the event, where there
 //! is one that is proved, or else the hash of what was signed.
 
-use aws_lc_rs::digest::{Context, SHA256, digest};
+use aws_lc_rs::digest::{Context, SHA256};
 
 use crate::{Partner, verify::VerifiedMessage};
 
@@ -25,15 +25,14 @@ pub fn identify(
     // A message's id that is signed wins: it is the sender's own name for what it sends.
     let event_id = message.message_id().map(str::to_owned).or(in_body);
     let partner = &message.source.source.partner;
-    let key = match &event_id {
-        Some(id) => key_of(partner, b"id", id.as_bytes()),
-        None => {
-            // What a token proves is not signed; there the body is all there is.
-            let base = message.base_sha256().map(String::into_bytes);
-            let mut base = base.unwrap_or_else(|| body_sha256.to_vec());
-            base.extend_from_slice(topic.unwrap_or_default().as_bytes());
-            key_of(partner, b"base", &base)
-        }
+    let key = if let Some(id) = &event_id {
+        key_of(partner, b"id", id.as_bytes())
+    } else {
+        // What a token proves is not signed; there the body is all there is.
+        let base = message.base_sha256().map(String::into_bytes);
+        let mut base = base.unwrap_or_else(|| body_sha256.to_vec());
+        base.extend_from_slice(topic.unwrap_or_default().as_bytes());
+        key_of(partner, b"base", &base)
     };
     Identity { event_id, key, body_sha256 }
 }
@@ -43,15 +42,11 @@ fn key_of(partner: &Partner, kind: &[u8], what: &[u8]) -> [u8; 32] {
 }
 
 fn sha256(parts: &[&[u8]]) -> [u8; 32] {
-    let hashed = match parts {
-        [one] => digest(&SHA256, one),
-        _ => {
-            let mut context = Context::new(&SHA256);
-            parts.iter().for_each(|part| context.update(part));
-            context.finish()
-        }
-    };
+    let mut context = Context::new(&SHA256);
+    for part in parts {
+        context.update(part);
+    }
     let mut bytes = [0; 32];
-    bytes.copy_from_slice(hashed.as_ref());
+    bytes.copy_from_slice(context.finish().as_ref());
     bytes
 }

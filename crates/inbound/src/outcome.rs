@@ -44,7 +44,7 @@ pub struct Denied {
     pub status: u16,
     pub code: &'static str,
     pub detail: Cow<'static, str>,
-    pub faults: Vec<Fault>,
+    pub faults: Box<[Fault]>,
     pub retry_after: Option<Duration>,
     /// For the operator.
     pub reason: Reason,
@@ -136,7 +136,15 @@ impl Denied {
         detail: impl Into<Cow<'static, str>>,
     ) -> Self {
         let detail = detail.into();
-        Self { status, code, detail, faults: Vec::new(), retry_after: None, reason, receipt: None }
+        Self {
+            status,
+            code,
+            detail,
+            faults: Box::default(),
+            retry_after: None,
+            reason,
+            receipt: None,
+        }
     }
 
     /// The one answer for everything that is not proved, so that nothing is learnt from it.

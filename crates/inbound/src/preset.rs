@@ -35,7 +35,7 @@ pub struct TokenHeader {
 /// What is looked at to prove a request.
 #[derive(Debug, Clone)]
 pub enum Proof {
-    Signature(Recipe),
+    Signature(Box<Recipe>),
     HeaderToken(String),
     /// `value[*].clientState` in the body.
     ClientState,
@@ -44,7 +44,7 @@ pub enum Proof {
 impl Preset {
     pub fn proof(&self) -> Result<Proof, GenericFault> {
         match self.signed() {
-            Some(preset) => preset.recipe().map(Proof::Signature),
+            Some(preset) => preset.recipe().map(|recipe| Proof::Signature(Box::new(recipe))),
             None => match self {
                 Self::Token(token) if is_header_name(&token.header) => {
                     Ok(Proof::HeaderToken(token.header.clone()))

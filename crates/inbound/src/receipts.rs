@@ -169,7 +169,7 @@ fn receipt(view: &EventView) -> Receipt {
     let parcel = &view.parcel;
     let label = Label::read(&parcel.event_type);
     let failing = view.deliveries.iter().filter(|row| row.state != State::Delivered);
-    let last_error = failing.filter_map(|row| row.last_failure.as_ref()).last();
+    let last_error = failing.filter_map(|row| row.last_failure.as_ref()).next_back();
     Receipt {
         id: parcel.id.cast(),
         partner: label.partner.to_owned(),

@@ -224,7 +224,7 @@ impl Inbound {
         if !faults.is_empty() {
             let detail = "the body does not fit the schema that was agreed";
             let denied = Denied::new(422, "schema_mismatch", Reason::Schema, detail);
-            return Err(Denied { faults, receipt: Some(receipt), ..denied });
+            return Err(Denied { faults: faults.into(), receipt: Some(receipt), ..denied });
         }
         let policy_sign = policy_sign(&self.keys, receipt, &body_sha256, now);
         Ok(Passed::Kept(Kept { receipt, policy_sign, is_repeat }))

@@ -16,7 +16,7 @@ use gancho_vault::KeyRing;
 pub use self::ready::{Proving, Ready, ReadyKey, Target};
 use crate::{
     Source, SourceKey,
-    source::{SOURCE_KEYS, SOURCES},
+    source::{ON_KEYS, ON_SOURCES},
 };
 
 pub struct Sources {
@@ -69,12 +69,12 @@ impl Sources {
     async fn read(&self, before: Option<Arc<All>>) -> Result<All> {
         let before = before.unwrap_or_default();
         let mut keys = HashMap::<Box<str>, Vec<Record>>::new();
-        for record in self.records(SOURCE_KEYS).await? {
+        for record in self.records(ON_KEYS).await? {
             let partner = record.key.split('/').next().unwrap_or_default();
             keys.entry(partner.into()).or_default().push(record);
         }
         let mut all = All::default();
-        for record in self.records(SOURCES).await? {
+        for record in self.records(ON_SOURCES).await? {
             let keys = keys.remove(record.key.as_str()).unwrap_or_default();
             let made_of: Vec<Bytes> =
                 std::iter::once(&record).chain(&keys).map(|record| record.body.clone()).collect();
@@ -96,12 +96,11 @@ impl Sources {
         Ok(all)
     }
 
-    async fn records(&self, kind: &'static str) -> Result<Vec<Record>> {
-        let shelf = Shelf::operators(kind);
+    async fn records(&self, on: Shelf) -> Result<Vec<Record>> {
         let mut all: Vec<Record> = Vec::new();
         loop {
             let after = all.last().map(|record| record.key.clone());
-            let page = self.store.records(shelf, after.as_deref(), PAGE).await?;
+            let page = self.store.records(on, after.as_deref(), PAGE).await?;
             let is_last = page.len() < PAGE;
             all.extend(page);
             if is_last {

@@ -110,9 +110,10 @@ fn shown(source: Option<&Ready>, request: &Incoming) -> Vec<(String, String)> {
         by_recipe || SHOWN.contains(&name)
     };
     let each = request.headers.iter().take(MOST_HEADERS).map(|(name, value)| {
-        let value = match is_shown(name.as_str()) {
-            true => cut(&String::from_utf8_lossy(value.as_bytes()), LONGEST_VALUE),
-            false => MASK.to_owned(),
+        let value = if is_shown(name.as_str()) {
+            cut(&String::from_utf8_lossy(value.as_bytes()), LONGEST_VALUE)
+        } else {
+            MASK.to_owned()
         };
         (name.as_str().to_owned(), value)
     });

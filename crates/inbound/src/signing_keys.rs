@@ -19,6 +19,7 @@ use zeroize::Zeroizing;
 use crate::registry::{body, document};
 
 const KIND: &str = "signing_key";
+const SHELF: Shelf = Shelf::operators(KIND);
 /// The first is made under a name that no other node can make it under at the same time.
 const FIRST: &str = "000001";
 
@@ -124,8 +125,8 @@ impl SigningKeys {
             }
             let seed = self.unseal(&record.key, &kept)?;
             kept.sealed = self.seal(&record.key, &seed)?;
-            let (shelf, expect) = (Shelf::operators(KIND), Expect::Version(record.version));
-            let written = self.store.put_record(shelf, &record.key, body(&kept)?, expect).await?;
+            let expect = Expect::Version(record.version);
+            let written = self.store.put_record(SHELF, &record.key, body(&kept)?, expect).await?;
             count += u64::from(written.is_some());
         }
         Ok(count)
@@ -159,7 +160,7 @@ impl SigningKeys {
     }
 
     async fn records(&self) -> Result<Vec<Record>, KeysFault> {
-        Ok(self.store.records(Shelf::operators(KIND), None, 1_000).await?)
+        Ok(self.store.records(SHELF, None, 1_000).await?)
     }
 
     fn prepare(&self, record: &Record) -> Result<Arc<OneKey>, KeysFault> {
@@ -191,8 +192,7 @@ impl SigningKeys {
             public: BASE64.encode(signer.public_key().bytes()),
             made_at: self.clock.now().micros(),
         };
-        let shelf = Shelf::operators(KIND);
-        Ok(self.store.put_record(shelf, name, body(&kept)?, Expect::Nothing).await?.is_some())
+        Ok(self.store.put_record(SHELF, name, body(&kept)?, Expect::Nothing).await?.is_some())
     }
 
     fn seal(&self, name: &str, seed: &Secret) -> Result<String, KeysFault> {

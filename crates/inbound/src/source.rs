@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use gancho_domain::{EndpointId, Rate, RetryPlan, SourceId, TenantId, TenantScope, Time};
-use gancho_store::plan_text;
+use gancho_store::{Shelf, plan_text};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -12,6 +12,9 @@ use crate::{Partner, preset::Preset};
 /// The records' kinds.
 pub const SOURCES: &str = "source";
 pub const SOURCE_KEYS: &str = "source_key";
+
+pub(crate) const ON_SOURCES: Shelf = Shelf::operators(SOURCES);
+pub(crate) const ON_KEYS: Shelf = Shelf::operators(SOURCE_KEYS);
 
 /// Where receipts go unless a source says otherwise.
 pub const USUAL_TARGET: &str = "http://127.0.0.1:9458/core/hooks/ingest";

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use gancho_domain::{Clock, IdMaker};
 use gancho_outbound::{Fault, deliver::Client};
-use gancho_store::{Expect, Shelf, Store, StoreError};
+use gancho_store::{Expect, Store, StoreError};
 use gancho_vault::{KeyRing, Secret};
 use thiserror::Error;
 
@@ -22,7 +22,7 @@ pub use self::draft::{KeyDraft, SourceDraft};
 use crate::{
     Partner, Source, SourceKey, Sources,
     registry::{Ready, body, document},
-    source::{SOURCE_KEYS, SOURCES},
+    source::{ON_KEYS, ON_SOURCES},
 };
 
 pub struct SourceDesk {
@@ -71,16 +71,15 @@ pub const MOST_KEYS: usize = 16;
 
 impl SourceDesk {
     pub async fn create(&self, draft: SourceDraft) -> Result<Created, SourceError> {
-        let blank = Source::blank(self.ids.make(), self.name(&draft)?, self.clock.now());
+        let blank = Source::blank(self.ids.make(), check::name(&draft)?, self.clock.now());
         let (source, secret) = self.apply(blank, &draft, true)?;
         let dispatch_secret = secret.ok_or(SourceError::Busy)?;
-        let shelf = Shelf::operators(SOURCES);
-        if self.store.records(shelf, None, MOST_SOURCES).await?.len() >= MOST_SOURCES {
+        if self.store.records(ON_SOURCES, None, MOST_SOURCES).await?.len() >= MOST_SOURCES {
             return Err(SourceError::TooMany { most: MOST_SOURCES });
         }
         let written = self
             .store
-            .put_record(shelf, source.partner.as_str(), body(&source)?, Expect::Nothing)
+            .put_record(ON_SOURCES, source.partner.as_str(), body(&source)?, Expect::Nothing)
             .await?;
         self.sources.forget();
         match written {
@@ -125,18 +124,17 @@ impl SourceDesk {
 
     /// By name, at most so many.
     pub async fn list(&self, after: Option<&str>, most: usize) -> Result<Vec<Source>, SourceError> {
-        let records = self.store.records(Shelf::operators(SOURCES), after, most).await?;
+        let records = self.store.records(ON_SOURCES, after, most).await?;
         Ok(records.iter().map(document).collect::<Result<_, _>>()?)
     }
 
     /// The source and its keys. What was received stays; what still waits for dispatch ends as a dead
     /// letter.
     pub async fn delete(&self, partner: &Partner) -> Result<(), SourceError> {
-        let shelf = Shelf::operators(SOURCES);
         // The source first: without it no key of it is looked at.
-        let was_there = self.store.delete_record(shelf, partner.as_str()).await?;
+        let was_there = self.store.delete_record(ON_SOURCES, partner.as_str()).await?;
         for record in self.key_records(partner).await? {
-            self.store.delete_record(Shelf::operators(SOURCE_KEYS), &record.key).await?;
+            self.store.delete_record(ON_KEYS, &record.key).await?;
         }
         self.sources.forget();
         if was_there { Ok(()) } else { Err(SourceError::NotFound) }
@@ -177,10 +175,9 @@ impl SourceDesk {
         for record in self.key_records(partner).await? {
             let mut key: SourceKey = document(&record)?;
             if seal::reseal_key(&self.ring, &source, &mut key).map_err(SourceError::Vault)? {
-                let (shelf, expect) =
-                    (Shelf::operators(SOURCE_KEYS), Expect::Version(record.version));
+                let expect = Expect::Version(record.version);
                 let written =
-                    self.store.put_record(shelf, &record.key, body(&key)?, expect).await?;
+                    self.store.put_record(ON_KEYS, &record.key, body(&key)?, expect).await?;
                 count += u64::from(written.is_some());
             }
         }
@@ -188,15 +185,17 @@ impl SourceDesk {
     }
 
     async fn read(&self, partner: &Partner) -> Result<(Source, u64), SourceError> {
-        let record = self.store.record(Shelf::operators(SOURCES), partner.as_str()).await?;
+        let record = self.store.record(ON_SOURCES, partner.as_str()).await?;
         let record = record.ok_or(SourceError::NotFound)?;
         Ok((document(&record)?, record.version))
     }
 
     async fn write(&self, source: &Source, version: u64) -> Result<bool, SourceError> {
-        let (shelf, expect) = (Shelf::operators(SOURCES), Expect::Version(version));
-        let written =
-            self.store.put_record(shelf, source.partner.as_str(), body(source)?, expect).await?;
+        let expect = Expect::Version(version);
+        let written = self
+            .store
+            .put_record(ON_SOURCES, source.partner.as_str(), body(source)?, expect)
+            .await?;
         self.sources.forget();
         Ok(written.is_some())
     }

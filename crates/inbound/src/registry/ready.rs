@@ -38,7 +38,7 @@ pub struct Ready {
 
 /// The proof, with the keys in the form that it needs, in the order of [`Ready::keys`].
 pub enum Proving {
-    Signature { recipe: Recipe, keys: Vec<VerifyingKey> },
+    Signature { recipe: Box<Recipe>, keys: Vec<VerifyingKey> },
     HeaderToken { header: String, tokens: Vec<Token> },
     ClientState { tokens: Vec<Token> },
 }
@@ -139,12 +139,12 @@ fn proving(
     Ok(match (proof, preset.signed()) {
         (Proof::Signature(recipe), Some(signed)) => {
             let prepared = |key: &SourceKey| {
-                let key = match (key.scheme, &key.public_key) {
-                    (KeyScheme::Ed25519, Some(public_key)) => signed.ed25519_key(public_key),
-                    _ => {
-                        let secret = seal::key_secret(ring, source, key)?;
-                        signed.hmac_key(&secret, seal::encoding(key))
-                    }
+                let key = if let (KeyScheme::Ed25519, Some(public)) = (key.scheme, &key.public_key)
+                {
+                    signed.ed25519_key(public)
+                } else {
+                    let secret = seal::key_secret(ring, source, key)?;
+                    signed.hmac_key(&secret, seal::encoding(key))
                 };
                 key.map_err(|fault| fault.to_string())
             };

@@ -22,17 +22,6 @@ const MOST_IN_A_PERIOD: u32 = 1_000_000;
 const LONGEST_POINTER: usize = 256;
 
 impl SourceDesk {
-    pub(super) fn name(&self, draft: &SourceDraft) -> Result<Partner, SourceError> {
-        let fault = match &draft.partner {
-            None => Fault::missing("partner", "give the name that stands in the path"),
-            Some(name) => match name.parse() {
-                Ok(partner) => return Ok(partner),
-                Err(fault) => Fault::new("partner_malformed", "/partner", fault),
-            },
-        };
-        Err(SourceError::Faulty(vec![fault]))
-    }
-
     /// The source as the draft would have it, and the secret if a new one was given or made.
     pub(super) fn apply(
         &self,
@@ -148,6 +137,18 @@ impl SourceDesk {
         seal::seal_dispatch(&self.ring, source, &secret).map_err(SourceError::Vault)?;
         Ok(Some(secret))
     }
+}
+
+/// What a new source is called.
+pub(super) fn name(draft: &SourceDraft) -> Result<Partner, SourceError> {
+    let fault = match &draft.partner {
+        None => Fault::missing("partner", "give the name that stands in the path"),
+        Some(name) => match name.parse() {
+            Ok(partner) => return Ok(partner),
+            Err(fault) => Fault::new("partner_malformed", "/partner", fault),
+        },
+    };
+    Err(SourceError::Faulty(vec![fault]))
 }
 
 fn checked_preset(text: &RawValue) -> Result<(), Fault> {

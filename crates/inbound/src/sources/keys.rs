@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use gancho_domain::{Time, span};
 use gancho_outbound::Fault;
-use gancho_store::{Expect, Record, Shelf};
+use gancho_store::{Expect, Record};
 
 use super::{KeyDraft, MOST_KEYS, SourceDesk, SourceError, TRIES, seal};
 use crate::{
     Partner, Source, SourceKey,
     registry::{body, document},
-    source::{KeyScheme, SOURCE_KEYS, record_key},
+    source::{KeyScheme, ON_KEYS, record_key},
 };
 
 /// For how long the old key is still good where a new one replaces it.
@@ -50,23 +50,22 @@ impl SourceDesk {
 
     pub async fn delete_key(&self, partner: &Partner, key_id: &str) -> Result<(), SourceError> {
         let key = record_key(partner, key_id);
-        let was_there = self.store.delete_record(Shelf::operators(SOURCE_KEYS), &key).await?;
+        let was_there = self.store.delete_record(ON_KEYS, &key).await?;
         self.sources.forget();
         if was_there { Ok(()) } else { Err(SourceError::NotFound) }
     }
 
     pub(super) async fn key_records(&self, partner: &Partner) -> Result<Vec<Record>, SourceError> {
         let prefix = record_key(partner, "");
-        let shelf = Shelf::operators(SOURCE_KEYS);
         // `/` sorts before all that a name can go on with, so those of one partner stand together.
-        let records = self.store.records(shelf, Some(&prefix), MOST_KEYS + 1).await?;
+        let records = self.store.records(ON_KEYS, Some(&prefix), MOST_KEYS + 1).await?;
         Ok(records.into_iter().filter(|record| record.key.starts_with(&prefix)).collect())
     }
 
     async fn end_key(&self, partner: &Partner, key_id: &str, end: Time) -> Result<(), SourceError> {
         for _ in 0..TRIES {
             let name = record_key(partner, key_id);
-            let record = self.store.record(Shelf::operators(SOURCE_KEYS), &name).await?;
+            let record = self.store.record(ON_KEYS, &name).await?;
             let record = record.ok_or(SourceError::NotFound)?;
             let mut key: SourceKey = document(&record)?;
             // An end that was set before and comes sooner stays.
@@ -86,8 +85,7 @@ impl SourceDesk {
         expect: Expect,
     ) -> Result<bool, SourceError> {
         let name = record_key(partner, &key.key_id);
-        let shelf = Shelf::operators(SOURCE_KEYS);
-        let written = self.store.put_record(shelf, &name, body(key)?, expect).await?;
+        let written = self.store.put_record(ON_KEYS, &name, body(key)?, expect).await?;
         self.sources.forget();
         Ok(written.is_some())
     }

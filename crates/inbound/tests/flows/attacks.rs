@@ -41,7 +41,7 @@ async fn odd_signatures(stage: &Stage) {
     stray[42] += 1;
     let longer = [&bytes[..], &[0]].concat();
     for odd in [
-        "".to_owned(),
+        String::new(),
         "   ".to_owned(),
         "hmac-sha256=".to_owned(),
         "hmac-sha256".to_owned(),

@@ -20,7 +20,10 @@ async fn old_and_new_overlap(stage: &Stage) {
     stage.put_key("acme", "k2", draft).await;
     let end = stage.clock.now() + Duration::from_hours(24);
     let keys = stage.node.desk.keys(&name("acme")).await.unwrap();
-    assert_eq!(keys.iter().map(|key| key.not_after()).collect::<Vec<_>>(), [Some(end), None]);
+    assert_eq!(
+        keys.iter().map(gancho_inbound::SourceKey::not_after).collect::<Vec<_>>(),
+        [Some(end), None]
+    );
     let mut n = 0;
     let mut try_both = async |at: Time| {
         stage.clock.set(at);

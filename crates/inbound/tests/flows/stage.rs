@@ -60,7 +60,10 @@ impl Stage {
 
     pub async fn postgres() -> Self {
         let database = fresh_database().await.unwrap();
-        let store = PostgresStore::connect(&database.url(), Default::default()).await.unwrap();
+        let store =
+            PostgresStore::connect(&database.url(), gancho_store_postgres::Options::default())
+                .await
+                .unwrap();
         Self::on(store, tempfile::tempdir().unwrap(), Some(database)).await
     }
 
@@ -80,7 +83,9 @@ impl Stage {
     pub async fn another(&self, seed: u64, works: bool) -> Node {
         let store: Arc<dyn Store> = match &self.database {
             Some(database) => {
-                PostgresStore::connect(&database.url(), Default::default()).await.unwrap()
+                PostgresStore::connect(&database.url(), gancho_store_postgres::Options::default())
+                    .await
+                    .unwrap()
             }
             None => self.node.store.clone(),
         };
@@ -297,7 +302,7 @@ impl Spoil for Incoming {
     }
 
     fn to(mut self, partner: &str) -> Self {
-        self.partner = partner.to_owned();
+        partner.clone_into(&mut self.partner);
         self
     }
 }
