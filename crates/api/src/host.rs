@@ -20,8 +20,8 @@ impl Hosts {
     }
 
     pub fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
-        let mut named = headers.get_all(header::HOST).iter();
-        let (first, second) = (named.next(), named.next());
+        let mut given = headers.get_all(header::HOST).iter();
+        let (first, second) = (given.next(), given.next());
         if second.is_some() {
             return Err(Problem::new(&codes::BAD_REQUEST, "`Host` is given twice: give it once"));
         }

@@ -195,11 +195,11 @@ impl KeyDesk {
             return;
         }
         let (store, id) = (self.store.clone(), key.id);
-        let shelf = Shelf::of(TenantScope::granted(key.tenant), USED_SHELF);
+        let used = Shelf::of(TenantScope::granted(key.tenant), USED_SHELF);
         self.tasks.spawn(async move {
             let body = Bytes::from(now.micros().to_string());
             if let Err(error) =
-                store.put_record(shelf, &id.to_string(), body, Expect::Anything).await
+                store.put_record(used, &id.to_string(), body, Expect::Anything).await
             {
                 tracing::debug!(%error, "the use of an API key was not noted");
             }

@@ -48,7 +48,9 @@ async fn run(call: Call) -> Result<Answer, Problem> {
         async move {
             let Some((bytes, next)) = ready else { return Ok(None) };
             let following = match next {
-                Some(place) => Some(page(&api, &filter, Some(place)).await.map_err(broken)?),
+                Some(place) => Some(
+                    page(&api, &filter, Some(place)).await.map_err(|problem| broken(&problem))?,
+                ),
                 None => None,
             };
             Ok::<_, std::io::Error>(Some((bytes, following)))
@@ -72,6 +74,6 @@ async fn page(api: &Api, filter: &DeadFilter, after: Option<[u8; 32]>) -> Result
 }
 
 /// The stream breaks off, which the caller sees: a short export must not look like a whole one.
-fn broken(problem: Problem) -> std::io::Error {
+fn broken(problem: &Problem) -> std::io::Error {
     std::io::Error::other(problem.code().code)
 }

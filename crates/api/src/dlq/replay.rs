@@ -58,7 +58,6 @@ pub const ROUTE: Route = Route {
     summary: "Replay dead letters",
     about: "All that fit the filters, at a rate, in the background. Filters may stand in the URL or in the body.",
     run: |call| Box::pin(many(call)),
-    ..Route::PLAIN
 };
 
 async fn one(call: Call) -> Result<Answer, Problem> {

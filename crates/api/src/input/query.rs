@@ -33,12 +33,11 @@ pub fn read(fields: &'static [Field], query: Option<&str>) -> Result<Values<'sta
             faults.invalid("", format!("the parameter `{name}` is given twice: give it once"));
             continue;
         }
-        match value(field.kind, text.into_owned()) {
-            Some(value) => values.put(index, value),
-            None => {
-                let expects = field.kind.expects();
-                faults.invalid("", format!("the parameter `{name}` must be {expects}"));
-            }
+        if let Some(value) = value(field.kind, text.into_owned()) {
+            values.put(index, value);
+        } else {
+            let expects = field.kind.expects();
+            faults.invalid("", format!("the parameter `{name}` must be {expects}"));
         }
     }
     for field in fields.iter().filter(|field| field.is_required) {
@@ -92,7 +91,7 @@ mod tests {
             read(FIELDS, Some("limit=7&status=failed&since=2026-01-01T00:00:00Z")).unwrap();
         assert_eq!(values.count("limit"), Some(7));
         assert_eq!(values.text("status"), Some("failed"));
-        assert_eq!(values.time("since").map(|t| t.secs()), Some(1_767_225_600));
+        assert_eq!(values.time("since").map(gancho_domain::Time::secs), Some(1_767_225_600));
         assert!(read(FIELDS, None).unwrap().is_empty());
     }
 

@@ -84,14 +84,12 @@ impl Framing {
     pub fn read(&mut self, bytes: &mut [u8]) -> Part {
         let mut at = 0;
         while at < bytes.len() {
-            match self.step(&bytes[at..]) {
-                Ok(count) => at += count,
-                Err(Spoiled) => {
-                    self.state = State::Spoiled;
-                    bytes[at..].fill(0);
-                    break;
-                }
-            }
+            let Ok(count) = self.step(&bytes[at..]) else {
+                self.state = State::Spoiled;
+                bytes[at..].fill(0);
+                break;
+            };
+            at += count;
         }
         match self.state {
             State::Idle | State::Spoiled => Part::Between,

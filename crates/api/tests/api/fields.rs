@@ -64,7 +64,7 @@ impl Table {
 fn properties(schema: &Value, above: &[String], all: &mut Vec<(Vec<String>, Value)>) {
     let Some(members) = schema["properties"].as_object() else { return };
     for (name, property) in members {
-        let here = [above, &[name.clone()]].concat();
+        let here = [above, std::slice::from_ref(name)].concat();
         properties(property, &here, all);
         all.push((here, property.clone()));
     }

@@ -121,10 +121,10 @@ impl Client {
             if name == "content-type" && body.is_none() {
                 continue;
             }
-            request += &format!("{name}: {value}\r\n");
+            request.extend([name, ": ", value, "\r\n"]);
         }
         if let Some(body) = body {
-            request += &format!("content-length: {}\r\n", body.len());
+            request.extend(["content-length: ", &body.len().to_string(), "\r\n"]);
         }
         request += "connection: close\r\n\r\n";
         let mut bytes = request.into_bytes();

@@ -1,6 +1,5 @@
 //! BD-05 to BD-11: bodies that are not what they should be, and those that are and must stay so.
 
-
 use crate::{
     http::{Client, Reply},
     stage::{Stage, receiver},
@@ -97,9 +96,9 @@ async fn stay_as_they_are(stage: &Stage) {
         hands.delivery(&published, "delivered").await;
         let shown =
             hands.client.get(&format!("/v1/events/{}", published["id"].as_str().unwrap())).await;
-        assert!(shown.is(200).text().contains(&format!("\"data\":{data},")), "{:.60}", data);
+        assert!(shown.is(200).text().contains(&format!("\"data\":{data},")), "{data:.60}");
         let sent = receiver.requests().last().unwrap().text();
-        assert!(sent.ends_with(&format!("\"data\":{data}}}")), "{:.60}", data);
+        assert!(sent.ends_with(&format!("\"data\":{data}}}")), "{data:.60}");
     }
 }
 
@@ -216,7 +215,7 @@ const REFUSED: &[&[u8]] = &[
     b"1ee2",
     br#"""#,
     br#""a"#,
-    br#"'a'"#,
+    br"'a'",
     br#""\x41""#,
     br#""\u12""#,
     br#""\u123g""#,
@@ -251,15 +250,15 @@ const REFUSED: &[&[u8]] = &[
     b"}",
     br#"{"a"}"#,
     br#"{"a":}"#,
-    br#"{:1}"#,
+    br"{:1}",
     br#"{"a":1,}"#,
     br#"{,"a":1}"#,
     br#"{"a" 1}"#,
     br#"{"a"=1}"#,
-    br#"{a:1}"#,
-    br#"{'a':1}"#,
-    br#"{1:1}"#,
-    br#"{null:1}"#,
+    br"{a:1}",
+    br"{'a':1}",
+    br"{1:1}",
+    br"{null:1}",
     br#"{"a":1 "b":2}"#,
     br#"{"a":1]"#,
     br#"{"a":1}}"#,

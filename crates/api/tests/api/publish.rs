@@ -40,9 +40,9 @@ async fn flow(stage: &Stage) {
 async fn unmatched(hands: &Hands) {
     let lost = hands.publish("user.created", json!({})).await;
     assert_eq!(lost["deliveries"], 0);
-    let list = hands.client.get("/v1/events?unmatched=true").await.is(200).json();
-    assert_eq!(list["data"][0]["id"], lost["id"]);
-    assert_eq!(list["data"].as_array().unwrap().len(), 1);
+    let found = hands.client.get("/v1/events?unmatched=true").await.is(200).json();
+    assert_eq!(found["data"][0]["id"], lost["id"]);
+    assert_eq!(found["data"].as_array().unwrap().len(), 1);
     let found = hands.client.get("/v1/events?external_id=ext-1&event_type=invoice.paid").await;
     assert_eq!(found.is(200).json()["data"].as_array().unwrap().len(), 1);
 }

@@ -34,7 +34,8 @@ const STRINGS: &[&str] = &[
 ];
 
 fn encoded(text: &str) -> String {
-    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+    let each: Vec<_> = text.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    each.concat()
 }
 
 async fn everywhere(stage: &Stage) {
