@@ -55,6 +55,9 @@ codes! {
     OPERATOR_ONLY FORBIDDEN "operator_only" "Only the operator may do this"
         "The call is for whoever runs the gateway, and a tenant's key was used."
         "Use the operator's token.";
+    DENY_INVALID_ACCESS FORBIDDEN "deny_invalid_access" "The webhook is not verified"
+        "The partner or key is unknown, the signature is wrong, or the timestamp is too far from now. Which of these is not told to the sender; the operator sees it."
+        "Check the partner's name, the key's id, the secret and the clock; the operator finds the reason with the source's rejections.";
     PLAN_LIMIT FORBIDDEN "plan_limit" "The plan's limit is reached"
         "The tenant's plan allows no more endpoints, or no more events this month. The members `plan`, `limit`, `used` and `resets_at` give the figures."
         "Wait until `resets_at`, remove an endpoint, or have the operator change the plan.";

@@ -9,8 +9,10 @@ mod framing;
 mod front;
 mod guarded;
 
-use std::{io, sync::Arc, time::Duration};
+use std::{convert::Infallible, io, net::SocketAddr, sync::Arc, time::Duration};
 
+use http::{Request, Response};
+use hyper::body::Incoming;
 use hyper_util::{
     rt::{TokioExecutor, TokioIo},
     server::conn::auto,
@@ -21,9 +23,10 @@ use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tower::Service;
 
 use self::{front::Front, guarded::Guarded};
-use crate::{host::Hosts, state::Api};
+use crate::{answer::AnswerBody, host::Hosts, meter::Traffic, state::Api};
 
 #[derive(Debug, Clone)]
 pub struct ListenSettings {
@@ -77,7 +80,26 @@ pub async fn listen(
 ) -> io::Result<()> {
     let is_local = listener.local_addr()?.ip().is_loopback();
     let hosts = is_local.then(|| Hosts::new(settings.allowed_hosts.clone()));
-    let front = Front::new(api.clone(), router, hosts, settings.publishes);
+    let traffic = api.meter.traffic.clone();
+    let front = Front::new(api, router, hosts, settings.publishes);
+    take(listener, move |_| front.clone(), traffic, settings, stop).await
+}
+
+/// The loop itself, whoever answers. `front` is asked for each connection, with the peer's address.
+pub(crate) async fn take<S>(
+    listener: TcpListener,
+    front: impl Fn(SocketAddr) -> S,
+    traffic: Arc<Traffic>,
+    settings: ListenSettings,
+    stop: CancellationToken,
+) -> io::Result<()>
+where
+    S: Service<Request<Incoming>, Response = Response<AnswerBody>, Error = Infallible>
+        + Clone
+        + Send
+        + 'static,
+    S::Future: Send,
+{
     let slots = Arc::new(Semaphore::new(settings.connections));
     let server = Arc::new(builder(&settings));
     let tracker = TaskTracker::new();
@@ -87,8 +109,8 @@ pub async fn listen(
             () = stop.cancelled() => break,
             accepted = listener.accept() => accepted,
         };
-        let stream = match accepted {
-            Ok((stream, _)) => stream,
+        let (stream, peer) = match accepted {
+            Ok(accepted) => accepted,
             Err(error) => {
                 if !is_passing(&error) {
                     tracing::warn!(%error, "a connection could not be taken");
@@ -98,12 +120,12 @@ pub async fn listen(
             }
         };
         let Ok(slot) = slots.clone().try_acquire_owned() else {
-            api.meter.shed_one();
+            traffic.shed_one();
             let _ = stream.try_write(SHED);
             continue;
         };
-        let connection = Connection { stream, slot, front: front.clone(), stop: stop.clone() };
-        tracker.spawn(connection.serve(server.clone(), api.clone(), settings.clone()));
+        let connection = Connection { stream, slot, front: front(peer), stop: stop.clone() };
+        tracker.spawn(connection.serve(server.clone(), traffic.clone(), settings.clone()));
     }
     drop(listener);
     tracker.close();
@@ -138,22 +160,29 @@ fn is_passing(error: &io::Error) -> bool {
     )
 }
 
-struct Connection {
+struct Connection<S> {
     stream: TcpStream,
     slot: OwnedSemaphorePermit,
-    front: Front,
+    front: S,
     stop: CancellationToken,
 }
 
-impl Connection {
+impl<S> Connection<S>
+where
+    S: Service<Request<Incoming>, Response = Response<AnswerBody>, Error = Infallible>
+        + Clone
+        + Send
+        + 'static,
+    S::Future: Send,
+{
     async fn serve(
         self,
         server: Arc<auto::Builder<TokioExecutor>>,
-        api: Api,
+        traffic: Arc<Traffic>,
         settings: ListenSettings,
     ) {
         let Self { stream, slot, front, stop } = self;
-        let _open = Open::new(api);
+        let _open = Open::new(traffic);
         // Answers are small and are waited for.
         let _ = stream.set_nodelay(true);
         let guarded = Guarded::new(stream, settings.head_deadline, settings.idle_deadline);
@@ -175,18 +204,18 @@ impl Connection {
 }
 
 /// Counted while it lives, however it ends.
-struct Open(Api);
+struct Open(Arc<Traffic>);
 
 impl Open {
-    fn new(api: Api) -> Self {
-        api.meter.connected();
-        Self(api)
+    fn new(traffic: Arc<Traffic>) -> Self {
+        traffic.connected();
+        Self(traffic)
     }
 }
 
 impl Drop for Open {
     fn drop(&mut self) {
-        self.0.meter.disconnected();
+        self.0.disconnected();
     }
 }
 

@@ -1,6 +1,9 @@
 //! What happened, counted: requests by route and kind of status, and what broke.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
 
 use http::StatusCode;
 
@@ -12,8 +15,38 @@ const CLASSES: usize = 4;
 pub struct Meter {
     answers: Box<[[AtomicU64; CLASSES]]>,
     panics: AtomicU64,
+    pub(crate) traffic: Arc<Traffic>,
+}
+
+/// The connections of one listener.
+#[derive(Default)]
+pub struct Traffic {
     shed: AtomicU64,
-    connections: AtomicU64,
+    open: AtomicU64,
+}
+
+impl Traffic {
+    pub(crate) fn shed_one(&self) {
+        self.shed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn connected(&self) {
+        self.open.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn disconnected(&self) {
+        self.open.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Connections that were turned away because there were too many.
+    pub fn shed(&self) -> u64 {
+        self.shed.load(Ordering::Relaxed)
+    }
+
+    /// Connections that are open now.
+    pub fn open(&self) -> u64 {
+        self.open.load(Ordering::Relaxed)
+    }
 }
 
 /// One figure of [`Meter::answers`].
@@ -31,8 +64,7 @@ impl Default for Meter {
         Self {
             answers: ROUTES.iter().map(|_| Default::default()).collect(),
             panics: AtomicU64::new(0),
-            shed: AtomicU64::new(0),
-            connections: AtomicU64::new(0),
+            traffic: Arc::default(),
         }
     }
 }
@@ -47,18 +79,6 @@ impl Meter {
 
     pub(crate) fn panicked(&self) {
         self.panics.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub(crate) fn shed_one(&self) {
-        self.shed.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub(crate) fn connected(&self) {
-        self.connections.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub(crate) fn disconnected(&self) {
-        self.connections.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Every figure that is not zero.
@@ -84,11 +104,11 @@ impl Meter {
 
     /// Connections that were turned away because there were too many.
     pub fn shed(&self) -> u64 {
-        self.shed.load(Ordering::Relaxed)
+        self.traffic.shed()
     }
 
     /// Connections that are open now.
     pub fn connections(&self) -> u64 {
-        self.connections.load(Ordering::Relaxed)
+        self.traffic.open()
     }
 }

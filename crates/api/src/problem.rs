@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use gancho_inbound::{Denied, SourceError};
 use gancho_mail::{SubmitError, suppression::ImportError};
 use gancho_outbound::{
     EndpointError, Fault, PlanLimit, PublishError, ReplayError, TryOutError, TypeError,
@@ -331,6 +332,36 @@ impl From<ReplayError> for Problem {
                 "the replay is over already: there is nothing to cancel",
             ),
             ReplayError::Store(error) => error.into(),
+        }
+    }
+}
+
+/// A webhook that was turned away. Nothing but what the sender may know goes into it.
+impl From<Denied> for Problem {
+    fn from(denied: Denied) -> Self {
+        let code = match denied.code {
+            "malformed_request" => &codes::BAD_REQUEST,
+            other => codes::find(other).unwrap_or(&codes::DENY_INVALID_ACCESS),
+        };
+        let mut problem = Self::new(code, denied.detail);
+        problem.0.errors = denied.faults.into_vec();
+        match denied.retry_after {
+            Some(wait) => problem.retry_after(wait),
+            None => problem,
+        }
+    }
+}
+
+impl From<SourceError> for Problem {
+    fn from(error: SourceError) -> Self {
+        match error {
+            SourceError::Faulty(faults) => Self::faulty(faults),
+            SourceError::NotFound => Self::not_found(Noun::Source),
+            SourceError::Taken(_) => Self::new(&codes::TAKEN, error.to_string()),
+            SourceError::TooMany { .. } => Self::field("", error.to_string()),
+            SourceError::Busy => Self::new(&codes::CONFLICT, error.to_string()),
+            SourceError::Store(error) => error.into(),
+            SourceError::Vault(why) => Self::internal(why),
         }
     }
 }

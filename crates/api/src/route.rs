@@ -157,7 +157,7 @@ impl Route {
                 &codes::OPERATOR_ONLY,
             ]),
             Needs::Anyone(_) => {
-                all.extend([&codes::UNKNOWN_TENANT, &codes::MISSING_SCOPE, &codes::OPERATOR_ONLY])
+                all.extend([&codes::UNKNOWN_TENANT, &codes::MISSING_SCOPE, &codes::OPERATOR_ONLY]);
             }
         }
         if self.path_fields().next().is_some() {
@@ -195,6 +195,9 @@ fn noun(name: &str) -> Noun {
         "lane" => Noun::Lane,
         "outbox_id" => Noun::Email,
         "address" => Noun::Suppression,
+        "partner" => Noun::Source,
+        "partner_key" => Noun::SourceKey,
+        "receipt_id" => Noun::Receipt,
         _ => Noun::Code,
     }
 }

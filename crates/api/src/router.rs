@@ -13,10 +13,11 @@ use http::Method;
 
 use crate::{
     answer::AnswerBody,
-    api_keys, deliveries, dlq, docs, emails, event_types, events, keys, portal_links, probes, queues,
-    replays,
+    api_keys, deliveries, dlq, docs, emails, event_types, events, keys, portal_links, probes,
+    queues, replays,
     route::Route,
     serve::{self, PathParts},
+    sources,
     state::Api,
     suppressions, tenants, webhooks,
 };
@@ -84,6 +85,20 @@ pub const ROUTES: &[&Route] = &[
     &portal_links::create::ROUTE,
     &keys::list::ROUTE,
     &keys::rotate::ROUTE,
+    &sources::create::ROUTE,
+    &sources::list::ROUTE,
+    &sources::get::ROUTE,
+    &sources::change::ROUTE,
+    &sources::delete::ROUTE,
+    &sources::keys::LIST,
+    &sources::keys::PUT,
+    &sources::keys::DELETE,
+    &sources::import::ROUTE,
+    &sources::receipts::LIST,
+    &sources::receipts::GET,
+    &sources::rejections::OF_SOURCE,
+    &sources::rejections::OF_NOBODY,
+    &sources::reload::ROUTE,
 ];
 
 /// Where [`events::publish`] stands in the table: the listener goes straight to it.
@@ -93,12 +108,12 @@ pub const PUBLISH: usize = 0;
 pub fn router(api: &Api, extra: Router) -> Router {
     let mut router = Router::new();
     for (path, routes) in by_path() {
-        let routes: &'static [usize] = routes.leak();
+        let here: &'static [usize] = routes.leak();
         for form in [format!("/v1{path}"), path.to_owned()] {
             let api = api.clone();
             let answer = any(move |params: Option<Parts>, request: Request| async move {
                 let path = params.map(|Parts(parts)| parts);
-                into_axum(serve::serve(&api, routes, path, request).await)
+                into_axum(serve::serve(&api, here, path, request).await)
             });
             router = router.route(&form, answer);
         }

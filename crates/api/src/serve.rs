@@ -7,7 +7,7 @@ use std::{fmt::Display, panic::AssertUnwindSafe};
 
 use bytes::Bytes;
 use futures_util::FutureExt;
-use gancho_domain::{Id, id::Kind};
+use gancho_domain::{Id, IdMaker, id::Kind};
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, header,
     request::Parts,
@@ -46,19 +46,16 @@ where
     B: Body<Data = Bytes> + Unpin,
     B::Error: Display,
 {
-    let id = request_id(api, request.headers());
+    let id = request_id(&api.ids, request.headers());
     let (parts, body) = request.into_parts();
     let Some((index, route)) = choose(routes, &parts.method) else {
         return finish(refuse_method(routes), &id);
     };
     let work = answer(api, route, path, parts, body);
-    let outcome = match AssertUnwindSafe(work).catch_unwind().await {
-        Ok(outcome) => outcome,
-        Err(_) => {
-            api.meter.panicked();
-            Err(Problem::internal("a handler panicked"))
-        }
-    };
+    let outcome = AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| {
+        api.meter.panicked();
+        Err(Problem::internal("a handler panicked"))
+    });
     let response = finish(outcome, &id);
     api.meter.answered(index, response.status());
     note(route, response.status(), &id);
@@ -112,8 +109,7 @@ where
     let most = match route.takes {
         // Whatever comes with a call that takes nothing is not looked at, but must not be much.
         Takes::Nothing => 0,
-        Takes::Body(_) => settings.body_bytes,
-        Takes::Maybe(_) => settings.body_bytes,
+        Takes::Body(_) | Takes::Maybe(_) => settings.body_bytes,
         Takes::Batch(_) => settings.batch_bytes,
         Takes::Large(_) => settings.email_bytes,
     };
@@ -173,15 +169,15 @@ fn refuse_method(routes: &[usize]) -> Result<Answer, Problem> {
 pub fn no_route(api: &Api, headers: &HeaderMap) -> Response<AnswerBody> {
     let problem =
         Problem::new(&codes::NO_ROUTE, "nothing answers at this path: compare it with `/docs`");
-    finish(Err(problem), &request_id(api, headers))
+    finish(Err(problem), &request_id(&api.ids, headers))
 }
 
 /// For requests that are refused before they reach a route.
 pub fn refuse(api: &Api, headers: &HeaderMap, problem: Problem) -> Response<AnswerBody> {
-    finish(Err(problem), &request_id(api, headers))
+    finish(Err(problem), &request_id(&api.ids, headers))
 }
 
-fn finish(outcome: Result<Answer, Problem>, id: &HeaderValue) -> Response<AnswerBody> {
+pub(crate) fn finish(outcome: Result<Answer, Problem>, id: &HeaderValue) -> Response<AnswerBody> {
     let answer = outcome.unwrap_or_else(|problem| {
         // It was made of visible ASCII, so it is text.
         problem.into_answer(id.to_str().unwrap_or_default())
@@ -190,7 +186,7 @@ fn finish(outcome: Result<Answer, Problem>, id: &HeaderValue) -> Response<Answer
 }
 
 /// The caller's own, where it is plain, or a new one.
-fn request_id(api: &Api, headers: &HeaderMap) -> HeaderValue {
+pub(crate) fn request_id(ids: &IdMaker, headers: &HeaderMap) -> HeaderValue {
     let plain =
         |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':');
     if let Some(given) = headers.get(&X_REQUEST_ID) {
@@ -199,7 +195,7 @@ fn request_id(api: &Api, headers: &HeaderMap) -> HeaderValue {
             return given.clone();
         }
     }
-    let id: Id<OfRequest> = api.ids.make();
+    let id: Id<OfRequest> = ids.make();
     HeaderValue::from_maybe_shared(Bytes::from(id.to_string()))
         .unwrap_or_else(|_| HeaderValue::from_static("req_unknown"))
 }

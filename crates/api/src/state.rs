@@ -4,6 +4,7 @@ use std::{ops::Deref, sync::Arc, time::Duration};
 
 use gancho_domain::{Clock, IdMaker};
 use gancho_engine::Engine;
+use gancho_inbound::{Inbound, SourceDesk};
 use gancho_outbound::{EndpointDesk, EventTypes, Plans, Publisher, Registry, Replays};
 use gancho_store::Store;
 use gancho_vault::KeyRing;
@@ -38,7 +39,16 @@ pub struct ApiSetup {
     pub key_keeper: Option<Arc<dyn KeyKeeper>>,
     /// Nothing where no e-mails are sent.
     pub mail: Option<MailDesk>,
+    /// Nothing where no webhooks are received.
+    pub inbound: Option<InboundParts>,
     pub settings: Settings,
+}
+
+/// What receives webhooks, as far as the operator works with it.
+#[derive(Clone)]
+pub struct InboundParts {
+    pub desk: Arc<SourceDesk>,
+    pub inbound: Arc<Inbound>,
 }
 
 #[derive(Debug, Clone)]
@@ -88,6 +98,7 @@ pub struct State {
     pub watch: Arc<Watch>,
     pub key_keeper: Option<Arc<dyn KeyKeeper>>,
     pub mail: Option<MailDesk>,
+    pub inbound: Option<InboundParts>,
     pub keys: Arc<KeyDesk>,
     pub portal: PortalDesk,
     pub tenants: TenantCache,
@@ -130,6 +141,7 @@ impl Api {
             watch: setup.watch,
             key_keeper: setup.key_keeper,
             mail: setup.mail,
+            inbound: setup.inbound,
             settings: setup.settings,
         }))
     }

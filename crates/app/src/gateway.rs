@@ -171,6 +171,7 @@ impl Gateway {
             clock: self.clock.clone(),
             watch: self.watch.clone(),
             key_keeper: Some(self.keeper.clone()),
+            inbound: None,
             mail: None,
             admin,
             settings,

@@ -88,6 +88,9 @@ pub enum Noun {
     Replay,
     EventType,
     Lane,
+    Source,
+    SourceKey,
+    Receipt,
     Code,
     Email,
     /// By its address.
@@ -98,7 +101,14 @@ impl Noun {
     /// How such an id begins; nothing where it is a name.
     pub const fn prefix(self) -> Option<&'static str> {
         match self {
-            Self::Tenant | Self::EventType | Self::Lane | Self::Code | Self::Suppression => None,
+            Self::Tenant
+            | Self::EventType
+            | Self::Lane
+            | Self::Source
+            | Self::SourceKey
+            | Self::Suppression
+            | Self::Code => None,
+            Self::Receipt => Some("rcp"),
             Self::ApiKey => Some("key"),
             Self::Webhook => Some("wh"),
             Self::Event => Some("evt"),
@@ -120,6 +130,9 @@ impl Noun {
             Self::Replay => "replay",
             Self::EventType => "event type",
             Self::Lane => "lane",
+            Self::Source => "source",
+            Self::SourceKey => "key",
+            Self::Receipt => "receipt",
             Self::Code => "error code",
             Self::Email => "e-mail",
             Self::Suppression => "suppressed address",

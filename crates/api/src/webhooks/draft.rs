@@ -44,7 +44,7 @@ const RETRY: Field = Field::new(
     "When to try again: `{\"schedule\": [\"1s\", \"5m\"]}` or `{\"base\": \"1s\", \"max\": \"60s\", \"attempts\": 5}`. The profile's own where left out.",
 )
 .nullable();
-const RETRY_FIELDS: &[Field] = &[
+pub const RETRY_FIELDS: &[Field] = &[
     Field::new(
         "schedule",
         Kind::Texts { most: 30, longest: 40 },
@@ -147,7 +147,7 @@ pub fn draft(values: &Values<'_>) -> Result<EndpointDraft, Problem> {
 }
 
 /// Not given, given as null, or given.
-fn maybe<T>(
+pub fn maybe<T>(
     values: &Values<'_>,
     name: &str,
     read: impl Fn(&Values<'_>) -> Result<Option<T>, Problem>,
@@ -158,7 +158,7 @@ fn maybe<T>(
     Ok(read(values)?.map(Some))
 }
 
-fn retry(values: &Values<'_>) -> Result<RetryDraft, Problem> {
+pub fn retry(values: &Values<'_>) -> Result<RetryDraft, Problem> {
     let (base, max, attempts) =
         (values.string("base"), values.string("max"), values.count("attempts"));
     match (values.texts("schedule"), base, max, attempts) {

@@ -108,7 +108,7 @@ impl Webhook {
 }
 
 impl Retry {
-    fn of(plan: &RetryPlan) -> Self {
+    pub fn of(plan: &RetryPlan) -> Self {
         match plan {
             RetryPlan::Schedule(delays) => Self {
                 schedule: Some(delays.iter().map(|delay| span::write(*delay)).collect()),

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use gancho_api::{ListenSettings, Settings};
+use gancho_api::{IngestSettings, ListenSettings, Settings};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
@@ -17,7 +17,7 @@ const SHORT: Duration = Duration::from_millis(300);
 /// Within this, what has a short deadline has ended, also on a busy machine.
 const SOON: Duration = Duration::from_secs(8);
 
-fn hasty() -> Choices {
+pub fn hasty() -> Choices {
     Choices {
         settings: Settings { body_deadline: SHORT, body_bytes: 1_000, ..Settings::default() },
         listen: ListenSettings {
@@ -25,10 +25,12 @@ fn hasty() -> Choices {
             idle_deadline: SHORT,
             ..ListenSettings::default()
         },
+        ingest: IngestSettings { body_deadline: SHORT, ..IngestSettings::default() },
+        ..Choices::default()
     }
 }
 
-async fn closes_soon(stream: &mut TcpStream) -> Vec<u8> {
+pub async fn closes_soon(stream: &mut TcpStream) -> Vec<u8> {
     let began = Instant::now();
     let answer = read_all(stream).await;
     assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
@@ -124,7 +126,7 @@ async fn heads_that_are_too_long() {
     let stage = Stage::new().await;
     let long =
         format!("GET /healthz HTTP/1.1\r\nhost: localhost\r\nx: {}\r\n\r\n", "a".repeat(70_000));
-    let many: String = (0..150).map(|n| format!("x{n}: y\r\n")).collect();
+    let many = "x: y\r\n".repeat(150);
     let many = format!("GET /healthz HTTP/1.1\r\nhost: localhost\r\n{many}\r\n");
     for request in [long, many] {
         let answer = exchange(stage.address, request.as_bytes()).await;
@@ -214,4 +216,19 @@ async fn stopping_lets_go_of_who_is_idle_and_takes_no_more() {
     stage.stop.cancel();
     closes_soon(&mut idle).await;
     eventually(|| async { TcpStream::connect(stage.address).await.is_err().then_some(()) }).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_way_past_the_router_and_through_it_are_one() {
+    let through = ListenSettings { publishes: false, ..ListenSettings::default() };
+    let choices = Choices { listen: through, ..Choices::default() };
+    for stage in [Stage::new().await, Stage::with(choices).await] {
+        let hands = stage.tenant("m2").await;
+        hands.publish("a.b", serde_json::json!({})).await;
+        let refused = hands.client.post("/events?x=1", &serde_json::json!({})).await;
+        refused.refused(422, "unknown_field");
+        let counted = stage.api.meter.answers();
+        let own = counted.iter().filter(|one| (one.method, one.path) == ("POST", "/events"));
+        assert_eq!(own.map(|one| one.count).sum::<u64>(), 2);
+    }
 }

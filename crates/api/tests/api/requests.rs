@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 use crate::http::{Client, Reply};
 
 /// A body that the route takes, with ids that name nothing.
+#[allow(clippy::match_same_arms, reason = "a line for each route")]
 pub fn body(route: &Route) -> Option<Value> {
     let body = match (&route.method, route.path) {
         (&Method::POST, "/events") => json!({"type": "a.b", "data": {}}),
@@ -32,13 +33,18 @@ pub fn body(route: &Route) -> Option<Value> {
         }),
         (&Method::POST, "/suppressions") => json!({"address": "nobody@example.com"}),
         (&Method::POST, "/suppressions/import") => json!({"addresses": ["nobody@example.com"]}),
-        (&Method::POST, "/replays") => json!({"dry_run": true}),
-        (&Method::POST, "/dlq/replay") => json!({"dry_run": true}),
+        (&Method::POST, "/replays" | "/dlq/replay") => json!({"dry_run": true}),
         (&Method::POST, "/tenants") => json!({"slug": "made-by-a-matrix"}),
         (&Method::PATCH, "/tenants/{tenant}") => json!({}),
         (&Method::POST, "/tenants/{tenant}/api-keys") => json!({}),
         (&Method::POST, "/portal-links") => json!({"tenant": "nobody"}),
         (&Method::POST, "/keys/rotate") => json!({}),
+        (&Method::POST, "/sources") => json!({"partner": "made-by-a-matrix"}),
+        (&Method::PATCH, "/sources/{partner}") => json!({}),
+        (&Method::PUT, "/sources/{partner}/keys/{partner_key}") => {
+            json!({"scheme": "hmac", "secret": "a secret of some length"})
+        }
+        (&Method::POST, "/source-keys/import") => json!({"entries": {}}),
         _ => {
             assert!(route.takes.fields().is_empty(), "no body is known for {}", name(route));
             return None;
@@ -113,7 +119,7 @@ pub async fn call_with(client: &Client, route: &Route, place: &Place, id: &str) 
         _ => unknown(noun),
     });
     if let Place::Query(name) = place {
-        path += &format!("?{name}={id}");
+        path.extend(["?", name, "=", id]);
     }
     let mut body = body(route);
     if let (Place::Body(names), Some(body)) = (place, &mut body) {

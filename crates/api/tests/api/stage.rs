@@ -3,13 +3,17 @@
 use std::{future::Future, net::SocketAddr, sync::Arc, time::Duration};
 
 use gancho_api::{
-    AdminToken, Api, ApiSetup, ListenSettings, Settings,
+    AdminToken, Api, ApiSetup, InboundParts, Ingest, IngestSettings, ListenSettings, Settings,
     emails::MailDesk,
+    keys::KeyKeeper,
     listen, router,
     watch::{Parts, Watch},
 };
 use gancho_domain::{Clock, IdMaker, Lane, Random, RetryPlan, SystemClock, SystemRandom};
 use gancho_engine::{Engine, EngineSetup, LaneSetup, Limits};
+use gancho_inbound::{
+    DispatchCarrier, Inbound, InboundSetup, PolicyKeeper, SigningKeys, SourceDesk, Sources,
+};
 use gancho_mail::{
     MailCarrier, MailLimits, Outbox, Post, Sink, Suppressions, TenantLimits, limits,
 };
@@ -40,6 +44,8 @@ pub const ADMIN: &str = "operator-token-of-the-tests";
 pub struct Stage {
     pub api: Api,
     pub address: SocketAddr,
+    /// Where partners post to.
+    pub ingest: SocketAddr,
     pub stop: CancellationToken,
     engine: Arc<Engine>,
     /// What goes with it.
@@ -50,6 +56,8 @@ pub struct Stage {
 pub struct Choices {
     pub settings: Settings,
     pub listen: ListenSettings,
+    pub key_keeper: Option<Arc<dyn KeyKeeper>>,
+    pub ingest: IngestSettings,
     /// What brings e-mails on their way; a sink where it is not given.
     pub post: Option<Arc<dyn Post>>,
     /// Their plan; short where it is not given.
@@ -74,6 +82,7 @@ impl Stage {
         Self::on(store, Choices::default(), (None, Some(database))).await
     }
 
+    #[allow(clippy::too_many_lines, reason = "a whole gateway is put together")]
     async fn on(
         store: Arc<dyn Store>,
         choices: Choices,
@@ -125,11 +134,17 @@ impl Stage {
             limits: TenantLimits::default(),
             message_id_domain: None,
         });
+        let sources = Arc::new(Sources::new(store.clone(), ring.clone()));
+        let dispatch = DispatchCarrier::new(sources.clone(), client.clone(), clock.clone());
         let engine = Engine::start(EngineSetup {
             store: store.clone(),
             clock: clock.clone(),
             random,
-            lanes: vec![LaneSetup::new(Lane::Webhook, Arc::new(carrier)), emails],
+            lanes: vec![
+                LaneSetup::new(Lane::Webhook, Arc::new(carrier)),
+                LaneSetup::new(Lane::Dispatch, Arc::new(dispatch)),
+                emails,
+            ],
             limits: Limits { poll: Duration::from_millis(20), ..Limits::default() },
             name: "test".into(),
         })
@@ -154,9 +169,30 @@ impl Stage {
             registry: registry.clone(),
             ids: ids.clone(),
             clock: clock.clone(),
-            client,
+            client: client.clone(),
             plans: plans.clone(),
         });
+        let signing = SigningKeys::open(store.clone(), ring.clone(), clock.clone()).await.unwrap();
+        let inbound = Arc::new(Inbound::new(InboundSetup {
+            store: store.clone(),
+            engine: engine.clone(),
+            sources: sources.clone(),
+            keys: Arc::new(signing),
+            policy: Arc::new(PolicyKeeper::open(None).unwrap()),
+            ids: ids.clone(),
+            clock: clock.clone(),
+            limits: gancho_inbound::Limits::default(),
+        }));
+        let desk = Arc::new(SourceDesk {
+            store: store.clone(),
+            ring: ring.clone(),
+            sources,
+            ids: ids.clone(),
+            clock: clock.clone(),
+            client,
+        });
+        let ingest =
+            Ingest::new(inbound.clone(), ring.clone(), ids.clone(), choices.ingest.clone());
         let replays =
             Arc::new(Replays::new(store.clone(), registry.clone(), ids.clone(), clock.clone()));
         let stop = CancellationToken::new();
@@ -190,18 +226,29 @@ impl Stage {
             clock,
             admin: AdminToken::new(ADMIN).unwrap(),
             watch,
-            key_keeper: None,
+            key_keeper: choices.key_keeper,
+            inbound: Some(InboundParts { desk, inbound }),
             settings: choices.settings,
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let routes = router(&api, axum::Router::new());
-        tokio::spawn(listen(listener, api.clone(), routes, choices.listen, stop.clone()));
-        Self { api, address, stop, engine, _kept: kept }
+        let listening = choices.listen.clone();
+        tokio::spawn(listen(listener, api.clone(), routes, listening, stop.clone()));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let ingest_address = listener.local_addr().unwrap();
+        let until = stop.clone();
+        tokio::spawn(async move { ingest.listen(listener, choices.listen, until).await });
+        Self { api, address, ingest: ingest_address, stop, engine, _kept: kept }
     }
 
     pub fn anyone(&self) -> Client {
         Client { address: self.address, headers: Vec::new() }
+    }
+
+    /// Someone at the ingest listener.
+    pub fn partner(&self) -> Client {
+        Client { address: self.ingest, headers: Vec::new() }
     }
 
     pub fn operator(&self) -> Client {

@@ -1,0 +1,81 @@
+//! The ingest listener: the one that is meant for the Internet. It knows four paths, and nothing of the
+//! API: `POST /webhooks/{partner}` (and `GET`, for senders that greet so), `GET /webhooks/_health`,
+//! `POST /webhooks/_simulate` for this machine alone, and the public keys at `/.well-known/jwks.json`.
+//!
+//! `front` chooses the path, `receive` brings a webhook to [`gancho_inbound`] and its outcome back,
+//! `simulate` sends a test event. The loop under it, with its deadlines and caps, is [`crate::listener`]'s.
+
+mod front;
+mod receive;
+mod simulate;
+
+use std::{io, ops::Deref, sync::Arc, time::Duration};
+
+use gancho_domain::IdMaker;
+use gancho_inbound::Inbound;
+use gancho_vault::KeyRing;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use self::front::Front;
+use crate::{
+    listener::{ListenSettings, take},
+    meter::Traffic,
+};
+
+/// What every request may use. Made once, shared by all.
+#[derive(Clone)]
+pub struct Ingest(Arc<Parts>);
+
+pub struct Parts {
+    pub inbound: Arc<Inbound>,
+    pub ring: Arc<KeyRing>,
+    pub ids: Arc<IdMaker>,
+    pub traffic: Arc<Traffic>,
+    pub settings: IngestSettings,
+}
+
+#[derive(Debug, Clone)]
+pub struct IngestSettings {
+    /// A body must come within this.
+    pub body_deadline: Duration,
+    /// Whether `/webhooks/_simulate` answers at all.
+    pub can_simulate: bool,
+}
+
+impl Default for IngestSettings {
+    fn default() -> Self {
+        Self { body_deadline: Duration::from_secs(10), can_simulate: true }
+    }
+}
+
+impl Deref for Ingest {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
+}
+
+impl Ingest {
+    pub fn new(
+        inbound: Arc<Inbound>,
+        ring: Arc<KeyRing>,
+        ids: Arc<IdMaker>,
+        settings: IngestSettings,
+    ) -> Self {
+        Self(Arc::new(Parts { inbound, ring, ids, traffic: Arc::default(), settings }))
+    }
+
+    /// Takes connections until `stop`; comes back when the last one has ended.
+    pub async fn listen(
+        &self,
+        listener: TcpListener,
+        settings: ListenSettings,
+        stop: CancellationToken,
+    ) -> io::Result<()> {
+        let ingest = self.clone();
+        let front = move |peer| Front::new(ingest.clone(), peer);
+        take(listener, front, self.traffic.clone(), settings, stop).await
+    }
+}

@@ -1,0 +1,108 @@
+//! The first to see a request: which of the few paths is it?
+
+use std::{
+    convert::Infallible,
+    future::Future,
+    net::SocketAddr,
+    panic::AssertUnwindSafe,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use futures_util::FutureExt;
+use gancho_inbound::Partner;
+use http::{HeaderValue, Method, Request, Response, header};
+use hyper::body::Incoming;
+use serde_json::json;
+use tower::Service;
+
+use super::{Ingest, receive, simulate};
+use crate::{
+    answer::{Answer, AnswerBody},
+    codes,
+    problem::Problem,
+    serve,
+};
+
+#[derive(Clone)]
+pub struct Front {
+    ingest: Ingest,
+    peer: SocketAddr,
+}
+
+impl Front {
+    pub fn new(ingest: Ingest, peer: SocketAddr) -> Self {
+        Self { ingest, peer }
+    }
+}
+
+impl Service<Request<Incoming>> for Front {
+    type Response = Response<AnswerBody>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Incoming>) -> Self::Future {
+        let Self { ingest, peer } = self.clone();
+        Box::pin(async move {
+            let id = serve::request_id(&ingest.ids, request.headers());
+            let work = AssertUnwindSafe(answer(&ingest, peer, request)).catch_unwind();
+            let outcome = work.await.unwrap_or_else(|_| Err(Problem::internal("ingest panicked")));
+            Ok(serve::finish(outcome, &id))
+        })
+    }
+}
+
+/// A partner's name has one spelling, so the path is compared as it stands: what is encoded, or has
+/// anything more in it, is no path of ours.
+async fn answer(
+    ingest: &Ingest,
+    peer: SocketAddr,
+    request: Request<Incoming>,
+) -> Result<Answer, Problem> {
+    let method = request.method().clone();
+    match request.uri().path() {
+        "/webhooks/_health" => {
+            only(&method, &[Method::GET, Method::HEAD])?;
+            Answer::ok(&json!({ "ok": true }))
+        }
+        "/.well-known/jwks.json" => {
+            only(&method, &[Method::GET, Method::HEAD])?;
+            Answer::ok(&ingest.inbound.keys.jwks())
+        }
+        "/webhooks/_simulate" => {
+            simulate::only_here(ingest, peer, request.uri(), request.headers())?;
+            only(&method, &[Method::POST])?;
+            simulate::simulate(ingest, request).await
+        }
+        path => match path.strip_prefix("/webhooks/").filter(|name| Partner::fits(name)) {
+            Some(partner) => {
+                only(&method, &[Method::POST, Method::GET])?;
+                let partner = partner.to_owned();
+                receive::receive(ingest, partner, request).await
+            }
+            None => Err(nothing()),
+        },
+    }
+}
+
+pub(super) fn nothing() -> Problem {
+    let detail = "nothing answers at this path: webhooks go to `/webhooks/{partner}`";
+    Problem::new(&codes::NO_ROUTE, detail)
+}
+
+fn only(method: &Method, known: &[Method]) -> Result<(), Problem> {
+    if known.contains(method) {
+        return Ok(());
+    }
+    let names = known.iter().map(Method::as_str).collect::<Vec<_>>().join(", ");
+    let detail = format!("this path knows {names}: use one of them");
+    let problem = Problem::new(&codes::METHOD_NOT_ALLOWED, detail);
+    Err(match HeaderValue::from_str(&names) {
+        Ok(allow) => problem.with(header::ALLOW, allow),
+        Err(_) => problem,
+    })
+}

@@ -1,0 +1,40 @@
+//! `POST /webhooks/{partner}`: the request to the flow, and its outcome as an answer.
+
+use gancho_inbound::{Incoming, Outcome, Verb, policy_sign};
+use http::{HeaderName, HeaderValue, Method, Request, StatusCode};
+use hyper::body::Incoming as Body;
+
+use super::Ingest;
+use crate::{answer::Answer, input::content, problem::Problem};
+
+const X_POLICY_SIGN: HeaderName = HeaderName::from_static(policy_sign::HEADER);
+
+pub(super) async fn receive(
+    ingest: &Ingest,
+    partner: String,
+    request: Request<Body>,
+) -> Result<Answer, Problem> {
+    let (parts, body) = request.into_parts();
+    let most = ingest.inbound.limits.body_bytes;
+    let verb = if parts.method == Method::GET { Verb::Get } else { Verb::Post };
+    let query = parts.uri.query().map(str::to_owned);
+    let body = content::read(&parts.headers, body, most, ingest.settings.body_deadline).await?;
+    let headers = parts.headers;
+    let incoming = Incoming { verb, partner, query, headers, body, is_test: false };
+    answer(ingest.inbound.receive(&incoming).await)
+}
+
+fn answer(outcome: Outcome) -> Result<Answer, Problem> {
+    match outcome {
+        Outcome::Kept(kept) => {
+            let sign = HeaderValue::from_str(&kept.policy_sign).map_err(Problem::internal)?;
+            Ok(Answer::nothing().with(X_POLICY_SIGN, sign))
+        }
+        Outcome::Clash { .. } => Ok(Answer::nothing()),
+        Outcome::Reply(reply) => {
+            let media_type = HeaderValue::from_static(reply.content_type);
+            Ok(Answer::of(StatusCode::OK, media_type, reply.body))
+        }
+        Outcome::Denied(denied) => Err(denied.into()),
+    }
+}

@@ -1,0 +1,37 @@
+//! Sources: the partners who may post webhooks to the gateway, with their keys, and what they posted.
+//! For the operator.
+
+pub mod change;
+pub mod create;
+pub mod delete;
+pub mod draft;
+pub mod get;
+pub mod import;
+pub mod keys;
+pub mod list;
+pub mod receipts;
+pub mod rejections;
+pub mod reload;
+pub mod view;
+
+use gancho_inbound::{Partner, Source};
+
+use crate::{codes, input::field::Noun, problem::Problem, route::Call, state::InboundParts};
+
+pub(crate) const TAG: &str = "Sources";
+
+/// Whoever works with sources, where this gateway has any.
+pub(crate) fn parts(call: &Call) -> Result<&InboundParts, Problem> {
+    call.api.inbound.as_ref().ok_or_else(|| {
+        Problem::new(&codes::UNAVAILABLE, "this gateway receives no webhooks: start it with them")
+    })
+}
+
+/// The partner that the path names. What is not a name is answered as one that is not there.
+pub(crate) fn partner(call: &Call) -> Result<Partner, Problem> {
+    call.part("partner").parse().map_err(|_| Problem::not_found(Noun::Source))
+}
+
+pub(crate) async fn find(call: &Call) -> Result<Source, Problem> {
+    Ok(parts(call)?.desk.get(&partner(call)?).await?)
+}

@@ -1,0 +1,30 @@
+//! `PATCH /v1/sources/{partner}`: what is not given stays; the name never changes.
+
+use http::Method;
+
+use super::{TAG, draft, partner, parts, view::SourceView};
+use crate::{
+    answer::Answer,
+    codes,
+    problem::Problem,
+    route::{Call, Gives, Needs, Route, Takes},
+};
+
+pub const ROUTE: Route = Route {
+    method: Method::PATCH,
+    path: "/sources/{partner}",
+    needs: Needs::Operator,
+    takes: Takes::Body(draft::PART),
+    gives: Gives::ok::<SourceView>("The source as it is now."),
+    refuses: &[&codes::CONFLICT, &codes::STORAGE_FULL],
+    tag: TAG,
+    summary: "Change a source",
+    run: |call| Box::pin(run(call)),
+    ..Route::PLAIN
+};
+
+async fn run(call: Call) -> Result<Answer, Problem> {
+    let draft = draft::draft(&call.values()?, None)?;
+    let source = parts(&call)?.desk.change(&partner(&call)?, draft).await?;
+    Answer::ok(&SourceView::from(&source))
+}

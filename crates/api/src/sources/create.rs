@@ -1,0 +1,39 @@
+//! `POST /v1/sources`.
+
+use http::Method;
+
+use super::{
+    TAG, draft, parts,
+    view::{NewSource, SourceView},
+};
+use crate::{
+    answer::Answer,
+    codes,
+    problem::Problem,
+    route::{Call, Gives, Needs, Route, Takes},
+};
+
+pub const ROUTE: Route = Route {
+    method: Method::POST,
+    path: "/sources",
+    needs: Needs::Operator,
+    takes: Takes::Body(draft::NEW),
+    gives: Gives::created::<NewSource>(
+        "The source, with the secret that signs what is dispatched.",
+    ),
+    refuses: &[&codes::TAKEN, &codes::STORAGE_FULL],
+    tag: TAG,
+    summary: "Create a source",
+    run: |call| Box::pin(run(call)),
+    ..Route::PLAIN
+};
+
+async fn run(call: Call) -> Result<Answer, Problem> {
+    let values = call.values()?;
+    let draft = draft::draft(&values, values.string("partner"))?;
+    let created = parts(&call)?.desk.create(draft).await?;
+    Answer::created(&NewSource {
+        source: SourceView::from(&created.source),
+        dispatch_secret: created.dispatch_secret.to_string(),
+    })
+}

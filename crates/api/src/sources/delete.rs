@@ -1,0 +1,27 @@
+//! `DELETE /v1/sources/{partner}`: with its keys. What was received stays.
+
+use http::Method;
+
+use super::{TAG, partner, parts};
+use crate::{
+    answer::Answer,
+    problem::Problem,
+    route::{Call, Gives, Needs, Route},
+};
+
+pub const ROUTE: Route = Route {
+    method: Method::DELETE,
+    path: "/sources/{partner}",
+    needs: Needs::Operator,
+    gives: Gives::nothing("It is gone."),
+    tag: TAG,
+    summary: "Delete a source",
+    about: "What was received stays in the ledger; what still waits for dispatch becomes a dead letter.",
+    run: |call| Box::pin(run(call)),
+    ..Route::PLAIN
+};
+
+async fn run(call: Call) -> Result<Answer, Problem> {
+    parts(&call)?.desk.delete(&partner(&call)?).await?;
+    Ok(Answer::nothing())
+}

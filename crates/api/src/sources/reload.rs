@@ -1,0 +1,37 @@
+//! `POST /v1/_reload`: reads the policy pack and the sources again.
+
+use http::Method;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{TAG, parts};
+use crate::{
+    answer::Answer,
+    problem::Problem,
+    route::{Call, Gives, Needs, Route},
+};
+
+pub const ROUTE: Route = Route {
+    method: Method::POST,
+    path: "/_reload",
+    needs: Needs::Operator,
+    gives: Gives::ok::<Reloaded>("The pack that is used from now on."),
+    tag: TAG,
+    summary: "Read the policy pack again",
+    about: "A faulty pack is refused and changes nothing.",
+    run: |call| Box::pin(run(call)),
+    ..Route::PLAIN
+};
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Reloaded {
+    /// SHA-256 of its text, in hex.
+    pub policy_hash: String,
+}
+
+async fn run(call: Call) -> Result<Answer, Problem> {
+    let inbound = &parts(&call)?.inbound;
+    let pack = inbound.policy.reload().map_err(|fault| Problem::field("", fault.to_string()))?;
+    inbound.sources.forget();
+    Answer::ok(&Reloaded { policy_hash: pack.hash().to_owned() })
+}
