@@ -11,12 +11,14 @@ use crate::settings::LogFormat;
 pub const QUIET: &str = "warn";
 
 pub fn start(format: LogFormat, level: &str) {
-    // `GANCHO_LOG` is for looking into one command without touching its settings.
-    let filter = EnvFilter::try_from_env("GANCHO_LOG")
-        .or_else(|_| EnvFilter::try_new(level))
+    // Commands without settings of their own can still be looked into.
+    let asked = std::env::var("GANCHO_LOG").ok().filter(|_| level == QUIET);
+    let filter = EnvFilter::try_new(asked.as_deref().unwrap_or(level))
         .unwrap_or_else(|_| EnvFilter::new(QUIET));
     let to_terminal = std::io::stderr().is_terminal();
-    let lines = fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    // A log that nobody reads any more must not end the gateway: to complain of it would.
+    let lines =
+        fmt().with_env_filter(filter).with_writer(std::io::stderr).log_internal_errors(false);
     let is_json = match format {
         LogFormat::Json => true,
         LogFormat::Pretty => false,

@@ -1,6 +1,7 @@
 //! Asked to stop while it is busy: what is in flight finishes, what was acknowledged is not lost.
 
 use std::{
+    process::{Command, Stdio},
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, Ordering},
@@ -11,7 +12,7 @@ use std::{
 
 use crate::{
     http, receiver,
-    served::{Served, until},
+    served::{Served, command, until},
 };
 
 #[test]
@@ -112,4 +113,20 @@ fn what_does_not_finish_in_time_is_given_back() {
     assert_eq!(changed.status, 200, "{}", changed.body);
     until("it is tried again", || seen.body(&id).is_some() || hung.counts()[&id] > 1);
     served.stop();
+}
+
+#[test]
+fn it_outlives_the_reader_of_its_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = command(&["serve"], folder.path());
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+    // As when the program that collects the log dies.
+    drop(child.stderr.take());
+    until("it has begun", || folder.path().join("data/gancho.db").exists());
+    // Long enough for it to be ready and to say so.
+    thread::sleep(Duration::from_millis(300));
+    assert_eq!(child.try_wait().unwrap(), None, "it runs on");
+    let id = child.id().to_string();
+    assert!(Command::new("kill").arg(id).status().unwrap().success());
+    assert!(child.wait().unwrap().success());
 }

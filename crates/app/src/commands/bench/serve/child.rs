@@ -10,8 +10,8 @@ use std::{
 use anyhow::{Context, ensure};
 use serde_json::{Value, json};
 use tokio::{
-    io::{AsyncBufReadExt, BufReader},
-    process,
+    io::{AsyncBufReadExt, BufReader, Lines},
+    process::{self, ChildStderr},
 };
 
 use super::{line::Line, load::Route};
@@ -24,6 +24,8 @@ pub struct Child {
     pub address: SocketAddr,
     process: process::Child,
     id: u32,
+    /// Kept open: a gateway may log as long as it runs.
+    _log: Lines<BufReader<ChildStderr>>,
 }
 
 impl Child {
@@ -51,7 +53,7 @@ impl Child {
             let line: Value = serde_json::from_str(&line).unwrap_or(Value::String(line));
             if line["message"] == "gancho is ready" {
                 let address = line["api"].as_str().context("no address")?.parse()?;
-                return Ok(Self { address, process, id });
+                return Ok(Self { address, process, id, _log: log });
             }
             said = line.to_string();
         }
