@@ -43,6 +43,7 @@ impl Front {
         let limits = ListenSettings {
             connections: settings.max_connections,
             allowed_hosts: settings.allowed_hosts.clone(),
+            publishes: has_role(settings, Role::Api),
             ..ListenSettings::default()
         };
         let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());

@@ -201,8 +201,9 @@ impl Gateway {
         let until = tokio::time::Instant::now() + within;
         self.watch.stopping();
         if let Some(front) = front {
-            // The engine works on meanwhile: whoever waits for an attempt's outcome gets it.
-            let _ = tokio::time::timeout_at(until, front.closed()).await;
+            // The engine works on meanwhile: whoever waits for an attempt's outcome gets it. A caller
+            // that dawdles must not take the time that deliveries on the wire need.
+            let _ = tokio::time::timeout(within / 2, front.closed()).await;
         }
         self.stopping.cancel();
         self.tasks.close();

@@ -92,9 +92,11 @@ fn roles(settings: &Settings) -> Vec<&'static str> {
 fn start_front(gateway: &Gateway, loaded: &Loaded, listener: TcpListener) -> anyhow::Result<Front> {
     let settings = &loaded.settings;
     let token = admin_token::of(settings)?;
-    if let Some(path) = &token.file {
-        let what = if token.is_new { "made an admin token" } else { "the admin token is kept" };
-        tracing::info!(path = %path.display(), "{what}; set admin_token to use another");
+    match &token.file {
+        // To be seen even by those who asked for few log lines: without it nobody can do anything.
+        Some(path) if token.is_new => tracing::warn!(path = %path.display(), "made an admin token"),
+        Some(path) => tracing::info!(path = %path.display(), "the admin token is kept there"),
+        None => {}
     }
     Front::start(gateway, settings, token.check()?, listener)
 }

@@ -118,6 +118,9 @@ fn roles_run_apart_on_one_postgres() {
     let worker = Served::of(role("worker"));
     until("the worker delivers it", || seen.body(&id).is_some());
     assert_eq!(http::call(worker.address, "GET", "/readyz", &[], "").status, 200);
+    let body = r#"{"type":"a.b","data":{}}"#;
+    let refused = http::call(worker.address, "POST", "/v1/events", &[("x-api-key", &key)], body);
+    assert_eq!(refused.status, 404, "a worker takes no events: {}", refused.body);
     worker.stop();
     api.stop();
 
