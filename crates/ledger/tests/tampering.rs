@@ -102,7 +102,10 @@ fn ten_thousand_tamperings_are_all_seen() {
             }
         }
         assert_ne!(lines, honest, "case {case} changes nothing");
-        assert!(audit(&lines, checkpoints.clone()).is_err(), "case {case} (kind {kind}) is not seen");
+        assert!(
+            audit(&lines, checkpoints.clone()).is_err(),
+            "case {case} (kind {kind}) is not seen"
+        );
         kinds[kind] += 1;
     }
     assert!(kinds.iter().all(|count| *count > 1_000), "{kinds:?}");

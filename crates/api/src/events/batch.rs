@@ -53,6 +53,7 @@ pub struct BatchResult {
     pub replayed: Option<bool>,
     /// `code`, `detail` and `errors`, as in a refusal of a single call.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Json, required = false)]
     pub error: Option<Json>,
 }
 

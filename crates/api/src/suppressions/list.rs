@@ -31,8 +31,8 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     let after = call.api.cursors.position(&pages, &call.query)?;
     let after = after.and_then(|bytes| String::from_utf8(bytes).ok());
     let most = call.query.count("limit").unwrap_or(ROWS) as usize;
-    let list = &emails::desk(&call.api)?.suppressions;
-    let mut rows = list.list(scope, after.as_deref(), most + 1).await?;
+    let desk = emails::desk(&call.api)?;
+    let mut rows = desk.suppressions.list(scope, after.as_deref(), most + 1).await?;
     let has_more = rows.len() > most;
     rows.truncate(most);
     let last = rows.last().filter(|_| has_more);

@@ -4,7 +4,7 @@
 use std::sync::{Arc, OnceLock};
 
 use gancho_mail::{Post, SmtpPost, smtp::SmtpSettings};
-use gancho_testkit::python::PythonServer;
+use gancho_testkit::{python::PythonServer, receiver::Request};
 use serde_json::{Value, json};
 
 use crate::{
@@ -74,7 +74,7 @@ async fn flow(stage: &Stage) {
         rows.iter().map(|row| row["outboxId"].as_str().unwrap().to_owned()).collect()
     };
     assert_eq!(ids(&list("").await), [other.clone(), id.clone()]);
-    assert_eq!(ids(&list("?externalId=BOL-M2-2025-00123").await), [id.clone()]);
+    assert_eq!(ids(&list("?externalId=BOL-M2-2025-00123").await), std::slice::from_ref(&id));
     assert_eq!(ids(&list("?status=FAILED").await), [""; 0]);
     let first = list("?limit=1").await;
     let cursor = first.json()["next_cursor"].as_str().unwrap().to_owned();
@@ -243,7 +243,7 @@ async fn from_submission_to_the_dead_letter_queue_and_back() {
 
     let told = eventually(|| async {
         let requests = receiver.requests();
-        (requests.len() == 6).then(|| requests.iter().map(|one| one.text()).collect::<Vec<_>>())
+        (requests.len() == 6).then(|| requests.iter().map(Request::text).collect::<Vec<_>>())
     });
     let mut told: Vec<Value> = told
         .await

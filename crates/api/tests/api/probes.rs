@@ -1,6 +1,37 @@
 //! What supervisors ask, and a handler that breaks.
 
-use crate::stage::Stage;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use gancho_api::keys::{KeyKeeper, KeyUse, Rotation};
+
+use crate::stage::{Choices, Stage};
+
+/// One that breaks when it is asked, and turns when it is told to.
+struct Breaking;
+
+#[async_trait]
+impl KeyKeeper for Breaking {
+    async fn rotate(&self, new_key: bool) -> Result<Rotation, String> {
+        Ok(Rotation { newest: 2, resealed: u64::from(new_key), keys: vec![1, 2] })
+    }
+
+    async fn keys(&self) -> Result<Vec<KeyUse>, String> {
+        panic!("a canary in a panic")
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_handler_that_breaks_breaks_alone() {
+    let key_keeper: Option<Arc<dyn KeyKeeper>> = Some(Arc::new(Breaking));
+    let stage = Stage::with(Choices { key_keeper, ..Choices::default() }).await;
+    let reply = stage.operator().get("/v1/keys").await.refused(500, "internal");
+    assert!(!reply.text().contains("canary"));
+    assert_eq!(stage.api.meter.panics(), 1);
+    let told = stage.operator().call("POST", "/v1/keys/rotate", None).await.is(200).json();
+    assert_eq!(told, serde_json::json!({"newest": 2, "resealed": 1, "keys": [1, 2]}));
+    Stage::new().await.operator().get("/v1/keys").await.refused(409, "conflict");
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn health_is_open_and_metrics_are_not() {

@@ -1,6 +1,8 @@
 //! The real store, behind one process's connection to it: every call passes a tap before and after,
 //! where it may be delayed, refused, or be the last thing its process does.
 
+#![allow(clippy::similar_names, reason = "`self` and a shelf")]
+
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;

@@ -189,11 +189,13 @@ impl Stage {
         .await
     }
 
-    /// Without letting time pass.
-    pub async fn until_settled(&self, id: EmailId) {
-        let sent =
-            || async { (self.email(id).await.row.status == EmailStatus::Sent).then_some(()) };
-        wait_for("an e-mail", sent).await;
+    /// How many of these were sent.
+    pub async fn sent(&self, ids: &[EmailId]) -> usize {
+        let mut sent = 0;
+        for id in ids {
+            sent += usize::from(self.email(*id).await.row.status == EmailStatus::Sent);
+        }
+        sent
     }
 
     /// What was told of an e-mail, in order of its numbers.
