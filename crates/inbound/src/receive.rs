@@ -117,14 +117,13 @@ impl Inbound {
         }
     }
 
-    /// A request that was refused before all of it was there; counted and noted like any other.
-    pub fn turn_away(
-        &self,
-        source: Option<&Ready>,
-        request: &Incoming,
-        denied: &Denied,
-        now: Time,
-    ) {
+    /// A request whose body was refused before it was read: counted, and nothing of it noted.
+    pub fn refused_unread(&self) {
+        self.tally.denied(Reason::TooLarge);
+    }
+
+    /// Counted, and noted for the operator.
+    fn turn_away(&self, source: Option<&Ready>, request: &Incoming, denied: &Denied, now: Time) {
         self.tally.denied(denied.reason);
         let detail = match denied.reason {
             Reason::BadJson | Reason::MalformedTimestamp => Some(denied.detail.to_string()),

@@ -5,7 +5,7 @@ use http::{HeaderName, HeaderValue, Method, Request, StatusCode};
 use hyper::body::Incoming as Body;
 
 use super::Ingest;
-use crate::{answer::Answer, input::content, problem::Problem};
+use crate::{answer::Answer, codes, input::content, problem::Problem};
 
 const X_POLICY_SIGN: HeaderName = HeaderName::from_static(policy_sign::HEADER);
 
@@ -18,7 +18,12 @@ pub(super) async fn receive(
     let most = ingest.inbound.limits.body_bytes;
     let verb = if parts.method == Method::GET { Verb::Get } else { Verb::Post };
     let query = parts.uri.query().map(str::to_owned);
-    let body = content::read(&parts.headers, body, most, ingest.settings.body_deadline).await?;
+    let read = content::read(&parts.headers, body, most, ingest.settings.body_deadline).await;
+    let body = read.inspect_err(|problem| {
+        if *problem.code() == codes::TOO_LARGE {
+            ingest.inbound.refused_unread();
+        }
+    })?;
     let headers = parts.headers;
     let incoming = Incoming { verb, partner, query, headers, body, is_test: false };
     answer(ingest.inbound.receive(&incoming).await)
