@@ -124,7 +124,10 @@ codes! {
     STORAGE_FULL SERVICE_UNAVAILABLE "storage_full" "The store is full"
         "The store has reached its limit and takes no more events. What it holds is still delivered."
         "Try again later, with the same idempotency key; the operator must make room.";
-    EMAIL_OFF SERVICE_UNAVAILABLE "email_off" "No e-mail is sent from here"
+    RECEIVING_OFF NOT_FOUND "receiving_off" "No webhooks are received here"
+        "The gateway was started without sources, so that it has none to show."
+        "Ask a gateway that receives webhooks.";
+    EMAIL_OFF NOT_FOUND "email_off" "No e-mail is sent from here"
         "The gateway knows neither a mail server nor SES."
         "The operator names one in the settings, such as `GANCHO_SMTP_URL`.";
 }

@@ -23,7 +23,8 @@ pub(crate) const TAG: &str = "Sources";
 /// Whoever works with sources, where this gateway has any.
 pub(crate) fn parts(call: &Call) -> Result<&InboundParts, Problem> {
     call.api.inbound.as_ref().ok_or_else(|| {
-        Problem::new(&codes::UNAVAILABLE, "this gateway receives no webhooks: start it with them")
+        let detail = "this gateway receives no webhooks: ask one that does";
+        Problem::new(&codes::RECEIVING_OFF, detail)
     })
 }
 
