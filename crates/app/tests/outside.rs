@@ -29,6 +29,8 @@ mod receiver;
 mod serve;
 #[path = "outside/served.rs"]
 mod served;
+#[path = "outside/slow.rs"]
+mod slow;
 #[path = "outside/stop.rs"]
 mod stop;
 #[path = "outside/watch.rs"]
