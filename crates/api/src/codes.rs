@@ -70,6 +70,12 @@ codes! {
     NO_ROUTE NOT_FOUND "no_route" "There is no such path"
         "Nothing answers at this path."
         "Compare it with the reference at `/docs`.";
+    RECEIVING_OFF NOT_FOUND "receiving_off" "No webhooks are received here"
+        "The gateway was started without sources, so that it has none to show."
+        "Ask a gateway that receives webhooks.";
+    EMAIL_OFF NOT_FOUND "email_off" "No e-mail is sent from here"
+        "The gateway knows neither a mail server nor SES."
+        "The operator names one in the settings, such as `GANCHO_SMTP_URL`.";
     METHOD_NOT_ALLOWED METHOD_NOT_ALLOWED "method_not_allowed" "The path knows another method"
         "The path is right, but not for this method."
         "The header `Allow` names the methods.";
@@ -124,12 +130,6 @@ codes! {
     STORAGE_FULL SERVICE_UNAVAILABLE "storage_full" "The store is full"
         "The store has reached its limit and takes no more events. What it holds is still delivered."
         "Try again later, with the same idempotency key; the operator must make room.";
-    RECEIVING_OFF NOT_FOUND "receiving_off" "No webhooks are received here"
-        "The gateway was started without sources, so that it has none to show."
-        "Ask a gateway that receives webhooks.";
-    EMAIL_OFF NOT_FOUND "email_off" "No e-mail is sent from here"
-        "The gateway knows neither a mail server nor SES."
-        "The operator names one in the settings, such as `GANCHO_SMTP_URL`.";
 }
 
 /// The one of that name.
