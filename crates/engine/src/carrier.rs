@@ -8,7 +8,7 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use bytes::Bytes;
 use gancho_domain::{
-    Attempt, Next, Rate, RetryPlan, Time, Verdict,
+    Attempt, Failure, Next, Rate, RetryPlan, Time, Verdict,
     pace::{Load, SLOW},
 };
 use gancho_store::{Job, NewParcel};
@@ -86,6 +86,17 @@ impl Carried {
             response_headers: Bytes::new(),
             response_body: Bytes::new(),
         }
+    }
+
+    /// A fault of ours: nothing was sent, and the target is not to blame for it.
+    pub fn ours(failure: Failure) -> Self {
+        let verdict = Verdict::Retry { failure, not_before: None };
+        Self { load: Load::Light, at_fault: false, ..Self::new(verdict, Duration::ZERO) }
+    }
+
+    /// Nothing was sent, and nothing ever will be.
+    pub fn never(failure: Failure) -> Self {
+        Self::new(Verdict::Never { failure }, Duration::ZERO)
     }
 
     pub(crate) fn attempt(&self, number: u32, started_at: Time, next: &Next) -> Attempt {

@@ -1,11 +1,9 @@
 //! One attempt at one delivery: expired? → carry → decide → settle.
 
-use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use futures_util::FutureExt;
-use gancho_domain::{
-    Code, Failure, Next, Standing, Time, Verdict, decide, decide::expired, pace::Load,
-};
+use gancho_domain::{Code, Failure, Next, Standing, Time, decide, decide::expired};
 use gancho_store::{Job, NewParcel, Settlement};
 
 use crate::{
@@ -46,9 +44,9 @@ fn has_expired(lane: &LaneState, job: &Job, now: Time) -> bool {
 /// It waited too long: a dead letter without an attempt.
 fn give_up(lane: &LaneState, job: &Job, now: Time) -> Settlement {
     let failure = expired(None);
-    let never = Verdict::Never { failure: failure.clone() };
+    let never = Carried::never(failure.clone());
     let next = Next::Dead(failure);
-    let follow = follow(lane, job, &Carried::new(never, Duration::ZERO), &next, now);
+    let follow = follow(lane, job, &never, &next, now);
     let mut settlement = Settlement::of(job, now, None, next);
     settlement.follow = follow;
     settlement
@@ -73,8 +71,7 @@ fn broken(lane: &LaneState, job: &Job) -> Carried {
     lane.counters.panics.add(1);
     tracing::error!(delivery = %job.delivery, lane = %lane.lane, "the carrier broke");
     let failure = Failure::new(Code::CARRIER_PANIC, "the carrier broke; this is a fault of ours");
-    let verdict = Verdict::Retry { failure, not_before: None };
-    Carried { load: Load::Light, at_fault: false, ..Carried::new(verdict, Duration::ZERO) }
+    Carried::ours(failure)
 }
 
 /// What follows from the answer. Pure, but for the clock and the dice.

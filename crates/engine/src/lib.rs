@@ -1,6 +1,6 @@
 //! Claim → carry → settle: brings whatever was accepted to its target, fairly, at least once.
 //!
-//! In reading order: `carrier` is what a lane brings; `engine` is the whole and how it starts;
+//! In reading order: `carrier` is what a lane brings, and `ask` how it asks the store; `engine` is the whole and how it starts;
 //! `lane` is one lane at work. In come deliveries by `offer` (straight from a publisher) or
 //! `claim` (from the store), each with a seat in the `room`; `scheduler` says which goes next;
 //! `dispatch` sends it out; `carry` is the attempt; `settle` writes its result; `release`
@@ -19,6 +19,7 @@
 //! of a hash decide anything: on one thread and with paused time, the same seed must give the same
 //! run.
 
+mod ask;
 mod bell;
 pub mod carrier;
 mod carry;
@@ -44,6 +45,7 @@ mod steady;
 pub mod stop;
 pub mod timings;
 
+pub use ask::ask;
 pub use carrier::{Carried, Carrier, Terms};
 pub use engine::{Engine, EngineSetup};
 pub use lane::LaneSetup;

@@ -8,17 +8,20 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use gancho_domain::{Clock, Code, Failure, ReceiptId, RetryPlan, Time, Verdict, pace::Load};
-use gancho_engine::{Carried, Carrier, Terms};
-use gancho_outbound::deliver::{Client, verdict};
-use gancho_store::{Job, Result};
+use gancho_domain::{Clock, Code, Failure, ReceiptId, RetryPlan, Time};
+use gancho_engine::{Carried, Carrier, Terms, ask};
+use gancho_outbound::{
+    deliver::{Client, carried},
+    request::lines,
+};
+use gancho_store::Job;
 use gancho_wire::{Profile, Sending, sign};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
 use crate::{
     Sources,
     label::Label,
-    registry::{All, Ready, Target},
+    registry::{Ready, Target},
 };
 
 /// The body does not fit the schema: no later attempt can do better.
@@ -34,9 +37,6 @@ pub struct DispatchCarrier {
 
 /// How long the core may take.
 const USUAL_TIMEOUT: Duration = Duration::from_secs(15);
-/// A store that does not answer is asked again, rather than an attempt being counted for nothing.
-const ASK_AGAIN: Duration = Duration::from_millis(500);
-const ASK_TIMES: u32 = 20;
 /// Longer bodies are judged beside the tasks that must not wait.
 const LONG: usize = 16 * 1024;
 
@@ -65,7 +65,7 @@ impl Carrier for DispatchCarrier {
     }
 
     async fn carry(&self, job: &Job, attempt: u32) -> Carried {
-        let all = match self.look_up().await {
+        let all = match ask(|| self.sources.all()).await {
             Ok(all) => all,
             Err(fault) => return ours(format!("the source could not be looked up: {fault}")),
         };
@@ -81,7 +81,7 @@ impl Carrier for DispatchCarrier {
         let carried = match source.target(job.target) {
             None => gone("the source no longer has this target"),
             Some(target) => match misfit(&source, &job.parcel.body).await {
-                Some(failure) => Carried::new(Verdict::Never { failure }, Duration::ZERO),
+                Some(failure) => Carried::never(failure),
                 None => self.post(job, attempt, &source, target).await,
             },
         };
@@ -90,17 +90,6 @@ impl Carrier for DispatchCarrier {
 }
 
 impl DispatchCarrier {
-    async fn look_up(&self) -> Result<Arc<All>> {
-        let mut asked = 0;
-        loop {
-            asked += 1;
-            match self.sources.all().await {
-                Err(_) if asked < ASK_TIMES => tokio::time::sleep(ASK_AGAIN).await,
-                answer => return answer,
-            }
-        }
-    }
-
     async fn post(&self, job: &Job, attempt: u32, source: &Ready, target: &Target) -> Carried {
         let headers = match self.headers(job, attempt, source, self.clock.now()) {
             Ok(headers) => headers,
@@ -109,19 +98,7 @@ impl DispatchCarrier {
         let record = lines(&headers);
         let body = job.parcel.body.clone();
         let outcome = self.client.post(&target.url, headers, body, self.timeout).await;
-        let judged = verdict(&outcome, self.clock.now());
-        let mut carried = Carried {
-            load: judged.load,
-            at_fault: judged.at_fault,
-            request_headers: record,
-            ..Carried::new(judged.verdict, outcome.latency)
-        };
-        if let Ok(answer) = outcome.answer {
-            carried.response_status = Some(answer.status);
-            carried.response_headers = answer.headers;
-            carried.response_body = answer.body;
-        }
-        carried
+        carried(outcome, record, self.clock.now())
     }
 
     fn headers(
@@ -130,7 +107,7 @@ impl DispatchCarrier {
         attempt: u32,
         source: &Ready,
         now: Time,
-    ) -> std::result::Result<HeaderMap, String> {
+    ) -> Result<HeaderMap, String> {
         let receipt: ReceiptId = job.parcel.id.cast();
         let receipt = receipt.to_string();
         let label = Label::read(&job.parcel.event_type);
@@ -168,19 +145,8 @@ impl DispatchCarrier {
     }
 }
 
-fn value(text: &str) -> std::result::Result<HeaderValue, String> {
+fn value(text: &str) -> Result<HeaderValue, String> {
     HeaderValue::from_str(text).map_err(|fault| fault.to_string())
-}
-
-fn lines(headers: &HeaderMap) -> Bytes {
-    let mut lines = Vec::with_capacity(512);
-    for (name, value) in headers {
-        lines.extend_from_slice(name.as_str().as_bytes());
-        lines.extend_from_slice(b": ");
-        lines.extend_from_slice(value.as_bytes());
-        lines.push(b'\n');
-    }
-    lines.into()
 }
 
 /// Judged anew at each attempt: a dead letter can be replayed once the schema is mended.
@@ -201,12 +167,9 @@ async fn misfit(source: &Arc<Ready>, body: &Bytes) -> Option<Failure> {
 
 /// Nothing was sent, and the target is not to blame.
 fn ours(reason: String) -> Carried {
-    let failure = Failure::new(Code::UNSPECIFIED, reason);
-    let verdict = Verdict::Retry { failure, not_before: None };
-    Carried { load: Load::Light, at_fault: false, ..Carried::new(verdict, Duration::ZERO) }
+    Carried::ours(Failure::new(Code::UNSPECIFIED, reason))
 }
 
 fn gone(reason: &str) -> Carried {
-    let failure = Failure::new(Code::TARGET_GONE, reason);
-    Carried::new(Verdict::Never { failure }, Duration::ZERO)
+    Carried::never(Failure::new(Code::TARGET_GONE, reason))
 }

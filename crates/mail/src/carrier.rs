@@ -8,10 +8,8 @@ use std::{
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use gancho_domain::{
-    Clock, Code, Failure, IdMaker, Next, RetryPlan, TenantScope, Time, Verdict, pace::Load,
-};
-use gancho_engine::{Carried, Carrier, Terms};
+use gancho_domain::{Clock, Code, Failure, IdMaker, Next, RetryPlan, TenantScope, Time, Verdict};
+use gancho_engine::{Carried, Carrier, Terms, ask};
 use gancho_outbound::Registry;
 use gancho_store::{Job, NewParcel};
 
@@ -39,13 +37,7 @@ pub struct MailCarrier {
 #[async_trait]
 impl Carrier for MailCarrier {
     async fn prepare(&self, jobs: &[Job]) {
-        let mut tenants: Vec<_> = jobs.iter().map(|job| job.tenant).collect();
-        tenants.sort_unstable();
-        tenants.dedup();
-        for tenant in tenants {
-            // If the store cannot be asked, the carrier asks again when it carries.
-            let _ = self.registry.of(tenant).await;
-        }
+        self.registry.prepare(jobs).await;
     }
 
     /// A target of this lane stands for the tenant, so a target's limits are the tenant's.
@@ -56,18 +48,18 @@ impl Carrier for MailCarrier {
 
     async fn carry(&self, job: &Job, _attempt: u32) -> Carried {
         // Whoever is to be told of the outcome must be known by then.
-        if let Err(fault) = self.ask(|| self.registry.of(job.tenant)).await {
+        if let Err(fault) = ask(|| self.registry.of(job.tenant)).await {
             return ours(format!("the tenant's endpoints could not be looked up: {fault}"));
         }
         let email = match Email::read(&job.parcel.body) {
             Ok(email) => email,
             Err(fault) => {
                 let why = format!("the e-mail cannot be read as it was kept: {fault}");
-                return never(FailureCode::InternalError.failure(why));
+                return Carried::never(FailureCode::InternalError.failure(why));
             }
         };
         let scope = TenantScope::granted(job.tenant);
-        match self.ask(|| self.suppressions.get(scope, &email.to)).await {
+        match ask(|| self.suppressions.get(scope, &email.to)).await {
             Err(fault) => return ours(format!("the suppression list could not be read: {fault}")),
             Ok(Some(found)) => {
                 let why = format!(
@@ -75,7 +67,7 @@ impl Carrier for MailCarrier {
                     found.since,
                     found.reason.name()
                 );
-                return never(found.reason.code().failure(why));
+                return Carried::never(found.reason.code().failure(why));
             }
             Ok(None) => {}
         }
@@ -83,7 +75,7 @@ impl Carrier for MailCarrier {
             Ok(letter) => self.hand_over(&letter).await,
             Err(why) => {
                 let why = format!("the e-mail cannot be written: {why}");
-                never(FailureCode::InvalidContent.failure(why))
+                Carried::never(FailureCode::InvalidContent.failure(why))
             }
         }
     }
@@ -99,29 +91,11 @@ impl Carrier for MailCarrier {
     }
 }
 
-/// A store that does not answer is asked again, rather than an attempt being counted for nothing.
-const ASK_AGAIN: Duration = Duration::from_millis(500);
-const ASK_TIMES: u32 = 20;
-
 /// How it stands in the log of an attempt.
 pub(crate) const MESSAGE_ID: &str = "message-id";
 pub(crate) const ERROR: &str = "error";
 
 impl MailCarrier {
-    async fn ask<T, F>(&self, question: impl Fn() -> F) -> gancho_store::Result<T>
-    where
-        F: Future<Output = gancho_store::Result<T>>,
-    {
-        let mut asked = 0;
-        loop {
-            asked += 1;
-            match question().await {
-                Err(_) if asked < ASK_TIMES => tokio::time::sleep(ASK_AGAIN).await,
-                answer => return answer,
-            }
-        }
-    }
-
     fn letter(&self, job: &Job, email: Email) -> Result<Letter, String> {
         let id = outbox_id(&job.parcel);
         let domain = self.message_id_domain.as_deref().unwrap_or_else(|| email.from.domain());
@@ -231,13 +205,7 @@ pub(crate) fn noted<'a>(lines: &'a [u8], name: &str) -> Option<&'a str> {
     lines.filter_map(|line| line.split_once(": ")).find(|(known, _)| *known == name).map(|it| it.1)
 }
 
-fn never(failure: Failure) -> Carried {
-    Carried::new(Verdict::Never { failure }, Duration::ZERO)
-}
-
 /// Nothing was sent, and nobody else is to blame.
 fn ours(reason: String) -> Carried {
-    let failure = FailureCode::InternalError.failure(reason);
-    let verdict = Verdict::Retry { failure, not_before: None };
-    Carried { load: Load::Light, at_fault: false, ..Carried::new(verdict, Duration::ZERO) }
+    Carried::ours(FailureCode::InternalError.failure(reason))
 }

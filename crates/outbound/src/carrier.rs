@@ -1,22 +1,21 @@
 //! The webhook lane's carrier: render → sign → post → verdict, and what follows from it for the
 //! endpoint.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use gancho_domain::{
     Clock, Code, Failure, Next, RetryPlan, Time, Verdict, event_type::is_reserved, health::Seen,
-    pace::Load,
 };
-use gancho_engine::{Carried, Carrier, Terms};
+use gancho_engine::{Carried, Carrier, Terms, ask};
 use gancho_store::{Job, NewParcel};
 use gancho_wire::{Content, Sending};
 
 use crate::{
-    deliver::{Client, verdict},
+    deliver::{Client, carried},
     health::HealthKeeper,
     notify::{Exhausted, Notice, Notifier},
-    registry::{Registry, Target, Targets},
+    registry::{Registry, Target},
     request::{self, Prepared},
 };
 
@@ -31,13 +30,7 @@ pub struct WebhookCarrier {
 #[async_trait]
 impl Carrier for WebhookCarrier {
     async fn prepare(&self, jobs: &[Job]) {
-        let mut tenants: Vec<_> = jobs.iter().map(|job| job.tenant).collect();
-        tenants.sort_unstable();
-        tenants.dedup();
-        for tenant in tenants {
-            // If the store cannot be asked, the carrier asks again when it carries.
-            let _ = self.registry.of(tenant).await;
-        }
+        self.registry.prepare(jobs).await;
         self.notifier.prepare().await;
     }
 
@@ -57,7 +50,7 @@ impl Carrier for WebhookCarrier {
     }
 
     async fn carry(&self, job: &Job, attempt: u32) -> Carried {
-        let targets = match self.look_up(job).await {
+        let targets = match ask(|| self.registry.of(job.tenant)).await {
             Ok(targets) => targets,
             Err(fault) => return ours(format!("the endpoint could not be looked up: {fault}")),
         };
@@ -96,22 +89,7 @@ impl Carrier for WebhookCarrier {
     }
 }
 
-/// A store that does not answer is asked again, rather than an attempt being counted for nothing.
-const ASK_AGAIN: Duration = Duration::from_millis(500);
-const ASK_TIMES: u32 = 20;
-
 impl WebhookCarrier {
-    async fn look_up(&self, job: &Job) -> gancho_store::Result<Arc<Targets>> {
-        let mut asked = 0;
-        loop {
-            asked += 1;
-            match self.registry.of(job.tenant).await {
-                Err(_) if asked < ASK_TIMES => tokio::time::sleep(ASK_AGAIN).await,
-                answer => return answer,
-            }
-        }
-    }
-
     async fn post(&self, job: &Job, attempt: u32, target: &Target) -> Carried {
         let event_id = job.parcel.id.to_string();
         let body = target.profile.envelope.render(&Content {
@@ -134,18 +112,7 @@ impl WebhookCarrier {
             Err(fault) => return ours(format!("the request could not be made: {fault}")),
         };
         let outcome = self.client.post(&target.url, headers, body, target.timeout).await;
-        let judged = verdict(&outcome, self.clock.now());
-        let mut carried = Carried {
-            load: judged.load,
-            at_fault: judged.at_fault,
-            request_headers: record,
-            ..Carried::new(judged.verdict, outcome.latency)
-        };
-        if let Ok(answer) = outcome.answer {
-            carried.response_status = Some(answer.status);
-            carried.response_headers = answer.headers;
-            carried.response_body = answer.body;
-        }
+        let carried = carried(outcome, record, self.clock.now());
         self.note(job, target, &carried).await;
         carried
     }
@@ -176,12 +143,9 @@ fn is_notice(job: &Job) -> bool {
 
 /// Nothing was sent, and the target is not to blame.
 fn ours(reason: String) -> Carried {
-    let failure = Failure::new(Code::UNSPECIFIED, reason);
-    let verdict = Verdict::Retry { failure, not_before: None };
-    Carried { load: Load::Light, at_fault: false, ..Carried::new(verdict, Duration::ZERO) }
+    Carried::ours(Failure::new(Code::UNSPECIFIED, reason))
 }
 
 fn gone(reason: &str) -> Carried {
-    let failure = Failure::new(Code::TARGET_GONE, reason);
-    Carried::new(Verdict::Never { failure }, Duration::ZERO)
+    Carried::never(Failure::new(Code::TARGET_GONE, reason))
 }

@@ -36,4 +36,4 @@ pub use resolve::{NoAddress, Resolve};
 pub use retry_after::RetryAfter;
 pub use settings::{Settings, SetupFault};
 pub use url_policy::{Policy, UrlRefused};
-pub use verdict::{Conclusion, verdict};
+pub use verdict::{Conclusion, carried, verdict};

@@ -28,7 +28,7 @@ pub mod plans;
 pub mod publish;
 pub mod registry;
 pub mod replay;
-mod request;
+pub mod request;
 pub mod try_out;
 
 pub use carrier::WebhookCarrier;

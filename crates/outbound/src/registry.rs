@@ -3,10 +3,13 @@
 
 mod target;
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+};
 
 use gancho_domain::{EndpointId, TenantId, TenantScope};
-use gancho_store::{Result, Store};
+use gancho_store::{Job, Result, Store};
 use gancho_vault::KeyRing;
 use gancho_wire::Profile;
 
@@ -30,6 +33,15 @@ impl Registry {
 
     pub async fn of(&self, tenant: TenantId) -> Result<Arc<Targets>> {
         self.known.get(tenant, |_| self.read(tenant)).await
+    }
+
+    /// Looks up whoever these are for, so that it is known when they are carried. If the store cannot be
+    /// asked, the carrier asks again then.
+    pub async fn prepare(&self, jobs: &[Job]) {
+        let tenants: BTreeSet<TenantId> = jobs.iter().map(|job| job.tenant).collect();
+        for tenant in tenants {
+            let _ = self.of(tenant).await;
+        }
     }
 
     /// What is known without asking.

@@ -43,7 +43,7 @@ fn value(text: &str) -> Result<HeaderValue, String> {
     HeaderValue::from_str(text).map_err(|fault| fault.to_string())
 }
 
-fn lines(headers: &HeaderMap) -> Bytes {
+pub fn lines(headers: &HeaderMap) -> Bytes {
     let mut lines = Vec::with_capacity(320);
     for (name, value) in headers {
         lines.extend_from_slice(name.as_str().as_bytes());

@@ -25,14 +25,15 @@ pub const ROUTE: Route = Route {
     tag: TAG,
     summary: "Change a webhook",
     about: "What is left out stays as it is; `null` takes a setting back to the profile's own.",
-    run: |call| Box::pin(run(call)),
+    run: |call| Box::pin(run(call, false)),
     ..Route::PLAIN
 };
 
-async fn run(call: Call) -> Result<Answer, Problem> {
+/// `whole`: what is not given goes back to what a new one has.
+pub(super) async fn run(call: Call, whole: bool) -> Result<Answer, Problem> {
     let acting = call.tenant()?;
     let id = call.id("id")?;
     let draft = draft(&call.values()?)?;
-    let endpoint = call.api.endpoints.change(acting.scope(), id, draft, false).await?;
+    let endpoint = call.api.endpoints.change(acting.scope(), id, draft, whole).await?;
     Answer::ok(&Webhook::of(&call.api, &endpoint)?)
 }

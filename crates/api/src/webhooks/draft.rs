@@ -91,38 +91,28 @@ const METADATA: Field = Field::new(
     "Whatever the tenant likes to keep with it.",
 );
 
-/// For a new one, and for one that is replaced as a whole.
-pub const WHOLE: &[Field] = &[
-    URL.required(),
-    EVENTS.required(),
-    NAME,
-    SECRET,
-    HEADERS,
-    IS_ACTIVE,
-    PROFILE,
-    RETRY,
-    TIMEOUT,
-    RATE_LIMIT,
-    MAX_IN_FLIGHT,
-    ORDERING,
-    METADATA,
-];
 /// For one that is changed in part.
-pub const PART: &[Field] = &[
-    URL,
-    EVENTS,
-    NAME,
-    SECRET,
-    HEADERS,
-    IS_ACTIVE,
-    PROFILE,
-    RETRY,
-    TIMEOUT,
-    RATE_LIMIT,
-    MAX_IN_FLIGHT,
-    ORDERING,
-    METADATA,
-];
+pub const PART: &[Field] = &with(URL, EVENTS);
+/// For a new one, and for one that is replaced as a whole.
+pub const WHOLE: &[Field] = &with(URL.required(), EVENTS.required());
+
+const fn with(url: Field, events: Field) -> [Field; 13] {
+    [
+        url,
+        events,
+        NAME,
+        SECRET,
+        HEADERS,
+        IS_ACTIVE,
+        PROFILE,
+        RETRY,
+        TIMEOUT,
+        RATE_LIMIT,
+        MAX_IN_FLIGHT,
+        ORDERING,
+        METADATA,
+    ]
+}
 
 pub fn draft(values: &Values<'_>) -> Result<EndpointDraft, Problem> {
     Ok(EndpointDraft {

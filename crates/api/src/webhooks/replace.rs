@@ -2,17 +2,11 @@
 
 use http::Method;
 
-use super::{
-    TAG,
-    draft::{self, draft},
-    view::Webhook,
-};
+use super::{TAG, change::run, draft, view::Webhook};
 use crate::{
-    answer::Answer,
     auth::Right,
     codes,
-    problem::Problem,
-    route::{Call, Gives, Needs, Route, Takes},
+    route::{Gives, Needs, Route, Takes},
 };
 
 pub const ROUTE: Route = Route {
@@ -25,14 +19,6 @@ pub const ROUTE: Route = Route {
     tag: TAG,
     summary: "Replace a webhook",
     about: "What is left out goes back to what a new webhook has, except the secret, which changes only when given.",
-    run: |call| Box::pin(run(call)),
+    run: |call| Box::pin(run(call, true)),
     ..Route::PLAIN
 };
-
-async fn run(call: Call) -> Result<Answer, Problem> {
-    let acting = call.tenant()?;
-    let id = call.id("id")?;
-    let draft = draft(&call.values()?)?;
-    let endpoint = call.api.endpoints.change(acting.scope(), id, draft, true).await?;
-    Answer::ok(&Webhook::of(&call.api, &endpoint)?)
-}

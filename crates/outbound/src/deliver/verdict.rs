@@ -1,9 +1,11 @@
 //! What an outcome means for the delivery, for the pace and for the breaker.
 
+use bytes::Bytes;
 use gancho_domain::{
     Code, Failure, Time, Verdict,
     pace::{Load, SLOW},
 };
+use gancho_engine::Carried;
 use http::StatusCode;
 
 use super::outcome::{Answer, NoAnswer, Outcome};
@@ -33,6 +35,23 @@ pub fn verdict(outcome: &Outcome, now: Time) -> Conclusion {
     };
     let load = if heavy || outcome.latency > SLOW { Load::Heavy } else { Load::Light };
     Conclusion { verdict, load, at_fault }
+}
+
+/// All that an engine is to know of a POST, with its headers as they are to be shown.
+pub fn carried(outcome: Outcome, request_headers: Bytes, now: Time) -> Carried {
+    let judged = verdict(&outcome, now);
+    let mut carried = Carried {
+        load: judged.load,
+        at_fault: judged.at_fault,
+        request_headers,
+        ..Carried::new(judged.verdict, outcome.latency)
+    };
+    if let Ok(answer) = outcome.answer {
+        carried.response_status = Some(answer.status);
+        carried.response_headers = answer.headers;
+        carried.response_body = answer.body;
+    }
+    carried
 }
 
 fn of_answer(answer: &Answer, now: Time) -> Verdict {

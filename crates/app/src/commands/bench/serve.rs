@@ -68,7 +68,7 @@ impl ServeBench {
             routes.push(gateway.tenant(&format!("bench-{number}"), &sink.url(manner)).await?);
         }
         let (hanging, healthy) = routes.split_at(self.hanging);
-        let load = Load { gateway: gateway.address, sink: sink.clone(), body: self.body };
+        let load = Load { gateway: gateway.address, sink: sink.clone(), body: self.body, first: 0 };
 
         if self.rate.is_some() {
             let direct = Load { gateway: sink.address, ..load.clone() };

@@ -40,12 +40,14 @@ pub struct Load {
     pub sink: Arc<Sink>,
     /// Bytes in a body.
     pub body: usize,
+    /// The number of its first event.
+    pub first: usize,
 }
 
 impl Load {
     /// The same, whose arrivals are not waited for: their numbers are beyond those that are counted.
-    pub fn uncounted(&self) -> Uncounted {
-        Uncounted(self.clone())
+    pub fn uncounted(&self) -> Self {
+        Self { first: self.sink.counted(), ..self.clone() }
     }
 
     pub async fn run(
@@ -55,30 +57,19 @@ impl Load {
         connections: usize,
         pace: Pace,
     ) -> anyhow::Result<()> {
-        self.send(routes, 0..events, connections, pace).await
-    }
-
-    async fn send(
-        &self,
-        routes: &[Route],
-        numbers: std::ops::Range<usize>,
-        connections: usize,
-        pace: Pace,
-    ) -> anyhow::Result<()> {
         let routes: Arc<[Route]> = routes.into();
         let begin = Instant::now();
         let mut senders = JoinSet::new();
         for sender in 0..connections {
-            let (load, routes, numbers) = (self.clone(), routes.clone(), numbers.clone());
+            let (load, routes) = (self.clone(), routes.clone());
             senders.spawn(async move {
                 let mut line = Line::open(load.gateway).await?;
-                for number in numbers.clone().skip(sender).step_by(connections) {
+                for turn in (sender..events).step_by(connections) {
                     if let Pace::Open(rate) = pace {
-                        let due = Duration::from_secs_f64(
-                            (number - numbers.start) as f64 / f64::from(rate),
-                        );
+                        let due = Duration::from_secs_f64(turn as f64 / f64::from(rate));
                         tokio::time::sleep_until(begin + due).await;
                     }
+                    let number = load.first + turn;
                     let route = &routes[number % routes.len()];
                     let body = event(number, load.body);
                     load.sink.sent(number);
@@ -97,21 +88,6 @@ impl Load {
             done??;
         }
         Ok(())
-    }
-}
-
-pub struct Uncounted(Load);
-
-impl Uncounted {
-    pub async fn run(
-        &self,
-        routes: &[Route],
-        events: usize,
-        connections: usize,
-        pace: Pace,
-    ) -> anyhow::Result<()> {
-        let first = self.0.sink.counted();
-        self.0.send(routes, first..first + events, connections, pace).await
     }
 }
 
