@@ -6,7 +6,12 @@ use gancho_ledger::{Hash, Head, Line};
 use gancho_store::{Ledger, Result};
 use rusqlite::{Connection, Row, params};
 
-use crate::{SqliteStore, fault::Fault, rows::seq, writer::Tx};
+use crate::{
+    SqliteStore,
+    fault::{Fault, corrupt},
+    rows::seq,
+    writer::Tx,
+};
 
 #[async_trait]
 impl Ledger for SqliteStore {
@@ -15,8 +20,12 @@ impl Ledger for SqliteStore {
             let mut list = db.prepare_cached(
                 "SELECT number, entry, link FROM ledger WHERE number > ?1 ORDER BY number LIMIT ?2",
             )?;
-            let found = list.query_map(params![after as i64, most as i64], line)?;
-            Ok(found.collect::<rusqlite::Result<_>>()?)
+            let mut found = list.query(params![after as i64, most as i64])?;
+            let mut lines = Vec::new();
+            while let Some(row) = found.next()? {
+                lines.push(line(row)?);
+            }
+            Ok(lines)
         })
         .await
     }
@@ -25,7 +34,7 @@ impl Ledger for SqliteStore {
         self.read(move |db| {
             let mut find =
                 db.prepare_cached("SELECT number, entry, link FROM ledger WHERE parcel = ?1")?;
-            Ok(find.query_map([seq(parcel)], line)?.next().transpose()?)
+            find.query([seq(parcel)])?.next()?.map(line).transpose()
         })
         .await
     }
@@ -35,9 +44,16 @@ impl Ledger for SqliteStore {
     }
 }
 
-fn line(row: &Row<'_>) -> rusqlite::Result<Line> {
+fn line(row: &Row<'_>) -> Result<Line, Fault> {
     let number: i64 = row.get(0)?;
-    Ok(Line { number: number as u64, entry: row.get(1)?, link: Hash(row.get(2)?) })
+    let blob = |column| {
+        row.get_ref(column)?
+            .as_blob()
+            .map_err(|_| corrupt(format!("line {number} of the ledger is not of bytes")))
+    };
+    let link = blob(2)?.try_into();
+    let link = link.map_err(|_| corrupt(format!("the link of line {number} is not a hash")))?;
+    Ok(Line { number: number as u64, entry: blob(1)?.to_vec(), link: Hash(link) })
 }
 
 fn head(db: &Connection) -> Result<Head, Fault> {

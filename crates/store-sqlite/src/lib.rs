@@ -7,7 +7,7 @@
 //!
 //! **Invariants.** A call is answered only after the commit that holds it was synced
 //! (`synchronous=FULL`, set and read back). After an I/O error nothing more is written until the
-//! file is opened again. One process at a time holds the file, by a lock beside it.
+//! file is opened again. One process at a time holds the file, by a lock beside it; others may look.
 //!
 //! This crate never decides anything about a delivery: it writes what it is told.
 
@@ -37,7 +37,10 @@ mod upkeep;
 mod usage;
 mod writer;
 
-use std::sync::{Arc, atomic::AtomicI64};
+use std::{
+    path::Path,
+    sync::{Arc, atomic::AtomicI64},
+};
 
 use gancho_store::{Result, Store, StoreError};
 use rusqlite::Connection;
@@ -64,8 +67,16 @@ impl SqliteStore {
     pub fn open(options: &Options) -> Result<Arc<Self>> {
         let opened = open::open(options)?;
         let bell = Arc::new(Notify::new());
-        let readers = Readers::start(&options.path, options.readers)?;
+        let readers = Readers::start(options.readers, || open::reader(&options.path))?;
         let writer = Writer::start(opened, options, bell.clone())?;
+        Ok(Arc::new(Self { writer, readers, bell, prune_place: Arc::default() }))
+    }
+
+    /// Opens a file to look at it: one that another process works on, or a copy of one. Nothing is
+    /// written to it, and whatever would be is refused.
+    pub fn open_to_read(path: impl AsRef<Path>) -> Result<Arc<Self>> {
+        let readers = Readers::start(1, || open::to_read(path.as_ref()))?;
+        let (writer, bell) = (Writer::none(), Arc::default());
         Ok(Arc::new(Self { writer, readers, bell, prune_place: Arc::default() }))
     }
 

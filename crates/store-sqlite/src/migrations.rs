@@ -1,5 +1,7 @@
 //! The schema, in numbered steps, forward only. A step that was run is never changed.
 
+use std::cmp::Ordering;
+
 use gancho_store::{Result, StoreError};
 use rusqlite::Connection;
 
@@ -37,6 +39,28 @@ pub(crate) fn run(db: &Connection) -> Result<()> {
         })?;
     }
     Ok(())
+}
+
+/// Whether a file that is only looked at is one of this version's.
+pub(crate) fn fits(db: &Connection) -> Result<()> {
+    let known = STEPS.len() as i32;
+    let read = |pragma| {
+        db.pragma_query_value(None, pragma, |row| row.get::<_, i32>(0)).map_err(|e| meaning(&e))
+    };
+    let (application, found) = (read("application_id")?, read("user_version")?);
+    let refused = |text: String| Err(StoreError::Refused(text));
+    if application != APPLICATION {
+        return refused("this is not a Gancho database".into());
+    }
+    match found.cmp(&known) {
+        Ordering::Equal => Ok(()),
+        Ordering::Greater => refused(format!(
+            "this database was written by a newer Gancho (schema {found}, this one knows {known}). Use the newer version"
+        )),
+        Ordering::Less => refused(format!(
+            "this database is of an older Gancho (schema {found}, this one writes {known}). Start the gateway on it once, which brings it up to this version"
+        )),
+    }
 }
 
 fn has_tables(db: &Connection) -> Result<bool> {

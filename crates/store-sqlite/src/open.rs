@@ -1,6 +1,7 @@
 //! Opening a file: one process, a sound library, a known schema, synced commits.
 
 use std::{
+    fmt::Write,
     fs::{File, OpenOptions, TryLockError},
     path::{Path, PathBuf},
     time::Duration,
@@ -83,6 +84,54 @@ pub(crate) fn reader(path: &Path) -> Result<Connection> {
         Ok(db)
     };
     open().map_err(|error| unreadable(path, &error))
+}
+
+/// A file that may be another's, or a copy. Nothing is written to it.
+pub(crate) fn to_read(path: &Path) -> Result<Connection> {
+    sound_library()?;
+    if !path.is_file() {
+        return Err(refused(format!("there is no database at {}", path.display())));
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let plain = Connection::open_with_flags(path, flags).and_then(readable);
+    let db = match plain {
+        // Where nothing can be made beside it, it is read as it lies: nobody else can write there. What
+        // is still in a log would be missed, so then it is not.
+        Err(_) if !beside(path, "-wal").exists() => {
+            let flags = flags | OpenFlags::SQLITE_OPEN_URI;
+            Connection::open_with_flags(as_it_lies(path), flags).and_then(readable)
+        }
+        other => other,
+    };
+    let db = db.map_err(|error| unreadable(path, &error))?;
+    migrations::fits(&db)?;
+    Ok(db)
+}
+
+fn readable(db: Connection) -> rusqlite::Result<Connection> {
+    keep_plans(&db)?;
+    db.busy_timeout(BUSY)?;
+    db.pragma_update(None, "cache_size", -65_536)?;
+    db.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+    Ok(db)
+}
+
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}
+
+fn as_it_lies(path: &Path) -> String {
+    let mut uri = "file:".to_owned();
+    for byte in path.as_os_str().as_encoded_bytes() {
+        if byte.is_ascii_alphanumeric() || b"/-._~".contains(byte) {
+            uri.push(char::from(*byte));
+        } else {
+            let _ = write!(uri, "%{byte:02X}");
+        }
+    }
+    uri + "?immutable=1"
 }
 
 pub(crate) fn in_memory() -> Result<Connection> {

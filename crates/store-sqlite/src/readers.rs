@@ -1,13 +1,13 @@
 //! Look-ups beside the writer: each thread has a connection of its own that cannot write.
 
-use std::{path::Path, thread};
+use std::thread;
 
 use crossbeam_channel::{Sender, unbounded};
 use gancho_store::{Result, StoreError};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use crate::{fault::Fault, open};
+use crate::fault::Fault;
 
 type Look = Box<dyn FnOnce(&Connection) + Send>;
 
@@ -16,10 +16,10 @@ pub(crate) struct Readers {
 }
 
 impl Readers {
-    pub fn start(path: &Path, count: usize) -> Result<Self> {
+    pub fn start(count: usize, open: impl Fn() -> Result<Connection>) -> Result<Self> {
         let (looks, queue) = unbounded::<Look>();
         for number in 0..count.max(1) {
-            let db = open::reader(path)?;
+            let db = open()?;
             let queue = queue.clone();
             thread::Builder::new()
                 .name(format!("gancho-reader-{number}"))

@@ -56,6 +56,8 @@ pub(crate) enum Writer {
         bell: Arc<Notify>,
         broken: watch::Receiver<Option<StoreError>>,
     },
+    /// The file was opened to look at it.
+    None { broken: watch::Receiver<Option<StoreError>> },
 }
 
 /// A step with the caller who waits for it.
@@ -116,9 +118,16 @@ impl Writer {
         Self::Inline { db: Arc::new(Mutex::new((db, Spans::default()))), bell, broken }
     }
 
+    pub fn none() -> Self {
+        let (_, broken) = watch::channel(None);
+        Self::None { broken }
+    }
+
     pub fn broken(&self) -> watch::Receiver<Option<StoreError>> {
         match self {
-            Self::Thread { broken, .. } | Self::Inline { broken, .. } => broken.clone(),
+            Self::Thread { broken, .. } | Self::Inline { broken, .. } | Self::None { broken } => {
+                broken.clone()
+            }
         }
     }
 
@@ -126,14 +135,14 @@ impl Writer {
     pub fn limit(&self) -> Option<u64> {
         match self {
             Self::Thread { limit, .. } => *limit,
-            Self::Inline { .. } => None,
+            Self::Inline { .. } | Self::None { .. } => None,
         }
     }
 
     /// The connection itself, where there is no thread.
     pub fn shared(&self) -> Option<&Mutex<(Connection, Spans)>> {
         match self {
-            Self::Thread { .. } => None,
+            Self::Thread { .. } | Self::None { .. } => None,
             Self::Inline { db, .. } => Some(db),
         }
     }
@@ -166,6 +175,9 @@ impl Writer {
                     ring_out(bell);
                 }
                 Ok(result)
+            }
+            Self::None { .. } => {
+                Err(StoreError::Refused("the database was opened for reading alone".into()))
             }
         }
     }

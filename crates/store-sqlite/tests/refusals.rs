@@ -99,3 +99,51 @@ fn open_and_close(path: &Path) {
     let lock = std::fs::File::open(path.with_extension("lock")).unwrap();
     lock.lock().unwrap();
 }
+
+#[tokio::test]
+async fn others_may_look_but_not_write() {
+    use gancho_store::{Expect, Records, Shelf};
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("gancho 100%.db");
+    assert!(SqliteStore::open_to_read(&path).is_err(), "there is none yet");
+    assert!(!path.exists(), "looking has made a file");
+    let first = SqliteStore::open(&Options::at(&path)).unwrap();
+    let shelf = Shelf::operators("note");
+    first.put_record(shelf, "a", "1".into(), Expect::Nothing).await.unwrap();
+    let second = SqliteStore::open_to_read(&path).unwrap();
+    assert_eq!(second.record(shelf, "a").await.unwrap().unwrap().body, "1");
+    first.put_record(shelf, "b", "2".into(), Expect::Nothing).await.unwrap();
+    assert_eq!(second.records(shelf, None, 10).await.unwrap().len(), 2, "what came later is seen");
+    let refused = second.put_record(shelf, "c", "3".into(), Expect::Nothing).await;
+    assert!(matches!(refused, Err(StoreError::Refused(_))), "{refused:?}");
+    drop((first, second));
+    // A copy, also of what is still in the log, and where nothing can be written beside it.
+    let copies = tempfile::tempdir().unwrap();
+    let copy = copies.path().join("copy ?#.db");
+    let wal = |path: &Path| std::path::PathBuf::from(format!("{}-wal", path.display()));
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(10);
+    while std::fs::metadata(wal(&path)).is_ok_and(|log| log.len() > 0) {
+        assert!(std::time::Instant::now() < until, "the log was not written into the file");
+        std::thread::yield_now();
+    }
+    std::fs::copy(&path, &copy).unwrap();
+    let db = SqliteStore::open_to_read(&copy).unwrap();
+    assert_eq!(db.records(shelf, None, 10).await.unwrap().len(), 2);
+}
+
+#[test]
+fn looking_refuses_what_is_not_of_this_version() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("gancho.db");
+    open_and_close(&path);
+    for (version, word) in [(999, "newer Gancho"), (0, "older Gancho")] {
+        let db = rusqlite::Connection::open(&path).unwrap();
+        db.pragma_update(None, "user_version", version).unwrap();
+        drop(db);
+        let refused = SqliteStore::open_to_read(&path).err().unwrap().to_string();
+        assert!(refused.contains(word), "{refused}");
+    }
+    std::fs::write(&path, "dear diary, ".repeat(1_000)).unwrap();
+    let refused = SqliteStore::open_to_read(&path).err().unwrap().to_string();
+    assert!(refused.contains("not a Gancho database"), "{refused}");
+}
