@@ -1,4 +1,5 @@
-//! One HTTP POST to a stranger's address, made so that it can hurt neither us nor others.
+//! One HTTP request to a stranger's address (a POST, or a GET of something short), made so that it can
+//! hurt neither us nor others.
 //!
 //! In reading order: [`settings`] says what is allowed; [`url_policy`] judges a URL, when it is
 //! saved and again before each attempt; [`resolve`] asks the DNS once per attempt; [`address`]

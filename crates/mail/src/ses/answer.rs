@@ -70,6 +70,7 @@ mod tests {
             status,
             headers: Bytes::from_static(headers.as_bytes()),
             body: Bytes::from_static(body.as_bytes()),
+            is_whole: true,
             retry_after: None,
         })
     }

@@ -11,33 +11,47 @@ use tokio::time::{Instant, timeout_at};
 
 use super::outcome::NoAnswer;
 
-/// So much of a body is kept.
-const KEPT: usize = 16 * 1024;
+/// So much of an endpoint's body is kept.
+pub(super) const KEPT: usize = 16 * 1024;
 /// So much of a body is read, in the hope that it ends and the connection can be used again.
 const READ: usize = 64 * 1024;
 const LONGEST_HEADERS: usize = 8 * 1024;
 
-/// The first bytes of the body, and whether it came to its end. It is read as it comes and never
-/// unpacked.
-pub(super) async fn read_body(mut body: Incoming, until: Instant) -> (Bytes, bool) {
-    if body.is_end_stream() {
-        return (Bytes::new(), true);
-    }
+/// What was read of a body.
+pub(super) struct Read {
+    /// Its first bytes.
+    pub(super) kept: Bytes,
+    /// It came to its end.
+    pub(super) ended: bool,
+    /// `kept` is all of it.
+    pub(super) is_whole: bool,
+}
+
+/// Keeps so many bytes of the body. It is read as it comes and never unpacked.
+pub(super) async fn read_body(mut body: Incoming, most: usize, until: Instant) -> Read {
     let mut kept = BytesMut::new();
     let mut seen = 0;
+    let done = |kept: BytesMut, seen: usize, ended: bool| Read {
+        is_whole: ended && seen == kept.len(),
+        kept: kept.freeze(),
+        ended,
+    };
+    if body.is_end_stream() {
+        return done(kept, seen, true);
+    }
     loop {
         match timeout_at(until, body.frame()).await {
             Ok(Some(Ok(frame))) => {
                 let Some(data) = frame.data_ref() else { continue };
                 seen += data.len();
                 // Copied, so that a short body does not hold on to a whole buffer.
-                kept.extend_from_slice(&data[..data.len().min(KEPT - kept.len())]);
-                if seen > READ {
-                    return (kept.freeze(), false);
+                kept.extend_from_slice(&data[..data.len().min(most - kept.len())]);
+                if seen > READ.max(most) {
+                    return done(kept, seen, false);
                 }
             }
-            Ok(None) => return (kept.freeze(), true),
-            Ok(Some(Err(_))) | Err(_) => return (kept.freeze(), false),
+            Ok(None) => return done(kept, seen, true),
+            Ok(Some(Err(_))) | Err(_) => return done(kept, seen, false),
         }
     }
 }

@@ -1,10 +1,10 @@
-//! One POST under one deadline.
+//! One POST, or one GET of something short, under one deadline.
 
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use gancho_domain::Code;
-use http::{HeaderMap, Response, header::PROXY_AUTHORIZATION};
+use http::{HeaderMap, Method, Response, header::PROXY_AUTHORIZATION};
 use hyper::body::Incoming;
 use parking_lot::RwLock;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -13,12 +13,12 @@ use url::{Position, Url};
 
 use super::{
     address::BLOCKED,
-    answer::{broken, header_lines, keep_for, read_body, was_refused_unread},
+    answer::{KEPT, Read, broken, header_lines, keep_for, read_body, was_refused_unread},
     connect::Connector,
     handshake,
     outcome::{Answer, NoAnswer, Outcome},
     pool::Pool,
-    request::{self, Form},
+    request::{self, Ask, Form},
     retry_after::RetryAfter,
     settings::{Settings, SetupFault},
     shelf::{Held, Own},
@@ -85,9 +85,25 @@ impl Client {
         body: Bytes,
         deadline: Duration,
     ) -> Outcome {
+        self.ask(Ask { method: Method::POST, url, body }, headers, KEPT, deadline).await
+    }
+
+    /// Fetches a short document, of which at most so many bytes are kept, under the same rules.
+    pub async fn get(&self, url: &Url, deadline: Duration, most: usize) -> Outcome {
+        let ask = Ask { method: Method::GET, url, body: Bytes::new() };
+        self.ask(ask, HeaderMap::new(), most, deadline).await
+    }
+
+    async fn ask(
+        &self,
+        ask: Ask<'_>,
+        headers: HeaderMap,
+        most: usize,
+        deadline: Duration,
+    ) -> Outcome {
         let started = Instant::now();
         let until = started + deadline.min(LONGEST_DEADLINE);
-        let answer = self.0.attempt(url, headers, body, until).await;
+        let answer = self.0.attempt(ask, headers, most, until).await;
         Outcome { answer, latency: started.elapsed() }
     }
 
@@ -114,11 +130,12 @@ impl Drop for Inner {
 impl Inner {
     async fn attempt(
         &self,
-        url: &Url,
+        ask: Ask<'_>,
         mut headers: HeaderMap,
-        body: Bytes,
+        most: usize,
         until: Instant,
     ) -> Result<Answer, NoAnswer> {
+        let url = ask.url;
         let policy = self.policy.read().clone();
         let target = policy.check(url).map_err(|refused| match refused {
             UrlRefused::Address => NoAnswer::refused(BLOCKED),
@@ -128,9 +145,9 @@ impl Inner {
         request::clean(&mut headers);
         let fits = |peer| policy.admit((peer, target.port).into()).is_ok();
         if let Some(mut held) = self.pool.take(origin, fits) {
-            match self.send(&mut held, url, headers, body.clone(), until).await? {
+            match self.send(&mut held, ask.clone(), headers, until).await? {
                 Sent::Answered(response) => {
-                    return Ok(self.finish(origin, held, response, until).await);
+                    return Ok(self.finish(origin, held, response, most, until).await);
                 }
                 Sent::HandedBack(back, _) => headers = back,
             }
@@ -139,8 +156,8 @@ impl Inner {
             Ok(opened) => opened?,
             Err(_) => return Err(late("while the connection was being opened")),
         };
-        match self.send(&mut held, url, headers, body, until).await? {
-            Sent::Answered(response) => Ok(self.finish(origin, held, response, until).await),
+        match self.send(&mut held, ask, headers, until).await? {
+            Sent::Answered(response) => Ok(self.finish(origin, held, response, most, until).await),
             Sent::HandedBack(_, failure) => Err(failure),
         }
     }
@@ -160,20 +177,19 @@ impl Inner {
     async fn send(
         &self,
         held: &mut Held,
-        url: &Url,
+        ask: Ask<'_>,
         headers: HeaderMap,
-        body: Bytes,
         until: Instant,
     ) -> Result<Sent, NoAnswer> {
         let misshapen = |error: http::Error| NoAnswer::refused(error.to_string());
         let (sent, spare) = match held {
             Held::Own(own) => {
-                let request = self.shape_h1(url, headers, body).map_err(misshapen)?;
+                let request = self.shape_h1(ask, headers).map_err(misshapen)?;
                 (timeout_at(until, own.sender.try_send_request(request)).await, None)
             }
             Held::Shared(ticket) => {
                 let spare = headers.clone();
-                let request = request::shape(url, Form::Http2, headers, body).map_err(misshapen)?;
+                let request = request::shape(ask, Form::Http2, headers).map_err(misshapen)?;
                 (timeout_at(until, ticket.sender().try_send_request(request)).await, Some(spare))
             }
         };
@@ -194,18 +210,17 @@ impl Inner {
 
     fn shape_h1(
         &self,
-        url: &Url,
+        ask: Ask<'_>,
         mut headers: HeaderMap,
-        body: Bytes,
     ) -> Result<http::Request<handshake::Body>, http::Error> {
         match self.connector.proxy() {
-            Some(proxy) if url.scheme() == "http" => {
+            Some(proxy) if ask.url.scheme() == "http" => {
                 if let Some(value) = &proxy.authorization {
                     headers.insert(PROXY_AUTHORIZATION, value.clone());
                 }
-                request::shape(url, Form::Absolute, headers, body)
+                request::shape(ask, Form::Absolute, headers)
             }
-            _ => request::shape(url, Form::Origin, headers, body),
+            _ => request::shape(ask, Form::Origin, headers),
         }
     }
 
@@ -214,17 +229,19 @@ impl Inner {
         origin: &str,
         held: Held,
         response: Response<Incoming>,
+        most: usize,
         until: Instant,
     ) -> Answer {
         let (parts, body) = response.into_parts();
-        let (body, whole) = read_body(body, until).await;
-        if let (Held::Own(own), true) = (held, whole) {
+        let Read { kept, ended, is_whole } = read_body(body, most, until).await;
+        if let (Held::Own(own), true) = (held, ended) {
             self.keep(origin, own, keep_for(&parts.headers));
         }
         Answer {
             status: parts.status.as_u16(),
             headers: header_lines(&parts.headers),
-            body,
+            body: kept,
+            is_whole,
             retry_after: RetryAfter::of(&parts.headers),
         }
     }

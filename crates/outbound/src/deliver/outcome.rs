@@ -20,8 +20,10 @@ pub struct Answer {
     pub status: u16,
     /// `name: value` lines, at most 8 KiB.
     pub headers: Bytes,
-    /// The first 16 KiB, as received.
+    /// Its first bytes, as received: 16 KiB of what an endpoint says.
     pub body: Bytes,
+    /// `body` is all of it.
+    pub is_whole: bool,
     pub retry_after: Option<RetryAfter>,
 }
 

@@ -47,12 +47,20 @@ pub(crate) fn clean(headers: &mut HeaderMap) {
     headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
 }
 
+/// What is asked of a URL, apart from its headers. Cheap to copy.
+#[derive(Debug, Clone)]
+pub(crate) struct Ask<'a> {
+    pub(crate) method: Method,
+    pub(crate) url: &'a Url,
+    pub(crate) body: Bytes,
+}
+
 pub(crate) fn shape(
-    url: &Url,
+    ask: Ask<'_>,
     form: Form,
     mut headers: HeaderMap,
-    body: Bytes,
 ) -> Result<Request<Body>, http::Error> {
+    let Ask { method, url, body } = ask;
     let uri = match form {
         Form::Origin => {
             let path = PathAndQuery::try_from(&url[Position::BeforePath..Position::AfterQuery])?;
@@ -67,7 +75,7 @@ pub(crate) fn shape(
         headers.insert(HOST, host);
     }
     let mut request = Request::new(Full::new(body));
-    *request.method_mut() = Method::POST;
+    *request.method_mut() = method;
     *request.uri_mut() = uri;
     *request.headers_mut() = headers;
     Ok(request)

@@ -87,7 +87,13 @@ mod tests {
     const NOW: Time = Time::from_secs(1_000_000);
 
     fn answered(status: u16, retry_after: Option<RetryAfter>, latency: Duration) -> Conclusion {
-        let answer = Answer { status, headers: Bytes::new(), body: Bytes::new(), retry_after };
+        let answer = Answer {
+            status,
+            headers: Bytes::new(),
+            body: Bytes::new(),
+            is_whole: true,
+            retry_after,
+        };
         verdict(&Outcome { answer: Ok(answer), latency }, NOW)
     }
 

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod addresses;
+mod fetching;
 mod http2;
 mod pooling;
 mod proxying;
