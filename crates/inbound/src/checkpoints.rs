@@ -24,6 +24,8 @@ use crate::SigningKeys;
 
 /// The records' kind; each stands under its size.
 pub const CHECKPOINTS: &str = "checkpoint";
+/// Whose ledger it is, where nothing else is said.
+pub const ORIGIN: &str = "gancho/ledger";
 const SHELF: Shelf = Shelf::operators(CHECKPOINTS);
 const PAGE: usize = 1_000;
 const LOOK_EVERY: Duration = Duration::from_secs(5);
@@ -61,8 +63,17 @@ struct Walked {
     tree: Tree,
     /// Those on file that the walk has not reached, the nearest last.
     ahead: Vec<Checkpoint>,
-    /// The size of the last one made or met.
-    last: u64,
+    /// The last one made or met.
+    newest: Option<Checkpoint>,
+}
+
+/// How far the ledger goes, and how far it is signed for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing {
+    /// How many lines there are.
+    pub size: u64,
+    /// As far as this process knows.
+    pub newest: Option<Checkpoint>,
 }
 
 #[derive(Debug, Error)]
@@ -90,7 +101,7 @@ impl Checkpointer {
     ) -> Result<Self, CheckpointFault> {
         let mut ahead = on_file(&settings, &keys)?;
         ahead.sort_by_key(|checkpoint| std::cmp::Reverse(checkpoint.size));
-        let walked = Walked { head: Head::start(), tree: Tree::default(), ahead, last: 0 };
+        let walked = Walked { head: Head::start(), tree: Tree::default(), ahead, newest: None };
         Ok(Self { store, keys, clock, settings, walked: Mutex::new(walked) })
     }
 
@@ -99,7 +110,7 @@ impl Checkpointer {
         let mut walked = self.walked.lock().await;
         self.walk(&mut walked).await?;
         let size = walked.tree.size();
-        if size == 0 || (size == walked.last && !force) {
+        if size == 0 || (size == walked.last() && !force) {
             return Ok(None);
         }
         let checkpoint = Checkpoint {
@@ -113,8 +124,14 @@ impl Checkpointer {
         self.write(&checkpoint, &note)?;
         let name = name(size);
         self.store.put_record(SHELF, &name, Bytes::from(note), Expect::Nothing).await?;
-        walked.last = size;
+        walked.newest = Some(checkpoint.clone());
         Ok(Some(checkpoint))
+    }
+
+    pub async fn standing(&self) -> Result<Standing, CheckpointFault> {
+        let walked = self.walked.lock().await;
+        let newest = walked.ahead.first().or(walked.newest.as_ref()).cloned();
+        Ok(Standing { size: self.store.ledger_size().await?, newest })
     }
 
     /// Looks from time to time, until `stop`; then once more, so that what was received is signed for.
@@ -139,7 +156,7 @@ impl Checkpointer {
     }
 
     async fn has_many(&self) -> bool {
-        let last = self.walked.lock().await.last;
+        let last = self.walked.lock().await.last();
         let size = self.store.ledger_size().await;
         size.is_ok_and(|size| size.saturating_sub(last) >= self.settings.lines)
     }
@@ -221,9 +238,14 @@ impl Walked {
             if next.root != self.tree.root() {
                 return Err(Flaw::Rewritten { size, made_at: next.made_at });
             }
-            self.last = size;
+            self.newest = Some(next);
         }
         Ok(())
+    }
+
+    /// How far it is signed for.
+    fn last(&self) -> u64 {
+        self.newest.as_ref().map_or(0, |newest| newest.size)
     }
 }
 

@@ -2,6 +2,7 @@
 //! is one that is proved, or else the hash of what was signed.
 
 use aws_lc_rs::digest::{Context, SHA256};
+use data_encoding::HEXLOWER;
 
 use crate::{Partner, verify::VerifiedMessage};
 
@@ -35,6 +36,11 @@ pub fn identify(
         key_of(partner, b"base", &base)
     };
     Identity { event_id, key, body_sha256 }
+}
+
+/// A body's hash as a line of the ledger has it.
+pub fn body_sha256(body: &[u8]) -> String {
+    HEXLOWER.encode(&sha256(&[body]))
 }
 
 fn key_of(partner: &Partner, kind: &[u8], what: &[u8]) -> [u8; 32] {

@@ -8,8 +8,9 @@
 //! receipt, deliveries). [`sources`] makes and changes [`source`]s and their keys, with [`preset`] for
 //! how each signs and [`partner`] for what they are called. [`dispatch`] is the carrier that brings a
 //! receipt to the core; [`label`] is what is written on it; [`receipts`] shows what became of it.
-//! [`signing_keys`] sign the answer ([`policy_sign`]) and the [`checkpoints`] of the ledger;
-//! [`rejections`] remembers what was turned away, [`tally`] counts; [`simulate`] sends a test event.
+//! [`signing_keys`] sign the answer ([`policy_sign`]) and the [`checkpoints`] of the ledger, and
+//! [`public_keys`] check them; [`rejections`] remembers what was turned away, [`tally`] counts;
+//! [`simulate`] sends a test event.
 //!
 //! Only `verify` can make a [`verify::VerifiedMessage`], and nothing without one reaches the store.
 //! This crate never shows a secret, never tells an unproven caller why, and knows no web framework.
@@ -28,6 +29,7 @@ pub mod partner;
 pub mod policy;
 pub mod policy_sign;
 pub mod preset;
+pub mod public_keys;
 pub mod receipts;
 pub mod receive;
 pub mod registry;
@@ -45,6 +47,7 @@ pub use incoming::{Incoming, Verb};
 pub use outcome::{Denied, Kept, Outcome, Reason, Reply};
 pub use partner::Partner;
 pub use policy::{Pack, PackFault, PolicyKeeper};
+pub use public_keys::PublicKey;
 pub use receipts::{Receipt, ReceiptFilter, ReceiptStatus, Receipts};
 pub use receive::{Inbound, InboundSetup, Limits};
 pub use registry::Sources;

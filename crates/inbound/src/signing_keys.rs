@@ -19,7 +19,7 @@ use zeroize::Zeroizing;
 use crate::registry::{body, document};
 
 const KIND: &str = "signing_key";
-const SHELF: Shelf = Shelf::operators(KIND);
+pub(crate) const SHELF: Shelf = Shelf::operators(KIND);
 /// The first is made under a name that no other node can make it under at the same time.
 const FIRST: &str = "000001";
 

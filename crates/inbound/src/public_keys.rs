@@ -1,0 +1,78 @@
+//! The public halves of the gateway's own keys: enough to check what was signed, without the key ring.
+
+use aws_lc_rs::digest::{SHA256, digest};
+use data_encoding::{BASE64, BASE64URL_NOPAD, HEXLOWER};
+use gancho_ledger::Verifier;
+use gancho_store::{Store, StoreError};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::{registry::document, signing_keys::SHELF};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PublicKey(Verifier);
+
+#[derive(Deserialize)]
+struct Kept {
+    public: String,
+}
+
+impl PublicKey {
+    pub fn verifier(&self) -> &Verifier {
+        &self.0
+    }
+
+    /// A name for it that follows from it.
+    pub fn kid(&self) -> String {
+        HEXLOWER.encode(&digest(&SHA256, self.0.bytes()).as_ref()[..8])
+    }
+
+    /// As a JSON Web Key (RFC 8037).
+    pub fn jwk(&self) -> Value {
+        json!({
+            "kty": "OKP",
+            "crv": "Ed25519",
+            "alg": "EdDSA",
+            "use": "sig",
+            "kid": self.kid(),
+            "x": BASE64URL_NOPAD.encode(self.0.bytes()),
+        })
+    }
+
+    /// Nothing where it is a key of another kind, or none.
+    pub fn from_jwk(jwk: &Value) -> Option<Self> {
+        if jwk["kty"] != "OKP" || jwk["crv"] != "Ed25519" {
+            return None;
+        }
+        let bytes = BASE64URL_NOPAD.decode(jwk["x"].as_str()?.as_bytes()).ok()?;
+        Some(Self(Verifier::new(bytes.try_into().ok()?)))
+    }
+
+    /// Those of a key set, as it is served at `/.well-known/jwks.json`; or of a single key.
+    pub fn from_jwks(set: &Value) -> Vec<Self> {
+        match set["keys"].as_array() {
+            Some(keys) => keys.iter().filter_map(Self::from_jwk).collect(),
+            None => Self::from_jwk(set).into_iter().collect(),
+        }
+    }
+}
+
+impl From<Verifier> for PublicKey {
+    fn from(verifier: Verifier) -> Self {
+        Self(verifier)
+    }
+}
+
+/// All that the store knows, the oldest first. They are the store's own word: whoever can write to it
+/// can put others there.
+pub async fn of_store(store: &dyn Store) -> Result<Vec<PublicKey>, StoreError> {
+    let records = store.records(SHELF, None, 1_000).await?;
+    let one = |record| {
+        let kept: Kept = document(record)?;
+        let bytes =
+            BASE64.decode(kept.public.as_bytes()).ok().and_then(|bytes| bytes.try_into().ok());
+        let bytes = bytes.ok_or_else(|| StoreError::Corrupt("a public key is not one".into()))?;
+        Ok(PublicKey(Verifier::new(bytes)))
+    };
+    records.iter().map(one).collect()
+}
