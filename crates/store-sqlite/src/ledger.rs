@@ -40,7 +40,11 @@ impl Ledger for SqliteStore {
     }
 
     async fn ledger_size(&self) -> Result<u64> {
-        self.read(|db| Ok(head(db)?.number)).await
+        self.read(|db| {
+            let mut last = db.prepare_cached("SELECT coalesce(max(number), 0) FROM ledger")?;
+            Ok(last.query_row([], |row| row.get::<_, i64>(0))? as u64)
+        })
+        .await
     }
 }
 

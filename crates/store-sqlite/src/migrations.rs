@@ -49,6 +49,11 @@ pub(crate) fn fits(db: &Connection) -> Result<()> {
     };
     let (application, found) = (read("application_id")?, read("user_version")?);
     let refused = |text: String| Err(StoreError::Refused(text));
+    if application == 0 && found == 0 && !has_tables(db)? {
+        let text =
+            "this database is empty. If it is a copy, copy the file that ends in -wal as well";
+        return refused(text.into());
+    }
     if application != APPLICATION {
         return refused("this is not a Gancho database".into());
     }

@@ -147,3 +147,12 @@ fn looking_refuses_what_is_not_of_this_version() {
     let refused = SqliteStore::open_to_read(&path).err().unwrap().to_string();
     assert!(refused.contains("not a Gancho database"), "{refused}");
 }
+
+#[test]
+fn a_copy_without_its_log_says_what_is_missing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("gancho.db");
+    std::fs::write(&path, "").unwrap();
+    let refused = SqliteStore::open_to_read(&path).err().unwrap().to_string();
+    assert!(refused.contains("ends in -wal"), "{refused}");
+}
