@@ -88,6 +88,9 @@ codes! {
     TAKEN CONFLICT "taken" "The name is in use"
         "Something else has this name already."
         "Choose another name, or use what is there.";
+    LEDGER_BROKEN CONFLICT "ledger_broken" "The ledger does not hold"
+        "The record of what was received is not what it was: a line was changed or removed, or an old copy was put back. Nothing more is signed for it."
+        "Run `gancho ledger verify`, which names the first bad line. Keep the database and the checkpoints as they are, and compare them with a backup.";
     TOO_LARGE PAYLOAD_TOO_LARGE "too_large" "The body is too long"
         "The body is longer than this call takes; what is announced as too long is refused unread."
         "Send fewer events at once, or a reference to the data instead of the data.";

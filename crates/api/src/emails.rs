@@ -6,7 +6,7 @@ pub mod list;
 pub mod send;
 pub mod view;
 
-use gancho_mail::{Outbox, Suppressions};
+use gancho_mail::{Outbox, Sink, Suppressions};
 use std::sync::Arc;
 
 use crate::{codes, problem::Problem, state::Api};
@@ -18,6 +18,8 @@ pub(crate) const TAG: &str = "E-mails";
 pub struct MailDesk {
     pub outbox: Arc<Outbox>,
     pub suppressions: Arc<Suppressions>,
+    /// Where letters are caught instead of sent.
+    pub sink: Option<Arc<Sink>>,
 }
 
 /// A gateway that knows no mail server accepts no e-mail, rather than keeping it for nobody.

@@ -4,9 +4,9 @@
 //! [`serve`] is the way of every request: [`auth`] (who asks, and may they), [`input`] (what was
 //! sent, read strictly), the operation itself, [`answer`] or [`problem`] (what goes back, with
 //! [`codes`] for every refusal there is). Operations have a file each, in the folder of their noun:
-//! [`events`], [`emails`], [`suppressions`], [`webhooks`], [`event_types`], [`deliveries`], [`replays`], [`dlq`], [`queues`],
-//! [`tenants`], [`api_keys`], [`portal_links`], [`keys`]. [`show`] and [`cursor`] are what their
-//! answers share; [`openapi`] and [`docs`] tell of all of it. Below stands [`listener`], with
+//! [`events`], [`emails`], [`suppressions`], [`letters`], [`webhooks`], [`event_types`], [`deliveries`],
+//! [`replays`], [`dlq`], [`queues`], [`tenants`], [`api_keys`], [`portal_links`], [`keys`], [`sources`],
+//! [`ledger`]. [`show`] and [`cursor`] are what their answers share; [`openapi`] and [`docs`] tell of all of it. Below stands [`listener`], with
 //! [`host`]; beside it [`state`], [`tenant_cache`], [`meter`], [`probes`] and [`watch`].
 //!
 //! This crate decides nothing about deliveries: it checks, calls the flows and shows the outcome. It
@@ -28,6 +28,8 @@ pub mod host;
 pub mod ingest;
 pub mod input;
 pub mod keys;
+pub mod ledger;
+pub mod letters;
 pub mod listener;
 pub mod meter;
 pub mod openapi;

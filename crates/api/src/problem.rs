@@ -71,6 +71,10 @@ impl Problem {
     pub fn not_found(noun: Noun) -> Self {
         let (word, what) = (noun.word(), if noun.prefix().is_some() { "id" } else { "name" });
         let article = if word.starts_with(['a', 'e', 'A']) { "an" } else { "a" };
+        if matches!(noun, Noun::Tenant | Noun::Source | Noun::SourceKey | Noun::Receipt) {
+            let detail = format!("there is no {word} of this {what}: the list shows what there is");
+            return Self::new(&codes::NOT_FOUND, detail);
+        }
         Self::new(
             &codes::NOT_FOUND,
             format!(

@@ -13,8 +13,8 @@ use http::Method;
 
 use crate::{
     answer::AnswerBody,
-    api_keys, deliveries, dlq, docs, emails, event_types, events, keys, portal_links, probes,
-    queues, replays,
+    api_keys, deliveries, dlq, docs, emails, event_types, events, keys, ledger, letters,
+    portal_links, probes, queues, replays,
     route::Route,
     serve::{self, PathParts},
     sources,
@@ -99,6 +99,10 @@ pub const ROUTES: &[&Route] = &[
     &sources::rejections::OF_SOURCE,
     &sources::rejections::OF_NOBODY,
     &sources::reload::ROUTE,
+    &ledger::get::ROUTE,
+    &ledger::checkpoint::ROUTE,
+    &letters::list::ROUTE,
+    &letters::get::ROUTE,
 ];
 
 /// Where [`events::publish`] stands in the table: the listener goes straight to it.

@@ -4,7 +4,7 @@ use std::{ops::Deref, sync::Arc, time::Duration};
 
 use gancho_domain::{Clock, IdMaker};
 use gancho_engine::Engine;
-use gancho_inbound::{Inbound, SourceDesk};
+use gancho_inbound::{Checkpointer, Inbound, SourceDesk};
 use gancho_outbound::{EndpointDesk, EventTypes, Plans, Publisher, Registry, Replays};
 use gancho_store::Store;
 use gancho_vault::KeyRing;
@@ -49,6 +49,7 @@ pub struct ApiSetup {
 pub struct InboundParts {
     pub desk: Arc<SourceDesk>,
     pub inbound: Arc<Inbound>,
+    pub checkpointer: Arc<Checkpointer>,
 }
 
 #[derive(Debug, Clone)]

@@ -15,6 +15,8 @@ mod ingest_proof;
 mod isolation;
 mod json;
 mod keys;
+mod ledger;
+mod letters;
 mod limits;
 mod listening;
 mod probes;

@@ -12,7 +12,8 @@ use gancho_api::{
 use gancho_domain::{Clock, IdMaker, Lane, Random, RetryPlan, SystemClock, SystemRandom};
 use gancho_engine::{Engine, EngineSetup, LaneSetup, Limits};
 use gancho_inbound::{
-    DispatchCarrier, Inbound, InboundSetup, PolicyKeeper, SigningKeys, SourceDesk, Sources,
+    Checkpointer, DispatchCarrier, Inbound, InboundSetup, PolicyKeeper, SigningKeys, SourceDesk,
+    Sources, checkpoints::CheckpointSettings,
 };
 use gancho_mail::{
     MailCarrier, MailLimits, Outbox, Post, Sink, Suppressions, TenantLimits, limits,
@@ -50,6 +51,7 @@ pub struct Stage {
     engine: Arc<Engine>,
     /// What goes with it.
     _kept: (Option<TempDir>, Option<Database>),
+    pub checkpoints: TempDir,
 }
 
 #[derive(Default)]
@@ -124,8 +126,12 @@ impl Stage {
             max: Duration::from_millis(100),
             attempts: 5,
         };
+        let mut sink = None;
+        let post = choices
+            .post
+            .unwrap_or_else(|| sink.insert(Arc::new(Sink::new(clock.clone(), 100))).clone());
         let emails = limits::lane(MailCarrier {
-            post: choices.post.unwrap_or_else(|| Arc::new(Sink::new(clock.clone(), 100))),
+            post,
             registry: registry.clone(),
             suppressions: suppressions.clone(),
             ids: ids.clone(),
@@ -173,11 +179,20 @@ impl Stage {
             plans: plans.clone(),
         });
         let signing = SigningKeys::open(store.clone(), ring.clone(), clock.clone()).await.unwrap();
+        let signing = Arc::new(signing);
+        let checkpoints = tempfile::tempdir().unwrap();
+        let checkpointer = Checkpointer::open(
+            store.clone(),
+            signing.clone(),
+            clock.clone(),
+            CheckpointSettings::new("gancho.test/ledger", checkpoints.path()),
+        );
+        let checkpointer = Arc::new(checkpointer.unwrap());
         let inbound = Arc::new(Inbound::new(InboundSetup {
             store: store.clone(),
             engine: engine.clone(),
             sources: sources.clone(),
-            keys: Arc::new(signing),
+            keys: signing,
             policy: Arc::new(PolicyKeeper::open(None).unwrap()),
             ids: ids.clone(),
             clock: clock.clone(),
@@ -202,6 +217,7 @@ impl Stage {
             store: store.clone(),
             engine: engine.clone(),
             clock: clock.clone(),
+            inbound: Some(inbound.clone()),
         });
         let outbox = Arc::new(Outbox {
             store: store.clone(),
@@ -212,7 +228,7 @@ impl Stage {
             limits: MailLimits::default(),
         });
         let api = Api::new(ApiSetup {
-            mail: Some(MailDesk { outbox, suppressions }),
+            mail: Some(MailDesk { outbox, suppressions, sink }),
             store,
             engine: engine.clone(),
             publisher,
@@ -227,7 +243,7 @@ impl Stage {
             admin: AdminToken::new(ADMIN).unwrap(),
             watch,
             key_keeper: choices.key_keeper,
-            inbound: Some(InboundParts { desk, inbound }),
+            inbound: Some(InboundParts { desk, inbound, checkpointer }),
             settings: choices.settings,
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -239,7 +255,7 @@ impl Stage {
         let ingest_address = listener.local_addr().unwrap();
         let until = stop.clone();
         tokio::spawn(async move { ingest.listen(listener, choices.listen, until).await });
-        Self { api, address, ingest: ingest_address, stop, engine, _kept: kept }
+        Self { api, address, ingest: ingest_address, stop, engine, _kept: kept, checkpoints }
     }
 
     pub fn anyone(&self) -> Client {

@@ -1,0 +1,20 @@
+//! The letters that a developer's gateway has caught instead of sending them. For the operator.
+
+pub mod get;
+pub mod list;
+pub mod view;
+
+use gancho_mail::Sink;
+
+use crate::{codes, problem::Problem, route::Call};
+
+pub(crate) const TAG: &str = "E-mails";
+
+/// Where the gateway sends e-mails for real, there is nothing of the kind.
+pub(crate) fn sink(call: &Call) -> Result<&Sink, Problem> {
+    let sink = call.api.mail.as_ref().and_then(|desk| desk.sink.as_deref());
+    sink.ok_or_else(|| {
+        let detail = "this gateway catches no letters: only one whose e-mails go to the sink, as in `gancho dev`, does";
+        Problem::new(&codes::NO_ROUTE, detail)
+    })
+}

@@ -1,0 +1,27 @@
+//! `GET /v1/dev/letters/{outbox_id}`.
+
+use super::{TAG, sink, view::Letter};
+use crate::{
+    answer::Answer,
+    codes,
+    input::field::Noun,
+    problem::Problem,
+    route::{Call, Gives, Needs, Route},
+};
+
+pub const ROUTE: Route = Route {
+    path: "/dev/letters/{outbox_id}",
+    needs: Needs::Operator,
+    gives: Gives::ok::<Letter>("The letter, as it would have been sent."),
+    refuses: &[&codes::NO_ROUTE],
+    tag: TAG,
+    summary: "Show a letter that was caught",
+    run: |call| Box::pin(std::future::ready(run(&call))),
+    ..Route::PLAIN
+};
+
+fn run(call: &Call) -> Result<Answer, Problem> {
+    let caught = sink(call)?.letter(call.id("outbox_id")?);
+    let caught = caught.ok_or_else(|| Problem::not_found(Noun::Email))?;
+    Answer::ok(&Letter::from(&*caught))
+}

@@ -1,0 +1,28 @@
+//! `GET /v1/dev/letters`: newest first.
+
+use super::{TAG, sink, view::LetterSummary};
+use crate::{
+    answer::Answer,
+    codes,
+    problem::Problem,
+    route::{Call, Gives, Needs, Route},
+    show::List,
+};
+
+pub const ROUTE: Route = Route {
+    path: "/dev/letters",
+    needs: Needs::Operator,
+    gives: Gives::ok::<List<LetterSummary>>("The last ones, newest first."),
+    refuses: &[&codes::NO_ROUTE],
+    tag: TAG,
+    summary: "List the letters that were caught",
+    about: "Only where e-mails go to the developer's sink. They are kept in memory, and not for long.",
+    run: |call| Box::pin(std::future::ready(run(&call))),
+    ..Route::PLAIN
+};
+
+fn run(call: &Call) -> Result<Answer, Problem> {
+    let letters = sink(call)?.letters();
+    let data = letters.iter().map(|caught| LetterSummary::from(&**caught)).collect();
+    Answer::ok(&List::<LetterSummary> { data, next_cursor: None })
+}
