@@ -1,8 +1,48 @@
-//! One file for each command.
+//! One file for each command. [`running`], [`given`], [`table`] and [`progress`] are what several of
+//! them share: asking a gateway that runs, what a person hands over, what a person reads.
 
 pub mod bench;
 pub mod config;
 pub mod dev;
+pub mod emails;
+mod given;
 pub mod keys;
+pub mod ledger;
 pub mod pipe;
+mod progress;
+mod running;
 pub mod serve;
+pub mod sources;
+mod table;
+
+use std::fmt;
+
+/// A failure with an exit code that says more than that there was one.
+#[derive(Debug)]
+pub struct Failure {
+    pub code: u8,
+    text: String,
+}
+
+/// Asked for in a way that cannot be.
+const USAGE: u8 = 2;
+/// What was to be checked was changed, or is not what it is said to be.
+const DOES_NOT_HOLD: u8 = 3;
+
+impl Failure {
+    fn usage(text: impl Into<String>) -> anyhow::Error {
+        Self { code: USAGE, text: text.into() }.into()
+    }
+
+    fn does_not_hold(text: impl Into<String>) -> anyhow::Error {
+        Self { code: DOES_NOT_HOLD, text: text.into() }.into()
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl std::error::Error for Failure {}

@@ -36,3 +36,12 @@ pub async fn open(url: &str, options: Options) -> anyhow::Result<Arc<dyn Store>>
     }
     bail!("this is not a database: write sqlite:PATH or postgres://USER@HOST/NAME")
 }
+
+/// To look at it: also beside a gateway that runs on it, and at a copy.
+pub async fn open_to_read(url: &str) -> anyhow::Result<Arc<dyn Store>> {
+    match url.strip_prefix("sqlite:") {
+        Some(path) => Ok(SqliteStore::open_to_read(path).context("the database")?),
+        // PostgreSQL is for many nodes: this is one more.
+        None => open(url, Options::default()).await,
+    }
+}

@@ -47,6 +47,9 @@ enum Command {
     Dev(commands::dev::Dev),
     Config(commands::config::Config),
     Keys(commands::keys::Keys),
+    Sources(commands::sources::Sources),
+    Ledger(commands::ledger::Ledger),
+    Emails(commands::emails::Emails),
     Pipe(commands::pipe::Pipe),
     Bench(commands::bench::Bench),
 }
@@ -57,7 +60,8 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             anstream::eprintln!("{}error:{:#} {error:#}", paint::RED, paint::RED);
-            ExitCode::FAILURE
+            let failure = error.downcast_ref::<commands::Failure>();
+            failure.map_or(ExitCode::FAILURE, |failure| ExitCode::from(failure.code))
         }
     }
 }
@@ -70,6 +74,9 @@ fn run(cli: Cli) -> anyhow::Result<()> {
             Command::Dev(dev) => dev.run().await,
             Command::Config(config) => config.run(),
             Command::Keys(keys) => keys.run().await,
+            Command::Sources(sources) => sources.run().await,
+            Command::Ledger(ledger) => ledger.run().await,
+            Command::Emails(emails) => emails.run().await,
             Command::Pipe(pipe) => pipe.run().await,
             Command::Bench(bench) => bench.run().await,
         }

@@ -1,4 +1,4 @@
-//! Talking to a gateway that runs, as the operator. It reaches the address of the settings and no
+//! Talking to a gateway that runs, as the operator. It reaches the addresses of the settings and no
 //! other: customers' URLs are for the client of `outbound`.
 
 use std::{
@@ -8,6 +8,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use data_encoding::HEXUPPER;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::{
     Method, Request, StatusCode,
@@ -15,14 +16,18 @@ use hyper::{
     header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue},
 };
 use hyper_util::rt::TokioIo;
+use serde::Serialize;
 use serde_json::Value;
 use tokio::{net::TcpStream, time::timeout};
 
 use crate::settings::Hidden;
 
+#[derive(Clone)]
 pub struct Remote {
     address: SocketAddr,
-    token: Hidden,
+    token: Option<Hidden>,
+    /// For whom the operator acts.
+    tenant: Option<HeaderValue>,
 }
 
 #[derive(Debug)]
@@ -32,7 +37,11 @@ pub enum RemoteFault {
     /// Whoever listens there said no.
     Refused {
         status: StatusCode,
+        /// The stable word for it, where there is one.
+        code: String,
         detail: String,
+        /// Where in what was sent, and what is wrong there.
+        errors: Vec<(String, String)>,
     },
     Broken(String),
 }
@@ -40,11 +49,33 @@ pub enum RemoteFault {
 const TO_CONNECT: Duration = Duration::from_secs(3);
 /// Sealing everything anew may take a while.
 const TO_ANSWER: Duration = Duration::from_secs(3_600);
-const LARGEST: usize = 4 << 20;
+const LARGEST: usize = 32 << 20;
 
 impl RemoteFault {
     pub fn is_unreachable(&self) -> bool {
         matches!(self, Self::Unreachable(_))
+    }
+
+    /// The stable word of a refusal.
+    pub fn code(&self) -> Option<&str> {
+        match self {
+            Self::Refused { code, .. } => Some(code),
+            _ => None,
+        }
+    }
+
+    fn refused(status: StatusCode, body: &Value) -> Self {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let errors = body["errors"].as_array().map(Vec::as_slice).unwrap_or_default();
+        Self::Refused {
+            status,
+            code: text(&body["code"]),
+            detail: body["detail"].as_str().unwrap_or("it gave no reason").to_owned(),
+            errors: errors
+                .iter()
+                .map(|error| (text(&error["pointer"]), text(&error["detail"])))
+                .collect(),
+        }
     }
 }
 
@@ -52,8 +83,18 @@ impl fmt::Display for RemoteFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreachable(why) => write!(f, "no gateway answers: {why}"),
-            Self::Refused { status, detail } => {
-                write!(f, "the gateway refused ({status}): {detail}")
+            Self::Refused { status, detail, errors, .. } => {
+                write!(f, "the gateway refused ({status}): ")?;
+                match &errors[..] {
+                    [] => f.write_str(detail),
+                    [(pointer, _)] if pointer.is_empty() => f.write_str(detail),
+                    // The detail is the first of them: all are told, each with its place.
+                    all => {
+                        let count = if all.len() == 1 { "" } else { "s" };
+                        write!(f, "{} fault{count} in what was sent", all.len())?;
+                        all.iter().try_for_each(|(at, what)| write!(f, "\n  {at}  {what}"))
+                    }
+                }
             }
             Self::Broken(why) => write!(f, "the gateway's answer broke off: {why}"),
         }
@@ -65,23 +106,54 @@ impl std::error::Error for RemoteFault {}
 impl Remote {
     /// The gateway that listens there. On all addresses means on this machine's own too.
     pub fn at(listen: SocketAddr, token: Hidden) -> Self {
+        Self { token: Some(token), ..Self::open_to_all(listen) }
+    }
+
+    /// A listener that is told no token, such as the one for partners.
+    pub fn open_to_all(listen: SocketAddr) -> Self {
         let ip = match listen.ip() {
             IpAddr::V4(Ipv4Addr::UNSPECIFIED) => Ipv4Addr::LOCALHOST.into(),
             IpAddr::V6(Ipv6Addr::UNSPECIFIED) => Ipv6Addr::LOCALHOST.into(),
             ip => ip,
         };
-        Self { address: SocketAddr::new(ip, listen.port()), token }
+        Self { address: SocketAddr::new(ip, listen.port()), token: None, tenant: None }
+    }
+
+    /// The same, acting for a tenant. Nothing where no tenant can be called so.
+    pub fn acting_for(self, tenant: &str) -> Option<Self> {
+        Some(Self { tenant: Some(HeaderValue::from_str(tenant).ok()?), ..self })
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
     }
 
     pub async fn get(&self, path: &str) -> Result<Value, RemoteFault> {
-        self.call(Method::GET, path, Bytes::new()).await
+        self.call(Method::GET, path, None).await
     }
 
-    pub async fn post(&self, path: &str, body: &Value) -> Result<Value, RemoteFault> {
-        self.call(Method::POST, path, Bytes::from(body.to_string())).await
+    pub async fn post(&self, path: &str, body: &impl Serialize) -> Result<Value, RemoteFault> {
+        self.call(Method::POST, path, Some(text(body)?)).await
     }
 
-    async fn call(&self, method: Method, path: &str, body: Bytes) -> Result<Value, RemoteFault> {
+    pub async fn put(&self, path: &str, body: &impl Serialize) -> Result<Value, RemoteFault> {
+        self.call(Method::PUT, path, Some(text(body)?)).await
+    }
+
+    pub async fn patch(&self, path: &str, body: &impl Serialize) -> Result<Value, RemoteFault> {
+        self.call(Method::PATCH, path, Some(text(body)?)).await
+    }
+
+    pub async fn delete(&self, path: &str) -> Result<(), RemoteFault> {
+        self.call(Method::DELETE, path, None).await.map(drop)
+    }
+
+    async fn call(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<Bytes>,
+    ) -> Result<Value, RemoteFault> {
         let broken = |error: &dyn fmt::Display| RemoteFault::Broken(error.to_string());
         let stream = match timeout(TO_CONNECT, TcpStream::connect(self.address)).await {
             Ok(Ok(stream)) => stream,
@@ -90,17 +162,7 @@ impl Remote {
         };
         let (mut sender, connection) =
             http1::handshake(TokioIo::new(stream)).await.map_err(|error| broken(&error))?;
-        let mut bearer = HeaderValue::try_from(format!("Bearer {}", self.token.reveal()))
-            .map_err(|_| RemoteFault::Broken("the admin token cannot be sent".to_owned()))?;
-        bearer.set_sensitive(true);
-        let request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header(HOST, self.address.to_string())
-            .header(AUTHORIZATION, bearer)
-            .header(CONTENT_TYPE, "application/json")
-            .body(Full::new(body))
-            .map_err(|error| broken(&error))?;
+        let request = self.request(method, path, body)?;
         let exchange = async {
             let response = sender.send_request(request).await.map_err(|error| broken(&error))?;
             let status = response.status();
@@ -120,10 +182,49 @@ impl Remote {
             .await
             .map_err(|_| RemoteFault::Broken("no answer in time".to_owned()))??;
         let value: Value = serde_json::from_slice(&body).unwrap_or_default();
-        if status.is_success() {
-            return Ok(value);
-        }
-        let detail = value["detail"].as_str().unwrap_or("it gave no reason").to_owned();
-        Err(RemoteFault::Refused { status, detail })
+        if status.is_success() { Ok(value) } else { Err(RemoteFault::refused(status, &value)) }
     }
+
+    fn request(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<Bytes>,
+    ) -> Result<Request<Full<Bytes>>, RemoteFault> {
+        let mut request =
+            Request::builder().method(method).uri(path).header(HOST, self.address.to_string());
+        if let Some(token) = &self.token {
+            let mut bearer = HeaderValue::try_from(format!("Bearer {}", token.reveal()))
+                .map_err(|_| RemoteFault::Broken("the admin token cannot be sent".to_owned()))?;
+            bearer.set_sensitive(true);
+            request = request.header(AUTHORIZATION, bearer);
+        }
+        if let Some(tenant) = &self.tenant {
+            request = request.header("x-tenant", tenant);
+        }
+        if body.is_some() {
+            request = request.header(CONTENT_TYPE, "application/json");
+        }
+        request
+            .body(Full::new(body.unwrap_or_default()))
+            .map_err(|error| RemoteFault::Broken(error.to_string()))
+    }
+}
+
+fn text(body: &impl Serialize) -> Result<Bytes, RemoteFault> {
+    let text = serde_json::to_vec(body);
+    text.map(Bytes::from).map_err(|error| RemoteFault::Broken(error.to_string()))
+}
+
+/// One part of a path, so that nothing in it is taken for more than that.
+pub fn part(text: &str) -> String {
+    let mut path = String::new();
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            path.push(char::from(byte));
+        } else {
+            path.extend(["%", &HEXUPPER.encode(&[byte])]);
+        }
+    }
+    path
 }

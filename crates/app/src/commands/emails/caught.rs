@@ -1,0 +1,58 @@
+//! `gancho emails caught`: letters that went nowhere, for a developer to look at.
+
+use clap::Args;
+
+use crate::{
+    commands::{
+        running::Running,
+        table::{self, Table, cell, text, when},
+    },
+    remote::{Remote, part},
+};
+
+#[derive(Debug, Args)]
+pub struct Caught {
+    /// The e-mail's id: out_…, to see the letter itself. Left out: all that were caught, newest first.
+    outbox_id: Option<String>,
+    #[command(flatten)]
+    running: Running,
+}
+
+impl Caught {
+    pub async fn run(self) -> anyhow::Result<()> {
+        let remote = self.running.gateway().await?;
+        if let Some(id) = &self.outbox_id {
+            return letter(&remote, id, self.running.json).await;
+        }
+        let found = remote.get("/v1/dev/letters").await?;
+        if self.running.json {
+            return table::json(&found);
+        }
+        let letters = found["data"].as_array().map(Vec::as_slice).unwrap_or_default();
+        if letters.is_empty() {
+            return table::say("No letter was caught since this gateway started.");
+        }
+        let mut shown = Table::new(&["e-mail", "caught", "from", "to", "subject", "bytes"]);
+        for letter in letters {
+            shown.row([
+                cell(text(&letter["outboxId"])),
+                cell(when(&letter["caughtAt"])),
+                cell(text(&letter["from"])),
+                cell(text(&letter["to"])),
+                cell(text(&letter["subject"])),
+                cell(text(&letter["size"])),
+            ]);
+        }
+        shown.print()
+    }
+}
+
+/// The letter as it would have been sent, byte for byte but for the line ends.
+pub async fn letter(remote: &Remote, id: &str, json: bool) -> anyhow::Result<()> {
+    let letter = remote.get(&format!("/v1/dev/letters/{}", part(id))).await?;
+    if json {
+        return table::json(&letter);
+    }
+    let raw = text(&letter["raw"]);
+    raw.lines().try_for_each(|line| table::say(&table::clean(line)))
+}

@@ -1,0 +1,107 @@
+//! `gancho emails send`: from flags, or from JSON as the API takes it.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::Args;
+use data_encoding::BASE64;
+use serde_json::{Value, json};
+
+use super::Acting;
+use crate::{
+    commands::{
+        Failure,
+        given::{self, Draft},
+        table::{self, text},
+    },
+    paint::DIM,
+};
+
+#[derive(Debug, Args)]
+pub struct Send {
+    /// JSON as POST /v1/email/send takes it; - is standard input. Instead of the flags below.
+    #[arg(conflicts_with_all = ["from", "to", "subject", "text", "text_file", "html_file", "reply_to", "attach", "external_id", "idempotency_key"])]
+    file: Option<PathBuf>,
+    /// Such as "Shop <shop@example.com>".
+    #[arg(long, value_name = "ADDRESS")]
+    from: Option<String>,
+    /// The one recipient.
+    #[arg(long, value_name = "ADDRESS")]
+    to: Option<String>,
+    #[arg(long)]
+    subject: Option<String>,
+    /// The plain text.
+    #[arg(long, conflicts_with = "text_file")]
+    text: Option<String>,
+    /// A file with the plain text; - is standard input.
+    #[arg(long, value_name = "FILE")]
+    text_file: Option<PathBuf>,
+    /// A file with the HTML; - is standard input.
+    #[arg(long, value_name = "FILE")]
+    html_file: Option<PathBuf>,
+    /// Where answers go.
+    #[arg(long, value_name = "ADDRESS")]
+    reply_to: Option<String>,
+    /// A file to go with it; may be given several times.
+    #[arg(long, value_name = "FILE")]
+    attach: Vec<PathBuf>,
+    /// An id of your own for it, told in every event about it.
+    #[arg(long, value_name = "ID")]
+    external_id: Option<String>,
+    /// The same key within 24 hours is the same e-mail.
+    #[arg(long, value_name = "KEY")]
+    idempotency_key: Option<String>,
+    #[command(flatten)]
+    acting: Acting,
+}
+
+impl Send {
+    pub async fn run(self) -> anyhow::Result<()> {
+        let remote = self.acting.gateway().await?;
+        let made = match &self.file {
+            Some(path) => remote.post("/v1/email/send", &given::json(path)?).await?,
+            None => remote.post("/v1/email/send", &self.draft()?).await?,
+        };
+        if self.acting.running.json {
+            return table::json(&made);
+        }
+        let id = text(&made["outboxId"]);
+        table::say(&id)?;
+        anstream::eprintln!("{DIM}`gancho emails show {id}` tells what becomes of it{DIM:#}");
+        Ok(())
+    }
+
+    fn draft(&self) -> anyhow::Result<Draft> {
+        let needed = |value: &Option<String>, flag: &str| {
+            value.clone().ok_or_else(|| {
+                Failure::usage(format!(
+                    "--{flag} is missing. hint: or give all of it as JSON in a file"
+                ))
+            })
+        };
+        let mut draft = Draft::default();
+        draft.put("from", needed(&self.from, "from")?)?;
+        draft.put("to", needed(&self.to, "to")?)?;
+        draft.put("subject", needed(&self.subject, "subject")?)?;
+        let text = match &self.text_file {
+            Some(path) => Some(given::text(path)?),
+            None => self.text.clone(),
+        };
+        draft.maybe("text", text)?;
+        draft.maybe("html", self.html_file.as_deref().map(given::text).transpose()?)?;
+        draft.maybe("replyTo", self.reply_to.as_ref())?;
+        if !self.attach.is_empty() {
+            let files = self.attach.iter().map(|path| attachment(path));
+            draft.put("attachments", files.collect::<anyhow::Result<Vec<_>>>()?)?;
+        }
+        draft.maybe("externalId", self.external_id.as_ref())?;
+        draft.maybe("idempotencyKey", self.idempotency_key.as_ref())?;
+        Ok(draft)
+    }
+}
+
+fn attachment(path: &Path) -> anyhow::Result<Value> {
+    let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+    Ok(json!({ "filename": name.unwrap_or_default(), "content": BASE64.encode(&bytes) }))
+}

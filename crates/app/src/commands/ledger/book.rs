@@ -1,0 +1,154 @@
+//! The record, its checkpoints and the keys that they are signed with. Nothing is written, and the key
+//! ring is not needed.
+
+use std::{
+    io::ErrorKind,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use anyhow::{Context, bail};
+use gancho_inbound::{PublicKey, checkpoints::CHECKPOINTS, public_keys};
+use gancho_ledger::{Checkpoint, CheckpointError};
+use gancho_store::{Shelf, Store};
+
+use super::Which;
+use crate::{
+    commands::given,
+    database,
+    gateway::database_url,
+    logs,
+    settings::{self, Settings},
+};
+
+pub struct Book {
+    pub store: Arc<dyn Store>,
+    pub keys: Vec<PublicKey>,
+    /// Whether the keys are the database's own word.
+    pub are_own_keys: bool,
+    pub folder: PathBuf,
+    pub notes: Vec<Note>,
+    pub unsound: Vec<Unsound>,
+}
+
+/// A checkpoint whose signature is good.
+#[derive(Debug, Clone)]
+pub struct Note {
+    pub checkpoint: Checkpoint,
+    pub text: String,
+    pub key: PublicKey,
+    /// Whether it was kept outside the database.
+    pub is_filed: bool,
+}
+
+/// What is kept as a checkpoint and is none.
+#[derive(Debug)]
+pub struct Unsound {
+    pub place: String,
+    pub why: CheckpointError,
+}
+
+/// Checkpoints are read so many at a time.
+const PAGE: usize = 1_000;
+const SHELF: Shelf = Shelf::operators(CHECKPOINTS);
+
+impl Book {
+    pub async fn open(which: &Which) -> anyhow::Result<Self> {
+        let settings = settings::load(&which.flags)?.settings;
+        logs::start(settings.log_format, logs::QUIET);
+        let store = database::open_to_read(&database_url(&settings)).await.context(
+            "the ledger cannot be read. hint: --data-dir names the data folder, --database-url another database or a copy (sqlite:PATH)",
+        )?;
+        let keys = match &which.keys {
+            Some(path) => keys_of(path)?,
+            None => public_keys::of_store(&*store).await?,
+        };
+        let folder = folder(which, &settings)?;
+        let mut book = Self {
+            store,
+            keys,
+            are_own_keys: which.keys.is_none(),
+            folder,
+            notes: Vec::new(),
+            unsound: Vec::new(),
+        };
+        // Before the lines: those on file can then not speak of a line that is read too early.
+        book.read_files()?;
+        book.read_records().await?;
+        Ok(book)
+    }
+
+    /// The keys that may have signed, without saying so twice.
+    pub fn filed(&self) -> usize {
+        self.notes.iter().filter(|note| note.is_filed).count()
+    }
+
+    fn read_files(&mut self) -> anyhow::Result<()> {
+        let entries = match std::fs::read_dir(&self.folder) {
+            Err(none) if none.kind() == ErrorKind::NotFound => return Ok(()),
+            other => other.with_context(|| format!("cannot read {}", self.folder.display()))?,
+        };
+        let paths = entries.map(|entry| entry.map(|entry| entry.path()));
+        let mut paths = paths.collect::<Result<Vec<_>, _>>()?;
+        paths.retain(|path| path.extension().is_some_and(|extension| extension == "txt"));
+        paths.sort();
+        for path in paths {
+            let bytes =
+                std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+            self.take(path.display().to_string(), &bytes, true);
+        }
+        Ok(())
+    }
+
+    async fn read_records(&mut self) -> anyhow::Result<()> {
+        let mut after = None;
+        loop {
+            let records = self.store.records(SHELF, after.as_deref(), PAGE).await?;
+            for record in &records {
+                self.take(format!("{} in the database", record.key), &record.body, false);
+            }
+            after = records.last().map(|record| record.key.clone());
+            if records.len() < PAGE {
+                return Ok(());
+            }
+        }
+    }
+
+    fn take(&mut self, place: String, bytes: &[u8], is_filed: bool) {
+        let text = String::from_utf8_lossy(bytes).into_owned();
+        let mut worst = CheckpointError::OtherKey;
+        for key in &self.keys {
+            match key.verifier().open(&text) {
+                Ok(checkpoint) => {
+                    self.notes.push(Note { checkpoint, text, key: *key, is_filed });
+                    return;
+                }
+                Err(CheckpointError::OtherKey) => {}
+                Err(why) => worst = why,
+            }
+        }
+        self.unsound.push(Unsound { place, why: worst });
+    }
+}
+
+/// A folder that was named must be there; the usual one may not be yet.
+fn folder(which: &Which, settings: &Settings) -> anyhow::Result<PathBuf> {
+    match &which.checkpoints {
+        Some(folder) if !folder.is_dir() => bail!("there is no folder {}", folder.display()),
+        Some(folder) => Ok(folder.clone()),
+        None => Ok(settings.data_dir.join("checkpoints")),
+    }
+}
+
+/// The keys of a file.
+pub fn keys_of(path: &Path) -> anyhow::Result<Vec<PublicKey>> {
+    let set = serde_json::from_str(given::json(path)?.get())?;
+    let keys = PublicKey::from_jwks(&set);
+    if keys.is_empty() {
+        bail!(
+            "{} holds no Ed25519 key. hint: take what the gateway serves at /.well-known/jwks.json",
+            path.display()
+        );
+    }
+    Ok(keys)
+}

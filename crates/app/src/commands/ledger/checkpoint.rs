@@ -1,0 +1,101 @@
+//! `gancho ledger checkpoint`: by the gateway that runs, or here where none does.
+
+use std::{path::Path, sync::Arc};
+
+use anyhow::bail;
+use clap::Args;
+use gancho_domain::{Clock, SystemClock};
+use gancho_inbound::{
+    CheckpointFault, Checkpointer, SigningKeys,
+    checkpoints::{CheckpointSettings, ORIGIN, Standing},
+};
+use serde_json::{Value, json};
+
+use crate::{
+    commands::{
+        Failure,
+        running::{self, Running},
+        table::{self, Facts, many, text},
+    },
+    database,
+    gateway::database_url,
+    key_ring,
+    settings::Settings,
+};
+
+#[derive(Debug, Args)]
+pub struct Checkpoint {
+    #[command(flatten)]
+    running: Running,
+}
+
+impl Checkpoint {
+    pub async fn run(self) -> anyhow::Result<()> {
+        let settings = self.running.settings()?;
+        let made = match running::find(&settings).await? {
+            Some(remote) => match remote.post("/v1/ledger/checkpoint", &json!({})).await {
+                Err(fault) if fault.code() == Some("ledger_broken") => {
+                    return Err(Failure::does_not_hold(fault.to_string()));
+                }
+                other => other?,
+            },
+            None => here(&settings).await?,
+        };
+        if self.running.json {
+            return table::json(&made);
+        }
+        tell(&made)
+    }
+}
+
+/// With the keys and into the folder that a gateway with these settings would use.
+async fn here(settings: &Settings) -> anyhow::Result<Value> {
+    let url = database_url(settings);
+    // A slip in its name must not make an empty one.
+    if url.strip_prefix("sqlite:").is_some_and(|path| !Path::new(path).exists()) {
+        bail!(
+            "no gateway answers on {} and there is no database here. hint: --data-dir names the data folder",
+            settings.api_listen
+        );
+    }
+    let ring = key_ring::of(settings)?.keys;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let store = database::open(&url, database::Options::default()).await?;
+    let keys = Arc::new(SigningKeys::open(store.clone(), ring, clock.clone()).await?);
+    let folder = CheckpointSettings::new(ORIGIN, settings.data_dir.join("checkpoints"));
+    let checkpointer = Checkpointer::open(store, keys, clock, folder)?;
+    let made = match checkpointer.run_once(false).await {
+        Err(fault @ CheckpointFault::Flaw(_)) => {
+            return Err(Failure::does_not_hold(fault.to_string()));
+        }
+        other => other?,
+    };
+    let Standing { size, newest } = checkpointer.standing().await?;
+    let checkpoint = newest.map(|newest| {
+        json!({
+            "origin": newest.origin,
+            "size": newest.size,
+            "root": newest.root.base64(),
+            "made_at": newest.made_at,
+        })
+    });
+    Ok(json!({ "size": size, "checkpoint": checkpoint, "is_new": made.is_some() }))
+}
+
+fn tell(made: &Value) -> anyhow::Result<()> {
+    let checkpoint = &made["checkpoint"];
+    if checkpoint.is_null() {
+        return table::say("The ledger is empty: there is nothing to sign for yet.");
+    }
+    let lines = many(checkpoint["size"].as_u64().unwrap_or(0) as usize, "line");
+    table::say(&if made["is_new"] == true {
+        format!("Signed for {lines}.")
+    } else {
+        format!("Nothing was added since the last checkpoint, which speaks of {lines}.")
+    })?;
+    Facts::default()
+        .add("root", text(&checkpoint["root"]))
+        .add("made", table::when(&checkpoint["made_at"]))
+        .add("of", text(&checkpoint["origin"]))
+        .print()
+}

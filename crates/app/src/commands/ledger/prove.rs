@@ -1,0 +1,79 @@
+//! `gancho ledger prove`: that a receipt's line is among those that a checkpoint speaks of.
+
+use anyhow::{Context, bail};
+use clap::Args;
+use gancho_domain::ReceiptId;
+use gancho_ledger::{Audit, Flaw, Line, Prover};
+
+use super::{
+    Which,
+    book::{Book, Note},
+    proof::Proof,
+    walk::{Bad, walk},
+};
+use crate::commands::{Failure, table};
+
+#[derive(Debug, Args)]
+pub struct Prove {
+    /// The receipt's id: rcp_…
+    receipt: ReceiptId,
+    #[command(flatten)]
+    which: Which,
+}
+
+impl Prove {
+    pub async fn run(self) -> anyhow::Result<()> {
+        let book = Book::open(&self.which).await?;
+        let line = book.store.ledger_line_of(self.receipt.cast()).await?;
+        let line = line.filter(|line| is_of(line, self.receipt)).with_context(|| {
+            format!("there is no line of the receipt {} in the ledger", self.receipt)
+        })?;
+        let Some(note) = covering(&book, line.number) else {
+            bail!(
+                "the receipt is line {}, and no checkpoint speaks of it yet. hint: `gancho ledger checkpoint` makes one",
+                line.number
+            );
+        };
+        let proof = proof(&book, line, note).await?;
+        table::json(&proof.json())
+    }
+}
+
+/// The line must say so itself: what stands beside it in the database is not part of the chain.
+fn is_of(line: &Line, receipt: ReceiptId) -> bool {
+    let entry: serde_json::Value = serde_json::from_slice(&line.entry).unwrap_or_default();
+    entry["receipt"] == receipt.to_string()
+}
+
+/// The smallest that speaks of the line: one that has been there longest.
+fn covering(book: &Book, number: u64) -> Option<&Note> {
+    let all = book.notes.iter().filter(|note| note.checkpoint.size >= number);
+    all.min_by_key(|note| (note.checkpoint.size, !note.is_filed))
+}
+
+/// The lines are checked as they are proved: nothing is proved with a ledger that does not hold.
+async fn proof(book: &Book, line: Line, note: &Note) -> anyhow::Result<Proof> {
+    let size = note.checkpoint.size;
+    let broken = |what: String| {
+        Failure::does_not_hold(format!(
+            "the ledger does not hold, so nothing is proved with it: {what}. hint: run `gancho ledger verify`"
+        ))
+    };
+    let audit =
+        Audit::new(vec![note.checkpoint.clone()]).map_err(|flaw| broken(flaw.to_string()))?;
+    let prover = Prover::new(line.number, size).context("the checkpoint is too small")?;
+    let look = |(audit, prover): &mut (Audit, Prover), line: &Line| -> Result<(), Flaw> {
+        audit.take(line)?;
+        prover.push(line.leaf());
+        Ok(())
+    };
+    let (audit, prover) = match walk(&book.store, Some(size), (audit, prover), look).await? {
+        Ok(both) => both,
+        Err(Bad::Flaw(flaw, _)) => return Err(broken(flaw.to_string())),
+        Err(Bad::Unreadable { why, .. }) => return Err(broken(why)),
+    };
+    audit.finish().map_err(|flaw| broken(flaw.to_string()))?;
+    let inclusion = prover.finish().context("not all lines were there")?;
+    let entry = String::from_utf8(line.entry).context("the line is not text")?;
+    Ok(Proof { entry, inclusion, note: note.text.clone(), key: note.key })
+}

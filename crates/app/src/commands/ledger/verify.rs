@@ -1,0 +1,244 @@
+//! `gancho ledger verify`: every line must follow from the one before, and the whole must be what the
+//! checkpoints say it was.
+
+use std::time::Instant;
+
+use clap::Args;
+use gancho_inbound::PublicKey;
+use gancho_ledger::{Audit, Flaw, Line, audit::Audited};
+use serde_json::{Value, json};
+
+use super::{
+    Which,
+    book::{Book, Unsound},
+    walk::{Bad, walk},
+};
+use crate::{
+    commands::{
+        Failure,
+        table::{self, Facts, count, many, text},
+    },
+    paint::{DIM, GREEN, YELLOW},
+};
+
+#[derive(Debug, Args)]
+pub struct Verify {
+    #[command(flatten)]
+    which: Which,
+}
+
+/// What is wrong.
+enum Fault {
+    Flaw(Flaw, Option<Line>),
+    Unreadable {
+        after: u64,
+        why: String,
+    },
+    Note(Unsound),
+    /// The end of the ledger is not where the database says.
+    End {
+        found: u64,
+        size: u64,
+    },
+}
+
+impl Verify {
+    pub async fn run(self) -> anyhow::Result<()> {
+        let started = Instant::now();
+        let mut book = Book::open(&self.which).await?;
+        let size = book.store.ledger_size().await?;
+        let unsound = book.unsound.drain(..).next();
+        let outcome = match unsound {
+            Some(unsound) => Err(Fault::Note(unsound)),
+            None => audit(&book, size).await?,
+        };
+        let took = started.elapsed().as_secs_f64();
+        match outcome {
+            Ok(audited) if self.which.json => table::json(&sound_json(&book, &audited, took)),
+            Ok(audited) => tell_sound(&book, &audited, took),
+            Err(fault) => {
+                if self.which.json {
+                    table::json(&fault.json(&book))?;
+                }
+                Err(Failure::does_not_hold(fault.tell(&book, size)))
+            }
+        }
+    }
+}
+
+async fn audit(book: &Book, size: u64) -> anyhow::Result<Result<Audited, Fault>> {
+    let checkpoints = book.notes.iter().map(|note| note.checkpoint.clone()).collect();
+    let audit = match Audit::new(checkpoints) {
+        Ok(audit) => audit,
+        Err(flaw) => return Ok(Err(Fault::Flaw(flaw, None))),
+    };
+    Ok(match walk(&book.store, None, audit, Audit::take).await? {
+        Err(Bad::Flaw(flaw, line)) => Err(Fault::Flaw(flaw, Some(line))),
+        Err(Bad::Unreadable { after, why }) => Err(Fault::Unreadable { after, why }),
+        Ok(audit) => match audit.finish() {
+            Err(flaw) => Err(Fault::Flaw(flaw, None)),
+            Ok(audited) if audited.head.number < size => {
+                Err(Fault::End { found: audited.head.number, size })
+            }
+            Ok(audited) => Ok(audited),
+        },
+    })
+}
+
+impl Fault {
+    /// The line where it is first seen.
+    fn number(&self) -> Option<u64> {
+        match self {
+            Self::Flaw(Flaw::Hole { expected, .. }, _) => Some(*expected),
+            Self::Flaw(Flaw::Changed { number }, _) => Some(*number),
+            Self::Flaw(Flaw::Short { found, .. }, _) | Self::End { found, .. } => Some(found + 1),
+            Self::Unreadable { after, .. } => Some(after + 1),
+            Self::Flaw(Flaw::Rewritten { .. } | Flaw::Forked { .. }, _) | Self::Note(_) => None,
+        }
+    }
+
+    fn what(&self) -> String {
+        match self {
+            Self::Flaw(flaw, _) => flaw.to_string(),
+            Self::Unreadable { why, .. } => why.clone(),
+            Self::Note(unsound) => format!("the checkpoint {}: {}", unsound.place, unsound.why),
+            Self::End { found, size } => format!(
+                "the ledger ends at line {found}, but {size} were counted: lines were removed from its end"
+            ),
+        }
+    }
+
+    /// What the line says of itself. Where lines are missing, the one that comes in their place is
+    /// not the bad one.
+    fn entry(&self) -> Value {
+        match self {
+            Self::Flaw(Flaw::Changed { .. }, Some(line)) => {
+                serde_json::from_slice(&line.entry).unwrap_or_default()
+            }
+            _ => Value::Null,
+        }
+    }
+
+    fn json(&self, book: &Book) -> Value {
+        json!({
+            "holds": false,
+            "line": self.number(),
+            "receipt": self.entry()["receipt"],
+            "what": self.what(),
+            "last_checkpoint_that_agrees": self.agreed(book),
+        })
+    }
+
+    /// The largest checkpoint before it. All before the first flaw were met and agree.
+    fn agreed(&self, book: &Book) -> Option<u64> {
+        let before = match self {
+            Self::Flaw(Flaw::Rewritten { size, .. }, _) => *size,
+            Self::Note(_) | Self::Flaw(Flaw::Forked { .. }, _) => return None,
+            _ => self.number()?,
+        };
+        let sizes = book.notes.iter().map(|note| note.checkpoint.size);
+        sizes.filter(|size| *size < before).max()
+    }
+
+    fn tell(&self, book: &Book, size: u64) -> String {
+        let entry = self.entry();
+        let mut facts = Facts::default();
+        if let Some(number) = self.number() {
+            facts.add("first bad line", format!("{} of {}", count(number), count(size)));
+        }
+        if entry["receipt"].is_string() {
+            facts.add(
+                "its receipt",
+                format!(
+                    "{} of {}, received {}, as the line has it now",
+                    text(&entry["receipt"]),
+                    text(&entry["partner"]),
+                    text(&entry["at"])
+                ),
+            );
+        }
+        let agreed = match self.agreed(book) {
+            Some(agreed) => {
+                format!("the lines up to {} agree with a signed checkpoint", count(agreed))
+            }
+            None => String::new(),
+        };
+        facts.add("still good", agreed);
+        facts.add("checkpoints", book.folder.display().to_string());
+        let hint = match self {
+            Self::Note(_) if !book.are_own_keys => {
+                "name a file with all of the gateway's keys, also retired ones; otherwise it was changed or is someone else's"
+            }
+            _ => {
+                "keep the database and the checkpoints as they are, and compare them with a backup"
+            }
+        };
+        format!("the ledger does not hold: {}\n{}  hint: {hint}", self.what(), facts.text())
+    }
+}
+
+fn newest(book: &Book) -> Option<&super::book::Note> {
+    book.notes.iter().max_by_key(|note| note.checkpoint.size)
+}
+
+fn sound_json(book: &Book, audited: &Audited, took: f64) -> Value {
+    let size = audited.head.number;
+    let covered = newest(book).map_or(0, |note| note.checkpoint.size);
+    json!({
+        "holds": true,
+        "lines": size,
+        "root": audited.tree.root().base64(),
+        "checkpoints_on_file": book.filed(),
+        "checkpoints_in_database": book.notes.len() - book.filed(),
+        "lines_without_checkpoint": size - covered,
+        "keys": book.keys.iter().map(PublicKey::kid).collect::<Vec<_>>(),
+        "keys_from_database": book.are_own_keys,
+        "seconds": took,
+    })
+}
+
+fn tell_sound(book: &Book, audited: &Audited, took: f64) -> anyhow::Result<()> {
+    let size = audited.head.number;
+    let lines = many(size as usize, "line");
+    table::say(&format!("{GREEN}The ledger holds:{GREEN:#} {lines}, checked in {took:.1} s."))?;
+    let mut facts = Facts::default();
+    facts.add("root", audited.tree.root().base64());
+    let kept = book.notes.len() - book.filed();
+    let checkpoints = format!("{} on file, {kept} in the database; all agree", book.filed());
+    facts.add("checkpoints", if book.notes.is_empty() { "none".into() } else { checkpoints });
+    if let Some(note) = newest(book) {
+        let at = table::when(&note.checkpoint.made_at.as_str().into());
+        facts.add("newest", format!("{}, made {at}", many(note.checkpoint.size as usize, "line")));
+    }
+    let kids = book.keys.iter().map(PublicKey::kid).collect::<Vec<_>>().join(", ");
+    facts.add("signed with", if book.notes.is_empty() { String::new() } else { kids });
+    facts.print()?;
+    for caution in cautions(book, size) {
+        table::say(&format!("{YELLOW}note:{YELLOW:#} {caution}"))?;
+    }
+    Ok(())
+}
+
+/// What a good outcome does not say.
+fn cautions(book: &Book, size: u64) -> Vec<String> {
+    let mut all = Vec::new();
+    let covered = newest(book).map_or(0, |note| note.checkpoint.size);
+    if size > covered {
+        all.push(format!(
+            "of {} no checkpoint speaks yet: chained, but not signed for. {DIM}`gancho ledger checkpoint` makes one.{DIM:#}",
+            many((size - covered) as usize, "line")
+        ));
+    }
+    if size > 0 && book.filed() == 0 {
+        all.push(format!(
+            "no checkpoint was found in {}: whoever can write to the database could have rewritten all of it. {DIM}--checkpoints names the folder with copies.{DIM:#}",
+            book.folder.display()
+        ));
+    }
+    if book.are_own_keys && !book.notes.is_empty() {
+        all.push(format!(
+            "the public keys are the database's own. {DIM}--keys names a copy of /.well-known/jwks.json that was kept elsewhere.{DIM:#}"
+        ));
+    }
+    all
+}

@@ -1,0 +1,64 @@
+//! Goes through the lines in order, looking at some while the next are being read.
+
+use std::sync::Arc;
+
+use gancho_ledger::{Flaw, Line};
+use gancho_store::{Store, StoreError};
+
+use crate::commands::progress::Progress;
+
+/// Lines read at a time: enough that reading costs little, few enough to be no burden.
+const PAGE: usize = 16_384;
+
+/// Where and why it ended early.
+#[derive(Debug)]
+pub enum Bad {
+    /// With the line at which it was seen.
+    Flaw(Flaw, Line),
+    /// What stands after so many sound lines is not a line.
+    Unreadable { after: u64, why: String },
+}
+
+/// Shows every line to `look`, up to line `until` if one is named.
+pub async fn walk<S: Send + 'static>(
+    store: &Arc<dyn Store>,
+    until: Option<u64>,
+    mut seer: S,
+    look: fn(&mut S, &Line) -> Result<(), Flaw>,
+) -> anyhow::Result<Result<S, Bad>> {
+    let total = store.ledger_size().await?;
+    let mut progress = Progress::new("checking", until.unwrap_or(total));
+    let mut page = store.ledger_lines(0, PAGE).await;
+    let mut sound = 0;
+    loop {
+        let mut lines = match page {
+            Err(StoreError::Corrupt(why)) => return Ok(Err(Bad::Unreadable { after: sound, why })),
+            other => other?,
+        };
+        let is_last = lines.len() < PAGE;
+        if let Some(until) = until {
+            lines.retain(|line| line.number <= until);
+        }
+        let Some(last) = lines.last().map(|line| line.number) else { return Ok(Ok(seer)) };
+        let looked = tokio::task::spawn_blocking(move || {
+            let bad = lines.into_iter().find_map(|line| {
+                let flaw = look(&mut seer, &line).err()?;
+                Some(Bad::Flaw(flaw, line))
+            });
+            (seer, bad)
+        });
+        let is_over = is_last || until.is_some_and(|until| last >= until);
+        let next =
+            async { if is_over { Ok(Vec::new()) } else { store.ledger_lines(last, PAGE).await } };
+        let (looked, next) = tokio::join!(looked, next);
+        let (back, bad) = looked?;
+        if let Some(bad) = bad {
+            return Ok(Err(bad));
+        }
+        if is_over {
+            return Ok(Ok(back));
+        }
+        (seer, page, sound) = (back, next, last);
+        progress.at(last);
+    }
+}

@@ -1,0 +1,172 @@
+//! `gancho sources keys`: by which what a partner posts is proved.
+
+use clap::{Args, Subcommand};
+use data_encoding::{BASE64, HEXLOWER};
+use serde_json::{Value, json};
+
+use super::{One, path, show};
+use crate::{
+    commands::{
+        Failure,
+        given::{self, Draft, SecretFrom, confirmed},
+        running::Running,
+        table::{self, Facts},
+    },
+    paint::YELLOW,
+    remote::part,
+};
+
+#[derive(Debug, Subcommand)]
+pub enum Keys {
+    /// Show a source's keys. Their secrets are never shown.
+    List(One),
+    /// Add a key. Without a secret or a public key an HMAC secret is made, and shown once.
+    Add(Add),
+    /// Revoke a key at once.
+    Revoke(Revoke),
+}
+
+#[derive(Debug, Args)]
+pub struct Add {
+    /// The partner's name.
+    partner: String,
+    /// The key's id, as the partner sends it in X-Key-Id.
+    key_id: String,
+    #[command(flatten)]
+    secret: SecretFrom,
+    /// The partner's Ed25519 public key, in base64, instead of a secret.
+    #[arg(long, value_name = "BASE64", conflicts_with_all = ["secret_file", "secret_env", "encoding"])]
+    public_key: Option<String>,
+    /// How the secret is written: raw, base64 or hex.
+    #[arg(long, value_name = "ENCODING")]
+    encoding: Option<String>,
+    /// Good from then on: a time such as 2026-12-01T00:00:00Z, or a span from now on such as 2h.
+    #[arg(long, value_name = "TIME")]
+    from: Option<String>,
+    /// Good until then: a time, or a span from now on such as 90d.
+    #[arg(long, value_name = "TIME")]
+    until: Option<String>,
+    /// The key that this one follows. That one ends after the overlap.
+    #[arg(long, value_name = "KEY ID")]
+    replaces: Option<String>,
+    /// For how long the key that is replaced stays good [default: 24h].
+    #[arg(long, value_name = "SPAN", requires = "replaces")]
+    overlap: Option<String>,
+    #[command(flatten)]
+    running: Running,
+}
+
+#[derive(Debug, Args)]
+pub struct Revoke {
+    /// The partner's name.
+    partner: String,
+    /// The key's id.
+    key_id: String,
+    /// Do not ask.
+    #[arg(long, short)]
+    yes: bool,
+    #[command(flatten)]
+    running: Running,
+}
+
+impl Keys {
+    pub async fn run(self) -> anyhow::Result<()> {
+        match self {
+            Self::List(one) => list(&one).await,
+            Self::Add(add) => add.run().await,
+            Self::Revoke(revoke) => revoke.run().await,
+        }
+    }
+}
+
+async fn list(one: &One) -> anyhow::Result<()> {
+    let remote = one.running.gateway().await?;
+    let keys = remote.get(&format!("{}/keys", path(&one.partner))).await?;
+    if one.running.json {
+        return table::json(&json!({ "data": keys["data"] }));
+    }
+    show::keys(keys["data"].as_array().map(Vec::as_slice).unwrap_or_default(), &one.partner)
+}
+
+impl Add {
+    async fn run(self) -> anyhow::Result<()> {
+        let given = self.secret.read()?;
+        let remote = self.running.gateway().await?;
+        let mut made = None;
+        let mut draft = Draft::default();
+        if let Some(public_key) = &self.public_key {
+            draft.put("scheme", "ed25519")?;
+            draft.put("publicKey", public_key)?;
+        } else {
+            let secret = if let Some(given) = given {
+                given
+            } else if self.encoding.is_some() {
+                return Err(Failure::usage(
+                    "--encoding says how a secret is written. hint: give one with --secret-file or --secret-env",
+                ));
+            } else {
+                let source = remote.get(&path(&self.partner)).await?;
+                made.insert(new_secret(&source["preset"])?).clone()
+            };
+            draft.put("scheme", "hmac")?;
+            draft.put("secret", secret)?;
+            draft.maybe("encoding", self.encoding.as_ref())?;
+        }
+        draft.maybe("not_before", self.from.as_deref().map(given::time))?;
+        draft.maybe("not_after", self.until.as_deref().map(given::time))?;
+        draft.maybe("replaces", self.replaces.as_ref())?;
+        draft.maybe("overlap", self.overlap.as_ref())?;
+        let at = format!("{}/keys/{}", path(&self.partner), part(&self.key_id));
+        let mut key = remote.put(&at, &draft).await?;
+        if self.running.json {
+            if let Some(secret) = made {
+                key["secret"] = secret.into();
+            }
+            return table::json(&key);
+        }
+        self.tell(&key, made.as_deref())
+    }
+
+    fn tell(&self, key: &Value, made: Option<&str>) -> anyhow::Result<()> {
+        let window = show::window(key);
+        let good = if window.is_empty() { "from now on" } else { window.as_str() };
+        table::say(&format!("Key {} of {} is good {good}.", self.key_id, self.partner))?;
+        if let Some(old) = &self.replaces {
+            let overlap = self.overlap.as_deref().unwrap_or("24h");
+            table::say(&format!("Key {old} ends in {overlap}."))?;
+        }
+        if let Some(secret) = made {
+            Facts::default().add("secret", secret).print()?;
+            table::say(&format!(
+                "{YELLOW}The secret is shown only now:{YELLOW:#} hand it to the partner."
+            ))?;
+        }
+        Ok(())
+    }
+}
+
+/// 256 bits of chance, in the form that the sender's libraries expect.
+fn new_secret(preset: &Value) -> anyhow::Result<String> {
+    let secret = gancho_wire::new_secret()?;
+    if preset == "standard" {
+        return Ok(secret);
+    }
+    let encoded = secret.strip_prefix("whsec_").unwrap_or(&secret);
+    Ok(HEXLOWER.encode(&BASE64.decode(encoded.as_bytes())?))
+}
+
+impl Revoke {
+    async fn run(self) -> anyhow::Result<()> {
+        let remote = self.running.gateway().await?;
+        let question = format!(
+            "Revoke key {} of {}? What is signed with it is turned away from now on.",
+            self.key_id, self.partner
+        );
+        confirmed(&question, self.yes)?;
+        remote.delete(&format!("{}/keys/{}", path(&self.partner), part(&self.key_id))).await?;
+        if self.running.json {
+            return table::json(&json!({ "revoked": self.key_id }));
+        }
+        table::say(&format!("Key {} of {} is good no more.", self.key_id, self.partner))
+    }
+}

@@ -1,0 +1,144 @@
+//! How sources, keys and what came from them look.
+
+use serde_json::Value;
+
+use crate::commands::table::{self, Facts, Table, cell, count, state, text, when};
+
+pub fn sources(rows: &[Value]) -> Table {
+    let mut shown = Table::new(&["partner", "state", "preset", "created", "targets"]);
+    for row in rows {
+        shown.row([
+            cell(text(&row["partner"])),
+            state(activity(row)),
+            cell(preset(&row["preset"])),
+            cell(when(&row["created_at"])),
+            cell(targets(row)),
+        ]);
+    }
+    shown
+}
+
+pub fn source(source: &Value) -> Facts {
+    let mut facts = Facts::default();
+    facts
+        .add("partner", text(&source["partner"]))
+        .add("id", text(&source["id"]))
+        .add("state", activity(source))
+        .add("preset", text(&source["preset"]))
+        .add("targets", targets(source))
+        .add("event id at", text(&source["event_id_pointer"]))
+        .add("schema", if source["schema"].is_null() { "" } else { "yes (--json shows it)" })
+        .add("rate", rate(&source["rate_limit"]))
+        .add("retry", text(&source["retry"]))
+        .add("created", when(&source["created_at"]))
+        .add("changed", when(&source["updated_at"]));
+    if let Some(counts) = source["counts"].as_object() {
+        let number = |name: &str| count(counts[name].as_u64().unwrap_or(0));
+        let counted = format!(
+            "{} ({} repeats, {} clashes) since this gateway started",
+            number("received"),
+            number("repeats"),
+            number("clashes")
+        );
+        facts.add("received", counted);
+    }
+    facts
+}
+
+pub fn keys(keys: &[Value], partner: &str) -> anyhow::Result<()> {
+    if keys.is_empty() {
+        return table::say(&format!(
+            "It has no keys, so nothing is taken from it. `gancho sources keys add {partner} <KEY ID>` adds one."
+        ));
+    }
+    let mut shown = Table::new(&["key", "scheme", "state", "good", "created"]);
+    for key in keys {
+        shown.row([
+            cell(text(&key["key_id"])),
+            cell(text(&key["scheme"])),
+            state(validity(key)),
+            cell(window(key)),
+            cell(when(&key["created_at"])),
+        ]);
+    }
+    shown.print()
+}
+
+pub fn receipts(rows: &[Value]) -> Table {
+    let heads = &["receipt", "received", "status", "tries", "key", "event id", "bytes", "error"];
+    let mut shown = Table::new(heads);
+    for row in rows {
+        let test = if row["is_test"] == true { " (test)" } else { "" };
+        shown.row([
+            cell(text(&row["id"])),
+            cell(when(&row["ts_received"])),
+            state(&text(&row["status"])),
+            cell(text(&row["attempts"])),
+            cell(text(&row["key_id"])),
+            cell(text(&row["event_id"]) + test),
+            cell(text(&row["size"])),
+            cell(text(&row["last_error"])),
+        ]);
+    }
+    shown
+}
+
+pub fn rejections(rows: &[Value]) -> Table {
+    let mut shown = Table::new(&["at", "status", "reason", "bytes", "detail"]);
+    for row in rows {
+        shown.row([
+            cell(when(&row["at"])),
+            cell(text(&row["status"])),
+            cell(text(&row["reason"])),
+            cell(text(&row["size"])),
+            cell(text(&row["detail"])),
+        ]);
+    }
+    shown
+}
+
+/// `from … until …`; empty where it is always good.
+pub fn window(key: &Value) -> String {
+    let side = |word: &str, value: &Value| match when(value) {
+        none if none.is_empty() => none,
+        at => format!("{word} {at}"),
+    };
+    let (from, until) = (side("from", &key["not_before"]), side("until", &key["not_after"]));
+    [from, until].into_iter().filter(|side| !side.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+fn validity(key: &Value) -> &'static str {
+    if key["is_valid"] == true {
+        return "valid";
+    }
+    // Both are of one form, in which times sort as texts do.
+    let now = gancho_domain::Clock::now(&gancho_domain::SystemClock).to_string();
+    if key["not_before"].as_str().is_some_and(|begin| begin > now.as_str()) {
+        "not yet"
+    } else {
+        "ended"
+    }
+}
+
+fn activity(source: &Value) -> &'static str {
+    if source["is_active"] == true { "active" } else { "paused" }
+}
+
+fn preset(preset: &Value) -> String {
+    match preset {
+        Value::Object(members) => members.keys().next().cloned().unwrap_or_default(),
+        other => text(other),
+    }
+}
+
+fn targets(source: &Value) -> String {
+    let targets = source["targets"].as_array().map(Vec::as_slice).unwrap_or_default();
+    targets.iter().map(text).collect::<Vec<_>>().join(", ")
+}
+
+fn rate(rate: &Value) -> String {
+    if rate.is_null() {
+        return String::new();
+    }
+    format!("{} in {} for each key", text(&rate["count"]), text(&rate["per"]))
+}
