@@ -17,10 +17,16 @@ mod dev;
 mod disk;
 #[path = "outside/documents.rs"]
 mod documents;
+#[path = "outside/emails.rs"]
+mod emails;
 #[path = "outside/http.rs"]
 mod http;
 #[path = "outside/keys.rs"]
 mod keys;
+#[path = "outside/ledger.rs"]
+mod ledger;
+#[path = "outside/operated.rs"]
+mod operated;
 #[path = "outside/piped.rs"]
 mod piped;
 #[path = "outside/receiver.rs"]
@@ -31,6 +37,8 @@ mod serve;
 mod served;
 #[path = "outside/slow.rs"]
 mod slow;
+#[path = "outside/sources.rs"]
+mod sources;
 #[path = "outside/stop.rs"]
 mod stop;
 #[path = "outside/watch.rs"]
