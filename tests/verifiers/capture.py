@@ -44,7 +44,7 @@ class Receiver(http.server.BaseHTTPRequestHandler):
 def start(gancho, folder):
     log = open(folder + "/log", "w+")
     variables = {
-        "GANCHO_ADMIN_TOKEN": TOKEN, "GANCHO_DATA_DIR": folder, "GANCHO_API_LISTEN": "127.0.0.1:0",
+        "GANCHO_ADMIN_TOKEN": TOKEN, "GANCHO_DATA_DIR": folder, "GANCHO_API_LISTEN": "127.0.0.1:0", "GANCHO_INGEST_LISTEN": "127.0.0.1:0",
         "GANCHO_ALLOW_HTTP": "true", "GANCHO_ALLOW_CIDRS": "127.0.0.0/8", "GANCHO_LOG_FORMAT": "json",
         "PATH": os.environ["PATH"],
     }

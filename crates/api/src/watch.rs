@@ -2,7 +2,8 @@
 //!
 //! In reading order: `health` answers the two questions of a supervisor; `observe` asks the store
 //! what only it knows, at most every few seconds; `encode` writes all of it as metrics and
-//! `of_store` what the store told, in the words of `metric`, with `process` for what the system knows of us; `text` is the older form of the same.
+//! `of_store` what the store told and `received` what partners posted, in the words of `metric`, with
+//! `process` for what the system knows of us; `text` is the older form of the same.
 //!
 //! **Bounded.** No label holds what a caller chose, except tenants, of which the busiest fifty are
 //! named and the rest are `other`. So the number of series does not grow with the number of tenants,
@@ -14,6 +15,7 @@ mod metric;
 mod observe;
 mod of_store;
 mod process;
+mod received;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -28,6 +30,7 @@ use std::{
 
 use gancho_domain::Clock;
 use gancho_engine::{Engine, Histogram};
+use gancho_inbound::Inbound;
 use gancho_store::Store;
 use http::StatusCode;
 use tokio_util::task::TaskTracker;
@@ -38,12 +41,15 @@ pub struct Parts {
     pub store: Arc<dyn Store>,
     pub engine: Arc<Engine>,
     pub clock: Arc<dyn Clock>,
+    /// Nothing where no webhooks are received.
+    pub inbound: Option<Arc<Inbound>>,
 }
 
 pub struct Watch {
     store: Arc<dyn Store>,
     engine: Arc<Engine>,
     clock: Arc<dyn Clock>,
+    inbound: Option<Arc<Inbound>>,
     observer: Observer,
     /// From the beginning of a publish call to its being on stable storage.
     accept: Histogram,
@@ -62,11 +68,12 @@ pub struct Page {
 
 impl Watch {
     pub fn new(parts: Parts) -> Arc<Self> {
-        let Parts { store, engine, clock } = parts;
+        let Parts { store, engine, clock, inbound } = parts;
         Arc::new(Self {
             store,
             engine,
             clock,
+            inbound,
             observer: Observer::default(),
             accept: Histogram::quick(),
             events_accepted: AtomicU64::new(0),

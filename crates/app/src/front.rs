@@ -1,4 +1,4 @@
-//! The API on its listener, and how it is closed.
+//! The API and what receives from partners, each on its listener, and how they are closed.
 
 use std::net::SocketAddr;
 
@@ -13,6 +13,8 @@ use crate::{
 
 pub struct Front {
     pub address: SocketAddr,
+    /// Where partners post; nothing where none may.
+    pub ingest: Option<SocketAddr>,
     stop: CancellationToken,
     tasks: TaskTracker,
     api: Api,
@@ -59,8 +61,29 @@ impl Front {
                 tracing::error!(%error, "the listener broke");
             }
         });
-        tasks.close();
-        Ok(Self { address, stop, tasks, api })
+        Ok(Self { address, ingest: None, stop, tasks, api })
+    }
+
+    /// Lets partners post to that listener as well.
+    pub fn receive(
+        &mut self,
+        gateway: &Gateway,
+        settings: &Settings,
+        listener: TcpListener,
+    ) -> anyhow::Result<()> {
+        let Some(ingest) = gateway.ingest() else { return Ok(()) };
+        self.ingest = Some(listener.local_addr()?);
+        let limits = ListenSettings {
+            connections: settings.ingest_max_connections,
+            ..ListenSettings::default()
+        };
+        let stop = self.stop.clone();
+        self.tasks.spawn(async move {
+            if let Err(error) = ingest.listen(listener, limits, stop).await {
+                tracing::error!(%error, "the listener for partners broke");
+            }
+        });
+        Ok(())
     }
 
     /// No more connections are taken, and requests that are being answered are finished.
@@ -71,6 +94,7 @@ impl Front {
     /// Until the last connection has ended.
     pub async fn closed(&self) {
         self.close();
+        self.tasks.close();
         self.tasks.wait().await;
         self.api.finish().await;
     }

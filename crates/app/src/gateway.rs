@@ -1,13 +1,15 @@
 //! The gateway, put together: store, engine, the flows and what watches them. `serve`, `dev`, `pipe`
 //! and `bench` all start here, so that what one of them shows is what the others do.
 
+mod mailing;
+mod receiving;
 mod setup;
 mod tenants;
 
 use std::{sync::Arc, time::Duration};
 
 use anyhow::Context;
-use gancho_api::{AdminToken, Api, ApiSetup, watch};
+use gancho_api::{AdminToken, Api, ApiSetup, Ingest, emails::MailDesk, watch};
 use gancho_domain::{
     Clock, EndpointId, IdMaker, Lane, Random, SystemClock, SystemRandom, Tenant, TenantScope,
 };
@@ -17,11 +19,15 @@ use gancho_outbound::{
     Publisher, Registry, Replays, WebhookCarrier, deliver,
 };
 use gancho_store::Store;
+use gancho_vault::KeyRing;
 use gancho_wire::Profile;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use setup::{Setup, database_url, has_role};
 pub use tenants::Tenants;
+
+use mailing::Mailing;
+use receiving::{Prepared, Receiving};
 
 use crate::{database, front::Front, key_keeper::KeyKeeper, key_ring::Ring};
 
@@ -29,6 +35,16 @@ use crate::{database, front::Front, key_keeper::KeyKeeper, key_ring::Ring};
 pub const OPERATOR: &str = "operator";
 /// Loops that have been told to end are not waited for any longer than this.
 const AFTER: Duration = Duration::from_secs(2);
+
+/// What every part is made of.
+#[derive(Clone)]
+pub struct Base {
+    store: Arc<dyn Store>,
+    ring: Arc<KeyRing>,
+    registry: Arc<Registry>,
+    ids: Arc<IdMaker>,
+    clock: Arc<dyn Clock>,
+}
 
 pub struct Gateway {
     pub store: Arc<dyn Store>,
@@ -40,12 +56,14 @@ pub struct Gateway {
     pub watch: Arc<watch::Watch>,
     pub keeper: Arc<KeyKeeper>,
     pub tenants: Tenants,
-    registry: Arc<Registry>,
+    /// Nothing where no webhooks are received.
+    pub receiving: Option<Receiving>,
+    base: Base,
+    mailing: Option<Mailing>,
+    mail: Option<MailDesk>,
     event_types: Arc<EventTypes>,
     plans: Arc<Plans>,
     replays: Arc<Replays>,
-    ids: Arc<IdMaker>,
-    clock: Arc<dyn Clock>,
     /// Whatever runs beside the engine; stopping ends it.
     tasks: TaskTracker,
     stopping: CancellationToken,
@@ -62,43 +80,42 @@ impl Gateway {
         let profiles = Profile::built_in().into_iter().chain(setup.profiles).collect();
         let registry = Arc::new(Registry::new(store.clone(), ring.keys.clone(), profiles));
         let client = deliver::Client::new(setup.client).context("the HTTP client")?;
+        let own_client = deliver::Client::new(setup.own_client).context("the HTTP client")?;
         let tenants = Tenants { store: store.clone(), ids: ids.clone(), clock: clock.clone() };
         let operator =
             if setup.has_notices { Some(tenants.get(OPERATOR, "standard").await?) } else { None };
-        let notifier = Arc::new(Notifier {
-            store: store.clone(),
-            registry: registry.clone(),
-            ids: ids.clone(),
-            clock: clock.clone(),
-            operator: operator.map(|tenant| TenantScope::granted(tenant.id)),
-        });
-        let health = HealthKeeper::new(
-            store.clone(),
-            registry.clone(),
-            clock.clone(),
-            notifier.clone(),
-            setup.failing_for,
-        );
-        let carrier = WebhookCarrier {
-            registry: registry.clone(),
-            client: client.clone(),
-            clock: clock.clone(),
-            health: Arc::new(health),
-            notifier,
-        };
-        let lane = LaneSetup {
+        let base = Base { store, ring: ring.keys.clone(), registry, ids, clock };
+        let carrier = webhook_carrier(&base, &client, operator, setup.failing_for);
+        let webhooks = LaneSetup {
             concurrency: setup.concurrency,
             ..LaneSetup::new(Lane::Webhook, Arc::new(carrier))
         };
+        let prepared = match setup.receiving {
+            Some(receiving) => Some(Prepared::new(&base, own_client.clone(), receiving).await?),
+            None => None,
+        };
+        let (mailing, emails) = match setup.mail {
+            Some(mail) => {
+                let mailing = Mailing::new(&base, &own_client, mail.via)?;
+                let lane = mailing.lane(&base, &mail.limits);
+                (Some(mailing), Some(lane))
+            }
+            None => (None, None),
+        };
+        let dispatch = prepared.as_ref().map(|prepared| prepared.lane(&base));
+        let lanes = [Some(webhooks), dispatch, emails].into_iter().flatten();
         let engine = Engine::start(EngineSetup {
-            store: store.clone(),
-            clock: clock.clone(),
+            store: base.store.clone(),
+            clock: base.clock.clone(),
             random,
-            lanes: if setup.is_worker { vec![lane] } else { Vec::new() },
+            lanes: if setup.is_worker { lanes.collect() } else { Vec::new() },
             limits: setup.limits,
             name: setup.node_name,
         })
         .await?;
+        let receiving = prepared.map(|prepared| prepared.open(&base, engine.clone()));
+        let mail = mailing.as_ref().map(|mailing| mailing.desk(&base, engine.clone()));
+        let Base { store, registry, ids, clock, .. } = base.clone();
         let plans = Arc::new(setup.plans);
         let event_types = Arc::new(EventTypes::new(store.clone()));
         let publisher = Publisher {
@@ -120,10 +137,13 @@ impl Gateway {
             client: client.clone(),
             plans: plans.clone(),
         };
-        let watched =
-            watch::Parts { store: store.clone(), engine: engine.clone(), clock: clock.clone() };
-        let replays = Replays::new(store.clone(), registry.clone(), ids.clone(), clock.clone())
-            .at_rate(setup.replay_rate);
+        let watched = watch::Parts {
+            store: store.clone(),
+            engine: engine.clone(),
+            clock: clock.clone(),
+            inbound: receiving.as_ref().map(|receiving| receiving.inbound.clone()),
+        };
+        let replays = Replays::new(store.clone(), registry, ids, clock).at_rate(setup.replay_rate);
         let gateway = Self {
             watch: watch::Watch::new(watched),
             keeper: Arc::new(KeyKeeper::new(store.clone(), ring.clone())),
@@ -135,11 +155,12 @@ impl Gateway {
             client,
             ring,
             tenants,
-            registry,
+            receiving,
+            base,
+            mailing,
+            mail,
             event_types,
             plans,
-            ids,
-            clock,
             tasks: TaskTracker::new(),
             stopping: CancellationToken::new(),
         };
@@ -153,6 +174,14 @@ impl Gateway {
             let (replays, stop) = (self.replays.clone(), self.stopping.clone());
             self.tasks.spawn(async move { replays.run(stop).await });
         }
+        if let Some(receiving) = &self.receiving {
+            receiving.start_loops(&self.tasks, &self.stopping);
+        }
+    }
+
+    /// What the listener for partners is made of.
+    pub fn ingest(&self) -> Option<Ingest> {
+        self.receiving.as_ref().map(|receiving| receiving.ingest(&self.base))
     }
 
     /// What the API is made of.
@@ -165,14 +194,14 @@ impl Gateway {
             event_types: self.event_types.clone(),
             plans: self.plans.clone(),
             replays: self.replays.clone(),
-            registry: self.registry.clone(),
+            registry: self.base.registry.clone(),
             ring: self.ring.keys.clone(),
-            ids: self.ids.clone(),
-            clock: self.clock.clone(),
+            ids: self.base.ids.clone(),
+            clock: self.base.clock.clone(),
             watch: self.watch.clone(),
             key_keeper: Some(self.keeper.clone()),
-            inbound: None,
-            mail: None,
+            inbound: self.receiving.as_ref().map(Receiving::parts),
+            mail: self.mail.clone(),
             admin,
             settings,
         })
@@ -210,6 +239,28 @@ impl Gateway {
         let left = until.saturating_duration_since(tokio::time::Instant::now());
         let stopped = self.engine.stop(left).await;
         let _ = tokio::time::timeout(AFTER, self.tasks.wait()).await;
+        if let Some(mailing) = &self.mailing {
+            let _ = tokio::time::timeout(AFTER, mailing.close()).await;
+        }
         stopped
     }
+}
+
+fn webhook_carrier(
+    base: &Base,
+    client: &deliver::Client,
+    operator: Option<Tenant>,
+    failing_for: Duration,
+) -> WebhookCarrier {
+    let Base { store, registry, ids, clock, .. } = base.clone();
+    let notifier = Arc::new(Notifier {
+        store: store.clone(),
+        registry: registry.clone(),
+        ids,
+        clock: clock.clone(),
+        operator: operator.map(|tenant| TenantScope::granted(tenant.id)),
+    });
+    let health =
+        HealthKeeper::new(store, registry.clone(), clock.clone(), notifier.clone(), failing_for);
+    WebhookCarrier { registry, client: client.clone(), clock, health: Arc::new(health), notifier }
 }

@@ -9,6 +9,7 @@ use anyhow::{Context, bail};
 use async_trait::async_trait;
 use gancho_api::keys::{self, KeyUse, Rotation};
 use gancho_domain::{Endpoint, Tenant, TenantScope};
+use gancho_inbound::sealed;
 use gancho_outbound::endpoints::seal;
 use gancho_store::Store;
 use gancho_vault::KeyRing;
@@ -58,10 +59,14 @@ impl KeyKeeper {
         Ok(Rotation { newest: keys.newest(), resealed, keys: keys.numbers() })
     }
 
-    /// How many endpoints have something sealed with each key, those of the ring that none has included.
+    /// How many endpoints, sources and the like have something sealed with each key, those of the ring
+    /// that none has included.
     pub async fn in_use(&self) -> anyhow::Result<BTreeMap<u32, u64>> {
         let mut counts: BTreeMap<u32, u64> =
             self.ring.keys.numbers().into_iter().map(|number| (number, 0)).collect();
+        for (number, records) in sealed::in_use(&*self.store).await? {
+            *counts.entry(number).or_default() += records;
+        }
         let mut after = None;
         while let Some(tenants) = self.next_tenants(&mut after).await? {
             for tenant in tenants {
@@ -89,7 +94,7 @@ impl KeyKeeper {
             }
             Some(0) => self.ring.drop_key(number),
             Some(count) => bail!(
-                "{count} endpoints are still sealed with key {number}. hint: `gancho keys rotate` seals them anew"
+                "{count} records are still sealed with key {number}. hint: `gancho keys rotate` seals them anew"
             ),
         }
     }
@@ -115,6 +120,13 @@ impl KeyKeeper {
 
     async fn reseal_all(&self) -> anyhow::Result<u64> {
         let (mut resealed, mut failed) = (0, 0_u64);
+        match sealed::reseal(&*self.store, &self.ring.keys).await {
+            Ok(count) => resealed += count,
+            Err(error) => {
+                tracing::error!(%error, "what belongs to sources cannot be sealed anew");
+                failed += 1;
+            }
+        }
         let mut after = None;
         while let Some(tenants) = self.next_tenants(&mut after).await? {
             for tenant in tenants {
@@ -132,7 +144,7 @@ impl KeyKeeper {
         }
         if failed > 0 {
             bail!(
-                "{resealed} endpoints were sealed anew and {failed} could not be: the log says which and why"
+                "{resealed} records were sealed anew and {failed} could not be: the log says which and why"
             );
         }
         Ok(resealed)

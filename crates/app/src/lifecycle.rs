@@ -1,4 +1,4 @@
-//! When to stop: SIGTERM or Ctrl-C once, and at once when it comes again.
+//! When to stop: SIGTERM or Ctrl-C once, and at once when it comes again. When to read anew: SIGHUP.
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -22,6 +22,24 @@ impl Stop {
                 _ = terminate.recv() => {}
                 _ = interrupt.recv() => {}
             },
+            None => std::future::pending().await,
+        }
+    }
+}
+
+/// Someone wants what can be read anew to be read anew.
+pub struct HangUp(Option<Signal>);
+
+impl HangUp {
+    pub fn listen() -> Self {
+        Self(signal(SignalKind::hangup()).ok())
+    }
+
+    pub async fn came(&mut self) {
+        match &mut self.0 {
+            Some(signal) => {
+                signal.recv().await;
+            }
             None => std::future::pending().await,
         }
     }

@@ -42,6 +42,14 @@ pub fn client(settings: &Settings) -> anyhow::Result<deliver::Settings> {
     })
 }
 
+/// How the client reaches what the operator names, such as the core: that may be on this machine, and
+/// without TLS.
+pub fn own_client(settings: &Settings) -> anyhow::Result<deliver::Settings> {
+    let client = client(settings)?;
+    let policy = Policy { dev: true, allow_http: true, ..client.policy };
+    Ok(deliver::Settings { policy, ..client })
+}
+
 fn proxy(url: &Url) -> anyhow::Result<Proxy> {
     let authorization = match url.username() {
         "" => None,

@@ -38,7 +38,7 @@ pub use flags::Flags;
 pub use hidden::Hidden;
 pub use keys::Settings;
 pub use plans::PlanTable;
-pub use value::{LogFormat, Role};
+pub use value::{EmailVia, LogFormat, Role};
 
 use environment::Environment;
 use file::Source;

@@ -27,8 +27,12 @@ mod keys;
 mod ledger;
 #[path = "outside/operated.rs"]
 mod operated;
+#[path = "outside/partner.rs"]
+mod partner;
 #[path = "outside/piped.rs"]
 mod piped;
+#[path = "outside/received.rs"]
+mod received;
 #[path = "outside/receiver.rs"]
 mod receiver;
 #[path = "outside/serve.rs"]

@@ -10,7 +10,7 @@
 //! receipt to the core; [`label`] is what is written on it; [`receipts`] shows what became of it.
 //! [`signing_keys`] sign the answer ([`policy_sign`]) and the [`checkpoints`] of the ledger, and
 //! [`public_keys`] check them; [`rejections`] remembers what was turned away, [`tally`] counts;
-//! [`simulate`] sends a test event.
+//! [`simulate`] sends a test event; [`sealed`] seals everything anew.
 //!
 //! Only `verify` can make a [`verify::VerifiedMessage`], and nothing without one reaches the store.
 //! This crate never shows a secret, never tells an unproven caller why, and knows no web framework.
@@ -34,6 +34,7 @@ pub mod receipts;
 pub mod receive;
 pub mod registry;
 pub mod rejections;
+pub mod sealed;
 pub mod signing_keys;
 pub mod simulate;
 pub mod source;

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use aws_lc_rs::digest::{SHA256, digest};
+use bytes::Bytes;
 use data_encoding::{BASE64, BASE64URL_NOPAD, HEXLOWER};
 use gancho_domain::{Clock, Time};
 use gancho_ledger::{Signer, Verifier};
@@ -16,7 +17,10 @@ use serde_json::{Value, json};
 use thiserror::Error;
 use zeroize::Zeroizing;
 
-use crate::registry::{body, document};
+use crate::{
+    registry::{body, document},
+    sealed::key_of,
+};
 
 const KIND: &str = "signing_key";
 pub(crate) const SHELF: Shelf = Shelf::operators(KIND);
@@ -114,24 +118,6 @@ impl SigningKeys {
         Ok(self.current())
     }
 
-    /// Seals with the newest key of the ring what is sealed with another, and says how many.
-    pub async fn reseal(&self) -> Result<u64, KeysFault> {
-        let mut count = 0;
-        for record in self.records().await? {
-            let mut kept: Kept = document(&record)?;
-            let sealed = BASE64.decode(kept.sealed.as_bytes()).unwrap_or_default();
-            if KeyRing::key_of(&sealed) == Some(self.ring.newest()) {
-                continue;
-            }
-            let seed = self.unseal(&record.key, &kept)?;
-            kept.sealed = self.seal(&record.key, &seed)?;
-            let expect = Expect::Version(record.version);
-            let written = self.store.put_record(SHELF, &record.key, body(&kept)?, expect).await?;
-            count += u64::from(written.is_some());
-        }
-        Ok(count)
-    }
-
     /// The public keys as a JSON Web Key Set (RFC 8037).
     pub fn jwks(&self) -> Value {
         let keys = self.keys.read();
@@ -166,7 +152,7 @@ impl SigningKeys {
     fn prepare(&self, record: &Record) -> Result<Arc<OneKey>, KeysFault> {
         let kept: Kept = document(record)?;
         let unusable = |why: &str| KeysFault::Unusable(why.to_owned());
-        let seed = self.unseal(&record.key, &kept)?;
+        let seed = unseal(&self.ring, &record.key, &kept)?;
         let seed =
             Zeroizing::new(HEXLOWER.decode(seed.as_bytes()).map_err(|_| unusable("its form"))?);
         let seed: &[u8; 32] =
@@ -188,25 +174,41 @@ impl SigningKeys {
         let signer =
             Signer::from_seed(&seed).map_err(|fault| KeysFault::Unusable(fault.to_string()))?;
         let kept = Kept {
-            sealed: self.seal(name, &Secret::new(HEXLOWER.encode(&*seed)))?,
+            sealed: seal(&self.ring, name, &Secret::new(HEXLOWER.encode(&*seed)))?,
             public: BASE64.encode(signer.public_key().bytes()),
             made_at: self.clock.now().micros(),
         };
         Ok(self.store.put_record(SHELF, name, body(&kept)?, Expect::Nothing).await?.is_some())
     }
+}
 
-    fn seal(&self, name: &str, seed: &Secret) -> Result<String, KeysFault> {
-        let sealed = self.ring.seal(place(name), seed);
-        sealed
-            .map(|sealed| BASE64.encode(&sealed))
-            .map_err(|fault| KeysFault::Unusable(fault.to_string()))
+/// The record sealed with the newest key of the ring; nothing if it is already.
+pub(crate) fn resealed(ring: &KeyRing, record: &Record) -> Result<Option<Bytes>, KeysFault> {
+    let mut kept: Kept = document(record)?;
+    if key_of(&kept.sealed) == Some(ring.newest()) {
+        return Ok(None);
     }
+    let seed = unseal(ring, &record.key, &kept)?;
+    kept.sealed = seal(ring, &record.key, &seed)?;
+    Ok(Some(body(&kept)?))
+}
 
-    fn unseal(&self, name: &str, kept: &Kept) -> Result<Secret, KeysFault> {
-        let sealed = BASE64.decode(kept.sealed.as_bytes()).unwrap_or_default();
-        let opened = self.ring.open(place(name), &sealed);
-        opened.map_err(|fault| KeysFault::Unusable(fault.to_string()))
-    }
+/// What of it is sealed.
+pub(crate) fn sealed(record: &Record) -> Result<String, StoreError> {
+    Ok(document::<Kept>(record)?.sealed)
+}
+
+fn seal(ring: &KeyRing, name: &str, seed: &Secret) -> Result<String, KeysFault> {
+    let sealed = ring.seal(place(name), seed);
+    sealed
+        .map(|sealed| BASE64.encode(&sealed))
+        .map_err(|fault| KeysFault::Unusable(fault.to_string()))
+}
+
+fn unseal(ring: &KeyRing, name: &str, kept: &Kept) -> Result<Secret, KeysFault> {
+    let sealed = BASE64.decode(kept.sealed.as_bytes()).unwrap_or_default();
+    let opened = ring.open(place(name), &sealed);
+    opened.map_err(|fault| KeysFault::Unusable(fault.to_string()))
 }
 
 fn place(name: &str) -> Place<'_> {

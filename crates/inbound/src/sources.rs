@@ -20,7 +20,7 @@ use thiserror::Error;
 
 pub use self::draft::{KeyDraft, SourceDraft};
 use crate::{
-    Partner, Source, SourceKey, Sources,
+    Partner, Source, Sources,
     registry::{Ready, body, document},
     source::{ON_KEYS, ON_SOURCES},
 };
@@ -138,50 +138,6 @@ impl SourceDesk {
         }
         self.sources.forget();
         if was_there { Ok(()) } else { Err(SourceError::NotFound) }
-    }
-
-    /// Seals with the newest key of the ring whatever is sealed with another, and says how many.
-    pub async fn reseal(&self) -> Result<u64, SourceError> {
-        let mut count = 0;
-        let mut after: Option<String> = None;
-        loop {
-            let page = self.list(after.as_deref(), 100).await?;
-            let Some(last) = page.last() else { break };
-            after = Some(last.partner.to_string());
-            for source in page {
-                count += self.reseal_one(&source.partner).await?;
-            }
-        }
-        self.sources.forget();
-        Ok(count)
-    }
-
-    async fn reseal_one(&self, partner: &Partner) -> Result<u64, SourceError> {
-        let mut count = 0;
-        for _ in 0..TRIES {
-            let (mut source, version) = match self.read(partner).await {
-                Err(SourceError::NotFound) => return Ok(count),
-                other => other?,
-            };
-            if !seal::reseal_source(&self.ring, &mut source).map_err(SourceError::Vault)? {
-                break;
-            }
-            if self.write(&source, version).await? {
-                count += 1;
-                break;
-            }
-        }
-        let source = self.get(partner).await?;
-        for record in self.key_records(partner).await? {
-            let mut key: SourceKey = document(&record)?;
-            if seal::reseal_key(&self.ring, &source, &mut key).map_err(SourceError::Vault)? {
-                let expect = Expect::Version(record.version);
-                let written =
-                    self.store.put_record(ON_KEYS, &record.key, body(&key)?, expect).await?;
-                count += u64::from(written.is_some());
-            }
-        }
-        Ok(count)
     }
 
     async fn read(&self, partner: &Partner) -> Result<(Source, u64), SourceError> {

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
-use rustls::pki_types::CertificateDer;
+use rustls::pki_types::{CertificateDer, pem::PemObject};
 
 use self::talk::{Broke, Talk};
 pub use self::url::{BadUrl, SmtpServer, TlsUse};
@@ -49,6 +49,18 @@ impl SmtpSettings {
             idle_timeout: Duration::from_secs(30),
             letters_per_connection: 100,
         }
+    }
+
+    /// Servers whose certificates are signed by one of these, in PEM form, are trusted as well.
+    pub fn trusting(mut self, pem: &[u8]) -> Result<Self, String> {
+        let before = self.extra_roots.len();
+        for one in CertificateDer::pem_slice_iter(pem) {
+            self.extra_roots.push(one.map_err(|fault| fault.to_string())?);
+        }
+        if self.extra_roots.len() == before {
+            return Err("it holds no certificate in PEM form".to_owned());
+        }
+        Ok(self)
     }
 }
 

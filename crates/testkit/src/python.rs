@@ -25,7 +25,7 @@ impl PythonServer {
     pub fn start(script: &str, arguments: &[&Path]) -> Result<Self> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let script = root.join(script);
-        let python = interpreter(&root, &script)?;
+        let python = interpreter(&root, &script.with_file_name("requirements.txt"))?;
         let mut child = Command::new(python)
             .arg("-u")
             .arg(&script)
@@ -76,8 +76,13 @@ impl Drop for PythonServer {
     }
 }
 
-fn interpreter(root: &Path, script: &Path) -> Result<String> {
-    let pins = script.with_file_name("requirements.txt");
+/// The Python that has the packages pinned in a file, whose path is taken from the root of the tree.
+pub fn packages(pins: &str) -> Result<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    interpreter(&root, &root.join(pins))
+}
+
+fn interpreter(root: &Path, pins: &Path) -> Result<String> {
     let output = Command::new(root.join("tests/venv")).arg("servers").arg(pins).output()?;
     if !output.status.success() {
         bail!("tests/venv failed: {}", String::from_utf8_lossy(&output.stderr));

@@ -14,7 +14,10 @@ use prometheus_client::{
 
 use crate::meter::{Answers, Meter};
 
-use super::{Page, Watch, metric::Writer, observe::Observed, of_store, process::Process, text};
+use super::{
+    Page, Watch, metric::Writer, observe::Observed, of_store, process::Process, received::Received,
+    text,
+};
 
 /// What one scrape shows.
 struct Scrape {
@@ -28,6 +31,7 @@ struct Scrape {
     events_accepted: u64,
     held: gancho_engine::room::Size,
     process: Process,
+    received: Option<Received>,
 }
 
 impl Watch {
@@ -49,6 +53,7 @@ impl Watch {
             events_accepted: self.events_accepted.load(Ordering::Relaxed),
             held: self.engine.held(),
             process: Process::look(),
+            received: self.inbound.as_deref().map(Received::look),
         };
         let mut registry = Registry::default();
         registry.register_collector(Box::new(scrape));
@@ -76,6 +81,9 @@ impl Collector for Scrape {
             of_store::encode(observed, &mut to)?;
         }
         self.api(&mut to)?;
+        if let Some(received) = &self.received {
+            received.encode(&mut to)?;
+        }
         self.process(&mut to)
     }
 }

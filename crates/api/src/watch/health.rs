@@ -30,10 +30,13 @@ impl Watch {
             (false, false) => "not ready",
         };
         let word = |fine: bool| if fine { "ok" } else { "failed" };
-        let body = serde_json::json!({
+        let mut body = serde_json::json!({
             "status": status,
             "checks": { "store": word(store), "engine": word(engine) },
         });
+        if let Some(inbound) = &self.inbound {
+            body["policy"] = inbound.policy.pack().hash().into();
+        }
         let code = if status == "ready" { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
         Page { status: code, content_type: JSON, body: body.to_string() }
     }

@@ -62,7 +62,12 @@ impl World {
         })
         .await
         .unwrap();
-        let parts = Parts { store: store.clone(), engine: engine.clone(), clock: clock.clone() };
+        let parts = Parts {
+            store: store.clone(),
+            engine: engine.clone(),
+            clock: clock.clone(),
+            inbound: None,
+        };
         let ids = IdMaker::new(clock, Arc::new(SystemRandom));
         Self { store, engine, watch: Watch::new(parts), ids, _folder: folder }
     }

@@ -1,10 +1,15 @@
 //! `gancho bench`: how fast the parts are on this machine.
 
+mod child;
 mod claim;
 mod deliver;
+mod line;
+mod mail;
 mod place;
+mod receive;
 mod report;
 mod serve;
+mod sink;
 mod store;
 
 use clap::{Args, Subcommand};
@@ -24,6 +29,8 @@ enum What {
     Claim(claim::ClaimBench),
     Deliver(deliver::DeliverBench),
     Serve(serve::ServeBench),
+    Receive(receive::ReceiveBench),
+    Mail(mail::MailBench),
 }
 
 impl Bench {
@@ -34,6 +41,8 @@ impl Bench {
             What::Claim(bench) => bench.run().await,
             What::Deliver(bench) => bench.run().await,
             What::Serve(bench) => bench.run().await,
+            What::Receive(bench) => bench.run().await,
+            What::Mail(bench) => bench.run().await,
         }
     }
 }

@@ -28,7 +28,7 @@ pub struct Keys {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Show the keys of the ring and how many endpoints each has sealed.
+    /// Show the keys of the ring and how many records (endpoints, sources, keys) each has sealed.
     List(Here),
     /// Add a key to the ring and seal every secret with it. Can be killed and run again at any time.
     Rotate(Rotate),
@@ -124,7 +124,7 @@ async fn list(here: &Here) -> anyhow::Result<()> {
         anstream::println!("{}", json!({ "keys": keys }));
         return Ok(());
     }
-    anstream::println!("key  endpoints");
+    anstream::println!("key    records");
     for (number, records) in counts {
         let note = if Some(number) == newest { "  seals" } else { "" };
         anstream::println!("{number:>3}  {records:>9}{note}");
@@ -156,7 +156,7 @@ async fn rotate(rotate: &Rotate) -> anyhow::Result<()> {
         anstream::println!("{}", json!({ "newest": newest, "resealed": resealed }));
     } else {
         anstream::println!(
-            "{resealed} endpoints were sealed anew; everything is sealed with key {newest}."
+            "{resealed} records were sealed anew; everything is sealed with key {newest}."
         );
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! `gancho serve`: the gateway, by its settings, until it is asked to stop.
 
-use std::time::Instant;
+use std::{convert::Infallible, net::SocketAddr, time::Instant};
 
 use anyhow::Context;
 use clap::Args;
@@ -10,7 +10,7 @@ use crate::{
     admin_token, asked_for,
     front::Front,
     gateway::{Gateway, Setup, has_role},
-    lifecycle::Stop,
+    lifecycle::{HangUp, Stop},
     logs, private_file,
     settings::{self, Flags, Loaded, Role, Settings},
 };
@@ -18,7 +18,7 @@ use crate::{
 /// Run the gateway. SIGTERM or Ctrl-C lets what is in flight finish; a second one stops at once.
 #[derive(Debug, Args)]
 pub struct Serve {
-    /// Run a part only: api or worker; may be given several times.
+    /// Run a part only: api, ingest or worker; may be given several times.
     #[arg(long, value_name = "ROLE")]
     role: Vec<String>,
     #[command(flatten)]
@@ -36,18 +36,22 @@ impl Serve {
             tracing::warn!("{warning}");
         }
         private_file::folder(&settings.data_dir)?;
-        let listener = TcpListener::bind(settings.api_listen).await.with_context(|| {
-            format!(
-                "cannot listen on {} (api_listen): is another gateway running?",
-                settings.api_listen
-            )
-        })?;
+        let listener = bind(settings.api_listen, "api_listen").await?;
+        let ingest_listener = if has_role(settings, Role::Ingest) {
+            Some(bind(settings.ingest_listen, "ingest_listen").await?)
+        } else {
+            None
+        };
         let gateway = Gateway::start(Setup::of(&loaded)?).await?;
         asked_for::keep_in_step(&gateway, &loaded).await?;
-        let front = start_front(&gateway, &loaded, listener)?;
+        let mut front = start_front(&gateway, &loaded, listener)?;
+        if let Some(listener) = ingest_listener {
+            front.receive(&gateway, settings, listener)?;
+        }
         tracing::info!(
             version = env!("CARGO_PKG_VERSION"),
             api = %front.address,
+            ingest = front.ingest.map(tracing::field::display),
             store = gateway.store.name(),
             roles = ?roles(settings),
             after_ms = started.elapsed().as_millis() as u64,
@@ -58,6 +62,7 @@ impl Serve {
             biased;
             () = stop.asked() => None,
             fatal = gateway.engine.failed() => Some(fatal),
+            never = reload_on_hang_up(&gateway) => match never {},
         };
         if let Some(fatal) = failed {
             front.close();
@@ -82,8 +87,25 @@ impl Serve {
     }
 }
 
+async fn bind(address: SocketAddr, setting: &str) -> anyhow::Result<TcpListener> {
+    TcpListener::bind(address).await.with_context(|| {
+        format!("cannot listen on {address} ({setting}): is another gateway running?")
+    })
+}
+
+/// SIGHUP reads the policy pack again.
+async fn reload_on_hang_up(gateway: &Gateway) -> Infallible {
+    let mut hang_up = HangUp::listen();
+    loop {
+        hang_up.came().await;
+        if let Some(receiving) = &gateway.receiving {
+            receiving.reload();
+        }
+    }
+}
+
 fn roles(settings: &Settings) -> Vec<&'static str> {
-    let all = [(Role::Api, "api"), (Role::Worker, "worker")];
+    let all = [(Role::Api, "api"), (Role::Ingest, "ingest"), (Role::Worker, "worker")];
     all.into_iter().filter(|(role, _)| has_role(settings, *role)).map(|(_, name)| name).collect()
 }
 

@@ -1,24 +1,40 @@
 //! What a gateway is made from: the settings, or for `pipe` and `bench` little more than a database.
 
-use std::time::Duration;
+use std::{fs, time::Duration};
+
+use anyhow::Context;
 
 use gancho_domain::Rate;
 use gancho_engine::Limits;
+use gancho_mail::{
+    ses::SesSettings,
+    smtp::{SmtpServer, SmtpSettings},
+};
 use gancho_outbound::{Plan, Plans, deliver, health};
 use gancho_wire::Profile;
+
+use super::{
+    mailing::{Limits as MailLimits, MailSetup, Via},
+    receiving::ReceivingSetup,
+};
 
 use crate::{
     database,
     key_ring::{self, Ring},
     policy,
-    settings::{Loaded, Role, Settings},
+    settings::{EmailVia, Loaded, Role, Settings},
 };
 
 pub struct Setup {
     pub database_url: String,
     pub store: database::Options,
     pub ring: Ring,
+    /// For what customers name.
     pub client: deliver::Settings,
+    /// For what the operator names.
+    pub own_client: deliver::Settings,
+    pub receiving: Option<ReceivingSetup>,
+    pub mail: Option<MailSetup>,
     pub limits: Limits,
     /// Deliveries on the wire at once.
     pub concurrency: u32,
@@ -43,6 +59,9 @@ impl Setup {
             store: database::Options::default(),
             ring,
             client,
+            own_client: deliver::Settings::for_dev(),
+            receiving: None,
+            mail: None,
             limits: Limits::default(),
             concurrency: 512,
             profiles: Vec::new(),
@@ -70,6 +89,13 @@ impl Setup {
                 max_bytes: settings.store_max_bytes.map(|size| size.0),
                 dead_letter_ttl: settings.dead_letter_ttl,
             },
+            own_client: policy::own_client(settings)?,
+            receiving: Some(ReceivingSetup {
+                policy_file: settings.policy_file.clone(),
+                checkpoints: settings.data_dir.join("checkpoints"),
+                is_ingest: has_role(settings, Role::Ingest),
+            }),
+            mail: mail(settings)?,
             limits,
             concurrency: settings.concurrency,
             profiles: loaded.profiles.clone(),
@@ -82,6 +108,52 @@ impl Setup {
             ..plain
         })
     }
+}
+
+/// By whom e-mails are sent: whoever is named, or the mail server if there is one.
+fn mail(settings: &Settings) -> anyhow::Result<Option<MailSetup>> {
+    let named = settings.email_via.or(settings.smtp_url.as_ref().map(|_| EmailVia::Smtp));
+    let via = match named {
+        None | Some(EmailVia::Off) => return Ok(None),
+        Some(EmailVia::Sink) => Via::Sink,
+        Some(EmailVia::Smtp) => Via::Smtp(Box::new(smtp(settings)?)),
+        Some(EmailVia::Ses) => Via::Ses(Box::new(ses(settings)?)),
+    };
+    let limits = MailLimits {
+        concurrency: settings.email_concurrency,
+        rate: settings.email_rate,
+        tenant_concurrency: settings.email_tenant_concurrency,
+        tenant_rate: settings.email_tenant_rate,
+        message_id_domain: settings.message_id_domain.clone(),
+    };
+    Ok(Some(MailSetup { via, limits }))
+}
+
+fn smtp(settings: &Settings) -> anyhow::Result<SmtpSettings> {
+    let url = settings.smtp_url.as_ref().context("smtp_url is not set")?;
+    let server: SmtpServer = url.reveal().parse().context("smtp_url")?;
+    let idle = settings.email_concurrency as usize;
+    let smtp = SmtpSettings { idle, ..SmtpSettings::new(server) };
+    match &settings.smtp_ca_file {
+        Some(path) => {
+            let read = fs::read(path).map_err(|error| error.to_string());
+            let trusting = read.and_then(|pem| smtp.trusting(&pem));
+            trusting.map_err(|why| anyhow::anyhow!("smtp_ca_file {}: {why}", path.display()))
+        }
+        None => Ok(smtp),
+    }
+}
+
+fn ses(settings: &Settings) -> anyhow::Result<SesSettings> {
+    let look = |name: &str| match name {
+        "AWS_REGION" if settings.ses_region.is_some() => settings.ses_region.clone(),
+        name => std::env::var(name).ok().filter(|value| !value.is_empty()),
+    };
+    Ok(SesSettings {
+        endpoint: settings.ses_endpoint.as_deref().cloned(),
+        configuration_set: settings.ses_configuration_set.clone(),
+        ..SesSettings::from_env(look).context("email_via")?
+    })
 }
 
 /// Without any named, all there are.

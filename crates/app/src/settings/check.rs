@@ -10,7 +10,7 @@ use super::{
     hidden::Hidden,
     keys::Settings,
     layers::Layers,
-    value::Role,
+    value::EmailVia,
 };
 
 const SHORTEST_TOKEN: usize = 16;
@@ -25,6 +25,7 @@ pub fn run(settings: &Settings, layers: &Layers, faults: &mut Vec<Fault>) {
     rules.listening(settings);
     rules.bounds(settings);
     rules.addresses(settings);
+    rules.email(settings);
 }
 
 struct Rules<'a> {
@@ -75,12 +76,6 @@ impl Rules<'_> {
 
     fn listening(&mut self, settings: &Settings) {
         self.refuse(
-            settings.roles.contains(&Role::Ingest),
-            "roles",
-            "receiving webhooks from partners is not there yet",
-            "use the roles api and worker",
-        );
-        self.refuse(
             settings.api_listen == settings.ingest_listen && settings.api_listen.port() != 0,
             "ingest_listen",
             "it is the same address as api_listen",
@@ -98,6 +93,27 @@ impl Rules<'_> {
         let body = settings.publish_body_limit.0;
         for (key, value, least, most, range) in [
             ("concurrency", settings.concurrency.into(), 1, 20_000, "between 1 and 20000"),
+            (
+                "email_concurrency",
+                settings.email_concurrency.into(),
+                1,
+                1_000,
+                "between 1 and 1000",
+            ),
+            (
+                "email_tenant_concurrency",
+                settings.email_tenant_concurrency.unwrap_or(1).into(),
+                1,
+                1_000,
+                "between 1 and 1000",
+            ),
+            (
+                "ingest_max_connections",
+                settings.ingest_max_connections as u64,
+                1,
+                100_000,
+                "between 1 and 100000",
+            ),
             ("replay_rate", settings.replay_rate.into(), 1, 10_000, "between 1 and 10000"),
             (
                 "max_connections",
@@ -120,6 +136,31 @@ impl Rules<'_> {
             let hint = format!("write a length of time {range}");
             self.refuse(value < least || value > most, key, "it is out of range", &hint);
         }
+    }
+
+    fn email(&mut self, settings: &Settings) {
+        self.refuse(
+            settings.email_via == Some(EmailVia::Smtp) && settings.smtp_url.is_none(),
+            "email_via",
+            "e-mails are to be sent by a mail server, and none is named",
+            "set smtp_url, such as smtp://user:password@host:587",
+        );
+        self.refuse(
+            settings.smtp_ca_file.is_some() && settings.smtp_url.is_none(),
+            "smtp_ca_file",
+            "there are certificates for a mail server, and none is named",
+            "set smtp_url, or leave the certificates out",
+        );
+        let is_domain = |name: &String| {
+            let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-.".contains(&byte);
+            (1..=253).contains(&name.len()) && name.bytes().all(fits)
+        };
+        self.refuse(
+            !settings.message_id_domain.iter().all(is_domain),
+            "message_id_domain",
+            "this is not a domain",
+            "write it like mail.example.com",
+        );
     }
 
     fn addresses(&mut self, settings: &Settings) {

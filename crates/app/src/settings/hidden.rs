@@ -2,6 +2,7 @@
 
 use std::{fmt, ops::Deref};
 
+use gancho_mail::smtp::SmtpServer;
 use url::Url;
 
 use super::{
@@ -108,6 +109,43 @@ impl Setting for DatabaseUrl {
 
     fn show(&self) -> String {
         format!("{:?}", self.masked())
+    }
+}
+
+/// `smtp://…` or `smtps://…`, which may hold a password.
+#[derive(Clone, PartialEq, Eq)]
+pub struct MailUrl(String);
+
+impl MailUrl {
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for MailUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&mask_password(&self.0))
+    }
+}
+
+/// What is wrong is told without repeating it.
+impl Setting for MailUrl {
+    const FORM: &'static str = "`smtp://USER:PASSWORD@HOST:PORT` or `smtps://…`";
+
+    fn read(written: &Written) -> Result<Self, Wrong> {
+        let text = one(written)?;
+        match text.parse::<SmtpServer>() {
+            Ok(_) => Ok(Self(text.to_owned())),
+            Err(fault) => {
+                let text = fault.to_string();
+                let (what, hint) = text.split_once(". hint: ").unwrap_or((&text, ""));
+                Err(Wrong::new(what, hint))
+            }
+        }
+    }
+
+    fn show(&self) -> String {
+        format!("{:?}", mask_password(&self.0))
     }
 }
 

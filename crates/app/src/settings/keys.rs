@@ -9,9 +9,9 @@ use ipnet::IpNet;
 use super::{
     amount::Size,
     fault::Fault,
-    hidden::{DatabaseUrl, Hidden, Link},
+    hidden::{DatabaseUrl, Hidden, Link, MailUrl},
     layers::Layers,
-    value::{LogFormat, Role, Setting},
+    value::{EmailVia, LogFormat, Role, Setting},
 };
 
 /// One setting, for whoever wants to tell of it.
@@ -87,12 +87,12 @@ settings! {
     }
     "Listening" {
         /// Which parts run in this process; left out, all that there are. `worker` delivers, `api`
-        /// answers on `api_listen`. `ingest` is not there yet.
+        /// answers on `api_listen`, `ingest` receives from partners on `ingest_listen`.
         roles: Vec<Role> = "",
         /// The address of the API, the documentation, health and metrics. Keep it off the Internet,
         /// or put TLS in front of it.
         api_listen: SocketAddr = "127.0.0.1:3000",
-        /// Reserved for receiving webhooks from partners; nothing listens there yet.
+        /// The address where partners post webhooks. Meant for the Internet, with TLS in front of it.
         ingest_listen: SocketAddr = "127.0.0.1:9460",
         /// What the operator proves itself with: `Authorization: Bearer …`, at least 16 characters.
         /// Left out, one is made and kept in `admin.token` in the data folder with mode 0600.
@@ -105,6 +105,8 @@ settings! {
         public_url: Option<Link> = "",
         /// Connections to the API at once. More are turned away with 503.
         max_connections: usize = "4096",
+        /// Connections of partners at once. More are turned away with 503.
+        ingest_max_connections: usize = "16384",
         /// How long what is in flight may take to finish when the process is asked to stop.
         stop_timeout: Duration = "30s",
     }
@@ -127,6 +129,39 @@ settings! {
         /// An HTTP proxy for all deliveries: `http://user:password@host:port`. Keeping away from
         /// private addresses is then its job. Proxies in the environment are never used.
         proxy: Option<Link> = "",
+    }
+    "Receiving webhooks" {
+        /// The policy pack: which webhooks may pass, as data. Read again on SIGHUP and by
+        /// `POST /_reload`. Left out: what is verified and within its rate passes.
+        policy_file: Option<PathBuf> = "",
+    }
+    "E-mail" {
+        /// By whom e-mails are sent. `sink` sends nothing and keeps the last letters to look at.
+        /// Left out: by the mail server, if `smtp_url` names one.
+        email_via: Option<EmailVia> = "",
+        /// The mail server. TLS is required unless `?tls=opportunistic` or `?tls=none` says otherwise;
+        /// `?hello=NAME` is what the gateway calls itself.
+        smtp_url: Option<MailUrl> = "",
+        /// Certificates in PEM form that the mail server's may be signed by, besides those that this
+        /// machine trusts.
+        smtp_ca_file: Option<PathBuf> = "",
+        /// The region of Amazon SES. Left out: `AWS_REGION`. The credentials are those of
+        /// `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`.
+        ses_region: Option<String> = "",
+        /// Another address of the SES API than Amazon's own.
+        ses_endpoint: Option<Link> = "",
+        /// The configuration set that e-mails are sent with, for bounces and complaints.
+        ses_configuration_set: Option<String> = "",
+        /// E-mails on their way at once.
+        email_concurrency: u32 = "5",
+        /// E-mails in how long, each retry counted. `none`: as fast as it can.
+        email_rate: Option<Rate> = "100/1m",
+        /// Of each tenant, e-mails on their way at once. Left out: as many as in all.
+        email_tenant_concurrency: Option<u32> = "",
+        /// Of each tenant, e-mails in how long. Left out: as many as in all.
+        email_tenant_rate: Option<Rate> = "",
+        /// What stands behind the @ of Message-IDs. Left out: the sender's domain.
+        message_id_domain: Option<String> = "",
     }
     "Limits" {
         /// The largest body of a call; a batch of events may be eight times as large.

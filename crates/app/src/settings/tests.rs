@@ -128,7 +128,9 @@ admin_token = \"short\"
 master_key = \"1 AAAA\"
 master_key_file = \"/a\"
 notify_secret = \"whsec_a1b2c3d4e5f6g7h8i9j0k1l2m3n4o5p6\"
-roles = [\"ingest\"]
+email_via = \"smtp\"
+email_concurrency = 0
+message_id_domain = \"a b\"
 ingest_listen = \"127.0.0.1:3000\"
 concurrency = 0
 publish_body_limit = \"1GiB\"
@@ -142,7 +144,9 @@ log_level = \"loud,=\"
         "admin_token (",
         "master_key (",
         "notify_secret (",
-        "roles (",
+        "email_via (",
+        "email_concurrency (",
+        "message_id_domain (",
         "ingest_listen (",
         "concurrency (",
         "publish_body_limit (",

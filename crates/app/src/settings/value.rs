@@ -32,13 +32,13 @@ pub fn quoted(text: &impl ToString) -> String {
     format!("{:?}", text.to_string())
 }
 
-/// An empty text is none at all.
+/// An empty text is none at all, and so is `none`, where there is a default to do without.
 impl<T: Setting> Setting for Option<T> {
     const FORM: &'static str = T::FORM;
 
     fn read(written: &Written) -> Result<Self, Wrong> {
         match written {
-            Written::One(text) if text.trim().is_empty() => Ok(None),
+            Written::One(text) if matches!(text.trim(), "" | "none") => Ok(None),
             written => T::read(written).map(Some),
         }
     }
@@ -218,6 +218,14 @@ words! {
         Pretty "pretty",
         Json "json",
     } "auto, pretty or json";
+    /// By whom e-mails are sent.
+    EmailVia {
+        Off "off",
+        Smtp "smtp",
+        Ses "ses",
+        /// Kept for a developer to look at.
+        Sink "sink",
+    } "off, smtp, ses or sink";
     /// A part of the gateway.
     Role {
         Api "api",

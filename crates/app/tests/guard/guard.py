@@ -157,7 +157,7 @@ def main():
     log = open(folder + "/log", "w")
     gateway = subprocess.Popen(
         [GANCHO, "serve"], stdout=log, stderr=log,
-        env={"GANCHO_ADMIN_TOKEN": TOKEN, "GANCHO_DATA_DIR": folder, "GANCHO_API_LISTEN": "127.0.0.1:3000",
+        env={"GANCHO_ADMIN_TOKEN": TOKEN, "GANCHO_DATA_DIR": folder, "GANCHO_API_LISTEN": "127.0.0.1:3000", "GANCHO_INGEST_LISTEN": "127.0.0.1:0",
              "GANCHO_ALLOW_HTTP": "true", "GANCHO_ALLOW_CIDRS": ALLOWED + "/32", "PATH": os.environ["PATH"],
              # Must be ignored: nothing may be sent through a proxy that was not configured.
              "HTTP_PROXY": "http://10.0.0.1:8080", "ALL_PROXY": "http://10.0.0.1:8080"},

@@ -24,3 +24,15 @@ fn each_benchmark_measures_what_it_was_asked_to() {
     let deliver = run(&["deliver", "--deliveries", "640"]);
     assert_eq!(deliver[0]["count"], 640);
 }
+
+#[test]
+fn so_do_those_of_receiving_and_of_mail() {
+    let receive =
+        run(&["receive", "--webhooks", "320", "--dispatch", "--flood", "200", "--loris", "50"]);
+    assert_eq!(receive[0]["count"], 320);
+    assert_eq!(receive[2]["what"], "and handed to the core");
+    assert!(receive[5]["p99_ms"].as_f64().unwrap() > 0.0);
+    let mail = run(&["mail", "--emails", "160"]);
+    assert_eq!(mail[2]["what"], "and told of by webhook");
+    assert_eq!(mail[2]["count"], 160);
+}

@@ -45,7 +45,11 @@ fn run(name: &str, ports: &[u16]) {
     }
     let folder = tempfile::tempdir().unwrap();
     symlink(env!("CARGO_BIN_EXE_gancho"), folder.path().join("gancho")).unwrap();
-    let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
+    // With the packages that the documents say they need.
+    let python = gancho_testkit::python::packages("crates/mail/tests/servers/requirements.txt");
+    let python = python.unwrap();
+    let python = Path::new(&python).parent().unwrap().display().to_string();
+    let path = format!("{}:{python}:{}", folder.path().display(), std::env::var("PATH").unwrap());
     // A command that never ends must not hold the tests up.
     let output = Command::new("timeout")
         .args(["--kill-after=5", "120", "bash", "-x", "-c", &script])
@@ -53,6 +57,8 @@ fn run(name: &str, ports: &[u16]) {
         .env_clear()
         .env("PATH", path)
         .env("HOME", folder.path())
+        // Unless the document says where partners post.
+        .env("GANCHO_INGEST_LISTEN", "127.0.0.1:0")
         .stdin(Stdio::null())
         .output()
         .unwrap();
@@ -69,4 +75,19 @@ fn run(name: &str, ports: &[u16]) {
 #[test]
 fn sending_webhooks() {
     run("outbound.md", &[3000, 8800]);
+}
+
+#[test]
+fn receiving_webhooks() {
+    run("inbound.md", &[3000, 9460, 9458]);
+}
+
+#[test]
+fn auditing_the_ledger() {
+    run("ledger.md", &[3000, 9460]);
+}
+
+#[test]
+fn sending_email() {
+    run("email.md", &[3000, 2525, 8800]);
 }

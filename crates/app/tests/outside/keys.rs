@@ -27,7 +27,7 @@ fn listed(folder: &Path) -> Vec<(u64, u64)> {
         .collect()
 }
 
-/// Many tenants with an endpoint each, all of whose secrets are still good.
+/// Many tenants with an endpoint each, and a partner with a key, all of whose secrets are still good.
 struct Customers {
     keys: Vec<String>,
     seen: receiver::Seen,
@@ -48,6 +48,7 @@ impl Customers {
                 key
             })
             .collect();
+        served.source("acme", "the secret of acme", &format!("http://{target}/core"));
         Self { keys, seen }
     }
 
@@ -59,8 +60,13 @@ impl Customers {
             let token = got.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("x-token"));
             assert_eq!(token.unwrap().1, format!("secret-{number}"));
         }
+        let receipt = served.simulate("acme");
+        until("a receipt arrives", || self.seen.body(&receipt).is_some());
     }
 }
+
+/// Besides endpoints: the source, its key, and the key that signs receipts.
+const OTHERS: u64 = 3;
 
 #[test]
 fn rotated_while_it_stands_and_dropped_when_unused() {
@@ -68,18 +74,18 @@ fn rotated_while_it_stands_and_dropped_when_unused() {
     let served = Served::start(folder.path(), &[]);
     let customers = Customers::new(&served, 3);
     served.stop();
-    assert_eq!(listed(folder.path()), [(1, 3)]);
+    assert_eq!(listed(folder.path()), [(1, 3 + OTHERS)]);
     let refused = keys(folder.path(), &["drop", "1"], &[]).unwrap_err();
     assert!(refused.contains("is the newest"), "{refused}");
     let done = keys(folder.path(), &["rotate"], &[]).unwrap();
-    assert_eq!((&done["newest"], &done["resealed"]), (&2.into(), &3.into()));
-    assert_eq!(listed(folder.path()), [(1, 0), (2, 3)]);
+    assert_eq!((&done["newest"], &done["resealed"]), (&2.into(), &(3 + OTHERS).into()));
+    assert_eq!(listed(folder.path()), [(1, 0), (2, 3 + OTHERS)]);
     let again = keys(folder.path(), &["rotate", "--no-new-key"], &[]).unwrap();
     assert_eq!((&again["newest"], &again["resealed"]), (&2.into(), &0.into()));
     let refused = keys(folder.path(), &["drop", "7"], &[]).unwrap_err();
     assert!(refused.contains("there is no key 7"), "{refused}");
     keys(folder.path(), &["drop", "1"], &[]).unwrap();
-    assert_eq!(listed(folder.path()), [(2, 3)]);
+    assert_eq!(listed(folder.path()), [(2, 3 + OTHERS)]);
     let served = Served::start(folder.path(), &[]);
     customers.are_delivered_to(&served);
     served.stop();
@@ -93,12 +99,12 @@ fn rotated_while_it_runs() {
     let address = served.address.to_string();
     let here = [("GANCHO_API_LISTEN", address.as_str())];
     let done = keys(folder.path(), &["rotate"], &here).unwrap();
-    assert_eq!((&done["newest"], &done["resealed"]), (&2.into(), &3.into()));
+    assert_eq!((&done["newest"], &done["resealed"]), (&2.into(), &(3 + OTHERS).into()));
     customers.are_delivered_to(&served);
     let refused = keys(folder.path(), &["drop", "1"], &here).unwrap_err();
     assert!(refused.contains("a gateway runs with this ring"), "{refused}");
     let shown = keys(folder.path(), &["list"], &here).unwrap();
-    assert_eq!(shown["keys"][1]["records"], 3);
+    assert_eq!(shown["keys"][1]["records"], 3 + OTHERS);
     served.stop();
     let served = Served::start(folder.path(), &[]);
     customers.are_delivered_to(&served);
@@ -127,7 +133,7 @@ fn a_rotation_that_is_killed_loses_no_secret() {
         assert!(!killed.status.success(), "it was not killed at sync {when}");
         let counts = listed(folder.path());
         let total: u64 = counts.iter().map(|(_, records)| records).sum();
-        assert_eq!(total, 30, "{counts:?}");
+        assert_eq!(total, 30 + OTHERS, "{counts:?}");
         partly += u64::from(counts.iter().filter(|(_, records)| *records > 0).count() > 1);
     }
     assert!(partly > 3, "only {partly} kills came in the middle of the sealing");
@@ -137,7 +143,7 @@ fn a_rotation_that_is_killed_loses_no_secret() {
     keys(folder.path(), &["rotate", "--no-new-key"], &[]).unwrap();
     let counts = listed(folder.path());
     let (newest, old) = counts.split_last().unwrap();
-    assert_eq!(newest.1, 30);
+    assert_eq!(newest.1, 30 + OTHERS);
     assert!(old.iter().all(|(_, records)| *records == 0), "{counts:?}");
     let served = Served::start(folder.path(), &[]);
     customers.are_delivered_to(&served);

@@ -21,6 +21,8 @@ pub const TOKEN: &str = "outside-admin-token-0123456789";
 
 pub struct Served {
     pub address: SocketAddr,
+    /// Where partners post.
+    pub ingest: Option<SocketAddr>,
     pub log: Arc<Mutex<String>>,
     child: Child,
 }
@@ -32,6 +34,7 @@ pub fn command(arguments: &[&str], folder: &Path) -> Command {
     command.env("PATH", std::env::var("PATH").unwrap());
     command.env("GANCHO_DATA_DIR", folder.join("data"));
     command.env("GANCHO_API_LISTEN", "127.0.0.1:0");
+    command.env("GANCHO_INGEST_LISTEN", "127.0.0.1:0");
     command.env("GANCHO_LOG_FORMAT", "json");
     command.env("GANCHO_ADMIN_TOKEN", TOKEN);
     command.env("GANCHO_ALLOW_HTTP", "true");
@@ -57,18 +60,19 @@ impl Served {
                 if let Ok(line) = serde_json::from_str::<Value>(&line)
                     && line["message"] == "gancho is ready"
                 {
-                    let _ = ready.send(line["api"].as_str().unwrap().parse().unwrap());
+                    let at = |name: &str| line[name].as_str().map(|at| at.parse().unwrap());
+                    let _ = ready.send((at("api").unwrap(), at("ingest")));
                 }
                 let mut log = heard.lock().unwrap();
                 log.push_str(&line);
                 log.push('\n');
             }
         });
-        let Ok(address) = is_ready.recv_timeout(Duration::from_secs(30)) else {
+        let Ok((address, ingest)) = is_ready.recv_timeout(Duration::from_secs(30)) else {
             let _ = child.kill();
             panic!("it did not get ready: {}", log.lock().unwrap());
         };
-        Self { address, log, child }
+        Self { address, ingest, log, child }
     }
 
     pub fn signal(&self, name: &str) {
@@ -127,6 +131,29 @@ impl Served {
         let made = http::call(self.address, "POST", "/v1/webhooks", &[("x-api-key", key)], &body);
         assert_eq!(made.status, 201, "{}", made.body);
         made.json()
+    }
+
+    /// A partner whose webhooks go to that URL, with the key `k1`.
+    pub fn source(&self, partner: &str, secret: &str, url: &str) {
+        let body = format!(r#"{{"partner":"{partner}","target_url":"{url}"}}"#);
+        let made = self.operator("POST", "/v1/sources", &body);
+        assert_eq!(made.status, 201, "{}", made.body);
+        let body = format!(r#"{{"scheme":"hmac","secret":"{secret}"}}"#);
+        let path = format!("/v1/sources/{partner}/keys/k1");
+        let put = self.operator("PUT", &path, &body);
+        assert!(put.status < 300, "{}", put.body);
+    }
+
+    /// The receipt of a test event that the partner is made to send.
+    pub fn simulate(&self, partner: &str) -> String {
+        let body = format!(r#"{{"partner":"{partner}"}}"#);
+        let sent = http::call(self.ingest.unwrap(), "POST", "/webhooks/_simulate", &[], &body);
+        assert_eq!(sent.status, 200, "{}", sent.body);
+        sent.json()["answer"]["receipt"].as_str().expect("a receipt").to_owned()
+    }
+
+    pub fn id(&self) -> u32 {
+        self.child.id()
     }
 
     pub fn publish(&self, key: &str, event_type: &str, data: &str) -> String {

@@ -4,7 +4,7 @@ use data_encoding::BASE64;
 use gancho_vault::{KeyRing, Place, Secret};
 use gancho_wire::SecretEncoding;
 
-use crate::{Source, SourceKey, source::record_key};
+use crate::{Source, SourceKey, sealed::key_of, source::record_key};
 
 fn open(
     ring: &KeyRing,
@@ -97,8 +97,7 @@ pub(crate) fn encoding(key: &SourceKey) -> SecretEncoding {
 
 /// Whether something is sealed with another key than the newest.
 fn is_old(ring: &KeyRing, kept: &str) -> bool {
-    let sealed = BASE64.decode(kept.as_bytes()).unwrap_or_default();
-    KeyRing::key_of(&sealed) != Some(ring.newest())
+    key_of(kept) != Some(ring.newest())
 }
 
 /// Seals with the newest key what is sealed with another, and says whether anything was.

@@ -1,11 +1,11 @@
 //! I-7: several keys, each valid for as long as it says (SG-08, SG-14), and the import of keys as a
 //! key-value store holds them.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use data_encoding::{BASE64, HEXLOWER};
 use gancho_domain::{Clock, Time};
-use gancho_inbound::{KeyDraft, Reason, SourceDraft, SourceError};
+use gancho_inbound::{KeyDraft, Reason, SourceDraft, SourceError, sealed};
 use gancho_wire::{SigningKey, new_key_pair, sign_as_partner};
 
 use crate::stage::{SECRET, Spoil, Stage, core, hmac_key, mac, name, signed};
@@ -169,9 +169,11 @@ async fn secrets_are_sealed(stage: &Stage) {
         }
     }
     stage.ring.adopt(&stage.ring.with_new_key().unwrap()).unwrap();
-    assert_eq!(stage.node.desk.reseal().await.unwrap(), 2);
-    assert_eq!(stage.node.desk.reseal().await.unwrap(), 0);
-    assert_eq!(stage.node.keys.reseal().await.unwrap(), 1);
+    let (store, ring) = (&*stage.node.store, &stage.ring);
+    assert_eq!(sealed::in_use(store).await.unwrap(), BTreeMap::from([(1, 3)]));
+    assert_eq!(sealed::reseal(store, ring).await.unwrap(), 3);
+    assert_eq!(sealed::reseal(store, ring).await.unwrap(), 0);
+    assert_eq!(sealed::in_use(store).await.unwrap(), BTreeMap::from([(2, 3)]));
     stage.kept(&stage.signed("{}")).await;
     assert_eq!(mac(SECRET, "").len(), 32);
 }

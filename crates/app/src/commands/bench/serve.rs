@@ -1,10 +1,7 @@
 //! The whole gateway from outside: `gancho serve` in a process of its own, published to over HTTP, with
 //! receivers that answer, dawdle or hang.
 
-mod child;
-mod line;
 mod load;
-mod sink;
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,12 +9,13 @@ use anyhow::ensure;
 use clap::Args;
 use tokio_util::task::TaskTracker;
 
-use self::{
+use self::load::{Load, Pace, Route};
+use super::{
     child::Child,
-    load::{Load, Pace, Route},
-    sink::{Manner, Sink},
+    place,
+    report::Spread,
+    sink::{Manner, NUMBERED, Sink},
 };
-use super::{place, report::Spread};
 
 /// Publish over HTTP to a gateway in a process of its own, and wait until everything has arrived. Load and
 /// receivers are in this process; the CPU in the figures is the gateway's.
@@ -49,6 +47,8 @@ pub struct ServeBench {
     json: bool,
 }
 
+/// What is published.
+const EVENT: &str = "bench.event";
 /// How long to wait for the next arrival before it is given up.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -60,12 +60,13 @@ impl ServeBench {
         );
         let (url, folder) = place::database(self.database_url.as_deref())?;
         let tasks = TaskTracker::new();
-        let sink = Sink::start(self.events, &tasks).await?;
-        let gateway = Child::start(&url, folder.path()).await?;
+        let sink = Sink::start(self.events, NUMBERED, &tasks).await?;
+        let gateway = Child::start(&url, folder.path(), &[]).await?;
         let mut routes = Vec::new();
         for number in 0..self.tenants {
             let manner = if number < self.hanging { Manner::Hangs } else { Manner::Answers };
-            routes.push(gateway.tenant(&format!("bench-{number}"), &sink.url(manner)).await?);
+            let slug = format!("bench-{number}");
+            routes.push(Route::publish(gateway.tenant(&slug, &sink.url(manner), EVENT).await?));
         }
         let (hanging, healthy) = routes.split_at(self.hanging);
         let load = Load { gateway: gateway.address, sink: sink.clone(), body: self.body, first: 0 };
@@ -103,7 +104,8 @@ impl ServeBench {
         if self.noisy == 0 {
             return Ok(());
         }
-        let noisy = gateway.tenant("bench-noisy", &sink.url(Manner::Dawdles)).await?;
+        let url = sink.url(Manner::Dawdles);
+        let noisy = Route::publish(gateway.tenant("bench-noisy", &url, EVENT).await?);
         load.uncounted().run(&[noisy], self.noisy, self.connections, Pace::Closed).await
     }
 

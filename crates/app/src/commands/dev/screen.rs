@@ -5,7 +5,7 @@ use std::{path::Path, time::Duration};
 use gancho_domain::Lane;
 use gancho_outbound::Published;
 
-use super::stage::Stage;
+use super::stage::{PARTNER, Stage};
 use crate::{
     paint::{BLUE, BOLD, DIM, GREEN, RED, YELLOW},
     receiver::{Arrival, Mode},
@@ -19,7 +19,7 @@ pub fn opening(stage: &Stage, asked_port: u16) {
     let api = stage.front.address;
     anstream::println!("\n  {BOLD}Gancho {version} is running.{BOLD:#}\n");
     let row = |name: &str, value: &str, note: &str| {
-        anstream::println!("  {DIM}{name:<9}{DIM:#} {value:<34} {DIM}{note}{DIM:#}");
+        anstream::println!("  {DIM}{name:<9}{DIM:#} {value:<36} {DIM}{note}{DIM:#}");
     };
     let base = format!("http://{api}");
     let note = if api.port() == asked_port {
@@ -35,6 +35,12 @@ pub fn opening(stage: &Stage, asked_port: u16) {
     );
     row("tenant", &stage.tenant.slug, &stage.tenant.id.to_string());
     row("endpoint", "to the receiver, every event", &stage.endpoint.to_string());
+    row(
+        "partner",
+        &format!("http://{}/webhooks/{PARTNER}", stage.ingest),
+        "its webhooks are handed to the receiver",
+    );
+    row("e-mail", "caught and shown, never sent", "look with `gancho emails`");
     row("data", &stage.data_dir, "kept between runs; delete it to begin anew");
     anstream::println!();
 }
@@ -96,6 +102,20 @@ pub fn next_steps(stage: &Stage) {
          -H 'X-API-Key: {key}' \\\n      \
          -H 'Content-Type: application/json' \\\n      \
          -d '{{\"url\":\"http://127.0.0.1:8080/hooks\",\"events\":[\"*\"]}}'\n"
+    );
+    anstream::println!("  {BOLD}Receive a signed webhook from the partner:{BOLD:#}\n");
+    anstream::println!(
+        "    curl http://{}/webhooks/_simulate \\\n      \
+         -H 'Content-Type: application/json' \\\n      \
+         -d '{{\"partner\":\"{PARTNER}\"}}'\n",
+        stage.ingest
+    );
+    anstream::println!("  {BOLD}Send an e-mail, and hear by webhook that it was sent:{BOLD:#}\n");
+    anstream::println!(
+        "    curl http://{api}/v1/email/send \\\n      \
+         -H 'X-API-Key: {key}' \\\n      \
+         -H 'Content-Type: application/json' \\\n      \
+         -d '{{\"from\":\"shop@example.com\",\"to\":\"ana@example.com\",\"subject\":\"Ola\",\"text\":\"Bem-vinda!\"}}'\n"
     );
     anstream::println!("  All calls are described at {BLUE}http://{api}/docs{BLUE:#}\n");
 }

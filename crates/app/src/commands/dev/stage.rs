@@ -1,12 +1,18 @@
-//! The gateway of `dev`, with a sample tenant, its key, and an endpoint at the built-in receiver.
+//! The gateway of `dev`, with a sample tenant, its key, and an endpoint at the built-in receiver; and a
+//! sample partner whose webhooks are handed to the same receiver.
 //! What is there from the last run is used again, so that what was copied from it still works.
 
-use std::{net::Ipv4Addr, path::Path};
+use std::{
+    net::{Ipv4Addr, SocketAddr},
+    path::Path,
+};
 
 use anyhow::{Context, bail};
 use bytes::Bytes;
 use gancho_domain::{EndpointId, Tenant, TenantScope};
+use gancho_inbound::{KeyDraft, Partner, SourceDraft, SourceError};
 use gancho_outbound::{EndpointDraft, NewEvent, Published, deliver};
+use gancho_wire::new_secret;
 use serde_json::json;
 use tokio::{net::TcpListener, sync::mpsc::UnboundedReceiver};
 use tokio_util::task::TaskTracker;
@@ -27,11 +33,14 @@ pub struct Stage {
     pub receiver: Receiver,
     pub tenant: Tenant,
     pub endpoint: EndpointId,
+    /// Where the sample partner posts.
+    pub ingest: SocketAddr,
     pub api_key: Hidden,
     pub data_dir: String,
 }
 
 const TENANT: &str = "demo";
+pub const PARTNER: &str = "acme";
 const ENDPOINT: &str = "built-in receiver";
 /// Ports tried after the one that was asked for.
 const MORE_PORTS: u16 = 50;
@@ -43,24 +52,29 @@ pub async fn set(
 ) -> anyhow::Result<(Stage, UnboundedReceiver<Arrival>)> {
     private_file::folder(data_dir)?;
     let shown = data_dir.display().to_string();
-    let mut loaded = settings::built_in(&[("data_dir", &shown)])?;
+    let mut loaded = settings::built_in(&[("data_dir", &shown), ("email_via", "sink")])?;
     let api_listener = listen_from(port).await?;
     loaded.settings.api_listen = api_listener.local_addr()?;
+    let ingest_listener = listen_from(loaded.settings.ingest_listen.port()).await?;
     let receiver_listener = listen_from(loaded.settings.api_listen.port() + 1).await?;
 
     let client = deliver::Settings::for_dev();
     let gateway = Gateway::start(Setup { client, ..Setup::of(&loaded)? }).await?;
     let token = admin_token::of(&loaded.settings)?;
-    let front = Front::start(&gateway, &loaded.settings, token.check()?, api_listener)?;
+    let mut front = Front::start(&gateway, &loaded.settings, token.check()?, api_listener)?;
+    let ingest = ingest_listener.local_addr()?;
+    front.receive(&gateway, &loaded.settings, ingest_listener)?;
 
     let tenant = gateway.tenants.get(TENANT, "standard").await?;
     let address = receiver_listener.local_addr()?;
     let url = format!("http://{address}/webhooks");
     let (endpoint, secret) = aim(&gateway, &tenant, &url).await?;
+    welcome(&gateway, &url, secret.reveal()).await?;
     let (receiver, arrivals) = Receiver::start(receiver_listener, secret.reveal(), tasks)?;
     let operator = Remote::at(front.address, token.text);
     let api_key = api_key(&operator, &front, data_dir).await?;
-    let stage = Stage { gateway, front, receiver, tenant, endpoint, api_key, data_dir: shown };
+    let stage =
+        Stage { gateway, front, receiver, tenant, endpoint, ingest, api_key, data_dir: shown };
     Ok((stage, arrivals))
 }
 
@@ -104,6 +118,38 @@ async fn aim(
     };
     let created = gateway.endpoints.create(scope, tenant, draft).await?;
     Ok((created.endpoint.id, Hidden::new(created.secret.as_str())))
+}
+
+/// The sample partner, its webhooks sent to the receiver and signed as the receiver expects it.
+async fn welcome(gateway: &Gateway, url: &str, secret: &str) -> anyhow::Result<()> {
+    let receiving = gateway.receiving.as_ref().context("nothing is received here")?;
+    let partner: Partner = PARTNER.parse()?;
+    let draft = SourceDraft {
+        target_url: Some(url.to_owned()),
+        dispatch_secret: Some(secret.to_owned()),
+        is_active: Some(true),
+        ..SourceDraft::default()
+    };
+    match receiving.desk.change(&partner, draft.clone()).await {
+        Err(SourceError::NotFound) => {
+            let partner = Some(PARTNER.to_owned());
+            receiving.desk.create(SourceDraft { partner, ..draft }).await?;
+        }
+        changed => {
+            changed?;
+        }
+    }
+    // A run may have ended before it made the key.
+    if !receiving.desk.keys(&partner).await?.is_empty() {
+        return Ok(());
+    }
+    let key = KeyDraft {
+        scheme: Some("hmac".to_owned()),
+        secret: Some(new_secret()?),
+        ..KeyDraft::default()
+    };
+    receiving.desk.put_key(&partner, "k1", key).await?;
+    Ok(())
 }
 
 /// The key of the last run if it still opens, or a new one. Only `dev` keeps a key in the clear.

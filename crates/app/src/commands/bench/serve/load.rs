@@ -5,7 +5,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 use anyhow::ensure;
 use tokio::{task::JoinSet, time::Instant};
 
-use super::{
+use super::super::{
     line::Line,
     sink::{Manner, Sink},
 };
@@ -18,6 +18,11 @@ pub struct Route {
 }
 
 impl Route {
+    /// As a tenant, which is known by that header.
+    pub fn publish(header: String) -> Self {
+        Self { path: "/v1/events".into(), header }
+    }
+
     /// Past the gateway.
     pub fn direct(sink: &Sink) -> Self {
         let url = sink.url(Manner::Answers);

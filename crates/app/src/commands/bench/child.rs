@@ -14,14 +14,18 @@ use tokio::{
     process::{self, ChildStderr},
 };
 
-use super::{line::Line, load::Route};
-use crate::commands::bench::report::{self, Stopwatch};
+use super::{
+    line::Line,
+    report::{self, Stopwatch},
+};
 
 const TOKEN: &str = "bench-operator-token-0123456789abcdef";
 const TO_START: Duration = Duration::from_secs(30);
 
 pub struct Child {
     pub address: SocketAddr,
+    /// Where partners post.
+    pub ingest: SocketAddr,
     process: process::Child,
     id: u32,
     /// Kept open: a gateway may log as long as it runs.
@@ -29,7 +33,12 @@ pub struct Child {
 }
 
 impl Child {
-    pub async fn start(database_url: &str, folder: &Path) -> anyhow::Result<Self> {
+    /// With these variables beside the usual ones.
+    pub async fn start(
+        database_url: &str,
+        folder: &Path,
+        variables: &[(&str, &str)],
+    ) -> anyhow::Result<Self> {
         let mut process = process::Command::new(std::env::current_exe()?)
             .arg("serve")
             .env_clear()
@@ -37,9 +46,11 @@ impl Child {
             .env("GANCHO_DATA_DIR", folder)
             .env("GANCHO_DATABASE_URL", database_url)
             .env("GANCHO_API_LISTEN", "127.0.0.1:0")
+            .env("GANCHO_INGEST_LISTEN", "127.0.0.1:0")
             .env("GANCHO_ALLOW_HTTP", "true")
             .env("GANCHO_ALLOW_CIDRS", "127.0.0.0/8")
             .env("GANCHO_LOG_FORMAT", "json")
+            .envs(variables.iter().copied())
             .stderr(Stdio::piped())
             .stdout(Stdio::null())
             .kill_on_drop(true)
@@ -52,28 +63,54 @@ impl Child {
         {
             let line: Value = serde_json::from_str(&line).unwrap_or(Value::String(line));
             if line["message"] == "gancho is ready" {
-                let address = line["api"].as_str().context("no address")?.parse()?;
-                return Ok(Self { address, process, id, _log: log });
+                let at =
+                    |name: &str| anyhow::Ok(line[name].as_str().context("no address")?.parse()?);
+                let (address, ingest) = (at("api")?, at("ingest")?);
+                return Ok(Self { address, ingest, process, id, _log: log });
             }
             said = line.to_string();
         }
         anyhow::bail!("the gateway did not start; it last said {said}")
     }
 
-    /// A tenant with a key and an endpoint.
-    pub async fn tenant(&self, slug: &str, url: &str) -> anyhow::Result<Route> {
+    /// A tenant with a key, which is given back as a header, and an endpoint for these events.
+    pub async fn tenant(&self, slug: &str, url: &str, events: &str) -> anyhow::Result<String> {
         let bearer = format!("authorization: Bearer {TOKEN}");
         let slug = format!("{slug}-{}", self.id);
-        self.call("/v1/tenants", &bearer, &json!({"slug": slug})).await?;
-        let made = self.call(&format!("/v1/tenants/{slug}/api-keys"), &bearer, &json!({})).await?;
+        self.call("POST", "/v1/tenants", &bearer, &json!({"slug": slug})).await?;
+        let made =
+            self.call("POST", &format!("/v1/tenants/{slug}/api-keys"), &bearer, &json!({})).await?;
         let key = format!("x-api-key: {}", made["key"].as_str().context("no key")?);
-        self.call("/v1/webhooks", &key, &json!({"url": url, "events": ["bench.event"]})).await?;
-        Ok(Route { path: "/v1/events".into(), header: key })
+        self.call("POST", "/v1/webhooks", &key, &json!({"url": url, "events": [events]})).await?;
+        Ok(key)
     }
 
-    async fn call(&self, path: &str, header: &str, body: &Value) -> anyhow::Result<Value> {
+    /// A partner with a key, whose webhooks are handed to that URL.
+    pub async fn source(&self, partner: &str, secret: &str, url: &str) -> anyhow::Result<()> {
+        let bearer = format!("authorization: Bearer {TOKEN}");
+        self.call("POST", "/v1/sources", &bearer, &json!({"partner": partner, "target_url": url}))
+            .await?;
+        let key = json!({"scheme": "hmac", "secret": secret});
+        self.call("PUT", &format!("/v1/sources/{partner}/keys/k1"), &bearer, &key).await?;
+        Ok(())
+    }
+
+    /// Bytes that it has had written to a disk so far.
+    pub fn written(&self) -> u64 {
+        let told = std::fs::read_to_string(format!("/proc/{}/io", self.id)).unwrap_or_default();
+        let line = told.lines().find_map(|line| line.strip_prefix("write_bytes: "));
+        line.and_then(|count| count.parse().ok()).unwrap_or(0)
+    }
+
+    async fn call(
+        &self,
+        method: &str,
+        path: &str,
+        header: &str,
+        body: &Value,
+    ) -> anyhow::Result<Value> {
         let mut line = Line::open(self.address).await?;
-        let (status, answer) = line.post(path, header, body.to_string().as_bytes()).await?;
+        let (status, answer) = line.send(method, path, header, body.to_string().as_bytes()).await?;
         ensure!(status < 300, "{path} answered {status}: {}", String::from_utf8_lossy(&answer));
         Ok(serde_json::from_slice(&answer)?)
     }

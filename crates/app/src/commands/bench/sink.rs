@@ -25,8 +25,12 @@ pub enum Manner {
     Hangs,
 }
 
+/// How events and webhooks are numbered.
+pub const NUMBERED: &str = "\"n\":";
+
 pub struct Sink {
     pub address: SocketAddr,
+    marker: &'static str,
     began: Instant,
     /// By number of the event, in nanoseconds since it began; zero for not yet.
     sent: Vec<AtomicU64>,
@@ -36,11 +40,17 @@ pub struct Sink {
 }
 
 impl Sink {
-    pub async fn start(events: usize, tasks: &TaskTracker) -> anyhow::Result<Arc<Self>> {
+    /// In what comes, its number stands behind the marker.
+    pub async fn start(
+        events: usize,
+        marker: &'static str,
+        tasks: &TaskTracker,
+    ) -> anyhow::Result<Arc<Self>> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let empty = || (0..events).map(|_| AtomicU64::new(0)).collect();
         let sink = Arc::new(Self {
             address: listener.local_addr()?,
+            marker,
             began: Instant::now(),
             sent: empty(),
             came: empty(),
@@ -133,7 +143,7 @@ async fn take(
         "/dawdles" => tokio::time::sleep(Duration::from_secs(1)).await,
         "/hangs" => std::future::pending().await,
         _ => {
-            if let Some(number) = number(&body.to_bytes()) {
+            if let Some(number) = number(&body.to_bytes(), sink.marker.as_bytes()) {
                 sink.came(number);
             }
         }
@@ -141,9 +151,9 @@ async fn take(
     Ok(Response::new(Empty::new()))
 }
 
-/// What stands after the first `"n":`.
-fn number(body: &[u8]) -> Option<usize> {
-    let at = body.windows(4).position(|window| window == b"\"n\":")? + 4;
+/// What stands after the first marker.
+fn number(body: &[u8], marker: &[u8]) -> Option<usize> {
+    let at = body.windows(marker.len()).position(|window| window == marker)? + marker.len();
     let digits = body[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
     std::str::from_utf8(&body[at..at + digits]).ok()?.parse().ok()
 }

@@ -23,9 +23,19 @@ impl Line {
         Ok(Self { stream: BufReader::new(stream), host, out: Vec::new(), text: String::new() })
     }
 
-    /// The status and the body of the answer.
     pub async fn post(
         &mut self,
+        path: &str,
+        header: &str,
+        body: &[u8],
+    ) -> anyhow::Result<(u16, Vec<u8>)> {
+        self.send("POST", path, header, body).await
+    }
+
+    /// The status and the body of the answer.
+    pub async fn send(
+        &mut self,
+        method: &str,
         path: &str,
         header: &str,
         body: &[u8],
@@ -34,7 +44,7 @@ impl Line {
         self.out.clear();
         write!(
             self.out,
-            "POST {path} HTTP/1.1\r\nhost: {}\r\n{header}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            "{method} {path} HTTP/1.1\r\nhost: {}\r\n{header}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
             self.host,
             body.len()
         )?;

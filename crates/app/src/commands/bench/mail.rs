@@ -1,0 +1,108 @@
+//! E-mails: submitted over HTTP to `gancho serve` in a process of its own, until a mail server on this
+//! machine has them all, and the tenant has heard of all of them.
+
+mod server;
+
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+
+use anyhow::ensure;
+use clap::Args;
+use tokio::task::JoinSet;
+use tokio_util::task::TaskTracker;
+
+use self::server::Server;
+use super::{
+    child::Child,
+    line::Line,
+    place,
+    sink::{Manner, Sink},
+};
+
+/// Send e-mails through SMTP on this machine with the limits lifted. Load, mail server and receiver are in
+/// this process; the CPU in the figures is the gateway's.
+#[derive(Debug, Args)]
+pub struct MailBench {
+    /// Where; a new SQLite file in a temporary folder if not given.
+    #[arg(long, env = "GANCHO_DATABASE_URL")]
+    database_url: Option<String>,
+    #[arg(long, default_value_t = 10_000)]
+    emails: usize,
+    /// Connections, each of which submits when its last e-mail was answered.
+    #[arg(long, default_value_t = 16)]
+    connections: usize,
+    /// Connections to the mail server at most.
+    #[arg(long, default_value_t = 32)]
+    concurrency: u32,
+    /// Bytes of text.
+    #[arg(long, default_value_t = 1_024)]
+    body: usize,
+    #[arg(long)]
+    json: bool,
+}
+
+/// How e-mails are numbered in what is told of them.
+const NUMBERED: &str = "\"externalId\":\"n-";
+/// How long to wait for the next arrival before it is given up.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+impl MailBench {
+    pub async fn run(self) -> anyhow::Result<()> {
+        let (url, folder) = place::database(self.database_url.as_deref())?;
+        let tasks = TaskTracker::new();
+        let server = Server::start(&tasks).await?;
+        let sink = Sink::start(self.emails, NUMBERED, &tasks).await?;
+        let smtp = format!("smtp://{}?tls=none", server.address);
+        let concurrency = self.concurrency.to_string();
+        let variables = [
+            ("GANCHO_SMTP_URL", smtp.as_str()),
+            ("GANCHO_EMAIL_CONCURRENCY", &concurrency),
+            ("GANCHO_EMAIL_RATE", "none"),
+        ];
+        let gateway = Child::start(&url, folder.path(), &variables).await?;
+        let key = gateway.tenant("bench", &sink.url(Manner::Answers), "email.*").await?;
+
+        let watch = gateway.watch();
+        self.submit(gateway.address, &key).await?;
+        watch.report("e-mails submitted", self.emails as u64, self.json);
+        server.arrived(self.emails, PATIENCE).await?;
+        watch.report("e-mails at the mail server", self.emails as u64, self.json);
+        sink.arrived(self.emails, PATIENCE).await?;
+        watch.report("and told of by webhook", self.emails as u64, self.json);
+        gateway.stop().await
+    }
+
+    async fn submit(&self, api: SocketAddr, key: &str) -> anyhow::Result<()> {
+        let mut senders = JoinSet::new();
+        let text: Arc<str> = "x".repeat(self.body).into();
+        for sender in 0..self.connections {
+            let (key, text) = (key.to_owned(), text.clone());
+            let turns = (sender..self.emails).step_by(self.connections);
+            senders.spawn(async move {
+                let mut line = Line::open(api).await?;
+                for number in turns {
+                    let email = serde_json::json!({
+                        "from": "bench@example.com",
+                        "to": format!("reader-{number}@example.net"),
+                        "subject": format!("Letter {number}"),
+                        "text": &*text,
+                        // By which the receiver knows it.
+                        "externalId": format!("n-{number}"),
+                    });
+                    let body = email.to_string();
+                    let (status, answer) =
+                        line.post("/v1/email/send", &key, body.as_bytes()).await?;
+                    ensure!(
+                        status == 201,
+                        "answered {status}: {}",
+                        String::from_utf8_lossy(&answer)
+                    );
+                }
+                anyhow::Ok(())
+            });
+        }
+        while let Some(done) = senders.join_next().await {
+            done??;
+        }
+        Ok(())
+    }
+}

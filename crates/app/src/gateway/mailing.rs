@@ -1,0 +1,103 @@
+//! Sending e-mail: the outbox, and the post that brings letters on their way.
+
+use std::sync::Arc;
+
+use anyhow::Context;
+use gancho_api::emails::MailDesk;
+use gancho_domain::{Rate, RetryPlan};
+use gancho_engine::{Engine, LaneSetup, Terms};
+use gancho_mail::{
+    MailCarrier, MailLimits, Outbox, Post, SesPost, Sink, SmtpPost, Suppressions, TenantLimits,
+    limits::{TenantLimit, lane},
+    ses::SesSettings,
+    smtp::SmtpSettings,
+};
+use gancho_outbound::deliver::Client;
+
+use super::Base;
+
+pub struct MailSetup {
+    pub via: Via,
+    pub limits: Limits,
+}
+
+pub struct Limits {
+    /// At once, in all.
+    pub concurrency: u32,
+    pub rate: Option<Rate>,
+    /// At once, of each tenant.
+    pub tenant_concurrency: Option<u32>,
+    pub tenant_rate: Option<Rate>,
+    pub message_id_domain: Option<String>,
+}
+
+pub enum Via {
+    Smtp(Box<SmtpSettings>),
+    Ses(Box<SesSettings>),
+    /// Nothing is sent: the last letters are kept in memory.
+    Sink,
+}
+
+/// Letters that a developer can look at.
+const CAUGHT: usize = 200;
+
+pub struct Mailing {
+    post: Arc<dyn Post>,
+    sink: Option<Arc<Sink>>,
+    suppressions: Arc<Suppressions>,
+}
+
+impl Mailing {
+    /// `client` may reach what the operator names.
+    pub fn new(base: &Base, client: &Client, via: Via) -> anyhow::Result<Self> {
+        let mut sink = None;
+        let post: Arc<dyn Post> = match via {
+            Via::Smtp(settings) => Arc::new(SmtpPost::new(*settings).context("smtp_url")?),
+            Via::Ses(settings) => {
+                Arc::new(SesPost::new(client.clone(), base.clock.clone(), *settings)?)
+            }
+            Via::Sink => sink.insert(Arc::new(Sink::new(base.clock.clone(), CAUGHT))).clone(),
+        };
+        let (store, clock) = (base.store.clone(), base.clock.clone());
+        Ok(Self { post, sink, suppressions: Arc::new(Suppressions { store, clock }) })
+    }
+
+    pub fn lane(&self, base: &Base, setup: &Limits) -> LaneSetup {
+        let everyone = TenantLimit {
+            in_flight: setup.tenant_concurrency.unwrap_or(Terms::MAX_IN_FLIGHT),
+            rate: setup.tenant_rate,
+        };
+        let carrier = MailCarrier {
+            post: self.post.clone(),
+            registry: base.registry.clone(),
+            suppressions: self.suppressions.clone(),
+            ids: base.ids.clone(),
+            clock: base.clock.clone(),
+            plan: Arc::new(RetryPlan::EMAIL),
+            limits: TenantLimits { everyone, ..TenantLimits::default() },
+            message_id_domain: setup.message_id_domain.clone(),
+        };
+        LaneSetup { concurrency: setup.concurrency, rate: setup.rate, ..lane(carrier) }
+    }
+
+    /// What the calls about e-mails use.
+    pub fn desk(&self, base: &Base, engine: Arc<Engine>) -> MailDesk {
+        let outbox = Outbox {
+            store: base.store.clone(),
+            engine,
+            registry: base.registry.clone(),
+            ids: base.ids.clone(),
+            clock: base.clock.clone(),
+            limits: MailLimits::default(),
+        };
+        MailDesk {
+            outbox: Arc::new(outbox),
+            suppressions: self.suppressions.clone(),
+            sink: self.sink.clone(),
+        }
+    }
+
+    pub async fn close(&self) {
+        self.post.close().await;
+    }
+}

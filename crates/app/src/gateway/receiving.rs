@@ -1,0 +1,141 @@
+//! Receiving webhooks from partners: the part of the gateway that proves, keeps and hands on what they
+//! post. What an operator names (the core's address) may be on this machine, unlike what customers name.
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use anyhow::Context;
+use gancho_api::{InboundParts, Ingest, IngestSettings};
+use gancho_domain::Lane;
+use gancho_engine::{Engine, LaneSetup};
+use gancho_inbound::{
+    Checkpointer, DispatchCarrier, Inbound, InboundSetup, Limits, PolicyKeeper, SigningKeys,
+    SourceDesk, Sources, checkpoints::CheckpointSettings,
+};
+use gancho_outbound::deliver::Client;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use super::Base;
+
+pub struct ReceivingSetup {
+    /// Nothing: what is built in.
+    pub policy_file: Option<PathBuf>,
+    /// Where the ledger's checkpoints are kept outside of the store.
+    pub checkpoints: PathBuf,
+    /// Whether this node signs them.
+    pub is_ingest: bool,
+}
+
+/// Under which name checkpoints are signed.
+pub const ORIGIN: &str = "gancho/ledger";
+/// How often the keys that other nodes have made are taken on.
+const READ_KEYS: Duration = Duration::from_secs(30);
+
+/// What is there before the engine is: the lane's carrier needs it.
+pub struct Prepared {
+    sources: Arc<Sources>,
+    keys: Arc<SigningKeys>,
+    policy: Arc<PolicyKeeper>,
+    checkpointer: Arc<Checkpointer>,
+    client: Client,
+    is_ingest: bool,
+}
+
+pub struct Receiving {
+    pub desk: Arc<SourceDesk>,
+    pub inbound: Arc<Inbound>,
+    pub checkpointer: Arc<Checkpointer>,
+    is_ingest: bool,
+}
+
+impl Prepared {
+    /// `client` may reach what the operator names.
+    pub async fn new(base: &Base, client: Client, setup: ReceivingSetup) -> anyhow::Result<Self> {
+        let Base { store, ring, clock, .. } = base;
+        let keys = SigningKeys::open(store.clone(), ring.clone(), clock.clone()).await?;
+        let keys = Arc::new(keys);
+        let checkpoints = CheckpointSettings::new(ORIGIN, setup.checkpoints);
+        let checkpointer =
+            Checkpointer::open(store.clone(), keys.clone(), clock.clone(), checkpoints)?;
+        Ok(Self {
+            sources: Arc::new(Sources::new(store.clone(), ring.clone())),
+            keys,
+            policy: Arc::new(PolicyKeeper::open(setup.policy_file).context("policy_file")?),
+            checkpointer: Arc::new(checkpointer),
+            client,
+            is_ingest: setup.is_ingest,
+        })
+    }
+
+    pub fn lane(&self, base: &Base) -> LaneSetup {
+        let (sources, client) = (self.sources.clone(), self.client.clone());
+        let carrier = DispatchCarrier::new(sources, client, base.clock.clone());
+        LaneSetup::new(Lane::Dispatch, Arc::new(carrier))
+    }
+
+    pub fn open(self, base: &Base, engine: Arc<Engine>) -> Receiving {
+        let Base { store, ring, ids, clock, .. } = base.clone();
+        let desk = SourceDesk {
+            store: store.clone(),
+            ring,
+            sources: self.sources.clone(),
+            ids: ids.clone(),
+            clock: clock.clone(),
+            client: self.client,
+        };
+        let inbound = Inbound::new(InboundSetup {
+            store,
+            engine,
+            sources: self.sources,
+            keys: self.keys,
+            policy: self.policy,
+            ids,
+            clock,
+            limits: Limits::default(),
+        });
+        Receiving {
+            desk: Arc::new(desk),
+            inbound: Arc::new(inbound),
+            checkpointer: self.checkpointer,
+            is_ingest: self.is_ingest,
+        }
+    }
+}
+
+impl Receiving {
+    /// For the operator's calls.
+    pub fn parts(&self) -> InboundParts {
+        InboundParts {
+            desk: self.desk.clone(),
+            inbound: self.inbound.clone(),
+            checkpointer: self.checkpointer.clone(),
+        }
+    }
+
+    /// What the listener for partners is made of.
+    pub fn ingest(&self, base: &Base) -> Ingest {
+        let inbound = self.inbound.clone();
+        Ingest::new(inbound, base.ring.clone(), base.ids.clone(), IngestSettings::default())
+    }
+
+    pub fn start_loops(&self, tasks: &TaskTracker, stop: &CancellationToken) {
+        let (keys, stopped) = (self.inbound.keys.clone(), stop.clone());
+        tasks.spawn(async move {
+            while tokio::time::timeout(READ_KEYS, stopped.cancelled()).await.is_err() {
+                if let Err(error) = keys.read().await {
+                    tracing::warn!(%error, "the signing keys could not be read anew");
+                }
+            }
+        });
+        if self.is_ingest {
+            let (checkpointer, stopped) = (self.checkpointer.clone(), stop.clone());
+            tasks.spawn(async move { checkpointer.run(stopped).await });
+        }
+    }
+
+    /// Reads the policy pack again; a faulty one changes nothing.
+    pub fn reload(&self) {
+        if let Err(error) = self.inbound.policy.reload() {
+            tracing::error!(%error, "the policy pack was not read: the one before stays");
+        }
+    }
+}
