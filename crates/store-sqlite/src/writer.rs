@@ -4,7 +4,7 @@
 use std::{
     cell::Cell,
     sync::Arc,
-    thread,
+    thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
@@ -50,6 +50,7 @@ pub(crate) enum Writer {
         steps: Sender<(Step, Box<dyn Work>)>,
         broken: watch::Receiver<Option<StoreError>>,
         limit: Option<u64>,
+        thread: Option<JoinHandle<()>>,
     },
     Inline {
         db: Arc<Mutex<(Connection, Spans)>>,
@@ -106,11 +107,11 @@ impl Writer {
             spans: Spans::default(),
             crowd: 0,
         };
-        thread::Builder::new()
+        let thread = thread::Builder::new()
             .name("gancho-writer".into())
             .spawn(move || committer.run())
             .map_err(|error| StoreError::Refused(format!("no thread for the writer: {error}")))?;
-        Ok(Self::Thread { steps, broken, limit: options.max_bytes })
+        Ok(Self::Thread { steps, broken, limit: options.max_bytes, thread: Some(thread) })
     }
 
     pub fn inline(db: Connection, bell: Arc<Notify>) -> Self {
@@ -179,6 +180,20 @@ impl Writer {
             Self::None { .. } => {
                 Err(StoreError::Refused("the database was opened for reading alone".into()))
             }
+        }
+    }
+}
+
+/// Whoever closes a store finds all of it in the file afterwards, and nothing in a log beside it.
+impl Drop for Writer {
+    fn drop(&mut self) {
+        let Self::Thread { steps, thread, .. } = self else { return };
+        // It ends when nobody can send to it any more.
+        *steps = unbounded().0;
+        if let Some(thread) = thread.take()
+            && thread.thread().id() != thread::current().id()
+        {
+            let _ = thread.join();
         }
     }
 }
