@@ -10,7 +10,7 @@ use std::{
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::served::{Served, command, until};
+use crate::served::{Served, command};
 
 pub struct Operated {
     pub served: Served,
@@ -36,17 +36,9 @@ impl Operated {
     /// With settings that the commands get too.
     pub fn with(more: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let usual = [("GANCHO_INGEST_LISTEN", "127.0.0.1:0"), ("GANCHO_EMAIL_VIA", "sink")];
-        let served = Served::start(folder.path(), &[&usual, more].concat());
-        let mut ingest = None;
-        until("it says where partners post to", || {
-            let log = served.log.lock().unwrap().clone();
-            let mut lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-            let ready = lines.find(|line| line["message"] == "gancho is ready");
-            ingest = ready.map(|ready| ready["ingest"].as_str().unwrap().parse().unwrap());
-            ingest.is_some()
-        });
-        let ingest = ingest.unwrap();
+        let usual = [("GANCHO_EMAIL_VIA", "sink")];
+        let served = Served::start(folder.path(), &[&usual[..], more].concat());
+        let ingest = served.ingest();
         let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
         Self { served, folder, ingest, variables: more.iter().map(owned).collect() }
     }

@@ -35,6 +35,7 @@ pub fn command(arguments: &[&str], folder: &Path) -> Command {
     command.env("GANCHO_DATA_DIR", folder.join("data"));
     command.env("GANCHO_API_LISTEN", "127.0.0.1:0");
     command.env("GANCHO_INGEST_LISTEN", "127.0.0.1:0");
+    command.env("GANCHO_INGEST_LISTEN", "127.0.0.1:0");
     command.env("GANCHO_LOG_FORMAT", "json");
     command.env("GANCHO_ADMIN_TOKEN", TOKEN);
     command.env("GANCHO_ALLOW_HTTP", "true");
@@ -73,6 +74,19 @@ impl Served {
             panic!("it did not get ready: {}", log.lock().unwrap());
         };
         Self { address, ingest, log, child }
+    }
+
+    /// Where partners post to.
+    pub fn ingest(&self) -> SocketAddr {
+        let mut ingest = None;
+        until("it says where partners post to", || {
+            let log = self.log.lock().unwrap().clone();
+            let mut lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+            let ready = lines.find(|line| line["message"] == "gancho is ready");
+            ingest = ready.map(|ready| ready["ingest"].as_str().unwrap().parse().unwrap());
+            ingest.is_some()
+        });
+        ingest.unwrap()
     }
 
     pub fn signal(&self, name: &str) {
