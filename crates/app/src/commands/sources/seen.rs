@@ -13,7 +13,7 @@ use crate::{
         running::{Running, filtered, rows},
         table::{self, Facts, text},
     },
-    paint::{DIM, GREEN},
+    paint::{DIM, GREEN, RED},
     remote::Remote,
 };
 
@@ -139,7 +139,7 @@ fn tell(done: &Value, body: &str) -> anyhow::Result<()> {
     table::say(&format!("  {}", table::clean(body)))?;
     let answer = &done["answer"];
     if answer["code"].is_string() {
-        return Ok(());
+        return table::say(&format!("Answered {RED}{}{RED:#}.", text(&answer["status"])));
     }
     let kept = if answer["is_repeat"] == true { "known already" } else { "kept" };
     table::say(&format!("Answered {GREEN}{}{GREEN:#}, {kept}:", text(&answer["status"])))?;
