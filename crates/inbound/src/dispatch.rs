@@ -1,4 +1,5 @@
-//! The dispatch lane's carrier: a receipt to one of its source's targets.
+//! The dispatch lane's carrier: a receipt to one of its source's targets, or to another part of the
+//! gateway.
 //!
 //! What arrives lets the core verify and dedupe: the body byte for byte, a Standard Webhooks signature
 //! by the source's dispatch secret, whose `webhook-id` is the receipt's id, and the `X-Gancho-*`
@@ -8,7 +9,7 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use gancho_domain::{Clock, Code, Failure, ReceiptId, RetryPlan, Time};
+use gancho_domain::{Clock, Code, Failure, ReceiptId, RetryPlan, Time, Verdict};
 use gancho_engine::{Carried, Carrier, Terms, ask};
 use gancho_outbound::{
     deliver::{Client, carried},
@@ -17,11 +18,14 @@ use gancho_outbound::{
 use gancho_store::Job;
 use gancho_wire::{Profile, Sending, sign};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
+use tokio::time::Instant;
+use url::Url;
 
 use crate::{
     Sources,
+    inside::{Inside, InsideFault, InsideTarget},
     label::Label,
-    registry::{Ready, Target},
+    registry::{Ready, To},
 };
 
 /// The body does not fit the schema: no later attempt can do better.
@@ -33,6 +37,7 @@ pub struct DispatchCarrier {
     clock: Arc<dyn Clock>,
     profile: Profile,
     timeout: Duration,
+    inside: Option<Arc<dyn Inside>>,
 }
 
 /// How long the core may take.
@@ -45,7 +50,12 @@ impl DispatchCarrier {
     /// core often stands on the same machine.
     pub fn new(sources: Arc<Sources>, client: Client, clock: Arc<dyn Clock>) -> Self {
         let profile = Profile::standard();
-        Self { sources, client, clock, profile, timeout: USUAL_TIMEOUT }
+        Self { sources, client, clock, profile, timeout: USUAL_TIMEOUT, inside: None }
+    }
+
+    /// Who takes what goes to a target inside the gateway.
+    pub fn with_inside(self, inside: Arc<dyn Inside>) -> Self {
+        Self { inside: Some(inside), ..self }
     }
 }
 
@@ -82,7 +92,10 @@ impl Carrier for DispatchCarrier {
             None => gone("the source no longer has this target"),
             Some(target) => match misfit(&source, &job.parcel.body).await {
                 Some(failure) => Carried::never(failure),
-                None => self.post(job, attempt, &source, target).await,
+                None => match &target.to {
+                    To::Url(url) => self.post(job, attempt, &source, url).await,
+                    To::Inside(target) => self.hand_over(job, *target).await,
+                },
             },
         };
         Carried { plan: Some(source.plan.clone()), ..carried }
@@ -90,15 +103,31 @@ impl Carrier for DispatchCarrier {
 }
 
 impl DispatchCarrier {
-    async fn post(&self, job: &Job, attempt: u32, source: &Ready, target: &Target) -> Carried {
+    async fn post(&self, job: &Job, attempt: u32, source: &Ready, url: &Url) -> Carried {
         let headers = match self.headers(job, attempt, source, self.clock.now()) {
             Ok(headers) => headers,
             Err(fault) => return ours(format!("the request could not be made: {fault}")),
         };
         let record = lines(&headers);
         let body = job.parcel.body.clone();
-        let outcome = self.client.post(&target.url, headers, body, self.timeout).await;
+        let outcome = self.client.post(url, headers, body, self.timeout).await;
         carried(outcome, record, self.clock.now())
+    }
+
+    /// What is said of it stands where another target's answer would.
+    async fn hand_over(&self, job: &Job, target: InsideTarget) -> Carried {
+        let Some(inside) = &self.inside else {
+            return gone("this gateway has no such part: it sends no e-mail");
+        };
+        let began = Instant::now();
+        match inside.take(target, &job.parcel.body).await {
+            Ok(said) => {
+                let delivered = Carried::new(Verdict::Delivered, began.elapsed());
+                Carried { response_body: said.into(), ..delivered }
+            }
+            Err(InsideFault::Later(failure)) => Carried::ours(failure),
+            Err(InsideFault::Never(failure)) => Carried::never(failure),
+        }
     }
 
     fn headers(

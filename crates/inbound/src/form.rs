@@ -17,26 +17,46 @@ pub fn too_large(limits: &Limits) -> Denied {
     Denied::new(413, "too_large", Reason::TooLarge, detail)
 }
 
-/// JSON in UTF-8, not packed.
-pub fn check_type(headers: &HeaderMap) -> Result<(), Denied> {
-    let refused =
-        |detail| Err(Denied::new(415, "unsupported_media_type", Reason::MediaType, detail));
+/// What a body says that it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Media {
+    Json,
+    /// JSON too, if it is a message of SNS, which says so of all that it sends.
+    PlainText,
+}
+
+/// JSON in UTF-8, not packed. Plain text passes here, whoever it is said to be from: if it were refused
+/// for all but SNS, anyone could find out which partners are SNS.
+pub fn check_type(headers: &HeaderMap) -> Result<Media, Denied> {
+    let refused = |detail| Err(not_taken(detail));
     let mut packings = headers.get_all(header::CONTENT_ENCODING).iter();
     if !packings.all(|packing| packing.as_bytes().eq_ignore_ascii_case(b"identity")) {
         return refused("packed bodies are not taken: send it without `content-encoding`");
     }
     let mut types = headers.get_all(header::CONTENT_TYPE).iter();
     match (types.next(), types.next()) {
-        (Some(one), None) if is_json(one.as_bytes()) => Ok(()),
-        _ => refused("send it as `content-type: application/json`"),
+        (Some(one), None) if is(one.as_bytes(), "application/json") => Ok(Media::Json),
+        (Some(one), None) if is(one.as_bytes(), "text/plain") => Ok(Media::PlainText),
+        _ => refused(SEND_JSON),
     }
 }
 
-/// `application/json`, and at most a charset, which can only be UTF-8.
-fn is_json(value: &[u8]) -> bool {
+const SEND_JSON: &str = "send it as `content-type: application/json`";
+
+/// For those who are proved to be somebody else than SNS.
+pub fn only_json(media: Media) -> Result<(), Denied> {
+    if media == Media::Json { Ok(()) } else { Err(not_taken(SEND_JSON)) }
+}
+
+fn not_taken(detail: &'static str) -> Denied {
+    Denied::new(415, "unsupported_media_type", Reason::MediaType, detail)
+}
+
+/// The type, and at most a charset, which can only be UTF-8.
+fn is(value: &[u8], wanted: &str) -> bool {
     let Ok(text) = std::str::from_utf8(value) else { return false };
     let mut parts = text.split(';').map(str::trim);
-    let is_type = parts.next().is_some_and(|name| name.eq_ignore_ascii_case("application/json"));
+    let is_type = parts.next().is_some_and(|name| name.eq_ignore_ascii_case(wanted));
     let is_utf8 = |part: &str| {
         part.split_once('=').is_some_and(|(name, value)| {
             name.eq_ignore_ascii_case("charset")
@@ -55,6 +75,10 @@ mod tests {
     use http::HeaderValue;
 
     use super::*;
+
+    fn is_json(value: &[u8]) -> bool {
+        is(value, "application/json")
+    }
 
     /// BD-04, BD-11
     #[test]
@@ -84,7 +108,12 @@ mod tests {
         let mut headers = HeaderMap::new();
         assert_eq!(check_type(&headers).unwrap_err().status, 415);
         headers.append(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        assert!(check_type(&headers).is_ok());
+        assert_eq!(check_type(&headers).unwrap(), Media::Json);
+        let mut plain = HeaderMap::new();
+        let text = HeaderValue::from_static("text/plain; charset=UTF-8");
+        plain.append(header::CONTENT_TYPE, text);
+        assert_eq!(check_type(&plain).unwrap(), Media::PlainText);
+        assert_eq!(only_json(Media::PlainText).unwrap_err().status, 415);
         for packing in ["gzip", "br", "deflate", "zstd", "identity, gzip"] {
             let mut packed = headers.clone();
             packed.append(header::CONTENT_ENCODING, packing.parse().unwrap());

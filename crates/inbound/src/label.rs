@@ -8,7 +8,7 @@ use crate::Partner;
 pub struct Label<'a> {
     pub partner: &'a str,
     pub key_id: &'a str,
-    /// From a header that no signature covers.
+    /// From a header that no signature covers, or from a message of SNS, where one does.
     pub topic: Option<&'a str>,
 }
 

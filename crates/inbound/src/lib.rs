@@ -7,7 +7,8 @@
 //! JSON, strictly), [`identity`] (which message is it), [`accept`] (one transaction: dedupe, ledger,
 //! receipt, deliveries). [`sources`] makes and changes [`source`]s and their keys, with [`preset`] for
 //! how each signs and [`partner`] for what they are called. [`dispatch`] is the carrier that brings a
-//! receipt to the core; [`label`] is what is written on it; [`receipts`] shows what became of it.
+//! receipt to the core, or to what is [`inside`] the gateway; [`label`] is what is written on it;
+//! [`receipts`] shows what became of it. [`sns`] is how Amazon SNS proves and greets.
 //! [`signing_keys`] sign the answer ([`policy_sign`]) and the [`checkpoints`] of the ledger, and
 //! [`public_keys`] check them; [`rejections`] remembers what was turned away, [`tally`] counts;
 //! [`simulate`] sends a test event; [`sealed`] seals everything anew.
@@ -22,6 +23,7 @@ pub mod form;
 pub mod handshake;
 pub mod identity;
 pub mod incoming;
+pub mod inside;
 pub mod json;
 pub mod label;
 pub mod outcome;
@@ -37,6 +39,7 @@ pub mod rejections;
 pub mod sealed;
 pub mod signing_keys;
 pub mod simulate;
+pub mod sns;
 pub mod source;
 pub mod sources;
 pub mod tally;
@@ -45,6 +48,7 @@ pub mod verify;
 pub use checkpoints::{CheckpointFault, Checkpointer};
 pub use dispatch::DispatchCarrier;
 pub use incoming::{Incoming, Verb};
+pub use inside::{Inside, InsideFault, InsideTarget};
 pub use outcome::{Denied, Kept, Outcome, Reason, Reply};
 pub use partner::Partner;
 pub use policy::{Pack, PackFault, PolicyKeeper};
@@ -54,5 +58,6 @@ pub use receive::{Inbound, InboundSetup, Limits};
 pub use registry::Sources;
 pub use rejections::{Rejection, Rejections};
 pub use signing_keys::{KeysFault, SigningKeys};
+pub use sns::SnsHosts;
 pub use source::{Source, SourceKey};
 pub use sources::{KeyDraft, SourceDesk, SourceDraft, SourceError};

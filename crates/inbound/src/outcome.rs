@@ -17,7 +17,7 @@ pub enum Outcome {
     Clash {
         first: ReceiptId,
     },
-    /// A greeting, answered: 200.
+    /// A greeting, answered: 200, or 204 where there is nothing to say.
     Reply(Reply),
     Denied(Denied),
 }
@@ -48,8 +48,11 @@ pub struct Denied {
     pub retry_after: Option<Duration>,
     /// For the operator.
     pub reason: Reason,
-    /// Where it was kept although it was refused: a body that does not fit the schema.
-    pub receipt: Option<ReceiptId>,
+    /// For the operator too: a sentence, where there is more to say than the reason.
+    pub note: Option<Box<str>>,
+    /// Where it was kept although it was refused: a body that does not fit the schema. Boxed, since few
+    /// have one and all are handed around by value.
+    pub receipt: Option<Box<ReceiptId>>,
 }
 
 macro_rules! reasons {
@@ -91,6 +94,11 @@ reasons! {
     TooLarge "too_large";
     MediaType "unsupported_media_type";
     Store "store_unavailable";
+    NotSns "not_a_message_of_sns";
+    Topic "topic_not_listed";
+    Certificate "certificate_refused";
+    CertificateAway "certificate_unavailable";
+    Confirmation "confirmation_failed";
 }
 
 impl Reason {
@@ -102,6 +110,7 @@ impl Reason {
             Self::Schema => "schema",
             Self::TooLarge | Self::MediaType => "form",
             Self::Store => "store",
+            Self::CertificateAway | Self::Confirmation => "sns",
             _ => "policy_fail",
         }
     }
@@ -143,6 +152,7 @@ impl Denied {
             faults: Box::default(),
             retry_after: None,
             reason,
+            note: None,
             receipt: None,
         }
     }
@@ -150,6 +160,10 @@ impl Denied {
     /// The one answer for everything that is not proved, so that nothing is learnt from it.
     pub(crate) fn unproven(reason: Reason) -> Self {
         Self::new(403, "deny_invalid_access", reason, "the request could not be verified")
+    }
+
+    pub(crate) fn noted(self, note: impl Into<String>) -> Self {
+        Self { note: Some(note.into().into_boxed_str()), ..self }
     }
 
     /// A malformed request may be told what is wrong with its form; an unproven one is told nothing.

@@ -1,9 +1,12 @@
-//! How a source proves its requests: by one of the signatures that [`gancho_wire`] knows, or, where the
-//! sender signs nothing, by a token. A preset also says how the sender greets, where its event's id
+//! How a source proves its requests: by one of the signatures that [`gancho_wire`] knows, by that of
+//! Amazon SNS, or, where the sender signs nothing, by a token. A preset also says how the sender greets, where its event's id
 //! stands and which header names the kind of event.
 
 use gancho_wire::{GenericFault, GenericHmac, KeyFault, Recipe, SecretEncoding};
 use serde::Deserialize;
+use thiserror::Error;
+
+use crate::sns::hosts::is_region;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -20,6 +23,8 @@ pub enum Preset {
     Meta,
     /// Microsoft Graph: greeted by `validationToken`, proved by the `clientState` in each notification.
     Microsoft,
+    /// Amazon SNS, which signs with a key of its own: the source has none.
+    Sns(SnsTopics),
     /// Any other HMAC-SHA256.
     Generic(GenericHmac),
     /// A fixed token in a header.
@@ -32,6 +37,25 @@ pub struct TokenHeader {
     pub header: String,
 }
 
+/// The topics whose messages are taken, by their ARNs. Others can have their messages signed too.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SnsTopics {
+    pub topics: Vec<String>,
+}
+
+const MOST_TOPICS: usize = 50;
+
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum PresetFault {
+    #[error(transparent)]
+    Generic(#[from] GenericFault),
+    #[error("`topics` has 1 to {MOST_TOPICS} ARNs, so that no other topic is taken")]
+    TopicCount,
+    #[error("`{0}` is no ARN of a topic, such as arn:aws:sns:eu-west-1:123456789012:name")]
+    Topic(String),
+}
+
 /// What is looked at to prove a request.
 #[derive(Debug, Clone)]
 pub enum Proof {
@@ -39,17 +63,20 @@ pub enum Proof {
     HeaderToken(String),
     /// `value[*].clientState` in the body.
     ClientState,
+    /// The signature in the body, and the topic.
+    Sns(Vec<String>),
 }
 
 impl Preset {
-    pub fn proof(&self) -> Result<Proof, GenericFault> {
+    pub fn proof(&self) -> Result<Proof, PresetFault> {
         match self.signed() {
-            Some(preset) => preset.recipe().map(|recipe| Proof::Signature(Box::new(recipe))),
+            Some(preset) => Ok(Proof::Signature(Box::new(preset.recipe()?))),
             None => match self {
+                Self::Sns(sns) => checked_topics(&sns.topics).map(Proof::Sns),
                 Self::Token(token) if is_header_name(&token.header) => {
                     Ok(Proof::HeaderToken(token.header.clone()))
                 }
-                Self::Token(token) => Err(GenericFault::HeaderName(token.header.clone())),
+                Self::Token(token) => Err(GenericFault::HeaderName(token.header.clone()).into()),
                 _ => Ok(Proof::ClientState),
             },
         }
@@ -65,7 +92,7 @@ impl Preset {
             Self::Slack => gancho_wire::Preset::Slack,
             Self::Shopify => gancho_wire::Preset::Shopify,
             Self::Generic(generic) => gancho_wire::Preset::Generic(generic.clone()),
-            Self::Microsoft | Self::Token(_) => return None,
+            Self::Microsoft | Self::Sns(_) | Self::Token(_) => return None,
         })
     }
 
@@ -90,6 +117,11 @@ impl Preset {
         }
     }
 
+    /// Whether the source has keys at all.
+    pub fn has_keys(&self) -> bool {
+        !matches!(self, Self::Sns(_))
+    }
+
     /// Whether a secret can stand for a key of this preset.
     pub fn check_secret(&self, secret: &str, encoding: SecretEncoding) -> Result<(), KeyFault> {
         match self.signed() {
@@ -103,6 +135,33 @@ impl Preset {
             Some(preset) => preset.ed25519_key(public_key).map(|_| ()),
             None => Err(KeyFault::HmacOnly),
         }
+    }
+}
+
+fn checked_topics(topics: &[String]) -> Result<Vec<String>, PresetFault> {
+    if topics.is_empty() || topics.len() > MOST_TOPICS {
+        return Err(PresetFault::TopicCount);
+    }
+    match topics.iter().find(|topic| !is_topic(topic)) {
+        Some(odd) => Err(PresetFault::Topic(odd.clone())),
+        None => Ok(topics.to_vec()),
+    }
+}
+
+/// `arn:<partition>:sns:<region>:<account>:<name>`. No placeholder is understood: each is one topic.
+fn is_topic(arn: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
+    match arn.split(':').collect::<Vec<_>>()[..] {
+        ["arn", partition, "sns", region, account, name] => {
+            partition.starts_with("aws")
+                && partition.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-')
+                && is_region(region)
+                && account.len() == 12
+                && account.bytes().all(|byte| byte.is_ascii_digit())
+                && (1..=256).contains(&name.len())
+                && name.bytes().all(plain)
+        }
+        _ => false,
     }
 }
 
@@ -128,6 +187,31 @@ mod tests {
             assert_eq!(serde_json::from_str::<Preset>(json).unwrap(), preset);
             assert!(preset.proof().is_ok());
         }
+        let sns = |topics: &str| {
+            let json = format!(r#"{{"sns":{{"topics":{topics}}}}}"#);
+            serde_json::from_str::<Preset>(&json).unwrap().proof()
+        };
+        for fine in [
+            "arn:aws:sns:eu-west-1:123456789012:ses-feedback",
+            "arn:aws-cn:sns:cn-north-1:123456789012:a_b",
+            "arn:aws-us-gov:sns:us-gov-west-1:000000000000:a.fifo",
+        ] {
+            assert!(matches!(sns(&format!("[\"{fine}\"]")), Ok(Proof::Sns(_))), "{fine}");
+        }
+        assert_eq!(sns("[]").unwrap_err(), PresetFault::TopicCount);
+        for odd in [
+            "",
+            "*",
+            "arn:aws:sns:*:123456789012:a",
+            "arn:aws:sns:eu-west-1:123456789012:*",
+            "arn:aws:sqs:eu-west-1:123456789012:a",
+            "arn:aws:sns:eu-west-1:123456789012:a:b",
+            "arn:aws:sns:eu-west-1:1234:a",
+            "arn:aws:sns:eu-west-1:123456789012:",
+        ] {
+            assert!(sns(&format!("[\"{odd}\"]")).is_err(), "{odd}");
+        }
+        assert!(serde_json::from_str::<Preset>(r#""sns""#).is_err(), "topics are not optional");
         let odd = Preset::Token(TokenHeader { header: "a b".into() });
         assert!(odd.proof().is_err());
         assert!(serde_json::from_str::<Preset>(r#""paypal""#).is_err());

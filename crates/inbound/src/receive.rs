@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use gancho_domain::{Clock, IdMaker, Time};
 use gancho_engine::Engine;
-use gancho_outbound::Fault;
+use gancho_outbound::{Fault, deliver::Client};
 use gancho_store::Store;
 use gancho_wire::{DEFAULT_TOLERANCE, Recipe};
 
@@ -20,6 +20,7 @@ use crate::{
     policy::{Bits, Decision},
     policy_sign::policy_sign,
     registry::{Found, Ready},
+    sns::{Sns, SnsHosts},
     tally::Tally,
     verify::{VerifiedMessage, decoy, refuse_unknown, verify},
 };
@@ -67,6 +68,7 @@ pub struct Inbound {
     pub(crate) ids: Arc<IdMaker>,
     keeper: Keeper,
     decoy: Option<Recipe>,
+    sns: Option<Sns>,
 }
 
 enum Passed {
@@ -97,7 +99,16 @@ impl Inbound {
             ids,
             keeper,
             decoy: decoy(),
+            sns: None,
         }
+    }
+
+    /// Takes messages of Amazon SNS too. `client` fetches its certificates and confirms subscriptions,
+    /// under its own rules; `hosts` is where SNS is believed to be: [`SnsHosts::amazon`], unless the
+    /// operator adds others.
+    pub fn with_sns(self, client: Client, hosts: SnsHosts) -> Self {
+        let sns = Some(Sns::new(client, hosts, self.limits.remembered));
+        Self { sns, ..self }
     }
 
     pub async fn receive(&self, request: &Incoming) -> Outcome {
@@ -125,11 +136,12 @@ impl Inbound {
     /// Counted, and noted for the operator.
     fn turn_away(&self, source: Option<&Ready>, request: &Incoming, denied: &Denied, now: Time) {
         self.tally.denied(denied.reason);
-        let detail = match denied.reason {
+        let note = denied.note.as_deref().map(str::to_owned);
+        let detail = note.or_else(|| match denied.reason {
             Reason::BadJson | Reason::MalformedTimestamp => Some(denied.detail.to_string()),
             Reason::Schema => denied.faults.first().map(ToString::to_string),
             _ => None,
-        };
+        });
         self.rejections.note(source, request, denied.status, denied.reason, detail, now);
     }
 
@@ -152,11 +164,21 @@ impl Inbound {
         if request.verb == Verb::Get {
             return Err(Denied::unproven(Reason::Greeting));
         }
-        form::check_type(&request.headers)?;
+        let media = form::check_type(&request.headers)?;
         let parts = {
             let lines = request.lines();
-            let message = verify(&ready, request, &lines, now, self.limits.tolerance)?;
+            let tolerance = self.limits.tolerance;
+            let message =
+                verify(&ready, request, &lines, now, tolerance, self.sns.as_ref()).await?;
+            if message.of_sns().is_none() {
+                form::only_json(media)?;
+            }
             self.pass(&message, now)?;
+            if let (Some(proved), Some(sns)) = (message.of_sns(), &self.sns)
+                && let Some(answer) = sns.answer(proved, &ready.source.partner, now).await
+            {
+                return answer.map(Passed::Reply);
+            }
             if let Some(reply) = handshake::challenge(&message, &request.body) {
                 return Ok(Passed::Reply(reply));
             }
@@ -223,7 +245,11 @@ impl Inbound {
         if !faults.is_empty() {
             let detail = "the body does not fit the schema that was agreed";
             let denied = Denied::new(422, "schema_mismatch", Reason::Schema, detail);
-            return Err(Denied { faults: faults.into(), receipt: Some(receipt), ..denied });
+            return Err(Denied {
+                faults: faults.into(),
+                receipt: Some(Box::new(receipt)),
+                ..denied
+            });
         }
         let policy_sign = policy_sign(&self.keys, receipt, &body_sha256, now);
         Ok(Passed::Kept(Kept { receipt, policy_sign, is_repeat }))
@@ -246,7 +272,10 @@ fn judge(
         .map_err(|fault| Denied::new(400, "bad_json", Reason::BadJson, fault.to_string()))?;
     let event_id = found.and_then(json::plain);
     let topic = source.preset.topic_header().and_then(|name| request.headers.get(name));
-    let topic = topic.and_then(|value| label::topic(value.as_bytes()));
+    let topic = match message.of_sns() {
+        Some(proved) => label::topic(proved.topic.as_bytes()),
+        None => topic.and_then(|value| label::topic(value.as_bytes())),
+    };
     let identity = identify(message, event_id, topic, &request.body);
     let key_id: Box<str> = message.key.key.key_id.as_str().into();
     let label = Label::write(&source.source.partner, &key_id, topic);

@@ -13,7 +13,7 @@ use gancho_outbound::memory::Memory;
 use gancho_store::{Record, Result, Shelf, Store, StoreError};
 use gancho_vault::KeyRing;
 
-pub use self::ready::{Proving, Ready, ReadyKey, Target};
+pub use self::ready::{Proving, Ready, ReadyKey, Target, To};
 use crate::{
     Source, SourceKey,
     source::{ON_KEYS, ON_SOURCES},

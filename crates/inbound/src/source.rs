@@ -142,6 +142,8 @@ impl Source {
 pub enum KeyScheme {
     Hmac,
     Ed25519,
+    /// Somebody else's, fetched when it is needed. It is never kept.
+    Certificate,
 }
 
 impl KeyScheme {
@@ -149,6 +151,7 @@ impl KeyScheme {
         match self {
             Self::Hmac => "hmac",
             Self::Ed25519 => "ed25519",
+            Self::Certificate => "certificate",
         }
     }
 }

@@ -111,6 +111,12 @@ impl SourceDesk {
     /// Another way of signing must not leave keys behind that cannot be used with it.
     async fn check_fits(&self, source: &Source) -> Result<(), SourceError> {
         let keys = self.keys(&source.partner).await?;
+        if !keys.is_empty() && !source.preset().has_keys() {
+            let message =
+                "the source has keys, which this preset has no use for: delete them first";
+            let fault = Fault::new("preset_unfit", "/preset", message);
+            return Err(SourceError::Faulty(vec![fault]));
+        }
         let ready = Ready::prepare(source.clone(), keys, Vec::new(), &self.ring);
         ready.map(|_| ()).map_err(|why| {
             let message = format!("the source's keys do not fit this preset ({why}): replace them");

@@ -11,6 +11,7 @@ use crate::{
     Incoming,
     outcome::{Denied, Reason},
     registry::{Proving, Ready, ReadyKey},
+    sns::{self, Proved, Sns},
 };
 
 /// A request that was proved. Only this file makes one.
@@ -18,28 +19,48 @@ pub struct VerifiedMessage<'a> {
     pub source: &'a Ready,
     pub key: &'a ReadyKey,
     /// Nothing where a token proved it: then nothing in it is signed.
-    signed: Option<Verified<'a>>,
+    signed: Option<Signed<'a>>,
+}
+
+enum Signed<'a> {
+    ByPartner(Verified<'a>),
+    BySns(Proved),
 }
 
 impl VerifiedMessage<'_> {
     /// The message's id, where the signature covers one.
     pub fn message_id(&self) -> Option<&str> {
-        self.signed.as_ref().and_then(Verified::message_id)
+        match self.signed.as_ref()? {
+            Signed::ByPartner(verified) => verified.message_id(),
+            Signed::BySns(proved) => Some(&proved.message_id),
+        }
     }
 
     /// SHA-256 of what was signed; nothing where nothing was.
     pub fn base_sha256(&self) -> Option<String> {
-        self.signed.as_ref().map(Verified::base_sha256)
+        Some(match self.signed.as_ref()? {
+            Signed::ByPartner(verified) => verified.base_sha256(),
+            Signed::BySns(proved) => proved.base_sha256().to_owned(),
+        })
+    }
+
+    /// The message, if it is one of SNS.
+    pub fn of_sns(&self) -> Option<&Proved> {
+        match &self.signed {
+            Some(Signed::BySns(proved)) => Some(proved),
+            _ => None,
+        }
     }
 }
 
-/// `lines` are the request's headers.
-pub fn verify<'a>(
+/// `lines` are the request's headers. Only for a message of SNS is anyone asked: for the certificate.
+pub async fn verify<'a>(
     source: &'a Ready,
     request: &'a Incoming,
     lines: &[(&'a str, &'a [u8])],
     now: Time,
     tolerance: Duration,
+    sns: Option<&Sns>,
 ) -> Result<VerifiedMessage<'a>, Denied> {
     let proved = match &source.proving {
         Proving::Signature { recipe, keys } => {
@@ -50,7 +71,7 @@ pub fn verify<'a>(
                 .verify(keys.as_slice(), lines, &request.body, now, tolerance)
                 .map_err(|refusal| explain(refusal, claimed, &chosen))?;
             let key = chosen.get(verified.key()).copied();
-            key.map(|index| (index, Some(verified)))
+            key.map(|index| (index, Some(Signed::ByPartner(verified))))
         }
         Proving::HeaderToken { header, tokens } => {
             let chosen = choose(source, None, now);
@@ -60,6 +81,11 @@ pub fn verify<'a>(
             let states = client_states(&request.body);
             let chosen = choose(source, None, now);
             first(&chosen, tokens, |token| all_are(token, &states)).map(|index| (index, None))
+        }
+        Proving::Sns(topics) => {
+            let sns = sns.ok_or_else(sns::not_here)?;
+            let proved = sns.prove(topics, &request.body, now, tolerance).await?;
+            Some((0, Some(Signed::BySns(proved))))
         }
     };
     let (index, signed) = proved.ok_or_else(|| Denied::unproven(Reason::SignatureMismatch))?;

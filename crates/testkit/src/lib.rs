@@ -3,11 +3,12 @@
 //! [`postgres`] starts a server, or uses the one in `DATABASE_URL`; [`python`] runs servers that others
 //! wrote, such as a mail server; [`receiver`] takes webhooks and
 //! answers as its script says; [`dns`] is a name server that lies; [`tls`] makes certificates, good
-//! and bad. Everything listens on loopback only and ends with the test. Never part of the product.
+//! and bad; [`sns`] signs as Amazon SNS does. Everything listens on loopback only and ends with the test. Never part of the product.
 
 pub mod dns;
 pub mod postgres;
 pub mod python;
 pub mod receiver;
 pub mod receiver_h2;
+pub mod sns;
 pub mod tls;

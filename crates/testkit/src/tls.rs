@@ -57,7 +57,7 @@ pub fn self_signed(names: &[&str]) -> Result<Arc<ServerConfig>> {
     server(certificate.der().clone(), &key, &[])
 }
 
-fn params(names: &[&str], life: Life) -> Result<CertificateParams> {
+pub(crate) fn params(names: &[&str], life: Life) -> Result<CertificateParams> {
     let names: Vec<_> = names.iter().map(|&name| name.to_owned()).collect();
     let mut params = CertificateParams::new(names)?;
     (params.not_before, params.not_after) = match life {

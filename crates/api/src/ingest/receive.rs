@@ -36,6 +36,7 @@ fn answer(outcome: Outcome) -> Result<Answer, Problem> {
             Ok(Answer::nothing().with(X_POLICY_SIGN, sign))
         }
         Outcome::Clash { .. } => Ok(Answer::nothing()),
+        Outcome::Reply(reply) if reply.body.is_empty() => Ok(Answer::nothing()),
         Outcome::Reply(reply) => {
             let media_type = HeaderValue::from_static(reply.content_type);
             Ok(Answer::of(StatusCode::OK, media_type, reply.body))

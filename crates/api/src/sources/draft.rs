@@ -18,17 +18,17 @@ const IS_ACTIVE: Field = Field::new("is_active", Kind::Flag, "Whether anything i
 const PRESET: Field = Field::new(
     "preset",
     Kind::Json,
-    "How it signs: `\"partner\"` (where left out), `\"standard\"`, `\"stripe\"`, `\"github\"`, `\"slack\"`, `\"shopify\"`, `\"meta\"`, `\"microsoft\"`, `{\"generic\": {…}}` or `{\"token\": {\"header\": …}}`.",
+    "How it signs: `\"partner\"` (where left out), `\"standard\"`, `\"stripe\"`, `\"github\"`, `\"slack\"`, `\"shopify\"`, `\"meta\"`, `\"microsoft\"`, `{\"sns\": {\"topics\": [\"arn:aws:sns:…\"]}}` (Amazon SNS, and the topics that are taken), `{\"generic\": {…}}` or `{\"token\": {\"header\": …}}`.",
 );
 const TARGET_URL: Field = Field::new(
     "target_url",
     Kind::Text { least: 1, most: 2_048 },
-    "Where receipts go; `http://127.0.0.1:9458/core/hooks/ingest` where left out.",
+    "Where receipts go; `http://127.0.0.1:9458/core/hooks/ingest` where left out. `gancho:email-feedback` is the gateway's own outbox, for bounces and complaints that SES reports.",
 );
 const TARGETS: Field = Field::new(
     "targets",
     Kind::Texts { most: 10, longest: 2_048 },
-    "Several places where receipts go, instead of `target_url`.",
+    "Several places where receipts go, instead of `target_url`; each as that is.",
 );
 const SCHEMA: Field = Field::new(
     "schema",

@@ -12,8 +12,10 @@ use url::Url;
 
 use crate::{
     Source, SourceKey,
+    inside::InsideTarget,
     json::Pointer,
     preset::{Preset, Proof},
+    sns::Topics,
     source::KeyScheme,
     sources::seal,
 };
@@ -38,10 +40,23 @@ pub struct Ready {
 
 /// The proof, with the keys in the form that it needs, in the order of [`Ready::keys`].
 pub enum Proving {
-    Signature { recipe: Box<Recipe>, keys: Vec<VerifyingKey> },
-    HeaderToken { header: String, tokens: Vec<Token> },
-    ClientState { tokens: Vec<Token> },
+    Signature {
+        recipe: Box<Recipe>,
+        keys: Vec<VerifyingKey>,
+    },
+    HeaderToken {
+        header: String,
+        tokens: Vec<Token>,
+    },
+    ClientState {
+        tokens: Vec<Token>,
+    },
+    /// The key is Amazon's, so there is one in [`Ready::keys`] that stands for it: `sns`.
+    Sns(Topics),
 }
+
+/// Under which name it is written what Amazon's key has proved.
+const SNS: &str = "sns";
 
 pub struct ReadyKey {
     pub key: SourceKey,
@@ -64,7 +79,12 @@ impl ReadyKey {
 
 pub struct Target {
     pub id: EndpointId,
-    pub url: Url,
+    pub to: To,
+}
+
+pub enum To {
+    Url(Url),
+    Inside(InsideTarget),
 }
 
 impl Ready {
@@ -81,13 +101,25 @@ impl Ready {
         let schema = schema.transpose().map_err(|fault| fault.to_string())?;
         let pointer = source.event_id_pointer.as_deref().or(preset.event_id_pointer());
         let targets = source.targets.iter().map(|target| {
-            let url = target.url.parse::<Url>().map_err(|fault| fault.to_string())?;
-            Ok(Target { id: target.id, url })
+            let to = match InsideTarget::named(&target.url) {
+                Some(inside) => To::Inside(inside?),
+                None => {
+                    To::Url(target.url.parse().map_err(|fault: url::ParseError| fault.to_string())?)
+                }
+            };
+            Ok(Target { id: target.id, to })
         });
         let secret = seal::dispatch_secret(ring, &source)?;
         let signing = SigningKey::for_profile(&Profile::standard(), &secret);
         let verify_token = seal::verify_token(ring, &source)?;
         let verify_token = verify_token.map(|token| Token::new(&token)).transpose();
+        let keys = match proving {
+            Proving::Sns(_) => {
+                let since = source.created_at();
+                vec![SourceKey::new(SNS, KeyScheme::Certificate, "raw", since)]
+            }
+            _ => keys,
+        };
         Ok(Self {
             targets: targets.collect::<Result<_, String>>()?,
             proving,
@@ -151,6 +183,7 @@ fn proving(
             let keys = keys.iter().map(prepared).collect::<Result<_, String>>()?;
             Proving::Signature { recipe, keys }
         }
+        (Proof::Sns(topics), _) => Proving::Sns(Topics::new(topics)),
         (Proof::HeaderToken(header), _) => Proving::HeaderToken { header, tokens: tokens()? },
         (Proof::ClientState | Proof::Signature(_), _) => Proving::ClientState { tokens: tokens()? },
     })

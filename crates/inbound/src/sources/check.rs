@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 use super::{SourceDesk, SourceDraft, SourceError, seal};
 use crate::{
     Partner, Source,
+    inside::InsideTarget,
     json::{DEEPEST, Pointer},
     preset::Preset,
     source::{DispatchTarget, USUAL_TARGET},
@@ -92,9 +93,13 @@ impl SourceDesk {
         for (index, url) in urls.iter().enumerate() {
             let pointer =
                 if is_one { "/target_url".to_owned() } else { format!("/targets/{index}") };
-            match self.client.policy().parse(url) {
+            let parse = || self.client.policy().parse(url).map(String::from);
+            let checked = match InsideTarget::named(url) {
+                Some(inside) => inside.map(|_| url.clone()),
+                None => parse().map_err(|refused| refused.to_string()),
+            };
+            match checked {
                 Ok(url) => {
-                    let url = String::from(url);
                     if targets.iter().any(|known| known.url == url) {
                         faults.push(Fault::new("repeated", pointer, "the URL is there twice"));
                         continue;
@@ -154,7 +159,7 @@ pub(super) fn name(draft: &SourceDraft) -> Result<Partner, SourceError> {
 fn checked_preset(text: &RawValue) -> Result<(), Fault> {
     let preset: Preset = serde_json::from_str(text.get()).map_err(|fault| {
         let known = "partner, standard, stripe, github, slack, shopify, meta, microsoft, \
-                     {\"generic\": {…}} or {\"token\": {\"header\": …}}";
+                     {\"sns\": {\"topics\": […]}}, {\"generic\": {…}} or {\"token\": {\"header\": …}}";
         Fault::new("preset_unknown", "/preset", format!("{fault}; known are {known}"))
     })?;
     preset.proof().map(|_| ()).map_err(|fault| Fault::new("preset_malformed", "/preset", fault))

@@ -97,6 +97,11 @@ impl SourceDesk {
         draft: &KeyDraft,
     ) -> Result<SourceKey, SourceError> {
         let mut faults = Vec::new();
+        let preset = source.preset();
+        if !preset.has_keys() {
+            let message = "this source takes no keys: what it receives is signed with Amazon's";
+            return Err(SourceError::Faulty(vec![Fault::new("keys_unused", "/scheme", message)]));
+        }
         if !is_key_id(key_id) {
             let message = "a key's id has 1 to 128 of A-Z, a-z, 0-9, `_`, `-` and `.`";
             faults.push(Fault::new("key_id_malformed", "/key_id", message));
@@ -110,7 +115,6 @@ impl SourceDesk {
             let message = "it must come after `not_before`";
             faults.push(Fault::new("out_of_range", "/not_after", message));
         }
-        let preset = source.preset();
         let encoding = draft.encoding.as_deref().unwrap_or("raw");
         if !["raw", "base64", "hex"].contains(&encoding) {
             let message = "it is `raw`, `base64` or `hex`";

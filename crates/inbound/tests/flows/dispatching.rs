@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use gancho_domain::Lane;
-use gancho_inbound::{ReceiptStatus, SourceDraft};
+use gancho_domain::{Code, Failure, Lane};
+use gancho_inbound::{InsideFault, ReceiptStatus, SourceDraft, SourceError};
 use gancho_store::{DeadFilter, PageRequest};
 
 use crate::stage::{Stage, answering, arrived, core, name, quick, url};
@@ -107,7 +107,42 @@ async fn a_source_may_have_a_plan_of_its_own(stage: &Stage) {
     assert_eq!(stage.until("acme", ReceiptStatus::Dlq).await.attempts, 3);
 }
 
+/// What is inside the gateway is handed the body, and judged as a core is: it may fail for now, or for
+/// good.
+async fn a_target_inside_the_gateway(stage: &Stage) {
+    let inside =
+        |url: &str| SourceDraft { targets: Some(vec![url.into()]), ..SourceDraft::default() };
+    let core = core().await;
+    stage.source("acme", &core, inside("gancho:email-feedback")).await;
+    let failed = |why: &str| Failure::new(Code::from_text("AWAY"), why);
+    stage.node.inside.answers.lock().unwrap().extend([
+        Err(InsideFault::Later(failed("for now"))),
+        Ok("noted".to_owned()),
+        Err(InsideFault::Never(failed("for good"))),
+    ]);
+    let kept = stage.kept(&stage.signed("{\"n\": 1}")).await;
+    let receipt = stage.until("acme", ReceiptStatus::Dispatched).await;
+    assert_eq!((receipt.id, receipt.attempts), (kept.receipt, 2));
+    let source = stage.node.desk.get(&name("acme")).await.unwrap();
+    let delivery = receipt.deliveries[0].id;
+    let view = stage.node.store.delivery(source.scope(), delivery).await.unwrap().unwrap();
+    let said: Vec<_> = view.attempts.iter().map(|one| &one.response_body[..]).collect();
+    assert_eq!(said, [&b""[..], b"noted"]);
+    assert_eq!(stage.node.inside.taken.lock().unwrap()[1], "{\"n\": 1}");
+
+    stage.kept(&stage.signed("{\"n\": 2}")).await;
+    let receipt = stage.until("acme", ReceiptStatus::Dlq).await;
+    assert_eq!((receipt.attempts, &*receipt.last_error.unwrap()), (1, "AWAY: for good"));
+    assert_eq!(core.accepted(), 0);
+    for odd in ["gancho:", "gancho:email", "gancho:email-feedback/", "gancho://email-feedback"] {
+        let refused = stage.node.desk.change(&name("acme"), inside(odd)).await;
+        let Err(SourceError::Faulty(faults)) = refused else { panic!("{odd}") };
+        assert_eq!((faults[0].code, &*faults[0].pointer), ("url_refused", "/targets/0"), "{odd}");
+    }
+}
+
 on_both!(
+    a_target_inside_the_gateway,
     a_core_that_is_away_makes_a_dead_letter,
     the_usual_plan_is_that_of_the_lane,
     what_waits_for_what_is_gone_ends,

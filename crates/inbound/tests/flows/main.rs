@@ -21,6 +21,18 @@ macro_rules! on_both {
     };
 }
 
+/// What has little to do with the store.
+macro_rules! on_sqlite {
+    ($($name:ident),* $(,)?) => {
+        mod on_one_store {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() {
+                super::$name(&crate::stage::Stage::sqlite().await).await;
+            })*
+        }
+    };
+}
+
 mod attacks;
 mod checkpoints;
 mod crashes;
@@ -31,5 +43,6 @@ mod once;
 mod presets;
 mod receiving;
 mod rejections;
+mod sns;
 mod sources;
 mod stage;

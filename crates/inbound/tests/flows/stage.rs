@@ -1,16 +1,22 @@
 //! What the tests share: a store, nodes on it, a partner who signs, and a core that receives.
 
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{
+    collections::VecDeque,
+    future::Future,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
+use async_trait::async_trait;
 use aws_lc_rs::hmac;
 use bytes::Bytes;
 use data_encoding::BASE64;
 use gancho_domain::{Clock, IdMaker, Lane, ManualClock, SeededRandom};
 use gancho_engine::{Engine, EngineSetup, LaneSetup, Limits as EngineLimits};
 use gancho_inbound::{
-    Denied, DispatchCarrier, Inbound, InboundSetup, Incoming, Kept, KeyDraft, Limits, Outcome,
-    Partner, PolicyKeeper, Receipt, ReceiptFilter, ReceiptStatus, Receipts, SigningKeys,
-    SourceDesk, SourceDraft, Sources,
+    Denied, DispatchCarrier, Inbound, InboundSetup, Incoming, Inside, InsideFault, InsideTarget,
+    Kept, KeyDraft, Limits, Outcome, Partner, PolicyKeeper, Receipt, ReceiptFilter, ReceiptStatus,
+    Receipts, SigningKeys, SourceDesk, SourceDraft, Sources,
 };
 use gancho_outbound::{
     RetryDraft,
@@ -48,6 +54,22 @@ pub struct Node {
     pub inbound: Arc<Inbound>,
     pub keys: Arc<SigningKeys>,
     pub receipts: Receipts,
+    pub inside: Arc<Taker>,
+}
+
+/// What is inside this gateway: notes what it is given, and answers as it is told to.
+#[derive(Default)]
+pub struct Taker {
+    pub answers: Mutex<VecDeque<Result<String, InsideFault>>>,
+    pub taken: Mutex<Vec<Bytes>>,
+}
+
+#[async_trait]
+impl Inside for Taker {
+    async fn take(&self, _: InsideTarget, body: &[u8]) -> Result<String, InsideFault> {
+        self.taken.lock().unwrap().push(Bytes::copy_from_slice(body));
+        self.answers.lock().unwrap().pop_front().unwrap_or_else(|| Ok("taken".into()))
+    }
 }
 
 impl Stage {
@@ -177,7 +199,9 @@ impl Node {
         let ids = Arc::new(IdMaker::new(clock.clone(), Arc::new(SeededRandom::new(seed))));
         let sources = Arc::new(Sources::new(store.clone(), ring.clone()));
         let client = Client::new(settings()).unwrap();
-        let carrier = DispatchCarrier::new(sources.clone(), client.clone(), clock.clone());
+        let inside = Arc::new(Taker::default());
+        let carrier = DispatchCarrier::new(sources.clone(), client.clone(), clock.clone())
+            .with_inside(inside.clone());
         let lane = LaneSetup::new(Lane::Dispatch, Arc::new(carrier));
         let engine = Engine::start(EngineSetup {
             store: store.clone(),
@@ -210,7 +234,8 @@ impl Node {
             client,
         };
         let receipts = Receipts { store: store.clone() };
-        Self { store, engine, sources, desk, inbound: Arc::new(inbound), keys, receipts }
+        let inbound = Arc::new(inbound);
+        Self { store, engine, sources, desk, inbound, keys, receipts, inside }
     }
 }
 

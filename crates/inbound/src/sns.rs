@@ -1,0 +1,153 @@
+//! Amazon SNS: messages that Amazon signs with its own key, whose certificate stands at a URL that the
+//! message names.
+//!
+//! In reading order: [`message`] is what came and what of it is signed; [`hosts`] says which URLs are
+//! Amazon's; [`certificates`] fetches, keeps and rations, a [`certificate`] verifies; [`confirm`]
+//! answers a subscription.
+//!
+//! Anyone with an account at Amazon can have messages signed, and the signature says only which topic
+//! they came through: so a source takes the topics that it lists and no other. That is judged before
+//! anything is fetched: whoever does not know a topic cannot make the gateway ask anyone anything.
+
+pub mod certificate;
+pub mod certificates;
+mod confirm;
+pub mod hosts;
+pub mod message;
+
+use std::time::Duration;
+
+use data_encoding::{BASE64, HEXLOWER};
+use gancho_domain::{Ticker, Time};
+use gancho_outbound::deliver::Client;
+use parking_lot::Mutex;
+
+pub use self::hosts::SnsHosts;
+use self::{
+    certificates::{Certificates, NoCertificate},
+    message::{Kind, Message},
+};
+use crate::outcome::{Denied, Reason};
+
+/// SNS tries for an hour at most, which is a limit of its own, and then drops the message. Twice that
+/// leaves room for clocks; what is older can only be a replay.
+const OLDEST: Duration = Duration::from_hours(2);
+
+pub struct Sns {
+    client: Client,
+    hosts: SnsHosts,
+    certificates: Certificates,
+    confirmations: Mutex<Ticker>,
+    oldest: Duration,
+}
+
+/// What a source takes.
+pub struct Topics {
+    pub arns: Vec<String>,
+    /// Certificates that messages to it had fetched: one source's flood is not another's.
+    fetched: Mutex<Ticker>,
+}
+
+/// A message whose signature is Amazon's and whose topic is one of the source's. Only [`Sns::prove`]
+/// makes one.
+#[derive(Debug)]
+pub struct Proved {
+    pub kind: Kind,
+    pub message_id: String,
+    pub topic: String,
+    subscribe_url: Option<String>,
+    base_sha256: String,
+}
+
+impl Topics {
+    pub fn new(arns: Vec<String>) -> Self {
+        Self { arns, fetched: Mutex::default() }
+    }
+}
+
+impl Proved {
+    /// Of what was signed.
+    pub fn base_sha256(&self) -> &str {
+        &self.base_sha256
+    }
+}
+
+impl Sns {
+    /// `remembered` is for how long a message is known again: one that is older could be replayed.
+    pub fn new(client: Client, hosts: SnsHosts, remembered: Duration) -> Self {
+        Self {
+            certificates: Certificates::new(client.clone()),
+            client,
+            hosts,
+            confirmations: Mutex::default(),
+            oldest: OLDEST.min(remembered),
+        }
+    }
+
+    /// `ahead`: how far a message's clock may be before ours.
+    pub async fn prove(
+        &self,
+        topics: &Topics,
+        body: &[u8],
+        now: Time,
+        ahead: Duration,
+    ) -> Result<Proved, Denied> {
+        let message = Message::read(body).map_err(|why| refused(Reason::NotSns, why))?;
+        if !topics.arns.contains(&message.topic_arn) {
+            let why = format!("the source does not list the topic {}", message.topic_arn);
+            return Err(refused(Reason::Topic, why));
+        }
+        let is_fresh =
+            now.since(message.sent_at) <= self.oldest && message.sent_at.since(now) <= ahead;
+        if !is_fresh {
+            return Err(refused(Reason::StaleTimestamp, format!("sent at {}", message.sent_at)));
+        }
+        let signature = BASE64.decode(message.signature.as_bytes());
+        let signature =
+            signature.map_err(|_| refused(Reason::MalformedSignature, "it is not base64"))?;
+        let url = self.hosts.certificate(&message.signing_cert_url);
+        let url = url.map_err(|why| {
+            refused(Reason::Certificate, format!("{why}: {}", shown(&message.signing_cert_url)))
+        })?;
+        let certificate =
+            self.certificates.get(&url, &topics.fetched, now).await.map_err(|no| match no {
+                NoCertificate::Refused(why) => refused(Reason::Certificate, why),
+                NoCertificate::Away(why) => away(Reason::CertificateAway, why),
+            })?;
+        certificate.check_dates(now).map_err(|why| refused(Reason::Certificate, why))?;
+        let base = message.base();
+        if !certificate.verify(message.hash, base.as_bytes(), &signature) {
+            return Err(refused(Reason::SignatureMismatch, "the message is not as it was signed"));
+        }
+        let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, base.as_bytes());
+        Ok(Proved {
+            base_sha256: HEXLOWER.encode(digest.as_ref()),
+            kind: message.kind,
+            message_id: message.message_id,
+            topic: message.topic_arn,
+            subscribe_url: message.subscribe_url,
+        })
+    }
+}
+
+/// The one answer for everything that is not proved, with what the operator is told.
+fn refused(reason: Reason, why: impl Into<String>) -> Denied {
+    Denied::unproven(reason).noted(why)
+}
+
+/// SNS tries again after a 5xx, and after nothing else that says no.
+fn away(reason: Reason, why: impl Into<String>) -> Denied {
+    let detail = "the message could not be checked: send it again in a moment";
+    let denied = Denied::new(503, "unavailable", reason, detail).noted(why);
+    Denied { retry_after: Some(Duration::from_secs(5)), ..denied }
+}
+
+/// For a gateway that was not told where SNS is.
+pub(crate) fn not_here() -> Denied {
+    away(Reason::CertificateAway, "this gateway is not set up to receive from SNS")
+}
+
+/// Of what a stranger wrote.
+fn shown(text: &str) -> String {
+    text.chars().filter(|letter| !letter.is_control()).take(200).collect()
+}

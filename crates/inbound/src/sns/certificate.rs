@@ -1,0 +1,71 @@
+//! A certificate of SNS, and what its key has signed.
+//!
+//! Its issuer is not asked for. The file that SNS serves holds this one certificate without the one
+//! between it and a root, so there is no chain to build; that it is Amazon's is known because it came
+//! over TLS, under roots that the gateway trusts, from a host that is Amazon's. What anyone could write
+//! into it, such as the name, proves nothing more.
+
+use std::time::Duration;
+
+use aws_lc_rs::signature::{
+    ParsedPublicKey, RSA_PKCS1_2048_8192_SHA1_FOR_LEGACY_USE_ONLY, RSA_PKCS1_2048_8192_SHA256,
+};
+use gancho_domain::Time;
+use rustls::pki_types::{CertificateDer, UnixTime, pem::PemObject};
+use webpki::{EndEntityCert, Error, ExtendedKeyUsageValidator, KeyPurposeIdIter};
+
+use super::message::Hash;
+
+pub struct Certificate {
+    der: CertificateDer<'static>,
+    /// At least 2048 bits. SHA-1 is what SNS signs with unless a topic says otherwise. Two texts with one
+    /// hash could be made only by someone who may publish to the topic, and who may publish either; the
+    /// id, the time and the topic behind them are Amazon's to write.
+    sha1: ParsedPublicKey,
+    sha256: ParsedPublicKey,
+}
+
+impl Certificate {
+    pub fn read(pem: &[u8]) -> Result<Self, String> {
+        let der = CertificateDer::from_pem_slice(pem)
+            .map_err(|fault| format!("what was fetched is no certificate: {fault}"))?;
+        let parsed = EndEntityCert::try_from(&der)
+            .map_err(|fault| format!("the certificate cannot be read: {fault}"))?;
+        let key = parsed.subject_public_key_info();
+        let weak = |_| "the certificate's key is not RSA of at least 2048 bits".to_owned();
+        let sha1 = ParsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA1_FOR_LEGACY_USE_ONLY, &key);
+        let sha256 = ParsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, &key);
+        Ok(Self { sha1: sha1.map_err(weak)?, sha256: sha256.map_err(weak)?, der })
+    }
+
+    pub fn check_dates(&self, now: Time) -> Result<(), &'static str> {
+        let unreadable = "the certificate cannot be read";
+        let parsed = EndEntityCert::try_from(&self.der).map_err(|_| unreadable)?;
+        let secs = u64::try_from(now.secs()).unwrap_or_default();
+        let now = UnixTime::since_unix_epoch(Duration::from_secs(secs));
+        // The dates are looked at before an issuer is looked for, and there is none to be found.
+        match parsed.verify_for_usage(&[], &[], &[], now, AnyUse, None, None) {
+            Ok(_) | Err(Error::UnknownIssuer) => Ok(()),
+            Err(Error::CertExpired { .. }) => Err("the certificate has expired"),
+            Err(Error::CertNotValidYet { .. }) => Err("the certificate is not valid yet"),
+            Err(_) => Err("the certificate is not one to sign with"),
+        }
+    }
+
+    pub fn verify(&self, hash: Hash, signed: &[u8], signature: &[u8]) -> bool {
+        let key = match hash {
+            Hash::Sha1 => &self.sha1,
+            Hash::Sha256 => &self.sha256,
+        };
+        key.verify_sig(signed, signature).is_ok()
+    }
+}
+
+/// Which uses Amazon writes into its certificate is its own affair.
+struct AnyUse;
+
+impl ExtendedKeyUsageValidator for AnyUse {
+    fn validate(&self, _: KeyPurposeIdIter<'_, '_>) -> Result<(), Error> {
+        Ok(())
+    }
+}

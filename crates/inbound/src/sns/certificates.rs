@@ -1,0 +1,178 @@
+//! Fetches certificates and keeps them. Bounded in every direction, since until a certificate is there
+//! nothing in a message is proved: so many are kept, one caller at a time fetches a URL, what failed is
+//! not tried again at once, and a source and all of them together have only so many fetches a minute.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use gancho_domain::{Rate, Ticker, Time};
+use gancho_outbound::deliver::Client;
+use parking_lot::Mutex;
+use url::Url;
+
+use super::certificate::Certificate;
+
+/// Amazon has one a region, and a new one a year.
+const KEPT: usize = 32;
+const REFUSED_KEPT: usize = 256;
+/// After this it is fetched again, so that one that Amazon withdrew is not trusted for ever.
+const TRUSTED: Duration = Duration::from_hours(24);
+/// A URL that had no certificate is left alone for so long, and one that could not be asked for less.
+const REFUSED_FOR: Duration = Duration::from_mins(1);
+const AWAY_FOR: Duration = Duration::from_secs(2);
+const DEADLINE: Duration = Duration::from_secs(5);
+/// Amazon's have about 2 KiB.
+const LONGEST: usize = 16 * 1024;
+
+pub const BY_SOURCE: Rate = Rate { count: 6, per: Duration::from_mins(1) };
+pub const BY_ALL: Rate = Rate { count: 30, per: Duration::from_mins(1) };
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoCertificate {
+    /// What is there is none to be trusted.
+    Refused(String),
+    /// It may be there the next time.
+    Away(String),
+}
+
+pub struct Certificates {
+    client: Client,
+    shelf: Mutex<Shelf>,
+    /// Who is fetching what.
+    turns: Mutex<HashMap<Box<str>, Arc<tokio::sync::Mutex<()>>>>,
+}
+
+#[derive(Default)]
+struct Shelf {
+    good: HashMap<Box<str>, Good>,
+    /// Kept apart, so that forged URLs push no certificate out.
+    bad: HashMap<Box<str>, (NoCertificate, Time)>,
+    fetched: Ticker,
+}
+
+struct Good {
+    certificate: Arc<Certificate>,
+    fetched_at: Time,
+    used_at: Time,
+}
+
+type Found = Result<Arc<Certificate>, NoCertificate>;
+
+impl Certificates {
+    pub fn new(client: Client) -> Self {
+        Self { client, shelf: Mutex::default(), turns: Mutex::default() }
+    }
+
+    /// The URL must have been judged. `own` is what the source has had fetched.
+    pub async fn get(&self, url: &Url, own: &Mutex<Ticker>, now: Time) -> Found {
+        if let Some(known) = self.shelf.lock().known(url.as_str(), now) {
+            return known;
+        }
+        let turn = self.turn(url.as_str());
+        let _mine = turn.lock.lock().await;
+        // Whoever was before in the turn may have fetched it.
+        if let Some(known) = self.shelf.lock().known(url.as_str(), now) {
+            return known;
+        }
+        if !self.spend(own, now) {
+            let why = "too many certificates were asked for in the last minute";
+            return Err(NoCertificate::Away(why.to_owned()));
+        }
+        let found = self.fetch(url).await;
+        self.shelf.lock().put(url.as_str(), found.clone(), now);
+        found
+    }
+
+    async fn fetch(&self, url: &Url) -> Found {
+        let answer = self.client.get(url, DEADLINE, LONGEST).await.answer;
+        let answer =
+            answer.map_err(|none| NoCertificate::Away(none.failure.reason().to_owned()))?;
+        let refused = |why: String| Err(NoCertificate::Refused(why));
+        match answer.status {
+            200 if answer.is_whole => {
+                Certificate::read(&answer.body).map(Arc::new).map_err(NoCertificate::Refused)
+            }
+            200 if answer.body.len() >= LONGEST => {
+                refused("the certificate is too long".to_owned())
+            }
+            200 => Err(NoCertificate::Away("the certificate did not come whole".to_owned())),
+            status @ (429 | 500..) => {
+                Err(NoCertificate::Away(format!("its URL answered {status}")))
+            }
+            status => refused(format!("there is no certificate at its URL: it answered {status}")),
+        }
+    }
+
+    /// Takes a fetch from both rations, or from neither.
+    fn spend(&self, own: &Mutex<Ticker>, now: Time) -> bool {
+        let (mut used, mut all) = (own.lock(), self.shelf.lock());
+        let is_free =
+            used.free_at(BY_SOURCE, now) <= now && all.fetched.free_at(BY_ALL, now) <= now;
+        if is_free {
+            used.take(BY_SOURCE, now);
+            all.fetched.take(BY_ALL, now);
+        }
+        is_free
+    }
+
+    fn turn<'a>(&'a self, url: &'a str) -> Turn<'a> {
+        let lock = self.turns.lock().entry(url.into()).or_default().clone();
+        Turn { of: self, url, lock }
+    }
+}
+
+/// A place in the queue for a URL. The last one to leave takes the queue away.
+struct Turn<'a> {
+    of: &'a Certificates,
+    url: &'a str,
+    lock: Arc<tokio::sync::Mutex<()>>,
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        let mut turns = self.of.turns.lock();
+        // One is the map's, one is ours.
+        if Arc::strong_count(&self.lock) == 2 {
+            turns.remove(self.url);
+        }
+    }
+}
+
+impl Shelf {
+    fn known(&mut self, url: &str, now: Time) -> Option<Found> {
+        if let Some(good) = self.good.get_mut(url)
+            && now.since(good.fetched_at) < TRUSTED
+        {
+            good.used_at = now;
+            return Some(Ok(good.certificate.clone()));
+        }
+        let (why, until) = self.bad.get(url)?;
+        (*until > now).then(|| Err(why.clone()))
+    }
+
+    fn put(&mut self, url: &str, found: Found, now: Time) {
+        match found {
+            Ok(certificate) => {
+                if self.good.len() >= KEPT
+                    && let Some(oldest) = self.good.iter().min_by_key(|(_, good)| good.used_at)
+                {
+                    let oldest = oldest.0.clone();
+                    self.good.remove(&oldest);
+                }
+                let good = Good { certificate, fetched_at: now, used_at: now };
+                self.good.insert(url.into(), good);
+            }
+            Err(why) => {
+                self.bad.retain(|_, (_, until)| *until > now);
+                // There can be no more than were fetched in a minute, but a clock may stand still.
+                if self.bad.len() >= REFUSED_KEPT {
+                    self.bad.clear();
+                }
+                let until = match why {
+                    NoCertificate::Refused(_) => now + REFUSED_FOR,
+                    NoCertificate::Away(_) => now + AWAY_FOR,
+                };
+                self.bad.insert(url.into(), (why, until));
+            }
+        }
+    }
+}

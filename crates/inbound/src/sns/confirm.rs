@@ -1,0 +1,77 @@
+//! Answers what is no notification: a subscription is confirmed by fetching the URL that SNS sent, and
+//! the end of one is only noted. Nothing of either is kept.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use gancho_domain::{Rate, Time};
+
+use super::{Proved, Sns, away, message::Kind, refused};
+use crate::{
+    Partner,
+    outcome::{Denied, Reason, Reply},
+};
+
+/// SNS itself waits 15 s for our answer.
+const DEADLINE: Duration = Duration::from_secs(10);
+const LONGEST: usize = 4 * 1024;
+/// Who saw a confirmation could send it again and again.
+const MOST: Rate = Rate { count: 20, per: Duration::from_mins(1) };
+const DONE: Reply = Reply { content_type: "text/plain; charset=utf-8", body: Bytes::new() };
+
+impl Sns {
+    /// Nothing if it is a notification.
+    pub(crate) async fn answer(
+        &self,
+        proved: &Proved,
+        partner: &Partner,
+        now: Time,
+    ) -> Option<Result<Reply, Denied>> {
+        match proved.kind {
+            Kind::Notification => None,
+            Kind::SubscriptionConfirmation => Some(self.confirm(proved, partner, now).await),
+            Kind::UnsubscribeConfirmation => {
+                tracing::warn!(%partner, topic = proved.topic, "SNS ended the subscription: nothing comes through this topic until it is subscribed again");
+                Some(Ok(DONE))
+            }
+        }
+    }
+
+    /// Where it fails, SNS is told to try again.
+    async fn confirm(
+        &self,
+        proved: &Proved,
+        partner: &Partner,
+        now: Time,
+    ) -> Result<Reply, Denied> {
+        let topic = &proved.topic;
+        let url = proved.subscribe_url.as_deref().unwrap_or_default();
+        let url = self
+            .hosts
+            .confirmation(url)
+            .map_err(|why| refused(Reason::Confirmation, format!("SubscribeURL: {why}")))?;
+        if !self.may_confirm(now) {
+            let why = "too many subscriptions were confirmed in the last minute";
+            return Err(away(Reason::Confirmation, why));
+        }
+        let why = match self.client.get(&url, DEADLINE, LONGEST).await.answer {
+            Ok(answer) if (200..300).contains(&answer.status) => {
+                tracing::info!(%partner, topic, "the subscription to an SNS topic is confirmed");
+                return Ok(DONE);
+            }
+            Ok(answer) => format!("SNS answered {}", answer.status),
+            Err(none) => none.failure.reason().to_owned(),
+        };
+        tracing::warn!(%partner, topic, why, "the subscription to an SNS topic could not be confirmed");
+        Err(away(Reason::Confirmation, format!("the subscription could not be confirmed: {why}")))
+    }
+
+    fn may_confirm(&self, now: Time) -> bool {
+        let mut used = self.confirmations.lock();
+        let is_free = used.free_at(MOST, now) <= now;
+        if is_free {
+            used.take(MOST, now);
+        }
+        is_free
+    }
+}
