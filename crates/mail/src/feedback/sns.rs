@@ -83,8 +83,13 @@ struct Header {
 }
 
 pub fn parse(body: &[u8]) -> Result<Feedback, NotFeedback> {
+    // How SES tries out a topic that a configuration set is given: in plain words.
+    const TRIED_OUT: &str = "Successfully validated SNS topic";
     let unreadable = |fault: serde_json::Error| NotFeedback::Unreadable(fault.to_string());
     let notification: Notification = match serde_json::from_slice::<Envelope>(body) {
+        Ok(envelope) if envelope.message.starts_with(TRIED_OUT) => {
+            return Err(NotFeedback::OtherKind("Validation".to_owned()));
+        }
         Ok(envelope) => serde_json::from_str(&envelope.message).map_err(unreadable)?,
         Err(_) => serde_json::from_slice(body).map_err(unreadable)?,
     };
@@ -205,6 +210,9 @@ mod tests {
         }
         let other = |body: &str| parse(body.as_bytes()).expect_err(body);
         assert_eq!(other("{\"eventType\": \"Open\"}"), NotFeedback::OtherKind("Open".into()));
+        let text = "Successfully validated SNS topic for Amazon SES event publishing.";
+        let tried = json!({ "Type": "Notification", "Message": text }).to_string();
+        assert_eq!(other(&tried), NotFeedback::OtherKind("Validation".into()));
         for odd in ["", "[]", "{}", "{\"Message\": \"{\"}", "null"] {
             assert!(matches!(other(odd), NotFeedback::Unreadable(_)), "{odd}");
         }
