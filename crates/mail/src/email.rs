@@ -1,12 +1,18 @@
 //! An e-mail as it is kept: what was accepted, checked once, and everything that is needed to send it
 //! and to tell of it.
 
+use std::fmt;
+
 use bytes::Bytes;
 use gancho_domain::{EmailId, Parcel};
-use serde::{Deserialize, Serialize};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{IgnoredAny, MapAccess, Visitor},
+};
 
 use crate::{Mailbox, attachment::Attachment};
 
+/// What a list tells of it comes first, and what may be large comes last: see [`OPENING`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Email {
@@ -26,6 +32,9 @@ pub struct Email {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<Attachment>,
 }
+
+/// So many bytes of an e-mail's beginning hold its [`Brief`], however long its names and its subject.
+pub const OPENING: usize = 16 << 10;
 
 /// The little of an e-mail that is told of it, read without the rest.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -52,9 +61,98 @@ impl Brief {
     pub fn read(body: &[u8]) -> Result<Self, serde_json::Error> {
         serde_json::from_slice(body)
     }
+
+    /// From the beginning of an e-mail; nothing where that does not hold it.
+    pub fn in_opening(opening: &[u8]) -> Option<Self> {
+        let mut parts = Parts::default();
+        // That it breaks off is no fault: the parts are there by then, or they are not.
+        let _ = serde_json::Deserializer::from_slice(opening).deserialize_map(&mut parts);
+        Some(Self {
+            company_id: parts.company_id?,
+            to: parts.to?,
+            from: parts.from?,
+            subject: parts.subject?,
+        })
+    }
+}
+
+/// What was found of a [`Brief`] so far.
+#[derive(Default)]
+struct Parts {
+    company_id: Option<String>,
+    to: Option<Mailbox>,
+    from: Option<Mailbox>,
+    subject: Option<String>,
+}
+
+impl<'de> Visitor<'de> for &mut Parts {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the beginning of an e-mail")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key::<String>()? {
+            match key.as_str() {
+                "companyId" => self.company_id = Some(map.next_value()?),
+                "to" => self.to = Some(map.next_value()?),
+                "from" => self.from = Some(map.next_value()?),
+                "subject" => self.subject = Some(map.next_value()?),
+                _ => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 /// An e-mail's id is its parcel's, under another word.
 pub fn outbox_id(parcel: &Parcel) -> EmailId {
     parcel.id.cast()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn email(name: &str, subject: &str, text: usize) -> Email {
+        let mailbox = |at: &str| format!("\"{name}\" <{at}@example.com>").parse().unwrap();
+        Email {
+            company_id: "m2".into(),
+            to: mailbox("ana"),
+            from: mailbox("shop"),
+            reply_to: Some(mailbox("help")),
+            subject: subject.into(),
+            text: Some("x".repeat(text)),
+            html: None,
+            headers: Vec::new(),
+            attachments: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn an_opening_holds_the_brief_of_the_longest() {
+        // Quotes are escaped twice, which makes a name as long as it can be.
+        let quotes = "\\\"".repeat(200);
+        let longest = "\u{1f600}".repeat(crate::header::LONGEST_VALUE);
+        for (name, subject) in [("Ana", "Ol\u{e1}"), ("", ""), (&quotes, &longest)] {
+            let body = email(name, subject, 100_000).write().unwrap();
+            let brief = Brief::in_opening(&body[..OPENING]);
+            assert_eq!(brief.as_ref(), Brief::read(&body).ok().as_ref());
+            assert_eq!(Brief::in_opening(&body), brief, "all of it is a beginning too");
+        }
+    }
+
+    #[test]
+    fn a_short_opening_holds_none() {
+        let body = email("Ana", "Hello", 10).write().unwrap();
+        for end in 0..body.len() {
+            let brief = Brief::in_opening(&body[..end]);
+            assert!(brief.is_none_or(|brief| brief.subject == "Hello"), "{end}");
+        }
+        assert_eq!(Brief::in_opening(b"not JSON"), None);
+        assert_eq!(Brief::in_opening(b"[]"), None);
+    }
 }

@@ -88,9 +88,10 @@ impl Work {
     /// Of every delivery that may be written, those that follow included.
     pub(crate) fn spans(&self) -> impl Iterator<Item = Span> {
         let follow = self.endings().flat_map(|ending| ending.settlement.follow.iter());
-        self.incoming().map(|one| one.new).chain(follow).flat_map(|new| {
-            new.deliveries.iter().map(|to| spans::of(new.parcel.tenant, to.target, to.id))
-        })
+        self.incoming()
+            .map(|one| one.new)
+            .chain(follow)
+            .flat_map(|new| new.deliveries.iter().map(|to| spans::of(new.parcel.tenant, to)))
     }
 
     /// What was leased to the caller's node, as the answer says.

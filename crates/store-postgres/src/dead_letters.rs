@@ -29,9 +29,7 @@ impl DeadLetters for PostgresStore {
         }
         let most = terms.value(page.most as i64 + 1);
         let sql = format!(
-            "select l.delivery_id, l.lane, l.tenant_id, d.target_id, p.id, p.subject, p.body,
-               l.failed_attempts, l.code, l.reason, l.failed_at, d.created_at, l.moved_at,
-               l.expires_at
+            "select {LETTER}
              from dead_letters l
              join deliveries d on d.tenant_id = l.tenant_id and d.id = l.delivery_id
              join parcels p on p.tenant_id = d.tenant_id and p.id = d.parcel_id
@@ -139,7 +137,12 @@ fn read_place(place: &[u8; 32]) -> (i64, uuid::Uuid) {
     (i64::from_be_bytes(moved_at), uuid(delivery))
 }
 
-fn dead_letter(row: &Row) -> Result<DeadLetter> {
+/// The columns of [`dead_letter`], for a query over `l` (dead_letters), `d` (its delivery) and `p` (its
+/// parcel).
+pub(crate) const LETTER: &str = "l.delivery_id, l.lane, l.tenant_id, d.target_id, p.id, p.subject, \
+    p.body, l.failed_attempts, l.code, l.reason, l.failed_at, d.created_at, l.moved_at, l.expires_at";
+
+pub(crate) fn dead_letter(row: &Row) -> Result<DeadLetter> {
     Ok(DeadLetter {
         delivery: rows::id(row, 0)?,
         lane: rows::lane(row, 1)?,

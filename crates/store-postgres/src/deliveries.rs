@@ -1,7 +1,8 @@
 //! Reading the log, and arming a delivery anew.
 
 use async_trait::async_trait;
-use gancho_domain::{DeliveryId, EventId, Id, State, Status, TenantScope, Time};
+use bytes::Bytes;
+use gancho_domain::{DeliveryId, EventId, Id, Lane, ParcelId, State, Status, TenantScope, Time};
 use gancho_store::{
     Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, EventFilter, EventRow, EventView,
     NewDelivery, Page, PageRequest, Rearmed, Result,
@@ -70,31 +71,7 @@ impl Deliveries for PostgresStore {
         filter: DeliveryFilter,
         page: PageRequest,
     ) -> Result<Page<DeliveryRow>> {
-        // A parcel names its deliveries, so what is asked of parcels begins with them.
-        let by_parcel = filter.event.is_some() || filter.external_id.is_some();
-        let by_span =
-            !by_parcel && filter.endpoint.is_some() && filter.status != Some(Status::Failed);
-        let mut terms = of_parcels(scope);
-        terms.add_if("p.id = ?", filter.event.map(uuid));
-        let name = filter.external_id.as_ref();
-        terms.add_if("p.external_id = ?", name.map(|name| name.as_bytes().to_vec()));
-        terms.add_if("d.target_id = ?", filter.endpoint.map(uuid));
-        terms.add_if("p.event_type = ?", filter.event_type.clone());
-        terms.add_if("d.created_at >= ?", filter.since.map(Time::micros));
-        terms.add_if("d.created_at < ?", filter.until.map(Time::micros));
-        terms.add_if("d.id < ?", page.after.as_ref().map(read_place));
-        if let Some(status) = filter.status {
-            terms.add_plain(having(status));
-        }
-        let most = terms.value(page.most as i64 + 1);
-        let tail = format!("order by d.id desc limit {most}");
-        let sql = if by_parcel {
-            from_parcels(&terms, &tail)
-        } else if by_span {
-            from_spans(&mut terms, &filter, &page, &most)
-        } else {
-            from_deliveries(&terms, &tail)
-        };
+        let (sql, terms) = listed(scope, &filter, &page);
         let mut rows = self.list(&sql, &terms).await?;
         let more = rows.len() > page.most;
         rows.truncate(page.most);
@@ -109,6 +86,26 @@ impl Deliveries for PostgresStore {
         page: PageRequest,
     ) -> Result<Page<EventRow>> {
         self.page_of_events(scope, &filter, &page).await
+    }
+
+    async fn openings(
+        &self,
+        scope: TenantScope,
+        ids: Vec<ParcelId>,
+        most_bytes: usize,
+    ) -> Result<Vec<(ParcelId, Bytes)>> {
+        let session = self.session().await?;
+        let ids: Vec<Uuid> = ids.into_iter().map(uuid).collect();
+        let most = i32::try_from(most_bytes).unwrap_or(i32::MAX);
+        // Bodies are not compressed, so that only the pieces asked for are read.
+        let sql = "select p.id, substring(p.body from 1 for $3)
+            from unnest($2::uuid[]) with ordinality as k(id, place)
+            cross join lateral (select p.id, p.body from parcels p
+                where p.tenant_id = $1 and p.id = k.id offset 0) p
+            order by k.place";
+        let found = query(&session, sql, &[&uuid(scope.tenant()), &ids, &most]).await;
+        let found = found.map_err(store_error)?;
+        found.iter().map(|row| Ok((rows::id(row, 0)?, rows::bytes(row, 1)?))).collect()
     }
 
     async fn send_again(
@@ -164,6 +161,39 @@ impl PostgresStore {
     }
 }
 
+/// A page of deliveries, as SQL and its values.
+pub(crate) fn listed(
+    scope: TenantScope,
+    filter: &DeliveryFilter,
+    page: &PageRequest,
+) -> (String, Terms) {
+    // A parcel names its deliveries, so what is asked of parcels begins with them.
+    let by_parcel = filter.event.is_some() || filter.external_id.is_some();
+    let by_span = !by_parcel && filter.status != Some(Status::Failed);
+    let mut terms = of_parcels(scope);
+    terms.add_if("p.id = ?", filter.event.map(uuid));
+    let name = filter.external_id.as_ref();
+    terms.add_if("p.external_id = ?", name.map(|name| name.as_bytes().to_vec()));
+    terms.add_if("d.target_id = ?", filter.endpoint.map(uuid));
+    terms.add_if("d.lane = ?", filter.lane.map(Lane::number));
+    terms.add_if("p.event_type = ?", filter.event_type.clone());
+    terms.add_if("d.created_at >= ?", filter.since.map(Time::micros));
+    terms.add_if("d.created_at < ?", filter.until.map(Time::micros));
+    terms.add_if("d.id < ?", page.after.as_ref().map(read_place));
+    if let Some(status) = filter.status {
+        terms.add_plain(having(status));
+    }
+    let most = terms.value(page.most as i64 + 1);
+    let tail = format!("order by d.id desc limit {most}");
+    if by_parcel {
+        (from_parcels(&terms, &tail), terms)
+    } else if by_span && (filter.endpoint.is_some() || filter.lane.is_some()) {
+        from_spans(terms, filter, page, &most)
+    } else {
+        (from_deliveries(&terms, &tail), terms)
+    }
+}
+
 /// One tenant's, in every table that is joined.
 fn of_parcels(scope: TenantScope) -> Terms {
     let mut terms = Terms::default();
@@ -187,25 +217,32 @@ fn from_deliveries(terms: &Terms, tail: &str) -> String {
     )
 }
 
-/// A target's deliveries lie in its spans (see `spans.rs`). Those that failed have an index of their own.
+/// A target's and a lane's deliveries lie in their spans (see `spans.rs`), several targets' in the same.
+/// Those that failed have an index of their own.
 fn from_spans(
-    terms: &mut Terms,
+    terms: Terms,
     filter: &DeliveryFilter,
     page: &PageRequest,
     most: &str,
-) -> String {
-    terms.add_plain("s.tenant_id = $1");
-    terms.add_if("s.target_id = ?", filter.endpoint.map(uuid));
-    terms.add_if("s.from_id <= ?", page.after.as_ref().map(read_place));
-    terms.add_if("s.to_id > ?", filter.since.map(rows::first_id_at));
-    terms.add_if("s.from_id <= ?", filter.until.map(rows::last_id_at));
-    format!(
-        "select {DELIVERY} from spans s
-         join deliveries d on d.tenant_id = s.tenant_id and d.id >= s.from_id and d.id < s.to_id
+) -> (String, Terms) {
+    let wheres = terms.sql();
+    let mut within = terms.anew();
+    within.add_plain("s.tenant_id = $1");
+    within.add_if("s.target_id = ?", filter.endpoint.map(uuid));
+    within.add_if("s.lane = ?", filter.lane.map(Lane::number));
+    within.add_if("s.from_id <= ?", page.after.as_ref().map(read_place));
+    within.add_if("s.to_id > ?", filter.since.map(rows::first_id_at));
+    within.add_if("s.from_id <= ?", filter.until.map(rows::last_id_at));
+    let sql = format!(
+        "select {DELIVERY} from (
+           select distinct on (s.from_id) s.from_id, s.to_id from spans s where {}
+           order by s.from_id desc) s
+         join deliveries d on d.tenant_id = $1 and d.id >= s.from_id and d.id < s.to_id
          join parcels p on p.tenant_id = d.tenant_id and p.id = d.parcel_id
-         {OUTCOME} where {} order by s.from_id desc, d.id desc limit {most}",
-        terms.sql()
-    )
+         {OUTCOME} where {wheres} order by s.from_id desc, d.id desc limit {most}",
+        within.sql()
+    );
+    (sql, within)
 }
 
 fn from_parcels(terms: &Terms, tail: &str) -> String {

@@ -6,7 +6,7 @@
 //! carries it out in the steps of [`accept`] and [`settle`], with [`once`] for keys, [`order`] for
 //! strict order per subject and [`give_up`] for dead letters made outside of settling. [`claim`]
 //! hands out due work by the plan of [`walk`] and [`few`]; [`limbo`] keeps what was leased without
-//! its node learning of it. [`dead_letters`], [`deliveries`] with [`events`] and [`send_again`],
+//! its node learning of it. [`dead_letters`] and [`leave`], [`deliveries`] with [`events`] and [`send_again`],
 //! [`endpoints`], [`nodes`], [`pauses`], [`records`], [`tenants`], [`upkeep`] and [`usage`] are the
 //! rest of the contract. [`listen`] carries the bell between nodes; [`rows`] and [`terms`] turn rows
 //! into the words of the domain and back; [`fault`] says what an error of the database means to a
@@ -27,6 +27,7 @@ mod events;
 mod fault;
 mod few;
 mod give_up;
+mod leave;
 mod ledger;
 mod limbo;
 mod listen;

@@ -11,8 +11,10 @@ pub(crate) struct Migration {
     pub sql: &'static str,
 }
 
-pub(crate) const ALL: &[Migration] =
-    &[Migration { number: 1, name: "core", sql: include_str!("../migrations/0001_core.sql") }];
+pub(crate) const ALL: &[Migration] = &[
+    Migration { number: 1, name: "core", sql: include_str!("../migrations/0001_core.sql") },
+    Migration { number: 2, name: "leaving", sql: include_str!("../migrations/0002_leaving.sql") },
+];
 
 /// Any number that no other program takes for its own lock on the same database.
 const LOCK: i64 = 0x6761_6e63_686f;

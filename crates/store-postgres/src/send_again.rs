@@ -88,7 +88,7 @@ async fn add(
     let placed = place(session, &fresh).await?;
     insert_deliveries(session, &fresh, &placed, &vec![number; fresh.len()]).await?;
     let sent = new.iter().flat_map(|new| &new.deliveries);
-    let sent = sent.map(|to| spans::of(scope.tenant(), to.target, to.id)).collect();
+    let sent = sent.map(|to| spans::of(scope.tenant(), to)).collect();
     spans::write(session, &sent).await?;
     let ids: Vec<Uuid> = new.iter().flat_map(|new| &new.deliveries).map(|to| uuid(to.id)).collect();
     let sql = "update parcels set deliveries = deliveries || $3::uuid[]

@@ -38,6 +38,11 @@ impl Terms {
         format!("${}", self.values.len())
     }
 
+    /// With no conditions, and with the values of those before.
+    pub(crate) fn anew(self) -> Self {
+        Self { wheres: Vec::new(), values: self.values }
+    }
+
     pub(crate) fn sql(&self) -> String {
         if self.wheres.is_empty() {
             return "true".to_owned();

@@ -166,7 +166,7 @@ pub(crate) fn place(
         tx.ring();
     }
     insert_delivery(pen, parcel, new, turn, state)?;
-    spans::note(tx, parcel.tenant, new.target, seq(new.id))?;
+    spans::note(tx, parcel.tenant, (new.target, new.lane), seq(new.id))?;
     Ok(placed)
 }
 

@@ -108,8 +108,7 @@ fn page_of(
         terms.add_plain(&format!("(l.moved_at < {moved_at} OR l.delivery < {delivery})"));
     }
     let mut list = db.prepare(&format!(
-        "SELECT d.id, l.lane, l.tenant_id, d.target_id, p.id, p.subject, p.body, l.failed_attempts,
-           l.code, l.reason, l.failed_at, d.created_at, l.moved_at, l.expires_at
+        "SELECT {LETTER}
          FROM dead_letters l JOIN deliveries d ON d.seq = l.delivery
          JOIN parcels p ON p.seq = d.parcel
          WHERE {} ORDER BY l.moved_at DESC, l.delivery DESC LIMIT {}",
@@ -142,7 +141,12 @@ fn read_place(place: &[u8; 32]) -> Result<(i64, i64), Fault> {
     Ok((moved_at, seq(delivery)))
 }
 
-fn dead_letter(row: &Row<'_>) -> Result<DeadLetter, Fault> {
+/// The columns of [`dead_letter`], for a query over `l` (dead_letters), `d` (its delivery) and `p` (its
+/// parcel).
+pub(crate) const LETTER: &str = "d.id, l.lane, l.tenant_id, d.target_id, p.id, p.subject, p.body, \
+    l.failed_attempts, l.code, l.reason, l.failed_at, d.created_at, l.moved_at, l.expires_at";
+
+pub(crate) fn dead_letter(row: &Row<'_>) -> Result<DeadLetter, Fault> {
     Ok(DeadLetter {
         delivery: rows::id(row, 0)?,
         lane: rows::lane(row, 1)?,

@@ -3,7 +3,8 @@
 use std::cmp::Reverse;
 
 use async_trait::async_trait;
-use gancho_domain::{DeliveryId, EventId, Id, State, Status, TenantScope, Time};
+use bytes::Bytes;
+use gancho_domain::{DeliveryId, EventId, Id, Lane, ParcelId, State, Status, TenantScope, Time};
 use gancho_store::{
     Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, EventFilter, EventRow, EventView,
     NewDelivery, Page, PageRequest, Rearmed, Result, TargetId,
@@ -13,9 +14,10 @@ use rusqlite::{Connection, Row, ToSql, params};
 use crate::{
     SqliteStore, events,
     fault::Fault,
+    openings::openings,
     rows::{self, ATTEMPT, PARCEL, seq},
     send_again::send_again,
-    spans::SPAN_BITS,
+    spans::{self, SPAN_BITS},
     terms::Terms,
 };
 
@@ -84,6 +86,15 @@ impl Deliveries for SqliteStore {
         page: PageRequest,
     ) -> Result<Page<EventRow>> {
         self.read(move |db| events::page_of(db, scope, &filter, &page)).await
+    }
+
+    async fn openings(
+        &self,
+        scope: TenantScope,
+        ids: Vec<ParcelId>,
+        most_bytes: usize,
+    ) -> Result<Vec<(ParcelId, Bytes)>> {
+        self.read(move |db| openings(db, scope, &ids, most_bytes)).await
     }
 
     async fn send_again(
@@ -155,9 +166,9 @@ fn by_span(filter: &DeliveryFilter) -> bool {
     !of_parcel(filter) && filter.status != Some(Status::Failed)
 }
 
-/// In which spans to look. Bound after the tenant and the target, which are the first two values.
+/// In which spans to look. Bound after the tenant, the target and the lane, the first three values.
 fn add_spans(terms: &mut Terms, filter: &DeliveryFilter, page: &PageRequest) {
-    terms.add_plain("s.tenant_id = ?1 AND s.target_id = ?2");
+    terms.add_plain("s.tenant_id = ?1 AND s.target_id = ?2 AND s.lane = ?3");
     terms.add_plain(&format!(
         "d.seq >= s.span << {SPAN_BITS} AND d.seq < (s.span + 1) << {SPAN_BITS}"
     ));
@@ -179,15 +190,15 @@ fn filtered(
     filter: &DeliveryFilter,
     page: &PageRequest,
 ) -> Result<Vec<DeliveryRow>, Fault> {
-    let narrow = filter.endpoint.is_some() || of_parcel(filter);
-    let targets = if narrow {
-        vec![filter.endpoint]
+    let ways = if of_parcel(filter) {
+        vec![(filter.endpoint, filter.lane)]
     } else {
-        targets_of(db, scope)?.into_iter().map(Some).collect()
+        let ways = spans::ways(db, scope, filter.endpoint, filter.lane)?;
+        ways.into_iter().map(|(target, lane)| (Some(target), Some(lane))).collect()
     };
     let mut rows = Vec::new();
-    for target in targets {
-        let terms = terms(scope, filter, target, page);
+    for way in ways {
+        let terms = terms(scope, filter, way, page);
         let (from, order) = if by_span(filter) {
             (BY_SPAN, "s.span DESC, d.seq DESC")
         } else {
@@ -200,27 +211,10 @@ fn filtered(
     Ok(rows)
 }
 
-/// Deliveries are indexed by target only, which spares every delivery an index of its tenant's: a
-/// list of all is put together from a page of each.
-pub(crate) fn targets_of(db: &Connection, scope: TenantScope) -> Result<Vec<TargetId>, Fault> {
-    let mut next = db.prepare_cached(
-        "SELECT target_id FROM spans
-         WHERE tenant_id = ?1 AND target_id > ?2 ORDER BY target_id LIMIT 1",
-    )?;
-    let mut targets = Vec::new();
-    let mut last = TargetId::from_bits(0);
-    loop {
-        let mut found = next.query(params![scope.tenant().bytes(), last.bytes()])?;
-        let Some(row) = found.next()? else { return Ok(targets) };
-        last = rows::id(row, 0)?;
-        targets.push(last);
-    }
-}
-
 fn terms(
     scope: TenantScope,
     filter: &DeliveryFilter,
-    target: Option<TargetId>,
+    (target, lane): (Option<TargetId>, Option<Lane>),
     page: &PageRequest,
 ) -> Terms {
     let mut terms = Terms::default();
@@ -229,6 +223,9 @@ fn terms(
     terms.add(tenant, scope.tenant().bytes());
     if let Some(target) = target {
         terms.add("d.target_id = $", target.bytes());
+    }
+    if let Some(lane) = lane {
+        terms.add("d.lane = $", lane.number());
     }
     if let Some(place) = &page.after {
         terms.add("d.seq < $", seq(place_id(place)));

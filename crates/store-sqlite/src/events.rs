@@ -9,10 +9,10 @@
 use std::collections::VecDeque;
 
 use gancho_domain::{TenantScope, Time};
-use gancho_store::{EventFilter, EventRow, Page, PageRequest, TargetId};
+use gancho_store::{EventFilter, EventRow, Page, PageRequest};
 use rusqlite::{Connection, Row, params};
 
-use crate::{deliveries::targets_of, fault::Fault, rows};
+use crate::{fault::Fault, rows, spans};
 
 pub(crate) fn page_of(
     db: &Connection,
@@ -55,8 +55,8 @@ struct Search<'a> {
 
 struct Way {
     sql: &'static str,
-    /// Where it goes by deliveries, to whom.
-    target: Option<TargetId>,
+    /// Where it goes by deliveries, to whom and in which lane.
+    sent: Option<spans::Way>,
     /// What fits of what was read, the newest first.
     found: VecDeque<(i64, EventRow)>,
     /// Everything from here on up was read.
@@ -77,15 +77,15 @@ impl<'a> Search<'a> {
     ) -> Result<Self, Fault> {
         let below = after.map_or(i64::MAX, read_place);
         let below = below.min(filter.until.map_or(i64::MAX, rows::last_seq_at));
-        let way =
-            |sql, target| Way { sql, target, found: VecDeque::new(), below, step: FIRST_STEP };
+        let way = |sql, sent| Way { sql, sent, found: VecDeque::new(), below, step: FIRST_STEP };
         let ways = if filter.external_id.is_some() {
             vec![way(NAMED, None)]
         } else if filter.is_unmatched {
             vec![way(UNMATCHED, None)]
         } else {
             let mut ways = vec![way(UNMATCHED, None)];
-            ways.extend(targets_of(db, scope)?.into_iter().map(|target| way(SENT, Some(target))));
+            let sent = spans::ways(db, scope, None, None)?;
+            ways.extend(sent.into_iter().map(|sent| way(SENT, Some(sent))));
             ways
         };
         Ok(Self { db, scope, filter, ways })
@@ -121,13 +121,14 @@ impl Way {
             scope.tenant().bytes(),
             self.below,
             filter.since.map_or(i64::MIN, rows::first_seq_at),
-            self.target.map(TargetId::bytes),
+            self.sent.map(|(target, _)| target.bytes()),
             filter.external_id,
             filter.event_type,
             filter.is_unmatched,
             filter.since.map_or(i64::MIN, Time::micros),
             filter.until.map_or(i64::MAX, Time::micros),
             filter.kind.number(),
+            self.sent.map(|(_, lane)| lane.number()),
             self.step as i64,
         ])?;
         let mut count = 0;
@@ -163,7 +164,7 @@ macro_rules! way {
             $place,
             " >= ?3 ORDER BY ",
             $order,
-            " DESC LIMIT ?11"
+            " DESC LIMIT ?12"
         )
     };
 }
@@ -172,9 +173,10 @@ const SENT: &str = way!(
     "d.seq",
     "NOT p.sent_later AND json_extract(p.deliveries, '$[0]') = d.seq",
     "spans s CROSS JOIN deliveries d CROSS JOIN parcels p
-     WHERE s.tenant_id = ?1 AND s.target_id = ?4 AND s.span <= ?2 >> 22
+     WHERE s.tenant_id = ?1 AND s.target_id = ?4 AND s.lane = ?11 AND s.span <= ?2 >> 22
        AND d.seq >= s.span << 22 AND d.seq < (s.span + 1) << 22
-       AND p.seq = d.parcel AND d.tenant_id = ?1 AND d.target_id = ?4",
+       AND p.seq = d.parcel AND d.tenant_id = ?1 AND d.target_id = ?4
+       AND d.lane = ?11",
     "s.span DESC, d.seq"
 );
 

@@ -2,8 +2,8 @@
 //!
 //! In reading order: [`open`] checks and opens a file; [`writer`] is the one thread that commits,
 //! many callers at a time; [`readers`] answer look-ups; [`fault`] says what a failure means. The
-//! other files bear the names of the contract's and hold its SQL; [`events`] and [`send_again`] are
-//! parts of deliveries.
+//! other files bear the names of the contract's and hold its SQL; [`events`], [`openings`] and
+//! [`send_again`] are parts of deliveries.
 //!
 //! **Invariants.** A call is answered only after the commit that holds it was synced
 //! (`synchronous=FULL`, set and read back). After an I/O error nothing more is written until the
@@ -18,10 +18,12 @@ mod deliveries;
 mod endpoints;
 mod events;
 mod fault;
+mod leave;
 mod ledger;
 mod migrations;
 mod nodes;
 mod open;
+mod openings;
 mod order;
 mod pauses;
 mod readers;

@@ -7,7 +7,8 @@ use rusqlite::Connection;
 
 use crate::fault::meaning;
 
-const STEPS: &[&str] = &[include_str!("../migrations/0001_core.sql")];
+const STEPS: &[&str] =
+    &[include_str!("../migrations/0001_core.sql"), include_str!("../migrations/0002_leaving.sql")];
 
 /// Marks the file as ours: "Ganc".
 const APPLICATION: i32 = 0x4761_6e63;

@@ -30,6 +30,7 @@ pub mod fairness;
 pub mod isolation;
 pub mod lease;
 pub mod lease_lost;
+pub mod leave;
 pub mod ledger;
 pub mod long_order;
 pub mod nodes;
@@ -229,6 +230,17 @@ macro_rules! conformance_suite {
                 a_purged_one_stays_in_the_log_as_failed
                 a_purge_takes_what_was_asked_and_no_more
             }
+            leave {
+                one_leaves_when_its_time_is_over
+                the_oldest_beyond_the_limit_leave
+                letters_come_whole
+                a_page_is_no_larger_than_asked
+                one_that_is_being_replayed_stays
+                one_that_was_given_up_again_stays
+                only_what_is_named_leaves
+                what_left_stays_in_the_log_until_it_is_pruned
+                two_nodes_at_once_take_no_more_than_one
+            }
             replay {
                 a_replay_starts_the_plan_anew
                 the_oldest_go_first_and_no_more_than_asked
@@ -246,6 +258,8 @@ macro_rules! conformance_suite {
                 text_is_found_as_it_is_written
                 each_status_has_its_deliveries
                 pages_have_no_gaps_and_no_repeats
+                each_lane_has_a_list_of_its_own
+                an_opening_is_the_beginning_of_a_body
                 every_view_of_a_delivery_agrees
             }
             events {

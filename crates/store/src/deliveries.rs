@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use gancho_domain::{
-    Attempt, DeliveryId, EndpointId, EventId, Failure, Kind, Lane, Parcel, State, Status,
+    Attempt, DeliveryId, EndpointId, EventId, Failure, Kind, Lane, Parcel, ParcelId, State, Status,
     TenantScope, Time,
 };
 
@@ -56,6 +57,7 @@ pub struct EventView {
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeliveryFilter {
+    pub lane: Option<Lane>,
     pub endpoint: Option<EndpointId>,
     pub status: Option<Status>,
     pub event_type: Option<String>,
@@ -125,6 +127,15 @@ pub trait Deliveries: Send + Sync + 'static {
         filter: EventFilter,
         page: PageRequest,
     ) -> Result<Page<EventRow>>;
+
+    /// The beginnings of what these parcels hold, at most so many bytes of each: for lists that tell a
+    /// little of what may be large. In the order of `ids`; what is not there is left out.
+    async fn openings(
+        &self,
+        scope: TenantScope,
+        ids: Vec<ParcelId>,
+        most_bytes: usize,
+    ) -> Result<Vec<(ParcelId, Bytes)>>;
 
     /// Sends an event that is there already to more targets: none of them is held, and those that are
     /// to be in order take their turn by the event's number. One that already goes to a target goes

@@ -3,7 +3,8 @@
 //! Each method is one business step and one transaction, and takes a batch. Callers do not see
 //! transactions. In the order of a delivery's life: [`tenants`] and [`endpoints`] say who wants
 //! what; [`accept`] keeps a parcel and its deliveries; [`claim`] hands due ones to a node;
-//! [`settle`] writes what became of them; [`dead_letters`] keeps those that were given up;
+//! [`settle`] writes what became of them; [`dead_letters`] keeps those that were given up, and [`leave`]
+//! lets them go;
 //! [`deliveries`] reads all of it back; [`nodes`] says who lives; [`pauses`] holds work back;
 //! [`upkeep`] prunes, expires and counts; [`usage`] counts towards plans; [`ledger`] reads the record of what was
 //! received; [`records`] keeps the small
@@ -25,6 +26,7 @@ pub mod dead_letters;
 pub mod deliveries;
 pub mod endpoints;
 pub mod error;
+pub mod leave;
 pub mod ledger;
 pub mod nodes;
 pub mod old_secret_text;
@@ -48,6 +50,7 @@ pub use deliveries::{
 };
 pub use endpoints::Endpoints;
 pub use error::StoreError;
+pub use leave::{Leave, Leaving, Left, WholeLetter};
 pub use ledger::Ledger;
 pub use nodes::{NodeId, Nodes, Rescued};
 pub use page::{Page, PageRequest};
@@ -67,6 +70,7 @@ pub trait Store:
     + DeadLetters
     + Deliveries
     + Endpoints
+    + Leave
     + Ledger
     + Nodes
     + Pauses

@@ -1,6 +1,6 @@
 //! `GET /v1/deliveries` and `GET /v1/webhooks/{id}/deliveries`: newest first.
 
-use gancho_domain::EndpointId;
+use gancho_domain::{EndpointId, Lane};
 use gancho_store::{DeliveryFilter, PageRequest};
 
 use super::{TAG, view::Delivery};
@@ -32,23 +32,41 @@ const EXTERNAL_ID: Field = Field::new(
 );
 const SINCE: Field = Field::new("since", Kind::Time, "Made at or after.");
 const UNTIL: Field = Field::new("until", Kind::Time, "Made before.");
+const LANE: Field = Field::new(
+    "lane",
+    Kind::Choice(&["webhook", "dispatch", "email"]),
+    "Of which lane: `webhook` unless it is named.",
+);
 const WEBHOOK_ID: Field =
     Field::new("webhook_id", Kind::Id(Noun::Webhook), "Only to this webhook.");
 
 pub const ROUTE: Route = Route {
     path: "/deliveries",
     needs: Needs::Tenant(Right::Read),
-    query: &[LIMIT, CURSOR, STATUS, EVENT_TYPE, EVENT_ID, EXTERNAL_ID, SINCE, UNTIL, WEBHOOK_ID],
+    query: &[
+        LIMIT,
+        CURSOR,
+        STATUS,
+        EVENT_TYPE,
+        EVENT_ID,
+        EXTERNAL_ID,
+        SINCE,
+        UNTIL,
+        WEBHOOK_ID,
+        LANE,
+    ],
     gives: Gives::ok::<List<Delivery>>("A page of them, newest first."),
     tag: TAG,
     summary: "List deliveries",
+    about: "Of webhooks, unless another lane is named: e-mails and receipts have lists of their own.",
     run: |call| {
         Box::pin(async move {
             let endpoint = call.query.text("webhook_id").map(str::parse).transpose();
             let endpoint = endpoint.map_err(|fault: gancho_domain::id::NotAnId| {
                 Problem::field("", format!("`webhook_id` is {fault}"))
             })?;
-            list(call, endpoint).await
+            let lane = call.query.text("lane").and_then(|lane| lane.parse().ok());
+            list(call, endpoint, lane.unwrap_or(Lane::Webhook)).await
         })
     },
     ..Route::PLAIN
@@ -66,13 +84,13 @@ pub const OF_WEBHOOK: Route = Route {
             let id: EndpointId = call.id("id")?;
             let found = call.api.store.endpoint(call.tenant()?.scope(), id).await?;
             found.ok_or_else(|| Problem::not_found(Noun::Webhook))?;
-            list(call, Some(id)).await
+            list(call, Some(id), Lane::Webhook).await
         })
     },
     ..Route::PLAIN
 };
 
-async fn list(call: Call, endpoint: Option<EndpointId>) -> Result<Answer, Problem> {
+async fn list(call: Call, endpoint: Option<EndpointId>, lane: Lane) -> Result<Answer, Problem> {
     let (acting, query) = (call.tenant()?, &call.query);
     let pages =
         Pages::of(call.route.path, Some(acting.scope().tenant()), query).below(call.part("id"));
@@ -81,6 +99,7 @@ async fn list(call: Call, endpoint: Option<EndpointId>) -> Result<Answer, Proble
         Problem::field("", format!("`event_id` is {fault}"))
     })?;
     let filter = DeliveryFilter {
+        lane: Some(lane),
         endpoint,
         status: query.text("status").and_then(|status| status.parse().ok()),
         event_type: query.string("event_type"),

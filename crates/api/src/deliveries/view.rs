@@ -12,6 +12,8 @@ use crate::show::{Json, Stamp};
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Delivery {
     pub id: String,
+    /// `webhook`, `dispatch` or `email`.
+    pub lane: &'static str,
     pub webhook_id: String,
     pub event_id: String,
     pub event_type: String,
@@ -64,6 +66,7 @@ impl From<DeliveryRow> for Delivery {
         let status = row.status().name();
         Self {
             id: row.id.to_string(),
+            lane: row.lane.name(),
             webhook_id: row.target.to_string(),
             event_id: row.event.to_string(),
             event_type: row.event_type.into(),

@@ -79,6 +79,18 @@ async fn flow(stage: &Stage) {
     let first = list("?limit=1").await;
     let cursor = first.json()["next_cursor"].as_str().unwrap().to_owned();
     assert_eq!(ids(&list(&format!("?limit=1&cursor={cursor}")).await), [id]);
+
+    // They are no webhooks, and are among the deliveries only where they are asked for.
+    let deliveries = |query: &str| {
+        let (client, path) = (hands.client.clone(), format!("/v1/deliveries{query}"));
+        async move { client.get(&path).await.is(200).json()["data"].as_array().unwrap().clone() }
+    };
+    for query in ["", "?lane=webhook", "?lane=dispatch", "?status=delivered"] {
+        assert_eq!(deliveries(query).await, [json!(null); 0], "{query}");
+    }
+    let sent = deliveries("?lane=email&status=delivered").await;
+    assert_eq!(sent.iter().map(|row| &row["lane"]).collect::<Vec<_>>(), ["email", "email"]);
+    hands.client.get("/v1/deliveries?lane=mail").await.refused(422, "invalid_field");
 }
 
 #[tokio::test(flavor = "multi_thread")]

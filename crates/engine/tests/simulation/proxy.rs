@@ -13,9 +13,9 @@ use gancho_domain::{
 use gancho_store::{
     Accept, Accepted, Claim, Claimed, Claiming, DeadFilter, DeadLetter, DeadLetters, DeadStats,
     Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, Endpoints, EventFilter, EventRow,
-    EventView, Expect, LaneDepth, Ledger, NewDelivery, NewParcel, NodeId, Nodes, Page, PageRequest,
-    Pause, Pauses, Rearmed, Record, Records, Rescued, Result, Settle, Settled, Settlement, Shelf,
-    Space, Spent, Store, Tenants, Upkeep, Usage,
+    EventView, Expect, LaneDepth, Leave, Leaving, Ledger, Left, NewDelivery, NewParcel, NodeId,
+    Nodes, Page, PageRequest, Pause, Pauses, Rearmed, Record, Records, Rescued, Result, Settle,
+    Settled, Settlement, Shelf, Space, Spent, Store, Tenants, Upkeep, Usage, WholeLetter,
 };
 use gancho_store_sqlite::SqliteStore;
 use tokio::sync::Notify;
@@ -159,6 +159,15 @@ impl Deliveries for Proxy {
         self.inner.events(scope, filter, page).await
     }
 
+    async fn openings(
+        &self,
+        scope: TenantScope,
+        ids: Vec<EventId>,
+        most_bytes: usize,
+    ) -> Result<Vec<(EventId, Bytes)>> {
+        self.inner.openings(scope, ids, most_bytes).await
+    }
+
     async fn send_again(
         &self,
         scope: TenantScope,
@@ -193,6 +202,26 @@ impl DeadLetters for Proxy {
 
     async fn purge_dead(&self, filter: DeadFilter, most: usize) -> Result<u64> {
         self.inner.purge_dead(filter, most).await
+    }
+}
+
+#[async_trait]
+impl Leave for Proxy {
+    async fn dead_overflow(&self, most_per_tenant: u64) -> Result<Vec<Leaving>> {
+        self.inner.dead_overflow(most_per_tenant).await
+    }
+
+    async fn dead_leaving(
+        &self,
+        which: Leaving,
+        most: usize,
+        most_bytes: usize,
+    ) -> Result<Vec<WholeLetter>> {
+        self.inner.dead_leaving(which, most, most_bytes).await
+    }
+
+    async fn dead_left(&self, letters: Vec<Left>) -> Result<u64> {
+        self.inner.dead_left(letters).await
     }
 }
 

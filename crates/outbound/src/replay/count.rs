@@ -1,6 +1,6 @@
 //! How many a replay would send, without sending any.
 
-use gancho_domain::{TenantScope, event_type::is_reserved};
+use gancho_domain::{Lane, TenantScope, event_type::is_reserved};
 use gancho_store::{
     DeadFilter, DeliveryFilter, DeliveryRow, EventFilter, EventRow, PageRequest, Result, Store,
 };
@@ -59,7 +59,8 @@ pub(super) fn is_meant(replay: &Replay, row: &EventRow) -> bool {
 /// Of the deliveries of an event that was named.
 pub(super) fn fits(replay: &Replay, row: &DeliveryRow) -> bool {
     let filter = &replay.filter;
-    filter.endpoint.is_none_or(|endpoint| endpoint == row.target)
+    row.lane == Lane::Webhook
+        && filter.endpoint.is_none_or(|endpoint| endpoint == row.target)
         && filter.status.is_none_or(|status| status == row.status())
         && filter.event_type.as_deref().is_none_or(|name| name == &*row.event_type)
         && filter.since.is_none_or(|since| row.created_at >= since)
@@ -69,6 +70,7 @@ pub(super) fn fits(replay: &Replay, row: &DeliveryRow) -> bool {
 pub(super) fn delivery_filter(replay: &Replay) -> DeliveryFilter {
     let filter = &replay.filter;
     DeliveryFilter {
+        lane: Some(Lane::Webhook),
         endpoint: filter.endpoint,
         status: filter.status,
         event_type: filter.event_type.clone(),

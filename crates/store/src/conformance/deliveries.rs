@@ -1,10 +1,10 @@
 //! The log is found by filter, newest first, page by page.
 
-use gancho_domain::{DeliveryId, Status, TenantId};
+use gancho_domain::{DeliveryId, EventId, Lane, Status, TenantId};
 
 use super::{
     Fixture,
-    build::{World, secs},
+    build::{World, scope, secs},
 };
 use crate::{DeliveryFilter, DeliveryRow, TargetId};
 
@@ -17,7 +17,7 @@ struct Log {
     tenant: TenantId,
     shop: TargetId,
     rows: [DeliveryId; 4],
-    events: [gancho_domain::EventId; 4],
+    events: [EventId; 4],
 }
 
 async fn log<F: Fixture>(world: &World<F>) -> Log {
@@ -79,6 +79,7 @@ pub async fn filters_join<F: Fixture>() {
     let log = log(&world).await;
     let [one, ..] = log.rows;
     let filter = DeliveryFilter {
+        lane: Some(Lane::Webhook),
         endpoint: Some(log.shop),
         status: Some(Status::Pending),
         event_type: Some("invoice.paid".to_owned()),
@@ -89,7 +90,8 @@ pub async fn filters_join<F: Fixture>() {
     };
     let found = world.list(log.tenant, filter.clone()).await;
     assert_eq!(ids(&found), [one]);
-    let spoil: [fn(&mut DeliveryFilter); 5] = [
+    let spoil: [fn(&mut DeliveryFilter); 6] = [
+        |filter| filter.lane = Some(Lane::Dispatch),
         |filter| filter.status = Some(Status::Delivered),
         |filter| filter.event_type = Some("invoice.sent".to_owned()),
         |filter| filter.external_id = Some("inv-2".to_owned()),
@@ -171,6 +173,78 @@ pub async fn pages_have_no_gaps_and_no_repeats<F: Fixture>() {
         let rows: Vec<_> = rows.into_iter().filter(|row| row.target == shop).collect();
         assert_eq!(some, rows, "pages of {most}");
     }
+}
+
+pub async fn each_lane_has_a_list_of_its_own<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    // One target has deliveries of two lanes, at the same moments.
+    let [shop, crm] = [world.target(), world.target()];
+    let mut made = Vec::new();
+    for n in 0..12 {
+        let event = world.event(acme).named("all").to(shop).in_lane(Lane::Email, shop);
+        let event = event.in_lane(Lane::Email, crm).in_lane(Lane::Dispatch, crm);
+        let lanes = [Lane::Webhook, Lane::Email, Lane::Email, Lane::Dispatch];
+        made.extend(
+            lanes.into_iter().enumerate().map(|(place, lane)| (event.delivery(place), lane)),
+        );
+        world.accept(event).await;
+        if n % 3 == 0 {
+            world.pass(secs(1));
+        }
+    }
+    for job in world.take_all().await.iter().take(5) {
+        world.give_up(job).await;
+    }
+    made.reverse();
+    for lane in Lane::ALL {
+        let of_lane = DeliveryFilter { lane: Some(lane), ..DeliveryFilter::default() };
+        let mine = made.iter().filter(|one| one.1 == lane).map(|one| one.0);
+        let mine = mine.collect::<Vec<_>>();
+        for most in [1, 5, 100] {
+            let rows = world.list_by(acme, of_lane.clone(), most).await;
+            assert_eq!(ids(&rows), mine, "{lane} in pages of {most}");
+            assert!(rows.iter().all(|row| row.lane == lane));
+        }
+        let named = DeliveryFilter { external_id: Some("all".into()), ..of_lane.clone() };
+        assert_eq!(ids(&world.list_by(acme, named, 7).await), mine, "{lane} by name");
+        let failed = DeliveryFilter { status: Some(Status::Failed), ..of_lane.clone() };
+        let count = if lane == Lane::Webhook { 5 } else { 0 };
+        assert_eq!(world.list_by(acme, failed, 2).await.len(), count, "{lane} that failed");
+        let of_shop = DeliveryFilter { endpoint: Some(shop), ..of_lane };
+        let count = if lane == Lane::Dispatch { 0 } else { 12 };
+        assert_eq!(world.list_by(acme, of_shop, 5).await.len(), count, "{lane} of a target");
+    }
+    let of_shop = DeliveryFilter { endpoint: Some(shop), ..DeliveryFilter::default() };
+    assert_eq!(world.list_by(acme, of_shop, 5).await.len(), 24, "of a target in any lane");
+    let events = world.list_events(acme, crate::EventFilter::default()).await;
+    assert_eq!(events.len(), 12, "each event is listed once");
+}
+
+pub async fn an_opening_is_the_beginning_of_a_body<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let [acme, globex] = [world.tenant().await, world.tenant().await];
+    let long: Vec<u8> = (0..3_000_000_u32).map(|n| (n % 251) as u8).collect();
+    let drafts = [
+        world.event(acme).body(long.clone()),
+        world.event(acme).body("short"),
+        world.event(acme).body(""),
+        world.event(globex).body("not mine"),
+    ];
+    let [large, short, empty, strange] = drafts.each_ref().map(super::build::Draft::id);
+    world.accept_all(drafts.to_vec()).await;
+    let openings = async |ids: Vec<EventId>, most| {
+        let found = world.store.openings(scope(acme), ids, most).await.unwrap();
+        found.into_iter().map(|(id, bytes)| (id, bytes.to_vec())).collect::<Vec<_>>()
+    };
+    let ids = vec![short, strange, large, world.id(), empty];
+    assert_eq!(
+        openings(ids.clone(), 1_000).await,
+        [(short, b"short".to_vec()), (large, long[..1_000].to_vec()), (empty, Vec::new()),]
+    );
+    let sizes = openings(ids, usize::MAX).await.iter().map(|one| one.1.len()).collect::<Vec<_>>();
+    assert_eq!(sizes, [5, 3_000_000, 0]);
+    assert_eq!(openings(vec![], 10).await, []);
 }
 
 pub async fn every_view_of_a_delivery_agrees<F: Fixture>() {

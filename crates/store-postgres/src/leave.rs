@@ -1,0 +1,178 @@
+//! Dead letters on their way out.
+
+use std::collections::HashMap;
+
+use async_trait::async_trait;
+use gancho_domain::{Attempt, DeliveryId};
+use gancho_store::{Leave, Leaving, Left, Result, WholeLetter};
+use tokio_postgres::types::ToSql;
+use uuid::Uuid;
+
+use crate::{
+    PostgresStore,
+    dead_letters::{LETTER, dead_letter},
+    fault::store_error,
+    rows::{self, ATTEMPT, uuid},
+    session::{execute, query},
+};
+
+/// Tenant after tenant, by the index alone, and of each no further than to the first that is too many.
+pub(crate) const OVERFLOW: &str = "
+with recursive owner(tenant_id) as (
+    (select tenant_id from dead_letters order by tenant_id limit 1)
+    union all
+    select (select l.tenant_id from dead_letters l where l.tenant_id > o.tenant_id
+            order by l.tenant_id limit 1)
+    from owner o where o.tenant_id is not null
+)
+select o.tenant_id, l.moved_at, l.delivery_id
+from owner o cross join lateral (
+    select l.moved_at, l.delivery_id from dead_letters l where l.tenant_id = o.tenant_id
+    order by l.moved_at desc, l.delivery_id desc offset $1 limit 1) l
+where exists (select from dead_letters offset $1)";
+
+/// What each weighs is known without reading it: bodies are not compressed. Each part is looked up for
+/// the one before it (`offset 0`), so that the index says which letters come first, whatever is known of
+/// the tables.
+const KEY: &str = "
+select l.tenant_id, l.delivery_id, p.weight + coalesce((
+    select sum(octet_length(a.request_headers) + octet_length(a.response_headers)
+        + octet_length(a.response_body))
+    from attempts a where a.tenant_id = l.tenant_id and a.delivery_id = l.delivery_id), 0)
+from dead_letters l
+cross join lateral (
+    select d.parcel_id from deliveries d
+    where d.tenant_id = l.tenant_id and d.id = l.delivery_id and d.state + 0 = 6 offset 0) d
+cross join lateral (
+    select octet_length(p.body) as weight from parcels p
+    where p.tenant_id = l.tenant_id and p.id = d.parcel_id offset 0) p";
+
+pub(crate) fn expired() -> String {
+    format!("{KEY} where l.expires_at <= $1 order by l.expires_at, l.delivery_id limit $2")
+}
+
+pub(crate) fn beyond() -> String {
+    format!(
+        "{KEY} where l.tenant_id = $1 and (l.moved_at, l.delivery_id) <= ($2, $3)
+         order by l.moved_at, l.delivery_id limit $4"
+    )
+}
+
+/// Locked by their deliveries, as a replay locks them; one that was replayed meanwhile has another
+/// state, or another time.
+pub(crate) const LEFT: &str = "
+with gone as materialized (
+    select d.tenant_id, d.id, k.moved_at
+    from unnest($1::uuid[], $2::uuid[], $3::int8[]) as k(tenant_id, id, moved_at)
+    join deliveries d on d.tenant_id = k.tenant_id and d.id = k.id
+    where d.state + 0 = 6 order by d.tenant_id, d.id for update of d)
+delete from dead_letters l using gone
+where l.tenant_id = gone.tenant_id and l.delivery_id = gone.id and l.moved_at = gone.moved_at";
+
+#[async_trait]
+impl Leave for PostgresStore {
+    async fn dead_overflow(&self, most_per_tenant: u64) -> Result<Vec<Leaving>> {
+        let session = self.session().await?;
+        let most = i64::try_from(most_per_tenant).unwrap_or(i64::MAX);
+        let found = query(&session, OVERFLOW, &[&most]).await.map_err(store_error)?;
+        let overflow =
+            |row| Ok(Leaving::Overflow(rows::id(row, 0)?, rows::time(row, 1)?, rows::id(row, 2)?));
+        found.iter().map(overflow).collect()
+    }
+
+    async fn dead_leaving(
+        &self,
+        which: Leaving,
+        most: usize,
+        most_bytes: usize,
+    ) -> Result<Vec<WholeLetter>> {
+        let keys = self.keys(which, most, most_bytes).await?;
+        if keys.0.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut attempts = self.attempts_of(&keys).await?;
+        let session = self.session().await?;
+        let sql = format!(
+            "select {LETTER}, p.event_type, p.external_id, p.is_test
+             from unnest($1::uuid[], $2::uuid[]) with ordinality as k(tenant, delivery, place)
+             cross join lateral (select * from dead_letters l
+               where l.tenant_id = k.tenant and l.delivery_id = k.delivery offset 0) l
+             cross join lateral (select * from deliveries d
+               where d.tenant_id = k.tenant and d.id = k.delivery offset 0) d
+             cross join lateral (select * from parcels p
+               where p.tenant_id = k.tenant and p.id = d.parcel_id offset 0) p
+             order by k.place"
+        );
+        let found = query(&session, &sql, &[&keys.0, &keys.1]).await.map_err(store_error)?;
+        let whole = |row| {
+            let letter = dead_letter(row)?;
+            Ok(WholeLetter {
+                attempts: attempts.remove(&letter.delivery).unwrap_or_default(),
+                letter,
+                event_type: rows::get::<&str>(row, 14)?.into(),
+                external_id: rows::maybe_text(row, 15)?,
+                is_test: rows::get(row, 16)?,
+            })
+        };
+        found.iter().map(whole).collect()
+    }
+
+    async fn dead_left(&self, letters: Vec<Left>) -> Result<u64> {
+        let session = self.session().await?;
+        let tenants: Vec<Uuid> = letters.iter().map(|left| uuid(left.tenant)).collect();
+        let ids: Vec<Uuid> = letters.iter().map(|left| uuid(left.delivery)).collect();
+        let moved: Vec<i64> = letters.iter().map(|left| left.moved_at.micros()).collect();
+        execute(&session, LEFT, &[&tenants, &ids, &moved]).await.map_err(store_error)
+    }
+}
+
+/// Tenants and deliveries.
+type Keys = (Vec<Uuid>, Vec<Uuid>);
+
+impl PostgresStore {
+    async fn keys(&self, which: Leaving, most: usize, most_bytes: usize) -> Result<Keys> {
+        let session = self.session().await?;
+        let most = most as i64;
+        let (sql, values): (String, Vec<Box<dyn ToSql + Send + Sync>>) = match which {
+            Leaving::Expired(by) => (expired(), vec![Box::new(by.micros()), Box::new(most)]),
+            Leaving::Overflow(tenant, moved_at, delivery) => (
+                beyond(),
+                vec![
+                    Box::new(uuid(tenant)),
+                    Box::new(moved_at.micros()),
+                    Box::new(uuid(delivery)),
+                    Box::new(most),
+                ],
+            ),
+        };
+        let values: Vec<&(dyn ToSql + Sync)> =
+            values.iter().map(|value| value.as_ref() as &(dyn ToSql + Sync)).collect();
+        let found = query(&session, &sql, &values).await.map_err(store_error)?;
+        let (mut keys, mut bytes) = (Keys::default(), 0);
+        for row in &found {
+            if bytes >= most_bytes {
+                break;
+            }
+            keys.0.push(rows::get(row, 0)?);
+            keys.1.push(rows::get(row, 1)?);
+            bytes += rows::get::<i64>(row, 2)? as usize;
+        }
+        Ok(keys)
+    }
+
+    async fn attempts_of(&self, keys: &Keys) -> Result<HashMap<DeliveryId, Vec<Attempt>>> {
+        let session = self.session().await?;
+        let sql = format!(
+            "select {ATTEMPT}, delivery_id
+             from unnest($1::uuid[], $2::uuid[]) as k(tenant, delivery)
+             join attempts on tenant_id = k.tenant and delivery_id = k.delivery
+             order by delivery_id, number"
+        );
+        let found = query(&session, &sql, &[&keys.0, &keys.1]).await.map_err(store_error)?;
+        let mut attempts = HashMap::<_, Vec<_>>::new();
+        for row in &found {
+            attempts.entry(rows::id(row, 10)?).or_default().push(rows::attempt(row)?);
+        }
+        Ok(attempts)
+    }
+}

@@ -1,0 +1,147 @@
+//! Dead letters on their way out.
+
+use async_trait::async_trait;
+use gancho_domain::{Attempt, TenantId};
+use gancho_store::{Leave, Leaving, Left, Result, WholeLetter};
+use rusqlite::{Connection, Row, params};
+
+use crate::{
+    SqliteStore,
+    dead_letters::{LETTER, dead_letter},
+    fault::Fault,
+    rows::{self, ATTEMPT, seq},
+    terms::Terms,
+};
+
+#[async_trait]
+impl Leave for SqliteStore {
+    async fn dead_overflow(&self, most_per_tenant: u64) -> Result<Vec<Leaving>> {
+        let most = i64::try_from(most_per_tenant).unwrap_or(i64::MAX);
+        self.read(move |db| overflow(db, most)).await
+    }
+
+    async fn dead_leaving(
+        &self,
+        which: Leaving,
+        most: usize,
+        most_bytes: usize,
+    ) -> Result<Vec<WholeLetter>> {
+        self.read(move |db| leaving(db, which, most, most_bytes)).await
+    }
+
+    async fn dead_left(&self, letters: Vec<Left>) -> Result<u64> {
+        self.write(move |tx| {
+            let mut remove = tx.db.prepare_cached(
+                "DELETE FROM dead_letters WHERE delivery = ?1 AND moved_at = ?2 AND EXISTS
+                   (SELECT 1 FROM deliveries d
+                    WHERE d.seq = ?1 AND d.id = ?3 AND d.tenant_id = ?4 AND d.state = 6)",
+            )?;
+            let mut gone = 0;
+            for left in &letters {
+                gone += remove.execute(params![
+                    seq(left.delivery),
+                    left.moved_at.micros(),
+                    left.delivery.bytes(),
+                    left.tenant.bytes(),
+                ])?;
+            }
+            Ok(gone as u64)
+        })
+        .await
+    }
+}
+
+/// Tenant after tenant, by the index alone, and of each no further than to the first that is too many.
+fn overflow(db: &Connection, most: i64) -> Result<Vec<Leaving>, Fault> {
+    let is_small: bool = db
+        .prepare_cached("SELECT NOT EXISTS (SELECT 1 FROM dead_letters LIMIT 1 OFFSET ?1)")?
+        .query_row([most], |row| row.get(0))?;
+    if is_small {
+        return Ok(Vec::new());
+    }
+    let mut next = db.prepare_cached(
+        "SELECT tenant_id FROM dead_letters WHERE tenant_id > ?1 ORDER BY tenant_id LIMIT 1",
+    )?;
+    let mut beyond = db.prepare_cached(
+        "SELECT l.moved_at, d.id FROM
+           (SELECT moved_at, delivery FROM dead_letters WHERE tenant_id = ?1
+            ORDER BY moved_at DESC, delivery DESC LIMIT 1 OFFSET ?2) l
+         JOIN deliveries d ON d.seq = l.delivery",
+    )?;
+    let mut overflow = Vec::new();
+    let mut last = TenantId::from_bits(0);
+    loop {
+        let mut found = next.query([last.bytes()])?;
+        let Some(row) = found.next()? else { return Ok(overflow) };
+        last = rows::id(row, 0)?;
+        let mut found = beyond.query(params![last.bytes(), most])?;
+        if let Some(row) = found.next()? {
+            overflow.push(Leaving::Overflow(last, rows::time(row, 0)?, rows::id(row, 1)?));
+        }
+    }
+}
+
+fn leaving(
+    db: &Connection,
+    which: Leaving,
+    most: usize,
+    most_bytes: usize,
+) -> Result<Vec<WholeLetter>, Fault> {
+    let mut terms = Terms::default();
+    let order = match which {
+        Leaving::Expired(by) => {
+            terms.add("l.expires_at <= $", by.micros());
+            "l.expires_at, l.delivery"
+        }
+        Leaving::Overflow(tenant, moved_at, delivery) => {
+            terms.add("l.tenant_id = $", tenant.bytes());
+            terms.add("l.moved_at <= $", moved_at.micros());
+            terms.add("(l.moved_at < ?2 OR l.delivery <= $)", seq(delivery));
+            "l.moved_at, l.delivery"
+        }
+    };
+    // In this order of tables, so that the index says which come first and nothing has to be sorted.
+    let mut list = db.prepare_cached(&format!(
+        "SELECT {LETTER}, p.event_type, p.external_id, p.is_test
+         FROM dead_letters l CROSS JOIN deliveries d CROSS JOIN parcels p
+         WHERE d.seq = l.delivery AND d.state = 6 AND p.seq = d.parcel AND {}
+         ORDER BY {order} LIMIT {most}",
+        terms.sql()
+    ))?;
+    let mut found = list.query(&*terms.values())?;
+    let (mut letters, mut bytes) = (Vec::new(), 0);
+    while bytes < most_bytes
+        && let Some(row) = found.next()?
+    {
+        let whole = whole(db, row)?;
+        bytes += weight(&whole);
+        letters.push(whole);
+    }
+    Ok(letters)
+}
+
+fn whole(db: &Connection, row: &Row<'_>) -> Result<WholeLetter, Fault> {
+    let letter = dead_letter(row)?;
+    let mut log = db.prepare_cached(&format!(
+        "SELECT {ATTEMPT} FROM attempts WHERE delivery = ?1 ORDER BY number"
+    ))?;
+    let mut found = log.query([seq(letter.delivery)])?;
+    let mut attempts = Vec::new();
+    while let Some(row) = found.next()? {
+        attempts.push(rows::attempt(row)?);
+    }
+    Ok(WholeLetter {
+        letter,
+        event_type: row.get(14)?,
+        external_id: row.get(15)?,
+        is_test: row.get(16)?,
+        attempts,
+    })
+}
+
+fn weight(whole: &WholeLetter) -> usize {
+    let of = |one: &Attempt| {
+        one.request_headers.len() + one.response_headers.len() + one.response_body.len()
+    };
+    whole.letter.original.len() + whole.attempts.iter().map(of).sum::<usize>()
+}

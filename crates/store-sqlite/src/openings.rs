@@ -1,0 +1,38 @@
+//! The beginnings of what parcels hold.
+
+use std::io::Read;
+
+use bytes::Bytes;
+use gancho_domain::{ParcelId, TenantScope};
+use rusqlite::{Connection, MAIN_DB, params};
+
+use crate::{
+    fault::{Fault, corrupt},
+    rows::seq,
+};
+
+/// A statement would read all of a body, whatever part of it is asked for: SQLite hands a function such
+/// as `substr` the whole of it. Opened as a file is, only the pages of its beginning are read.
+pub(crate) fn openings(
+    db: &Connection,
+    scope: TenantScope,
+    ids: &[ParcelId],
+    most_bytes: usize,
+) -> Result<Vec<(ParcelId, Bytes)>, Fault> {
+    let mut find =
+        db.prepare_cached("SELECT seq FROM parcels WHERE seq = ?1 AND id = ?2 AND tenant_id = ?3")?;
+    let mut openings = Vec::with_capacity(ids.len());
+    for id in ids {
+        // It is not ended before the body is open, so that both see the same state of the store.
+        let mut found = find.query(params![seq(*id), id.bytes(), scope.tenant().bytes()])?;
+        if found.next()?.is_none() {
+            continue;
+        }
+        let mut body = db.blob_open(MAIN_DB, c"parcels", c"body", seq(*id), true)?;
+        let mut opening = vec![0; body.len().min(most_bytes)];
+        let read = body.read_exact(&mut opening);
+        read.map_err(|error| corrupt(format!("the body of {id} cannot be read: {error}")))?;
+        openings.push((*id, Bytes::from(opening)));
+    }
+    Ok(openings)
+}
