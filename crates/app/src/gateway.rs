@@ -110,6 +110,7 @@ impl Gateway {
             random,
             lanes: if setup.is_worker { lanes.collect() } else { Vec::new() },
             limits: setup.limits,
+            archive: None,
             name: setup.node_name,
         })
         .await?;

@@ -9,13 +9,13 @@ use tokio::{sync::watch, time::Instant};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Limits, bell, claim, dispatch, expire, heartbeat,
+    Archive, Limits, archive, bell, claim, dispatch, expire, heartbeat,
     lane::{LaneSetup, LaneState},
     membership::Membership,
     pauses, prune, rescue,
     room::{Room, Size},
     scheduler::Share,
-    stats::Stats,
+    stats::{Counter, Stats},
     timings::Timing,
 };
 
@@ -26,6 +26,8 @@ pub struct EngineSetup {
     /// One for each lane that this engine works.
     pub lanes: Vec<LaneSetup>,
     pub limits: Limits,
+    /// Where dead letters go that are old or too many. Without one they stay in the store.
+    pub archive: Option<Arc<dyn Archive>>,
     /// What the node is called in logs and in the store.
     pub name: String,
 }
@@ -35,6 +37,9 @@ pub struct Engine {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) random: Arc<dyn Random>,
     pub(crate) limits: Limits,
+    pub(crate) archive: Option<Arc<dyn Archive>>,
+    /// One for each lane.
+    pub(crate) archived: [Counter; Lane::ALL.len()],
     pub(crate) name: String,
     pub(crate) lanes: Vec<Arc<LaneState>>,
     pub(crate) room: Arc<Room>,
@@ -50,7 +55,7 @@ pub struct Engine {
 impl Engine {
     /// Joins the nodes, takes over from the dead, and begins to work.
     pub async fn start(setup: EngineSetup) -> Result<Arc<Self>> {
-        let EngineSetup { store, clock, random, lanes, limits, name } = setup;
+        let EngineSetup { store, clock, random, lanes, limits, archive, name } = setup;
         let room = Room::new(
             Size { jobs: limits.most_jobs, bytes: limits.most_bytes },
             lanes.iter().map(|lane| lane.lane).collect(),
@@ -71,6 +76,8 @@ impl Engine {
             clock,
             random,
             limits,
+            archive,
+            archived: Default::default(),
             name,
             stopping: CancellationToken::new(),
             aborted: CancellationToken::new(),
@@ -96,6 +103,7 @@ impl Engine {
         self.keep("rescue", rescue::run);
         self.keep("pauses", pauses::run);
         self.keep("expire", expire::run);
+        self.keep("archive", archive::run);
         self.keep("prune", prune::run);
     }
 

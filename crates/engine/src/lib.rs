@@ -5,8 +5,8 @@
 //! `claim` (from the store), each with a seat in the `room`; `scheduler` says which goes next;
 //! `dispatch` sends it out; `carry` is the attempt; `settle` writes its result; `release`
 //! puts back what will not be carried here. `membership` and `heartbeat` prove that the node
-//! lives, `rescue` takes over from those that do not, `pauses` hold work back, `expire` and
-//! `prune` clear up while the clock is `steady`, `stop` ends it, `stats` and
+//! lives, `rescue` takes over from those that do not, `pauses` hold work back, `expire`,
+//! `archive` and `prune` clear up while the clock is `steady`, `stop` ends it, `stats` and
 //! `timings` tell of it.
 //! `bell` and `fault` are how the store calls and what is done when it refuses.
 //!
@@ -19,6 +19,7 @@
 //! of a hash decide anything: on one thread and with paused time, the same seed must give the same
 //! run.
 
+pub mod archive;
 mod ask;
 mod bell;
 pub mod carrier;
@@ -45,6 +46,7 @@ mod steady;
 pub mod stop;
 pub mod timings;
 
+pub use archive::{Archive, ArchiveFault, NotArchived};
 pub use ask::ask;
 pub use carrier::{Carried, Carrier, Terms};
 pub use engine::{Engine, EngineSetup};

@@ -21,6 +21,8 @@ pub struct Limits {
     pub upkeep_step: usize,
     /// How long what has ended stays in the log.
     pub retention: Duration,
+    /// Dead letters that a tenant may have; the oldest of those beyond are archived.
+    pub dead_letters_per_tenant: u64,
     /// Idle targets whose breaker, pace and rate are remembered, per lane.
     pub remembered: usize,
 }
@@ -38,6 +40,7 @@ impl Default for Limits {
             upkeep: Duration::from_mins(1),
             upkeep_step: 500,
             retention: Duration::from_hours(30 * 24),
+            dead_letters_per_tenant: 10_000,
             remembered: 4_096,
         }
     }

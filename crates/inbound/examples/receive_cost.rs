@@ -74,6 +74,7 @@ async fn set_up(folder: &std::path::Path) -> Arc<Inbound> {
         random,
         lanes: Vec::new(),
         limits: EngineLimits::default(),
+        archive: None,
         name: "cost".into(),
     });
     let engine = engine.await.unwrap();

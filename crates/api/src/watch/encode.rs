@@ -22,6 +22,7 @@ use super::{
 /// What one scrape shows.
 struct Scrape {
     lanes: Vec<(Lane, Stats, Timing)>,
+    archived: [(Lane, u64); Lane::ALL.len()],
     observed: Option<Arc<Observed>>,
     answers: Vec<Answers>,
     handler_panics: u64,
@@ -44,6 +45,7 @@ impl Watch {
             .filter_map(|lane| Some((lane, self.engine.stats(lane)?, self.engine.timing(lane)?)));
         let scrape = Scrape {
             lanes: lanes.collect(),
+            archived: Lane::ALL.map(|lane| (lane, self.engine.archived(lane))),
             observed,
             answers: meter.answers(),
             handler_panics: meter.panics(),
@@ -105,6 +107,9 @@ impl Scrape {
         };
         to.counter("gancho_attempts", "Attempts made.", one(|stats| stats.carried))?;
         to.counter("dlq_entries", "Deliveries that were given up.", one(|stats| stats.dead))?;
+        let archived =
+            self.archived.iter().map(|(lane, count)| (vec![("lane", lane.name())], *count));
+        to.counter("gancho_archived", "Dead letters brought to the archive.", archived)?;
         to.counter(
             "gancho_lease_lost",
             "Results that were refused because another node holds the delivery.",

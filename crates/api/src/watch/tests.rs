@@ -58,6 +58,7 @@ impl World {
             random: Arc::new(SystemRandom),
             lanes: vec![LaneSetup::new(Lane::Webhook, Arc::new(Moody))],
             limits: Limits { poll: Duration::from_millis(20), ..Limits::default() },
+            archive: None,
             name: "watch".to_owned(),
         })
         .await

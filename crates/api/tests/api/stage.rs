@@ -152,6 +152,7 @@ impl Stage {
                 emails,
             ],
             limits: Limits { poll: Duration::from_millis(20), ..Limits::default() },
+            archive: None,
             name: "test".into(),
         })
         .await

@@ -2,6 +2,7 @@
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test")]
 
+mod archiving;
 #[allow(dead_code, reason = "shared with the simulation")]
 #[path = "../simulation/clock.rs"]
 mod clock;

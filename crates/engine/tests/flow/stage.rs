@@ -95,6 +95,7 @@ impl Stage {
             random: Arc::new(SeededRandom::new(2)),
             lanes: vec![LaneSetup::new(Lane::Webhook, self.actor.clone())],
             limits: Limits::default(),
+            archive: None,
             name: "test".into(),
         }
     }

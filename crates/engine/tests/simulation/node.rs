@@ -136,6 +136,7 @@ fn setup(life: &Arc<Life>, store: &Arc<Proxy>) -> EngineSetup {
         random: world.dice.clone(),
         lanes: scenario.lanes.iter().map(lane).collect(),
         limits: scenario.limits.clone(),
+        archive: None,
         name: format!("{:?}", life.id),
     }
 }

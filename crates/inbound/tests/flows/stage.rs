@@ -209,6 +209,7 @@ impl Node {
             random: Arc::new(SeededRandom::new(seed + 1)),
             lanes: if works { vec![lane] } else { Vec::new() },
             limits: EngineLimits { poll: Duration::from_millis(20), ..EngineLimits::default() },
+            archive: None,
             name: format!("node {seed}"),
         })
         .await

@@ -129,6 +129,7 @@ impl Stage {
             random: Arc::new(SeededRandom::new(2)),
             lanes,
             limits: Limits { poll: Duration::from_millis(20), ..Limits::default() },
+            archive: None,
             name: "test".into(),
         });
         let engine = engine.await.unwrap();

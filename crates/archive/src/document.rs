@@ -1,0 +1,123 @@
+//! What is written of a letter: one JSON document with all that is known of it.
+
+use data_encoding::BASE64;
+use gancho_domain::{Attempt, Failure, Id, Lane, id};
+use gancho_store::WholeLetter;
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Document<'a> {
+    delivery_id: String,
+    lane: &'static str,
+    /// The partner, or the tenant's slug.
+    tenant: &'a str,
+    tenant_id: String,
+    /// The event, the receipt or the e-mail.
+    subject_id: String,
+    /// The subject that the publisher named, if one was.
+    subject: Option<&'a str>,
+    target_id: String,
+    /// The event's type; for a receipt its label.
+    event_type: &'a str,
+    external_id: Option<&'a str>,
+    is_test: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    original_data: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    original_data_base64: Option<String>,
+    failed_attempts: u32,
+    last_failure_reason: &'a str,
+    last_failure_code: &'a str,
+    last_failure_timestamp: String,
+    enqueued_at: String,
+    #[serde(rename = "movedToDLQAt")]
+    moved_to_dlq_at: String,
+    expires_at: String,
+    attempts: Vec<Try<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Try<'a> {
+    attempt: u32,
+    started_at: String,
+    latency_ms: f64,
+    /// As the log holds them: secrets are masked.
+    request_headers: Vec<String>,
+    response_status: Option<u16>,
+    response_headers: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_body: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_body_base64: Option<String>,
+    failure_reason: Option<&'a str>,
+    failure_code: Option<&'a str>,
+}
+
+/// The same letter gives the same bytes.
+pub fn write(owner: &str, whole: &WholeLetter) -> Result<Vec<u8>, serde_json::Error> {
+    let letter = &whole.letter;
+    let body = &*letter.original;
+    let json: Option<&RawValue> = serde_json::from_slice(body).ok();
+    // White space around a document is not kept with it; where there is some, both are written, so that
+    // what was signed can be had byte for byte.
+    let is_exact = json.is_some_and(|json| json.get().len() == body.len());
+    let document = Document {
+        delivery_id: letter.delivery.to_string(),
+        lane: letter.lane.name(),
+        tenant: owner,
+        tenant_id: letter.tenant.to_string(),
+        subject_id: subject_id(whole),
+        subject: letter.subject.as_deref(),
+        target_id: letter.target.to_string(),
+        event_type: &whole.event_type,
+        external_id: whole.external_id.as_deref(),
+        is_test: whole.is_test,
+        original_data: json,
+        original_data_base64: (!is_exact).then(|| BASE64.encode(body)),
+        failed_attempts: letter.failed_attempts,
+        last_failure_reason: letter.failure.reason(),
+        last_failure_code: letter.failure.code().as_str(),
+        last_failure_timestamp: letter.failed_at.to_string(),
+        enqueued_at: letter.enqueued_at.to_string(),
+        moved_to_dlq_at: letter.moved_at.to_string(),
+        expires_at: letter.expires_at.to_string(),
+        attempts: whole.attempts.iter().map(shown).collect(),
+    };
+    let mut text = serde_json::to_vec_pretty(&document)?;
+    text.push(b'\n');
+    Ok(text)
+}
+
+/// A parcel's id is shown under the word for what it is.
+fn subject_id(whole: &WholeLetter) -> String {
+    let parcel = whole.letter.parcel;
+    match whole.letter.lane {
+        Lane::Webhook => parcel.to_string(),
+        Lane::Dispatch => Id::<id::OfReceipt>::from_bits(parcel.bits()).to_string(),
+        Lane::Email => Id::<id::OfEmail>::from_bits(parcel.bits()).to_string(),
+    }
+}
+
+fn shown(attempt: &Attempt) -> Try<'_> {
+    let body = std::str::from_utf8(&attempt.response_body);
+    let failure = attempt.failure.as_ref();
+    Try {
+        attempt: attempt.number,
+        started_at: attempt.started_at.to_string(),
+        latency_ms: attempt.latency.as_micros() as f64 / 1_000.0,
+        request_headers: lines(&attempt.request_headers),
+        response_status: attempt.response_status,
+        response_headers: lines(&attempt.response_headers),
+        response_body: body.ok(),
+        response_body_base64: body.err().map(|_| BASE64.encode(&attempt.response_body)),
+        failure_reason: failure.map(Failure::reason),
+        failure_code: failure.map(|failure| failure.code().as_str()),
+    }
+}
+
+fn lines(headers: &[u8]) -> Vec<String> {
+    String::from_utf8_lossy(headers).lines().map(str::to_owned).collect()
+}

@@ -1,0 +1,108 @@
+//! The archive as files in a folder, for the owner of the process alone.
+
+use std::{
+    collections::BTreeSet,
+    fs::{DirBuilder, File, Permissions},
+    io::{self, ErrorKind::PermissionDenied, Write},
+    os::unix::fs::{DirBuilderExt, PermissionsExt},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use async_trait::async_trait;
+use gancho_engine::{Archive, ArchiveFault};
+use gancho_store::{Store, WholeLetter};
+
+use crate::{
+    document,
+    layout::{self, Owners},
+};
+
+pub struct FolderArchive {
+    folder: PathBuf,
+    /// Asked for the names of tenants.
+    store: Arc<dyn Store>,
+}
+
+impl FolderArchive {
+    /// The folder is made when the first letter comes.
+    pub fn new(folder: impl Into<PathBuf>, store: Arc<dyn Store>) -> Self {
+        Self { folder: folder.into(), store }
+    }
+
+    async fn files(&self, letters: &[WholeLetter]) -> Result<Vec<(String, Vec<u8>)>, ArchiveFault> {
+        let mut owners = Owners::new(&*self.store);
+        let mut files = Vec::with_capacity(letters.len());
+        for whole in letters {
+            let owner = owners.of(whole).await;
+            let owner = owner.map_err(|error| ArchiveFault(format!("whose it is: {error}")))?;
+            let text = document::write(&owner, whole).map_err(|error| {
+                ArchiveFault(format!(
+                    "{} cannot be written as JSON: {error}",
+                    whole.letter.delivery
+                ))
+            })?;
+            files.push((layout::name(&owner, whole), text));
+        }
+        Ok(files)
+    }
+}
+
+#[async_trait]
+impl Archive for FolderArchive {
+    async fn keep(&self, letters: &[WholeLetter]) -> Result<(), ArchiveFault> {
+        let files = self.files(letters).await?;
+        let folder = self.folder.clone();
+        let written = tokio::task::spawn_blocking(move || write_all(&folder, &files)).await;
+        written.map_err(|_| ArchiveFault("writing to the archive broke off".into()))?
+    }
+}
+
+/// Each is there whole or not at all, and all of them outlive a power cut once this returns.
+fn write_all(root: &Path, files: &[(String, Vec<u8>)]) -> Result<(), ArchiveFault> {
+    let mut folders = BTreeSet::new();
+    for (name, text) in files {
+        let path = root.join(name);
+        write(root, &path, text, &mut folders).map_err(|error| {
+            ArchiveFault(format!(
+                "cannot write {}: {error}. hint: the archive needs room, and a folder that this process may write to",
+                path.display()
+            ))
+        })?;
+    }
+    // A name lasts when the folder it stands in was synced. The deepest come last in order, so go
+    // backwards: no folder is named before what is in it lasts.
+    for folder in folders.iter().rev() {
+        match File::open(folder).and_then(|open| open.sync_all()) {
+            Ok(()) => {}
+            // The one above the archive may be another's.
+            Err(error) if error.kind() == PermissionDenied && !folder.starts_with(root) => {}
+            Err(error) => {
+                let why = format!("cannot sync the folder {}: {error}", folder.display());
+                return Err(ArchiveFault(why));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn write(root: &Path, path: &Path, text: &[u8], folders: &mut BTreeSet<PathBuf>) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(root);
+    if !folders.contains(folder) {
+        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        let inside = folder.ancestors().take_while(|one| one.starts_with(root));
+        folders.extend(inside.map(Path::to_owned));
+        // The archive's own folder may have been made just now too.
+        let above = root.parent().filter(|above| !above.as_os_str().is_empty());
+        folders.insert(above.unwrap_or(Path::new(".")).to_owned());
+    }
+    let mut new = tempfile::Builder::new()
+        .prefix(".")
+        .suffix(".new")
+        .permissions(Permissions::from_mode(0o600))
+        .tempfile_in(folder)?;
+    new.write_all(text)?;
+    new.as_file().sync_all()?;
+    new.persist(path)?;
+    Ok(())
+}

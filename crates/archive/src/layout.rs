@@ -1,0 +1,81 @@
+//! Under which name a letter is kept: `webhooks/{partner or tenant}/{date}/{id}.json`.
+
+use std::collections::HashMap;
+
+use gancho_domain::{Lane, TenantId, Time};
+use gancho_inbound::label::Label;
+use gancho_store::{Result, Store, WholeLetter};
+
+/// The slugs of tenants, each looked up once.
+pub struct Owners<'a> {
+    store: &'a dyn Store,
+    slugs: HashMap<TenantId, Option<String>>,
+}
+
+impl<'a> Owners<'a> {
+    pub fn new(store: &'a dyn Store) -> Self {
+        Self { store, slugs: HashMap::new() }
+    }
+
+    /// Whose a letter is, as people know them: for a receipt the partner it came from, else the
+    /// tenant's slug. Of a tenant that is gone, its id.
+    pub async fn of(&mut self, whole: &WholeLetter) -> Result<String> {
+        let tenant = whole.letter.tenant;
+        let name = match whole.letter.lane {
+            // In the stores a source is its own tenant, and has no slug.
+            Lane::Dispatch => Some(Label::read(&whole.event_type).partner.to_owned()),
+            Lane::Webhook | Lane::Email => self.slug(tenant).await?,
+        };
+        Ok(name.filter(|name| is_plain(name)).unwrap_or_else(|| tenant.to_string()))
+    }
+
+    async fn slug(&mut self, tenant: TenantId) -> Result<Option<String>> {
+        if let Some(known) = self.slugs.get(&tenant) {
+            return Ok(known.clone());
+        }
+        let slug = self.store.tenant(tenant).await?.map(|tenant| tenant.slug);
+        self.slugs.insert(tenant, slug.clone());
+        Ok(slug)
+    }
+}
+
+/// The date is the day on which it was given up, in UTC.
+pub fn name(owner: &str, whole: &WholeLetter) -> String {
+    let letter = &whole.letter;
+    format!("webhooks/{owner}/{}/{}.json", date(letter.moved_at), letter.delivery)
+}
+
+fn date(time: Time) -> String {
+    let mut text = time.to_string();
+    text.truncate("2026-01-31".len());
+    text
+}
+
+/// Slugs and partners were judged when they were made. Whatever came here in another way must not lead
+/// out of the folder, nor to a hidden one.
+fn is_plain(name: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    (1..=100).contains(&name.len()) && !name.starts_with('.') && name.bytes().all(fits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_plain_names_become_folders() {
+        for plain in ["m2", "acme-corp", "a.b", "A_1"] {
+            assert!(is_plain(plain), "{plain}");
+        }
+        let long = "a".repeat(101);
+        for odd in ["", ".", "..", ".a", "a/b", "../a", "a\\b", "a\0", "a b", "é", &long] {
+            assert!(!is_plain(odd), "{odd}");
+        }
+    }
+
+    #[test]
+    fn a_date_is_a_day_in_utc() {
+        assert_eq!(date(Time::from_secs(1_769_903_999)), "2026-01-31");
+        assert_eq!(date(Time::from_secs(1_769_904_000)), "2026-02-01");
+    }
+}

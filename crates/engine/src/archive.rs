@@ -1,0 +1,104 @@
+//! Bringing dead letters that are old or too many to the archive, and letting them go only then.
+//!
+//! What the archive has not acknowledged stays in the store. A crash between the two leaves a letter in
+//! both, and the next round brings it to the archive again.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use gancho_domain::Lane;
+use gancho_store::{Leaving, Left, StoreError, WholeLetter};
+use tokio::time::Instant;
+
+use crate::{Engine, prune::BREATH, steady::Steady};
+
+/// Where dead letters are kept for good.
+#[async_trait]
+pub trait Archive: Send + Sync + 'static {
+    /// `Ok` means that all of them are on stable storage: they leave the store then. One may come again,
+    /// as it was or with attempts that were made since; what was kept of it is replaced.
+    async fn keep(&self, letters: &[WholeLetter]) -> Result<(), ArchiveFault>;
+}
+
+/// Why letters could not be archived, in words for the operator.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{0}")]
+pub struct ArchiveFault(pub String);
+
+#[derive(Debug, thiserror::Error)]
+pub enum NotArchived {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Archive(#[from] ArchiveFault),
+}
+
+/// What is read at once, so that memory does not grow with what dead letters hold.
+const MOST_BYTES: usize = 16 << 20;
+const WARN_AFTER: Duration = Duration::from_mins(1);
+
+pub(crate) async fn run(engine: Arc<Engine>) {
+    if engine.archive.is_none() {
+        return;
+    }
+    let mut steady = Steady::new();
+    let mut warned_at: Option<Instant> = None;
+    loop {
+        tokio::time::sleep(engine.limits.upkeep).await;
+        if !steady.is_steady(engine.clock.now(), Instant::now()) {
+            continue;
+        }
+        match engine.archive_once().await {
+            Ok(_) => {}
+            Err(NotArchived::Store(error)) => {
+                engine.course("archive", engine.membership.last(), &error);
+            }
+            Err(NotArchived::Archive(fault)) => {
+                if warned_at.is_none_or(|at| at.elapsed() >= WARN_AFTER) {
+                    warned_at = Some(Instant::now());
+                    tracing::warn!(%fault, "dead letters cannot be archived; they stay in the store until they can");
+                }
+            }
+        }
+    }
+}
+
+impl Engine {
+    /// All that is to leave now, in small steps. Says how many left. Without an archive, none do.
+    pub async fn archive_once(&self) -> Result<u64, NotArchived> {
+        let Some(archive) = &self.archive else { return Ok(0) };
+        let mut left = self.archive_all(&**archive, Leaving::Expired(self.clock.now())).await?;
+        for beyond in self.store.dead_overflow(self.limits.dead_letters_per_tenant).await? {
+            left += self.archive_all(&**archive, beyond).await?;
+        }
+        Ok(left)
+    }
+
+    /// How many dead letters of a lane this engine has archived.
+    pub fn archived(&self, lane: Lane) -> u64 {
+        self.archived[lane.index()].get()
+    }
+
+    async fn archive_all(&self, archive: &dyn Archive, which: Leaving) -> Result<u64, NotArchived> {
+        let mut left = 0;
+        loop {
+            let most = self.limits.upkeep_step;
+            let letters = self.store.dead_leaving(which, most, MOST_BYTES).await?;
+            if letters.is_empty() {
+                return Ok(left);
+            }
+            archive.keep(&letters).await?;
+            for one in &letters {
+                self.archived[one.letter.lane.index()].add(1);
+            }
+            let gone = letters.iter().map(|one| Left::from(&one.letter)).collect();
+            let gone = self.store.dead_left(gone).await?;
+            left += gone;
+            if gone == 0 {
+                // Another node is at it, or all of them were replayed.
+                return Ok(left);
+            }
+            tokio::time::sleep(BREATH).await;
+        }
+    }
+}
