@@ -10,10 +10,12 @@ use std::{sync::Arc, time::Duration};
 
 use anyhow::Context;
 use gancho_api::{AdminToken, Api, ApiSetup, Ingest, emails::MailDesk, watch};
+use gancho_archive::FolderArchive;
 use gancho_domain::{
     Clock, EndpointId, IdMaker, Lane, Random, SystemClock, SystemRandom, Tenant, TenantScope,
 };
-use gancho_engine::{Engine, EngineSetup, LaneSetup, Stopped};
+use gancho_engine::{Archive, Engine, EngineSetup, LaneSetup, Stopped};
+use gancho_inbound::Inside;
 use gancho_outbound::{
     EndpointDesk, EndpointDraft, EventTypes, HealthKeeper, Notifier, Plans, PublishRates,
     Publisher, Registry, Replays, WebhookCarrier, deliver,
@@ -102,7 +104,11 @@ impl Gateway {
             }
             None => (None, None),
         };
-        let dispatch = prepared.as_ref().map(|prepared| prepared.lane(&base));
+        let inside = mailing
+            .as_ref()
+            .map(|mailing| -> Arc<dyn Inside> { Arc::new(mailing.feedback(&base)) });
+        let dispatch = prepared.as_ref().map(|prepared| prepared.lane(&base, inside));
+        let archive = setup.archive.map(|folder| FolderArchive::new(folder, base.store.clone()));
         let lanes = [Some(webhooks), dispatch, emails].into_iter().flatten();
         let engine = Engine::start(EngineSetup {
             store: base.store.clone(),
@@ -110,7 +116,7 @@ impl Gateway {
             random,
             lanes: if setup.is_worker { lanes.collect() } else { Vec::new() },
             limits: setup.limits,
-            archive: None,
+            archive: archive.map(|archive| -> Arc<dyn Archive> { Arc::new(archive) }),
             name: setup.node_name,
         })
         .await?;

@@ -12,7 +12,6 @@ mod admin_token;
 mod asked_for;
 mod commands;
 mod database;
-#[allow(dead_code, reason = "the gateway does not join them yet")]
 mod feedback;
 mod front;
 mod gateway;

@@ -103,6 +103,7 @@ impl Stage {
             random: Arc::new(SystemRandom),
             lanes: vec![LaneSetup::new(Lane::Dispatch, Arc::new(dispatch)), limits::lane(mail)],
             limits: Limits { poll: Duration::from_millis(20), ..Limits::default() },
+            archive: None,
             name: "test".into(),
         });
         let engine = engine.await.unwrap();

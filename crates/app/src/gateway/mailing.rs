@@ -7,7 +7,8 @@ use gancho_api::emails::MailDesk;
 use gancho_domain::{Rate, RetryPlan};
 use gancho_engine::{Engine, LaneSetup, Terms};
 use gancho_mail::{
-    MailCarrier, MailLimits, Outbox, Post, SesPost, Sink, SmtpPost, Suppressions, TenantLimits,
+    FeedbackDesk, MailCarrier, MailLimits, Outbox, Post, SesPost, Sink, SmtpPost, Suppressions,
+    TenantLimits,
     limits::{TenantLimit, lane},
     ses::SesSettings,
     smtp::SmtpSettings,
@@ -15,6 +16,7 @@ use gancho_mail::{
 use gancho_outbound::deliver::Client;
 
 use super::Base;
+use crate::feedback::EmailFeedback;
 
 pub struct MailSetup {
     pub via: Via,
@@ -78,6 +80,13 @@ impl Mailing {
             message_id_domain: setup.message_id_domain.clone(),
         };
         LaneSetup { concurrency: setup.concurrency, rate: setup.rate, ..lane(carrier) }
+    }
+
+    /// Takes what SES reports of e-mails that were sent.
+    pub fn feedback(&self, base: &Base) -> EmailFeedback {
+        let Base { store, registry, ids, clock, .. } = base.clone();
+        let suppressions = self.suppressions.clone();
+        EmailFeedback(FeedbackDesk { store, registry, suppressions, ids, clock })
     }
 
     /// What the calls about e-mails use.

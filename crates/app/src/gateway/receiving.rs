@@ -8,8 +8,8 @@ use gancho_api::{InboundParts, Ingest, IngestSettings};
 use gancho_domain::Lane;
 use gancho_engine::{Engine, LaneSetup};
 use gancho_inbound::{
-    Checkpointer, DispatchCarrier, Inbound, InboundSetup, Limits, PolicyKeeper, SigningKeys,
-    SourceDesk, Sources, checkpoints::CheckpointSettings,
+    Checkpointer, DispatchCarrier, Inbound, InboundSetup, Inside, Limits, PolicyKeeper,
+    SigningKeys, SnsHosts, SourceDesk, Sources, checkpoints::CheckpointSettings,
 };
 use gancho_outbound::deliver::Client;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -19,6 +19,8 @@ use super::Base;
 pub struct ReceivingSetup {
     /// Nothing: what is built in.
     pub policy_file: Option<PathBuf>,
+    /// Where SNS is believed to be.
+    pub sns_hosts: SnsHosts,
     /// Where the ledger's checkpoints are kept outside of the store.
     pub checkpoints: PathBuf,
     /// Whether this node signs them.
@@ -37,6 +39,7 @@ pub struct Prepared {
     policy: Arc<PolicyKeeper>,
     checkpointer: Arc<Checkpointer>,
     client: Client,
+    sns_hosts: SnsHosts,
     is_ingest: bool,
 }
 
@@ -62,13 +65,18 @@ impl Prepared {
             policy: Arc::new(PolicyKeeper::open(setup.policy_file).context("policy_file")?),
             checkpointer: Arc::new(checkpointer),
             client,
+            sns_hosts: setup.sns_hosts,
             is_ingest: setup.is_ingest,
         })
     }
 
-    pub fn lane(&self, base: &Base) -> LaneSetup {
+    /// `inside` takes what goes to another part of the gateway.
+    pub fn lane(&self, base: &Base, inside: Option<Arc<dyn Inside>>) -> LaneSetup {
         let (sources, client) = (self.sources.clone(), self.client.clone());
-        let carrier = DispatchCarrier::new(sources, client, base.clock.clone());
+        let mut carrier = DispatchCarrier::new(sources, client, base.clock.clone());
+        if let Some(inside) = inside {
+            carrier = carrier.with_inside(inside);
+        }
         LaneSetup::new(Lane::Dispatch, Arc::new(carrier))
     }
 
@@ -80,7 +88,7 @@ impl Prepared {
             sources: self.sources.clone(),
             ids: ids.clone(),
             clock: clock.clone(),
-            client: self.client,
+            client: self.client.clone(),
         };
         let inbound = Inbound::new(InboundSetup {
             store,
@@ -92,6 +100,7 @@ impl Prepared {
             clock,
             limits: Limits::default(),
         });
+        let inbound = inbound.with_sns(self.client, self.sns_hosts);
         Receiving {
             desk: Arc::new(desk),
             inbound: Arc::new(inbound),

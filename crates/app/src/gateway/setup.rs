@@ -1,11 +1,12 @@
 //! What a gateway is made from: the settings, or for `pipe` and `bench` little more than a database.
 
-use std::{fs, time::Duration};
+use std::{fs, path::PathBuf, time::Duration};
 
 use anyhow::Context;
 
 use gancho_domain::Rate;
 use gancho_engine::Limits;
+use gancho_inbound::SnsHosts;
 use gancho_mail::{
     ses::SesSettings,
     smtp::{SmtpServer, SmtpSettings},
@@ -35,6 +36,8 @@ pub struct Setup {
     pub own_client: deliver::Settings,
     pub receiving: Option<ReceivingSetup>,
     pub mail: Option<MailSetup>,
+    /// The folder where dead letters go; without one they stay in the store.
+    pub archive: Option<PathBuf>,
     pub limits: Limits,
     /// Deliveries on the wire at once.
     pub concurrency: u32,
@@ -62,6 +65,7 @@ impl Setup {
             own_client: deliver::Settings::for_dev(),
             receiving: None,
             mail: None,
+            archive: None,
             limits: Limits::default(),
             concurrency: 512,
             profiles: Vec::new(),
@@ -80,7 +84,12 @@ impl Setup {
         let settings = &loaded.settings;
         let plain =
             Self::plain(database_url(settings), key_ring::of(settings)?, policy::client(settings)?);
-        let limits = Limits { retention: settings.retention, ..Limits::default() };
+        let limits = Limits {
+            retention: settings.retention,
+            dead_letters_per_tenant: settings.dead_letters_per_tenant.into(),
+            ..Limits::default()
+        };
+        let archive = settings.archive_dir.clone();
         let plans = loaded.plans.iter().fold(Plans::default(), |plans, (name, plan)| {
             plans.with(name, Plan { endpoints: plan.endpoints, events: plan.events })
         });
@@ -92,10 +101,12 @@ impl Setup {
             own_client: policy::own_client(settings)?,
             receiving: Some(ReceivingSetup {
                 policy_file: settings.policy_file.clone(),
+                sns_hosts: SnsHosts::with(settings.sns_hosts.iter().cloned()),
                 checkpoints: settings.data_dir.join("checkpoints"),
                 is_ingest: has_role(settings, Role::Ingest),
             }),
             mail: mail(settings)?,
+            archive: Some(archive.unwrap_or_else(|| settings.data_dir.join("archive"))),
             limits,
             concurrency: settings.concurrency,
             profiles: loaded.profiles.clone(),

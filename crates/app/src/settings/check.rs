@@ -114,6 +114,13 @@ impl Rules<'_> {
                 100_000,
                 "between 1 and 100000",
             ),
+            (
+                "dead_letters_per_tenant",
+                settings.dead_letters_per_tenant.into(),
+                1,
+                10_000_000,
+                "between 1 and 10000000",
+            ),
             ("replay_rate", settings.replay_rate.into(), 1, 10_000, "between 1 and 10000"),
             (
                 "max_connections",

@@ -134,6 +134,9 @@ settings! {
         /// The policy pack: which webhooks may pass, as data. Read again on SIGHUP and by
         /// `POST /_reload`. Left out: what is verified and within its rate passes.
         policy_file: Option<PathBuf> = "",
+        /// Hosts, or `host:port`, besides Amazon's where SNS may have its certificates and be told
+        /// that a subscription is wanted: for services that speak as SNS does.
+        sns_hosts: Vec<String> = "",
     }
     "E-mail" {
         /// By whom e-mails are sent. `sink` sends nothing and keeps the last letters to look at.
@@ -181,6 +184,12 @@ settings! {
         retention: Duration = "30d",
         /// How long dead letters can be replayed.
         dead_letter_ttl: Duration = "7d",
+        /// Dead letters that a tenant may have. The oldest of those beyond go to the archive.
+        dead_letters_per_tenant: u32 = "10000",
+        /// The folder where dead letters go when their time is over or there are too many, as
+        /// `webhooks/TENANT/DATE/ID.json`. Nothing leaves the store before it is there. Left out:
+        /// `archive` in the data folder.
+        archive_dir: Option<PathBuf> = "",
         /// An endpoint that has only failed for so long is switched off. Its owner is warned at half
         /// that time.
         failing_for: Duration = "5d",
