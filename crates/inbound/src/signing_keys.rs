@@ -4,9 +4,8 @@
 
 use std::sync::Arc;
 
-use aws_lc_rs::digest::{SHA256, digest};
 use bytes::Bytes;
-use data_encoding::{BASE64, BASE64URL_NOPAD, HEXLOWER};
+use data_encoding::{BASE64, HEXLOWER};
 use gancho_domain::{Clock, Time};
 use gancho_ledger::{Signer, Verifier};
 use gancho_store::{Expect, Record, Shelf, Store, StoreError};
@@ -18,6 +17,7 @@ use thiserror::Error;
 use zeroize::Zeroizing;
 
 use crate::{
+    PublicKey,
     registry::{body, document},
     sealed::key_of,
 };
@@ -121,16 +121,7 @@ impl SigningKeys {
     /// The public keys as a JSON Web Key Set (RFC 8037).
     pub fn jwks(&self) -> Value {
         let keys = self.keys.read();
-        let each = keys.iter().map(|key| {
-            json!({
-                "kty": "OKP",
-                "crv": "Ed25519",
-                "alg": "EdDSA",
-                "use": "sig",
-                "kid": key.kid(),
-                "x": BASE64URL_NOPAD.encode(key.signer.public_key().bytes()),
-            })
-        });
+        let each = keys.iter().map(|key| PublicKey::from(key.signer.public_key()).jwk());
         json!({ "keys": each.collect::<Vec<_>>() })
     }
 
@@ -162,7 +153,7 @@ impl SigningKeys {
         if BASE64.encode(public.bytes()) != kept.public {
             return Err(unusable("its public half does not fit"));
         }
-        let kid = HEXLOWER.encode(&digest(&SHA256, public.bytes()).as_ref()[..8]).into();
+        let kid = PublicKey::from(public).kid().into();
         let made_at = Time::from_micros(kept.made_at);
         Ok(Arc::new(OneKey { name: record.key.clone(), kid, made_at, signer }))
     }
