@@ -37,8 +37,8 @@ pub(super) struct Broke {
     pub trouble: Trouble,
     /// The connection can be used for another letter.
     pub can_go_on: bool,
-    /// It may have been taken all the same: its end was sent, and no answer came.
-    may_be_taken: bool,
+    /// All of it was sent, so that it may have been taken, whatever was answered.
+    was_sent: bool,
     /// The connection had served another letter before.
     is_kept: bool,
 }
@@ -48,7 +48,7 @@ impl Broke {
     pub fn is_stale(&self) -> bool {
         let is_gone =
             matches!(self.trouble, Trouble::NoAnswer { .. } | Trouble::Reply { code: 421, .. });
-        self.is_kept && is_gone && !self.may_be_taken
+        self.is_kept && is_gone && !self.was_sent
     }
 }
 
@@ -76,9 +76,9 @@ impl Talk {
     }
 
     async fn greeted(mut wire: Wire<dyn Duplex>, hello: &str) -> Result<Self, Trouble> {
-        good(wire.hear().await?, Stage::Hello)?;
+        due(wire.hear().await?, READY, Stage::Hello)?;
         wire.say(format!("EHLO {hello}\r\n").as_bytes()).await?;
-        let offers = Offers::of(&good(wire.hear().await?, Stage::Hello)?);
+        let offers = Offers::of(&due(wire.hear().await?, DONE, Stage::Hello)?);
         Ok(Self { wire, offers, letters: 0, needs_reset: false })
     }
 
@@ -90,9 +90,9 @@ impl Talk {
         let server = &settings.server;
         let hello = format!("EHLO {}\r\n", server.hello);
         let mut wire = Wire::plain(stream);
-        good(wire.hear().await?, Stage::Hello)?;
+        due(wire.hear().await?, READY, Stage::Hello)?;
         wire.say(hello.as_bytes()).await?;
-        let offers = Offers::of(&good(wire.hear().await?, Stage::Hello)?);
+        let offers = Offers::of(&due(wire.hear().await?, DONE, Stage::Hello)?);
         if !offers.starttls {
             if server.tls == TlsUse::Required || server.user.is_some() {
                 let text = "the mail server offers no TLS (STARTTLS), and nothing is said to it \
@@ -102,12 +102,12 @@ impl Talk {
             return Ok(Self { wire: wire.boxed(), offers, letters: 0, needs_reset: false });
         }
         wire.say(b"STARTTLS\r\n").await?;
-        good(wire.hear().await?, Stage::Hello)?;
+        due(wire.hear().await?, READY, Stage::Hello)?;
         let stream = tls::secure(connector, &server.host, wire.into_stream()?).await?;
         let mut wire = Wire::secured(stream);
         // What was said in the clear may have been said by anyone: it is asked again.
         wire.say(hello.as_bytes()).await?;
-        let offers = Offers::of(&good(wire.hear().await?, Stage::Hello)?);
+        let offers = Offers::of(&due(wire.hear().await?, DONE, Stage::Hello)?);
         Ok(Self { wire, offers, letters: 0, needs_reset: false })
     }
 
@@ -115,12 +115,12 @@ impl Talk {
         if self.offers.has_auth("PLAIN") {
             let both = Zeroizing::new(format!("\0{user}\0{password}"));
             let line = Zeroizing::new(format!("AUTH PLAIN {}\r\n", BASE64.encode(both.as_bytes())));
-            self.ask(&line, Stage::Hello).await?;
+            self.ask(&line, KNOWN, Stage::Hello).await?;
         } else if self.offers.has_auth("LOGIN") {
-            self.ask("AUTH LOGIN\r\n", Stage::Hello).await?;
-            for word in [user, password] {
+            self.ask("AUTH LOGIN\r\n", GO_ON, Stage::Hello).await?;
+            for (word, answer) in [(user, GO_ON), (password, KNOWN)] {
                 let line = Zeroizing::new(format!("{}\r\n", BASE64.encode(word.as_bytes())));
-                self.ask(&line, Stage::Hello).await?;
+                self.ask(&line, answer, Stage::Hello).await?;
             }
         } else {
             let text = "the mail server offers neither PLAIN nor LOGIN to log in with";
@@ -141,10 +141,10 @@ impl Talk {
     pub async fn send(&mut self, letter: &Letter) -> Result<Receipt, Broke> {
         let is_kept = self.letters > 0;
         self.letters += 1;
-        let broke = |trouble: Trouble, can_go_on: bool, may_be_taken: bool| Broke {
+        let broke = |trouble: Trouble, can_go_on: bool, was_sent: bool| Broke {
             can_go_on: can_go_on && !matches!(trouble, Trouble::Reply { code: 421, .. }),
             trouble,
-            may_be_taken,
+            was_sent,
             is_kept,
         };
         let raw = &letter.raw;
@@ -162,7 +162,11 @@ impl Talk {
             Err(trouble) => Err(trouble),
         };
         let said = said.map_err(|trouble| broke(trouble, false, true))?;
-        let reply = good(said, Stage::Content).map_err(|trouble| broke(trouble, true, false))?;
+        // Also 421 is an answer to this letter: it is not handed at once to the next connection, and
+        // to the one after that.
+        let can_go_on = said.is_refusal();
+        let reply =
+            due(said, DONE, Stage::Content).map_err(|trouble| broke(trouble, can_go_on, true))?;
         Ok(Receipt {
             message_id: letter.message_id.clone(),
             status: reply.code,
@@ -173,7 +177,7 @@ impl Talk {
     /// Envelope and DATA: at once where the server allows it, else one by one.
     async fn introduce(&mut self, letter: &Letter) -> Result<(), Trouble> {
         if std::mem::take(&mut self.needs_reset) {
-            self.ask("RSET\r\n", Stage::Sender).await?;
+            self.ask("RSET\r\n", DONE, Stage::Sender).await?;
         }
         let size = if self.offers.takes_size {
             format!(" SIZE={}", letter.raw.len())
@@ -183,33 +187,36 @@ impl Talk {
         let from = format!("MAIL FROM:<{}>{size}\r\n", letter.from.address());
         let to = format!("RCPT TO:<{}>\r\n", letter.to.address());
         if !self.offers.pipelining {
-            self.ask(&from, Stage::Sender).await?;
-            self.ask(&to, Stage::Recipient).await?;
-            return self.ask("DATA\r\n", Stage::Content).await;
+            self.ask(&from, DONE, Stage::Sender).await?;
+            self.ask(&to, DONE, Stage::Recipient).await?;
+            return self.ask("DATA\r\n", SEND, Stage::Content).await;
         }
         self.wire.say(format!("{from}{to}DATA\r\n").as_bytes()).await?;
         let from = self.wire.hear().await?;
         // One who leaves says nothing more.
         if from.code == 421 {
-            return good(from, Stage::Sender).map(|_| ());
+            return due(from, DONE, Stage::Sender).map(|_| ());
         }
         let to = self.wire.hear().await?;
         if to.code == 421 {
-            return good(to, Stage::Recipient).map(|_| ());
+            return due(to, DONE, Stage::Recipient).map(|_| ());
         }
-        let data = self.wire.hear().await?;
-        let refused = good(from, Stage::Sender).and_then(|_| good(to, Stage::Recipient));
-        if refused.is_err() && data.is_good() {
+        let data = due(self.wire.hear().await?, SEND, Stage::Content);
+        if let Err(odd @ Trouble::NoAnswer { .. }) = data {
+            return Err(odd);
+        }
+        let envelope = due(from, DONE, Stage::Sender).and(due(to, DONE, Stage::Recipient));
+        if let (Err(Trouble::Reply { .. }), Ok(_)) = (&envelope, &data) {
             // It waits for a letter to nobody: it gets an empty one, and its answer to that is none.
             self.wire.say(b".\r\n").await?;
             self.wire.hear().await?;
         }
-        refused.and_then(|_| good(data, Stage::Content)).map(|_| ())
+        envelope.and(data).map(|_| ())
     }
 
-    async fn ask(&mut self, line: &str, stage: Stage) -> Result<(), Trouble> {
+    async fn ask(&mut self, line: &str, answer: Codes, stage: Stage) -> Result<(), Trouble> {
         self.wire.say(line.as_bytes()).await?;
-        good(self.wire.hear().await?, stage).map(|_| ())
+        due(self.wire.hear().await?, answer, stage).map(|_| ())
     }
 }
 
@@ -229,11 +236,33 @@ async fn connect(settings: &SmtpSettings) -> Result<TcpStream, Trouble> {
     Ok(stream)
 }
 
-fn good(reply: Reply, stage: Stage) -> Result<Reply, Trouble> {
-    if reply.is_good() {
+/// Replies that are due.
+type Codes = &'static [u16];
+
+/// To whoever connects, and to STARTTLS.
+const READY: Codes = &[220];
+/// The password was right.
+const KNOWN: Codes = &[235];
+/// Or it will be seen to: 251 and 252 are how a server says that it is not the last.
+const DONE: Codes = &[250, 251, 252];
+/// Within AUTH LOGIN.
+const GO_ON: Codes = &[334];
+/// To DATA. Were another answer enough, the lines of a letter could be taken for commands.
+const SEND: Codes = &[354];
+
+/// The reply, if it is the one that was due. A refusal is about the letter or about us; anything else
+/// is from one who does not follow, and then the connection is of no use any more.
+fn due(reply: Reply, answer: Codes, stage: Stage) -> Result<Reply, Trouble> {
+    if answer.contains(&reply.code) {
         return Ok(reply);
     }
-    Err(Trouble::Reply { stage, code: reply.code, text: reply.text() })
+    let (code, text) = (reply.code, reply.text());
+    if reply.is_refusal() {
+        return Err(Trouble::Reply { stage, code, text });
+    }
+    let text =
+        format!("the mail server answered {code} where {answer:?} was due: it is left alone");
+    Err(Trouble::NoAnswer { text })
 }
 
 impl Offers {
@@ -293,6 +322,20 @@ mod tests {
         assert_eq!((offers.size, offers.takes_size), (Some(1_000), true));
         let unlimited = Reply { code: 250, lines: ["a", "SIZE 0"].map(str::to_owned).to_vec() };
         assert_eq!(Offers::of(&unlimited).size, None);
+    }
+
+    #[test]
+    fn only_the_answer_that_is_due_is_good() {
+        for answer in [READY, KNOWN, DONE, GO_ON, SEND] {
+            for code in 200..600 {
+                let reply = Reply { code, lines: vec!["text".into()] };
+                match due(reply, answer, Stage::Content) {
+                    Ok(_) => assert!(answer.contains(&code)),
+                    Err(Trouble::Reply { code: told, .. }) => assert!(told == code && code >= 400),
+                    Err(_) => assert!(code < 400 && !answer.contains(&code)),
+                }
+            }
+        }
     }
 
     #[test]

@@ -31,8 +31,9 @@ pub(super) struct Reply {
 }
 
 impl Reply {
-    pub fn is_good(&self) -> bool {
-        (200..400).contains(&self.code)
+    /// It says no. What is neither this nor the answer that was due is no SMTP.
+    pub fn is_refusal(&self) -> bool {
+        (400..600).contains(&self.code)
     }
 
     /// All in one line; an enhanced status code that begins every line is kept once.

@@ -21,6 +21,7 @@ macro_rules! on_both {
     };
 }
 
+mod answering;
 mod expiring;
 mod feedback;
 mod injecting;

@@ -3,7 +3,9 @@
 The local part of the recipient is its script: words between dots, such as
 
     rcpt-550-5_1_1          refuse the recipient: 550 5.1.1
-    mail-450, data-554      refuse at MAIL, or after the content
+    data-554                refuse after the content
+    dataonce-421            the same the first time, then accept
+    swap-354-250            say 250 where 354 is due
     flaky-421-2             refuse the first two of this recipient at RCPT, then accept
     dropdata                take the content and hang up without a word
     droponce                the same the first time, then accept
@@ -50,6 +52,13 @@ class Server(SMTP):
     def data_received(self, data):
         self.heard += data
         super().data_received(data)
+
+    async def push(self, status):
+        recipients = self.envelope.rcpt_tos if self.envelope else []
+        words = script(recipients[0]) if recipients else []
+        if words and words[0] == "swap" and str(status).startswith(words[1]):
+            status = words[2] + str(status)[3:]
+        await super().push(status)
 
     async def smtp_STARTTLS(self, arg):
         if self.inject:
@@ -119,7 +128,7 @@ class Handler:
             content=base64.b64encode(envelope.original_content).decode(),
         )
         SEEN["data:" + address] += 1
-        if words[0] == "data":
+        if words[0] == "data" or words[0] == "dataonce" and SEEN["data:" + address] == 1:
             return refusal(words)
         if words[0] == "dropdata" or words[0] == "droponce" and SEEN["data:" + address] == 1:
             server.transport.abort()
@@ -130,6 +139,12 @@ class Handler:
 
 
 def authenticator(server, session, envelope, mechanism, data):
+    if isinstance(data, LoginPassword) and data.login == b"odd":
+        # As if more had to be said.
+        return AuthResult(success=False, handled=False, message="334 ")
+    # Anyone has any password.
+    if isinstance(data, LoginPassword) and data.login == b"anyone":
+        return AuthResult(success=True, handled=False, auth_data=data)
     good = isinstance(data, LoginPassword) and (data.login, data.password) == (b"user", b"pass:word")
     return AuthResult(success=good, handled=False, auth_data=data)
 
