@@ -1,7 +1,8 @@
 //! What an answer means: whether it may pass, and which of the contract's words for a failure fits. A
 //! pure function, so that its whole table can be tested.
 //!
-//! Of a mail server, 4xx may pass and 5xx may not; of SES, `Throttling`, `ServiceUnavailable` and what
+//! Of a mail server, 4xx may pass and 5xx may not, once it spoke of the letter: what it refuses before,
+//! at the greeting, TLS or the login, is about us, and may pass. Of SES, `Throttling`, `ServiceUnavailable` and what
 //! is a fault of the service or of our access to it may pass, and the rest may not. The enhanced
 //! status code (RFC 3463) says what it is about, or else the place in the talk where it came.
 
@@ -118,8 +119,14 @@ pub fn classify(trouble: &Trouble) -> Ruling {
 }
 
 fn of_reply(stage: Stage, code: u16, text: &str) -> Ruling {
-    let may_pass = code < 500;
-    let word = if may_pass { of_4xx(stage, code, text) } else { of_5xx(stage, code, text) };
+    // Were it final, a password that ran out would end every e-mail that waits.
+    let is_access = stage == Stage::Hello && code >= 500;
+    let may_pass = code < 500 || is_access;
+    let word = match code {
+        _ if is_access => FailureCode::InternalError,
+        ..500 => of_4xx(stage, code, text),
+        _ => of_5xx(stage, code, text),
+    };
     // A mailbox that is full says nothing of the server.
     let of_recipient = word == FailureCode::BounceTemporary;
     Ruling {

@@ -92,10 +92,14 @@ async fn words_that_were_slipped_in_before_tls() {
     assert!(reason(&view).contains("spoke on before"), "{}", reason(&view));
 }
 
+/// It says nothing of the letter, which is tried again: the operator may mend it meanwhile.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_wrong_password() {
     let settings = mail_server().settings("smtp://user:wrong@", "starttls", "");
-    let view = refused(settings, EmailStatus::Failed).await;
+    let view = refused(settings.clone(), EmailStatus::RetryScheduled).await;
     assert_eq!(view.row.failure_code.unwrap().name(), "INTERNAL_ERROR");
+    assert!(reason(&view).starts_with("SMTP 535: "), "{}", reason(&view));
     assert!(!reason(&view).contains("wrong"), "{}", reason(&view));
+    let view = refused(settings, EmailStatus::Failed).await;
+    assert_eq!(view.row.attempts, 5);
 }
