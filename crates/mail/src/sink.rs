@@ -12,8 +12,18 @@ use crate::post::{Letter, Post, Receipt, Trouble};
 pub struct Sink {
     clock: Arc<dyn Clock>,
     most: usize,
-    kept: Mutex<VecDeque<Arc<Caught>>>,
+    most_bytes: usize,
+    kept: Mutex<Kept>,
 }
+
+#[derive(Default)]
+struct Kept {
+    letters: VecDeque<Arc<Caught>>,
+    bytes: usize,
+}
+
+/// Letters may have large files.
+pub const MOST_BYTES: usize = 64 << 20;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caught {
@@ -22,18 +32,24 @@ pub struct Caught {
 }
 
 impl Sink {
-    /// Keeps the last `most`.
+    /// Keeps the last `most`, and fewer where they are large.
     pub fn new(clock: Arc<dyn Clock>, most: usize) -> Self {
-        Self { clock, most: most.max(1), kept: Mutex::default() }
+        Self { clock, most: most.max(1), most_bytes: MOST_BYTES, kept: Mutex::default() }
+    }
+
+    /// Keeps so many bytes instead of [`MOST_BYTES`], or the last letter if that alone has more.
+    #[must_use]
+    pub fn within(self, most_bytes: usize) -> Self {
+        Self { most_bytes, ..self }
     }
 
     /// Newest first.
     pub fn letters(&self) -> Vec<Arc<Caught>> {
-        self.kept.lock().iter().rev().cloned().collect()
+        self.kept.lock().letters.iter().rev().cloned().collect()
     }
 
     pub fn letter(&self, id: EmailId) -> Option<Arc<Caught>> {
-        self.kept.lock().iter().rev().find(|caught| caught.letter.id == id).cloned()
+        self.kept.lock().letters.iter().rev().find(|caught| caught.letter.id == id).cloned()
     }
 }
 
@@ -46,14 +62,22 @@ impl Post for Sink {
     async fn send(&self, letter: &Letter) -> Result<Receipt, Trouble> {
         let caught = Caught { letter: letter.clone(), at: self.clock.now() };
         let mut kept = self.kept.lock();
-        if kept.len() >= self.most {
-            kept.pop_front();
+        kept.bytes += weight(letter);
+        kept.letters.push_back(Arc::new(caught));
+        while kept.letters.len() > self.most
+            || kept.bytes > self.most_bytes && kept.letters.len() > 1
+        {
+            let Some(oldest) = kept.letters.pop_front() else { break };
+            kept.bytes -= weight(&oldest.letter);
         }
-        kept.push_back(Arc::new(caught));
         Ok(Receipt {
             message_id: letter.message_id.clone(),
             status: 250,
             text: "kept by the sink; nothing was sent".into(),
         })
     }
+}
+
+fn weight(letter: &Letter) -> usize {
+    size_of::<Caught>() + letter.raw.len() + letter.subject.len()
 }

@@ -42,6 +42,25 @@ async fn newest_first_and_by_filter(on: On) {
     assert_eq!(named.rows.iter().map(|row| row.id).collect::<Vec<_>>(), [ids[2]]);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_sink_holds_few_large_letters() {
+    let sink = Arc::new(Sink::new(Arc::new(SystemClock), 100).within(350_000));
+    let stage = Stage::with(On::Sqlite, sink.clone(), Setup::default()).await;
+    let send = async |bytes: usize| {
+        let text = Some("a fine day \n".repeat(bytes / 12));
+        let id = stage.submit(EmailDraft { text, ..draft("a@example.com") }).await;
+        stage.until(id, EmailStatus::Sent).await;
+        id
+    };
+    let kept = || sink.letters().iter().map(|caught| caught.letter.id).collect::<Vec<_>>();
+    let (_, second, third) = (send(100_000).await, send(100_000).await, send(100_000).await);
+    assert_eq!(kept(), [third, second], "two have room");
+    let huge = send(400_000).await;
+    assert_eq!(kept(), [huge], "the last one stays whatever it is");
+    let small = send(100).await;
+    assert_eq!(kept(), [small], "and makes room as any other");
+}
+
 async fn only_ones_own(on: On) {
     let sink = Arc::new(Sink::new(Arc::new(SystemClock), 2));
     let stage = Stage::with(on, sink.clone(), Setup::default()).await;
