@@ -11,9 +11,9 @@ use std::{sync::Arc, time::Duration};
 
 use aws_lc_rs::digest::{SHA256, digest};
 use bytes::Bytes;
-use gancho_domain::{Clock, EmailId, IdMaker, Kind, TenantId, TenantScope, Time};
+use gancho_domain::{Clock, DeliveryId, EmailId, IdMaker, Kind, TenantId, TenantScope, Time};
 use gancho_outbound::Registry;
-use gancho_store::{Accepted, Expect, NodeId, Once, Result, Shelf, Store, StoreError};
+use gancho_store::{Accepted, Expect, NodeId, Once, Record, Result, Shelf, Store, StoreError};
 use serde::{Deserialize, Serialize};
 
 pub use self::sns::{NotFeedback, parse};
@@ -59,6 +59,8 @@ pub struct FeedbackDesk {
 }
 
 const KIND: &str = "email_feedback";
+/// Which e-mails were reported of, the newest first.
+const ORDER: &str = "email_feedback_order";
 /// A report that comes again within this time is known.
 const ONCE_WITHIN: Duration = Duration::from_hours(24 * 14);
 
@@ -83,7 +85,8 @@ impl FeedbackDesk {
     /// `scope` is the tenant through whose source it came; without one it is the operator's, and the
     /// report itself says whose e-mail it was.
     ///
-    /// Every step can be done again: whoever brings a report and gets an error brings it again.
+    /// Every step can be done again: whoever brings a report and gets an error brings it again. It is
+    /// told before it is noted, so that no e-mail is shown as failed of which its tenant never hears.
     pub async fn take(&self, scope: Option<TenantScope>, report: &Feedback) -> Result<Taken> {
         let named = report.tenant.map(TenantScope::granted);
         let Some(scope) = scope.or(named) else { return Ok(Taken::NotOurs) };
@@ -102,7 +105,6 @@ impl FeedbackDesk {
         let brief = Brief::read(&event.parcel.body).map_err(odd)?;
         let now = self.clock.now();
         let reason = masking::text(&report.reason);
-        self.note(scope, id, report, &reason, now).await?;
         self.registry.of(scope.tenant()).await?;
         let about = About {
             id,
@@ -118,6 +120,10 @@ impl FeedbackDesk {
         parcel.once = Some(once(id, &report.id, now));
         // None of its deliveries is held, so there is no holder to name.
         let accepted = self.store.accept(vec![parcel], NodeId(0)).await?;
+        if let Some(delivery) = event.deliveries.first() {
+            self.enlist(scope, id, delivery.id).await?;
+        }
+        self.note(scope, id, report, &reason, now).await?;
         Ok(match accepted.first() {
             Some(Accepted::New { .. }) => Taken::Told(id),
             _ => Taken::Again(id),
@@ -139,6 +145,14 @@ impl FeedbackDesk {
                 Err(why) => tracing::warn!(why, "a report names what is no address"),
             }
         }
+        Ok(())
+    }
+
+    /// For lists of what failed.
+    async fn enlist(&self, scope: TenantScope, id: EmailId, delivery: DeliveryId) -> Result<()> {
+        let (place, key) = (Shelf::of(scope, ORDER), backwards(delivery));
+        let body = Bytes::from(id.to_string());
+        self.store.put_record(place, &key, body, Expect::Nothing).await?;
         Ok(())
     }
 
@@ -187,6 +201,35 @@ pub(crate) async fn verdict_on(
         error: kept.error,
         at: Time::from_micros(kept.at),
     }))
+}
+
+/// An e-mail of which something was reported.
+pub(crate) struct Reported {
+    pub delivery: DeliveryId,
+    pub email: EmailId,
+}
+
+/// At most so many, the newest first, from those before a delivery on.
+pub(crate) async fn reported(
+    store: &dyn Store,
+    scope: TenantScope,
+    before: Option<DeliveryId>,
+    most: usize,
+) -> Result<Vec<Reported>> {
+    let after = before.map(backwards);
+    let records = store.records(Shelf::of(scope, ORDER), after.as_deref(), most).await?;
+    let read = |record: &Record| {
+        let delivery = u128::from_str_radix(&record.key, 16).ok()?;
+        let email = std::str::from_utf8(&record.body).ok()?.parse().ok()?;
+        Some(Reported { delivery: DeliveryId::from_bits(!delivery), email })
+    };
+    let odd = || StoreError::Corrupt("the order of reports on e-mails".into());
+    records.iter().map(|record| read(record).ok_or_else(odd)).collect()
+}
+
+/// Records stand in order of their keys: the newest delivery has the smallest.
+fn backwards(delivery: DeliveryId) -> String {
+    format!("{:032x}", !delivery.bits())
 }
 
 /// The content is the key's own: the same report says the same.

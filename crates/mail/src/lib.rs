@@ -3,7 +3,7 @@
 //!
 //! In reading order: [`draft`] is what a caller gives, with [`address`], [`header`] and [`attachment`]
 //! judging its parts; [`email`] is what is kept of it; [`outbox`] accepts and shows it, submitted by
-//! `submit`; [`carrier`] makes one attempt: [`suppression`] may forbid it, [`message`] writes the
+//! `submit` and listed by `list`; [`carrier`] makes one attempt: [`suppression`] may forbid it, [`message`] writes the
 //! bytes, a [`post`] ([`smtp`], [`ses`] or the [`sink`]) hands them over, [`classify`] says what the
 //! answer means, and [`events`] what is told of it. [`feedback`] is what SES reports days later.
 //! [`masking`] hides addresses in texts of others.
@@ -22,6 +22,7 @@ pub mod events;
 pub mod feedback;
 pub mod header;
 pub mod limits;
+mod list;
 pub mod masking;
 pub mod message;
 pub mod outbox;

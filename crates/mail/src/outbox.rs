@@ -1,22 +1,18 @@
 //! The outbox: where e-mails are submitted, and where one is looked for.
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
-use bytes::Bytes;
 use gancho_domain::{
-    Attempt, Clock, DeliveryId, EmailId, EventId, Failure, IdMaker, Kind, Lane, Parcel, Status,
-    TenantScope, Time,
+    Attempt, Clock, DeliveryId, EmailId, Failure, IdMaker, Kind, Parcel, Status, TenantScope, Time,
 };
 use gancho_engine::Engine;
 use gancho_outbound::Registry;
-use gancho_store::{
-    DeliveryFilter, DeliveryRow, Page, PageRequest, Result, Store, StoreError, TargetId,
-};
+use gancho_store::{DeliveryRow, Result, Store, StoreError, TargetId};
 
 use crate::{
     FailureCode, MailLimits,
     carrier::{ERROR, MESSAGE_ID, noted},
-    email::{Brief, OPENING, outbox_id},
+    email::{Brief, outbox_id},
     feedback::{self, Verdict},
 };
 
@@ -144,62 +140,15 @@ impl Outbox {
             attempts: view.attempts,
         }))
     }
-
-    /// Newest first.
-    pub async fn emails(
-        &self,
-        scope: TenantScope,
-        filter: EmailFilter,
-        page: PageRequest,
-    ) -> Result<Page<EmailRow>> {
-        let filter = DeliveryFilter {
-            lane: Some(Lane::Email),
-            endpoint: Some(target(scope)),
-            status: filter.status.map(EmailStatus::in_log),
-            event_type: None,
-            event: None,
-            external_id: filter.external_id,
-            since: filter.since,
-            until: filter.until,
-        };
-        let found = self.store.deliveries(scope, filter, page).await?;
-        let ids: Vec<EventId> = found.rows.iter().map(|row| row.event).collect();
-        // Attachments may be large, and a page of them larger than memory: they are not read.
-        let openings = self.store.openings(scope, ids, OPENING).await?;
-        let openings: HashMap<EventId, Bytes> = openings.into_iter().collect();
-        let mut rows = Vec::with_capacity(found.rows.len());
-        for row in &found.rows {
-            // It may have been pruned since the page was read.
-            let Some(opening) = openings.get(&row.event) else { continue };
-            let Some(brief) = self.brief(scope, row.event, opening).await? else { continue };
-            let verdict = feedback::verdict_on(&*self.store, scope, row.event.cast()).await?;
-            rows.push(shown(row, &brief, verdict));
-        }
-        Ok(Page { rows, next: found.next })
-    }
-
-    async fn brief(
-        &self,
-        scope: TenantScope,
-        id: EventId,
-        opening: &[u8],
-    ) -> Result<Option<Brief>> {
-        if let Some(brief) = Brief::in_opening(opening) {
-            return Ok(Some(brief));
-        }
-        // One that was written in another order of its parts, if there ever is one.
-        let event = self.store.event(scope, id).await?;
-        event.map(|event| read(&event.parcel)).transpose()
-    }
 }
 
-fn read(parcel: &Parcel) -> Result<Brief> {
+pub(crate) fn read(parcel: &Parcel) -> Result<Brief> {
     let odd = |fault| StoreError::Corrupt(format!("the e-mail {}: {fault}", outbox_id(parcel)));
     Brief::read(&parcel.body).map_err(odd)
 }
 
 /// What was reported after it was sent counts for more than that it was sent.
-fn shown(row: &DeliveryRow, brief: &Brief, verdict: Option<Verdict>) -> EmailRow {
+pub(crate) fn shown(row: &DeliveryRow, brief: &Brief, verdict: Option<Verdict>) -> EmailRow {
     let status =
         if verdict.is_some() { EmailStatus::Failed } else { EmailStatus::of(row.status()) };
     let failure = row.last_failure.as_ref().filter(|_| status != EmailStatus::Sent);

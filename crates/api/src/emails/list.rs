@@ -27,7 +27,7 @@ pub const ROUTE: Route = Route {
         Field::new(
             "status",
             Kind::Choice(&["PENDING", "SENT", "FAILED", "RETRY_SCHEDULED"]),
-            "Only those that stand so. One that bounced after it was sent is found as `SENT`, and shown as `FAILED`.",
+            "Only those that stand so. One that bounced after it was sent is `FAILED`. A page may then have fewer than `limit`; the list ends where `next_cursor` is null.",
         ),
         Field::new("externalId", Kind::Text { least: 1, most: 256 }, "Only with your own id."),
         Field::new("since", Kind::Time, "Submitted at or after."),

@@ -1,17 +1,22 @@
 //! Bounces and complaints that SES reports after the letter was taken.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
-use gancho_domain::{EmailId, SystemClock, TenantId, TenantScope};
+use gancho_domain::{Clock, EmailId, SystemClock, TenantId, TenantScope};
 use gancho_mail::{
-    EmailStatus, FailureCode, Sink,
+    EmailDraft, EmailFilter, EmailStatus, FailureCode, Sink, SuppressionReason,
     feedback::{Taken, parse},
 };
+use gancho_store::PageRequest;
 use serde_json::json;
 
 use crate::stage::{On, Setup, Stage, draft, wait_for};
 
-on_both! { a_bounce_is_told_once_and_the_address_suppressed of_another_tenant }
+on_both! {
+    a_bounce_is_told_once_and_the_address_suppressed
+    of_another_tenant
+    what_bounced_is_listed_as_failed_and_never_as_sent
+}
 
 fn bounce(id: EmailId, tenant: Option<TenantId>, kind: &str, report: &str) -> Vec<u8> {
     let mut tags = json!({ "outboxId": [id.to_string()] });
@@ -85,4 +90,115 @@ async fn of_another_tenant(on: On) {
     assert_eq!(stage.feedback.take(None, &unnamed).await.unwrap(), Taken::NotOurs);
     assert_eq!(stage.email(id).await.row.status, EmailStatus::Sent);
     assert_eq!(stage.told(id).await.len(), 1);
+}
+
+/// The store fails between what is told and what is noted: the report comes again, and finishes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn told_once_though_the_store_failed_in_between() {
+    let sink = Arc::new(Sink::new(Arc::new(SystemClock), 10));
+    let stage = Stage::with(On::Postgres, sink, Setup::default()).await;
+    let id = stage.submit(draft("ana@example.com")).await;
+    stage.until(id, EmailStatus::Sent).await;
+    let database = stage.database.as_ref().unwrap().client().await.unwrap();
+    let report = parse(&bounce(id, Some(stage.tenant.id), "Permanent", "one")).unwrap();
+    for kind in ["email_feedback_order", "email_feedback"] {
+        let fail = format!(
+            "create function fail() returns trigger language plpgsql as
+               $$ begin raise exception 'out of order'; end $$;
+             create trigger fail before insert on records for each row
+               when (new.kind = '{kind}') execute function fail();"
+        );
+        database.batch_execute(&fail).await.unwrap();
+        stage.feedback.take(None, &report).await.unwrap_err();
+        assert_eq!(stage.told(id).await.len(), 2, "it is told, whatever follows");
+        assert_eq!(stage.email(id).await.row.status, EmailStatus::Sent);
+        assert_eq!(listed(&stage, EmailStatus::Failed, 10).await, [[]; 0] as [[EmailId; 0]; 0]);
+        database.batch_execute("drop function fail() cascade").await.unwrap();
+    }
+    assert_eq!(stage.feedback.take(None, &report).await.unwrap(), Taken::Again(id));
+    let told = stage.told(id).await;
+    let kinds: Vec<_> = told.iter().map(|(number, kind, _)| (*number, kind.as_str())).collect();
+    assert_eq!(kinds, [(1, "email.sent"), (2, "email.failed")]);
+    assert_eq!(stage.email(id).await.row.status, EmailStatus::Failed);
+    assert_eq!(listed(&stage, EmailStatus::Failed, 10).await, [[id]]);
+}
+
+/// Page by page, those that are not empty.
+async fn listed(stage: &Stage, status: EmailStatus, most: usize) -> Vec<Vec<EmailId>> {
+    pages(stage, EmailFilter { status: Some(status), ..EmailFilter::default() }, most).await
+}
+
+async fn pages(stage: &Stage, filter: EmailFilter, most: usize) -> Vec<Vec<EmailId>> {
+    let (mut pages, mut page) = (Vec::new(), PageRequest::first(most));
+    loop {
+        let found = stage.outbox.emails(stage.scope, filter.clone(), page).await.unwrap();
+        let status = filter.status.unwrap();
+        assert!(found.rows.iter().all(|row| row.status == status), "{:?}", found.rows);
+        assert!(found.rows.len() <= most);
+        pages.extend(
+            Some(found.rows.iter().map(|row| row.id).collect())
+                .filter(|it: &Vec<_>| !it.is_empty()),
+        );
+        if found.next.is_none() {
+            return pages;
+        }
+        page = PageRequest { most, after: found.next };
+    }
+}
+
+async fn what_bounced_is_listed_as_failed_and_never_as_sent(on: On) {
+    let sink = Arc::new(Sink::new(Arc::new(SystemClock), 10));
+    let stage = Stage::with(on, sink, Setup::default()).await;
+    stage
+        .suppressions
+        .import(stage.scope, vec![("no@example.com".into(), SuppressionReason::Manual)])
+        .await
+        .unwrap();
+    // Every third fails at once, every third bounces, and the rest is well.
+    let (mut failed, mut sent, mut bounced) = (Vec::new(), Vec::new(), Vec::new());
+    let began = stage.clock.now();
+    let mut middle = began;
+    for number in 0..18 {
+        if number == 9 {
+            stage.clock.advance(Duration::from_mins(1));
+            middle = stage.clock.now();
+        }
+        let to = if number % 3 == 0 { "no@example.com" } else { "ana@example.com" };
+        let external_id = Some(format!("n{}", number % 6));
+        let id = stage.submit(EmailDraft { external_id, ..draft(to) }).await;
+        let ends = if number % 3 == 0 { EmailStatus::Failed } else { EmailStatus::Sent };
+        stage.until(id, ends).await;
+        match number % 3 {
+            0 => failed.push(id),
+            1 => bounced.push(id),
+            _ => sent.push(id),
+        }
+    }
+    // In another order than they were sent in.
+    for (place, id) in bounced.iter().enumerate().rev() {
+        let report = parse(&bounce(*id, None, "Transient", &format!("r{place}"))).unwrap();
+        stage.feedback.take(Some(stage.scope), &report).await.unwrap();
+    }
+    let newest_first = |ids: &[EmailId]| {
+        let mut ids = ids.to_vec();
+        ids.sort_unstable_by(|a, b| b.cmp(a));
+        ids
+    };
+    let all = newest_first(&[failed.clone(), bounced.clone()].concat());
+    for most in [1, 2, 3, 5, 6, 100] {
+        assert_eq!(listed(&stage, EmailStatus::Failed, most).await.concat(), all, "{most}");
+        let found = listed(&stage, EmailStatus::Sent, most).await.concat();
+        assert_eq!(found, newest_first(&sent), "{most}");
+    }
+    let of_failed = || EmailFilter { status: Some(EmailStatus::Failed), ..EmailFilter::default() };
+    for most in [1, 2, 100] {
+        let (old, new) = (newest_first(&[&failed[..3], &bounced[..3]].concat()), all[..6].to_vec());
+        let since = EmailFilter { since: Some(middle), ..of_failed() };
+        assert_eq!(pages(&stage, since, most).await.concat(), new);
+        let until = EmailFilter { until: Some(middle), ..of_failed() };
+        assert_eq!(pages(&stage, until, most).await.concat(), old);
+        let named = EmailFilter { external_id: Some("n1".into()), ..of_failed() };
+        let named = pages(&stage, named, most).await.concat();
+        assert_eq!(named, newest_first(&[bounced[0], bounced[2], bounced[4]]));
+    }
 }

@@ -74,7 +74,7 @@ pub struct Stage {
     pub scope: TenantScope,
     _folder: TempDir,
     /// After everything that uses it.
-    _database: Option<Database>,
+    pub database: Option<Database>,
 }
 
 async fn open(on: On, folder: &TempDir) -> (Arc<dyn Store>, Option<Database>) {
@@ -165,7 +165,7 @@ impl Stage {
             suppressions,
             tenant,
             _folder: folder,
-            _database: database,
+            database,
         }
     }
 
