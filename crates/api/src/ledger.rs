@@ -13,7 +13,9 @@ pub(crate) const TAG: &str = "Ledger";
 pub(crate) fn problem(fault: CheckpointFault) -> Problem {
     match fault {
         CheckpointFault::Store(error) => error.into(),
-        CheckpointFault::Flaw(_) => Problem::new(&codes::LEDGER_BROKEN, fault.to_string()),
+        CheckpointFault::Flaw(_) | CheckpointFault::Foreign(_) => {
+            Problem::new(&codes::LEDGER_BROKEN, fault.to_string())
+        }
         other => Problem::internal(other),
     }
 }

@@ -1,16 +1,13 @@
 //! Signed checkpoints of the ledger, kept in the store and, so that a store that was changed or put
 //! back is noticed, as files beside it that are never written twice.
 //!
-//! Lines are walked as they are signed for: a ledger whose chain is broken, or that is shorter than a
-//! checkpoint on file, is not signed again, and that is said loudly.
+//! Lines are walked as they are signed for: a ledger whose chain is broken, or that does not agree with
+//! a checkpoint on file, is not signed again by this process, nor by another that finds those files; and
+//! that is said loudly. Neither is one signed while a file is there that cannot be opened.
 
-use std::{
-    fs::{self, File, OpenOptions},
-    io::{self, Write},
-    path::PathBuf,
-    sync::Arc,
-    time::Duration,
-};
+mod files;
+
+use std::{io, path::PathBuf, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use gancho_domain::Clock;
@@ -20,6 +17,7 @@ use thiserror::Error;
 use tokio::{sync::Mutex, time::Instant};
 use tokio_util::sync::CancellationToken;
 
+pub use self::files::on_file;
 use crate::SigningKeys;
 
 /// The records' kind; each stands under its size.
@@ -29,6 +27,7 @@ pub const ORIGIN: &str = "gancho/ledger";
 const SHELF: Shelf = Shelf::operators(CHECKPOINTS);
 const PAGE: usize = 1_000;
 const LOOK_EVERY: Duration = Duration::from_secs(5);
+const NOT_SIGNED: &str = "the ledger is not signed for until someone has looked";
 
 pub struct Checkpointer {
     store: Arc<dyn Store>,
@@ -61,10 +60,14 @@ impl CheckpointSettings {
 struct Walked {
     head: Head,
     tree: Tree,
-    /// Those on file that the walk has not reached, the nearest last.
-    ahead: Vec<Checkpoint>,
+    /// Those on file that the walk has not reached, the nearest last. Nothing where they could not be
+    /// read: then no line is walked either.
+    ahead: Option<Vec<Checkpoint>>,
     /// The last one made or met.
     newest: Option<Checkpoint>,
+    /// What was found wrong first. A ledger that was rewritten looks sound again behind the last
+    /// checkpoint that tells, so this process never forgets it.
+    flaw: Option<Flaw>,
 }
 
 /// How far the ledger goes, and how far it is signed for.
@@ -87,28 +90,56 @@ pub enum CheckpointFault {
     File(PathBuf, io::Error),
     #[error("the checkpoint cannot be signed or opened: {0}")]
     Note(#[from] CheckpointError),
-    #[error("the checkpoint at {0} was not signed by this gateway")]
+    /// Nothing is signed while it is there.
+    #[error(
+        "{0} is no checkpoint that this gateway signed. hint: compare it with copies that are kept elsewhere, then move it out of the folder"
+    )]
     Foreign(PathBuf),
 }
 
+impl CheckpointFault {
+    /// Whether someone has to look, since it will not pass.
+    const fn is_lasting(&self) -> bool {
+        matches!(self, Self::Flaw(_) | Self::Foreign(_))
+    }
+}
+
 impl Checkpointer {
-    /// Reads what is on file: the ledger must agree with all of it.
+    /// Reads what is on file: the ledger must agree with all of it. What cannot be opened keeps it from
+    /// signing, and the gateway from nothing.
     pub fn open(
         store: Arc<dyn Store>,
         keys: Arc<SigningKeys>,
         clock: Arc<dyn Clock>,
         settings: CheckpointSettings,
-    ) -> Result<Self, CheckpointFault> {
-        let mut ahead = on_file(&settings, &keys)?;
-        ahead.sort_by_key(|checkpoint| std::cmp::Reverse(checkpoint.size));
-        let walked = Walked { head: Head::start(), tree: Tree::default(), ahead, newest: None };
-        Ok(Self { store, keys, clock, settings, walked: Mutex::new(walked) })
+    ) -> Self {
+        let ahead = match ahead(&settings, &keys) {
+            Ok(ahead) => Some(ahead),
+            Err(fault) => {
+                tracing::error!(%fault, "{NOT_SIGNED}");
+                None
+            }
+        };
+        let (head, tree) = (Head::start(), Tree::default());
+        let walked = Mutex::new(Walked { head, tree, ahead, newest: None, flaw: None });
+        Self { store, keys, clock, settings, walked }
     }
 
     /// Makes one if lines were added since the last; with `force` also if none were.
     pub async fn run_once(&self, force: bool) -> Result<Option<Checkpoint>, CheckpointFault> {
         let mut walked = self.walked.lock().await;
-        self.walk(&mut walked).await?;
+        if let Some(flaw) = &walked.flaw {
+            return Err(flaw.clone().into());
+        }
+        if walked.ahead.is_none() {
+            walked.ahead = Some(ahead(&self.settings, &self.keys)?);
+        }
+        if let Err(fault) = self.walk(&mut walked).await {
+            if let CheckpointFault::Flaw(flaw) = &fault {
+                walked.flaw = Some(flaw.clone());
+            }
+            return Err(fault);
+        }
         let size = walked.tree.size();
         if size == 0 || (size == walked.last() && !force) {
             return Ok(None);
@@ -121,7 +152,7 @@ impl Checkpointer {
         };
         let note = self.keys.current().signer().sign(&checkpoint)?;
         // The file first: what is in the store can be changed by whoever changes the ledger.
-        self.write(&checkpoint, &note)?;
+        files::write(&self.settings.folder, size, &note)?;
         let name = name(size);
         self.store.put_record(SHELF, &name, Bytes::from(note), Expect::Nothing).await?;
         walked.newest = Some(checkpoint.clone());
@@ -130,21 +161,26 @@ impl Checkpointer {
 
     pub async fn standing(&self) -> Result<Standing, CheckpointFault> {
         let walked = self.walked.lock().await;
-        let newest = walked.ahead.first().or(walked.newest.as_ref()).cloned();
+        let newest = walked.furthest().or(walked.newest.as_ref()).cloned();
         Ok(Standing { size: self.store.ledger_size().await?, newest })
     }
 
     /// Looks from time to time, until `stop`; then once more, so that what was received is signed for.
     pub async fn run(&self, stop: CancellationToken) {
         let mut made = Instant::now();
+        let mut is_held = false;
         loop {
             let is_last = tokio::time::timeout(LOOK_EVERY, stop.cancelled()).await.is_ok();
-            if is_last || made.elapsed() >= self.settings.every || self.has_many().await {
-                match self.run_once(false).await {
+            let is_time = made.elapsed() >= self.settings.every;
+            if is_last || is_time || (!is_held && self.has_many().await) {
+                let done = self.run_once(false).await;
+                is_held = done.as_ref().is_err_and(CheckpointFault::is_lasting);
+                match done {
                     Ok(Some(_)) => made = Instant::now(),
                     Ok(None) => {}
-                    Err(fault @ CheckpointFault::Flaw(_)) => {
-                        tracing::error!(%fault, "the ledger was changed");
+                    Err(fault) if is_held => {
+                        tracing::error!(%fault, "{NOT_SIGNED}");
+                        made = Instant::now();
                     }
                     Err(fault) => tracing::warn!(%fault, "no checkpoint could be made"),
                 }
@@ -181,7 +217,7 @@ impl Checkpointer {
                 break;
             }
         }
-        match walked.ahead.first() {
+        match walked.furthest() {
             None => self.still_there(walked).await,
             Some(furthest) => Err(Flaw::Short {
                 found: walked.head.number,
@@ -201,46 +237,23 @@ impl Checkpointer {
         }
         Ok(())
     }
-
-    /// Never over one that is there: at most the same size is written beside it.
-    fn write(&self, checkpoint: &Checkpoint, note: &str) -> Result<(), CheckpointFault> {
-        let folder = &self.settings.folder;
-        let fault = |path: &PathBuf| {
-            let path = path.clone();
-            move |fault| CheckpointFault::File(path, fault)
-        };
-        fs::create_dir_all(folder).map_err(fault(folder))?;
-        for copy in 0..1_000 {
-            let name = match copy {
-                0 => format!("{}.txt", name(checkpoint.size)),
-                copy => format!("{}-{copy}.txt", name(checkpoint.size)),
-            };
-            let path = folder.join(name);
-            let mut file = match OpenOptions::new().write(true).create_new(true).open(&path) {
-                Err(taken) if taken.kind() == io::ErrorKind::AlreadyExists => continue,
-                other => other.map_err(fault(&path))?,
-            };
-            file.write_all(note.as_bytes()).map_err(fault(&path))?;
-            file.sync_all().map_err(fault(&path))?;
-            // The name of the file has to be on disk too.
-            File::open(folder).and_then(|folder| folder.sync_all()).map_err(fault(folder))?;
-            return Ok(());
-        }
-        let full = io::Error::other("too many checkpoints of one size");
-        Err(CheckpointFault::File(folder.clone(), full))
-    }
 }
 
 impl Walked {
     fn meet(&mut self) -> Result<(), Flaw> {
         let size = self.tree.size();
-        while let Some(next) = self.ahead.pop_if(|next| next.size == size) {
+        let Some(ahead) = &mut self.ahead else { return Ok(()) };
+        while let Some(next) = ahead.last().filter(|next| next.size == size) {
             if next.root != self.tree.root() {
-                return Err(Flaw::Rewritten { size, made_at: next.made_at });
+                return Err(Flaw::Rewritten { size, made_at: next.made_at.clone() });
             }
-            self.newest = Some(next);
+            self.newest = ahead.pop();
         }
         Ok(())
+    }
+
+    fn furthest(&self) -> Option<&Checkpoint> {
+        self.ahead.as_ref().and_then(|ahead| ahead.first())
     }
 
     /// How far it is signed for.
@@ -249,32 +262,17 @@ impl Walked {
     }
 }
 
-/// So that they sort by size.
-fn name(size: u64) -> String {
-    format!("{size:012}")
-}
-
-/// All that were written here before, each with its signature checked.
-pub fn on_file(
+/// What is on file, the nearest last.
+fn ahead(
     settings: &CheckpointSettings,
     keys: &SigningKeys,
 ) -> Result<Vec<Checkpoint>, CheckpointFault> {
-    let folder = &settings.folder;
-    let entries = match fs::read_dir(folder) {
-        Err(none) if none.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        other => other.map_err(|fault| CheckpointFault::File(folder.clone(), fault))?,
-    };
-    let verifiers = keys.verifiers();
-    let mut all = Vec::new();
-    for entry in entries {
-        let path = entry.map_err(|fault| CheckpointFault::File(folder.clone(), fault))?.path();
-        if path.extension().is_none_or(|extension| extension != "txt") {
-            continue;
-        }
-        let note = fs::read_to_string(&path)
-            .map_err(|fault| CheckpointFault::File(path.clone(), fault))?;
-        let opened = verifiers.iter().find_map(|verifier| verifier.open(&note).ok());
-        all.push(opened.ok_or(CheckpointFault::Foreign(path))?);
-    }
-    Ok(all)
+    let mut ahead = on_file(settings, keys)?;
+    ahead.sort_by_key(|checkpoint| std::cmp::Reverse(checkpoint.size));
+    Ok(ahead)
+}
+
+/// So that they sort by size.
+fn name(size: u64) -> String {
+    format!("{size:012}")
 }

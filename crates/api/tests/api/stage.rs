@@ -188,7 +188,7 @@ impl Stage {
             clock.clone(),
             CheckpointSettings::new("gancho.test/ledger", checkpoints.path()),
         );
-        let checkpointer = Arc::new(checkpointer.unwrap());
+        let checkpointer = Arc::new(checkpointer);
         let inbound = Arc::new(Inbound::new(InboundSetup {
             store: store.clone(),
             engine: engine.clone(),

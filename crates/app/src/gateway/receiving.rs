@@ -58,7 +58,7 @@ impl Prepared {
         let keys = Arc::new(keys);
         let checkpoints = CheckpointSettings::new(ORIGIN, setup.checkpoints);
         let checkpointer =
-            Checkpointer::open(store.clone(), keys.clone(), clock.clone(), checkpoints)?;
+            Checkpointer::open(store.clone(), keys.clone(), clock.clone(), checkpoints);
         Ok(Self {
             sources: Arc::new(Sources::new(store.clone(), ring.clone())),
             keys,

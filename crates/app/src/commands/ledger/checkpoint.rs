@@ -63,9 +63,9 @@ async fn here(settings: &Settings) -> anyhow::Result<Value> {
     let store = database::open(&url, database::Options::default()).await?;
     let keys = Arc::new(SigningKeys::open(store.clone(), ring, clock.clone()).await?);
     let folder = CheckpointSettings::new(ORIGIN, settings.data_dir.join("checkpoints"));
-    let checkpointer = Checkpointer::open(store, keys, clock, folder)?;
+    let checkpointer = Checkpointer::open(store, keys, clock, folder);
     let made = match checkpointer.run_once(false).await {
-        Err(fault @ CheckpointFault::Flaw(_)) => {
+        Err(fault @ (CheckpointFault::Flaw(_) | CheckpointFault::Foreign(_))) => {
             return Err(Failure::does_not_hold(fault.to_string()));
         }
         other => other?,
