@@ -19,6 +19,7 @@ use crate::{
     outcome::{Denied, Kept, Outcome, Reason, Reply},
     policy::{Bits, Decision},
     policy_sign::policy_sign,
+    preset::Preset,
     registry::{Found, Ready},
     sns::{Sns, SnsHosts},
     tally::Tally,
@@ -159,7 +160,8 @@ impl Inbound {
             Found::Unusable(_) => return Err(unusable()),
         };
         if let Some(answer) = handshake::greeting(&ready, request) {
-            return answer.map(Passed::Reply);
+            let refused = |denied| self.as_unknown(denied, request, now);
+            return answer.map(Passed::Reply).map_err(refused);
         }
         if request.verb == Verb::Get {
             return Err(Denied::unproven(Reason::Greeting));
@@ -168,8 +170,12 @@ impl Inbound {
         let parts = {
             let lines = request.lines();
             let tolerance = self.limits.tolerance;
-            let message =
-                verify(&ready, request, &lines, now, tolerance, self.sns.as_ref()).await?;
+            let verified = verify(&ready, request, &lines, now, tolerance, self.sns.as_ref()).await;
+            let message = verified.map_err(|denied| match ready.preset {
+                // The decoy is of this form: it would answer the same.
+                Preset::Partner => denied,
+                _ => self.as_unknown(denied, request, now),
+            })?;
             if message.of_sns().is_none() {
                 form::only_json(media)?;
             }
@@ -201,6 +207,20 @@ impl Inbound {
         }
     }
 
+    /// Whoever proves nothing is answered as if the partner were not there, whatever its form is: or
+    /// else what is told of a malformed header would tell who is a partner, and by which sender's form.
+    /// The reason stays what it was. That nobody could be asked is no verdict: it is told, so that it
+    /// is sent again.
+    fn as_unknown(&self, denied: Denied, request: &Incoming, now: Time) -> Denied {
+        if denied.status == 503 {
+            return denied;
+        }
+        let told = self.unknown(request, now);
+        let said = || (denied.status == 400).then(|| denied.detail.clone().into());
+        let note = denied.note.clone().or_else(said);
+        Denied { reason: denied.reason, note, ..told }
+    }
+
     /// The bits, and what the pack says of them. The rate is used up by proved requests only, so that
     /// nobody can use up a partner's.
     fn pass(&self, message: &VerifiedMessage<'_>, now: Time) -> Result<(), Denied> {
@@ -222,7 +242,12 @@ impl Inbound {
 
     /// A body that does not fit the schema is kept as well, for the ledger and as a dead letter; the
     /// sender is told.
-    async fn keep(&self, parts: Parts, faults: Vec<Fault>, now: Time) -> Result<Passed, Denied> {
+    async fn keep(
+        &self,
+        parts: Parts,
+        faults: Vec<Fault>,
+        now: Time,
+    ) -> Result<Passed, Denied> {
         let partner = parts.source.source.partner.clone();
         let body_sha256 = parts.identity.body_sha256;
         let taken = self.keeper.keep(parts).await.map_err(|error| Denied::store(&error))?;

@@ -142,8 +142,11 @@ fn away(reason: Reason, why: impl Into<String>) -> Denied {
     Denied { retry_after: Some(Duration::from_secs(5)), ..denied }
 }
 
-/// For a gateway that was not told where SNS is.
-pub(crate) fn not_here() -> Denied {
+/// For a gateway that was not told where SNS is. Only who knows a topic of the source is told so.
+pub(crate) fn not_here(topics: &Topics, body: &[u8]) -> Denied {
+    if !Message::read(body).is_ok_and(|message| topics.arns.contains(&message.topic_arn)) {
+        return refused(Reason::Topic, "it is no message of a topic that the source lists");
+    }
     away(Reason::CertificateAway, "this gateway is not set up to receive from SNS")
 }
 

@@ -83,7 +83,7 @@ pub async fn verify<'a>(
             first(&chosen, tokens, |token| all_are(token, &states)).map(|index| (index, None))
         }
         Proving::Sns(topics) => {
-            let sns = sns.ok_or_else(sns::not_here)?;
+            let sns = sns.ok_or_else(|| sns::not_here(topics, &request.body))?;
             let proved = sns.prove(topics, &request.body, now, tolerance).await?;
             Some((0, Some(Signed::BySns(proved))))
         }

@@ -46,3 +46,4 @@ mod rejections;
 mod sns;
 mod sources;
 mod stage;
+mod strangers;
