@@ -15,6 +15,15 @@ pub struct Identity {
     pub body_sha256: [u8; 32],
 }
 
+impl Identity {
+    /// For a body that does not fit the schema: it is known again by its bytes alone. Once it is
+    /// corrected, or the schema is mended, the event is a new one and not the repeat of what was refused.
+    pub fn of_misfit(self) -> Self {
+        let key = sha256(&[b"misfit\0", &self.key, &self.body_sha256]);
+        Self { key, ..self }
+    }
+}
+
 /// `in_body` is what stands where the source says that its ids stand.
 pub fn identify(
     message: &VerifiedMessage<'_>,

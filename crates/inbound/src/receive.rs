@@ -244,10 +244,13 @@ impl Inbound {
     /// sender is told.
     async fn keep(
         &self,
-        parts: Parts,
+        mut parts: Parts,
         faults: Vec<Fault>,
         now: Time,
     ) -> Result<Passed, Denied> {
+        if !faults.is_empty() {
+            parts.identity = parts.identity.of_misfit();
+        }
         let partner = parts.source.source.partner.clone();
         let body_sha256 = parts.identity.body_sha256;
         let taken = self.keeper.keep(parts).await.map_err(|error| Denied::store(&error))?;

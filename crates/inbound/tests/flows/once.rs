@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use gancho_domain::Clock;
 use gancho_inbound::{Outcome, ReceiptStatus, SourceDraft};
 
-use crate::stage::{SECRET, Stage, arrived, core, kept, signed};
+use crate::stage::{SECRET, Stage, arrived, core, kept, name, raw, signed};
 
 /// DR-01: a hundred at once, on two nodes.
 async fn a_hundred_at_once_are_one(stage: &Stage) {
@@ -120,6 +120,69 @@ async fn ids_stand_where_the_source_says(stage: &Stage) {
     assert_eq!(ids, ["2", "1"]);
 }
 
+/// DR-05: what was refused for its schema is not a repeat once it is corrected, or once the schema is
+/// mended; until then it is the same dead letter, however often it comes.
+async fn what_did_not_fit_can_come_again(stage: &Stage) {
+    let core = core().await;
+    let schema = r#"{"properties":{"n":{"type":"string"}}}"#;
+    let draft = SourceDraft { schema: Some(Some(raw(schema))), ..SourceDraft::default() };
+    stage.source("acme", &core, draft).await;
+    let (faulty, corrected) = (r#"{"event_id":"e_1","n":1}"#, r#"{"event_id":"e_1","n":"1"}"#);
+    for _ in 0..3 {
+        assert_eq!(stage.denied(&stage.signed(faulty)).await.status, 422);
+        stage.clock.advance(Duration::from_secs(1));
+    }
+    assert_eq!((stage.ledger().await.len(), stage.receipts("acme").await.len()), (1, 1));
+    let first = stage.kept(&stage.signed(corrected)).await;
+    assert!(!first.is_repeat);
+    assert_eq!(arrived(&core, 1).await[0].body, corrected);
+    assert!(stage.kept(&stage.signed(corrected)).await.is_repeat);
+    // Another one that does not fit is told so, and is no clash that would look accepted.
+    let denied = stage.denied(&stage.signed(r#"{"event_id":"e_1","n":2}"#)).await;
+    assert_eq!(denied.status, 422);
+
+    let faulty = r#"{"event_id":"e_2","n":1}"#;
+    assert_eq!(stage.denied(&stage.signed(faulty)).await.status, 422);
+    let mended = SourceDraft { schema: Some(None), ..SourceDraft::default() };
+    stage.node.desk.change(&name("acme"), mended).await.unwrap();
+    let second = stage.kept(&stage.signed(faulty)).await;
+    assert!(!second.is_repeat);
+    assert_eq!(arrived(&core, 2).await[1].body, faulty);
+    let again = stage.kept(&stage.signed(faulty)).await;
+    assert!(again.is_repeat && again.receipt == second.receipt);
+}
+
+/// DR-07: while keys are forgotten whose time is over, no other is, and at its last moment none passes
+/// twice.
+async fn pruning_opens_no_window(stage: &Stage) {
+    let core = core().await;
+    stage.acme(&core).await;
+    let body = r#"{"event_id":"e_1"}"#;
+    let first = stage.kept(&stage.signed(body)).await;
+    let end = stage.clock.now() + Duration::from_hours(24);
+    for (now, new) in [(end - Duration::from_millis(1), 0), (end, 1)] {
+        stage.clock.set(now);
+        let request = Arc::new(stage.signed(body));
+        let prune = async {
+            for _ in 0..50 {
+                stage.node.store.prune(now, 100, now).await.unwrap();
+            }
+        };
+        let send = async {
+            let mut all = tokio::task::JoinSet::new();
+            for _ in 0..50 {
+                let (inbound, request) = (stage.node.inbound.clone(), request.clone());
+                all.spawn(async move { kept(inbound.receive(&request).await) });
+            }
+            all.join_all().await
+        };
+        let ((), all) = tokio::join!(prune, send);
+        assert_eq!(all.iter().filter(|one| !one.is_repeat).count(), new);
+        assert_eq!(all.iter().any(|one| one.receipt == first.receipt), new == 0);
+    }
+    assert_eq!(stage.ledger().await.len(), 2);
+}
+
 on_both!(
     a_hundred_at_once_are_one,
     an_id_with_another_body,
@@ -127,4 +190,6 @@ on_both!(
     without_an_id_what_was_signed_counts,
     two_partners_with_one_id,
     ids_stand_where_the_source_says,
+    what_did_not_fit_can_come_again,
+    pruning_opens_no_window,
 );
