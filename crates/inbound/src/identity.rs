@@ -41,6 +41,7 @@ pub fn identify(
         // What a token proves is not signed; there the body is all there is.
         let base = message.base_sha256().map(String::into_bytes);
         let mut base = base.unwrap_or_else(|| body_sha256.to_vec());
+        let topic = message.source.preset.telling_topic(topic);
         base.extend_from_slice(topic.unwrap_or_default().as_bytes());
         key_of(partner, b"base", &base)
     };

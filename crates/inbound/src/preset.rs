@@ -108,13 +108,28 @@ impl Preset {
     }
 
     /// The header that names the kind of event. No signature covers it, so it is handed on as a hint
-    /// and tells apart two events whose bodies are the same, but proves nothing.
+    /// and proves nothing.
     pub fn topic_header(&self) -> Option<&'static str> {
         match self {
             Self::Github => Some("x-github-event"),
             Self::Shopify => Some("x-shopify-topic"),
             _ => None,
         }
+    }
+
+    /// What of that header tells apart two events whose bodies are the same. Shopify's can be: an order
+    /// is created and paid at once; there a topic of the form that Shopify writes counts, and whoever has a
+    /// signed body can have it taken again under another. GitHub's bodies say themselves what they are
+    /// of, so there nobody makes one another event by writing another name on it.
+    pub fn telling_topic<'a>(&self, topic: Option<&'a str>) -> Option<&'a str> {
+        let is_word = |word: &str| {
+            let plain = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
+            (1..=40).contains(&word.len()) && word.bytes().all(plain)
+        };
+        let is_usual = |topic: &&str| {
+            topic.split_once('/').is_some_and(|(what, deed)| is_word(what) && is_word(deed))
+        };
+        topic.filter(is_usual).filter(|_| *self == Self::Shopify)
     }
 
     /// Whether the source has keys at all.
