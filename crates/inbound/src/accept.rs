@@ -50,6 +50,9 @@ struct Entry<'a> {
     event_id: Option<&'a str>,
     body_sha256: String,
     size: usize,
+    /// Made by the simulator, not sent by the partner. Lines of what partners sent do without it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    test: bool,
 }
 
 impl Keeper {
@@ -92,6 +95,7 @@ impl Keeper {
             event_id: identity.event_id.as_deref(),
             body_sha256: HEXLOWER.encode(&identity.body_sha256),
             size: body.len(),
+            test: is_test,
         };
         let entry = serde_json::to_vec(&entry)
             .map_err(|fault| StoreError::Corrupt(format!("a line of the ledger: {fault}")))?;

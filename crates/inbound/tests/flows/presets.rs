@@ -42,6 +42,8 @@ async fn the_simulator_speaks_every_form(stage: &Stage) {
         assert_eq!(seen[count - 1].one("x-gancho-test"), "true");
     }
     assert!(stage.receipts("acme").await.iter().all(|receipt| receipt.is_test));
+    // I-12: the ledger does not say that the partner sent them.
+    assert!(stage.ledger().await.iter().all(|line| line["test"] == true));
     let own = stage.node.inbound.simulate(&stage.ring, "acme", Some("{\"own\":1}".into())).await;
     assert_eq!(own.unwrap().body, "{\"own\":1}");
     let nobody = stage.node.inbound.simulate(&stage.ring, "nobody", None).await;

@@ -141,6 +141,10 @@ impl CheckProof {
             .add("partner", text(&entry["partner"]))
             .add("event id", text(&entry["event_id"]))
             .add("received", text(&entry["at"]))
+            .add(
+                "test",
+                if entry["test"] == true { "made here, not sent by the partner" } else { "" },
+            )
             .add("body", if self.body.is_some() { "the one given, byte for byte" } else { "" })
             .add("sha256", text(&entry["body_sha256"]))
             .add("line", format!("{} of {}", count(number), count(size)))
