@@ -88,6 +88,9 @@ fn anew(
         // Its source was deleted, and it is about to be.
         let Some(source) = sources.get(partner) else { return Ok(None) };
         let mut key: SourceKey = document(record)?;
+        if !key.is_of(source) {
+            return Ok(None);
+        }
         let changed = seal::reseal_key(ring, source, &mut key).map_err(named)?;
         changed.then(|| body(&key)).transpose()
     } else {

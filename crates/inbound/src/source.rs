@@ -169,6 +169,9 @@ pub struct SourceKey {
     not_before: Option<i64>,
     not_after: Option<i64>,
     created_at: i64,
+    /// The id of the source it was given to. Keys of before it was noted have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    source: Option<String>,
 }
 
 impl SourceKey {
@@ -182,7 +185,17 @@ impl SourceKey {
             not_before: None,
             not_after: None,
             created_at: now.micros(),
+            source: None,
         }
+    }
+
+    pub(crate) fn give_to(&mut self, source: &Source) {
+        self.source = Some(source.id.to_string());
+    }
+
+    /// One that was left behind by a source of the same name that was deleted is not this one's.
+    pub(crate) fn is_of(&self, source: &Source) -> bool {
+        self.source.as_ref().is_none_or(|id| *id == source.id.to_string())
     }
 
     pub(crate) fn set_window(&mut self, not_before: Option<Time>, not_after: Option<Time>) {

@@ -77,6 +77,7 @@ impl SourceDesk {
         if self.store.records(ON_SOURCES, None, MOST_SOURCES).await?.len() >= MOST_SOURCES {
             return Err(SourceError::TooMany { most: MOST_SOURCES });
         }
+        self.clear_keys(&source.partner).await?;
         let written = self
             .store
             .put_record(ON_SOURCES, source.partner.as_str(), body(&source)?, Expect::Nothing)
@@ -137,13 +138,27 @@ impl SourceDesk {
     /// The source and its keys. What was received stays; what still waits for dispatch ends as a dead
     /// letter.
     pub async fn delete(&self, partner: &Partner) -> Result<(), SourceError> {
-        // The source first: without it no key of it is looked at.
-        let was_there = self.store.delete_record(ON_SOURCES, partner.as_str()).await?;
+        // The keys first: a source without keys takes nothing, whereas keys without a source would be
+        // there for the next one of that name.
         for record in self.key_records(partner).await? {
             self.store.delete_record(ON_KEYS, &record.key).await?;
         }
+        let was_there = self.store.delete_record(ON_SOURCES, partner.as_str()).await?;
         self.sources.forget();
         if was_there { Ok(()) } else { Err(SourceError::NotFound) }
+    }
+
+    /// What a source of this name that is no longer there has left behind: a key may have been put while
+    /// it was deleted. They are listed before it is asked whether there is one, as its keys come after it.
+    async fn clear_keys(&self, partner: &Partner) -> Result<(), SourceError> {
+        let left = self.key_records(partner).await?;
+        if self.store.record(ON_SOURCES, partner.as_str()).await?.is_some() {
+            return Err(SourceError::Taken(partner.clone()));
+        }
+        for record in left {
+            self.store.delete_record(ON_KEYS, &record.key).await?;
+        }
+        Ok(())
     }
 
     async fn read(&self, partner: &Partner) -> Result<(Source, u64), SourceError> {

@@ -43,9 +43,11 @@ impl SourceDesk {
     }
 
     pub async fn keys(&self, partner: &Partner) -> Result<Vec<SourceKey>, SourceError> {
-        self.get(partner).await?;
+        let source = self.get(partner).await?;
         let records = self.key_records(partner).await?;
-        Ok(records.iter().map(document).collect::<Result<_, _>>()?)
+        let mut keys: Vec<SourceKey> = records.iter().map(document).collect::<Result<_, _>>()?;
+        keys.retain(|key| key.is_of(&source));
+        Ok(keys)
     }
 
     pub async fn delete_key(&self, partner: &Partner, key_id: &str) -> Result<(), SourceError> {
@@ -148,6 +150,7 @@ impl SourceDesk {
         }
         let mut key = key;
         key.set_window(draft.not_before, draft.not_after);
+        key.give_to(source);
         Ok(key)
     }
 }

@@ -1,9 +1,11 @@
 //! Making and changing sources: every fault at once, and changes that count at once.
 
-use gancho_inbound::{SourceDraft, SourceError};
+use gancho_domain::Clock;
+use gancho_inbound::{Outcome, SourceDraft, SourceError};
 use gancho_outbound::{RateDraft, RetryDraft};
+use gancho_store::{Expect, Shelf};
 
-use crate::stage::{Stage, arrived, core, name, raw, url};
+use crate::stage::{SECRET, Spoil, Stage, arrived, core, hmac_key, name, raw, signed, url};
 
 fn draft(partner: &str) -> SourceDraft {
     SourceDraft { partner: Some(partner.into()), ..SourceDraft::default() }
@@ -117,7 +119,7 @@ async fn other_nodes_follow(stage: &Stage) {
     stage.acme(&core).await;
     crate::stage::wait_for("the second node", || async {
         let outcome = second.inbound.receive(&stage.signed("{}")).await;
-        matches!(outcome, gancho_inbound::Outcome::Kept(_)).then_some(())
+        matches!(outcome, Outcome::Kept(_)).then_some(())
     })
     .await;
     let first = stage.node.desk.get(&name("acme")).await.unwrap();
@@ -129,4 +131,93 @@ async fn other_nodes_follow(stage: &Stage) {
     assert!(!stage.kept(&stage.signed("{}")).await.is_repeat, "it is another source");
 }
 
-on_both!(every_fault_is_told, a_name_is_taken_once, changes_count_at_once, other_nodes_follow);
+/// One record that this node cannot read, say of a newer version, is the trouble of that source alone:
+/// the others go on, and a key that is taken away is taken away.
+async fn one_unreadable_record_holds_up_no_other(stage: &Stage) {
+    let core = core().await;
+    stage.acme(&core).await;
+    stage.source("beta", &core, SourceDraft::default()).await;
+    stage.kept(&stage.signed("{\"n\":1}")).await;
+    let put = async |kind: &'static str, key: &str| {
+        let (shelf, body) = (Shelf::operators(kind), r#"{"of":"tomorrow"}"#.into());
+        stage.node.store.put_record(shelf, key, body, Expect::Nothing).await.unwrap().unwrap();
+        stage.node.sources.forget();
+    };
+    put("source", "odd").await;
+    put("source_key", "beta/k2").await;
+    stage.kept(&stage.signed("{\"n\":2}")).await;
+    for partner in ["odd", "beta"] {
+        assert_eq!(stage.denied(&stage.signed("{}").to(partner)).await.status, 503, "{partner}");
+    }
+    stage.node.desk.delete_key(&name("acme"), "k1").await.unwrap();
+    assert_eq!(stage.denied(&stage.signed("{\"n\":3}")).await.status, 403);
+    // A node that starts now.
+    let second = stage.second_node().await;
+    stage.put_key("acme", "k1", hmac_key(SECRET)).await;
+    let outcome = second.inbound.receive(&stage.signed("{\"n\":4}")).await;
+    assert!(matches!(outcome, Outcome::Kept(_)), "{outcome:?}");
+}
+
+/// I-7: a key that outlived its source, because the process ended or because it was put while the source
+/// was deleted, is not good for the next source of that name, and is in nobody's way.
+async fn keys_do_not_outlive_their_source(stage: &Stage) {
+    let core = core().await;
+    stage.acme(&core).await;
+    let pair = gancho_wire::new_key_pair().unwrap();
+    let key = gancho_inbound::KeyDraft {
+        scheme: Some("ed25519".into()),
+        public_key: Some(pair.public_key.clone()),
+        ..gancho_inbound::KeyDraft::default()
+    };
+    stage.put_key("acme", "k9", key).await;
+    let time = stage.clock.now().secs().to_string();
+    let private = gancho_wire::SigningKey::ed25519(&pair.private_key).unwrap();
+    let signature = gancho_wire::sign_as_partner(&private, &time, b"{}");
+    let by_old = signed("acme", "k9", SECRET, &time, "{}").with("x-signature", &signature);
+    stage.kept(&by_old).await;
+    let shelf = Shelf::operators("source_key");
+    let old = stage.node.store.records(shelf, None, 10).await.unwrap();
+    assert_eq!(old.len(), 2);
+    let unbound = old.iter().map(|record| {
+        let mut key: serde_json::Value = serde_json::from_slice(&record.body).unwrap();
+        key.as_object_mut().unwrap().remove("source").unwrap();
+        (record.key.clone(), serde_json::to_vec(&key).unwrap().into())
+    });
+    // As keys are now, and as they were before the source stood in them.
+    let bound = old.iter().map(|record| (record.key.clone(), record.body.clone()));
+    let both: [Vec<(String, bytes::Bytes)>; 2] = [bound.collect(), unbound.collect()];
+    for left in both {
+        stage.node.desk.delete(&name("acme")).await.unwrap();
+        assert!(stage.node.store.records(shelf, None, 10).await.unwrap().is_empty());
+        for (key, body) in left {
+            stage.node.store.put_record(shelf, &key, body, Expect::Nothing).await.unwrap();
+        }
+        let draft = SourceDraft { target_url: Some(url(&core)), ..draft("acme") };
+        stage.node.desk.create(draft).await.unwrap();
+        assert_eq!(stage.denied(&by_old).await.status, 403);
+        assert_eq!(stage.denied(&stage.signed("{}")).await.status, 403);
+        assert!(stage.node.desk.keys(&name("acme")).await.unwrap().is_empty());
+    }
+    // Written late by one who had seen the old source.
+    for record in old {
+        stage
+            .node
+            .store
+            .put_record(shelf, &record.key, record.body, Expect::Nothing)
+            .await
+            .unwrap();
+    }
+    stage.put_key("acme", "k2", hmac_key("the new secret of acme")).await;
+    assert_eq!(stage.denied(&by_old).await.status, 403);
+    assert_eq!(stage.node.desk.keys(&name("acme")).await.unwrap().len(), 1);
+    stage.kept(&signed("acme", "k2", "the new secret of acme", &time, "{}")).await;
+}
+
+on_both!(
+    every_fault_is_told,
+    a_name_is_taken_once,
+    changes_count_at_once,
+    other_nodes_follow,
+    one_unreadable_record_holds_up_no_other,
+    keys_do_not_outlive_their_source,
+);
