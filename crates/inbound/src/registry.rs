@@ -30,7 +30,8 @@ pub struct Sources {
 pub struct All {
     by_partner: HashMap<Box<str>, Arc<Ready>>,
     by_tenant: HashMap<TenantId, Arc<Ready>>,
-    /// Those that this node cannot use: its ring is not the one they were sealed with.
+    /// Those that this node cannot use: its ring is not the one they were sealed with, or their records
+    /// are none that it can read.
     unusable: HashMap<Box<str>, String>,
 }
 
@@ -68,6 +69,7 @@ impl Sources {
 
     async fn read(&self, before: Option<Arc<All>>) -> Result<All> {
         let before = before.unwrap_or_default();
+        let known_unusable = &before.unusable;
         let mut keys = HashMap::<Box<str>, Vec<Record>>::new();
         for record in self.records(ON_KEYS).await? {
             let partner = record.key.split('/').next().unwrap_or_default();
@@ -83,17 +85,33 @@ impl Sources {
                 all.add(unchanged.clone());
                 continue;
             }
-            let source: Source = document(&record)?;
-            let keys = keys.iter().map(document::<SourceKey>).collect::<Result<_>>()?;
-            match Ready::prepare(source, keys, made_of, &self.ring) {
+            match self.prepare(&record, &keys, made_of) {
                 Ok(ready) => all.add(Arc::new(ready)),
                 Err(why) => {
-                    tracing::error!(partner = record.key, why, "a source cannot be used");
+                    // Said when it is found, and not each time that all are read.
+                    if known_unusable.get(record.key.as_str()) != Some(&why) {
+                        tracing::error!(partner = record.key, why, "a source cannot be used");
+                    }
                     all.unusable.insert(record.key.into(), why);
                 }
             }
         }
         Ok(all)
+    }
+
+    /// What cannot be read here is this source's trouble alone: the others, and what was taken away
+    /// from them, are not held up by it.
+    fn prepare(
+        &self,
+        record: &Record,
+        keys: &[Record],
+        made_of: Vec<Bytes>,
+    ) -> std::result::Result<Ready, String> {
+        let source: Source = document(record).map_err(|fault| fault.to_string())?;
+        let keys = keys.iter().map(document::<SourceKey>).collect::<Result<Vec<_>>>();
+        let mut keys = keys.map_err(|fault| fault.to_string())?;
+        keys.retain(|key| key.is_of(&source));
+        Ready::prepare(source, keys, made_of, &self.ring)
     }
 
     async fn records(&self, on: Shelf) -> Result<Vec<Record>> {
