@@ -2,7 +2,7 @@
 //! body and without anything that could be a secret, and the reason that the sender was not told.
 //!
 //! Bounded in every direction: so many a partner, all unknown partners together in one list, and only
-//! so many a second, so that a flood costs no more than a counter.
+//! so many a second of each, so that a flood costs no more than a counter and hides no other's.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -12,18 +12,24 @@ use std::{
 use gancho_domain::{Rate, Ticker, Time};
 use parking_lot::Mutex;
 
-use crate::{Incoming, outcome::Reason, registry::Ready};
+use crate::{
+    Incoming,
+    outcome::Reason,
+    registry::{Proving, Ready},
+};
 
 /// Under which those are kept that name no partner that is there.
 pub const UNKNOWN: &str = "";
 const KEPT: usize = 50;
-const PER_SECOND: Rate = Rate { count: 100, per: Duration::from_secs(1) };
+/// Of each list.
+const PER_SECOND: Rate = Rate { count: 50, per: Duration::from_secs(1) };
 const LONGEST_VALUE: usize = 200;
 const MOST_HEADERS: usize = 40;
-const MASK: &str = "••••";
+pub(crate) const MASK: &str = "••••";
 
-/// Whose values are shown. All others might be anything.
-const SHOWN: [&str; 12] = [
+/// Whose values are shown, and those that the source's form of signing reads. All others might be
+/// anything; a header that carries a token is one whose value is never shown.
+const SHOWN: [&str; 11] = [
     "content-length",
     "content-type",
     "content-encoding",
@@ -34,7 +40,6 @@ const SHOWN: [&str; 12] = [
     "x-key-id",
     "x-request-id",
     "x-shopify-topic",
-    "x-signature",
     "x-timestamp",
 ];
 
@@ -57,7 +62,12 @@ pub struct Rejections(Mutex<Lists>);
 
 #[derive(Default)]
 struct Lists {
-    by_partner: BTreeMap<Box<str>, VecDeque<Rejection>>,
+    by_partner: BTreeMap<Box<str>, List>,
+}
+
+#[derive(Default)]
+struct List {
+    rejections: VecDeque<Rejection>,
     noted: Ticker,
 }
 
@@ -72,16 +82,16 @@ impl Rejections {
         now: Time,
     ) {
         let mut lists = self.0.lock();
-        if lists.noted.free_at(PER_SECOND, now) > now {
-            return;
-        }
-        lists.noted.take(PER_SECOND, now);
         let name = source.map_or(UNKNOWN, |ready| ready.source.partner.as_str());
         let list = lists.by_partner.entry(name.into()).or_default();
-        if list.len() == KEPT {
-            list.pop_front();
+        if list.noted.free_at(PER_SECOND, now) > now {
+            return;
         }
-        list.push_back(Rejection {
+        list.noted.take(PER_SECOND, now);
+        if list.rejections.len() == KEPT {
+            list.rejections.pop_front();
+        }
+        list.rejections.push_back(Rejection {
             at: now,
             partner: cut(&request.partner, 64),
             status,
@@ -95,19 +105,21 @@ impl Rejections {
     /// The newest first; [`UNKNOWN`] for those who named nobody.
     pub fn of(&self, partner: &str) -> Vec<Rejection> {
         let lists = self.0.lock();
-        lists.by_partner.get(partner).into_iter().flatten().rev().cloned().collect()
+        let list = lists.by_partner.get(partner);
+        list.into_iter().flat_map(|list| list.rejections.iter().rev()).cloned().collect()
     }
 }
 
 fn shown(source: Option<&Ready>, request: &Incoming) -> Vec<(String, String)> {
-    let is_shown = |name: &str| {
-        let by_recipe = source.is_some_and(|ready| match &ready.proving {
-            crate::registry::Proving::Signature { recipe, .. } => {
-                recipe.header_names().any(|known| known.eq_ignore_ascii_case(name))
-            }
-            _ => false,
-        });
-        by_recipe || SHOWN.contains(&name)
+    let is_shown = |name: &str| match source.map(|ready| &ready.proving) {
+        Some(Proving::Signature { recipe, .. }) => {
+            let by_recipe = recipe.header_names().any(|known| known.eq_ignore_ascii_case(name));
+            by_recipe || SHOWN.contains(&name)
+        }
+        Some(Proving::HeaderToken { header, .. }) => {
+            !header.eq_ignore_ascii_case(name) && SHOWN.contains(&name)
+        }
+        _ => SHOWN.contains(&name),
     };
     let each = request.headers.iter().take(MOST_HEADERS).map(|(name, value)| {
         let value = if is_shown(name.as_str()) {

@@ -11,6 +11,7 @@ use thiserror::Error;
 use crate::{
     Inbound, Incoming, Outcome,
     registry::{Found, Proving, Ready, ReadyKey},
+    rejections::MASK,
     source::KeyScheme,
     sources::seal,
 };
@@ -32,7 +33,9 @@ pub enum NotSimulated {
 /// What was sent, and what became of it.
 #[derive(Debug)]
 pub struct Simulated {
+    /// Nothing where they carry a secret.
     pub headers: Vec<(String, String)>,
+    /// With any secret in it masked.
     pub body: Bytes,
     pub outcome: Outcome,
 }
@@ -56,15 +59,19 @@ impl Inbound {
         let key = usable_key(&source, now).ok_or(NotSimulated::NoKey)?;
         let secret = seal::key_secret(ring, &source.source, &key.key);
         let secret = secret.map_err(NotSimulated::Unusable)?;
-        let body = body.unwrap_or_else(|| example(&source, &id, &secret));
+        // What is shown of a body that was made here has no secret in it.
+        let (body, told) = match body {
+            Some(own) => (own.clone(), own),
+            None => (example(&source, &id, &secret), example(&source, &id, MASK)),
+        };
         let lines = sign(&source, key, &secret, now, &id, &body)?;
         let headers = header_map(&lines).map_err(NotSimulated::Unusable)?;
-        let request = Incoming { is_test: true, ..Incoming::post(partner, headers, body.clone()) };
+        let request = Incoming { is_test: true, ..Incoming::post(partner, headers, body) };
         let outcome = self.receive(&request).await;
         // A token is the secret itself; a signature is not.
         let shown = matches!(source.proving, Proving::Signature { .. });
         let headers = if shown { lines } else { Vec::new() };
-        Ok(Simulated { headers, body, outcome })
+        Ok(Simulated { headers, body: told, outcome })
     }
 }
 

@@ -36,7 +36,7 @@ async fn the_simulator_speaks_every_form(stage: &Stage) {
         stage.node.desk.change(&name("acme"), draft).await.unwrap();
         let sent = stage.node.inbound.simulate(&stage.ring, "acme", None).await.unwrap();
         assert!(matches!(sent.outcome, Outcome::Kept(_)), "{preset}: {sent:?}");
-        assert!(!format!("{:?}", sent.headers).contains(SECRET), "{preset}");
+        assert!(!format!("{sent:?}").contains(SECRET), "{preset}: {sent:?}");
         count += 1;
         let seen = arrived(&core, count).await;
         assert_eq!(seen[count - 1].one("x-gancho-test"), "true");
