@@ -12,6 +12,7 @@ use bytes::Bytes;
 use gancho_domain::{Clock, Code, Failure, ReceiptId, RetryPlan, Time, Verdict};
 use gancho_engine::{Carried, Carrier, Terms, ask};
 use gancho_outbound::{
+    Fault,
     deliver::{Client, carried},
     request::lines,
 };
@@ -91,8 +92,9 @@ impl Carrier for DispatchCarrier {
         let carried = match source.target(job.target) {
             None => gone("the source no longer has this target"),
             Some(target) => match misfit(&source, &job.parcel.body).await {
-                Some(failure) => Carried::never(failure),
-                None => match &target.to {
+                Err(Unjudged) => ours("the schema could not be checked".into()),
+                Ok(Some(failure)) => Carried::never(failure),
+                Ok(None) => match &target.to {
                     To::Url(url) => self.post(job, attempt, &source, url).await,
                     To::Inside(target) => self.hand_over(job, *target).await,
                 },
@@ -117,7 +119,8 @@ impl DispatchCarrier {
     /// What is said of it stands where another target's answer would.
     async fn hand_over(&self, job: &Job, target: InsideTarget) -> Carried {
         let Some(inside) = &self.inside else {
-            return gone("this gateway has no such part: it sends no e-mail");
+            // Another node may have it, or this one once it is set up.
+            return ours("this node has no such part: it sends no e-mail".into());
         };
         let began = Instant::now();
         match inside.take(target, &job.parcel.body).await {
@@ -179,19 +182,32 @@ fn value(text: &str) -> Result<HeaderValue, String> {
 }
 
 /// Judged anew at each attempt: a dead letter can be replayed once the schema is mended.
-async fn misfit(source: &Arc<Ready>, body: &Bytes) -> Option<Failure> {
-    source.schema.as_ref()?;
-    let (source, body) = (source.clone(), body.clone());
-    let is_long = body.len() >= LONG;
-    let judge = move || source.schema_faults(&body);
-    let faults = if is_long {
-        tokio::task::spawn_blocking(judge).await.unwrap_or_default()
-    } else {
-        judge()
+async fn misfit(source: &Arc<Ready>, body: &Bytes) -> Result<Option<Failure>, Unjudged> {
+    if source.schema.is_none() {
+        return Ok(None);
+    }
+    let (source, length) = (source.clone(), body.len());
+    let body = body.clone();
+    let faults = judged(length, move || source.schema_faults(&body)).await?;
+    let failure = |first: &Fault| {
+        let reason = format!("the body does not fit the source's schema: {first}");
+        Failure::new(Code::from_text(SCHEMA_INVALID), reason)
     };
-    let first = faults.first()?;
-    let reason = format!("the body does not fit the source's schema: {first}");
-    Some(Failure::new(Code::from_text(SCHEMA_INVALID), reason))
+    Ok(faults.first().map(failure))
+}
+
+/// Whether it fits is not known: it is not sent, and not given up.
+#[derive(Debug)]
+struct Unjudged;
+
+async fn judged(
+    length: usize,
+    judge: impl FnOnce() -> Vec<Fault> + Send + 'static,
+) -> Result<Vec<Fault>, Unjudged> {
+    if length < LONG {
+        return Ok(judge());
+    }
+    tokio::task::spawn_blocking(judge).await.map_err(|_| Unjudged)
 }
 
 /// Nothing was sent, and the target is not to blame.
@@ -201,4 +217,19 @@ fn ours(reason: String) -> Carried {
 
 fn gone(reason: &str) -> Carried {
     Carried::never(Failure::new(Code::TARGET_GONE, reason))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_could_not_be_judged_does_not_pass() {
+        assert!(judged(LONG, || panic!("in the validator")).await.is_err());
+        assert_eq!(judged(LONG, Vec::new).await.unwrap(), []);
+        let fault = || vec![Fault::new("type", "/id", "it is no string")];
+        for length in [0, LONG] {
+            assert_eq!(judged(length, fault).await.unwrap().len(), 1);
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gancho_domain::{Code, Failure, Lane};
+use gancho_domain::{Clock, Code, Failure, Lane};
 use gancho_inbound::{InsideFault, ReceiptStatus, SourceDraft, SourceError};
 use gancho_store::{DeadFilter, PageRequest};
 
@@ -86,7 +86,7 @@ async fn partners_do_not_wait_for_each_other(stage: &Stage) {
     let core = core().await;
     stage.source("slow", &hanging, SourceDraft::default()).await;
     stage.acme(&core).await;
-    let time = gancho_domain::Clock::now(&*stage.clock).secs().to_string();
+    let time = stage.clock.now().secs().to_string();
     for n in 0..100 {
         let body = format!("{{\"n\":{n}}}");
         stage.kept(&crate::stage::signed("slow", "k1", crate::stage::SECRET, &time, &body)).await;
@@ -141,7 +141,49 @@ async fn a_target_inside_the_gateway(stage: &Stage) {
     }
 }
 
+/// A node that has no such part leaves it to one that has: no report is given up for being claimed by
+/// the wrong one.
+async fn a_node_without_that_part_gives_nothing_up(stage: &Stage) {
+    let core = core().await;
+    let targets = Some(vec!["gancho:email-feedback".to_owned()]);
+    stage.source("acme", &core, SourceDraft { targets, ..SourceDraft::default() }).await;
+    let without = stage.node_without_inside(31).await;
+    let first = crate::stage::kept(without.inbound.receive(&stage.signed("{}")).await);
+    let failed = stage.until("acme", ReceiptStatus::Failed).await;
+    assert!(failed.last_error.unwrap().contains("no such part"));
+    without.engine.abort();
+    let receipt = stage.until("acme", ReceiptStatus::Dispatched).await;
+    assert_eq!(receipt.id, first.receipt);
+    assert_eq!(stage.node.inside.taken.lock().unwrap().len(), 1);
+}
+
+/// DR-08: a dead letter that is replayed while or after its source is deleted goes nowhere.
+async fn a_replay_beside_a_delete_goes_nowhere(stage: &Stage) {
+    let core = answering(|_| "503 No").await;
+    let draft = SourceDraft { retry: Some(Some(quick())), ..SourceDraft::default() };
+    stage.source("acme", &core, draft).await;
+    stage.kept(&stage.signed("{}")).await;
+    let dead = stage.until("acme", ReceiptStatus::Dlq).await;
+    let source = stage.node.desk.get(&name("acme")).await.unwrap();
+    let delivery = dead.deliveries[0].id;
+    stage.node.desk.delete(&name("acme")).await.unwrap();
+    let sent = core.accepted();
+    for _ in 0..3 {
+        stage.node.store.rearm(source.scope(), delivery, stage.clock.now()).await.unwrap();
+        crate::stage::wait_for("the end of it", || async {
+            stage.clock_step();
+            let receipt = stage.node.receipts.get(source.scope(), dead.id).await.unwrap().unwrap();
+            let is_gone = |error: &String| error.starts_with("TARGET_GONE");
+            receipt.last_error.as_ref().is_some_and(is_gone).then_some(())
+        })
+        .await;
+    }
+    assert_eq!(core.accepted(), sent);
+}
+
 on_both!(
+    a_node_without_that_part_gives_nothing_up,
+    a_replay_beside_a_delete_goes_nowhere,
     a_target_inside_the_gateway,
     a_core_that_is_away_makes_a_dead_letter,
     the_usual_plan_is_that_of_the_lane,

@@ -101,6 +101,12 @@ impl Stage {
         self.another(7, true).await
     }
 
+    /// One that dispatches, but not to what is inside the gateway.
+    pub async fn node_without_inside(&self, seed: u64) -> Node {
+        let (store, clock) = (self.node.store.clone(), &self.clock);
+        Node::with(store, clock, &self.ring, seed, true, false).await
+    }
+
     /// `works`: whether it has the dispatch lane, or only receives.
     pub async fn another(&self, seed: u64, works: bool) -> Node {
         let store: Arc<dyn Store> = match &self.database {
@@ -196,12 +202,23 @@ impl Node {
         seed: u64,
         works: bool,
     ) -> Self {
+        Self::with(store, clock, ring, seed, works, true).await
+    }
+
+    async fn with(
+        store: Arc<dyn Store>,
+        clock: &Arc<ManualClock>,
+        ring: &Arc<KeyRing>,
+        seed: u64,
+        works: bool,
+        has_inside: bool,
+    ) -> Self {
         let ids = Arc::new(IdMaker::new(clock.clone(), Arc::new(SeededRandom::new(seed))));
         let sources = Arc::new(Sources::new(store.clone(), ring.clone()));
         let client = Client::new(settings()).unwrap();
         let inside = Arc::new(Taker::default());
-        let carrier = DispatchCarrier::new(sources.clone(), client.clone(), clock.clone())
-            .with_inside(inside.clone());
+        let carrier = DispatchCarrier::new(sources.clone(), client.clone(), clock.clone());
+        let carrier = if has_inside { carrier.with_inside(inside.clone()) } else { carrier };
         let lane = LaneSetup::new(Lane::Dispatch, Arc::new(carrier));
         let engine = Engine::start(EngineSetup {
             store: store.clone(),
