@@ -184,6 +184,7 @@ mod tests {
         assert_eq!(pack.hash().len(), 64);
     }
 
+    /// SG-15: there is no mode in which what is not proved is only noted, and let pass.
     #[test]
     fn no_pack_lets_the_unverified_pass() {
         let open = BUILT_IN.replace(
