@@ -14,11 +14,12 @@ use std::{io, ops::Deref, sync::Arc, time::Duration};
 use gancho_domain::IdMaker;
 use gancho_inbound::Inbound;
 use gancho_vault::KeyRing;
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, sync::Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use self::front::Front;
 use crate::{
+    auth::AdminToken,
     listener::{ListenSettings, take},
     meter::Traffic,
 };
@@ -32,20 +33,38 @@ pub struct Parts {
     pub ring: Arc<KeyRing>,
     pub ids: Arc<IdMaker>,
     pub traffic: Arc<Traffic>,
+    /// In KiB.
+    room: Semaphore,
     pub settings: IngestSettings,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct IngestSettings {
     /// A body must come within this.
     pub body_deadline: Duration,
-    /// Whether `/webhooks/_simulate` answers at all.
-    pub can_simulate: bool,
+    pub simulator: Simulator,
+    /// All bodies that are being read may take so much memory together: nobody is proved yet.
+    pub unproved_bytes: usize,
+}
+
+/// Whom `/webhooks/_simulate` answers. Only ever callers on this machine, but whatever stands before the
+/// gateway on this machine looks like one of them too.
+#[derive(Clone)]
+pub enum Simulator {
+    Nobody,
+    /// Whoever has the operator's token.
+    Operator(AdminToken),
+    /// For development.
+    Anyone,
 }
 
 impl Default for IngestSettings {
     fn default() -> Self {
-        Self { body_deadline: Duration::from_secs(10), can_simulate: true }
+        Self {
+            body_deadline: Duration::from_secs(10),
+            simulator: Simulator::Nobody,
+            unproved_bytes: 128 * 1024 * 1024,
+        }
     }
 }
 
@@ -64,7 +83,8 @@ impl Ingest {
         ids: Arc<IdMaker>,
         settings: IngestSettings,
     ) -> Self {
-        Self(Arc::new(Parts { inbound, ring, ids, traffic: Arc::default(), settings }))
+        let room = Semaphore::new(settings.unproved_bytes.div_ceil(1024));
+        Self(Arc::new(Parts { inbound, ring, ids, traffic: Arc::default(), room, settings }))
     }
 
     /// Takes connections until `stop`; comes back when the last one has ended.
@@ -76,6 +96,8 @@ impl Ingest {
     ) -> io::Result<()> {
         let ingest = self.clone();
         let front = move |peer| Front::new(ingest.clone(), peer);
+        // What stands before it speaks HTTP/1 to it, where every connection has its deadlines.
+        let settings = ListenSettings { http2: false, ..settings };
         take(listener, front, self.traffic.clone(), settings, stop).await
     }
 }

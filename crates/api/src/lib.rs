@@ -51,7 +51,7 @@ pub mod watch;
 pub mod webhooks;
 
 pub use auth::{AdminToken, WeakToken};
-pub use ingest::{Ingest, IngestSettings};
+pub use ingest::{Ingest, IngestSettings, Simulator};
 pub use listener::{ListenSettings, listen};
-pub use router::router;
+pub use router::{of_node, router};
 pub use state::{Api, ApiSetup, InboundParts, Settings};

@@ -43,6 +43,8 @@ pub struct ListenSettings {
     /// Whether events may be published here: then they go straight there, past the router. Not so on a
     /// node that only works.
     pub publishes: bool,
+    /// Whether HTTP/2 is spoken besides HTTP/1.
+    pub http2: bool,
 }
 
 impl Default for ListenSettings {
@@ -54,6 +56,7 @@ impl Default for ListenSettings {
             head_bytes: 32 * 1024,
             allowed_hosts: Vec::new(),
             publishes: true,
+            http2: true,
         }
     }
 }
@@ -146,7 +149,7 @@ fn builder(settings: &ListenSettings) -> auto::Builder<TokioExecutor> {
         .max_header_list_size(settings.head_bytes as u32)
         .initial_stream_window_size(256 * 1024)
         .initial_connection_window_size(1024 * 1024);
-    builder
+    if settings.http2 { builder } else { builder.http1_only() }
 }
 
 /// The peer's doing, and over with it.

@@ -110,8 +110,23 @@ pub const PUBLISH: usize = 0;
 
 /// The API, its documentation, and whatever else is to answer beside them.
 pub fn router(api: &Api, extra: Router) -> Router {
+    let router = answering(api, by_path()).merge(docs::router(api));
+    with_probes(api, router.merge(extra))
+}
+
+/// For a node that is no API: how it does, and what it alone knows or must be told.
+pub fn of_node(api: &Api) -> Router {
+    let own = |path: &&str| OF_NODE.iter().any(|route| route.path == *path);
+    let paths = by_path().into_iter().filter(|(path, _)| own(path)).collect();
+    with_probes(api, answering(api, paths))
+}
+
+const OF_NODE: [&Route; 3] =
+    [&sources::rejections::OF_SOURCE, &sources::rejections::OF_NOBODY, &sources::reload::ROUTE];
+
+fn answering(api: &Api, paths: BTreeMap<&'static str, Vec<usize>>) -> Router {
     let mut router = Router::new();
-    for (path, routes) in by_path() {
+    for (path, routes) in paths {
         let here: &'static [usize] = routes.leak();
         for form in [format!("/v1{path}"), path.to_owned()] {
             let api = api.clone();
@@ -122,14 +137,14 @@ pub fn router(api: &Api, extra: Router) -> Router {
             router = router.route(&form, answer);
         }
     }
-    let fallback = api.clone();
     router
-        .merge(docs::router(api))
-        .merge(probes::router(api))
-        .merge(extra)
-        .fallback(move |request: Request| async move {
-            into_axum(serve::no_route(&fallback, request.headers()))
-        })
+}
+
+fn with_probes(api: &Api, router: Router) -> Router {
+    let fallback = api.clone();
+    router.merge(probes::router(api)).fallback(move |request: Request| async move {
+        into_axum(serve::no_route(&fallback, request.headers()))
+    })
 }
 
 fn by_path() -> BTreeMap<&'static str, Vec<usize>> {

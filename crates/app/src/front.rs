@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use gancho_api::{AdminToken, Api, ListenSettings, probes};
+use gancho_api::{AdminToken, Api, ListenSettings, Simulator};
 use tokio::net::TcpListener;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -49,11 +49,11 @@ impl Front {
             ..ListenSettings::default()
         };
         let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
-        // A node that only delivers can still be watched.
+        // A node that only delivers or receives can still be watched.
         let router = if has_role(settings, Role::Api) {
             gancho_api::router(&api, axum::Router::new())
         } else {
-            probes::router(&api)
+            gancho_api::of_node(&api)
         };
         let listening = gancho_api::listen(listener, api.clone(), router, limits, stop.clone());
         tasks.spawn(async move {
@@ -69,9 +69,10 @@ impl Front {
         &mut self,
         gateway: &Gateway,
         settings: &Settings,
+        simulator: Simulator,
         listener: TcpListener,
     ) -> anyhow::Result<()> {
-        let Some(ingest) = gateway.ingest() else { return Ok(()) };
+        let Some(ingest) = gateway.ingest(simulator) else { return Ok(()) };
         self.ingest = Some(listener.local_addr()?);
         let limits = ListenSettings {
             connections: settings.ingest_max_connections,

@@ -9,7 +9,7 @@ mod tenants;
 use std::{sync::Arc, time::Duration};
 
 use anyhow::Context;
-use gancho_api::{AdminToken, Api, ApiSetup, Ingest, emails::MailDesk, watch};
+use gancho_api::{AdminToken, Api, ApiSetup, Ingest, Simulator, emails::MailDesk, watch};
 use gancho_archive::FolderArchive;
 use gancho_domain::{
     Clock, EndpointId, IdMaker, Lane, Random, SystemClock, SystemRandom, Tenant, TenantScope,
@@ -96,14 +96,8 @@ impl Gateway {
             Some(receiving) => Some(Prepared::new(&base, own_client.clone(), receiving).await?),
             None => None,
         };
-        let (mailing, emails) = match setup.mail {
-            Some(mail) => {
-                let mailing = Mailing::new(&base, &own_client, mail.via)?;
-                let lane = mailing.lane(&base, &mail.limits);
-                (Some(mailing), Some(lane))
-            }
-            None => (None, None),
-        };
+        let mail = setup.mail.map(|mail| Mailing::start(&base, &own_client, mail)).transpose()?;
+        let (mailing, emails) = mail.unzip();
         let inside = mailing
             .as_ref()
             .map(|mailing| -> Arc<dyn Inside> { Arc::new(mailing.feedback(&base)) });
@@ -187,8 +181,8 @@ impl Gateway {
     }
 
     /// What the listener for partners is made of.
-    pub fn ingest(&self) -> Option<Ingest> {
-        self.receiving.as_ref().map(|receiving| receiving.ingest(&self.base))
+    pub fn ingest(&self, simulator: Simulator) -> Option<Ingest> {
+        self.receiving.as_ref().map(|receiving| receiving.ingest(&self.base, simulator))
     }
 
     /// What the API is made of.

@@ -36,7 +36,7 @@ impl AdminToken {
         Ok(Self(sha256(token)))
     }
 
-    pub(super) fn matches(&self, token: &str) -> bool {
+    pub(crate) fn matches(&self, token: &str) -> bool {
         verify_slices_are_equal(&self.0, &sha256(token)).is_ok()
     }
 }

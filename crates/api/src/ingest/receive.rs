@@ -1,8 +1,9 @@
 //! `POST /webhooks/{partner}`: the request to the flow, and its outcome as an answer.
 
 use gancho_inbound::{Incoming, Outcome, Verb, policy_sign};
-use http::{HeaderName, HeaderValue, Method, Request, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, header};
 use hyper::body::Incoming as Body;
+use tokio::sync::SemaphorePermit;
 
 use super::Ingest;
 use crate::{answer::Answer, codes, input::content, problem::Problem};
@@ -18,6 +19,7 @@ pub(super) async fn receive(
     let most = ingest.inbound.limits.body_bytes;
     let verb = if parts.method == Method::GET { Verb::Get } else { Verb::Post };
     let query = parts.uri.query().map(str::to_owned);
+    let _room = ingest.room_for(&parts.headers, most)?;
     let read = content::read(&parts.headers, body, most, ingest.settings.body_deadline).await;
     let body = read.inspect_err(|problem| {
         if *problem.code() == codes::TOO_LARGE {
@@ -27,6 +29,20 @@ pub(super) async fn receive(
     let headers = parts.headers;
     let incoming = Incoming { verb, partner, query, headers, body, is_test: false };
     answer(ingest.inbound.receive(&incoming).await)
+}
+
+impl Ingest {
+    /// Room for a body of the length that is announced, or of the longest.
+    fn room_for(&self, headers: &HeaderMap, most: usize) -> Result<SemaphorePermit<'_>, Problem> {
+        let announced = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
+        let announced = announced.and_then(|text| text.parse::<usize>().ok());
+        let bytes = announced.unwrap_or(most).min(most);
+        self.room.try_acquire_many(bytes.div_ceil(1024) as u32).map_err(|_| {
+            let detail = "too many webhooks are being read: send it again in a moment";
+            Problem::new(&codes::UNAVAILABLE, detail)
+                .with(header::RETRY_AFTER, HeaderValue::from_static("1"))
+        })
+    }
 }
 
 fn answer(outcome: Outcome) -> Result<Answer, Problem> {

@@ -5,11 +5,11 @@ use std::net::SocketAddr;
 
 use bytes::Bytes;
 use gancho_inbound::{Outcome, simulate::NotSimulated};
-use http::{HeaderMap, Request, Uri};
+use http::{HeaderMap, Request, Uri, header};
 use hyper::body::Incoming as Body;
 use serde_json::{Value, json};
 
-use super::{Ingest, front::nothing};
+use super::{Ingest, Simulator, front::nothing};
 use crate::{
     answer::Answer,
     codes,
@@ -32,15 +32,31 @@ pub(super) fn only_here(
     uri: &Uri,
     headers: &HeaderMap,
 ) -> Result<(), Problem> {
-    let is_here = ingest.settings.can_simulate && peer.ip().to_canonical().is_loopback();
-    // Whoever stands before us speaks for others, and says so.
-    let is_passed_on = headers.contains_key("x-forwarded-for") || headers.contains_key("forwarded");
-    if is_here && !is_passed_on && Hosts::default().check(uri, headers).is_ok() {
-        Ok(())
-    } else {
-        Err(nothing())
+    let is_here = peer.ip().to_canonical().is_loopback();
+    // Whoever stands before us speaks for others, and may say so.
+    let is_passed_on = PASSED_ON.iter().any(|name| headers.contains_key(*name));
+    if !is_here || is_passed_on || Hosts::default().check(uri, headers).is_err() {
+        return Err(nothing());
+    }
+    match &ingest.settings.simulator {
+        Simulator::Nobody => Err(nothing()),
+        Simulator::Anyone => Ok(()),
+        Simulator::Operator(token) => {
+            let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+            match given.and_then(|text| text.strip_prefix("Bearer ")) {
+                Some(given) if token.matches(given.trim()) => Ok(()),
+                Some(_) => Err(nothing()),
+                None => {
+                    let detail = "a test event takes the operator's token: send `Authorization: Bearer <token>`, or use `gancho sources simulate`";
+                    Err(Problem::new(&codes::UNAUTHENTICATED, detail))
+                }
+            }
+        }
     }
 }
+
+const PASSED_ON: [&str; 6] =
+    ["x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "forwarded", "via", "x-real-ip"];
 
 pub(super) async fn simulate(ingest: &Ingest, request: Request<Body>) -> Result<Answer, Problem> {
     let (parts, given) = request.into_parts();

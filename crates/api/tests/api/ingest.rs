@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use aws_lc_rs::hmac;
 use data_encoding::BASE64;
-use gancho_api::{IngestSettings, ListenSettings};
+use gancho_api::{AdminToken, IngestSettings, ListenSettings, Simulator};
 use serde_json::json;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -207,7 +207,9 @@ async fn too_many_are_turned_away() {
 /// I-10
 #[tokio::test(flavor = "multi_thread")]
 async fn the_simulator_is_for_this_machine() {
-    let stage = Stage::new().await;
+    let simulator = Simulator::Anyone;
+    let ingest = IngestSettings { simulator, ..IngestSettings::default() };
+    let stage = Stage::with(Choices { ingest, ..Choices::default() }).await;
     let (core, url) = receiver(200).await;
     acme(&stage, &url).await;
     let asked = json!({"partner": "acme"});
@@ -235,7 +237,60 @@ async fn the_simulator_is_for_this_machine() {
         body.len()
     );
     assert_eq!(read(&exchange(stage.ingest, named.as_bytes()).await).unwrap().status, 404);
-    let settings = IngestSettings { can_simulate: false, ..IngestSettings::default() };
-    let closed = Stage::with(Choices { ingest: settings, ..Choices::default() }).await;
+    for header in ["via", "x-real-ip", "forwarded", "x-forwarded-proto"] {
+        let passed_on = stage.partner().with(header, "1.1 proxy");
+        passed_on.post("/webhooks/_simulate", &asked).await.refused(404, "no_route");
+    }
+    let closed = Choices { ingest: IngestSettings::default(), ..Choices::default() };
+    let closed = Stage::with(closed).await;
     closed.partner().post("/webhooks/_simulate", &asked).await.refused(404, "no_route");
+
+    // Whatever stands before us on this machine may say nothing of it, so it takes the token.
+    let token = AdminToken::new("the-token-of-the-operator").unwrap();
+    let simulator = Simulator::Operator(token);
+    let ingest = IngestSettings { simulator, ..IngestSettings::default() };
+    let guarded = Stage::with(Choices { ingest, ..Choices::default() }).await;
+    acme(&guarded, &url).await;
+    guarded.partner().post("/webhooks/_simulate", &asked).await.refused(401, "unauthenticated");
+    let wrong = guarded.partner().with("authorization", "Bearer another-token-altogether");
+    wrong.post("/webhooks/_simulate", &asked).await.refused(404, "no_route");
+    let right = guarded.partner().with("authorization", "Bearer the-token-of-the-operator");
+    right.post("/webhooks/_simulate", &asked).await.is(200);
+}
+
+/// Partners speak HTTP/1: nothing else has a deadline for every part of it.
+#[tokio::test(flavor = "multi_thread")]
+async fn http_2_is_not_spoken_to_partners() {
+    let stage = Stage::new().await;
+    let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+    let answer = exchange(stage.ingest, preface).await;
+    assert!(answer.is_empty() || answer.starts_with(b"HTTP/1.1 4"), "{answer:?}");
+}
+
+/// I-13: bodies of those who have proved nothing take a bounded amount of memory.
+#[tokio::test(flavor = "multi_thread")]
+async fn unproved_bodies_share_a_bounded_room() {
+    let ingest = IngestSettings { unproved_bytes: 512 * 1024, ..IngestSettings::default() };
+    let stage = Stage::with(Choices { ingest, ..Choices::default() }).await;
+    let (_core, url) = receiver(200).await;
+    acme(&stage, &url).await;
+    let head = "POST /webhooks/acme HTTP/1.1\r\nhost: h\r\ncontent-type: application/json\r\ncontent-length: 262144\r\n\r\n{";
+    let mut held = Vec::new();
+    for _ in 0..2 {
+        let mut stream = tokio::net::TcpStream::connect(stage.ingest).await.unwrap();
+        tokio::io::AsyncWriteExt::write_all(&mut stream, head.as_bytes()).await.unwrap();
+        held.push(stream);
+    }
+    // When both are being read, there is no room for a third; when they go, there is again.
+    eventually(|| async {
+        let answer = stage.partner().post("/webhooks/acme", &json!({})).await;
+        (answer.status == 503).then_some(())
+    })
+    .await;
+    drop(held);
+    eventually(|| async {
+        let answer = stage.partner().post("/webhooks/acme", &json!({})).await;
+        (answer.status == 403 || answer.status == 400).then_some(())
+    })
+    .await;
 }

@@ -4,6 +4,7 @@ use std::{convert::Infallible, net::SocketAddr, time::Instant};
 
 use anyhow::Context;
 use clap::Args;
+use gancho_api::Simulator;
 use tokio::net::TcpListener;
 
 use crate::{
@@ -46,7 +47,8 @@ impl Serve {
         asked_for::keep_in_step(&gateway, &loaded).await?;
         let mut front = start_front(&gateway, &loaded, listener)?;
         if let Some(listener) = ingest_listener {
-            front.receive(&gateway, settings, listener)?;
+            let operator = Simulator::Operator(admin_token::of(settings)?.check()?);
+            front.receive(&gateway, settings, operator, listener)?;
         }
         tracing::info!(
             version = env!("CARGO_PKG_VERSION"),

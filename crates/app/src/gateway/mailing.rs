@@ -50,8 +50,18 @@ pub struct Mailing {
 }
 
 impl Mailing {
-    /// `client` may reach what the operator names.
-    pub fn new(base: &Base, client: &Client, via: Via) -> anyhow::Result<Self> {
+    /// With its lane. `client` may reach what the operator names.
+    pub fn start(
+        base: &Base,
+        client: &Client,
+        setup: MailSetup,
+    ) -> anyhow::Result<(Self, LaneSetup)> {
+        let mailing = Self::new(base, client, setup.via)?;
+        let lane = mailing.lane(base, &setup.limits);
+        Ok((mailing, lane))
+    }
+
+    fn new(base: &Base, client: &Client, via: Via) -> anyhow::Result<Self> {
         let mut sink = None;
         let post: Arc<dyn Post> = match via {
             Via::Smtp(settings) => Arc::new(SmtpPost::new(*settings).context("smtp_url")?),
@@ -64,7 +74,7 @@ impl Mailing {
         Ok(Self { post, sink, suppressions: Arc::new(Suppressions { store, clock }) })
     }
 
-    pub fn lane(&self, base: &Base, setup: &Limits) -> LaneSetup {
+    fn lane(&self, base: &Base, setup: &Limits) -> LaneSetup {
         let everyone = TenantLimit {
             in_flight: setup.tenant_concurrency.unwrap_or(Terms::MAX_IN_FLIGHT),
             rate: setup.tenant_rate,

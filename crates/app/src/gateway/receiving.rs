@@ -4,12 +4,13 @@
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use anyhow::Context;
-use gancho_api::{InboundParts, Ingest, IngestSettings};
+use gancho_api::{InboundParts, Ingest, IngestSettings, Simulator};
 use gancho_domain::Lane;
 use gancho_engine::{Engine, LaneSetup};
 use gancho_inbound::{
     Checkpointer, DispatchCarrier, Inbound, InboundSetup, Inside, Limits, PolicyKeeper,
-    SigningKeys, SnsHosts, SourceDesk, Sources, checkpoints::CheckpointSettings,
+    SigningKeys, SnsHosts, SourceDesk, Sources,
+    checkpoints::{CheckpointSettings, ORIGIN},
 };
 use gancho_outbound::deliver::Client;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -27,8 +28,6 @@ pub struct ReceivingSetup {
     pub is_ingest: bool,
 }
 
-/// Under which name checkpoints are signed.
-pub const ORIGIN: &str = "gancho/ledger";
 /// How often the keys that other nodes have made are taken on.
 const READ_KEYS: Duration = Duration::from_secs(30);
 
@@ -121,9 +120,10 @@ impl Receiving {
     }
 
     /// What the listener for partners is made of.
-    pub fn ingest(&self, base: &Base) -> Ingest {
+    pub fn ingest(&self, base: &Base, simulator: Simulator) -> Ingest {
         let inbound = self.inbound.clone();
-        Ingest::new(inbound, base.ring.clone(), base.ids.clone(), IngestSettings::default())
+        let settings = IngestSettings { simulator, ..IngestSettings::default() };
+        Ingest::new(inbound, base.ring.clone(), base.ids.clone(), settings)
     }
 
     pub fn start_loops(&self, tasks: &TaskTracker, stop: &CancellationToken) {

@@ -73,7 +73,8 @@ const fn is_list(kind: &str) -> bool {
 
 settings! {
     "Where things are" {
-        /// The folder of the database, the key ring and the admin token. Made if it is not there.
+        /// The folder of the database, the key ring, the admin token and the ledger's checkpoints. Made
+        /// if it is not there.
         data_dir: PathBuf = ".gancho",
         /// The database: a SQLite file, or PostgreSQL 15 or later for several nodes.
         /// Left out: `gancho.db` in the data folder.
@@ -155,9 +156,9 @@ settings! {
         ses_endpoint: Option<Link> = "",
         /// The configuration set that e-mails are sent with, for bounces and complaints.
         ses_configuration_set: Option<String> = "",
-        /// E-mails on their way at once.
+        /// E-mails on their way at once, on this node.
         email_concurrency: u32 = "5",
-        /// E-mails in how long, each retry counted. `none`: as fast as it can.
+        /// E-mails in how long on this node, each retry counted. `none`: as fast as it can.
         email_rate: Option<Rate> = "100/1m",
         /// Of each tenant, e-mails on their way at once. Left out: as many as in all.
         email_tenant_concurrency: Option<u32> = "",

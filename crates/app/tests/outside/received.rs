@@ -103,6 +103,14 @@ fn a_node_may_receive_alone_and_another_hands_it_on() {
     let alone = Served::of(command(&["serve", "--role", "ingest"], folder.path()));
     assert_eq!(partner::post(alone.ingest.unwrap(), &body("e1")).status, 204);
     assert_eq!(alone.operator("GET", "/v1/sources", "").status, 404);
+    // What it alone knows it tells, and what is its own it reads again.
+    let forged = crate::http::call(alone.ingest.unwrap(), "POST", "/webhooks/acme", &[], "{}");
+    assert_eq!(forged.status, 403);
+    let seen_here = alone.operator("GET", "/v1/sources/acme/rejections", "").json();
+    assert_eq!(seen_here["data"][0]["reason"], "missing_header", "{seen_here}");
+    assert_eq!(alone.operator("POST", "/v1/_reload", "").status, 200);
+    let stranger = crate::http::call(alone.address, "POST", "/v1/_reload", &[], "");
+    assert_eq!(stranger.status, 401);
     assert_eq!(alone.operator("GET", "/readyz", "").status, 200);
     alone.stop();
     assert!(events(&seen).is_empty());

@@ -161,7 +161,9 @@ impl Served {
     /// The receipt of a test event that the partner is made to send.
     pub fn simulate(&self, partner: &str) -> String {
         let body = format!(r#"{{"partner":"{partner}"}}"#);
-        let sent = http::call(self.ingest.unwrap(), "POST", "/webhooks/_simulate", &[], &body);
+        let bearer = format!("Bearer {TOKEN}");
+        let headers = [("authorization", bearer.as_str())];
+        let sent = http::call(self.ingest.unwrap(), "POST", "/webhooks/_simulate", &headers, &body);
         assert_eq!(sent.status, 200, "{}", sent.body);
         sent.json()["answer"]["receipt"].as_str().expect("a receipt").to_owned()
     }

@@ -9,6 +9,7 @@ use std::{
 
 use anyhow::{Context, bail};
 use bytes::Bytes;
+use gancho_api::Simulator;
 use gancho_domain::{EndpointId, Tenant, TenantScope};
 use gancho_inbound::{KeyDraft, Partner, SourceDraft, SourceError};
 use gancho_outbound::{EndpointDraft, NewEvent, Published, deliver};
@@ -63,7 +64,7 @@ pub async fn set(
     let token = admin_token::of(&loaded.settings)?;
     let mut front = Front::start(&gateway, &loaded.settings, token.check()?, api_listener)?;
     let ingest = ingest_listener.local_addr()?;
-    front.receive(&gateway, &loaded.settings, ingest_listener)?;
+    front.receive(&gateway, &loaded.settings, Simulator::Anyone, ingest_listener)?;
 
     let tenant = gateway.tenants.get(TENANT, "standard").await?;
     let address = receiver_listener.local_addr()?;

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::{path, show};
 use crate::{
+    admin_token,
     commands::{
         given::{self, Draft},
         running::{Running, filtered, rows},
@@ -101,7 +102,11 @@ impl Simulate {
         let body = self.body.as_deref().map(given::json).transpose()?;
         draft.maybe("body", body.as_ref())?;
         let settings = self.running.settings()?;
-        let remote = Remote::open_to_all(settings.ingest_listen);
+        let token = admin_token::find(&settings)?;
+        let remote = match token {
+            Some(token) => Remote::at(settings.ingest_listen, token),
+            None => Remote::open_to_all(settings.ingest_listen),
+        };
         let done = match remote.post("/webhooks/_simulate", &draft).await {
             Err(fault) if fault.is_unreachable() => bail!(
                 "no gateway receives on {} (ingest_listen). hint: start one here with `gancho serve`",

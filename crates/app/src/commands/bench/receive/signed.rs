@@ -30,7 +30,14 @@ pub struct Signed {
 }
 
 pub const PARTNER: &str = "bench";
+const PATH: &str = "/webhooks/bench";
 const SECRET: &str = "the secret of the benchmark's partner";
+
+/// A webhook as it is to be posted.
+struct Ready {
+    headers: String,
+    body: String,
+}
 
 impl Signed {
     pub async fn new(gateway: &Child, sink: &Arc<Sink>, body: usize) -> anyhow::Result<Self> {
@@ -52,14 +59,23 @@ impl Signed {
         connections: usize,
         pace: Pace,
     ) -> anyhow::Result<Vec<Duration>> {
-        let begin = Instant::now();
-        let mut senders = JoinSet::new();
+        let mut senders = Vec::new();
         for sender in 0..connections {
             let signed = self.clone();
-            senders.spawn(async move {
+            let turns = (sender..count).step_by(connections);
+            // Signing is the partner's own work, and done before anything is measured.
+            let ready: Vec<(usize, Ready)> = turns
+                .map(|turn| anyhow::Ok((turn, self.prepare(first + turn)?)))
+                .collect::<Result<_, _>>()?;
+            senders.push((signed, ready));
+        }
+        let begin = Instant::now();
+        let mut running = JoinSet::new();
+        for (signed, ready) in senders {
+            running.spawn(async move {
                 let mut line = Line::open(signed.ingest).await?;
                 let mut latencies = Vec::with_capacity(count / connections + 1);
-                for turn in (sender..count).step_by(connections) {
+                for (turn, ready) in ready {
                     // Where there is a time for it, being late counts as waiting.
                     let sent = match pace {
                         Pace::Closed => Instant::now(),
@@ -70,27 +86,30 @@ impl Signed {
                             due
                         }
                     };
-                    signed.post(&mut line, first + turn).await?;
+                    signed.post(&mut line, first + turn, &ready).await?;
                     latencies.push(sent.elapsed());
                 }
                 anyhow::Ok(latencies)
             });
         }
         let mut all = Vec::with_capacity(count);
-        while let Some(done) = senders.join_next().await {
+        while let Some(done) = running.join_next().await {
             all.extend(done??);
         }
         Ok(all)
     }
 
-    async fn post(&self, line: &mut Line, number: usize) -> anyhow::Result<()> {
+    fn prepare(&self, number: usize) -> anyhow::Result<Ready> {
         let body = webhook(number, self.body);
         let headers = self.recipe.sign(&self.key, "k1", SystemClock.now(), "", body.as_bytes())?;
         let headers: Vec<String> =
             headers.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+        Ok(Ready { headers: headers.join("\r\n"), body })
+    }
+
+    async fn post(&self, line: &mut Line, number: usize, ready: &Ready) -> anyhow::Result<()> {
         self.sink.sent(number);
-        let path = format!("/webhooks/{PARTNER}");
-        let (status, answer) = line.post(&path, &headers.join("\r\n"), body.as_bytes()).await?;
+        let (status, answer) = line.post(PATH, &ready.headers, ready.body.as_bytes()).await?;
         ensure!(status == 204, "answered {status}: {}", String::from_utf8_lossy(&answer));
         Ok(())
     }
