@@ -277,8 +277,8 @@ async fn unproved_bodies_share_a_bounded_room() {
     let head = "POST /webhooks/acme HTTP/1.1\r\nhost: h\r\ncontent-type: application/json\r\ncontent-length: 262144\r\n\r\n{";
     let mut held = Vec::new();
     for _ in 0..2 {
-        let mut stream = tokio::net::TcpStream::connect(stage.ingest).await.unwrap();
-        tokio::io::AsyncWriteExt::write_all(&mut stream, head.as_bytes()).await.unwrap();
+        let mut stream = TcpStream::connect(stage.ingest).await.unwrap();
+        stream.write_all(head.as_bytes()).await.unwrap();
         held.push(stream);
     }
     // When both are being read, there is no room for a third; when they go, there is again.

@@ -76,7 +76,7 @@ form), `timed-seconds` or `timed-millis` (Stripe's form).
 
 ## The key ring
 
-Endpoints' secrets and headers are sealed in the database with the newest key of the ring, and opened with the
+Secrets of endpoints and partners, custom headers and the gateway's own signing keys are sealed in the database with the newest key of the ring, and opened with the
 key that sealed them. `gancho keys rotate` adds a key and seals everything with it; it can be killed and run again,
 and asks the gateway to do it where one runs with the same settings. `gancho keys list` shows which keys are in use,
 and `gancho keys drop 1` removes one that is not. Nodes that share a ring's file take a new key on within seconds.
