@@ -25,6 +25,8 @@ mod http;
 mod keys;
 #[path = "outside/ledger.rs"]
 mod ledger;
+#[path = "outside/mailed.rs"]
+mod mailed;
 #[path = "outside/operated.rs"]
 mod operated;
 #[path = "outside/partner.rs"]

@@ -5,10 +5,18 @@ use std::{fs, path::Path};
 
 use data_encoding::{BASE64, BASE64_NOPAD, BASE64URL_NOPAD, HEXLOWER};
 
+use serde_json::json;
+
 use crate::{
-    http, receiver,
+    http,
+    mailed::MailServer,
+    partner, receiver,
     served::{Served, TOKEN, until},
 };
+
+const MAIL_PASSWORD: &str = "canary-mail-password-0123456789";
+const AMAZON_SECRET: &str = "canary/amazon+secret+0123456789/0123456789";
+const AMAZON_TOKEN: &str = "canary-amazon-session-token-0123456789";
 
 /// What is looked for, with the name of the secret.
 struct Canary {
@@ -70,8 +78,10 @@ fn search_folder(folder: &Path, canaries: &[Canary]) {
 fn keeps_secrets(variables: &[(&str, &str)], dump: impl Fn() -> Option<String>) {
     let folder = tempfile::tempdir().unwrap();
     let (target, seen) = receiver::start();
-    let level = [variables, &[("GANCHO_LOG_LEVEL", "trace")]].concat();
-    let served = Served::start(folder.path(), &level);
+    let mail = MailServer::start();
+    let mail = mail.url(&format!("anyone:{MAIL_PASSWORD}@"));
+    let more = [("GANCHO_LOG_LEVEL", "trace"), ("GANCHO_SMTP_URL", &mail)];
+    let served = Served::start(folder.path(), &[variables, &more].concat());
     let key = served.tenant("acme");
     let given = "whsec_Y2FuYXJ5LWdpdmVuLXNlY3JldC0wMTIzNDU2Nzg5";
     let header = "canary-header-value-0123456789";
@@ -99,6 +109,16 @@ fn keeps_secrets(variables: &[(&str, &str)], dump: impl Fn() -> Option<String>) 
     let again = served.publish(&key, "invoice.paid", "{}");
     until("it arrives again", || seen.last(&again).is_some());
 
+    let email = send_email(&served, &key);
+    until("it is sent", || {
+        call("GET", &format!("/v1/emails/{email}"), "").json()["status"] == "SENT"
+    });
+    served.source("acme", partner::SECRET, &format!("http://{target}/core"));
+    let ingest = served.ingest.unwrap();
+    assert_eq!(partner::post(ingest, r#"{"event_id":"e1"}"#).status, 204);
+    let forged = http::call(ingest, "POST", "/webhooks/acme", &[("x-key-id", "k1")], "{}");
+    assert_eq!(forged.status, 403);
+
     let (_, key_secret) = key.split_once('_').unwrap().1.split_once('_').unwrap();
     let canaries = [
         canary("operator's token", TOKEN),
@@ -108,8 +128,11 @@ fn keeps_secrets(variables: &[(&str, &str)], dump: impl Fn() -> Option<String>) 
         canary("API key", &key),
         canary("API key's secret part", key_secret),
         canary("portal token", &portal),
+        canary("mail server's password", MAIL_PASSWORD),
+        canary("partner's secret", partner::SECRET),
     ];
 
+    search("what a partner is told", forged.body.as_bytes(), &canaries);
     // What is shown: everything that can be read, and refusals of what was sent wrongly.
     let delivery = call("GET", &format!("/v1/deliveries?event_id={event}"), "").json();
     let delivery = delivery["data"][0]["id"].as_str().unwrap().to_owned();
@@ -125,6 +148,8 @@ fn keeps_secrets(variables: &[(&str, &str)], dump: impl Fn() -> Option<String>) 
         "/v1/dlq",
         "/v1/dlq/stats",
         "/v1/replays",
+        "/v1/emails",
+        &format!("/v1/emails/{email}"),
         "/v1/webhooks/events",
         "/metrics",
         "/readyz",
@@ -137,15 +162,23 @@ fn keeps_secrets(variables: &[(&str, &str)], dump: impl Fn() -> Option<String>) 
         search(path, format!("{}{}", answer.head, answer.body).as_bytes(), &canaries);
         shown += 1;
     }
-    for path in
-        ["/v1/tenants", "/v1/tenants/acme", "/v1/tenants/acme/api-keys", "/v1/queues", "/v1/keys"]
-    {
+    for path in [
+        "/v1/tenants",
+        "/v1/tenants/acme",
+        "/v1/tenants/acme/api-keys",
+        "/v1/queues",
+        "/v1/keys",
+        "/v1/sources",
+        "/v1/sources/acme",
+        "/v1/sources/acme/keys",
+        "/v1/sources/acme/rejections",
+    ] {
         let answer = served.operator("GET", path, "");
         assert_eq!(answer.status, 200, "{path}: {}", answer.body);
         search(path, format!("{}{}", answer.head, answer.body).as_bytes(), &canaries);
         shown += 1;
     }
-    assert_eq!(shown, 22);
+    assert_eq!(shown, 28);
     let secret_refused = format!(
         r#"{{"url":"nowhere","events":[],"secret":"{given}","headers":{{"host":"{header}"}}}}"#
     );
@@ -199,6 +232,61 @@ fn on_postgres() {
         client.query_one(sql, &[]).await.unwrap().get::<_, String>(0)
     };
     keeps_secrets(&[("GANCHO_DATABASE_URL", &database.url())], || Some(runtime.block_on(dump())));
+}
+
+fn send_email(served: &Served, key: &str) -> String {
+    let email = json!({
+        "from": "shop@example.com", "to": "ana@example.com", "subject": "x", "text": "y",
+    });
+    let mine = [("x-api-key", key)];
+    let sent = http::call(served.address, "POST", "/v1/email/send", &mine, &email.to_string());
+    assert_eq!(sent.status, 201, "{}", sent.body);
+    sent.json()["outboxId"].as_str().unwrap().to_owned()
+}
+
+/// Where the mail server refuses the password, and where Amazon's answer is none.
+#[test]
+fn of_mail_that_cannot_be_sent() {
+    let mail = MailServer::start();
+    let (amazon, asked) = receiver::start();
+    let (mail, amazon) = (mail.url(&format!("user:{MAIL_PASSWORD}@")), format!("http://{amazon}"));
+    let by_smtp = vec![("GANCHO_SMTP_URL", mail.as_str())];
+    let by_ses = vec![
+        ("GANCHO_EMAIL_VIA", "ses"),
+        ("GANCHO_SES_ENDPOINT", amazon.as_str()),
+        ("AWS_REGION", "eu-west-1"),
+        ("AWS_ACCESS_KEY_ID", "AKIACANARY"),
+        ("AWS_SECRET_ACCESS_KEY", AMAZON_SECRET),
+        ("AWS_SESSION_TOKEN", AMAZON_TOKEN),
+    ];
+    for (variables, reason) in [(by_smtp, "SMTP 535"), (by_ses, "SES")] {
+        let folder = tempfile::tempdir().unwrap();
+        let level = [("GANCHO_LOG_LEVEL", "trace")];
+        let served = Served::start(folder.path(), &[&variables[..], &level].concat());
+        let key = served.tenant("acme");
+        let path = format!("/v1/emails/{}", send_email(&served, &key));
+        let shown = || http::call(served.address, "GET", &path, &[("x-api-key", &key)], "");
+        until("it is refused", || shown().json()["status"] == "RETRY_SCHEDULED");
+        let canaries = [
+            canary("mail server's password", MAIL_PASSWORD),
+            canary("secret for Amazon", AMAZON_SECRET),
+            canary("session's token at Amazon", AMAZON_TOKEN),
+        ];
+        let shown = shown().body;
+        assert!(shown.contains(reason), "{shown}");
+        search("what is shown of it", shown.as_bytes(), &canaries);
+        for path in ["/v1/dlq", "/v1/queues", "/metrics", "/readyz"] {
+            search(path, served.operator("GET", path, "").body.as_bytes(), &canaries);
+        }
+        let log = served.stop();
+        search_what_is_left(&log, &folder.path().join("data"), canaries, None);
+    }
+    // Amazon was asked, with a signature: the secret itself stays here.
+    let got = asked.last("").unwrap();
+    let headers: String =
+        got.headers.iter().map(|(name, value)| format!("{name}: {value}\n")).collect();
+    assert!(headers.contains("AWS4-HMAC-SHA256"), "{headers}");
+    search("what Amazon gets", headers.as_bytes(), &[canary("secret for Amazon", AMAZON_SECRET)]);
 }
 
 #[test]
