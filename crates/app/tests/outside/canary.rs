@@ -74,6 +74,18 @@ fn search_folder(folder: &Path, canaries: &[Canary]) {
     }
 }
 
+const TO_THE_OPERATOR: [&str; 9] = [
+    "/v1/tenants",
+    "/v1/tenants/acme",
+    "/v1/tenants/acme/api-keys",
+    "/v1/queues",
+    "/v1/keys",
+    "/v1/sources",
+    "/v1/sources/acme",
+    "/v1/sources/acme/keys",
+    "/v1/sources/acme/rejections",
+];
+
 /// `dump` is what a database outside of the folder holds.
 fn keeps_secrets(variables: &[(&str, &str)], dump: impl Fn() -> Option<String>) {
     let folder = tempfile::tempdir().unwrap();
@@ -113,11 +125,7 @@ fn keeps_secrets(variables: &[(&str, &str)], dump: impl Fn() -> Option<String>) 
     until("it is sent", || {
         call("GET", &format!("/v1/emails/{email}"), "").json()["status"] == "SENT"
     });
-    served.source("acme", partner::SECRET, &format!("http://{target}/core"));
-    let ingest = served.ingest.unwrap();
-    assert_eq!(partner::post(ingest, r#"{"event_id":"e1"}"#).status, 204);
-    let forged = http::call(ingest, "POST", "/webhooks/acme", &[("x-key-id", "k1")], "{}");
-    assert_eq!(forged.status, 403);
+    let forged = receive(&served, &format!("http://{target}/core"));
 
     let (_, key_secret) = key.split_once('_').unwrap().1.split_once('_').unwrap();
     let canaries = [
@@ -162,17 +170,7 @@ fn keeps_secrets(variables: &[(&str, &str)], dump: impl Fn() -> Option<String>) 
         search(path, format!("{}{}", answer.head, answer.body).as_bytes(), &canaries);
         shown += 1;
     }
-    for path in [
-        "/v1/tenants",
-        "/v1/tenants/acme",
-        "/v1/tenants/acme/api-keys",
-        "/v1/queues",
-        "/v1/keys",
-        "/v1/sources",
-        "/v1/sources/acme",
-        "/v1/sources/acme/keys",
-        "/v1/sources/acme/rejections",
-    ] {
+    for path in TO_THE_OPERATOR {
         let answer = served.operator("GET", path, "");
         assert_eq!(answer.status, 200, "{path}: {}", answer.body);
         search(path, format!("{}{}", answer.head, answer.body).as_bytes(), &canaries);
@@ -234,6 +232,16 @@ fn on_postgres() {
     keeps_secrets(&[("GANCHO_DATABASE_URL", &database.url())], || Some(runtime.block_on(dump())));
 }
 
+/// A partner's webhook, and what is answered to a forged one.
+fn receive(served: &Served, core: &str) -> http::Answer {
+    served.source("acme", partner::SECRET, core);
+    let ingest = served.ingest.unwrap();
+    assert_eq!(partner::post(ingest, r#"{"event_id":"e1"}"#).status, 204);
+    let forged = http::call(ingest, "POST", "/webhooks/acme", &[("x-key-id", "k1")], "{}");
+    assert_eq!(forged.status, 403);
+    forged
+}
+
 fn send_email(served: &Served, key: &str) -> String {
     let email = json!({
         "from": "shop@example.com", "to": "ana@example.com", "subject": "x", "text": "y",
@@ -283,8 +291,7 @@ fn of_mail_that_cannot_be_sent() {
     }
     // Amazon was asked, with a signature: the secret itself stays here.
     let got = asked.last("").unwrap();
-    let headers: String =
-        got.headers.iter().map(|(name, value)| format!("{name}: {value}\n")).collect();
+    let headers = format!("{:?}", got.headers);
     assert!(headers.contains("AWS4-HMAC-SHA256"), "{headers}");
     search("what Amazon gets", headers.as_bytes(), &[canary("secret for Amazon", AMAZON_SECRET)]);
 }
