@@ -71,12 +71,12 @@ impl Sources {
         let before = before.unwrap_or_default();
         let known_unusable = &before.unusable;
         let mut keys = HashMap::<Box<str>, Vec<Record>>::new();
-        for record in self.records(ON_KEYS).await? {
+        for record in records(&*self.store, ON_KEYS).await? {
             let partner = record.key.split('/').next().unwrap_or_default();
             keys.entry(partner.into()).or_default().push(record);
         }
         let mut all = All::default();
-        for record in self.records(ON_SOURCES).await? {
+        for record in records(&*self.store, ON_SOURCES).await? {
             let keys = keys.remove(record.key.as_str()).unwrap_or_default();
             let made_of: Vec<Bytes> =
                 std::iter::once(&record).chain(&keys).map(|record| record.body.clone()).collect();
@@ -113,17 +113,18 @@ impl Sources {
         keys.retain(|key| key.is_of(&source));
         Ready::prepare(source, keys, made_of, &self.ring)
     }
+}
 
-    async fn records(&self, on: Shelf) -> Result<Vec<Record>> {
-        let mut all: Vec<Record> = Vec::new();
-        loop {
-            let after = all.last().map(|record| record.key.clone());
-            let page = self.store.records(on, after.as_deref(), PAGE).await?;
-            let is_last = page.len() < PAGE;
-            all.extend(page);
-            if is_last {
-                return Ok(all);
-            }
+/// All of them, a page at a time.
+pub(crate) async fn records(store: &dyn Store, on: Shelf) -> Result<Vec<Record>> {
+    let mut all: Vec<Record> = Vec::new();
+    loop {
+        let after = all.last().map(|record| record.key.clone());
+        let page = store.records(on, after.as_deref(), PAGE).await?;
+        let is_last = page.len() < PAGE;
+        all.extend(page);
+        if is_last {
+            return Ok(all);
         }
     }
 }

@@ -10,7 +10,7 @@ use gancho_vault::KeyRing;
 
 use crate::{
     Source, SourceKey,
-    registry::{body, document},
+    registry::{body, document, records},
     signing_keys,
     source::{ON_KEYS, ON_SOURCES},
     sources::seal,
@@ -18,7 +18,6 @@ use crate::{
 
 /// Each kind of record, in the order in which it is sealed anew.
 const SHELVES: [Shelf; 3] = [ON_SOURCES, ON_KEYS, signing_keys::SHELF];
-const PAGE: usize = 500;
 /// So often everything is gone through because others were changing it.
 const TRIES: usize = 10;
 
@@ -26,7 +25,7 @@ const TRIES: usize = 10;
 pub async fn in_use(store: &dyn Store) -> Result<BTreeMap<u32, u64>> {
     let mut counts = BTreeMap::new();
     for shelf in SHELVES {
-        for record in all(store, shelf).await? {
+        for record in records(store, shelf).await? {
             let mut numbers: Vec<u32> =
                 sealed_in(shelf, &record)?.iter().filter_map(|kept| key_of(kept)).collect();
             numbers.sort_unstable();
@@ -57,7 +56,7 @@ async fn pass(store: &dyn Store, ring: &KeyRing) -> Result<(u64, u64)> {
     let (mut resealed, mut missed) = (0, 0);
     let mut sources = HashMap::new();
     for shelf in SHELVES {
-        for record in all(store, shelf).await? {
+        for record in records(store, shelf).await? {
             let Some(anew) = anew(ring, shelf, &record, &mut sources)? else { continue };
             let expect = Expect::Version(record.version);
             match store.put_record(shelf, &record.key, anew, expect).await? {
@@ -85,9 +84,11 @@ fn anew(
         anew
     } else if shelf == ON_KEYS {
         let partner = record.key.split('/').next().unwrap_or_default();
-        // Its source was deleted, and it is about to be.
-        let Some(source) = sources.get(partner) else { return Ok(None) };
         let mut key: SourceKey = document(record)?;
+        // What a deleted source left behind is nobody's, and is never opened again.
+        let Some(source) = sources.get(partner).filter(|source| key.is_of(source)) else {
+            return Ok(None);
+        };
         if !key.is_of(source) {
             return Ok(None);
         }
@@ -114,17 +115,4 @@ fn sealed_in(shelf: Shelf, record: &Record) -> Result<Vec<String>> {
 /// The number of the key that sealed it.
 pub(crate) fn key_of(kept: &str) -> Option<u32> {
     KeyRing::key_of(&BASE64.decode(kept.as_bytes()).unwrap_or_default())
-}
-
-async fn all(store: &dyn Store, shelf: Shelf) -> Result<Vec<Record>> {
-    let mut all: Vec<Record> = Vec::new();
-    loop {
-        let after = all.last().map(|record| record.key.clone());
-        let page = store.records(shelf, after.as_deref(), PAGE).await?;
-        let is_last = page.len() < PAGE;
-        all.extend(page);
-        if is_last {
-            return Ok(all);
-        }
-    }
 }

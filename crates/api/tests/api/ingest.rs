@@ -275,11 +275,11 @@ async fn unproved_bodies_share_a_bounded_room() {
     let (_core, url) = receiver(200).await;
     acme(&stage, &url).await;
     let head = "POST /webhooks/acme HTTP/1.1\r\nhost: h\r\ncontent-type: application/json\r\ncontent-length: 262144\r\n\r\n{";
-    let mut held = Vec::new();
+    let mut waiting = Vec::new();
     for _ in 0..2 {
         let mut stream = TcpStream::connect(stage.ingest).await.unwrap();
         stream.write_all(head.as_bytes()).await.unwrap();
-        held.push(stream);
+        waiting.push(stream);
     }
     // When both are being read, there is no room for a third; when they go, there is again.
     eventually(|| async {
@@ -287,7 +287,7 @@ async fn unproved_bodies_share_a_bounded_room() {
         (answer.status == 503).then_some(())
     })
     .await;
-    drop(held);
+    drop(waiting);
     eventually(|| async {
         let answer = stage.partner().post("/webhooks/acme", &json!({})).await;
         (answer.status == 403 || answer.status == 400).then_some(())
