@@ -1,8 +1,15 @@
 //! The ledger's standing, and checkpoints that are asked for.
 
+use gancho_api::{IngestSettings, Simulator};
 use serde_json::{Value, json};
 
-use crate::stage::Stage;
+use crate::stage::{Choices, Stage};
+
+async fn simulating() -> Stage {
+    let simulator = Simulator::Anyone;
+    let ingest = IngestSettings { simulator, ..IngestSettings::default() };
+    Stage::with(Choices { ingest, ..Choices::default() }).await
+}
 
 async fn receive(stage: &Stage, count: usize) {
     for _ in 0..count {
@@ -21,7 +28,7 @@ async fn acme(stage: &Stage) {
 
 #[tokio::test]
 async fn a_checkpoint_is_made_when_asked_for() {
-    let stage = Stage::new().await;
+    let stage = simulating().await;
     let operator = stage.operator();
     let nothing = operator.get("/v1/ledger").await.is(200).json();
     assert_eq!(nothing, json!({"size": 0, "checkpoint": null}));
