@@ -1,26 +1,27 @@
 //! One connection that is kept, and requests on it one after the other. As little as will do, so that the
 //! load takes little of the machine from what it measures.
 
-use std::net::SocketAddr;
+use std::{io::Write, net::SocketAddr};
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use tokio::{
-    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
+    io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
 };
 
 pub struct Line {
-    stream: BufReader<TcpStream>,
+    stream: TcpStream,
     host: SocketAddr,
     out: Vec<u8>,
-    text: String,
+    /// What came of the answer so far.
+    came: Vec<u8>,
 }
 
 impl Line {
     pub async fn open(host: SocketAddr) -> anyhow::Result<Self> {
         let stream = TcpStream::connect(host).await?;
         stream.set_nodelay(true)?;
-        Ok(Self { stream: BufReader::new(stream), host, out: Vec::new(), text: String::new() })
+        Ok(Self { stream, host, out: Vec::new(), came: Vec::with_capacity(4_096) })
     }
 
     pub async fn post(
@@ -40,7 +41,6 @@ impl Line {
         header: &str,
         body: &[u8],
     ) -> anyhow::Result<(u16, Vec<u8>)> {
-        use std::io::Write;
         self.out.clear();
         write!(
             self.out,
@@ -50,28 +50,34 @@ impl Line {
         )?;
         self.out.extend_from_slice(body);
         self.stream.write_all(&self.out).await?;
-        let status = self.read_line().await?.split(' ').nth(1).context("no status")?.parse()?;
-        let mut length = 0;
-        loop {
-            let line = self.read_line().await?;
-            if line.is_empty() {
-                break;
+        self.came.clear();
+        let end = loop {
+            self.more().await?;
+            if let Some(end) = self.came.windows(4).position(|four| four == b"\r\n\r\n") {
+                break end + 4;
             }
-            if let Some((name, value)) = line.split_once(':')
-                && name.eq_ignore_ascii_case("content-length")
-            {
-                length = value.trim().parse()?;
-            }
+        };
+        let (status, length) = head(&self.came[..end])?;
+        while self.came.len() < end + length {
+            self.more().await?;
         }
-        let mut answer = vec![0; length];
-        self.stream.read_exact(&mut answer).await?;
-        Ok((status, answer))
+        Ok((status, self.came[end..end + length].to_vec()))
     }
 
-    async fn read_line(&mut self) -> anyhow::Result<&str> {
-        self.text.clear();
-        let read = self.stream.read_line(&mut self.text).await?;
-        anyhow::ensure!(read > 0, "the connection was closed");
-        Ok(self.text.trim_end())
+    async fn more(&mut self) -> anyhow::Result<()> {
+        let read = self.stream.read_buf(&mut self.came).await?;
+        ensure!(read > 0, "the connection was closed");
+        Ok(())
     }
+}
+
+/// The status, and how long the body is.
+fn head(text: &[u8]) -> anyhow::Result<(u16, usize)> {
+    let text = std::str::from_utf8(text)?;
+    let status = text.get(9..12).context("no status")?.parse()?;
+    let length = text.split("\r\n").find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse())
+    });
+    Ok((status, length.transpose()?.unwrap_or(0)))
 }
