@@ -18,7 +18,7 @@ pub const ROUTE: Route = Route {
     path: "/source-keys/import",
     needs: Needs::Operator,
     takes: Takes::Batch(FIELDS),
-    gives: Gives::ok::<Imported>("How many there were."),
+    gives: Gives::ok::<ImportedKeys>("How many there were."),
     refuses: &[&codes::CONFLICT, &codes::STORAGE_FULL],
     tag: TAG,
     summary: "Import keys of many partners",
@@ -35,7 +35,7 @@ const FIELDS: &[Field] = &[Field::new(
 .required()];
 
 #[derive(Debug, Serialize, ToSchema)]
-pub struct Imported {
+pub struct ImportedKeys {
     /// Sources that were made.
     pub sources: usize,
     /// Keys that were put.
@@ -47,5 +47,5 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     let entries = values.json("entries").unwrap_or_default();
     let done = parts(&call)?.desk.import(entries).await.map_err(Problem::from);
     let done = done.map_err(|problem| problem.below("/entries"))?;
-    Answer::ok(&Imported { sources: done.sources, keys: done.keys })
+    Answer::ok(&ImportedKeys { sources: done.sources, keys: done.keys })
 }

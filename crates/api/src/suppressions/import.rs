@@ -25,7 +25,7 @@ const FIELDS: &[Field] = &[
 ];
 
 #[derive(Debug, Serialize, ToSchema)]
-pub struct Imported {
+pub struct ImportedAddresses {
     /// How many were not on the list before.
     pub added: usize,
     /// How many were given.
@@ -37,7 +37,7 @@ pub const ROUTE: Route = Route {
     path: "/suppressions/import",
     needs: Needs::Tenant(Right::Manage),
     takes: Takes::Batch(FIELDS),
-    gives: Gives::ok::<Imported>("All of them are on the list."),
+    gives: Gives::ok::<ImportedAddresses>("All of them are on the list."),
     refuses: &[&codes::EMAIL_OFF, &codes::STORAGE_FULL],
     tag: TAG,
     summary: "Suppress many addresses",
@@ -55,5 +55,5 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     let list = &emails::desk(&call.api)?.suppressions;
     let rows = given.into_iter().map(|address| (address, reason)).collect();
     let added = list.import(scope, rows).await?;
-    Answer::ok(&Imported { added, given: count })
+    Answer::ok(&ImportedAddresses { added, given: count })
 }
