@@ -19,6 +19,7 @@ pub struct SourceView {
     pub is_active: bool,
     pub preset: Json,
     pub targets: Vec<String>,
+    #[schema(value_type = Json)]
     pub schema: Option<Json>,
     pub rate_limit: Option<RateLimit>,
     /// Null where it is the preset's own.
