@@ -2,10 +2,12 @@
 
 use async_trait::async_trait;
 use gancho_domain::{Parcel, State};
-use gancho_store::{Accept, Accepted, NewDelivery, NewParcel, NodeId, Once, Placed, Result};
+use gancho_store::{Accept, Accepted, NewDelivery, NewParcel, NodeId, Placed, Result};
 use rusqlite::{CachedStatement, params};
 
-use crate::{SqliteStore, fault::Fault, ledger, order, rows, rows::seq, spans, writer::Tx};
+use crate::{
+    SqliteStore, external_ids, fault::Fault, ledger, once, order, rows::seq, spans, writer::Tx,
+};
 
 #[async_trait]
 impl Accept for SqliteStore {
@@ -54,12 +56,13 @@ impl<'a> Pen<'a> {
 
 fn accept_one(tx: &Tx<'_>, pen: &mut Pen<'_>, new: &NewParcel) -> Result<Accepted, Fault> {
     if let Some(once) = &new.once
-        && let Some(seen) = seen_before(tx, &new.parcel, once)?
+        && let Some(seen) = once::seen_before(tx, &new.parcel, once)?
     {
         return Ok(seen);
     }
     let number = next_number(tx, &new.parcel)?;
     insert_parcel(pen, new, number)?;
+    external_ids::write(tx, &new.parcel)?;
     if let Some(entry) = &new.ledger {
         ledger::append(tx, new.parcel.id, entry)?;
     }
@@ -69,27 +72,6 @@ fn accept_one(tx: &Tx<'_>, pen: &mut Pen<'_>, new: &NewParcel) -> Result<Accepte
         .map(|delivery| place(tx, pen, &new.parcel, number, delivery))
         .collect::<Result<_, Fault>>()?;
     Ok(Accepted::New { number, placed })
-}
-
-/// What the key was used for before, or nothing; then it is this parcel's from now on.
-fn seen_before(tx: &Tx<'_>, parcel: &Parcel, once: &Once) -> Result<Option<Accepted>, Fault> {
-    let tenant = parcel.tenant.bytes();
-    let mut find = tx.db.prepare_cached(
-        "SELECT parcel_id, content FROM once_keys WHERE tenant_id = ?1 AND key = ?2 AND until > ?3",
-    )?;
-    let mut found = find.query(params![tenant, once.key, parcel.created_at.micros()])?;
-    if let Some(row) = found.next()? {
-        let first = rows::id(row, 0)?;
-        let same = row.get::<_, [u8; 32]>(1)? == once.content;
-        return Ok(Some(if same { Accepted::Again { first } } else { Accepted::Clash { first } }));
-    }
-    tx.db
-        .prepare_cached(
-            "INSERT OR REPLACE INTO once_keys (tenant_id, key, content, parcel_id, until)
-             VALUES (?1, ?2, ?3, ?4, ?5)",
-        )?
-        .execute(params![tenant, once.key, once.content, parcel.id.bytes(), once.until.micros()])?;
-    Ok(None)
 }
 
 fn next_number(tx: &Tx<'_>, parcel: &Parcel) -> Result<Option<u64>, Fault> {

@@ -244,10 +244,11 @@ fn terms(
         terms.add("p.event_type = $", event_type.clone());
     }
     if let Some(external_id) = &filter.external_id {
-        // Through the index on parcels rather than through every delivery of the tenant.
+        // Through its parcels rather than through every delivery of the tenant.
         terms.add(
             "d.seq IN (SELECT j.value FROM parcels q, json_each(q.deliveries) j
-               WHERE q.tenant_id = ?1 AND q.external_id = $)",
+               WHERE q.seq IN
+                 (SELECT n.parcel FROM named n WHERE n.tenant_id = ?1 AND n.external_id = $))",
             external_id.clone(),
         );
     }

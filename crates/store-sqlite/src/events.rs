@@ -188,10 +188,13 @@ const UNMATCHED: &str = way!(
     "p.seq"
 );
 
+/// One that is being brought into the tree is found twice: see external_ids.rs.
 const NAMED: &str = way!(
     "p.seq",
     "true",
-    "parcels p INDEXED BY parcels_by_external_id WHERE p.tenant_id = ?1 AND p.external_id = ?5",
+    "parcels p WHERE p.seq IN (SELECT n.parcel FROM named n
+       WHERE n.tenant_id = ?1 AND n.external_id = ?5 AND n.parcel < ?2 AND n.parcel >= ?3
+       ORDER BY n.parcel DESC LIMIT 2 * ?12)",
     "p.seq"
 );
 

@@ -75,9 +75,14 @@ fn head(db: &Connection) -> Result<Head, Fault> {
 
 /// Adds a line at the end. There is one writer, so the end is where it was last seen.
 pub(crate) fn append(tx: &Tx<'_>, parcel: ParcelId, entry: &[u8]) -> Result<(), Fault> {
-    let line = head(tx.db)?.next(entry.to_vec());
+    let head = match tx.known.head.get() {
+        Some(head) => head,
+        None => head(tx.db)?,
+    };
+    let line = head.next(entry.to_vec());
     tx.db
         .prepare_cached("INSERT INTO ledger (number, parcel, entry, link) VALUES (?1, ?2, ?3, ?4)")?
         .execute(params![line.number as i64, seq(parcel), line.entry, line.link.0])?;
+    tx.known.head.set(Some(Head { number: line.number, link: line.link }));
     Ok(())
 }

@@ -17,11 +17,16 @@ mod dead_letters;
 mod deliveries;
 mod endpoints;
 mod events;
+mod external_ids;
 mod fault;
+mod known;
+mod lately;
 mod leave;
 mod ledger;
+mod log;
 mod migrations;
 mod nodes;
+mod once;
 mod open;
 mod openings;
 mod order;
@@ -87,7 +92,7 @@ impl SqliteStore {
     pub fn inline() -> Result<Arc<Self>> {
         let db = open::in_memory()?;
         let bell = Arc::new(Notify::new());
-        let writer = Writer::inline(db, bell.clone());
+        let writer = Writer::inline(db, bell.clone())?;
         Ok(Arc::new(Self { writer, readers: Readers::none(), bell, prune_place: Arc::default() }))
     }
 

@@ -7,8 +7,11 @@ use rusqlite::Connection;
 
 use crate::fault::meaning;
 
-const STEPS: &[&str] =
-    &[include_str!("../migrations/0001_core.sql"), include_str!("../migrations/0002_leaving.sql")];
+const STEPS: &[&str] = &[
+    include_str!("../migrations/0001_core.sql"),
+    include_str!("../migrations/0002_leaving.sql"),
+    include_str!("../migrations/0003_lately.sql"),
+];
 
 /// Marks the file as ours: "Ganc".
 const APPLICATION: i32 = 0x4761_6e63;

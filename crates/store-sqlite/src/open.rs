@@ -76,14 +76,16 @@ pub(crate) fn open(options: &Options) -> Result<Opened> {
 }
 
 pub(crate) fn reader(path: &Path) -> Result<Connection> {
+    let db = beside_the_writer(path)?;
+    db.pragma_update(None, "query_only", true).map_err(|error| unreadable(path, &error))?;
+    Ok(db)
+}
+
+/// For the thread that copies the log into the file.
+pub(crate) fn beside_the_writer(path: &Path) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let open = || -> rusqlite::Result<Connection> {
-        let db = Connection::open_with_flags(path, flags)?;
-        prepare(&db, false)?;
-        db.pragma_update(None, "query_only", true)?;
-        Ok(db)
-    };
-    open().map_err(|error| unreadable(path, &error))
+    let db = Connection::open_with_flags(path, flags);
+    db.and_then(|db| prepare(&db, false).map(|()| db)).map_err(|error| unreadable(path, &error))
 }
 
 /// A file that may be another's, or a copy. Nothing is written to it.
@@ -182,9 +184,8 @@ fn prepare(db: &Connection, writer: bool) -> rusqlite::Result<()> {
     db.pragma_update(None, "temp_store", "MEMORY")?;
     // In KiB when negative.
     db.pragma_update(None, "cache_size", if writer { -32_768 } else { -8_192 })?;
-    // The writer alone checkpoints, and whoever waits for it waits for that too. Longer than the
-    // default, as each costs two syncs of its own; half as long is a tenth slower in receiving.
-    db.pragma_update(None, "wal_autocheckpoint", if writer { 4_000 } else { 0 })?;
+    // See log.rs.
+    db.pragma_update(None, "wal_autocheckpoint", 0)?;
     db.pragma_update(None, "journal_size_limit", 64 << 20)
 }
 

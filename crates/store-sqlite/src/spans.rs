@@ -45,7 +45,7 @@ impl Spans {
 
 pub(crate) fn note(tx: &Tx<'_>, tenant: TenantId, way: Way, seq: i64) -> Result<(), Fault> {
     let span = seq >> SPAN_BITS;
-    if tx.spans.is_new((tenant, way), span) {
+    if tx.known.spans.is_new((tenant, way), span) {
         let (target, lane) = way;
         tx.db
             .prepare_cached(
@@ -99,7 +99,7 @@ pub(crate) fn prune(tx: &Tx<'_>, before: Time, most: usize) -> Result<(), Fault>
         )?
         .execute(params![first, most as i64])?;
     if gone > 0 {
-        tx.spans.forget();
+        tx.known.spans.forget();
     }
     Ok(())
 }

@@ -10,7 +10,10 @@ use gancho_domain::{Failure, Lane, TenantId, Time, decide, id};
 use gancho_store::{LaneDepth, Result, Space, Upkeep};
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::{SqliteStore, fault::Fault, order, rows, settle::bury, space, spans, writer::Tx};
+use crate::{
+    SqliteStore, external_ids, fault::Fault, once, order, rows, settle::bury, space, spans,
+    writer::Tx,
+};
 
 #[async_trait]
 impl Upkeep for SqliteStore {
@@ -98,7 +101,7 @@ fn prune(
     most: usize,
     now: Time,
 ) -> Result<u64, Fault> {
-    forget_keys(tx, most * LOOKS, now)?;
+    once::forget(tx, most * LOOKS, now)?;
     let looked: Vec<(i64, bool)> = tx
         .db
         .prepare_cached(
@@ -136,6 +139,7 @@ fn prune(
 }
 
 fn remove(tx: &Tx<'_>, seq: i64) -> Result<(), Fault> {
+    external_ids::forget(tx, seq)?;
     for sql in [
         "DELETE FROM attempts WHERE delivery IN
            (SELECT j.value FROM parcels p, json_each(p.deliveries) j WHERE p.seq = ?1)",
@@ -145,16 +149,6 @@ fn remove(tx: &Tx<'_>, seq: i64) -> Result<(), Fault> {
     ] {
         tx.db.prepare_cached(sql)?.execute([seq])?;
     }
-    Ok(())
-}
-
-fn forget_keys(tx: &Tx<'_>, most: usize, now: Time) -> Result<(), Fault> {
-    tx.db
-        .prepare_cached(
-            "DELETE FROM once_keys WHERE (tenant_id, key) IN
-               (SELECT tenant_id, key FROM once_keys WHERE until <= ?1 LIMIT ?2)",
-        )?
-        .execute(params![now.micros(), most as i64])?;
     Ok(())
 }
 

@@ -16,9 +16,11 @@ use tokio::sync::{Notify, oneshot, watch};
 
 use crate::{
     fault::Fault,
-    open::{Opened, Options},
+    known::Known,
+    lately,
+    log::Log,
+    open::{self, Opened, Options},
     space::{Gate, empty_log},
-    spans::Spans,
 };
 
 /// What a step sees: the connection inside a transaction, and how to ring the bell once it is
@@ -26,7 +28,7 @@ use crate::{
 pub(crate) struct Tx<'a> {
     pub db: &'a Connection,
     pub dead_letter_ttl: Duration,
-    pub spans: &'a Spans,
+    pub known: &'a Known,
     ring: Cell<bool>,
 }
 
@@ -53,7 +55,7 @@ pub(crate) enum Writer {
         thread: Option<JoinHandle<()>>,
     },
     Inline {
-        db: Arc<Mutex<(Connection, Spans)>>,
+        db: Arc<Mutex<(Connection, Known)>>,
         bell: Arc<Notify>,
         broken: watch::Receiver<Option<StoreError>>,
     },
@@ -94,9 +96,11 @@ where
 }
 
 impl Writer {
-    pub fn start(opened: Opened, options: &Options, bell: Arc<Notify>) -> Result<Self> {
+    pub fn start(mut opened: Opened, options: &Options, bell: Arc<Notify>) -> Result<Self> {
         let (steps, queue) = unbounded();
         let (tell, broken) = watch::channel(None);
+        let known = Known::of(&opened.db, lately::ENOUGH)?;
+        let log = Log::watch(&mut opened.db, open::beside_the_writer(&options.path)?)?;
         let mut committer = Committer {
             gate: Gate::new(options),
             opened,
@@ -104,7 +108,8 @@ impl Writer {
             bell,
             tell,
             dead_letter_ttl: options.dead_letter_ttl,
-            spans: Spans::default(),
+            known,
+            log,
             crowd: 0,
         };
         let thread = thread::Builder::new()
@@ -114,9 +119,10 @@ impl Writer {
         Ok(Self::Thread { steps, broken, limit: options.max_bytes, thread: Some(thread) })
     }
 
-    pub fn inline(db: Connection, bell: Arc<Notify>) -> Self {
+    pub fn inline(db: Connection, bell: Arc<Notify>) -> Result<Self> {
         let (_, broken) = watch::channel(None);
-        Self::Inline { db: Arc::new(Mutex::new((db, Spans::default()))), bell, broken }
+        let known = Known::of(&db, lately::ENOUGH)?;
+        Ok(Self::Inline { db: Arc::new(Mutex::new((db, known))), bell, broken })
     }
 
     pub fn none() -> Self {
@@ -141,7 +147,7 @@ impl Writer {
     }
 
     /// The connection itself, where there is no thread.
-    pub fn shared(&self) -> Option<&Mutex<(Connection, Spans)>> {
+    pub fn shared(&self) -> Option<&Mutex<(Connection, Known)>> {
         match self {
             Self::Thread { .. } | Self::None { .. } => None,
             Self::Inline { db, .. } => Some(db),
@@ -169,9 +175,9 @@ impl Writer {
             }
             Self::Inline { db, bell, .. } => {
                 let shared = db.lock();
-                let (db, spans) = &*shared;
-                let ttl = crate::open::DEAD_LETTER_TTL;
-                let (result, ring) = alone(db, spans, ttl, |tx| step(tx))?;
+                let (db, known) = &*shared;
+                let ttl = open::DEAD_LETTER_TTL;
+                let (result, ring) = alone(db, known, ttl, |tx| step(tx))?;
                 if ring {
                     ring_out(bell);
                 }
@@ -199,23 +205,23 @@ impl Drop for Writer {
 }
 
 /// One step in a transaction of its own; says too whether the bell is to be rung.
-fn alone<T>(
+pub(crate) fn alone<T>(
     db: &Connection,
-    spans: &Spans,
+    known: &Known,
     dead_letter_ttl: Duration,
     step: impl FnOnce(&Tx<'_>) -> Result<T, Fault>,
 ) -> Result<(T, bool)> {
-    let tx = Tx { db, dead_letter_ttl, spans, ring: Cell::new(false) };
+    let tx = Tx { db, dead_letter_ttl, known, ring: Cell::new(false) };
     let all = || -> Result<T, Fault> {
         begin(db)?;
         let result = step(&tx)?;
-        commit(db)?;
+        commit(&tx)?;
         Ok(result)
     };
     match all() {
         Ok(result) => Ok((result, tx.ring.get())),
         Err(fault) => {
-            roll_back(db, spans);
+            roll_back(db, known);
             Err(fault.into())
         }
     }
@@ -225,12 +231,14 @@ fn begin(db: &Connection) -> rusqlite::Result<()> {
     db.prepare_cached("BEGIN IMMEDIATE")?.execute([]).map(drop)
 }
 
-fn commit(db: &Connection) -> rusqlite::Result<()> {
-    db.prepare_cached("COMMIT")?.execute([]).map(drop)
+fn commit(tx: &Tx<'_>) -> rusqlite::Result<()> {
+    tx.db.prepare_cached("COMMIT")?.execute([])?;
+    tx.known.keep();
+    Ok(())
 }
 
-fn roll_back(db: &Connection, spans: &Spans) {
-    spans.forget();
+fn roll_back(db: &Connection, known: &Known) {
+    known.undo();
     // Some errors roll back by themselves; then there is nothing left to do.
     if !db.is_autocommit() {
         let _ = db.execute_batch("ROLLBACK");
@@ -250,7 +258,8 @@ struct Committer {
     bell: Arc<Notify>,
     tell: watch::Sender<Option<StoreError>>,
     dead_letter_ttl: Duration,
-    spans: Spans,
+    known: Known,
+    log: Log,
     /// How many steps the last commits held, on average, in sixteenths.
     crowd: usize,
 }
@@ -274,7 +283,9 @@ impl Committer {
                 }
                 return;
             }
+            self.log.tend(&self.opened.db);
         }
+        self.log.close();
         self.opened.close();
     }
 
@@ -305,8 +316,8 @@ impl Committer {
             return Ok(());
         }
         let db = &self.opened.db;
-        let (spans, ring) = (&self.spans, Cell::new(false));
-        let tx = Tx { db, dead_letter_ttl: self.dead_letter_ttl, spans, ring };
+        let (known, ring) = (&self.known, Cell::new(false));
+        let tx = Tx { db, dead_letter_ttl: self.dead_letter_ttl, known, ring };
         match together(&tx, &mut works) {
             Ok(refusals) => {
                 if tx.ring.get() {
@@ -318,7 +329,7 @@ impl Committer {
                 Ok(())
             }
             Err(fault) => {
-                roll_back(db, spans);
+                roll_back(db, known);
                 match StoreError::from(fault) {
                     // Alone, each would only wait for the same lock.
                     error @ (StoreError::Broken(_) | StoreError::Unavailable(_)) => {
@@ -344,8 +355,8 @@ impl Committer {
             let outcome = if let Err(error) = &broken {
                 Err(StoreError::clone(error))
             } else {
-                let (db, spans) = (&self.opened.db, &self.spans);
-                alone(db, spans, self.dead_letter_ttl, |tx| work.run(tx))
+                let (db, known) = (&self.opened.db, &self.known);
+                alone(db, known, self.dead_letter_ttl, |tx| work.run(tx))
             };
             if let Err(error @ StoreError::Broken(_)) = &outcome {
                 broken = Err(error.clone());
@@ -384,6 +395,6 @@ fn together(tx: &Tx<'_>, works: &mut [Box<dyn Work>]) -> Result<Vec<Option<Store
             Err(fault) => return Err(fault),
         });
     }
-    commit(tx.db)?;
+    commit(tx)?;
     Ok(refusals)
 }

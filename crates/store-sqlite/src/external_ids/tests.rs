@@ -1,0 +1,123 @@
+//! Whatever is swept, rolled back, removed or opened anew: a search finds the parcels that there are.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
+
+use bytes::Bytes;
+use gancho_domain::{Kind, ParcelId, Random, SeededRandom, Time};
+use gancho_store::{NewParcel, NodeId, StoreError};
+
+use super::*;
+use crate::{accept::accept_all, known::Known, open, writer::alone};
+
+/// So few that there are many sweeps.
+const FEW: usize = 60;
+
+fn known_of(db: &Connection) -> Known {
+    Known::of(db, FEW).unwrap()
+}
+
+fn parcel(dice: &SeededRandom, number: u128) -> NewParcel {
+    // Some have none, and some bear that of another.
+    let name = dice.next() % 500;
+    let parcel = Parcel {
+        id: ParcelId::from_bits(number << 65),
+        tenant: TenantId::from_bits(1 + u128::from(dice.next() % 2)),
+        kind: Kind::Event,
+        event_type: "a".into(),
+        subject: None,
+        external_id: (name > 20).then(|| format!("{:x}", name * 0x9E37_79B9_7F4A).into()),
+        is_test: false,
+        body: Bytes::new(),
+        created_at: Time::from_secs(1_000_000),
+    };
+    NewParcel { parcel: Arc::new(parcel), once: None, ledger: None, deliveries: Vec::new() }
+}
+
+fn search(db: &Connection, tenant: TenantId, name: &str) -> BTreeSet<i64> {
+    let mut find = db
+        .prepare_cached(
+            "SELECT seq FROM parcels WHERE seq IN
+               (SELECT parcel FROM named WHERE tenant_id = ?1 AND external_id = ?2)",
+        )
+        .unwrap();
+    let found = find.query_map(params![tenant.bytes(), name], |row| row.get(0)).unwrap();
+    found.collect::<rusqlite::Result<_>>().unwrap()
+}
+
+type Named = BTreeMap<(TenantId, Box<str>), BTreeSet<i64>>;
+
+#[derive(Default)]
+struct World {
+    there: Vec<NewParcel>,
+    named: Named,
+    removed: usize,
+}
+
+impl World {
+    /// Parcels that come and parcels that go, in one transaction, which is sometimes rolled back.
+    fn transaction(&mut self, db: &Connection, known: &Known, dice: &SeededRandom, turn: u128) {
+        let fails = dice.next().is_multiple_of(5);
+        let new: Vec<_> = (0..=u128::from(dice.next() % 40))
+            .map(|number| parcel(dice, 1 + turn * 100 + number))
+            .collect();
+        let mut gone = Vec::new();
+        while self.there.len() > 300 && gone.len() < 30 {
+            gone.push(self.there.swap_remove(dice.next() as usize % 300));
+        }
+        let done = alone(db, known, Duration::ZERO, |tx| {
+            accept_all(tx, &new, NodeId(1))?;
+            for old in &gone {
+                forget(tx, seq(old.parcel.id))?;
+                tx.db.execute("DELETE FROM parcels WHERE seq = ?1", [seq(old.parcel.id)])?;
+            }
+            if fails { Err(StoreError::Fenced.into()) } else { Ok(()) }
+        });
+        assert_eq!(done.is_err(), fails);
+        if fails {
+            self.there.extend(gone);
+            return;
+        }
+        self.removed += gone.len();
+        for old in &gone {
+            self.of(old).map(|parcels| parcels.remove(&seq(old.parcel.id)));
+        }
+        for one in &new {
+            self.of(one).map(|parcels| parcels.insert(seq(one.parcel.id)));
+        }
+        self.there.extend(new);
+    }
+
+    /// Those that bear the same id.
+    fn of(&mut self, one: &NewParcel) -> Option<&mut BTreeSet<i64>> {
+        let name = (one.parcel.tenant, one.parcel.external_id.clone()?);
+        Some(self.named.entry(name).or_default())
+    }
+}
+
+#[test]
+fn a_search_finds_the_parcels_that_there_are() {
+    let (mut swept, mut removed) = (0, 0);
+    for seed in 0..10 {
+        let (db, dice) = (open::in_memory().unwrap(), SeededRandom::new(seed));
+        let (mut known, mut world) = (known_of(&db), World::default());
+        for turn in 0..200 {
+            world.transaction(&db, &known, &dice, turn);
+            if dice.next().is_multiple_of(20) {
+                known = known_of(&db);
+            }
+            if turn % 10 == 9 {
+                for ((tenant, name), parcels) in &world.named {
+                    assert_eq!(&search(&db, *tenant, name), parcels);
+                }
+            }
+        }
+        let count = "SELECT count(*) FROM external_ids";
+        swept += db.query_row(count, [], |row| row.get::<_, i64>(0)).unwrap();
+        removed += world.removed;
+    }
+    assert!(swept > 1_000 && removed > 1_000, "{swept} are in the tree, {removed} were removed");
+}

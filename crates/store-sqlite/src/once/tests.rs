@@ -1,0 +1,144 @@
+//! Whatever is swept, forgotten, rolled back or opened anew: a key is known as long as it was promised (DR-07).
+
+use std::{collections::HashMap, time::Duration};
+
+use bytes::Bytes;
+use gancho_domain::{Kind, Random, SeededRandom};
+use gancho_store::StoreError;
+
+use super::*;
+use crate::{known::Known, open, writer::alone};
+
+/// So few that there are hundreds of sweeps.
+const FEW: usize = 60;
+
+/// By which parcel, with what content, and until when.
+type Use = (ParcelId, [u8; 32], Time);
+
+struct World {
+    db: Connection,
+    known: Known,
+    dice: SeededRandom,
+    now: Time,
+    parcels: u128,
+    /// What must be known.
+    promised: HashMap<(TenantId, [u8; 32]), Use>,
+}
+
+fn known(db: &Connection) -> Known {
+    Known::of(db, FEW).unwrap()
+}
+
+impl World {
+    fn new(seed: u64) -> Self {
+        let db = open::in_memory().unwrap();
+        let (known, dice) = (known(&db), SeededRandom::new(seed));
+        let now = Time::from_secs(1_000_000);
+        Self { db, known, dice, now, parcels: 0, promised: HashMap::new() }
+    }
+
+    fn below(&self, end: u64) -> u64 {
+        self.dice.next() % end
+    }
+
+    /// Uses of keys in one transaction, which is sometimes rolled back.
+    fn transaction(&mut self) {
+        let fails = self.below(5) == 0;
+        let uses: Vec<_> = (0..=self.below(40)).map(|_| self.make()).collect();
+        let mut promised = self.promised.clone();
+        let done = alone(&self.db, &self.known, Duration::ZERO, |tx| {
+            for (parcel, once) in &uses {
+                let told = seen_before(tx, parcel, once)?;
+                let key = (parcel.tenant, once.key);
+                let before = promised.get(&key).filter(|(_, _, until)| *until > parcel.created_at);
+                let expected = before.map(|&(first, content, _)| {
+                    if content == once.content {
+                        Accepted::Again { first }
+                    } else {
+                        Accepted::Clash { first }
+                    }
+                });
+                assert_eq!(told, expected);
+                if told.is_none() {
+                    promised.insert(key, (parcel.id, once.content, once.until));
+                }
+            }
+            if fails { Err(StoreError::Fenced.into()) } else { Ok(()) }
+        });
+        assert_eq!(done.is_err(), fails);
+        if !fails {
+            self.promised = promised;
+        }
+    }
+
+    fn make(&mut self) -> (Parcel, Once) {
+        self.parcels += 1;
+        let mut key = [0; 32];
+        // Spread over all keys, as hashes are.
+        key[..8]
+            .copy_from_slice(&self.below(900).wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes());
+        let until = self.now + Duration::from_secs(1 + self.below(300));
+        let parcel = Parcel {
+            id: ParcelId::from_bits(self.parcels),
+            tenant: TenantId::from_bits(1 + u128::from(self.below(2))),
+            kind: Kind::Event,
+            event_type: "a".into(),
+            subject: None,
+            external_id: None,
+            is_test: false,
+            body: Bytes::new(),
+            created_at: self.now,
+        };
+        (parcel, Once { key, content: [self.below(2) as u8; 32], until })
+    }
+
+    fn forget(&self, most: usize) {
+        alone(&self.db, &self.known, Duration::ZERO, |tx| forget(tx, most, self.now)).unwrap();
+    }
+
+    fn count(&self, table: &str) -> usize {
+        let sql = format!("SELECT count(*) FROM {table}");
+        self.db.query_row(&sql, [], |row| row.get::<_, i64>(0)).unwrap() as usize
+    }
+}
+
+#[test]
+fn a_key_is_known_as_long_as_it_was_promised() {
+    let (mut swept, mut again, mut longest, mut came) = (0, 0, 0, 0);
+    for seed in 0..20 {
+        let mut world = World::new(seed);
+        for _ in 0..400 {
+            world.transaction();
+            world.now = world.now + Duration::from_secs(world.below(8));
+            match world.below(40) {
+                0 => {
+                    world.known = known(&world.db);
+                    again += 1;
+                }
+                1 | 2 => world.forget(50),
+                _ => {}
+            }
+            swept = swept.max(world.count("once_keys"));
+            longest = longest.max(world.count("once_lately"));
+        }
+        came += world.parcels;
+    }
+    assert!(longest < 30 * FEW && came > 100_000, "{longest} of {came} lines were there at once");
+    assert!(swept > FEW && again > 50, "{swept} in the tree at most, opened {again} times");
+}
+
+#[test]
+fn nothing_is_left_of_keys_that_are_over() {
+    let mut world = World::new(1);
+    for _ in 0..50 {
+        world.transaction();
+    }
+    assert!(world.count("once_keys") > 100 && world.count("once_lately") > 0);
+    world.now = world.now + Duration::from_secs(301);
+    // No call looks at more than it may.
+    for _ in 0..30 {
+        world.forget(50);
+    }
+    assert_eq!((world.count("once_keys"), world.count("once_lately")), (0, 0));
+    assert!(world.known.keys.lately.is_empty());
+}
