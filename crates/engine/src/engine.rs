@@ -16,6 +16,7 @@ use crate::{
     room::{Room, Size},
     scheduler::Share,
     stats::{Counter, Stats},
+    through::Through,
     timings::Timing,
 };
 
@@ -191,14 +192,14 @@ impl Engine {
         work: impl Future<Output = T> + Send + 'static,
     ) -> Option<T> {
         let aborted = self.aborted.clone();
-        let task = self.tracker.spawn(async move {
+        let work = async move {
             tokio::select! {
                 biased;
                 () = aborted.cancelled() => None,
                 done = work => Some(done),
             }
-        });
-        task.await.ok().flatten()
+        };
+        Through::new(&self.tracker, work).await
     }
 
     /// Starts a loop that is begun again should it ever panic.

@@ -44,6 +44,7 @@ mod settle;
 pub mod stats;
 mod steady;
 pub mod stop;
+mod through;
 pub mod timings;
 
 pub use archive::{Archive, ArchiveFault, NotArchived};

@@ -1,0 +1,100 @@
+//! Work that is finished even if whoever waits for it goes away.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use tokio::runtime::Handle;
+use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
+
+/// Done where it is awaited, which spares it a task of its own; a task takes over when that is dropped.
+pub(crate) struct Through<T: Send + 'static> {
+    work: Option<Work<T>>,
+    tracker: TaskTracker,
+    /// Whoever waits for the tracker waits for this too.
+    _token: TaskTrackerToken,
+}
+
+type Work<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+impl<T: Send + 'static> Through<T> {
+    pub fn new(tracker: &TaskTracker, work: impl Future<Output = T> + Send + 'static) -> Self {
+        let (tracker, token) = (tracker.clone(), tracker.token());
+        Self { work: Some(Box::pin(work)), tracker, _token: token }
+    }
+}
+
+impl<T: Send + 'static> Future for Through<T> {
+    type Output = T;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
+        // Taken out, so that what panics is not begun again.
+        let Some(mut work) = self.work.take() else { return Poll::Pending };
+        let done = work.as_mut().poll(context);
+        if done.is_pending() {
+            self.work = Some(work);
+        }
+        done
+    }
+}
+
+impl<T: Send + 'static> Drop for Through<T> {
+    fn drop(&mut self) {
+        if let Some(work) = self.work.take()
+            && let Ok(runtime) = Handle::try_current()
+        {
+            self.tracker.spawn_on(work, &runtime);
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests {
+    use std::sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    };
+
+    use futures_util::{FutureExt, poll};
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn it_is_finished_when_nobody_waits_any_more() {
+        let (tracker, is_done) = (TaskTracker::new(), Arc::new(AtomicBool::new(false)));
+        let (go, gone) = oneshot::channel::<()>();
+        let note = is_done.clone();
+        let mut waiting = Box::pin(Through::new(&tracker, async move {
+            gone.await.unwrap();
+            note.store(true, Relaxed);
+        }));
+        assert!(poll!(&mut waiting).is_pending());
+        drop(waiting);
+        tracker.close();
+        assert!(tracker.wait().now_or_never().is_none(), "the tracker waits for it");
+        go.send(()).unwrap();
+        tracker.wait().await;
+        assert!(is_done.load(Relaxed));
+    }
+
+    #[tokio::test]
+    async fn whoever_waits_gets_what_it_made_and_nothing_is_left() {
+        let tracker = TaskTracker::new();
+        let waiting = Through::new(&tracker, async { 7 });
+        tracker.close();
+        assert_eq!((tracker.len(), waiting.await), (1, 7));
+        assert!(tracker.is_empty());
+    }
+
+    #[tokio::test]
+    async fn what_panicked_is_not_begun_again() {
+        let tracker = TaskTracker::new();
+        let broken = Through::new(&tracker, async { panic!("as it must") });
+        let caught = std::panic::AssertUnwindSafe(broken).catch_unwind().await;
+        assert!(caught.is_err() && tracker.is_empty());
+    }
+}
