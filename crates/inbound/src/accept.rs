@@ -56,16 +56,24 @@ struct Entry<'a> {
 }
 
 impl Keeper {
-    /// A caller who goes away before the answer changes nothing: what was begun is finished.
-    pub async fn keep(&self, parts: Parts) -> Result<Taken> {
+    /// A caller who goes away before the answer changes nothing: what was begun is finished. `meanwhile`
+    /// is done while it is written, for the receipt that it will be if it is new.
+    pub async fn keep<T>(
+        &self,
+        parts: Parts,
+        meanwhile: impl FnOnce(ReceiptId) -> T,
+    ) -> Result<(Taken, T)> {
+        let new = self.stamp(parts)?;
+        let receipt = new.parcel.id.cast();
         let this = self.clone();
-        let work = async move { this.accept(parts).await };
+        let work = async move { this.accept(new).await };
+        let meanwhile = async { meanwhile(receipt) };
+        let (taken, done) = tokio::join!(biased; self.engine.see_through(work), meanwhile);
         let stopped = || Err(StoreError::Unavailable("the gateway is stopping".into()));
-        self.engine.see_through(work).await.unwrap_or_else(stopped)
+        Ok((taken.unwrap_or_else(stopped)?, done))
     }
 
-    async fn accept(&self, parts: Parts) -> Result<Taken> {
-        let mut new = self.stamp(parts)?;
+    async fn accept(&self, mut new: NewParcel) -> Result<Taken> {
         let room = self.reserve(&mut new);
         let holder = room.as_ref().map_or_else(|| self.engine.node(), Reservation::node);
         let accepted = self.store.accept(vec![new.clone()], holder).await?.pop();

@@ -253,7 +253,10 @@ impl Inbound {
         }
         let partner = parts.source.source.partner.clone();
         let body_sha256 = parts.identity.body_sha256;
-        let taken = self.keeper.keep(parts).await.map_err(|error| Denied::store(&error))?;
+        let sign = |receipt| policy_sign(&self.keys, receipt, &body_sha256, now);
+        let fits = faults.is_empty();
+        let kept = self.keeper.keep(parts, |receipt| fits.then(|| sign(receipt))).await;
+        let (taken, signed) = kept.map_err(|error| Denied::store(&error))?;
         let (receipt, is_repeat) = match taken {
             Taken::New(receipt) => {
                 self.tally.received(partner.as_str());
@@ -279,7 +282,8 @@ impl Inbound {
                 ..denied
             });
         }
-        let policy_sign = policy_sign(&self.keys, receipt, &body_sha256, now);
+        // What was signed is the receipt that it would have been.
+        let policy_sign = signed.filter(|_| !is_repeat).unwrap_or_else(|| sign(receipt));
         Ok(Passed::Kept(Kept { receipt, policy_sign, is_repeat }))
     }
 }
