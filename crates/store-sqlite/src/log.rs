@@ -10,6 +10,7 @@ use std::{
         atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
     },
     thread::{self, JoinHandle},
+    time::Duration,
 };
 
 use crossbeam_channel::{Receiver, Sender, bounded};
@@ -20,6 +21,8 @@ use crate::fault::meaning;
 
 /// So many pages make a log worth copying: each time costs two syncs of the file.
 const LONG: usize = 2_000;
+/// After a failure: a disk that is full is so for a while.
+const REST: Duration = Duration::from_secs(1);
 
 pub(crate) struct Log {
     /// Its pages at the last commit.
@@ -75,20 +78,23 @@ impl Log {
 
 fn help(db: &Connection, asked: &Receiver<()>, tell: &AtomicBool) {
     for () in asked {
-        copy(db);
+        if !copy(db) {
+            thread::sleep(REST);
+        }
         tell.store(true, Relaxed);
     }
 }
 
 /// As much as can be without waiting for anybody. What fails stays in the log and is copied again the next
 /// time: only what was synced counts as copied.
-fn copy(db: &Connection) {
+fn copy(db: &Connection) -> bool {
     match db.wal_checkpoint_v2(DEFAULT_NAME, CheckpointMode::PASSIVE) {
-        Ok(_) => {}
+        Ok(_) => true,
         // Someone else is at it.
-        Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => {}
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => true,
         Err(error) => {
             tracing::warn!(%error, "the log could not be brought into the file, and grows");
+            false
         }
     }
 }
