@@ -436,6 +436,24 @@ async fn subscriptions_are_confirmed(stage: &Stage) {
     amazon.nothing_was_kept(stage).await;
 }
 
+/// Whoever saw a confirmation can send it again as long as its time is good: that makes few requests.
+async fn a_confirmation_that_is_sent_again_and_again(stage: &Stage) {
+    let amazon = Amazon::new(stage).await;
+    let seen = amazon.greeting(stage, "SubscriptionConfirmation");
+    for _ in 0..20 {
+        assert!(matches!(amazon.send(&seen).await, Outcome::Reply(_)));
+    }
+    for _ in 0..30 {
+        let denied = amazon.denied(&seen).await;
+        assert_eq!((denied.status, denied.reason), (503, Reason::Confirmation));
+    }
+    assert_eq!(amazon.subscriptions.requests().len(), 20);
+    stage.clock.advance(Duration::from_secs(3));
+    assert!(matches!(amazon.send(&seen).await, Outcome::Reply(_)), "one more every three seconds");
+    amazon.denied(&seen).await;
+    amazon.nothing_was_kept(stage).await;
+}
+
 /// A signed message may still not send the gateway anywhere but to SNS.
 async fn confirmations_go_to_sns_alone(stage: &Stage) {
     let amazon = Amazon::new(stage).await;
@@ -507,5 +525,6 @@ on_sqlite!(
     a_flood_of_forgeries_asks_for_few_certificates,
     a_certificate_that_hangs,
     subscriptions_are_confirmed,
+    a_confirmation_that_is_sent_again_and_again,
     confirmations_go_to_sns_alone,
 );
