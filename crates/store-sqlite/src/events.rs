@@ -188,12 +188,14 @@ const UNMATCHED: &str = way!(
     "p.seq"
 );
 
-/// One that is being brought into the tree is found twice: see external_ids.rs.
+/// One that is being brought into the tree is named twice, and one that was removed may still be: see
+/// external_ids.rs.
 const NAMED: &str = way!(
     "p.seq",
     "true",
     "parcels p WHERE p.seq IN (SELECT n.parcel FROM named n
        WHERE n.tenant_id = ?1 AND n.external_id = ?5 AND n.parcel < ?2 AND n.parcel >= ?3
+         AND EXISTS (SELECT 1 FROM parcels q WHERE q.seq = n.parcel)
        ORDER BY n.parcel DESC LIMIT 2 * ?12)",
     "p.seq"
 );

@@ -1,9 +1,9 @@
 //! By which ids of the caller's own parcels are found: in a table of what came [`lately`](crate::lately),
 //! and in a tree. Whoever searches reads both, through the view `named`.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
-use gancho_domain::{Parcel, TenantId};
+use gancho_domain::{Clock, Parcel, SystemClock, TenantId};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::{
@@ -20,6 +20,13 @@ pub(crate) type Name = (TenantId, Arc<str>, i64);
 pub(crate) fn load(db: &Connection, enough: usize) -> Result<Lately<Name, ()>, Fault> {
     let all = "INSERT OR IGNORE INTO external_ids (tenant_id, external_id, parcel)
          SELECT tenant_id, external_id, parcel FROM external_lately ORDER BY 1, 2, 3";
+    // Lines that a sweep had passed when their parcels were removed. What is younger was not.
+    let old = rows::first_seq_at(SystemClock.now() - Duration::from_hours(1));
+    db.execute(
+        "DELETE FROM external_lately
+         WHERE parcel < ?1 AND NOT EXISTS (SELECT 1 FROM parcels p WHERE p.seq = parcel)",
+        [old],
+    )?;
     sweep_at_once(db, "external_lately", enough, all)?;
     let mut list = db.prepare(
         "SELECT line, tenant_id, external_id, parcel FROM external_lately ORDER BY line",

@@ -12,7 +12,10 @@ use std::{
     ops::Bound::{Excluded, Unbounded},
 };
 
+use gancho_store::StoreError;
 use rusqlite::{Connection, params};
+
+use crate::fault::meaning;
 
 /// A row of the table. None is used twice while the store is open.
 pub(crate) type Line = i64;
@@ -24,8 +27,10 @@ struct State<K, V> {
     lines: BTreeMap<K, (Line, V)>,
     next: Line,
     sweep: Sweep<K>,
-    /// Keys that came since the sweep last went on.
+    /// Keys that came since the sweep last went on,
     came: usize,
+    /// and lines that were written since one last began.
+    written: usize,
     /// How many keys make a sweep begin.
     enough: usize,
     undo: Undo<K, V>,
@@ -64,8 +69,9 @@ pub(crate) enum Due<K, V> {
 pub(crate) const ENOUGH: usize = 65_536;
 /// The sweep goes on after so many keys that came,
 const STRIDE: usize = 32;
-/// by so many: more than came, so that it comes to an end.
-pub(crate) const STRETCH: usize = 2 * STRIDE;
+/// by so many. It passes every key once and cuts every line once, while others come: with twice as many as
+/// come each would begin with more than the last; with three times it ends with what it began with.
+pub(crate) const STRETCH: usize = 4 * STRIDE;
 
 impl<K: Ord + Clone, V: Copy> Lately<K, V> {
     /// With what is in the table, in order of the lines. So many keys are enough for a sweep.
@@ -74,8 +80,8 @@ impl<K: Ord + Clone, V: Copy> Lately<K, V> {
         // Of two lines of a key the later one counts.
         let lines = table.into_iter().map(|(line, key, value)| (key, (line, value))).collect();
         let undo = Undo { lines: Vec::new(), sweep: Sweep::Rests };
-        let (sweep, came) = (Sweep::Rests, 0);
-        Self(RefCell::new(State { lines, next, sweep, came, enough, undo }))
+        let (sweep, came, written) = (Sweep::Rests, 0, 0);
+        Self(RefCell::new(State { lines, next, sweep, came, written, enough, undo }))
     }
 
     #[cfg(test)]
@@ -125,13 +131,16 @@ impl<K: Ord + Clone, V: Copy> Lately<K, V> {
     pub fn due(&self) -> Due<K, V> {
         let state = &mut *self.0.borrow_mut();
         state.came += 1;
+        state.written += 1;
         if state.came < STRIDE {
             return Due::Nothing;
         }
         state.came = 0;
         match &state.sweep {
             Sweep::Rests => {
-                if state.lines.len() >= state.enough {
+                // Keys that are used anew have several lines.
+                if state.lines.len() >= state.enough || state.written >= 2 * state.enough {
+                    state.written = 0;
                     state.sweep = Sweep::Moves { last: state.next - 1, after: None };
                 }
                 Due::Nothing
@@ -190,14 +199,18 @@ pub(crate) fn sweep_at_once(
         return Ok(());
     }
     let sweep = format!("BEGIN IMMEDIATE; {all}; DELETE FROM {table}; COMMIT");
-    if let Err(error) = db.execute_batch(&sweep) {
-        // It can wait: perhaps the disk is full.
-        tracing::warn!(%error, table, "what came lately could not be brought into its tree");
-        if !db.is_autocommit() {
-            db.execute_batch("ROLLBACK")?;
-        }
+    let Err(error) = db.execute_batch(&sweep) else { return Ok(()) };
+    if !db.is_autocommit() {
+        db.execute_batch("ROLLBACK")?;
     }
-    Ok(())
+    match meaning(&error) {
+        // It can wait.
+        StoreError::Full(_) | StoreError::Unavailable(_) => {
+            tracing::warn!(%error, table, "what came lately could not be brought into its tree");
+            Ok(())
+        }
+        _ => Err(error),
+    }
 }
 
 /// Removes so many lines from the front of a table, none behind `last`. Says how many there were.
@@ -212,4 +225,56 @@ pub(crate) fn cut(
            (SELECT line FROM {table} WHERE line <= ?1 ORDER BY line LIMIT ?2))"
     ))?
     .execute(params![last, most as i64])
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use gancho_domain::{Random, SeededRandom};
+
+    use super::*;
+
+    const FEW: usize = 2_000;
+
+    /// The most that was in the list and in the table, and how many sweeps there were.
+    fn run(mut key: impl FnMut(u64) -> u64) -> (usize, usize, usize) {
+        let (lately, mut table) = (Lately::new(Vec::new(), FEW), VecDeque::new());
+        let (mut longest, mut most, mut sweeps) = (0, 0, 0);
+        for number in 0..100_000 {
+            table.push_back(lately.add(key(number), ()));
+            match lately.due() {
+                Due::Nothing | Due::Move(_) => {}
+                Due::Cut(last) => {
+                    let own = table.iter().take(STRETCH).take_while(|line| **line <= last).count();
+                    table.drain(..own);
+                    if own < STRETCH {
+                        lately.all_cut();
+                        sweeps += 1;
+                    }
+                }
+            }
+            lately.keep();
+            longest = longest.max(lately.0.borrow().lines.len());
+            most = most.max(table.len());
+        }
+        (longest, most, sweeps)
+    }
+
+    #[test]
+    fn a_sweep_keeps_up_with_what_comes() {
+        let dice = SeededRandom::new(1);
+        for (order, key) in [
+            ("none", Box::new(|_| dice.next()) as Box<dyn FnMut(u64) -> u64>),
+            ("up", Box::new(|number| number)),
+            ("down", Box::new(|number| u64::MAX - number)),
+            ("a few again and again", Box::new(|number| number % 100)),
+        ] {
+            let (longest, most, sweeps) = run(key);
+            let told =
+                format!("{order}: {longest} in the list, {most} in the table, {sweeps} sweeps");
+            assert!(longest < 2 * FEW && most < 3 * FEW && sweeps > 10, "{told}");
+        }
+    }
 }

@@ -1,7 +1,8 @@
 //! The embedded store: SQLite in the process, one writer, readers beside it.
 //!
 //! In reading order: [`open`] checks and opens a file; [`writer`] is the one thread that commits,
-//! many callers at a time; [`readers`] answer look-ups; [`fault`] says what a failure means. The
+//! many callers at a time, with what it has [`known`] and the keys that came [`lately`]; [`log`] brings its
+//! log into the file; [`readers`] answer look-ups; [`fault`] says what a failure means. The
 //! other files bear the names of the contract's and hold its SQL; [`events`], [`openings`] and
 //! [`send_again`] are parts of deliveries.
 //!
@@ -62,8 +63,9 @@ use crate::{
 };
 
 pub struct SqliteStore {
-    writer: Writer,
+    /// Dropped before the writer.
     readers: Readers,
+    writer: Writer,
     bell: Arc<Notify>,
     /// Where the next step of pruning begins.
     prune_place: Arc<AtomicI64>,

@@ -1,13 +1,17 @@
 //! Bringing what is in the log into the file, so that the log can begin anew.
 //!
-//! Nobody waits for most of it: a thread beside the writer copies and syncs while the writer goes on
-//! adding to the log. When it is done, the writer copies the little that came meanwhile, and its next
+//! Nobody waits for most of it: a thread beside the writer copies while the writer goes on adding to the
+//! log. When it is done, the writer copies the little that came meanwhile and syncs all of it, and its next
 //! commit begins the log anew.
+//!
+//! What the helper copied counts as copied before it is synced. So after an I/O error of either the store
+//! stops, as after one of a commit: opened anew, SQLite copies the whole log again. Nothing is copied when
+//! a connection is closed, for the same reason.
 
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+        atomic::{AtomicUsize, Ordering::Relaxed},
     },
     thread::{self, JoinHandle},
     time::Duration,
@@ -15,7 +19,7 @@ use std::{
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 use gancho_store::{Result, StoreError};
-use rusqlite::{Connection, DEFAULT_NAME, ErrorCode, hooks::Wal, wal::CheckpointMode};
+use rusqlite::{Connection, DEFAULT_NAME, hooks::Wal, wal::CheckpointMode};
 
 use crate::fault::meaning;
 
@@ -27,9 +31,9 @@ const REST: Duration = Duration::from_secs(1);
 pub(crate) struct Log {
     /// Its pages at the last commit.
     pages: Arc<AtomicUsize>,
-    /// The helper has copied what there was when it was asked.
-    is_copied: Arc<AtomicBool>,
     is_asked: bool,
+    /// The helper has copied what there was when it was asked, or could not.
+    told: Receiver<Result<()>>,
     helper: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
@@ -43,28 +47,29 @@ impl Log {
             Ok(())
         };
         writer.wal_hook(Some(note)).map_err(|error| meaning(&error))?;
-        let is_copied = Arc::new(AtomicBool::new(false));
         let (ask, asked) = bounded(1);
-        let tell = is_copied.clone();
+        let (tell, told) = bounded(1);
         let thread = thread::Builder::new()
             .name("gancho-log".into())
             .spawn(move || help(&beside, &asked, &tell))
             .map_err(|error| StoreError::Refused(format!("no thread for the log: {error}")))?;
-        Ok(Self { pages, is_copied, is_asked: false, helper: Some((ask, thread)) })
+        Ok(Self { pages, is_asked: false, told, helper: Some((ask, thread)) })
     }
 
-    /// To be called between two transactions.
-    pub fn tend(&mut self, writer: &Connection) {
+    /// To be called between two transactions. Fails only when the store must stop.
+    pub fn tend(&mut self, writer: &Connection) -> Result<()> {
         if self.is_asked {
-            if self.is_copied.swap(false, Relaxed) {
-                copy(writer);
+            if let Ok(copied) = self.told.try_recv() {
                 self.is_asked = false;
+                copied?;
+                copy(writer, CheckpointMode::PASSIVE)?;
             }
         } else if self.pages.load(Relaxed) >= LONG
             && let Some((ask, _)) = &self.helper
         {
             self.is_asked = ask.try_send(()).is_ok();
         }
+        Ok(())
     }
 
     /// Waits for the helper to end.
@@ -76,25 +81,42 @@ impl Log {
     }
 }
 
-fn help(db: &Connection, asked: &Receiver<()>, tell: &AtomicBool) {
-    for () in asked {
-        if !copy(db) {
-            thread::sleep(REST);
-        }
-        tell.store(true, Relaxed);
+impl Drop for Log {
+    fn drop(&mut self) {
+        self.close();
     }
 }
 
-/// As much as can be without waiting for anybody. What fails stays in the log and is copied again the next
-/// time: only what was synced counts as copied.
-fn copy(db: &Connection) -> bool {
-    match db.wal_checkpoint_v2(DEFAULT_NAME, CheckpointMode::PASSIVE) {
-        Ok(_) => true,
-        // Someone else is at it.
-        Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => true,
-        Err(error) => {
+fn help(db: &Connection, asked: &Receiver<()>, tell: &Sender<Result<()>>) {
+    for () in asked {
+        let copied = copy(db, CheckpointMode::PASSIVE);
+        if matches!(copied, Ok(Copied::No)) {
+            thread::sleep(REST);
+        }
+        let _ = tell.send(copied.map(drop));
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Copied {
+    Yes,
+    /// Someone else is at it.
+    Busy,
+    /// There is no room for it.
+    No,
+}
+
+/// Fails only when the store must stop.
+pub(crate) fn copy(db: &Connection, mode: CheckpointMode) -> Result<Copied> {
+    let Err(error) = db.wal_checkpoint_v2(DEFAULT_NAME, mode) else { return Ok(Copied::Yes) };
+    match meaning(&error) {
+        StoreError::Unavailable(_) => Ok(Copied::Busy),
+        StoreError::Full(_) => {
             tracing::warn!(%error, "the log could not be brought into the file, and grows");
-            false
+            Ok(Copied::No)
+        }
+        _ => {
+            Err(StoreError::Broken(format!("the log could not be brought into the file: {error}")))
         }
     }
 }

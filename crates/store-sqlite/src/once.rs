@@ -30,6 +30,9 @@ pub(crate) struct Keys {
     pub lately: Lately<Key, Used>,
     /// Where the next look for keys that are over begins.
     looked: Cell<Key>,
+    /// Until when keys may be forgotten: when [`forget`] was last called, which is not done while the clock
+    /// may be wrong.
+    over: Cell<Time>,
 }
 
 const FIRST: Key = (TenantId::from_bits(0), [0; 16]);
@@ -49,7 +52,11 @@ impl Keys {
         while let Some(row) = found.next()? {
             table.push((row.get(3)?, (rows::id(row, 4)?, row.get(5)?), used(row)?));
         }
-        Ok(Self { lately: Lately::new(table, enough), looked: Cell::new(FIRST) })
+        Ok(Self {
+            lately: Lately::new(table, enough),
+            looked: Cell::new(FIRST),
+            over: Cell::default(),
+        })
     }
 }
 
@@ -109,6 +116,7 @@ fn sweep(tx: &Tx<'_>, now: Time) -> Result<(), Fault> {
     match tx.known.keys.lately.due() {
         Due::Nothing => Ok(()),
         Due::Move(keys) => {
+            let now = now.min(tx.known.keys.over.get());
             let mut insert = tx.db.prepare_cached(
                 "INSERT OR REPLACE INTO once_keys (tenant_id, key, content, parcel_id, until)
                  VALUES (?1, ?2, ?3, ?4, ?5)",
@@ -133,6 +141,7 @@ fn sweep(tx: &Tx<'_>, now: Time) -> Result<(), Fault> {
 
 /// Forgets keys that are over: looks at no more than so many, and the next call goes on from there.
 pub(crate) fn forget(tx: &Tx<'_>, most: usize, now: Time) -> Result<(), Fault> {
+    tx.known.keys.over.set(now);
     forget_lately(tx, most, now)?;
     forget_in_tree(tx, most, now)
 }

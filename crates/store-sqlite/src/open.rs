@@ -8,9 +8,13 @@ use std::{
 };
 
 use gancho_store::{Result, StoreError};
-use rusqlite::{Connection, OpenFlags, config::DbConfig};
+use rusqlite::{Connection, OpenFlags, config::DbConfig, wal::CheckpointMode};
 
-use crate::{fault::meaning, migrations};
+use crate::{
+    fault::meaning,
+    log::{Copied, copy},
+    migrations,
+};
 
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -46,7 +50,11 @@ pub(crate) struct Opened {
 impl Opened {
     /// Leaves a file without a log beside it.
     pub fn close(&self) {
-        let _ = self.db.execute_batch("PRAGMA optimize; PRAGMA wal_checkpoint(TRUNCATE);");
+        let _ = self.db.execute_batch("PRAGMA optimize");
+        if matches!(copy(&self.db, CheckpointMode::TRUNCATE), Ok(Copied::Yes)) {
+            // Nothing is left to be copied: this only removes the log.
+            let _ = copy_when_closed(&self.db, true);
+        }
     }
 }
 
@@ -175,6 +183,7 @@ fn lock(path: &Path) -> Result<File> {
 
 fn prepare(db: &Connection, writer: bool) -> rusqlite::Result<()> {
     keep_plans(db)?;
+    copy_when_closed(db, false)?;
     db.busy_timeout(BUSY)?;
     // Bodies of a kilobyte sit better in pages of eight than of four: a fifth less work a delivery.
     db.pragma_update(None, "page_size", 8_192)?;
@@ -187,6 +196,11 @@ fn prepare(db: &Connection, writer: bool) -> rusqlite::Result<()> {
     // See log.rs.
     db.pragma_update(None, "wal_autocheckpoint", 0)?;
     db.pragma_update(None, "journal_size_limit", 64 << 20)
+}
+
+/// Whether the last connection to be closed brings the log into the file: see log.rs.
+fn copy_when_closed(db: &Connection, does: bool) -> rusqlite::Result<()> {
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !does).map(drop)
 }
 
 /// A statement is prepared once, whatever is bound to it. Otherwise SQLite looks at the values of each

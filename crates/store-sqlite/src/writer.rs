@@ -20,7 +20,7 @@ use crate::{
     lately,
     log::Log,
     open::{self, Opened, Options},
-    space::{Gate, empty_log},
+    space::Gate,
 };
 
 /// What a step sees: the connection inside a transaction, and how to ring the bell once it is
@@ -252,6 +252,8 @@ fn ring_out(bell: &Notify) {
 }
 
 struct Committer {
+    /// Ends before the file is let go of.
+    log: Log,
     opened: Opened,
     gate: Gate,
     queue: Receiver<(Step, Box<dyn Work>)>,
@@ -259,7 +261,6 @@ struct Committer {
     tell: watch::Sender<Option<StoreError>>,
     dead_letter_ttl: Duration,
     known: Known,
-    log: Log,
     /// How many steps the last commits held, on average, in sixteenths.
     crowd: usize,
 }
@@ -274,7 +275,7 @@ const CROWD: usize = 12;
 impl Committer {
     fn run(&mut self) {
         while let Some(batch) = self.gather() {
-            if let Err(error) = self.commit(batch) {
+            if let Err(error) = self.commit(batch).and_then(|()| self.tend()) {
                 tracing::error!(%error, "the store stops: nothing unsynced was acknowledged");
                 let _ = self.tell.send(Some(error.clone()));
                 // Callers who are queued, or come before they hear of it, are told as well.
@@ -283,10 +284,14 @@ impl Committer {
                 }
                 return;
             }
-            self.log.tend(&self.opened.db);
         }
         self.log.close();
         self.opened.close();
+    }
+
+    fn tend(&mut self) -> Result<()> {
+        self.gate.failure()?;
+        self.log.tend(&self.opened.db)
     }
 
     /// Whatever is waiting, or the next to come. `None` when the store is dropped.
@@ -339,7 +344,7 @@ impl Committer {
                         if matches!(error, StoreError::Broken(_)) { Err(error) } else { Ok(()) }
                     }
                     StoreError::Full(_) => {
-                        empty_log(db);
+                        self.gate.empty_log(db);
                         self.one_by_one(works)
                     }
                     _ => self.one_by_one(works),

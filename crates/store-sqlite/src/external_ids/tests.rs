@@ -7,29 +7,29 @@ use std::{
 };
 
 use bytes::Bytes;
-use gancho_domain::{Kind, ParcelId, Random, SeededRandom, Time};
-use gancho_store::{NewParcel, NodeId, StoreError};
+use gancho_domain::{Kind, ParcelId, Random, SeededRandom, TenantScope, Time};
+use gancho_store::{EventFilter, NewParcel, NodeId, PageRequest, StoreError};
 
 use super::*;
-use crate::{accept::accept_all, known::Known, open, writer::alone};
+use crate::{accept::accept_all, events, known::Known, open, writer::alone};
 
-/// So few that there are many sweeps.
-const FEW: usize = 60;
+/// So few that there are many sweeps, and so many that a good part is always being swept.
+const FEW: [usize; 2] = [60, 600];
 
-fn known_of(db: &Connection) -> Known {
-    Known::of(db, FEW).unwrap()
+fn known_of(db: &Connection, seed: u64) -> Known {
+    Known::of(db, FEW[seed as usize % 2]).unwrap()
 }
 
 fn parcel(dice: &SeededRandom, number: u128) -> NewParcel {
-    // Some have none, and some bear that of another.
-    let name = dice.next() % 500;
+    // One in twelve has none; the others share a few, so that a search takes several steps.
+    let name = dice.next() % 12;
     let parcel = Parcel {
         id: ParcelId::from_bits(number << 65),
         tenant: TenantId::from_bits(1 + u128::from(dice.next() % 2)),
         kind: Kind::Event,
         event_type: "a".into(),
         subject: None,
-        external_id: (name > 20).then(|| format!("{:x}", name * 0x9E37_79B9_7F4A).into()),
+        external_id: (name > 0).then(|| format!("{:x}", name * 0x9E37_79B9_7F4A).into()),
         is_test: false,
         body: Bytes::new(),
         created_at: Time::from_secs(1_000_000),
@@ -37,27 +37,30 @@ fn parcel(dice: &SeededRandom, number: u128) -> NewParcel {
     NewParcel { parcel: Arc::new(parcel), once: None, ledger: None, deliveries: Vec::new() }
 }
 
+/// As the API does it.
 fn search(db: &Connection, tenant: TenantId, name: &str) -> BTreeSet<i64> {
-    let mut find = db
-        .prepare_cached(
-            "SELECT seq FROM parcels WHERE seq IN
-               (SELECT parcel FROM named WHERE tenant_id = ?1 AND external_id = ?2)",
-        )
-        .unwrap();
-    let found = find.query_map(params![tenant.bytes(), name], |row| row.get(0)).unwrap();
-    found.collect::<rusqlite::Result<_>>().unwrap()
+    let filter = EventFilter { external_id: Some(name.into()), ..EventFilter::default() };
+    let scope = TenantScope::granted(tenant);
+    let page = events::page_of(db, scope, &filter, &PageRequest::first(1_000)).unwrap();
+    page.rows.into_iter().map(|event| seq(event.id)).collect()
 }
 
 type Named = BTreeMap<(TenantId, Box<str>), BTreeSet<i64>>;
 
-#[derive(Default)]
 struct World {
+    /// How many there are as a rule.
+    size: usize,
     there: Vec<NewParcel>,
     named: Named,
     removed: usize,
 }
 
 impl World {
+    fn new(seed: u64) -> Self {
+        let size = FEW[seed as usize % 2] * 5 / 2;
+        Self { size, there: Vec::new(), named: Named::new(), removed: 0 }
+    }
+
     /// Parcels that come and parcels that go, in one transaction, which is sometimes rolled back.
     fn transaction(&mut self, db: &Connection, known: &Known, dice: &SeededRandom, turn: u128) {
         let fails = dice.next().is_multiple_of(5);
@@ -65,8 +68,11 @@ impl World {
             .map(|number| parcel(dice, 1 + turn * 100 + number))
             .collect();
         let mut gone = Vec::new();
-        while self.there.len() > 300 && gone.len() < 30 {
-            gone.push(self.there.swap_remove(dice.next() as usize % 300));
+        while self.there.len() > self.size && gone.len() < 30 {
+            // Old ones in some turns, and the newest in others.
+            let place = dice.next() as usize % (self.size / 2);
+            let place = if turn % 40 < 20 { place } else { self.there.len() - 1 - place / 4 };
+            gone.push(self.there.remove(place));
         }
         let done = alone(db, known, Duration::ZERO, |tx| {
             accept_all(tx, &new, NodeId(1))?;
@@ -103,11 +109,11 @@ fn a_search_finds_the_parcels_that_there_are() {
     let (mut swept, mut removed) = (0, 0);
     for seed in 0..10 {
         let (db, dice) = (open::in_memory().unwrap(), SeededRandom::new(seed));
-        let (mut known, mut world) = (known_of(&db), World::default());
+        let (mut known, mut world) = (known_of(&db, seed), World::new(seed));
         for turn in 0..200 {
             world.transaction(&db, &known, &dice, turn);
             if dice.next().is_multiple_of(20) {
-                known = known_of(&db);
+                known = known_of(&db, seed);
             }
             if turn % 10 == 9 {
                 for ((tenant, name), parcels) in &world.named {
@@ -115,8 +121,11 @@ fn a_search_finds_the_parcels_that_there_are() {
                 }
             }
         }
-        let count = "SELECT count(*) FROM external_ids";
-        swept += db.query_row(count, [], |row| row.get::<_, i64>(0)).unwrap();
+        let count = |sql: &str| db.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
+        swept += count("SELECT count(*) FROM external_ids");
+        let nobodys =
+            "SELECT count(*) FROM external_ids WHERE parcel NOT IN (SELECT seq FROM parcels)";
+        assert_eq!(count(nobodys), 0);
         removed += world.removed;
     }
     assert!(swept > 1_000 && removed > 1_000, "{swept} are in the tree, {removed} were removed");

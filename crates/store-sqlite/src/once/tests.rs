@@ -116,6 +116,15 @@ fn a_key_is_known_as_long_as_it_was_promised() {
                     again += 1;
                 }
                 1 | 2 => world.forget(50),
+                // A clock that is wrong for a while, which nobody prunes by.
+                3 => {
+                    let right = world.now;
+                    world.now = right + Duration::from_secs(200);
+                    for _ in 0..5 {
+                        world.transaction();
+                    }
+                    world.now = right;
+                }
                 _ => {}
             }
             swept = swept.max(world.count("once_keys"));
