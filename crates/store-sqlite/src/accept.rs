@@ -6,7 +6,7 @@ use gancho_store::{Accept, Accepted, NewDelivery, NewParcel, NodeId, Placed, Res
 use rusqlite::{CachedStatement, params};
 
 use crate::{
-    SqliteStore, external_ids, fault::Fault, ledger, once, order, rows::seq, spans, writer::Tx,
+    SqliteStore, external_ids, fault::Fault, ledger, once, order, rows::seq, spans, transaction::Tx,
 };
 
 #[async_trait]

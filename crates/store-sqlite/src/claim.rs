@@ -11,7 +11,7 @@ use crate::{
     SqliteStore,
     fault::Fault,
     rows::{self, JOB, PARCEL, seq},
-    writer::Tx,
+    transaction::Tx,
 };
 
 #[async_trait]

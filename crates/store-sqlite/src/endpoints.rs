@@ -9,7 +9,7 @@ use crate::{
     SqliteStore,
     fault::{Fault, corrupt},
     rows,
-    writer::Tx,
+    transaction::Tx,
 };
 
 const COLUMNS: &str = "id, tenant_id, name, url, events, sealed_secret, profile, is_active, \

@@ -11,7 +11,7 @@ use crate::{
     lately::{Due, Lately, STRETCH, cut, sweep_at_once},
     rows,
     rows::seq,
-    writer::Tx,
+    transaction::Tx,
 };
 
 /// Several parcels may bear one id.

@@ -10,7 +10,7 @@ use crate::{
     SqliteStore,
     fault::{Fault, corrupt},
     rows::seq,
-    writer::Tx,
+    transaction::Tx,
 };
 
 #[async_trait]

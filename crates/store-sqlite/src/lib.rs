@@ -41,6 +41,7 @@ mod space;
 mod spans;
 mod tenants;
 mod terms;
+mod transaction;
 mod upkeep;
 mod usage;
 mod writer;
@@ -59,7 +60,8 @@ pub use open::Options;
 use crate::{
     fault::Fault,
     readers::Readers,
-    writer::{Step, Tx, Writer},
+    transaction::Tx,
+    writer::{Step, Writer},
 };
 
 pub struct SqliteStore {

@@ -8,7 +8,7 @@ use gancho_domain::{Code, Failure, Time};
 use gancho_store::{NodeId, Nodes, Rescued, Result, StoreError, nodes::MOST_LOST_LEASES};
 use rusqlite::params;
 
-use crate::{SqliteStore, fault::Fault, order, settle::bury, writer::Tx};
+use crate::{SqliteStore, fault::Fault, order, settle::bury, transaction::Tx};
 
 #[async_trait]
 impl Nodes for SqliteStore {

@@ -11,7 +11,7 @@ use crate::{
     fault::Fault,
     lately::{Due, Lately, STRETCH, cut, sweep_at_once},
     rows,
-    writer::Tx,
+    transaction::Tx,
 };
 
 /// Half of each hash is enough to tell them apart.

@@ -6,7 +6,7 @@ use gancho_domain::TenantId;
 use gancho_store::TargetId;
 use rusqlite::{OptionalExtension, params};
 
-use crate::{fault::Fault, writer::Tx};
+use crate::{fault::Fault, transaction::Tx};
 
 /// Whether an earlier one is unfinished.
 pub(crate) fn is_blocked(

@@ -8,7 +8,7 @@ use crate::{
     accept::{Pen, place},
     fault::Fault,
     rows::{self, PARCEL, seq},
-    writer::Tx,
+    transaction::Tx,
 };
 
 /// A delivery that the event has already is passed over, so that it does no harm to ask twice.

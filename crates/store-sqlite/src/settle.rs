@@ -5,7 +5,7 @@ use gancho_domain::{Attempt, Failure, Next, State, Time};
 use gancho_store::{NodeId, Result, Settle, Settled, Settlement};
 use rusqlite::{CachedStatement, params};
 
-use crate::{SqliteStore, accept::accept_all, fault::Fault, order, rows::seq, writer::Tx};
+use crate::{SqliteStore, accept::accept_all, fault::Fault, order, rows::seq, transaction::Tx};
 
 #[async_trait]
 impl Settle for SqliteStore {

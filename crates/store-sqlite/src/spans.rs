@@ -12,7 +12,7 @@ use gancho_domain::{Lane, TenantId, TenantScope, Time};
 use gancho_store::TargetId;
 use rusqlite::{Connection, params};
 
-use crate::{fault::Fault, rows, writer::Tx};
+use crate::{fault::Fault, rows, transaction::Tx};
 
 /// A row's number holds milliseconds above 15 bits: 128 of them make a span.
 pub(crate) const SPAN_BITS: u32 = 22;

@@ -5,7 +5,7 @@ use gancho_domain::{Tenant, TenantId};
 use gancho_store::{Result, StoreError, Tenants};
 use rusqlite::{Connection, Row, ToSql, params};
 
-use crate::{SqliteStore, fault::Fault, rows, writer::Tx};
+use crate::{SqliteStore, fault::Fault, rows, transaction::Tx};
 
 const COLUMNS: &str = "id, slug, name, plan, default_profile, strict_event_types, \
     publish_rate_count, publish_rate_per_us, created_at";

@@ -12,7 +12,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::{
     SqliteStore, external_ids, fault::Fault, once, order, rows, settle::bury, space, spans,
-    writer::Tx,
+    transaction::Tx,
 };
 
 #[async_trait]

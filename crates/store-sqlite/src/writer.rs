@@ -2,7 +2,6 @@
 //! synced. Alone, a caller is committed at once; in a crowd, hundreds share one sync.
 
 use std::{
-    cell::Cell,
     sync::Arc,
     thread::{self, JoinHandle},
     time::{Duration, Instant},
@@ -21,23 +20,8 @@ use crate::{
     log::Log,
     open::{self, Opened, Options},
     space::Gate,
+    transaction::{Tx, alone, begin, commit, roll_back},
 };
-
-/// What a step sees: the connection inside a transaction, and how to ring the bell once it is
-/// committed.
-pub(crate) struct Tx<'a> {
-    pub db: &'a Connection,
-    pub dead_letter_ttl: Duration,
-    pub known: &'a Known,
-    ring: Cell<bool>,
-}
-
-impl Tx<'_> {
-    /// Work became due: wake whoever claims.
-    pub fn ring(&self) {
-        self.ring.set(true);
-    }
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
@@ -204,47 +188,6 @@ impl Drop for Writer {
     }
 }
 
-/// One step in a transaction of its own; says too whether the bell is to be rung.
-pub(crate) fn alone<T>(
-    db: &Connection,
-    known: &Known,
-    dead_letter_ttl: Duration,
-    step: impl FnOnce(&Tx<'_>) -> Result<T, Fault>,
-) -> Result<(T, bool)> {
-    let tx = Tx { db, dead_letter_ttl, known, ring: Cell::new(false) };
-    let all = || -> Result<T, Fault> {
-        begin(db)?;
-        let result = step(&tx)?;
-        commit(&tx)?;
-        Ok(result)
-    };
-    match all() {
-        Ok(result) => Ok((result, tx.ring.get())),
-        Err(fault) => {
-            roll_back(db, known);
-            Err(fault.into())
-        }
-    }
-}
-
-fn begin(db: &Connection) -> rusqlite::Result<()> {
-    db.prepare_cached("BEGIN IMMEDIATE")?.execute([]).map(drop)
-}
-
-fn commit(tx: &Tx<'_>) -> rusqlite::Result<()> {
-    tx.db.prepare_cached("COMMIT")?.execute([])?;
-    tx.known.keep();
-    Ok(())
-}
-
-fn roll_back(db: &Connection, known: &Known) {
-    known.undo();
-    // Some errors roll back by themselves; then there is nothing left to do.
-    if !db.is_autocommit() {
-        let _ = db.execute_batch("ROLLBACK");
-    }
-}
-
 fn ring_out(bell: &Notify) {
     // Whoever waits now, and whoever comes next.
     bell.notify_waiters();
@@ -315,17 +258,16 @@ impl Committer {
 
     /// Fails only when the store must stop.
     fn commit(&self, batch: Vec<(Step, Box<dyn Work>)>) -> Result<()> {
-        let batch = self.refuse_growth(batch);
-        let mut works: Vec<Box<dyn Work>> = batch;
+        let mut works = self.refuse_growth(batch);
         if works.is_empty() {
             return Ok(());
         }
         let db = &self.opened.db;
-        let (known, ring) = (&self.known, Cell::new(false));
-        let tx = Tx { db, dead_letter_ttl: self.dead_letter_ttl, known, ring };
+        let known = &self.known;
+        let tx = Tx::new(db, known, self.dead_letter_ttl);
         match together(&tx, &mut works) {
             Ok(refusals) => {
-                if tx.ring.get() {
+                if tx.has_rung() {
                     ring_out(&self.bell);
                 }
                 for (work, refusal) in works.into_iter().zip(refusals) {

@@ -11,7 +11,7 @@ use gancho_domain::{Kind, ParcelId, Random, SeededRandom, TenantScope, Time};
 use gancho_store::{EventFilter, NewParcel, NodeId, PageRequest, StoreError};
 
 use super::*;
-use crate::{accept::accept_all, events, known::Known, open, writer::alone};
+use crate::{accept::accept_all, events, known::Known, open, transaction::alone};
 
 /// So few that there are many sweeps, and so many that a good part is always being swept.
 const FEW: [usize; 2] = [60, 600];

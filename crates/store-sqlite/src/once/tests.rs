@@ -7,7 +7,7 @@ use gancho_domain::{Kind, Random, SeededRandom};
 use gancho_store::StoreError;
 
 use super::*;
-use crate::{known::Known, open, writer::alone};
+use crate::{known::Known, open, transaction::alone};
 
 /// So few that there are hundreds of sweeps.
 const FEW: usize = 60;

@@ -1,0 +1,73 @@
+//! What is written in one go, or not at all.
+
+use std::{cell::Cell, time::Duration};
+
+use gancho_store::Result;
+use rusqlite::Connection;
+
+use crate::{fault::Fault, known::Known};
+
+/// What a step sees: the connection inside a transaction, and how to ring the bell once it is
+/// committed.
+pub(crate) struct Tx<'a> {
+    pub db: &'a Connection,
+    pub dead_letter_ttl: Duration,
+    pub known: &'a Known,
+    ring: Cell<bool>,
+}
+
+impl<'a> Tx<'a> {
+    pub fn new(db: &'a Connection, known: &'a Known, dead_letter_ttl: Duration) -> Self {
+        Self { db, dead_letter_ttl, known, ring: Cell::new(false) }
+    }
+
+    /// Work became due: wake whoever claims.
+    pub fn ring(&self) {
+        self.ring.set(true);
+    }
+
+    pub fn has_rung(&self) -> bool {
+        self.ring.get()
+    }
+}
+
+/// One step in a transaction of its own; says too whether the bell is to be rung.
+pub(crate) fn alone<T>(
+    db: &Connection,
+    known: &Known,
+    dead_letter_ttl: Duration,
+    step: impl FnOnce(&Tx<'_>) -> Result<T, Fault>,
+) -> Result<(T, bool)> {
+    let tx = Tx::new(db, known, dead_letter_ttl);
+    let all = || -> Result<T, Fault> {
+        begin(db)?;
+        let result = step(&tx)?;
+        commit(&tx)?;
+        Ok(result)
+    };
+    match all() {
+        Ok(result) => Ok((result, tx.has_rung())),
+        Err(fault) => {
+            roll_back(db, known);
+            Err(fault.into())
+        }
+    }
+}
+
+pub(crate) fn begin(db: &Connection) -> rusqlite::Result<()> {
+    db.prepare_cached("BEGIN IMMEDIATE")?.execute([]).map(drop)
+}
+
+pub(crate) fn commit(tx: &Tx<'_>) -> rusqlite::Result<()> {
+    tx.db.prepare_cached("COMMIT")?.execute([])?;
+    tx.known.keep();
+    Ok(())
+}
+
+pub(crate) fn roll_back(db: &Connection, known: &Known) {
+    known.undo();
+    // Some errors roll back by themselves; then there is nothing left to do.
+    if !db.is_autocommit() {
+        let _ = db.execute_batch("ROLLBACK");
+    }
+}
