@@ -89,9 +89,6 @@ fn anew(
         let Some(source) = sources.get(partner).filter(|source| key.is_of(source)) else {
             return Ok(None);
         };
-        if !key.is_of(source) {
-            return Ok(None);
-        }
         let changed = seal::reseal_key(ring, source, &mut key).map_err(named)?;
         changed.then(|| body(&key)).transpose()
     } else {
