@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::{
     fault::Fault,
-    lately::{Due, Lately, STRETCH, cut, sweep_at_once},
+    lately::{Lately, sweep_at_once},
     rows,
     rows::seq,
     transaction::Tx,
@@ -53,22 +53,12 @@ pub(crate) fn write(tx: &Tx<'_>, parcel: &Parcel) -> Result<(), Fault> {
 }
 
 fn sweep(tx: &Tx<'_>) -> Result<(), Fault> {
-    match tx.known.names.due() {
-        Due::Nothing => {}
-        Due::Move(names) => {
-            let mut insert = tx.db.prepare_cached(
-                "INSERT OR IGNORE INTO external_ids (tenant_id, external_id, parcel)
-                 VALUES (?1, ?2, ?3)",
-            )?;
-            for ((tenant, external_id, parcel), ()) in names {
-                insert.execute(params![tenant.bytes(), external_id, parcel])?;
-            }
-        }
-        Due::Cut(last) => {
-            if cut(tx.db, "external_lately", last, STRETCH)? < STRETCH {
-                tx.known.names.all_cut();
-            }
-        }
+    let Some(names) = tx.known.names.sweep(tx.db, "external_lately")? else { return Ok(()) };
+    let mut insert = tx.db.prepare_cached(
+        "INSERT OR IGNORE INTO external_ids (tenant_id, external_id, parcel) VALUES (?1, ?2, ?3)",
+    )?;
+    for ((tenant, external_id, parcel), ()) in names {
+        insert.execute(params![tenant.bytes(), external_id, parcel])?;
     }
     Ok(())
 }

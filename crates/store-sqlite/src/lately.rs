@@ -57,7 +57,7 @@ enum Sweep<K> {
 }
 
 /// What is to be done in the tables, now that a key came.
-pub(crate) enum Due<K, V> {
+enum Due<K, V> {
     Nothing,
     /// Bring these into the tree, in this order.
     Move(Vec<(K, V)>),
@@ -127,8 +127,22 @@ impl<K: Ord + Clone, V: Copy> Lately<K, V> {
         self.0.borrow_mut().remove(key);
     }
 
-    /// To be asked after each key that was added.
-    pub fn due(&self) -> Due<K, V> {
+    /// To be called after each key that was written to the table. Says what is to be brought into the tree now,
+    /// in this order.
+    pub fn sweep(&self, db: &Connection, table: &str) -> rusqlite::Result<Option<Vec<(K, V)>>> {
+        match self.due() {
+            Due::Nothing => Ok(None),
+            Due::Move(keys) => Ok(Some(keys)),
+            Due::Cut(last) => {
+                if cut(db, table, last, STRETCH)? < STRETCH {
+                    self.all_cut();
+                }
+                Ok(None)
+            }
+        }
+    }
+
+    fn due(&self) -> Due<K, V> {
         let state = &mut *self.0.borrow_mut();
         state.came += 1;
         state.written += 1;
@@ -154,7 +168,7 @@ impl<K: Ord + Clone, V: Copy> Lately<K, V> {
     }
 
     /// There are no more lines of the sweep.
-    pub fn all_cut(&self) {
+    fn all_cut(&self) {
         self.0.borrow_mut().sweep = Sweep::Rests;
     }
 }

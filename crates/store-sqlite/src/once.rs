@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::{
     fault::Fault,
-    lately::{Due, Lately, STRETCH, cut, sweep_at_once},
+    lately::{Lately, STRETCH, cut, sweep_at_once},
     rows,
     transaction::Tx,
 };
@@ -113,30 +113,21 @@ fn write(tx: &Tx<'_>, key: Key, once: &Once, parcel: ParcelId) -> Result<(), Fau
 }
 
 fn sweep(tx: &Tx<'_>, now: Time) -> Result<(), Fault> {
-    match tx.known.keys.lately.due() {
-        Due::Nothing => Ok(()),
-        Due::Move(keys) => {
-            let now = now.min(tx.known.keys.over.get());
-            let mut insert = tx.db.prepare_cached(
-                "INSERT OR REPLACE INTO once_keys (tenant_id, key, content, parcel_id, until)
-                 VALUES (?1, ?2, ?3, ?4, ?5)",
-            )?;
-            for ((tenant, key), Used { first, content, until }) in keys {
-                if until > now {
-                    let (first, until) = (first.bytes(), until.micros());
-                    insert.execute(params![tenant.bytes(), key, content, first, until])?;
-                }
-            }
-            // More than come in, so that those that are over are never more than a part of them.
-            forget_in_tree(tx, STRETCH, now)
-        }
-        Due::Cut(last) => {
-            if cut(tx.db, "once_lately", last, STRETCH)? < STRETCH {
-                tx.known.keys.lately.all_cut();
-            }
-            Ok(())
+    let Keys { lately, over, .. } = &tx.known.keys;
+    let Some(keys) = lately.sweep(tx.db, "once_lately")? else { return Ok(()) };
+    let now = now.min(over.get());
+    let mut insert = tx.db.prepare_cached(
+        "INSERT OR REPLACE INTO once_keys (tenant_id, key, content, parcel_id, until)
+         VALUES (?1, ?2, ?3, ?4, ?5)",
+    )?;
+    for ((tenant, key), Used { first, content, until }) in keys {
+        if until > now {
+            let (first, until) = (first.bytes(), until.micros());
+            insert.execute(params![tenant.bytes(), key, content, first, until])?;
         }
     }
+    // More than come in, so that those that are over are never more than a part of them.
+    forget_in_tree(tx, STRETCH, now)
 }
 
 /// Forgets keys that are over: looks at no more than so many, and the next call goes on from there.

@@ -48,7 +48,7 @@ pub(crate) fn alone<T>(
     match all() {
         Ok(result) => Ok((result, tx.has_rung())),
         Err(fault) => {
-            roll_back(db, known);
+            roll_back(&tx);
             Err(fault.into())
         }
     }
@@ -64,10 +64,10 @@ pub(crate) fn commit(tx: &Tx<'_>) -> rusqlite::Result<()> {
     Ok(())
 }
 
-pub(crate) fn roll_back(db: &Connection, known: &Known) {
-    known.undo();
+pub(crate) fn roll_back(tx: &Tx<'_>) {
+    tx.known.undo();
     // Some errors roll back by themselves; then there is nothing left to do.
-    if !db.is_autocommit() {
-        let _ = db.execute_batch("ROLLBACK");
+    if !tx.db.is_autocommit() {
+        let _ = tx.db.execute_batch("ROLLBACK");
     }
 }

@@ -263,8 +263,7 @@ impl Committer {
             return Ok(());
         }
         let db = &self.opened.db;
-        let known = &self.known;
-        let tx = Tx::new(db, known, self.dead_letter_ttl);
+        let tx = Tx::new(db, &self.known, self.dead_letter_ttl);
         match together(&tx, &mut works) {
             Ok(refusals) => {
                 if tx.has_rung() {
@@ -276,7 +275,7 @@ impl Committer {
                 Ok(())
             }
             Err(fault) => {
-                roll_back(db, known);
+                roll_back(&tx);
                 match StoreError::from(fault) {
                     // Alone, each would only wait for the same lock.
                     error @ (StoreError::Broken(_) | StoreError::Unavailable(_)) => {
