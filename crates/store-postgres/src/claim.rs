@@ -72,16 +72,15 @@ impl Claiming for PostgresStore {
             let taken = self.take(&claim, &plan).await.map_err(Fault::into_error)?;
             (jobs, unheard) = (taken.0, Some(taken.1));
             // Less than planned: another node was quicker, or the bytes ran out.
-            plan.more |= jobs.len() < plan.total();
+            if jobs.len() < plan.total() {
+                plan.leave();
+            }
         }
-        let next_due = match (plan.more, plan.again_at) {
-            (true, _) => None,
-            (false, Some(again_at)) => Some(again_at),
-            (false, None) => self.next_due(&claim).await?,
-        };
+        let caught_up = plan.caught_up;
+        let next_due = if caught_up { self.next_due(&claim).await? } else { None };
         // Nothing is awaited any more: the caller has them.
         unheard.iter_mut().for_each(Unheard::clear);
-        Ok(Claimed { jobs, cursor: plan.cursor, more: plan.more, next_due })
+        Ok(Claimed { jobs, cursor: plan.cursor, more: !caught_up, caught_up, next_due })
     }
 
     async fn release(&self, node: NodeId, deliveries: Vec<(TenantId, DeliveryId)>) -> Result<()> {

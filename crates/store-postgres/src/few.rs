@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use gancho_domain::TenantId;
-use gancho_store::{Claim, TargetId};
+use gancho_store::{Claim, ClaimTurn, TargetId};
 
 use crate::walk::{Plan, Take};
 
@@ -14,7 +14,12 @@ type Due = BTreeMap<TenantId, BTreeMap<TargetId, usize>>;
 /// `due` is all that is due and not skipped.
 pub(crate) fn plan(claim: &Claim, due: impl Iterator<Item = (TenantId, TargetId)>) -> Plan {
     let due = count(due);
-    let mut plan = Plan { cursor: claim.cursor.clone(), ..Plan::default() };
+    let mut cursor = claim.cursor.clone();
+    cursor.round = None;
+    if let Some(ClaimTurn { tenant, at: Some(at), .. }) = cursor.turn.take() {
+        cursor.targets.insert(tenant, at);
+    }
+    let mut plan = Plan { takes: Vec::new(), cursor, caught_up: true };
     for (tenant, targets) in in_turn(&due, claim.cursor.tenant) {
         serve(&mut plan, claim, *tenant, targets);
     }
@@ -28,7 +33,7 @@ fn serve(plan: &mut Plan, claim: &Claim, tenant: TenantId, targets: &BTreeMap<Ta
     for (target, due) in in_turn(targets, start) {
         let room = turn.min(claim.most - plan.total());
         let most = claim.per_target.max(1).min(room).min(*due);
-        plan.more |= most < *due;
+        plan.caught_up &= most == *due;
         if room == 0 {
             // The rest has its turn when the round comes by again.
             plan.cursor.targets.extend(last.map(|last| (tenant, last)));
@@ -53,8 +58,13 @@ fn in_turn<K: Ord + Copy, V>(
 }
 
 /// Adds targets that the walk did not come to, within the same shares. The cursor stays where the
-/// walk left it.
-pub(crate) fn add(plan: &mut Plan, claim: &Claim, due: impl Iterator<Item = (TenantId, TargetId)>) {
+/// walk left it. Says whether any of them has more.
+pub(crate) fn add(
+    plan: &mut Plan,
+    claim: &Claim,
+    due: impl Iterator<Item = (TenantId, TargetId)>,
+) -> bool {
+    let mut left = false;
     let mut turns: BTreeMap<TenantId, usize> = BTreeMap::new();
     for take in &plan.takes {
         *turns.entry(take.tenant).or_default() += take.most;
@@ -70,9 +80,11 @@ pub(crate) fn add(plan: &mut Plan, claim: &Claim, due: impl Iterator<Item = (Ten
             if most > 0 && !known {
                 plan.takes.push(Take { tenant, target, most });
                 *turn += most;
+                left |= most < due;
             }
         }
     }
+    left
 }
 
 fn count(due: impl Iterator<Item = (TenantId, TargetId)>) -> Due {
@@ -120,7 +132,7 @@ mod tests {
         let list = [(1, 1), (1, 1), (1, 1), (1, 2), (1, 3), (2, 4)];
         let plan = plan(&claim(10, 2, 3), due(&list));
         assert_eq!(taken(&plan), [(1, 1, 2), (1, 2, 1), (2, 4, 1)]);
-        assert!(plan.more);
+        assert!(!plan.caught_up);
         assert_eq!(plan.cursor.tenant, Some(Id::from_bits(2)));
         assert_eq!(plan.cursor.targets, [(Id::from_bits(1), Id::from_bits(2))].into());
     }
@@ -140,14 +152,16 @@ mod tests {
     fn all_of_it_leaves_nothing() {
         let plan = plan(&claim(10, 10, 10), due(&[(1, 1), (1, 2)]));
         assert_eq!(plan.total(), 2);
-        assert!(!plan.more && plan.cursor.targets.is_empty());
+        assert!(plan.caught_up && plan.cursor.targets.is_empty());
     }
 
     #[test]
     fn what_the_walk_missed_is_added_within_the_shares() {
         let (tenant, target) = (Id::from_bits(1), Id::from_bits(1));
         let mut plan = Plan { takes: vec![Take { tenant, target, most: 2 }], ..Plan::default() };
-        add(&mut plan, &claim(5, 2, 3), due(&[(1, 1), (1, 2), (1, 2), (2, 3), (3, 4), (3, 5)]));
+        let left =
+            add(&mut plan, &claim(5, 2, 3), due(&[(1, 1), (1, 2), (1, 2), (2, 3), (3, 4), (3, 5)]));
         assert_eq!(taken(&plan), [(1, 1, 2), (1, 2, 1), (2, 3, 1), (3, 4, 1)]);
+        assert!(left);
     }
 }

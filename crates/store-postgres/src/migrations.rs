@@ -14,6 +14,11 @@ pub(crate) struct Migration {
 pub(crate) const ALL: &[Migration] = &[
     Migration { number: 1, name: "core", sql: include_str!("../migrations/0001_core.sql") },
     Migration { number: 2, name: "leaving", sql: include_str!("../migrations/0002_leaving.sql") },
+    Migration {
+        number: 3,
+        name: "claim_round",
+        sql: include_str!("../migrations/0003_claim_round.sql"),
+    },
 ];
 
 /// Any number that no other program takes for its own lock on the same database.

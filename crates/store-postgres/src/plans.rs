@@ -119,13 +119,14 @@ async fn a_walk_reads_no_table_whole() {
         cursor: ClaimCursor {
             tenant: Some(Id::from_bits(5)),
             targets: [(Id::from_bits(5), Id::from_bits(6))].into(),
+            ..ClaimCursor::default()
         },
     };
     let before = scans(&session).await;
     let (walked, far) = walk::walk(&session, &claim).await.unwrap();
-    assert!(walked.takes.is_empty() && !walked.more && !far);
+    assert!(walked.takes.is_empty() && walked.caught_up && !far);
     let plan = walk::plan(&session, &claim).await.unwrap();
-    assert!(plan.takes.is_empty() && !plan.more);
+    assert!(plan.takes.is_empty() && plan.caught_up);
     let after = scans(&session).await;
     assert_eq!(after.0, before.0, "no sequential scan");
     assert!(after.1 >= before.1 + 3, "the index was asked");

@@ -1,36 +1,32 @@
 //! Which targets a claim takes from, and how many from each.
 //!
 //! Where little is due, all of it is read and dealt out here. Where much is due, the targets are
-//! walked in turn, by the function `claim_walk` in the database, because it asks the index hundreds
+//! walked in turn, by the function `claim_round` in the database, because it asks the index hundreds
 //! of questions in a row: so a claim from a million costs what a claim from a thousand does.
 
 use deadpool_postgres::ClientWrapper;
-use gancho_domain::{Id, TenantId, Time};
-use gancho_store::{Claim, ClaimCursor, TargetId};
+use gancho_domain::{Id, TenantId};
+use gancho_store::{Claim, ClaimCursor, ClaimRound, ClaimTurn, TargetId};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::{
-    fault::Fault,
+    fault::{Fault, corrupt},
     few,
     rows::{self, uuid},
     session::query,
 };
 
 /// A claim looks at no more targets than this; the next one goes on from there.
-const MOST_LOOKS: i32 = 1_000;
-/// When to go on where so many were looked at and none had anything.
-const BREATH: std::time::Duration = std::time::Duration::from_millis(50);
+const MAX_LOOKS: i32 = 1_000;
 
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
     /// In the order of their turns.
     pub takes: Vec<Take>,
     pub cursor: ClaimCursor,
-    /// Something due may have been left.
-    pub more: bool,
-    /// Come back then, though nothing is known to fall due.
-    pub again_at: Option<Time>,
+    /// A whole round leaves nothing, if all of the plan can be taken.
+    pub caught_up: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +40,12 @@ impl Plan {
     pub(crate) fn total(&self) -> usize {
         self.takes.iter().map(|take| take.most).sum()
     }
+
+    /// Something that was to be taken, or was seen, is left.
+    pub(crate) fn leave(&mut self) {
+        self.caught_up = false;
+        self.cursor.round = None;
+    }
 }
 
 /// Those due longest. Skipped ones are among them: to leave them out here could mean to read a
@@ -53,7 +55,8 @@ select d.tenant_id, d.target_id from deliveries d
 where d.state = 2 and d.lane = $1 and d.due_at <= $2
 order by d.due_at limit $3";
 
-const WALK: &str = "select * from claim_walk($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
+const WALK: &str = "
+select * from claim_round($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)";
 
 pub(crate) async fn plan(session: &ClientWrapper, claim: &Claim) -> Result<Plan, Fault> {
     let due = oldest(session, claim).await?;
@@ -63,13 +66,9 @@ pub(crate) async fn plan(session: &ClientWrapper, claim: &Claim) -> Result<Plan,
         return Ok(few::plan(claim, due));
     }
     let (mut plan, far) = walk(session, claim).await?;
-    if far {
-        // The walk goes on next time; what has waited longest need not wait for it.
-        few::add(&mut plan, claim, due);
-        if plan.takes.is_empty() {
-            plan.more = false;
-            plan.again_at = Some(claim.now + BREATH);
-        }
+    // The walk goes on next time; what has waited longest need not wait for it.
+    if far && !plan.caught_up && few::add(&mut plan, claim, due) {
+        plan.leave();
     }
     Ok(plan)
 }
@@ -84,9 +83,9 @@ async fn oldest(
     found.iter().map(|row| Ok((rows::id(row, 0)?, rows::id(row, 1)?))).collect()
 }
 
-/// Says too whether the walk ended because it had looked at enough.
+/// Says too whether the walk ended because it had looked at enough targets.
 pub(crate) async fn walk(session: &ClientWrapper, claim: &Claim) -> Result<(Plan, bool), Fault> {
-    let resume = &claim.cursor.targets;
+    let ClaimCursor { tenant, targets: resume, turn, .. } = &claim.cursor;
     let steps = query(
         session,
         WALK,
@@ -96,8 +95,12 @@ pub(crate) async fn walk(session: &ClientWrapper, claim: &Claim) -> Result<(Plan
             &small(claim.most),
             &small(claim.per_target.max(1)),
             &small(claim.per_tenant.max(1)),
-            &MOST_LOOKS,
-            &claim.cursor.tenant.map(uuid),
+            &MAX_LOOKS,
+            &tenant.map(uuid),
+            &turn.map(|turn| uuid(turn.tenant)),
+            &turn.and_then(|turn| turn.from).map(uuid),
+            &turn.and_then(|turn| turn.at).map(uuid),
+            &turn.is_some_and(|turn| turn.wrapped),
             &resume.keys().map(|id| uuid(*id)).collect::<Vec<_>>(),
             &resume.values().map(|id| uuid(*id)).collect::<Vec<_>>(),
             &claim.skip.tenants.iter().map(|id| uuid(*id)).collect::<Vec<_>>(),
@@ -105,44 +108,80 @@ pub(crate) async fn walk(session: &ClientWrapper, claim: &Claim) -> Result<(Plan
         ],
     )
     .await?;
-    let mut plan = Plan { cursor: claim.cursor.clone(), ..Plan::default() };
-    let mut far = false;
+    let mut follower = Follower::new(claim.cursor.clone());
     for step in &steps {
-        far |= plan.follow(step)?;
+        follower.follow(step)?;
     }
-    Ok((plan, far))
+    Ok(follower.done())
 }
 
-impl Plan {
-    /// Takes in one row of the walk. Says whether the walk ended because it had looked at enough.
-    fn follow(&mut self, step: &Row) -> Result<bool, Fault> {
-        let tenant = rows::get::<Option<Uuid>>(step, 0)?.map(|id| Id::from_bytes(id.into_bytes()));
-        let target = rows::get::<Option<Uuid>>(step, 1)?.map(|id| Id::from_bytes(id.into_bytes()));
+/// Makes a plan of the rows of a walk.
+struct Follower {
+    takes: Vec<Take>,
+    cursor: ClaimCursor,
+    round: ClaimRound,
+    /// The last turn that went on where an earlier one stopped.
+    resumed: Option<ClaimTurn>,
+    far: bool,
+}
+
+impl Follower {
+    fn new(mut cursor: ClaimCursor) -> Self {
+        let resumed = cursor.turn.take();
+        let from = resumed.map_or(cursor.tenant, |turn| Some(turn.tenant));
+        let round = cursor.round.take().unwrap_or(ClaimRound::after(from));
+        Self { takes: Vec::new(), cursor, round, resumed, far: false }
+    }
+
+    fn follow(&mut self, step: &Row) -> Result<(), Fault> {
+        let id = |place| rows::get::<Option<Uuid>>(step, place);
+        let tenant = id(0)?.map(|id| Id::from_bytes(id.into_bytes()));
+        let target = id(1)?.map(|id| Id::from_bytes(id.into_bytes()));
         let take: Option<i32> = rows::get(step, 2)?;
-        let ends: Option<&str> = rows::get(step, 3)?;
-        match (tenant, target, take, ends) {
-            (Some(tenant), Some(target), Some(most), _) => {
-                // A tenant that has a turn begins anew next time, unless it is cut short below.
-                self.cursor.targets.remove(&tenant);
-                self.cursor.tenant = Some(tenant);
-                let most = usize::try_from(most).unwrap_or(0);
+        let event: Option<&str> = rows::get(step, 3)?;
+        match (event, tenant, target) {
+            (None, Some(tenant), Some(target)) => {
+                let most = take.and_then(|most| usize::try_from(most).ok()).unwrap_or(0);
                 if most > 0 {
                     self.takes.push(Take { tenant, target, most });
                 }
             }
-            (Some(tenant), Some(target), _, Some("cut")) => {
-                self.more = true;
-                self.cursor.targets.insert(tenant, target);
+            (Some("resumed"), Some(tenant), from) => {
+                self.cursor.targets.remove(&tenant);
+                self.resumed = Some(ClaimTurn::after(tenant, from));
             }
-            (_, _, _, Some("left")) => self.more = true,
-            (tenant, _, _, Some(ends)) => {
-                self.more = true;
-                self.cursor.tenant = tenant.or(self.cursor.tenant);
-                return Ok(ends == "far");
+            (Some("left"), Some(tenant), _) => self.round.leave(tenant),
+            (Some("cut"), Some(tenant), target) => {
+                self.round.leave(tenant);
+                self.cursor.targets.extend(target.map(|target| (tenant, target)));
             }
-            _ => {}
+            (Some("wrap"), ..) => self.round.wrap(),
+            (Some("turn"), Some(tenant), at) => self.interrupt(tenant, at, take == Some(1)),
+            (Some(end @ ("whole" | "full" | "far")), tenant, _) => {
+                self.cursor.tenant = tenant;
+                tenant.into_iter().for_each(|tenant| self.round.reach(tenant));
+                self.far = end == "far";
+            }
+            (event, ..) => {
+                return Err(corrupt(format!("claim_round answers with {event:?}")).into());
+            }
         }
-        Ok(false)
+        Ok(())
+    }
+
+    /// The turn goes on with the next claim.
+    fn interrupt(&mut self, tenant: TenantId, at: Option<TargetId>, wrapped: bool) {
+        let from = match self.resumed {
+            Some(turn) if turn.tenant == tenant => turn.from,
+            _ => None,
+        };
+        self.cursor.turn = Some(ClaimTurn { tenant, from, at, wrapped });
+    }
+
+    fn done(mut self) -> (Plan, bool) {
+        let caught_up = self.round.is_complete();
+        self.cursor.round = (!caught_up).then_some(self.round);
+        (Plan { takes: self.takes, cursor: self.cursor, caught_up }, self.far)
     }
 }
 

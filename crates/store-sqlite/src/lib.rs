@@ -4,7 +4,7 @@
 //! many callers at a time, with what it has [`known`] and the keys that came [`lately`]; [`log`] brings its
 //! log into the file; [`readers`] answer look-ups; [`fault`] says what a failure means. The
 //! other files bear the names of the contract's and hold its SQL; [`events`], [`openings`] and
-//! [`send_again`] are parts of deliveries.
+//! [`send_again`] are parts of deliveries, [`walk`] is a part of claiming.
 //!
 //! **Invariants.** A call is answered only after the commit that holds it was synced
 //! (`synchronous=FULL`, set and read back). After an I/O error nothing more is written until the
@@ -44,6 +44,7 @@ mod terms;
 mod transaction;
 mod upkeep;
 mod usage;
+mod walk;
 mod writer;
 
 use std::{

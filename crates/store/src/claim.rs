@@ -12,7 +12,7 @@ use std::{
 use async_trait::async_trait;
 use gancho_domain::{DeliveryId, EndpointId, Lane, Parcel, TenantId, Time};
 
-use crate::{NodeId, Result};
+use crate::{ClaimRound, ClaimTurn, NodeId, Result};
 
 /// Where a delivery goes: an endpoint's id, or the id of what stands for one in another lane.
 pub type TargetId = EndpointId;
@@ -49,10 +49,15 @@ impl Skip {
 /// The place in the round, so that the next claim goes on where this one stopped.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClaimCursor {
-    /// The last tenant that was served.
+    /// The last tenant whose turn has ended. `None`: the next is the first of all.
     pub tenant: Option<TenantId>,
     /// For tenants left with more targets than their turn allowed: the last target served.
     pub targets: BTreeMap<TenantId, TargetId>,
+    /// The turn in the middle of which the last claim had looked at enough targets.
+    pub turn: Option<ClaimTurn>,
+    /// The round that is under way. `None`: it begins with the next claim. A caller that no longer
+    /// skips a target sets it to `None`, so that the round is not complete without that target.
+    pub round: Option<ClaimRound>,
 }
 
 /// A delivery in the hands of a node, with all that is needed to carry it.
@@ -80,8 +85,12 @@ pub struct Job {
 pub struct Claimed {
     pub jobs: Vec<Job>,
     pub cursor: ClaimCursor,
-    /// More may be due now: claim again when there is room.
+    /// Something due and not skipped was left, or the walk ended before it was all the way round:
+    /// claim again when there is room.
     pub more: bool,
+    /// A whole round over all targets has seen nothing due that was left, apart from what `skip`
+    /// covered: within this claim, or over several that continued one another by the cursor.
+    pub caught_up: bool,
     /// When the next delivery falls due, of those that are not due yet. Only looked up where `more`
     /// is false.
     pub next_due: Option<Time>,

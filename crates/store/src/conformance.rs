@@ -2,7 +2,7 @@
 //!
 //! A store gives a [`Fixture`] and calls [`crate::conformance_suite!`] with it in a test of its own:
 //! every case becomes a test. The files mirror the contract's; where one would grow long, a part of
-//! it has a file of its own ([`lease`] and [`lease_lost`] belong to claiming and settling,
+//! it has a file of its own ([`rounds`], [`lease`] and [`lease_lost`] belong to claiming and settling,
 //! [`replay`] to dead letters, [`rearm`], [`events`], [`send_again`] and [`isolation`] to deliveries,
 //! [`prune`] and [`expire`] to upkeep). [`build`] holds what the cases are told with.
 //!
@@ -42,6 +42,7 @@ pub mod prune;
 pub mod rearm;
 pub mod records;
 pub mod replay;
+pub mod rounds;
 pub mod send_again;
 pub mod settle;
 pub mod tenants;
@@ -166,6 +167,14 @@ macro_rules! conformance_suite {
                 the_round_goes_on_from_the_start_again
                 three_hundred_tenants_are_served_without_idle_claims
                 a_cursor_that_points_nowhere_is_no_trouble
+            }
+            rounds {
+                one_due_is_found_among_thousands_that_wait
+                a_round_over_thousands_of_tenants_comes_to_its_end
+                thousands_of_skipped_targets_hide_no_one
+                a_claim_may_skip_ten_thousand_targets
+                a_round_that_left_something_is_not_complete
+                whatever_the_numbers_a_round_takes_all_that_is_due
             }
             lease {
                 what_is_claimed_is_not_claimed_again

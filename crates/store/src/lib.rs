@@ -2,7 +2,8 @@
 //!
 //! Each method is one business step and one transaction, and takes a batch. Callers do not see
 //! transactions. In the order of a delivery's life: [`tenants`] and [`endpoints`] say who wants
-//! what; [`accept`] keeps a parcel and its deliveries; [`claim`] hands due ones to a node;
+//! what; [`accept`] keeps a parcel and its deliveries; [`claim`] hands due ones to a node
+//! ([`round`] says how far a walk over all targets has come);
 //! [`settle`] writes what became of them; [`dead_letters`] keeps those that were given up, and [`leave`]
 //! lets them go;
 //! [`deliveries`] reads all of it back; [`nodes`] says who lives; [`pauses`] holds work back;
@@ -34,6 +35,7 @@ pub mod page;
 pub mod pauses;
 pub mod plan_text;
 pub mod records;
+pub mod round;
 pub mod settle;
 pub mod tenants;
 pub mod upkeep;
@@ -56,6 +58,7 @@ pub use nodes::{NodeId, Nodes, Rescued};
 pub use page::{Page, PageRequest};
 pub use pauses::{Pause, Pauses};
 pub use records::{Expect, Record, Records, Shelf};
+pub use round::{ClaimRound, ClaimTurn};
 pub use settle::{Settle, Settled, Settlement};
 pub use tenants::Tenants;
 pub use upkeep::{LaneDepth, Space, Upkeep};

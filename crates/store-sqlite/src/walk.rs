@@ -1,0 +1,196 @@
+//! The turns of a claim: once around the tenants, and in each tenant's turn once around its targets.
+//!
+//! **Invariant.** However many tenants and targets there are, a claim looks at no more than
+//! [`MAX_LOOKS`] targets, and the next one goes on behind the last of them. So each target is looked
+//! at within a bounded number of claims, whatever the others have.
+
+use std::{
+    collections::BTreeSet,
+    ops::Bound::{Excluded, Unbounded},
+};
+
+use gancho_domain::{Id, TenantId, Time};
+use gancho_store::{ClaimCursor, ClaimRound, ClaimTurn, TargetId};
+use rusqlite::params;
+
+use crate::{claim::Basket, fault::Fault, rows};
+
+const MAX_LOOKS: usize = 1_000;
+
+type Key = (TenantId, TargetId);
+
+pub(crate) struct Walk<'w, 'a> {
+    basket: &'w mut Basket<'a>,
+    /// The targets with something due, where all of them are known; else the index is asked.
+    known: Option<&'w BTreeSet<Key>>,
+    cursor: ClaimCursor,
+    round: ClaimRound,
+    looks: usize,
+    /// The last answer of the index, which holds for every key between the two.
+    last: Option<(Key, Option<Head>)>,
+}
+
+/// The first pending delivery of a target.
+#[derive(Clone, Copy)]
+struct Head {
+    key: Key,
+    due_at: Time,
+}
+
+pub(crate) struct Walked {
+    /// Where the next claim goes on.
+    pub cursor: ClaimCursor,
+    /// A whole round has left nothing.
+    pub caught_up: bool,
+    /// The walk ended because it had looked at enough targets.
+    pub far: bool,
+}
+
+#[derive(PartialEq, Eq)]
+enum Turn {
+    Ended,
+    /// The claim has looked at enough targets.
+    Interrupted,
+}
+
+impl<'w, 'a> Walk<'w, 'a> {
+    /// A walk over every target with anything pending, that goes on where the last one stopped.
+    pub fn new(basket: &'w mut Basket<'a>) -> Self {
+        let cursor = basket.claim.cursor.clone();
+        let from = cursor.turn.map_or(cursor.tenant, |turn| Some(turn.tenant));
+        let round = cursor.round.unwrap_or(ClaimRound::after(from));
+        Self { basket, known: None, cursor, round, looks: 0, last: None }
+    }
+
+    /// A walk over these targets, which are all that have something due.
+    pub fn over(basket: &'w mut Basket<'a>, targets: &'w BTreeSet<Key>) -> Self {
+        let mut cursor = basket.claim.cursor.clone();
+        if let Some(ClaimTurn { tenant, at: Some(at), .. }) = cursor.turn.take() {
+            cursor.targets.insert(tenant, at);
+        }
+        let round = ClaimRound::after(cursor.tenant);
+        Self { basket, known: Some(targets), cursor, round, looks: 0, last: None }
+    }
+
+    /// Once around the tenants at the most.
+    pub fn go(mut self) -> Result<Walked, Fault> {
+        self.walk()?;
+        let caught_up = self.round.is_complete();
+        let unfinished = !caught_up && self.known.is_none();
+        self.cursor.round = unfinished.then_some(self.round);
+        Ok(Walked { cursor: self.cursor, caught_up, far: self.looks >= MAX_LOOKS })
+    }
+
+    fn walk(&mut self) -> Result<(), Fault> {
+        let start = self.cursor.tenant;
+        let mut wrapped = start.is_none();
+        if let Some(turn) = self.cursor.turn.take()
+            && self.serve(turn)? == Turn::Interrupted
+        {
+            return Ok(());
+        }
+        while !self.basket.is_full() && self.looks < MAX_LOOKS && !self.round.is_complete() {
+            let after = self.cursor.tenant.map(|tenant| (tenant, Id::from_bits(u128::MAX)));
+            match self.next_head(after)?.map(|head| head.key.0) {
+                // All the way round: the tenant where it began has had its turn too.
+                Some(tenant) if wrapped && start.is_some_and(|start| tenant > start) => {
+                    start.into_iter().for_each(|start| self.round.reach(start));
+                    return Ok(());
+                }
+                Some(tenant) => {
+                    let from = self.cursor.targets.remove(&tenant);
+                    if self.serve(ClaimTurn::after(tenant, from))? == Turn::Interrupted {
+                        return Ok(());
+                    }
+                }
+                None => {
+                    self.round.wrap();
+                    self.cursor.tenant = None;
+                    if wrapped {
+                        return Ok(());
+                    }
+                    wrapped = true;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A tenant's turn: once around its targets, as far as its share goes.
+    fn serve(&mut self, mut turn: ClaimTurn) -> Result<Turn, Fault> {
+        let tenant = turn.tenant;
+        let claim = self.basket.claim;
+        let mut share = claim.per_tenant.max(1);
+        while !claim.skip.tenants.contains(&tenant) {
+            if share == 0 || self.basket.is_full() {
+                // The rest has its turn when the round comes by again.
+                self.round.leave(tenant);
+                self.cursor.targets.extend(turn.at.map(|at| (tenant, at)));
+                break;
+            }
+            if self.looks >= MAX_LOOKS {
+                self.cursor.turn = Some(turn);
+                return Ok(Turn::Interrupted);
+            }
+            let after = (tenant, turn.at.unwrap_or(Id::from_bits(0)));
+            let head = self.next_head(Some(after))?.filter(|head| head.key.0 == tenant);
+            let Some(Head { key: (_, target), due_at }) = head else {
+                if turn.wrapped {
+                    break;
+                }
+                (turn.wrapped, turn.at) = (true, None);
+                continue;
+            };
+            if turn.ends_before(target) {
+                break;
+            }
+            turn.at = Some(target);
+            if due_at <= claim.now && !claim.skip.targets.contains(&target) {
+                let taken = self.basket.take(tenant, target, share)?;
+                share -= taken.count;
+                if taken.left {
+                    self.round.leave(tenant);
+                }
+            }
+        }
+        self.cursor.tenant = Some(tenant);
+        self.round.reach(tenant);
+        Ok(Turn::Ended)
+    }
+
+    /// The next target with anything pending, due or not.
+    fn next_head(&mut self, after: Option<Key>) -> Result<Option<Head>, Fault> {
+        let after = after.unwrap_or((Id::from_bits(0), Id::from_bits(0)));
+        if let Some(known) = self.known {
+            let next = known.range((Excluded(after), Unbounded)).next();
+            return Ok(next.map(|&key| Head { key, due_at: self.basket.claim.now }));
+        }
+        if let Some((from, head)) = self.last
+            && from <= after
+            && head.is_none_or(|head| after < head.key)
+        {
+            return Ok(head);
+        }
+        self.looks += 1;
+        let head = self.look(after)?;
+        self.last = Some((after, head));
+        Ok(head)
+    }
+
+    fn look(&self, after: Key) -> Result<Option<Head>, Fault> {
+        let mut next = self.basket.tx.db.prepare_cached(
+            "SELECT tenant_id, target_id, due_at FROM deliveries INDEXED BY deliveries_pending
+             WHERE state = 2 AND lane = ?1 AND (tenant_id, target_id) > (?2, ?3)
+             ORDER BY tenant_id, target_id, due_at LIMIT 1",
+        )?;
+        let lane = self.basket.claim.lane.number();
+        let mut found = next.query(params![lane, after.0.bytes(), after.1.bytes()])?;
+        match found.next()? {
+            Some(row) => {
+                let key = (rows::id(row, 0)?, rows::id(row, 1)?);
+                Ok(Some(Head { key, due_at: rows::time(row, 2)? }))
+            }
+            None => Ok(None),
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! How far a walk over the targets has come, over as many claims as it takes.
+//!
+//! A claim looks at a bounded number of targets, so that a round over all of them may take several
+//! claims. The round that counts for [`Claimed::caught_up`](crate::Claimed) begins after the last
+//! tenant that had to leave something: it is complete when the walk has passed that tenant's turn
+//! again and nothing was left on the way.
+
+use gancho_domain::TenantId;
+
+use crate::TargetId;
+
+/// The tenants that have had a full turn, one after the other, without leaving anything due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClaimRound {
+    /// The tenant after whose turn the round began. `None`: it began before the first of all.
+    from: Option<TenantId>,
+    /// The walk has come to the last tenant since, and went on with the first.
+    wrapped: bool,
+    complete: bool,
+}
+
+impl ClaimRound {
+    /// A round that begins after this tenant, or before the first.
+    pub fn after(from: Option<TenantId>) -> Self {
+        Self { from, wrapped: from.is_none(), complete: false }
+    }
+
+    /// Something due was left in this tenant's turn.
+    pub fn leave(&mut self, tenant: TenantId) {
+        *self = Self::after(Some(tenant));
+    }
+
+    /// Every tenant up to this one has had its turn.
+    pub fn reach(&mut self, tenant: TenantId) {
+        self.complete |= self.wrapped && self.from.is_some_and(|from| from <= tenant);
+    }
+
+    /// Every tenant to the last has had its turn: the walk goes on with the first.
+    pub fn wrap(&mut self) {
+        self.complete |= self.wrapped;
+        self.wrapped = true;
+    }
+
+    pub fn is_complete(&self) -> bool {
+        self.complete
+    }
+}
+
+/// A tenant's turn that ended in the middle because the claim had looked at enough targets. The next
+/// claim begins with the rest of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClaimTurn {
+    pub tenant: TenantId,
+    /// The target after which the turn began; `None`: the first.
+    pub from: Option<TargetId>,
+    /// The last target that was looked at; `None`: none, or the turn goes on with the first.
+    pub at: Option<TargetId>,
+    /// It has come to the tenant's last target and went on with the first.
+    pub wrapped: bool,
+}
+
+impl ClaimTurn {
+    pub fn after(tenant: TenantId, from: Option<TargetId>) -> Self {
+        Self { tenant, from, at: from, wrapped: from.is_none() }
+    }
+
+    /// Whether the turn, come to this target, is all the way round.
+    pub fn ends_before(&self, target: TargetId) -> bool {
+        self.wrapped && self.from.is_some_and(|from| target > from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gancho_domain::Id;
+
+    use super::*;
+
+    fn tenant(number: u128) -> TenantId {
+        Id::from_bits(number)
+    }
+
+    #[test]
+    fn a_round_from_the_beginning_ends_with_the_last_tenant() {
+        let mut round = ClaimRound::after(None);
+        round.reach(tenant(1));
+        round.reach(tenant(9));
+        assert!(!round.is_complete(), "there may be more tenants");
+        round.wrap();
+        assert!(round.is_complete());
+    }
+
+    #[test]
+    fn a_round_from_the_middle_ends_where_it_began() {
+        let mut round = ClaimRound::after(Some(tenant(5)));
+        round.reach(tenant(7));
+        round.wrap();
+        round.reach(tenant(4));
+        assert!(!round.is_complete());
+        round.reach(tenant(5));
+        assert!(round.is_complete());
+    }
+
+    #[test]
+    fn a_tenant_that_has_gone_does_not_prolong_the_round() {
+        let mut round = ClaimRound::after(Some(tenant(5)));
+        round.wrap();
+        round.reach(tenant(6));
+        assert!(round.is_complete(), "the walk has passed its place");
+        let mut round = ClaimRound::after(Some(tenant(5)));
+        round.wrap();
+        round.reach(tenant(4));
+        round.wrap();
+        assert!(round.is_complete(), "the walk has come to the end again");
+    }
+
+    #[test]
+    fn what_is_left_begins_the_round_again() {
+        let mut round = ClaimRound::after(None);
+        round.leave(tenant(3));
+        round.wrap();
+        round.reach(tenant(2));
+        assert!(!round.is_complete());
+        round.leave(tenant(3));
+        round.wrap();
+        assert!(!round.is_complete(), "the tenant left something again");
+        round.reach(tenant(3));
+        assert!(round.is_complete());
+    }
+}
