@@ -25,6 +25,10 @@ pub enum Next {
     Dead(Failure),
 }
 
+/// How long a delivery waits that could not be tried for want of something on this node: between half
+/// of this and one and a half times as long.
+pub const DEFERRAL: Duration = Duration::from_secs(2);
+
 /// A target may ask for a pause, but for no longer than this.
 pub const LONGEST_PAUSE: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -39,6 +43,7 @@ pub fn decide(
         Verdict::Delivered => return Next::Delivered,
         Verdict::Never { failure } => return Next::Dead(failure.clone()),
         Verdict::Retry { failure, not_before } => (failure, *not_before),
+        Verdict::Deferred { failure } => return defer(standing, failure, now, random),
     };
     let Some(delay) = plan.delay_after(standing.attempts) else {
         return Next::Dead(failure.clone());
@@ -51,6 +56,15 @@ pub fn decide(
     match standing.expires_at {
         Some(expires_at) if planned_at >= expires_at => Next::Dead(expired(Some(failure))),
         _ => Next::Retry { due_at, planned_at },
+    }
+}
+
+/// No attempt was made, so none of the plan is used up: only the end of its time ends it.
+fn defer(standing: Standing, failure: &Failure, now: Time, random: &dyn Random) -> Next {
+    let due_at = now + DEFERRAL.mul_f64(0.5 + random.unit());
+    match standing.expires_at {
+        Some(expires_at) if due_at >= expires_at => Next::Dead(expired(Some(failure))),
+        _ => Next::Retry { due_at, planned_at: due_at },
     }
 }
 
@@ -123,6 +137,28 @@ mod tests {
                         (delay, next) => panic!("{plan:?} {standing:?} {delay:?} {next:?}"),
                     }
                 }
+            }
+        }
+    }
+
+    // faults.md 10
+    #[test]
+    fn what_could_not_be_tried_uses_up_no_plan() {
+        let random = SeededRandom::new(3);
+        let lacking = Verdict::Deferred { failure: Failure::new(Code::CONNECT_FAILED, "no file") };
+        for plan in plans() {
+            for attempts in [1, 2, 100] {
+                let standing = Standing { attempts, expires_at: None };
+                match decide(standing, &lacking, &plan, NOW, &random) {
+                    Next::Retry { due_at, planned_at } => {
+                        assert_eq!(due_at, planned_at);
+                        assert!(due_at >= NOW + DEFERRAL / 2 && due_at <= NOW + DEFERRAL * 3 / 2);
+                    }
+                    other => panic!("{plan:?} {other:?}"),
+                }
+                let standing = Standing { attempts, expires_at: Some(NOW) };
+                let next = decide(standing, &lacking, &plan, NOW, &random);
+                assert!(matches!(next, Next::Dead(why) if *why.code() == Code::EXPIRED));
             }
         }
     }

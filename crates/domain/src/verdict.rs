@@ -14,13 +14,20 @@ pub enum Verdict {
     Never {
         failure: Failure,
     },
+    /// Nothing was sent, because this node lacks what sending takes, such as a file handle. The target
+    /// was not asked: this counts as no attempt, and is tried again soon.
+    Deferred {
+        failure: Failure,
+    },
 }
 
 impl Verdict {
     pub fn failure(&self) -> Option<&Failure> {
         match self {
             Self::Delivered => None,
-            Self::Retry { failure, .. } | Self::Never { failure } => Some(failure),
+            Self::Retry { failure, .. } | Self::Never { failure } | Self::Deferred { failure } => {
+                Some(failure)
+            }
         }
     }
 }

@@ -99,6 +99,16 @@ impl Carried {
         Self::new(Verdict::Never { failure }, Duration::ZERO)
     }
 
+    /// Nothing was sent for want of something on this node. It is no attempt, and tried again soon.
+    pub fn deferred(failure: Failure) -> Self {
+        let verdict = Verdict::Deferred { failure };
+        Self { load: Load::Light, at_fault: false, ..Self::new(verdict, Duration::ZERO) }
+    }
+
+    pub fn was_deferred(&self) -> bool {
+        matches!(self.verdict, Verdict::Deferred { .. })
+    }
+
     pub(crate) fn attempt(&self, number: u32, started_at: Time, next: &Next) -> Attempt {
         Attempt {
             number,

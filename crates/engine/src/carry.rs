@@ -25,10 +25,7 @@ pub(crate) async fn carry(
         drop(slot);
         give_up(&lane, &ticket.job, started_at)
     } else {
-        if ticket.job.attempts == 0 {
-            lane.timings.to_first_attempt.add(started_at.since(ticket.job.created_at));
-        }
-        let (carried, outcome) = attempt(&lane, &ticket.job).await;
+        let (carried, outcome) = attempt(&lane, &ticket.job, started_at).await;
         // The target is free for the next one while this result is being written.
         slot.finished(outcome);
         judge(&engine, &lane, &ticket, &carried, started_at)
@@ -53,17 +50,36 @@ fn give_up(lane: &LaneState, job: &Job, now: Time) -> Settlement {
 }
 
 /// The carrier's answer, and what it says of the target. A panic is an answer too.
-async fn attempt(lane: &LaneState, job: &Job) -> (Carried, Outcome) {
-    lane.counters.carried.add(1);
-    lane.timings.count_attempt(job.attempts + 1);
+async fn attempt(lane: &LaneState, job: &Job, started_at: Time) -> (Carried, Outcome) {
     let trying = AssertUnwindSafe(lane.carrier.carry(job, job.attempts + 1));
-    match trying.catch_unwind().await {
+    let (carried, outcome) = match trying.catch_unwind().await {
+        Ok(carried) if carried.was_deferred() => {
+            note_deferral(lane, &carried, started_at);
+            return (carried, Outcome::NotTried);
+        }
         Ok(carried) => {
             lane.timings.attempt.add(carried.latency);
             let outcome = Outcome::Tried { at_fault: carried.at_fault, load: carried.load };
             (carried, outcome)
         }
         Err(_) => (broken(lane, job), Outcome::NotTried),
+    };
+    lane.counters.carried.add(1);
+    lane.timings.count_attempt(job.attempts + 1);
+    if job.attempts == 0 {
+        lane.timings.to_first_attempt.add(started_at.since(job.created_at));
+    }
+    (carried, outcome)
+}
+
+/// A node that lacks something lacks it for all deliveries: it is said once a minute, not for each.
+fn note_deferral(lane: &LaneState, carried: &Carried, now: Time) {
+    lane.counters.deferred.add(1);
+    if let Some(failure) = carried.verdict.failure()
+        && lane.may_warn(now)
+    {
+        let reason = failure.reason();
+        tracing::warn!(lane = %lane.lane, reason, "deliveries are put off: this node cannot send");
     }
 }
 
@@ -91,9 +107,11 @@ fn judge(
     };
     let plan = carried.plan.as_ref().unwrap_or(&ticket.plan);
     let next = decide(standing, &carried.verdict, plan, now, &*engine.random);
-    let follow = follow(lane, job, carried, &next, now);
-    let attempt = carried.attempt(number, started_at, &next);
-    let mut settlement = Settlement::of(job, now, Some(attempt), next);
+    // A deferral is no news: only if its time is over is there something to tell.
+    let is_news = !carried.was_deferred() || matches!(next, Next::Dead(_));
+    let follow = if is_news { follow(lane, job, carried, &next, now) } else { Vec::new() };
+    let attempt = (!carried.was_deferred()).then(|| carried.attempt(number, started_at, &next));
+    let mut settlement = Settlement::of(job, now, attempt, next);
     settlement.follow = follow;
     settlement
 }

@@ -57,7 +57,12 @@ pub(crate) struct LaneState {
     pub timer_bell: Notify,
     /// When the next delivery in the store falls due, as far as is known.
     next_due: AtomicI64,
+    /// When it was last said that deliveries are put off.
+    warned_at: AtomicI64,
 }
+
+/// How often it is said that deliveries are put off.
+const WARN_EVERY: Duration = Duration::from_secs(60);
 
 /// A delivery in memory, from its entering the queue to its result being written.
 pub(crate) struct Ticket {
@@ -95,6 +100,7 @@ impl LaneState {
             claim_bell,
             timer_bell: Notify::new(),
             next_due: AtomicI64::new(i64::MAX),
+            warned_at: AtomicI64::new(0),
         }
     }
 
@@ -116,5 +122,16 @@ impl LaneState {
     /// Says whether this is earlier than what was known.
     pub fn note_due(&self, at: Time) -> bool {
         self.next_due.fetch_min(at.micros(), Ordering::Relaxed) > at.micros()
+    }
+
+    /// Whether it is time to warn again. Of many that ask at once, one may.
+    pub fn may_warn(&self, now: Time) -> bool {
+        let before = self.warned_at.load(Ordering::Relaxed);
+        let is_due = before == 0 || now.since(Time::from_micros(before)) >= WARN_EVERY;
+        is_due
+            && self
+                .warned_at
+                .compare_exchange(before, now.micros(), Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok()
     }
 }

@@ -43,8 +43,10 @@ fn note(engine: &Engine, lane: &LaneState, settlement: &Settlement) {
         Next::Delivered => lane.counters.delivered.add(1),
         Next::Dead(_) => lane.counters.dead.add(1),
         Next::Retry { due_at, planned_at } => {
-            lane.counters.retried.add(1);
-            lane.timings.backoff.add(planned_at.since(settlement.at));
+            if settlement.attempt.is_some() {
+                lane.counters.retried.add(1);
+                lane.timings.backoff.add(planned_at.since(settlement.at));
+            }
             // Later ones are found by looking from time to time.
             let soon = due_at.since(engine.clock.now()) < engine.limits.poll;
             if lane.note_due(*due_at) && soon {

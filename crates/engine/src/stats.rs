@@ -36,6 +36,8 @@ counters! {
     released,
     /// Attempts made.
     carried,
+    /// Not tried for want of something on this node, and to be tried again soon.
+    deferred,
     delivered,
     retried,
     dead,

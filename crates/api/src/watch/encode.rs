@@ -106,6 +106,11 @@ impl Scrape {
             lanes.iter().map(move |(lane, stats, _)| (vec![("lane", lane.name())], pick(stats)))
         };
         to.counter("gancho_attempts", "Attempts made.", one(|stats| stats.carried))?;
+        to.counter(
+            "gancho_deferred",
+            "Deliveries put off because this node lacked something, such as a file handle.",
+            one(|stats| stats.deferred),
+        )?;
         to.counter("dlq_entries", "Deliveries that were given up.", one(|stats| stats.dead))?;
         let archived =
             self.archived.iter().map(|(lane, count)| (vec![("lane", lane.name())], *count));

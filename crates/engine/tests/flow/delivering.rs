@@ -1,6 +1,9 @@
 //! From the queue to the target and into the log.
 
-use std::time::Duration;
+use std::{
+    sync::atomic::{AtomicU32, Ordering},
+    time::Duration,
+};
 
 use gancho_domain::{Clock, Code, Lane, State};
 use gancho_engine::{Engine, LaneSetup};
@@ -66,6 +69,44 @@ async fn an_exhausted_plan_or_a_refusal_makes_a_dead_letter() {
         let stats = stage.store.dead_stats(DeadFilter::default()).await.expect("the store works");
         assert_eq!(stats.by_code.get(code), Some(&1));
     }
+}
+
+/// faults.md 10: what a node lacks is neither an attempt nor held against the target.
+#[tokio::test(start_paused = true)]
+async fn what_a_node_could_not_try_is_no_attempt_and_is_tried_again_soon() {
+    let tries = AtomicU32::new(0);
+    // Far more often than the plan has attempts, and than a breaker lets fail.
+    let stage = Stage::new(move |_, _| match tries.fetch_add(1, Ordering::Relaxed) {
+        ..40 => Play::Defer,
+        40 => Play::Fail,
+        _ => Play::Deliver,
+    });
+    let engine = stage.engine().await;
+    let id = stage.accept().await;
+    seconds(150).await;
+    let view = stage.view(id).await;
+    assert_eq!((view.row.state, view.row.attempts), (State::Delivered, 2));
+    let numbers: Vec<u32> = view.attempts.iter().map(|attempt| attempt.number).collect();
+    assert_eq!(numbers, [1, 2]);
+    let stats = engine.stats(Lane::Webhook).expect("it works the lane");
+    assert_eq!((stats.deferred, stats.carried, stats.retried), (40, 2, 1));
+    let calls = stage.actor.calls.lock();
+    assert!(calls[..41].iter().all(|(_, attempt)| *attempt == 1), "{calls:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_put_off_still_expires() {
+    let stage = Stage::new(|_, _| Play::Defer);
+    let mut setup = stage.setup();
+    setup.lanes = vec![LaneSetup {
+        expiry: Some(Duration::from_secs(30)),
+        ..LaneSetup::new(Lane::Webhook, stage.actor.clone())
+    }];
+    let _engine = Engine::start(setup).await.expect("it starts");
+    let id = stage.accept().await;
+    seconds(60).await;
+    let view = stage.view(id).await;
+    assert_eq!((view.row.state, view.row.attempts), (State::Dead, 0));
 }
 
 #[tokio::test(start_paused = true)]

@@ -25,6 +25,8 @@ pub enum Play {
     Fail,
     Refuse,
     Break,
+    /// This node lacks something.
+    Defer,
     /// Takes so many seconds, then delivers.
     Take(u64),
 }
@@ -51,6 +53,7 @@ impl Carrier for Actor {
             Play::Deliver => Verdict::Delivered,
             Play::Fail => Verdict::Retry { failure: failure(Code::http(503)), not_before: None },
             Play::Refuse => Verdict::Never { failure: failure(Code::TARGET_GONE) },
+            Play::Defer => return Carried::deferred(failure(Code::CONNECT_FAILED)),
             Play::Break => std::panic::resume_unwind(Box::new("as told")),
             Play::Take(secs) => {
                 tokio::time::sleep(Duration::from_secs(secs)).await;
