@@ -14,7 +14,7 @@ use gancho_outbound::Registry;
 use gancho_store::{Job, NewParcel};
 
 use crate::{
-    Email, FailureCode, Letter, Post, Receipt, Suppressions, TenantLimits,
+    Email, FailureCode, Letter, Post, Receipt, Suppressions, TenantLimits, Trouble,
     classify::{Ruling, classify},
     email::{Brief, outbox_id},
     events::{self, About, News},
@@ -117,6 +117,10 @@ impl MailCarrier {
         let latency = started.elapsed();
         let mut carried = match sent {
             Ok(receipt) => taken(&receipt, latency),
+            Err(trouble @ Trouble::Local { .. }) => {
+                let ruling = classify(&trouble);
+                Carried::deferred(ruling.code.failure(&ruling.reason))
+            }
             Err(trouble) => refused(&classify(&trouble), latency),
         };
         carried.request_headers = format!(
@@ -172,7 +176,8 @@ impl MailCarrier {
 
 /// One that waited too long is given up without an attempt.
 fn was_tried(carried: &Carried) -> bool {
-    !matches!(&carried.verdict, Verdict::Never { failure } if *failure.code() == Code::EXPIRED)
+    !carried.was_deferred()
+        && !matches!(&carried.verdict, Verdict::Never { failure } if *failure.code() == Code::EXPIRED)
 }
 
 fn taken(receipt: &Receipt, latency: Duration) -> Carried {

@@ -107,6 +107,14 @@ pub fn classify(trouble: &Trouble) -> Ruling {
             status: None,
             at_fault: true,
         },
+        Trouble::Local { text } => Ruling {
+            may_pass: true,
+            code: FailureCode::InternalError,
+            reason: text.clone(),
+            error: None,
+            status: None,
+            at_fault: false,
+        },
         Trouble::Unfit { text } => Ruling {
             may_pass: false,
             code: FailureCode::InvalidContent,

@@ -64,6 +64,8 @@ pub enum Trouble {
     Ses { status: u16, error: String, text: String },
     /// Nobody answered, or not in time, or not as one who can be trusted.
     NoAnswer { text: String },
+    /// Nobody was asked: this node lacks file handles, ports or memory.
+    Local { text: String },
     /// It can never be sent like this.
     Unfit { text: String },
 }

@@ -153,9 +153,10 @@ impl Post for SesPost {
         let outcome = self.client.post(&self.url, headers, body, self.settings.deadline).await;
         match outcome.answer {
             Ok(said) => answer::read(&said),
-            Err(none) => Err(Trouble::NoAnswer {
-                text: format!("SES could not be asked: {}", none.failure.reason()),
-            }),
+            Err(none) => {
+                let text = format!("SES could not be asked: {}", none.failure.reason());
+                Err(if none.is_ours { Trouble::Local { text } } else { Trouble::NoAnswer { text } })
+            }
         }
     }
 }

@@ -70,7 +70,7 @@ impl Carrier for WebhookCarrier {
 
     /// A delivery that was given up is told of, unless its endpoint is gone or switched off: that was
     /// someone's wish, or is told of by itself.
-    fn follow(&self, job: &Job, _: &Carried, next: &Next, now: Time) -> Vec<NewParcel> {
+    fn follow(&self, job: &Job, carried: &Carried, next: &Next, now: Time) -> Vec<NewParcel> {
         let Next::Dead(failure) = next else {
             return Vec::new();
         };
@@ -81,7 +81,7 @@ impl Carrier for WebhookCarrier {
         let notice = Notice::exhausted(&Exhausted {
             job,
             url: target.as_ref().map(|target| target.endpoint.url.as_str()),
-            attempts: job.attempts + 1,
+            attempts: job.attempts + u32::from(!carried.was_deferred()),
             failure,
             at: now,
         });
@@ -119,13 +119,13 @@ impl WebhookCarrier {
 
     /// What the attempt says of the endpoint. A test says nothing: it is someone trying things out.
     async fn note(&self, job: &Job, target: &Target, carried: &Carried) {
-        if job.parcel.is_test {
+        if job.parcel.is_test || carried.was_deferred() {
             return;
         }
         let seen = match &carried.verdict {
             Verdict::Delivered => Seen::Worked,
             Verdict::Never { .. } if carried.response_status == Some(410) => Seen::Gone,
-            Verdict::Retry { .. } | Verdict::Never { .. } => Seen::Failed,
+            _ => Seen::Failed,
         };
         if seen != Seen::Worked {
             // Should this be the last attempt, whoever is to be told is known by then.

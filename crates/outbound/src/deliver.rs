@@ -4,7 +4,8 @@
 //! In reading order: [`settings`] says what is allowed; [`url_policy`] judges a URL, when it is
 //! saved and again before each attempt; [`resolve`] asks the DNS once per attempt; [`address`]
 //! judges what it answered and is the only maker of a [`address::Judged`] address; [`connect`],
-//! [`tls`] and [`proxy`] open a connection to such an address and to no other; [`handshake`] speaks
+//! [`tls`] and [`proxy`] open a connection to such an address and to no other, and [`shortage`] tells
+//! what this node lacked for it from what a target did; [`handshake`] speaks
 //! HTTP/1.1 or HTTP/2 on it; [`pool`] keeps it on a [`shelf`] for the next one; [`request`] and [`answer`] shape
 //! what is sent and bound what is read; [`client`] puts these together under one deadline;
 //! [`retry_after`] and [`verdict`] say what an outcome means.
@@ -25,6 +26,7 @@ pub mod resolve;
 pub mod retry_after;
 pub mod settings;
 mod shelf;
+pub mod shortage;
 pub(crate) mod tls;
 pub mod url_policy;
 pub mod verdict;

@@ -1,6 +1,7 @@
 //! What is said to a mail server: hello, TLS, authentication once; then letter after letter.
 
 use data_encoding::BASE64;
+use gancho_outbound::deliver::shortage::{is_shortage, lacks_sockets};
 use tokio::{net::TcpStream, time::timeout};
 use tokio_rustls::TlsConnector;
 use zeroize::Zeroizing;
@@ -228,6 +229,10 @@ async fn connect(settings: &SmtpSettings) -> Result<TcpStream, Trouble> {
     let connecting = TcpStream::connect((server.host.as_str(), server.port));
     let stream = match timeout(settings.connect_timeout, connecting).await {
         Ok(Ok(stream)) => stream,
+        Ok(Err(error)) if is_shortage(&error) || lacks_sockets() => {
+            let text = format!("this node could not open a connection: {error}");
+            return Err(Trouble::Local { text });
+        }
         Ok(Err(error)) => return Err(failed(&error)),
         Err(_) => return Err(failed(&"it did not answer in time")),
     };

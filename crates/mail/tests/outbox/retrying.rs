@@ -1,9 +1,13 @@
 //! The flow of seed 004's sequence diagram, and what a lost answer costs.
 
-use std::time::Duration;
+use std::{
+    sync::atomic::{AtomicU32, Ordering},
+    time::Duration,
+};
 
+use async_trait::async_trait;
 use gancho_domain::Clock;
-use gancho_mail::{EmailStatus, FailureCode, SmtpPost};
+use gancho_mail::{EmailStatus, FailureCode, Letter, Post, Receipt, SmtpPost, Trouble};
 use serde_json::{Value, json};
 
 use crate::{
@@ -16,6 +20,7 @@ on_both! {
     it_may_work_the_third_time
     a_lost_answer_costs_one_duplicate_at_most
     a_server_that_hangs
+    what_a_node_lacks_is_no_attempt
 }
 
 /// Worker → SES: 421 → backoff 1 s → … → attempt 5: 421 → dead letter with its reason.
@@ -120,4 +125,38 @@ async fn a_server_that_hangs(on: On) {
     stage.until(second, EmailStatus::Sent).await;
     assert_ne!(server.mails(&after)[0].session, server.mails(&hanging)[0].session);
     assert_eq!(stage.told(id).await[0].2["lastError"], json!(reason));
+}
+
+/// Lacks a file handle as often as it is told, then hands over to a real server.
+struct Lacking {
+    left: AtomicU32,
+    server: SmtpPost,
+}
+
+#[async_trait]
+impl Post for Lacking {
+    fn name(&self) -> &'static str {
+        self.server.name()
+    }
+
+    async fn send(&self, letter: &Letter) -> Result<Receipt, Trouble> {
+        let take_one = |left: u32| left.checked_sub(1);
+        if self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take_one).is_ok() {
+            return Err(Trouble::Local { text: "too many open files".into() });
+        }
+        self.server.send(letter).await
+    }
+}
+
+/// faults.md 10: nobody is told, the plan of five is not used up, and the e-mail arrives.
+async fn what_a_node_lacks_is_no_attempt(on: On) {
+    let server = mail_server();
+    let lacking = Lacking { left: AtomicU32::new(12), server: server.plain() };
+    let stage = Stage::new(on, lacking).await;
+    let id = stage.submit(draft(&address("ana"))).await;
+    let view = stage.until(id, EmailStatus::Sent).await;
+    assert_eq!((view.row.attempts, view.attempts.len()), (1, 1));
+    let told = stage.told(id).await;
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!((told[0].1.as_str(), &told[0].2["attempts"]), ("email.sent", &json!(1)));
 }

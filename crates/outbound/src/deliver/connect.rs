@@ -21,6 +21,7 @@ use super::{
     proxy::Proxy,
     resolve::{NameServers, NoAddress, Resolve, look_up},
     settings::{Settings, SetupFault},
+    shortage::{is_shortage, lacks_ports},
     tls,
     url_policy::{Policy, Target, TargetHost},
 };
@@ -74,7 +75,7 @@ impl Connector {
             (self.through(proxy, target).await?, None)
         } else {
             let stream = self.straight(target, policy).await?;
-            let peer = stream.peer_addr().map_err(|error| unconnected(&error))?;
+            let peer = stream.peer_addr().map_err(|error| unconnected(&error.into()))?;
             (stream, Some(peer.ip()))
         };
         let stream = if target.https {
@@ -104,7 +105,8 @@ impl Connector {
             Err(_) => match timeout(self.resolve_timeout, self.resolver.resolve(&proxy.host)).await
             {
                 Ok(Ok(addresses)) => addresses,
-                Ok(Err(NoAddress(why))) => return Err(unknown(why)),
+                Ok(Err(NoAddress::Unasked(why))) => return Err(NoAnswer::ours(why)),
+                Ok(Err(NoAddress::None(why))) => return Err(unknown(why)),
                 Err(_) => return Err(unknown("the name servers did not answer".to_owned())),
             },
         };
@@ -112,9 +114,14 @@ impl Connector {
             .into_iter()
             .map(|ip| Judged::proxy(SocketAddr::new(ip, proxy.port)))
             .collect();
-        let mut stream = dial(&addresses, self.connect_timeout).await.map_err(|error| {
-            NoAnswer::new(Code::CONNECT_FAILED, format!("the proxy cannot be reached: {error}"))
-        })?;
+        let mut stream =
+            dial(&addresses, self.connect_timeout).await.map_err(|error| match error {
+                Undialled::Ours(_) => unconnected(&error),
+                Undialled::Theirs(error) => {
+                    let reason = format!("the proxy cannot be reached: {error}");
+                    NoAnswer::new(Code::CONNECT_FAILED, reason)
+                }
+            })?;
         if target.https {
             proxy.tunnel(&mut stream, target, self.connect_timeout).await?;
         }
@@ -126,11 +133,26 @@ impl Connector {
 const MOST_TRIES: usize = 8;
 const SHORTEST_TRY: Duration = Duration::from_millis(250);
 
+/// Why there is no connection.
+enum Undialled {
+    /// This node lacks what a connection takes. At least one address could not be tried for it, so
+    /// that nothing is known of the target.
+    Ours(io::Error),
+    Theirs(io::Error),
+}
+
+impl From<io::Error> for Undialled {
+    fn from(error: io::Error) -> Self {
+        if is_shortage(&error) { Self::Ours(error) } else { Self::Theirs(error) }
+    }
+}
+
 /// Tries one address after the other.
-async fn dial(addresses: &[Judged], within: Duration) -> io::Result<TcpStream> {
+async fn dial(addresses: &[Judged], within: Duration) -> Result<TcpStream, Undialled> {
     let until = Instant::now() + within;
     let tries = addresses.len().min(MOST_TRIES);
     let mut last = io::Error::other("there is no address to connect to");
+    let mut portless = None;
     for (tried, judged) in addresses.iter().take(MOST_TRIES).enumerate() {
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
@@ -142,13 +164,24 @@ async fn dial(addresses: &[Judged], within: Duration) -> io::Result<TcpStream> {
                 stream.set_nodelay(true)?;
                 return Ok(stream);
             }
+            Ok(Err(error)) if is_shortage(&error) => return Err(Undialled::Ours(error)),
+            // Another address may have ports left.
+            Ok(Err(error)) if lacks_ports(&error, judged.address()) => portless = Some(error),
             Ok(Err(error)) => last = error,
             Err(_) => last = io::Error::new(io::ErrorKind::TimedOut, "no answer in time"),
         }
     }
-    Err(last)
+    Err(portless.map_or(Undialled::Theirs(last), Undialled::Ours))
 }
 
-fn unconnected(error: &io::Error) -> NoAnswer {
-    NoAnswer::new(Code::CONNECT_FAILED, format!("no connection could be made: {error}"))
+fn unconnected(error: &Undialled) -> NoAnswer {
+    match error {
+        Undialled::Ours(error) => {
+            NoAnswer::ours(format!("this node could not open a connection: {error}"))
+        }
+        Undialled::Theirs(error) => {
+            let reason = format!("no connection could be made: {error}");
+            NoAnswer::new(Code::CONNECT_FAILED, reason)
+        }
+    }
 }

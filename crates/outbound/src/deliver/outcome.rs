@@ -32,16 +32,23 @@ pub struct NoAnswer {
     pub failure: Failure,
     /// The URL itself is at fault: no later attempt can do better.
     pub for_good: bool,
+    /// This node lacks something, and the target was not asked.
+    pub is_ours: bool,
 }
 
 impl NoAnswer {
     pub(super) fn new(code: Code, reason: impl AsRef<str>) -> Self {
-        Self { failure: Failure::new(code, reason), for_good: false }
+        Self { failure: Failure::new(code, reason), for_good: false, is_ours: false }
+    }
+
+    /// This node lacks file handles, ports or memory.
+    pub(super) fn ours(reason: impl AsRef<str>) -> Self {
+        Self { is_ours: true, ..Self::new(Code::CONNECT_FAILED, reason) }
     }
 
     /// The URL may not be delivered to, whatever the DNS says.
     pub(super) fn refused(reason: impl AsRef<str>) -> Self {
-        Self { failure: Failure::new(Code::ADDRESS_BLOCKED, reason), for_good: true }
+        Self { for_good: true, ..Self::new(Code::ADDRESS_BLOCKED, reason) }
     }
 
     /// The DNS gave an address that may not be reached. The DNS may be mended.

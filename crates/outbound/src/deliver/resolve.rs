@@ -10,11 +10,17 @@ use gancho_domain::Code;
 use hickory_resolver::{
     TokioResolver,
     config::{ConnectionConfig, LookupIpStrategy, NameServerConfig, ResolverConfig, ResolverOpts},
-    net::runtime::TokioRuntimeProvider,
+    net::{NetError, runtime::TokioRuntimeProvider},
 };
 use tokio::time::timeout;
 
-use super::{address::Judged, outcome::NoAnswer, settings::SetupFault, url_policy::Policy};
+use super::{
+    address::Judged,
+    outcome::NoAnswer,
+    settings::SetupFault,
+    shortage::{is_shortage, lacks_sockets},
+    url_policy::Policy,
+};
 
 /// A name with more addresses is refused: nobody needs so many, and each one is judged.
 const MOST_ANSWERS: usize = 32;
@@ -27,7 +33,12 @@ pub trait Resolve: Send + Sync + 'static {
 
 /// Why there is no address, in words for the tenant.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NoAddress(pub String);
+pub enum NoAddress {
+    /// The name has none, or nobody could tell.
+    None(String),
+    /// This node lacks what asking takes, such as a file handle.
+    Unasked(String),
+}
 
 /// Looks the name up once and judges every address. One that is denied denies them all: a name
 /// that points both outside and inside is an attack or an accident, and neither is to be dialled.
@@ -41,7 +52,8 @@ pub(super) async fn look_up(
     let failed = |why: &str| NoAnswer::new(Code::DNS_FAILED, format!("{name}: {why}"));
     let answers = match timeout(within, resolver.resolve(name)).await {
         Ok(Ok(answers)) => answers,
-        Ok(Err(NoAddress(why))) => return Err(failed(&why)),
+        Ok(Err(NoAddress::Unasked(why))) => return Err(NoAnswer::ours(why)),
+        Ok(Err(NoAddress::None(why))) => return Err(failed(&why)),
         Err(_) => return Err(failed("the name servers did not answer in time")),
     };
     if answers.is_empty() {
@@ -88,8 +100,7 @@ pub struct NameServers(TokioResolver);
 impl NameServers {
     /// Those of the machine, or the given ones.
     pub fn new(given: &[SocketAddr]) -> Result<Self, SetupFault> {
-        let fault =
-            |error: hickory_resolver::net::NetError| SetupFault::NameServers(error.to_string());
+        let fault = |error: NetError| SetupFault::NameServers(error.to_string());
         let mut builder = if given.is_empty() {
             TokioResolver::builder_tokio().map_err(fault)?
         } else {
@@ -127,9 +138,19 @@ impl Resolve for NameServers {
         match self.0.lookup_ip(format!("{name}.")).await {
             Ok(found) => Ok(found.iter().take(MOST_ANSWERS + 1).collect()),
             Err(error) if error.is_no_records_found() => {
-                Err(NoAddress("the name has no address".to_owned()))
+                Err(NoAddress::None("the name has no address".to_owned()))
             }
-            Err(error) => Err(NoAddress(format!("the name could not be looked up ({error})"))),
+            Err(error) if is_ours(&error) => {
+                Err(NoAddress::Unasked(format!("this node could not ask for an address: {error}")))
+            }
+            Err(error) => {
+                Err(NoAddress::None(format!("the name could not be looked up ({error})")))
+            }
         }
     }
+}
+
+/// The resolver tries several ways and tells of one of them, so that its error may not show it.
+fn is_ours(error: &NetError) -> bool {
+    matches!(error, NetError::Io(error) if is_shortage(error)) || lacks_sockets()
 }

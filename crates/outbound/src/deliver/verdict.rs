@@ -25,10 +25,17 @@ pub fn verdict(outcome: &Outcome, now: Time) -> Conclusion {
             let at_fault = matches!(answer.status, 408 | 425 | 429 | 500..);
             (of_answer(answer, now), matches!(answer.status, 429 | 502..=504), at_fault)
         }
-        Err(NoAnswer { failure, for_good: true }) => {
+        Err(NoAnswer { failure, is_ours: true, .. }) => {
+            return Conclusion {
+                verdict: Verdict::Deferred { failure: failure.clone() },
+                load: Load::Light,
+                at_fault: false,
+            };
+        }
+        Err(NoAnswer { failure, for_good: true, .. }) => {
             (Verdict::Never { failure: failure.clone() }, false, false)
         }
-        Err(NoAnswer { failure, for_good: false }) => {
+        Err(NoAnswer { failure, for_good: false, .. }) => {
             let heavy = [Code::TIMEOUT, Code::CONNECT_FAILED].contains(failure.code());
             (Verdict::Retry { failure: failure.clone(), not_before: None }, heavy, true)
         }
@@ -136,6 +143,10 @@ mod tests {
             assert_eq!(concluded.load == Load::Heavy, heavy, "{code}");
         }
         assert!(matches!(missed(NoAnswer::blocked()).verdict, Verdict::Retry { .. }));
+        // faults.md 10
+        let ours = missed(NoAnswer::ours("no file handle"));
+        assert!(matches!(ours.verdict, Verdict::Deferred { .. }));
+        assert_eq!((ours.at_fault, ours.load), (false, Load::Light));
         let refused = missed(NoAnswer::refused("why"));
         assert!(matches!(refused.verdict, Verdict::Never { .. }) && !refused.at_fault);
     }
