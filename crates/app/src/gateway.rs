@@ -101,7 +101,10 @@ impl Gateway {
         let inside = mailing
             .as_ref()
             .map(|mailing| -> Arc<dyn Inside> { Arc::new(mailing.feedback(&base)) });
-        let dispatch = prepared.as_ref().map(|prepared| prepared.lane(&base, inside));
+        let dispatch = prepared.as_ref().map(|prepared| {
+            let lane = prepared.lane(&base, inside);
+            LaneSetup { concurrency: setup.dispatch_concurrency, ..lane }
+        });
         let archive = setup.archive.map(|folder| FolderArchive::new(folder, base.store.clone()));
         let lanes = [Some(webhooks), dispatch, emails].into_iter().flatten();
         let engine = Engine::start(EngineSetup {

@@ -4,7 +4,8 @@
 //! [`gateway`] puts the parts together, [`feedback`] joins receiving and e-mail, [`front`] puts the API in
 //! front of them; [`asked_for`] keeps endpoints in step with the settings. [`admin_token`] and [`key_ring`] are the two secrets of the
 //! data folder, each a [`private_file`]; [`key_keeper`] changes the second. [`policy`] turns settings
-//! into rules for addresses, [`logs`] into log lines; [`lifecycle`] says when to stop. [`commands`] are
+//! into rules for addresses, [`logs`] into log lines; [`file_handles`] shares out what the system allows;
+//! [`lifecycle`] says when to stop. [`commands`] are
 //! what a person types; [`remote`] talks to a gateway that runs already; [`receiver`] is the built-in
 //! one of `gancho dev` and [`paint`] its colours.
 
@@ -13,6 +14,7 @@ mod asked_for;
 mod commands;
 mod database;
 mod feedback;
+mod file_handles;
 mod front;
 mod gateway;
 mod key_keeper;
@@ -68,6 +70,8 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: Cli) -> anyhow::Result<()> {
+    // Before anything is opened, whatever the command.
+    file_handles::raise();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let done = runtime.block_on(async {
         match cli.command {

@@ -8,7 +8,7 @@ use gancho_api::Simulator;
 use tokio::net::TcpListener;
 
 use crate::{
-    admin_token, asked_for,
+    admin_token, asked_for, file_handles,
     front::Front,
     gateway::{Gateway, Setup, has_role},
     lifecycle::{HangUp, Stop},
@@ -30,20 +30,23 @@ impl Serve {
     pub async fn run(self) -> anyhow::Result<()> {
         let started = Instant::now();
         let mut stop = Stop::listen();
-        let loaded = settings::load(&Flags { roles: self.role, ..self.flags })?;
+        let mut loaded = settings::load(&Flags { roles: self.role, ..self.flags })?;
         let settings = &loaded.settings;
         logs::start(settings.log_format, &settings.log_level);
         for warning in &loaded.warnings {
             tracing::warn!("{warning}");
         }
         private_file::folder(&settings.data_dir)?;
+        let mut setup = Setup::of(&loaded)?;
+        file_handles::share_out(file_handles::raise(), &mut loaded.settings, &mut setup);
+        let settings = &loaded.settings;
         let listener = bind(settings.api_listen, "api_listen").await?;
         let ingest_listener = if has_role(settings, Role::Ingest) {
             Some(bind(settings.ingest_listen, "ingest_listen").await?)
         } else {
             None
         };
-        let gateway = Gateway::start(Setup::of(&loaded)?).await?;
+        let gateway = Gateway::start(setup).await?;
         asked_for::keep_in_step(&gateway, &loaded).await?;
         let mut front = start_front(&gateway, &loaded, listener)?;
         if let Some(listener) = ingest_listener {

@@ -39,8 +39,10 @@ pub struct Setup {
     /// The folder where dead letters go; without one they stay in the store.
     pub archive: Option<PathBuf>,
     pub limits: Limits,
-    /// Deliveries on the wire at once.
+    /// Deliveries on the wire at once,
     pub concurrency: u32,
+    /// and receipts on their way to the core.
+    pub dispatch_concurrency: u32,
     /// Besides those that are built in.
     pub profiles: Vec<Profile>,
     pub plans: Plans,
@@ -68,6 +70,7 @@ impl Setup {
             archive: None,
             limits: Limits::default(),
             concurrency: 512,
+            dispatch_concurrency: 512,
             profiles: Vec::new(),
             plans: Plans::default(),
             publish_rate: None,
