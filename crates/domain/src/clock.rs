@@ -1,8 +1,11 @@
 //! Time and chance as parameters, so that the engine can run in a seeded simulation.
 
 use std::{
-    sync::atomic::{AtomicI64, AtomicU64, Ordering},
-    time::{SystemTime, UNIX_EPOCH},
+    sync::{
+        LazyLock,
+        atomic::{AtomicI64, AtomicU64, Ordering},
+    },
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use crate::Time;
@@ -10,6 +13,9 @@ use crate::Time;
 /// Tells the time of day. It may jump either way; nothing may rely on it rising.
 pub trait Clock: Send + Sync + 'static {
     fn now(&self) -> Time;
+
+    /// The time that has passed since some moment in the past, by a clock that never jumps.
+    fn uptime(&self) -> Duration;
 }
 
 #[derive(Debug, Default, Clone, Copy)]
@@ -21,29 +27,50 @@ impl Clock for SystemClock {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Time::from_micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
     }
+
+    fn uptime(&self) -> Duration {
+        static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+        START.elapsed()
+    }
 }
 
 /// A clock that stands still until it is set.
 #[derive(Debug, Default)]
-pub struct ManualClock(AtomicI64);
+pub struct ManualClock {
+    now: AtomicI64,
+    uptime_micros: AtomicU64,
+}
 
 impl ManualClock {
     pub fn at_secs(secs: i64) -> Self {
-        Self(AtomicI64::new(Time::from_secs(secs).micros()))
+        let now = AtomicI64::new(Time::from_secs(secs).micros());
+        Self { now, uptime_micros: AtomicU64::new(0) }
     }
 
+    /// Lets the time pass until then. Back in time it jumps.
     pub fn set(&self, time: Time) {
-        self.0.store(time.micros(), Ordering::Relaxed);
+        let passed = time.since(self.now()).as_micros() as u64;
+        self.uptime_micros.fetch_add(passed, Ordering::Relaxed);
+        self.jump(time);
     }
 
-    pub fn advance(&self, by: std::time::Duration) {
+    /// Jumps to a time of day, while no time passes.
+    pub fn jump(&self, time: Time) {
+        self.now.store(time.micros(), Ordering::Relaxed);
+    }
+
+    pub fn advance(&self, by: Duration) {
         self.set(self.now() + by);
     }
 }
 
 impl Clock for ManualClock {
     fn now(&self) -> Time {
-        Time::from_micros(self.0.load(Ordering::Relaxed))
+        Time::from_micros(self.now.load(Ordering::Relaxed))
+    }
+
+    fn uptime(&self) -> Duration {
+        Duration::from_micros(self.uptime_micros.load(Ordering::Relaxed))
     }
 }
 

@@ -10,7 +10,7 @@ use gancho_domain::Lane;
 use gancho_store::{Leaving, Left, StoreError, WholeLetter};
 use tokio::time::Instant;
 
-use crate::{Engine, prune::BREATH, steady::Steady};
+use crate::{Engine, prune::BREATH};
 
 /// Where dead letters are kept for good.
 #[async_trait]
@@ -41,11 +41,10 @@ pub(crate) async fn run(engine: Arc<Engine>) {
     if engine.archive.is_none() {
         return;
     }
-    let mut steady = Steady::new();
     let mut warned_at: Option<Instant> = None;
     loop {
         tokio::time::sleep(engine.limits.upkeep).await;
-        if !steady.is_steady(engine.clock.now(), Instant::now()) {
+        if !engine.believes(engine.clock.now()) {
             continue;
         }
         match engine.archive_once().await {

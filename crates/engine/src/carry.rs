@@ -21,7 +21,7 @@ pub(crate) async fn carry(
     ticket: Ticket,
 ) {
     let started_at = engine.clock.now();
-    let settlement = if has_expired(&lane, &ticket.job, started_at) {
+    let settlement = if has_expired(&engine, &lane, &ticket.job, started_at) {
         drop(slot);
         give_up(&lane, &ticket.job, started_at)
     } else {
@@ -34,8 +34,8 @@ pub(crate) async fn carry(
     drop(ticket);
 }
 
-fn has_expired(lane: &LaneState, job: &Job, now: Time) -> bool {
-    lane.expires_at(job).is_some_and(|end| now >= end)
+fn has_expired(engine: &Engine, lane: &LaneState, job: &Job, now: Time) -> bool {
+    lane.expires_at(job).is_some_and(|end| now >= end && engine.believes(now))
 }
 
 /// It waited too long: a dead letter without an attempt.
@@ -103,7 +103,7 @@ fn judge(
     let number = job.attempts + 1;
     let standing = Standing {
         attempts: number.saturating_sub(job.attempts_before),
-        expires_at: lane.expires_at(job),
+        expires_at: lane.expires_at(job).filter(|_| engine.believes(now)),
     };
     let plan = carried.plan.as_ref().unwrap_or(&ticket.plan);
     let next = decide(standing, &carried.verdict, plan, now, &*engine.random);

@@ -16,6 +16,7 @@ use crate::{
     room::{Room, Size},
     scheduler::Share,
     stats::{Counter, Stats},
+    steady::Steady,
     through::Through,
     timings::Timing,
 };
@@ -45,6 +46,7 @@ pub struct Engine {
     pub(crate) lanes: Vec<Arc<LaneState>>,
     pub(crate) room: Arc<Room>,
     pub(crate) membership: Membership,
+    pub(crate) steady: Steady,
     /// No more work is taken on.
     pub(crate) stopping: CancellationToken,
     /// Every task ends at its next step.
@@ -62,6 +64,7 @@ impl Engine {
             lanes.iter().map(|lane| lane.lane).collect(),
         );
         let beaten_at = Instant::now();
+        let steady = Steady::new(&*clock, store.last_written().await?);
         let node = store.join(&name, clock.now()).await?;
         let engine = Arc::new(Self {
             lanes: lanes
@@ -72,6 +75,7 @@ impl Engine {
                 })
                 .collect(),
             membership: Membership::new(node, beaten_at, limits.trusted()),
+            steady,
             room,
             store,
             clock,

@@ -3,16 +3,15 @@
 use std::sync::Arc;
 
 use gancho_store::Result;
-use tokio::time::Instant;
 
-use crate::{Engine, lane::LaneState, prune, steady::Steady};
+use crate::{Engine, lane::LaneState, prune};
 
 pub(crate) async fn run(engine: Arc<Engine>) {
-    let mut steady = Steady::new();
     loop {
         tokio::time::sleep(engine.limits.upkeep).await;
-        let is_steady = steady.is_steady(engine.clock.now(), Instant::now());
-        if is_steady && let Err(error) = engine.expire_once().await {
+        if engine.believes(engine.clock.now())
+            && let Err(error) = engine.expire_once().await
+        {
             engine.course("expire", engine.membership.last(), &error);
         }
     }

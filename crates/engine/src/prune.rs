@@ -3,19 +3,18 @@
 use std::{sync::Arc, time::Duration};
 
 use gancho_store::Result;
-use tokio::time::Instant;
 
-use crate::{Engine, steady::Steady};
+use crate::Engine;
 
 /// Between two steps, so that upkeep never stands in the way of deliveries.
 pub(crate) const BREATH: Duration = Duration::from_millis(50);
 
 pub(crate) async fn run(engine: Arc<Engine>) {
-    let mut steady = Steady::new();
     loop {
         tokio::time::sleep(engine.limits.upkeep).await;
-        let is_steady = steady.is_steady(engine.clock.now(), Instant::now());
-        if is_steady && let Err(error) = engine.prune_once().await {
+        if engine.believes(engine.clock.now())
+            && let Err(error) = engine.prune_once().await
+        {
             engine.course("prune", engine.membership.last(), &error);
         }
     }

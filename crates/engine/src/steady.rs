@@ -1,56 +1,128 @@
-//! Whether the clock of day can be believed. What removes things by their age must not act on a
-//! clock that has just jumped.
+//! Whether the clock of day can be believed. What removes things by their age, or gives them up, must
+//! not act on a clock that has just jumped, or that is far ahead of all that the store has seen.
 
 use std::time::Duration;
 
-use gancho_domain::Time;
-use tokio::time::Instant;
+use gancho_domain::{Clock, Time};
+use parking_lot::Mutex;
 
-pub(crate) struct Steady {
-    seen: Option<(Time, Instant)>,
-    jumped_at: Option<Instant>,
+use crate::Engine;
+
+pub(crate) struct Steady(Mutex<State>);
+
+struct State {
+    /// The clock of day and the uptime when they were last read.
+    last: (Time, Duration),
+    /// The uptime until which the clock of day is not believed.
+    doubt_until: Duration,
 }
 
 /// Ordinary corrections are smaller than this.
-const JUMP: Duration = Duration::from_secs(30);
-/// After a jump, so long is left to whoever looks after the machine.
+const MAX_CORRECTION: Duration = Duration::from_secs(30);
+/// How long a jump is doubted: the time that is left to whoever looks after the machine.
 const DOUBT: Duration = Duration::from_mins(30);
+/// A process may have been stopped for this long without the clock being doubted at its start.
+const MAX_STOP: Duration = Duration::from_hours(24);
+/// How long a clock is doubted that is further ahead at the start.
+const DOUBT_AT_START: Duration = Duration::from_hours(24);
 
 impl Steady {
-    pub const fn new() -> Self {
-        Self { seen: None, jumped_at: None }
-    }
-
-    /// Whether the clock has gone evenly of late. To be asked regularly.
-    pub fn is_steady(&mut self, wall: Time, mono: Instant) -> bool {
-        if let Some((last_wall, last_mono)) = self.seen.replace((wall, mono)) {
-            let expected = last_wall + mono.duration_since(last_mono);
-            if wall.since(expected).max(expected.since(wall)) > JUMP {
-                tracing::warn!(%wall, %expected, "the clock jumped; nothing is removed by age for a while");
-                self.jumped_at = Some(mono);
+    /// `last_written` is when the store was last written, before this process opened it.
+    pub fn new(clock: &dyn Clock, last_written: Option<Time>) -> Self {
+        let (wall, uptime) = (clock.now(), clock.uptime());
+        let mut doubt = Duration::ZERO;
+        if let Some(last) = last_written {
+            if wall.since(last) > MAX_STOP {
+                doubt = DOUBT_AT_START;
+                tracing::warn!(%wall, last_written = %last, "the clock is far ahead of the store: nothing is removed or given up by age for 24 hours. Correct the clock unless the gateway was stopped that long");
+            } else if last.since(wall) > MAX_CORRECTION {
+                doubt = DOUBT;
+                tracing::warn!(%wall, last_written = %last, "the clock is behind the store: nothing is removed or given up by age for 30 minutes");
             }
         }
-        self.jumped_at.is_none_or(|at| mono.duration_since(at) > DOUBT)
+        Self(Mutex::new(State { last: (wall, uptime), doubt_until: uptime + doubt }))
+    }
+
+    /// Whether the clock has gone evenly. To be asked regularly, and each time before its reading is
+    /// acted on.
+    pub fn is_steady(&self, wall: Time, uptime: Duration) -> bool {
+        let mut state = self.0.lock();
+        let (last_wall, last_uptime) = std::mem::replace(&mut state.last, (wall, uptime));
+        let expected = last_wall + uptime.saturating_sub(last_uptime);
+        if wall.since(expected).max(expected.since(wall)) > MAX_CORRECTION {
+            tracing::warn!(%wall, %expected, "the clock jumped: nothing is removed or given up by age for 30 minutes");
+            state.doubt_until = state.doubt_until.max(uptime + DOUBT);
+        }
+        uptime >= state.doubt_until
+    }
+}
+
+impl Engine {
+    /// Whether anything may be removed or given up for its age at this time, as the clock says it.
+    pub(crate) fn believes(&self, now: Time) -> bool {
+        self.steady.is_steady(now, self.clock.uptime())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use gancho_domain::ManualClock;
+
     use super::*;
+
+    fn believes(steady: &Steady, clock: &ManualClock) -> bool {
+        steady.is_steady(clock.now(), clock.uptime())
+    }
 
     #[test]
     fn a_jump_is_doubted_for_a_while() {
-        let (wall, mono) = (Time::from_secs(1_000_000), Instant::now());
-        let mut steady = Steady::new();
-        let mut at = |jump: u64, minutes: u64| {
-            let passed = Duration::from_mins(minutes);
-            steady.is_steady(wall + passed + Duration::from_secs(jump), mono + passed)
+        let clock = ManualClock::at_secs(1_000_000);
+        let steady = Steady::new(&clock, None);
+        let at = |jump: i64, minutes: u64| {
+            clock.jump(Time::from_secs(clock.now().secs() + jump));
+            clock.advance(Duration::from_mins(minutes));
+            believes(&steady, &clock)
         };
         assert!(at(0, 0));
         assert!(at(5, 1), "a small correction");
-        assert!(!at(3_600, 2));
-        assert!(!at(3_600, 30));
-        assert!(at(3_600, 33));
-        assert!(!at(0, 34), "back again is a jump as well");
+        assert!(!at(3_600, 1));
+        assert!(!at(0, 28));
+        assert!(at(0, 2));
+        assert!(!at(-3_600, 1), "back again is a jump as well");
+    }
+
+    /// faults.md 17
+    #[test]
+    fn a_clock_far_ahead_of_the_store_is_doubted_from_the_start() {
+        let last = Time::from_secs(1_000_000);
+        for (ahead, believed) in [(0, true), (23, true), (25, false), (24 * 365, false)] {
+            let clock = ManualClock::default();
+            clock.set(last + Duration::from_hours(ahead));
+            let steady = Steady::new(&clock, Some(last));
+            assert_eq!(believes(&steady, &clock), believed, "{ahead} hours ahead");
+            clock.advance(Duration::from_hours(23));
+            assert_eq!(believes(&steady, &clock), believed, "{ahead} hours ahead, a day later");
+            clock.advance(Duration::from_hours(2));
+            assert!(believes(&steady, &clock));
+        }
+    }
+
+    #[test]
+    fn a_clock_behind_the_store_is_doubted_for_a_while() {
+        let clock = ManualClock::at_secs(1_000_000);
+        let steady = Steady::new(&clock, Some(clock.now() + Duration::from_hours(1)));
+        assert!(!believes(&steady, &clock));
+        clock.advance(Duration::from_mins(30));
+        assert!(believes(&steady, &clock));
+    }
+
+    #[test]
+    fn a_correction_after_a_wrong_start_is_doubted_too() {
+        let right = Time::from_secs(1_000_000);
+        let clock = ManualClock::default();
+        clock.set(right + Duration::from_hours(24 * 365));
+        let steady = Steady::new(&clock, Some(right));
+        clock.jump(right);
+        assert!(!believes(&steady, &clock));
     }
 }

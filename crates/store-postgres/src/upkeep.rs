@@ -74,6 +74,12 @@ left join (
     on h.lane = l.lane
 order by l.place";
 
+/// Every transaction that accepts or settles notes its time, and every node its heartbeat: by the
+/// database's clock.
+const LAST_WRITTEN: &str = "
+select (extract(epoch from greatest(
+    (select max(seen_at) from writers), (select max(beat_at) from nodes))) * 1000000)::int8";
+
 #[async_trait]
 impl Upkeep for PostgresStore {
     async fn prune(&self, before: Time, most: usize, now: Time) -> Result<u64> {
@@ -124,6 +130,12 @@ impl Upkeep for PostgresStore {
         let sql = "select pg_database_size(current_database())";
         let row = session.query_one(sql, &[]).await.map_err(store_error)?;
         Ok(Space { used: rows::get::<i64>(&row, 0)? as u64, limit: None })
+    }
+
+    async fn last_written(&self) -> Result<Option<Time>> {
+        let session = self.session().await?;
+        let row = session.query_one(LAST_WRITTEN, &[]).await.map_err(store_error)?;
+        rows::maybe_time(&row, 0)
     }
 
     /// Always 0. The embedded store takes the first 63 bits of an id for its row number, so its ids

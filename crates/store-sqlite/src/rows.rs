@@ -133,3 +133,8 @@ pub(crate) fn first_seq_at(time: Time) -> i64 {
 pub(crate) fn last_seq_at(time: Time) -> i64 {
     first_seq_at(time + Duration::from_hours(24))
 }
+
+/// The time at which a row with this number was made, unless the clock was set back.
+pub(crate) fn time_of_seq(seq: i64) -> Time {
+    Time::from_millis(seq >> 15)
+}

@@ -66,6 +66,10 @@ impl Upkeep for SqliteStore {
         self.read(move |db| Ok(Space { used: space::used(db)?, limit })).await
     }
 
+    async fn last_written(&self) -> Result<Option<Time>> {
+        self.read(|db| Ok(last_written(db)?)).await
+    }
+
     async fn highest_lead(&self) -> Result<i64> {
         self.read(|db| {
             let rows: Option<i64> = db.query_row(
@@ -88,6 +92,20 @@ impl Upkeep for SqliteStore {
         })
         .await
     }
+}
+
+/// The time of the newest row or of the last heartbeat, whichever is later. A node that has left takes
+/// its heartbeat with it.
+fn last_written(db: &Connection) -> rusqlite::Result<Option<Time>> {
+    let (seq, beat_at): (Option<i64>, Option<i64>) = db.query_row(
+        "SELECT max((SELECT coalesce(max(seq), 0) FROM parcels),
+                    (SELECT coalesce(max(seq), 0) FROM deliveries)),
+                (SELECT max(beat_at) FROM nodes)",
+        [],
+        |row| Ok((row.get(0)?, row.get(1)?)),
+    )?;
+    let newest = seq.filter(|seq| *seq > 0).map(rows::time_of_seq);
+    Ok(newest.max(beat_at.map(Time::from_micros)))
 }
 
 /// A step looks at so many parcels for each that it may remove, and the next goes on from there: a

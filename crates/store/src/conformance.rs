@@ -339,6 +339,7 @@ macro_rules! conformance_suite {
                 each_lane_is_counted_apart
                 a_drained_lane_is_empty_again
                 the_room_used_is_known
+                when_it_was_last_written_is_known_after_a_restart
                 the_highest_id_is_known
             }
             prune {

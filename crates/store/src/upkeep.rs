@@ -41,6 +41,11 @@ pub trait Upkeep: Send + Sync + 'static {
 
     async fn space(&self) -> Result<Space>;
 
+    /// When something was last accepted, settled or kept alive by a heartbeat, as far as the store can
+    /// tell. `None`: never. A process asks before it writes anything itself, to compare with its
+    /// clock. Stores that many nodes share go by the database's clock.
+    async fn last_written(&self) -> Result<Option<Time>>;
+
     /// The largest [`gancho_domain::id::lead`] of any id in the store, so that new ids rise above it.
     async fn highest_lead(&self) -> Result<i64>;
 }

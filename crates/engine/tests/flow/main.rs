@@ -11,3 +11,4 @@ mod holding;
 mod leases;
 mod stage;
 mod stopping;
+mod wrong_clock;

@@ -35,4 +35,8 @@ impl Clock for SimClock {
         let even = START + self.born.elapsed();
         Time::from_micros(even.micros() + self.ahead_micros.load(Ordering::Relaxed))
     }
+
+    fn uptime(&self) -> Duration {
+        self.elapsed()
+    }
 }

@@ -124,6 +124,10 @@ impl Upkeep for Proxy {
         self.inner.space().await
     }
 
+    async fn last_written(&self) -> Result<Option<Time>> {
+        self.inner.last_written().await
+    }
+
     async fn highest_lead(&self) -> Result<i64> {
         self.inner.highest_lead().await
     }

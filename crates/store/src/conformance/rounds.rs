@@ -179,7 +179,7 @@ pub async fn whatever_the_numbers_a_round_takes_all_that_is_due<F: Fixture>() {
                 let target = world.target();
                 let due_at = world.now() + hours(random.next() % 2);
                 let draft = world.event(tenant).to_at(target, due_at);
-                if random.next() % 3 == 0 {
+                if random.next().is_multiple_of(3) {
                     skip.targets.insert(target);
                 } else if due_at == world.now() && place != 3 {
                     wanted.insert(draft.delivery(0));

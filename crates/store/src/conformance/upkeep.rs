@@ -73,6 +73,19 @@ pub async fn the_room_used_is_known<F: Fixture>() {
     assert!(space.limit.is_none_or(|limit| limit >= space.used), "{space:?}");
 }
 
+pub async fn when_it_was_last_written_is_known_after_a_restart<F: Fixture>() {
+    let fixture = F::open().await;
+    assert_eq!(fixture.store().last_written().await.unwrap(), None, "nothing was written");
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    world.pass(secs(100));
+    world.accept(world.event(acme).to(world.target())).await;
+    let at = world.now();
+    let world = world.reopen().await;
+    let last = world.store.last_written().await.unwrap().unwrap();
+    assert!(last >= at - secs(1), "{last} is before {at}");
+}
+
 /// A store whose rows are not numbered by their ids may say 0: any new id will do.
 pub async fn the_highest_id_is_known<F: Fixture>() {
     let world = World::<F>::new().await;
