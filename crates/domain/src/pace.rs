@@ -7,6 +7,9 @@ use std::time::Duration;
 pub struct Pace {
     limit: f32,
     most: f32,
+    /// Below this, each answer earns one more: a target that has not been overwhelmed yet is soon
+    /// up to what it takes.
+    fast_until: f32,
 }
 
 /// What an attempt says about how busy the target is.
@@ -20,10 +23,18 @@ pub enum Load {
 /// An answer that takes longer counts as heavy.
 pub const SLOW: Duration = Duration::from_secs(2);
 
+/// What a target that nobody knows may have at once.
+const UNEARNED: f32 = 4.0;
+
 impl Pace {
     pub fn up_to(most: u32) -> Self {
         let most = most.max(1) as f32;
-        Self { limit: most, most }
+        Self { limit: most, most, fast_until: most }
+    }
+
+    /// Begins with few, and doubles with every round of answers until one is heavy.
+    pub fn earned(most: u32) -> Self {
+        Self { limit: UNEARNED.min(most.max(1) as f32), ..Self::up_to(most) }
     }
 
     pub fn limit(&self) -> u32 {
@@ -37,10 +48,15 @@ impl Pace {
     }
 
     pub fn note(&mut self, load: Load) {
-        self.limit = match load {
-            Load::Light => (self.limit + 1.0 / self.limit).min(self.most),
-            Load::Heavy => (self.limit * 0.7).max(1.0),
-        };
+        match load {
+            Load::Light if self.limit < self.fast_until => self.limit += 1.0,
+            Load::Light => self.limit += 1.0 / self.limit,
+            Load::Heavy => {
+                self.limit = (self.limit * 0.7).max(1.0);
+                self.fast_until = self.limit;
+            }
+        }
+        self.limit = self.limit.min(self.most);
     }
 }
 
@@ -62,5 +78,22 @@ mod tests {
         assert_eq!(pace.limit(), 64);
         pace.set_most(0);
         assert_eq!(pace.limit(), 1, "one may always go");
+    }
+
+    #[test]
+    fn earns_quickly_until_it_was_too_much_once() {
+        let mut pace = Pace::earned(64);
+        assert_eq!(pace.limit(), 4);
+        for _ in 0..60 {
+            pace.note(Load::Light);
+        }
+        assert_eq!(pace.limit(), 64, "one more for each answer");
+        pace.note(Load::Heavy);
+        let after = pace.limit();
+        for _ in 0..10 {
+            pace.note(Load::Light);
+        }
+        assert!(pace.limit() <= after + 1, "slowly from now on");
+        assert_eq!(Pace::earned(2).limit(), 2);
     }
 }

@@ -59,7 +59,11 @@ async fn attempt(lane: &LaneState, job: &Job, started_at: Time) -> (Carried, Out
         }
         Ok(carried) => {
             lane.timings.attempt.add(carried.latency);
-            let outcome = Outcome::Tried { at_fault: carried.at_fault, load: carried.load };
+            let outcome = Outcome::Tried {
+                at_fault: carried.at_fault,
+                load: carried.load,
+                latency: carried.latency,
+            };
             (carried, outcome)
         }
         Err(_) => (broken(lane, job), Outcome::NotTried),

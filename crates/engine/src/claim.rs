@@ -3,8 +3,8 @@
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures_util::FutureExt;
-use gancho_domain::Lane;
 use gancho_store::{Claim, Claimed, Job, NodeId};
+use tokio::time::Instant;
 
 use crate::{
     Engine,
@@ -16,31 +16,39 @@ use crate::{
 /// What one round of claiming found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Round {
-    /// More is due: claim again.
-    More,
+    /// More is due, or was not looked at yet: claim again,
+    More {
+        /// after a rest.
+        rest: Duration,
+    },
     /// All that was due and not passed over is in the queue.
-    Done,
-    /// Nothing was due.
-    Nothing,
+    Done { rest: Duration },
     /// Nothing was asked: no room, paused, or not a member.
     Held,
     /// The store refused.
     Refused,
 }
 
-/// After a round that found nothing, the bell is not heeded for so long: in a flood of deliveries
-/// to a target that has enough, it rings without pause.
-const DEAF: Duration = Duration::from_millis(5);
+/// After a round that found little, the store is left alone for a multiple of what the round took: in
+/// a flood of deliveries to targets that have enough, the bell rings without pause, and each round may
+/// have to pass over thousands of them.
+const RESTS: u32 = 4;
+const MIN_REST: Duration = Duration::from_millis(5);
+const MAX_REST: Duration = Duration::from_millis(25);
 const AFTER_REFUSAL: Duration = Duration::from_millis(200);
 
 pub(crate) async fn run(engine: Arc<Engine>, lane: Arc<LaneState>) {
     while !engine.stopping.is_cancelled() {
         let round = engine.claim_round(&lane).await;
         match round {
-            Round::More => continue,
-            Round::Done | Round::Held => {}
-            Round::Nothing => tokio::time::sleep(DEAF).await,
+            Round::More { rest } | Round::Done { rest } if !rest.is_zero() => {
+                tokio::time::sleep(rest).await;
+            }
             Round::Refused => tokio::time::sleep(AFTER_REFUSAL).await,
+            Round::More { .. } | Round::Done { .. } | Round::Held => {}
+        }
+        if matches!(round, Round::More { .. }) {
+            continue;
         }
         tokio::select! {
             biased;
@@ -52,14 +60,6 @@ pub(crate) async fn run(engine: Arc<Engine>, lane: Arc<LaneState>) {
 }
 
 impl Engine {
-    /// One round of claiming, for tests.
-    pub async fn claim_once(self: &Arc<Self>, lane: Lane) -> Round {
-        match self.lane(lane).cloned() {
-            Some(lane) => self.claim_round(&lane).await,
-            None => Round::Held,
-        }
-    }
-
     pub(crate) async fn claim_round(self: &Arc<Self>, lane: &Arc<LaneState>) -> Round {
         let mut cursor = lane.cursor.lock().await;
         let Some(node) = self.membership.current() else {
@@ -71,11 +71,12 @@ impl Engine {
         let claim = self.claim_for(lane, node, &seats, cursor.clone());
         let skip = claim.skip.clone();
         lane.forget_due();
+        let begin = Instant::now();
         match self.store.claim(claim).await {
             Ok(claimed) => {
                 *cursor = claimed.cursor.clone();
-                let round = round_of(&claimed);
-                lane.queue.lock().claimed(&skip, claimed.more);
+                let round = round_of(&claimed, seats.size().jobs, begin.elapsed());
+                lane.queue.lock().claimed(&skip, !claimed.more);
                 if let Some(at) = claimed.next_due {
                     lane.note_due(at);
                 }
@@ -95,11 +96,11 @@ impl Engine {
     /// Room worth a claim. Where there is none, targets that hold more than their share give back.
     fn seats_to_fill(self: &Arc<Self>, lane: &Arc<LaneState>) -> Option<Seats> {
         let limits = &self.limits;
-        let (paused, queued) = {
+        let (takes_any, queued) = {
             let queue = lane.queue.lock();
-            (queue.is_paused(), queue.queued())
+            (!queue.is_paused() && queue.takes_strangers(), queue.queued())
         };
-        if paused || self.stopping.is_cancelled() {
+        if !takes_any || self.stopping.is_cancelled() {
             return None;
         }
         let least = if queued == 0 { 1 } else { limits.batch.min(limits.most_jobs / 8) };
@@ -139,7 +140,7 @@ impl Engine {
         let poll = self.limits.poll;
         match round {
             Round::Held | Round::Refused => poll,
-            Round::More | Round::Done | Round::Nothing => {
+            Round::More { .. } | Round::Done { .. } => {
                 let due_in = lane.next_due().since(self.clock.now());
                 due_in.clamp(Duration::from_millis(1), poll)
             }
@@ -158,10 +159,8 @@ async fn prepare(lane: &LaneState, jobs: &[Job]) {
     }
 }
 
-fn round_of(claimed: &Claimed) -> Round {
-    match (claimed.more, claimed.jobs.is_empty()) {
-        (true, _) => Round::More,
-        (false, false) => Round::Done,
-        (false, true) => Round::Nothing,
-    }
+fn round_of(claimed: &Claimed, wanted: usize, took: Duration) -> Round {
+    let found_little = claimed.jobs.len() <= wanted / 8;
+    let rest = if found_little { (RESTS * took).clamp(MIN_REST, MAX_REST) } else { Duration::ZERO };
+    if claimed.more { Round::More { rest } } else { Round::Done { rest } }
 }

@@ -1,7 +1,10 @@
 //! Sending out what may go. Called whenever something changed, and by a timer for what changes by
 //! the clock alone.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use gancho_domain::Time;
 
@@ -19,9 +22,14 @@ const SHORTEST_SLEEP: Duration = Duration::from_millis(1);
 pub(crate) async fn run(engine: Arc<Engine>, lane: Arc<LaneState>) {
     loop {
         let now = engine.clock.now();
-        let wake_at = lane.queue.lock().wake_at(now);
         let is_member = engine.membership.current().is_some();
-        match wake_at.filter(|_| is_member) {
+        let wake_at = {
+            let queue = lane.queue.lock();
+            let wake_at = queue.wake_at(now).filter(|_| is_member);
+            lane.timer_at.store(wake_at.map_or(i64::MAX, Time::micros), Ordering::Relaxed);
+            wake_at
+        };
+        match wake_at {
             // A heartbeat that gets through rings too.
             None => lane.timer_bell.notified().await,
             Some(at) => {
@@ -77,7 +85,6 @@ impl Engine {
 
     fn look(&self, lane: &LaneState, now: Time) -> Found {
         let mut queue = lane.queue.lock();
-        let woke_at = queue.wake_at(now);
         let mut ready = Vec::new();
         if let Some(node) = self.membership.current() {
             while let Some((slot, ticket)) = queue.next(now) {
@@ -89,12 +96,12 @@ impl Engine {
                 }
             }
         }
-        let wakes_at = queue.wake_at(now);
+        let timer_at = lane.timer_at.load(Ordering::Relaxed);
         Found {
             evicted: queue.take_evicted(),
             eased: queue.take_eased(),
             ran_dry: !ready.is_empty() && queue.queued() == 0,
-            wakes_earlier: wakes_at.is_some_and(|at| woke_at.is_none_or(|before| at < before)),
+            wakes_earlier: queue.wake_at(now).is_some_and(|at| at.micros() < timer_at),
             ready,
         }
     }

@@ -63,6 +63,7 @@ impl Engine {
             Size { jobs: limits.most_jobs, bytes: limits.most_bytes },
             lanes.iter().map(|lane| lane.lane).collect(),
         );
+        let lane_count = lanes.len();
         let beaten_at = Instant::now();
         let steady = Steady::new(&*clock, store.last_written().await?);
         let node = store.join(&name, clock.now()).await?;
@@ -71,7 +72,7 @@ impl Engine {
                 .into_iter()
                 .map(|lane| {
                     let bell = room.bell(lane.lane);
-                    Arc::new(LaneState::new(lane, &limits, bell))
+                    Arc::new(LaneState::new(lane, lane_count, &limits, bell))
                 })
                 .collect(),
             membership: Membership::new(node, beaten_at, limits.trusted()),

@@ -25,8 +25,11 @@ use crate::{
 pub struct LaneSetup {
     pub lane: Lane,
     pub carrier: Arc<dyn Carrier>,
-    /// At most so many on the wire at once.
+    /// Attempts at once. Those that have waited long for an answer do not count, unless the limit is
+    /// hard.
     pub concurrency: u32,
+    /// The concurrency bounds every attempt from its start to its end, as a mail server may ask for.
+    pub is_hard: bool,
     pub rate: Option<Rate>,
     /// What is older is not tried any more.
     pub expiry: Option<Duration>,
@@ -37,7 +40,15 @@ pub struct LaneSetup {
 
 impl LaneSetup {
     pub fn new(lane: Lane, carrier: Arc<dyn Carrier>) -> Self {
-        Self { lane, carrier, concurrency: 512, rate: None, expiry: None, expires_in_store: true }
+        Self {
+            lane,
+            carrier,
+            concurrency: 512,
+            is_hard: false,
+            rate: None,
+            expiry: None,
+            expires_in_store: true,
+        }
     }
 }
 
@@ -59,6 +70,9 @@ pub(crate) struct LaneState {
     next_due: AtomicI64,
     /// When it was last said that deliveries are put off.
     warned_at: AtomicI64,
+    /// What the lane's timer sleeps until. Read and written while the queue is locked, so that no
+    /// earlier time is missed.
+    pub timer_at: AtomicI64,
 }
 
 /// How often it is said that deliveries are put off.
@@ -81,7 +95,8 @@ impl Ticket {
 }
 
 impl LaneState {
-    pub fn new(setup: LaneSetup, limits: &Limits, claim_bell: Arc<Notify>) -> Self {
+    /// The lanes share the room, so that each counts with its part of it.
+    pub fn new(setup: LaneSetup, lanes: usize, limits: &Limits, claim_bell: Arc<Notify>) -> Self {
         Self {
             lane: setup.lane,
             carrier: setup.carrier,
@@ -89,9 +104,10 @@ impl LaneState {
             expires_in_store: setup.expires_in_store,
             queue: Mutex::new(Scheduler::new(LaneLimits {
                 concurrency: setup.concurrency.max(1),
+                is_hard: setup.is_hard,
                 rate: setup.rate,
-                most_jobs: limits.most_jobs,
-                most_bytes: limits.most_bytes,
+                most_jobs: limits.most_jobs / lanes.max(1),
+                most_bytes: limits.most_bytes / lanes.max(1),
                 remembered: limits.remembered,
             })),
             counters: Counters::default(),
@@ -101,6 +117,7 @@ impl LaneState {
             timer_bell: Notify::new(),
             next_due: AtomicI64::new(i64::MAX),
             warned_at: AtomicI64::new(0),
+            timer_at: AtomicI64::new(i64::MAX),
         }
     }
 

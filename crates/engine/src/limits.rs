@@ -23,15 +23,16 @@ pub struct Limits {
     pub retention: Duration,
     /// Dead letters that a tenant may have; the oldest of those beyond are archived.
     pub dead_letters_per_tenant: u64,
-    /// Idle targets whose breaker, pace and rate are remembered, per lane.
+    /// Idle targets whose breaker, pace, standing and rate are remembered, per lane; and targets that are
+    /// known to have older deliveries in the store.
     pub remembered: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            most_jobs: 4_096,
-            most_bytes: 32 << 20,
+            most_jobs: 8_192,
+            most_bytes: 48 << 20,
             batch: 256,
             poll: Duration::from_secs(1),
             heartbeat: Duration::from_secs(3),
@@ -41,7 +42,7 @@ impl Default for Limits {
             upkeep_step: 500,
             retention: Duration::from_hours(30 * 24),
             dead_letters_per_tenant: 10_000,
-            remembered: 4_096,
+            remembered: 16_384,
         }
     }
 }

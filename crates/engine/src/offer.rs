@@ -42,17 +42,22 @@ impl Engine {
         self.lane(lane).is_some_and(|lane| lane.queue.lock().welcomes((tenant, target)))
     }
 
-    /// Room for so many deliveries with so many bytes of bodies; nothing if there is none, or the
-    /// engine is stopping, or cannot rely on its lease.
-    pub fn reserve(&self, lane: Lane, count: usize, bytes: usize) -> Option<Reservation> {
+    /// Room for one delivery to each of these targets, with so many bytes of bodies in all; nothing if
+    /// there is none, or the engine is stopping, or cannot rely on its lease.
+    pub fn reserve(
+        &self,
+        lane: Lane,
+        targets: &[(TenantId, TargetId)],
+        bytes: usize,
+    ) -> Option<Reservation> {
         if self.stopping.is_cancelled() {
             return None;
         }
         let state = self.lane(lane)?;
         let node = self.membership.current()?;
-        let seats = self.room.take(lane, Size { jobs: count, bytes });
+        let seats = self.room.take(lane, Size { jobs: targets.len(), bytes });
         if seats.is_none() {
-            state.queue.lock().refused();
+            state.queue.lock().refused(targets.iter().copied());
         }
         Some(Reservation { lane, node, seats: seats? })
     }

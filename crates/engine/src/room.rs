@@ -16,6 +16,8 @@ pub struct Room {
     most: Size,
     /// What no other lane can take from a lane.
     kept: Size,
+    /// What claims leave to new deliveries: a backlog does not delay those of targets that have none.
+    spared: Size,
     lanes: Vec<Lane>,
     used: Mutex<[Use; LANES]>,
     /// Rung when a lane that waits for room has got it.
@@ -43,6 +45,7 @@ impl Room {
         Arc::new(Self {
             most,
             kept: Size { jobs: most.jobs / parts, bytes: most.bytes / parts },
+            spared: Size { jobs: most.jobs / 8, bytes: most.bytes / 8 },
             lanes,
             used: Mutex::default(),
             bells: std::array::from_fn(|_| Arc::new(Notify::new())),
@@ -62,11 +65,11 @@ impl Room {
             .then(|| self.seat(&mut used, lane, size))
     }
 
-    /// Seats for at most so many. If fewer than `least` are free, none, and the lane's bell is rung
-    /// when there are.
+    /// Seats for a claim, at most so many. If fewer than `least` are free, none, and the lane's bell is
+    /// rung when there are.
     pub fn take_up_to(self: &Arc<Self>, lane: Lane, most: Size, least: usize) -> Option<Seats> {
         let mut used = self.used.lock();
-        let free = self.free(&used, lane);
+        let free = self.free_to_claim(&used, lane);
         if free.jobs < least.max(1) || free.bytes == 0 {
             used[lane.index()].wanted = Some(least.max(1));
             return None;
@@ -118,13 +121,21 @@ impl Room {
         free
     }
 
+    fn free_to_claim(&self, used: &[Use; LANES], lane: Lane) -> Size {
+        let free = self.free(used, lane);
+        Size {
+            jobs: free.jobs.saturating_sub(self.spared.jobs),
+            bytes: free.bytes.saturating_sub(self.spared.bytes),
+        }
+    }
+
     fn give_back(&self, lane: Lane, size: Size) {
         let mut used = self.used.lock();
         let mine = &mut used[lane.index()].size;
         mine.jobs = mine.jobs.saturating_sub(size.jobs);
         mine.bytes = mine.bytes.saturating_sub(size.bytes);
         for other in &self.lanes {
-            let free = self.free(&used, *other);
+            let free = self.free_to_claim(&used, *other);
             let waiting = &mut used[other.index()].wanted;
             if waiting.is_some_and(|wanted| free.jobs >= wanted && free.bytes > 0) {
                 *waiting = None;
@@ -223,7 +234,7 @@ mod tests {
             (0..120).map(|_| room.take(Lane::Webhook, size(1, 0)).unwrap()).collect();
         assert!(room.take_up_to(Lane::Webhook, MOST, 60).is_none());
         let mut held = held.into_iter();
-        held.by_ref().take(59).for_each(drop);
+        held.by_ref().take(74).for_each(drop);
         assert!(futures_util::FutureExt::now_or_never(bell.notified()).is_none());
         held.by_ref().take(1).for_each(drop);
         bell.notified().await;

@@ -1,21 +1,30 @@
 //! The queue of one lane: whose delivery goes next.
 //!
-//! Tenants take turns, three deliveries at most while others wait; within a tenant its targets take
-//! turns; within a target the first to come is the first to go. The line of tenants is in order of
-//! arrival, so the first in it is always the one that waited most rounds: the most urgent by
+//! Targets draw on one of four pools, by how they answer (`pool`, `standing`): a target that hangs
+//! shares its pool with others of its kind and takes nothing from targets that answer promptly.
+//! Within a pool tenants take turns, three deliveries at most while others wait; within a tenant its
+//! targets take turns; within a target the first to come is the first to go. The line of tenants is in
+//! order of arrival, so the first in it is always the one that waited most rounds: the most urgent by
 //! [`gancho_domain::fairness::priority`], and no tenant can be overtaken for ever.
 //!
-//! **Invariant.** The rings hold exactly those who may go now: a target is in its tenant's ring if
-//! something waits for it and it stands open; a tenant is in the lane's ring if its own ring is not
-//! empty. Whatever changes one of these calls `place`. So the next
+//! **Invariant.** The rings hold exactly those who may go now: a target is in its tenant's ring for
+//! its pool if something waits for it and it stands open; a tenant is in the pool's ring if its own
+//! ring is not empty. Whatever changes one of these calls `place`. So the next
 //! delivery is found without looking at anyone who must wait, however many there are.
+//!
+//! **Invariant.** An attempt holds one of the lane's slots for no longer than [`pool::PROMPT`], unless
+//! the lane's concurrency is a hard limit.
 //!
 //! Nothing here awaits, reads a clock or rolls dice, and no order depends on a hash.
 
+mod aging;
 mod claims;
+mod flights;
 mod pausing;
 mod placing;
+mod pool;
 mod ring;
+mod standing;
 mod target;
 mod tenant;
 #[cfg(test)]
@@ -26,12 +35,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use gancho_domain::{Rate, TenantId, Ticker, Time, fairness};
 use gancho_store::TargetId;
 
-pub use self::{pausing::PauseSet, target::Outcome, tenant::Share};
 use self::{
+    flights::{Flight, FlightId, Flights},
+    pool::{Holding, PoolLimit},
     ring::Ring,
     target::{Stand, TargetLine},
     tenant::TenantLine,
 };
+pub use self::{pausing::PauseSet, pool::Pool, target::Outcome, tenant::Share};
 
 /// A target belongs to one tenant; keys lead with the tenant so that its targets lie together.
 type Key = (TenantId, TargetId);
@@ -39,11 +50,14 @@ type Key = (TenantId, TargetId);
 /// What limits a lane as a whole.
 #[derive(Debug, Clone, Copy)]
 pub struct LaneLimits {
-    /// At most so many in flight.
+    /// Attempts at once. Those that have been out for long do not count, unless the limit is hard.
     pub concurrency: u32,
+    /// The concurrency bounds every attempt from its start to its end: a contract with the far side,
+    /// as with a mail server. Targets are not told apart by how they answer.
+    pub is_hard: bool,
     pub rate: Option<Rate>,
-    /// What the queue holds at most. One tenant may have a quarter of it before claims pass it over,
-    /// one target an eighth of the bytes.
+    /// The lane's part of what may be in memory. One tenant may have a quarter of it before claims
+    /// pass it over, one target an eighth of the bytes.
     pub most_jobs: usize,
     pub most_bytes: usize,
     /// So many targets with nothing to do are remembered with their breaker, pace and rate.
@@ -54,13 +68,20 @@ pub struct Scheduler<T> {
     limits: LaneLimits,
     tenants: BTreeMap<TenantId, TenantLine>,
     targets: BTreeMap<Key, TargetLine<T>>,
-    /// Tenants that have something that may go now.
-    turns: Ring<TenantId>,
+    /// Tenants that have something that may go now, for each pool.
+    turns: [Ring<TenantId>; Pool::COUNT],
     /// Turns ended so far.
     rounds: u64,
+    /// Deliveries taken so far: decides which pool is served first.
+    taken: usize,
     ticker: Ticker,
-    in_flight: u32,
+    flights: Flights,
+    in_flight: [u32; Pool::COUNT],
     queued: usize,
+    pool_limits: [PoolLimit; Pool::COUNT],
+    held: [Holding; Pool::COUNT],
+    /// Targets with something to do, by the pool they draw on.
+    busy: [usize; Pool::COUNT],
     timers: BTreeSet<(Time, Key)>,
     idle: Ring<Key>,
     pauses: PauseSet,
@@ -75,6 +96,7 @@ pub struct Scheduler<T> {
 pub struct Slot {
     key: Key,
     bytes: usize,
+    flight: FlightId,
 }
 
 /// A delivery that enters the queue, and on what terms.
@@ -89,15 +111,27 @@ pub struct Incoming<T> {
 
 impl<T> Scheduler<T> {
     pub fn new(limits: LaneLimits) -> Self {
+        let LaneLimits { concurrency, most_jobs, most_bytes, is_hard, .. } = limits;
+        let pools = [Pool::Prompt, Pool::Untried, Pool::Slow, Pool::Troubled];
+        let mut pool_limits =
+            pools.map(|pool| PoolLimit::of(pool, concurrency, most_jobs, most_bytes));
+        if is_hard {
+            pool_limits[Pool::Prompt.index()].in_flight = concurrency;
+        }
         Self {
             limits,
             tenants: BTreeMap::new(),
             targets: BTreeMap::new(),
-            turns: Ring::default(),
+            turns: Default::default(),
             rounds: 0,
+            taken: 0,
             ticker: Ticker::default(),
-            in_flight: 0,
+            flights: Flights::default(),
+            in_flight: [0; Pool::COUNT],
             queued: 0,
+            pool_limits,
+            held: Default::default(),
+            busy: [0; Pool::COUNT],
             timers: BTreeSet::new(),
             idle: Ring::default(),
             pauses: PauseSet::default(),
@@ -113,12 +147,11 @@ impl<T> Scheduler<T> {
         let owner = self.tenants.entry(key.0).or_default();
         let line = self.targets.entry(key).or_insert_with(|| {
             owner.targets += 1;
-            TargetLine::new(new.most_in_flight)
+            TargetLine::new(new.most_in_flight, !self.limits.is_hard)
         });
         line.agree(new.most_in_flight, new.rate);
         line.push(new.item, new.bytes);
         owner.queued += 1;
-        owner.bytes += new.bytes;
         self.queued += 1;
         self.place(key, now);
     }
@@ -126,12 +159,12 @@ impl<T> Scheduler<T> {
     /// The delivery to carry now, if there is one.
     pub fn next(&mut self, now: Time) -> Option<(Slot, T)> {
         self.catch_up(now);
-        while self.has_slot(now) {
-            let tenant = self.whose_turn()?;
-            let target = self.tenants.get(&tenant)?.ready.front()?;
+        while self.rate_allows(now) {
+            let (pool, tenant) = self.whose_turn()?;
+            let target = self.tenants.get(&tenant)?.of(pool).ready.front()?;
             let key = (tenant, target);
-            if let Some((item, bytes)) = self.take(key, now) {
-                return Some((Slot { key, bytes }, item));
+            if let Some((flight, item, bytes)) = self.take(key, pool, now) {
+                return Some((Slot { key, bytes, flight }, item));
             }
             // A clock that went back has closed its rate again.
             self.place(key, now);
@@ -142,14 +175,12 @@ impl<T> Scheduler<T> {
     /// The target's slot is free again.
     #[expect(clippy::needless_pass_by_value, reason = "a slot is given back once")]
     pub fn finished(&mut self, slot: Slot, outcome: Outcome, now: Time) {
-        let Slot { key, bytes } = slot;
-        self.in_flight = self.in_flight.saturating_sub(1);
-        if let Some(owner) = self.tenants.get_mut(&key.0) {
-            owner.in_flight = owner.in_flight.saturating_sub(1);
-            owner.bytes = owner.bytes.saturating_sub(bytes);
+        let Slot { key, bytes, flight } = slot;
+        if let Some(flight) = self.flights.end(flight) {
+            self.leave_pool(key.0, flight.pool);
         }
         if let Some(line) = self.targets.get_mut(&key) {
-            line.finish(outcome, now);
+            line.finish(outcome, bytes, now);
         }
         self.place(key, now);
     }
@@ -157,10 +188,12 @@ impl<T> Scheduler<T> {
     /// When to call [`Scheduler::next`] again although nothing happened.
     pub fn wake_at(&self, now: Time) -> Option<Time> {
         let timer = self.timers.first().map(|(at, _)| *at);
-        let waits_for_rate = !self.turns.is_empty() && self.in_flight < self.limits.concurrency;
-        let rate = self.limits.rate.filter(|_| waits_for_rate && !self.pauses.lane);
+        // While nothing waits, nobody needs a slot that an attempt has kept for too long.
+        let overdue = self.flights.next_at().filter(|_| self.queued > 0 && !self.limits.is_hard);
+        let waits_for_rate = self.servable().is_some() && !self.pauses.lane;
+        let rate = self.limits.rate.filter(|_| waits_for_rate);
         let slot = rate.map(|rate| self.ticker.free_at(rate, now));
-        timer.into_iter().chain(slot).min()
+        timer.into_iter().chain(overdue).chain(slot).min()
     }
 
     /// Everything that waits, to be released or dropped. What is in flight stays counted.
@@ -179,7 +212,7 @@ impl<T> Scheduler<T> {
     }
 
     pub fn in_flight(&self) -> u32 {
-        self.in_flight
+        self.in_flight.iter().sum()
     }
 
     /// One for each tenant that is remembered.
@@ -188,73 +221,95 @@ impl<T> Scheduler<T> {
         self.tenants.iter().map(share).collect()
     }
 
-    fn has_slot(&self, now: Time) -> bool {
-        let rate_allows = |rate| self.ticker.free_at(rate, now) <= now;
-        !self.pauses.lane
-            && self.in_flight < self.limits.concurrency
-            && self.limits.rate.is_none_or(rate_allows)
+    fn rate_allows(&self, now: Time) -> bool {
+        let allows = |rate| self.ticker.free_at(rate, now) <= now;
+        !self.pauses.lane && self.limits.rate.is_none_or(allows)
+    }
+
+    fn has_slot(&self, pool: Pool) -> bool {
+        let out = |pool: Pool| self.in_flight[pool.index()];
+        // These two share the lane's slots.
+        let is_young = matches!(pool, Pool::Prompt | Pool::Untried);
+        let young = out(Pool::Prompt) + out(Pool::Untried);
+        out(pool) < self.pool_limits[pool.index()].in_flight
+            && (!is_young || young < self.limits.concurrency)
+    }
+
+    /// The first pool with a free slot and somebody who may take it.
+    fn servable(&self) -> Option<Pool> {
+        let is_servable =
+            |pool: &Pool| !self.turns[pool.index()].is_empty() && self.has_slot(*pool);
+        Pool::order(self.taken).into_iter().find(is_servable)
     }
 
     /// The first in line that has not had its three and, while others wait, does not hold half of the
-    /// lane. Who holds half keeps its place: it is first again when it does not.
-    fn whose_turn(&mut self) -> Option<TenantId> {
-        let half = self.limits.concurrency.div_ceil(2);
+    /// pool. A tenant that holds half keeps its place: it is first again when it does not.
+    fn whose_turn(&mut self) -> Option<(Pool, TenantId)> {
+        let pool = self.servable()?;
+        let half = self.pool_limits[pool.index()].in_flight.div_ceil(2);
         // While a slot is free only one tenant can hold half of them, so only the first two can have
         // been served without ending their turn: three steps at most.
         for _ in 0..3 {
-            let first = self.turns.front()?;
-            let Some(second) = self.turns.second() else {
-                return Some(first);
+            let turns = &self.turns[pool.index()];
+            let first = turns.front()?;
+            let Some(second) = turns.second() else {
+                return Some((pool, first));
             };
-            let had_its_turn = |id| Some(self.tenants.get(id)?.consecutive >= fairness::TURN);
+            let of = |id| Some(self.tenants.get(id)?.of(pool));
+            let had_its_turn = |id| Some(of(id)?.consecutive >= fairness::TURN);
             if had_its_turn(&first)? {
-                self.end_turn(first);
-            } else if self.tenants.get(&first)?.in_flight < half {
-                return Some(first);
+                self.end_turn(pool, first);
+            } else if of(&first)?.in_flight < half {
+                return Some((pool, first));
             } else if had_its_turn(&second)? {
-                self.end_turn(second);
+                self.end_turn(pool, second);
             } else {
-                return Some(second);
+                return Some((pool, second));
             }
         }
-        self.turns.front()
+        self.turns[pool.index()].front().map(|tenant| (pool, tenant))
     }
 
     /// The tenant goes to the end of the line.
-    fn end_turn(&mut self, tenant: TenantId) {
+    fn end_turn(&mut self, pool: Pool, tenant: TenantId) {
         let Some(owner) = self.tenants.get_mut(&tenant) else {
             return;
         };
         self.rounds += 1;
-        owner.consecutive = 0;
-        owner.waits_since = self.rounds;
-        if let Some(place) = owner.turn {
-            self.turns.remove(place);
-            owner.turn = Some(self.turns.push_back(tenant));
+        let mine = owner.of_mut(pool);
+        mine.consecutive = 0;
+        mine.waits_since = self.rounds;
+        if let Some(place) = mine.turn {
+            let turns = &mut self.turns[pool.index()];
+            turns.remove(place);
+            mine.turn = Some(turns.push_back(tenant));
         }
     }
 
-    fn take(&mut self, key: Key, now: Time) -> Option<(T, usize)> {
+    fn take(&mut self, key: Key, pool: Pool, now: Time) -> Option<(FlightId, T, usize)> {
         let line = self.targets.get_mut(&key)?;
         if line.stand(now) != Stand::Open {
             return None;
         }
-        let item = line.take(now)?;
+        let (item, bytes) = line.take(now)?;
         let owner = self.tenants.get_mut(&key.0)?;
+        let mine = owner.of_mut(pool);
         // The tenant's other targets come first now.
         if let Some(place) = line.turn.take() {
-            owner.ready.remove(place);
+            mine.ready.remove(place);
         }
+        mine.in_flight += 1;
+        mine.consecutive = mine.consecutive.saturating_add(1);
         owner.queued -= 1;
-        owner.in_flight += 1;
         owner.processed += 1;
-        owner.consecutive = owner.consecutive.saturating_add(1);
         self.queued -= 1;
-        self.in_flight += 1;
+        self.taken = self.taken.wrapping_add(1);
+        self.in_flight[pool.index()] += 1;
         if let Some(rate) = self.limits.rate {
             self.ticker.take(rate, now);
         }
+        let flight = self.flights.start(Flight { key, pool }, now);
         self.place(key, now);
-        Some(item)
+        Some((flight, item, bytes))
     }
 }

@@ -141,9 +141,11 @@ impl Keeper {
 
     /// Room in memory for those that may be held; without it they wait in the store.
     fn reserve(&self, new: &mut NewParcel) -> Option<Reservation> {
-        let count = new.deliveries.iter().filter(|delivery| delivery.hold).count();
-        let bytes = count * new.parcel.body.len();
-        let room = (count > 0).then(|| self.engine.reserve(Lane::Dispatch, count, bytes)).flatten();
+        let held = new.deliveries.iter().filter(|delivery| delivery.hold);
+        let targets: Vec<_> = held.map(|delivery| (new.parcel.tenant, delivery.target)).collect();
+        let bytes = targets.len() * new.parcel.body.len();
+        let wanted = !targets.is_empty();
+        let room = wanted.then(|| self.engine.reserve(Lane::Dispatch, &targets, bytes)).flatten();
         if room.is_none() {
             new.deliveries.iter_mut().for_each(|delivery| delivery.hold = false);
         }

@@ -65,6 +65,7 @@ pub const EXPIRY: Duration = Duration::from_hours(24);
 pub fn lane(carrier: crate::MailCarrier) -> LaneSetup {
     LaneSetup {
         concurrency: CONCURRENCY,
+        is_hard: true,
         rate: Some(RATE),
         expiry: Some(EXPIRY),
         expires_in_store: false,

@@ -116,8 +116,10 @@ impl Outbox {
     /// Room in memory; without it the e-mail waits in the store.
     fn reserve(&self, new: &mut NewParcel) -> Option<Reservation> {
         let bytes = new.parcel.body.len();
-        let wanted = new.deliveries.iter().any(|delivery| delivery.hold);
-        let room = wanted.then(|| self.engine.reserve(Lane::Email, 1, bytes)).flatten();
+        let held = new.deliveries.iter().filter(|delivery| delivery.hold);
+        let targets: Vec<_> = held.map(|delivery| (new.parcel.tenant, delivery.target)).collect();
+        let wanted = !targets.is_empty();
+        let room = wanted.then(|| self.engine.reserve(Lane::Email, &targets, bytes)).flatten();
         for delivery in &mut new.deliveries {
             delivery.hold = room.is_some();
         }

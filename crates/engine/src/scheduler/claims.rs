@@ -10,7 +10,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use gancho_domain::{TenantId, Time};
 use gancho_store::{Skip, TargetId};
 
-use super::{Key, Scheduler, TargetLine};
+use super::{Key, Pool, Scheduler, TargetLine, TenantLine};
 
 #[derive(Default)]
 pub struct Claims {
@@ -18,7 +18,7 @@ pub struct Claims {
     skip: Arc<Skip>,
     /// Targets that have due deliveries in the store.
     behind: BTreeSet<Key>,
-    /// Everyone may have: nothing was claimed yet, or room ran out.
+    /// Everyone may have: the store has not been gone through since the start.
     all_behind: bool,
     /// Targets with more in the queue than their share.
     over: BTreeSet<Key>,
@@ -63,13 +63,23 @@ impl Claims {
         }
     }
 
-    /// A delivery of this target lies in the store.
+    /// A delivery of this target lies in the store. Where there are too many such targets to remember,
+    /// one is forgotten: its new deliveries may then overtake its own older ones, and nobody else's.
     pub fn note_behind(&mut self, key: Key, remembered: usize) {
         self.behind.insert(key);
         if self.behind.len() > remembered {
-            self.behind.clear();
-            self.all_behind = true;
+            self.behind.pop_first();
         }
+    }
+
+    /// Claims may find what they passed over or were not made for.
+    pub fn ease(&mut self) {
+        self.eased = true;
+    }
+
+    #[cfg(test)]
+    pub fn skips(&self, key: Key) -> bool {
+        self.skip.targets.contains(&key.1)
     }
 
     fn is_behind(&self, key: Key) -> bool {
@@ -103,21 +113,35 @@ impl<T> Scheduler<T> {
     pub fn welcomes(&mut self, key: Key) -> bool {
         let (tenant, target) = key;
         let covered = self.claims.skip.covers(tenant, target);
-        if !self.pauses.lane && !covered && !self.claims.is_behind(key) {
+        let is_known = self.targets.contains_key(&key);
+        let has_room = is_known || self.takes_strangers_of(tenant);
+        if !self.pauses.lane && !covered && has_room && !self.claims.is_behind(key) {
             return true;
         }
         self.claims.note_behind(key, self.limits.remembered);
         false
     }
 
-    /// There was no room: something of this lane lies in the store.
-    pub fn refused(&mut self) {
-        self.claims.all_behind = true;
+    /// Whether there is room for targets that nobody knows: a claim may bring any number of them.
+    pub fn takes_strangers(&self) -> bool {
+        self.limits.is_hard || !self.held[Pool::Untried.index()].is_crowded
     }
 
-    /// A claim that passed over `skip` came back, and said whether more is due.
-    pub fn claimed(&mut self, skip: &Skip, more: bool) {
-        if !more {
+    fn takes_strangers_of(&self, tenant: TenantId) -> bool {
+        let has_many = |owner: &TenantLine| owner.of(Pool::Untried).held.is_crowded;
+        self.takes_strangers() && !self.tenants.get(&tenant).is_some_and(has_many)
+    }
+
+    /// There was no room for them: they lie in the store.
+    pub fn refused(&mut self, keys: impl IntoIterator<Item = Key>) {
+        for key in keys {
+            self.claims.note_behind(key, self.limits.remembered);
+        }
+    }
+
+    /// A claim that passed over `skip` came back, and said whether all that was due has been seen.
+    pub fn claimed(&mut self, skip: &Skip, caught_up: bool) {
+        if caught_up {
             self.claims.all_behind = false;
             self.claims.behind.retain(|(tenant, target)| skip.covers(*tenant, *target));
         }
@@ -137,7 +161,7 @@ impl<T> Scheduler<T> {
     pub fn shed(&mut self, now: Time) -> Vec<T> {
         let mut back = Vec::new();
         for key in std::mem::take(&mut self.claims.over) {
-            let share = |line: &TargetLine<T>| line.share(self.limits.most_bytes);
+            let share = |line: &TargetLine<T>| line.share(self.limits.most_bytes, now);
             let share = self.targets.get(&key).map_or(0, share);
             back.extend(self.put_back(key, share));
             self.place(key, now);

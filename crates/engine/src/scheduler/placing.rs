@@ -1,23 +1,27 @@
 //! Keeping the rings true: where a target and its tenant stand after something changed.
 
 use gancho_domain::{TenantId, Time};
+use gancho_store::TargetId;
 
 use super::{
-    Key, Scheduler,
+    Key, Pool, Scheduler,
     target::{Stand, TargetLine},
+    tenant::TenantLine,
 };
 
 impl<T> Scheduler<T> {
     /// Lets those go on whose time has come.
     pub(super) fn catch_up(&mut self, now: Time) {
         if now < self.last_now {
-            // The clock went back: who may go and who must wait is to be found anew.
+            // The clock went back: who may go and who must wait is to be found again.
+            self.flights.restart(now);
             let all: Vec<Key> = self.targets.keys().copied().collect();
             for key in all {
                 self.place(key, now);
             }
         }
         self.last_now = now;
+        self.age(now);
         while let Some(&(at, key)) = self.timers.first() {
             if at > now {
                 break;
@@ -32,19 +36,19 @@ impl<T> Scheduler<T> {
 
     /// Puts a target, and its tenant, where they belong by what is true of them now.
     pub(super) fn place(&mut self, key: Key, now: Time) {
-        if let Some(line) = self.targets.get_mut(&key) {
-            line.paused = self.pauses.holds(key);
-        }
+        self.choose_pool(key);
         self.evict(key, now);
+        self.account(key, now);
         let (Some(line), Some(owner)) = (self.targets.get_mut(&key), self.tenants.get_mut(&key.0))
         else {
             return;
         };
         let stand = line.stand(now);
+        let ready = &mut owner.of_mut(line.pool).ready;
         match (line.turn, stand == Stand::Open && !line.waiting.is_empty()) {
-            (None, true) => line.turn = Some(owner.ready.push_back(key.1)),
+            (None, true) => line.turn = Some(ready.push_back(key.1)),
             (Some(place), false) => {
-                owner.ready.remove(place);
+                ready.remove(place);
                 line.turn = None;
             }
             _ => {}
@@ -66,49 +70,146 @@ impl<T> Scheduler<T> {
             }
             _ => {}
         }
-        line.skipped = line.wants_no_more(self.limits.most_bytes, now);
-        self.claims.note_target(key.1, line.skipped);
-        self.claims.note_over(key, line.waiting.len() > line.share(self.limits.most_bytes));
-        self.place_tenant(key.0);
+        self.claims.note_over(key, line.waiting.len() > line.share(self.limits.most_bytes, now));
+        let pool = line.pool;
+        self.place_tenant(key.0, pool);
+        self.pass_over(key, now);
         if self.idle.len() > self.limits.remembered {
             self.forget_one();
         }
     }
 
-    fn place_tenant(&mut self, tenant: TenantId) {
+    /// By how the target answers; its place in the line of another pool is given up.
+    fn choose_pool(&mut self, key: Key) {
+        let (Some(line), Some(owner)) = (self.targets.get_mut(&key), self.tenants.get_mut(&key.0))
+        else {
+            return;
+        };
+        line.paused = self.pauses.holds(key);
+        let before = line.pool;
+        line.pool = if self.limits.is_hard { Pool::Prompt } else { line.wanted_pool() };
+        let share = self.pool_limits[line.pool.index()].in_flight as usize;
+        line.pool_share = (share / self.busy[line.pool.index()].max(1)).max(1) as u32;
+        if line.pool != before {
+            if let Some(place) = line.turn.take() {
+                owner.of_mut(before).ready.remove(place);
+            }
+            self.place_tenant(key.0, before);
+        }
+    }
+
+    /// Counts what the target holds in its pool, and tells others of the pool when that is full.
+    fn account(&mut self, key: Key, now: Time) {
+        let (Some(line), Some(owner)) = (self.targets.get_mut(&key), self.tenants.get_mut(&key.0))
+        else {
+            return;
+        };
+        let after = line.held();
+        let before = std::mem::replace(&mut line.counted, after);
+        if before == after {
+            return;
+        }
+        self.busy[before.pool.index()] -= usize::from(before.jobs > 0);
+        self.busy[after.pool.index()] += usize::from(after.jobs > 0);
+        self.held[before.pool.index()].remove(before.jobs, before.bytes);
+        self.held[after.pool.index()].add(after.jobs, after.bytes);
+        owner.of_mut(before.pool).held.remove(before.jobs, before.bytes);
+        owner.of_mut(after.pool).held.add(after.jobs, after.bytes);
+        self.judge(before.pool, key.0, now);
+        if after.pool != before.pool {
+            self.judge(after.pool, key.0, now);
+        }
+    }
+
+    /// A pool that is full, as a whole or of one tenant, takes no more until there is room in it.
+    fn judge(&mut self, pool: Pool, tenant: TenantId, now: Time) {
+        let limit = self.pool_limits[pool.index()];
+        let of_all = pool != Pool::Prompt && self.held[pool.index()].judge(limit);
+        let of_one = self
+            .tenants
+            .get_mut(&tenant)
+            .is_some_and(|owner| owner.of_mut(pool).held.judge(limit.of_one_tenant(pool)));
+        let (first, last) = (TargetId::from_bits(0), TargetId::from_bits(u128::MAX));
+        let in_pool = |(key, line): (&Key, &TargetLine<T>)| (line.pool == pool).then_some(*key);
+        let told: Vec<Key> = match (of_all, of_one) {
+            (true, _) => self.targets.iter().filter_map(in_pool).collect(),
+            (false, true) => {
+                self.targets.range((tenant, first)..=(tenant, last)).filter_map(in_pool).collect()
+            }
+            (false, false) => return,
+        };
+        for key in told {
+            self.pass_over(key, now);
+        }
+        // Of targets that nobody knows yet, too: see `welcomes` and `takes_strangers`.
+        self.claims.ease();
+    }
+
+    /// Whether claims are to pass the target over.
+    fn pass_over(&mut self, key: Key, now: Time) {
+        let (Some(line), Some(owner)) = (self.targets.get_mut(&key), self.tenants.get(&key.0))
+        else {
+            return;
+        };
+        let is_crowded = owner.of(line.pool).held.is_crowded
+            || (line.pool != Pool::Prompt && self.held[line.pool.index()].is_crowded);
+        // Among a tenant's prompt targets, those that hold little are not passed over for the others.
+        let least = if line.pool == Pool::Prompt { 4 } else { 0 };
+        line.skipped = line.wants_no_more(self.limits.most_bytes, now)
+            || (is_crowded && line.waiting.len() >= least);
+        self.claims.note_target(key.1, line.skipped);
+    }
+
+    fn place_tenant(&mut self, tenant: TenantId, pool: Pool) {
         let Some(owner) = self.tenants.get_mut(&tenant) else {
             return;
         };
-        match (owner.turn, !owner.ready.is_empty()) {
+        let mine = owner.of_mut(pool);
+        match (mine.turn, !mine.ready.is_empty()) {
             (None, true) => {
-                owner.turn = Some(self.turns.push_back(tenant));
-                owner.waits_since = self.rounds;
+                mine.turn = Some(self.turns[pool.index()].push_back(tenant));
+                mine.waits_since = self.rounds;
             }
             (Some(place), false) => {
-                self.turns.remove(place);
-                owner.turn = None;
-                if owner.consecutive > 0 {
-                    owner.consecutive = 0;
+                self.turns[pool.index()].remove(place);
+                mine.turn = None;
+                if mine.consecutive > 0 {
+                    mine.consecutive = 0;
                     self.rounds += 1;
                 }
             }
             _ => {}
         }
-        // Once passed over, it is until half is gone.
-        let part = if owner.skipped { 8 } else { 4 };
-        owner.skipped = self.pauses.tenants.contains(&tenant)
-            || owner.queued > self.limits.most_jobs / part
-            || owner.bytes > self.limits.most_bytes / part;
-        self.claims.note_tenant(tenant, owner.skipped);
+        self.pass_over_tenant(tenant);
     }
 
-    /// What a paused or resting target holds beyond its share goes back to the store.
+    fn pass_over_tenant(&mut self, tenant: TenantId) {
+        let is_over = self.tenants.get(&tenant).is_some_and(|owner| self.is_over(owner));
+        let skipped = is_over || self.pauses.tenants.contains(&tenant);
+        if let Some(owner) = self.tenants.get_mut(&tenant) {
+            owner.skipped = skipped;
+        }
+        self.claims.note_tenant(tenant, skipped);
+    }
+
+    /// The tenant's prompt targets hold far more than their part.
+    fn is_over(&self, owner: &TenantLine) -> bool {
+        // Once passed over, it is until no more than a quarter is left.
+        let eighths = if owner.skipped { 2 } else { 3 };
+        let held = owner.of(Pool::Prompt).held;
+        held.jobs > self.limits.most_jobs * eighths / 8
+            || held.bytes > self.limits.most_bytes / 8 * eighths
+    }
+
+    /// What a target holds beyond its share goes back to the store, if it is paused, rests or is in
+    /// trouble: it would only take up room.
     fn evict(&mut self, key: Key, now: Time) {
-        let held_up = |line: &&TargetLine<T>| line.is_held_up(now);
-        let Some(line) = self.targets.get(&key).filter(held_up) else {
+        let keeps_little =
+            |line: &&TargetLine<T>| line.is_held_up(now) || line.pool == Pool::Troubled;
+        let Some(line) = self.targets.get(&key).filter(keeps_little) else {
             return;
         };
-        let share = line.share(self.limits.most_bytes);
+        let share = line.share(self.limits.most_bytes, now);
         let back = self.put_back(key, share);
         self.evicted.extend(back);
     }
@@ -119,9 +220,8 @@ impl<T> Scheduler<T> {
         else {
             return Vec::new();
         };
-        let (back, bytes) = line.put_back(keep);
+        let back = line.put_back(keep);
         owner.queued -= back.len();
-        owner.bytes = owner.bytes.saturating_sub(bytes);
         self.queued -= back.len();
         if !back.is_empty() {
             self.claims.note_behind(key, self.limits.remembered);

@@ -4,14 +4,14 @@ use std::{collections::VecDeque, time::Duration};
 
 use gancho_domain::{Breaker, Pace, Rate, Ticker, Time, breaker::Gate, pace::Load};
 
-use super::ring::Place;
+use super::{Pool, ring::Place, standing::Standing};
 use crate::Terms;
 
 /// What came of a delivery that was taken out of the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// The target was asked: whether it is at fault, and how busy it seemed.
-    Tried { at_fault: bool, load: Load },
+    /// The target was asked: whether it is at fault, how busy it seemed, and how long it took.
+    Tried { at_fault: bool, load: Load, latency: Duration },
     /// The target was not asked, so nothing was learnt of it.
     NotTried,
 }
@@ -21,7 +21,14 @@ pub struct TargetLine<T> {
     pub waiting: VecDeque<(T, usize)>,
     bytes: usize,
     pub in_flight: u32,
+    bytes_in_flight: usize,
     pub paused: bool,
+    pub standing: Standing,
+    /// The pool it draws on, and how much of it.
+    pub pool: Pool,
+    pub pool_share: u32,
+    /// What the pool counts it with.
+    pub counted: Held,
     pace: Pace,
     rate: Option<Rate>,
     ticker: Ticker,
@@ -31,6 +38,14 @@ pub struct TargetLine<T> {
     pub timer: Option<Time>,
     pub idle: Option<Place>,
     pub skipped: bool,
+}
+
+/// What a target holds of a pool, waiting or in flight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Held {
+    pub pool: Pool,
+    pub jobs: usize,
+    pub bytes: usize,
 }
 
 /// Whether a delivery may go to the target now.
@@ -46,13 +61,19 @@ pub enum Stand {
 const RATE_AHEAD: Duration = Duration::from_secs(10);
 
 impl<T> TargetLine<T> {
-    pub fn new(most_in_flight: u32) -> Self {
+    /// One that has to `earn` its share begins with little at once.
+    pub fn new(most_in_flight: u32, earn: bool) -> Self {
         Self {
             waiting: VecDeque::new(),
             bytes: 0,
             in_flight: 0,
+            bytes_in_flight: 0,
             paused: false,
-            pace: Pace::up_to(most_in_flight),
+            standing: Standing::default(),
+            pool: Pool::Prompt,
+            pool_share: most_in_flight,
+            counted: Held { pool: Pool::Prompt, jobs: 0, bytes: 0 },
+            pace: if earn { Pace::earned(most_in_flight) } else { Pace::up_to(most_in_flight) },
             rate: None,
             ticker: Ticker::default(),
             breaker: Breaker::default(),
@@ -74,8 +95,35 @@ impl<T> TargetLine<T> {
         self.waiting.push_back((item, bytes));
     }
 
+    /// By how it answers. Where its rate is what it waits for, it is not to crowd out those that
+    /// wait for nothing.
+    pub fn wanted_pool(&self) -> Pool {
+        match self.standing.pool() {
+            Pool::Prompt if self.rate.is_some() => Pool::Slow,
+            pool => pool,
+        }
+    }
+
+    pub fn held(&self) -> Held {
+        Held {
+            pool: self.pool,
+            jobs: self.waiting.len() + self.in_flight as usize,
+            bytes: self.bytes + self.bytes_in_flight,
+        }
+    }
+
+    /// How many may be in flight.
+    fn limit(&self) -> u32 {
+        let earned = self.pace.limit();
+        match self.pool {
+            Pool::Prompt => earned,
+            Pool::Untried | Pool::Slow => earned.min(self.pool_share),
+            Pool::Troubled => earned.min(self.pool_share).min(MAX_TROUBLED),
+        }
+    }
+
     pub fn stand(&self, now: Time) -> Stand {
-        if self.paused || self.in_flight >= self.pace.limit() {
+        if self.paused || self.in_flight >= self.limit() {
             return Stand::Shut;
         }
         match self.breaker.gate(now) {
@@ -93,6 +141,7 @@ impl<T> TargetLine<T> {
     pub fn take(&mut self, now: Time) -> Option<(T, usize)> {
         let (item, bytes) = self.waiting.pop_front()?;
         self.bytes -= bytes;
+        self.bytes_in_flight += bytes;
         self.in_flight += 1;
         if self.breaker.gate(now) == Gate::Probe {
             self.breaker.probe();
@@ -103,25 +152,28 @@ impl<T> TargetLine<T> {
         Some((item, bytes))
     }
 
-    /// Takes what waits beyond `keep`, and says how many bytes it was.
-    pub fn put_back(&mut self, keep: usize) -> (Vec<T>, usize) {
-        let before = self.bytes;
+    /// Takes what waits beyond `keep`.
+    pub fn put_back(&mut self, keep: usize) -> Vec<T> {
         let rest = self.waiting.split_off(keep.min(self.waiting.len()));
-        let back: Vec<T> = rest
-            .into_iter()
+        rest.into_iter()
             .map(|(item, bytes)| {
                 self.bytes -= bytes;
                 item
             })
-            .collect();
-        (back, before - self.bytes)
+            .collect()
     }
 
-    pub fn finish(&mut self, outcome: Outcome, now: Time) {
+    pub fn finish(&mut self, outcome: Outcome, bytes: usize, now: Time) {
         self.in_flight = self.in_flight.saturating_sub(1);
+        self.bytes_in_flight = self.bytes_in_flight.saturating_sub(bytes);
         match outcome {
-            Outcome::Tried { at_fault, load } => {
+            Outcome::Tried { at_fault, load, latency } => {
                 self.pace.note(load);
+                if at_fault || load == Load::Heavy {
+                    self.standing.failed();
+                } else {
+                    self.standing.succeeded(latency);
+                }
                 if at_fault {
                     self.breaker.failed(now);
                 } else {
@@ -134,14 +186,17 @@ impl<T> TargetLine<T> {
     }
 
     /// How many may wait in memory: enough to keep the target busy, too few to crowd out others.
-    pub fn most_waiting(&self) -> usize {
-        if self.paused {
-            return 0;
+    pub fn most_waiting(&self, now: Time) -> usize {
+        match self.breaker.gate(now) {
+            _ if self.paused => return 0,
+            Gate::ClosedUntil(_) | Gate::Waiting => return 0,
+            Gate::Probe => return 1,
+            Gate::Open => {}
         }
-        if self.breaker.is_open() {
-            return 1; // the one that will go and see
-        }
-        let by_pace = most_by_pace(self.pace.limit());
+        let by_pace = match self.pool {
+            Pool::Prompt => most_by_pace(self.limit()),
+            Pool::Untried | Pool::Slow | Pool::Troubled => self.limit() as usize,
+        };
         let by_rate = self.rate.map_or(usize::MAX, |rate| {
             let share = RATE_AHEAD.as_secs_f64() / rate.per.as_secs_f64().max(0.001);
             (f64::from(rate.count) * share) as usize + 4
@@ -150,15 +205,15 @@ impl<T> TargetLine<T> {
     }
 
     /// The same in bytes: an eighth of all for a target that is quick, less for one that is not.
-    fn most_waiting_bytes(&self, of: usize) -> usize {
+    fn most_waiting_bytes(&self, of: usize, now: Time) -> usize {
         let full = most_by_pace(Terms::MAX_IN_FLIGHT);
-        of / 8 * self.most_waiting().min(full) / full
+        of / 8 * self.most_waiting(now).min(full) / full
     }
 
-    /// How many of those that wait are within its share. One always is, unless it is paused.
-    pub fn share(&self, most_bytes: usize) -> usize {
-        let most = self.most_waiting();
-        let most_bytes = self.most_waiting_bytes(most_bytes);
+    /// How many of those that wait are within its share. One always is, unless it is paused or rests.
+    pub fn share(&self, most_bytes: usize, now: Time) -> usize {
+        let most = self.most_waiting(now);
+        let most_bytes = self.most_waiting_bytes(most_bytes, now);
         if self.waiting.len() <= most && self.bytes <= most_bytes {
             return self.waiting.len();
         }
@@ -174,20 +229,23 @@ impl<T> TargetLine<T> {
     /// so that it is not refilled one by one.
     pub fn wants_no_more(&self, most_bytes: usize, now: Time) -> bool {
         let part = if self.skipped { 2 } else { 1 };
-        let is_full = self.waiting.len() > self.most_waiting().saturating_sub(1) / part
-            || self.bytes > self.most_waiting_bytes(most_bytes) / part;
+        let is_full = self.waiting.len() > self.most_waiting(now).saturating_sub(1) / part
+            || self.bytes > self.most_waiting_bytes(most_bytes, now) / part;
         is_full || self.is_held_up(now)
     }
 
-    /// Paused or resting: what waits beyond its share is of no use here and goes back.
+    /// Paused, resting or being probed: what waits is of no use here and goes back.
     pub fn is_held_up(&self, now: Time) -> bool {
-        self.paused || matches!(self.breaker.gate(now), Gate::ClosedUntil(_))
+        self.paused || matches!(self.breaker.gate(now), Gate::ClosedUntil(_) | Gate::Waiting)
     }
 
     pub fn is_idle(&self) -> bool {
         self.waiting.is_empty() && self.in_flight == 0
     }
 }
+
+/// A target in trouble is sent no more at once.
+const MAX_TROUBLED: u32 = 2;
 
 fn most_by_pace(in_flight: u32) -> usize {
     4 * in_flight as usize + 4
@@ -198,36 +256,39 @@ mod tests {
     use super::*;
 
     const NOW: Time = Time::from_secs(1_000);
-    const FAULT: Outcome = Outcome::Tried { at_fault: true, load: Load::Heavy };
+    const FAULT: Outcome =
+        Outcome::Tried { at_fault: true, load: Load::Heavy, latency: Duration::ZERO };
 
     #[test]
     fn a_failing_target_rests_and_lets_one_probe_out() {
-        let mut line = TargetLine::new(64);
+        let mut line = TargetLine::new(64, false);
         (0..20).for_each(|item| line.push(item, 0));
         for _ in 0..10 {
             line.take(NOW).unwrap();
         }
         for _ in 0..10 {
-            line.finish(FAULT, NOW);
+            line.finish(FAULT, 0, NOW);
         }
         let Stand::NotBefore(until) = line.stand(NOW) else { panic!("it should rest") };
-        assert_eq!(line.most_waiting(), 1);
-        assert_eq!(line.stand(until), Stand::Open);
+        assert_eq!(line.most_waiting(NOW), 0);
+        assert_eq!((line.most_waiting(until), line.stand(until)), (1, Stand::Open));
         line.take(until).unwrap();
         assert_eq!(line.stand(until), Stand::Shut, "one probe only");
-        line.finish(Outcome::NotTried, until);
+        line.finish(Outcome::NotTried, 0, until);
         assert_eq!(line.stand(until), Stand::Open, "it was never sent");
     }
 
     #[test]
     fn a_slow_target_keeps_less_in_memory() {
-        let mut line: TargetLine<()> = TargetLine::new(64);
-        assert_eq!(line.most_waiting(), 260);
+        let mut line: TargetLine<()> = TargetLine::new(64, false);
+        assert_eq!(line.most_waiting(NOW), 260);
+        let slow =
+            Outcome::Tried { at_fault: false, load: Load::Heavy, latency: Duration::from_secs(3) };
         for _ in 0..30 {
-            line.finish(Outcome::Tried { at_fault: false, load: Load::Heavy }, NOW);
+            line.finish(slow, 0, NOW);
         }
-        assert_eq!(line.most_waiting(), 8);
+        assert_eq!(line.most_waiting(NOW), 8);
         line.agree(64, Some(Rate { count: 6, per: Duration::from_mins(1) }));
-        assert_eq!(line.most_waiting(), 5);
+        assert_eq!(line.most_waiting(NOW), 5);
     }
 }

@@ -3,26 +3,35 @@
 use gancho_domain::{TenantId, fairness};
 use gancho_store::TargetId;
 
-use super::ring::{Place, Ring};
+use super::{
+    pool::{Holding, Pool},
+    ring::{Place, Ring},
+};
 
 #[derive(Default)]
 pub struct TenantLine {
+    pools: [TenantPool; Pool::COUNT],
+    pub queued: usize,
+    pub skipped: bool,
+    pub processed: u64,
+    /// Targets of its that are remembered. Without any it is forgotten.
+    pub targets: usize,
+}
+
+/// The tenant's part in one pool.
+#[derive(Default)]
+pub struct TenantPool {
     /// Its targets that may be sent something now, in turn.
     pub ready: Ring<TargetId>,
     /// Its place among the tenants that have such a target.
     pub turn: Option<Place>,
-    pub queued: usize,
     pub in_flight: u32,
-    /// Of what is queued and what is in flight.
-    pub bytes: usize,
-    pub skipped: bool,
+    /// What its targets hold, queued or in flight.
+    pub held: Holding,
     /// Deliveries taken in a row.
     pub consecutive: u32,
     /// The round in which it began to wait for its turn.
     pub waits_since: u64,
-    pub processed: u64,
-    /// Targets of its that are remembered. Without any it is forgotten.
-    pub targets: usize,
 }
 
 /// What the metrics say of one tenant.
@@ -40,17 +49,26 @@ pub struct Share {
 }
 
 impl TenantLine {
+    pub fn of(&self, pool: Pool) -> &TenantPool {
+        &self.pools[pool.index()]
+    }
+
+    pub fn of_mut(&mut self, pool: Pool) -> &mut TenantPool {
+        &mut self.pools[pool.index()]
+    }
+
     pub fn share(&self, tenant: TenantId, rounds: u64) -> Share {
-        let rounds_waited = match self.turn {
-            Some(_) if self.consecutive == 0 => rounds.saturating_sub(self.waits_since),
+        let waited = |pool: &TenantPool| match pool.turn {
+            Some(_) if pool.consecutive == 0 => rounds.saturating_sub(pool.waits_since),
             _ => 0,
         };
+        let rounds_waited = self.pools.iter().map(waited).max().unwrap_or(0);
         Share {
             tenant,
             queued: self.queued,
-            in_flight: self.in_flight,
+            in_flight: self.pools.iter().map(|pool| pool.in_flight).sum(),
             processed: self.processed,
-            consecutive: self.consecutive,
+            consecutive: self.pools.iter().map(|pool| pool.consecutive).max().unwrap_or(0),
             rounds_waited,
             priority: fairness::priority(rounds_waited),
         }

@@ -1,6 +1,7 @@
 //! The promises of the queue: fair, capped, nothing lost, nobody starved, memory bounded.
 
 mod fairness;
+mod isolation;
 mod limits;
 mod random;
 
@@ -13,11 +14,25 @@ use super::*;
 
 const NOW: Time = Time::from_secs(1_000_000);
 
-const FINE: Outcome = Outcome::Tried { at_fault: false, load: Load::Light };
-const FAULT: Outcome = Outcome::Tried { at_fault: true, load: Load::Heavy };
+const QUICK: Duration = Duration::from_millis(3);
+const FINE: Outcome = Outcome::Tried { at_fault: false, load: Load::Light, latency: QUICK };
+const FAULT: Outcome = Outcome::Tried { at_fault: true, load: Load::Heavy, latency: QUICK };
 
+/// A lane whose concurrency is hard: targets are all in one pool.
 fn limits(concurrency: u32) -> LaneLimits {
-    LaneLimits { concurrency, rate: None, most_jobs: 4_000, most_bytes: 1_000_000, remembered: 100 }
+    LaneLimits {
+        concurrency,
+        is_hard: true,
+        rate: None,
+        most_jobs: 4_000,
+        most_bytes: 1_000_000,
+        remembered: 100,
+    }
+}
+
+/// A lane whose targets are told apart by how they answer.
+fn soft(concurrency: u32) -> LaneLimits {
+    LaneLimits { is_hard: false, ..limits(concurrency) }
 }
 
 fn key(tenant: u128, target: u128) -> Key {
@@ -38,28 +53,37 @@ fn fill(queue: &mut Scheduler<u32>, key: Key, count: u32) {
     }
 }
 
+const POOLS: [Pool; Pool::COUNT] = [Pool::Prompt, Pool::Untried, Pool::Slow, Pool::Troubled];
+
 impl<T> Scheduler<T> {
     /// Checks everything that must be true between two calls.
     fn check(&self, now: Time) {
         let waiting: usize = self.targets.values().map(|line| line.waiting.len()).sum();
         assert_eq!(self.queued, waiting);
         let out: u32 = self.targets.values().map(|line| line.in_flight).sum();
-        assert_eq!(self.in_flight, out);
-        assert!(self.in_flight <= self.limits.concurrency);
+        assert_eq!(self.in_flight(), out);
+        assert!(self.in_flight() <= self.limits.concurrency || !self.limits.is_hard);
+        let young = self.in_flight[0] + self.in_flight[1];
+        assert!(young <= self.limits.concurrency, "{:?}", self.in_flight);
+        for pool in POOLS {
+            self.check_pool(pool);
+        }
         for (tenant, owner) in &self.tenants {
             let all = (*tenant, TargetId::from_bits(0))..=(*tenant, TargetId::from_bits(u128::MAX));
-            let lines: Vec<_> = self.targets.range(all).collect();
-            let sum = |of: fn(&TargetLine<T>) -> usize| -> usize {
-                lines.iter().map(|(_, line)| of(line)).sum()
-            };
-            assert_eq!(owner.queued, sum(|line| line.waiting.len()));
-            assert_eq!(owner.in_flight as usize, sum(|line| line.in_flight as usize));
-            let waiting: usize =
-                lines.iter().flat_map(|(_, line)| &line.waiting).map(|(_, bytes)| bytes).sum();
-            assert_eq!(owner.bytes, waiting + 10 * owner.in_flight as usize);
-            assert_eq!(owner.ready.len(), sum(|line| usize::from(line.turn.is_some())));
+            let lines: Vec<_> = self.targets.range(all).map(|(_, line)| line).collect();
             assert_eq!(owner.targets, lines.len());
-            assert_eq!(owner.turn.is_some(), !owner.ready.is_empty());
+            assert_eq!(owner.queued, lines.iter().map(|line| line.waiting.len()).sum::<usize>());
+            for pool in POOLS {
+                let mine = owner.of(pool);
+                let here: Vec<_> = lines.iter().filter(|line| line.pool == pool).collect();
+                let held = |of: fn(&TargetLine<T>) -> usize| -> usize {
+                    here.iter().map(|line| of(line)).sum()
+                };
+                assert_eq!(mine.held.jobs, held(|line| line.held().jobs));
+                assert_eq!(mine.held.bytes, held(|line| line.held().bytes));
+                assert_eq!(mine.ready.len(), held(|line| usize::from(line.turn.is_some())));
+                assert_eq!(mine.turn.is_some(), !mine.ready.is_empty());
+            }
         }
         for (key, line) in &self.targets {
             if now >= self.last_now && line.timer.is_none() {
@@ -68,9 +92,19 @@ impl<T> Scheduler<T> {
             }
             assert!(line.timer.is_none_or(|at| self.timers.contains(&(at, *key))));
             assert_eq!(line.idle.is_some(), line.is_idle());
+            assert_eq!(self.claims.skips(*key), line.skipped || self.pauses.targets.contains(key));
         }
-        let turns = self.tenants.values().filter(|owner| owner.turn.is_some()).count();
-        assert_eq!(self.turns.len(), turns);
         assert!(self.idle.len() <= self.limits.remembered);
+    }
+
+    fn check_pool(&self, pool: Pool) {
+        let index = pool.index();
+        let here = || self.targets.values().filter(|line| line.pool == pool);
+        assert_eq!(self.held[index].jobs, here().map(|line| line.held().jobs).sum::<usize>());
+        assert_eq!(self.held[index].bytes, here().map(|line| line.held().bytes).sum::<usize>());
+        assert_eq!(self.busy[index], here().filter(|line| line.held().jobs > 0).count());
+        assert_eq!(self.in_flight[index] as usize, self.flights.in_pool(pool));
+        let with_turn = self.tenants.values().filter(|owner| owner.of(pool).turn.is_some());
+        assert_eq!(self.turns[index].len(), with_turn.count());
     }
 }

@@ -57,12 +57,12 @@ async fn memory_is_bounded_and_nothing_is_lost() {
         }
         assert!(engine.held().jobs <= 10);
     }
-    assert!(engine.reserve(Lane::Webhook, 11, 0).is_none());
+    assert!(engine.reserve(Lane::Webhook, &[(TENANT, TARGET); 11], 0).is_none());
     seconds(30).await;
     for id in ids {
         assert_eq!(stage.view(id).await.row.state, State::Delivered);
     }
-    let all = engine.reserve(Lane::Webhook, 10, 0);
+    let all = engine.reserve(Lane::Webhook, &[(TENANT, TARGET); 10], 0);
     assert!(all.is_some(), "all room is free again");
     drop(all);
     assert_eq!(engine.held().jobs, 0);

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use gancho_domain::{Clock, State};
 use gancho_store::Nodes;
 
-use crate::stage::{Play, Stage, seconds};
+use crate::stage::{Play, Stage, TARGET, TENANT, seconds};
 
 #[tokio::test(start_paused = true)]
 async fn a_dead_nodes_work_is_taken_over() {
@@ -47,7 +47,9 @@ async fn a_reservation_of_an_earlier_life_is_worth_nothing() {
     let stage = Stage::new(|_, _| Play::Deliver);
     let engine = stage.engine().await;
     seconds(1).await;
-    let room = engine.reserve(gancho_domain::Lane::Webhook, 1, 0).expect("there is room");
+    let room = engine
+        .reserve(gancho_domain::Lane::Webhook, &[(TENANT, TARGET)], 0)
+        .expect("there is room");
     let other = stage.store.join("other", stage.clock.now()).await.expect("the store works");
     let _ = stage.store.rescue(other, Duration::ZERO, stage.clock.now()).await;
     seconds(5).await;

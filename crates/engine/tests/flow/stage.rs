@@ -144,7 +144,7 @@ impl Stage {
         if !engine.welcomes(Lane::Webhook, TENANT, TARGET) {
             return None;
         }
-        let room = engine.reserve(Lane::Webhook, 1, 2)?;
+        let room = engine.reserve(Lane::Webhook, &[(TENANT, TARGET)], 2)?;
         let new = self.parcel(true);
         self.store.accept(vec![new.clone()], room.node()).await.expect("the store works");
         let job = Job {

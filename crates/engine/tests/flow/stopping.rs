@@ -5,7 +5,7 @@ use std::time::Duration;
 use gancho_domain::{Lane, State};
 use gancho_engine::{Engine, Limits, Stopped};
 
-use crate::stage::{Play, Stage, seconds};
+use crate::stage::{Play, Stage, TARGET, TENANT, seconds};
 
 #[tokio::test(start_paused = true)]
 async fn a_soft_stop_finishes_what_is_in_flight_and_gives_back_the_rest() {
@@ -27,7 +27,7 @@ async fn a_soft_stop_finishes_what_is_in_flight_and_gives_back_the_rest() {
     let delivered = states.iter().filter(|state| **state == State::Delivered).count();
     let pending = states.iter().filter(|state| **state == State::Pending).count();
     assert_eq!((delivered, pending), (2, 3));
-    assert!(engine.reserve(Lane::Webhook, 1, 1).is_none());
+    assert!(engine.reserve(Lane::Webhook, &[(TENANT, TARGET)], 1).is_none());
     assert_eq!(engine.stop(Duration::ZERO).await, Stopped { unfinished: 0 }, "twice is once");
 }
 
@@ -50,7 +50,7 @@ async fn a_soft_stop_waits_for_what_is_being_published() {
     setup.limits = Limits::default();
     let engine = Engine::start(setup).await.expect("it starts");
     seconds(1).await;
-    let room = engine.reserve(Lane::Webhook, 1, 1).expect("there is room");
+    let room = engine.reserve(Lane::Webhook, &[(TENANT, TARGET)], 1).expect("there is room");
     let (stopped, ()) = tokio::join!(engine.stop(Duration::from_secs(10)), async {
         seconds(2).await;
         drop(room);

@@ -112,18 +112,19 @@ fn reserve(
     parcels: &mut [NewParcel],
 ) -> Option<Reservation> {
     let now = world.now();
-    let (mut count, mut bytes) = (0, 0);
+    let (mut targets, mut bytes) = (Vec::new(), 0);
     for new in parcels.iter_mut() {
         for delivery in new.deliveries.iter_mut().filter(|delivery| delivery.lane == lane) {
             delivery.hold = delivery.due_at <= now
                 && node.engine.welcomes(lane, new.parcel.tenant, delivery.target);
             if delivery.hold {
-                count += 1;
+                targets.push((new.parcel.tenant, delivery.target));
                 bytes += new.parcel.body.len();
             }
         }
     }
-    let room = if count == 0 { None } else { node.engine.reserve(lane, count, bytes) };
+    let wanted = !targets.is_empty();
+    let room = wanted.then(|| node.engine.reserve(lane, &targets, bytes)).flatten();
     if room.is_none() {
         let all = parcels.iter_mut().flat_map(|new| &mut new.deliveries);
         all.filter(|delivery| delivery.lane == lane).for_each(|delivery| delivery.hold = false);

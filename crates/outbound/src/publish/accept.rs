@@ -87,13 +87,15 @@ impl Publisher {
 
     /// Room in memory for those that may be held; without it they wait in the store.
     fn reserve(&self, parcels: &mut [NewParcel]) -> Option<Reservation> {
-        let (mut count, mut bytes) = (0, 0);
+        let (mut targets, mut bytes) = (Vec::new(), 0);
         for new in &*parcels {
-            let held = new.deliveries.iter().filter(|delivery| delivery.hold).count();
-            count += held;
-            bytes += held * new.parcel.body.len();
+            for delivery in new.deliveries.iter().filter(|delivery| delivery.hold) {
+                targets.push((new.parcel.tenant, delivery.target));
+                bytes += new.parcel.body.len();
+            }
         }
-        let room = (count > 0).then(|| self.engine.reserve(Lane::Webhook, count, bytes)).flatten();
+        let wanted = !targets.is_empty();
+        let room = wanted.then(|| self.engine.reserve(Lane::Webhook, &targets, bytes)).flatten();
         if room.is_none() {
             for delivery in parcels.iter_mut().flat_map(|new| &mut new.deliveries) {
                 delivery.hold = false;

@@ -39,6 +39,9 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
+const TARDY: Outcome =
+    Outcome::Tried { at_fault: false, load: Load::Light, latency: Duration::from_millis(700) };
+
 struct Run {
     queue: Scheduler<u32>,
     now: Time,
@@ -49,10 +52,11 @@ struct Run {
 }
 
 impl Run {
-    fn new() -> Self {
+    fn new(is_hard: bool) -> Self {
         Self {
             queue: Scheduler::new(LaneLimits {
                 concurrency: 7,
+                is_hard,
                 rate: Some(Rate { count: 50, per: Duration::from_secs(10) }),
                 most_jobs: 80,
                 most_bytes: 1_200,
@@ -74,17 +78,18 @@ impl Run {
 
     fn next(&mut self) {
         self.queue.catch_up(self.now);
-        let alone = self.queue.turns.len() == 1;
+        let alone = self.queue.turns.iter().all(|turns| turns.len() <= 1);
         match self.queue.next(self.now) {
             None => assert!(
-                self.queue.turns.is_empty() || !self.queue.has_slot(self.now),
+                self.queue.servable().is_none() || !self.queue.rate_allows(self.now),
                 "a slot is free and someone waits"
             ),
             Some((slot, item)) => {
                 let line = self.model.get_mut(&slot.key).unwrap();
                 assert_eq!(line.pop_front(), Some(item), "first come, first gone");
                 let owner = &self.queue.tenants[&slot.key.0];
-                assert!(owner.consecutive <= 3 || alone, "three in a row at most");
+                let in_a_row = POOLS.map(|pool| owner.of(pool).consecutive);
+                assert!(in_a_row.iter().all(|count| *count <= 3) || alone, "{in_a_row:?}");
                 self.out.push(slot);
             }
         }
@@ -104,7 +109,7 @@ impl Run {
             Step::Finish { which, how } => {
                 if !self.out.is_empty() {
                     let slot = self.out.swap_remove(usize::from(which) % self.out.len());
-                    let how = [FINE, FAULT, FAULT, Outcome::NotTried][usize::from(how) % 4];
+                    let how = [FINE, FAULT, FAULT, Outcome::NotTried, TARDY][usize::from(how) % 5];
                     self.queue.finished(slot, how, now);
                 }
             }
@@ -172,8 +177,11 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_sequence_keeps_the_promises(steps in prop::collection::vec(step(), 0..300)) {
-        let mut run = Run::new();
+    fn any_sequence_keeps_the_promises(
+        steps in prop::collection::vec(step(), 0..300),
+        is_hard in any::<bool>(),
+    ) {
+        let mut run = Run::new(is_hard);
         for step in &steps {
             run.apply(step);
         }
@@ -201,9 +209,9 @@ proptest! {
                 let slot = out.swap_remove(usize::from(pick) % out.len());
                 queue.finished(slot, FINE, NOW);
             }
-            // Whoever holds half of the lane is served already.
+            // A tenant that holds half of the lane is served already.
             for (tenant, owner) in &queue.tenants {
-                if owner.in_flight >= concurrency.div_ceil(2) {
+                if owner.of(Pool::Prompt).in_flight >= concurrency.div_ceil(2) {
                     last.insert(tenant.bits(), turn);
                 }
             }

@@ -1,0 +1,48 @@
+//! Attempts that stay out: they leave the lane's slots to others, and tell on their target.
+
+use gancho_domain::{TenantId, Time};
+
+use super::{Key, Pool, Scheduler, standing::Age};
+
+impl<T> Scheduler<T> {
+    /// Moves on what has been out for too long.
+    pub(super) fn age(&mut self, now: Time) {
+        if self.limits.is_hard {
+            return;
+        }
+        while let Some((id, age)) = self.flights.next_overdue(now) {
+            let Some(flight) = self.flights.get_mut(id) else {
+                continue;
+            };
+            let (key, from) = (flight.key, flight.pool);
+            let Some(line) = self.targets.get_mut(&key) else {
+                continue;
+            };
+            line.standing.overdue(age);
+            let to = match (age, line.standing.pool()) {
+                (Age::TooLate, _) | (_, Pool::Troubled) => Pool::Troubled,
+                _ => Pool::Slow,
+            };
+            flight.pool = to;
+            self.leave_pool(key.0, from);
+            self.join_pool(key, to);
+            self.place(key, now);
+        }
+    }
+
+    pub(super) fn leave_pool(&mut self, tenant: TenantId, pool: Pool) {
+        let out = &mut self.in_flight[pool.index()];
+        *out = out.saturating_sub(1);
+        if let Some(owner) = self.tenants.get_mut(&tenant) {
+            let mine = owner.of_mut(pool);
+            mine.in_flight = mine.in_flight.saturating_sub(1);
+        }
+    }
+
+    fn join_pool(&mut self, key: Key, pool: Pool) {
+        self.in_flight[pool.index()] += 1;
+        if let Some(owner) = self.tenants.get_mut(&key.0) {
+            owner.of_mut(pool).in_flight += 1;
+        }
+    }
+}

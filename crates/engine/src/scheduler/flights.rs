@@ -1,0 +1,102 @@
+//! Attempts on the wire, by age: which of them have been out for too long to keep their slot.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    time::Duration,
+};
+
+use gancho_domain::{Time, pace::SLOW};
+
+use super::{
+    Key,
+    pool::{PROMPT, Pool},
+    standing::Age,
+};
+
+/// One attempt on the wire.
+#[derive(Debug, Clone, Copy)]
+pub struct Flight {
+    pub key: Key,
+    /// The pool that it counts in now.
+    pub pool: Pool,
+}
+
+/// Given once, never again.
+pub type FlightId = u64;
+
+#[derive(Debug, Default)]
+pub struct Flights {
+    next: FlightId,
+    out: BTreeMap<FlightId, Flight>,
+    /// In order of their start; those that ended are dropped when they come to the front.
+    young: VecDeque<(Time, FlightId)>,
+    late: VecDeque<(Time, FlightId)>,
+}
+
+impl Flights {
+    pub fn start(&mut self, flight: Flight, now: Time) -> FlightId {
+        let id = self.next;
+        self.next += 1;
+        self.out.insert(id, flight);
+        self.young.push_back((now, id));
+        id
+    }
+
+    pub fn end(&mut self, id: FlightId) -> Option<Flight> {
+        let flight = self.out.remove(&id);
+        drop_ended(&self.out, &mut self.young);
+        drop_ended(&self.out, &mut self.late);
+        flight
+    }
+
+    /// The next attempt that has reached an age since this was last asked.
+    pub fn next_overdue(&mut self, now: Time) -> Option<(FlightId, Age)> {
+        if let Some(id) = pop_due(&mut self.young, PROMPT, now) {
+            let (started, id) = id;
+            self.late.push_back((started, id));
+            drop_ended(&self.out, &mut self.young);
+            return Some((id, Age::Late));
+        }
+        let (_, id) = pop_due(&mut self.late, SLOW, now)?;
+        drop_ended(&self.out, &mut self.late);
+        Some((id, Age::TooLate))
+    }
+
+    pub fn get_mut(&mut self, id: FlightId) -> Option<&mut Flight> {
+        self.out.get_mut(&id)
+    }
+
+    /// When the next attempt reaches an age.
+    pub fn next_at(&self) -> Option<Time> {
+        let young = self.young.front().map(|(started, _)| *started + PROMPT);
+        let late = self.late.front().map(|(started, _)| *started + SLOW);
+        young.into_iter().chain(late).min()
+    }
+
+    /// The clock went back: what is out started now, as far as is known.
+    pub fn restart(&mut self, now: Time) {
+        for (started, _) in self.young.iter_mut().chain(&mut self.late) {
+            *started = now.min(*started);
+        }
+    }
+
+    #[cfg(test)]
+    pub fn in_pool(&self, pool: Pool) -> usize {
+        self.out.values().filter(|flight| flight.pool == pool).count()
+    }
+}
+
+/// Ids only rise within a line, so that whatever ended is found at the front sooner or later.
+fn drop_ended(out: &BTreeMap<FlightId, Flight>, line: &mut VecDeque<(Time, FlightId)>) {
+    while line.front().is_some_and(|(_, id)| !out.contains_key(id)) {
+        line.pop_front();
+    }
+}
+
+fn pop_due(
+    line: &mut VecDeque<(Time, FlightId)>,
+    age: Duration,
+    now: Time,
+) -> Option<(Time, FlightId)> {
+    line.pop_front_if(|(started, _)| now.since(*started) >= age)
+}

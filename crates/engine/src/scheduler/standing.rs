@@ -1,0 +1,77 @@
+//! What a target's answers, and its silence, say about it.
+
+use std::time::Duration;
+
+use super::pool::{PROMPT, Pool};
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// How long deliveries that succeeded took, smoothed. Nothing before the first.
+    typical: Option<Duration>,
+    /// An attempt has been out for longer than [`PROMPT`] since the last success.
+    is_late: bool,
+    /// Since the last success an attempt failed, or has been out for too long.
+    is_troubled: bool,
+}
+
+/// How long an attempt has been out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Age {
+    /// Longer than [`PROMPT`].
+    Late,
+    /// Longer than [`gancho_domain::pace::SLOW`].
+    TooLate,
+}
+
+impl Standing {
+    pub fn pool(&self) -> Pool {
+        match self.typical {
+            _ if self.is_troubled => Pool::Troubled,
+            None => Pool::Untried,
+            Some(typical) if self.is_late || typical > PROMPT => Pool::Slow,
+            Some(_) => Pool::Prompt,
+        }
+    }
+
+    pub fn succeeded(&mut self, latency: Duration) {
+        let typical = self.typical.map_or(latency, |typical| (3 * typical + latency) / 4);
+        *self = Self { typical: Some(typical), is_late: false, is_troubled: false };
+    }
+
+    pub fn failed(&mut self) {
+        self.is_troubled = true;
+    }
+
+    /// An attempt is still out. A target that has never answered has no credit to be slow on.
+    pub fn overdue(&mut self, age: Age) {
+        self.is_late = true;
+        self.is_troubled |= age == Age::TooLate || self.typical.is_none();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_success_restores_it_and_silence_costs_it() {
+        let mut target = Standing::default();
+        assert_eq!(target.pool(), Pool::Untried);
+        target.overdue(Age::Late);
+        assert_eq!(target.pool(), Pool::Troubled, "it never answered");
+        target.succeeded(Duration::from_millis(5));
+        assert_eq!(target.pool(), Pool::Prompt);
+        target.overdue(Age::Late);
+        assert_eq!(target.pool(), Pool::Slow, "it may still answer");
+        target.overdue(Age::TooLate);
+        assert_eq!(target.pool(), Pool::Troubled);
+        target.succeeded(Duration::from_secs(1));
+        assert_eq!(target.pool(), Pool::Slow, "it answers, but takes its time");
+        for _ in 0..20 {
+            target.succeeded(Duration::from_millis(5));
+        }
+        assert_eq!(target.pool(), Pool::Prompt);
+        target.failed();
+        assert_eq!(target.pool(), Pool::Troubled);
+    }
+}

@@ -1,0 +1,190 @@
+//! Targets that wait take nothing from targets that answer, however many there are.
+
+use super::*;
+
+const SECOND: Duration = Duration::from_secs(1);
+const TICK: Duration = Duration::from_millis(10);
+
+/// A lane in virtual time: targets that answer do so within a tick, the others never.
+struct Lane {
+    queue: Scheduler<u32>,
+    now: Time,
+    out: Vec<Slot>,
+    hangs: fn(Key) -> bool,
+}
+
+impl Lane {
+    fn new(limits: LaneLimits, hangs: fn(Key) -> bool) -> Self {
+        let mut queue = Scheduler::new(limits);
+        queue.claimed(&queue.skip(), true);
+        Self { queue, now: NOW, out: Vec::new(), hangs }
+    }
+
+    /// Comes straight in, if the target is welcome to it.
+    fn publish(&mut self, key: Key) -> bool {
+        let welcome = self.queue.welcomes(key);
+        if welcome {
+            self.queue.push(incoming(key, 64, None, 0), self.now);
+        }
+        welcome
+    }
+
+    /// It has answered often enough to have earned its share.
+    fn prove(&mut self, key: Key) {
+        for _ in 0..30 {
+            (0..4).for_each(|_| _ = self.publish(key));
+            self.tick();
+        }
+        self.tick();
+        assert_eq!(self.queue.targets[&key].pool, Pool::Prompt);
+    }
+
+    /// Answers what was sent in the last tick, sends what may go, and says to whom.
+    fn tick(&mut self) -> Vec<Key> {
+        self.now = self.now + TICK;
+        let (stuck, answered) =
+            std::mem::take(&mut self.out).into_iter().partition(|slot| (self.hangs)(slot.key));
+        self.out = stuck;
+        for slot in answered {
+            self.queue.finished(slot, FINE, self.now);
+        }
+        let sent: Vec<Slot> =
+            std::iter::from_fn(|| self.queue.next(self.now)).map(|(slot, _)| slot).collect();
+        let keys = sent.iter().map(|slot| slot.key).collect();
+        self.out.extend(sent);
+        self.queue.take_evicted();
+        self.queue.check(self.now);
+        keys
+    }
+}
+
+/// Tenant 1 is healthy; so is the first target of each tenant.
+fn all_but_the_first_hang(key: Key) -> bool {
+    key.0.bits() > 1 && key.1.bits() % 1_000 > 1
+}
+
+// faults.md 0
+#[test]
+fn however_many_targets_hang_a_healthy_one_does_not_notice() {
+    for (dead, each) in [(0, 0), (8, 300), (50, 100), (700, 20), (3_000, 3)] {
+        let mut lane = Lane::new(soft(512), all_but_the_first_hang);
+        lane.prove(key(1, 1));
+        for round in 0..400 {
+            for target in 0..dead {
+                // Spread over the run, so that there is always somebody new who hangs.
+                if round < each && target % 400 <= round {
+                    lane.publish(key(2 + target / 40, 2 + target % 40));
+                }
+            }
+            for _ in 0..20 {
+                assert!(lane.publish(key(1, 1)), "{dead} hang, round {round}");
+            }
+            let sent = lane.tick();
+            let mine = sent.iter().filter(|sent| **sent == key(1, 1)).count();
+            assert_eq!(mine, 20, "{dead} hang, round {round}");
+        }
+    }
+}
+
+// faults.md 0
+#[test]
+fn targets_that_hang_do_not_hold_up_others_of_their_tenant() {
+    let mut lane = Lane::new(soft(512), |key| key.1.bits() % 1_000 > 1);
+    lane.prove(key(1, 1));
+    for round in 0..600 {
+        for target in 2..400 {
+            lane.publish(key(1, target));
+        }
+        for _ in 0..10 {
+            assert!(lane.publish(key(1, 1)), "round {round}");
+        }
+        let mine = lane.tick().into_iter().filter(|sent| *sent == key(1, 1)).count();
+        assert_eq!(mine, 10, "round {round}");
+    }
+}
+
+#[test]
+fn a_new_target_is_tried_at_once_beside_any_number_that_hang() {
+    let mut lane = Lane::new(soft(64), all_but_the_first_hang);
+    for target in 0..500 {
+        lane.publish(key(2 + target, 2));
+        lane.tick();
+    }
+    for _ in 0..50 {
+        lane.tick();
+    }
+    for fresh in 0..200 {
+        let new = key(10_000 + fresh, 1);
+        assert!(lane.publish(new));
+        assert!(lane.tick().contains(&new), "{fresh}");
+    }
+}
+
+#[test]
+fn targets_that_answer_slowly_do_not_hold_up_those_that_are_prompt() {
+    let slow = Outcome::Tried { at_fault: false, load: Load::Light, latency: SECOND };
+    let mut queue = Scheduler::new(soft(100));
+    queue.claimed(&queue.skip(), true);
+    let mut now = NOW;
+    let mut out: Vec<(Time, Slot)> = Vec::new();
+    for round in 0..2_000 {
+        now = now + TICK;
+        queue.claimed(&queue.skip(), true);
+        // Fifty targets that take a second, with as much as they may hold.
+        for target in 0..50 {
+            let key = key(2 + target % 5, 2 + target);
+            if round >= 30 && queue.welcomes(key) {
+                queue.push(incoming(key, 64, None, 0), now);
+            }
+        }
+        let load = if round < 30 { 3 } else { 20 };
+        for _ in 0..load {
+            assert!(queue.welcomes(key(1, 1)), "round {round}");
+            queue.push(incoming(key(1, 1), 64, None, 0), now);
+        }
+        let (ended, still): (Vec<_>, Vec<_>) = out
+            .into_iter()
+            .partition(|(at, slot)| tenant_of(slot) == 1 || now.since(*at) >= SECOND);
+        out = still;
+        for (_, slot) in ended {
+            let outcome = if tenant_of(&slot) == 1 { FINE } else { slow };
+            queue.finished(slot, outcome, now);
+        }
+        let mut mine = 0;
+        while let Some((slot, _)) = queue.next(now) {
+            mine += u32::from(tenant_of(&slot) == 1);
+            out.push((now, slot));
+        }
+        assert_eq!(mine, load, "round {round}");
+        queue.check(now);
+    }
+    let slow_out = out.iter().filter(|(_, slot)| tenant_of(slot) != 1).count();
+    assert!(slow_out > 500, "the slow ones are sent plenty too: {slow_out}");
+}
+
+#[test]
+fn those_that_hang_share_what_is_theirs() {
+    let mut lane = Lane::new(soft(512), |key| key.0.bits() > 1);
+    let mut tried = BTreeSet::new();
+    for _ in 0..400 {
+        for tenant in 2..302 {
+            lane.publish(key(tenant, 1));
+        }
+        tried.extend(lane.tick());
+    }
+    assert_eq!(tried.len(), 300, "each gets its attempt");
+    let held = lane.queue.queued() + lane.queue.in_flight() as usize;
+    assert!(held <= 4_000 / 4 + 300, "{held} are held for nothing");
+}
+
+#[test]
+fn a_hard_limit_counts_every_attempt() {
+    let mut lane = Lane::new(limits(5), |_| true);
+    for tenant in 1..50 {
+        lane.publish(key(tenant, 1));
+    }
+    for _ in 0..500 {
+        lane.tick();
+        assert!(lane.queue.in_flight() <= 5);
+    }
+}
