@@ -76,7 +76,7 @@ impl Engine {
             Ok(claimed) => {
                 *cursor = claimed.cursor.clone();
                 let round = round_of(&claimed, seats.size().jobs, begin.elapsed());
-                lane.queue.lock().claimed(&skip, !claimed.more);
+                lane.queue.lock().claimed(&skip, claimed.caught_up);
                 if let Some(at) = claimed.next_due {
                     lane.note_due(at);
                 }

@@ -25,11 +25,13 @@ pub(crate) async fn run(engine: Arc<Engine>, lane: Arc<LaneState>) {
         let is_member = engine.membership.current().is_some();
         let wake_at = {
             let queue = lane.queue.lock();
-            let wake_at = queue.wake_at(now).filter(|_| is_member);
-            lane.timer_at.store(wake_at.map_or(i64::MAX, Time::micros), Ordering::Relaxed);
+            let wake_at = queue.wake_at(now);
+            // A node that may begin nothing has nothing to wake up for.
+            let timer_at = wake_at.map_or(i64::MAX, Time::micros);
+            lane.timer_at.store(if is_member { timer_at } else { i64::MIN }, Ordering::Relaxed);
             wake_at
         };
-        match wake_at {
+        match wake_at.filter(|_| is_member) {
             // A heartbeat that gets through rings too.
             None => lane.timer_bell.notified().await,
             Some(at) => {
