@@ -2,6 +2,7 @@
 //! it, and what there is is shared out, so that connections from outside never take what deliveries,
 //! the store and the API need.
 
+use gancho_engine::LaneSetup;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::{
@@ -30,7 +31,8 @@ pub fn raise() -> usize {
 pub fn share_out(limit: usize, settings: &mut Settings, setup: &mut Setup) {
     let has = |role, count: usize| if has_role(settings, role) { count } else { 0 };
     let emails = setup.mail.as_ref().map_or(0, |mail| mail.limits.concurrency);
-    let deliveries = setup.concurrency + setup.dispatch_concurrency + emails;
+    let slots = setup.concurrency.saturating_add(setup.dispatch_concurrency);
+    let deliveries = slots.saturating_mul(LaneSetup::OUT_PER_SLOT).saturating_add(emails);
     let idle = setup.client.idle_in_all + setup.own_client.idle_in_all;
     let wanted = Connections {
         // Health and metrics are answered by every node.

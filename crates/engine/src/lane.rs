@@ -17,7 +17,7 @@ use crate::{
     Limits,
     carrier::Carrier,
     room::Seat,
-    scheduler::{LaneLimits, Scheduler},
+    scheduler::{LaneLimits, PoolLimit, Scheduler},
     stats::Counters,
     timings::Timings,
 };
@@ -39,6 +39,10 @@ pub struct LaneSetup {
 }
 
 impl LaneSetup {
+    /// Attempts that may be on the wire for each one of the concurrency, unless it is hard: those that
+    /// wait for an answer have pools of their own.
+    pub const OUT_PER_SLOT: u32 = PoolLimit::OUT_PER_SLOT;
+
     pub fn new(lane: Lane, carrier: Arc<dyn Carrier>) -> Self {
         Self {
             lane,

@@ -37,12 +37,17 @@ use gancho_store::TargetId;
 
 use self::{
     flights::{Flight, FlightId, Flights},
-    pool::{Holding, PoolLimit},
+    pool::Holding,
     ring::Ring,
     target::{Stand, TargetLine},
     tenant::TenantLine,
 };
-pub use self::{pausing::PauseSet, pool::Pool, target::Outcome, tenant::Share};
+pub use self::{
+    pausing::PauseSet,
+    pool::{Pool, PoolLimit},
+    target::Outcome,
+    tenant::Share,
+};
 
 /// A target belongs to one tenant; keys lead with the tenant so that its targets lie together.
 type Key = (TenantId, TargetId);

@@ -61,17 +61,22 @@ pub struct PoolLimit {
 }
 
 impl PoolLimit {
+    /// All pools of a lane together have at most so many attempts on the wire for each slot.
+    pub const OUT_PER_SLOT: u32 = 4;
+
     /// `concurrency` is for attempts that have only just begun; `jobs` and `bytes` are the lane's part of
     /// the room.
     pub fn of(pool: Pool, concurrency: u32, jobs: usize, bytes: usize) -> Self {
-        let part = |part: usize| (jobs.div_ceil(part), bytes.div_ceil(part));
-        let (in_flight, (jobs, bytes)) = match pool {
-            Pool::Prompt => (concurrency - concurrency / 8, (jobs, bytes)),
-            Pool::Untried => (concurrency.div_ceil(2), part(8)),
-            Pool::Slow => (jobs.div_ceil(4) as u32, part(2)),
-            Pool::Troubled => (jobs.div_ceil(8) as u32, part(8)),
+        let (in_flight, part) = match pool {
+            Pool::Prompt => (concurrency - concurrency / 8, 1),
+            Pool::Untried => (concurrency.div_ceil(2), 8),
+            Pool::Slow => (concurrency.saturating_mul(2), 2),
+            Pool::Troubled => (concurrency, 8),
         };
-        Self { in_flight, jobs, bytes }
+        let (jobs, bytes) = (jobs.div_ceil(part), bytes.div_ceil(part));
+        // Some of what is in memory waits for its turn.
+        let max_out = (jobs - jobs / 4) as u32;
+        Self { in_flight: in_flight.min(max_out), jobs, bytes }
     }
 
     /// What one tenant may hold of it.
