@@ -94,7 +94,9 @@ impl<'w, 'a> Walk<'w, 'a> {
             match self.next_head(after)?.map(|head| head.key.0) {
                 // All the way round: the tenant where it began has had its turn too.
                 Some(tenant) if wrapped && start.is_some_and(|start| tenant > start) => {
-                    start.into_iter().for_each(|start| self.round.reach(start));
+                    if let Some(start) = start {
+                        self.round.reach(start);
+                    }
                     return Ok(());
                 }
                 Some(tenant) => {

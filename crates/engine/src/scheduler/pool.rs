@@ -110,10 +110,8 @@ impl Holding {
     /// Whether it became crowded, or ceased to be.
     pub fn judge(&mut self, limit: PoolLimit) -> bool {
         let before = self.is_crowded;
-        let (jobs, bytes) = match before {
-            true => (limit.jobs - limit.jobs / 4, limit.bytes - limit.bytes / 4),
-            false => (limit.jobs, limit.bytes),
-        };
+        let part = |whole: usize| if before { whole - whole / 4 } else { whole };
+        let (jobs, bytes) = (part(limit.jobs), part(limit.bytes));
         self.is_crowded = self.jobs >= jobs || self.bytes >= bytes;
         self.is_crowded != before
     }
