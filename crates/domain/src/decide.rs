@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{Code, Failure, Random, RetryPlan, Time, Verdict};
+use crate::{EndReason, Failure, Random, RetryPlan, Time, Verdict};
 
 /// What the decision needs to know of a delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,21 +70,13 @@ fn defer(standing: Standing, failure: &Failure, now: Time, random: &dyn Random) 
 
 /// The failure of a delivery whose time has run out.
 pub fn expired(last: Option<&Failure>) -> Failure {
-    Failure::new(
-        Code::EXPIRED,
-        match last {
-            Some(last) => {
-                format!("no time was left for another attempt; the last failed with {last}")
-            }
-            None => "its time ran out before it could be tried".to_owned(),
-        },
-    )
+    EndReason::EXPIRED.failure(last)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::SeededRandom;
+    use crate::{Code, SeededRandom};
 
     const NOW: Time = Time::from_secs(1_000_000);
 

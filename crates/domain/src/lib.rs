@@ -2,7 +2,8 @@
 //!
 //! In reading order: [`id`], [`time`], [`clock`] are the ground; [`lane`], [`tenant`],
 //! [`endpoint`], [`event_type`], [`parcel`] and [`delivery`] are the nouns; [`failure`] and
-//! [`verdict`] say how an attempt ended; [`plan`] and [`decide`] say what follows from that;
+//! [`verdict`] say how an attempt ended; [`plan`] and [`decide`] say what follows from that, and
+//! [`end_reason`] why a delivery ends without an attempt;
 //! [`health`] says what an attempt means for its endpoint; [`breaker`], [`pace`], [`rate`] and
 //! [`fairness`] are the arithmetic of sparing a target and of sharing between tenants; [`span`] reads
 //! spans of time; [`mask`] hides addresses.
@@ -15,6 +16,7 @@ pub mod breaker;
 pub mod clock;
 pub mod decide;
 pub mod delivery;
+pub mod end_reason;
 pub mod endpoint;
 pub mod event_type;
 pub mod failure;
@@ -37,6 +39,7 @@ pub use breaker::Breaker;
 pub use clock::{Clock, ManualClock, Random, SeededRandom, SystemClock, SystemRandom};
 pub use decide::{Next, Standing, decide};
 pub use delivery::{State, Status};
+pub use end_reason::EndReason;
 pub use endpoint::{Disabled, Endpoint, Health, OldSecret, Ordering};
 pub use event_type::{EventType, Pattern};
 pub use failure::{Code, Failure};

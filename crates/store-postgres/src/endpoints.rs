@@ -73,14 +73,29 @@ impl Endpoints for PostgresStore {
     }
 
     async fn delete_endpoint(&self, scope: TenantScope, id: EndpointId) -> Result<bool> {
-        let session = self.session().await?;
-        let sql = "delete from endpoints where tenant_id = $1 and id = $2";
-        let gone = execute(&session, sql, &[&uuid(scope.tenant()), &uuid(id)]).await;
-        Ok(gone.map_err(store_error)? > 0)
+        let (gone, lifted) = self.delete(scope, id).await.map_err(Fault::into_error)?;
+        if lifted {
+            self.bells.ring_all();
+        }
+        Ok(gone)
     }
 }
 
 impl PostgresStore {
+    /// Whether it was there, and whether it was paused.
+    async fn delete(&self, scope: TenantScope, id: EndpointId) -> Result<(bool, bool), Fault> {
+        let transaction = Transaction::begin(self.session().await?).await?;
+        let session = transaction.session()?;
+        let (tenant, id) = (uuid(scope.tenant()), uuid(id));
+        let sql = "delete from endpoints where tenant_id = $1 and id = $2";
+        let gone = execute(session, sql, &[&tenant, &id]).await?;
+        let sql =
+            "delete from pauses where kind = 3 and lane = 0 and tenant_id = $1 and target_id = $2";
+        let lifted = execute(session, sql, &[&tenant, &id]).await?;
+        transaction.commit().await?;
+        Ok((gone > 0, lifted > 0))
+    }
+
     async fn add(
         &self,
         scope: TenantScope,

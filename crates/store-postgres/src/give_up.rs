@@ -22,7 +22,13 @@ with dead as (
 ), buried as (
     insert into dead_letters (tenant_id, delivery_id, lane, failed_attempts, code, reason,
         failed_at, moved_at, expires_at)
-    select tenant_id, id, lane, attempts, $4, $5, $6, $6, $7 from dead
+    select d.tenant_id, d.id, d.lane, d.attempts, $4,
+        -- What the last attempt failed with stays readable.
+        case when $8::text is null or a.code is null then $5::text
+            else left($8::text || ' ' || a.code || ': ' || a.reason, 2000) end,
+        $6, $6, $7
+    from dead d left join attempts a
+        on a.tenant_id = d.tenant_id and a.delivery_id = d.id and a.number = d.attempts
     on conflict (tenant_id, delivery_id) do update
     set failed_attempts = excluded.failed_attempts, code = excluded.code,
         reason = excluded.reason, failed_at = excluded.failed_at,
@@ -34,6 +40,9 @@ pub(crate) struct GiveUp<'a> {
     /// Only those still in one of these states.
     pub from: &'a [State],
     pub failure: &'a Failure,
+    /// What stands before the last attempt's failure, instead of the reason in `failure`, where there
+    /// was an attempt.
+    pub tried: Option<&'a str>,
     pub at: Time,
     pub expires_at: Time,
 }
@@ -73,6 +82,7 @@ impl GiveUp<'_> {
                 &text(self.failure.reason()),
                 &self.at.micros(),
                 &self.expires_at.micros(),
+                &self.tried,
             ],
         )
         .await?;

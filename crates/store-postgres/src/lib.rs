@@ -7,7 +7,7 @@
 //! strict order per subject and [`give_up`] for dead letters made outside of settling. [`claim`]
 //! hands out due work by the plan of [`walk`] and [`few`]; [`limbo`] keeps what was leased without
 //! its node learning of it. [`dead_letters`] and [`leave`], [`deliveries`] with [`events`] and [`send_again`],
-//! [`endpoints`], [`nodes`], [`pauses`], [`records`], [`tenants`], [`upkeep`] and [`usage`] are the
+//! [`endpoints`], [`nodes`], [`orphans`], [`pauses`], [`records`], [`tenants`], [`upkeep`] and [`usage`] are the
 //! rest of the contract. [`listen`] carries the bell between nodes; [`rows`] and [`terms`] turn rows
 //! into the words of the domain and back; [`fault`] says what an error of the database means to a
 //! caller.
@@ -36,6 +36,7 @@ mod nodes;
 mod once;
 mod open;
 mod order;
+mod orphans;
 mod pauses;
 #[cfg(test)]
 mod plans;

@@ -154,6 +154,7 @@ impl PostgresStore {
         let give_up = GiveUp {
             from: &[State::Leased],
             failure: &failure,
+            tried: None,
             at: now,
             expires_at: now + self.dead_letter_ttl,
         };

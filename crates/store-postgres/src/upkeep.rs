@@ -4,7 +4,7 @@ use std::{collections::HashSet, time::Duration};
 
 use async_trait::async_trait;
 use deadpool_postgres::ClientWrapper;
-use gancho_domain::{Lane, State, Time, decide};
+use gancho_domain::{EndReason, Lane, State, Time};
 use gancho_store::{LaneDepth, Result, Space, Upkeep};
 use tokio_postgres::Row;
 use uuid::Uuid;
@@ -226,7 +226,8 @@ impl PostgresStore {
         }
         GiveUp {
             from: &[State::Pending, State::Waiting],
-            failure: &decide::expired(None),
+            failure: &EndReason::EXPIRED.failure(None),
+            tried: Some(EndReason::EXPIRED.tried),
             at: now,
             expires_at: now + self.dead_letter_ttl,
         }

@@ -103,6 +103,15 @@ impl Endpoints for SqliteStore {
                 .db
                 .prepare_cached("DELETE FROM endpoints WHERE tenant_id = ?1 AND id = ?2")?
                 .execute(params![scope.tenant().bytes(), id.bytes()])?;
+            let lifted = tx
+                .db
+                .prepare_cached(
+                    "DELETE FROM pauses WHERE lane = 0 AND tenant_id = ?1 AND target_id = ?2",
+                )?
+                .execute(params![scope.tenant().bytes(), id.bytes()])?;
+            if lifted > 0 {
+                tx.ring();
+            }
             Ok(gone == 1)
         })
         .await

@@ -31,6 +31,7 @@ mod once;
 mod open;
 mod openings;
 mod order;
+mod orphans;
 mod pauses;
 mod readers;
 mod records;

@@ -209,7 +209,7 @@ fn expire(tx: &Tx<'_>, overdue: &[i64], now: Time) -> Result<u64, Fault> {
 }
 
 /// Of the last attempt, if there was one.
-fn last_failure(tx: &Tx<'_>, seq: i64) -> Result<Option<Failure>, Fault> {
+pub(crate) fn last_failure(tx: &Tx<'_>, seq: i64) -> Result<Option<Failure>, Fault> {
     let mut find = tx.db.prepare_cached(
         "SELECT code, reason FROM attempts WHERE delivery = ?1 ORDER BY number DESC LIMIT 1",
     )?;

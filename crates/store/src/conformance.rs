@@ -37,6 +37,7 @@ pub mod nodes;
 pub mod numbers;
 pub mod once;
 pub mod order;
+pub mod orphans;
 pub mod pauses;
 pub mod prune;
 pub mod rearm;
@@ -358,6 +359,11 @@ macro_rules! conformance_suite {
                 the_next_in_order_moves_up
                 one_that_expires_behind_another_leaves_the_line
                 one_that_is_replayed_does_not_expire_again
+            }
+            orphans {
+                a_pause_goes_with_its_endpoint
+                what_waits_for_a_deleted_endpoint_ends
+                a_scan_finds_each_orphan_once
             }
         }
     };

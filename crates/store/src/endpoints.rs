@@ -28,7 +28,8 @@ pub trait Endpoints: Send + Sync + 'static {
     /// All of one tenant's, oldest first.
     async fn endpoints(&self, scope: TenantScope) -> Result<Vec<Endpoint>>;
 
-    /// Whether it was there. Its deliveries stay in the log; those still waiting end as dead letters
-    /// when they are next tried.
+    /// Deletes it with its pause, and says whether it was there. Its deliveries stay in the log; those
+    /// still waiting end as dead letters, by [`crate::Orphans::give_up_orphans`] or when they are next
+    /// tried.
     async fn delete_endpoint(&self, scope: TenantScope, id: EndpointId) -> Result<bool>;
 }

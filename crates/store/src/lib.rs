@@ -7,6 +7,7 @@
 //! [`settle`] writes what became of them; [`dead_letters`] keeps those that were given up, and [`leave`]
 //! lets them go;
 //! [`deliveries`] reads all of it back; [`nodes`] says who lives; [`pauses`] holds work back;
+//! [`orphans`] ends what waits for a deleted endpoint;
 //! [`upkeep`] prunes, expires and counts; [`usage`] counts towards plans; [`ledger`] reads the record of what was
 //! received; [`records`] keeps the small
 //! documents that are set up rather than carried. [`plan_text`] and [`old_secret_text`] are how
@@ -31,6 +32,7 @@ pub mod leave;
 pub mod ledger;
 pub mod nodes;
 pub mod old_secret_text;
+pub mod orphans;
 pub mod page;
 pub mod pauses;
 pub mod plan_text;
@@ -55,6 +57,7 @@ pub use error::StoreError;
 pub use leave::{Leave, Leaving, Left, WholeLetter};
 pub use ledger::Ledger;
 pub use nodes::{NodeId, Nodes, Rescued};
+pub use orphans::{OrphanScan, Orphans, TenantEndpoint};
 pub use page::{Page, PageRequest};
 pub use pauses::{Pause, Pauses};
 pub use records::{Expect, Record, Records, Shelf};
@@ -76,6 +79,7 @@ pub trait Store:
     + Leave
     + Ledger
     + Nodes
+    + Orphans
     + Pauses
     + Records
     + Settle

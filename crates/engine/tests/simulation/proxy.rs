@@ -14,8 +14,9 @@ use gancho_store::{
     Accept, Accepted, Claim, Claimed, Claiming, DeadFilter, DeadLetter, DeadLetters, DeadStats,
     Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, Endpoints, EventFilter, EventRow,
     EventView, Expect, LaneDepth, Leave, Leaving, Ledger, Left, NewDelivery, NewParcel, NodeId,
-    Nodes, Page, PageRequest, Pause, Pauses, Rearmed, Record, Records, Rescued, Result, Settle,
-    Settled, Settlement, Shelf, Space, Spent, Store, Tenants, Upkeep, Usage, WholeLetter,
+    Nodes, OrphanScan, Orphans, Page, PageRequest, Pause, Pauses, Rearmed, Record, Records,
+    Rescued, Result, Settle, Settled, Settlement, Shelf, Space, Spent, Store, TenantEndpoint,
+    Tenants, Upkeep, Usage, WholeLetter,
 };
 use gancho_store_sqlite::SqliteStore;
 use tokio::sync::Notify;
@@ -258,6 +259,27 @@ impl Endpoints for Proxy {
 
     async fn delete_endpoint(&self, scope: TenantScope, id: EndpointId) -> Result<bool> {
         self.inner.delete_endpoint(scope, id).await
+    }
+}
+
+#[async_trait]
+impl Orphans for Proxy {
+    async fn scan_orphans(&self, after: Option<TenantEndpoint>, max: usize) -> Result<OrphanScan> {
+        self.inner.scan_orphans(after, max).await
+    }
+
+    async fn give_up_orphans(
+        &self,
+        scope: TenantScope,
+        endpoint: EndpointId,
+        max: usize,
+        now: Time,
+    ) -> Result<u64> {
+        self.inner.give_up_orphans(scope, endpoint, max, now).await
+    }
+
+    async fn lift_orphaned_pauses(&self) -> Result<u64> {
+        self.inner.lift_orphaned_pauses().await
     }
 }
 

@@ -1,0 +1,49 @@
+//! Why a delivery ends without another attempt. What the last attempt failed with stays readable in the
+//! reason: it is what a person looks for.
+
+use crate::{Code, Failure};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EndReason {
+    pub code: Code,
+    /// The whole sentence where no attempt was made.
+    pub untried: &'static str,
+    /// What stands before the last attempt's failure where there was one.
+    pub tried: &'static str,
+}
+
+impl EndReason {
+    pub const EXPIRED: Self = Self {
+        code: Code::EXPIRED,
+        untried: "its time ran out before it could be tried",
+        tried: "no time was left for another attempt; the last failed with",
+    };
+    pub const ENDPOINT_DELETED: Self = Self {
+        code: Code::TARGET_GONE,
+        untried: "the endpoint was deleted",
+        tried: "the endpoint was deleted; the last attempt failed with",
+    };
+
+    pub fn failure(&self, last: Option<&Failure>) -> Failure {
+        match last {
+            Some(last) => Failure::new(self.code.clone(), format!("{} {last}", self.tried)),
+            None => Failure::new(self.code.clone(), self.untried),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_failure_stays_readable() {
+        let last = Failure::new(Code::http(503), "the server is busy");
+        for reason in [EndReason::EXPIRED, EndReason::ENDPOINT_DELETED] {
+            let (untried, tried) = (reason.failure(None), reason.failure(Some(&last)));
+            assert_eq!((untried.code(), tried.code()), (&reason.code, &reason.code));
+            assert!(tried.reason().ends_with("HTTP_503: the server is busy"), "{tried}");
+            assert!(!untried.reason().contains("HTTP_503"));
+        }
+    }
+}

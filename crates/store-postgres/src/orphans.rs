@@ -1,0 +1,126 @@
+//! What a deleted endpoint leaves behind.
+
+use async_trait::async_trait;
+use gancho_domain::{EndReason, EndpointId, Lane, State, TenantScope, Time};
+use gancho_store::{OrphanScan, Orphans, Result, TenantEndpoint};
+use uuid::Uuid;
+
+use crate::{
+    PostgresStore,
+    fault::{Fault, store_error},
+    give_up::{self, GiveUp},
+    rows::{self, uuid},
+    session::{execute, query},
+};
+
+/// From target to target in the index of what is pending, however much each has.
+pub(crate) const SCAN: &str = "
+with recursive walk(tenant_id, target_id, place) as (
+    (select d.tenant_id, d.target_id, 1 from deliveries d
+     where d.state = 2 and d.lane = $1 and (d.tenant_id, d.target_id) > ($2, $3)
+     order by d.tenant_id, d.target_id limit 1)
+    union all
+    select n.tenant_id, n.target_id, w.place + 1
+    from walk w cross join lateral (
+        select d.tenant_id, d.target_id from deliveries d
+        where d.state = 2 and d.lane = $1 and (d.tenant_id, d.target_id) > (w.tenant_id, w.target_id)
+        order by d.tenant_id, d.target_id limit 1) n
+    where w.place < $4
+)
+select w.tenant_id, w.target_id,
+    exists (select from endpoints e where e.tenant_id = w.tenant_id and e.id = w.target_id)
+from walk w order by w.place";
+
+/// Those that wait behind others have no place among the pending.
+const LEFT: &str = "
+(select tenant_id, id from deliveries
+ where state = 2 and lane = $1 and tenant_id = $2 and target_id = $3 limit $4)
+union all
+(select tenant_id, id from deliveries
+ where tenant_id = $2 and target_id = $3 and order_key is not null and state in (2, 3, 4)
+   and state + 0 = 4 and lane = $1 limit $4)
+limit $4";
+
+const LIFT: &str = "
+delete from pauses p where p.kind = 3 and not exists (
+    select from endpoints e where e.tenant_id = p.tenant_id and e.id = p.target_id)";
+
+#[async_trait]
+impl Orphans for PostgresStore {
+    async fn scan_orphans(&self, after: Option<TenantEndpoint>, max: usize) -> Result<OrphanScan> {
+        let session = self.session().await?;
+        let (tenant, target) =
+            after.map_or((Uuid::nil(), Uuid::nil()), |(tenant, id)| (uuid(tenant), uuid(id)));
+        let values: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
+            [&Lane::Webhook.number(), &tenant, &target, &(max as i32)];
+        let found = query(&session, SCAN, &values).await.map_err(store_error)?;
+        let mut scan = OrphanScan::default();
+        for row in &found {
+            let endpoint = (rows::id(row, 0)?, rows::id(row, 1)?);
+            if !rows::get::<bool>(row, 2)? {
+                scan.orphaned.push(endpoint);
+            }
+            scan.next = Some(endpoint).filter(|_| found.len() == max);
+        }
+        Ok(scan)
+    }
+
+    async fn give_up_orphans(
+        &self,
+        scope: TenantScope,
+        endpoint: EndpointId,
+        max: usize,
+        now: Time,
+    ) -> Result<u64> {
+        let done = self.give_up_left(scope, endpoint, max, now).await;
+        let (count, moved) = done.map_err(Fault::into_error)?;
+        if moved {
+            self.bells.ring_all();
+        }
+        Ok(count)
+    }
+
+    async fn lift_orphaned_pauses(&self) -> Result<u64> {
+        let session = self.session().await?;
+        let lifted = execute(&session, LIFT, &[]).await.map_err(store_error)?;
+        if lifted > 0 {
+            self.bells.ring_all();
+        }
+        Ok(lifted)
+    }
+}
+
+impl PostgresStore {
+    /// An id is never given twice, so an endpoint that does not exist never will again: what is looked
+    /// up here stays true.
+    async fn give_up_left(
+        &self,
+        scope: TenantScope,
+        endpoint: EndpointId,
+        max: usize,
+        now: Time,
+    ) -> Result<(u64, bool), Fault> {
+        let session = self.session().await?;
+        let (tenant, target) = (uuid(scope.tenant()), uuid(endpoint));
+        let sql = "select from endpoints where tenant_id = $1 and id = $2";
+        if !query(&session, sql, &[&tenant, &target]).await?.is_empty() {
+            return Ok((0, false));
+        }
+        let values: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
+            [&Lane::Webhook.number(), &tenant, &target, &(max as i64)];
+        let found = query(&session, LEFT, &values).await?;
+        let left = found.iter().map(give_up::key).collect::<Result<Vec<_>, Fault>>()?;
+        if left.is_empty() {
+            return Ok((0, false));
+        }
+        GiveUp {
+            from: &[State::Pending, State::Waiting],
+            failure: &EndReason::ENDPOINT_DELETED.failure(None),
+            tried: Some(EndReason::ENDPOINT_DELETED.tried),
+            at: now,
+            expires_at: now + self.dead_letter_ttl,
+        }
+        .run(session, &left)
+        .await
+    }
+}

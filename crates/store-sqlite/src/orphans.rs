@@ -1,0 +1,103 @@
+//! What a deleted endpoint leaves behind.
+
+use async_trait::async_trait;
+use gancho_domain::{EndReason, EndpointId, Lane, TenantId, TenantScope, Time};
+use gancho_store::{OrphanScan, Orphans, Result, TenantEndpoint};
+use rusqlite::{Connection, params};
+
+use crate::{
+    SqliteStore, fault::Fault, order, rows, settle::bury, transaction::Tx, upkeep::last_failure,
+};
+
+#[async_trait]
+impl Orphans for SqliteStore {
+    async fn scan_orphans(&self, after: Option<TenantEndpoint>, max: usize) -> Result<OrphanScan> {
+        self.read(move |db| scan(db, after, max)).await
+    }
+
+    async fn give_up_orphans(
+        &self,
+        scope: TenantScope,
+        endpoint: EndpointId,
+        max: usize,
+        now: Time,
+    ) -> Result<u64> {
+        self.write(move |tx| give_up(tx, (scope.tenant(), endpoint), max, now)).await
+    }
+
+    async fn lift_orphaned_pauses(&self) -> Result<u64> {
+        self.write(|tx| {
+            let lifted = tx
+                .db
+                .prepare_cached(
+                    "DELETE FROM pauses WHERE lane = 0 AND target_id <> x'' AND NOT EXISTS
+                       (SELECT 1 FROM endpoints e
+                        WHERE e.tenant_id = pauses.tenant_id AND e.id = pauses.target_id)",
+                )?
+                .execute([])?;
+            if lifted > 0 {
+                tx.ring();
+            }
+            Ok(lifted as u64)
+        })
+        .await
+    }
+}
+
+/// From target to target in the index of what is pending, however much each has.
+fn scan(db: &Connection, after: Option<TenantEndpoint>, max: usize) -> Result<OrphanScan, Fault> {
+    let mut next = db.prepare_cached(
+        "SELECT tenant_id, target_id FROM deliveries INDEXED BY deliveries_pending
+         WHERE state = 2 AND lane = ?1 AND (tenant_id, target_id) > (?2, ?3)
+         ORDER BY tenant_id, target_id LIMIT 1",
+    )?;
+    let mut scan = OrphanScan::default();
+    let first = (TenantId::from_bits(0), EndpointId::from_bits(0));
+    let mut last = after.unwrap_or(first);
+    for _ in 0..max {
+        let values = params![Lane::Webhook.number(), last.0.bytes(), last.1.bytes()];
+        let mut found = next.query(values)?;
+        let Some(row) = found.next()? else { return Ok(scan) };
+        last = (rows::id(row, 0)?, rows::id(row, 1)?);
+        if !exists(db, last)? {
+            scan.orphaned.push(last);
+        }
+    }
+    scan.next = Some(last);
+    Ok(scan)
+}
+
+fn exists(db: &Connection, (tenant, endpoint): TenantEndpoint) -> Result<bool, Fault> {
+    Ok(db
+        .prepare_cached("SELECT 1 FROM endpoints WHERE tenant_id = ?1 AND id = ?2")?
+        .exists(params![tenant.bytes(), endpoint.bytes()])?)
+}
+
+fn give_up(tx: &Tx<'_>, of: TenantEndpoint, max: usize, now: Time) -> Result<u64, Fault> {
+    if exists(tx.db, of)? {
+        return Ok(0);
+    }
+    let left: Vec<i64> = tx
+        .db
+        .prepare_cached(
+            "SELECT seq FROM deliveries INDEXED BY deliveries_pending
+             WHERE state = 2 AND lane = ?1 AND tenant_id = ?2 AND target_id = ?3
+             UNION ALL
+             SELECT seq FROM deliveries INDEXED BY deliveries_in_order
+             WHERE tenant_id = ?2 AND target_id = ?3 AND subject IS NOT NULL AND state < 5
+               AND state = 4 AND lane = ?1
+             LIMIT ?4",
+        )?
+        .query_map(
+            params![Lane::Webhook.number(), of.0.bytes(), of.1.bytes(), max as i64],
+            |row| row.get(0),
+        )?
+        .collect::<rusqlite::Result<_>>()?;
+    for seq in &left {
+        tx.db.prepare_cached("UPDATE deliveries SET state = 6 WHERE seq = ?1")?.execute([seq])?;
+        let last = last_failure(tx, *seq)?;
+        bury(tx, *seq, &EndReason::ENDPOINT_DELETED.failure(last.as_ref()), now)?;
+        order::move_up(tx, *seq)?;
+    }
+    Ok(left.len() as u64)
+}

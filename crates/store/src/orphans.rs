@@ -1,0 +1,41 @@
+//! What a deleted endpoint leaves behind: deliveries that still wait for it, and pauses.
+//!
+//! Deleting an endpoint takes its pause with it. Its deliveries may be many, so they are given up in
+//! steps of their own; a sweep finds those that became pending later, as when an attempt was in flight
+//! while the endpoint was deleted.
+
+use async_trait::async_trait;
+use gancho_domain::{EndpointId, TenantId, TenantScope, Time};
+
+use crate::Result;
+
+/// An endpoint with the tenant it belongs to.
+pub type TenantEndpoint = (TenantId, EndpointId);
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OrphanScan {
+    /// Those that do not exist.
+    pub orphaned: Vec<TenantEndpoint>,
+    /// Where to go on; nothing at the end.
+    pub next: Option<TenantEndpoint>,
+}
+
+#[async_trait]
+pub trait Orphans: Send + Sync + 'static {
+    /// Looks at `max` of the endpoints that have pending webhook deliveries, from the one after `after`
+    /// on, and names those that do not exist.
+    async fn scan_orphans(&self, after: Option<TenantEndpoint>, max: usize) -> Result<OrphanScan>;
+
+    /// Gives up at most `max` pending or waiting webhook deliveries to an endpoint that does not exist,
+    /// as dead letters with the code `TARGET_GONE`. Says how many; none where the endpoint exists.
+    async fn give_up_orphans(
+        &self,
+        scope: TenantScope,
+        endpoint: EndpointId,
+        max: usize,
+        now: Time,
+    ) -> Result<u64>;
+
+    /// Lifts the pauses of endpoints that do not exist, and says how many there were.
+    async fn lift_orphaned_pauses(&self) -> Result<u64>;
+}
