@@ -17,8 +17,8 @@ use gancho_domain::{
 use gancho_engine::{Archive, Engine, EngineSetup, LaneSetup, Stopped};
 use gancho_inbound::Inside;
 use gancho_outbound::{
-    EndpointDesk, EndpointDraft, EventTypes, HealthKeeper, Notifier, Plans, PublishRates,
-    Publisher, Registry, Replays, WebhookCarrier, deliver,
+    EndpointDesk, EndpointDraft, EventTypes, HealthKeeper, Notifier, OrphanSweeper, Plans,
+    PublishRates, Publisher, Registry, Replays, WebhookCarrier, deliver,
 };
 use gancho_store::Store;
 use gancho_vault::KeyRing;
@@ -140,6 +140,7 @@ impl Gateway {
             clock: clock.clone(),
             client: client.clone(),
             plans: plans.clone(),
+            orphans: Arc::new(OrphanSweeper::new(store.clone(), clock.clone())),
         };
         let watched = watch::Parts {
             store: store.clone(),
@@ -178,6 +179,8 @@ impl Gateway {
             let (replays, stop) = (self.replays.clone(), self.stopping.clone());
             self.tasks.spawn(async move { replays.run(stop).await });
         }
+        let (orphans, stop) = (self.endpoints.orphans.clone(), self.stopping.clone());
+        self.tasks.spawn(async move { orphans.run(stop).await });
         if let Some(receiving) = &self.receiving {
             receiving.start_loops(&self.tasks, &self.stopping);
         }

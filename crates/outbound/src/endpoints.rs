@@ -31,7 +31,7 @@ pub use self::{
     retry_check::plan_of,
     rotate::{LONGEST_OVERLAP, Revealed, Rotated, USUAL_OVERLAP},
 };
-use crate::{Fault, PlanLimit, Plans, Registry, deliver::Client, fault::joined};
+use crate::{Fault, OrphanSweeper, PlanLimit, Plans, Registry, deliver::Client, fault::joined};
 
 pub struct EndpointDesk {
     pub store: Arc<dyn Store>,
@@ -43,6 +43,7 @@ pub struct EndpointDesk {
     pub client: Client,
     pub plans: Arc<Plans>,
 }
+    pub orphans: Arc<OrphanSweeper>,
 
 /// A new endpoint, with its secret: shown now, and later only when asked for.
 pub struct Created {
@@ -121,6 +122,7 @@ impl EndpointDesk {
     }
 
     /// The custom headers by name, each value as [`MASK`].
+        self.orphans.note_deleted(scope, id);
     pub fn headers(&self, endpoint: &Endpoint) -> Result<BTreeMap<String, String>, EndpointError> {
         let names = seal::headers(&self.ring, endpoint).map_err(EndpointError::Vault)?.into_keys();
         Ok(names.map(|name| (name, MASK.to_owned())).collect())

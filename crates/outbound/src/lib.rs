@@ -6,7 +6,7 @@
 //! those; [`registry`] keeps them in `memory`, ready to be delivered to; [`carrier`] makes one
 //! attempt, with the headers that `request` prepares; [`deliver`] is the HTTP under it, with the
 //! guard that keeps it off private addresses. What follows from attempts over days is in [`health`],
-//! and who is told of it in [`notify`]. [`replay`] sends what is past again, [`try_out`] a sample.
+//! and who is told of it in [`notify`]. [`orphans`] ends what waits for deleted endpoints. [`replay`] sends what is past again, [`try_out`] a sample.
 //! [`fault`] is how a caller is told what is wrong, [`owner`] whose something is.
 //!
 //! This crate never decides about retries (the engine does), never opens a connection to an address
@@ -23,6 +23,7 @@ pub mod health;
 pub mod limits;
 pub mod memory;
 pub mod notify;
+pub mod orphans;
 pub mod owner;
 pub mod plans;
 pub mod publish;
@@ -40,6 +41,7 @@ pub use fault::Fault;
 pub use health::HealthKeeper;
 pub use limits::{PublishRates, RateStanding};
 pub use notify::Notifier;
+pub use orphans::OrphanSweeper;
 pub use owner::Owner;
 pub use plans::{Plan, PlanLimit, Plans};
 pub use publish::{NewEvent, PublishError, Published, Publisher};

@@ -25,5 +25,7 @@ pub const ROUTE: Route = Route {
 async fn run(call: Call) -> Result<Answer, Problem> {
     let acting = call.tenant()?;
     call.api.endpoints.delete(acting.scope(), call.id("id")?).await?;
+    // Its pause went with it. All nodes see that within a second, this one at once.
+    let _ = call.api.engine.refresh_pauses().await;
     Ok(Answer::nothing())
 }

@@ -19,8 +19,8 @@ use gancho_mail::{
     MailCarrier, MailLimits, Outbox, Post, Sink, Suppressions, TenantLimits, limits,
 };
 use gancho_outbound::{
-    EndpointDesk, EventTypes, HealthKeeper, Notifier, Plan, Plans, PublishRates, Publisher,
-    Registry, Replays, WebhookCarrier,
+    EndpointDesk, EventTypes, HealthKeeper, Notifier, OrphanSweeper, Plan, Plans, PublishRates,
+    Publisher, Registry, Replays, WebhookCarrier,
     deliver::{self, Policy},
     health::FAILING_FOR,
 };
@@ -178,6 +178,7 @@ impl Stage {
             clock: clock.clone(),
             client: client.clone(),
             plans: plans.clone(),
+            orphans: Arc::new(OrphanSweeper::new(store.clone(), clock.clone())),
         });
         let signing = SigningKeys::open(store.clone(), ring.clone(), clock.clone()).await.unwrap();
         let signing = Arc::new(signing);
@@ -214,6 +215,8 @@ impl Stage {
         let stop = CancellationToken::new();
         let (running, until) = (replays.clone(), stop.clone());
         tokio::spawn(async move { running.run(until).await });
+        let (orphans, until) = (endpoints.orphans.clone(), stop.clone());
+        tokio::spawn(async move { orphans.run(until).await });
         let watch = Watch::new(Parts {
             store: store.clone(),
             engine: engine.clone(),

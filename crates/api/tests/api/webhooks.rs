@@ -173,3 +173,28 @@ async fn a_paused_webhook_waits() {
     hands.delivery(&event, "delivered").await;
     eventually(|| async { (receiver.requests().len() == 1).then_some(()) }).await;
 }
+
+/// faults.md 8: pause, publish, delete: nothing stays pending, and nothing stays paused.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_paused_webhook_that_is_deleted_leaves_nothing_pending() {
+    for stage in [Stage::new().await, Stage::postgres().await] {
+        let hands = stage.tenant("m2").await;
+        let (receiver, url) = receiver(200).await;
+        let webhook = hands.webhook(&url).await;
+        let path = format!("/v1/webhooks/{}", webhook["id"].as_str().unwrap());
+        hands.client.call("POST", &format!("{path}/pause"), None).await.is(204);
+        let mut events = Vec::new();
+        for n in 0..7 {
+            events.push(hands.publish("a.b", json!(n)).await);
+        }
+        hands.client.call("DELETE", &path, None).await.is(204);
+        for event in &events {
+            let delivery = hands.delivery(event, "failed").await;
+            assert_eq!(delivery["last_error_code"], "TARGET_GONE", "{delivery}");
+        }
+        let queues = stage.operator().get("/v1/queues").await.is(200).json();
+        assert_eq!(queues["paused_webhooks"], json!([]));
+        hands.client.call("POST", &format!("{path}/resume"), None).await.refused(404, "not_found");
+        assert_eq!(receiver.accepted(), 0);
+    }
+}

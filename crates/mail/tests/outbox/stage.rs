@@ -18,7 +18,8 @@ use gancho_mail::{
     Suppressions, TenantLimits, limits,
 };
 use gancho_outbound::{
-    EndpointDesk, EndpointDraft, HealthKeeper, Notifier, Plans, Registry, WebhookCarrier,
+    EndpointDesk, EndpointDraft, HealthKeeper, Notifier, OrphanSweeper, Plans, Registry,
+    WebhookCarrier,
     deliver::{Client, Policy, Settings},
 };
 use gancho_store::{DeadFilter, DeadLetter, EventFilter, EventView, PageRequest, Store};
@@ -157,6 +158,7 @@ impl Stage {
                 clock: clock.clone(),
                 client,
                 plans: Arc::new(Plans::built_in()),
+                orphans: Arc::new(OrphanSweeper::new(store.clone(), clock.clone())),
             },
             scope: TenantScope::granted(tenant.id),
             store,

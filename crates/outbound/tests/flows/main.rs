@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod batches;
+mod deleting;
 mod delivering;
 mod drafts;
 mod event_types;

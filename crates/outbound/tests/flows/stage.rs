@@ -9,8 +9,9 @@ use gancho_domain::{
 };
 use gancho_engine::{Engine, EngineSetup, LaneSetup, Limits};
 use gancho_outbound::{
-    Created, EndpointDesk, EndpointDraft, EventTypes, HealthKeeper, NewEvent, Notifier, Plans,
-    PublishRates, Published, Publisher, Registry, Replays, RetryDraft, WebhookCarrier,
+    Created, EndpointDesk, EndpointDraft, EventTypes, HealthKeeper, NewEvent, Notifier,
+    OrphanSweeper, Plans, PublishRates, Published, Publisher, Registry, Replays, RetryDraft,
+    WebhookCarrier,
     deliver::{Client, Policy, Settings},
 };
 use gancho_store::{
@@ -125,6 +126,7 @@ impl Stage {
             clock: clock.clone(),
             client,
             plans,
+            orphans: Arc::new(OrphanSweeper::new(store.clone(), clock.clone())),
         };
         Self {
             store,

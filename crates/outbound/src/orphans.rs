@@ -1,0 +1,113 @@
+//! Ends what still waits for endpoints that were deleted: as dead letters, without an attempt.
+//!
+//! An endpoint that is deleted here is cleared at once. A sweep in the background finds whatever became
+//! pending later: an attempt that was in flight, an event that another node published a moment after,
+//! or a node that died in between.
+
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+
+use gancho_domain::{Clock, EndpointId, TenantScope};
+use gancho_store::{Result, Store, TenantEndpoint};
+use parking_lot::Mutex;
+use tokio::{sync::Notify, time::Instant};
+use tokio_util::sync::CancellationToken;
+
+pub struct OrphanSweeper {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    /// Deleted here, and not cleared yet.
+    deleted: Mutex<BTreeSet<TenantEndpoint>>,
+    bell: Notify,
+}
+
+/// How often the whole store is looked through.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
+/// Endpoints that one step looks at, and deliveries that one step gives up.
+const STEP: usize = 500;
+/// Between two steps, so that others get their turn at the store.
+const BREATH: Duration = Duration::from_millis(20);
+/// Endpoints deleted beyond this wait for the sweep.
+const MAX_DELETED: usize = 10_000;
+
+impl OrphanSweeper {
+    pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
+        Self { store, clock, deleted: Mutex::default(), bell: Notify::new() }
+    }
+
+    /// An endpoint was deleted here.
+    pub fn note_deleted(&self, scope: TenantScope, endpoint: EndpointId) {
+        let mut deleted = self.deleted.lock();
+        if deleted.len() < MAX_DELETED {
+            deleted.insert((scope.tenant(), endpoint));
+        }
+        self.bell.notify_one();
+    }
+
+    /// Until it is told to stop.
+    pub async fn run(&self, stop: CancellationToken) {
+        let mut sweep_at = Instant::now();
+        loop {
+            report(self.clear_deleted().await);
+            if Instant::now() >= sweep_at {
+                report(self.sweep().await);
+                sweep_at = Instant::now() + SWEEP_INTERVAL;
+            }
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                () = self.bell.notified() => {}
+                () = tokio::time::sleep_until(sweep_at) => {}
+            }
+        }
+    }
+
+    /// Looks through the whole store, and says how many deliveries were given up.
+    pub async fn sweep(&self) -> Result<u64> {
+        let lifted = self.store.lift_orphaned_pauses().await?;
+        if lifted > 0 {
+            tracing::info!(lifted, "lifted the pauses of deleted endpoints");
+        }
+        let (mut count, mut after) = (0, None);
+        loop {
+            let scan = self.store.scan_orphans(after, STEP).await?;
+            for orphan in scan.orphaned {
+                count += self.clear(orphan).await?;
+            }
+            after = scan.next;
+            if after.is_none() {
+                return Ok(count);
+            }
+            tokio::time::sleep(BREATH).await;
+        }
+    }
+
+    async fn clear_deleted(&self) -> Result<u64> {
+        let mut count = 0;
+        loop {
+            let Some(deleted) = self.deleted.lock().pop_first() else { return Ok(count) };
+            count += self.clear(deleted).await?;
+        }
+    }
+
+    async fn clear(&self, (tenant, endpoint): TenantEndpoint) -> Result<u64> {
+        let scope = TenantScope::granted(tenant);
+        let mut count = 0;
+        loop {
+            let now = self.clock.now();
+            let step = self.store.give_up_orphans(scope, endpoint, STEP, now).await?;
+            count += step;
+            if step < STEP as u64 {
+                return Ok(count);
+            }
+            tokio::time::sleep(BREATH).await;
+        }
+    }
+}
+
+fn report(done: Result<u64>) {
+    match done {
+        Ok(0) => {}
+        Ok(count) => tracing::info!(count, "gave up deliveries to deleted endpoints"),
+        Err(error) => tracing::warn!(%error, "could not clear up after deleted endpoints"),
+    }
+}
