@@ -33,8 +33,8 @@ pub struct ReplayFilter {
     /// Only for an operator's replay of dead letters: one tenant's.
     pub tenant: Option<TenantId>,
     pub since: Option<Time>,
-    /// Where not set, the time at which the replay was asked for: a replay never sends what it made
-    /// itself.
+    /// At most, and where not set, the time at which the replay was asked for: a replay never sends
+    /// what it made itself.
     pub until: Option<Time>,
 }
 

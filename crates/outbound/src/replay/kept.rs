@@ -82,8 +82,9 @@ impl Kept {
                 code: filter.code.clone(),
                 tenant: filter.tenant.map(|id| id.to_string()),
                 since: filter.since.map(Time::micros),
-                // What is made while it runs is not its own business.
-                until: Some(filter.until.unwrap_or(now).micros()),
+                // What is made while it runs is not its own business: a window that reached beyond now
+                // would hold what the replay itself makes, without end.
+                until: Some(filter.until.unwrap_or(now).min(now).micros()),
             },
             to: new.to.map(|id| id.to_string()),
             rate,

@@ -321,3 +321,56 @@ async fn replays_that_are_refused() {
     let eleventh = replays.create(stage.scope, fast(failed_of(off))).await;
     assert!(matches!(eleventh, Err(ReplayError::Faulty(faults)) if faults[0].code == "too_many"));
 }
+
+/// faults.md 9: whatever its window is, a replay sends what was there and ends.
+#[tokio::test]
+async fn every_window_comes_to_an_end() {
+    let stage = Stage::new().await;
+    let (bad, good) = (answering(|_| "500 No").await, ok().await);
+    let gone = stage.create(once(&bad, &["a.b"])).await.endpoint.id;
+    let later = stage.create(once(&good, &["a.b"])).await.endpoint.id;
+    let made_at = stage.clock.now();
+    publish(&stage, "a.b", 8).await;
+    stage.desk.delete(stage.scope, gone).await.unwrap();
+    let replays = stage.replays();
+    let (hour, year) = (Duration::from_hours(1), Duration::from_hours(24 * 365));
+    for (since, until, is_in) in [
+        (None, None, true),
+        (None, Some(made_at + hour), true),
+        (None, Some(made_at + 80 * year), true),
+        (Some(made_at - hour), Some(made_at + 80 * year), true),
+        (Some(made_at), Some(made_at + year), true),
+        (None, Some(made_at - hour), false),
+        (Some(made_at + hour), None, false),
+        (Some(made_at + hour), Some(made_at + year), false),
+    ] {
+        for (of, to, count) in [
+            (ReplayOf::DeadLetters, None, 8),
+            (ReplayOf::Deliveries, None, 16),
+            (ReplayOf::Deliveries, Some(later), 8),
+            (ReplayOf::Events, Some(later), 8),
+        ] {
+            let filter = ReplayFilter { of, since, until, ..ReplayFilter::default() };
+            let event_type = (of != ReplayOf::DeadLetters).then(|| "a.b".to_owned());
+            let new = NewReplay { to, ..fast(ReplayFilter { event_type, ..filter }) };
+            let dry = NewReplay { dry_run: true, ..new.clone() };
+            let counted = replays.create(stage.scope, dry).await.unwrap().total;
+            let asked = replays.create(stage.scope, new).await.unwrap();
+            let done = run(&stage, &replays, asked.id).await;
+            let sent = done.done + done.skipped + done.failed;
+            let what = format!("{of:?} {since:?} {until:?}: {done:?}");
+            assert_eq!((done.state, done.total), (ReplayState::Done, counted), "{what}");
+            if is_in {
+                assert!(sent >= count && sent <= counted, "{what}");
+            } else {
+                assert_eq!((sent, counted), (0, 0), "{what}");
+            }
+            wait_for("all to end", || async {
+                let rows = stage.deliveries(DeliveryFilter::default()).await;
+                rows.iter().all(|row| row.state.is_final()).then_some(())
+            })
+            .await;
+            stage.clock.advance(Duration::from_secs(1));
+        }
+    }
+}
