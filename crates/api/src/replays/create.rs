@@ -1,7 +1,10 @@
 //! `POST /v1/replays`: past deliveries or events again, by filter.
 
 use gancho_domain::{EndpointId, EventId};
-use gancho_outbound::replay::{NewReplay, ReplayFilter, ReplayOf};
+use gancho_outbound::{
+    Fault,
+    replay::{NewReplay, ReplayFilter, ReplayOf},
+};
 use http::Method;
 
 use super::{TAG, view::ReplayJob};
@@ -28,7 +31,7 @@ const FILTER: &[Field] = &[
         "These events and no others.",
     ),
     Field::new("since", Kind::Time, "Made at or after."),
-    Field::new("until", Kind::Time, "Made before; now where left out."),
+    Field::new("until", Kind::Time, "Made before; now where left out or later."),
 ];
 const FIELDS: &[Field] = &[
     Field::new(
@@ -36,7 +39,12 @@ const FIELDS: &[Field] = &[
         Kind::Choice(&["deliveries", "events"]),
         "`deliveries` (where left out): to where they went. `events`: to the webhook in `to`, though it may have been made later.",
     ),
-    Field::new("filter", Kind::Object(FILTER), "Which of them; all where left out."),
+    Field::new(
+        "filter",
+        Kind::Object(FILTER),
+        "Which of them: at least one condition, or else `all`.",
+    ),
+    Field::new("all", Kind::Flag, "`true` where no filter is given and all of them are meant."),
     Field::new("to", Kind::Id(Noun::Webhook), "To this webhook instead of where they went."),
     Field::new(
         "rate",
@@ -55,7 +63,7 @@ pub const ROUTE: Route = Route {
     refuses: &[&codes::NOT_FOUND, &codes::MISSING_FIELD, &codes::STORAGE_FULL],
     tag: TAG,
     summary: "Replay deliveries or events",
-    about: "With `dry_run`, what would be sent is counted and nothing is done.",
+    about: "Without a filter it asks for `all`. With `dry_run`, what would be sent is counted and nothing is done.",
     run: |call| Box::pin(run(call)),
     ..Route::PLAIN
 };
@@ -65,6 +73,9 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     let values = call.values()?;
     let everything = Values::none(FILTER);
     let filter = values.object("filter").unwrap_or(&everything);
+    if filter.is_empty() && values.flag("all") != Some(true) {
+        return Err(unfiltered());
+    }
     let new = NewReplay {
         filter: ReplayFilter {
             of: match values.text("of") {
@@ -87,6 +98,16 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     Answer::accepted(&ReplayJob::from(replay))
 }
 
+/// A client whose filter got lost on the way must not send everything again.
+fn unfiltered() -> Problem {
+    let fault = Fault::new(
+        "missing_field",
+        "/filter",
+        "no filter is given: add a condition, or `\"all\": true` to replay everything",
+    );
+    Problem::faulty(vec![fault])
+}
+
 /// One of the tenant's own; another's is as one that is not there.
 async fn webhook(
     call: &Call,
@@ -101,7 +122,11 @@ async fn webhook(
 }
 
 fn events(values: &Values<'_>) -> Result<Vec<EventId>, Problem> {
-    let texts = values.texts("event_ids").unwrap_or_default();
+    let Some(texts) = values.texts("event_ids") else { return Ok(Vec::new()) };
+    if texts.is_empty() {
+        let hint = "the list is empty: name at least one event, or leave it out";
+        return Err(Problem::field("/filter/event_ids", hint));
+    }
     let ids = texts.iter().enumerate().map(|(index, text)| {
         text.parse().map_err(|fault: gancho_domain::id::NotAnId| {
             Problem::field(&format!("/filter/event_ids/{index}"), fault.to_string())

@@ -11,10 +11,10 @@ async fn to_a_later_webhook(stage: &Stage) {
     }
     let (receiver, url) = receiver(200).await;
     let webhook = hands.webhook(&url).await;
-    let dry = json!({"of": "events", "to": webhook["id"], "dry_run": true});
+    let dry = json!({"of": "events", "to": webhook["id"], "all": true, "dry_run": true});
     let counted = hands.client.post("/v1/replays", &dry).await.is(202).json();
     assert_eq!((&counted["total"], &counted["state"]), (&json!(5), &json!("done")));
-    let run = json!({"of": "events", "to": webhook["id"], "rate": 1_000});
+    let run = json!({"of": "events", "to": webhook["id"], "all": true, "rate": 1_000});
     let job = hands.client.post("/v1/replays", &run).await.is(202).json();
     assert_eq!(job["tenant_id"], hands.id);
     eventually(|| async { (receiver.requests().len() == 5).then_some(()) }).await;
@@ -47,7 +47,8 @@ async fn cancelled_midway() {
     for n in 0..300 {
         hands.publish("a.b", json!(n)).await;
     }
-    let job = hands.client.post("/v1/replays", &json!({"rate": 1})).await.is(202).json();
+    let job =
+        hands.client.post("/v1/replays", &json!({"all": true, "rate": 1})).await.is(202).json();
     let path = format!("/v1/replays/{}", job["id"].as_str().unwrap());
     let stopped = hands.client.call("POST", &format!("{path}/cancel"), None).await.is(200).json();
     assert_eq!(stopped["state"], "cancelled");
@@ -59,12 +60,19 @@ async fn what_cannot_be_replayed() {
     let stage = Stage::new().await;
     let hands = stage.tenant("m2").await;
     for (body, status) in [
-        (json!({"of": "events"}), 422),
+        (json!({"of": "events", "all": true}), 422),
+        // faults.md C4: a filter that got lost does not mean everything.
+        (json!({}), 422),
+        (json!({"filter": {}}), 422),
+        (json!({"all": false}), 422),
+        (json!({"rate": 10, "dry_run": true}), 422),
+        (json!({"filter": {"event_ids": []}}), 422),
+        (json!({"filter": {"event_ids": []}, "all": true}), 422),
         (json!({"filter": {"event_ids": ["x"]}}), 422),
         (json!({"filter": {"status": "lost"}}), 422),
         (json!({"filter": {"webhook_id": "wh_01HZZZZZZZZZZZZZZZZZZZZZZZ"}}), 404),
-        (json!({"to": "wh_01HZZZZZZZZZZZZZZZZZZZZZZZ"}), 404),
-        (json!({"rate": 0}), 422),
+        (json!({"all": true, "to": "wh_01HZZZZZZZZZZZZZZZZZZZZZZZ"}), 404),
+        (json!({"all": true, "rate": 0}), 422),
         (
             json!({"filter": {"since": "2026-01-02T00:00:00Z", "until": "2026-01-01T00:00:00Z"}}),
             422,
@@ -73,4 +81,7 @@ async fn what_cannot_be_replayed() {
         let reply = hands.client.post("/v1/replays", &body).await;
         assert_eq!(reply.status, status, "{body} {}", reply.text());
     }
+    let refused = hands.client.post("/v1/replays", &json!({})).await.refused(422, "missing_field");
+    assert_eq!(refused.pointers(), ["/filter"]);
+    assert!(refused.text().contains("all"), "it says what to do: {}", refused.text());
 }
