@@ -68,6 +68,10 @@ pub enum KeyFault {
     #[error("the secret is not base64 (RFC 4648, with padding); encode the key's bytes again")]
     NotBase64,
     #[error(
+        "what stands after `whsec_` is not base64 (RFC 4648, with padding): it may have been cut; give the whole secret, or a text without the prefix"
+    )]
+    BrokenAfterPrefix,
+    #[error(
         "the last character of the secret's base64 has bits that stand for nothing, so libraries would disagree about the key; encode the key's bytes again"
     )]
     StrayBits,
@@ -112,6 +116,19 @@ pub(crate) fn standard(secret: &str) -> Result<(KeyBytes, SecretFormat), KeyFaul
         Ok(bytes) => Ok((decoded(Zeroizing::new(bytes))?, SecretFormat::Base64)),
         Err(fault) if fault.kind == DecodeKind::Trailing => Err(KeyFault::StrayBits),
         Err(_) => Ok((raw(secret)?, SecretFormat::Raw)),
+    }
+}
+
+/// Whether a text that begins as base64 is base64.
+pub(crate) fn check_prefixed(secret: &str) -> Result<(), KeyFault> {
+    match secret.strip_prefix(HMAC_PREFIX) {
+        Some("") => Err(KeyFault::PrefixOnly),
+        Some(encoded) => match BASE64.decode(encoded.as_bytes()) {
+            Ok(_) => Ok(()),
+            Err(fault) if fault.kind == DecodeKind::Trailing => Err(KeyFault::StrayBits),
+            Err(_) => Err(KeyFault::BrokenAfterPrefix),
+        },
+        None => Ok(()),
     }
 }
 
@@ -199,6 +216,23 @@ mod tests {
             ["my webhook secret", "whsec_not-base64_at-all", "whsec_unpadded30charactersxxxxxx"]
         {
             assert_eq!(format(text), Ok((text.len(), SecretFormat::Raw)), "{text}");
+        }
+    }
+
+    // faults.md C5
+    #[test]
+    fn a_new_secret_that_begins_as_base64_is_base64() {
+        let whole = format!("whsec_{}", BASE64.encode(&[7; 32]));
+        assert_eq!(check_prefixed(&whole), Ok(()));
+        assert_eq!(check_prefixed("my webhook secret"), Ok(()));
+        for cut in 1..whole.len() - "whsec_".len() {
+            let cut = &whole[..whole.len() - cut];
+            // Four characters of base64 are three bytes: a cut between them cannot be seen.
+            let fits = (cut.len() - "whsec_".len()).is_multiple_of(4);
+            assert_eq!(check_prefixed(cut).is_ok(), fits, "{cut}");
+        }
+        for broken in ["whsec_", "whsec_not-base64_at-all", "whsec_ö", "whsec_AAAA AAAA"] {
+            assert!(check_prefixed(broken).is_err(), "{broken}");
         }
     }
 

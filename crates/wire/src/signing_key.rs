@@ -42,6 +42,16 @@ impl SigningKey {
         }
     }
 
+    /// The same for a secret that is being configured. One that begins with `whsec_` must be base64
+    /// after it where the profile reads it so: the public libraries could not use it otherwise. Secrets
+    /// that were configured before this was asked sign on as they did.
+    pub fn for_new_secret(profile: &Profile, secret: &str) -> Result<Self, KeyFault> {
+        if profile.signature.scheme == Scheme::Standard {
+            secret::check_prefixed(secret)?;
+        }
+        Self::for_profile(profile, secret)
+    }
+
     fn standard(secret: &str) -> Result<Self, KeyFault> {
         if secret.starts_with(PRIVATE_PREFIX) {
             return Self::ed25519(secret);
