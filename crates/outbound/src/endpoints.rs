@@ -26,6 +26,7 @@ use gancho_vault::{KeyRing, Secret};
 use gancho_wire::SecretFormat;
 use thiserror::Error;
 
+use self::secret_check::NewSecret;
 pub use self::{
     draft::{EndpointDraft, RateDraft, RetryDraft},
     retry_check::plan_of,
@@ -42,14 +43,16 @@ pub struct EndpointDesk {
     /// Whose rules say which URLs may be delivered to.
     pub client: Client,
     pub plans: Arc<Plans>,
-}
     pub orphans: Arc<OrphanSweeper>,
+}
 
 /// A new endpoint, with its secret: shown now, and later only when asked for.
 pub struct Created {
     pub endpoint: Endpoint,
     pub secret: Secret,
     pub secret_format: SecretFormat,
+    /// `whpk_…`, for receivers, where the secret is an Ed25519 key.
+    pub public_key: Option<String>,
 }
 
 #[derive(Debug, Error)]
@@ -82,7 +85,8 @@ impl EndpointDesk {
     ) -> Result<Created, EndpointError> {
         let blank = self.blank(scope, tenant);
         let (endpoint, given) = self.apply(blank, draft, true)?;
-        let (secret, secret_format) = given.ok_or(EndpointError::Busy)?;
+        let NewSecret { secret, format: secret_format, public_key } =
+            given.ok_or(EndpointError::Busy)?;
         let limit = self.plans.of(tenant).endpoints;
         if !self.store.add_endpoint(scope, endpoint.clone(), limit).await? {
             let used = self.store.endpoints(scope).await?.len() as u64;
@@ -95,7 +99,7 @@ impl EndpointDesk {
             }));
         }
         self.registry.forget(scope.tenant());
-        Ok(Created { endpoint, secret, secret_format })
+        Ok(Created { endpoint, secret, secret_format, public_key })
     }
 
     /// Changes what is given. With `whole`, what is not given goes back to what a new endpoint has,
@@ -118,11 +122,11 @@ impl EndpointDesk {
     pub async fn delete(&self, scope: TenantScope, id: EndpointId) -> Result<(), EndpointError> {
         let was_there = self.store.delete_endpoint(scope, id).await?;
         self.registry.forget(scope.tenant());
+        self.orphans.note_deleted(scope, id);
         if was_there { Ok(()) } else { Err(EndpointError::NotFound) }
     }
 
     /// The custom headers by name, each value as [`MASK`].
-        self.orphans.note_deleted(scope, id);
     pub fn headers(&self, endpoint: &Endpoint) -> Result<BTreeMap<String, String>, EndpointError> {
         let names = seal::headers(&self.ring, endpoint).map_err(EndpointError::Vault)?.into_keys();
         Ok(names.map(|name| (name, MASK.to_owned())).collect())

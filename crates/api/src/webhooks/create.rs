@@ -39,5 +39,6 @@ async fn run(call: Call) -> Result<Answer, Problem> {
         webhook: Webhook::of(&call.api, &created.endpoint)?,
         secret: created.secret.to_string(),
         secret_format: format_name(created.secret_format),
+        public_key: created.public_key,
     })
 }

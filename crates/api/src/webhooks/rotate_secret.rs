@@ -20,6 +20,8 @@ pub struct RotatedSecret {
     pub secret: String,
     /// `base64` (what stands after `whsec_` is the key), `raw` (the text is the key) or `ed25519`.
     pub secret_format: &'static str,
+    /// `whpk_…`, to give to receivers; null unless `secret_format` is `ed25519`.
+    pub public_key: Option<String>,
     /// Until when the one before signs too; null without an overlap.
     pub old_secret_until: Option<Stamp>,
 }
@@ -28,7 +30,7 @@ const FIELDS: &[Field] = &[
     Field::new(
         "secret",
         Kind::Secret { most: 256 },
-        "The new one. One is made where it is left out.",
+        "The new one. One of the same kind as before is made where it is left out.",
     ),
     Field::new(
         "overlap",
@@ -61,6 +63,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     Answer::ok(&RotatedSecret {
         secret: rotated.secret.to_string(),
         secret_format: format_name(rotated.secret_format),
+        public_key: rotated.public_key,
         old_secret_until: rotated.old_until.map(Stamp),
     })
 }

@@ -17,6 +17,8 @@ pub struct WebhookSecret {
     pub secret: String,
     /// `base64` (what stands after `whsec_` is the key), `raw` (the text is the key) or `ed25519`.
     pub secret_format: &'static str,
+    /// `whpk_…`, to give to receivers; null unless `secret_format` is `ed25519`.
+    pub public_key: Option<String>,
     /// Until when secrets that were rotated away still sign.
     pub old_secrets_until: Vec<Stamp>,
 }
@@ -39,6 +41,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     Answer::ok(&WebhookSecret {
         secret: revealed.secret.to_string(),
         secret_format: format_name(revealed.secret_format),
+        public_key: revealed.public_key,
         old_secrets_until: revealed.old_until.into_iter().map(Stamp).collect(),
     })
 }

@@ -78,6 +78,26 @@ pub struct NewWebhook {
 
 impl Webhook {
     pub fn of(api: &Api, endpoint: &Endpoint) -> Result<Self, Problem> {
+    /// `whpk_…`, to give to receivers; null unless `secret_format` is `ed25519`.
+    pub public_key: Option<String>,
+}
+
+/// Which webhooks are paused, read once for all that are shown.
+pub struct PausedWebhooks(Vec<Pause>);
+
+impl PausedWebhooks {
+    pub async fn read(api: &Api) -> Result<Self, Problem> {
+        Ok(Self(api.store.pauses().await?))
+    }
+
+    /// A new one is not paused.
+    pub fn none() -> Self {
+        Self(Vec::new())
+    }
+
+    fn contains(&self, endpoint: &Endpoint) -> bool {
+        self.0.contains(&Pause::Endpoint(endpoint.tenant, endpoint.id))
+    }
         Ok(Self {
             id: endpoint.id.to_string(),
             tenant_id: endpoint.tenant.to_string(),

@@ -4,21 +4,19 @@
 use std::{fmt::Display, str::FromStr, sync::Arc};
 
 use gancho_domain::{Endpoint, Health, Pattern};
-use gancho_vault::Secret;
-use gancho_wire::{Profile, SecretFormat};
+use gancho_wire::Profile;
 use serde_json::value::RawValue;
 
 use super::{
-    EndpointDesk, EndpointDraft, EndpointError, header_check, seal, secret_check, terms_check,
+    EndpointDesk, EndpointDraft, EndpointError, header_check, seal,
+    secret_check::{self, NewSecret},
+    terms_check,
 };
 use crate::Fault;
 
 const LONGEST_NAME: usize = 128;
 const MOST_EVENTS: usize = 100;
 const LONGEST_METADATA: usize = 16 * 1024;
-
-/// A secret that was given or made, and how it is understood.
-pub(super) type Given = Option<(Secret, SecretFormat)>;
 
 /// Collects faults, so that one does not hide the next.
 #[derive(Default)]
@@ -42,7 +40,7 @@ impl EndpointDesk {
         mut endpoint: Endpoint,
         draft: EndpointDraft,
         whole: bool,
-    ) -> Result<(Endpoint, Given), EndpointError> {
+    ) -> Result<(Endpoint, Option<NewSecret>), EndpointError> {
         let mut faults = Faults::default();
         let draft = if whole { filled(draft) } else { draft };
         self.place(&mut endpoint, &draft, whole, &mut faults);
@@ -57,11 +55,13 @@ impl EndpointDesk {
                 if active || endpoint.is_active { Health::default() } else { endpoint.health };
             endpoint.is_active = active;
         }
+        let profile_before = endpoint.profile.clone();
         let profile = self.profile(&mut endpoint, &draft, &mut faults);
+        let is_other_profile = endpoint.profile != profile_before;
         let given = match &profile {
             Some(profile) => {
                 self.seal_headers(&mut endpoint, &draft, profile, &mut faults)?;
-                self.seal_secret(&mut endpoint, &draft, profile, &mut faults)?
+                self.seal_secret(&mut endpoint, &draft, profile, is_other_profile, &mut faults)?
             }
             None => None,
         };
@@ -159,24 +159,24 @@ impl EndpointDesk {
         endpoint: &mut Endpoint,
         draft: &EndpointDraft,
         profile: &Profile,
+        is_other_profile: bool,
         faults: &mut Faults,
-    ) -> Result<Given, EndpointError> {
+    ) -> Result<Option<NewSecret>, EndpointError> {
         if draft.secret.is_none() && !endpoint.sealed_secret.is_empty() {
-            if draft.profile.is_some() {
+            if is_other_profile {
                 let secret = seal::secret(&self.ring, endpoint).map_err(EndpointError::Vault)?;
                 secret_check::stays_fit(profile, &secret, faults);
             }
             return Ok(None);
         }
-        let Some((secret, format)) = secret_check::check(draft.secret.as_deref(), profile, faults)?
-        else {
+        let Some(new) = secret_check::check(draft.secret.as_deref(), None, profile, faults)? else {
             return Ok(None);
         };
         endpoint.sealed_secret =
-            seal::seal_secret(&self.ring, endpoint, &secret).map_err(EndpointError::Vault)?;
+            seal::seal_secret(&self.ring, endpoint, &new.secret).map_err(EndpointError::Vault)?;
         // Replaced outright, not rotated: only the new one signs from now on.
         endpoint.old_secrets.clear();
-        Ok(Some((secret, format)))
+        Ok(Some(new))
     }
 }
 

@@ -6,7 +6,12 @@ use gancho_domain::{EndpointId, OldSecret, TenantScope, Time, span};
 use gancho_vault::Secret;
 use gancho_wire::{SecretFormat, SigningKey};
 
-use super::{EndpointDesk, EndpointError, check::Faults, seal, secret_check};
+use super::{
+    EndpointDesk, EndpointError,
+    check::Faults,
+    seal,
+    secret_check::{self, NewSecret},
+};
 use crate::Fault;
 
 pub const USUAL_OVERLAP: Duration = Duration::from_hours(24);
@@ -17,6 +22,8 @@ const MOST_OLD: usize = 4;
 pub struct Rotated {
     pub secret: Secret,
     pub secret_format: SecretFormat,
+    /// `whpk_…`, for receivers, where the secret is an Ed25519 key.
+    pub public_key: Option<String>,
     /// Until when the one before signs too; nothing without an overlap.
     pub old_until: Option<Time>,
 }
@@ -24,12 +31,15 @@ pub struct Rotated {
 pub struct Revealed {
     pub secret: Secret,
     pub secret_format: SecretFormat,
+    /// `whpk_…`, for receivers, where the secret is an Ed25519 key.
+    pub public_key: Option<String>,
     /// Until when those that were rotated away still sign.
     pub old_until: Vec<Time>,
 }
 
 impl EndpointDesk {
-    /// The new secret signs at once, the old one until the overlap is over.
+    /// The new secret signs at once, the old one until the overlap is over. One that is made is of the
+    /// kind of the old one.
     pub async fn rotate(
         &self,
         scope: TenantScope,
@@ -51,8 +61,10 @@ impl EndpointDesk {
                 EndpointError::Vault(format!("no profile is called `{}`", endpoint.profile))
             })?;
             let mut faults = Faults::default();
-            let Some((secret, secret_format)) =
-                secret_check::check(new.as_deref(), &profile, &mut faults)?
+            let before = seal::secret(&self.ring, &endpoint).map_err(EndpointError::Vault)?;
+            let before = SigningKey::for_profile(&profile, &before).ok().map(|key| key.format());
+            let Some(NewSecret { secret, format: secret_format, public_key }) =
+                secret_check::check(new.as_deref(), before, &profile, &mut faults)?
             else {
                 return Err(EndpointError::Faulty(faults.0));
             };
@@ -66,7 +78,7 @@ impl EndpointDesk {
                 endpoint.old_secrets.truncate(MOST_OLD);
             }
             let old_until = (!overlap.is_zero()).then(|| now + overlap);
-            Ok((endpoint, Rotated { secret, secret_format, old_until }))
+            Ok((endpoint, Rotated { secret, secret_format, public_key, old_until }))
         });
         changed.await.map(|(_, rotated)| rotated)
     }
@@ -83,7 +95,8 @@ impl EndpointDesk {
         let now = self.clock.now();
         Ok(Revealed {
             secret,
-            secret_format: key.map_or(SecretFormat::Raw, |key| key.format()),
+            secret_format: key.as_ref().map_or(SecretFormat::Raw, SigningKey::format),
+            public_key: key.as_ref().and_then(SigningKey::public_key),
             old_until: endpoint
                 .old_secrets
                 .iter()

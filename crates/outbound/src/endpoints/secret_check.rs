@@ -1,24 +1,34 @@
 //! Judges a secret, or makes one. Which secrets fit is the wire's to say: it must sign with them.
 
 use gancho_vault::Secret;
-use gancho_wire::{Profile, SigningKey, new_secret};
+use gancho_wire::{Profile, SecretFormat, SigningKey, new_key_pair, new_secret};
 
-use super::{
-    EndpointError,
-    check::{Faults, Given},
-};
+use super::{EndpointError, check::Faults};
 
+/// A secret that was given or made, and how it is understood.
+pub(super) struct NewSecret {
+    pub secret: Secret,
+    pub format: SecretFormat,
+    /// `whpk_…`, where the secret has a public half.
+    pub public_key: Option<String>,
+}
+
+/// Nothing where the secret that was given does not fit. One that is made is of the kind of `before`.
 pub(super) fn check(
     given: Option<&str>,
+    before: Option<SecretFormat>,
     profile: &Profile,
     faults: &mut Faults,
-) -> Result<Given, EndpointError> {
+) -> Result<Option<NewSecret>, EndpointError> {
     let secret = Secret::new(match given {
         Some(secret) => secret.to_owned(),
-        None => new_secret().map_err(|fault| EndpointError::Vault(fault.to_string()))?,
+        None => make(before).map_err(|fault| EndpointError::Vault(fault.to_string()))?,
     });
-    match SigningKey::for_profile(profile, &secret) {
-        Ok(key) => Ok(Some((secret, key.format()))),
+    match SigningKey::for_new_secret(profile, &secret) {
+        Ok(key) => {
+            let (format, public_key) = (key.format(), key.public_key());
+            Ok(Some(NewSecret { secret, format, public_key }))
+        }
         Err(fault) => {
             faults.add("secret_unfit", "/secret", fault);
             Ok(None)
@@ -26,9 +36,17 @@ pub(super) fn check(
     }
 }
 
+/// Receivers that verify with a public key go on verifying with a public key.
+fn make(before: Option<SecretFormat>) -> Result<String, gancho_wire::RandomFault> {
+    match before {
+        Some(SecretFormat::Ed25519) => new_key_pair().map(|pair| pair.private_key),
+        _ => new_secret(),
+    }
+}
+
 /// Whether the secret that an endpoint has can sign in another profile.
 pub(super) fn stays_fit(profile: &Profile, secret: &str, faults: &mut Faults) {
-    if let Err(fault) = SigningKey::for_profile(profile, secret) {
+    if let Err(fault) = SigningKey::for_new_secret(profile, secret) {
         let message = format!(
             "the endpoint's secret does not fit the profile: {fault}. hint: give a new secret with it"
         );

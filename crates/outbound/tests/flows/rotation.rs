@@ -6,6 +6,7 @@ use gancho_domain::{Clock, Time};
 use gancho_outbound::{EndpointDraft, EndpointError};
 use gancho_wire::{
     DEFAULT_TOLERANCE, GenericHmac, Preset, Recipe, Refusal, SecretEncoding, VerifyingKey,
+    new_key_pair,
 };
 
 use crate::stage::{DAY, Seen, Stage, arrived, draft, event, ok};
@@ -117,6 +118,45 @@ async fn one_value_headers_sign_with_the_new_one_and_saas_with_both() {
         assert_eq!(verified(seen, &preset, "the new secret of length", now), Ok(()), "{profile}");
         assert!(verified(seen, &preset, "the old secret of length", now).is_err(), "{profile}");
     }
+}
+
+/// faults.md B6: receivers that verify with a public key go on doing so.
+#[tokio::test]
+async fn a_key_pair_is_followed_by_a_key_pair() {
+    let stage = Stage::new().await;
+    let receiver = ok().await;
+    let first = new_key_pair().unwrap();
+    let made = EndpointDraft { secret: Some(first.private_key), ..draft(&receiver, &["*"]) };
+    let created = stage.create(made).await;
+    assert_eq!(created.public_key.as_ref(), Some(&first.public_key));
+    let id = created.endpoint.id;
+    let mut keys = vec![first.public_key];
+    for _ in 0..2 {
+        let rotated = stage.desk.rotate(stage.scope, id, None, None).await.unwrap();
+        assert_eq!(rotated.secret_format.as_str(), "ed25519");
+        assert!(rotated.secret.starts_with("whsk_"));
+        keys.push(rotated.public_key.unwrap());
+    }
+    let revealed = stage.desk.reveal(stage.scope, id).await.unwrap();
+    assert_eq!(revealed.public_key.as_ref(), keys.last());
+    stage.publish(event("a.b", "{}")).await;
+    let seen = &arrived(&receiver, 1).await[0];
+    assert_eq!(seen.one("webhook-signature").matches("v1a,").count(), 3);
+    let recipe = Preset::Standard.recipe().unwrap();
+    let headers: Vec<(&str, &[u8])> =
+        seen.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
+    for key in keys {
+        let key = VerifyingKey::ed25519(&key).unwrap();
+        let now = stage.clock.now();
+        let judged =
+            recipe.verify(&[key], &headers, seen.body.as_bytes(), now, DEFAULT_TOLERANCE).map(drop);
+        assert_eq!(judged, Ok(()));
+    }
+    // By name it may become HMAC, and then stays so.
+    let named = Some("a text of good length".to_owned());
+    stage.desk.rotate(stage.scope, id, named, None).await.unwrap();
+    let made = stage.desk.rotate(stage.scope, id, None, None).await.unwrap();
+    assert_eq!((made.secret_format.as_str(), made.public_key), ("base64", None));
 }
 
 #[tokio::test]

@@ -27,6 +27,7 @@ async fn the_answer_says_how_a_secret_was_understood() {
         (private.as_str(), "standard", "ed25519"),
         ("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "saas", "raw"),
         ("your_webhook_secret", "auracore", "raw"),
+        ("whsec_not-base64_at-all-but-long", "saas", "raw"),
         ("whsec_a1b2c3d4e5f6g7h8i9j0k1l2m3n4o5p6", "email-gateway", "raw"),
     ] {
         let created = stage.create(with(Some(secret), profile)).await;
@@ -48,6 +49,9 @@ async fn secrets_that_are_refused() {
         ("fifteen letters", "standard"),
         ("whsec_", "standard"),
         ("whsec_c2hvcnQ=", "standard"),
+        // faults.md C5: cut, or not base64.
+        ("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaS", "standard"),
+        ("whsec_not-base64_at-all-but-long", "standard"),
         (pair.public_key.as_str(), "standard"),
         (pair.private_key.as_str(), "saas"),
         ("fifteen letters", "auracore"),
@@ -81,6 +85,28 @@ async fn a_profile_that_the_secret_does_not_fit_is_refused() {
     );
     let revealed = stage.desk.reveal(stage.scope, id).await.unwrap();
     assert_eq!(&**revealed.secret, "a text of good length");
+}
+
+/// faults.md C5: a text that one profile signs with as it is may be broken base64 in another.
+#[tokio::test]
+async fn a_secret_is_judged_again_with_another_profile() {
+    let stage = Stage::new().await;
+    let broken = "whsec_not-base64_at-all-but-long";
+    let id = stage.create(with(Some(broken), "saas")).await.endpoint.id;
+    let to = |profile: &str| EndpointDraft { profile: Some(profile.into()), ..Default::default() };
+    let refused = stage.desk.change(stage.scope, id, to("standard"), false).await;
+    assert!(
+        matches!(refused, Err(EndpointError::Faulty(faults)) if faults[0].pointer == "/profile")
+    );
+    stage.desk.change(stage.scope, id, to("saas"), false).await.unwrap();
+
+    // One that was taken before this was asked signs on, and can be changed otherwise.
+    let mut endpoint = stage.read(id).await;
+    endpoint.profile = "standard".into();
+    stage.store.save_endpoint(stage.scope, endpoint).await.unwrap();
+    stage.registry.forget(stage.scope.tenant());
+    assert!(stage.registry.of(stage.scope.tenant()).await.unwrap().get(id).is_some());
+    stage.desk.change(stage.scope, id, to("standard"), false).await.unwrap();
 }
 
 /// Sealed with another key, or moved to another row, a secret does not open.
