@@ -378,6 +378,7 @@ impl From<TryOutError> for Problem {
                 &codes::CONFLICT,
                 "the webhook is switched off: set `is_active` to true first",
             ),
+            TryOutError::Paused(_) => Self::new(&codes::CONFLICT, error.to_string()),
             TryOutError::Faulty(faults) => Self::faulty(faults),
             TryOutError::Publish(error) => error.into(),
             TryOutError::Store(error) => error.into(),

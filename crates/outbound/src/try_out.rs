@@ -5,10 +5,10 @@ use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use gancho_domain::{
-    Attempt, DeliveryId, Endpoint, EndpointId, EventId, EventType, Pattern, Status, Tenant,
+    Attempt, DeliveryId, Endpoint, EndpointId, EventId, EventType, Lane, Pattern, Status, Tenant,
     TenantScope,
 };
-use gancho_store::{DeliveryView, StoreError};
+use gancho_store::{DeliveryView, Pause, StoreError};
 use thiserror::Error;
 use tokio::time::{Instant, sleep};
 
@@ -21,7 +21,7 @@ pub struct TryOut {
     pub delivery: DeliveryId,
     pub event: EventId,
     pub event_type: String,
-    /// Nothing where there was none in time: the endpoint rests, is paused, or has a long line.
+    /// Nothing where there was none in time: the endpoint rests, or has a long line.
     pub attempt: Option<Attempt>,
     pub status: Status,
 }
@@ -32,6 +32,9 @@ pub enum TryOutError {
     NotFound,
     #[error("the endpoint is switched off: switch it on first")]
     EndpointOff,
+    /// What is paused is the endpoint, its tenant or the whole lane.
+    #[error("{what} paused, and a test would wait with the rest: resume first", what = paused_what(*.0))]
+    Paused(Pause),
     #[error("{}", joined(.0))]
     Faulty(Vec<Fault>),
     #[error(transparent)]
@@ -55,6 +58,9 @@ pub async fn try_out(
     let found = publisher.store.endpoint(scope, endpoint).await?.ok_or(TryOutError::NotFound)?;
     if !found.is_active {
         return Err(TryOutError::EndpointOff);
+    }
+    if let Some(pause) = pause_of(publisher, scope, endpoint).await? {
+        return Err(TryOutError::Paused(pause));
     }
     let (event_type, data) = sample(publisher, scope, &found, event_type).await?;
     let name = event_type.as_str().to_owned();
@@ -83,6 +89,27 @@ pub async fn try_out(
         status: view.row.status(),
         attempt: view.attempts.into_iter().next(),
     })
+}
+
+/// What holds back deliveries to this endpoint, if anything does.
+async fn pause_of(
+    publisher: &Publisher,
+    scope: TenantScope,
+    endpoint: EndpointId,
+) -> Result<Option<Pause>, StoreError> {
+    let pauses = publisher.store.pauses().await?;
+    let tenant = scope.tenant();
+    let holding =
+        [Pause::Endpoint(tenant, endpoint), Pause::Tenant(tenant), Pause::Lane(Lane::Webhook)];
+    Ok(holding.into_iter().find(|pause| pauses.contains(pause)))
+}
+
+const fn paused_what(pause: Pause) -> &'static str {
+    match pause {
+        Pause::Endpoint(..) => "the webhook is",
+        Pause::Tenant(_) => "the tenant's deliveries are",
+        Pause::Lane(_) => "all webhook deliveries are",
+    }
 }
 
 /// The delivery once it was tried, or as it stands when the time is over.

@@ -5,7 +5,7 @@ use http::Method;
 use super::{
     TAG,
     draft::{self, draft},
-    view::Webhook,
+    view::{PausedWebhooks, Webhook},
 };
 use crate::{
     answer::Answer,
@@ -35,5 +35,6 @@ pub(super) async fn run(call: Call, whole: bool) -> Result<Answer, Problem> {
     let id = call.id("id")?;
     let draft = draft(&call.values()?)?;
     let endpoint = call.api.endpoints.change(acting.scope(), id, draft, whole).await?;
-    Answer::ok(&Webhook::of(&call.api, &endpoint)?)
+    let paused = PausedWebhooks::read(&call.api).await?;
+    Answer::ok(&Webhook::of(&call.api, &endpoint, &paused)?)
 }

@@ -5,7 +5,7 @@ use http::Method;
 use super::{
     TAG,
     draft::{self, draft},
-    view::{NewWebhook, Webhook, format_name},
+    view::{NewWebhook, PausedWebhooks, Webhook, format_name},
 };
 use crate::{
     answer::Answer,
@@ -36,7 +36,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     let draft = draft(&call.values()?)?;
     let created = call.api.endpoints.create(acting.scope(), acting.tenant(), draft).await?;
     Answer::created(&NewWebhook {
-        webhook: Webhook::of(&call.api, &created.endpoint)?,
+        webhook: Webhook::of(&call.api, &created.endpoint, &PausedWebhooks::none())?,
         secret: created.secret.to_string(),
         secret_format: format_name(created.secret_format),
         public_key: created.public_key,

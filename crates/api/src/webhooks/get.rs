@@ -1,6 +1,9 @@
 //! `GET /v1/webhooks/{id}`.
 
-use super::{TAG, view::Webhook};
+use super::{
+    TAG,
+    view::{PausedWebhooks, Webhook},
+};
 use crate::{
     answer::Answer,
     auth::Right,
@@ -23,5 +26,6 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     let acting = call.tenant()?;
     let found = call.api.store.endpoint(acting.scope(), call.id("id")?).await?;
     let endpoint = found.ok_or_else(|| Problem::not_found(Noun::Webhook))?;
-    Answer::ok(&Webhook::of(&call.api, &endpoint)?)
+    let paused = PausedWebhooks::read(&call.api).await?;
+    Answer::ok(&Webhook::of(&call.api, &endpoint, &paused)?)
 }

@@ -2,7 +2,10 @@
 
 use gancho_domain::EndpointId;
 
-use super::{TAG, view::Webhook};
+use super::{
+    TAG,
+    view::{PausedWebhooks, Webhook},
+};
 use crate::{
     answer::Answer,
     auth::Right,
@@ -37,8 +40,10 @@ async fn run(call: Call) -> Result<Answer, Problem> {
         all.into_iter().filter(|endpoint| after.is_none_or(|after| endpoint.id < after)).collect();
     let shown = &rest[..rest.len().min(most)];
     let next = shown.last().filter(|_| rest.len() > most);
+    let paused = PausedWebhooks::read(&call.api).await?;
+    let data = shown.iter().map(|one| Webhook::of(&call.api, one, &paused));
     Answer::ok(&List {
-        data: shown.iter().map(|one| Webhook::of(&call.api, one)).collect::<Result<_, _>>()?,
+        data: data.collect::<Result<_, _>>()?,
         next_cursor: next.map(|last| call.api.cursors.seal(&pages, &last.id.bytes())),
     })
 }

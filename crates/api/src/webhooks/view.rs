@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use gancho_domain::{Disabled, Endpoint, Ordering, RetryPlan, span};
+use gancho_store::Pause;
 use gancho_wire::SecretFormat;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -23,6 +24,9 @@ pub struct Webhook {
     /// The names of the custom headers; their values are not shown.
     pub headers: BTreeMap<String, String>,
     pub is_active: bool,
+    /// Whether it was paused by itself: its deliveries wait until it is resumed. A pause of the whole
+    /// tenant is not shown here.
+    pub is_paused: bool,
     pub profile: String,
     /// Null where it is the profile's.
     pub retry: Option<Retry>,
@@ -74,10 +78,6 @@ pub struct NewWebhook {
     pub secret: String,
     /// `base64` (what stands after `whsec_` is the key), `raw` (the text is the key) or `ed25519`.
     pub secret_format: &'static str,
-}
-
-impl Webhook {
-    pub fn of(api: &Api, endpoint: &Endpoint) -> Result<Self, Problem> {
     /// `whpk_…`, to give to receivers; null unless `secret_format` is `ed25519`.
     pub public_key: Option<String>,
 }
@@ -98,6 +98,10 @@ impl PausedWebhooks {
     fn contains(&self, endpoint: &Endpoint) -> bool {
         self.0.contains(&Pause::Endpoint(endpoint.tenant, endpoint.id))
     }
+}
+
+impl Webhook {
+    pub fn of(api: &Api, endpoint: &Endpoint, paused: &PausedWebhooks) -> Result<Self, Problem> {
         Ok(Self {
             id: endpoint.id.to_string(),
             tenant_id: endpoint.tenant.to_string(),
@@ -106,6 +110,7 @@ impl PausedWebhooks {
             events: endpoint.events.iter().map(ToString::to_string).collect(),
             headers: api.endpoints.headers(endpoint)?,
             is_active: endpoint.is_active,
+            is_paused: paused.contains(endpoint),
             profile: endpoint.profile.clone(),
             retry: endpoint.plan.as_ref().map(Retry::of),
             timeout: endpoint.timeout.map(span::write),

@@ -163,13 +163,31 @@ async fn a_paused_webhook_waits() {
     let (receiver, url) = receiver(200).await;
     let webhook = hands.webhook(&url).await;
     let path = format!("/v1/webhooks/{}", webhook["id"].as_str().unwrap());
+    // faults.md C6: the pause is seen wherever the webhook is.
+    let is_paused = async |expected: bool| {
+        let shown = hands.client.get(&path).await.is(200).json();
+        let listed = hands.client.get("/v1/webhooks").await.is(200).json();
+        let name = json!({"name": "still the same"});
+        let changed = hands.client.call("PATCH", &path, Some(&name)).await.is(200).json();
+        for webhook in [&shown, &listed["data"][0], &changed] {
+            assert_eq!(webhook["is_paused"], expected, "{webhook}");
+        }
+    };
+    assert_eq!(webhook["is_paused"], false);
+    is_paused(false).await;
     hands.client.post(&format!("{path}/pause"), &json!({})).await.is(204);
+    is_paused(true).await;
+    let started = std::time::Instant::now();
+    let refused = hands.client.call("POST", &format!("{path}/test"), None).await;
+    assert!(refused.refused(409, "conflict").text().contains("resume"));
+    assert!(started.elapsed() < std::time::Duration::from_secs(5), "{:?}", started.elapsed());
     let queues = stage.operator().get("/v1/queues").await.is(200).json();
     assert_eq!(queues["paused_webhooks"], json!([webhook["id"]]));
     let event = hands.publish("a.b", json!({})).await;
     hands.delivery(&event, "pending").await;
     assert_eq!(receiver.accepted(), 0);
     hands.client.call("POST", &format!("{path}/resume"), None).await.is(204);
+    is_paused(false).await;
     hands.delivery(&event, "delivered").await;
     eventually(|| async { (receiver.requests().len() == 1).then_some(()) }).await;
 }

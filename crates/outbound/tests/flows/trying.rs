@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use gancho_domain::{EndpointId, Status};
+use gancho_domain::{EndpointId, Lane, Status};
 use gancho_outbound::{EndpointDraft, TryOut, TryOutError, try_out};
-use gancho_store::DeliveryFilter;
+use gancho_store::{DeliveryFilter, Pause};
 use gancho_testkit::receiver::{Receiver, Step};
 
 use crate::stage::{Stage, arrived, draft, failing, ok};
@@ -92,6 +92,15 @@ async fn what_cannot_be_tried() {
     assert!(
         matches!(malformed, Err(TryOutError::Faulty(faults)) if faults[0].pointer == "/event_type")
     );
+    // faults.md C6: a test would wait with the rest, so it is refused at once.
+    let tenant = stage.scope.tenant();
+    for pause in [Pause::Endpoint(tenant, id), Pause::Tenant(tenant), Pause::Lane(Lane::Webhook)] {
+        stage.publisher.engine.pause(pause).await.unwrap();
+        let refused = trying(&stage, id, None).await;
+        assert!(matches!(refused, Err(TryOutError::Paused(what)) if what == pause), "{refused:?}");
+        stage.publisher.engine.resume(pause).await.unwrap();
+    }
+    assert_eq!(stage.deliveries(DeliveryFilter::default()).await, []);
     let off = EndpointDraft { is_active: Some(false), ..EndpointDraft::default() };
     stage.desk.change(stage.scope, id, off, false).await.unwrap();
     assert!(matches!(trying(&stage, id, None).await, Err(TryOutError::EndpointOff)));
