@@ -11,7 +11,7 @@ use crate::{
     carrier::Carried,
     lane::{LaneState, Ticket},
     scheduler::{Outcome, Slot},
-    settle,
+    settle, suspect,
 };
 
 pub(crate) async fn carry(
@@ -20,6 +20,9 @@ pub(crate) async fn carry(
     slot: HeldSlot,
     ticket: Ticket,
 ) {
+    if !suspect::may_try(&engine, &ticket).await {
+        return;
+    }
     let started_at = engine.clock.now();
     let settlement = if has_expired(&engine, &lane, &ticket.job, started_at) {
         drop(slot);

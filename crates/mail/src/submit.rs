@@ -159,6 +159,7 @@ fn job(new: &NewParcel) -> Option<Job> {
         number: None,
         attempts: 0,
         attempts_before: 0,
+        lost_leases: 0,
         is_replay: false,
         in_order: false,
         created_at: parcel.created_at,

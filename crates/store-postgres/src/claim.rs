@@ -13,7 +13,7 @@ use crate::{
     fault::{Fault, store_error},
     limbo::{self, Unheard},
     rows::{self, uuid},
-    session::{Transaction, query},
+    session::{Transaction, execute, query},
     walk::{self, Plan},
 };
 
@@ -50,6 +50,7 @@ select d.id, d.tenant_id, d.lane, d.target_id, d.attempts, d.attempts_before,
     d.order_key is not null, d.created_at,
     d.was_dead and exists (
         select from dead_letters l where l.tenant_id = d.tenant_id and l.delivery_id = d.id),
+    d.lost_leases,
     p.id, p.tenant_id, p.kind, p.event_type, p.subject, p.external_id, p.is_test, p.created_at,
     p.body, p.number
 from taken d join parcels p on p.tenant_id = d.tenant_id and p.id = d.parcel_id
@@ -90,6 +91,19 @@ impl Claiming for PostgresStore {
             self.bells.ring_all();
         }
         Ok(())
+    }
+
+    async fn note_attempt(
+        &self,
+        node: NodeId,
+        tenant: TenantId,
+        delivery: DeliveryId,
+    ) -> Result<bool> {
+        let session = self.session().await?;
+        let sql = "update deliveries set lost_leases = lost_leases + 1
+            where tenant_id = $1 and id = $2 and state + 0 = 3 and owner = $3";
+        let noted = execute(&session, sql, &[&uuid(tenant), &uuid(delivery), &node.0]).await;
+        Ok(noted.map_err(store_error)? == 1)
     }
 }
 

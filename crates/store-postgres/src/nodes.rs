@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use gancho_domain::{Code, Failure, State, Time};
-use gancho_store::{NodeId, Nodes, Rescued, Result, StoreError, nodes::MOST_LOST_LEASES};
+use gancho_store::{
+    NodeId, Nodes, Rescued, Result, StoreError,
+    nodes::{MOST_LOST_LEASES, SUSPECT_LEASES},
+};
 
 use crate::{
     PostgresStore,
@@ -64,11 +67,12 @@ const HELD_BY_DEAD: &str = "
 select d.tenant_id, d.id
 from unnest($1::int8[], $2::int8[]) as span(low, high)
 join deliveries d on d.state = 3 and d.owner > span.low and d.owner < span.high
-where (d.lost_leases + 1 >= $3) = $4
+where (d.lost_leases >= $3) = $4
 limit 1000";
 
 const RELEASE: &str = "
-update deliveries d set state = 2, owner = 0, lost_leases = d.lost_leases + 1
+update deliveries d set state = 2, owner = 0,
+    lost_leases = d.lost_leases + (d.lost_leases < $5)::int
 from unnest($1::uuid[], $2::uuid[]) as k(tenant_id, id)
 where d.tenant_id = k.tenant_id and d.id = k.id and d.state + 0 = 3
   and exists (select from unnest($3::int8[], $4::int8[]) as span(low, high)
@@ -98,7 +102,7 @@ impl PostgresStore {
         let given = execute(
             session,
             // In the order in which settling takes them.
-            "update deliveries d set state = 2, owner = 0
+            "update deliveries d set state = 2, owner = 0, lost_leases = 0
              from (select tenant_id, id from deliveries where state = 3 and owner = $1
                    order by tenant_id, id for update) held
              where d.tenant_id = held.tenant_id and d.id = held.id",
@@ -149,7 +153,7 @@ impl PostgresStore {
     async fn give_up_killers(&self, spans: &DeadSpans, now: Time) -> Result<u64, Fault> {
         let failure = Failure::new(
             Code::LEASE_LOST,
-            format!("{MOST_LOST_LEASES} nodes died while they held it: it may be what kills them"),
+            format!("{MOST_LOST_LEASES} nodes died while they tried it: it may be what kills them"),
         );
         let give_up = GiveUp {
             from: &[State::Leased],
@@ -183,8 +187,9 @@ impl PostgresStore {
             let tenants: Vec<_> = held.iter().map(|one| rows::uuid(one.0)).collect();
             let ids: Vec<_> = held.iter().map(|one| rows::uuid(one.1)).collect();
             let session = self.session().await?;
-            let values: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
-                [&tenants, &ids, &spans.low, &spans.high];
+            let suspect = SUSPECT_LEASES as i32;
+            let values: [&(dyn tokio_postgres::types::ToSql + Sync); 5] =
+                [&tenants, &ids, &spans.low, &spans.high, &suspect];
             released += execute(&session, RELEASE, &values).await?;
         }
     }

@@ -127,7 +127,7 @@ pub(crate) fn parcel(row: &Row, at: usize) -> Result<(Arc<Parcel>, Option<u64>)>
 
 /// From the columns that a claim returns: the delivery's, then [`PARCEL`].
 pub(crate) fn job(row: &Row) -> Result<Job> {
-    let (parcel, number) = parcel(row, 9)?;
+    let (parcel, number) = parcel(row, 10)?;
     Ok(Job {
         delivery: id(row, 0)?,
         tenant: id(row, 1)?,
@@ -138,6 +138,7 @@ pub(crate) fn job(row: &Row) -> Result<Job> {
         in_order: get(row, 6)?,
         created_at: time(row, 7)?,
         is_replay: get(row, 8)?,
+        lost_leases: count(row, 9)?,
         parcel,
         number,
     })

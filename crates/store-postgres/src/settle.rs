@@ -49,7 +49,8 @@ pub(crate) const SETTLE: &str = "
 with done as (
     update deliveries d
     set state = s.state, due_at = coalesce(s.due_at, d.due_at),
-        attempts = coalesce(s.number, d.attempts), was_dead = d.was_dead or s.state = 6
+        attempts = coalesce(s.number, d.attempts), was_dead = d.was_dead or s.state = 6,
+        lost_leases = 0
     from unnest($1::uuid[], $2::uuid[], $3::int8[], $4::int2[], $5::int8[], $6::int8[], $7::int8[],
         $8::text[], $9::text[], $10::int4[], $11::int8[], $12::int8[], $13::bytea[], $14::int4[],
         $15::bytea[], $16::bytea[], $17::text[], $18::text[], $19::int8[]) with ordinality

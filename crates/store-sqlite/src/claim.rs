@@ -35,6 +35,22 @@ impl Claiming for SqliteStore {
         })
         .await
     }
+
+    async fn note_attempt(
+        &self,
+        node: NodeId,
+        tenant: TenantId,
+        delivery: DeliveryId,
+    ) -> Result<bool> {
+        self.write(move |tx| {
+            let mut note = tx.db.prepare_cached(
+                "UPDATE deliveries SET lost_leases = lost_leases + 1
+                 WHERE seq = ?1 AND state = 3 AND owner = ?2 AND tenant_id = ?3",
+            )?;
+            Ok(note.execute(params![seq(delivery), node.0, tenant.bytes()])? == 1)
+        })
+        .await
+    }
 }
 
 fn take_turns(tx: &Tx<'_>, claim: &Claim) -> Result<Claimed, Fault> {

@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use gancho_domain::{Code, Failure, Time};
-use gancho_store::{NodeId, Nodes, Rescued, Result, StoreError, nodes::MOST_LOST_LEASES};
+use gancho_store::{
+    NodeId, Nodes, Rescued, Result, StoreError,
+    nodes::{MOST_LOST_LEASES, SUSPECT_LEASES},
+};
 use rusqlite::params;
 
 use crate::{SqliteStore, fault::Fault, order, settle::bury, transaction::Tx};
@@ -38,7 +41,10 @@ impl Nodes for SqliteStore {
         self.write(move |tx| {
             let given = tx
                 .db
-                .prepare_cached("UPDATE deliveries SET state = 2 WHERE state = 3 AND owner = ?1")?
+                .prepare_cached(
+                    "UPDATE deliveries SET state = 2, lost_leases = 0
+                     WHERE state = 3 AND owner = ?1",
+                )?
                 .execute([node.0])?;
             tx.db.prepare_cached("DELETE FROM nodes WHERE id = ?1")?.execute([node.0])?;
             if given > 0 {
@@ -65,9 +71,10 @@ fn rescue(tx: &Tx<'_>, caller: NodeId, silent_since: Time, now: Time) -> Result<
     let deliveries = tx
         .db
         .prepare_cached(&format!(
-            "UPDATE deliveries SET state = 2, lost_leases = lost_leases + 1 WHERE state = 3 AND {OF_THE_DEAD}"
+            "UPDATE deliveries SET state = 2, lost_leases = lost_leases + (lost_leases < ?1)
+             WHERE state = 3 AND {OF_THE_DEAD}"
         ))?
-        .execute([])?;
+        .execute([SUSPECT_LEASES])?;
     if deliveries > 0 {
         tx.ring();
     }
@@ -84,11 +91,11 @@ fn give_up(tx: &Tx<'_>, now: Time) -> Result<u64, Fault> {
         .prepare_cached(&format!(
             "SELECT seq FROM deliveries WHERE state = 3 AND lost_leases >= ?1 AND {OF_THE_DEAD}"
         ))?
-        .query_map([MOST_LOST_LEASES - 1], |row| row.get(0))?
+        .query_map([MOST_LOST_LEASES], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     let failure = Failure::new(
         Code::LEASE_LOST,
-        format!("{MOST_LOST_LEASES} nodes died while they held it: it may be what kills them"),
+        format!("{MOST_LOST_LEASES} nodes died while they tried it: it may be what kills them"),
     );
     for seq in &killers {
         tx.db.prepare_cached("UPDATE deliveries SET state = 6 WHERE seq = ?1")?.execute([seq])?;

@@ -82,10 +82,10 @@ pub(crate) fn parcel(row: &Row<'_>, at: usize) -> Result<(Arc<Parcel>, Option<u6
 /// The columns of [`job`] for tables `d` (deliveries) and `p` (its parcel).
 pub(crate) const JOB: &str = "d.id, d.tenant_id, d.lane, d.target_id, d.attempts, \
     d.attempts_before, d.subject IS NOT NULL, d.created_at, \
-    EXISTS (SELECT 1 FROM dead_letters l WHERE l.delivery = d.seq)";
+    EXISTS (SELECT 1 FROM dead_letters l WHERE l.delivery = d.seq), d.lost_leases";
 
 pub(crate) fn job(row: &Row<'_>) -> Result<Job, Fault> {
-    let (parcel, number) = parcel(row, 9)?;
+    let (parcel, number) = parcel(row, 10)?;
     Ok(Job {
         delivery: id(row, 0)?,
         tenant: id(row, 1)?,
@@ -96,6 +96,7 @@ pub(crate) fn job(row: &Row<'_>) -> Result<Job, Fault> {
         in_order: row.get(6)?,
         created_at: time(row, 7)?,
         is_replay: row.get(8)?,
+        lost_leases: row.get(9)?,
         parcel,
         number,
     })

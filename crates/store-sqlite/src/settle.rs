@@ -29,7 +29,7 @@ impl<'a> Pen<'a> {
         Ok(Self {
             advance: tx.db.prepare_cached(
                 "UPDATE deliveries SET state = ?1, due_at = coalesce(?2, due_at),
-                   attempts = coalesce(?3, attempts)
+                   attempts = coalesce(?3, attempts), lost_leases = 0
                  WHERE seq = ?4 AND state = 3 AND owner = ?5 AND tenant_id = ?6",
             )?,
             attempt: tx.db.prepare_cached(

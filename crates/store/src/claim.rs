@@ -74,6 +74,9 @@ pub struct Job {
     pub attempts: u32,
     /// and those made before it was last armed anew: the plan counts from there.
     pub attempts_before: u32,
+    /// How many nodes in a row died while they held it. From
+    /// [`SUSPECT_LEASES`](crate::nodes::SUSPECT_LEASES) on: while they tried it.
+    pub lost_leases: u32,
     /// It was given up once and is tried again: a dead letter waits for the outcome.
     pub is_replay: bool,
     /// Kept in order with others of its subject.
@@ -103,4 +106,14 @@ pub trait Claiming: Send + Sync + 'static {
     /// Puts deliveries back that this node holds and will not carry: due as they were, no attempt
     /// counted.
     async fn release(&self, node: NodeId, deliveries: Vec<(TenantId, DeliveryId)>) -> Result<()>;
+
+    /// Notes that this node is about to try a delivery that was lost at least
+    /// [`SUSPECT_LEASES`](crate::nodes::SUSPECT_LEASES) times: it counts as lost once more, until it is
+    /// settled. Says whether the node holds it.
+    async fn note_attempt(
+        &self,
+        node: NodeId,
+        tenant: TenantId,
+        delivery: DeliveryId,
+    ) -> Result<bool>;
 }

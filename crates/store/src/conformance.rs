@@ -212,6 +212,8 @@ macro_rules! conformance_suite {
                 the_living_are_left_alone
                 what_a_dead_node_takes_is_taken_from_it
                 a_delivery_that_kills_its_nodes_is_given_up
+                what_was_not_tried_is_never_given_up
+                an_attempt_that_was_survived_clears_the_count
                 who_leaves_gives_everything_back
             }
             bell {

@@ -6,6 +6,7 @@ mod archiving;
 #[allow(dead_code, reason = "shared with the simulation")]
 #[path = "../simulation/clock.rs"]
 mod clock;
+mod crashes;
 mod delivering;
 mod holding;
 mod leases;

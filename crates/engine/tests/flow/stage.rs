@@ -156,6 +156,7 @@ impl Stage {
             number: None,
             attempts: 0,
             attempts_before: 0,
+            lost_leases: 0,
             is_replay: false,
             in_order: false,
             created_at: self.clock.now(),

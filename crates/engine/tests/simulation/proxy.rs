@@ -64,6 +64,15 @@ impl Claiming for Proxy {
     async fn release(&self, node: NodeId, deliveries: Vec<(TenantId, DeliveryId)>) -> Result<()> {
         through!(self, Release, self.inner.release(node, deliveries))
     }
+
+    async fn note_attempt(
+        &self,
+        node: NodeId,
+        tenant: TenantId,
+        delivery: DeliveryId,
+    ) -> Result<bool> {
+        through!(self, Release, self.inner.note_attempt(node, tenant, delivery))
+    }
 }
 
 #[async_trait]

@@ -149,6 +149,7 @@ fn leased(lane: Lane, parcels: &[NewParcel], answers: &[Accepted]) -> Vec<Job> {
                     number: *number,
                     attempts: 0,
                     attempts_before: 0,
+                    lost_leases: 0,
                     is_replay: false,
                     in_order: delivery.in_order,
                     created_at: new.parcel.created_at,

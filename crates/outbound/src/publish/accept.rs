@@ -146,6 +146,7 @@ fn job(parcel: &Arc<Parcel>, delivery: &NewDelivery, number: Option<u64>) -> Job
         number,
         attempts: 0,
         attempts_before: 0,
+        lost_leases: 0,
         is_replay: false,
         in_order: delivery.in_order && parcel.subject.is_some(),
         created_at: parcel.created_at,

@@ -120,6 +120,7 @@ pub async fn a_held_delivery_is_its_holders_from_the_start<F: Fixture>() {
         number: None,
         attempts: 0,
         attempts_before: 0,
+        lost_leases: 0,
         is_replay: false,
         in_order: false,
     };

@@ -6,9 +6,12 @@ use gancho_domain::{Code, Lane, State};
 
 use super::{
     Fixture,
-    build::{World, hours, ids, placed, secs},
+    build::{World, hours, ids, placed, secs, tried_again},
 };
-use crate::{Claim, Job, NodeId, Placed, StoreError, nodes::MOST_LOST_LEASES};
+use crate::{
+    Claim, Job, NodeId, Placed, StoreError,
+    nodes::{MOST_LOST_LEASES, SUSPECT_LEASES},
+};
 
 pub async fn no_number_is_given_twice<F: Fixture>() {
     let world = World::<F>::new().await;
@@ -124,7 +127,12 @@ pub async fn a_delivery_that_kills_its_nodes_is_given_up<F: Fixture>() {
 
     for death in 1..=MOST_LOST_LEASES {
         let victim = world.join().await;
-        assert_eq!(ids(&take_as(&world, victim).await), [deadly]);
+        let jobs = take_as(&world, victim).await;
+        assert_eq!(ids(&jobs), [deadly]);
+        assert_eq!(jobs[0].lost_leases, death - 1);
+        if death > SUSPECT_LEASES {
+            assert!(world.store.note_attempt(victim, acme, deadly).await.unwrap());
+        }
         world.pass(secs(30));
         let rescued = world.rescue().await;
         let expected = if death < MOST_LOST_LEASES { (1, 0) } else { (0, 1) };
@@ -142,6 +150,54 @@ pub async fn a_delivery_that_kills_its_nodes_is_given_up<F: Fixture>() {
     assert_eq!(dead.moved_at, world.now());
     assert_eq!(dead.expires_at, world.now() + hours(7 * 24));
     assert_eq!(ids(&world.take_all().await), [next_id], "the next moves up");
+}
+
+/// faults.md 28: whatever waits in the hands of a node that dies is handed on, however often.
+pub async fn what_was_not_tried_is_never_given_up<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let held = world.many_due(acme, world.target(), 5).await;
+    let deadly = held[2];
+    for death in 1..=MOST_LOST_LEASES + 5 {
+        let victim = world.join().await;
+        let jobs = take_as(&world, victim).await;
+        let tried = jobs.iter().find(|job| job.delivery == deadly);
+        assert_eq!(tried.is_some(), death <= MOST_LOST_LEASES);
+        if tried.is_some_and(|job| job.lost_leases >= SUSPECT_LEASES) {
+            assert!(world.store.note_attempt(victim, acme, deadly).await.unwrap());
+        }
+        world.rescue().await;
+    }
+    assert_eq!(world.see(acme, deadly).await.row.state, State::Dead);
+    let left: Vec<_> = held.into_iter().filter(|id| *id != deadly).collect();
+    assert_eq!(ids(&world.take_all().await), left);
+}
+
+/// Whoever survived an attempt, or left in the middle of one, did not die of it.
+pub async fn an_attempt_that_was_survived_clears_the_count<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let id = world.due(acme, world.target()).await;
+    for ends in ["settled", "left"] {
+        for lost in 0..SUSPECT_LEASES {
+            let victim = world.join().await;
+            let jobs = take_as(&world, victim).await;
+            assert_eq!((jobs[0].delivery, jobs[0].lost_leases), (id, lost), "{ends}");
+            world.rescue().await;
+        }
+        let node = world.join().await;
+        let jobs = take_as(&world, node).await;
+        assert_eq!(jobs[0].lost_leases, SUSPECT_LEASES);
+        let stranger = world.join().await;
+        assert!(!world.store.note_attempt(stranger, acme, id).await.unwrap());
+        assert!(world.store.note_attempt(node, acme, id).await.unwrap());
+        if ends == "settled" {
+            let retry = tried_again(&jobs[0], world.now(), world.now());
+            world.store.settle(node, vec![retry]).await.unwrap();
+        }
+        world.store.leave(node, world.now()).await.unwrap();
+    }
+    assert_eq!(world.take_one().await.lost_leases, 0);
 }
 
 pub async fn who_leaves_gives_everything_back<F: Fixture>() {

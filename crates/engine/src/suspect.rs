@@ -1,0 +1,32 @@
+//! A delivery that several nodes in a row held when they died may be what kills them. Before such a
+//! one is tried, the store is told, so that only what was on the wire is ever given up for it.
+
+use std::sync::Arc;
+
+use gancho_store::nodes::SUSPECT_LEASES;
+
+use crate::{
+    Engine,
+    fault::{Backoff, Course},
+    lane::Ticket,
+};
+
+/// Whether the delivery may be tried. If not, another holds it, or the engine stops.
+pub(crate) async fn may_try(engine: &Arc<Engine>, ticket: &Ticket) -> bool {
+    let job = &ticket.job;
+    if job.lost_leases < SUSPECT_LEASES {
+        return true;
+    }
+    tracing::warn!(delivery = %job.delivery, lost_leases = job.lost_leases, "trying a delivery that several nodes held when they died");
+    let mut backoff = Backoff::new();
+    loop {
+        match engine.store.note_attempt(ticket.node, job.tenant, job.delivery).await {
+            // The note may have taken longer than the lease is good for.
+            Ok(held) => return held && engine.membership.current() == Some(ticket.node),
+            Err(error) => match engine.course("note_attempt", ticket.node, &error) {
+                Course::Again => backoff.wait().await,
+                Course::Fenced | Course::Stop => return false,
+            },
+        }
+    }
+}
