@@ -229,7 +229,9 @@ impl From<StoreError> for Problem {
             StoreError::Taken(what) => {
                 Self::new(&codes::TAKEN, format!("{what} is taken already: choose another"))
             }
-            StoreError::Refused(_) | StoreError::Corrupt(_) => Self::internal(error),
+            StoreError::Refused(_) | StoreError::Corrupt(_) | StoreError::Invalid(_) => {
+                Self::internal(error)
+            }
         }
     }
 }

@@ -31,7 +31,8 @@ impl Engine {
             | StoreError::Unavailable(_)
             | StoreError::Refused(_)
             | StoreError::Taken(_)
-            | StoreError::Corrupt(_) => {
+            | StoreError::Corrupt(_)
+            | StoreError::Invalid(_) => {
                 tracing::warn!(step, %error, "the store refused; trying again");
                 Course::Again
             }

@@ -3,7 +3,8 @@
 //! In reading order: `carrier` is what a lane brings, and `ask` how it asks the store; `engine` is the whole and how it starts;
 //! `lane` is one lane at work. In come deliveries by `offer` (straight from a publisher) or
 //! `claim` (from the store), each with a seat in the `room`; `scheduler` says which goes next;
-//! `dispatch` sends it out; `carry` is the attempt (`suspect` says what comes before some); `settle` writes its result; `release`
+//! `dispatch` sends it out; `carry` is the attempt (`suspect` says what comes before some); `settle` writes its result (`reduce`
+//! says what is left out if need be); `release`
 //! puts back what will not be carried here. `membership` and `heartbeat` prove that the node
 //! lives, `rescue` takes over from those that do not, `pauses` hold work back, `expire`,
 //! `archive` and `prune` clear up while the clock is `steady`, `stop` ends it, `stats` and
@@ -36,6 +37,7 @@ mod membership;
 pub mod offer;
 mod pauses;
 mod prune;
+mod reduce;
 mod release;
 mod rescue;
 pub mod room;

@@ -31,6 +31,10 @@ impl Engine {
         for (node, deliveries) in by_node {
             let mut backoff = Backoff::new();
             while let Err(error) = self.store.release(node, deliveries.clone()).await {
+                if error.is_permanent() {
+                    tracing::error!(%error, count = deliveries.len(), "deliveries cannot be put back; they stay leased until this node stops");
+                    break;
+                }
                 match self.course("release", node, &error) {
                     Course::Again => backoff.wait().await,
                     Course::Fenced => break,

@@ -1,15 +1,17 @@
 //! Writing a result. It is never dropped while the engine lives and holds the lease: a store that
-//! does not answer is asked until it does.
+//! does not answer is asked until it does. A result that the store can never hold is written without
+//! what may be the cause.
 
 use std::sync::Arc;
 
 use gancho_domain::Next;
-use gancho_store::{NodeId, Settled, Settlement};
+use gancho_store::{NodeId, Settled, Settlement, StoreError};
 
 use crate::{
     Engine,
     fault::{Backoff, Course},
     lane::LaneState,
+    reduce::reductions,
 };
 
 pub(crate) async fn settle(
@@ -18,20 +20,44 @@ pub(crate) async fn settle(
     node: NodeId,
     settlement: Settlement,
 ) {
+    let Err(error) = write(engine, lane, node, &settlement).await else { return };
+    lane.counters.unstorable.add(1);
+    let delivery = settlement.delivery;
+    for (without, reduced) in reductions(&settlement) {
+        if write(engine, lane, node, &reduced).await.is_ok() {
+            tracing::error!(%delivery, lane = %lane.lane, %error, without, "the store cannot hold a result; it was written without a part");
+            return;
+        }
+    }
+    // To put it back would be to try it again at once, and for ever.
+    tracing::error!(%delivery, lane = %lane.lane, %error, "the store cannot hold a result; the delivery stays leased until this node stops");
+}
+
+/// Fails only if the store can never hold the result.
+async fn write(
+    engine: &Arc<Engine>,
+    lane: &LaneState,
+    node: NodeId,
+    settlement: &Settlement,
+) -> Result<(), StoreError> {
     let mut backoff = Backoff::new();
     loop {
         match engine.store.settle(node, vec![settlement.clone()]).await {
             Ok(answers) => {
                 match answers.first() {
-                    Some(Settled::Done { .. }) => note(engine, lane, &settlement),
+                    Some(Settled::Done { .. }) => note(engine, lane, settlement),
                     Some(Settled::LeaseLost) | None => lane.counters.lease_lost.add(1),
                 }
-                return;
+                return Ok(());
             }
+            Err(error) if error.is_permanent() => return Err(error),
             Err(error) => match engine.course("settle", node, &error) {
                 Course::Again => lane.counters.settle_retries.add(1),
-                Course::Fenced => return lane.counters.lease_lost.add(1),
-                Course::Stop => return,
+                Course::Fenced => {
+                    lane.counters.lease_lost.add(1);
+                    return Ok(());
+                }
+                Course::Stop => return Ok(()),
             },
         }
         backoff.wait().await;

@@ -45,6 +45,8 @@ counters! {
     lease_lost,
     /// Times a result had to be written again because the store did not answer.
     settle_retries,
+    /// Results that the store cannot hold, and that were written without their details.
+    unstorable,
     panics,
 }
 

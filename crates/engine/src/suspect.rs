@@ -23,6 +23,8 @@ pub(crate) async fn may_try(engine: &Arc<Engine>, ticket: &Ticket) -> bool {
         match engine.store.note_attempt(ticket.node, job.tenant, job.delivery).await {
             // The note may have taken longer than the lease is good for.
             Ok(held) => return held && engine.membership.current() == Some(ticket.node),
+            // What cannot be noted is tried all the same.
+            Err(error) if error.is_permanent() => return true,
             Err(error) => match engine.course("note_attempt", ticket.node, &error) {
                 Course::Again => backoff.wait().await,
                 Course::Fenced | Course::Stop => return false,

@@ -51,6 +51,10 @@ pub(crate) fn error_of(error: &Error) -> StoreError {
     match error.code() {
         Some(code) if *code == SqlState::DISK_FULL => StoreError::Full(text),
         Some(code) if *code == SqlState::UNIQUE_VIOLATION => StoreError::Taken(text),
+        // Data, constraints, limits of a row: no later try will fare better.
+        Some(code) if matches!(&code.code()[..2], "21" | "22" | "23" | "54") => {
+            StoreError::Invalid(text)
+        }
         _ => StoreError::Unavailable(text),
     }
 }

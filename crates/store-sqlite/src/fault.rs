@@ -44,6 +44,9 @@ pub(crate) fn meaning(error: &rusqlite::Error) -> StoreError {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Unavailable(
             "another program holds a lock on the database file: close it".into(),
         ),
+        Some(ErrorCode::ConstraintViolation | ErrorCode::TooBig | ErrorCode::TypeMismatch) => {
+            StoreError::Invalid(error.to_string())
+        }
         // After these the state on disk is unknown: nothing more may be written.
         Some(
             ErrorCode::SystemIoFailure

@@ -191,6 +191,7 @@ macro_rules! conformance_suite {
                 one_that_is_given_up_leaves_a_dead_letter
                 an_end_without_an_attempt_counts_none
                 one_can_be_put_off_without_an_attempt
+                what_can_never_be_written_is_told_from_an_outage
                 attempts_read_back_whole_and_in_order
                 a_mixed_batch_is_answered_in_order
                 what_was_settled_is_there_after_a_restart

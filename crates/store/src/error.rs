@@ -25,4 +25,21 @@ pub enum StoreError {
     /// A row that the program cannot have written.
     #[error("the store holds something it should not: {0}")]
     Corrupt(String),
+    /// Nothing was written, and the same call will never be: something in it cannot be stored.
+    #[error("the store cannot hold this: {0}")]
+    Invalid(String),
+}
+
+impl StoreError {
+    /// Whether the same call would fail in the same way, however often it is made.
+    pub fn is_permanent(&self) -> bool {
+        match self {
+            Self::Invalid(_) | Self::Taken(_) | Self::Corrupt(_) => true,
+            Self::Full(_)
+            | Self::Unavailable(_)
+            | Self::Broken(_)
+            | Self::Fenced
+            | Self::Refused(_) => false,
+        }
+    }
 }

@@ -120,6 +120,11 @@ impl Scrape {
             "Results that were refused because another node holds the delivery.",
             one(|stats| stats.lease_lost),
         )?;
+        to.counter(
+            "gancho_unstorable_results",
+            "Results that the store cannot hold, and that were written without their details.",
+            one(|stats| stats.unstorable),
+        )?;
         to.counter("gancho_panics", "Carriers that broke.", one(|stats| stats.panics))?;
         let now = |pick: fn(&Stats) -> u64| {
             lanes

@@ -12,4 +12,5 @@ mod holding;
 mod leases;
 mod stage;
 mod stopping;
+mod unstorable;
 mod wrong_clock;

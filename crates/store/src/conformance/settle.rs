@@ -11,7 +11,7 @@ use super::{
         DONE, World, attempt, delivered, failed, given_up, hours, ids, secs, timeout, tried_again,
     },
 };
-use crate::{DeadLetter, Settled, Settlement};
+use crate::{DeadLetter, Settled, Settlement, StoreError};
 
 pub async fn an_empty_batch_is_no_trouble<F: Fixture>() {
     let world = World::<F>::new().await;
@@ -141,6 +141,34 @@ pub async fn one_can_be_put_off_without_an_attempt<F: Fixture>() {
     world.nothing_is_due().await;
     world.pass(secs(30));
     assert_eq!(world.take_one().await.attempts, 0);
+}
+
+/// faults.md, E3: it is not said to be an outage, and no one else's result is refused with it.
+pub async fn what_can_never_be_written_is_told_from_an_outage<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let target = world.target();
+    let id = world.due(acme, target).await;
+    let job = world.take_one().await;
+    world.retry_at(&job, world.now()).await;
+    let other = world.due(acme, target).await;
+    let jobs = world.take_all().await;
+    let job = jobs.iter().find(|job| job.delivery == id).unwrap();
+    let other = jobs.iter().find(|job| job.delivery == other).unwrap();
+
+    // There is an attempt of this number already.
+    let mut twice = delivered(job, world.now());
+    twice.attempt.as_mut().unwrap().number = 1;
+    let (refused, settled) = tokio::join!(
+        world.store.settle(world.node, vec![twice.clone()]),
+        world.store.settle(world.node, vec![delivered(other, world.now())]),
+    );
+    assert!(refused.as_ref().is_err_and(StoreError::is_permanent), "{refused:?}");
+    assert_eq!(settled.unwrap(), [DONE]);
+    let view = world.see(acme, id).await;
+    assert_eq!((view.row.state, view.attempts.len()), (State::Leased, 1), "nothing was written");
+    assert_eq!(world.settle(Settlement { attempt: None, ..twice }).await, DONE);
+    assert_eq!(world.see(acme, id).await.row.state, State::Delivered);
 }
 
 pub async fn attempts_read_back_whole_and_in_order<F: Fixture>() {

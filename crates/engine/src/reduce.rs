@@ -1,0 +1,137 @@
+//! What can be left out of a result that the store cannot hold. Which part is the cause is not known,
+//! so one after the other is left out, the least important first.
+
+use bytes::Bytes;
+use gancho_domain::{Code, Failure, Next};
+use gancho_store::Settlement;
+
+/// Each with the name of what it is without, for the log.
+pub(crate) fn reductions(whole: &Settlement) -> Vec<(&'static str, Settlement)> {
+    let parts = [
+        ("headers, bodies and reasons", without_exchange(whole)),
+        ("the attempt", without_attempt(whole)),
+        ("what follows", without_follow(whole.clone())),
+        ("headers, bodies, reasons and what follows", without_follow(without_exchange(whole))),
+        ("the attempt and what follows", without_follow(without_attempt(whole))),
+    ];
+    // Without what is not there it is as it was.
+    let most = if whole.follow.is_empty() { 2 } else { parts.len() };
+    parts.into_iter().take(most).collect()
+}
+
+fn without_exchange(whole: &Settlement) -> Settlement {
+    let mut reduced = whole.clone();
+    if let Some(attempt) = &mut reduced.attempt {
+        attempt.request_headers = Bytes::new();
+        attempt.response_headers = Bytes::new();
+        attempt.response_body = Bytes::new();
+        attempt.failure = attempt.failure.as_ref().map(in_plain_words);
+    }
+    if let Next::Dead(failure) = &whole.next {
+        reduced.next = Next::Dead(in_plain_words(failure));
+    }
+    reduced
+}
+
+/// An attempt that is not stored is not counted: one that failed would be made again without end, so
+/// the delivery becomes a dead letter.
+fn without_attempt(whole: &Settlement) -> Settlement {
+    let mut reduced = without_exchange(whole);
+    let attempt = reduced.attempt.take();
+    if let (Next::Retry { .. }, Some(attempt)) = (&whole.next, attempt) {
+        let code = attempt.failure.map_or(Code::UNSPECIFIED, |failure| failure.code().clone());
+        reduced.next = Next::Dead(Failure::new(code, "the attempt failed and could not be stored"));
+    }
+    reduced
+}
+
+fn without_follow(mut whole: Settlement) -> Settlement {
+    whole.follow.clear();
+    whole
+}
+
+/// The same code, with a reason that any store can hold.
+fn in_plain_words(failure: &Failure) -> Failure {
+    Failure::new(failure.code().clone(), "the reason could not be stored")
+}
+
+#[cfg(test)]
+#[allow(clippy::panic, reason = "a test")]
+mod tests {
+    use std::{sync::Arc, time::Duration};
+
+    use gancho_domain::{Attempt, Id, Kind, Parcel, Time};
+    use gancho_store::NewParcel;
+
+    use super::*;
+
+    fn settlement(next: Next, follow: usize) -> Settlement {
+        let bytes = || Bytes::from_static(b"secret");
+        let parcel = Parcel {
+            id: Id::from_bits(3),
+            tenant: Id::from_bits(1),
+            kind: Kind::Event,
+            event_type: "a.b".into(),
+            subject: None,
+            external_id: None,
+            is_test: false,
+            body: bytes(),
+            created_at: Time::ZERO,
+        };
+        let new = NewParcel {
+            parcel: Arc::new(parcel),
+            once: None,
+            ledger: None,
+            deliveries: Vec::new(),
+        };
+        Settlement {
+            tenant: Id::from_bits(1),
+            delivery: Id::from_bits(2),
+            at: Time::ZERO,
+            attempt: Some(Attempt {
+                number: 4,
+                started_at: Time::ZERO,
+                latency: Duration::ZERO,
+                request_headers: bytes(),
+                response_status: Some(500),
+                response_headers: bytes(),
+                response_body: bytes(),
+                failure: Some(Failure::new(Code::http(500), "secret")),
+                next_at: None,
+            }),
+            next,
+            is_replay: false,
+            in_order: false,
+            follow: vec![new; follow],
+        }
+    }
+
+    #[test]
+    fn all_that_came_from_outside_is_left_out() {
+        let dead = Next::Dead(Failure::new(Code::http(500), "secret"));
+        for (without, reduced) in reductions(&settlement(dead, 0)) {
+            assert!(!format!("{reduced:?}").contains("secret"), "without {without}");
+            let Next::Dead(failure) = reduced.next else { panic!("what was decided stays") };
+            assert_eq!(*failure.code(), Code::http(500));
+        }
+    }
+
+    #[test]
+    fn what_follows_is_kept_as_long_as_possible() {
+        let kept = |(_, one): &(&str, Settlement)| (one.attempt.is_some(), one.follow.len());
+        let reduced = reductions(&settlement(Next::Delivered, 2));
+        let kept: Vec<_> = reduced.iter().map(kept).collect();
+        assert_eq!(kept, [(true, 2), (false, 2), (true, 0), (true, 0), (false, 0)]);
+        assert!(reduced.iter().all(|(_, one)| one.next == Next::Delivered));
+        assert_eq!(reductions(&settlement(Next::Delivered, 0)).len(), 2);
+    }
+
+    #[test]
+    fn a_failed_attempt_that_is_not_counted_is_not_made_again() {
+        let retry = Next::Retry { due_at: Time::ZERO, planned_at: Time::ZERO };
+        let reduced = reductions(&settlement(retry.clone(), 0));
+        assert_eq!(reduced[0].1.next, retry);
+        let Next::Dead(failure) = &reduced[1].1.next else { panic!("it is given up") };
+        assert_eq!(*failure.code(), Code::http(500));
+    }
+}

@@ -1,0 +1,82 @@
+//! A result that the store can never hold is written without a part of it, and holds nothing up.
+//! (faults.md, E3)
+
+use std::{sync::Arc, time::Duration};
+
+use gancho_domain::{Lane, SeededRandom, State, TenantScope};
+use gancho_engine::{Engine, EngineSetup, LaneSetup, Limits};
+use gancho_store::{Accept, DeliveryView, NodeId, Store};
+use gancho_store_postgres::{Options, PostgresStore};
+use gancho_testkit::postgres::fresh_database;
+
+use crate::stage::{Play, Stage, TENANT, seconds};
+
+/// What follows has the id of something that is there already.
+#[tokio::test(start_paused = true)]
+async fn what_cannot_follow_is_left_out() {
+    let stage = Stage::new(|_, _| Play::Deliver);
+    let taken = stage.parcel(false);
+    stage.store.accept(vec![taken.clone()], NodeId(0)).await.expect("the store works");
+    let engine = stage.engine().await;
+    stage.actor.follow.lock().push(taken);
+    seconds(3).await;
+    let id = stage.accept().await;
+    seconds(3).await;
+    let view = stage.view(id).await;
+    assert_eq!((view.row.state, view.attempts.len()), (State::Delivered, 1));
+    let stats = engine.stats(Lane::Webhook).expect("it works the lane");
+    assert_eq!((stats.unstorable, stats.settle_retries), (1, 0));
+    assert_eq!(engine.held().jobs, 0, "its seat is free");
+}
+
+/// The database refuses certain attempts: those with a certain reason, or all.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_attempt_that_cannot_be_stored_is_left_out() {
+    for (refuse, play, state, attempts) in [
+        ("reason <> 'as told'", Play::Refuse, State::Dead, 1),
+        ("number > 1000", Play::Deliver, State::Delivered, 0),
+        ("number > 1000", Play::Fail, State::Dead, 0),
+    ] {
+        let database = fresh_database().await.expect("a database");
+        let store = PostgresStore::connect(&database.url(), Options::default()).await;
+        let store = store.expect("it opens");
+        let client = database.client().await.expect("it connects");
+        let check = format!("alter table attempts add constraint refuse check ({refuse})");
+        client.batch_execute(&check).await.expect("it is added");
+
+        let stage = Stage::new(move |_, _| play);
+        let new = stage.parcel(false);
+        let id = new.deliveries[0].id;
+        store.accept(vec![new], NodeId(0)).await.expect("the store works");
+        let engine = Engine::start(EngineSetup {
+            store: store.clone(),
+            clock: stage.clock.clone(),
+            random: Arc::new(SeededRandom::new(2)),
+            lanes: vec![LaneSetup::new(Lane::Webhook, stage.actor.clone())],
+            limits: Limits::default(),
+            archive: None,
+            name: "test".into(),
+        });
+        let engine = engine.await.expect("it starts");
+        let view = ended(&*store, id).await;
+        assert_eq!((view.row.state, view.attempts.len()), (state, attempts), "{refuse}");
+        let stats = engine.stats(Lane::Webhook).expect("it works the lane");
+        assert_eq!((stats.unstorable, stats.settle_retries), (1, 0));
+        engine.abort();
+        engine.ended().await;
+    }
+}
+
+async fn ended(store: &dyn Store, id: gancho_domain::DeliveryId) -> DeliveryView {
+    let look = async {
+        loop {
+            let view = store.delivery(TenantScope::granted(TENANT), id).await;
+            let view = view.expect("the store works").expect("it is there");
+            if view.row.state.is_final() {
+                return view;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), look).await.expect("it ends")
+}
