@@ -63,7 +63,7 @@ const NUMBER: &str = "
 insert into subjects (tenant_id, subject, last)
 select * from unnest($1::uuid[], $2::bytea[], $3::int8[])
 on conflict (tenant_id, subject) do update set last = subjects.last + excluded.last
-returning last";
+returning tenant_id, subject, last";
 
 /// The next number of each parcel's subject. The subjects' rows are held from here on.
 async fn number(
@@ -88,9 +88,13 @@ async fn number(
     let names: Vec<&[u8]> = subjects.keys().map(|key| key.1.as_slice()).collect();
     let counts: Vec<i64> = subjects.values().copied().collect();
     let last = query(session, NUMBER, &[&tenants, &names, &counts]).await?;
-    for (count, row) in subjects.values_mut().zip(&last) {
-        // From "how many" to "the number before the first".
-        *count = rows::get::<i64>(row, 0)? - *count;
+    // By their keys: PostgreSQL does not say in which order it returns them.
+    for row in &last {
+        let key = (rows::id(row, 0)?, rows::get::<Vec<u8>>(row, 1)?);
+        if let Some(count) = subjects.get_mut(&key) {
+            // From "how many" to "the number before the first".
+            *count = rows::get::<i64>(row, 2)? - *count;
+        }
     }
     Ok(fresh
         .iter()

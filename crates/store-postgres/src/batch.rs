@@ -11,7 +11,7 @@ use crate::{
     accept::{self, Incoming},
     fault::Fault,
     ledger,
-    limbo::Held,
+    limbo::{self, Held},
     order,
     settle::{self, Ending},
     spans::{self, Span},
@@ -21,12 +21,16 @@ use crate::{
 pub(crate) enum Work {
     Accept(Vec<NewParcel>, NodeId),
     Settle(NodeId, Vec<Settlement>),
+    /// Through here, so that an answer that was lost is looked into. To release a second time what was
+    /// released already could take it from whoever claimed it in between: this very node, perhaps.
+    Release(Held),
 }
 
 /// Its answer.
 pub(crate) enum Answer {
     Accepted(Vec<Accepted>),
     Settled(Vec<Settled>),
+    Released,
 }
 
 /// What is to be rung after the commit.
@@ -46,9 +50,10 @@ pub(crate) async fn run(
     let endings: Vec<Ending<'_>> = calls.iter().flat_map(|call| call.endings()).collect();
     let incoming: Vec<Incoming<'_>> = calls.iter().flat_map(|call| call.incoming()).collect();
     lock_order(session, &endings, &incoming).await?;
-    let (written, accepted, ()) = try_join!(
+    let (written, accepted, released, ()) = try_join!(
         settle::write(session, &endings, dead_letter_ttl),
         accept::write(session, &incoming),
+        release(session, calls),
         spans::write(session, spans)
     )?;
     let following: Vec<Incoming<'_>> = endings
@@ -64,14 +69,14 @@ pub(crate) async fn run(
     ledger::write(session, &incoming, &accepted).await?;
     let ring = Ring::of(&incoming, &accepted)
         .or(Ring::of(&following, &followed))
-        .or(Ring { here: moved, others: moved });
+        .or(Ring { here: moved || released, others: moved || released });
     Ok((answers(calls, written.held, accepted, followed), ring))
 }
 
 impl Work {
     fn endings(&self) -> impl Iterator<Item = Ending<'_>> {
         let (node, settlements) = match self {
-            Self::Accept(..) => (NodeId(0), [].as_slice()),
+            Self::Accept(..) | Self::Release(_) => (NodeId(0), [].as_slice()),
             Self::Settle(node, settlements) => (*node, settlements.as_slice()),
         };
         settlements.iter().map(move |settlement| Ending { node, settlement })
@@ -80,7 +85,7 @@ impl Work {
     fn incoming(&self) -> impl Iterator<Item = Incoming<'_>> {
         let (parcels, holder) = match self {
             Self::Accept(parcels, holder) => (parcels.as_slice(), *holder),
-            Self::Settle(..) => ([].as_slice(), NodeId(0)),
+            Self::Settle(..) | Self::Release(_) => ([].as_slice(), NodeId(0)),
         };
         parcels.iter().map(move |new| Incoming { new, holder })
     }
@@ -133,6 +138,7 @@ impl Work {
                 let answer = one.attempt.as_ref().map_or(0, |one| one.response_body.len());
                 (sum.0 + 1 + rows, sum.1 + bytes + answer)
             }),
+            Self::Release((_, deliveries)) => (deliveries.len(), 0),
         }
     }
 }
@@ -140,6 +146,17 @@ impl Work {
 fn follow<'a>(ending: &Ending<'a>) -> impl Iterator<Item = Incoming<'a>> + use<'a> {
     let holder = ending.node;
     ending.settlement.follow.iter().map(move |new| Incoming { new, holder })
+}
+
+/// Says whether anything was given back.
+async fn release(session: &ClientWrapper, calls: &[&Work]) -> Result<bool, Fault> {
+    let mut released = false;
+    for call in calls {
+        if let Work::Release((node, deliveries)) = call {
+            released |= limbo::give_back(session, *node, deliveries).await? > 0;
+        }
+    }
+    Ok(released)
 }
 
 /// Only where something that is kept in order may end. Then all subjects of the batch are locked in
@@ -219,6 +236,7 @@ fn answers(
                     })
                     .collect(),
             ),
+            Work::Release(_) => Answer::Released,
         })
         .collect()
 }

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use crate::{
     PostgresStore,
     fault::{Fault, store_error},
-    limbo::{self, Unheard},
+    limbo::Unheard,
     rows::{self, uuid},
     session::{Transaction, execute, query},
     walk::{self, Plan},
@@ -85,12 +85,10 @@ impl Claiming for PostgresStore {
     }
 
     async fn release(&self, node: NodeId, deliveries: Vec<(TenantId, DeliveryId)>) -> Result<()> {
-        let session = self.session().await?;
-        let given = limbo::give_back(&session, node, &deliveries).await.map_err(store_error)?;
-        if given > 0 {
-            self.bells.ring_all();
+        if deliveries.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        self.committers.release(node, deliveries).await
     }
 
     async fn note_attempt(

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use deadpool_postgres::ClientWrapper;
 use gancho_domain::{ParcelId, TenantId, Time};
-use gancho_store::{Accepted, Once};
+use gancho_store::{Accepted, Once, StoreError};
 use tokio_postgres::{Row, types::ToSql};
 use uuid::Uuid;
 
@@ -68,6 +68,11 @@ pub(crate) async fn seen(
     let (mut free, taken): (BTreeMap<_, _>, BTreeMap<_, _>) =
         firsts.into_iter().partition(|(key, _)| claimed.contains(key));
     let mut holders = read(session, taken.keys()).await?;
+    if holders.len() < taken.len() {
+        // It was removed between the two: the transaction is run again, and claims it.
+        let text = "a key was forgotten while it was being claimed";
+        return Err(Fault::Retry(StoreError::Unavailable(text.to_owned())));
+    }
     let (seen, replaced) = decide(incoming, &mut free, &mut holders);
     if !replaced.is_empty() {
         execute(session, REPLACE, &Columns::of(&replaced).values()).await?;

@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use gancho_domain::{DeliveryId, TenantId};
 use gancho_store::{Accepted, NewParcel, NodeId, Result, Settled, Settlement, StoreError};
 use parking_lot::Mutex;
 use tokio::{
@@ -56,7 +57,7 @@ impl Queue {
     ) -> Result<Vec<Accepted>> {
         match self.call(Work::Accept(parcels, holder)).await? {
             Answer::Accepted(answers) => Ok(answers),
-            Answer::Settled(_) => Err(mixed_up()),
+            Answer::Settled(_) | Answer::Released => Err(mixed_up()),
         }
     }
 
@@ -67,7 +68,18 @@ impl Queue {
     ) -> Result<Vec<Settled>> {
         match self.call(Work::Settle(node, settlements)).await? {
             Answer::Settled(answers) => Ok(answers),
-            Answer::Accepted(_) => Err(mixed_up()),
+            Answer::Accepted(_) | Answer::Released => Err(mixed_up()),
+        }
+    }
+
+    pub(crate) async fn release(
+        &self,
+        node: NodeId,
+        deliveries: Vec<(TenantId, DeliveryId)>,
+    ) -> Result<()> {
+        match self.call(Work::Release((node, deliveries))).await? {
+            Answer::Released => Ok(()),
+            Answer::Accepted(_) | Answer::Settled(_) => Err(mixed_up()),
         }
     }
 
