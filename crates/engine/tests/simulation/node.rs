@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     proxy::Proxy,
+    sabotage::Sabotage,
     tap::{Life, Tap},
     target::SimCarrier,
     world::{What, World},
@@ -127,6 +128,7 @@ fn setup(life: &Arc<Life>, store: &Arc<Proxy>) -> EngineSetup {
     let carrier = Arc::new(SimCarrier { world: world.clone(), life: life.id });
     let lane = |lane: &gancho_domain::Lane| LaneSetup {
         concurrency: scenario.concurrency,
+        is_hard: world.sabotage == Sabotage::OnePool,
         rate: scenario.lane_rate,
         ..LaneSetup::new(*lane, carrier.clone())
     };

@@ -19,6 +19,9 @@ pub async fn run(world: Arc<World>, slots: Vec<Arc<Slot>>, tenant: TenantId) {
     let floods = scenario.kind == scenario::Kind::Flood && tenant == scenario.tenants[0];
     let targets: Vec<Target> =
         scenario.targets.iter().filter(|target| target.tenant == tenant).cloned().collect();
+    if scenario.kind == scenario::Kind::Crowd {
+        return crowd(&world, &slots, tenant, &targets).await;
+    }
     // A flood comes at once; others spread over the time.
     let count =
         if scenario.kind == scenario::Kind::Flood && !floods { 8 } else { scenario.parcels };
@@ -33,6 +36,22 @@ pub async fn run(world: Arc<World>, slots: Vec<Arc<Slot>>, tenant: TenantId) {
             continue;
         };
         publish(&world, &node, parcels).await;
+    }
+}
+
+/// What the crowd gets comes first and to all of it; then the healthy target alone gets some, again and
+/// again.
+async fn crowd(world: &World, slots: &[Arc<Slot>], tenant: TenantId, targets: &[Target]) {
+    let healthy: Vec<Target> = targets.iter().filter(|one| one.is_healthy()).cloned().collect();
+    let begin = world.clock.elapsed();
+    let mut left = world.scenario.parcels;
+    while world.clock.elapsed() - begin < world.scenario.lasts {
+        tokio::time::sleep(world.dice.millis(5, 120)).await;
+        let to = if left > 0 { targets } else { &healthy };
+        left = left.saturating_sub(1);
+        if let Some(node) = any_running(world, slots) {
+            publish(world, &node, vec![parcel(world, tenant, to)]).await;
+        }
     }
 }
 

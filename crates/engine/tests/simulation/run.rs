@@ -27,6 +27,11 @@ pub fn seed(seed: u64, sabotage: Sabotage) -> Report {
     scenario(Scenario::of(seed), sabotage)
 }
 
+/// The same beside a crowd of targets that hang.
+pub fn crowd(seed: u64, sabotage: Sabotage) -> Report {
+    scenario(Scenario::crowd(seed), sabotage)
+}
+
 pub fn scenario(scenario: Scenario, sabotage: Sabotage) -> Report {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()

@@ -19,6 +19,8 @@ pub enum Sabotage {
     IgnoreOrder,
     /// One tenant is never claimed while there is other work.
     Starve,
+    /// All targets share one pool of slots, however they answer.
+    OnePool,
     /// A claim brings more than was asked for.
     Overfill,
 }

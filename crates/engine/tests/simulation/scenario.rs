@@ -78,6 +78,8 @@ impl Target {
 pub enum Kind {
     /// One tenant floods, nothing else goes wrong: nobody may starve.
     Flood,
+    /// Hundreds or thousands of targets hang, are slow or fail: healthy ones must not notice.
+    Crowd,
     /// Nothing goes wrong: no duplicates at all.
     Calm,
     /// Everything goes wrong.
@@ -143,8 +145,65 @@ impl Scenario {
         }
     }
 
+    /// A few healthy tenants beside any number of targets that are not; the first tenant has most of
+    /// them, and a healthy target among them.
+    pub fn crowd(seed: u64) -> Self {
+        let dice = Dice::new(seed ^ 0xC0_FFEE);
+        let tenants: Vec<TenantId> = (1..=u128::from(dice.roll(3, 12))).map(tenant).collect();
+        let others = if dice.one_in(4) { 1_200 } else { dice.roll(5, 200) };
+        let mut targets = Vec::new();
+        for (place, tenant) in tenants.iter().enumerate() {
+            let bad = match place {
+                0 => others,
+                _ if place < tenants.len() / 2 => dice.roll(1, 30),
+                _ => 0,
+            };
+            targets.push(one(*tenant, 1, Behaviour::Fast, Arc::new(plan(&dice))));
+            for number in 2..2 + bad {
+                let behaviour = match dice.roll(0, 5) {
+                    0 => Behaviour::Slow,
+                    1 => Behaviour::FailsFirst(dice.roll(1, 3) as u32),
+                    2 => Behaviour::Refusing,
+                    _ => Behaviour::Hanging,
+                };
+                targets.push(one(*tenant, number, behaviour, Arc::new(plan(&dice))));
+            }
+        }
+        Self {
+            kind: Kind::Crowd,
+            nodes: 1,
+            lanes: vec![Lane::Webhook],
+            concurrency: dice.roll(16, 128) as u32,
+            lane_rate: None,
+            limits: Limits { poll: Duration::from_secs(1), ..Limits::default() },
+            tenants,
+            targets,
+            parcels: dice.roll(2, 4),
+            lasts: Duration::from_secs(20),
+            crash_one_in: None,
+            refuse_one_in: None,
+            break_one_in: None,
+            strikes: 0,
+            jumps: false,
+            ..Self::of(seed)
+        }
+    }
+
     pub fn target(&self, id: EndpointId) -> &Target {
         self.targets.iter().find(|target| target.id == id).expect("a known target")
+    }
+}
+
+fn one(tenant: TenantId, number: u64, behaviour: Behaviour, plan: Arc<RetryPlan>) -> Target {
+    Target {
+        tenant,
+        id: EndpointId::from_bits(tenant.bits() + u128::from(number)),
+        lane: Lane::Webhook,
+        behaviour,
+        in_order: false,
+        plan,
+        max_in_flight: 64,
+        rate: None,
     }
 }
 
