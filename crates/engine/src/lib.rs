@@ -7,7 +7,7 @@
 //! says what is left out if need be); `release`
 //! puts back what will not be carried here. `membership` and `heartbeat` prove that the node
 //! lives, `rescue` takes over from those that do not, `pauses` hold work back, `expire`,
-//! `archive` and `prune` clear up while the clock is `steady`, `stop` ends it, `stats` and
+//! `archive` and `prune` clear up while the clock is `steady`, `stop` ends it, `stats`, `status` and
 //! `timings` tell of it.
 //! `bell` and `fault` are how the store calls and what is done when it refuses.
 //!
@@ -44,6 +44,7 @@ pub mod room;
 pub mod scheduler;
 mod settle;
 pub mod stats;
+pub mod status;
 mod steady;
 pub mod stop;
 mod suspect;
@@ -57,6 +58,8 @@ pub use engine::{Engine, EngineSetup};
 pub use lane::LaneSetup;
 pub use limits::Limits;
 pub use offer::Reservation;
+pub use scheduler::Pool;
 pub use stats::Stats;
+pub use status::TargetStatus;
 pub use stop::Stopped;
 pub use timings::{Buckets, Histogram, Timing};

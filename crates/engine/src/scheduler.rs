@@ -49,6 +49,8 @@ pub use self::{
     tenant::Share,
 };
 
+use crate::TargetStatus;
+
 /// A target belongs to one tenant; keys lead with the tenant so that its targets lie together.
 type Key = (TenantId, TargetId);
 
@@ -224,6 +226,12 @@ impl<T> Scheduler<T> {
     pub fn shares(&self) -> Vec<Share> {
         let share = |(id, line): (&TenantId, &TenantLine)| line.share(*id, self.rounds);
         self.tenants.iter().map(share).collect()
+    }
+
+    /// What is known of a target.
+    pub fn status(&self, key: Key, now: Time) -> Option<TargetStatus> {
+        let is_behind = self.claims.is_behind(key);
+        self.targets.get(&key).map(|line| line.status(is_behind, now))
     }
 
     fn rate_allows(&self, now: Time) -> bool {

@@ -82,7 +82,7 @@ impl Claims {
         self.skip.targets.contains(&key.1)
     }
 
-    fn is_behind(&self, key: Key) -> bool {
+    pub fn is_behind(&self, key: Key) -> bool {
         self.all_behind || self.behind.contains(&key)
     }
 }

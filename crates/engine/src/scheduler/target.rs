@@ -5,7 +5,7 @@ use std::{collections::VecDeque, time::Duration};
 use gancho_domain::{Breaker, Pace, Rate, Ticker, Time, breaker::Gate, pace::Load};
 
 use super::{Pool, ring::Place, standing::Standing};
-use crate::Terms;
+use crate::{TargetStatus, Terms};
 
 /// What came of a delivery that was taken out of the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -237,6 +237,23 @@ impl<T> TargetLine<T> {
     /// Paused, resting or being probed: what waits is of no use here and goes back.
     pub fn is_held_up(&self, now: Time) -> bool {
         self.paused || matches!(self.breaker.gate(now), Gate::ClosedUntil(_) | Gate::Waiting)
+    }
+
+    pub fn status(&self, is_behind: bool, now: Time) -> TargetStatus {
+        let gate = self.breaker.gate(now);
+        let free_at = self.rate.map(|rate| self.ticker.free_at(rate, now));
+        TargetStatus {
+            pool: self.pool,
+            in_flight: self.in_flight,
+            queued: self.waiting.len(),
+            rests_until: match gate {
+                Gate::ClosedUntil(until) => Some(until),
+                Gate::Open | Gate::Probe | Gate::Waiting => None,
+            },
+            is_probed: gate == Gate::Waiting,
+            rate_allows_at: free_at.filter(|at| *at > now),
+            is_behind,
+        }
     }
 
     pub fn is_idle(&self) -> bool {

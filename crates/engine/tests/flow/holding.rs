@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use gancho_domain::{Lane, State};
-use gancho_engine::{Engine, Limits};
+use gancho_domain::{Clock as _, Lane, State};
+use gancho_engine::{Engine, Limits, Pool};
 use gancho_store::Pause;
 
 use crate::stage::{Play, Stage, TARGET, TENANT, seconds};
@@ -35,7 +35,10 @@ async fn a_target_that_only_fails_is_left_alone() {
     }
     seconds(9).await;
     let tried = stage.actor.calls.lock().len();
-    assert!(tried <= 64, "{tried} were out before it was known to fail");
+    assert!(tried <= 20, "{tried} were out before it was known to fail");
+    let status = engine.target_status(Lane::Webhook, TENANT, TARGET).expect("it was tried");
+    assert_eq!((status.pool, status.in_flight, status.queued), (Pool::Troubled, 0, 0));
+    assert!(status.rests_until.is_some_and(|until| until > stage.clock.now()));
     seconds(3).await;
     assert_eq!(stage.actor.calls.lock().len(), tried + 1, "one went to see");
     let held = engine.held().jobs;

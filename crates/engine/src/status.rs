@@ -1,0 +1,38 @@
+//! What a node knows about a target, for people who ask why something waits.
+
+use gancho_domain::{Lane, TenantId, Time};
+use gancho_store::TargetId;
+
+use crate::{Engine, scheduler::Pool};
+
+/// How a target is doing, as far as this node has seen. Nodes of a fleet may have seen different things.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TargetStatus {
+    /// Which pool of the lane it draws on: how it answers.
+    pub pool: Pool,
+    /// Attempts on the wire.
+    pub in_flight: u32,
+    /// Deliveries in memory that wait for their turn.
+    pub queued: usize,
+    /// The circuit breaker is open until then; one attempt goes out when it is over.
+    pub rests_until: Option<Time>,
+    /// One attempt is out to see whether the target answers again.
+    pub is_probed: bool,
+    /// Its rate allows no attempt before this time.
+    pub rate_allows_at: Option<Time>,
+    /// Older deliveries of it are in the store.
+    pub is_behind: bool,
+}
+
+impl Engine {
+    /// Nothing where this node does not work the lane, or knows nothing of the target.
+    pub fn target_status(
+        &self,
+        lane: Lane,
+        tenant: TenantId,
+        target: TargetId,
+    ) -> Option<TargetStatus> {
+        let now = self.clock.now();
+        self.lane(lane)?.queue.lock().status((tenant, target), now)
+    }
+}
