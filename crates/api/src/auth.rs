@@ -3,12 +3,13 @@
 //! Three kinds of credentials, told apart by how they begin: the operator's [`admin`] token, a
 //! tenant's [`api_key`] (`gk_…`, whose text is [`key_text`]'s business) and a [`portal`] token
 //! (`gp_…`). A credential that is unknown, wrong, revoked or expired is answered in the same words
-//! and takes as long.
+//! and takes as long; an address that sends many of them is slowed down by [`throttle`].
 
 mod admin;
 pub mod api_key;
 pub mod key_text;
 pub mod portal;
+mod throttle;
 
 use std::{fmt, str::FromStr, sync::Arc};
 
@@ -19,8 +20,9 @@ pub use self::{
     admin::{AdminToken, WeakToken},
     api_key::{ApiKey, KeyDesk, KeyId},
     portal::PortalDesk,
+    throttle::Throttle,
 };
-use crate::{codes, problem::Problem, route::Needs, state::Api};
+use crate::{caller::Caller, codes, problem::Problem, route::Needs, state::Api};
 
 /// What a key may be used for. None includes another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -132,8 +134,28 @@ const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const X_TENANT: HeaderName = HeaderName::from_static("x-tenant");
 
 /// Says who is asking, and that they may make a call with these needs.
-pub async fn authorize(api: &Api, headers: &HeaderMap, needs: Needs) -> Result<Who, Problem> {
-    let who = authenticate(api, headers).await?;
+pub async fn authorize(
+    api: &Api,
+    headers: &HeaderMap,
+    caller: Option<&Caller>,
+    needs: Needs,
+) -> Result<Who, Problem> {
+    let token = token(headers)?;
+    let who = match caller {
+        Some(caller) => {
+            api.throttle.admit(caller.address.block, token).await?;
+            let who = authenticate(api, token, headers).await.inspect_err(|problem| {
+                if *problem.code() == codes::INVALID_CREDENTIALS {
+                    api.meter.login_failed();
+                    api.throttle.fail(caller.address.block);
+                }
+            })?;
+            api.throttle.succeed(caller.address.block, token);
+            caller.standing.prove();
+            who
+        }
+        None => authenticate(api, token, headers).await?,
+    };
     match (&who, needs) {
         (Who::Operator(_), Needs::Operator | Needs::Anyone(_)) => Ok(who),
         (Who::Operator(_), Needs::Tenant(_)) => Err(Problem::new(
@@ -160,8 +182,7 @@ pub async fn authorize(api: &Api, headers: &HeaderMap, needs: Needs) -> Result<W
     }
 }
 
-async fn authenticate(api: &Api, headers: &HeaderMap) -> Result<Who, Problem> {
-    let token = token(headers)?;
+async fn authenticate(api: &Api, token: &str, headers: &HeaderMap) -> Result<Who, Problem> {
     let named = named_tenant(headers)?;
     let acting = if key_text::is_key(token) {
         api.keys.verify(&api.tenants, token).await?

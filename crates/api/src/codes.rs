@@ -124,6 +124,9 @@ codes! {
     RATE_LIMITED TOO_MANY_REQUESTS "rate_limited" "Too many requests"
         "The tenant publishes faster than it may."
         "Wait for as long as `Retry-After` says.";
+    TOO_MANY_FAILURES TOO_MANY_REQUESTS "too_many_failures" "Too many failed logins"
+        "Many wrong API keys or operator tokens came from this address, so further ones are checked slowly, and this one was not checked. Credentials that were used from this address before are not affected."
+        "Wait for as long as `Retry-After` says, and look for a program that uses an old key.";
     INTERNAL INTERNAL_SERVER_ERROR "internal" "The gateway made a mistake"
         "Something went wrong that is not the caller's fault."
         "Try again; if it stays, give the operator the `request_id`.";

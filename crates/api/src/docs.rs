@@ -40,7 +40,7 @@ pub fn router(api: &Api) -> Router {
             "/docs/",
             get({
                 let config = config.clone();
-                move |request: Request| async move { file(&one, "", config, &request) }
+                move |request: Request| async move { file(&one, "", config, request) }
             }),
         )
         .route("/docs/errors", get(|| async { page(StatusCode::OK, HTML, list_page()) }))
@@ -48,7 +48,7 @@ pub fn router(api: &Api) -> Router {
         .route(
             "/docs/{*file}",
             get(move |Path(name): Path<String>, request: Request| async move {
-                file(&other, &name, config, &request)
+                file(&other, &name, config, request)
             }),
         )
 }
@@ -66,10 +66,10 @@ fn page(status: StatusCode, media_type: &str, body: impl Into<axum::body::Body>)
     (status, headers, body.into()).into_response()
 }
 
-fn file(api: &Api, name: &str, config: Arc<Config<'static>>, request: &Request) -> Response {
+fn file(api: &Api, name: &str, config: Arc<Config<'static>>, request: Request) -> Response {
     match utoipa_swagger_ui::serve(name, config) {
         Ok(Some(file)) => page(StatusCode::OK, &file.content_type, file.bytes.into_owned()),
-        _ => into_axum(serve::no_route(api, request.headers())),
+        _ => into_axum(serve::no_route(api, request)),
     }
 }
 

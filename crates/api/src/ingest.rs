@@ -2,9 +2,11 @@
 //! API: `POST /webhooks/{partner}` (and `GET`, for senders that greet so), `GET /webhooks/_health`,
 //! `POST /webhooks/_simulate` for this machine alone, and the public keys at `/.well-known/jwks.json`.
 //!
-//! `front` chooses the path, `receive` brings a webhook to [`gancho_inbound`] and its outcome back,
-//! `simulate` sends a test event. The loop under it, with its deadlines and caps, is [`crate::listener`]'s.
+//! `front` chooses the path, `body` reads a webhook's body within the `body_budget`, `receive` brings it to
+//! [`gancho_inbound`] and its outcome back, `simulate` sends a test event. The loop under it, with its deadlines and caps, is [`crate::listener`]'s.
 
+mod body;
+mod body_budget;
 mod front;
 mod receive;
 mod simulate;
@@ -14,12 +16,13 @@ use std::{io, ops::Deref, sync::Arc, time::Duration};
 use gancho_domain::IdMaker;
 use gancho_inbound::Inbound;
 use gancho_vault::KeyRing;
-use tokio::{net::TcpListener, sync::Semaphore};
+use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use self::front::Front;
+use self::{body_budget::BodyBudget, front::Front};
 use crate::{
-    auth::AdminToken,
+    auth::{AdminToken, Throttle},
+    familiar::Familiar,
     listener::{ListenSettings, take},
     meter::Traffic,
 };
@@ -33,8 +36,11 @@ pub struct Parts {
     pub ring: Arc<KeyRing>,
     pub ids: Arc<IdMaker>,
     pub traffic: Arc<Traffic>,
-    /// In KiB.
-    room: Semaphore,
+    budget: BodyBudget,
+    /// Addresses that have proved something.
+    familiar: Familiar,
+    /// For the operator's token.
+    throttle: Throttle,
     pub settings: IngestSettings,
 }
 
@@ -43,8 +49,8 @@ pub struct IngestSettings {
     /// A body must come within this.
     pub body_deadline: Duration,
     pub simulator: Simulator,
-    /// All bodies that are being read may take so much memory together: nobody is proved yet.
-    pub unproved_bytes: usize,
+    /// Memory for all bodies together, from their first byte to their answer.
+    pub body_bytes: usize,
 }
 
 /// Whom `/webhooks/_simulate` answers. Only ever callers on this machine, but whatever stands before the
@@ -63,7 +69,7 @@ impl Default for IngestSettings {
         Self {
             body_deadline: Duration::from_secs(10),
             simulator: Simulator::Nobody,
-            unproved_bytes: 128 * 1024 * 1024,
+            body_bytes: 128 * 1024 * 1024,
         }
     }
 }
@@ -83,8 +89,16 @@ impl Ingest {
         ids: Arc<IdMaker>,
         settings: IngestSettings,
     ) -> Self {
-        let room = Semaphore::new(settings.unproved_bytes.div_ceil(1024));
-        Self(Arc::new(Parts { inbound, ring, ids, traffic: Arc::default(), room, settings }))
+        Self(Arc::new(Parts {
+            inbound,
+            ring,
+            ids,
+            traffic: Arc::default(),
+            budget: BodyBudget::new(settings.body_bytes),
+            familiar: Familiar::default(),
+            throttle: Throttle::default(),
+            settings,
+        }))
     }
 
     /// Takes connections until `stop`; comes back when the last one has ended.

@@ -7,7 +7,7 @@
 //! [`events`], [`emails`], [`suppressions`], [`letters`], [`webhooks`], [`event_types`], [`deliveries`],
 //! [`replays`], [`dlq`], [`queues`], [`tenants`], [`api_keys`], [`portal_links`], [`keys`], [`sources`],
 //! [`ledger`]. [`show`] and [`cursor`] are what their answers share; [`openapi`] and [`docs`] tell of all of it. Below stands [`listener`], with
-//! [`host`]; beside it [`state`], [`tenant_cache`], [`meter`], [`probes`] and [`watch`].
+//! [`host`], [`client_address`], `caller`, `ending` and `familiar`; beside it [`state`], [`tenant_cache`], [`meter`], [`probes`] and [`watch`].
 //!
 //! This crate decides nothing about deliveries: it checks, calls the flows and shows the outcome. It
 //! never makes a [`gancho_domain::TenantScope`] but in [`auth`], never builds a refusal but in
@@ -16,14 +16,18 @@
 pub mod answer;
 pub mod api_keys;
 pub mod auth;
+mod caller;
+pub mod client_address;
 pub mod codes;
 pub mod cursor;
 pub mod deliveries;
 pub mod dlq;
 pub mod docs;
 pub mod emails;
+mod ending;
 pub mod event_types;
 pub mod events;
+mod familiar;
 pub mod host;
 pub mod ingest;
 pub mod input;
@@ -51,7 +55,8 @@ pub mod watch;
 pub mod webhooks;
 
 pub use auth::{AdminToken, WeakToken};
+pub use client_address::TrustedProxies;
 pub use ingest::{Ingest, IngestSettings, Simulator};
 pub use listener::{ListenSettings, listen};
 pub use router::{of_node, router};
-pub use state::{Api, ApiSetup, InboundParts, Settings};
+pub use state::{Api, ApiSetup, InboundParts, MetricsFor, Settings};

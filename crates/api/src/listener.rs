@@ -2,15 +2,17 @@
 //! (deadlines for the first byte, the head and the body, a cap on connections, a strict reading of
 //! where one request ends) is not offered ready-made.
 //!
-//! `guarded` is the stream under a connection, with its deadlines; `framing` reads along and stops
-//! what could be read in two ways; `front` answers.
+//! `table` knows who is connected and who can be spared; `guarded` is the stream under a connection,
+//! with its deadlines; `framing` reads along and stops what could be read in two ways; `front` answers.
 
 mod framing;
 mod front;
 mod guarded;
+mod table;
 
 use std::{convert::Infallible, io, net::SocketAddr, sync::Arc, time::Duration};
 
+use gancho_outbound::deliver::shortage::is_shortage;
 use http::{Request, Response};
 use hyper::body::Incoming;
 use hyper_util::{
@@ -20,18 +22,31 @@ use hyper_util::{
 };
 use tokio::{
     net::{TcpListener, TcpStream},
-    sync::{OwnedSemaphorePermit, Semaphore},
+    time::Instant,
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower::Service;
 
-use self::{front::Front, guarded::Guarded};
-use crate::{answer::AnswerBody, host::Hosts, meter::Traffic, state::Api};
+use self::{
+    front::Front,
+    guarded::Guarded,
+    table::{Place, Table},
+};
+use crate::{
+    answer::AnswerBody, client_address::TrustedProxies, host::Hosts, meter::Traffic, state::Api,
+};
+
+pub use self::table::Standing;
 
 #[derive(Debug, Clone)]
 pub struct ListenSettings {
-    /// More are turned away.
+    /// Where there are more, those make room that wait longest and have proved nothing. Only if all are
+    /// being answered is a new one turned away.
     pub connections: usize,
+    /// The same for one address.
+    pub connections_per_address: usize,
+    /// Who speaks for others, and has no such share.
+    pub trusted_proxies: TrustedProxies,
     /// From the first byte of a head, or from the connection, to the end of the head.
     pub head_deadline: Duration,
     /// Nothing moved in either direction for so long.
@@ -51,6 +66,8 @@ impl Default for ListenSettings {
     fn default() -> Self {
         Self {
             connections: 4_096,
+            connections_per_address: 1_024,
+            trusted_proxies: TrustedProxies::default(),
             head_deadline: Duration::from_secs(10),
             idle_deadline: Duration::from_secs(75),
             head_bytes: 32 * 1024,
@@ -72,6 +89,9 @@ are open: try again in a moment\",\"code\":\"unavailable\",\"errors\":[],\"reque
 
 /// A system that is out of file handles needs a moment.
 const REST: Duration = Duration::from_millis(50);
+/// So many connections make room then, if they can be spared.
+const FREED: usize = 8;
+const SAID_EVERY: Duration = Duration::from_secs(60);
 
 /// Takes connections until `stop`; comes back when the last one has ended.
 pub async fn listen(
@@ -85,13 +105,21 @@ pub async fn listen(
     let hosts = is_local.then(|| Hosts::new(settings.allowed_hosts.clone()));
     let traffic = api.meter.traffic.clone();
     let front = Front::new(api, router, hosts, settings.publishes);
-    take(listener, move |_| front.clone(), traffic, settings, stop).await
+    take(listener, move |peer| front.of(peer), traffic, settings, stop).await
 }
 
-/// The loop itself, whoever answers. `front` is asked for each connection, with the peer's address.
+/// Who is at the other end of a connection.
+#[derive(Clone)]
+pub struct Peer {
+    pub address: SocketAddr,
+    pub standing: Arc<Standing>,
+    pub trusted_proxies: TrustedProxies,
+}
+
+/// The loop itself, whoever answers. `front` is asked for each connection.
 pub(crate) async fn take<S>(
     listener: TcpListener,
-    front: impl Fn(SocketAddr) -> S,
+    front: impl Fn(Peer) -> S,
     traffic: Arc<Traffic>,
     settings: ListenSettings,
     stop: CancellationToken,
@@ -103,7 +131,12 @@ where
         + 'static,
     S::Future: Send,
 {
-    let slots = Arc::new(Semaphore::new(settings.connections));
+    let table = Arc::new(Table::new(
+        settings.connections,
+        settings.connections_per_address,
+        settings.trusted_proxies.clone(),
+    ));
+    let mut trouble = Trouble::default();
     let server = Arc::new(builder(&settings));
     let tracker = TaskTracker::new();
     loop {
@@ -116,18 +149,24 @@ where
             Ok(accepted) => accepted,
             Err(error) => {
                 if !is_passing(&error) {
-                    tracing::warn!(%error, "a connection could not be taken");
+                    let freed = if is_shortage(&error) { table.make_room(FREED) } else { 0 };
+                    trouble.note(&error, freed);
                     tokio::time::sleep(REST).await;
                 }
                 continue;
             }
         };
-        let Ok(slot) = slots.clone().try_acquire_owned() else {
+        let Some(place) = table.admit(peer.ip()) else {
             traffic.shed_one();
             let _ = stream.try_write(SHED);
             continue;
         };
-        let connection = Connection { stream, slot, front: front(peer), stop: stop.clone() };
+        let peer = Peer {
+            address: peer,
+            standing: place.standing.clone(),
+            trusted_proxies: settings.trusted_proxies.clone(),
+        };
+        let connection = Connection { stream, place, front: front(peer), stop: stop.clone() };
         tracker.spawn(connection.serve(server.clone(), traffic.clone(), settings.clone()));
     }
     drop(listener);
@@ -163,9 +202,34 @@ fn is_passing(error: &io::Error) -> bool {
     )
 }
 
+/// What keeps connections from being taken, said once a minute and not each time.
+#[derive(Default)]
+struct Trouble {
+    said_at: Option<Instant>,
+    count: u64,
+    freed: usize,
+}
+
+impl Trouble {
+    fn note(&mut self, error: &io::Error, freed: usize) {
+        self.count += 1;
+        self.freed += freed;
+        if self.said_at.is_some_and(|at| at.elapsed() < SAID_EVERY) {
+            return;
+        }
+        tracing::warn!(
+            %error,
+            count = self.count,
+            closed = self.freed,
+            "connections could not be accepted; idle ones are closed to make room"
+        );
+        *self = Self { said_at: Some(Instant::now()), ..Self::default() };
+    }
+}
+
 struct Connection<S> {
     stream: TcpStream,
-    slot: OwnedSemaphorePermit,
+    place: Place,
     front: S,
     stop: CancellationToken,
 }
@@ -184,11 +248,12 @@ where
         traffic: Arc<Traffic>,
         settings: ListenSettings,
     ) {
-        let Self { stream, slot, front, stop } = self;
+        let Self { stream, place, front, stop } = self;
+        let standing = place.standing.clone();
         let _open = Open::new(traffic);
         // Answers are small and are waited for.
         let _ = stream.set_nodelay(true);
-        let guarded = Guarded::new(stream, settings.head_deadline, settings.idle_deadline);
+        let guarded = Guarded::new(stream, &settings, standing.clone());
         let service = TowerToHyperService::new(front);
         let connection = server.serve_connection(TokioIo::new(guarded), service);
         tokio::pin!(connection);
@@ -198,11 +263,19 @@ where
                 connection.as_mut().graceful_shutdown();
                 connection.await
             }
+            () = standing.must_go() => {
+                // A request that came in the meantime is answered.
+                if !standing.is_being_answered() {
+                    return;
+                }
+                connection.as_mut().graceful_shutdown();
+                connection.await
+            }
         };
         if let Err(error) = ended {
             tracing::debug!(%error, "a connection ended early");
         }
-        drop(slot);
+        drop(place);
     }
 }
 

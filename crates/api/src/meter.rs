@@ -15,6 +15,7 @@ const CLASSES: usize = 4;
 pub struct Meter {
     answers: Box<[[AtomicU64; CLASSES]]>,
     panics: AtomicU64,
+    failed_logins: AtomicU64,
     pub(crate) traffic: Arc<Traffic>,
 }
 
@@ -64,6 +65,7 @@ impl Default for Meter {
         Self {
             answers: ROUTES.iter().map(|_| Default::default()).collect(),
             panics: AtomicU64::new(0),
+            failed_logins: AtomicU64::new(0),
             traffic: Arc::default(),
         }
     }
@@ -79,6 +81,15 @@ impl Meter {
 
     pub(crate) fn panicked(&self) {
         self.panics.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn login_failed(&self) {
+        self.failed_logins.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Wrong API keys, operator tokens and portal tokens.
+    pub fn failed_logins(&self) -> u64 {
+        self.failed_logins.load(Ordering::Relaxed)
     }
 
     /// Every figure that is not zero.

@@ -9,7 +9,15 @@ use axum::{
 };
 use http::header;
 
-use crate::{auth, route::Needs, router::into_axum, serve, state::Api, watch::Page};
+use crate::{
+    auth,
+    caller::Caller,
+    route::Needs,
+    router::into_axum,
+    serve,
+    state::{Api, MetricsFor},
+    watch::Page,
+};
 
 pub fn router(api: &Api) -> Router {
     let (health, ready, metrics) = (api.clone(), api.clone(), api.clone());
@@ -23,11 +31,14 @@ pub fn router(api: &Api) -> Router {
 }
 
 async fn measured(api: &Api, request: Request) -> Response {
-    let headers = request.headers();
-    if !api.settings.metrics_open
-        && let Err(problem) = auth::authorize(api, headers, Needs::Operator).await
-    {
-        return into_axum(serve::refuse(api, headers, problem));
+    let (headers, caller) = (request.headers(), request.extensions().get::<Caller>());
+    let is_open = match api.settings.metrics_for {
+        MetricsFor::Anyone => true,
+        MetricsFor::ThisMachine => caller.is_some_and(|caller| caller.is_local),
+        MetricsFor::Operator => false,
+    };
+    if !is_open && let Err(problem) = auth::authorize(api, headers, caller, Needs::Operator).await {
+        return into_axum(serve::refuse(api, request, problem));
     }
     let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
     shown(api.watch.metrics(&api.meter, accept).await)

@@ -143,7 +143,7 @@ fn answering(api: &Api, paths: BTreeMap<&'static str, Vec<usize>>) -> Router {
 fn with_probes(api: &Api, router: Router) -> Router {
     let fallback = api.clone();
     router.merge(probes::router(api)).fallback(move |request: Request| async move {
-        into_axum(serve::no_route(&fallback, request.headers()))
+        into_axum(serve::no_route(&fallback, request))
     })
 }
 

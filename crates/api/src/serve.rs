@@ -16,7 +16,10 @@ use hyper::body::Body;
 
 use crate::{
     answer::{Answer, AnswerBody},
-    auth, codes,
+    auth,
+    caller::Caller,
+    codes,
+    ending::Ending,
     input::{content, query},
     problem::Problem,
     route::{Call, Route, Takes},
@@ -47,11 +50,14 @@ where
     B::Error: Display,
 {
     let id = request_id(&api.ids, request.headers());
-    let (parts, body) = request.into_parts();
+    let (mut parts, mut body) = request.into_parts();
     let Some((index, route)) = choose(routes, &parts.method) else {
-        return finish(refuse_method(routes), &id);
+        let end = Ending::of(&parts);
+        return end.seal(finish(refuse_method(routes), &id), &mut body);
     };
-    let work = answer(api, route, path, parts, body);
+    let end = Ending::of(&parts);
+    let caller = parts.extensions.remove::<Caller>();
+    let work = answer(api, route, caller.as_ref(), path, parts, &mut body);
     let outcome = AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| {
         api.meter.panicked();
         Err(Problem::internal("a handler panicked"))
@@ -59,7 +65,7 @@ where
     let response = finish(outcome, &id);
     api.meter.answered(index, response.status());
     note(route, response.status(), &id);
-    response
+    end.seal(response, &mut body)
 }
 
 /// One line for each answer, under the id that the caller was given. Only what went wrong here is for
@@ -77,9 +83,10 @@ fn note(route: &Route, status: StatusCode, id: &HeaderValue) {
 async fn answer<B>(
     api: &Api,
     route: &'static Route,
+    caller: Option<&Caller>,
     path: Option<PathParts>,
     parts: Parts,
-    body: B,
+    body: &mut B,
 ) -> Result<Answer, Problem>
 where
     B: Body<Data = Bytes> + Unpin,
@@ -88,7 +95,7 @@ where
     let Some(path) = path else {
         return Err(Problem::new(&codes::NO_ROUTE, "the path is not text in UTF-8: correct it"));
     };
-    let who = auth::authorize(api, &parts.headers, route.needs).await?;
+    let who = auth::authorize(api, &parts.headers, caller, route.needs).await?;
     let query = query::read(route.query, parts.uri.query())?;
     let body = read_body(api, route, &parts.headers, body).await?;
     (route.run)(Call { api: api.clone(), route, who, path, query, headers: parts.headers, body })
@@ -99,7 +106,7 @@ async fn read_body<B>(
     api: &Api,
     route: &Route,
     headers: &HeaderMap,
-    body: B,
+    body: &mut B,
 ) -> Result<Bytes, Problem>
 where
     B: Body<Data = Bytes> + Unpin,
@@ -166,15 +173,23 @@ fn refuse_method(routes: &[usize]) -> Result<Answer, Problem> {
 }
 
 /// For paths at which nothing answers.
-pub fn no_route(api: &Api, headers: &HeaderMap) -> Response<AnswerBody> {
+pub fn no_route<B>(api: &Api, request: Request<B>) -> Response<AnswerBody>
+where
+    B: Body<Data = Bytes> + Unpin,
+{
     let problem =
         Problem::new(&codes::NO_ROUTE, "nothing answers at this path: compare it with `/docs`");
-    finish(Err(problem), &request_id(&api.ids, headers))
+    refuse(api, request, problem)
 }
 
 /// For requests that are refused before they reach a route.
-pub fn refuse(api: &Api, headers: &HeaderMap, problem: Problem) -> Response<AnswerBody> {
-    finish(Err(problem), &request_id(&api.ids, headers))
+pub fn refuse<B>(api: &Api, request: Request<B>, problem: Problem) -> Response<AnswerBody>
+where
+    B: Body<Data = Bytes> + Unpin,
+{
+    let (parts, mut body) = request.into_parts();
+    let refused = finish(Err(problem), &request_id(&api.ids, &parts.headers));
+    Ending::of(&parts).seal(refused, &mut body)
 }
 
 pub(crate) fn finish(outcome: Result<Answer, Problem>, id: &HeaderValue) -> Response<AnswerBody> {

@@ -11,7 +11,7 @@ use gancho_vault::KeyRing;
 use tokio_util::task::TaskTracker;
 
 use crate::{
-    auth::{AdminToken, KeyDesk, PortalDesk},
+    auth::{AdminToken, KeyDesk, PortalDesk, Throttle},
     cursor::CursorSeal,
     emails::MailDesk,
     keys::KeyKeeper,
@@ -64,8 +64,17 @@ pub struct Settings {
     pub body_deadline: Duration,
     /// Where the gateway is reached from outside, without a slash at its end: for portal links.
     pub public_url: String,
-    /// Whether anyone may read `/metrics`, or only the operator.
-    pub metrics_open: bool,
+    pub metrics_for: MetricsFor,
+}
+
+/// Who may read `/metrics` without the operator's token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MetricsFor {
+    Anyone,
+    /// Callers on this machine that do not say that they speak for others.
+    ThisMachine,
+    /// Nobody else.
+    Operator,
 }
 
 impl Default for Settings {
@@ -76,7 +85,7 @@ impl Default for Settings {
             email_bytes: 20 * 1024 * 1024,
             body_deadline: Duration::from_secs(30),
             public_url: "http://127.0.0.1:3000".to_owned(),
-            metrics_open: false,
+            metrics_for: MetricsFor::Operator,
         }
     }
 }
@@ -101,6 +110,7 @@ pub struct State {
     pub mail: Option<MailDesk>,
     pub inbound: Option<InboundParts>,
     pub keys: Arc<KeyDesk>,
+    pub throttle: Throttle,
     pub portal: PortalDesk,
     pub tenants: TenantCache,
     pub cursors: CursorSeal,
@@ -123,6 +133,7 @@ impl Api {
         let tasks = TaskTracker::new();
         Self(Arc::new(State {
             keys: Arc::new(KeyDesk::new(setup.store.clone(), setup.clock.clone(), tasks.clone())),
+            throttle: Throttle::default(),
             portal: PortalDesk::new(setup.ring.clone(), setup.clock.clone()),
             tenants: TenantCache::new(setup.store.clone()),
             cursors: CursorSeal::new(setup.ring),

@@ -2,7 +2,10 @@
 
 use std::{
     collections::HashMap,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -20,24 +23,32 @@ pub struct TenantCache {
     known: RwLock<HashMap<TenantId, (Instant, Arc<Tenant>)>>,
     /// Slugs never change, so this is only ever added to.
     slugs: RwLock<HashMap<Box<str>, TenantId>>,
+    /// How often a tenant was forgotten: what was read before must not come back.
+    forgotten: AtomicU64,
 }
 
 impl TenantCache {
     pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { store, known: RwLock::default(), slugs: RwLock::default() }
+        Self {
+            store,
+            known: RwLock::default(),
+            slugs: RwLock::default(),
+            forgotten: AtomicU64::new(0),
+        }
     }
 
     pub async fn get(&self, id: TenantId) -> Result<Option<Arc<Tenant>>> {
         let known = self.known.read().get(&id).cloned();
+        let forgotten = self.forgotten.load(Ordering::Acquire);
         match known {
             Some((read_at, tenant)) if read_at.elapsed() < TRUSTED => Ok(Some(tenant)),
             // A tenant does not go away because the database does.
             Some((_, stale)) => match self.store.tenant(id).await {
-                Ok(read) => Ok(read.map(|tenant| self.keep(tenant))),
+                Ok(read) => Ok(read.map(|tenant| self.keep(tenant, forgotten))),
                 Err(StoreError::Unavailable(_)) => Ok(Some(stale)),
                 Err(error) => Err(error),
             },
-            None => Ok(self.store.tenant(id).await?.map(|tenant| self.keep(tenant))),
+            None => Ok(self.store.tenant(id).await?.map(|tenant| self.keep(tenant, forgotten))),
         }
     }
 
@@ -51,17 +62,24 @@ impl TenantCache {
         if !is_slug(name) {
             return Ok(None);
         }
-        Ok(self.store.tenant_by_slug(name).await?.map(|tenant| self.keep(tenant)))
+        let forgotten = self.forgotten.load(Ordering::Acquire);
+        let found = self.store.tenant_by_slug(name).await?;
+        Ok(found.map(|tenant| self.keep(tenant, forgotten)))
     }
 
     /// It was changed here.
     pub fn forget(&self, id: TenantId) {
-        self.known.write().remove(&id);
+        let mut known = self.known.write();
+        self.forgotten.fetch_add(1, Ordering::Release);
+        known.remove(&id);
     }
 
-    fn keep(&self, tenant: Tenant) -> Arc<Tenant> {
+    fn keep(&self, tenant: Tenant, forgotten: u64) -> Arc<Tenant> {
         let tenant = Arc::new(tenant);
         let mut known = self.known.write();
+        if self.forgotten.load(Ordering::Acquire) != forgotten {
+            return tenant;
+        }
         if known.len() >= MOST {
             known.clear();
             self.slugs.write().clear();

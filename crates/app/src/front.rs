@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use gancho_api::{AdminToken, Api, ListenSettings, Simulator};
+use gancho_api::{AdminToken, Api, ListenSettings, MetricsFor, Simulator, TrustedProxies};
 use tokio::net::TcpListener;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -38,7 +38,7 @@ impl Front {
                 body_bytes: settings.publish_body_limit.0 as usize,
                 batch_bytes: settings.publish_body_limit.0 as usize * 8,
                 public_url,
-                metrics_open: settings.metrics_public || address.ip().is_loopback(),
+                metrics_for: metrics_for(settings, address),
                 ..gancho_api::Settings::default()
             },
         );
@@ -46,7 +46,7 @@ impl Front {
             connections: settings.max_connections,
             allowed_hosts: settings.allowed_hosts.clone(),
             publishes: has_role(settings, Role::Api),
-            ..ListenSettings::default()
+            ..limits(settings)
         };
         let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
         // A node that only delivers or receives can still be watched.
@@ -74,10 +74,8 @@ impl Front {
     ) -> anyhow::Result<()> {
         let Some(ingest) = gateway.ingest(simulator) else { return Ok(()) };
         self.ingest = Some(listener.local_addr()?);
-        let limits = ListenSettings {
-            connections: settings.ingest_max_connections,
-            ..ListenSettings::default()
-        };
+        let limits =
+            ListenSettings { connections: settings.ingest_max_connections, ..limits(settings) };
         let stop = self.stop.clone();
         self.tasks.spawn(async move {
             if let Err(error) = ingest.listen(listener, limits, stop).await {
@@ -98,5 +96,23 @@ impl Front {
         self.tasks.close();
         self.tasks.wait().await;
         self.api.finish().await;
+    }
+}
+
+/// What holds for both listeners.
+fn limits(settings: &Settings) -> ListenSettings {
+    ListenSettings {
+        connections_per_address: settings.max_connections_per_address,
+        trusted_proxies: TrustedProxies::new(settings.trusted_proxies.iter().copied()),
+        ..ListenSettings::default()
+    }
+}
+
+fn metrics_for(settings: &Settings, listening: SocketAddr) -> MetricsFor {
+    let is_local = settings.metrics_local && listening.ip().is_loopback();
+    match (settings.metrics_public, is_local) {
+        (true, _) => MetricsFor::Anyone,
+        (false, true) => MetricsFor::ThisMachine,
+        (false, false) => MetricsFor::Operator,
     }
 }

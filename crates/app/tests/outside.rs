@@ -11,6 +11,8 @@ mod canary;
 mod config;
 #[path = "outside/crash.rs"]
 mod crash;
+#[path = "outside/crowded.rs"]
+mod crowded;
 #[path = "outside/dev.rs"]
 mod dev;
 #[path = "outside/disk.rs"]

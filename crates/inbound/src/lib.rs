@@ -55,7 +55,7 @@ pub use policy::{Pack, PackFault, PolicyKeeper};
 pub use public_keys::PublicKey;
 pub use receipts::{Receipt, ReceiptFilter, ReceiptStatus, Receipts};
 pub use receive::{Inbound, InboundSetup, Limits};
-pub use registry::Sources;
+pub use registry::{Found, Sources};
 pub use rejections::{Rejection, Rejections};
 pub use signing_keys::{KeysFault, SigningKeys};
 pub use sns::SnsHosts;

@@ -4,7 +4,7 @@ use std::{
     collections::HashMap,
     sync::{
         Arc,
-        atomic::{AtomicI64, Ordering},
+        atomic::{AtomicI64, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -119,6 +119,8 @@ pub struct KeyDesk {
     clock: Arc<dyn Clock>,
     tasks: TaskTracker,
     known: RwLock<HashMap<KeyId, Known>>,
+    /// How often something was forgotten, see [`KeyDesk::look_up`].
+    forgotten: AtomicU64,
 }
 
 #[derive(Clone)]
@@ -132,7 +134,7 @@ struct Known {
 
 impl KeyDesk {
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, tasks: TaskTracker) -> Self {
-        Self { store, clock, tasks, known: RwLock::default() }
+        Self { store, clock, tasks, known: RwLock::default(), forgotten: AtomicU64::new(0) }
     }
 
     /// Whose key it is and what it may do; nothing where it is not good, for whatever reason.
@@ -166,21 +168,33 @@ impl KeyDesk {
         {
             return Ok(known.clone());
         }
+        let forgotten = self.forgotten.load(Ordering::Acquire);
         let record = self.store.find_record(SHELF, &id.to_string()).await?;
         let key = record.as_ref().map(ApiKey::of_record).transpose()?.map(Arc::new);
         let noted = known.map_or_else(Arc::default, |known| known.noted);
         let fresh = Known { read_at: Instant::now(), key, noted };
+        self.keep(id, fresh.clone(), forgotten);
+        Ok(fresh)
+    }
+
+    /// `forgotten` is how often something had been forgotten before it was read. What was read may be
+    /// older than what was forgotten since: a revoked key must not come back.
+    fn keep(&self, id: KeyId, fresh: Known, forgotten: u64) {
         let mut all = self.known.write();
+        if self.forgotten.load(Ordering::Acquire) != forgotten {
+            return;
+        }
         if all.len() >= MOST {
             all.clear();
         }
-        all.insert(id, fresh.clone());
-        Ok(fresh)
+        all.insert(id, fresh);
     }
 
     /// It was changed here.
     pub fn forget(&self, id: KeyId) {
-        self.known.write().remove(&id);
+        let mut all = self.known.write();
+        self.forgotten.fetch_add(1, Ordering::Release);
+        all.remove(&id);
     }
 
     /// Written beside the request, and seldom. Of many requests at once, one writes.
@@ -220,7 +234,27 @@ pub fn used_at(record: &Record) -> Option<Time> {
 
 #[cfg(test)]
 mod tests {
+    use gancho_domain::SystemClock;
+    use gancho_store_sqlite::SqliteStore;
+
     use super::*;
+
+    // faults.md E7
+    #[tokio::test]
+    async fn what_was_revoked_while_it_was_read_does_not_come_back() {
+        let store = SqliteStore::inline().unwrap();
+        let desk = KeyDesk::new(store, Arc::new(SystemClock), TaskTracker::new());
+        let id = KeyId::from_bits(9 << 80);
+        let key = ApiKey::new(id, TenantId::from_bits(3), "ci".into(), Rights::ALL, "s3cret");
+        let read = || Known { key: Some(Arc::new(key.clone())), ..Known::nothing() };
+        let before = desk.forgotten.load(Ordering::Relaxed);
+        desk.forget(id); // revoked after it was read, and before it was kept
+        desk.keep(id, read(), before);
+        assert!(desk.look_up(id).await.unwrap().key.is_none(), "the store is asked");
+        let before = desk.forgotten.load(Ordering::Relaxed);
+        desk.keep(id, read(), before);
+        assert!(desk.look_up(id).await.unwrap().key.is_some());
+    }
 
     #[test]
     fn kept_and_read_without_the_secret() {

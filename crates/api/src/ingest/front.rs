@@ -3,7 +3,6 @@
 use std::{
     convert::Infallible,
     future::Future,
-    net::SocketAddr,
     panic::AssertUnwindSafe,
     pin::Pin,
     task::{Context, Poll},
@@ -11,7 +10,7 @@ use std::{
 
 use futures_util::FutureExt;
 use gancho_inbound::Partner;
-use http::{HeaderValue, Method, Request, Response, header};
+use http::{HeaderValue, Method, Request, Response, header, request::Parts};
 use hyper::body::Incoming;
 use serde_json::json;
 use tower::Service;
@@ -20,6 +19,8 @@ use super::{Ingest, receive, simulate};
 use crate::{
     answer::{Answer, AnswerBody},
     codes,
+    ending::Ending,
+    listener::Peer,
     problem::Problem,
     serve,
 };
@@ -27,11 +28,11 @@ use crate::{
 #[derive(Clone)]
 pub struct Front {
     ingest: Ingest,
-    peer: SocketAddr,
+    peer: Peer,
 }
 
 impl Front {
-    pub fn new(ingest: Ingest, peer: SocketAddr) -> Self {
+    pub fn new(ingest: Ingest, peer: Peer) -> Self {
         Self { ingest, peer }
     }
 }
@@ -48,10 +49,13 @@ impl Service<Request<Incoming>> for Front {
     fn call(&mut self, request: Request<Incoming>) -> Self::Future {
         let Self { ingest, peer } = self.clone();
         Box::pin(async move {
+            let _answering = peer.standing.answer();
             let id = serve::request_id(&ingest.ids, request.headers());
-            let work = AssertUnwindSafe(answer(&ingest, peer, request)).catch_unwind();
+            let (parts, mut body) = request.into_parts();
+            let end = Ending::of(&parts);
+            let work = AssertUnwindSafe(answer(&ingest, &peer, parts, &mut body)).catch_unwind();
             let outcome = work.await.unwrap_or_else(|_| Err(Problem::internal("ingest panicked")));
-            Ok(serve::finish(outcome, &id))
+            Ok(end.seal(serve::finish(outcome, &id), &mut body))
         })
     }
 }
@@ -60,11 +64,12 @@ impl Service<Request<Incoming>> for Front {
 /// anything more in it, is no path of ours.
 async fn answer(
     ingest: &Ingest,
-    peer: SocketAddr,
-    request: Request<Incoming>,
+    peer: &Peer,
+    parts: Parts,
+    body: &mut Incoming,
 ) -> Result<Answer, Problem> {
-    let method = request.method().clone();
-    match request.uri().path() {
+    let method = parts.method.clone();
+    match parts.uri.path() {
         "/webhooks/_health" => {
             only(&method, &[Method::GET, Method::HEAD])?;
             Answer::ok(&json!({ "ok": true }))
@@ -74,15 +79,15 @@ async fn answer(
             Answer::ok(&ingest.inbound.keys.jwks())
         }
         "/webhooks/_simulate" => {
-            simulate::only_here(ingest, peer, request.uri(), request.headers())?;
+            simulate::only_here(ingest, peer, &parts).await?;
             only(&method, &[Method::POST])?;
-            simulate::simulate(ingest, request).await
+            simulate::simulate(ingest, &parts, body).await
         }
         path => match path.strip_prefix("/webhooks/").filter(|name| Partner::fits(name)) {
             Some(partner) => {
                 only(&method, &[Method::POST, Method::GET])?;
                 let partner = partner.to_owned();
-                receive::receive(ingest, partner, request).await
+                receive::receive(ingest, peer, partner, parts, body).await
             }
             None => Err(nothing()),
         },

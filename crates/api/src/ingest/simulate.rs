@@ -1,20 +1,20 @@
 //! `POST /webhooks/_simulate`, for this machine alone: signs a test event as the partner would, and
 //! receives it.
 
-use std::net::SocketAddr;
-
 use bytes::Bytes;
 use gancho_inbound::{Outcome, simulate::NotSimulated};
-use http::{HeaderMap, Request, Uri, header};
+use http::{header, request::Parts};
 use hyper::body::Incoming as Body;
 use serde_json::{Value, json};
 
 use super::{Ingest, Simulator, front::nothing};
 use crate::{
     answer::Answer,
+    client_address::{AddressBlock, is_passed_on},
     codes,
     host::Hosts,
     input::{Field, Kind, body, content, field::Noun},
+    listener::Peer,
     problem::Problem,
     show::Json,
 };
@@ -26,16 +26,11 @@ const FIELDS: &[Field] = &[
 
 /// Nobody else learns that the path is there. A name that is not this machine's would be a web page's
 /// that was let point here.
-pub(super) fn only_here(
-    ingest: &Ingest,
-    peer: SocketAddr,
-    uri: &Uri,
-    headers: &HeaderMap,
-) -> Result<(), Problem> {
-    let is_here = peer.ip().to_canonical().is_loopback();
+pub(super) async fn only_here(ingest: &Ingest, peer: &Peer, parts: &Parts) -> Result<(), Problem> {
+    let headers = &parts.headers;
+    let is_here = peer.address.ip().to_canonical().is_loopback();
     // Whoever stands before us speaks for others, and may say so.
-    let is_passed_on = PASSED_ON.iter().any(|name| headers.contains_key(*name));
-    if !is_here || is_passed_on || Hosts::default().check(uri, headers).is_err() {
+    if !is_here || is_passed_on(headers) || Hosts::default().check(&parts.uri, headers).is_err() {
         return Err(nothing());
     }
     match &ingest.settings.simulator {
@@ -43,23 +38,27 @@ pub(super) fn only_here(
         Simulator::Anyone => Ok(()),
         Simulator::Operator(token) => {
             let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-            match given.and_then(|text| text.strip_prefix("Bearer ")) {
-                Some(given) if token.matches(given.trim()) => Ok(()),
-                Some(_) => Err(nothing()),
-                None => {
-                    let detail = "a test event takes the operator's token: send `Authorization: Bearer <token>`, or use `gancho sources simulate`";
-                    Err(Problem::new(&codes::UNAUTHENTICATED, detail))
-                }
+            let Some(given) = given.and_then(|text| text.strip_prefix("Bearer ")) else {
+                let detail = "a test event takes the operator's token: send `Authorization: Bearer <token>`, or use `gancho sources simulate`";
+                return Err(Problem::new(&codes::UNAUTHENTICATED, detail));
+            };
+            let address = AddressBlock::from(peer.address.ip());
+            ingest.throttle.admit(address, given).await?;
+            if !token.matches(given.trim()) {
+                ingest.throttle.fail(address);
+                return Err(nothing());
             }
+            ingest.throttle.succeed(address, given);
+            Ok(())
         }
     }
 }
 
-const PASSED_ON: [&str; 6] =
-    ["x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "forwarded", "via", "x-real-ip"];
-
-pub(super) async fn simulate(ingest: &Ingest, request: Request<Body>) -> Result<Answer, Problem> {
-    let (parts, given) = request.into_parts();
+pub(super) async fn simulate(
+    ingest: &Ingest,
+    parts: &Parts,
+    given: &mut Body,
+) -> Result<Answer, Problem> {
     content::check_type(&parts.headers)?;
     let most = ingest.inbound.limits.body_bytes + 1_024;
     let given = content::read(&parts.headers, given, most, ingest.settings.body_deadline).await?;

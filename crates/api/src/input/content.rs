@@ -47,7 +47,17 @@ fn is_json(value: &HeaderValue) -> bool {
     })
 }
 
-/// The whole body, or why not. What is announced as too long is refused before it is read.
+/// What is announced as too long is refused before it is read.
+pub fn check_length(headers: &HeaderMap, most: usize) -> Result<(), Problem> {
+    let announced = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
+    let announced = announced.and_then(|text| text.parse::<u64>().ok());
+    if announced.is_some_and(|length| length > most as u64) {
+        return Err(too_large(most));
+    }
+    Ok(())
+}
+
+/// The whole body, or why not.
 pub async fn read<B>(
     headers: &HeaderMap,
     body: B,
@@ -58,17 +68,10 @@ where
     B: Body<Data = Bytes> + Unpin,
     B::Error: Display,
 {
-    let announced = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
-    let announced = announced.and_then(|text| text.parse::<u64>().ok());
-    if announced.is_some_and(|length| length > most as u64) {
-        return Err(too_large(most));
-    }
+    check_length(headers, most)?;
     match tokio::time::timeout(within, collect(body, most)).await {
         Ok(read) => read,
-        Err(_) => Err(Problem::new(
-            &codes::SLOW_BODY,
-            format!("the body did not come within {} s: send it faster", within.as_secs()),
-        )),
+        Err(_) => Err(slow(within)),
     }
 }
 
@@ -80,10 +83,7 @@ where
     let mut first = Bytes::new();
     let mut all = BytesMut::new();
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|fault| {
-            tracing::debug!(%fault, "a body broke off");
-            Problem::new(&codes::BAD_REQUEST, "the body broke off or is not framed as HTTP asks")
-        })?;
+        let frame = frame.map_err(|fault| broken_off(&fault))?;
         let Ok(data) = frame.into_data() else { continue };
         if first.len() + all.len() + data.remaining() > most {
             return Err(too_large(most));
@@ -103,7 +103,19 @@ where
     Ok(if all.is_empty() { first } else { all.freeze() })
 }
 
-fn too_large(most: usize) -> Problem {
+pub fn broken_off(fault: &dyn Display) -> Problem {
+    tracing::debug!(%fault, "a body broke off");
+    Problem::new(&codes::BAD_REQUEST, "the body broke off or is not framed as HTTP asks")
+}
+
+pub fn slow(within: Duration) -> Problem {
+    Problem::new(
+        &codes::SLOW_BODY,
+        format!("the body did not come within {} s: send it faster", within.as_secs()),
+    )
+}
+
+pub fn too_large(most: usize) -> Problem {
     Problem::new(
         &codes::TOO_LARGE,
         format!("the body is longer than {most} bytes: send less at once, or a reference to it"),

@@ -80,6 +80,14 @@ impl Framing {
         self.state == State::Spoiled
     }
 
+    /// A body has begun and not come to its end.
+    pub fn is_in_body(&self) -> bool {
+        !matches!(
+            self.state,
+            State::Idle | State::RequestLine | State::Headers | State::Http2 | State::Spoiled
+        )
+    }
+
     /// Reads along, and wipes out what must not be read by others.
     pub fn read(&mut self, bytes: &mut [u8]) -> Part {
         let mut at = 0;

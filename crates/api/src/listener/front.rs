@@ -15,11 +15,14 @@ use http_body_util::Either;
 use hyper::body::Incoming;
 use tower::{Service, ServiceExt};
 
-use crate::{answer::AnswerBody, host::Hosts, router, serve, state::Api};
+use super::Peer;
+use crate::{answer::AnswerBody, caller::Caller, host::Hosts, router, serve, state::Api};
 
 #[derive(Clone)]
 pub struct Front {
     api: Api,
+    /// Nothing before there is a connection.
+    peer: Option<Peer>,
     router: Router,
     /// Where only names of this machine are answered to.
     hosts: Option<Arc<Hosts>>,
@@ -28,7 +31,12 @@ pub struct Front {
 
 impl Front {
     pub fn new(api: Api, router: Router, hosts: Option<Hosts>, publishes: bool) -> Self {
-        Self { api, router, hosts: hosts.map(Arc::new), publishes }
+        Self { api, peer: None, router, hosts: hosts.map(Arc::new), publishes }
+    }
+
+    /// For one connection.
+    pub fn of(&self, peer: Peer) -> Self {
+        Self { peer: Some(peer), ..self.clone() }
     }
 }
 
@@ -41,22 +49,29 @@ impl Service<Request<Incoming>> for Front {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: Request<Incoming>) -> Self::Future {
+    fn call(&mut self, mut request: Request<Incoming>) -> Self::Future {
         let api = self.api.clone();
+        let answering = self.peer.as_ref().map(|peer| peer.standing.answer());
+        if let Some(peer) = &self.peer {
+            let caller = Caller::new(peer, request.headers());
+            request.extensions_mut().insert(caller);
+        }
         if let Some(hosts) = &self.hosts
             && let Err(problem) = hosts.check(request.uri(), request.headers())
         {
-            let refused = serve::refuse(&api, request.headers(), problem);
+            let refused = serve::refuse(&api, request, problem);
             return Box::pin(std::future::ready(Ok(refused)));
         }
         if self.publishes && *request.method() == Method::POST && is_publish(request.uri().path()) {
             const PUBLISH: &[usize] = &[router::PUBLISH];
             return Box::pin(async move {
+                let _answering = answering;
                 Ok(serve::serve(&api, PUBLISH, Some(Vec::new()), request).await)
             });
         }
         let router = self.router.clone();
         Box::pin(async move {
+            let _answering = answering;
             match router.oneshot(request.map(Body::new)).await {
                 Ok(response) => Ok(response.map(Either::Right)),
                 Err(never) => match never {},

@@ -7,7 +7,9 @@
 use std::{
     future::Future,
     io,
+    mem::MaybeUninit,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll, ready},
     time::Duration,
 };
@@ -18,7 +20,10 @@ use tokio::{
     time::{Instant, Sleep},
 };
 
-use super::framing::{Framing, Part};
+use super::{
+    ListenSettings, Standing,
+    framing::{Framing, Part},
+};
 
 pub struct Guarded {
     stream: TcpStream,
@@ -32,15 +37,32 @@ pub struct Guarded {
     timer: Pin<Box<Sleep>>,
     /// What could be read in two ways was ended, see [`ENDING`].
     is_ended: bool,
+    standing: Arc<Standing>,
+    lingering: Option<Lingering>,
 }
+
+/// The answer is out and the rest of the request is still coming. A connection that is closed while
+/// bytes come in is reset, and then the peer may never see the answer: so they are read and dropped for
+/// a while.
+struct Lingering {
+    since: Instant,
+    is_shut: bool,
+}
+
+/// For so long in all,
+const LINGER: Duration = Duration::from_secs(5);
+/// and so long without a byte.
+const LINGER_IDLE: Duration = Duration::from_secs(1);
+const LINGER_BYTES: usize = 16 * 1024;
 
 /// What follows the zeros that [`Framing`] left: the end of a head, so that whoever reads it looks at
 /// it, and finds that it is none.
 const ENDING: &[u8] = b"\0\r\n\r\n";
 
 impl Guarded {
-    pub fn new(stream: TcpStream, head_deadline: Duration, idle_deadline: Duration) -> Self {
+    pub fn new(stream: TcpStream, settings: &ListenSettings, standing: Arc<Standing>) -> Self {
         let now = Instant::now();
+        let ListenSettings { head_deadline, idle_deadline, .. } = *settings;
         Self {
             stream,
             framing: Framing::new(),
@@ -51,6 +73,8 @@ impl Guarded {
             moved_at: now,
             timer: Box::pin(tokio::time::sleep_until(now + head_deadline)),
             is_ended: false,
+            standing,
+            lingering: None,
         }
     }
 
@@ -118,6 +142,35 @@ impl Guarded {
         Poll::Ready(Ok(()))
     }
 
+    /// Closes our side, and reads what still comes until the peer has closed its own or takes too long.
+    fn poll_linger(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let now = Instant::now();
+        let lingering = self.lingering.get_or_insert(Lingering { since: now, is_shut: false });
+        if !lingering.is_shut {
+            ready!(Pin::new(&mut self.stream).poll_shutdown(context))?;
+            lingering.is_shut = true;
+            self.moved_at = now;
+        }
+        let end = lingering.since + LINGER;
+        let mut bytes = [MaybeUninit::uninit(); LINGER_BYTES];
+        loop {
+            let mut buffer = ReadBuf::uninit(&mut bytes);
+            match Pin::new(&mut self.stream).poll_read(context, &mut buffer) {
+                Poll::Ready(Ok(())) if buffer.filled().is_empty() => return Poll::Ready(Ok(())),
+                Poll::Ready(Ok(())) => self.moved_at = Instant::now(),
+                Poll::Ready(Err(_)) => return Poll::Ready(Ok(())),
+                Poll::Pending => {
+                    self.timer.as_mut().reset(end.min(self.moved_at + LINGER_IDLE));
+                    ready!(self.timer.as_mut().poll(context));
+                    return Poll::Ready(Ok(()));
+                }
+            }
+            if self.moved_at >= end {
+                return Poll::Ready(Ok(()));
+            }
+        }
+    }
+
     fn moved(
         &mut self,
         context: &mut Context<'_>,
@@ -126,6 +179,7 @@ impl Guarded {
         match written {
             Poll::Ready(Ok(count)) => {
                 self.moved_at = Instant::now();
+                self.standing.touch();
                 Poll::Ready(Ok(count))
             }
             Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
@@ -163,6 +217,9 @@ impl AsyncWrite for Guarded {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
+        if self.lingering.is_none() && !self.framing.is_in_body() {
+            return Pin::new(&mut self.stream).poll_shutdown(context);
+        }
+        self.poll_linger(context)
     }
 }

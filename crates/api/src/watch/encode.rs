@@ -26,6 +26,7 @@ struct Scrape {
     observed: Option<Arc<Observed>>,
     answers: Vec<Answers>,
     handler_panics: u64,
+    failed_logins: u64,
     shed: u64,
     connections: u64,
     accept: gancho_engine::Buckets,
@@ -49,6 +50,7 @@ impl Watch {
             observed,
             answers: meter.answers(),
             handler_panics: meter.panics(),
+            failed_logins: meter.failed_logins(),
             shed: meter.shed(),
             connections: meter.connections(),
             accept: self.accept.snapshot(),
@@ -190,6 +192,8 @@ impl Scrape {
         to.counter("gancho_http_requests", "Requests to the API, by kind of answer.", counts)?;
         let broken = [(vec![], self.handler_panics)];
         to.counter("gancho_http_panics", "Requests whose handling broke.", broken)?;
+        let failed = [(vec![], self.failed_logins)];
+        to.counter("gancho_auth_failures", "Wrong API keys and operator tokens.", failed)?;
         let shed = [(vec![], self.shed)];
         to.counter("gancho_http_shed", "Connections turned away: there were too many.", shed)?;
         let open = [(vec![], self.connections as f64)];

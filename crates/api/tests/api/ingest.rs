@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use aws_lc_rs::hmac;
 use data_encoding::BASE64;
-use gancho_api::{AdminToken, IngestSettings, ListenSettings, Simulator};
+use gancho_api::{AdminToken, IngestSettings, Simulator};
 use serde_json::json;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -39,7 +39,7 @@ fn headers(body: &[u8]) -> Vec<(&'static str, String)> {
     ]
 }
 
-async fn post(client: &Client, path: &str, body: &[u8]) -> Reply {
+pub async fn post(client: &Client, path: &str, body: &[u8]) -> Reply {
     let headers = headers(body);
     let headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
     client.send("POST", path, &headers, Some(body)).await
@@ -180,30 +180,6 @@ async fn who_is_slow_is_let_go() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn too_many_are_turned_away() {
-    let few = ListenSettings { connections: 2, ..ListenSettings::default() };
-    let stage = Stage::with(Choices { listen: few, ..Choices::default() }).await;
-    let first = TcpStream::connect(stage.ingest).await.unwrap();
-    let second = TcpStream::connect(stage.ingest).await.unwrap();
-    eventually(|| async {
-        let answer =
-            exchange(stage.ingest, b"GET /webhooks/_health HTTP/1.1\r\nhost: x\r\n\r\n").await;
-        answer.starts_with(b"HTTP/1.1 503").then_some(())
-    })
-    .await;
-    drop((first, second));
-    eventually(|| async {
-        let answer = exchange(
-            stage.ingest,
-            b"GET /webhooks/_health HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n",
-        )
-        .await;
-        answer.starts_with(b"HTTP/1.1 200").then_some(())
-    })
-    .await;
-}
-
 /// I-10
 #[tokio::test(flavor = "multi_thread")]
 async fn the_simulator_is_for_this_machine() {
@@ -265,32 +241,4 @@ async fn http_2_is_not_spoken_to_partners() {
     let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
     let answer = exchange(stage.ingest, preface).await;
     assert!(answer.is_empty() || answer.starts_with(b"HTTP/1.1 4"), "{answer:?}");
-}
-
-/// I-13: bodies of those who have proved nothing take a bounded amount of memory.
-#[tokio::test(flavor = "multi_thread")]
-async fn unproved_bodies_share_a_bounded_room() {
-    let ingest = IngestSettings { unproved_bytes: 512 * 1024, ..IngestSettings::default() };
-    let stage = Stage::with(Choices { ingest, ..Choices::default() }).await;
-    let (_core, url) = receiver(200).await;
-    acme(&stage, &url).await;
-    let head = "POST /webhooks/acme HTTP/1.1\r\nhost: h\r\ncontent-type: application/json\r\ncontent-length: 262144\r\n\r\n{";
-    let mut waiting = Vec::new();
-    for _ in 0..2 {
-        let mut stream = TcpStream::connect(stage.ingest).await.unwrap();
-        stream.write_all(head.as_bytes()).await.unwrap();
-        waiting.push(stream);
-    }
-    // When both are being read, there is no room for a third; when they go, there is again.
-    eventually(|| async {
-        let answer = stage.partner().post("/webhooks/acme", &json!({})).await;
-        (answer.status == 503).then_some(())
-    })
-    .await;
-    drop(waiting);
-    eventually(|| async {
-        let answer = stage.partner().post("/webhooks/acme", &json!({})).await;
-        (answer.status == 403 || answer.status == 400).then_some(())
-    })
-    .await;
 }

@@ -137,24 +137,6 @@ async fn heads_that_are_too_long() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn more_than_fit_are_turned_away() {
-    let listen = ListenSettings { connections: 3, ..ListenSettings::default() };
-    let stage = Stage::with(Choices { listen, ..Choices::default() }).await;
-    let held: Vec<_> =
-        futures_util::future::join_all((0..3).map(|_| TcpStream::connect(stage.address))).await;
-    eventually(|| async { (stage.api.meter.connections() == 3).then_some(()) }).await;
-    let mut extra = TcpStream::connect(stage.address).await.unwrap();
-    let answer = read_all(&mut extra).await;
-    let reply = read(&answer).unwrap();
-    assert_eq!(reply.header("retry-after"), Some("1"));
-    reply.refused(503, "unavailable");
-    assert!(stage.api.meter.shed() >= 1);
-    drop(held);
-    eventually(|| async { (stage.api.meter.connections() == 0).then_some(()) }).await;
-    stage.operator().get("/v1/tenants").await.is(200);
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn names_that_are_not_this_machines() {
     let stage = Stage::new().await;
     let with = |host: &str| {

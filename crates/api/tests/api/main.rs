@@ -1,6 +1,8 @@
 //! The API as its callers see it: a real store, a real engine, a real listener, and bytes over TCP.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod closing;
+mod crowd;
 mod cursors;
 mod deliveries;
 mod dlq;
@@ -8,6 +10,7 @@ mod documents;
 mod emails;
 mod event_types;
 mod fields;
+mod guessing;
 mod http;
 mod idempotency;
 mod ingest;

@@ -129,6 +129,13 @@ impl Rules<'_> {
                 100_000,
                 "between 1 and 100000",
             ),
+            (
+                "max_connections_per_address",
+                settings.max_connections_per_address as u64,
+                1,
+                100_000,
+                "between 1 and 100000",
+            ),
             ("publish_body_limit", body, 1 << 10, 16 << 20, "between 1KiB and 16MiB"),
         ] {
             let hint = format!("write a value {range}");

@@ -104,10 +104,17 @@ settings! {
         /// The address under which people reach the API, for links in notices and portal links.
         /// Left out: `http://` and `api_listen`.
         public_url: Option<Link> = "",
-        /// Connections to the API at once. More are turned away with 503.
+        /// Connections to the API at once. Beyond that, those that have been idle longest are closed; a
+        /// new one is refused with 503 only if all others are being served.
         max_connections: usize = "4096",
-        /// Connections of partners at once. More are turned away with 503.
+        /// Connections of partners at once, in the same way.
         ingest_max_connections: usize = "16384",
+        /// Connections of one address (of IPv6, one /64) at once, to each of the two. Beyond that, its own
+        /// idle ones are closed first. Trusted proxies are exempt.
+        max_connections_per_address: usize = "1024",
+        /// Networks of the proxies and load balancers in front of the gateway. Limits by address then count
+        /// the last address in `X-Forwarded-For` that is not in this list. Nobody else is believed.
+        trusted_proxies: Vec<IpNet> = "127.0.0.0/8, ::1/128",
         /// How long what is in flight may take to finish when the process is asked to stop.
         stop_timeout: Duration = "30s",
     }
@@ -207,8 +214,11 @@ settings! {
         /// Which log lines there are: `error`, `warn`, `info`, `debug` or `trace`, or by part, such as
         /// `info,gancho_engine=debug`.
         log_level: String = "info",
-        /// Show `/metrics` to whoever asks. Otherwise it takes the admin token, unless the API listens
-        /// on this machine only.
+        /// Show `/metrics` to everyone. Otherwise it takes the admin token.
         metrics_public: bool = "false",
+        /// Show `/metrics` to programs on this machine without the token, while the API listens on this
+        /// machine only and the request carries no header of a proxy (`X-Forwarded-For`, `Forwarded`,
+        /// `Via`). Set it to false where a proxy on this machine passes requests on without one.
+        metrics_local: bool = "true",
     }
 }

@@ -1,0 +1,282 @@
+//! Slows down who guesses. After a few wrong credentials from an address, further ones are checked one
+//! after the other, further and further apart, and those for whom the wait would be long are refused
+//! unchecked. A credential that was good from the same address before does not wait, so that nobody is
+//! locked out by who shares the address.
+
+use std::{
+    collections::HashMap,
+    net::{IpAddr, Ipv4Addr},
+    sync::atomic::{AtomicUsize, Ordering},
+    time::Duration,
+};
+
+use http::{HeaderValue, header};
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use crate::{client_address::AddressBlock, codes, familiar::Familiar, problem::Problem};
+
+/// So many wrong ones cost nothing: keys are mistyped.
+const FREE: u32 = 10;
+/// Between two checks; doubles with every two failures.
+const FIRST_SPACING: Duration = Duration::from_millis(50);
+const MAX_SPACING: Duration = Duration::from_secs(1);
+/// Nobody is made to wait longer.
+const MAX_WAIT: Duration = Duration::from_secs(3);
+/// Of the failures of an address, half are forgotten in this time.
+const HALF_LIFE: Duration = Duration::from_secs(60);
+/// More addresses than these share one record.
+const MAX_ADDRESSES: usize = 10_000;
+const WARN_EVERY: Duration = Duration::from_secs(60);
+/// So many at once are told of without waiting for the minute to end.
+const ALARMING: u64 = 10;
+
+#[derive(Default)]
+pub struct Throttle {
+    records: Mutex<Records>,
+    /// How many addresses are on record. While there are none, nothing is locked.
+    count: AtomicUsize,
+    familiar: Familiar,
+}
+
+#[derive(Default)]
+struct Records {
+    by_address: HashMap<AddressBlock, Record>,
+    /// Failures that were not told of yet, and since when.
+    untold: u64,
+    untold_since: Option<Instant>,
+    told_at: Option<Instant>,
+    /// When addresses were last forgotten that have hardly failed.
+    swept_at: Option<Instant>,
+}
+
+struct Record {
+    failures: u32,
+    last: Instant,
+    /// When the next check is due.
+    free_at: Instant,
+}
+
+enum Turn {
+    Now,
+    At(Instant),
+    /// Too many wait already; in so long there will be room.
+    Never(Duration),
+}
+
+impl Throttle {
+    /// Comes back when the credential may be checked.
+    pub async fn admit(&self, address: AddressBlock, token: &str) -> Result<(), Problem> {
+        match self.turn(address, token) {
+            Turn::Now => Ok(()),
+            Turn::At(at) => {
+                tokio::time::sleep_until(at).await;
+                Ok(())
+            }
+            Turn::Never(wait) => Err(too_many(wait)),
+        }
+    }
+
+    fn turn(&self, address: AddressBlock, token: &str) -> Turn {
+        if self.count.load(Ordering::Relaxed) == 0 {
+            return Turn::Now;
+        }
+        let now = Instant::now();
+        let mut records = self.records.lock();
+        records.tell(now, address);
+        let Some(record) = records.of(address) else { return Turn::Now };
+        record.forgive(now);
+        if record.failures < FREE || self.familiar.knows(&(address, token)) {
+            return Turn::Now;
+        }
+        let at = record.free_at.max(now);
+        let wait = at.duration_since(now);
+        if wait > MAX_WAIT {
+            return Turn::Never(wait);
+        }
+        record.free_at = at + record.spacing();
+        if wait.is_zero() { Turn::Now } else { Turn::At(at) }
+    }
+
+    /// The credential was good.
+    pub fn succeed(&self, address: AddressBlock, token: &str) {
+        self.familiar.note(&(address, token));
+    }
+
+    /// It was not.
+    pub fn fail(&self, address: AddressBlock) {
+        let now = Instant::now();
+        let mut records = self.records.lock();
+        records.fail(address, now);
+        records.untold += 1;
+        records.untold_since.get_or_insert(now);
+        records.tell(now, address);
+        self.count.store(records.by_address.len(), Ordering::Relaxed);
+    }
+}
+
+impl Records {
+    fn of(&mut self, address: AddressBlock) -> Option<&mut Record> {
+        let key = self.key(address);
+        self.by_address.get_mut(&key)
+    }
+
+    /// Where there are too many addresses, those that are not known yet are one.
+    fn key(&self, address: AddressBlock) -> AddressBlock {
+        let is_room = self.by_address.len() < MAX_ADDRESSES;
+        if is_room || self.by_address.contains_key(&address) { address } else { all_others() }
+    }
+
+    fn fail(&mut self, address: AddressBlock, now: Instant) {
+        let is_swept = self.swept_at.is_some_and(|at| now.duration_since(at) < HALF_LIFE / 4);
+        if self.by_address.len() >= MAX_ADDRESSES && !is_swept {
+            self.swept_at = Some(now);
+            self.by_address.retain(|_, record| {
+                record.forgive(now);
+                record.failures > 1
+            });
+        }
+        let key = self.key(address);
+        let new = Record { failures: 0, last: now, free_at: now };
+        let record = self.by_address.entry(key).or_insert(new);
+        record.forgive(now);
+        record.failures = record.failures.saturating_add(1);
+        record.last = now;
+    }
+
+    /// Once a minute, and at once where it begins to look like an attack.
+    fn tell(&mut self, now: Instant, address: AddressBlock) {
+        let Some(since) = self.untold_since else { return };
+        let is_first = self.told_at.is_none_or(|at| now.duration_since(at) >= WARN_EVERY);
+        let is_due = now.duration_since(since) >= WARN_EVERY || self.untold >= ALARMING;
+        if !is_first || !is_due {
+            return;
+        }
+        let (count, addresses) = (self.untold, self.by_address.len());
+        tracing::warn!(count, addresses, last_from = %address, "wrong API keys or operator tokens were sent");
+        (self.untold, self.untold_since, self.told_at) = (0, None, Some(now));
+    }
+}
+
+impl Record {
+    fn forgive(&mut self, now: Instant) {
+        let halvings = now.duration_since(self.last).as_secs() / HALF_LIFE.as_secs();
+        if halvings > 0 {
+            self.failures = self.failures.checked_shr(halvings as u32).unwrap_or(0);
+            self.last = now;
+        }
+    }
+
+    fn spacing(&self) -> Duration {
+        let doublings = (self.failures.saturating_sub(FREE) / 2).min(10);
+        (FIRST_SPACING * (1 << doublings)).min(MAX_SPACING)
+    }
+}
+
+fn all_others() -> AddressBlock {
+    IpAddr::V4(Ipv4Addr::UNSPECIFIED).into()
+}
+
+fn too_many(wait: Duration) -> Problem {
+    let seconds = wait.as_secs() + 1;
+    let detail =
+        format!("too many wrong keys or tokens came from this address: try again in {seconds} s");
+    Problem::new(&codes::TOO_MANY_FAILURES, detail)
+        .with(header::RETRY_AFTER, HeaderValue::from(seconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block(number: u32) -> AddressBlock {
+        IpAddr::V4(Ipv4Addr::from_bits(number)).into()
+    }
+
+    async fn guess(throttle: &Throttle, from: AddressBlock, token: &str) -> bool {
+        let is_admitted = throttle.admit(from, token).await.is_ok();
+        if is_admitted {
+            throttle.fail(from);
+        }
+        is_admitted
+    }
+
+    // faults.md 20
+    #[tokio::test(start_paused = true)]
+    async fn guessing_becomes_slow_and_stays_slow() {
+        let throttle = Throttle::default();
+        let began = Instant::now();
+        for _ in 0..FREE {
+            assert!(guess(&throttle, block(1), "wrong").await);
+        }
+        assert!(began.elapsed().is_zero(), "a few mistakes cost nothing");
+        for _ in 0..100 {
+            assert!(guess(&throttle, block(1), "wrong").await);
+        }
+        assert!(began.elapsed() > Duration::from_secs(80), "{:?}", began.elapsed());
+        assert_eq!(throttle.records.lock().by_address[&block(1)].failures, 110);
+        // Nobody else is slowed down.
+        let began = Instant::now();
+        assert!(guess(&throttle, block(2), "wrong").await);
+        assert!(began.elapsed().is_zero());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_thousand_at_once_are_checked_no_faster() {
+        let throttle = Throttle::default();
+        let mut admitted = 0;
+        let began = Instant::now();
+        while began.elapsed() < Duration::from_secs(60) {
+            let guesses = (0..1_000).map(|_| guess(&throttle, block(1), "wrong"));
+            let checked = futures_util::future::join_all(guesses).await;
+            // The first burst is decided before any of it has failed.
+            admitted += checked.into_iter().filter(|is_admitted| *is_admitted).count();
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        assert!(admitted < 200, "{admitted} guesses in a minute");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn good_credentials_are_not_locked_out() {
+        let throttle = Throttle::default();
+        throttle.succeed(block(1), "known");
+        for _ in 0..1_000 {
+            throttle.fail(block(1));
+        }
+        let began = Instant::now();
+        for _ in 0..100 {
+            throttle.admit(block(1), "known").await.unwrap();
+        }
+        assert!(began.elapsed().is_zero());
+        // One that was never used from there waits its turn, and no longer than that.
+        throttle.admit(block(1), "new").await.unwrap();
+        assert!(began.elapsed() <= MAX_WAIT);
+        // The good one of one address is none of another's.
+        throttle.fail(block(2));
+        (0..100).for_each(|_| throttle.fail(block(2)));
+        let turns: Vec<bool> =
+            (0..10).map(|_| matches!(throttle.turn(block(2), "known"), Turn::Now)).collect();
+        assert!(turns.contains(&false), "{turns:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn failures_are_forgotten() {
+        let throttle = Throttle::default();
+        (0..40).for_each(|_| throttle.fail(block(1)));
+        tokio::time::sleep(HALF_LIFE * 3).await;
+        for _ in 0..5 {
+            assert!(matches!(throttle.turn(block(1), "new"), Turn::Now));
+        }
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let throttle = Throttle::default();
+        for number in 0..40_000 {
+            (0..3).for_each(|_| throttle.fail(block(number + 1)));
+        }
+        assert!(throttle.records.lock().by_address.len() <= MAX_ADDRESSES + 1);
+        // Those for whom there was no room are counted together.
+        assert!(throttle.records.lock().by_address[&all_others()].failures > FREE);
+    }
+}

@@ -1,0 +1,30 @@
+//! Who makes a request, as far as the connection tells.
+
+use std::sync::Arc;
+
+use http::HeaderMap;
+
+use crate::{
+    client_address::{ClientAddress, is_passed_on},
+    listener::{Peer, Standing},
+};
+
+/// Who makes a request, before anything is proved.
+#[derive(Clone)]
+pub struct Caller {
+    pub address: ClientAddress,
+    /// On this machine, and not speaking for anyone else.
+    pub is_local: bool,
+    pub standing: Arc<Standing>,
+}
+
+impl Caller {
+    pub fn new(peer: &Peer, headers: &HeaderMap) -> Self {
+        let ip = peer.address.ip();
+        Self {
+            address: peer.trusted_proxies.client(ip, headers),
+            is_local: ip.to_canonical().is_loopback() && !is_passed_on(headers),
+            standing: peer.standing.clone(),
+        }
+    }
+}

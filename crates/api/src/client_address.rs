@@ -1,0 +1,145 @@
+//! Whose request it is, as far as limits go: the address at the other end of the connection, or the
+//! one that a proxy of the operator's says it speaks for.
+
+use std::{
+    fmt,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+    sync::Arc,
+};
+
+use http::{HeaderMap, HeaderName};
+use ipnet::IpNet;
+
+/// An address as limits are counted. One customer has a /64 of IPv6 at least, so that counting single
+/// addresses there would count nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct AddressBlock(IpAddr);
+
+impl From<IpAddr> for AddressBlock {
+    fn from(ip: IpAddr) -> Self {
+        Self(match ip.to_canonical() {
+            IpAddr::V6(ip) => {
+                let prefix = ip.to_bits() >> 64 << 64;
+                IpAddr::V6(Ipv6Addr::from_bits(prefix))
+            }
+            four @ IpAddr::V4(_) => four,
+        })
+    }
+}
+
+impl fmt::Display for AddressBlock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            IpAddr::V4(ip) => write!(f, "{ip}"),
+            IpAddr::V6(ip) => write!(f, "{ip}/64"),
+        }
+    }
+}
+
+/// The networks from which proxies speak for others.
+#[derive(Debug, Clone)]
+pub struct TrustedProxies(Arc<[IpNet]>);
+
+impl Default for TrustedProxies {
+    /// Whatever stands before the gateway on this machine.
+    fn default() -> Self {
+        let four = IpNet::from(IpAddr::V4(Ipv4Addr::LOCALHOST));
+        let four = IpNet::new(four.addr(), 8).unwrap_or(four).trunc();
+        Self::new([four, IpNet::from(IpAddr::V6(Ipv6Addr::LOCALHOST))])
+    }
+}
+
+/// Who sends, as far as that can be told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ClientAddress {
+    pub block: AddressBlock,
+    /// A proxy that does not say for whom it speaks: many may be behind it.
+    pub is_shared: bool,
+}
+
+const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+/// What proxies add to a request that they pass on.
+pub const PASSED_ON: [&str; 6] =
+    ["x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "forwarded", "via", "x-real-ip"];
+
+/// Whether a proxy says that it has passed the request on.
+pub fn is_passed_on(headers: &HeaderMap) -> bool {
+    PASSED_ON.iter().any(|name| headers.contains_key(*name))
+}
+
+impl TrustedProxies {
+    pub fn new(networks: impl IntoIterator<Item = IpNet>) -> Self {
+        Self(networks.into_iter().collect())
+    }
+
+    pub fn has(&self, ip: IpAddr) -> bool {
+        let ip = ip.to_canonical();
+        self.0.iter().any(|network| network.contains(&ip))
+    }
+
+    /// The peer, or for a trusted proxy the last address before it that is none of the operator's. What
+    /// stands further to the left anyone may have written.
+    pub fn client(&self, peer: IpAddr, headers: &HeaderMap) -> ClientAddress {
+        if !self.has(peer) {
+            return ClientAddress { block: peer.into(), is_shared: false };
+        }
+        let lines = headers.get_all(&X_FORWARDED_FOR).iter().rev();
+        let hops = lines.flat_map(|line| line.to_str().unwrap_or_default().rsplit(','));
+        for hop in hops {
+            match address(hop.trim()) {
+                Some(ip) if self.has(ip) => {}
+                Some(ip) => return ClientAddress { block: ip.into(), is_shared: false },
+                None => break,
+            }
+        }
+        ClientAddress { block: peer.into(), is_shared: true }
+    }
+}
+
+/// An address, with or without a port.
+fn address(text: &str) -> Option<IpAddr> {
+    let bare = text.strip_prefix('[').and_then(|rest| rest.split(']').next());
+    bare.unwrap_or(text)
+        .parse()
+        .ok()
+        .or_else(|| text.parse::<std::net::SocketAddr>().ok().map(|address| address.ip()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn client(peer: &str, lines: &[&str]) -> (String, bool) {
+        let mut headers = HeaderMap::new();
+        for line in lines {
+            headers.append(X_FORWARDED_FOR, line.parse().unwrap());
+        }
+        let found = TrustedProxies::default().client(peer.parse().unwrap(), &headers);
+        (found.block.0.to_string(), found.is_shared)
+    }
+
+    #[test]
+    fn a_proxy_is_believed_and_nobody_else() {
+        let direct = |text: &str| (text.to_owned(), false);
+        assert_eq!(client("192.0.2.7", &["203.0.113.9"]), direct("192.0.2.7"));
+        assert_eq!(client("127.0.0.1", &["203.0.113.9"]), direct("203.0.113.9"));
+        assert_eq!(client("::ffff:127.0.0.1", &["203.0.113.9:4711"]), direct("203.0.113.9"));
+        // The sender wrote the first one itself.
+        assert_eq!(client("127.0.0.1", &["10.0.0.1, 203.0.113.9"]), direct("203.0.113.9"));
+        assert_eq!(client("127.0.0.1", &["10.0.0.1", "203.0.113.9"]), direct("203.0.113.9"));
+        assert_eq!(client("127.0.0.1", &["203.0.113.9, 127.0.0.2"]), direct("203.0.113.9"));
+        assert_eq!(client("::1", &["[2001:db8:1:2:3::4]:80"]), direct("2001:db8:1:2::"));
+        for silent in [&[][..], &[""], &["unknown"], &["203.0.113.9, ?"], &["127.0.0.5"]] {
+            assert_eq!(client("127.0.0.1", silent), ("127.0.0.1".to_owned(), true), "{silent:?}");
+        }
+    }
+
+    #[test]
+    fn one_customer_is_one_block() {
+        let block = |text: &str| AddressBlock::from(text.parse::<IpAddr>().unwrap());
+        assert_eq!(block("2001:db8::1"), block("2001:db8::ffff:1"));
+        assert_ne!(block("2001:db8::1"), block("2001:db8:0:1::1"));
+        assert_ne!(block("192.0.2.1"), block("192.0.2.2"));
+        assert_eq!(block("::ffff:192.0.2.1"), block("192.0.2.1"));
+    }
+}

@@ -1,0 +1,59 @@
+//! What was seen before, in a fixed amount of memory. It may forget, and takes a stranger for known
+//! only by a chance of 1 in 2^64: made for privileges under pressure, never for access.
+
+use std::{
+    hash::{BuildHasher, Hash, RandomState},
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+const SLOTS: usize = 4_096;
+
+pub struct Familiar {
+    hasher: RandomState,
+    slots: Box<[AtomicU64]>,
+}
+
+impl Default for Familiar {
+    fn default() -> Self {
+        let slots = std::iter::repeat_with(AtomicU64::default).take(SLOTS).collect();
+        Self { hasher: RandomState::new(), slots }
+    }
+}
+
+impl Familiar {
+    pub fn note(&self, what: &impl Hash) {
+        let (slot, mark) = self.place(what);
+        // Mostly it is there already, and then nobody's cache line is touched.
+        if slot.load(Ordering::Relaxed) != mark {
+            slot.store(mark, Ordering::Relaxed);
+        }
+    }
+
+    pub fn knows(&self, what: &impl Hash) -> bool {
+        let (slot, mark) = self.place(what);
+        slot.load(Ordering::Relaxed) == mark
+    }
+
+    fn place(&self, what: &impl Hash) -> (&AtomicU64, u64) {
+        // Zero is an empty slot.
+        let mark = self.hasher.hash_one(what).max(1);
+        (&self.slots[mark as usize % SLOTS], mark)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn knows_what_it_saw_and_no_more() {
+        let familiar = Familiar::default();
+        assert!(!familiar.knows(&"ana"));
+        familiar.note(&"ana");
+        assert!(familiar.knows(&"ana") && !familiar.knows(&"ann"));
+        (0..100_000).for_each(|number| familiar.note(&number));
+        assert!(familiar.knows(&99_999));
+        let kept = (0..100_000).filter(|number| familiar.knows(number)).count();
+        assert!(kept <= SLOTS, "{kept}");
+    }
+}

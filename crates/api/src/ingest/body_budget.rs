@@ -1,0 +1,256 @@
+//! Memory for bodies of senders who have proved nothing yet. It is counted as bytes arrive, never as
+//! they are announced. When it is used up, whoever sends slowest loses its body, so that the next one
+//! is taken: a crowd of slow senders takes room from itself.
+//!
+//! A body that came whole keeps its bytes until it is answered, and is not taken away any more. Only
+//! where such bodies fill all of the room is another one refused.
+
+use std::{
+    collections::HashMap,
+    hash::Hash,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+use crate::client_address::ClientAddress;
+
+/// So many are compared to find the slowest.
+const SAMPLE: usize = 256;
+/// How slow a sender is can be told after this.
+const GRACE: Duration = Duration::from_secs(1);
+/// Of all the room, the part that one address, and one partner, may hold before it loses bodies first.
+const ADDRESS_SHARE: usize = 8;
+const PARTNER_SHARE: usize = 2;
+
+pub struct BodyBudget {
+    max_bytes: usize,
+    used: AtomicUsize,
+    transfers: Mutex<Transfers>,
+}
+
+#[derive(Default)]
+struct Transfers {
+    all: Vec<Arc<Transfer>>,
+    by_address: HashMap<ClientAddress, usize>,
+    by_partner: HashMap<Box<str>, usize>,
+}
+
+/// A body on its way in.
+struct Transfer {
+    sender: Sender,
+    began: Instant,
+    bytes: AtomicUsize,
+    is_lost: AtomicBool,
+    lost: Notify,
+    /// Where it stands in the list. Only changed while that is locked.
+    place: AtomicUsize,
+}
+
+/// Who sends, as far as that is known before anything is proved.
+#[derive(Debug, Clone)]
+pub struct Sender {
+    pub address: ClientAddress,
+    pub partner: Box<str>,
+    /// Its bytes are kept. What is sent to nobody is read and thrown away: it takes no room, but is
+    /// cut off like all others, so that it cannot be told from them.
+    pub is_kept: bool,
+    /// It has proved something before.
+    pub is_familiar: bool,
+}
+
+/// All of the room is taken by bodies that came whole.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Full;
+
+/// The body must make room for others.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Lost;
+
+/// Bytes of a body that came whole, until it is answered.
+pub struct Held<'a> {
+    budget: &'a BodyBudget,
+    bytes: usize,
+}
+
+/// A body that is coming in.
+pub struct Incoming<'a> {
+    budget: &'a BodyBudget,
+    transfer: Arc<Transfer>,
+}
+
+impl BodyBudget {
+    pub fn new(max_bytes: usize) -> Self {
+        Self { max_bytes, used: AtomicUsize::new(0), transfers: Mutex::default() }
+    }
+
+    /// For a body that came in one piece, as nearly all do.
+    pub fn hold(&self, bytes: usize) -> Result<Held<'_>, Full> {
+        let used = self.used.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        let held = Held { budget: self, bytes };
+        if used > self.max_bytes && self.transfers.lock().free(used - self.max_bytes, self) {
+            return Err(Full);
+        }
+        Ok(held)
+    }
+
+    /// For one that did not, of which so much is there.
+    pub fn begin(&self, sender: Sender, bytes: usize) -> Result<Incoming<'_>, Lost> {
+        let transfer = Arc::new(Transfer {
+            sender,
+            began: Instant::now(),
+            bytes: AtomicUsize::new(0),
+            is_lost: AtomicBool::new(false),
+            lost: Notify::new(),
+            place: AtomicUsize::new(0),
+        });
+        self.transfers.lock().add(transfer.clone());
+        let incoming = Incoming { budget: self, transfer };
+        incoming.add(bytes)?;
+        Ok(incoming)
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.budget.used.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+impl<'a> Incoming<'a> {
+    /// So many bytes more have come.
+    pub fn add(&self, bytes: usize) -> Result<(), Lost> {
+        let mut transfers = self.budget.transfers.lock();
+        if self.transfer.is_lost.load(Ordering::Relaxed) {
+            return Err(Lost);
+        }
+        self.transfer.bytes.fetch_add(bytes, Ordering::Relaxed);
+        if !self.transfer.sender.is_kept {
+            return Ok(());
+        }
+        transfers.count(&self.transfer.sender, bytes);
+        let used = self.budget.used.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        if used > self.budget.max_bytes {
+            transfers.free(used - self.budget.max_bytes, self.budget);
+        }
+        if self.transfer.is_lost.load(Ordering::Relaxed) { Err(Lost) } else { Ok(()) }
+    }
+
+    /// Until it must make room.
+    pub async fn lost(&self) -> Lost {
+        let lost = self.transfer.lost.notified();
+        if !self.transfer.is_lost.load(Ordering::Acquire) {
+            lost.await;
+        }
+        Lost
+    }
+
+    /// It came whole, so that it stays.
+    pub fn finish(self) -> Result<Held<'a>, Lost> {
+        let mut transfers = self.budget.transfers.lock();
+        // What is taken out here is not given back when `self` is dropped.
+        let bytes = transfers.remove(&self.transfer).ok_or(Lost)?;
+        drop(transfers);
+        Ok(Held { budget: self.budget, bytes })
+    }
+}
+
+impl Drop for Incoming<'_> {
+    fn drop(&mut self) {
+        if let Some(bytes) = self.budget.transfers.lock().remove(&self.transfer) {
+            self.budget.used.fetch_sub(bytes, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Transfers {
+    fn add(&mut self, transfer: Arc<Transfer>) {
+        transfer.place.store(self.all.len(), Ordering::Relaxed);
+        self.all.push(transfer);
+    }
+
+    fn count(&mut self, sender: &Sender, bytes: usize) {
+        if !sender.address.is_shared {
+            *self.by_address.entry(sender.address).or_default() += bytes;
+        }
+        *self.by_partner.entry(sender.partner.clone()).or_default() += bytes;
+    }
+
+    /// The bytes that it took, if it was still in.
+    fn remove(&mut self, transfer: &Arc<Transfer>) -> Option<usize> {
+        let place = transfer.place.load(Ordering::Relaxed);
+        if !self.all.get(place).is_some_and(|known| Arc::ptr_eq(known, transfer)) {
+            return None;
+        }
+        self.all.swap_remove(place);
+        if let Some(moved) = self.all.get(place) {
+            moved.place.store(place, Ordering::Relaxed);
+        }
+        let sender = &transfer.sender;
+        if !sender.is_kept {
+            return Some(0);
+        }
+        let bytes = transfer.bytes.load(Ordering::Relaxed);
+        take(&mut self.by_address, &sender.address, bytes);
+        take(&mut self.by_partner, &sender.partner, bytes);
+        Some(bytes)
+    }
+
+    /// Takes bodies away until so many bytes are free. Says whether there were too few.
+    fn free(&mut self, mut missing: usize, budget: &BodyBudget) -> bool {
+        while missing > 0 {
+            let Some(worst) = self.worst(budget.max_bytes) else { return true };
+            let bytes = self.remove(&worst).unwrap_or(0);
+            budget.used.fetch_sub(bytes, Ordering::Relaxed);
+            missing = missing.saturating_sub(bytes);
+            worst.is_lost.store(true, Ordering::Release);
+            worst.lost.notify_waiters();
+        }
+        false
+    }
+
+    fn worst(&self, max_bytes: usize) -> Option<Arc<Transfer>> {
+        let (count, now) = (self.all.len(), Instant::now());
+        let is_few = count <= SAMPLE;
+        let places = (0..count.min(SAMPLE))
+            .map(|place| if is_few { place } else { rand::random_range(0..count) });
+        let ranked = places.map(|place| (self.rank(&self.all[place], max_bytes, now), place));
+        ranked.min().map(|(_, place)| self.all[place].clone())
+    }
+
+    /// The lower, the sooner it is taken away: strangers, then those beyond their share, then the
+    /// slowest; those that have only just begun last, the oldest of them first.
+    fn rank(&self, transfer: &Transfer, max_bytes: usize, now: Instant) -> impl Ord + use<> {
+        let sender = &transfer.sender;
+        let held = |bytes: Option<&usize>| bytes.copied().unwrap_or(0);
+        let is_greedy = held(self.by_address.get(&sender.address)) > max_bytes / ADDRESS_SHARE
+            || held(self.by_partner.get(&sender.partner)) > max_bytes / PARTNER_SHARE;
+        let age = now.duration_since(transfer.began);
+        let is_young = age < GRACE;
+        let measure = if is_young {
+            u64::MAX - age.as_micros() as u64
+        } else {
+            transfer.bytes.load(Ordering::Relaxed) as u64 * 1_000 / age.as_millis() as u64
+        };
+        (sender.is_familiar, !is_greedy, is_young, measure)
+    }
+}
+
+/// Counts down, and forgets what is at zero.
+fn take<K: Hash + Eq>(counts: &mut HashMap<K, usize>, key: &K, bytes: usize) {
+    if let Some(count) = counts.get_mut(key) {
+        *count = count.saturating_sub(bytes);
+        if *count == 0 {
+            counts.remove(key);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "body_budget_tests.rs"]
+mod tests;

@@ -1,0 +1,128 @@
+use std::{net::Ipv4Addr, time::Duration};
+
+use super::*;
+
+fn table(max: usize, max_per_address: usize) -> Arc<Table> {
+    Arc::new(Table::new(max, max_per_address, TrustedProxies::default()))
+}
+
+fn from(number: u32) -> IpAddr {
+    Ipv4Addr::from_bits(0x0A00_0000 + number).into()
+}
+
+fn must_go(place: &Place) -> bool {
+    place.standing.must_go.load(Ordering::Relaxed)
+}
+
+/// As if it had waited so long.
+fn wait(place: &Place, millis: u64) {
+    let since = place.standing.since.load(Ordering::Relaxed);
+    place.standing.since.store(since.saturating_sub(millis), Ordering::Relaxed);
+}
+
+fn started(max: usize, max_per_address: usize) -> Arc<Table> {
+    let table = table(max, max_per_address);
+    // Far enough from its beginning for connections to have waited.
+    let began = table.began.checked_sub(Duration::from_secs(1_000)).unwrap();
+    Arc::new(Table {
+        began,
+        max,
+        max_per_address,
+        trusted: TrustedProxies::default(),
+        open: Mutex::default(),
+    })
+}
+
+// faults.md 6, 32
+#[test]
+fn who_waits_longest_makes_room() {
+    let table = started(10, 10);
+    let places: Vec<Place> = (0..10).map(|number| table.admit(from(number)).unwrap()).collect();
+    wait(&places[3], 500);
+    wait(&places[7], 900);
+    let _first = table.admit(from(10)).unwrap();
+    assert!(must_go(&places[7]) && !must_go(&places[3]));
+    let _second = table.admit(from(11)).unwrap();
+    assert!(must_go(&places[3]));
+    assert_eq!(table.open.lock().all.len(), 10);
+}
+
+#[test]
+fn who_has_proved_something_goes_last_and_who_is_answered_stays() {
+    let table = started(3, 10);
+    let places: Vec<Place> = (0..3).map(|number| table.admit(from(number)).unwrap()).collect();
+    places[0].standing.prove();
+    wait(&places[0], 90_000);
+    let answering = places[1].standing.answer();
+    wait(&places[1], 80_000);
+    let _new = table.admit(from(3)).unwrap();
+    assert!(must_go(&places[2]), "the one that has proved nothing");
+    let newer = table.admit(from(4)).unwrap();
+    let _held = newer.standing.answer();
+    let newest = table.admit(from(5)).unwrap();
+    let _answering = newest.standing.answer();
+    assert!(must_go(&places[0]) && !must_go(&places[1]));
+    // A body that comes in for nobody in particular does not keep its place.
+    let reading = places[1].standing.read();
+    assert!(table.admit(from(6)).is_some() && must_go(&places[1]));
+    drop((reading, answering));
+}
+
+#[test]
+fn nobody_is_sent_away_who_is_being_answered() {
+    let table = started(2, 10);
+    let places: Vec<Place> = (0..2).map(|number| table.admit(from(number)).unwrap()).collect();
+    let answering: Vec<Answering> = places.iter().map(|place| place.standing.answer()).collect();
+    assert!(table.admit(from(2)).is_none());
+    assert_eq!(table.make_room(5), 0);
+    drop(answering);
+    assert_eq!(table.make_room(5), 2);
+    assert!(places.iter().all(must_go));
+}
+
+#[test]
+fn an_address_has_its_share_and_a_proxy_has_none() {
+    let table = started(1_000, 4);
+    let mut crowd: Vec<Place> = (0..4).map(|_| table.admit(from(1)).unwrap()).collect();
+    let other = table.admit(from(2)).unwrap();
+    wait(&other, 100_000);
+    wait(&crowd[2], 10);
+    crowd.push(table.admit(from(1)).unwrap());
+    assert!(must_go(&crowd[2]) && !must_go(&other), "one of its own makes room");
+    crowd.remove(2);
+    assert_eq!(table.open.lock().by_address[&from(1).into()].len(), 4);
+    crowd.clear();
+    assert_eq!(table.open.lock().by_address.len(), 1, "what is gone is forgotten");
+    let local: Vec<Place> =
+        (0..500).map(|_| table.admit(Ipv4Addr::LOCALHOST.into()).unwrap()).collect();
+    assert!(!local.iter().any(must_go));
+}
+
+#[test]
+fn places_are_found_again_whoever_leaves() {
+    let table = started(5_000, 5_000);
+    let mut places: Vec<Place> =
+        (0..3_000).map(|number| table.admit(from(number % 7)).unwrap()).collect();
+    while !places.is_empty() {
+        let at = rand::random_range(0..places.len());
+        places.swap_remove(at);
+        if places.len().is_multiple_of(500) {
+            table.make_room(10);
+        }
+    }
+    let open = table.open.lock();
+    assert!(open.all.is_empty() && open.by_address.is_empty());
+}
+
+#[tokio::test]
+async fn who_must_go_is_told() {
+    let table = started(1, 1);
+    let place = table.admit(from(1)).unwrap();
+    let next = table.admit(from(2)).unwrap();
+    place.standing.must_go().await;
+    let waiting = next.standing.clone();
+    let told = tokio::spawn(async move { waiting.must_go().await });
+    tokio::task::yield_now().await;
+    table.make_room(1);
+    told.await.unwrap();
+}

@@ -1,0 +1,72 @@
+//! Who tries keys and tokens until one fits.
+
+use std::time::{Duration, Instant};
+
+use gancho_api::{MetricsFor, Settings};
+
+use crate::stage::{Choices, Stage};
+
+/// faults.md 20: guesses become slow however many are made at once, and are counted; who is known is
+/// let in all the while, and who is not is soon again.
+#[tokio::test(flavor = "multi_thread")]
+async fn wrong_tokens_and_keys_are_slowed_down() {
+    let stage = Stage::new().await;
+    let hands = stage.tenant("m2").await;
+    hands.client.get("/v1/events").await.is(200);
+    let fresh = stage.key("m2", &["read"]).await;
+    let began = Instant::now();
+    let guess = |number: usize| {
+        let wrong = match number % 2 {
+            0 => format!("Bearer operator-token-number-{number}"),
+            _ => format!("Bearer gk_{number:026}_{}_000000", "a".repeat(43)),
+        };
+        let guesser = stage.anyone().with("authorization", &wrong);
+        async move { guesser.get("/v1/tenants").await.status }
+    };
+    let statuses = futures_util::future::join_all((0..400).map(guess)).await;
+    let checked = statuses.iter().filter(|status| **status == 401).count();
+    let refused = statuses.iter().filter(|status| **status == 429).count();
+    assert_eq!(checked + refused, 400);
+    assert!(refused > 300, "{checked} guesses were looked at in {:?}", began.elapsed());
+    // Good ones that were used from here do not wait.
+    let asked = Instant::now();
+    stage.operator().get("/v1/tenants").await.is(200);
+    hands.client.get("/v1/events").await.is(200);
+    assert!(asked.elapsed() < Duration::from_secs(1), "{:?}", asked.elapsed());
+    // One that was never used from here does, for a moment.
+    let asked = Instant::now();
+    let mut reply = fresh.get("/v1/events").await;
+    while reply.status == 429 {
+        assert!(reply.header("retry-after").is_some());
+        assert!(asked.elapsed() < Duration::from_secs(10), "it is locked out");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        reply = fresh.get("/v1/events").await;
+    }
+    reply.is(200);
+    assert!(stage.api.meter.failed_logins() >= 10);
+    let metrics = stage.operator().get("/metrics").await.is(200).text();
+    assert!(metrics.contains("gancho_auth_failures_total"), "{metrics}");
+}
+
+/// faults.md 22
+#[tokio::test(flavor = "multi_thread")]
+async fn metrics_for_programs_on_this_machine() {
+    for (metrics_for, direct, passed_on) in [
+        (MetricsFor::Anyone, 200, 200),
+        (MetricsFor::ThisMachine, 200, 401),
+        (MetricsFor::Operator, 401, 401),
+    ] {
+        let settings = Settings { metrics_for, ..Settings::default() };
+        let stage = Stage::with(Choices { settings, ..Choices::default() }).await;
+        stage.anyone().get("/metrics").await.is(direct);
+        for (name, value) in [
+            ("x-forwarded-for", "203.0.113.9"),
+            ("forwarded", "for=203.0.113.9"),
+            ("via", "1.1 proxy"),
+            ("x-real-ip", "203.0.113.9"),
+        ] {
+            stage.anyone().with(name, value).get("/metrics").await.is(passed_on);
+            stage.operator().with(name, value).get("/metrics").await.is(200);
+        }
+    }
+}
