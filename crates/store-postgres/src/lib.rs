@@ -10,7 +10,7 @@
 //! [`endpoints`], [`nodes`], [`orphans`], [`pauses`], [`records`], [`tenants`], [`upkeep`] and [`usage`] are the
 //! rest of the contract. [`listen`] carries the bell between nodes; [`rows`] and [`terms`] turn rows
 //! into the words of the domain and back; [`fault`] says what an error of the database means to a
-//! caller.
+//! caller. [`scratch`] creates and removes a database for one run.
 //!
 //! This crate never answers `Ok` for something that is not committed, and never answers an error for
 //! something that is: where the answer to a commit is lost, it finds out. It holds no lock and no
@@ -43,6 +43,7 @@ mod plans;
 mod queue;
 mod records;
 mod rows;
+mod scratch;
 mod send_again;
 mod session;
 mod settle;
@@ -62,6 +63,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::DropGuard;
 
 pub use open::Options;
+pub use scratch::ScratchDatabase;
 
 /// Any number of these, in any number of processes, may share one database.
 pub struct PostgresStore {

@@ -59,7 +59,7 @@ impl PostgresStore {
     }
 }
 
-fn config(url: &str) -> Result<Config> {
+pub(crate) fn config(url: &str) -> Result<Config> {
     let mut config: Config = url.parse().map_err(|error| {
         // The text of the URL may hold a password, so it is not repeated.
         StoreError::Refused(format!(

@@ -7,4 +7,5 @@ mod far;
 mod lost_answer;
 mod many_nodes;
 mod refusals;
+mod scratch;
 mod world;
