@@ -9,6 +9,7 @@ mod place;
 mod receive;
 mod report;
 mod serve;
+mod signed;
 mod sink;
 mod store;
 

@@ -2,21 +2,18 @@
 //! while others flood it or dawdle.
 
 mod crowd;
-mod signed;
 
 use std::{sync::Arc, time::Duration};
 
 use clap::Args;
 use tokio_util::task::TaskTracker;
 
-use self::{
-    crowd::{Flood, Loris},
-    signed::{Pace, Signed},
-};
+use self::crowd::{Flood, Loris};
 use super::{
     child::Child,
     place,
     report::Spread,
+    signed::{Pace, Signed},
     sink::{NUMBERED, Sink},
 };
 

@@ -13,8 +13,10 @@ use std::{
 use tokio::{io::AsyncWriteExt, net::TcpStream, task::JoinSet, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-use super::signed::{PARTNER, webhook};
-use crate::commands::bench::line::Line;
+use crate::commands::bench::{
+    line::Line,
+    signed::{PARTNER, webhook},
+};
 
 const CONNECTIONS: usize = 32;
 
