@@ -5,6 +5,7 @@ mod crowd;
 
 use std::{sync::Arc, time::Duration};
 
+use anyhow::bail;
 use clap::Args;
 use tokio_util::task::TaskTracker;
 
@@ -95,7 +96,12 @@ impl ReceiveBench {
 
     async fn send(&self, signed: &Arc<Signed>, round: usize) -> anyhow::Result<Vec<Duration>> {
         let pace = self.rate.map_or(Pace::Closed, Pace::Open);
-        signed.send(round * self.webhooks, self.webhooks, self.connections, pace).await
+        let first = round * self.webhooks;
+        let sent = signed.send(first, self.webhooks, self.connections, pace).await?;
+        match sent.refusal {
+            None => Ok(sent.latencies),
+            Some(refusal) => bail!("{} webhooks were refused: {refusal}", sent.refused),
+        }
     }
 }
 

@@ -5,7 +5,10 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 use anyhow::ensure;
 use gancho_domain::{Clock, SystemClock};
 use gancho_wire::{Preset, Recipe, SecretEncoding, SigningKey};
-use tokio::{task::JoinSet, time::Instant};
+use tokio::{
+    task::JoinSet,
+    time::{Instant, timeout},
+};
 
 use crate::commands::bench::{
     child::Child,
@@ -21,12 +24,28 @@ pub enum Pace {
     Open(u32),
 }
 
+/// How the webhooks of a run were answered.
+#[derive(Debug, Default)]
+pub struct Sent {
+    /// How long each took, answered with 204 or not.
+    pub latencies: Vec<Duration>,
+    /// Answered otherwise, or not at all.
+    pub refused: usize,
+    /// The first of these answers.
+    pub refusal: Option<String>,
+}
+
+/// A webhook that is not answered by then counts as refused.
+const TO_ANSWER: Duration = Duration::from_secs(15);
+
 pub struct Signed {
     ingest: SocketAddr,
     sink: Arc<Sink>,
     recipe: Recipe,
     key: SigningKey,
     body: usize,
+    /// Webhooks on one connection before it is opened again.
+    pub per_connection: usize,
 }
 
 pub const PARTNER: &str = "bench";
@@ -34,6 +53,7 @@ const PATH: &str = "/webhooks/bench";
 const SECRET: &str = "the secret of the benchmark's partner";
 
 /// A webhook as it is to be posted.
+#[derive(Clone)]
 struct Ready {
     headers: String,
     body: String,
@@ -48,55 +68,81 @@ impl Signed {
             recipe: Preset::Partner.recipe()?,
             key: Preset::Partner.hmac_signing_key(SECRET, SecretEncoding::Raw)?,
             body,
+            per_connection: usize::MAX,
         })
     }
 
-    /// How long each took to be answered.
+    /// Posts webhooks from that number on.
     pub async fn send(
         self: &Arc<Self>,
         first: usize,
         count: usize,
         connections: usize,
         pace: Pace,
-    ) -> anyhow::Result<Vec<Duration>> {
-        let mut senders = Vec::new();
-        for sender in 0..connections {
-            let signed = self.clone();
-            let turns = (sender..count).step_by(connections);
-            // Signing is the partner's own work, and done before anything is measured.
-            let ready: Vec<(usize, Ready)> = turns
-                .map(|turn| anyhow::Ok((turn, self.prepare(first + turn)?)))
-                .collect::<Result<_, _>>()?;
-            senders.push((signed, ready));
+    ) -> anyhow::Result<Sent> {
+        // Signing is the partner's own work, and done before anything is measured.
+        let mut senders = vec![Vec::new(); connections.max(1)];
+        for turn in 0..count {
+            senders[turn % connections.max(1)].push((turn, self.prepare(first + turn)?));
         }
-        let begin = Instant::now();
+        let start = Instant::now();
         let mut running = JoinSet::new();
-        for (signed, ready) in senders {
-            running.spawn(async move {
-                let mut line = Line::open(signed.ingest).await?;
-                let mut latencies = Vec::with_capacity(count / connections + 1);
-                for (turn, ready) in ready {
-                    // Where there is a time for it, being late counts as waiting.
-                    let sent = match pace {
-                        Pace::Closed => Instant::now(),
-                        Pace::Open(rate) => {
-                            let due =
-                                begin + Duration::from_secs_f64(turn as f64 / f64::from(rate));
-                            tokio::time::sleep_until(due).await;
-                            due
-                        }
-                    };
-                    signed.post(&mut line, first + turn, &ready).await?;
-                    latencies.push(sent.elapsed());
-                }
-                anyhow::Ok(latencies)
-            });
+        for webhooks in senders {
+            running.spawn(self.clone().send_each(first, webhooks, start, pace));
         }
-        let mut all = Vec::with_capacity(count);
-        while let Some(done) = running.join_next().await {
-            all.extend(done??);
+        let mut all = Sent { latencies: Vec::with_capacity(count), ..Sent::default() };
+        while let Some(sent) = running.join_next().await {
+            let sent = sent?;
+            all.latencies.extend(sent.latencies);
+            all.refused += sent.refused;
+            all.refusal = all.refusal.or(sent.refusal);
         }
         Ok(all)
+    }
+
+    /// One after the other, on one connection at a time.
+    async fn send_each(
+        self: Arc<Self>,
+        first: usize,
+        webhooks: Vec<(usize, Ready)>,
+        start: Instant,
+        pace: Pace,
+    ) -> Sent {
+        let mut sent = Sent::default();
+        let mut line = None;
+        let late = match pace {
+            Pace::Closed => Duration::MAX,
+            // A gateway that is too slow for this rate must not make the run endless.
+            Pace::Open(_) => TO_ANSWER,
+        };
+        for (place, (turn, ready)) in webhooks.iter().enumerate() {
+            // Where there is a time for it, being late counts as waiting.
+            let at = match pace {
+                Pace::Closed => Instant::now(),
+                Pace::Open(rate) => {
+                    let due = start + Duration::from_secs_f64(*turn as f64 / f64::from(rate));
+                    tokio::time::sleep_until(due).await;
+                    due
+                }
+            };
+            if place.is_multiple_of(self.per_connection) {
+                line = None;
+            }
+            if at.elapsed() > late {
+                sent.refused += 1;
+                sent.latencies.push(at.elapsed());
+                continue;
+            }
+            let posted = timeout(TO_ANSWER, self.post(&mut line, first + turn, ready)).await;
+            sent.latencies.push(at.elapsed());
+            if let Err(error) = posted.map_err(anyhow::Error::from).flatten() {
+                sent.refused += 1;
+                sent.refusal.get_or_insert_with(|| format!("{error:#}"));
+                // An answer that was not waited for must not be taken for the next one's.
+                line = None;
+            }
+        }
+        sent
     }
 
     fn prepare(&self, number: usize) -> anyhow::Result<Ready> {
@@ -107,8 +153,18 @@ impl Signed {
         Ok(Ready { headers: headers.join("\r\n"), body })
     }
 
-    async fn post(&self, line: &mut Line, number: usize, ready: &Ready) -> anyhow::Result<()> {
+    async fn post(
+        &self,
+        line: &mut Option<Line>,
+        number: usize,
+        ready: &Ready,
+    ) -> anyhow::Result<()> {
+        let open = match line.take() {
+            Some(open) => open,
+            None => Line::open(self.ingest).await?,
+        };
         self.sink.sent(number);
+        let line = line.insert(open);
         let (status, answer) = line.post(PATH, &ready.headers, ready.body.as_bytes()).await?;
         ensure!(status == 204, "answered {status}: {}", String::from_utf8_lossy(&answer));
         Ok(())
