@@ -23,6 +23,8 @@ mod documents;
 mod emails;
 #[path = "outside/http.rs"]
 mod http;
+#[path = "outside/isolation.rs"]
+mod isolation;
 #[path = "outside/keys.rs"]
 mod keys;
 #[path = "outside/ledger.rs"]

@@ -3,6 +3,7 @@
 mod child;
 mod claim;
 mod deliver;
+mod isolation;
 mod line;
 mod mail;
 mod place;
@@ -32,6 +33,7 @@ enum What {
     Serve(serve::ServeBench),
     Receive(receive::ReceiveBench),
     Mail(mail::MailBench),
+    Isolation(isolation::IsolationBench),
 }
 
 impl Bench {
@@ -44,6 +46,7 @@ impl Bench {
             What::Serve(bench) => bench.run().await,
             What::Receive(bench) => bench.run().await,
             What::Mail(bench) => bench.run().await,
+            What::Isolation(bench) => bench.run().await,
         }
     }
 }

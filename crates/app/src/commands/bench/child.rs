@@ -10,8 +10,9 @@ use std::{
 use anyhow::{Context, ensure};
 use serde_json::{Value, json};
 use tokio::{
-    io::{AsyncBufReadExt, BufReader, Lines},
-    process::{self, ChildStderr},
+    io::{AsyncBufReadExt, BufReader},
+    process,
+    task::JoinSet,
 };
 
 use super::{
@@ -28,8 +29,8 @@ pub struct Child {
     pub ingest: SocketAddr,
     process: process::Child,
     id: u32,
-    /// Kept open: a gateway may log as long as it runs.
-    _log: Lines<BufReader<ChildStderr>>,
+    /// Reads what the gateway logs: a full pipe would stop it.
+    _log: JoinSet<()>,
 }
 
 impl Child {
@@ -66,16 +67,23 @@ impl Child {
                 let at =
                     |name: &str| anyhow::Ok(line[name].as_str().context("no address")?.parse()?);
                 let (address, ingest) = (at("api")?, at("ingest")?);
-                return Ok(Self { address, ingest, process, id, _log: log });
+                let mut reading = JoinSet::new();
+                reading.spawn(async move { while let Ok(Some(_)) = log.next_line().await {} });
+                return Ok(Self { address, ingest, process, id, _log: reading });
             }
             said = line.to_string();
         }
         anyhow::bail!("the gateway did not start; it last said {said}")
     }
 
+    /// The header that the operator authenticates with.
+    pub fn operator() -> String {
+        format!("authorization: Bearer {TOKEN}")
+    }
+
     /// A tenant with a key, which is given back as a header, and an endpoint for these events.
     pub async fn tenant(&self, slug: &str, url: &str, events: &str) -> anyhow::Result<String> {
-        let bearer = format!("authorization: Bearer {TOKEN}");
+        let bearer = Self::operator();
         let slug = format!("{slug}-{}", self.id);
         self.call("POST", "/v1/tenants", &bearer, &json!({"slug": slug})).await?;
         let made =
@@ -87,7 +95,7 @@ impl Child {
 
     /// A partner with a key, whose webhooks are handed to that URL.
     pub async fn source(&self, partner: &str, secret: &str, url: &str) -> anyhow::Result<()> {
-        let bearer = format!("authorization: Bearer {TOKEN}");
+        let bearer = Self::operator();
         self.call("POST", "/v1/sources", &bearer, &json!({"partner": partner, "target_url": url}))
             .await?;
         let key = json!({"scheme": "hmac", "secret": secret});
@@ -117,6 +125,21 @@ impl Child {
 
     pub fn watch(&self) -> Stopwatch {
         Stopwatch::of(report::Process::Other(self.id))
+    }
+
+    /// CPU time so far.
+    pub fn cpu(&self) -> Duration {
+        report::Process::Other(self.id).cpu()
+    }
+
+    /// The highest resident memory so far, in MiB.
+    pub fn peak_memory(&self) -> u64 {
+        report::Process::Other(self.id).peak_memory()
+    }
+
+    /// At once: what it has in flight and in its database does not matter any more.
+    pub async fn kill(mut self) -> anyhow::Result<()> {
+        Ok(self.process.kill().await?)
     }
 
     /// As a supervisor would.

@@ -75,9 +75,14 @@ impl Line {
 fn head(text: &[u8]) -> anyhow::Result<(u16, usize)> {
     let text = std::str::from_utf8(text)?;
     let status = text.get(9..12).context("no status")?.parse()?;
-    let length = text.split("\r\n").find_map(|line| {
+    Ok((status, content_length(text)?.unwrap_or(0)))
+}
+
+/// How long the body is, by the head of a request or an answer.
+pub fn content_length(head: &str) -> anyhow::Result<Option<usize>> {
+    let length = head.split("\r\n").find_map(|line| {
         let (name, value) = line.split_once(':')?;
         name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse())
     });
-    Ok((status, length.transpose()?.unwrap_or(0)))
+    Ok(length.transpose()?)
 }

@@ -19,7 +19,7 @@ impl Process {
     }
 
     /// CPU time so far, all threads.
-    fn cpu(self) -> Duration {
+    pub fn cpu(self) -> Duration {
         // After the name in brackets; user and system time are fields 14 and 15, in hundredths.
         let ticks: u64 = self
             .read("stat")
@@ -35,7 +35,7 @@ impl Process {
     }
 
     /// The most memory that it ever held, in MiB.
-    fn peak_memory(self) -> u64 {
+    pub fn peak_memory(self) -> u64 {
         self.read("status")
             .lines()
             .find_map(|line| line.strip_prefix("VmHWM:"))
@@ -96,7 +96,7 @@ impl Spread {
     }
 
     /// In milliseconds; so many in a thousand took no longer.
-    fn at(&self, thousandths: usize) -> f64 {
+    pub fn at(&self, thousandths: usize) -> f64 {
         let place =
             (self.sorted.len() * thousandths / 1_000).min(self.sorted.len().saturating_sub(1));
         self.sorted.get(place).map_or(0.0, |took| took.as_secs_f64() * 1_000.0)

@@ -152,7 +152,7 @@ async fn take(
 }
 
 /// What stands after the first marker.
-fn number(body: &[u8], marker: &[u8]) -> Option<usize> {
+pub fn number(body: &[u8], marker: &[u8]) -> Option<usize> {
     let at = body.windows(marker.len()).position(|window| window == marker)? + marker.len();
     let digits = body[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
     std::str::from_utf8(&body[at..at + digits]).ok()?.parse().ok()

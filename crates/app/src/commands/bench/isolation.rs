@@ -1,0 +1,107 @@
+//! The law of isolation, shown or refuted: however many endpoints hang, drip, refuse, drop packets or answer
+//! slowly, and whatever a tenant or a stranger does, a healthy endpoint does not notice.
+//!
+//! Each scenario is a file: [`dead`], [`backlog`], [`lists`], [`idle`] and [`ingest`]. They share [`endpoint`]s
+//! on loopback, the [`load`] with its [`arrivals`], the [`calls`] that set them up, a [`place`] for each
+//! gateway's database, and the [`report`] with the verdicts.
+
+mod arrivals;
+mod backlog;
+mod calls;
+mod dead;
+mod endpoint;
+mod idle;
+mod ingest;
+mod limits;
+mod lists;
+mod load;
+mod place;
+mod report;
+
+use clap::{Args, Subcommand};
+
+use self::{place::Places, report::Report};
+use super::child::Child;
+
+/// Check that what some do does not slow down the others.
+///
+/// Compares healthy traffic alone with healthy traffic beside each kind of trouble, in one run. A healthy
+/// endpoint keeps at least 80 % of its throughput and its p99 grows by at most 50 ms. Prints a verdict for each
+/// row and exits with 3 when one is broken. Without a scenario all run, with sizes that take less than 10 minutes.
+#[derive(Debug, Args)]
+pub struct IsolationBench {
+    #[command(subcommand)]
+    scenario: Option<Scenario>,
+    /// The PostgreSQL server to run on, where a database is created for each gateway and removed afterwards, or
+    /// a SQLite file, whose folder is used. Default: SQLite in a temporary folder.
+    #[arg(long, env = "GANCHO_DATABASE_URL", global = true)]
+    database_url: Option<String>,
+    /// Use the full sizes, which take far longer.
+    #[arg(long, global = true)]
+    full: bool,
+    /// Print a line of JSON for each row instead of tables.
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Scenario {
+    Dead(dead::Dead),
+    Backlog(backlog::Backlog),
+    Lists(lists::Lists),
+    Idle(idle::Idle),
+    Ingest(ingest::Ingest),
+}
+
+/// What every scenario uses.
+struct Bench {
+    report: Report,
+    places: Places,
+    is_full: bool,
+}
+
+impl Bench {
+    /// A gateway on an empty database, with the settings that it has by default.
+    async fn start_gateway(&mut self) -> anyhow::Result<Child> {
+        let (url, folder) = self.places.next().await?;
+        Child::start(&url, &folder, &[]).await
+    }
+
+    /// The size that was given, or the one of a short or of a full run.
+    fn size<T>(&self, given: Option<T>, short: T, full: T) -> T {
+        given.unwrap_or(if self.is_full { full } else { short })
+    }
+}
+
+impl IsolationBench {
+    pub async fn run(self) -> anyhow::Result<()> {
+        let Self { scenario, database_url, full, json } = self;
+        let places = Places::new(database_url);
+        let mut bench = Bench { report: Report::new(json), places, is_full: full };
+        let done = tokio::select! {
+            done = run(scenario, &mut bench) => done,
+            _ = tokio::signal::ctrl_c() => Err(anyhow::anyhow!("interrupted")),
+        };
+        // Whatever happened, no database stays behind.
+        let cleared = bench.places.clear().await;
+        done.and(cleared)?;
+        bench.report.finish()
+    }
+}
+
+async fn run(scenario: Option<Scenario>, bench: &mut Bench) -> anyhow::Result<()> {
+    match scenario {
+        Some(Scenario::Dead(dead)) => dead.run(bench).await,
+        Some(Scenario::Backlog(backlog)) => backlog.run(bench).await,
+        Some(Scenario::Lists(lists)) => lists.run(bench).await,
+        Some(Scenario::Idle(idle)) => idle.run(bench).await,
+        Some(Scenario::Ingest(ingest)) => ingest.run(bench).await,
+        None => {
+            dead::Dead::default().run(bench).await?;
+            backlog::Backlog::default().run(bench).await?;
+            lists::Lists::default().run(bench).await?;
+            idle::Idle::default().run(bench).await?;
+            ingest::Ingest::default().run(bench).await
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Endpoints on loopback, healthy and dead, each with a listener of its own: to the gateway each is another
+//! host. They speak as little HTTP as will do, so that they take little of the machine.
+
+#[cfg(test)]
+mod tests;
+
+use std::{
+    net::{Ipv4Addr, SocketAddr},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+
+use clap::ValueEnum;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpSocket, TcpStream},
+    task::JoinSet,
+    time::{sleep, timeout},
+};
+
+use super::arrivals::Arrivals;
+use crate::commands::bench::{line::content_length, sink};
+
+/// How a dead endpoint fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Kind {
+    /// Reads the request and never answers.
+    Hang,
+    /// Answers with a head, then a byte a second.
+    Drip,
+    /// Refuses connections.
+    Refuse,
+    /// Drops connection requests without an answer.
+    Blackhole,
+    /// Answers 500 after 10 seconds.
+    Error,
+    /// Answers 200 after a second.
+    Slow,
+}
+
+#[derive(Clone)]
+pub enum Behavior {
+    /// Answers 200 at once and notes the arrival.
+    Record(Arc<Arrivals>),
+    /// Answers 503 at once.
+    Fail,
+    Hang,
+    Drip,
+    /// Answers 500 after 10 seconds.
+    LateError,
+    /// Answers 200 after a second.
+    Late,
+}
+
+/// Serves until it is dropped.
+pub struct Endpoint {
+    pub address: SocketAddr,
+    requests: Arc<AtomicUsize>,
+    _serving: JoinSet<()>,
+    /// A socket that nobody listens on, or a listener that nobody accepts from.
+    _idle: Option<Idle>,
+}
+
+enum Idle {
+    Bound { _socket: TcpSocket },
+    Full { _listener: TcpListener, _queued: Vec<TcpStream> },
+}
+
+/// Connections that may wait to be accepted. A burst of more would be slowed down by the kernel: dropped
+/// connection requests are repeated after a second.
+const BACKLOG: u32 = 4_096;
+/// On loopback a connection that is not made by then is not made at all.
+const TO_CONNECT: Duration = Duration::from_millis(50);
+const OK: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
+const ERROR: &[u8] = b"HTTP/1.1 500 Internal Server Error\r\ncontent-length: 0\r\n\r\n";
+const UNAVAILABLE: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\n\r\n";
+const LONG: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n";
+
+impl Endpoint {
+    pub fn start(behavior: Behavior) -> anyhow::Result<Self> {
+        let listener = bound()?.listen(BACKLOG)?;
+        let address = listener.local_addr()?;
+        let requests = Arc::new(AtomicUsize::new(0));
+        let mut serving = JoinSet::new();
+        serving.spawn(serve(listener, behavior, requests.clone()));
+        Ok(Self { address, requests, _serving: serving, _idle: None })
+    }
+
+    pub async fn dead(kind: Kind) -> anyhow::Result<Self> {
+        match kind {
+            Kind::Hang => Self::start(Behavior::Hang),
+            Kind::Drip => Self::start(Behavior::Drip),
+            Kind::Error => Self::start(Behavior::LateError),
+            Kind::Slow => Self::start(Behavior::Late),
+            Kind::Refuse => {
+                let socket = bound()?;
+                let address = socket.local_addr()?;
+                Ok(Self::idle(address, Idle::Bound { _socket: socket }))
+            }
+            Kind::Blackhole => {
+                // The kernel drops connection requests while the queue of a listener is full.
+                let listener = bound()?.listen(0)?;
+                let address = listener.local_addr()?;
+                let mut queued = Vec::new();
+                while let Ok(connected) = timeout(TO_CONNECT, TcpStream::connect(address)).await {
+                    queued.push(connected?);
+                }
+                Ok(Self::idle(address, Idle::Full { _listener: listener, _queued: queued }))
+            }
+        }
+    }
+
+    fn idle(address: SocketAddr, idle: Idle) -> Self {
+        Self { address, requests: Arc::default(), _serving: JoinSet::new(), _idle: Some(idle) }
+    }
+
+    pub fn url(&self) -> String {
+        format!("http://{}/hook", self.address)
+    }
+
+    /// Requests that it has read. Endpoints that take no connection know of none.
+    pub fn requests(&self) -> usize {
+        self.requests.load(Relaxed)
+    }
+}
+
+fn bound() -> anyhow::Result<TcpSocket> {
+    let socket = TcpSocket::new_v4()?;
+    socket.bind((Ipv4Addr::LOCALHOST, 0).into())?;
+    Ok(socket)
+}
+
+async fn serve(listener: TcpListener, behavior: Behavior, requests: Arc<AtomicUsize>) {
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => {
+                    let (behavior, requests) = (behavior.clone(), requests.clone());
+                    // A gateway that hangs up in the middle is no fault of the endpoint's.
+                    connections.spawn(async move {
+                        let _ = converse(stream, behavior, &requests).await;
+                    });
+                }
+                Err(_) => sleep(TO_CONNECT).await,
+            },
+            Some(_) = connections.join_next() => {}
+        }
+    }
+}
+
+async fn converse(
+    mut stream: TcpStream,
+    behavior: Behavior,
+    requests: &AtomicUsize,
+) -> anyhow::Result<()> {
+    stream.set_nodelay(true)?;
+    let mut buffer = Vec::with_capacity(4_096);
+    while let Some(length) = read_request(&mut stream, &mut buffer).await? {
+        requests.fetch_add(1, Relaxed);
+        match &behavior {
+            Behavior::Record(arrivals) => {
+                let number = sink::number(&buffer[..length], sink::NUMBERED.as_bytes());
+                if let Some(number) = number {
+                    arrivals.arrive(number);
+                }
+                stream.write_all(OK).await?;
+            }
+            Behavior::Fail => stream.write_all(UNAVAILABLE).await?,
+            // Until the gateway hangs up.
+            Behavior::Hang => while stream.read_buf(&mut buffer).await? > 0 {},
+            Behavior::Drip => {
+                stream.write_all(LONG).await?;
+                loop {
+                    stream.write_all(b".").await?;
+                    sleep(Duration::from_secs(1)).await;
+                }
+            }
+            Behavior::LateError => {
+                sleep(Duration::from_secs(10)).await;
+                stream.write_all(ERROR).await?;
+            }
+            Behavior::Late => {
+                sleep(Duration::from_secs(1)).await;
+                stream.write_all(OK).await?;
+            }
+        }
+        buffer.drain(..length.min(buffer.len()));
+    }
+    Ok(())
+}
+
+/// Reads until a whole request is at the beginning of the buffer, and returns its length. None at the end.
+async fn read_request(
+    stream: &mut TcpStream,
+    buffer: &mut Vec<u8>,
+) -> anyhow::Result<Option<usize>> {
+    let mut length = None;
+    loop {
+        if length.is_none()
+            && let Some(end) = buffer.windows(4).position(|four| four == b"\r\n\r\n")
+        {
+            let body = content_length(std::str::from_utf8(&buffer[..end])?)?.unwrap_or(0);
+            length = Some(end + 4 + body);
+        }
+        if let Some(length) = length.filter(|length| buffer.len() >= *length) {
+            return Ok(Some(length));
+        }
+        if stream.read_buf(buffer).await? == 0 {
+            return Ok(None);
+        }
+    }
+}

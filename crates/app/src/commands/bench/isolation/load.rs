@@ -1,0 +1,164 @@
+//! Publishing: in a closed loop, and at a steady rate.
+
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    time::{Duration, Instant},
+};
+
+use tokio::{task::JoinSet, time::timeout};
+
+use crate::commands::bench::line::Line;
+
+use super::arrivals::{Arrivals, Figures};
+
+/// As which tenant to publish, and which event type.
+#[derive(Debug, Clone)]
+pub struct Route {
+    pub key: String,
+    pub event_type: String,
+}
+
+#[derive(Clone)]
+pub struct Load {
+    pub gateway: SocketAddr,
+    /// Used in turn.
+    pub routes: Arc<[Route]>,
+    /// None for events whose arrival nobody measures.
+    pub arrivals: Option<Arc<Arrivals>>,
+    /// Bytes in an event.
+    pub body: usize,
+    pub connections: usize,
+}
+
+/// How the publish calls went.
+#[derive(Debug, Default)]
+pub struct Published {
+    /// How long each took, accepted or not.
+    pub latencies: Vec<Duration>,
+    /// Not answered with 2xx, or not at all.
+    pub refused: usize,
+}
+
+/// One measurement of healthy traffic.
+pub struct Measured {
+    pub figures: Figures,
+    pub published: Published,
+}
+
+/// A publish call that is not answered by then counts as refused.
+const TO_ANSWER: Duration = Duration::from_secs(15);
+/// A sender that wakes up this much later than planned was held up by its own timer alone.
+const TIMER_GRAIN: Duration = Duration::from_millis(2);
+
+/// The number of events whose arrival nobody measures.
+pub const UNMEASURED: usize = usize::MAX;
+
+#[derive(Debug, Clone, Copy)]
+pub enum Pace {
+    /// Each connection sends when its last event was answered.
+    Closed,
+    /// Events per second in all, however long the answers take.
+    Steady(f64),
+}
+
+impl Load {
+    /// Publishes for that time, then waits for what has not arrived.
+    pub async fn measure(
+        &self,
+        arrivals: &Arrivals,
+        pace: Pace,
+        time: Duration,
+        patience: Duration,
+    ) -> anyhow::Result<Measured> {
+        let (first, from) = (arrivals.position(), Instant::now());
+        let published = self.run(pace, time).await?;
+        let to = Instant::now();
+        let numbers = first..arrivals.position();
+        arrivals.wait(numbers.clone(), patience).await;
+        Ok(Measured { figures: arrivals.figures(numbers, from, to), published })
+    }
+
+    /// Publishes for that time.
+    pub async fn run(&self, pace: Pace, time: Duration) -> anyhow::Result<Published> {
+        let turns = Arc::new(AtomicUsize::new(0));
+        let start = Instant::now();
+        let mut senders = JoinSet::new();
+        for _ in 0..self.connections.max(1) {
+            senders.spawn(self.clone().send(pace, start, time, turns.clone()));
+        }
+        let mut all = Published::default();
+        while let Some(sent) = senders.join_next().await {
+            let sent = sent??;
+            all.latencies.extend(sent.latencies);
+            all.refused += sent.refused;
+        }
+        Ok(all)
+    }
+
+    async fn send(
+        self,
+        pace: Pace,
+        start: Instant,
+        time: Duration,
+        turns: Arc<AtomicUsize>,
+    ) -> anyhow::Result<Published> {
+        let mut published = Published::default();
+        let mut line = None;
+        while start.elapsed() < time {
+            let turn = turns.fetch_add(1, Relaxed);
+            let mut at = Instant::now();
+            if let Pace::Steady(rate) = pace {
+                let due = Duration::from_secs_f64(turn as f64 / rate);
+                if due >= time {
+                    break;
+                }
+                tokio::time::sleep_until((start + due).into()).await;
+                // Being late counts as waiting: the event was wanted when it was due.
+                let is_late = (start + due).elapsed() > TIMER_GRAIN;
+                at = if is_late { start + due } else { Instant::now() };
+            }
+            let number = match &self.arrivals {
+                None => UNMEASURED,
+                Some(arrivals) => match arrivals.publish(at) {
+                    Some(number) => number,
+                    None => break,
+                },
+            };
+            let route = &self.routes[turn % self.routes.len()];
+            let body = event(&route.event_type, number, self.body);
+            let status = self.post(&mut line, &route.key, body.as_bytes()).await;
+            published.latencies.push(at.elapsed());
+            if !matches!(status, Ok(200..=299)) {
+                published.refused += 1;
+                self.arrivals.iter().for_each(|arrivals| arrivals.withdraw(number));
+            }
+            if status.is_err() {
+                line = None;
+            }
+        }
+        Ok(published)
+    }
+
+    /// On a connection that is kept, and opened again where it was lost.
+    async fn post(&self, line: &mut Option<Line>, key: &str, body: &[u8]) -> anyhow::Result<u16> {
+        timeout(TO_ANSWER, async {
+            let open = match line.take() {
+                Some(open) => open,
+                None => Line::open(self.gateway).await?,
+            };
+            let (status, _) = line.insert(open).post("/v1/events", key, body).await?;
+            Ok(status)
+        })
+        .await?
+    }
+}
+
+/// Its number comes first, so that an endpoint finds it at once.
+pub fn event(event_type: &str, number: usize, size: usize) -> String {
+    let filler = "x".repeat(size.saturating_sub(30));
+    format!(r#"{{"type":"{event_type}","data":{{"n":{number},"text":"{filler}"}}}}"#)
+}
