@@ -18,7 +18,7 @@ with dead as (
     update deliveries d set state = 6, was_dead = true
     from unnest($1::uuid[], $2::uuid[]) as k(tenant_id, id)
     where d.tenant_id = k.tenant_id and d.id = k.id and d.state + 0 = any ($3::int4[])
-    returning d.tenant_id, d.id, d.lane, d.target_id, d.order_key, d.attempts
+    returning d.tenant_id, d.id, d.lane, d.target_id, d.parcel_id, d.order_key, d.attempts
 ), buried as (
     insert into dead_letters (tenant_id, delivery_id, lane, failed_attempts, code, reason,
         failed_at, moved_at, expires_at)
@@ -29,6 +29,9 @@ with dead as (
         $6, $6, $7
     from dead d left join attempts a
         on a.tenant_id = d.tenant_id and a.delivery_id = d.id and a.number = d.attempts
+    -- A test of a webhook leaves none: nobody waits for it.
+    where not (d.lane = 2 and exists (select from parcels p
+        where p.tenant_id = d.tenant_id and p.id = d.parcel_id and p.is_test))
     on conflict (tenant_id, delivery_id) do update
     set failed_attempts = excluded.failed_attempts, code = excluded.code,
         reason = excluded.reason, failed_at = excluded.failed_at,

@@ -58,7 +58,7 @@ with done as (
         started_at, latency_us, request_headers, response_status, response_headers, response_body,
         code, reason, next_at, place)
     where d.tenant_id = s.tenant_id and d.id = s.id and d.state + 0 = 3 and d.owner = s.node
-    returning s.*, d.lane, d.target_id, d.order_key, d.attempts, d.was_dead
+    returning s.*, d.lane, d.target_id, d.parcel_id, d.order_key, d.attempts, d.was_dead
 ), tried as (
     insert into attempts (tenant_id, delivery_id, number, started_at, latency_us, request_headers,
         response_status, response_headers, response_body, code, reason, next_at)
@@ -68,8 +68,12 @@ with done as (
 ), buried as (
     insert into dead_letters (tenant_id, delivery_id, lane, failed_attempts, code, reason,
         failed_at, moved_at, expires_at)
-    select tenant_id, id, lane, attempts, dead_code, dead_reason, at, at, expires_at
-    from done where state = 6
+    select tenant_id, id, lane, attempts, dead_code, dead_reason,
+        coalesce(started_at + latency_us, at), at, expires_at
+    from done d where state = 6
+      -- A test of a webhook leaves none: nobody waits for it.
+      and not (lane = 2 and exists (select from parcels p
+          where p.tenant_id = d.tenant_id and p.id = d.parcel_id and p.is_test))
     on conflict (tenant_id, delivery_id) do update
     set failed_attempts = excluded.failed_attempts, code = excluded.code,
         reason = excluded.reason, failed_at = excluded.failed_at,

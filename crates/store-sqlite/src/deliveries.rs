@@ -279,7 +279,7 @@ fn list(
         "SELECT d.id, d.lane, d.target_id, p.id, p.event_type, p.external_id, p.is_test, d.state,
            d.attempts, a.response_status, coalesce(l.code, a.code),
            coalesce(l.reason, a.reason), a.next_at, a.started_at, a.latency_us,
-           d.created_at
+           d.created_at, l.failed_at
          FROM {from} CROSS JOIN parcels p ON p.seq = d.parcel
          LEFT JOIN attempts a ON a.delivery = d.seq AND a.number = d.attempts
          LEFT JOIN dead_letters l ON l.delivery = d.seq AND d.state = 6 {sql}"
@@ -311,6 +311,7 @@ fn delivery_row(row: &Row<'_>) -> Result<DeliveryRow, Fault> {
         last_failure: rows::failure(row, 10, 11)?,
         next_retry_at: rows::maybe_time(row, 12)?.filter(|_| !state.is_final()),
         delivered_at: ended_at.filter(|_| state == State::Delivered),
+        failed_at: rows::maybe_time(row, 16)?.or(ended_at).filter(|_| state == State::Dead),
         created_at: rows::time(row, 15)?,
     })
 }

@@ -99,7 +99,7 @@ fn give_up(tx: &Tx<'_>, now: Time) -> Result<u64, Fault> {
     );
     for seq in &killers {
         tx.db.prepare_cached("UPDATE deliveries SET state = 6 WHERE seq = ?1")?.execute([seq])?;
-        bury(tx, *seq, &failure, now)?;
+        bury(tx, *seq, &failure, now, now)?;
         order::move_up(tx, *seq)?;
     }
     Ok(killers.len() as u64)

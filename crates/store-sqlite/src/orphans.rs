@@ -96,7 +96,7 @@ fn give_up(tx: &Tx<'_>, of: TenantEndpoint, max: usize, now: Time) -> Result<u64
     for seq in &left {
         tx.db.prepare_cached("UPDATE deliveries SET state = 6 WHERE seq = ?1")?.execute([seq])?;
         let last = last_failure(tx, *seq)?;
-        bury(tx, *seq, &EndReason::ENDPOINT_DELETED.failure(last.as_ref()), now)?;
+        bury(tx, *seq, &EndReason::ENDPOINT_DELETED.failure(last.as_ref()), now, now)?;
         order::move_up(tx, *seq)?;
     }
     Ok(left.len() as u64)

@@ -1,7 +1,7 @@
 //! Writing what became of an attempt.
 
 use async_trait::async_trait;
-use gancho_domain::{Attempt, Failure, Next, State, Time};
+use gancho_domain::{Attempt, Failure, Lane, Next, State, Time};
 use gancho_store::{NodeId, Result, Settle, Settled, Settlement};
 use rusqlite::{CachedStatement, params};
 
@@ -55,7 +55,9 @@ fn settle_one(
         insert_attempt(pen, row, attempt)?;
     }
     match &settlement.next {
-        Next::Dead(failure) => bury(tx, row, failure, settlement.at)?,
+        Next::Dead(failure) => {
+            bury(tx, row, failure, settlement.ended_at(), settlement.at)?;
+        }
         Next::Delivered if settlement.is_replay => {
             tx.db.prepare_cached("DELETE FROM dead_letters WHERE delivery = ?1")?.execute([row])?;
         }
@@ -110,20 +112,31 @@ fn insert_attempt(pen: &mut Pen<'_>, row: i64, attempt: &Attempt) -> Result<(), 
     Ok(())
 }
 
-/// Makes or renews the dead letter of a delivery that has just been given up.
-pub(crate) fn bury(tx: &Tx<'_>, row: i64, failure: &Failure, at: Time) -> Result<(), Fault> {
+/// Makes or renews the dead letter of a delivery that has just been given up. A test of a webhook leaves
+/// none: nobody waits for it.
+pub(crate) fn bury(
+    tx: &Tx<'_>,
+    row: i64,
+    failure: &Failure,
+    failed_at: Time,
+    at: Time,
+) -> Result<(), Fault> {
     tx.db
         .prepare_cached(
             "INSERT OR REPLACE INTO dead_letters (delivery, tenant_id, lane, failed_attempts, code,
                reason, failed_at, moved_at, expires_at)
-             SELECT seq, tenant_id, lane, attempts, ?2, ?3, ?4, ?4, ?5 FROM deliveries WHERE seq = ?1",
+             SELECT d.seq, d.tenant_id, d.lane, d.attempts, ?2, ?3, ?4, ?5, ?6 FROM deliveries d
+             WHERE d.seq = ?1 AND NOT (d.lane = ?7 AND EXISTS
+               (SELECT 1 FROM parcels p WHERE p.seq = d.parcel AND p.is_test))",
         )?
         .execute(params![
             row,
             failure.code().as_str(),
             failure.reason(),
+            failed_at.micros(),
             at.micros(),
             (at + tx.dead_letter_ttl).micros(),
+            Lane::Webhook.number(),
         ])?;
     Ok(())
 }

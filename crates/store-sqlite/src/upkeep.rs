@@ -200,7 +200,7 @@ fn expire(tx: &Tx<'_>, overdue: &[i64], now: Time) -> Result<u64, Fault> {
             .execute([seq])?;
         if expired == 1 {
             let last = last_failure(tx, *seq)?;
-            bury(tx, *seq, &decide::expired(last.as_ref()), now)?;
+            bury(tx, *seq, &decide::expired(last.as_ref()), now, now)?;
             order::move_up(tx, *seq)?;
             count += 1;
         }

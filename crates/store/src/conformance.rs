@@ -190,6 +190,8 @@ macro_rules! conformance_suite {
                 a_retry_is_due_when_it_says_and_not_before
                 one_that_is_given_up_leaves_a_dead_letter
                 an_end_without_an_attempt_counts_none
+                a_failure_is_of_the_time_at_which_its_attempt_ended
+                a_test_leaves_no_dead_letter
                 one_can_be_put_off_without_an_attempt
                 what_can_never_be_written_is_told_from_an_outage
                 attempts_read_back_whole_and_in_order

@@ -20,6 +20,7 @@ pub struct DeadLetter {
     pub failed_attempts: u32,
     /// Cannot be blank.
     pub failure: Failure,
+    /// When the last attempt failed, or, where it was given up without one, when that was decided.
     pub failed_at: Time,
     pub enqueued_at: Time,
     pub moved_at: Time,

@@ -30,6 +30,9 @@ pub struct DeliveryRow {
     pub next_retry_at: Option<Time>,
     /// When the last attempt was answered: its start and its latency.
     pub delivered_at: Option<Time>,
+    /// When it was given up: when its last attempt failed, or, where it ended without one, when that was
+    /// decided.
+    pub failed_at: Option<Time>,
     pub created_at: Time,
 }
 

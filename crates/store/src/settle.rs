@@ -24,6 +24,11 @@ pub struct Settlement {
 }
 
 impl Settlement {
+    /// When its attempt ended, or, where none was made, when that was decided.
+    pub fn ended_at(&self) -> Time {
+        self.attempt.as_ref().map_or(self.at, |attempt| attempt.started_at + attempt.latency)
+    }
+
     pub fn of(job: &Job, at: Time, attempt: Option<Attempt>, next: Next) -> Self {
         Self {
             tenant: job.tenant,

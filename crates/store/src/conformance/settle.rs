@@ -3,15 +3,18 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use gancho_domain::{Attempt, Code, Failure, Next, State, Status};
+use gancho_domain::{Attempt, Code, Failure, Lane, Next, State, Status};
 
 use super::{
     Fixture,
     build::{
-        DONE, World, attempt, delivered, failed, given_up, hours, ids, secs, timeout, tried_again,
+        DONE, World, attempt, delivered, failed, given_up, hours, ids, scope, secs, timeout,
+        tried_again,
     },
 };
-use crate::{DeadLetter, Settled, Settlement, StoreError};
+use crate::{
+    Claim, DeadFilter, DeadLetter, DeliveryFilter, Settled, Settlement, StoreError,
+};
 
 pub async fn an_empty_batch_is_no_trouble<F: Fixture>() {
     let world = World::<F>::new().await;
@@ -125,6 +128,71 @@ pub async fn an_end_without_an_attempt_counts_none<F: Fixture>() {
     assert_eq!(view.attempts, []);
     let dead = world.dead_letter(id).await.unwrap();
     assert_eq!((dead.failed_attempts, dead.failure), (0, gone));
+}
+
+// faults.md B11: the log, the dead letter and whoever is told of it name the same time.
+pub async fn a_failure_is_of_the_time_at_which_its_attempt_ended<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let made = world.many_due(acme, world.target(), 2).await;
+    let jobs = world.take_all().await;
+    world.pass(secs(2));
+    let ended_at = world.now();
+    let tried = failed(&jobs[0], ended_at, timeout(), None);
+    world.pass(secs(1)); // until it is settled
+    let dead = || Next::Dead(timeout());
+    let tried = Settlement::of(&jobs[0], world.now(), Some(tried), dead());
+    let untried = Settlement::of(&jobs[1], world.now(), None, dead());
+    assert_eq!((tried.ended_at(), untried.ended_at()), (ended_at, world.now()));
+    for (settlement, failed_at) in [(tried, ended_at), (untried, world.now())] {
+        let id = settlement.delivery;
+        assert_eq!(world.settle(settlement).await, DONE);
+        let letter = world.dead_letter(id).await.unwrap();
+        assert_eq!((letter.failed_at, letter.moved_at), (failed_at, world.now()));
+        let row = world.see(acme, id).await.row;
+        assert_eq!((row.failed_at, row.delivered_at), (Some(failed_at), None));
+        assert_eq!(
+            world.list(acme, DeliveryFilter { event: Some(row.event), ..Default::default() }).await,
+            [row]
+        );
+    }
+    let all = DeadFilter { tenant: Some(acme), ..DeadFilter::default() };
+    assert_eq!(world.store.purge_dead(all, 10).await, Ok(2));
+    let row = world.see(acme, made[0]).await.row;
+    assert_eq!(row.failed_at, Some(ended_at), "the attempt still says so");
+}
+
+// faults.md B9: nobody waits for a test of a webhook.
+pub async fn a_test_leaves_no_dead_letter<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let shop = world.target();
+    let drafts: Vec<_> = (0..3).map(|_| world.event(acme).as_test().to(shop)).collect();
+    let made: Vec<_> = drafts.iter().map(|draft| draft.delivery(0)).collect();
+    world.accept_all(drafts).await;
+    let jobs = world.take_all().await;
+    world.give_up(&jobs[0]).await;
+    for job in &jobs[1..] {
+        world.retry_at(job, world.now() + hours(8)).await;
+    }
+    world.pass(secs(1));
+    let (before, now) = (world.now(), world.now());
+    assert_eq!(world.store.expire(Lane::Webhook, before, 1, now).await, Ok(1));
+    assert_eq!(world.store.give_up_orphans(scope(acme), shop, 10, now).await, Ok(1));
+    for id in &made {
+        let row = world.see(acme, *id).await.row;
+        assert_eq!((row.state, row.is_test, row.attempts), (State::Dead, true, 1));
+        assert_eq!(row.last_failure, Some(timeout()), "its attempt says why");
+        assert_eq!(world.dead_letter(*id).await, None);
+    }
+    // A partner's test is received as all that it posts.
+    let received = world.event(acme).as_test().in_lane(Lane::Dispatch, shop);
+    let id = received.delivery(0);
+    world.accept(received).await;
+    let claim = Claim { lane: Lane::Dispatch, ..world.claim() };
+    let job = world.take(claim).await.jobs.remove(0);
+    world.give_up(&job).await;
+    assert!(world.dead_letter(id).await.is_some());
 }
 
 pub async fn one_can_be_put_off_without_an_attempt<F: Fixture>() {
