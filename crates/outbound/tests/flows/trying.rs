@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use gancho_domain::{EndpointId, Lane, Status};
 use gancho_outbound::{EndpointDraft, TryOut, TryOutError, try_out};
-use gancho_store::{DeliveryFilter, Pause};
+use gancho_store::{DeadFilter, DeadLetters, DeliveryFilter, Pause, Upkeep};
 use gancho_testkit::receiver::{Receiver, Step};
 
 use crate::stage::{Stage, arrived, draft, failing, ok};
@@ -75,10 +75,18 @@ async fn a_failure_is_an_answer_too() {
     let receiver = failing().await;
     let id = stage.endpoint(&receiver, &["*"]).await;
     let tried = trying(&stage, id, None).await.unwrap();
-    assert_eq!(tried.status, Status::Retrying);
+    // faults.md B9: it is not tried again, whatever the endpoint's plan, and leaves no dead letter.
+    assert_eq!(tried.status, Status::Failed);
     let attempt = tried.attempt.unwrap();
     assert_eq!(attempt.response_status, Some(503));
     assert_eq!(attempt.failure.unwrap().code().as_str(), "HTTP_503");
+    assert_eq!(
+        stage.view(tried.delivery).await.row.last_failure.unwrap().code().as_str(),
+        "HTTP_503"
+    );
+    assert_eq!(stage.store.dead_stats(DeadFilter::default()).await.unwrap().total, 0);
+    let depths = stage.store.depths().await.unwrap();
+    assert!(depths.iter().all(|depth| depth.pending + depth.leased == 0), "{depths:?}");
 }
 
 #[tokio::test]
