@@ -89,6 +89,19 @@ impl Failure {
         Self { code, reason: reason.into() }
     }
 
+    /// The failure of a delivery that ends without another attempt: what the last one failed with stays
+    /// readable.
+    #[must_use]
+    pub fn after(&self, last: Option<&Self>) -> Self {
+        match last {
+            Some(last) => {
+                let reason = format!("{}; the last attempt failed with {last}", self.reason);
+                Self::new(self.code.clone(), reason)
+            }
+            None => self.clone(),
+        }
+    }
+
     pub fn code(&self) -> &Code {
         &self.code
     }

@@ -11,7 +11,7 @@ use gancho_domain::{
     Attempt, Failure, Next, Rate, RetryPlan, Time, Verdict,
     pace::{Load, SLOW},
 };
-use gancho_store::{Job, NewParcel};
+use gancho_store::{Job, NewParcel, Result};
 
 #[async_trait]
 pub trait Carrier: Send + Sync + 'static {
@@ -27,10 +27,18 @@ pub trait Carrier: Send + Sync + 'static {
     /// itself: the deadline of an attempt is the carrier's.
     async fn carry(&self, job: &Job, attempt: u32) -> Carried;
 
-    /// What is to be published in the same transaction that records the attempt.
-    fn follow(&self, job: &Job, carried: &Carried, next: &Next, now: Time) -> Vec<NewParcel> {
-        let _ = (job, carried, next, now);
-        Vec::new()
+    /// What is to be published in the same transaction that records the attempt. `at` is when the
+    /// attempt ended, or, where none was made, when that was decided. May ask the store: while that does
+    /// not answer, the result waits, and this is asked again.
+    async fn follow(
+        &self,
+        job: &Job,
+        carried: &Carried,
+        next: &Next,
+        at: Time,
+    ) -> Result<Vec<NewParcel>> {
+        let _ = (job, carried, next, at);
+        Ok(Vec::new())
     }
 }
 
@@ -55,6 +63,9 @@ impl Terms {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Carried {
     pub verdict: Verdict,
+    /// Whether the target was asked. What was not tried is no attempt: it is neither counted nor logged
+    /// as one, and says nothing of the target.
+    pub is_attempt: bool,
     /// The plan as it is now, where it may have changed since the delivery was queued.
     pub plan: Option<Arc<RetryPlan>>,
     /// How busy the target seemed: decides how many it is sent at once.
@@ -78,6 +89,7 @@ impl Carried {
         Self {
             load: if may_pass || latency > SLOW { Load::Heavy } else { Load::Light },
             at_fault: may_pass,
+            is_attempt: true,
             plan: None,
             verdict,
             latency,
@@ -94,15 +106,16 @@ impl Carried {
         Self { load: Load::Light, at_fault: false, ..Self::new(verdict, Duration::ZERO) }
     }
 
-    /// Nothing was sent, and nothing ever will be.
+    /// Nothing was sent, and nothing ever will be. It is no attempt.
     pub fn never(failure: Failure) -> Self {
-        Self::new(Verdict::Never { failure }, Duration::ZERO)
+        Self { is_attempt: false, ..Self::new(Verdict::Never { failure }, Duration::ZERO) }
     }
 
     /// Nothing was sent for want of something on this node. It is no attempt, and tried again soon.
     pub fn deferred(failure: Failure) -> Self {
         let verdict = Verdict::Deferred { failure };
-        Self { load: Load::Light, at_fault: false, ..Self::new(verdict, Duration::ZERO) }
+        let load = Load::Light;
+        Self { load, at_fault: false, is_attempt: false, ..Self::new(verdict, Duration::ZERO) }
     }
 
     pub fn was_deferred(&self) -> bool {

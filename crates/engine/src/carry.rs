@@ -1,14 +1,15 @@
-//! One attempt at one delivery: expired? → carry → decide → settle.
+//! One attempt at one delivery: expired? → carry → decide → follow → settle.
 
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use futures_util::FutureExt;
 use gancho_domain::{Code, Failure, Next, Standing, Time, decide, decide::expired};
-use gancho_store::{Job, NewParcel, Settlement};
+use gancho_store::{Job, Settlement};
 
 use crate::{
     Engine,
     carrier::Carried,
+    follow::{follow, last_failure},
     lane::{LaneState, Ticket},
     scheduler::{Outcome, Slot},
     settle, suspect,
@@ -26,14 +27,16 @@ pub(crate) async fn carry(
     let started_at = engine.clock.now();
     let settlement = if has_expired(&engine, &lane, &ticket.job, started_at) {
         drop(slot);
-        give_up(&lane, &ticket.job, started_at)
+        give_up(&engine, &lane, &ticket, started_at).await
     } else {
         let (carried, outcome) = attempt(&lane, &ticket.job, started_at).await;
         // The target is free for the next one while this result is being written.
         slot.finished(outcome);
-        judge(&engine, &lane, &ticket, &carried, started_at)
+        judge(&engine, &lane, &ticket, &carried, started_at).await
     };
-    settle::settle(&engine, &lane, ticket.node, settlement).await;
+    if let Some(settlement) = settlement {
+        settle::settle(&engine, &lane, ticket.node, settlement).await;
+    }
     drop(ticket);
 }
 
@@ -42,14 +45,19 @@ fn has_expired(engine: &Engine, lane: &LaneState, job: &Job, now: Time) -> bool 
 }
 
 /// It waited too long: a dead letter without an attempt.
-fn give_up(lane: &LaneState, job: &Job, now: Time) -> Settlement {
-    let failure = expired(None);
+async fn give_up(
+    engine: &Arc<Engine>,
+    lane: &LaneState,
+    ticket: &Ticket,
+    now: Time,
+) -> Option<Settlement> {
+    let failure = expired(last_failure(engine, &ticket.job).await.as_ref());
     let never = Carried::never(failure.clone());
     let next = Next::Dead(failure);
-    let follow = follow(lane, job, &never, &next, now);
-    let mut settlement = Settlement::of(job, now, None, next);
+    let follow = follow(engine, lane, ticket, &never, &next, now).await?;
+    let mut settlement = Settlement::of(&ticket.job, now, None, next);
     settlement.follow = follow;
-    settlement
+    Some(settlement)
 }
 
 /// The carrier's answer, and what it says of the target. A panic is an answer too.
@@ -60,6 +68,7 @@ async fn attempt(lane: &LaneState, job: &Job, started_at: Time) -> (Carried, Out
             note_deferral(lane, &carried, started_at);
             return (carried, Outcome::NotTried);
         }
+        Ok(carried) if !carried.is_attempt => return (carried, Outcome::NotTried),
         Ok(carried) => {
             lane.timings.attempt.add(carried.latency);
             let outcome = Outcome::Tried {
@@ -97,14 +106,14 @@ fn broken(lane: &LaneState, job: &Job) -> Carried {
     Carried::ours(failure)
 }
 
-/// What follows from the answer. Pure, but for the clock and the dice.
-fn judge(
-    engine: &Engine,
+/// What follows from the answer. Nothing where the lease was lost before that was known.
+async fn judge(
+    engine: &Arc<Engine>,
     lane: &LaneState,
     ticket: &Ticket,
     carried: &Carried,
     started_at: Time,
-) -> Settlement {
+) -> Option<Settlement> {
     let job = &ticket.job;
     let now = engine.clock.now();
     let number = job.attempts + 1;
@@ -113,35 +122,22 @@ fn judge(
         expires_at: lane.expires_at(job).filter(|_| engine.believes(now)),
     };
     let plan = carried.plan.as_ref().unwrap_or(&ticket.plan);
-    let next = decide(standing, &carried.verdict, plan, now, &*engine.random);
+    let mut next = decide(standing, &carried.verdict, plan, now, &*engine.random);
+    if let (Next::Dead(failure), false) = (&mut next, carried.is_attempt) {
+        *failure = failure.after(last_failure(engine, job).await.as_ref());
+    }
+    let ended_at = if carried.is_attempt { started_at + carried.latency } else { now };
     // A deferral is no news: only if its time is over is there something to tell.
     let is_news = !carried.was_deferred() || matches!(next, Next::Dead(_));
-    let follow = if is_news { follow(lane, job, carried, &next, now) } else { Vec::new() };
-    let attempt = (!carried.was_deferred()).then(|| carried.attempt(number, started_at, &next));
+    let follow = if is_news {
+        follow(engine, lane, ticket, carried, &next, ended_at).await?
+    } else {
+        Vec::new()
+    };
+    let attempt = carried.is_attempt.then(|| carried.attempt(number, started_at, &next));
     let mut settlement = Settlement::of(job, now, attempt, next);
     settlement.follow = follow;
-    settlement
-}
-
-/// What the carrier wants published with the result. It is claimed like any other: nothing would
-/// queue it here, so nothing may be leased to this node.
-fn follow(
-    lane: &LaneState,
-    job: &Job,
-    carried: &Carried,
-    next: &Next,
-    now: Time,
-) -> Vec<NewParcel> {
-    let ask = AssertUnwindSafe(|| lane.carrier.follow(job, carried, next, now));
-    let mut parcels = std::panic::catch_unwind(ask).unwrap_or_else(|_| {
-        lane.counters.panics.add(1);
-        tracing::error!(delivery = %job.delivery, lane = %lane.lane, "what follows is lost: the carrier broke");
-        Vec::new()
-    });
-    for delivery in parcels.iter_mut().flat_map(|parcel| &mut parcel.deliveries) {
-        delivery.hold = false;
-    }
-    parcels
+    Some(settlement)
 }
 
 /// A target's slot, given back however the attempt ends.

@@ -3,9 +3,9 @@
 //! In reading order: `carrier` is what a lane brings, and `ask` how it asks the store; `engine` is the whole and how it starts;
 //! `lane` is one lane at work. In come deliveries by `offer` (straight from a publisher) or
 //! `claim` (from the store), each with a seat in the `room`; `scheduler` says which goes next;
-//! `dispatch` sends it out; `carry` is the attempt (`suspect` says what comes before some); `settle` writes its result (`reduce`
-//! says what is left out if need be); `release`
-//! puts back what will not be carried here. `membership` and `heartbeat` prove that the node
+//! `dispatch` sends it out; `carry` is the attempt (`suspect` says what comes before some); `follow` says
+//! what is published with its result; `settle` writes both (`reduce` says what is left out if need be);
+//! `release` puts back what will not be carried here. `membership` and `heartbeat` prove that the node
 //! lives, `rescue` takes over from those that do not, `pauses` hold work back, `expire`,
 //! `archive` and `prune` clear up while the clock is `steady`, `stop` ends it, `stats`, `status` and
 //! `timings` tell of it.
@@ -30,6 +30,7 @@ mod dispatch;
 pub mod engine;
 mod expire;
 mod fault;
+mod follow;
 mod heartbeat;
 pub mod lane;
 mod limits;

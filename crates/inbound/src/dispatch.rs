@@ -129,7 +129,9 @@ impl DispatchCarrier {
                 Carried { response_body: said.into(), ..delivered }
             }
             Err(InsideFault::Later(failure)) => Carried::ours(failure),
-            Err(InsideFault::Never(failure)) => Carried::never(failure),
+            Err(InsideFault::Never(failure)) => {
+                Carried::new(Verdict::Never { failure }, began.elapsed())
+            }
         }
     }
 

@@ -8,18 +8,19 @@ use std::{
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use gancho_domain::{Clock, Code, Failure, IdMaker, Next, RetryPlan, TenantScope, Time, Verdict};
+use gancho_domain::{Clock, Failure, IdMaker, Next, RetryPlan, TenantScope, Time, Verdict};
 use gancho_engine::{Carried, Carrier, Terms, ask};
 use gancho_outbound::Registry;
-use gancho_store::{Job, NewParcel};
+use gancho_store::{Job, NewParcel, Result};
 
 use crate::{
     Email, FailureCode, Letter, Post, Receipt, Suppressions, TenantLimits, Trouble,
     classify::{Ruling, classify},
-    email::{Brief, outbox_id},
+    email::outbox_id,
     events::{self, About, News},
     masking,
     message::{self, Stamp},
+    outbox::read,
 };
 
 pub struct MailCarrier {
@@ -36,10 +37,6 @@ pub struct MailCarrier {
 
 #[async_trait]
 impl Carrier for MailCarrier {
-    async fn prepare(&self, jobs: &[Job]) {
-        self.registry.prepare(jobs).await;
-    }
-
     /// A target of this lane stands for the tenant, so a target's limits are the tenant's.
     fn terms(&self, job: &Job) -> Terms {
         let limit = self.limits.of(job.tenant);
@@ -47,10 +44,6 @@ impl Carrier for MailCarrier {
     }
 
     async fn carry(&self, job: &Job, _attempt: u32) -> Carried {
-        // Whoever is to be told of the outcome must be known by then.
-        if let Err(fault) = ask(|| self.registry.of(job.tenant)).await {
-            return ours(format!("the tenant's endpoints could not be looked up: {fault}"));
-        }
         let email = match Email::read(&job.parcel.body) {
             Ok(email) => email,
             Err(fault) => {
@@ -80,14 +73,14 @@ impl Carrier for MailCarrier {
         }
     }
 
-    fn follow(&self, job: &Job, carried: &Carried, next: &Next, now: Time) -> Vec<NewParcel> {
-        match self.told(job, carried, next, now) {
-            Ok(parcel) => vec![parcel],
-            Err(fault) => {
-                tracing::error!(email = %outbox_id(&job.parcel), fault, "nobody is told of an e-mail");
-                Vec::new()
-            }
-        }
+    async fn follow(
+        &self,
+        job: &Job,
+        carried: &Carried,
+        next: &Next,
+        at: Time,
+    ) -> Result<Vec<NewParcel>> {
+        self.told(job, carried, next, at).await.map(|parcel| vec![parcel])
     }
 }
 
@@ -134,29 +127,23 @@ impl MailCarrier {
         carried
     }
 
-    fn told(
-        &self,
-        job: &Job,
-        carried: &Carried,
-        next: &Next,
-        now: Time,
-    ) -> Result<NewParcel, String> {
-        let brief = Brief::read(&job.parcel.body).map_err(|fault| fault.to_string())?;
+    async fn told(&self, job: &Job, carried: &Carried, next: &Next, at: Time) -> Result<NewParcel> {
+        let brief = read(&job.parcel)?;
         let about = About {
             id: outbox_id(&job.parcel),
             tenant: job.tenant,
             external_id: job.parcel.external_id.as_deref(),
             company: &brief.company_id,
             recipient: &brief.to,
-            attempts: job.attempts + u32::from(was_tried(carried)),
+            attempts: job.attempts + u32::from(carried.is_attempt),
         };
         let (message_id, error) =
             (noted(&carried.response_headers, MESSAGE_ID), noted(&carried.response_headers, ERROR));
         let news = match next {
             Next::Delivered => News::Sent {
                 message_id: message_id.unwrap_or_default(),
-                at: now,
-                since_accepted: now.since(job.created_at),
+                at,
+                since_accepted: at.since(job.created_at),
             },
             Next::Retry { planned_at, .. } => News::RetryScheduled {
                 next_at: *planned_at,
@@ -166,18 +153,11 @@ impl MailCarrier {
                 reason: failure.reason(),
                 code: FailureCode::of(failure.code()),
                 error,
-                at: now,
+                at,
             },
         };
-        events::parcel(&self.registry, &self.ids, &about, &news, now)
-            .map_err(|fault| fault.to_string())
+        events::parcel(&self.registry, &self.ids, &about, &news, self.clock.now()).await
     }
-}
-
-/// One that waited too long is given up without an attempt.
-fn was_tried(carried: &Carried) -> bool {
-    !carried.was_deferred()
-        && !matches!(&carried.verdict, Verdict::Never { failure } if *failure.code() == Code::EXPIRED)
 }
 
 fn taken(receipt: &Receipt, latency: Duration) -> Carried {

@@ -139,8 +139,8 @@ impl News<'_> {
 }
 
 /// The event, for every endpoint that wants it, to be written by the caller. It is written even where
-/// nobody wants it: the numbers of an e-mail's events have no holes. Answered from memory.
-pub fn parcel(
+/// nobody wants it: the numbers of an e-mail's events have no holes.
+pub async fn parcel(
     registry: &Registry,
     ids: &IdMaker,
     about: &About<'_>,
@@ -160,13 +160,8 @@ pub fn parcel(
         body: data,
         created_at: now,
     });
-    let targets = registry.known_targets(about.tenant);
-    if targets.is_none() {
-        tracing::error!(email = %about.id, event_type, "nobody is told of an e-mail: its tenant's endpoints are not known");
-    }
-    let deliveries = targets.map_or_else(Vec::new, |targets| {
-        fan_out(&targets, Audience::Wanting, event_type, now, ids, |_| false)
-    });
+    let targets = registry.of(about.tenant).await?;
+    let deliveries = fan_out(&targets, Audience::Wanting, event_type, now, ids, |_| false);
     Ok(NewParcel { parcel, once: None, ledger: None, deliveries })
 }
 

@@ -105,7 +105,6 @@ impl FeedbackDesk {
         let brief = Brief::read(&event.parcel.body).map_err(odd)?;
         let now = self.clock.now();
         let reason = masking::text(&report.reason);
-        self.registry.of(scope.tenant()).await?;
         let about = About {
             id,
             tenant: scope.tenant(),
@@ -116,14 +115,21 @@ impl FeedbackDesk {
         };
         let error = Some(report.error.as_str());
         let news = News::Failed { reason: &reason, code: report.code, error, at: now };
-        let mut parcel = events::parcel(&self.registry, &self.ids, &about, &news, now)?;
+        let mut parcel = events::parcel(&self.registry, &self.ids, &about, &news, now).await?;
         parcel.once = Some(once(id, &report.id, now));
         // None of its deliveries is held, so there is no holder to name.
         let accepted = self.store.accept(vec![parcel], NodeId(0)).await?;
         if let Some(delivery) = event.deliveries.first() {
             self.enlist(scope, id, delivery.id).await?;
         }
-        self.note(scope, id, report, &reason, now).await?;
+        let told_at = match accepted.first() {
+            // It was told before, and is noted with the time that was told.
+            Some(Accepted::Again { first }) => {
+                self.store.event(scope, *first).await?.map_or(now, |told| told.parcel.created_at)
+            }
+            _ => now,
+        };
+        self.note(scope, id, report, &reason, told_at).await?;
         Ok(match accepted.first() {
             Some(Accepted::New { .. }) => Taken::Told(id),
             _ => Taken::Again(id),

@@ -6,7 +6,6 @@ use gancho_domain::{
     Attempt, Clock, DeliveryId, EmailId, Failure, IdMaker, Kind, Parcel, Status, TenantScope, Time,
 };
 use gancho_engine::Engine;
-use gancho_outbound::Registry;
 use gancho_store::{DeliveryRow, Result, Store, StoreError, TargetId};
 
 use crate::{
@@ -19,7 +18,6 @@ use crate::{
 pub struct Outbox {
     pub store: Arc<dyn Store>,
     pub engine: Arc<Engine>,
-    pub registry: Arc<Registry>,
     pub ids: Arc<IdMaker>,
     pub clock: Arc<dyn Clock>,
     pub limits: MailLimits,
@@ -121,11 +119,7 @@ impl Outbox {
         let verdict = feedback::verdict_on(&*self.store, scope, id).await?;
         let brief = read(&event.parcel)?;
         let last = view.attempts.last();
-        let failed_at = match (&verdict, row.state) {
-            (Some(verdict), _) => Some(verdict.at),
-            (None, gancho_domain::State::Dead) => last.map(|last| last.started_at + last.latency),
-            (None, _) => None,
-        };
+        let failed_at = verdict.as_ref().map(|verdict| verdict.at).or(view.row.failed_at);
         let note = |name| last.and_then(|last| noted(&last.response_headers, name));
         let error = match &verdict {
             Some(verdict) => verdict.error.clone(),

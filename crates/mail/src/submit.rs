@@ -48,8 +48,6 @@ impl Outbox {
         let odd = |fault: serde_json::Error| StoreError::Corrupt(fault.to_string());
         let body = email.write().map_err(odd)?;
         let once = key.map(|key| self.once(&key, external_id.as_deref(), &body));
-        // Those who are to be told of it are known by the time there is something to tell.
-        self.registry.of(scope.tenant()).await?;
         let this = self.clone();
         let work = async move { this.accept(scope, external_id, body, once).await };
         let stopped = || StoreError::Unavailable("the gateway is stopping".into());

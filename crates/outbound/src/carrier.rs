@@ -8,7 +8,7 @@ use gancho_domain::{
     Clock, Code, Failure, Next, RetryPlan, Time, Verdict, event_type::is_reserved, health::Seen,
 };
 use gancho_engine::{Carried, Carrier, Terms, ask};
-use gancho_store::{Job, NewParcel};
+use gancho_store::{Job, NewParcel, Result};
 use gancho_wire::{Content, Sending};
 
 use crate::{
@@ -31,7 +31,6 @@ pub struct WebhookCarrier {
 impl Carrier for WebhookCarrier {
     async fn prepare(&self, jobs: &[Job]) {
         self.registry.prepare(jobs).await;
-        self.notifier.prepare().await;
     }
 
     fn terms(&self, job: &Job) -> Terms {
@@ -70,22 +69,28 @@ impl Carrier for WebhookCarrier {
 
     /// A delivery that was given up is told of, unless its endpoint is gone or switched off: that was
     /// someone's wish, or is told of by itself.
-    fn follow(&self, job: &Job, carried: &Carried, next: &Next, now: Time) -> Vec<NewParcel> {
+    async fn follow(
+        &self,
+        job: &Job,
+        carried: &Carried,
+        next: &Next,
+        at: Time,
+    ) -> Result<Vec<NewParcel>> {
         let Next::Dead(failure) = next else {
-            return Vec::new();
+            return Ok(Vec::new());
         };
         if job.parcel.is_test || is_notice(job) || *failure.code() == Code::TARGET_GONE {
-            return Vec::new();
+            return Ok(Vec::new());
         }
         let target = self.registry.known(job.tenant, job.target);
         let notice = Notice::exhausted(&Exhausted {
             job,
             url: target.as_ref().map(|target| target.endpoint.url.as_str()),
-            attempts: job.attempts + u32::from(!carried.was_deferred()),
+            attempts: job.attempts + u32::from(carried.is_attempt),
             failure,
-            at: now,
+            at,
         });
-        self.notifier.parcels(job.tenant, &notice, now)
+        self.notifier.parcels(job.tenant, &notice).await
     }
 }
 
@@ -127,16 +132,11 @@ impl WebhookCarrier {
             Verdict::Never { .. } if carried.response_status == Some(410) => Seen::Gone,
             _ => Seen::Failed,
         };
-        if seen != Seen::Worked {
-            // Should this be the last attempt, whoever is to be told is known by then.
-            self.notifier.prepare().await;
-        }
         let failure = carried.verdict.failure();
         self.health.note(&target.endpoint, seen, failure, !is_notice(job)).await;
     }
 }
 
-/// One of the gateway's own, from which nothing more may follow.
 /// A test is tried once: whoever asked for it waits for the answer.
 fn plan_of(job: &Job, target: &Target) -> Arc<RetryPlan> {
     if job.parcel.is_test {
@@ -145,6 +145,7 @@ fn plan_of(job: &Job, target: &Target) -> Arc<RetryPlan> {
     target.plan.clone()
 }
 
+/// One of the gateway's own, from which nothing more may follow.
 fn is_notice(job: &Job) -> bool {
     is_reserved(&job.parcel.event_type)
 }

@@ -33,30 +33,22 @@ pub struct Notifier {
 const ONCE_WITHIN: std::time::Duration = std::time::Duration::from_hours(24);
 
 impl Notifier {
-    /// Reads the endpoints of those who may want to know, so that [`Notifier::parcels`] finds them in
-    /// memory.
-    pub async fn prepare(&self) {
-        if let Some(operator) = self.operator {
-            // If the store cannot be asked now, the next attempt asks again.
-            let _ = self.registry.of(operator.tenant()).await;
-        }
-    }
-
     /// The notice for everyone who wants it, to be written by the caller: with the result that it is
-    /// about, in one transaction. Answered from memory.
-    pub fn parcels(&self, tenant: TenantId, notice: &Notice, now: Time) -> Vec<NewParcel> {
+    /// about, in one transaction.
+    pub async fn parcels(&self, tenant: TenantId, notice: &Notice) -> Result<Vec<NewParcel>> {
         let operator =
             self.operator.map(TenantScope::tenant).filter(|operator| *operator != tenant);
-        let each = std::iter::once(tenant).chain(operator);
-        each.filter_map(|to| self.parcel(to, notice, now)).collect()
+        let mut parcels = Vec::new();
+        for to in std::iter::once(tenant).chain(operator) {
+            parcels.extend(self.parcel(to, notice).await?);
+        }
+        Ok(parcels)
     }
 
     /// The same, written at once; a notice with the same `once` is written once.
     pub async fn send(&self, tenant: TenantId, notice: &Notice, once: &str) -> Result<()> {
-        self.registry.of(tenant).await?;
-        self.prepare().await;
         let now = self.clock.now();
-        let mut parcels = self.parcels(tenant, notice, now);
+        let mut parcels = self.parcels(tenant, notice).await?;
         for new in &mut parcels {
             new.once = Some(once_of(notice.event_type, once, now));
         }
@@ -68,12 +60,13 @@ impl Notifier {
     }
 
     /// Nothing where nobody wants it.
-    fn parcel(&self, to: TenantId, notice: &Notice, now: Time) -> Option<NewParcel> {
-        let targets = self.registry.known_targets(to)?;
+    async fn parcel(&self, to: TenantId, notice: &Notice) -> Result<Option<NewParcel>> {
+        let targets = self.registry.of(to).await?;
+        let now = self.clock.now();
         let audience = Audience::WantingBut(notice.about);
         let deliveries = fan_out(&targets, audience, notice.event_type, now, &self.ids, |_| false);
         if deliveries.is_empty() {
-            return None;
+            return Ok(None);
         }
         let parcel = Arc::new(Parcel {
             id: self.ids.make(),
@@ -86,7 +79,7 @@ impl Notifier {
             body: notice.data.clone(),
             created_at: now,
         });
-        Some(NewParcel { parcel, once: None, ledger: None, deliveries })
+        Ok(Some(NewParcel { parcel, once: None, ledger: None, deliveries }))
     }
 }
 

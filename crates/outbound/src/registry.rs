@@ -49,11 +49,6 @@ impl Registry {
         self.known.peek(tenant).and_then(|targets| targets.get(id).cloned())
     }
 
-    /// All that is known of a tenant without asking.
-    pub fn known_targets(&self, tenant: TenantId) -> Option<Arc<Targets>> {
-        self.known.peek(tenant)
-    }
-
     /// Something of the tenant's was changed here.
     pub fn forget(&self, tenant: TenantId) {
         self.known.forget(tenant);

@@ -226,7 +226,6 @@ impl Stage {
         let outbox = Arc::new(Outbox {
             store: store.clone(),
             engine: engine.clone(),
-            registry: registry.clone(),
             ids: ids.clone(),
             clock: clock.clone(),
             limits: MailLimits::default(),

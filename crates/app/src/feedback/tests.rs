@@ -123,7 +123,6 @@ impl Stage {
         let outbox = Arc::new(Outbox {
             store: store.clone(),
             engine,
-            registry,
             ids: ids.clone(),
             clock: clock.clone(),
             limits: MailLimits::default(),

@@ -104,7 +104,6 @@ impl Mailing {
         let outbox = Outbox {
             store: base.store.clone(),
             engine,
-            registry: base.registry.clone(),
             ids: base.ids.clone(),
             clock: base.clock.clone(),
             limits: MailLimits::default(),

@@ -94,6 +94,49 @@ async fn what_a_node_could_not_try_is_no_attempt_and_is_tried_again_soon() {
     assert!(calls[..41].iter().all(|(_, attempt)| *attempt == 1), "{calls:?}");
 }
 
+/// faults.md B13: what was not tried is no attempt, and does not hide what happened before.
+#[tokio::test(start_paused = true)]
+async fn what_was_not_tried_is_no_attempt() {
+    let stage = Stage::new(|_, attempt| if attempt == 1 { Play::Fail } else { Play::Withhold });
+    let engine = stage.engine().await;
+    let id = stage.accept().await;
+    seconds(10).await;
+    let view = stage.view(id).await;
+    assert_eq!((view.row.state, view.row.attempts, view.attempts.len()), (State::Dead, 1, 1));
+    let failure = view.row.last_failure.expect("it says why");
+    assert_eq!(*failure.code(), Code::TARGET_GONE);
+    assert!(failure.reason().contains("HTTP_503: as told"), "{failure}");
+    let stats = engine.stats(Lane::Webhook).expect("it works the lane");
+    assert_eq!((stats.carried, stats.dead), (1, 1));
+
+    let stage = Stage::new(|_, _| Play::Withhold);
+    let _engine = stage.engine().await;
+    let id = stage.accept().await;
+    seconds(1).await;
+    let view = stage.view(id).await;
+    assert_eq!((view.row.state, view.row.attempts), (State::Dead, 0));
+    assert_eq!(view.attempts, []);
+    assert_eq!(view.row.last_failure.expect("it says why").reason(), "as told");
+}
+
+/// faults.md E2: what follows may have to ask a store that is away; the result waits for it.
+#[tokio::test(start_paused = true)]
+async fn a_result_waits_until_what_follows_is_known() {
+    let stage = Stage::new(|_, _| Play::Deliver);
+    let engine = stage.engine().await;
+    let follows = stage.parcel(false);
+    let second = follows.deliveries[0].id;
+    stage.actor.follow.lock().push(follows);
+    stage.actor.follow_refusals.store(7, Ordering::Relaxed);
+    let first = stage.accept().await;
+    seconds(60).await;
+    for id in [first, second] {
+        assert_eq!(stage.view(id).await.row.state, State::Delivered);
+    }
+    let stats = engine.stats(Lane::Webhook).expect("it works the lane");
+    assert_eq!((stats.settle_retries, stats.delivered), (7, 2));
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_is_put_off_still_expires() {
     let stage = Stage::new(|_, _| Play::Defer);

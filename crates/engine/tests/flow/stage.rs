@@ -1,6 +1,12 @@
 //! A store, an engine and a carrier that does as it is told.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -9,7 +15,9 @@ use gancho_domain::{
     SeededRandom, TenantId, TenantScope, Time, Verdict,
 };
 use gancho_engine::{Carried, Carrier, Engine, EngineSetup, LaneSetup, Limits, Terms};
-use gancho_store::{Accept, Deliveries, DeliveryView, Job, NewDelivery, NewParcel, NodeId};
+use gancho_store::{
+    Accept, Deliveries, DeliveryView, Job, NewDelivery, NewParcel, NodeId, StoreError,
+};
 use gancho_store_sqlite::SqliteStore;
 use parking_lot::Mutex;
 
@@ -25,6 +33,8 @@ pub enum Play {
     Fail,
     Refuse,
     Break,
+    /// It is given up without the target being asked.
+    Withhold,
     /// This node lacks something.
     Defer,
     /// Takes so many seconds, then delivers.
@@ -38,6 +48,8 @@ pub struct Actor {
     pub plan: Arc<RetryPlan>,
     pub calls: Mutex<Vec<(DeliveryId, u32)>>,
     pub follow: Mutex<Vec<NewParcel>>,
+    /// How often it cannot be said what follows.
+    pub follow_refusals: AtomicU32,
 }
 
 #[async_trait]
@@ -53,6 +65,7 @@ impl Carrier for Actor {
             Play::Deliver => Verdict::Delivered,
             Play::Fail => Verdict::Retry { failure: failure(Code::http(503)), not_before: None },
             Play::Refuse => Verdict::Never { failure: failure(Code::TARGET_GONE) },
+            Play::Withhold => return Carried::never(failure(Code::TARGET_GONE)),
             Play::Defer => return Carried::deferred(failure(Code::CONNECT_FAILED)),
             Play::Break => std::panic::resume_unwind(Box::new("as told")),
             Play::Take(secs) => {
@@ -63,8 +76,19 @@ impl Carrier for Actor {
         Carried { response_status: Some(200), ..Carried::new(verdict, Duration::from_millis(1)) }
     }
 
-    fn follow(&self, _: &Job, _: &Carried, next: &Next, _: Time) -> Vec<NewParcel> {
-        if *next == Next::Delivered { std::mem::take(&mut *self.follow.lock()) } else { vec![] }
+    async fn follow(
+        &self,
+        _: &Job,
+        _: &Carried,
+        next: &Next,
+        _: Time,
+    ) -> Result<Vec<NewParcel>, StoreError> {
+        if self.follow_refusals.load(Ordering::Relaxed) > 0 {
+            self.follow_refusals.fetch_sub(1, Ordering::Relaxed);
+            return Err(StoreError::Unavailable("as told".into()));
+        }
+        let is_delivered = *next == Next::Delivered;
+        Ok(if is_delivered { std::mem::take(&mut *self.follow.lock()) } else { vec![] })
     }
 }
 
@@ -87,6 +111,7 @@ impl Stage {
                 plan: Arc::new(RetryPlan::Schedule([1, 2].map(Duration::from_secs).to_vec())),
                 calls: Mutex::default(),
                 follow: Mutex::default(),
+                follow_refusals: AtomicU32::new(0),
             }),
         }
     }

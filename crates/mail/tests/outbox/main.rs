@@ -35,4 +35,5 @@ mod ses;
 mod stage;
 mod submitting;
 mod suppressing;
+mod telling;
 mod trusting;

@@ -138,7 +138,6 @@ impl Stage {
             outbox: Arc::new(Outbox {
                 store: store.clone(),
                 engine: engine.clone(),
-                registry: registry.clone(),
                 ids: ids.clone(),
                 clock: clock.clone(),
                 limits: setup.limits,

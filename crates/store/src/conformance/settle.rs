@@ -12,9 +12,7 @@ use super::{
         tried_again,
     },
 };
-use crate::{
-    Claim, DeadFilter, DeadLetter, DeliveryFilter, Settled, Settlement, StoreError,
-};
+use crate::{Claim, DeadFilter, DeadLetter, DeliveryFilter, Settled, Settlement, StoreError};
 
 pub async fn an_empty_batch_is_no_trouble<F: Fixture>() {
     let world = World::<F>::new().await;

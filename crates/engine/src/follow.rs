@@ -1,0 +1,74 @@
+//! What is published with a result, such as the news that an e-mail was sent.
+
+use std::{panic::AssertUnwindSafe, sync::Arc};
+
+use futures_util::FutureExt;
+use gancho_domain::{Failure, Next, TenantScope, Time};
+use gancho_store::{Job, NewParcel};
+
+use crate::{
+    Engine,
+    carrier::Carried,
+    fault::{Backoff, Course},
+    lane::{LaneState, Ticket},
+};
+
+/// What the carrier wants published with the result. It is claimed like any other: nothing would queue
+/// it here, so nothing may be leased to this node. A store that does not answer is asked until it does,
+/// as it is to take the result. Nothing comes back where the lease is lost.
+pub(crate) async fn follow(
+    engine: &Arc<Engine>,
+    lane: &LaneState,
+    ticket: &Ticket,
+    carried: &Carried,
+    next: &Next,
+    at: Time,
+) -> Option<Vec<NewParcel>> {
+    let mut backoff = Backoff::new();
+    loop {
+        let asking = AssertUnwindSafe(lane.carrier.follow(&ticket.job, carried, next, at));
+        match asking.catch_unwind().await {
+            Ok(Ok(parcels)) => return Some(unheld(parcels)),
+            // To ask again would not help, and the result itself must not be lost.
+            Ok(Err(error)) if error.is_permanent() => {
+                return Some(lost(lane, &ticket.job, &error.to_string()));
+            }
+            Ok(Err(error)) => match engine.course("follow", ticket.node, &error) {
+                Course::Again => lane.counters.settle_retries.add(1),
+                Course::Fenced => {
+                    lane.counters.lease_lost.add(1);
+                    return None;
+                }
+                Course::Stop => return None,
+            },
+            Err(_) => {
+                lane.counters.panics.add(1);
+                return Some(lost(lane, &ticket.job, "the carrier panicked"));
+            }
+        }
+        backoff.wait().await;
+    }
+}
+
+fn unheld(mut parcels: Vec<NewParcel>) -> Vec<NewParcel> {
+    for delivery in parcels.iter_mut().flat_map(|parcel| &mut parcel.deliveries) {
+        delivery.hold = false;
+    }
+    parcels
+}
+
+fn lost(lane: &LaneState, job: &Job, why: &str) -> Vec<NewParcel> {
+    tracing::error!(delivery = %job.delivery, lane = %lane.lane, why, "what follows from a result is lost");
+    Vec::new()
+}
+
+/// Of the last attempt that was made, for the reason of a delivery that ends without another. For
+/// people, so a store that does not answer is not asked twice.
+pub(crate) async fn last_failure(engine: &Engine, job: &Job) -> Option<Failure> {
+    if job.attempts == 0 {
+        return None;
+    }
+    let scope = TenantScope::granted(job.tenant);
+    let view = engine.store.delivery(scope, job.delivery).await.ok().flatten()?;
+    view.attempts.last()?.failure.clone()
+}
