@@ -122,7 +122,7 @@ codes! {
         "Within 24 hours, a key stands for one event or e-mail. It was used for one with other content."
         "Use a new key for a new event or e-mail.";
     RATE_LIMITED TOO_MANY_REQUESTS "rate_limited" "Too many requests"
-        "The tenant publishes faster than it may."
+        "The tenant publishes faster than it may, or more of its calls are waiting than are taken at a time."
         "Wait for as long as `Retry-After` says.";
     TOO_MANY_FAILURES TOO_MANY_REQUESTS "too_many_failures" "Too many failed logins"
         "Many wrong API keys or operator tokens came from this address, so further ones are checked slowly, and this one was not checked. Credentials that were used from this address before are not affected."

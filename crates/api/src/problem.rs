@@ -226,6 +226,11 @@ impl From<StoreError> for Problem {
                 )
                 .retry_after(Duration::from_secs(2))
             }
+            StoreError::Busy(_) => Self::new(
+                &codes::RATE_LIMITED,
+                "too many calls of this tenant are waiting: make fewer at a time, and try again",
+            )
+            .retry_after(Duration::from_secs(1)),
             StoreError::Taken(what) => {
                 Self::new(&codes::TAKEN, format!("{what} is taken already: choose another"))
             }

@@ -45,7 +45,7 @@ impl TenantCache {
             // A tenant does not go away because the database does.
             Some((_, stale)) => match self.store.tenant(id).await {
                 Ok(read) => Ok(read.map(|tenant| self.keep(tenant, forgotten))),
-                Err(StoreError::Unavailable(_)) => Ok(Some(stale)),
+                Err(StoreError::Unavailable(_) | StoreError::Busy(_)) => Ok(Some(stale)),
                 Err(error) => Err(error),
             },
             None => Ok(self.store.tenant(id).await?.map(|tenant| self.keep(tenant, forgotten))),

@@ -29,6 +29,7 @@ impl Engine {
             }
             StoreError::Full(_)
             | StoreError::Unavailable(_)
+            | StoreError::Busy(_)
             | StoreError::Refused(_)
             | StoreError::Taken(_)
             | StoreError::Corrupt(_)

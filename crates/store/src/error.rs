@@ -10,6 +10,9 @@ pub enum StoreError {
     /// Nothing was written. Try again in a moment.
     #[error("the store cannot be reached: {0}")]
     Unavailable(String),
+    /// Nothing was done, because too many calls of this tenant wait already. Others are served.
+    #[error("too busy: {0}")]
+    Busy(String),
     /// The outcome is unknown and this store will do nothing more. Stop and open it again.
     #[error("the store stopped after an error: {0}")]
     Broken(String),
@@ -39,6 +42,7 @@ impl StoreError {
             | Self::Unavailable(_)
             | Self::Broken(_)
             | Self::Fenced
+            | Self::Busy(_)
             | Self::Refused(_) => false,
         }
     }

@@ -11,7 +11,7 @@
 //! [`upkeep`] prunes, expires and counts; [`usage`] counts towards plans; [`ledger`] reads the record of what was
 //! received; [`records`] keeps the small
 //! documents that are set up rather than carried. [`plan_text`] and [`old_secret_text`] are how
-//! stores write such things down.
+//! stores write such things down; [`fair`] is how they share out their readers among tenants.
 //!
 //! **The promise.** When `accept` or `settle` returns `Ok`, what it wrote is on stable storage.
 //! When it returns an error, nothing of the call was written, except after
@@ -28,6 +28,7 @@ pub mod dead_letters;
 pub mod deliveries;
 pub mod endpoints;
 pub mod error;
+pub mod fair;
 pub mod leave;
 pub mod ledger;
 pub mod nodes;
@@ -54,6 +55,7 @@ pub use deliveries::{
 };
 pub use endpoints::Endpoints;
 pub use error::StoreError;
+pub use fair::{FairPermit, FairSemaphore};
 pub use leave::{Leave, Leaving, Left, WholeLetter};
 pub use ledger::Ledger;
 pub use nodes::{NodeId, Nodes, Rescued};

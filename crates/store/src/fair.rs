@@ -1,0 +1,220 @@
+//! A semaphore whose permits go to tenants in turn.
+//!
+//! Each tenant has a queue of its own, and none may hold more than its share of the permits. However
+//! many calls one tenant makes, another waits for at most one turn of each tenant that waits with it,
+//! and permits that no single tenant may hold are left for the others. A caller that goes away leaves
+//! the queue, and costs nothing more.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::Arc,
+};
+
+use gancho_domain::TenantId;
+use parking_lot::Mutex;
+use tokio::sync::oneshot;
+
+use crate::{Result, StoreError};
+
+/// On whose account a permit is: a tenant's, or that of everyone who acts for none.
+type Account = Option<TenantId>;
+
+/// Callers of one tenant that may wait. More are refused with [`StoreError::Busy`].
+const MAX_WAITING: usize = 1_024;
+
+#[derive(Clone)]
+pub struct FairSemaphore(Arc<Inner>);
+
+struct Inner {
+    max_per_tenant: u32,
+    state: Mutex<State>,
+}
+
+struct State {
+    free: u32,
+    shares: HashMap<Account, Share>,
+    /// The tenants that have callers waiting, in the order of their turns.
+    turns: VecDeque<Account>,
+}
+
+#[derive(Default)]
+struct Share {
+    held: u32,
+    /// It stands in the order of turns.
+    is_queued: bool,
+    waiting: VecDeque<Waiter>,
+}
+
+struct Waiter {
+    weight: u32,
+    wake: oneshot::Sender<FairPermit>,
+}
+
+/// Goes back when it is dropped.
+pub struct FairPermit {
+    inner: Arc<Inner>,
+    account: Account,
+    weight: u32,
+}
+
+impl FairSemaphore {
+    /// Of `permits`, one tenant may hold `max_per_tenant` at a time.
+    pub fn new(permits: u32, max_per_tenant: u32) -> Self {
+        let (permits, max_per_tenant) = (permits.max(1), max_per_tenant.max(1));
+        let state = State { free: permits, shares: HashMap::new(), turns: VecDeque::new() };
+        let max_per_tenant = max_per_tenant.min(permits);
+        Self(Arc::new(Inner { max_per_tenant, state: Mutex::new(state) }))
+    }
+
+    /// Waits for one permit.
+    pub async fn acquire(&self, tenant: Option<TenantId>) -> Result<FairPermit> {
+        self.acquire_many(tenant, 1).await
+    }
+
+    /// Waits for `weight` permits at once, or for a tenant's whole share where that is less.
+    pub async fn acquire_many(&self, tenant: Option<TenantId>, weight: u32) -> Result<FairPermit> {
+        let weight = weight.clamp(1, self.0.max_per_tenant);
+        let woken = {
+            let mut state = self.0.state.lock();
+            if state.turns.is_empty() && state.fits(tenant, weight, self.0.max_per_tenant) {
+                return Ok(self.0.take(&mut state, tenant, weight));
+            }
+            let (wake, woken) = oneshot::channel();
+            state.enqueue(tenant, Waiter { weight, wake })?;
+            self.0.grant(&mut state);
+            woken
+        };
+        woken.await.map_err(|_| StoreError::Broken("a semaphore lost a waiting caller".into()))
+    }
+
+    /// Callers that wait, of all tenants.
+    pub fn waiting(&self) -> usize {
+        let state = self.0.state.lock();
+        let all = state.shares.values().flat_map(|share| &share.waiting);
+        all.filter(|waiter| !waiter.wake.is_closed()).count()
+    }
+}
+
+impl State {
+    fn fits(&self, account: Account, weight: u32, max_per_tenant: u32) -> bool {
+        let held = self.shares.get(&account).map_or(0, |share| share.held);
+        weight <= self.free && held + weight <= max_per_tenant
+    }
+
+    fn enqueue(&mut self, account: Account, waiter: Waiter) -> Result<()> {
+        let share = self.shares.entry(account).or_default();
+        if share.waiting.len() >= MAX_WAITING {
+            share.waiting.retain(|waiter| !waiter.wake.is_closed());
+        }
+        if share.waiting.len() >= MAX_WAITING {
+            return Err(StoreError::Busy(format!(
+                "{MAX_WAITING} calls of this tenant wait already"
+            )));
+        }
+        share.waiting.push_back(waiter);
+        if !std::mem::replace(&mut share.is_queued, true) {
+            self.turns.push_back(account);
+        }
+        Ok(())
+    }
+
+    fn forget_if_idle(&mut self, account: Account) {
+        let is_idle = |share: &Share| share.held == 0 && share.waiting.is_empty();
+        if self.shares.get(&account).is_some_and(is_idle) {
+            self.shares.remove(&account);
+        }
+    }
+
+    /// What the next caller of this tenant asks for, and what the tenant holds. Callers that have gone
+    /// are dropped; a tenant without any leaves the order of turns.
+    fn next_weight(&mut self, account: Account) -> Option<(u32, u32)> {
+        let share = self.shares.get_mut(&account)?;
+        while share.waiting.front().is_some_and(|waiter| waiter.wake.is_closed()) {
+            share.waiting.pop_front();
+        }
+        share.is_queued = !share.waiting.is_empty();
+        share.waiting.front().map(|waiter| (waiter.weight, share.held))
+    }
+}
+
+impl Inner {
+    fn take(self: &Arc<Self>, state: &mut State, account: Account, weight: u32) -> FairPermit {
+        state.free -= weight;
+        state.shares.entry(account).or_default().held += weight;
+        FairPermit { inner: self.clone(), account, weight }
+    }
+
+    /// Hands out what is free, one permit to each tenant in turn. A tenant that has its whole share is
+    /// passed over; one that waits for more than is free holds up those after it, so that many small
+    /// requests cannot starve a large one.
+    fn grant(self: &Arc<Self>, state: &mut State) {
+        let mut passed_over = 0;
+        while passed_over < state.turns.len() {
+            let Some(account) = state.turns.pop_front() else { return };
+            let Some((weight, held)) = state.next_weight(account) else {
+                state.forget_if_idle(account);
+                continue;
+            };
+            if held + weight > self.max_per_tenant {
+                state.turns.push_back(account);
+                passed_over += 1;
+                continue;
+            }
+            if weight > state.free {
+                state.turns.push_front(account);
+                return;
+            }
+            let waiter = state.shares.get_mut(&account).and_then(|share| share.waiting.pop_front());
+            if let Some(waiter) = waiter {
+                let permit = self.take(state, account, weight);
+                if let Err(unheard) = waiter.wake.send(permit) {
+                    // It went away just now. Dropping the permit would lock the state again.
+                    unheard.put_back(state);
+                }
+            }
+            state.turns.push_back(account);
+            passed_over = 0;
+        }
+    }
+}
+
+impl FairPermit {
+    /// Gives back all but `weight`.
+    pub fn shrink_to(&mut self, weight: u32) {
+        let surplus = self.weight.saturating_sub(weight);
+        if surplus > 0 {
+            self.weight -= surplus;
+            self.give_back(surplus);
+        }
+    }
+
+    fn give_back(&self, weight: u32) {
+        let mut state = self.inner.state.lock();
+        release(&mut state, self.account, weight);
+        self.inner.grant(&mut state);
+    }
+
+    fn put_back(mut self, state: &mut State) {
+        release(state, self.account, self.weight);
+        self.weight = 0;
+    }
+}
+
+fn release(state: &mut State, account: Account, weight: u32) {
+    state.free += weight;
+    if let Some(share) = state.shares.get_mut(&account) {
+        share.held -= weight;
+    }
+    state.forget_if_idle(account);
+}
+
+impl Drop for FairPermit {
+    fn drop(&mut self) {
+        if self.weight > 0 {
+            self.give_back(self.weight);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
