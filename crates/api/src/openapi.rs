@@ -42,6 +42,8 @@ const TAGS: &[(&str, &str)] = &[
 
 const ABOUT: &str = "Gancho brings events to the URLs that want them, signed, retried and never lost.\n\n\
 Every path answers with `/v1` before it and without. Lists answer `{\"data\": […], \"next_cursor\": …}`. \
+A page may hold fewer rows than `limit`, even none, because it looks at a bounded number of rows: the \
+list ends where `next_cursor` is null. \
 Times are RFC 3339 in UTC with milliseconds. What is refused is answered with \
 `application/problem+json` (RFC 9457): a stable `code`, a sentence that says what is wrong and what \
 to do, and the JSON pointer of each fault.\n\n\

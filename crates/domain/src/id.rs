@@ -195,6 +195,11 @@ pub fn lead<K>(id: Id<K>) -> i64 {
     (id.bits >> LEAD_SHIFT) as i64
 }
 
+/// The lowest id that has this lead.
+pub const fn first_of_lead<K>(lead: i64) -> Id<K> {
+    Id::from_bits((lead as u128) << LEAD_SHIFT)
+}
+
 impl IdMaker {
     pub fn new(clock: Arc<dyn Clock>, random: Arc<dyn Random>) -> Self {
         Self { clock, random, last: AtomicU64::new(0) }
@@ -265,6 +270,14 @@ mod tests {
         let maker = maker(&clock);
         maker.rise_above(lead(later));
         assert!(lead(maker.make::<OfEvent>()) > lead(later));
+    }
+
+    #[test]
+    fn the_first_id_of_a_lead_is_no_later_than_any_other() {
+        let id: EventId = maker(&Arc::new(ManualClock::at_secs(1_000))).make();
+        let first: EventId = first_of_lead(lead(id));
+        assert!(first <= id && lead(first) == lead(id));
+        assert!(lead(EventId::from_bits(first.bits() - 1)) < lead(id));
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 use bytes::Bytes;
 
-use crate::{Id, TenantId, Time, id};
+use crate::{Id, Lane, TenantId, Time, id};
 
 /// An event's, a receipt's or an e-mail's id, where it does not matter which.
 pub type ParcelId = Id<id::OfEvent>;
@@ -25,6 +25,15 @@ impl Kind {
             Self::Event => 2,
             Self::Receipt => 3,
             Self::Email => 4,
+        }
+    }
+
+    /// The lane in which parcels of this kind are delivered.
+    pub const fn lane(self) -> Lane {
+        match self {
+            Self::Event => Lane::Webhook,
+            Self::Receipt => Lane::Dispatch,
+            Self::Email => Lane::Email,
         }
     }
 

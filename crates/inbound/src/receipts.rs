@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use gancho_domain::{EventId, Kind, ReceiptId, State, Status, TenantScope, Time};
+use gancho_domain::{EventId, Kind, Lane, ReceiptId, State, Status, TenantScope, Time};
 use gancho_store::{
     DeliveryFilter, DeliveryRow, EventFilter, EventView, Page, PageRequest, Result, Store,
 };
@@ -142,6 +142,7 @@ impl Receipts {
     ) -> Result<Page<Receipt>> {
         let wanted = status.of_delivery();
         let filter = DeliveryFilter {
+            lane: Some(Lane::Dispatch),
             status: Some(wanted),
             external_id: filter.event_id,
             since: filter.since,

@@ -8,7 +8,7 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use gancho_domain::{
-    Clock, Endpoint, EndpointId, Failure, Status, TenantScope, Time,
+    Clock, Endpoint, EndpointId, Failure, Lane, Status, TenantScope, Time,
     health::{Change, Seen, Tell},
 };
 use gancho_store::{DeliveryFilter, PageRequest, Result, Store};
@@ -156,6 +156,7 @@ impl HealthKeeper {
 
     async fn missed(&self, endpoint: &Endpoint, since: Time) -> Result<Missed> {
         let filter = DeliveryFilter {
+            lane: Some(Lane::Webhook),
             endpoint: Some(endpoint.id),
             status: Some(Status::Failed),
             since: Some(since),

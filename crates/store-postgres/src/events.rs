@@ -1,14 +1,17 @@
 //! A tenant's events, newest first. Ids begin with their time, so they come by the key of their table;
 //! those that matched no endpoint, and those with a name, have an index of their own.
 
+use deadpool_postgres::ClientWrapper;
 use gancho_domain::{TenantScope, Time};
 use gancho_store::{EventFilter, EventRow, Page, PageRequest, Result};
 use tokio_postgres::Row;
+use uuid::Uuid;
 
 use crate::{
     PostgresStore,
-    deliveries::{read_place, write_place},
+    delivery_list::{read_place, write_place},
     fault::store_error,
+    look::{Looks, Step, Trail, page},
     rows::{self, uuid},
     session::query,
     terms::Terms,
@@ -23,36 +26,78 @@ impl PostgresStore {
         &self,
         scope: TenantScope,
         filter: &EventFilter,
-        page: &PageRequest,
+        request: &PageRequest,
     ) -> Result<Page<EventRow>> {
-        let mut terms = Terms::default();
-        terms.add("p.tenant_id = ?", uuid(scope.tenant()));
-        terms.add("p.kind = ?", filter.kind.number());
-        terms.add_if("p.event_type = ?", filter.event_type.clone());
-        let name = filter.external_id.as_ref();
-        terms.add_if("p.external_id = ?", name.map(|name| name.as_bytes().to_vec()));
-        terms.add_if("p.created_at >= ?", filter.since.map(Time::micros));
-        terms.add_if("p.id >= ?", filter.since.map(rows::first_id_at));
-        terms.add_if("p.created_at < ?", filter.until.map(Time::micros));
-        terms.add_if("p.id < ?", filter.until.map(rows::last_id_at));
-        terms.add_if("p.id < ?", page.after.as_ref().map(read_place));
-        if filter.is_unmatched {
-            terms.add_plain("p.deliveries = '{}'");
-        }
-        let most = terms.value(page.most as i64 + 1);
-        let sql = format!(
-            "select {EVENT} from parcels p where {} order by p.id desc limit {most}",
-            terms.sql()
-        );
-        let session = self.session().await?;
-        let found = query(&session, &sql, &terms.values()).await;
-        let found = found.map_err(store_error)?;
-        let mut rows = found.iter().map(event).collect::<Result<Vec<_>>>()?;
-        let more = rows.len() > page.most;
-        rows.truncate(page.most);
-        let next = rows.last().filter(|_| more).map(|last| write_place(last.id));
-        Ok(Page { rows, next })
+        let session = self.lists.next(Some(scope.tenant())).await?;
+        let looks = Looks::new(self.max_looks, request.most);
+        let last = filter.until.map_or(Uuid::max(), rows::last_id_at);
+        let below = request.after.as_ref().map_or(last, |place| read_place(place).min(last));
+        let events = Events { session: &session, scope, filter };
+        let (rows, next) = page(&events, request.most, looks, below).await?;
+        Ok(Page { rows, next: next.map(write_place) })
     }
+}
+
+struct Events<'a> {
+    session: &'a ClientWrapper,
+    scope: TenantScope,
+    filter: &'a EventFilter,
+}
+
+impl Trail for Events<'_> {
+    type Row = EventRow;
+    type Place = Uuid;
+
+    async fn step(&self, below: Uuid, looks: i64) -> Result<Step<EventRow, Uuid>> {
+        let (sql, terms) = looked(self.scope, self.filter, below, looks);
+        let found = query(self.session, &sql, &terms.values()).await.map_err(store_error)?;
+        let mut step = Step { found: Vec::new(), reached: None };
+        for row in &found {
+            let id: Uuid = rows::get(row, 0)?;
+            if rows::get(row, 8)? {
+                step.found.push((event(row)?, id));
+            }
+            if rows::get(row, 9)? {
+                step.reached = Some(id);
+            }
+        }
+        Ok(step)
+    }
+}
+
+/// One step, as SQL and its values: what fits, and the last that was looked at where there may be more.
+pub(crate) fn looked(
+    scope: TenantScope,
+    filter: &EventFilter,
+    below: Uuid,
+    looks: i64,
+) -> (String, Terms) {
+    let mut terms = Terms::default();
+    terms.add("p.kind = ?", filter.kind.number());
+    terms.add_if("p.event_type = ?", filter.event_type.clone());
+    terms.add_if("p.created_at >= ?", filter.since.map(Time::micros));
+    terms.add_if("p.created_at < ?", filter.until.map(Time::micros));
+    let fits = terms.sql();
+    let mut within = terms.anew();
+    within.add("p.tenant_id = ?", uuid(scope.tenant()));
+    within.add("p.id < ?", below);
+    within.add_if("p.id >= ?", filter.since.map(rows::first_id_at));
+    let name = filter.external_id.as_ref();
+    within.add_if("p.external_id = ?", name.map(|name| name.as_bytes().to_vec()));
+    if filter.is_unmatched {
+        within.add_plain("p.deliveries = '{}'");
+    }
+    let looks = within.value(looks);
+    let sql = format!(
+        "select {EVENT}, p.fits, p.place = {looks} from (
+           select p.*, row_number() over (order by p.id desc) as place from (
+             select p.id, p.event_type, p.subject, p.external_id, p.number, p.is_test, p.deliveries,
+               p.created_at, {fits} as fits
+             from parcels p where {} order by p.id desc limit {looks}) p) p
+         where p.fits or p.place = {looks} order by p.place",
+        within.sql()
+    );
+    (sql, within)
 }
 
 fn event(row: &Row) -> Result<EventRow> {

@@ -72,7 +72,7 @@ where l.tenant_id = gone.tenant_id and l.delivery_id = gone.id and l.moved_at = 
 #[async_trait]
 impl Leave for PostgresStore {
     async fn dead_overflow(&self, most_per_tenant: u64) -> Result<Vec<Leaving>> {
-        let session = self.session().await?;
+        let session = self.upkeep_session().await?;
         let most = i64::try_from(most_per_tenant).unwrap_or(i64::MAX);
         let found = query(&session, OVERFLOW, &[&most]).await.map_err(store_error)?;
         let overflow =
@@ -91,7 +91,7 @@ impl Leave for PostgresStore {
             return Ok(Vec::new());
         }
         let mut attempts = self.attempts_of(&keys).await?;
-        let session = self.session().await?;
+        let session = self.upkeep_session().await?;
         let sql = format!(
             "select {LETTER}, p.event_type, p.external_id, p.is_test
              from unnest($1::uuid[], $2::uuid[]) with ordinality as k(tenant, delivery, place)
@@ -131,7 +131,7 @@ type Keys = (Vec<Uuid>, Vec<Uuid>);
 
 impl PostgresStore {
     async fn keys(&self, which: Leaving, most: usize, most_bytes: usize) -> Result<Keys> {
-        let session = self.session().await?;
+        let session = self.upkeep_session().await?;
         let most = most as i64;
         let (sql, values): (String, Vec<Box<dyn ToSql + Send + Sync>>) = match which {
             Leaving::Expired(by) => (expired(), vec![Box::new(by.micros()), Box::new(most)]),
@@ -161,7 +161,7 @@ impl PostgresStore {
     }
 
     async fn attempts_of(&self, keys: &Keys) -> Result<HashMap<DeliveryId, Vec<Attempt>>> {
-        let session = self.session().await?;
+        let session = self.upkeep_session().await?;
         let sql = format!(
             "select {ATTEMPT}, delivery_id
              from unnest($1::uuid[], $2::uuid[]) as k(tenant, delivery)

@@ -6,7 +6,8 @@
 //! carries it out in the steps of [`accept`] and [`settle`], with [`once`] for keys, [`order`] for
 //! strict order per subject and [`give_up`] for dead letters made outside of settling. [`claim`]
 //! hands out due work by the plan of [`walk`] and [`few`]; [`limbo`] keeps what was leased without
-//! its node learning of it. [`dead_letters`] and [`leave`], [`deliveries`] with [`events`] and [`send_again`],
+//! its node learning of it. Lists are found by a bounded [`look`] back. [`dead_letters`] and [`leave`],
+//! [`deliveries`] with [`delivery_list`], [`events`] and [`send_again`],
 //! [`endpoints`], [`nodes`], [`orphans`], [`pauses`], [`records`], [`tenants`], [`upkeep`] and [`usage`] are the
 //! rest of the contract. [`listen`] carries the bell between nodes; [`rows`] and [`terms`] turn rows
 //! into the words of the domain and back; [`fault`] says what an error of the database means to a
@@ -22,6 +23,7 @@ mod claim;
 mod committer;
 mod dead_letters;
 mod deliveries;
+mod delivery_list;
 mod endpoints;
 mod events;
 mod fault;
@@ -30,7 +32,10 @@ mod give_up;
 mod leave;
 mod ledger;
 mod limbo;
+#[cfg(test)]
+mod list_cost;
 mod listen;
+mod look;
 mod migrations;
 mod nodes;
 mod once;
@@ -65,15 +70,24 @@ use tokio_util::sync::DropGuard;
 pub use open::Options;
 pub use scratch::ScratchDatabase;
 
+use crate::session::Turns;
+
 /// Any number of these, in any number of processes, may share one database.
 pub struct PostgresStore {
-    /// For everything that is not gathered by the committers.
+    /// For everything that is not gathered by the committers and not named below.
     pool: Pool,
+    /// The same for what publishing asks for on a tenant's account.
+    lookups: Turns,
+    /// For tenants' lists alone, so that nothing else queues behind them.
+    lists: Turns,
+    /// For what the gateway counts and searches for itself, which may take long.
+    upkeep: Pool,
     /// For heartbeats alone, so that they queue behind nothing.
     lifeline: Pool,
     committers: queue::Queue,
     bells: Arc<listen::Bells>,
     limbo: Arc<limbo::Limbo>,
+    max_looks: usize,
     dead_letter_ttl: Duration,
     /// Ends the tasks of this store with it.
     _until_dropped: DropGuard,
@@ -82,6 +96,10 @@ pub struct PostgresStore {
 impl PostgresStore {
     async fn session(&self) -> Result<Object> {
         session::of(&self.pool).await
+    }
+
+    async fn upkeep_session(&self) -> Result<Object> {
+        session::of(&self.upkeep).await
     }
 }
 

@@ -19,6 +19,7 @@ pub(crate) const ALL: &[Migration] = &[
         name: "claim_round",
         sql: include_str!("../migrations/0003_claim_round.sql"),
     },
+    Migration { number: 4, name: "lists", sql: include_str!("../migrations/0004_lists.sql") },
 ];
 
 /// Any number that no other program takes for its own lock on the same database.

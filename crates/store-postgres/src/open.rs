@@ -6,21 +6,37 @@ use gancho_store::{Result, StoreError};
 use tokio_postgres::{Client, Config};
 use tokio_util::sync::CancellationToken;
 
-use crate::{PostgresStore, committer, fault::store_error, listen, migrations, session, tls};
+use crate::{
+    PostgresStore, committer,
+    fault::store_error,
+    listen, migrations,
+    session::{self, Turns},
+    tls,
+};
 
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Connections for all but accepting and settling.
+    /// Connections for all but what follows.
     pub pool: usize,
+    /// Connections that read tenants' lists.
+    pub lists: usize,
     /// Connections that commit what is accepted and settled. Two keep the disk busy while the next
     /// batch is being prepared; more get in each other's way.
     pub committers: usize,
+    /// Rows that one page of a list looks at before it says where to go on.
+    pub max_looks: usize,
     pub dead_letter_ttl: Duration,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { pool: 8, committers: 2, dead_letter_ttl: Duration::from_secs(7 * 24 * 60 * 60) }
+        Self {
+            pool: 8,
+            lists: 3,
+            committers: 2,
+            max_looks: 100_000,
+            dead_letter_ttl: Duration::from_secs(7 * 24 * 60 * 60),
+        }
     }
 }
 
@@ -31,16 +47,20 @@ impl PostgresStore {
     pub async fn connect(url: &str, options: Options) -> Result<Arc<Self>> {
         let config = config(url)?;
         let tls = tls::connector(config.get_ssl_mode())?;
-        let pool = session::pool(&config, &tls, options.pool.max(2))?;
+        let size = options.pool.max(2);
+        let pool = session::pool(&config, &tls, size, "")?;
         {
             let mut first = session::of(&pool).await?;
             check(&first).await?;
             migrations::run(&mut first).await?;
         }
-        let lifeline = session::pool(&config, &tls, 1)?;
+        let lifeline = session::pool(&config, &tls, 1, "")?;
         let stop = CancellationToken::new();
         let bells = listen::start(&config, &tls, stop.clone());
-        let writers = session::pool(&config, &tls, options.committers.max(1) + 1)?;
+        let writers = session::pool(&config, &tls, options.committers.max(1) + 1, "")?;
+        let readers = options.lists.max(2);
+        let lists = session::pool(&config, &tls, readers, session::OF_LISTS)?;
+        let upkeep = session::pool(&config, &tls, 1, "")?;
         let rules = committer::Rules {
             bells: bells.clone(),
             limbo: Arc::default(),
@@ -48,11 +68,16 @@ impl PostgresStore {
         };
         let committers = committer::start(&writers, options.committers.max(1), &rules, &stop);
         Ok(Arc::new(Self {
+            // Two are left for what no tenant asked for.
+            lookups: Turns::new(pool.clone(), size.saturating_sub(2)),
+            lists: Turns::new(lists, readers),
             pool,
+            upkeep,
             lifeline,
             committers,
             bells,
             limbo: rules.limbo,
+            max_looks: options.max_looks,
             dead_letter_ttl: options.dead_letter_ttl,
             _until_dropped: stop.drop_guard(),
         }))

@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use deadpool_postgres::Object;
-use gancho_domain::{Id, Lane, TenantScope, Time};
-use gancho_store::{Claim, ClaimCursor, DeliveryFilter, NodeId, PageRequest};
+use gancho_domain::{Id, Lane, Time};
+use gancho_store::{Claim, ClaimCursor, NodeId};
 use gancho_testkit::postgres::{Database, fresh_database};
 
-use crate::{Options, PostgresStore, claim::TAKE, deliveries, leave, settle::SETTLE, walk};
+use crate::{Options, PostgresStore, claim::TAKE, leave, settle::SETTLE, walk};
 
 async fn opened() -> (Arc<PostgresStore>, Object, Database) {
     let database = fresh_database().await.unwrap();
@@ -67,39 +67,6 @@ async fn leaving_goes_by_time_and_sorts_nothing() {
             assert!(!plan.contains("Sort"), "{plan}");
         }
         session.batch_execute("deallocate it").await.unwrap();
-    }
-}
-
-/// A tenant with many deliveries in each lane, each in a span of its own.
-const MANY: &str = "
-create function id(n int) returns uuid language sql immutable as $$
-    select (lpad(to_hex(n::bigint << 16), 12, '0') || repeat('0', 20))::uuid $$;
-insert into parcels (tenant_id, id, created_at, kind, is_test, event_type, deliveries, body)
-select id(0), id(n), n, 2, false, 'a.b', array[id(n)], '' from generate_series(1, 20000) n;
-insert into deliveries (tenant_id, id, target_id, parcel_id, due_at, created_at, owner, lane, state)
-select id(0), id(n), id(n % 7), id(n), n, n, 0, 2 + n % 3, 5 from generate_series(1, 20000) n;
-insert into spans (tenant_id, target_id, from_id, to_id, lane)
-select id(0), id(n % 7), id(n), id(n + 1), 2 + n % 3 from generate_series(1, 20000) n;
-analyze";
-
-#[tokio::test]
-async fn a_list_of_a_lane_goes_by_its_spans() {
-    let (_store, session, _database) = opened().await;
-    session.batch_execute(MANY).await.unwrap();
-    let filter = DeliveryFilter { lane: Some(Lane::Email), ..DeliveryFilter::default() };
-    let (sql, _) = deliveries::listed(
-        TenantScope::granted(Id::from_bits(5)),
-        &filter,
-        &PageRequest::first(10),
-    );
-    let nobody = "'00000000-0000-0000-0000-000000000000'";
-    let plan = plan(&session, &sql, &format!("{nobody}, 4::int2, 11, 4::int2")).await;
-    assert!(plan.contains("Scan Backward using spans_of_lane on spans"), "{plan}");
-    assert!(plan.contains("Index Scan using deliveries_pkey on deliveries d"), "{plan}");
-    // What is read stops with the page: only the stretch of one span is put in order.
-    assert!(plan.contains("Incremental Sort"), "{plan}");
-    for wrong in ["Seq Scan", "HashAggregate", "Hash Join", "Merge Join"] {
-        assert!(!plan.contains(wrong), "{wrong}\n{plan}");
     }
 }
 

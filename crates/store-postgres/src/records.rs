@@ -21,13 +21,14 @@ impl Records for PostgresStore {
     async fn record(&self, on: Shelf, key: &str) -> Result<Option<Record>> {
         let by = "where kind = $1 and tenant_id = $2 and key = $3";
         let owner = owner(on.tenant())?;
-        let found = self.list_records(by, &[&on.kind(), &owner, &key.as_bytes()]).await?;
+        let found =
+            self.list_records(on.tenant(), by, &[&on.kind(), &owner, &key.as_bytes()]).await?;
         Ok(found.into_iter().next())
     }
 
     async fn find_record(&self, kind: &'static str, key: &str) -> Result<Option<Record>> {
         let by = "where kind = $1 and key = $2 order by kind, key limit 1";
-        let found = self.list_records(by, &[&kind, &key.as_bytes()]).await?;
+        let found = self.list_records(None, by, &[&kind, &key.as_bytes()]).await?;
         Ok(found.into_iter().next())
     }
 
@@ -35,10 +36,10 @@ impl Records for PostgresStore {
         let (kind, owner, most) = (on.kind(), owner(on.tenant())?, most as i64);
         let Some(after) = after else {
             let by = "where kind = $1 and tenant_id = $2 order by key limit $3";
-            return self.list_records(by, &[&kind, &owner, &most]).await;
+            return self.list_records(on.tenant(), by, &[&kind, &owner, &most]).await;
         };
         let by = "where kind = $1 and tenant_id = $2 and key > $3 order by key limit $4";
-        self.list_records(by, &[&kind, &owner, &after.as_bytes(), &most]).await
+        self.list_records(on.tenant(), by, &[&kind, &owner, &after.as_bytes(), &most]).await
     }
 
     async fn records_of_all(
@@ -50,11 +51,11 @@ impl Records for PostgresStore {
         let most = most as i64;
         let Some((tenant, key)) = after else {
             let by = "where kind = $1 order by tenant_id, key limit $2";
-            return self.list_records(by, &[&kind, &most]).await;
+            return self.list_records(None, by, &[&kind, &most]).await;
         };
         let by = "where kind = $1 and (tenant_id, key) > ($2, $3)
             order by tenant_id, key limit $4";
-        self.list_records(by, &[&kind, &owner(tenant)?, &key.as_bytes(), &most]).await
+        self.list_records(None, by, &[&kind, &owner(tenant)?, &key.as_bytes(), &most]).await
     }
 
     async fn put_record(
@@ -103,8 +104,13 @@ where kind = $1 and tenant_id = $2 and key = $3 and version = $5
 returning version";
 
 impl PostgresStore {
-    async fn list_records(&self, by: &str, values: &[&(dyn ToSql + Sync)]) -> Result<Vec<Record>> {
-        let session = self.session().await?;
+    async fn list_records(
+        &self,
+        tenant: Option<TenantId>,
+        by: &str,
+        values: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<Record>> {
+        let session = self.lookups.next(tenant).await?;
         let sql = format!("select {COLUMNS} from records {by}");
         let found = query(&session, &sql, values).await;
         found.map_err(store_error)?.iter().map(record).collect()

@@ -38,7 +38,7 @@ impl ScratchDatabase {
 
 async fn execute(url: &str, sql: &str) -> Result<()> {
     let config = config(url)?;
-    let pool = session::pool(&config, &tls::connector(config.get_ssl_mode())?, 1)?;
+    let pool = session::pool(&config, &tls::connector(config.get_ssl_mode())?, 1, "")?;
     session::of(&pool).await?.batch_execute(sql).await.map_err(store_error)
 }
 

@@ -1,11 +1,12 @@
 //! How every connection is set up.
 
-use std::time::Duration;
+use std::{ops::Deref, time::Duration};
 
 use deadpool_postgres::{
     ClientWrapper, Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime,
 };
-use gancho_store::{Result, StoreError};
+use gancho_domain::TenantId;
+use gancho_store::{FairPermit, FairSemaphore, Result, StoreError};
 use tokio_postgres::{Config, Error, Row, types::ToSql};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
@@ -31,9 +32,19 @@ pub(crate) const SETTINGS: &str = "
     select set_config('synchronous_commit', 'on', false)
         where current_setting('synchronous_commit') = 'off'";
 
+/// For sessions that read lists, besides [`SETTINGS`]. A page is read in short statements; this is for
+/// a server that takes very long for one.
+pub(crate) const OF_LISTS: &str = "set statement_timeout = '10s'";
+
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
-pub(crate) fn pool(config: &Config, tls: &MakeRustlsConnect, size: usize) -> Result<Pool> {
+/// `settings` come after [`SETTINGS`].
+pub(crate) fn pool(
+    config: &Config,
+    tls: &MakeRustlsConnect,
+    size: usize,
+    settings: &'static str,
+) -> Result<Pool> {
     let manager = Manager::from_config(
         config.clone(),
         tls.clone(),
@@ -44,14 +55,48 @@ pub(crate) fn pool(config: &Config, tls: &MakeRustlsConnect, size: usize) -> Res
         .runtime(Runtime::Tokio1)
         .wait_timeout(Some(LONGEST_WAIT))
         .create_timeout(Some(LONGEST_WAIT))
-        .post_create(Hook::async_fn(|client, _| {
+        .post_create(Hook::async_fn(move |client, _| {
             Box::pin(async move {
-                let set = client.batch_execute(SETTINGS).await;
+                let set = client.batch_execute(&format!("{SETTINGS};\n{settings}")).await;
                 set.map_err(HookError::Backend)
             })
         }))
         .build()
         .map_err(|error| StoreError::Refused(error.to_string()))
+}
+
+/// A connection on the account of a tenant, whose turn it is as long as it has it.
+pub(crate) struct Turn {
+    session: Object,
+    _permit: FairPermit,
+}
+
+impl Deref for Turn {
+    type Target = ClientWrapper;
+
+    fn deref(&self) -> &ClientWrapper {
+        &self.session
+    }
+}
+
+/// Connections that tenants take in turn.
+pub(crate) struct Turns {
+    pool: Pool,
+    permits: FairSemaphore,
+}
+
+impl Turns {
+    /// Of so many connections of a pool, one tenant has half at most.
+    pub(crate) fn new(pool: Pool, count: usize) -> Self {
+        let count = u32::try_from(count.max(1)).unwrap_or(u32::MAX);
+        Self { pool, permits: FairSemaphore::new(count, count.div_ceil(2)) }
+    }
+
+    /// Nobody's where no tenant is known, or the operator's.
+    pub(crate) async fn next(&self, tenant: Option<TenantId>) -> Result<Turn> {
+        let permit = self.permits.acquire(tenant).await?;
+        Ok(Turn { session: of(&self.pool).await?, _permit: permit })
+    }
 }
 
 pub(crate) async fn of(pool: &Pool) -> Result<Object> {

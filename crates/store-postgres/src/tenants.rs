@@ -40,7 +40,7 @@ impl Tenants for PostgresStore {
     }
 
     async fn tenants(&self, after: Option<&str>, most: usize) -> Result<Vec<Tenant>> {
-        let session = self.session().await?;
+        let session = self.lists.next(None).await?;
         let most = most as i64;
         let after = after.map(text);
         let mut values: Vec<&(dyn ToSql + Sync)> = vec![&most];
@@ -57,14 +57,14 @@ impl Tenants for PostgresStore {
     }
 
     async fn tenant(&self, id: TenantId) -> Result<Option<Tenant>> {
-        let session = self.session().await?;
+        let session = self.lookups.next(Some(id)).await?;
         let sql = format!("select {COLUMNS} from tenants where tenant_id = $1");
         let found = query(&session, &sql, &[&uuid(id)]).await;
         found.map_err(store_error)?.first().map(tenant).transpose()
     }
 
     async fn tenant_by_slug(&self, slug: &str) -> Result<Option<Tenant>> {
-        let session = self.session().await?;
+        let session = self.lookups.next(None).await?;
         let sql = format!("select {COLUMNS} from tenants where slug = $1");
         let found = query(&session, &sql, &[&text(slug)]).await;
         found.map_err(store_error)?.first().map(tenant).transpose()

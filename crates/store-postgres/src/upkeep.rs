@@ -107,7 +107,7 @@ impl Upkeep for PostgresStore {
     }
 
     async fn depths(&self) -> Result<Vec<LaneDepth>> {
-        let session = self.session().await?;
+        let session = self.upkeep_session().await?;
         let lanes: Vec<i16> = Lane::ALL.iter().map(|lane| lane.number()).collect();
         let found = query(&session, DEPTHS, &[&lanes]).await;
         found
@@ -126,7 +126,7 @@ impl Upkeep for PostgresStore {
     }
 
     async fn space(&self) -> Result<Space> {
-        let session = self.session().await?;
+        let session = self.upkeep_session().await?;
         let sql = "select pg_database_size(current_database())";
         let row = session.query_one(sql, &[]).await.map_err(store_error)?;
         Ok(Space { used: rows::get::<i64>(&row, 0)? as u64, limit: None })

@@ -58,7 +58,7 @@ impl Usage for PostgresStore {
     }
 
     async fn used(&self, scope: TenantScope, period: &str) -> Result<u64> {
-        let session = self.session().await?;
+        let session = self.lookups.next(Some(scope.tenant())).await?;
         let sql = "select used from usage where tenant_id = $1 and period = $2";
         let found = query(&session, sql, &[&uuid(scope.tenant()), &text(period)]).await;
         let found = found.map_err(store_error)?;

@@ -14,10 +14,16 @@ struct Postgres {
     database: Database,
 }
 
+fn options() -> Options {
+    Options { max_looks: Postgres::MAX_LOOKS, ..Options::default() }
+}
+
 impl Fixture for Postgres {
+    const MAX_LOOKS: usize = 1_000;
+
     async fn open() -> Self {
         let database = fresh_database().await.unwrap();
-        let store = PostgresStore::connect(&database.url(), Options::default()).await.unwrap();
+        let store = PostgresStore::connect(&database.url(), options()).await.unwrap();
         Self { store, database }
     }
 
@@ -28,7 +34,7 @@ impl Fixture for Postgres {
     async fn reopen(self) -> Self {
         let Self { store, database } = self;
         drop(store);
-        let store = PostgresStore::connect(&database.url(), Options::default()).await.unwrap();
+        let store = PostgresStore::connect(&database.url(), options()).await.unwrap();
         Self { store, database }
     }
 }

@@ -71,6 +71,9 @@ fn accept_one(tx: &Tx<'_>, pen: &mut Pen<'_>, new: &NewParcel) -> Result<Accepte
         .iter()
         .map(|delivery| place(tx, pen, &new.parcel, number, delivery))
         .collect::<Result<_, Fault>>()?;
+    if let Some(first) = new.deliveries.first() {
+        spans::note_parcel(tx, &new.parcel, first)?;
+    }
     Ok(Accepted::New { number, placed })
 }
 

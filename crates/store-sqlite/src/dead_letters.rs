@@ -20,11 +20,14 @@ impl DeadLetters for SqliteStore {
         filter: DeadFilter,
         page: PageRequest,
     ) -> Result<Page<DeadLetter>> {
-        self.read(move |db| page_of(db, &filter, &page)).await
+        self.read_list(filter.tenant, move |db| page_of(db, &filter, &page)).await
     }
 
     async fn dead_stats(&self, filter: DeadFilter) -> Result<DeadStats> {
-        self.read(move |db| stats(db, &filter)).await
+        match filter.tenant {
+            Some(_) => self.read_list(filter.tenant, move |db| stats(db, &filter)).await,
+            None => self.read_aside(move |db| stats(db, &filter)).await,
+        }
     }
 
     async fn replay_dead(&self, filter: DeadFilter, most: usize, now: Time) -> Result<u64> {

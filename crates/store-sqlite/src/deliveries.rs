@@ -1,30 +1,31 @@
 //! Reading the log, and arming a delivery anew.
 
-use std::cmp::Reverse;
+mod list;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use gancho_domain::{DeliveryId, EventId, Id, Lane, ParcelId, State, Status, TenantScope, Time};
+use gancho_domain::{DeliveryId, EventId, ParcelId, State, TenantScope, Time};
 use gancho_store::{
     Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, EventFilter, EventRow, EventView,
-    NewDelivery, Page, PageRequest, Rearmed, Result, TargetId,
+    NewDelivery, Page, PageRequest, Rearmed, Result,
 };
 use rusqlite::{Connection, Row, ToSql, params};
 
 use crate::{
     SqliteStore, events,
     fault::Fault,
+    look::Looks,
     openings::openings,
     rows::{self, ATTEMPT, PARCEL, seq},
     send_again::send_again,
-    spans::{self, SPAN_BITS},
-    terms::Terms,
 };
+
+pub(crate) use self::list::page_of;
 
 #[async_trait]
 impl Deliveries for SqliteStore {
     async fn event(&self, scope: TenantScope, id: EventId) -> Result<Option<EventView>> {
-        self.read(move |db| {
+        self.read_for(Some(scope.tenant()), move |db| {
             let mut find = db.prepare_cached(&format!(
                 "SELECT {PARCEL} FROM parcels p WHERE p.seq = ?1 AND p.id = ?2 AND p.tenant_id = ?3"
             ))?;
@@ -33,17 +34,17 @@ impl Deliveries for SqliteStore {
                 return Ok(None);
             };
             let (parcel, number) = rows::parcel(row, 0)?;
-            let deliveries = list(db, ALL, OF_PARCEL, &[&seq(id)])?;
+            let deliveries = read(db, OF_PARCEL, &[&seq(id)])?;
             Ok(Some(EventView { parcel, number, deliveries }))
         })
         .await
     }
 
     async fn delivery(&self, scope: TenantScope, id: DeliveryId) -> Result<Option<DeliveryView>> {
-        self.read(move |db| {
+        self.read_for(Some(scope.tenant()), move |db| {
             let (key, tenant) = (id.bytes(), scope.tenant().bytes());
             let by: [&dyn ToSql; 3] = [&seq(id), &key, &tenant];
-            let found = list(db, ALL, "WHERE d.seq = ?1 AND d.id = ?2 AND d.tenant_id = ?3", &by)?;
+            let found = read(db, "WHERE d.seq = ?1 AND d.id = ?2 AND d.tenant_id = ?3", &by)?;
             let Some(row) = found.into_iter().next() else {
                 return Ok(None);
             };
@@ -69,14 +70,9 @@ impl Deliveries for SqliteStore {
         filter: DeliveryFilter,
         page: PageRequest,
     ) -> Result<Page<DeliveryRow>> {
-        self.read(move |db| {
-            let mut rows = filtered(db, scope, &filter, &page)?;
-            let more = rows.len() > page.most;
-            rows.truncate(page.most);
-            let next = rows.last().filter(|_| more).map(|last| place(last.id));
-            Ok(Page { rows, next })
-        })
-        .await
+        let mut looks = Looks::new(self.max_looks);
+        let tenant = Some(scope.tenant());
+        self.read_list(tenant, move |db| page_of(db, scope, &filter, &page, &mut looks)).await
     }
 
     async fn events(
@@ -85,7 +81,10 @@ impl Deliveries for SqliteStore {
         filter: EventFilter,
         page: PageRequest,
     ) -> Result<Page<EventRow>> {
-        self.read(move |db| events::page_of(db, scope, &filter, &page)).await
+        let mut looks = Looks::new(self.max_looks);
+        let tenant = Some(scope.tenant());
+        self.read_list(tenant, move |db| events::page_of(db, scope, &filter, &page, &mut looks))
+            .await
     }
 
     async fn openings(
@@ -94,7 +93,7 @@ impl Deliveries for SqliteStore {
         ids: Vec<ParcelId>,
         most_bytes: usize,
     ) -> Result<Vec<(ParcelId, Bytes)>> {
-        self.read(move |db| openings(db, scope, &ids, most_bytes)).await
+        self.read_list(Some(scope.tenant()), move |db| openings(db, scope, &ids, most_bytes)).await
     }
 
     async fn send_again(
@@ -136,151 +135,17 @@ pub(crate) fn rearm(db: &Connection, seq: i64, now: Time) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The 32 bytes by which a page says where the next begins.
-pub(crate) fn place<K>(id: Id<K>) -> [u8; 32] {
-    let mut place = [0; 32];
-    place[..16].copy_from_slice(&id.bytes());
-    place
-}
-
-pub(crate) fn place_id(place: &[u8; 32]) -> DeliveryId {
-    let mut bytes = [0; 16];
-    bytes.copy_from_slice(&place[..16]);
-    Id::from_bytes(bytes)
-}
-
 const OF_PARCEL: &str = "WHERE d.seq IN
     (SELECT j.value FROM parcels q, json_each(q.deliveries) j WHERE q.seq = ?1) ORDER BY d.seq";
 
-const ALL: &str = "deliveries d";
-/// A target's deliveries lie in its spans (see `spans.rs`), the newest first if both are read backwards.
-const BY_SPAN: &str = "spans s CROSS JOIN deliveries d";
-
-/// Those of an event or of a few are found through their parcels.
-fn of_parcel(filter: &DeliveryFilter) -> bool {
-    filter.event.is_some() || filter.external_id.is_some()
-}
-
-/// Those that failed have an index of their own.
-fn by_span(filter: &DeliveryFilter) -> bool {
-    !of_parcel(filter) && filter.status != Some(Status::Failed)
-}
-
-/// In which spans to look. Bound after the tenant, the target and the lane, the first three values.
-fn add_spans(terms: &mut Terms, filter: &DeliveryFilter, page: &PageRequest) {
-    terms.add_plain("s.tenant_id = ?1 AND s.target_id = ?2 AND s.lane = ?3");
-    terms.add_plain(&format!(
-        "d.seq >= s.span << {SPAN_BITS} AND d.seq < (s.span + 1) << {SPAN_BITS}"
-    ));
-    if let Some(place) = &page.after {
-        terms.add("s.span <= $", seq(place_id(place)) >> SPAN_BITS);
-    }
-    if let Some(since) = filter.since {
-        terms.add("s.span >= $", rows::first_seq_at(since) >> SPAN_BITS);
-    }
-    if let Some(until) = filter.until {
-        terms.add("s.span <= $", rows::last_seq_at(until) >> SPAN_BITS);
-    }
-}
-
-/// One page and one row more, newest first.
-fn filtered(
-    db: &Connection,
-    scope: TenantScope,
-    filter: &DeliveryFilter,
-    page: &PageRequest,
-) -> Result<Vec<DeliveryRow>, Fault> {
-    let ways = if of_parcel(filter) {
-        vec![(filter.endpoint, filter.lane)]
-    } else {
-        let ways = spans::ways(db, scope, filter.endpoint, filter.lane)?;
-        ways.into_iter().map(|(target, lane)| (Some(target), Some(lane))).collect()
-    };
-    let mut rows = Vec::new();
-    for way in ways {
-        let terms = terms(scope, filter, way, page);
-        let (from, order) = if by_span(filter) {
-            (BY_SPAN, "s.span DESC, d.seq DESC")
-        } else {
-            (ALL, "d.seq DESC")
-        };
-        let sql = format!("WHERE {} ORDER BY {order} LIMIT {}", terms.sql(), page.most + 1);
-        rows.extend(list(db, from, &sql, &terms.values())?);
-    }
-    rows.sort_unstable_by_key(|row| Reverse(seq(row.id)));
-    Ok(rows)
-}
-
-fn terms(
-    scope: TenantScope,
-    filter: &DeliveryFilter,
-    (target, lane): (Option<TargetId>, Option<Lane>),
-    page: &PageRequest,
-) -> Terms {
-    let mut terms = Terms::default();
-    // The plus keeps SQLite from reading all that failed of the tenant's where a parcel is asked for.
-    let tenant = if of_parcel(filter) { "+d.tenant_id = $" } else { "d.tenant_id = $" };
-    terms.add(tenant, scope.tenant().bytes());
-    if let Some(target) = target {
-        terms.add("d.target_id = $", target.bytes());
-    }
-    if let Some(lane) = lane {
-        terms.add("d.lane = $", lane.number());
-    }
-    if let Some(place) = &page.after {
-        terms.add("d.seq < $", seq(place_id(place)));
-    }
-    if by_span(filter) {
-        add_spans(&mut terms, filter, page);
-    }
-    if let Some(event) = filter.event {
-        terms.add(
-            "d.seq IN (SELECT j.value FROM parcels q, json_each(q.deliveries) j WHERE q.seq = $)",
-            seq(event),
-        );
-        terms.add("p.id = $", event.bytes());
-    }
-    if let Some(event_type) = &filter.event_type {
-        terms.add("p.event_type = $", event_type.clone());
-    }
-    if let Some(external_id) = &filter.external_id {
-        // Through its parcels rather than through every delivery of the tenant.
-        terms.add(
-            "d.seq IN (SELECT j.value FROM parcels q, json_each(q.deliveries) j
-               WHERE q.seq IN
-                 (SELECT n.parcel FROM named n WHERE n.tenant_id = ?1 AND n.external_id = $))",
-            external_id.clone(),
-        );
-    }
-    if let Some(since) = filter.since {
-        terms.add("d.created_at >= $", since.micros());
-    }
-    if let Some(until) = filter.until {
-        terms.add("d.created_at < $", until.micros());
-    }
-    if let Some(status) = filter.status {
-        terms.add_plain(match status {
-            Status::Pending => "d.state < 5 AND d.attempts = 0",
-            Status::Retrying => "d.state < 5 AND d.attempts > 0",
-            Status::Delivered => "d.state = 5",
-            Status::Failed => "d.state = 6",
-        });
-    }
-    terms
-}
-
-fn list(
-    db: &Connection,
-    from: &str,
-    sql: &str,
-    values: &[&dyn ToSql],
-) -> Result<Vec<DeliveryRow>, Fault> {
+/// Over `d` (deliveries).
+fn read(db: &Connection, sql: &str, values: &[&dyn ToSql]) -> Result<Vec<DeliveryRow>, Fault> {
     let mut list = db.prepare_cached(&format!(
         "SELECT d.id, d.lane, d.target_id, p.id, p.event_type, p.external_id, p.is_test, d.state,
            d.attempts, a.response_status, coalesce(l.code, a.code),
            coalesce(l.reason, a.reason), a.next_at, a.started_at, a.latency_us,
            d.created_at, l.failed_at
-         FROM {from} CROSS JOIN parcels p ON p.seq = d.parcel
+         FROM deliveries d CROSS JOIN parcels p ON p.seq = d.parcel
          LEFT JOIN attempts a ON a.delivery = d.seq AND a.number = d.attempts
          LEFT JOIN dead_letters l ON l.delivery = d.seq AND d.state = 6 {sql}"
     ))?;

@@ -17,7 +17,7 @@ use crate::{
 impl Leave for SqliteStore {
     async fn dead_overflow(&self, most_per_tenant: u64) -> Result<Vec<Leaving>> {
         let most = i64::try_from(most_per_tenant).unwrap_or(i64::MAX);
-        self.read(move |db| overflow(db, most)).await
+        self.read_aside(move |db| overflow(db, most)).await
     }
 
     async fn dead_leaving(
@@ -26,7 +26,7 @@ impl Leave for SqliteStore {
         most: usize,
         most_bytes: usize,
     ) -> Result<Vec<WholeLetter>> {
-        self.read(move |db| leaving(db, which, most, most_bytes)).await
+        self.read_aside(move |db| leaving(db, which, most, most_bytes)).await
     }
 
     async fn dead_left(&self, letters: Vec<Left>) -> Result<u64> {

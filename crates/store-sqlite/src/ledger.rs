@@ -16,7 +16,7 @@ use crate::{
 #[async_trait]
 impl Ledger for SqliteStore {
     async fn ledger_lines(&self, after: u64, most: usize) -> Result<Vec<Line>> {
-        self.read(move |db| {
+        self.read_aside(move |db| {
             let mut list = db.prepare_cached(
                 "SELECT number, entry, link FROM ledger WHERE number > ?1 ORDER BY number LIMIT ?2",
             )?;

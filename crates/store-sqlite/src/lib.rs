@@ -4,7 +4,8 @@
 //! many callers at a time, with what it has [`known`] and the keys that came [`lately`]; [`log`] brings its
 //! log into the file; [`readers`] answer look-ups; [`fault`] says what a failure means. The
 //! other files bear the names of the contract's and hold its SQL; [`events`], [`openings`] and
-//! [`send_again`] are parts of deliveries, [`walk`] is a part of claiming.
+//! [`send_again`] are parts of deliveries, whose lists are found by a bounded [`look`] back; [`walk`] is a
+//! part of claiming.
 //!
 //! **Invariants.** A call is answered only after the commit that holds it was synced
 //! (`synchronous=FULL`, set and read back). After an I/O error nothing more is written until the
@@ -24,7 +25,10 @@ mod known;
 mod lately;
 mod leave;
 mod ledger;
+#[cfg(test)]
+mod list_cost;
 mod log;
+mod look;
 mod migrations;
 mod nodes;
 mod once;
@@ -53,6 +57,7 @@ use std::{
     sync::{Arc, atomic::AtomicI64},
 };
 
+use gancho_domain::TenantId;
 use gancho_store::{Result, Store, StoreError};
 use rusqlite::Connection;
 use tokio::sync::{Notify, watch};
@@ -61,10 +66,15 @@ pub use open::Options;
 
 use crate::{
     fault::Fault,
-    readers::Readers,
+    open::MAX_LOOKS,
+    readers::{Group, Readers},
     transaction::Tx,
     writer::{Step, Writer},
 };
+
+/// Threads for what is found by a key, and for what the gateway reads for itself.
+const LOOKUP_READERS: usize = 3;
+const UPKEEP_READERS: usize = 1;
 
 pub struct SqliteStore {
     /// Dropped before the writer.
@@ -73,6 +83,7 @@ pub struct SqliteStore {
     bell: Arc<Notify>,
     /// Where the next step of pruning begins.
     prune_place: Arc<AtomicI64>,
+    max_looks: usize,
 }
 
 impl SqliteStore {
@@ -80,17 +91,20 @@ impl SqliteStore {
     pub fn open(options: &Options) -> Result<Arc<Self>> {
         let opened = open::open(options)?;
         let bell = Arc::new(Notify::new());
-        let readers = Readers::start(options.readers, || open::reader(&options.path))?;
+        let counts = [LOOKUP_READERS, options.readers, UPKEEP_READERS];
+        let readers = Readers::start(counts, || open::reader(&options.path))?;
         let writer = Writer::start(opened, options, bell.clone())?;
-        Ok(Arc::new(Self { writer, readers, bell, prune_place: Arc::default() }))
+        let max_looks = options.max_looks;
+        Ok(Arc::new(Self { readers, writer, bell, prune_place: Arc::default(), max_looks }))
     }
 
     /// Opens a file to look at it: one that another process works on, or a copy of one. Nothing is
     /// written to it, and whatever would be is refused.
     pub fn open_to_read(path: impl AsRef<Path>) -> Result<Arc<Self>> {
-        let readers = Readers::start(1, || open::to_read(path.as_ref()))?;
+        let readers = Readers::start([1, 1, 1], || open::to_read(path.as_ref()))?;
         let (writer, bell) = (Writer::none(), Arc::default());
-        Ok(Arc::new(Self { writer, readers, bell, prune_place: Arc::default() }))
+        let (prune_place, max_looks) = (Arc::default(), MAX_LOOKS);
+        Ok(Arc::new(Self { readers, writer, bell, prune_place, max_looks }))
     }
 
     /// A store in memory that does its work on the caller's thread: for simulations, where the same
@@ -99,7 +113,8 @@ impl SqliteStore {
         let db = open::in_memory()?;
         let bell = Arc::new(Notify::new());
         let writer = Writer::inline(db, bell.clone())?;
-        Ok(Arc::new(Self { writer, readers: Readers::none(), bell, prune_place: Arc::default() }))
+        let (readers, prune_place, max_looks) = (Readers::none(), Arc::default(), MAX_LOOKS);
+        Ok(Arc::new(Self { readers, writer, bell, prune_place, max_looks }))
     }
 
     /// Told once, when the store has stopped after an I/O error and must be opened again.
@@ -124,13 +139,49 @@ impl SqliteStore {
         self.writer.run(Step::Growth, step).await
     }
 
+    /// For what publishing and the gateway itself wait for: found at once, by a key.
     async fn read<T: Send + 'static>(
         &self,
-        look: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+        read: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T> {
+        self.read_by(&self.readers.lookups, None, read).await
+    }
+
+    /// The same on a tenant's account, who waits for its own turn.
+    async fn read_for<T: Send + 'static>(
+        &self,
+        tenant: Option<TenantId>,
+        read: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T> {
+        self.read_by(&self.readers.lookups, tenant, read).await
+    }
+
+    /// For pages of lists: a tenant's, or the operator's.
+    async fn read_list<T: Send + 'static>(
+        &self,
+        tenant: Option<TenantId>,
+        read: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T> {
+        self.read_by(&self.readers.lists, tenant, read).await
+    }
+
+    /// For what the gateway counts and searches for itself, which may take long.
+    async fn read_aside<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T> {
+        self.read_by(&self.readers.upkeep, None, read).await
+    }
+
+    async fn read_by<T: Send + 'static>(
+        &self,
+        group: &Group,
+        tenant: Option<TenantId>,
+        read: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T> {
         match self.writer.shared() {
-            Some(db) => look(&db.lock().0).map_err(StoreError::from),
-            None => self.readers.run(look).await,
+            Some(db) => read(&db.lock().0).map_err(StoreError::from),
+            None => group.run(tenant, read).await,
         }
     }
 }

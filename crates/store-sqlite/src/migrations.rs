@@ -11,6 +11,7 @@ const STEPS: &[&str] = &[
     include_str!("../migrations/0001_core.sql"),
     include_str!("../migrations/0002_leaving.sql"),
     include_str!("../migrations/0003_lately.sql"),
+    include_str!("../migrations/0004_lists.sql"),
 ];
 
 /// Marks the file as ours: "Ganc".

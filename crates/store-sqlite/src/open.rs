@@ -19,7 +19,10 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct Options {
     pub path: PathBuf,
+    /// Threads that read tenants' lists.
     pub readers: usize,
+    /// Rows that one page of a list looks at before it says where to go on.
+    pub max_looks: usize,
     /// Publishing is refused above this size. Unset: the disk's.
     pub max_bytes: Option<u64>,
     pub dead_letter_ttl: Duration,
@@ -27,11 +30,19 @@ pub struct Options {
 
 /// How long to wait for another program's lock. There should be none.
 pub(crate) const BUSY: Duration = Duration::from_secs(5);
+/// Some ten milliseconds.
+pub(crate) const MAX_LOOKS: usize = 100_000;
 pub(crate) const DEAD_LETTER_TTL: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 impl Options {
     pub fn at(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), readers: 2, max_bytes: None, dead_letter_ttl: DEAD_LETTER_TTL }
+        Self {
+            path: path.into(),
+            readers: 2,
+            max_looks: MAX_LOOKS,
+            max_bytes: None,
+            dead_letter_ttl: DEAD_LETTER_TTL,
+        }
     }
 
     /// The folder that the file is in, which for a bare name is this one.

@@ -1,25 +1,66 @@
-//! Look-ups beside the writer: each thread has a connection of its own that cannot write.
+//! Reads beside the writer, on threads that each have a connection of their own that cannot write.
+//!
+//! There are three groups of them, so that none waits for another: `lookups` finds what publishing
+//! needs (an API key, a tenant, its endpoints), `lists` reads pages of what tenants list, and `upkeep`
+//! counts and searches for the gateway itself. Within a group tenants take turns, and no tenant has all
+//! of its threads.
+//!
+//! A read whose caller has gone is not begun; one that is under way is interrupted.
 
-use std::thread::{self, JoinHandle};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::{self, JoinHandle},
+};
 
-use crossbeam_channel::{Sender, unbounded};
-use gancho_store::{Result, StoreError};
+use crossbeam_channel::{Receiver, Sender, unbounded};
+use gancho_domain::TenantId;
+use gancho_store::{FairSemaphore, Result, StoreError};
+use parking_lot::Mutex;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use crate::fault::Fault;
-
-type Look = Box<dyn FnOnce(&Connection) + Send>;
+use crate::fault::{Fault, meaning};
 
 pub(crate) struct Readers {
-    looks: Option<Sender<Look>>,
+    pub lookups: Group,
+    pub lists: Group,
+    pub upkeep: Group,
+}
+
+impl Readers {
+    /// With so many threads for `lookups`, `lists` and `upkeep`.
+    pub fn start(counts: [usize; 3], open: impl Fn() -> Result<Connection>) -> Result<Self> {
+        let [lookups, lists, upkeep] = counts;
+        Ok(Self {
+            lookups: Group::start("lookup", lookups, &open)?,
+            lists: Group::start("list", lists, &open)?,
+            upkeep: Group::start("upkeep", upkeep, &open)?,
+        })
+    }
+
+    pub fn none() -> Self {
+        Self { lookups: Group::none(), lists: Group::none(), upkeep: Group::none() }
+    }
+}
+
+pub(crate) struct Group {
+    reads: Option<Sender<Read>>,
     threads: Vec<JoinHandle<()>>,
+    turns: FairSemaphore,
+}
+
+struct Read {
+    is_abandoned: Arc<AtomicBool>,
+    run: Box<dyn FnOnce(&Connection) + Send>,
 }
 
 /// Their connections are closed before the writer's, which removes the log.
-impl Drop for Readers {
+impl Drop for Group {
     fn drop(&mut self) {
-        self.looks = None;
+        self.reads = None;
         for thread in self.threads.drain(..) {
             if thread.thread().id() != thread::current().id() {
                 let _ = thread.join();
@@ -28,36 +69,94 @@ impl Drop for Readers {
     }
 }
 
-impl Readers {
-    pub fn start(count: usize, open: impl Fn() -> Result<Connection>) -> Result<Self> {
-        let (looks, queue) = unbounded::<Look>();
+/// Marks a read as abandoned when its caller stops waiting for it.
+struct Caller(Arc<AtomicBool>);
+
+impl Drop for Caller {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// SQLite asks whether to go on after so many steps of its machine: some ten microseconds.
+const STEPS: i32 = 1_000;
+
+impl Group {
+    fn start(name: &str, count: usize, open: &impl Fn() -> Result<Connection>) -> Result<Self> {
+        let count = count.max(1);
+        let (reads, queue) = unbounded::<Read>();
         let mut threads = Vec::new();
-        for number in 0..count.max(1) {
-            let db = open()?;
-            let queue = queue.clone();
+        for number in 0..count {
+            let (db, queue) = (open()?, queue.clone());
+            let (db, current) = interruptible(db).map_err(|error| meaning(&error))?;
             let thread = thread::Builder::new()
-                .name(format!("gancho-reader-{number}"))
-                .spawn(move || queue.iter().for_each(|look| look(&db)))
+                .name(format!("gancho-{name}-{number}"))
+                .spawn(move || serve(&db, &current, &queue))
                 .map_err(|error| StoreError::Refused(format!("no thread for a reader: {error}")))?;
             threads.push(thread);
         }
-        Ok(Self { looks: Some(looks), threads })
+        let permits = u32::try_from(count).unwrap_or(u32::MAX);
+        let turns = FairSemaphore::new(permits, permits.div_ceil(2));
+        Ok(Self { reads: Some(reads), threads, turns })
     }
 
-    pub fn none() -> Self {
-        Self { looks: None, threads: Vec::new() }
+    fn none() -> Self {
+        Self { reads: None, threads: Vec::new(), turns: FairSemaphore::new(1, 1) }
     }
 
+    /// Waits for the tenant's turn, and reads.
     pub async fn run<T: Send + 'static>(
         &self,
-        look: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+        tenant: Option<TenantId>,
+        read: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T> {
-        let (caller, answer) = oneshot::channel();
-        let gone = || StoreError::Broken("the readers have stopped".into());
-        let task: Look = Box::new(move |db| {
-            let _ = caller.send(look(db).map_err(StoreError::from));
+        let turn = self.turns.acquire(tenant).await?;
+        let (reply, answer) = oneshot::channel();
+        let stopped = || StoreError::Broken("the readers have stopped".into());
+        let is_abandoned = Arc::new(AtomicBool::new(false));
+        let _caller = Caller(is_abandoned.clone());
+        let run = Box::new(move |db: &Connection| {
+            let outcome = read(db).map_err(StoreError::from);
+            // The turn lasts until the thread is free again, whether anyone waits for it or not.
+            drop(turn);
+            let _ = reply.send(outcome);
         });
-        self.looks.as_ref().ok_or_else(gone)?.send(task).map_err(|_| gone())?;
-        answer.await.unwrap_or_else(|_| Err(gone()))
+        let reads = self.reads.as_ref().ok_or_else(stopped)?;
+        reads.send(Read { is_abandoned, run }).map_err(|_| stopped())?;
+        answer.await.unwrap_or_else(|_| Err(stopped()))
+    }
+
+    #[cfg(test)]
+    pub fn waiting(&self) -> usize {
+        self.turns.waiting()
     }
 }
+
+/// The read that a connection is at, as its progress handler sees it.
+type Current = Arc<Mutex<Option<Arc<AtomicBool>>>>;
+
+fn interruptible(mut db: Connection) -> rusqlite::Result<(Connection, Current)> {
+    let current = Current::default();
+    let seen = current.clone();
+    let is_abandoned = move || {
+        let current = seen.lock();
+        current.as_ref().is_some_and(|is_abandoned| is_abandoned.load(Ordering::Relaxed))
+    };
+    db.progress_handler(STEPS, Some(is_abandoned))?;
+    Ok((db, current))
+}
+
+fn serve(db: &Connection, current: &Current, queue: &Receiver<Read>) {
+    for Read { is_abandoned, run } in queue {
+        if is_abandoned.load(Ordering::Relaxed) {
+            continue;
+        }
+        *current.lock() = Some(is_abandoned);
+        run(db);
+        *current.lock() = None;
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests;

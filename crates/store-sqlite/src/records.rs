@@ -14,7 +14,7 @@ const COLUMNS: &str = "tenant_id, key, body, version";
 impl Records for SqliteStore {
     async fn record(&self, on: Shelf, key: &str) -> Result<Option<Record>> {
         let key = key.to_owned();
-        self.read(move |db| {
+        self.read_for(on.tenant(), move |db| {
             let by = "WHERE kind = ?1 AND tenant_id = ?2 AND key = ?3";
             Ok(list(db, by, &[&on.kind(), &owner(on.tenant()), &key])?.pop())
         })
@@ -33,7 +33,7 @@ impl Records for SqliteStore {
     async fn records(&self, on: Shelf, after: Option<&str>, most: usize) -> Result<Vec<Record>> {
         let from = if after.is_some() { "key > ?3" } else { "?3 IS NULL" };
         let after = after.map(str::to_owned);
-        self.read(move |db| {
+        self.read_for(on.tenant(), move |db| {
             let by = format!("WHERE kind = ?1 AND tenant_id = ?2 AND {from} ORDER BY key LIMIT ?4");
             list(db, &by, &[&on.kind(), &owner(on.tenant()), &after, &(most as i64)])
         })

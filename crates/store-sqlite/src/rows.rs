@@ -125,6 +125,11 @@ pub(crate) fn seq<K>(of: Id<K>) -> i64 {
     id::lead(of)
 }
 
+/// The first id that has this row number.
+pub(crate) fn first_id<K>(seq: i64) -> Id<K> {
+    id::first_of_lead(seq)
+}
+
 /// The first row number that can be of this time: an id is never behind the time of what it names.
 pub(crate) fn first_seq_at(time: Time) -> i64 {
     time.millis().max(0).saturating_mul(1 << 15)

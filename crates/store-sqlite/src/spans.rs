@@ -8,14 +8,18 @@
 
 use std::{cell::RefCell, collections::HashMap};
 
-use gancho_domain::{Lane, TenantId, TenantScope, Time};
-use gancho_store::TargetId;
-use rusqlite::{Connection, params};
+use gancho_domain::{Lane, Parcel, TenantId, TenantScope, Time};
+use gancho_store::{NewDelivery, TargetId};
+use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::{fault::Fault, rows, transaction::Tx};
+use crate::{
+    fault::Fault,
+    rows::{self, seq},
+    transaction::Tx,
+};
 
 /// A row's number holds milliseconds above 15 bits: 128 of them make a span.
-pub(crate) const SPAN_BITS: u32 = 22;
+const SPAN_BITS: u32 = 22;
 
 /// The last span that was written down for each target, so that most deliveries need no look at the
 /// table. Forgotten whenever a transaction is rolled back: what it wrote is gone then.
@@ -57,39 +61,68 @@ pub(crate) fn note(tx: &Tx<'_>, tenant: TenantId, way: Way, seq: i64) -> Result<
     Ok(())
 }
 
-/// All of a tenant's, or those of one target or of one lane. Deliveries are found by way only, which spares every
-/// delivery an index of its tenant's: a list of all is put together from a page of each.
-pub(crate) fn ways(
-    db: &Connection,
-    scope: TenantScope,
-    to: Option<TargetId>,
-    lane: Option<Lane>,
-) -> Result<Vec<Way>, Fault> {
-    let mut next = db.prepare_cached(
-        "SELECT target_id, lane FROM spans
-         WHERE tenant_id = ?1 AND (target_id, lane) > (?2, ?3) ORDER BY target_id, lane LIMIT 1",
-    )?;
-    let mut ways = Vec::new();
-    let mut last = (to.unwrap_or(TargetId::from_bits(0)), 0);
-    loop {
-        let mut found = next.query(params![scope.tenant().bytes(), last.0.bytes(), last.1])?;
-        let Some(row) = found.next()? else { return Ok(ways) };
-        let way = (rows::id(row, 0)?, rows::lane(row, 1)?);
-        if to.is_some_and(|to| to != way.0) {
-            return Ok(ways);
-        }
-        if lane.is_none_or(|lane| lane == way.1) {
-            ways.push(way);
-        }
-        last = (way.0, way.1.number());
+/// A parcel lies in the spans of its lane as well, so that events are found by them. It is made just
+/// before its deliveries, and so is in their span already, but for a few.
+pub(crate) fn note_parcel(tx: &Tx<'_>, parcel: &Parcel, first: &NewDelivery) -> Result<(), Fault> {
+    let (lane, row) = (parcel.kind.lane(), seq(parcel.id));
+    if lane == first.lane && row >> SPAN_BITS == seq(first.id) >> SPAN_BITS {
+        return Ok(());
     }
+    note(tx, parcel.tenant, (first.target, lane), row)
 }
 
-/// Removes at most so many of the spans that lie before every delivery that is left.
+/// Whose spans to look at.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Within {
+    pub target: Option<TargetId>,
+    pub lane: Option<Lane>,
+}
+
+/// The newest span that has rows below one number, and none that lies wholly below the other.
+pub(crate) fn newest(
+    db: &Connection,
+    scope: TenantScope,
+    within: Within,
+    below: i64,
+    lowest: i64,
+) -> Result<Option<i64>, Fault> {
+    let mut newest = None;
+    for lane in within.lane.map_or(Lane::ALL.to_vec(), |lane| vec![lane]) {
+        let (tenant, lane) = (scope.tenant().bytes(), lane.number());
+        let (last, first) = ((below - 1) >> SPAN_BITS, lowest >> SPAN_BITS);
+        let found = match within.target {
+            Some(target) => db
+                .prepare_cached(
+                    "SELECT span FROM spans
+                     WHERE tenant_id = ?1 AND lane = ?2 AND span <= ?3 AND span >= ?4
+                       AND target_id = ?5 ORDER BY span DESC LIMIT 1",
+                )?
+                .query_row(params![tenant, lane, last, first, target.bytes()], |row| row.get(0)),
+            None => db
+                .prepare_cached(
+                    "SELECT span FROM spans INDEXED BY spans_of_lane
+                     WHERE tenant_id = ?1 AND lane = ?2 AND span <= ?3 AND span >= ?4
+                     ORDER BY span DESC LIMIT 1",
+                )?
+                .query_row(params![tenant, lane, last, first], |row| row.get(0)),
+        };
+        newest = newest.max(found.optional()?);
+    }
+    Ok(newest)
+}
+
+/// The lowest row number in a span.
+pub(crate) const fn first_row(span: i64) -> i64 {
+    span << SPAN_BITS
+}
+
+/// Removes at most so many of the spans that lie before every delivery and every parcel that is left.
 pub(crate) fn prune(tx: &Tx<'_>, before: Time, most: usize) -> Result<(), Fault> {
-    let left: Option<i64> =
-        tx.db.prepare_cached("SELECT min(seq) FROM deliveries")?.query_row([], |row| row.get(0))?;
-    let first = rows::first_seq_at(before).min(left.unwrap_or(i64::MAX)) >> SPAN_BITS;
+    let mut first = rows::first_seq_at(before) >> SPAN_BITS;
+    for oldest in ["SELECT min(seq) FROM deliveries", "SELECT min(seq) FROM parcels"] {
+        let left: Option<i64> = tx.db.prepare_cached(oldest)?.query_row([], |row| row.get(0))?;
+        first = first.min(left.unwrap_or(i64::MAX) >> SPAN_BITS);
+    }
     let gone = tx
         .db
         .prepare_cached(

@@ -41,7 +41,7 @@ impl Tenants for SqliteStore {
     async fn tenants(&self, after: Option<&str>, most: usize) -> Result<Vec<Tenant>> {
         let from = if after.is_some() { "slug > ?1" } else { "?1 IS NULL" };
         let after = after.map(str::to_owned);
-        self.read(move |db| {
+        self.read_list(None, move |db| {
             let mut list = db.prepare_cached(&format!(
                 "SELECT {COLUMNS} FROM tenants WHERE {from} ORDER BY slug LIMIT ?2"
             ))?;
@@ -56,7 +56,7 @@ impl Tenants for SqliteStore {
     }
 
     async fn tenant(&self, id: TenantId) -> Result<Option<Tenant>> {
-        self.read(move |db| find(db, "id = ?1", &id.bytes())).await
+        self.read_for(Some(id), move |db| find(db, "id = ?1", &id.bytes())).await
     }
 
     async fn tenant_by_slug(&self, slug: &str) -> Result<Option<Tenant>> {

@@ -28,12 +28,12 @@ impl Upkeep for SqliteStore {
     }
 
     async fn expire(&self, lane: Lane, before: Time, most: usize, now: Time) -> Result<u64> {
-        let found = self.read(move |db| overdue(db, lane, before, most)).await?;
+        let found = self.read_aside(move |db| overdue(db, lane, before, most)).await?;
         self.write(move |tx| expire(tx, &found, now)).await
     }
 
     async fn depths(&self) -> Result<Vec<LaneDepth>> {
-        self.read(|db| {
+        self.read_aside(|db| {
             let mut count = db.prepare_cached(
                 "SELECT
                    (SELECT count(*) FROM deliveries WHERE state = 2 AND lane = ?1),
@@ -63,7 +63,7 @@ impl Upkeep for SqliteStore {
 
     async fn space(&self) -> Result<Space> {
         let limit = self.writer.limit();
-        self.read(move |db| Ok(Space { used: space::used(db)?, limit })).await
+        self.read_aside(move |db| Ok(Space { used: space::used(db)?, limit })).await
     }
 
     async fn last_written(&self) -> Result<Option<Time>> {
@@ -71,7 +71,7 @@ impl Upkeep for SqliteStore {
     }
 
     async fn highest_lead(&self) -> Result<i64> {
-        self.read(|db| {
+        self.read_aside(|db| {
             let rows: Option<i64> = db.query_row(
                 "SELECT max((SELECT coalesce(max(seq), 0) FROM parcels),
                             (SELECT coalesce(max(seq), 0) FROM deliveries))",

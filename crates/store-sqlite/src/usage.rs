@@ -50,7 +50,7 @@ impl Usage for SqliteStore {
 
     async fn used(&self, scope: TenantScope, period: &str) -> Result<u64> {
         let period = period.to_owned();
-        self.read(move |db| {
+        self.read_for(Some(scope.tenant()), move |db| {
             let used: Option<i64> = db
                 .prepare_cached("SELECT used FROM usage WHERE tenant_id = ?1 AND period = ?2")?
                 .query_row(params![scope.tenant().bytes(), period], |row| row.get(0))

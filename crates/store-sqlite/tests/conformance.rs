@@ -14,6 +14,8 @@ struct OnDisk {
 }
 
 impl Fixture for OnDisk {
+    const MAX_LOOKS: usize = 1_000;
+
     async fn open() -> Self {
         Self::at(tempfile::tempdir().unwrap())
     }
@@ -30,7 +32,8 @@ impl Fixture for OnDisk {
 
 impl OnDisk {
     fn at(folder: TempDir) -> Self {
-        let options = Options::at(folder.path().join("gancho.db"));
+        let at = Options::at(folder.path().join("gancho.db"));
+        let options = Options { max_looks: Self::MAX_LOOKS, ..at };
         // The writer of a store that was just dropped lets go of the file when its thread ends.
         let started = std::time::Instant::now();
         loop {

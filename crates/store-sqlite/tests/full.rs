@@ -23,6 +23,8 @@ struct Limited {
 const LIMIT: u64 = 4 << 20;
 
 impl Fixture for Limited {
+    const MAX_LOOKS: usize = 100_000;
+
     async fn open() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let options =
@@ -55,6 +57,8 @@ impl Drop for Mounted {
 }
 
 impl Fixture for SmallDisk {
+    const MAX_LOOKS: usize = 100_000;
+
     async fn open() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().to_owned();

@@ -3,7 +3,8 @@
 //! A store gives a [`Fixture`] and calls [`crate::conformance_suite!`] with it in a test of its own:
 //! every case becomes a test. The files mirror the contract's; where one would grow long, a part of
 //! it has a file of its own ([`rounds`], [`lease`] and [`lease_lost`] belong to claiming and settling,
-//! [`replay`] to dead letters, [`rearm`], [`events`], [`send_again`] and [`isolation`] to deliveries,
+//! [`replay`] to dead letters, [`rearm`], [`events`], [`lists`], [`send_again`] and
+//! [`isolation`] to deliveries,
 //! [`prune`] and [`expire`] to upkeep). [`build`] holds what the cases are told with.
 //!
 //! A case knows nothing of a store but the contract. It asserts what the contract promises and
@@ -32,6 +33,7 @@ pub mod lease;
 pub mod lease_lost;
 pub mod leave;
 pub mod ledger;
+pub mod lists;
 pub mod long_order;
 pub mod nodes;
 pub mod numbers;
@@ -53,6 +55,9 @@ pub mod usage;
 /// How a store is opened for a case.
 #[allow(async_fn_in_trait)] // A case runs where it is called, so its future need not be `Send`.
 pub trait Fixture: Sized + Send + Sync {
+    /// Rows that a page of a list looks at, about. Small, so that a case can have many more.
+    const MAX_LOOKS: usize;
+
     /// An empty store that no other case sees.
     async fn open() -> Self;
 
@@ -286,6 +291,13 @@ macro_rules! conformance_suite {
                 events_made_at_once_are_each_listed_once
                 one_sent_again_keeps_its_place
                 a_pruned_one_is_no_longer_listed
+            }
+            lists {
+                what_is_not_there_is_looked_for_page_by_page
+                what_is_far_back_is_found
+                a_tenant_with_thousands_of_targets_has_lists
+                many_events_of_one_id_are_listed_page_by_page
+                what_comes_meanwhile_does_not_disturb_a_list
             }
             send_again {
                 it_goes_to_a_new_target

@@ -115,7 +115,7 @@ pub trait Deliveries: Send + Sync + 'static {
 
     async fn delivery(&self, scope: TenantScope, id: DeliveryId) -> Result<Option<DeliveryView>>;
 
-    /// Newest first.
+    /// Newest first; where `external_id` is asked for, by event, and within it by delivery.
     async fn deliveries(
         &self,
         scope: TenantScope,

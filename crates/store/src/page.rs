@@ -13,6 +13,8 @@ impl PageRequest {
     }
 }
 
+/// A page is a bounded look: it may hold fewer rows than were asked for, even none, and still have a
+/// next. The list ends where there is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page<T> {
     pub rows: Vec<T>,

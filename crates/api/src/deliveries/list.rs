@@ -58,7 +58,7 @@ pub const ROUTE: Route = Route {
     gives: Gives::ok::<List<Delivery>>("A page of them, newest first."),
     tag: TAG,
     summary: "List deliveries",
-    about: "Of webhooks, unless another lane is named: e-mails and receipts have lists of their own.",
+    about: "Of webhooks, unless another lane is named: e-mails and receipts have lists of their own. With a filter a page may hold fewer than `limit`, even none, and still have a next: it looks at a bounded number of deliveries. With `external_id` they come by event, the newest first.",
     run: |call| {
         Box::pin(async move {
             let endpoint = call.query.text("webhook_id").map(str::parse).transpose();
@@ -79,6 +79,7 @@ pub const OF_WEBHOOK: Route = Route {
     gives: Gives::ok::<List<Delivery>>("A page of them, newest first."),
     tag: TAG,
     summary: "List a webhook's deliveries",
+    about: "With a filter a page may hold fewer than `limit`, even none, and still have a next: it looks at a bounded number of deliveries.",
     run: |call| {
         Box::pin(async move {
             let id: EndpointId = call.id("id")?;

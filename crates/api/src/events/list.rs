@@ -37,6 +37,7 @@ pub const ROUTE: Route = Route {
     gives: Gives::ok::<List<EventSummary>>("A page of them, newest first."),
     tag: TAG,
     summary: "List events",
+    about: "With a filter a page may hold fewer than `limit`, even none, and still have a next: it looks at a bounded number of events.",
     run: |call| Box::pin(run(call)),
     ..Route::PLAIN
 };

@@ -36,7 +36,7 @@ pub const LIST: Route = Route {
     gives: Gives::ok::<List<ReceiptView>>("A page of them, newest first."),
     tag: TAG,
     summary: "List a source's receipts",
-    about: "With a filter a page may hold fewer than `limit` and still have a next.",
+    about: "With a filter a page may hold fewer than `limit`, even none, and still have a next.",
     run: |call| Box::pin(list(call)),
     ..Route::PLAIN
 };

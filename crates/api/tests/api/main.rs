@@ -22,6 +22,7 @@ mod ledger;
 mod letters;
 mod limits;
 mod listening;
+mod lists;
 mod probes;
 mod problems;
 mod publish;

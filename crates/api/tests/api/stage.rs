@@ -64,6 +64,8 @@ pub struct Choices {
     pub post: Option<Arc<dyn Post>>,
     /// Their plan; short where it is not given.
     pub mail_plan: Option<RetryPlan>,
+    /// Rows that a page of a list looks at; as many as usual where it is not given.
+    pub max_looks: Option<usize>,
 }
 
 impl Stage {
@@ -73,15 +75,23 @@ impl Stage {
 
     pub async fn with(choices: Choices) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let store = SqliteStore::open(&Options::at(folder.path().join("test.db"))).unwrap();
+        let usual = Options::at(folder.path().join("test.db"));
+        let max_looks = choices.max_looks.unwrap_or(usual.max_looks);
+        let store = SqliteStore::open(&Options { max_looks, ..usual }).unwrap();
         Self::on(store, choices, (Some(folder), None)).await
     }
 
     pub async fn postgres() -> Self {
+        Self::postgres_with(Choices::default()).await
+    }
+
+    pub async fn postgres_with(choices: Choices) -> Self {
         let database = fresh_database().await.unwrap();
-        let options = gancho_store_postgres::Options::default();
+        let usual = gancho_store_postgres::Options::default();
+        let max_looks = choices.max_looks.unwrap_or(usual.max_looks);
+        let options = gancho_store_postgres::Options { max_looks, ..usual };
         let store = PostgresStore::connect(&database.url(), options).await.unwrap();
-        Self::on(store, Choices::default(), (None, Some(database))).await
+        Self::on(store, choices, (None, Some(database))).await
     }
 
     #[allow(clippy::too_many_lines, reason = "a whole gateway is put together")]

@@ -11,7 +11,7 @@ use gancho_domain::{Kind, ParcelId, Random, SeededRandom, TenantScope, Time};
 use gancho_store::{EventFilter, NewParcel, NodeId, PageRequest, StoreError};
 
 use super::*;
-use crate::{accept::accept_all, events, known::Known, open, transaction::alone};
+use crate::{accept::accept_all, events, known::Known, look::Looks, open, transaction::alone};
 
 /// So few that there are many sweeps, and so many that a good part is always being swept.
 const FEW: [usize; 2] = [60, 600];
@@ -41,7 +41,9 @@ fn parcel(dice: &SeededRandom, number: u128) -> NewParcel {
 fn search(db: &Connection, tenant: TenantId, name: &str) -> BTreeSet<i64> {
     let filter = EventFilter { external_id: Some(name.into()), ..EventFilter::default() };
     let scope = TenantScope::granted(tenant);
-    let page = events::page_of(db, scope, &filter, &PageRequest::first(1_000)).unwrap();
+    let page =
+        events::page_of(db, scope, &filter, &PageRequest::first(1_000), &mut Looks::new(100_000))
+            .unwrap();
     page.rows.into_iter().map(|event| seq(event.id)).collect()
 }
 

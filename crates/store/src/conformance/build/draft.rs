@@ -118,6 +118,10 @@ impl Draft {
         self.parcel.clone()
     }
 
+    pub fn has_deliveries(&self) -> bool {
+        !self.deliveries.is_empty()
+    }
+
     pub fn delivery(&self, place: usize) -> DeliveryId {
         self.deliveries[place].id
     }

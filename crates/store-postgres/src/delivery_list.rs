@@ -1,0 +1,299 @@
+//! A page of a tenant's deliveries, newest first.
+//!
+//! A lane's and a target's deliveries lie in their spans (see `spans.rs`); what failed has indexes of its
+//! own; those of an event are named by its parcel. Where a publisher's own id is asked for, the list
+//! goes by event, the newest first, and within it by delivery.
+
+use deadpool_postgres::ClientWrapper;
+use gancho_domain::{Lane, Status, TenantScope, Time};
+use gancho_store::{DeliveryFilter, DeliveryRow, Page, PageRequest, Result};
+use tokio_postgres::types::ToSql;
+use uuid::Uuid;
+
+use crate::{
+    PostgresStore,
+    fault::store_error,
+    look::{Looks, Step, Trail, page},
+    rows::{self, DELIVERY, uuid},
+    session::query,
+    terms::Terms,
+};
+
+impl PostgresStore {
+    pub(crate) async fn page_of_deliveries(
+        &self,
+        scope: TenantScope,
+        filter: &DeliveryFilter,
+        request: &PageRequest,
+    ) -> Result<Page<DeliveryRow>> {
+        let session = self.lists.next(Some(scope.tenant())).await?;
+        let asked = Asked { session: &session, scope, filter };
+        let looks = Looks::new(self.max_looks, request.most);
+        let (ids, next) = if filter.external_id.is_some() && filter.event.is_none() {
+            asked.named(request, looks).await?
+        } else {
+            let last = filter.until.map_or(Uuid::max(), rows::last_id_at);
+            let below = request.after.as_ref().map_or(last, |place| read_place(place).min(last));
+            let (ids, next) = page(&asked, request.most, looks, below).await?;
+            (ids, next.map(write_place))
+        };
+        Ok(Page { rows: asked.read(&ids).await?, next })
+    }
+}
+
+/// What is asked for, and of whom.
+struct Asked<'a> {
+    session: &'a ClientWrapper,
+    scope: TenantScope,
+    filter: &'a DeliveryFilter,
+}
+
+/// An event and one of its deliveries.
+type NamedPlace = (Uuid, Uuid);
+
+impl Asked<'_> {
+    /// Several events may bear the same id: they are looked at one after the other.
+    async fn named(
+        &self,
+        request: &PageRequest,
+        looks: Looks,
+    ) -> Result<(Vec<Uuid>, Option<[u8; 32]>)> {
+        let last = self.filter.until.map_or(Uuid::max(), rows::last_id_at);
+        let begin = request.after.as_ref().map_or((last, Uuid::max()), read_named_place);
+        let (ids, next) = page(&Named(self), request.most, looks, begin).await?;
+        Ok((ids, next.map(write_named_place)))
+    }
+
+    /// In the order of the ids.
+    async fn read(&self, ids: &[Uuid]) -> Result<Vec<DeliveryRow>> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let sql = format!(
+            "select {DELIVERY} from unnest($2::uuid[]) with ordinality as k(id, place)
+             cross join lateral (select * from deliveries d
+                 where d.tenant_id = $1 and d.id = k.id offset 0) d
+             cross join lateral (select p.id, p.event_type, p.external_id, p.is_test from parcels p
+                 where p.tenant_id = $1 and p.id = d.parcel_id offset 0) p
+             {OUTCOME} order by k.place"
+        );
+        let found = query(self.session, &sql, &[&uuid(self.scope.tenant()), &ids]).await;
+        found.map_err(store_error)?.iter().map(rows::delivery).collect()
+    }
+}
+
+impl Trail for Asked<'_> {
+    type Row = Uuid;
+    type Place = Uuid;
+
+    async fn step(&self, below: Uuid, looks: i64) -> Result<Step<Uuid, Uuid>> {
+        let (sql, terms) = looked(self.scope, self.filter, below, looks);
+        let found = query(self.session, &sql, &terms.values()).await.map_err(store_error)?;
+        let mut step = Step { found: Vec::new(), reached: None };
+        for row in &found {
+            if let Some(id) = rows::get::<Option<Uuid>>(row, 0)? {
+                step.found.push((id, id));
+            }
+            if let Some(reached) = rows::get(row, 1)? {
+                step.reached = Some(reached);
+            }
+        }
+        Ok(step)
+    }
+}
+
+/// By the publisher's own id: by event, and within it by delivery.
+struct Named<'a>(&'a Asked<'a>);
+
+impl Trail for Named<'_> {
+    type Row = Uuid;
+    type Place = NamedPlace;
+
+    /// Each event and each of its deliveries counts as a row.
+    async fn step(
+        &self,
+        (event, delivery): NamedPlace,
+        looks: i64,
+    ) -> Result<Step<Uuid, NamedPlace>> {
+        let asked = self.0;
+        let name = asked.filter.external_id.as_ref().map(String::as_bytes);
+        let tenant = uuid(asked.scope.tenant());
+        let values: [&(dyn ToSql + Sync); 4] = [&tenant, &name, &event, &looks];
+        let events = query(asked.session, EVENTS_NAMED, &values).await.map_err(store_error)?;
+        let (mut ids, mut weight) = (Vec::<Uuid>::new(), 0);
+        for row in &events {
+            weight += 1 + rows::get::<i32>(row, 1)?;
+            if !ids.is_empty() && i64::from(weight) > looks {
+                break;
+            }
+            ids.push(rows::get(row, 0)?);
+        }
+        let is_end = ids.len() == events.len() && (events.len() as i64) < looks;
+        let reached = ids.last().filter(|_| !is_end).map(|last| (*last, Uuid::nil()));
+        let mut terms = fitting(asked.scope, asked.filter);
+        let events = terms.value(ids);
+        let within = (terms.value(event), terms.value(delivery));
+        terms.add_plain(&format!("(p.id <> {} or d.id < {})", within.0, within.1));
+        let sql = format!(
+            "select d.id, p.id from unnest({events}::uuid[]) as k(id)
+             cross join lateral (select p.id, p.event_type, p.external_id, p.deliveries from parcels p
+                 where p.tenant_id = $1 and p.id = k.id offset 0) p
+             cross join lateral unnest(p.deliveries) as n(id)
+             cross join lateral (select * from deliveries d
+                 where d.tenant_id = $1 and d.id = n.id offset 0) d
+             where {} order by p.id desc, d.id desc",
+            terms.sql()
+        );
+        let found = query(asked.session, &sql, &terms.values()).await.map_err(store_error)?;
+        let place = |row| -> Result<_> {
+            let (delivery, event) = (rows::get(row, 0)?, rows::get(row, 1)?);
+            Ok((delivery, (event, delivery)))
+        };
+        Ok(Step { found: found.iter().map(place).collect::<Result<_>>()?, reached })
+    }
+}
+
+pub(crate) const OUTCOME: &str = "
+    left join attempts a on a.tenant_id = d.tenant_id and a.delivery_id = d.id
+        and a.number = d.attempts
+    left join dead_letters l on l.tenant_id = d.tenant_id and l.delivery_id = d.id
+        and d.state = 6";
+
+/// Those that bear the id, from the newest on, and how many deliveries each has.
+const EVENTS_NAMED: &str = "
+select p.id, cardinality(p.deliveries) from parcels p
+where p.tenant_id = $1 and p.external_id = $2 and p.id <= $3
+order by p.id desc limit $4";
+
+/// One step, as SQL and its values: rows with the id of what fits, or with the place that was reached.
+pub(crate) fn looked(
+    scope: TenantScope,
+    filter: &DeliveryFilter,
+    below: Uuid,
+    looks: i64,
+) -> (String, Terms) {
+    let terms = fitting(scope, filter);
+    let fits = terms.sql();
+    let mut terms = terms.anew();
+    let (below, looks) = (terms.value(below), terms.value(looks));
+    let lowest = terms.value(filter.since.map_or(Uuid::nil(), rows::first_id_at));
+    let (looked, is_walk) = match (filter.event, filter.endpoint, filter.lane, filter.status) {
+        (Some(event), ..) => (of_event(&terms.value(uuid(event)), &below, &lowest, &looks), false),
+        (None, Some(target), _, Some(Status::Failed)) => {
+            let by = format!("d.state = 6 and d.target_id = {}", terms.value(uuid(target)));
+            (by_index(&by, &below, &lowest, &looks), false)
+        }
+        (None, None, Some(lane), Some(Status::Failed)) => {
+            let by = format!("d.state = 6 and d.lane = {}", terms.value(lane.number()));
+            (by_index(&by, &below, &lowest, &looks), false)
+        }
+        (None, None, None, _) => (by_index("true", &below, &lowest, &looks), false),
+        (None, target, lane, _) => {
+            let (target, lane) =
+                (terms.value(target.map(uuid)), terms.value(lane.map(Lane::number)));
+            (
+                format!(
+                    "select w.id, w.target_id, w.parcel_id, w.created_at, w.attempts, w.lane, w.state,
+                         w.place, w.reached
+                     from deliveries_in_spans($1, {target}, {lane}, {below}, {lowest}, {looks}::bigint::int) w"
+                ),
+                true,
+            )
+        }
+    };
+    let of_parcel = if filter.event_type.is_some() || filter.external_id.is_some() {
+        "(select p.event_type, p.external_id from parcels p
+            where p.tenant_id = $1 and p.id = d.parcel_id offset 0)"
+    } else {
+        "(select null::text as event_type, null::bytea as external_id)"
+    };
+    // A walk says itself how far it came.
+    let reached = if is_walk {
+        "d.reached".to_owned()
+    } else {
+        format!("case when d.place = {looks} then d.id end as reached")
+    };
+    let sql = format!(
+        "with looked as materialized ({looked})
+         select case when f.fits then d.id end, {reached}
+         from looked d cross join lateral (
+             select exists (select from {of_parcel} p where {fits}) as fits offset 0) f
+         where f.fits or {} order by d.place",
+        if is_walk { "d.reached is not null".to_owned() } else { format!("d.place = {looks}") },
+    );
+    (sql, terms)
+}
+
+/// What is asked of a delivery `d` and of its parcel `p`.
+fn fitting(scope: TenantScope, filter: &DeliveryFilter) -> Terms {
+    let mut terms = Terms::default();
+    // The first value of every statement here.
+    let _tenant = terms.value(uuid(scope.tenant()));
+    terms.add_if("d.target_id = ?", filter.endpoint.map(uuid));
+    terms.add_if("d.lane = ?", filter.lane.map(Lane::number));
+    terms.add_if("d.created_at >= ?", filter.since.map(Time::micros));
+    terms.add_if("d.created_at < ?", filter.until.map(Time::micros));
+    if let Some(status) = filter.status {
+        terms.add_plain(having(status));
+    }
+    terms.add_if("p.event_type = ?", filter.event_type.clone());
+    let name = filter.external_id.as_ref();
+    terms.add_if("p.external_id = ?", name.map(|name| name.as_bytes().to_vec()));
+    terms
+}
+
+const LOOKED: &str = "d.id, d.target_id, d.parcel_id, d.created_at, d.attempts, d.lane, d.state";
+
+fn by_index(by: &str, below: &str, lowest: &str, looks: &str) -> String {
+    format!(
+        "select {LOOKED}, row_number() over (order by d.id desc) as place from (
+           select {LOOKED} from deliveries d
+           where d.tenant_id = $1 and {by} and d.id < {below} and d.id >= {lowest}
+           order by d.id desc limit {looks}) d"
+    )
+}
+
+fn of_event(event: &str, below: &str, lowest: &str, looks: &str) -> String {
+    format!(
+        "select {LOOKED}, row_number() over (order by d.id desc) as place from (
+           select n.id from parcels p cross join lateral unnest(p.deliveries) as n(id)
+           where p.tenant_id = $1 and p.id = {event} and n.id < {below} and n.id >= {lowest}
+           order by n.id desc limit {looks}) n
+         cross join lateral (select {LOOKED} from deliveries d
+           where d.tenant_id = $1 and d.id = n.id offset 0) d"
+    )
+}
+
+const fn having(status: Status) -> &'static str {
+    match status {
+        Status::Pending => "d.state in (2, 3, 4) and d.attempts = 0",
+        Status::Retrying => "d.state in (2, 3, 4) and d.attempts > 0",
+        Status::Delivered => "d.state = 5",
+        Status::Failed => "d.state = 6",
+    }
+}
+
+/// A list in order of ids goes on after an id.
+pub(crate) fn write_place(last: Uuid) -> [u8; 32] {
+    let mut place = [0; 32];
+    place[..16].copy_from_slice(last.as_bytes());
+    place
+}
+
+pub(crate) fn read_place(place: &[u8; 32]) -> Uuid {
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&place[..16]);
+    Uuid::from_bytes(bytes)
+}
+
+fn write_named_place((event, delivery): NamedPlace) -> [u8; 32] {
+    let mut place = write_place(delivery);
+    place[16..].copy_from_slice(event.as_bytes());
+    place
+}
+
+fn read_named_place(place: &[u8; 32]) -> NamedPlace {
+    let mut event = [0; 16];
+    event.copy_from_slice(&place[16..]);
+    (Uuid::from_bytes(event), read_place(place))
+}

@@ -1,0 +1,89 @@
+//! What a page of a list reads, counted by the server: as much as it shows, however many targets and
+//! deliveries there are. (faults.md 3 and 4)
+
+use deadpool_postgres::Object;
+use gancho_domain::{Id, Lane, Status, TenantId, TenantScope};
+use gancho_store::{DeliveryFilter, EventFilter};
+use gancho_testkit::postgres::fresh_database;
+use uuid::Uuid;
+
+use crate::{Options, PostgresStore, delivery_list, events, session::query, terms::Terms};
+
+const TENANT: TenantId = Id::from_bits(1);
+
+/// Events that go to very many targets each, a second apart, and one target among them; a tenth of
+/// what they made has failed.
+const MANY: &str = "
+create function id(n bigint) returns uuid language sql immutable as $$
+    select (lpad(to_hex((n / 5000) << 10), 12, '0') || lpad(to_hex(n % 5000), 20, '0'))::uuid $$;
+insert into parcels (tenant_id, id, created_at, kind, is_test, event_type, external_id, deliveries, body)
+select '00000000-0000-0000-0000-000000000001', id(n * 5000), n, 2, false, 'a.b', 'all', '{}', ''
+from generate_series(1, 2000) n;
+update parcels p set deliveries = array(
+    select id(5000 * n + d) from generate_series(1, 3000) d)
+from generate_series(1, 20) n where p.id = id(n * 5000);
+insert into deliveries (tenant_id, id, target_id, parcel_id, due_at, created_at, owner, lane, state)
+select '00000000-0000-0000-0000-000000000001', id(5000 * n + d), id(d), id(5000 * n), n, n, 0, 2,
+    case when d % 10 = 0 then 6 else 5 end
+from generate_series(1, 20) n, generate_series(1, 3000) d;
+insert into spans (tenant_id, target_id, from_id, to_id, lane)
+select tenant_id, target_id, parcel_id, id(5000 * ((created_at) + 1)), lane from deliveries;
+analyze";
+
+/// Rows that a statement reads from any table, and how many it answers with.
+async fn rows_read(session: &Object, (sql, terms): (String, Terms)) -> (i64, usize) {
+    session.batch_execute("begin").await.unwrap();
+    let before = rows_so_far(session).await;
+    let found = query(session, &sql, &terms.values()).await.unwrap();
+    let read = rows_so_far(session).await - before;
+    session.batch_execute("rollback").await.unwrap();
+    (read, found.len())
+}
+
+/// Of this session, since some time.
+async fn rows_so_far(session: &Object) -> i64 {
+    let count = "select sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::bigint
+        from pg_stat_xact_user_tables where schemaname = 'public'";
+    session.query_one(count, &[]).await.unwrap().get(0)
+}
+
+#[tokio::test]
+async fn a_step_reads_what_it_may_and_no_more() {
+    let database = fresh_database().await.unwrap();
+    let store = PostgresStore::connect(&database.url(), Options::default()).await.unwrap();
+    let session = store.session().await.unwrap();
+    session.batch_execute(MANY).await.unwrap();
+    let scope = TenantScope::granted(TENANT);
+    let all = DeliveryFilter { lane: Some(Lane::Webhook), ..DeliveryFilter::default() };
+    let nope = Some("nobody.knows".to_owned());
+    let target = Some(Id::from_bits(7));
+    let failed = Some(Status::Failed);
+    for (filter, shown) in [
+        (all.clone(), 50),
+        (DeliveryFilter::default(), 50),
+        (DeliveryFilter { event_type: nope.clone(), ..all.clone() }, 0),
+        (DeliveryFilter { status: failed, ..all.clone() }, 50),
+        (DeliveryFilter { status: failed, event_type: nope.clone(), ..all.clone() }, 0),
+        (DeliveryFilter { status: Some(Status::Pending), ..all.clone() }, 0),
+        (DeliveryFilter { endpoint: target, status: failed, ..all.clone() }, 0),
+        (DeliveryFilter { event: Some(Id::from_bits(3 << 90)), ..all.clone() }, 50),
+    ] {
+        let looked = delivery_list::looked(scope, &filter, Uuid::max(), 50);
+        let (read, found) = rows_read(&session, looked).await;
+        assert!(found >= shown, "{filter:?}: {found} found");
+        assert!(read < 160, "{filter:?}: {read} rows read");
+    }
+    let all = EventFilter::default();
+    for (filter, shown) in [
+        (all.clone(), 50),
+        (EventFilter { event_type: nope.clone(), ..all.clone() }, 0),
+        (EventFilter { external_id: Some("all".to_owned()), ..all.clone() }, 50),
+        (EventFilter { external_id: Some("all".to_owned()), event_type: nope, ..all.clone() }, 0),
+        (EventFilter { is_unmatched: true, ..all.clone() }, 50),
+    ] {
+        let (read, found) =
+            rows_read(&session, events::looked(scope, &filter, Uuid::max(), 50)).await;
+        assert!(found >= shown, "{filter:?}: {found} found");
+        assert!(read < 160, "{filter:?}: {read} rows read");
+    }
+}

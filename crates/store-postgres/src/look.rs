@@ -1,0 +1,138 @@
+//! A bounded look back through the log, newest first.
+//!
+//! A list is read in steps: each looks at some rows below a place and says which of them fit and how far
+//! it came. The search stops when the page is full, at the end, or when it has looked at as many rows as
+//! one page may cost: then it says where the next page goes on. So a page costs what it shows or a
+//! little time, whatever is asked for; and since each step is a short statement, nothing goes on for
+//! long when the caller has gone.
+
+use std::future::Future;
+
+use gancho_store::Result;
+
+/// A list, in steps.
+pub(crate) trait Trail: Sync {
+    type Row: Send;
+    /// Where a row stands in the list.
+    type Place: Copy + Send;
+
+    /// Looks at up to so many rows below a place.
+    fn step(
+        &self,
+        below: Self::Place,
+        looks: i64,
+    ) -> impl Future<Output = Result<Step<Self::Row, Self::Place>>> + Send;
+}
+
+/// What one step found.
+#[derive(Debug)]
+pub(crate) struct Step<R, P> {
+    /// What fits, newest first, each with its place.
+    pub found: Vec<(R, P)>,
+    /// Everything from here on up was looked at; nothing at the end.
+    pub reached: Option<P>,
+}
+
+/// How much of a search is left.
+#[derive(Debug)]
+pub(crate) struct Looks {
+    left: usize,
+    step: usize,
+}
+
+const LONGEST_STEP: usize = 4_096;
+/// When the page is full, it is looked so far for one more, to know whether there is another page.
+const FOR_ANOTHER_PAGE: usize = 1_000;
+
+impl Looks {
+    /// For a page of so many rows.
+    pub fn new(max: usize, page: usize) -> Self {
+        Self { left: max.max(1), step: page + 1 }
+    }
+
+    /// How many rows the next step may look at; nothing where it was enough.
+    pub fn next(&mut self) -> Option<i64> {
+        let step = self.step.min(self.left).min(LONGEST_STEP);
+        self.left -= step;
+        self.step = step * 2;
+        (step > 0).then_some(step as i64)
+    }
+
+    fn only_for_another_page(&mut self) {
+        self.left = self.left.min(FOR_ANOTHER_PAGE);
+    }
+}
+
+/// A page, and the place where the next one begins.
+pub(crate) async fn page<T: Trail>(
+    trail: &T,
+    most: usize,
+    mut looks: Looks,
+    mut below: T::Place,
+) -> Result<(Vec<T::Row>, Option<T::Place>)> {
+    let mut rows: Vec<(T::Row, T::Place)> = Vec::new();
+    loop {
+        let Some(rows_to_look_at) = looks.next() else {
+            return Ok((without_places(rows), Some(below)));
+        };
+        let Step { found, reached } = trail.step(below, rows_to_look_at).await?;
+        rows.extend(found);
+        if rows.len() > most {
+            rows.truncate(most);
+            let last = rows.last().map(|(_, place)| *place);
+            return Ok((without_places(rows), last));
+        }
+        if rows.len() == most {
+            looks.only_for_another_page();
+        }
+        match reached {
+            Some(reached) => below = reached,
+            None => return Ok((without_places(rows), None)),
+        }
+    }
+}
+
+fn without_places<R, P>(rows: Vec<(R, P)>) -> Vec<R> {
+    rows.into_iter().map(|(row, _)| row).collect()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests {
+    use super::*;
+
+    /// Of the numbers below a thousand, those fit that can be divided by seven.
+    struct Sevens;
+
+    impl Trail for Sevens {
+        type Row = i64;
+        type Place = i64;
+
+        async fn step(&self, below: i64, looks: i64) -> Result<Step<i64, i64>> {
+            let looked: Vec<i64> = (0..below).rev().take(looks as usize).collect();
+            let found = looked.iter().filter(|number| *number % 7 == 0).map(|one| (*one, *one));
+            let reached = looked.last().copied().filter(|_| looked.len() == looks as usize);
+            Ok(Step { found: found.collect(), reached })
+        }
+    }
+
+    #[tokio::test]
+    async fn pages_have_no_gaps_and_no_repeats_however_little_is_looked_at() {
+        let expected: Vec<i64> = (0..1_000).rev().filter(|number| number % 7 == 0).collect();
+        for most in [1, 3, 50, 500] {
+            for max in [1, 2, 10, 100, 10_000] {
+                let (mut rows, mut below) = (Vec::new(), 1_000);
+                loop {
+                    let (found, next) =
+                        page(&Sevens, most, Looks::new(max, most), below).await.unwrap();
+                    assert!(found.len() <= most);
+                    rows.extend(found);
+                    let Some(next) = next else { break };
+                    assert!(next < below, "the pages go on");
+                    below = next;
+                }
+                assert_eq!(rows, expected, "pages of {most}, {max} looks");
+            }
+        }
+    }
+}

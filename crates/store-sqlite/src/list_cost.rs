@@ -1,0 +1,181 @@
+//! What a page of a list costs, counted in steps of SQLite's machine: as much as it shows, however many
+//! targets and deliveries there are. (faults.md 3 and 4)
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use bytes::Bytes;
+use gancho_domain::{Id, Kind, Lane, Parcel, Status, TenantId, TenantScope, Time};
+use gancho_store::{DeliveryFilter, EventFilter, NewDelivery, NewParcel, NodeId, PageRequest};
+use rusqlite::Connection;
+
+use crate::{
+    accept::accept_all,
+    deliveries, events,
+    known::Known,
+    look::Looks,
+    open::{self, DEAD_LETTER_TTL, MAX_LOOKS},
+    transaction::{Tx, alone},
+};
+
+const ACME: TenantId = TenantId::from_bits(1);
+const OTHER: TenantId = TenantId::from_bits(2);
+/// Ids in order, as [`gancho_domain::IdMaker`] makes them.
+struct Ids(u128);
+
+impl Ids {
+    fn next<K>(&mut self) -> Id<K> {
+        self.0 += 1;
+        Id::from_bits(self.0 << 65)
+    }
+
+    fn pass_a_second(&mut self) {
+        self.0 += 1_000 << 15;
+    }
+}
+
+/// Two tenants that publish at the same time, a second between two events; of each one's every fourth
+/// event goes to nobody, the others of the first to so many targets.
+fn store(events: usize, targets: usize) -> Connection {
+    let db = open::in_memory().unwrap();
+    let known = Known::of(&db, 1_000).unwrap();
+    let mut ids = Ids(1 << 40);
+    for number in 0..events {
+        let mut parcels = Vec::new();
+        for tenant in [ACME, OTHER] {
+            let fan_out = match number % 4 {
+                3 => 0,
+                _ if tenant == ACME => targets,
+                _ => 1,
+            };
+            let parcel = Parcel {
+                id: ids.next(),
+                tenant,
+                kind: Kind::Event,
+                event_type: "a.b".into(),
+                subject: None,
+                external_id: Some("all".into()),
+                is_test: false,
+                body: Bytes::from_static(b"{}"),
+                created_at: Time::from_secs(number as i64),
+            };
+            let delivery = |target| NewDelivery {
+                id: ids.next(),
+                lane: Lane::Webhook,
+                target: Id::from_bits(100 + target as u128),
+                due_at: Time::from_secs(1),
+                in_order: false,
+                hold: false,
+            };
+            let deliveries = (0..fan_out).map(delivery).collect();
+            let parcel = Arc::new(parcel);
+            parcels.push(NewParcel { parcel, once: None, ledger: None, deliveries });
+        }
+        let accept = |tx: &Tx<'_>| accept_all(tx, &parcels, NodeId(1));
+        alone(&db, &known, DEAD_LETTER_TTL, accept).unwrap();
+        ids.pass_a_second();
+    }
+    db.execute("UPDATE deliveries SET state = 6 WHERE seq % 10 = 0", []).unwrap();
+    db
+}
+
+/// Steps of the machine that a look takes.
+fn steps<T>(db: &mut Connection, look: impl Fn(&Connection) -> T) -> (T, u64) {
+    let counted = Arc::new(AtomicU64::new(0));
+    let count = counted.clone();
+    let handler = move || {
+        count.fetch_add(1, Ordering::Relaxed);
+        false
+    };
+    db.progress_handler(10, Some(handler)).unwrap();
+    let found = look(db);
+    (found, counted.load(Ordering::Relaxed) * 10)
+}
+
+fn delivery_filters() -> Vec<DeliveryFilter> {
+    let all = DeliveryFilter { lane: Some(Lane::Webhook), ..DeliveryFilter::default() };
+    let nope = Some("nobody.knows".to_owned());
+    let (one, failed) = (Some(Id::from_bits(101)), Some(Status::Failed));
+    vec![
+        DeliveryFilter { endpoint: one, ..all.clone() },
+        DeliveryFilter { event_type: nope.clone(), ..all.clone() },
+        DeliveryFilter { endpoint: one, event_type: nope.clone(), ..all.clone() },
+        DeliveryFilter { status: failed, ..all.clone() },
+        DeliveryFilter { status: failed, endpoint: one, ..all.clone() },
+        DeliveryFilter { status: failed, event_type: nope.clone(), ..all.clone() },
+        DeliveryFilter { status: Some(Status::Delivered), ..all.clone() },
+        DeliveryFilter { external_id: Some("all".to_owned()), ..all.clone() },
+        DeliveryFilter { external_id: Some("all".to_owned()), event_type: nope, ..all.clone() },
+        DeliveryFilter { since: Some(Time::from_secs(1 << 40)), ..all.clone() },
+        DeliveryFilter { until: Some(Time::from_secs(0)), ..all.clone() },
+        DeliveryFilter::default(),
+        all,
+    ]
+}
+
+fn event_filters() -> Vec<EventFilter> {
+    let all = EventFilter::default();
+    let nope = Some("nobody.knows".to_owned());
+    vec![
+        EventFilter { event_type: nope.clone(), ..all.clone() },
+        EventFilter { external_id: Some("all".to_owned()), ..all.clone() },
+        EventFilter { external_id: Some("all".to_owned()), event_type: nope, ..all.clone() },
+        EventFilter { is_unmatched: true, ..all.clone() },
+        EventFilter { kind: Kind::Email, ..all.clone() },
+        all,
+    ]
+}
+
+/// What a page of 50 costs at most where it looks at so few rows.
+const FEW_LOOKS: usize = 200;
+const FEW_STEPS: u64 = 60_000;
+
+#[test]
+fn a_page_costs_a_bounded_look_with_thousands_of_targets() {
+    let scope = TenantScope::granted(ACME);
+    let request = PageRequest::first(50);
+    for (events, targets) in [(400, 3), (12, 2_500)] {
+        let mut db = store(events, targets);
+        for filter in delivery_filters() {
+            let (_, cost) = steps(&mut db, |db| {
+                let mut looks = Looks::new(FEW_LOOKS);
+                deliveries::page_of(db, scope, &filter, &request, &mut looks).unwrap()
+            });
+            assert!(cost < FEW_STEPS, "{targets} targets: {cost} steps for {filter:?}");
+        }
+        for filter in event_filters() {
+            let (_, cost) = steps(&mut db, |db| {
+                let mut looks = Looks::new(FEW_LOOKS);
+                events::page_of(db, scope, &filter, &request, &mut looks).unwrap()
+            });
+            assert!(cost < FEW_STEPS, "{targets} targets: {cost} steps for {filter:?}");
+        }
+    }
+}
+
+/// With all the looks that a page may have, the first page is full.
+#[test]
+fn the_first_page_is_full_and_costs_what_it_shows() {
+    let scope = TenantScope::granted(ACME);
+    let all = DeliveryFilter { lane: Some(Lane::Webhook), ..DeliveryFilter::default() };
+    for (events, targets) in [(400, 3), (12, 2_500)] {
+        let mut db = store(events, targets);
+        let (page, cost) = steps(&mut db, |db| {
+            let mut looks = Looks::new(MAX_LOOKS);
+            deliveries::page_of(db, scope, &all, &PageRequest::first(50), &mut looks).unwrap()
+        });
+        assert_eq!(page.rows.len(), 50);
+        assert!(cost < FEW_STEPS, "{targets} targets: {cost} steps");
+        let (page, cost) = steps(&mut db, |db| {
+            let mut looks = Looks::new(MAX_LOOKS);
+            let request = PageRequest::first(10);
+            events::page_of(db, scope, &EventFilter::default(), &request, &mut looks).unwrap()
+        });
+        assert_eq!(page.rows.len(), 10);
+        assert!(cost < FEW_STEPS, "{targets} targets: {cost} steps");
+    }
+}

@@ -1,0 +1,168 @@
+//! A bounded look back through the log, newest first.
+//!
+//! A list is found on one or more trails: the spans of a lane, an index, the deliveries of a parcel.
+//! [`Search`] follows them all at once and hands out what fits, the newest first. It stops when the page
+//! is full, at the end, or when it has looked at as many rows as one page may cost: then it says where
+//! the next page goes on. So a page costs what it shows or a little time, whatever is asked for.
+
+use std::collections::VecDeque;
+
+use crate::fault::Fault;
+
+/// Rows that a page may still look at.
+#[derive(Debug)]
+pub(crate) struct Looks {
+    left: usize,
+}
+
+/// What it costs to read the parcel of a row, in rows that are merely passed over.
+pub(crate) const PARCEL_COST: usize = 8;
+/// When the page is full, it is looked so far for one more, to know whether there is another page.
+const FOR_ANOTHER_PAGE: usize = 1_000;
+
+impl Looks {
+    pub fn new(max: usize) -> Self {
+        Self { left: max.max(1) }
+    }
+
+    pub fn spend(&mut self, rows: usize) {
+        self.left = self.left.saturating_sub(rows);
+    }
+
+    pub fn are_spent(&self) -> bool {
+        self.left == 0
+    }
+
+    /// The page is full.
+    pub fn only_for_another_page(&mut self) {
+        self.left = self.left.min(FOR_ANOTHER_PAGE);
+    }
+}
+
+/// One way to find rows in the order of their numbers, from the greatest down.
+pub(crate) trait Trail {
+    /// Looks at up to `step` rows below a number, or at fewer if they are costly; puts the numbers of
+    /// those that fit into `found`, and says how far it came.
+    fn follow(
+        &self,
+        below: i64,
+        step: usize,
+        looks: &mut Looks,
+        found: &mut VecDeque<i64>,
+    ) -> Result<Reach, Fault>;
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// Every row from here on up was looked at.
+    DownTo(i64),
+    End,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    Found(i64),
+    /// Enough was looked at: everything from here on up.
+    Enough(i64),
+    End,
+}
+
+/// Several trails as one.
+pub(crate) struct Search<T> {
+    trails: Vec<Followed<T>>,
+    /// Where the page begins.
+    start: i64,
+}
+
+struct Followed<T> {
+    trail: T,
+    /// What fits of what was looked at, and was not handed out yet.
+    found: VecDeque<i64>,
+    /// Every row from here on up was looked at.
+    below: i64,
+    /// How many rows to look at next; none at the end.
+    step: usize,
+}
+
+const LONGEST_STEP: usize = 4_096;
+
+impl<T: Trail> Search<T> {
+    /// For what is below a number, in pages of so many.
+    pub fn new(trails: Vec<T>, below: i64, page: usize) -> Self {
+        let step = (page + 1).min(LONGEST_STEP);
+        let followed = |trail| Followed { trail, found: VecDeque::new(), below, step };
+        Self { trails: trails.into_iter().map(followed).collect(), start: below }
+    }
+
+    pub fn next(&mut self, looks: &mut Looks) -> Result<Step, Fault> {
+        loop {
+            let newest = self.trails.iter().filter_map(|one| one.found.front()).max().copied();
+            // A trail on which nothing is known below a row may still lead to one above another's.
+            let is_behind = |one: &&mut Followed<T>| {
+                one.found.is_empty() && one.step > 0 && newest.is_none_or(|row| row < one.below)
+            };
+            let behind = self.trails.iter_mut().filter(is_behind).max_by_key(|one| one.below);
+            match (behind, newest) {
+                // Each trail is followed a little, or the next page would begin where this one did.
+                (Some(one), _) if looks.are_spent() && one.below < self.start => {
+                    return Ok(Step::Enough(one.below));
+                }
+                (Some(one), _) => one.follow(looks)?,
+                (None, Some(newest)) => {
+                    for one in &mut self.trails {
+                        if one.found.front() == Some(&newest) {
+                            one.found.pop_front();
+                        }
+                    }
+                    return Ok(Step::Found(newest));
+                }
+                (None, None) => return Ok(Step::End),
+            }
+        }
+    }
+}
+
+impl<T: Trail> Followed<T> {
+    fn follow(&mut self, looks: &mut Looks) -> Result<(), Fault> {
+        let step = self.step.min(looks.left.max(1));
+        match self.trail.follow(self.below, step, looks, &mut self.found)? {
+            Reach::DownTo(below) => {
+                self.below = below;
+                self.step = LONGEST_STEP.min(self.step * 2);
+            }
+            Reach::End => self.step = 0,
+        }
+        Ok(())
+    }
+}
+
+/// A page of what a search finds, with the number where the next one begins.
+pub(crate) fn page<T: Trail, R>(
+    search: &mut Search<T>,
+    most: usize,
+    looks: &mut Looks,
+    read: impl Fn(i64) -> Result<Option<R>, Fault>,
+) -> Result<(Vec<R>, Option<i64>), Fault> {
+    let mut rows = Vec::new();
+    let mut last = None;
+    loop {
+        match search.next(looks)? {
+            Step::Found(row) if rows.len() == most => return Ok((rows, last.or(Some(row + 1)))),
+            Step::Found(row) => {
+                if let Some(read) = read(row)? {
+                    rows.push(read);
+                    last = Some(row);
+                }
+                if rows.len() == most {
+                    looks.only_for_another_page();
+                }
+            }
+            Step::Enough(below) => return Ok((rows, Some(below))),
+            Step::End => return Ok((rows, None)),
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests;

@@ -1,0 +1,69 @@
+use super::*;
+
+/// The even ones of some numbers fit.
+struct Numbers(Vec<i64>);
+
+impl Trail for Numbers {
+    fn follow(
+        &self,
+        below: i64,
+        step: usize,
+        looks: &mut Looks,
+        found: &mut VecDeque<i64>,
+    ) -> Result<Reach, Fault> {
+        let looked: Vec<i64> =
+            self.0.iter().rev().copied().filter(|number| *number < below).take(step).collect();
+        looks.spend(looked.len());
+        found.extend(looked.iter().filter(|number| *number % 2 == 0));
+        Ok(match looked.last() {
+            Some(last) if looked.len() == step => Reach::DownTo(*last),
+            _ => Reach::End,
+        })
+    }
+}
+
+/// All pages, one after the other, and how many there were.
+fn all(trails: &[Vec<i64>], most: usize, max_looks: usize) -> (Vec<i64>, usize) {
+    let (mut rows, mut below, mut pages) = (Vec::new(), i64::MAX, 0);
+    loop {
+        let trails = trails.iter().map(|numbers| Numbers(numbers.clone())).collect();
+        let mut search = Search::new(trails, below, most);
+        let mut looks = Looks::new(max_looks);
+        let (page, next) = page(&mut search, most, &mut looks, |row| Ok(Some(row))).unwrap();
+        assert!(page.len() <= most);
+        rows.extend(page);
+        pages += 1;
+        match next {
+            Some(next) => {
+                assert!(next < below, "the pages go on");
+                below = next;
+            }
+            None => return (rows, pages),
+        }
+    }
+}
+
+#[test]
+fn pages_have_no_gaps_and_no_repeats_however_little_is_looked_at() {
+    let one: Vec<i64> = (0..500).filter(|number| number % 3 == 0).collect();
+    let two: Vec<i64> = (0..500).filter(|number| number % 3 == 1).collect();
+    let far: Vec<i64> = (0..20).map(|number| number * 3 + 2).collect();
+    let trails = [one, two, far];
+    let mut expected: Vec<i64> = trails.concat();
+    expected.retain(|number| number % 2 == 0);
+    expected.sort_unstable_by_key(|number| std::cmp::Reverse(*number));
+    for most in [1, 2, 7, 100, 1_000] {
+        for max_looks in [1, 2, 3, 10, 50, 10_000] {
+            let (rows, _) = all(&trails, most, max_looks);
+            assert_eq!(rows, expected, "pages of {most}, {max_looks} looks");
+        }
+    }
+}
+
+#[test]
+fn what_is_not_there_ends_after_a_few_looks() {
+    let odd = vec![(0..1_000).map(|number| number * 2 + 1).collect()];
+    assert_eq!(all(&odd, 50, 100), (Vec::new(), 10 + 1));
+    assert_eq!(all(&odd, 50, 1_000_000), (Vec::new(), 1));
+    assert_eq!(all(&[], 50, 10), (Vec::new(), 1));
+}

@@ -1,0 +1,162 @@
+use std::{
+    future::Future,
+    sync::mpsc,
+    task::{Context, Poll, Waker},
+    time::{Duration, Instant},
+};
+
+use gancho_domain::{Tenant, TenantId, TenantScope, Time};
+use gancho_store::{DeliveryFilter, EventFilter, PageRequest};
+
+use super::*;
+use crate::{Options, SqliteStore};
+
+const ACME: TenantId = TenantId::from_bits(1);
+
+fn open(folder: &tempfile::TempDir) -> Arc<SqliteStore> {
+    SqliteStore::open(&Options::at(folder.path().join("gancho.db"))).unwrap()
+}
+
+/// Begins a read, which then goes on without being asked again.
+fn begin<F: Future + Unpin>(read: &mut F) {
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(matches!(std::pin::Pin::new(read).poll(&mut context), Poll::Pending));
+}
+
+/// Longer than any machine takes: it is ended by being interrupted, or not at all.
+const ENDLESS: &str = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)
+    SELECT count(*) FROM n";
+
+/// faults.md 4: what publishing asks for, and what a supervisor asks for, is answered while every thread
+/// that reads lists is taken.
+#[tokio::test]
+async fn lookups_are_answered_while_all_list_readers_are_busy() {
+    use gancho_store::{Deliveries, Endpoints, Pauses, Records, Shelf, Tenants, Upkeep};
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder);
+    store.create_tenant(Tenant::new(ACME, "acme", Time::from_secs(1))).await.unwrap();
+    let (release, wait) = crossbeam_channel::bounded::<()>(0);
+    let mut busy = Vec::new();
+    for number in 0..10 {
+        let wait = wait.clone();
+        let mut read =
+            Box::pin(store.readers.lists.run(Some(TenantId::from_bits(number)), move |_| {
+                let _ = wait.recv();
+                Ok(())
+            }));
+        begin(&mut read);
+        busy.push(read);
+    }
+    let scope = TenantScope::granted(ACME);
+    let mut list = store.deliveries(scope, DeliveryFilter::default(), PageRequest::first(1));
+    begin(&mut list);
+
+    assert!(store.tenant(ACME).await.unwrap().is_some());
+    assert!(store.tenant_by_slug("acme").await.unwrap().is_some());
+    assert_eq!(store.endpoints(scope).await.unwrap().len(), 0);
+    assert_eq!(store.find_record("api_key", "nobody").await.unwrap(), None);
+    assert_eq!(store.records(Shelf::of(scope, "types"), None, 10).await.unwrap().len(), 0);
+    assert_eq!(store.pauses().await.unwrap().len(), 0);
+    assert_eq!(store.depths().await.unwrap().len(), 3);
+
+    drop((release, busy));
+    assert_eq!(list.await.unwrap().rows.len(), 0);
+}
+
+/// faults.md 4: of the threads that read lists, one tenant does not get all.
+#[tokio::test]
+async fn a_tenant_leaves_a_list_reader_for_others() {
+    use gancho_store::Deliveries;
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder);
+    let (release, wait) = crossbeam_channel::bounded::<()>(0);
+    let mut busy = Vec::new();
+    for _ in 0..100 {
+        let wait = wait.clone();
+        let mut read = Box::pin(store.readers.lists.run(Some(ACME), move |_| {
+            let _ = wait.recv();
+            Ok(())
+        }));
+        begin(&mut read);
+        busy.push(read);
+    }
+    let other = TenantScope::granted(TenantId::from_bits(2));
+    let listed = store.events(other, EventFilter::default(), PageRequest::first(1)).await;
+    assert_eq!(listed.unwrap().rows.len(), 0);
+    drop((release, busy));
+}
+
+/// faults.md 4: connecting and leaving costs nothing. A read that waits is not done,
+#[tokio::test]
+async fn a_read_whose_caller_has_gone_is_not_begun() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder);
+    let lists = &store.readers.lists;
+    let (release, wait) = mpsc::channel::<()>();
+    let mut busy = Box::pin(lists.run(Some(ACME), move |_| {
+        let _ = wait.recv();
+        Ok(())
+    }));
+    begin(&mut busy);
+    let (note, noted) = mpsc::channel();
+    for number in 0..50 {
+        let note = note.clone();
+        let mut read = Box::pin(lists.run(Some(ACME), move |_| {
+            note.send(number).unwrap();
+            Ok(())
+        }));
+        begin(&mut read);
+        if number == 49 {
+            assert_eq!(lists.waiting(), 1, "those before have gone");
+            release.send(()).unwrap();
+            busy.as_mut().await.unwrap();
+            read.await.unwrap();
+        }
+    }
+    drop(note);
+    assert_eq!(noted.iter().collect::<Vec<_>>(), [49]);
+}
+
+/// and one that is under way is interrupted.
+#[tokio::test]
+async fn a_read_under_way_is_interrupted_when_its_caller_goes() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder);
+    for group in [&store.readers.lookups, &store.readers.lists, &store.readers.upkeep] {
+        let (begun, has_begun) = mpsc::channel();
+        let (ended, has_ended) = mpsc::channel();
+        let mut read = Box::pin(group.run(Some(ACME), move |db| {
+            begun.send(()).unwrap();
+            let counted = db.query_row(ENDLESS, [], |row| row.get::<_, i64>(0));
+            ended.send(counted.err().and_then(|error| error.sqlite_error_code())).unwrap();
+            Ok(())
+        }));
+        begin(&mut read);
+        has_begun.recv().unwrap();
+        drop(read);
+        let code = has_ended.recv_timeout(Duration::from_secs(60)).unwrap();
+        assert_eq!(code, Some(rusqlite::ErrorCode::OperationInterrupted));
+        // The thread is there for the next, who is not interrupted.
+        let counted = group.run(Some(ACME), |db| {
+            Ok(db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0))?)
+        });
+        assert!(counted.await.unwrap() > 0);
+    }
+}
+
+#[tokio::test]
+async fn closing_waits_for_no_read_that_nobody_waits_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder);
+    let (begun, has_begun) = mpsc::channel();
+    let mut read = Box::pin(store.readers.lists.run(Some(ACME), move |db| {
+        begun.send(()).unwrap();
+        Ok(db.query_row(ENDLESS, [], |row| row.get::<_, i64>(0))?)
+    }));
+    begin(&mut read);
+    has_begun.recv().unwrap();
+    drop(read);
+    let started = Instant::now();
+    drop(store);
+    assert!(started.elapsed() < Duration::from_secs(30));
+}
