@@ -5,6 +5,7 @@ use deadpool_postgres::ClientWrapper;
 use gancho_domain::{Disabled, Endpoint, EndpointId, Health, Ordering, Pattern, TenantScope, Time};
 use gancho_store::{Endpoints, Result, old_secret_text, plan_text};
 use tokio_postgres::{Error, Row};
+use uuid::Uuid;
 
 use crate::{
     PostgresStore,
@@ -59,17 +60,40 @@ impl Endpoints for PostgresStore {
     }
 
     async fn endpoint(&self, scope: TenantScope, id: EndpointId) -> Result<Option<Endpoint>> {
-        let session = self.session().await?;
+        let session = self.lookups.next(Some(scope.tenant())).await?;
         let sql = format!("select {COLUMNS} from endpoints where tenant_id = $1 and id = $2");
         let found = query(&session, &sql, &[&uuid(scope.tenant()), &uuid(id)]).await;
         found.map_err(store_error)?.first().map(endpoint).transpose()
     }
 
     async fn endpoints(&self, scope: TenantScope) -> Result<Vec<Endpoint>> {
-        let session = self.session().await?;
+        let session = self.lookups.next(Some(scope.tenant())).await?;
         let sql = format!("select {COLUMNS} from endpoints where tenant_id = $1 order by id");
         let found = query(&session, &sql, &[&uuid(scope.tenant())]).await;
         found.map_err(store_error)?.iter().map(endpoint).collect()
+    }
+
+    async fn newest_endpoints(
+        &self,
+        scope: TenantScope,
+        before: Option<EndpointId>,
+        most: usize,
+    ) -> Result<Vec<Endpoint>> {
+        let session = self.lists.next(Some(scope.tenant())).await?;
+        let (before, most) = (before.map_or(Uuid::max(), uuid), most as i64);
+        let sql = format!(
+            "select {COLUMNS} from endpoints where tenant_id = $1 and id < $2
+             order by id desc limit $3"
+        );
+        let found = query(&session, &sql, &[&uuid(scope.tenant()), &before, &most]).await;
+        found.map_err(store_error)?.iter().map(endpoint).collect()
+    }
+
+    async fn endpoints_version(&self, scope: TenantScope) -> Result<u64> {
+        let session = self.lookups.next(Some(scope.tenant())).await?;
+        let sql = "select version from endpoint_versions where tenant_id = $1";
+        let found = query(&session, sql, &[&uuid(scope.tenant())]).await.map_err(store_error)?;
+        Ok(found.first().map(|row| rows::get::<i64>(row, 0)).transpose()?.unwrap_or(0) as u64)
     }
 
     async fn delete_endpoint(&self, scope: TenantScope, id: EndpointId) -> Result<bool> {

@@ -20,6 +20,11 @@ pub(crate) const ALL: &[Migration] = &[
         sql: include_str!("../migrations/0003_claim_round.sql"),
     },
     Migration { number: 4, name: "lists", sql: include_str!("../migrations/0004_lists.sql") },
+    Migration {
+        number: 5,
+        name: "endpoint_versions",
+        sql: include_str!("../migrations/0005_endpoint_versions.sql"),
+    },
 ];
 
 /// Any number that no other program takes for its own lock on the same database.

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use gancho_domain::{Disabled, Endpoint, EndpointId, Health, Ordering, Pattern, TenantScope, Time};
 use gancho_store::{Endpoints, Result, StoreError, old_secret_text, plan_text};
-use rusqlite::{Row, params};
+use rusqlite::{OptionalExtension, Row, params};
 
 use crate::{
     SqliteStore,
@@ -72,7 +72,7 @@ impl Endpoints for SqliteStore {
     }
 
     async fn endpoint(&self, scope: TenantScope, id: EndpointId) -> Result<Option<Endpoint>> {
-        self.read(move |db| {
+        self.read_for(Some(scope.tenant()), move |db| {
             let mut find = db.prepare_cached(&format!(
                 "SELECT {COLUMNS} FROM endpoints WHERE tenant_id = ?1 AND id = ?2"
             ))?;
@@ -83,7 +83,7 @@ impl Endpoints for SqliteStore {
     }
 
     async fn endpoints(&self, scope: TenantScope) -> Result<Vec<Endpoint>> {
-        self.read(move |db| {
+        self.read_for(Some(scope.tenant()), move |db| {
             let mut list = db.prepare_cached(&format!(
                 "SELECT {COLUMNS} FROM endpoints WHERE tenant_id = ?1 ORDER BY id"
             ))?;
@@ -93,6 +93,40 @@ impl Endpoints for SqliteStore {
                 endpoints.push(endpoint(row)?);
             }
             Ok(endpoints)
+        })
+        .await
+    }
+
+    async fn newest_endpoints(
+        &self,
+        scope: TenantScope,
+        before: Option<EndpointId>,
+        most: usize,
+    ) -> Result<Vec<Endpoint>> {
+        let before = before.unwrap_or(EndpointId::from_bits(u128::MAX));
+        self.read_list(Some(scope.tenant()), move |db| {
+            let mut list = db.prepare_cached(&format!(
+                "SELECT {COLUMNS} FROM endpoints WHERE tenant_id = ?1 AND id < ?2
+                 ORDER BY id DESC LIMIT ?3"
+            ))?;
+            let tenant = scope.tenant().bytes();
+            let mut found = list.query(params![tenant, before.bytes(), most as i64])?;
+            let mut endpoints = Vec::new();
+            while let Some(row) = found.next()? {
+                endpoints.push(endpoint(row)?);
+            }
+            Ok(endpoints)
+        })
+        .await
+    }
+
+    async fn endpoints_version(&self, scope: TenantScope) -> Result<u64> {
+        self.read_for(Some(scope.tenant()), move |db| {
+            let version: Option<i64> = db
+                .prepare_cached("SELECT version FROM endpoint_versions WHERE tenant_id = ?1")?
+                .query_row([scope.tenant().bytes()], |row| row.get(0))
+                .optional()?;
+            Ok(version.unwrap_or(0) as u64)
         })
         .await
     }

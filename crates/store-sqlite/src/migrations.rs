@@ -12,6 +12,7 @@ const STEPS: &[&str] = &[
     include_str!("../migrations/0002_leaving.sql"),
     include_str!("../migrations/0003_lately.sql"),
     include_str!("../migrations/0004_lists.sql"),
+    include_str!("../migrations/0005_endpoint_versions.sql"),
 ];
 
 /// Marks the file as ours: "Ganc".

@@ -92,6 +92,8 @@ macro_rules! conformance_suite {
                 an_id_is_added_once
                 a_change_needs_the_version_that_is_there
                 of_many_changers_one_wins
+                the_newest_come_first_page_by_page
+                their_version_rises_with_every_change
             }
             accept {
                 an_empty_batch_is_no_trouble

@@ -28,6 +28,18 @@ pub trait Endpoints: Send + Sync + 'static {
     /// All of one tenant's, oldest first.
     async fn endpoints(&self, scope: TenantScope) -> Result<Vec<Endpoint>>;
 
+    /// At most so many of one tenant's, newest first, from the one before `before` on.
+    async fn newest_endpoints(
+        &self,
+        scope: TenantScope,
+        before: Option<EndpointId>,
+        most: usize,
+    ) -> Result<Vec<Endpoint>>;
+
+    /// Rises whenever one of the tenant's endpoints is made, changed or deleted: as long as it is the
+    /// same, so are they.
+    async fn endpoints_version(&self, scope: TenantScope) -> Result<u64>;
+
     /// Deletes it with its pause, and says whether it was there. Its deliveries stay in the log; those
     /// still waiting end as dead letters, by [`crate::Orphans::give_up_orphans`] or when they are next
     /// tried.

@@ -34,12 +34,9 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     let after = after.and_then(|bytes| bytes.try_into().ok()).map(EndpointId::from_bytes);
     let most = call.query.count("limit").unwrap_or(ROWS) as usize;
 
-    let mut all = call.api.store.endpoints(acting.scope()).await?;
-    all.sort_by_key(|endpoint| std::cmp::Reverse(endpoint.id));
-    let rest: Vec<_> =
-        all.into_iter().filter(|endpoint| after.is_none_or(|after| endpoint.id < after)).collect();
-    let shown = &rest[..rest.len().min(most)];
-    let next = shown.last().filter(|_| rest.len() > most);
+    let found = call.api.store.newest_endpoints(acting.scope(), after, most + 1).await?;
+    let shown = &found[..found.len().min(most)];
+    let next = shown.last().filter(|_| found.len() > most);
     let paused = PausedWebhooks::read(&call.api).await?;
     let data = shown.iter().map(|one| Webhook::of(&call.api, one, &paused));
     Answer::ok(&List {

@@ -266,6 +266,19 @@ impl Endpoints for Proxy {
         self.inner.endpoints(scope).await
     }
 
+    async fn newest_endpoints(
+        &self,
+        scope: TenantScope,
+        before: Option<EndpointId>,
+        most: usize,
+    ) -> Result<Vec<Endpoint>> {
+        self.inner.newest_endpoints(scope, before, most).await
+    }
+
+    async fn endpoints_version(&self, scope: TenantScope) -> Result<u64> {
+        self.inner.endpoints_version(scope).await
+    }
+
     async fn delete_endpoint(&self, scope: TenantScope, id: EndpointId) -> Result<bool> {
         self.inner.delete_endpoint(scope, id).await
     }

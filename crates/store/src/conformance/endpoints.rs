@@ -261,3 +261,63 @@ pub async fn of_many_changers_one_wins<F: Fixture>() {
         assert_eq!((&found.name, found.version), (&won[0], version + 1));
     }
 }
+
+pub async fn the_newest_come_first_page_by_page<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let [acme, globex] = [world.tenant().await, world.tenant().await];
+    let mut made = Vec::new();
+    for _ in 0..7 {
+        let endpoint = plain_endpoint(&world, acme);
+        made.push(endpoint.id);
+        world.store.save_endpoint(scope(acme), endpoint).await.unwrap();
+        let strange = plain_endpoint(&world, globex);
+        world.store.save_endpoint(scope(globex), strange).await.unwrap();
+    }
+    made.reverse();
+    for most in [1, 3, 7, 50] {
+        let (mut found, mut before) = (Vec::new(), None);
+        loop {
+            let page = world.store.newest_endpoints(scope(acme), before, most).await.unwrap();
+            assert!(page.len() <= most);
+            let Some(last) = page.last() else { break };
+            before = Some(last.id);
+            found.extend(page.iter().map(|endpoint| endpoint.id));
+        }
+        assert_eq!(found, made, "pages of {most}");
+    }
+}
+
+pub async fn their_version_rises_with_every_change<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let [acme, globex] = [world.tenant().await, world.tenant().await];
+    let store = &world.store;
+    let version = async |tenant| store.endpoints_version(scope(tenant)).await.unwrap();
+    let (one, two) = (plain_endpoint(&world, acme), plain_endpoint(&world, acme));
+    let mut last = version(acme).await;
+    let mut rises = async |what| {
+        let next = version(acme).await;
+        assert!(next > last, "{what}: {last} and then {next}");
+        last = next;
+    };
+    assert!(store.add_endpoint(scope(acme), one.clone(), Some(2)).await.unwrap());
+    rises("added").await;
+    store.save_endpoint(scope(acme), two.clone()).await.unwrap();
+    rises("saved").await;
+    store.save_endpoint(scope(acme), two.clone()).await.unwrap();
+    rises("saved again").await;
+    assert!(store.change_endpoint(scope(acme), one.clone()).await.unwrap());
+    rises("changed").await;
+    assert!(store.delete_endpoint(scope(acme), two.id).await.unwrap());
+    rises("deleted").await;
+
+    let before = (version(acme).await, version(globex).await);
+    assert!(!store.change_endpoint(scope(acme), one.clone()).await.unwrap(), "an old version");
+    assert!(!store.add_endpoint(scope(acme), two.clone(), Some(1)).await.unwrap(), "too many");
+    assert!(!store.delete_endpoint(scope(acme), two.id).await.unwrap(), "it is gone");
+    assert_eq!((version(acme).await, version(globex).await), before, "nothing was changed");
+    store.save_endpoint(scope(globex), plain_endpoint(&world, globex)).await.unwrap();
+    assert_eq!(version(acme).await, before.0, "another tenant's");
+    let world = world.reopen().await;
+    let again = world.store.endpoints_version(scope(acme)).await;
+    assert_eq!(again, Ok(before.0), "after a restart");
+}
