@@ -50,7 +50,7 @@ impl Sources {
     }
 
     pub async fn all(&self) -> Result<Arc<All>> {
-        self.known.get((), |before| self.read(before)).await
+        self.known.get((), |before| async { self.read(before).await.map(Arc::new) }).await
     }
 
     pub async fn find(&self, partner: &str) -> Result<Found> {

@@ -1,9 +1,12 @@
 //! What was read from the store, trusted for a few seconds.
 //!
-//! A change made on another node is seen within that time, a change made here at once. When the time
-//! is over one caller asks the store and the others go on with what is known: a busy tenant costs one
-//! read in so many seconds, however many publish for it. If the store cannot be asked, what is known
-//! is used.
+//! A change made on another node is seen within that time, a change made here at once. Of those who ask
+//! at the same time one reads: where something is known and merely old, the others go on with that;
+//! where it was changed here or nothing is known, they wait for what the one reads. So a busy tenant
+//! costs one read in so many seconds, however many publish for it. If the store cannot be asked, what is
+//! known is used.
+
+mod shared_read;
 
 use std::{
     collections::HashMap,
@@ -19,16 +22,20 @@ use std::{
 use gancho_store::Result;
 use parking_lot::RwLock;
 
+use self::shared_read::{Part, SharedReads};
+
 /// How long another node's change may go unseen.
 const TRUSTED: Duration = Duration::from_secs(2);
 /// With more entries than this, those that nobody asked for lately are forgotten.
 const REMEMBERED: usize = 10_000;
 const LATELY: Duration = Duration::from_secs(60);
 
-pub struct Memory<K, V> {
+pub struct Memory<K: Eq + Hash + Copy, V> {
     known: RwLock<HashMap<K, Entry<V>>>,
     /// Rises with every change made here of something that was not known.
     changes: AtomicU64,
+    /// Reads under way that others wait for.
+    reads: SharedReads<K, V>,
 }
 
 struct Entry<V> {
@@ -40,10 +47,16 @@ struct Entry<V> {
     is_outdated: bool,
 }
 
+/// Two of these that are equal: nothing was changed here in between. A change of something that is not
+/// known counts for all that are not.
+type Changes = (bool, u64);
+
 /// What may be done with what is known.
 enum Use<V> {
     Trust(Arc<V>),
-    /// Ask the store; this is what was known.
+    /// It is old: this caller reads it, the others go on with it.
+    Refresh(Arc<V>),
+    /// It must be read before it is used; this is what was known.
     Ask(Option<Arc<V>>),
 }
 
@@ -55,21 +68,27 @@ impl<K: Eq + Hash + Copy, V> Default for Memory<K, V> {
 
 impl<K: Eq + Hash + Copy, V> Memory<K, V> {
     pub fn new() -> Self {
-        Self { known: RwLock::default(), changes: AtomicU64::new(0) }
+        let (known, reads) = (RwLock::default(), SharedReads::default());
+        Self { known, changes: AtomicU64::new(0), reads }
     }
 
-    /// What is known, or else what `read` says, which is given what was known before.
+    /// What is known, or else what `read` says, which is given what was known before and may answer
+    /// with just that.
     pub async fn get<F>(&self, key: K, read: impl FnOnce(Option<Arc<V>>) -> F) -> Result<Arc<V>>
     where
-        F: Future<Output = Result<V>>,
+        F: Future<Output = Result<Arc<V>>>,
     {
-        let usable = self.usable(key);
-        match usable {
+        match self.usable(key) {
             Use::Trust(value) => Ok(value),
-            Use::Ask(Some(before)) => {
-                Ok(self.ask(key, read(Some(before.clone()))).await.unwrap_or(before))
+            Use::Refresh(before) => {
+                let changes = self.changes_of(key);
+                let read = self.ask(key, changes, read(Some(before.clone()))).await;
+                Ok(read.unwrap_or(before))
             }
-            Use::Ask(None) => self.ask(key, read(None)).await,
+            Use::Ask(before) => {
+                let read = self.ask_together(key, before.clone(), read).await;
+                read.or_else(|error| before.ok_or(error))
+            }
         }
     }
 
@@ -91,9 +110,11 @@ impl<K: Eq + Hash + Copy, V> Memory<K, V> {
         }
     }
 
-    /// Two of these that are equal: nothing was changed here in between. A change of something that
-    /// is not known counts for all that are not.
-    fn changes(&self, known: &HashMap<K, Entry<V>>, key: K) -> (bool, u64) {
+    fn changes_of(&self, key: K) -> Changes {
+        self.changes(&self.known.read(), key)
+    }
+
+    fn changes(&self, known: &HashMap<K, Entry<V>>, key: K) -> Changes {
         match known.get(&key) {
             Some(entry) => (true, entry.changes),
             None => (false, self.changes.load(Ordering::Relaxed)),
@@ -112,20 +133,51 @@ impl<K: Eq + Hash + Copy, V> Memory<K, V> {
         // Of those who find that the time is over the first asks: it sets the time anew, so that the
         // others do not.
         match self.known.write().get_mut(&key) {
-            Some(entry) if !entry.is_outdated && entry.read_at.elapsed() < TRUSTED => {
-                Use::Trust(entry.value.clone())
-            }
+            Some(entry) if entry.is_outdated => Use::Ask(Some(entry.value.clone())),
+            Some(entry) if entry.read_at.elapsed() < TRUSTED => Use::Trust(entry.value.clone()),
             Some(entry) => {
                 entry.read_at = Instant::now();
-                Use::Ask(Some(entry.value.clone()))
+                Use::Refresh(entry.value.clone())
             }
             None => Use::Ask(None),
         }
     }
 
-    async fn ask(&self, key: K, read: impl Future<Output = Result<V>>) -> Result<Arc<V>> {
-        let before = self.changes(&self.known.read(), key);
-        let value = Arc::new(read.await?);
+    /// Reads, or waits for whoever is reading. A read that began before a change is not waited for.
+    async fn ask_together<F>(
+        &self,
+        key: K,
+        before: Option<Arc<V>>,
+        read: impl FnOnce(Option<Arc<V>>) -> F,
+    ) -> Result<Arc<V>>
+    where
+        F: Future<Output = Result<Arc<V>>>,
+    {
+        loop {
+            let changes = self.changes_of(key);
+            match self.reads.join(key, changes) {
+                Part::Leader(leader) => {
+                    let outcome = self.ask(key, changes, read(before)).await;
+                    leader.finish(outcome.clone());
+                    return outcome;
+                }
+                Part::Follower(mut follower) => {
+                    // Nothing comes where the leader has gone away: then another reads.
+                    if let Some(outcome) = follower.outcome().await {
+                        return outcome;
+                    }
+                }
+            }
+        }
+    }
+
+    async fn ask(
+        &self,
+        key: K,
+        before: Changes,
+        read: impl Future<Output = Result<Arc<V>>>,
+    ) -> Result<Arc<V>> {
+        let value = read.await?;
         let mut known = self.known.write();
         // What was read before a change is not kept after it.
         if self.changes(&known, key) == before {
@@ -140,56 +192,4 @@ impl<K: Eq + Hash + Copy, V> Memory<K, V> {
 }
 
 #[cfg(test)]
-mod tests {
-    use gancho_store::StoreError;
-
-    use super::*;
-
-    async fn five(_: Option<Arc<u32>>) -> Result<u32> {
-        Ok(5)
-    }
-
-    #[tokio::test]
-    async fn is_read_once_and_again_when_changed() {
-        let memory = Memory::<u8, u32>::new();
-        assert_eq!(memory.peek(1), None);
-        assert_eq!(*memory.get(1, five).await.unwrap(), 5);
-        let again = memory.get(1, |_| async { Ok(6) }).await.unwrap();
-        assert_eq!(*again, 5, "it is trusted");
-        memory.forget(1);
-        assert_eq!(memory.peek(1).as_deref(), Some(&5), "for those who cannot ask");
-        assert_eq!(*memory.get(1, |_| async { Ok(7) }).await.unwrap(), 7);
-        assert_eq!(*memory.get(1, |_| async { Ok(8) }).await.unwrap(), 7);
-    }
-
-    #[tokio::test]
-    async fn what_was_read_before_a_change_is_not_kept_after_it() {
-        let memory = Memory::<u8, u32>::new();
-        let read = memory.get(1, |_| async {
-            memory.forget(1);
-            Ok(5)
-        });
-        assert_eq!(*read.await.unwrap(), 5);
-        assert_eq!(*memory.get(1, |_| async { Ok(6) }).await.unwrap(), 6);
-        let read = memory.get(2, |_| async {
-            memory.get(2, five).await?;
-            memory.forget(2);
-            Ok(7)
-        });
-        assert_eq!(*read.await.unwrap(), 7);
-        assert_eq!(*memory.get(2, |_| async { Ok(8) }).await.unwrap(), 8);
-    }
-
-    #[tokio::test]
-    async fn a_store_that_fails_is_bridged_and_asked_by_one() {
-        let memory = Memory::<u8, u32>::new();
-        memory.get(1, five).await.unwrap();
-        let old = Instant::now().checked_sub(2 * TRUSTED).unwrap();
-        memory.known.write().get_mut(&1).unwrap().read_at = old;
-        let down = |_| async { Err(StoreError::Unavailable("down".into())) };
-        assert_eq!(*memory.get(1, down).await.unwrap(), 5);
-        let not_asked = |_| async { Err(StoreError::Broken("asked twice".into())) };
-        assert_eq!(*memory.get(1, not_asked).await.unwrap(), 5);
-        assert!(memory.get(2, down).await.is_err(), "nothing is known");
-    }
-}
+mod tests;

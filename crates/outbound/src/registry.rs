@@ -32,7 +32,7 @@ impl Registry {
     }
 
     pub async fn of(&self, tenant: TenantId) -> Result<Arc<Targets>> {
-        self.known.get(tenant, |_| self.read(tenant)).await
+        self.known.get(tenant, |before| self.read(tenant, before)).await
     }
 
     /// Looks up whoever these are for, so that it is known when they are carried. If the store cannot be
@@ -65,9 +65,28 @@ impl Registry {
         names
     }
 
-    async fn read(&self, tenant: TenantId) -> Result<Targets> {
-        let mut targets = Targets::default();
-        for endpoint in self.store.endpoints(TenantScope::granted(tenant)).await? {
+    /// Nothing is read where nothing has changed, and only what has changed is made ready.
+    async fn read(&self, tenant: TenantId, before: Option<Arc<Targets>>) -> Result<Arc<Targets>> {
+        let scope = TenantScope::granted(tenant);
+        // First the version: a change that comes between the two is then seen at the next look.
+        let version = self.store.endpoints_version(scope).await?;
+        if let Some(before) = &before
+            && before.version == version
+            && before.unusable.is_empty()
+        {
+            return Ok(before.clone());
+        }
+        let known: HashMap<EndpointId, &Arc<Target>> = before
+            .iter()
+            .flat_map(|before| &before.all)
+            .map(|one| (one.endpoint.id, one))
+            .collect();
+        let mut targets = Targets { version, ..Targets::default() };
+        for endpoint in self.store.endpoints(scope).await? {
+            if let Some(same) = known.get(&endpoint.id).filter(|one| one.endpoint == endpoint) {
+                targets.all.push(Arc::clone(same));
+                continue;
+            }
             match target::prepare(&endpoint, &self.ring, &self.profiles) {
                 Ok(ready) => targets.all.push(Arc::new(ready.with(endpoint))),
                 Err(why) => {
@@ -76,6 +95,6 @@ impl Registry {
                 }
             }
         }
-        Ok(targets)
+        Ok(Arc::new(targets))
     }
 }

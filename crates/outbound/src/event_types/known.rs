@@ -79,7 +79,7 @@ impl Known {
         self.shelves.get(owner, |before| self.read(owner, before)).await
     }
 
-    async fn read(&self, owner: Owner, before: Option<Arc<Shelf>>) -> Result<Shelf> {
+    async fn read(&self, owner: Owner, before: Option<Arc<Shelf>>) -> Result<Arc<Shelf>> {
         let records = self.store.records(owner.shelf(KIND), None, MOST).await?;
         let same = |record: &Record| {
             let known = before.as_ref()?.get(&record.key)?;
@@ -89,7 +89,7 @@ impl Known {
             let one = same(record).or_else(|| OneType::read(record, owner).map(Arc::new))?;
             Some((record.key.clone(), one))
         });
-        Ok(each.collect())
+        Ok(Arc::new(each.collect()))
     }
 }
 

@@ -42,6 +42,8 @@ pub struct Targets {
     /// Those that this node cannot use as they are stored, with why: its key ring or its profiles are
     /// not those they were saved with. Their deliveries are retried; they are not lost.
     pub unusable: Vec<(Endpoint, String)>,
+    /// Of the endpoints in the store when they were read.
+    pub version: u64,
 }
 
 impl Targets {

@@ -12,6 +12,7 @@ mod failing;
 mod headers;
 mod notices;
 mod publishing;
+mod registry;
 mod replaying;
 mod resuming;
 mod rotation;
