@@ -1,14 +1,19 @@
 //! The last step: dedupe, ledger line, receipt and deliveries, in one transaction; then what this node
 //! holds is offered to its own queue.
+//!
+//! An event id that came before with another body is kept as well, as a receipt whose deliveries are
+//! dead letters: nothing that was proved is lost, and the core gets it when the operator says so.
 
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use data_encoding::HEXLOWER;
-use gancho_domain::{Clock, IdMaker, Kind, Lane, Parcel, ReceiptId};
+use gancho_domain::{Clock, Code, Failure, IdMaker, Kind, Lane, Parcel, ReceiptId};
 use gancho_engine::{Engine, Reservation};
 use gancho_outbound::publish::held;
-use gancho_store::{Accepted, NewDelivery, NewParcel, Once, Result, Store, StoreError};
+use gancho_store::{
+    Accepted, NewDelivery, NewParcel, NodeId, Once, Received, Result, Store, StoreError,
+};
 use serde::Serialize;
 
 use crate::{identity::Identity, registry::Ready};
@@ -30,14 +35,23 @@ pub struct Parts {
     pub key_id: Box<str>,
     pub label: Box<str>,
     pub body: Bytes,
+    /// The request it came in, as it is kept.
+    pub request: Bytes,
     pub is_test: bool,
+    /// Why it is kept and not sent.
+    pub withheld: Option<Failure>,
 }
 
+/// The code of a receipt whose event id came before with another body.
+pub const ID_CLASH: &str = "ID_CLASH";
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Taken {
-    New(ReceiptId),
-    Again(ReceiptId),
-    Clash(ReceiptId),
+pub struct Taken {
+    pub receipt: ReceiptId,
+    /// It was kept before.
+    pub is_repeat: bool,
+    /// The receipt that had its event id first, with another body.
+    pub clashes_with: Option<ReceiptId>,
 }
 
 /// A line of the ledger. The order of its fields is part of its form.
@@ -76,22 +90,45 @@ impl Keeper {
     async fn accept(&self, mut new: NewParcel) -> Result<Taken> {
         let room = self.reserve(&mut new);
         let holder = room.as_ref().map_or_else(|| self.engine.node(), Reservation::node);
-        let accepted = self.store.accept(vec![new.clone()], holder).await?.pop();
-        let accepted = accepted
-            .ok_or_else(|| StoreError::Corrupt("an accepted receipt has no answer".into()))?;
+        let accepted = self.write(&new, holder).await?;
         if let Some(room) = room {
             self.engine.offer(room, held(&new, &accepted).collect());
         }
-        Ok(match accepted {
-            Accepted::New { .. } => Taken::New(new.parcel.id.cast()),
-            Accepted::Again { first } => Taken::Again(first.cast()),
-            Accepted::Clash { first } => Taken::Clash(first.cast()),
-        })
+        match accepted {
+            Accepted::Clash { first } => self.accept_clash(new, first.cast(), holder).await,
+            other => Ok(taken(&new, &other, None)),
+        }
+    }
+
+    /// Under a key of its own, so that it is known again too. Nothing of it was written before, so it
+    /// keeps its id.
+    async fn accept_clash(
+        &self,
+        mut new: NewParcel,
+        first: ReceiptId,
+        holder: NodeId,
+    ) -> Result<Taken> {
+        if let Some(once) = &mut new.once {
+            once.key = Identity::clash_key(&once.key, &once.content);
+        }
+        if let Some(received) = &mut new.ledger {
+            let reason = format!(
+                "the event id came before with another body, in {first}: replay it to send this one too"
+            );
+            received.withheld = Some(Failure::new(Code::from_text(ID_CLASH), reason));
+        }
+        let accepted = self.write(&new, holder).await?;
+        Ok(taken(&new, &accepted, Some(first)))
+    }
+
+    async fn write(&self, new: &NewParcel, holder: NodeId) -> Result<Accepted> {
+        let accepted = self.store.accept(vec![new.clone()], holder).await?.pop();
+        accepted.ok_or_else(|| StoreError::Corrupt("an accepted receipt has no answer".into()))
     }
 
     /// Gives it an id and a time, and says where it goes.
     fn stamp(&self, parts: Parts) -> Result<NewParcel> {
-        let Parts { source, identity, key_id, label, body, is_test } = parts;
+        let Parts { source, identity, key_id, label, body, request, is_test, withheld } = parts;
         let now = self.clock.now();
         let id = self.ids.make();
         let receipt: ReceiptId = id;
@@ -125,7 +162,7 @@ impl Keeper {
             target: target.id,
             due_at: now,
             in_order: false,
-            hold: self.engine.welcomes(Lane::Dispatch, tenant, target.id),
+            hold: withheld.is_none() && self.engine.welcomes(Lane::Dispatch, tenant, target.id),
         };
         Ok(NewParcel {
             once: Some(Once {
@@ -133,8 +170,8 @@ impl Keeper {
                 content: identity.body_sha256,
                 until: now + self.remembered,
             }),
-            ledger: Some(entry.into()),
             deliveries: source.targets.iter().map(delivery).collect(),
+            ledger: Some(Received { entry: entry.into(), request, withheld }),
             parcel: Arc::new(parcel),
         })
     }
@@ -151,4 +188,12 @@ impl Keeper {
         }
         room
     }
+}
+
+fn taken(new: &NewParcel, accepted: &Accepted, clashes_with: Option<ReceiptId>) -> Taken {
+    let (receipt, is_repeat) = match accepted {
+        Accepted::New { .. } => (new.parcel.id, false),
+        Accepted::Again { first } | Accepted::Clash { first } => (*first, true),
+    };
+    Taken { receipt: receipt.cast(), is_repeat, clashes_with }
 }

@@ -6,6 +6,7 @@
 //! that is said loudly. Neither is one signed while a file is there that cannot be opened.
 
 mod files;
+mod newest;
 
 use std::{io, path::PathBuf, sync::Arc, time::Duration};
 
@@ -75,7 +76,7 @@ struct Walked {
 pub struct Standing {
     /// How many lines there are.
     pub size: u64,
-    /// As far as this process knows.
+    /// Whichever node made it.
     pub newest: Option<Checkpoint>,
 }
 
@@ -160,9 +161,12 @@ impl Checkpointer {
     }
 
     pub async fn standing(&self) -> Result<Standing, CheckpointFault> {
+        let size = self.store.ledger_size().await?;
+        let in_store = newest::in_store(&*self.store, &self.keys, size).await?;
         let walked = self.walked.lock().await;
-        let newest = walked.furthest().or(walked.newest.as_ref()).cloned();
-        Ok(Standing { size: self.store.ledger_size().await?, newest })
+        let here = walked.furthest().or(walked.newest.as_ref()).cloned();
+        let newest = here.into_iter().chain(in_store).max_by_key(|checkpoint| checkpoint.size);
+        Ok(Standing { size, newest })
     }
 
     /// Looks from time to time, until `stop`; then once more, so that what was received is signed for.

@@ -89,9 +89,11 @@ impl Carrier for DispatchCarrier {
                 gone("the source was deleted")
             };
         };
-        let carried = match source.target(job.target) {
-            None => gone("the source no longer has this target"),
-            Some(target) => match misfit(&source, &job.parcel.body).await {
+        let carried = match source.destination(job.target, was_given_up(job)) {
+            None => {
+                gone("the source no longer has this target: a replay sends it to the first one")
+            }
+            Some(target) => match judge(&source, &job.parcel.body).await {
                 Err(Unjudged) => ours("the schema could not be checked".into()),
                 Ok(Some(failure)) => Carried::never(failure),
                 Ok(None) => match &target.to {
@@ -184,18 +186,20 @@ fn value(text: &str) -> Result<HeaderValue, String> {
 }
 
 /// Judged anew at each attempt: a dead letter can be replayed once the schema is mended.
-async fn misfit(source: &Arc<Ready>, body: &Bytes) -> Result<Option<Failure>, Unjudged> {
+async fn judge(source: &Arc<Ready>, body: &Bytes) -> Result<Option<Failure>, Unjudged> {
     if source.schema.is_none() {
         return Ok(None);
     }
     let (source, length) = (source.clone(), body.len());
     let body = body.clone();
     let faults = judged(length, move || source.schema_faults(&body)).await?;
-    let failure = |first: &Fault| {
-        let reason = format!("the body does not fit the source's schema: {first}");
-        Failure::new(Code::from_text(SCHEMA_INVALID), reason)
-    };
-    Ok(faults.first().map(failure))
+    Ok(faults.first().map(misfit))
+}
+
+/// Why a body that does not fit the schema is not sent.
+pub(crate) fn misfit(first: &Fault) -> Failure {
+    let reason = format!("the body does not fit the source's schema: {first}");
+    Failure::new(Code::from_text(SCHEMA_INVALID), reason)
 }
 
 /// Whether it fits is not known: it is not sent, and not given up.
@@ -215,6 +219,11 @@ async fn judged(
 /// Nothing was sent, and the target is not to blame.
 fn ours(reason: String) -> Carried {
     Carried::ours(Failure::new(Code::UNSPECIFIED, reason))
+}
+
+/// Whether somebody asked for it to be sent again after it had ended.
+fn was_given_up(job: &Job) -> bool {
+    job.is_replay || job.attempts_before > 0
 }
 
 fn gone(reason: &str) -> Carried {

@@ -16,6 +16,11 @@ pub struct Identity {
 }
 
 impl Identity {
+    /// For a body whose event id came before with another body: it is known again by both.
+    pub fn clash_key(key: &[u8; 32], body_sha256: &[u8; 32]) -> [u8; 32] {
+        sha256(&[b"clash\0", key, body_sha256])
+    }
+
     /// For a body that does not fit the schema: it is known again by its bytes alone. Once it is
     /// corrected, or the schema is mended, the event is a new one and not the repeat of what was refused.
     pub fn of_misfit(self) -> Self {

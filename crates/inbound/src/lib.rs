@@ -5,18 +5,20 @@
 //! it. Its steps: [`form`] (is it fit to be looked at), [`registry`] (who is it said to be from),
 //! [`verify`] (is it), [`handshake`] (is it only a greeting), [`policy`] (may it pass), [`json`] (is it
 //! JSON, strictly), [`identity`] (which message is it), [`accept`] (one transaction: dedupe, ledger,
-//! receipt, deliveries). [`sources`] makes and changes [`source`]s and their keys, with [`preset`] for
+//! receipt, deliveries), with the [`request_record`] of the request it came in. [`sources`] makes and changes [`source`]s and their keys, with [`preset`] for
 //! how each signs and [`partner`] for what they are called. [`dispatch`] is the carrier that brings a
 //! receipt to the core, or to what is [`inside`] the gateway; [`label`] is what is written on it;
-//! [`receipts`] shows what became of it. [`sns`] is how Amazon SNS proves and greets.
+//! [`receipts`] shows what became of it, with its [`payload`], and sends it again. [`sns`] is how Amazon SNS proves and greets.
 //! [`signing_keys`] sign the answer ([`policy_sign`]) and the [`checkpoints`] of the ledger, and
-//! [`public_keys`] check them; [`rejections`] remembers what was turned away, [`tally`] counts;
+//! [`public_keys`] check them; [`rejections`] remembers what was turned away, [`tally`] counts, and
+//! [`activity`] brings both together from all nodes;
 //! [`simulate`] sends a test event; [`sealed`] seals everything anew.
 //!
 //! Only `verify` can make a [`verify::VerifiedMessage`], and nothing without one reaches the store.
 //! This crate never shows a secret, never tells an unproven caller why, and knows no web framework.
 
 pub mod accept;
+pub mod activity;
 pub mod checkpoints;
 pub mod dispatch;
 pub mod form;
@@ -28,6 +30,7 @@ pub mod json;
 pub mod label;
 pub mod outcome;
 pub mod partner;
+pub mod payload;
 pub mod policy;
 pub mod policy_sign;
 pub mod preset;
@@ -36,6 +39,7 @@ pub mod receipts;
 pub mod receive;
 pub mod registry;
 pub mod rejections;
+pub mod request_record;
 pub mod sealed;
 pub mod signing_keys;
 pub mod simulate;
@@ -53,10 +57,11 @@ pub use outcome::{Denied, Kept, Outcome, Reason, Reply};
 pub use partner::Partner;
 pub use policy::{Pack, PackFault, PolicyKeeper};
 pub use public_keys::PublicKey;
-pub use receipts::{Receipt, ReceiptFilter, ReceiptStatus, Receipts};
+pub use receipts::{Receipt, ReceiptDetail, ReceiptFilter, ReceiptStatus, Receipts};
 pub use receive::{Inbound, InboundSetup, Limits};
 pub use registry::{Found, Sources};
 pub use rejections::{Rejection, Rejections};
+pub use request_record::RequestRecord;
 pub use signing_keys::{KeysFault, SigningKeys};
 pub use sns::SnsHosts;
 pub use source::{Source, SourceKey};

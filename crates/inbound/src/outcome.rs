@@ -12,11 +12,6 @@ use gancho_wire::Refusal;
 pub enum Outcome {
     /// On stable storage, now or before: 204.
     Kept(Kept),
-    /// The id was seen with another body, which was not kept: 204 all the same, since the sender can
-    /// do nothing about it. It is counted and shown, and the answer is not signed.
-    Clash {
-        first: ReceiptId,
-    },
     /// A greeting, answered: 200, or 204 where there is nothing to say.
     Reply(Reply),
     Denied(Denied),
@@ -29,6 +24,9 @@ pub struct Kept {
     pub policy_sign: String,
     /// It was kept before.
     pub is_repeat: bool,
+    /// The receipt that had its event id first, with another body. This one is kept and not sent: its
+    /// deliveries are dead letters. The sender cannot do anything about it, so it is told nothing.
+    pub clashes_with: Option<ReceiptId>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,6 +65,10 @@ macro_rules! reasons {
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$name => $text,)* }
             }
+
+            pub fn from_name(name: &str) -> Option<Self> {
+                match name { $($text => Some(Self::$name),)* _ => None }
+            }
         }
     };
 }
@@ -75,6 +77,8 @@ reasons! {
     UnknownPartner "unknown_partner";
     SwitchedOff "switched_off";
     UnknownKey "unknown_key";
+    KeyExpired "key_expired";
+    KeyNotYetValid "key_not_yet_valid";
     NoKey "no_valid_key";
     MissingHeader "missing_header";
     DuplicateHeader "duplicate_header";

@@ -1,14 +1,16 @@
-//! What became of receipts. A receipt with several targets has one status: that of the delivery that
-//! fares worst.
+//! What became of receipts, and sending them again. A receipt with several targets has one status: that
+//! of the delivery that fares worst.
 
 use std::sync::Arc;
 
-use gancho_domain::{EventId, Kind, Lane, ReceiptId, State, Status, TenantScope, Time};
+use bytes::Bytes;
+use gancho_domain::{EventId, IdMaker, Kind, Lane, ReceiptId, State, Status, TenantScope, Time};
 use gancho_store::{
-    DeliveryFilter, DeliveryRow, EventFilter, EventView, Page, PageRequest, Result, Store,
+    DeliveryFilter, DeliveryRow, DeliveryView, EventFilter, EventView, NewDelivery, Page,
+    PageRequest, Result, Store,
 };
 
-use crate::label::Label;
+use crate::{RequestRecord, Source, label::Label};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReceiptStatus {
@@ -52,7 +54,7 @@ impl ReceiptStatus {
     }
 
     /// The status that at least one delivery of such a receipt has.
-    const fn of_delivery(self) -> Status {
+    pub const fn of_delivery(self) -> Status {
         match self {
             Self::Received => Status::Pending,
             Self::Dispatched => Status::Delivered,
@@ -79,6 +81,18 @@ pub struct Receipt {
     pub deliveries: Vec<DeliveryRow>,
 }
 
+/// A receipt with all that is known of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReceiptDetail {
+    pub receipt: Receipt,
+    /// Byte for byte as it was posted.
+    pub payload: Bytes,
+    /// Nothing for receipts of before requests were kept.
+    pub request: Option<RequestRecord>,
+    /// With every attempt, in the order in which they were made.
+    pub deliveries: Vec<DeliveryView>,
+}
+
 #[derive(Debug, Clone, Default)]
 pub struct ReceiptFilter {
     pub status: Option<ReceiptStatus>,
@@ -95,8 +109,59 @@ pub struct Receipts {
 
 impl Receipts {
     pub async fn get(&self, scope: TenantScope, id: ReceiptId) -> Result<Option<Receipt>> {
+        Ok(self.view(scope, id).await?.map(|view| receipt(&view)))
+    }
+
+    pub async fn detail(&self, scope: TenantScope, id: ReceiptId) -> Result<Option<ReceiptDetail>> {
+        let Some(view) = self.view(scope, id).await? else { return Ok(None) };
+        let mut deliveries = Vec::with_capacity(view.deliveries.len());
+        for row in &view.deliveries {
+            deliveries.extend(self.store.delivery(scope, row.id).await?);
+        }
+        Ok(Some(ReceiptDetail {
+            receipt: receipt(&view),
+            payload: view.parcel.body.clone(),
+            request: RequestRecord::read(view.request.as_ref()),
+            deliveries,
+        }))
+    }
+
+    /// Sends a receipt to each of the source's targets now, whatever became of it before: to one that
+    /// has a delivery of it by that one, to others by a new one. False where there is no such receipt.
+    pub async fn send_again(
+        &self,
+        source: &Source,
+        id: ReceiptId,
+        ids: &IdMaker,
+        now: Time,
+    ) -> Result<bool> {
+        let scope = source.scope();
+        let Some(view) = self.view(scope, id).await? else { return Ok(false) };
+        let mut new = Vec::new();
+        for target in &source.targets {
+            let mut known = view.deliveries.iter().rev();
+            if let Some(known) = known.find(|row| row.target == target.id) {
+                self.store.rearm(scope, known.id, now).await?;
+                continue;
+            }
+            new.push(NewDelivery {
+                id: ids.make(),
+                lane: Lane::Dispatch,
+                target: target.id,
+                due_at: now,
+                in_order: false,
+                hold: false,
+            });
+        }
+        if new.is_empty() {
+            return Ok(true);
+        }
+        self.store.send_again(scope, id.cast(), new).await
+    }
+
+    async fn view(&self, scope: TenantScope, id: ReceiptId) -> Result<Option<EventView>> {
         let view = self.store.event(scope, id.cast()).await?;
-        Ok(view.filter(|view| view.parcel.kind == Kind::Receipt).map(|view| receipt(&view)))
+        Ok(view.filter(|view| view.parcel.kind == Kind::Receipt))
     }
 
     /// Newest first. A page may hold fewer than were asked for and still have a next.

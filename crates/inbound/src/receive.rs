@@ -10,8 +10,10 @@ use gancho_store::Store;
 use gancho_wire::{DEFAULT_TOLERANCE, Recipe};
 
 use crate::{
-    Incoming, PolicyKeeper, Rejections, SigningKeys, Sources, Verb,
+    Incoming, PolicyKeeper, Rejections, RequestRecord, SigningKeys, Sources, Verb,
     accept::{Keeper, Parts, Taken},
+    activity::Activity,
+    dispatch::misfit,
     form, handshake,
     identity::identify,
     json,
@@ -64,6 +66,7 @@ pub struct Inbound {
     pub policy: Arc<PolicyKeeper>,
     pub rejections: Rejections,
     pub tally: Tally,
+    pub(crate) activity: Activity,
     pub limits: Limits,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Arc<IdMaker>,
@@ -74,7 +77,6 @@ pub struct Inbound {
 
 enum Passed {
     Kept(Kept),
-    Clash(gancho_domain::ReceiptId),
     Reply(Reply),
 }
 
@@ -95,6 +97,7 @@ impl Inbound {
             policy,
             rejections: Rejections::default(),
             tally: Tally::default(),
+            activity: Activity::default(),
             limits,
             clock,
             ids,
@@ -117,7 +120,6 @@ impl Inbound {
         let mut source = None;
         match self.steps(request, now, &mut source).await {
             Ok(Passed::Kept(kept)) => Outcome::Kept(kept),
-            Ok(Passed::Clash(first)) => Outcome::Clash { first },
             Ok(Passed::Reply(reply)) => {
                 self.tally.greeted();
                 Outcome::Reply(reply)
@@ -248,8 +250,9 @@ impl Inbound {
         faults: Vec<Fault>,
         now: Time,
     ) -> Result<Passed, Denied> {
-        if !faults.is_empty() {
+        if let Some(first) = faults.first() {
             parts.identity = parts.identity.of_misfit();
+            parts.withheld = Some(misfit(first));
         }
         let partner = parts.source.source.partner.clone();
         let body_sha256 = parts.identity.body_sha256;
@@ -257,22 +260,16 @@ impl Inbound {
         let fits = faults.is_empty();
         let kept = self.keeper.keep(parts, |receipt| fits.then(|| sign(receipt))).await;
         let (taken, signed) = kept.map_err(|error| Denied::store(&error))?;
-        let (receipt, is_repeat) = match taken {
-            Taken::New(receipt) => {
-                self.tally.received(partner.as_str());
-                (receipt, false)
-            }
-            Taken::Again(receipt) => {
-                self.tally.repeated(partner.as_str());
-                (receipt, true)
-            }
-            Taken::Clash(first) => {
+        let Taken { receipt, is_repeat, clashes_with } = taken;
+        if is_repeat {
+            self.tally.repeated(partner.as_str());
+        } else {
+            self.tally.received(partner.as_str());
+            if let Some(first) = clashes_with {
                 self.tally.clashed(partner.as_str());
-                let body = data_encoding::HEXLOWER.encode(&body_sha256);
-                tracing::warn!(%partner, %first, body_sha256 = body, "an event's id came with another body, which was not kept");
-                return Ok(Passed::Clash(first));
+                tracing::warn!(%partner, %receipt, %first, "event id reused with another body; kept as a dead letter");
             }
-        };
+        }
         if !faults.is_empty() {
             let detail = "the body does not fit the schema that was agreed";
             let denied = Denied::new(422, "schema_mismatch", Reason::Schema, detail);
@@ -284,7 +281,7 @@ impl Inbound {
         }
         // What was signed is the receipt that it would have been.
         let policy_sign = signed.filter(|_| !is_repeat).unwrap_or_else(|| sign(receipt));
-        Ok(Passed::Kept(Kept { receipt, policy_sign, is_repeat }))
+        Ok(Passed::Kept(Kept { receipt, policy_sign, is_repeat, clashes_with }))
     }
 }
 
@@ -311,8 +308,10 @@ fn judge(
     let identity = identify(message, event_id, topic, &request.body);
     let key_id: Box<str> = message.key.key.key_id.as_str().into();
     let label = Label::write(&source.source.partner, &key_id, topic);
+    let record = RequestRecord::of(&source, request).write();
+    let record = record.map_err(|error| Denied::store(&error))?;
     let (body, is_test) = (request.body.clone(), request.is_test);
-    Ok(Parts { source, identity, key_id, label, body, is_test })
+    Ok(Parts { source, identity, key_id, label, body, request: record, is_test, withheld: None })
 }
 
 /// Longer bodies are judged beside the tasks that must not wait.

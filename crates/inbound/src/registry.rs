@@ -8,7 +8,7 @@ mod ready;
 use std::{collections::HashMap, sync::Arc};
 
 use bytes::Bytes;
-use gancho_domain::TenantId;
+use gancho_domain::{SourceId, TenantId};
 use gancho_outbound::memory::Memory;
 use gancho_store::{Record, Result, Shelf, Store, StoreError};
 use gancho_vault::KeyRing;
@@ -16,7 +16,7 @@ use gancho_vault::KeyRing;
 pub use self::ready::{Proving, Ready, ReadyKey, Target, To};
 use crate::{
     Source, SourceKey,
-    source::{ON_KEYS, ON_SOURCES},
+    source::{ON_DELETED, ON_KEYS, ON_SOURCES},
 };
 
 pub struct Sources {
@@ -60,6 +60,16 @@ impl Sources {
     /// What is known without asking.
     pub fn known(&self, tenant: TenantId) -> Option<Arc<Ready>> {
         self.known.peek(()).and_then(|all| all.of_tenant(tenant))
+    }
+
+    /// The partner that this tenant is, also of a source that was deleted; nothing if it is none.
+    pub async fn partner_of(&self, tenant: TenantId) -> Result<Option<Arc<str>>> {
+        if let Some(source) = self.all().await?.of_tenant(tenant) {
+            return Ok(Some(source.source.partner.as_str().into()));
+        }
+        let record = self.store.record(ON_DELETED, &tenant.to_string()).await?;
+        let name = |record: Record| String::from_utf8(record.body.into()).ok().map(Arc::from);
+        Ok(record.and_then(name))
     }
 
     /// Something was changed here.
@@ -140,6 +150,18 @@ impl All {
 
     pub fn of_tenant(&self, tenant: TenantId) -> Option<Arc<Ready>> {
         self.by_tenant.get(&tenant).cloned()
+    }
+
+    /// The id of a partner's source.
+    pub(crate) fn id_of(&self, partner: &str) -> Option<SourceId> {
+        self.by_partner.get(partner).map(|ready| ready.source.id)
+    }
+
+    /// By name.
+    pub fn sources(&self) -> Vec<Arc<Ready>> {
+        let mut all: Vec<_> = self.by_partner.values().cloned().collect();
+        all.sort_unstable_by(|one, other| one.source.partner.cmp(&other.source.partner));
+        all
     }
 
     /// Whether some cannot be used here, so that what belongs to them is not given up.

@@ -20,11 +20,15 @@ use crate::{
 
 /// Under which those are kept that name no partner that is there.
 pub const UNKNOWN: &str = "";
-const KEPT: usize = 50;
+/// Of each list, on a node and in the store.
+pub(crate) const MAX_KEPT: usize = 50;
 /// Of each list.
 const PER_SECOND: Rate = Rate { count: 50, per: Duration::from_secs(1) };
 const LONGEST_VALUE: usize = 200;
+const LONGEST_NAME: usize = 64;
 const MOST_HEADERS: usize = 40;
+/// Of all names and values together; what comes after is left out.
+const MAX_HEADER_BYTES: usize = 2_048;
 pub(crate) const MASK: &str = "••••";
 
 /// Whose values are shown, and those that the source's form of signing reads. All others might be
@@ -69,6 +73,8 @@ struct Lists {
 struct List {
     rejections: VecDeque<Rejection>,
     noted: Ticker,
+    /// How many, of the newest, are not in the store yet.
+    unsaved: usize,
 }
 
 impl Rejections {
@@ -88,9 +94,10 @@ impl Rejections {
             return;
         }
         list.noted.take(PER_SECOND, now);
-        if list.rejections.len() == KEPT {
+        if list.rejections.len() == MAX_KEPT {
             list.rejections.pop_front();
         }
+        list.unsaved = (list.unsaved + 1).min(MAX_KEPT);
         list.rejections.push_back(Rejection {
             at: now,
             partner: cut(&request.partner, 64),
@@ -102,7 +109,29 @@ impl Rejections {
         });
     }
 
-    /// The newest first; [`UNKNOWN`] for those who named nobody.
+    /// On this node, those that are not in the store yet; oldest first.
+    pub(crate) fn unsaved(&self, partner: &str) -> Vec<Rejection> {
+        let lists = self.0.lock();
+        let Some(list) = lists.by_partner.get(partner) else { return Vec::new() };
+        let saved = list.rejections.len().saturating_sub(list.unsaved);
+        list.rejections.iter().skip(saved).cloned().collect()
+    }
+
+    /// The lists that have some.
+    pub(crate) fn changed(&self) -> Vec<Box<str>> {
+        let lists = self.0.lock();
+        let changed = lists.by_partner.iter().filter(|(_, list)| list.unsaved > 0);
+        changed.map(|(name, _)| name.clone()).collect()
+    }
+
+    /// The oldest so many of them are in the store now.
+    pub(crate) fn saved(&self, partner: &str, count: usize) {
+        if let Some(list) = self.0.lock().by_partner.get_mut(partner) {
+            list.unsaved = list.unsaved.saturating_sub(count);
+        }
+    }
+
+    /// On this node, the newest first; [`UNKNOWN`] for those who named nobody.
     pub fn of(&self, partner: &str) -> Vec<Rejection> {
         let lists = self.0.lock();
         let list = lists.by_partner.get(partner);
@@ -127,12 +156,18 @@ fn shown(source: Option<&Ready>, request: &Incoming) -> Vec<(String, String)> {
         } else {
             MASK.to_owned()
         };
-        (name.as_str().to_owned(), value)
+        (cut(name.as_str(), LONGEST_NAME), value)
     });
-    each.collect()
+    let mut room = MAX_HEADER_BYTES;
+    let fits = |(name, value): &(String, String)| {
+        let size = name.len() + value.len();
+        room = room.saturating_sub(size);
+        room > 0
+    };
+    each.take_while(fits).collect()
 }
 
-fn cut(text: &str, most: usize) -> String {
+pub(crate) fn cut(text: &str, most: usize) -> String {
     let plain = text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c });
     plain.take(most).collect()
 }

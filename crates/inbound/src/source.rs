@@ -15,6 +15,8 @@ pub const SOURCE_KEYS: &str = "source_key";
 
 pub(crate) const ON_SOURCES: Shelf = Shelf::operators(SOURCES);
 pub(crate) const ON_KEYS: Shelf = Shelf::operators(SOURCE_KEYS);
+/// Names of sources that were deleted, by the tenant that each was: what they received is still shown.
+pub(crate) const ON_DELETED: Shelf = Shelf::operators("source_deleted");
 
 /// Where receipts go unless a source says otherwise.
 pub const USUAL_TARGET: &str = "http://127.0.0.1:9458/core/hooks/ingest";
@@ -29,6 +31,9 @@ pub struct Source {
     /// As it was given, to be shown as it was given.
     preset: Box<RawValue>,
     pub targets: Vec<DispatchTarget>,
+    /// Targets that were taken away, newest last: one whose URL comes back keeps its id.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) retired_targets: Vec<DispatchTarget>,
     pub schema: Option<Box<RawValue>>,
     rate: Option<KeptRate>,
     pub event_id_pointer: Option<String>,
@@ -41,8 +46,8 @@ pub struct Source {
     updated_at: i64,
 }
 
-/// One place where receipts of a source go. The id stays with the URL, so that what waits for it is
-/// not lost when others are added.
+/// One place where receipts of a source go. The id outlives the URL: a delivery names the id, so a
+/// changed URL applies to what still waits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DispatchTarget {
     #[serde(with = "as_text")]
@@ -66,6 +71,7 @@ impl Source {
             is_active: true,
             preset,
             targets: Vec::new(),
+            retired_targets: Vec::new(),
             schema: None,
             rate: None,
             event_id_pointer: None,
@@ -85,6 +91,25 @@ impl Source {
 
     pub fn tenant(&self) -> TenantId {
         TenantId::from_bits(self.id.bits())
+    }
+
+    /// The place among the targets to which a delivery to this one goes now. One whose target was taken
+    /// away goes to where its URL stands again; one that is replayed and has no such place goes to the
+    /// first.
+    pub fn destination(&self, id: EndpointId, is_replay: bool) -> Option<usize> {
+        let by_id = self.targets.iter().position(|target| target.id == id);
+        let by_url = || {
+            let retired = self.retired_targets.iter().find(|target| target.id == id)?;
+            self.targets.iter().position(|target| target.url == retired.url)
+        };
+        let first = || (is_replay && !self.targets.is_empty()).then_some(0);
+        by_id.or_else(by_url).or_else(first)
+    }
+
+    /// The URL of that place.
+    pub fn destination_url(&self, id: EndpointId, is_replay: bool) -> Option<&str> {
+        let place = self.destination(id, is_replay)?;
+        self.targets.get(place).map(|target| target.url.as_str())
     }
 
     pub fn preset(&self) -> Preset {

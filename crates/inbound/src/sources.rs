@@ -1,14 +1,16 @@
 //! Making and changing sources and their keys: everything an operator gives is judged first, all faults
 //! at once, and what is secret is sealed before it reaches the store.
 //!
-//! In reading order: [`draft`] is what is given; `check` judges it; `keys` are put and taken away;
-//! [`import`] reads the key-value form of partners' keys; `seal` is how secrets are kept.
+//! In reading order: [`draft`] is what is given; `check` judges it; `targets` gives each URL its id;
+//! `keys` are put and taken away; [`import`] reads the key-value form of partners' keys; `seal` is how
+//! secrets are kept.
 
 mod check;
 pub mod draft;
 pub mod import;
 mod keys;
 pub(crate) mod seal;
+mod targets;
 
 use std::sync::Arc;
 
@@ -20,9 +22,9 @@ use thiserror::Error;
 
 pub use self::draft::{KeyDraft, SourceDraft};
 use crate::{
-    Partner, Source, Sources,
+    Partner, Source, Sources, activity,
     registry::{Ready, body, document},
-    source::{ON_KEYS, ON_SOURCES},
+    source::{ON_DELETED, ON_KEYS, ON_SOURCES},
 };
 
 pub struct SourceDesk {
@@ -142,6 +144,11 @@ impl SourceDesk {
         // there for the next one of that name.
         for record in self.key_records(partner).await? {
             self.store.delete_record(ON_KEYS, &record.key).await?;
+        }
+        if let Ok((source, _)) = self.read(partner).await {
+            let (tenant, name) = (source.tenant().to_string(), partner.to_string());
+            self.store.put_record(ON_DELETED, &tenant, name.into(), Expect::Anything).await?;
+            activity::forget(&*self.store, &source).await?;
         }
         let was_there = self.store.delete_record(ON_SOURCES, partner.as_str()).await?;
         self.sources.forget();

@@ -2,14 +2,16 @@
 //! partners that are not there are not counted by name.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
+    ops::Add,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
 };
 
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
+use serde::{Deserialize, Serialize};
 
 use crate::outcome::Reason;
 
@@ -25,16 +27,55 @@ struct OfPartner {
     received: AtomicU64,
     repeats: AtomicU64,
     clashes: AtomicU64,
+    /// How much of it is in the store.
+    saved: Mutex<Counts>,
 }
 
-/// Of one partner, since the process began.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// Of one partner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Counts {
     /// New receipts.
     pub received: u64,
     pub repeats: u64,
-    /// An id that was seen with another body.
+    /// Of these, those whose event id had come before with another body.
     pub clashes: u64,
+}
+
+impl Add for Counts {
+    type Output = Self;
+
+    fn add(self, more: Self) -> Self {
+        Self {
+            received: self.received + more.received,
+            repeats: self.repeats + more.repeats,
+            clashes: self.clashes + more.clashes,
+        }
+    }
+}
+
+impl Counts {
+    fn beyond(self, saved: Self) -> Self {
+        Self {
+            received: self.received.saturating_sub(saved.received),
+            repeats: self.repeats.saturating_sub(saved.repeats),
+            clashes: self.clashes.saturating_sub(saved.clashes),
+        }
+    }
+}
+
+impl OfPartner {
+    fn counts(&self) -> Counts {
+        Counts {
+            received: self.received.load(Ordering::Relaxed),
+            repeats: self.repeats.load(Ordering::Relaxed),
+            clashes: self.clashes.load(Ordering::Relaxed),
+        }
+    }
+
+    fn unsaved(&self) -> Counts {
+        self.counts().beyond(*self.saved.lock())
+    }
 }
 
 impl Tally {
@@ -60,17 +101,32 @@ impl Tally {
 
     pub fn by_partner(&self) -> Vec<(Box<str>, Counts)> {
         let partners = self.partners.read();
-        let counts = |of: &OfPartner| Counts {
-            received: of.received.load(Ordering::Relaxed),
-            repeats: of.repeats.load(Ordering::Relaxed),
-            clashes: of.clashes.load(Ordering::Relaxed),
-        };
-        partners.iter().map(|(name, of)| (name.clone(), counts(of))).collect()
+        partners.iter().map(|(name, of)| (name.clone(), of.counts())).collect()
     }
 
+    /// Since the process began.
     pub fn of_partner(&self, partner: &str) -> Counts {
-        let found = self.by_partner().into_iter().find(|(name, _)| **name == *partner);
-        found.map_or_else(Counts::default, |(_, counts)| counts)
+        self.partners.read().get(partner).map_or_else(Counts::default, |of| of.counts())
+    }
+
+    /// What is not in the store yet.
+    pub(crate) fn unsaved(&self, partner: &str) -> Counts {
+        self.partners.read().get(partner).map_or_else(Counts::default, |of| of.unsaved())
+    }
+
+    /// Those of whom something is not.
+    pub(crate) fn changed(&self) -> BTreeSet<Box<str>> {
+        let partners = self.partners.read();
+        let is_changed = |of: &OfPartner| of.unsaved() != Counts::default();
+        partners.iter().filter(|(_, of)| is_changed(of)).map(|(name, _)| name.clone()).collect()
+    }
+
+    /// So much more is in the store.
+    pub(crate) fn saved(&self, partner: &str, counts: Counts) {
+        if let Some(of) = self.partners.read().get(partner) {
+            let mut saved = of.saved.lock();
+            *saved = *saved + counts;
+        }
     }
 
     pub fn by_reason(&self) -> impl Iterator<Item = (Reason, u64)> + '_ {

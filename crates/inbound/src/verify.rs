@@ -69,7 +69,7 @@ pub async fn verify<'a>(
             let keys = Chosen::of(keys, &chosen);
             let verified = recipe
                 .verify(keys.as_slice(), lines, &request.body, now, tolerance)
-                .map_err(|refusal| explain(refusal, claimed, &chosen))?;
+                .map_err(|refusal| explain(refusal, source, claimed, &chosen, now))?;
             let key = chosen.get(verified.key()).copied();
             key.map(|index| (index, Some(Signed::ByPartner(verified))))
         }
@@ -155,14 +155,33 @@ impl<'a> Chosen<'a> {
     }
 }
 
-/// The operator is told that there was no key to try, rather than that none matched.
-fn explain(refusal: Refusal, claimed: Option<&str>, chosen: &[usize]) -> Denied {
+/// The operator is told that there was no key to try, rather than that none matched, and why.
+fn explain(
+    refusal: Refusal,
+    source: &Ready,
+    claimed: Option<&str>,
+    chosen: &[usize],
+    now: Time,
+) -> Denied {
     let denied = Denied::refused(refusal);
     if refusal != Refusal::NoMatch || !chosen.is_empty() {
         return denied;
     }
-    let reason = if claimed.is_some() { Reason::UnknownKey } else { Reason::NoKey };
-    Denied { reason, ..denied }
+    let Some(id) = claimed else { return Denied { reason: Reason::NoKey, ..denied } };
+    match source.keys.iter().find(|ready| ready.key.key_id == id) {
+        None => Denied { reason: Reason::UnknownKey, ..denied },
+        Some(ReadyKey { key, .. }) => match (key.not_before(), key.not_after()) {
+            (Some(begin), _) if now < begin => {
+                let note = format!("the key `{id}` is valid from {begin} on");
+                Denied { reason: Reason::KeyNotYetValid, ..denied }.noted(note)
+            }
+            (_, Some(end)) => {
+                let note = format!("the key `{id}` was valid until {end}");
+                Denied { reason: Reason::KeyExpired, ..denied }.noted(note)
+            }
+            _ => Denied { reason: Reason::UnknownKey, ..denied },
+        },
+    }
 }
 
 /// The first that proves it. All are tried, so that it takes as long whichever it is.

@@ -1,6 +1,9 @@
 //! Keeping parcels and their deliveries.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashSet},
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use deadpool_postgres::ClientWrapper;
@@ -16,6 +19,7 @@ use crate::{
     order::{self, Line},
     rows::{self, text, uuid},
     session::{execute, query},
+    withhold,
 };
 
 #[async_trait]
@@ -39,6 +43,7 @@ pub(crate) struct Incoming<'a> {
 pub(crate) async fn write(
     session: &ClientWrapper,
     incoming: &[Incoming<'_>],
+    dead_letter_ttl: Duration,
 ) -> Result<Vec<Accepted>, Fault> {
     let seen = once::seen(session, incoming).await?;
     let fresh: Vec<Incoming<'_>> = incoming
@@ -53,6 +58,7 @@ pub(crate) async fn write(
         insert_parcels(session, &fresh, &numbers),
         insert_deliveries(session, &fresh, &placed, &numbers)
     )?;
+    withhold::bury(session, &fresh, dead_letter_ttl).await?;
     let mut new =
         numbers.into_iter().zip(placed).map(|(number, placed)| Accepted::New { number, placed });
     Ok(seen.into_iter().filter_map(|seen| seen.or_else(|| new.next())).collect())
@@ -118,6 +124,9 @@ pub(crate) async fn place(
     let mut blocked: HashSet<Line> =
         if lines.is_empty() { HashSet::new() } else { order::blocked(session, lines).await? };
     let mut place = |one: &Incoming<'_>, to: &NewDelivery| {
+        if withhold::reason(one).is_some() {
+            return Placed::Dead;
+        }
         // The first of a free line blocks those behind it.
         let waits = line(one, to).is_some_and(|line| !blocked.insert(line));
         match (waits, to.hold) {
@@ -133,6 +142,9 @@ pub(crate) async fn place(
 }
 
 fn line(one: &Incoming<'_>, to: &NewDelivery) -> Option<Line> {
+    if withhold::reason(one).is_some() {
+        return None;
+    }
     let parcel = &one.new.parcel;
     let subject = parcel.subject.as_ref().filter(|_| to.in_order)?;
     Some((parcel.tenant, to.target, subject.as_bytes().to_vec()))
@@ -142,14 +154,14 @@ fn line(one: &Incoming<'_>, to: &NewDelivery) -> Option<Line> {
 /// is another number of them, the list comes as text.
 const INSERT_PARCELS: &str = "
 insert into parcels (tenant_id, id, created_at, number, kind, is_test, event_type, subject,
-    external_id, deliveries, body)
+    external_id, deliveries, body, request)
 select n.tenant_id, n.id, n.created_at, n.number, n.kind, n.is_test, n.event_type, n.subject,
     n.external_id, case when n.delivery is null then n.deliveries::uuid[] else array[n.delivery] end,
-    n.body
+    n.body, n.request
 from unnest($1::uuid[], $2::uuid[], $3::int8[], $4::int8[], $5::int2[], $6::bool[], $7::text[],
-    $8::bytea[], $9::bytea[], $10::uuid[], $11::text[], $12::bytea[])
+    $8::bytea[], $9::bytea[], $10::uuid[], $11::text[], $12::bytea[], $13::bytea[])
     as n(tenant_id, id, created_at, number, kind, is_test, event_type, subject, external_id,
-    delivery, deliveries, body)";
+    delivery, deliveries, body, request)";
 
 /// A message to the server must stay below 1 GiB, however much one call brings.
 const MOST_BYTES: usize = 64 << 20;
@@ -173,9 +185,9 @@ async fn insert_parcels(
     Ok(())
 }
 
-async fn insert_some_parcels(
+async fn insert_some_parcels<'a>(
     session: &ClientWrapper,
-    fresh: &[Incoming<'_>],
+    fresh: &[Incoming<'a>],
     numbers: &[Option<u64>],
 ) -> Result<(), Fault> {
     let parcels = || fresh.iter().map(|one| &*one.new.parcel);
@@ -192,12 +204,14 @@ async fn insert_some_parcels(
     let only: Vec<Option<Uuid>> = fresh.iter().map(|one| only_id(&one.new.deliveries)).collect();
     let lists: Vec<Option<String>> = fresh.iter().map(|one| id_list(&one.new.deliveries)).collect();
     let bodies: Vec<&[u8]> = parcels().map(|one| &*one.body).collect();
+    let request = |one: &Incoming<'a>| one.new.ledger.as_ref().map(|received| &*received.request);
+    let requests: Vec<Option<&[u8]>> = fresh.iter().map(request).collect();
     execute(
         session,
         INSERT_PARCELS,
         &[
             &tenants, &ids, &times, &numbers, &kinds, &tests, &types, &subjects, &names, &only,
-            &lists, &bodies,
+            &lists, &bodies, &requests,
         ],
     )
     .await?;
@@ -283,5 +297,6 @@ const fn state(placed: Placed) -> State {
         Placed::Leased => State::Leased,
         Placed::Pending => State::Pending,
         Placed::Waiting => State::Waiting,
+        Placed::Dead => State::Dead,
     }
 }

@@ -52,7 +52,7 @@ pub(crate) async fn run(
     lock_order(session, &endings, &incoming).await?;
     let (written, accepted, released, ()) = try_join!(
         settle::write(session, &endings, dead_letter_ttl),
-        accept::write(session, &incoming),
+        accept::write(session, &incoming, dead_letter_ttl),
         release(session, calls),
         spans::write(session, spans)
     )?;
@@ -62,8 +62,11 @@ pub(crate) async fn run(
         .filter(|(_, held)| **held)
         .flat_map(|(ending, _)| follow(ending))
         .collect();
-    let followed =
-        if following.is_empty() { Vec::new() } else { accept::write(session, &following).await? };
+    let followed = if following.is_empty() {
+        Vec::new()
+    } else {
+        accept::write(session, &following, dead_letter_ttl).await?
+    };
     written.raise(session).await?;
     let moved = order::move_up(session, &written.ended).await?;
     ledger::write(session, &incoming, &accepted).await?;

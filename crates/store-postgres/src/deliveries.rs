@@ -3,7 +3,9 @@
 use async_trait::async_trait;
 use bytes::Bytes;
 use deadpool_postgres::ClientWrapper;
-use gancho_domain::{DeliveryId, EventId, ParcelId, State, TenantScope, Time};
+use gancho_domain::{
+    DeliveryId, EventId, Id, Lane, ParcelId, State, Status, TenantId, TenantScope, Time,
+};
 use gancho_store::{
     Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, EventFilter, EventRow, EventView,
     NewDelivery, Page, PageRequest, Rearmed, Result,
@@ -16,6 +18,7 @@ use crate::{
     fault::{corrupt, store_error},
     rows::{self, ATTEMPT, DELIVERY, PARCEL, uuid},
     session::query,
+    spans,
     terms::Terms,
 };
 
@@ -23,18 +26,21 @@ use crate::{
 impl Deliveries for PostgresStore {
     async fn event(&self, scope: TenantScope, id: EventId) -> Result<Option<EventView>> {
         let session = self.lookups.next(Some(scope.tenant())).await?;
-        let sql = format!("select {PARCEL} from parcels p where p.tenant_id = $1 and p.id = $2");
+        let sql = format!(
+            "select {PARCEL}, p.request from parcels p where p.tenant_id = $1 and p.id = $2"
+        );
         let found = query(&session, &sql, &[&uuid(scope.tenant()), &uuid(id)]).await;
         let found = found.map_err(store_error)?;
         let Some(row) = found.first() else {
             return Ok(None);
         };
         let (parcel, number) = rows::parcel(row, 0)?;
+        let request = rows::get::<Option<&[u8]>>(row, 10)?.map(Bytes::copy_from_slice);
         let mut terms = of_parcels(scope);
         terms.add_plain("d.id = any (p.deliveries)");
         terms.add("p.id = ?", uuid(id));
         let deliveries = list(&session, &from_parcels(&terms, "order by d.id"), &terms).await?;
-        Ok(Some(EventView { parcel, number, deliveries }))
+        Ok(Some(EventView { parcel, number, deliveries, request }))
     }
 
     async fn delivery(&self, scope: TenantScope, id: DeliveryId) -> Result<Option<DeliveryView>> {
@@ -64,6 +70,16 @@ impl Deliveries for PostgresStore {
             number,
             attempts: attempts.iter().map(rows::attempt).collect::<Result<_>>()?,
         }))
+    }
+
+    async fn delivery_owner(&self, id: DeliveryId) -> Result<Option<TenantId>> {
+        let session = self.session().await?;
+        // Ids are unique within a tenant; who got something at the time of this one is in the spans.
+        let sql = "select d.tenant_id from spans s
+            join deliveries d on d.tenant_id = s.tenant_id and d.id = $1
+            where s.from_id = $2 limit 1";
+        let found = query(&session, sql, &[&uuid(id), &spans::start_of(id)]).await;
+        found.map_err(store_error)?.first().map(|row| rows::id(row, 0)).transpose()
     }
 
     async fn deliveries(

@@ -65,7 +65,7 @@ pub(crate) async fn write(
         .iter()
         .zip(accepted)
         .filter(|(_, answer)| matches!(answer, Accepted::New { .. }))
-        .filter_map(|(one, _)| Some((one.new.parcel.id, &**one.new.ledger.as_ref()?)))
+        .filter_map(|(one, _)| Some((one.new.parcel.id, &*one.new.ledger.as_ref()?.entry)))
         .collect();
     if new.is_empty() {
         return Ok(());

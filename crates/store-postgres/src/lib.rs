@@ -4,7 +4,8 @@
 //! how every connection is set up and [`tls`] how it is secured. Callers wait in the [`queue`], from
 //! which a [`committer`] gathers what many of them want to write into one transaction; [`batch`]
 //! carries it out in the steps of [`accept`] and [`settle`], with [`once`] for keys, [`order`] for
-//! strict order per subject and [`give_up`] for dead letters made outside of settling. [`claim`]
+//! strict order per subject, [`withhold`] for what is accepted and not to be sent, and [`give_up`] for
+//! dead letters made outside of settling. [`claim`]
 //! hands out due work by the plan of [`walk`] and [`few`]; [`limbo`] keeps what was leased without
 //! its node learning of it. Lists are found by a bounded [`look`] back. [`dead_letters`] and [`leave`],
 //! [`deliveries`] with [`delivery_list`], [`events`] and [`send_again`],
@@ -59,6 +60,7 @@ mod tls;
 mod upkeep;
 mod usage;
 mod walk;
+mod withhold;
 
 use std::{sync::Arc, time::Duration};
 

@@ -25,6 +25,7 @@ pub(crate) const ALL: &[Migration] = &[
         name: "endpoint_versions",
         sql: include_str!("../migrations/0005_endpoint_versions.sql"),
     },
+    Migration { number: 6, name: "requests", sql: include_str!("../migrations/0006_requests.sql") },
 ];
 
 /// Any number that no other program takes for its own lock on the same database.

@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use deadpool_postgres::ClientWrapper;
-use gancho_domain::{Lane, TenantId, Time};
+use gancho_domain::{DeliveryId, Lane, TenantId, Time};
 use gancho_store::{NewDelivery, TargetId};
 use uuid::Uuid;
 
@@ -28,6 +28,15 @@ pub(crate) type Span = (Way, u128);
 
 pub(crate) fn of(tenant: TenantId, to: &NewDelivery) -> Span {
     ((tenant, to.target, to.lane), u128::from_be_bytes(to.id.bytes()) >> SPAN_BITS)
+}
+
+/// Where the span begins in which this delivery lies.
+pub(crate) fn start_of(id: DeliveryId) -> Uuid {
+    edge(u128::from_be_bytes(id.bytes()) >> SPAN_BITS)
+}
+
+fn edge(number: u128) -> Uuid {
+    Uuid::from_u128(number << SPAN_BITS)
 }
 
 /// The last span that one committer has written down for each target. It is told of a span once that
@@ -66,7 +75,6 @@ pub(crate) async fn write(session: &ClientWrapper, spans: &BTreeSet<Span>) -> Re
     let tenants: Vec<Uuid> = spans.iter().map(|(way, _)| uuid(way.0)).collect();
     let targets: Vec<Uuid> = spans.iter().map(|(way, _)| uuid(way.1)).collect();
     let lanes: Vec<i16> = spans.iter().map(|(way, _)| way.2.number()).collect();
-    let edge = |number: u128| Uuid::from_u128(number << SPAN_BITS);
     let from: Vec<Uuid> = spans.iter().map(|span| edge(span.1)).collect();
     let to: Vec<Uuid> = spans.iter().map(|span| edge(span.1 + 1)).collect();
     execute(session, INSERT, &[&tenants, &targets, &from, &to, &lanes]).await?;

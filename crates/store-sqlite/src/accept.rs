@@ -1,12 +1,13 @@
 //! Keeping a parcel and its deliveries.
 
 use async_trait::async_trait;
-use gancho_domain::{Parcel, State};
+use gancho_domain::{Failure, Parcel, State};
 use gancho_store::{Accept, Accepted, NewDelivery, NewParcel, NodeId, Placed, Result};
 use rusqlite::{CachedStatement, params};
 
 use crate::{
-    SqliteStore, external_ids, fault::Fault, ledger, once, order, rows::seq, spans, transaction::Tx,
+    SqliteStore, external_ids, fault::Fault, ledger, once, order, rows::seq, settle::bury, spans,
+    transaction::Tx,
 };
 
 #[async_trait]
@@ -41,8 +42,8 @@ impl<'a> Pen<'a> {
         Ok(Self {
             parcel: tx.db.prepare_cached(
                 "INSERT INTO parcels (seq, tenant_id, id, kind, event_type, subject, external_id,
-                   number, is_test, deliveries, created_at, body)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+                   number, is_test, deliveries, created_at, body, request)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
             )?,
             delivery: tx.db.prepare_cached(
                 "INSERT INTO deliveries (seq, tenant_id, id, lane, target_id, parcel, subject, number,
@@ -63,8 +64,11 @@ fn accept_one(tx: &Tx<'_>, pen: &mut Pen<'_>, new: &NewParcel) -> Result<Accepte
     let number = next_number(tx, &new.parcel)?;
     insert_parcel(pen, new, number)?;
     external_ids::write(tx, &new.parcel)?;
-    if let Some(entry) = &new.ledger {
-        ledger::append(tx, new.parcel.id, entry)?;
+    if let Some(received) = &new.ledger {
+        ledger::append(tx, new.parcel.id, &received.entry)?;
+        if let Some(failure) = &received.withheld {
+            return withhold(tx, pen, new, number, failure);
+        }
     }
     let placed = new
         .deliveries
@@ -75,6 +79,23 @@ fn accept_one(tx: &Tx<'_>, pen: &mut Pen<'_>, new: &NewParcel) -> Result<Accepte
         spans::note_parcel(tx, &new.parcel, first)?;
     }
     Ok(Accepted::New { number, placed })
+}
+
+/// Its deliveries are given up before they are tried.
+fn withhold(
+    tx: &Tx<'_>,
+    pen: &mut Pen<'_>,
+    new: &NewParcel,
+    number: Option<u64>,
+    failure: &Failure,
+) -> Result<Accepted, Fault> {
+    let parcel = &new.parcel;
+    for delivery in &new.deliveries {
+        insert_delivery(pen, parcel, delivery, None, State::Dead)?;
+        spans::note(tx, parcel.tenant, (delivery.target, delivery.lane), seq(delivery.id))?;
+        bury(tx, seq(delivery.id), failure, parcel.created_at)?;
+    }
+    Ok(Accepted::New { number, placed: vec![Placed::Dead; new.deliveries.len()] })
 }
 
 fn next_number(tx: &Tx<'_>, parcel: &Parcel) -> Result<Option<u64>, Fault> {
@@ -106,6 +127,7 @@ fn insert_parcel(pen: &mut Pen<'_>, new: &NewParcel, number: Option<u64>) -> Res
         seq_list(&new.deliveries),
         parcel.created_at.micros(),
         &*parcel.body,
+        new.ledger.as_ref().map(|received| &*received.request),
     ])?;
     Ok(())
 }
@@ -137,15 +159,10 @@ pub(crate) fn place(
         Some(subject) => order::is_blocked(tx, parcel.tenant, new.target, subject)?,
         None => false,
     };
-    let placed = match (blocked, new.hold) {
-        (true, _) => Placed::Waiting,
-        (false, true) => Placed::Leased,
-        (false, false) => Placed::Pending,
-    };
-    let state = match placed {
-        Placed::Waiting => State::Waiting,
-        Placed::Leased => State::Leased,
-        Placed::Pending => State::Pending,
+    let (placed, state) = match (blocked, new.hold) {
+        (true, _) => (Placed::Waiting, State::Waiting),
+        (false, true) => (Placed::Leased, State::Leased),
+        (false, false) => (Placed::Pending, State::Pending),
     };
     if placed == Placed::Pending {
         tx.ring();

@@ -4,7 +4,9 @@ mod list;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use gancho_domain::{DeliveryId, EventId, ParcelId, State, TenantScope, Time};
+use gancho_domain::{
+    DeliveryId, EventId, Id, Lane, ParcelId, State, Status, TenantId, TenantScope, Time,
+};
 use gancho_store::{
     Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, EventFilter, EventRow, EventView,
     NewDelivery, Page, PageRequest, Rearmed, Result,
@@ -27,7 +29,8 @@ impl Deliveries for SqliteStore {
     async fn event(&self, scope: TenantScope, id: EventId) -> Result<Option<EventView>> {
         self.read_for(Some(scope.tenant()), move |db| {
             let mut find = db.prepare_cached(&format!(
-                "SELECT {PARCEL} FROM parcels p WHERE p.seq = ?1 AND p.id = ?2 AND p.tenant_id = ?3"
+                "SELECT {PARCEL}, p.request FROM parcels p
+                 WHERE p.seq = ?1 AND p.id = ?2 AND p.tenant_id = ?3"
             ))?;
             let mut found = find.query(params![seq(id), id.bytes(), scope.tenant().bytes()])?;
             let Some(row) = found.next()? else {
@@ -35,7 +38,8 @@ impl Deliveries for SqliteStore {
             };
             let (parcel, number) = rows::parcel(row, 0)?;
             let deliveries = read(db, OF_PARCEL, &[&seq(id)])?;
-            Ok(Some(EventView { parcel, number, deliveries }))
+            let request = row.get::<_, Option<Vec<u8>>>(10)?.map(Bytes::from);
+            Ok(Some(EventView { parcel, number, deliveries, request }))
         })
         .await
     }
@@ -60,6 +64,16 @@ impl Deliveries for SqliteStore {
                 attempts.push(rows::attempt(row)?);
             }
             Ok(Some(DeliveryView { row, parcel, number, attempts }))
+        })
+        .await
+    }
+
+    async fn delivery_owner(&self, id: DeliveryId) -> Result<Option<TenantId>> {
+        self.read(move |db| {
+            let mut find =
+                db.prepare_cached("SELECT tenant_id FROM deliveries WHERE seq = ?1 AND id = ?2")?;
+            let mut found = find.query(params![seq(id), id.bytes()])?;
+            found.next()?.map(|row| rows::id(row, 0)).transpose()
         })
         .await
     }

@@ -13,6 +13,7 @@ const STEPS: &[&str] = &[
     include_str!("../migrations/0003_lately.sql"),
     include_str!("../migrations/0004_lists.sql"),
     include_str!("../migrations/0005_endpoint_versions.sql"),
+    include_str!("../migrations/0006_requests.sql"),
 ];
 
 /// Marks the file as ours: "Ganc".

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use gancho_domain::{DeliveryId, Lane, Parcel, ParcelId, Time};
+use gancho_domain::{DeliveryId, Failure, Lane, Parcel, ParcelId, Time};
 
 use crate::{NodeId, Result, TargetId};
 
@@ -13,9 +13,21 @@ pub struct NewParcel {
     pub parcel: Arc<Parcel>,
     /// Where given, the same key within its time is the same parcel.
     pub once: Option<Once>,
-    /// A line for the ledger, written with it.
-    pub ledger: Option<Bytes>,
+    /// For what was received from a partner: its line of the ledger and what belongs to it, written in
+    /// the same transaction.
+    pub ledger: Option<Received>,
     pub deliveries: Vec<NewDelivery>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Received {
+    /// The line of the ledger.
+    pub entry: Bytes,
+    /// The request it came in, as its reader understands it. It goes when the parcel does.
+    pub request: Bytes,
+    /// Why it is not sent. Its deliveries are dead letters from the beginning, without an attempt, and
+    /// are sent when they are replayed.
+    pub withheld: Option<Failure>,
 }
 
 /// A key under which something is accepted once, per tenant.
@@ -63,6 +75,8 @@ pub enum Placed {
     Pending,
     /// Behind another of its subject.
     Waiting,
+    /// A dead letter already: see [`Received::withheld`].
+    Dead,
 }
 
 #[async_trait]

@@ -4,8 +4,8 @@
 //! every case becomes a test. The files mirror the contract's; where one would grow long, a part of
 //! it has a file of its own ([`rounds`], [`lease`] and [`lease_lost`] belong to claiming and settling,
 //! [`replay`] to dead letters, [`rearm`], [`events`], [`lists`], [`send_again`] and
-//! [`isolation`] to deliveries,
-//! [`prune`] and [`expire`] to upkeep). [`build`] holds what the cases are told with.
+//! [`isolation`] to deliveries, [`prune`] and [`expire`] to upkeep, [`withheld`] to accepting). [`build`]
+//! holds what the cases are told with.
 //!
 //! A case knows nothing of a store but the contract. It asserts what the contract promises and
 //! leaves open what the contract leaves open.
@@ -51,6 +51,7 @@ pub mod settle;
 pub mod tenants;
 pub mod upkeep;
 pub mod usage;
+pub mod withheld;
 
 /// How a store is opened for a case.
 #[allow(async_fn_in_trait)] // A case runs where it is called, so its future need not be `Send`.
@@ -283,6 +284,7 @@ macro_rules! conformance_suite {
                 each_lane_has_a_list_of_its_own
                 an_opening_is_the_beginning_of_a_body
                 every_view_of_a_delivery_agrees
+                anyones_delivery_is_found_by_its_id
             }
             events {
                 each_filter_narrows_the_list
@@ -347,6 +349,15 @@ macro_rules! conformance_suite {
                 one_is_found_by_its_key_on_any_shelf
                 a_kind_is_listed_shelf_by_shelf
                 shelves_do_not_mix
+            }
+            withheld {
+                the_request_reads_back
+                what_is_withheld_is_a_dead_letter_at_once
+                it_is_sent_when_it_is_replayed
+                it_is_sent_when_it_is_armed
+                it_comes_once
+                others_in_its_batch_are_not_touched
+                it_leaves_when_its_time_is_over
             }
             usage {
                 what_fits_under_the_limit_is_granted

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use gancho_domain::{
     Attempt, DeliveryId, EndpointId, EventId, Failure, Kind, Lane, Parcel, ParcelId, State, Status,
-    TenantScope, Time,
+    TenantId, TenantScope, Time,
 };
 
 use crate::{NewDelivery, Page, PageRequest, Result, TargetId};
@@ -56,6 +56,8 @@ pub struct EventView {
     pub parcel: Arc<Parcel>,
     pub number: Option<u64>,
     pub deliveries: Vec<DeliveryRow>,
+    /// What [`crate::Received::request`] was given, where it was received.
+    pub request: Option<Bytes>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -114,6 +116,9 @@ pub trait Deliveries: Send + Sync + 'static {
     async fn event(&self, scope: TenantScope, id: EventId) -> Result<Option<EventView>>;
 
     async fn delivery(&self, scope: TenantScope, id: DeliveryId) -> Result<Option<DeliveryView>>;
+
+    /// Whose a delivery is: for the operator, who may look at everyone's.
+    async fn delivery_owner(&self, id: DeliveryId) -> Result<Option<TenantId>>;
 
     /// Newest first; where `external_id` is asked for, by event, and within it by delivery.
     async fn deliveries(

@@ -46,7 +46,7 @@ pub mod usage;
 
 use std::sync::Arc;
 
-pub use accept::{Accept, Accepted, NewDelivery, NewParcel, Once, Placed};
+pub use accept::{Accept, Accepted, NewDelivery, NewParcel, Once, Placed, Received};
 pub use claim::{Claim, ClaimCursor, Claimed, Claiming, Job, Skip, TargetId};
 pub use dead_letters::{DeadFilter, DeadLetter, DeadLetters, DeadStats};
 pub use deliveries::{

@@ -57,7 +57,7 @@ impl From<EventRow> for EventSummary {
 
 impl From<EventView> for Event {
     fn from(view: EventView) -> Self {
-        let EventView { parcel, number, deliveries } = view;
+        let EventView { parcel, number, deliveries, .. } = view;
         Self {
             id: parcel.id.to_string(),
             r#type: parcel.event_type.to_string(),

@@ -41,7 +41,6 @@ fn answer(outcome: Outcome) -> Result<Answer, Problem> {
             let sign = HeaderValue::from_str(&kept.policy_sign).map_err(Problem::internal)?;
             Ok(Answer::nothing().with(X_POLICY_SIGN, sign))
         }
-        Outcome::Clash { .. } => Ok(Answer::nothing()),
         Outcome::Reply(reply) if reply.body.is_empty() => Ok(Answer::nothing()),
         Outcome::Reply(reply) => {
             let media_type = HeaderValue::from_static(reply.content_type);

@@ -81,8 +81,8 @@ fn shown(outcome: Outcome) -> Value {
             "receipt": kept.receipt.to_string(),
             "is_repeat": kept.is_repeat,
             "policy_sign": kept.policy_sign,
+            "clashes_with": kept.clashes_with.map(|first| first.to_string()),
         }),
-        Outcome::Clash { first } => json!({ "status": 204, "clashes_with": first.to_string() }),
         Outcome::Reply(reply) => {
             json!({ "status": 200, "body": String::from_utf8_lossy(&reply.body) })
         }

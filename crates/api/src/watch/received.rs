@@ -56,7 +56,7 @@ impl Received {
         )?;
         to.counter(
             "gancho_webhook_clashes",
-            "Webhooks whose id had been seen with another body, and that were not kept.",
+            "Webhooks whose event id had come before with another body: kept as dead letters with code ID_CLASH.",
             rows(|counts| counts.clashes),
         )?;
         let denied = self.denied.iter().map(|(label, count)| (vec![("reason", *label)], *count));

@@ -155,6 +155,10 @@ impl Deliveries for Proxy {
         self.inner.delivery(scope, id).await
     }
 
+    async fn delivery_owner(&self, id: DeliveryId) -> Result<Option<TenantId>> {
+        self.inner.delivery_owner(id).await
+    }
+
     async fn deliveries(
         &self,
         scope: TenantScope,

@@ -149,8 +149,9 @@ impl Ready {
         faults
     }
 
-    pub fn target(&self, id: EndpointId) -> Option<&Target> {
-        self.targets.iter().find(|target| target.id == id)
+    /// Where a delivery to this target goes now: see [`Source::destination`].
+    pub fn destination(&self, id: EndpointId, is_replay: bool) -> Option<&Target> {
+        self.source.destination(id, is_replay).and_then(|place| self.targets.get(place))
     }
 }
 

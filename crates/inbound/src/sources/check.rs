@@ -9,13 +9,13 @@ use gancho_vault::Secret;
 use gancho_wire::{Profile, SigningKey, Token, new_secret};
 use serde_json::value::RawValue;
 
-use super::{SourceDesk, SourceDraft, SourceError, seal};
+use super::{SourceDesk, SourceDraft, SourceError, seal, targets};
 use crate::{
     Partner, Source,
     inside::InsideTarget,
     json::{DEEPEST, Pointer},
     preset::Preset,
-    source::{DispatchTarget, USUAL_TARGET},
+    source::USUAL_TARGET,
 };
 
 const MOST_TARGETS: usize = 10;
@@ -89,29 +89,24 @@ impl SourceDesk {
             let message = format!("give 1 to {MOST_TARGETS} URLs");
             return faults.push(Fault::new("out_of_range", "/targets", message));
         }
-        let mut targets: Vec<DispatchTarget> = Vec::new();
+        let mut checked: Vec<String> = Vec::new();
         for (index, url) in urls.iter().enumerate() {
             let pointer =
                 if is_one { "/target_url".to_owned() } else { format!("/targets/{index}") };
             let parse = || self.client.policy().parse(url).map(String::from);
-            let checked = match InsideTarget::named(url) {
+            let parsed = match InsideTarget::named(url) {
                 Some(inside) => inside.map(|_| url.clone()),
                 None => parse().map_err(|refused| refused.to_string()),
             };
-            match checked {
-                Ok(url) => {
-                    if targets.iter().any(|known| known.url == url) {
-                        faults.push(Fault::new("repeated", pointer, "the URL is there twice"));
-                        continue;
-                    }
-                    let known = source.targets.iter().find(|known| known.url == url);
-                    let id = known.map_or_else(|| self.ids.make(), |known| known.id);
-                    targets.push(DispatchTarget { id, url });
+            match parsed {
+                Ok(url) if checked.contains(&url) => {
+                    faults.push(Fault::new("repeated", pointer, "the URL is there twice"));
                 }
+                Ok(url) => checked.push(url),
                 Err(refused) => faults.push(Fault::new("url_refused", pointer, refused)),
             }
         }
-        source.targets = targets;
+        targets::replace(source, checked, || self.ids.make());
     }
 
     fn secrets(

@@ -62,6 +62,33 @@ async fn they_are_kept_outside_and_the_ledger_agrees(stage: &Stage) {
     assert_eq!(on_file(&settings(stage), &stage.node.keys).unwrap().len(), 3);
 }
 
+/// faults.md B14: a node that signs nothing and has no files knows the newest from the store, however many
+/// there are before it and however many lines are behind it.
+async fn any_node_knows_the_newest(stage: &Stage) {
+    stage.acme(&core().await).await;
+    let checkpointer = open(stage);
+    let elsewhere = tempfile::tempdir().unwrap();
+    let idle = || {
+        let (node, clock) = (&stage.node, stage.clock.clone());
+        let settings = CheckpointSettings::new("gancho.test/ledger", elsewhere.path());
+        Checkpointer::open(node.store.clone(), node.keys.clone(), clock, settings)
+    };
+    assert_eq!(idle().standing().await.unwrap().newest, None);
+    let mut lines = 0;
+    for more in [1, 1, 2, 7, 1, 13, 1, 40] {
+        receive(stage, lines..lines + more).await;
+        lines += more;
+        let made = checkpointer.run_once(false).await.unwrap();
+        for standing in [idle().standing().await.unwrap(), checkpointer.standing().await.unwrap()] {
+            assert_eq!((standing.size, &standing.newest), (u64::from(lines), &made));
+        }
+    }
+    let newest = idle().standing().await.unwrap().newest;
+    receive(stage, lines..lines + 30).await;
+    let standing = idle().standing().await.unwrap();
+    assert_eq!((standing.size, standing.newest), (u64::from(lines) + 30, newest));
+}
+
 /// A file that is there is never written over, and one that was changed is noticed.
 async fn files_are_not_written_over(stage: &Stage) {
     stage.acme(&core().await).await;
@@ -101,7 +128,8 @@ async fn what_is_not_whole_is_not_taken_for_one(stage: &Stage) {
             let fault = checkpointer.run_once(force).await.unwrap_err();
             assert!(matches!(&fault, CheckpointFault::Foreign(found) if *found == path), "{fault}");
         }
-        assert_eq!(checkpointer.standing().await.unwrap().newest, None);
+        let newest = checkpointer.standing().await.unwrap().newest.unwrap();
+        assert_eq!(newest.size, 2, "the last that was signed");
         assert_eq!(names(stage), before);
     }
     let checkpointer = open(stage);
@@ -183,6 +211,7 @@ async fn the_first_that_differs_is_the_last_word(stage: &Stage) {
 }
 
 on_both!(
+    any_node_knows_the_newest,
     they_are_kept_outside_and_the_ledger_agrees,
     files_are_not_written_over,
     what_is_not_whole_is_not_taken_for_one,

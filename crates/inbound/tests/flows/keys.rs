@@ -51,9 +51,26 @@ async fn a_key_begins_when_it_says(stage: &Stage) {
     stage.put_key("acme", "k2", draft).await;
     let at = |time: Time| signed("acme", "k2", NEW, &time.secs().to_string(), "{}");
     let early = stage.denied(&at(stage.clock.now())).await;
-    assert_eq!((early.status, early.reason), (403, Reason::UnknownKey));
+    assert_eq!((early.status, early.reason), (403, Reason::KeyNotYetValid));
     stage.clock.set(begin);
     stage.kept(&at(begin)).await;
+}
+
+/// faults.md B, Small: the operator is told that a key has run out, and when; the partner is not.
+async fn a_key_that_ran_out_is_called_so(stage: &Stage) {
+    let core = core().await;
+    stage.acme(&core).await;
+    let end = stage.clock.now() + Duration::from_secs(60);
+    stage.put_key("acme", "k2", KeyDraft { not_after: Some(end), ..hmac_key(NEW) }).await;
+    stage.clock.set(end);
+    let time = end.secs().to_string();
+    let expired = stage.denied(&signed("acme", "k2", NEW, &time, "{}")).await;
+    let unknown = stage.denied(&signed("acme", "k3", NEW, &time, "{}")).await;
+    assert_eq!((expired.reason, unknown.reason), (Reason::KeyExpired, Reason::UnknownKey));
+    assert_eq!((expired.status, &expired.detail), (unknown.status, &unknown.detail));
+    let noted = &stage.node.inbound.rejections.of("acme")[1];
+    assert_eq!(noted.reason, Reason::KeyExpired);
+    assert!(noted.detail.as_ref().unwrap().contains(&end.to_string()), "{noted:?}");
 }
 
 /// Raw is usual; base64 and hex can be said.
@@ -181,6 +198,7 @@ async fn secrets_are_sealed(stage: &Stage) {
 on_both!(
     old_and_new_overlap,
     a_key_begins_when_it_says,
+    a_key_that_ran_out_is_called_so,
     secrets_are_read_as_they_are_written,
     weak_and_misplaced_secrets_are_refused,
     keys_are_imported,

@@ -33,6 +33,7 @@ macro_rules! on_sqlite {
     };
 }
 
+mod activity;
 mod attacks;
 mod checkpoints;
 mod crashes;
@@ -47,3 +48,4 @@ mod sns;
 mod sources;
 mod stage;
 mod strangers;
+mod targets;

@@ -1,11 +1,16 @@
 //! DR-01 to DR-04: the same message is one receipt, however often and wherever it comes.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use gancho_domain::Clock;
-use gancho_inbound::{Outcome, ReceiptStatus, SourceDraft};
+use gancho_inbound::{Kept, ReceiptStatus, SourceDraft};
+use gancho_store::DeadFilter;
 
-use crate::stage::{SECRET, Stage, arrived, core, kept, name, raw, signed};
+use crate::stage::{SECRET, Stage, arrived, core, kept, name, raw, signed, wait_for};
 
 /// DR-01: a hundred at once, on two nodes.
 async fn a_hundred_at_once_are_one(stage: &Stage) {
@@ -38,21 +43,80 @@ async fn a_hundred_at_once_are_one(stage: &Stage) {
     assert_eq!(counts[0].repeats + counts[1].repeats, 99);
 }
 
-/// DR-02: answered as accepted, counted, and neither kept nor signed for.
+/// DR-02, faults.md 11: kept, signed for and shown with its code; sent when the operator replays it.
 async fn an_id_with_another_body(stage: &Stage) {
     let core = core().await;
     stage.acme(&core).await;
-    let first = stage.kept(&stage.signed(r#"{"event_id":"e_1","n":1}"#)).await;
-    let again = stage.send(&stage.signed(r#"{"event_id":"e_1","n":2}"#)).await;
-    assert!(
-        matches!(again, Outcome::Clash { first: known } if known == first.receipt),
-        "{again:?}"
-    );
-    assert_eq!(stage.node.inbound.tally.of_partner("acme").clashes, 1);
-    assert_eq!((stage.ledger().await.len(), stage.receipts("acme").await.len()), (1, 1));
-    arrived(&core, 1).await;
-    stage.until("acme", ReceiptStatus::Dispatched).await;
-    assert_eq!(core.accepted(), 1);
+    let (created, paid) =
+        (r#"{"event_id":"o_1","is":"created"}"#, r#"{"event_id":"o_1","is":"paid"}"#);
+    let first = stage.kept(&stage.signed(created)).await;
+    let second = stage.kept(&stage.signed(paid)).await;
+    assert_eq!((second.clashes_with, second.is_repeat), (Some(first.receipt), false));
+    assert!(second.receipt != first.receipt);
+    assert!(second.policy_sign.contains(&format!("receipt={}", second.receipt)));
+    // Each is known again, whichever comes.
+    for (body, known) in [(paid, &second), (created, &first), (paid, &second)] {
+        stage.clock.advance(Duration::from_secs(1));
+        let again = stage.kept(&stage.signed(body)).await;
+        assert!(again.is_repeat && again.receipt == known.receipt);
+        assert_eq!(again.clashes_with, known.clashes_with);
+    }
+    let counts = stage.node.inbound.tally.of_partner("acme");
+    assert_eq!((counts.received, counts.clashes, counts.repeats), (2, 1, 3));
+    assert_eq!((stage.ledger().await.len(), stage.receipts("acme").await.len()), (2, 2));
+
+    let dead = stage.receipts_of("acme", Some(ReceiptStatus::Dlq)).await;
+    assert_eq!(dead.len(), 1);
+    assert_eq!((dead[0].id, dead[0].attempts), (second.receipt, 0));
+    let why = dead[0].last_error.as_deref().unwrap();
+    assert!(why.starts_with("ID_CLASH: ") && why.contains(&first.receipt.to_string()), "{why}");
+    assert_eq!(arrived(&core, 1).await[0].body, created);
+
+    let filter = DeadFilter { code: Some("ID_CLASH".into()), ..DeadFilter::default() };
+    assert_eq!(stage.node.store.replay_dead(filter, 10, stage.clock.now()).await.unwrap(), 1);
+    let seen = arrived(&core, 2).await;
+    assert_eq!((seen.len(), seen[1].body.as_str()), (2, paid));
+    assert_eq!(seen[1].one("webhook-id"), second.receipt.to_string());
+    wait_for("the end", || async {
+        let all = stage.receipts_of("acme", Some(ReceiptStatus::Dispatched)).await;
+        (all.len() == 2).then_some(())
+    })
+    .await;
+    let left = stage.node.store.dead_stats(DeadFilter::default()).await.unwrap();
+    assert_eq!(left.total, 0);
+}
+
+/// faults.md 11: thirty bodies under one id, each four times, at the same moment and on two nodes: each
+/// body is one receipt, one of them is sent, and no other is lost.
+async fn bodies_that_fight_for_an_id_are_all_kept(stage: &Stage) {
+    const BODIES: usize = 30;
+    let core = core().await;
+    stage.acme(&core).await;
+    let second = stage.second_node().await;
+    // On SQLite there is one node, and one maker of ids.
+    let second = if stage.is_postgres() { &second } else { &stage.node };
+    let body = |n: usize| format!(r#"{{"event_id":"e_1","n":{n}}}"#);
+    let mut all = tokio::task::JoinSet::new();
+    for n in 0..4 * BODIES {
+        let node = if n % 3 == 0 { second } else { &stage.node };
+        let (inbound, request) = (node.inbound.clone(), stage.signed(&body(n % BODIES)));
+        all.spawn(async move { (n % BODIES, kept(inbound.receive(&request).await)) });
+    }
+    let all = all.join_all().await;
+    let mut receipts = BTreeMap::<usize, BTreeSet<_>>::new();
+    for (n, kept) in &all {
+        receipts.entry(*n).or_default().insert(kept.receipt);
+    }
+    assert!(receipts.values().all(|of_body| of_body.len() == 1), "{receipts:?}");
+    let apart: BTreeSet<_> = receipts.values().flatten().collect();
+    assert_eq!((apart.len(), stage.ledger().await.len()), (BODIES, BODIES));
+    let unclashed = |kept: &&(usize, Kept)| kept.1.clashes_with.is_none();
+    let sent: BTreeSet<_> = all.iter().filter(unclashed).map(|one| one.1.receipt).collect();
+    assert_eq!(sent.len(), 1);
+    assert_eq!(arrived(&core, 1).await[0].one("webhook-id"), sent.first().unwrap().to_string());
+    let filter = DeadFilter { code: Some("ID_CLASH".into()), ..DeadFilter::default() };
+    let dead = stage.node.store.dead_stats(filter).await.unwrap();
+    assert_eq!((dead.total, core.accepted()), (BODIES as u64 - 1, 1));
 }
 
 /// DR-03: a replay within the window is a repeat, after it is refused, and a proper retry with a new
@@ -114,10 +178,11 @@ async fn ids_stand_where_the_source_says(stage: &Stage) {
     stage.source("acme", &core, draft).await;
     let body = |id: u32, n: u32| format!(r#"{{"id":"same","meta":{{"delivery":[{id}]}},"n":{n}}}"#);
     stage.kept(&stage.signed(&body(1, 1))).await;
-    stage.kept(&stage.signed(&body(2, 1))).await;
-    assert!(matches!(stage.send(&stage.signed(&body(2, 2))).await, Outcome::Clash { .. }));
+    let second = stage.kept(&stage.signed(&body(2, 1))).await;
+    let third = stage.kept(&stage.signed(&body(2, 2))).await;
+    assert_eq!(third.clashes_with, Some(second.receipt));
     let ids: Vec<_> = stage.receipts("acme").await.into_iter().filter_map(|r| r.event_id).collect();
-    assert_eq!(ids, ["2", "1"]);
+    assert_eq!(ids, ["2", "2", "1"]);
 }
 
 /// DR-05: what was refused for its schema is not a repeat once it is corrected, or once the schema is
@@ -186,6 +251,7 @@ async fn pruning_opens_no_window(stage: &Stage) {
 on_both!(
     a_hundred_at_once_are_one,
     an_id_with_another_body,
+    bodies_that_fight_for_an_id_are_all_kept,
     replays_and_retries,
     without_an_id_what_was_signed_counts,
     two_partners_with_one_id,

@@ -168,11 +168,13 @@ async fn both_versions_are_kept_once_and_dispatched(stage: &Stage) {
     // JSON by name is JSON too.
     let message = amazon.sign(amazon.notification(stage, "id-3", "hello"));
     let as_json = posted(&message).with("content-type", "application/json");
-    kept(amazon.inbound.receive(&as_json).await);
-    // An id that comes again with another text is not kept, and SNS is not asked to send it again.
+    let third = kept(amazon.inbound.receive(&as_json).await);
+    // An id that comes again with another text is kept apart, and SNS is not asked to send it again.
     let clash = amazon.sign(amazon.notification(stage, "id-3", "another"));
-    assert!(matches!(amazon.send(&clash).await, Outcome::Clash { .. }));
-    assert_eq!(stage.receipts("ses").await.len(), 3);
+    assert_eq!(kept(amazon.send(&clash).await).clashes_with, Some(third.receipt));
+    assert_eq!(stage.receipts("ses").await.len(), 4);
+    let dead = stage.receipts_of("ses", Some(ReceiptStatus::Dlq)).await;
+    assert!(dead[0].last_error.as_ref().unwrap().starts_with("ID_CLASH: "));
 }
 
 /// Each field that is signed, and each that says how.

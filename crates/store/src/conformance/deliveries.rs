@@ -263,3 +263,26 @@ pub async fn every_view_of_a_delivery_agrees<F: Fixture>() {
         assert_eq!(event.number, view.number);
     }
 }
+
+pub async fn anyones_delivery_is_found_by_its_id<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let [acme, beta] = [world.tenant().await, world.tenant().await];
+    let shop = world.target();
+    let of_acme = world.event(acme).to(shop).in_lane(Lane::Dispatch, world.target());
+    let of_beta = world.event(beta).to(shop);
+    let later = world.to(world.target());
+    let event = of_beta.id();
+    let wanted = [
+        (of_acme.delivery(0), Some(acme)),
+        (of_acme.delivery(1), Some(acme)),
+        (of_beta.delivery(0), Some(beta)),
+        (later.id, Some(beta)),
+        (world.id(), None),
+    ];
+    world.accept_all(vec![of_acme, of_beta]).await;
+    world.send_again(beta, event, vec![later]).await;
+    let world = world.reopen().await;
+    for (delivery, owner) in wanted {
+        assert_eq!(world.store.delivery_owner(delivery).await.unwrap(), owner);
+    }
+}

@@ -3,16 +3,18 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use gancho_domain::{DeliveryId, IdMaker, Lane, Parcel, ParcelId, TenantId, Time, parcel::Kind};
+use gancho_domain::{
+    DeliveryId, Failure, IdMaker, Lane, Parcel, ParcelId, TenantId, Time, parcel::Kind,
+};
 
-use crate::{NewDelivery, NewParcel, Once, TargetId};
+use crate::{NewDelivery, NewParcel, Once, Received, TargetId};
 
 #[derive(Clone)]
 pub struct Draft {
     ids: Arc<IdMaker>,
     parcel: Parcel,
     once: Option<Once>,
-    ledger: Option<Bytes>,
+    ledger: Option<Received>,
     deliveries: Vec<NewDelivery>,
 }
 
@@ -70,7 +72,15 @@ impl Draft {
 
     /// With a line in the ledger.
     pub fn in_ledger(mut self, entry: &str) -> Self {
-        self.ledger = Some(Bytes::from(entry.to_owned()));
+        let entry = Bytes::from(entry.to_owned());
+        self.ledger = Some(Received { entry, request: Bytes::new(), withheld: None });
+        self
+    }
+
+    /// In the ledger, with the request it came in; not to be sent where there is a reason.
+    pub fn received(mut self, request: &'static str, withheld: Option<Failure>) -> Self {
+        let entry = Bytes::from_static(b"a line");
+        self.ledger = Some(Received { entry, request: request.into(), withheld });
         self
     }
 

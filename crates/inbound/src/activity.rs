@@ -1,0 +1,225 @@
+//! What partners' requests came to, of all nodes together: how many were kept, and the last that were
+//! turned away. Kept in the store, one small record for each source and one for those who named nobody.
+//!
+//! Requests cost nothing here: a node counts in memory ([`tally`](crate::tally),
+//! [`rejections`](crate::rejections)) and adds what is new to the records every few seconds, a bounded
+//! number of them at a time. What a node had not added when it was killed is lost; what it was asked to
+//! stop with is not.
+
+use std::{collections::VecDeque, time::Duration};
+
+use bytes::Bytes;
+use gancho_domain::{ReceiptId, Time};
+use gancho_store::{Expect, Record, Result, Shelf, StoreError};
+use serde::{Deserialize, Serialize};
+use tokio::sync::Mutex;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    Inbound, Reason, Rejection, Source,
+    registry::All,
+    rejections::{MAX_KEPT, UNKNOWN},
+    tally::Counts,
+};
+
+const SHELF: Shelf = Shelf::operators("source_activity");
+/// The key of those who named no partner that is there. No source's id looks like it.
+const STRANGERS: &str = "unknown";
+const SAVE_EVERY: Duration = Duration::from_secs(2);
+/// Records written in one go, so that whoever floods every partner costs no more than that.
+const MAX_WRITES: usize = 20;
+/// How often a record is read again because another node has changed it.
+const TRIES: usize = 5;
+/// Writes that a record remembers, so that one whose answer was lost is not counted twice.
+const MAX_MARKS: usize = 16;
+
+/// One record.
+#[derive(Default, Serialize, Deserialize)]
+struct Kept {
+    counts: Counts,
+    /// Oldest first.
+    rejections: VecDeque<KeptRejection>,
+    marks: VecDeque<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct KeptRejection {
+    at: i64,
+    partner: String,
+    status: u16,
+    /// Its name: a node of another version may have written one that this one does not know.
+    reason: String,
+    detail: Option<String>,
+    headers: Vec<(String, String)>,
+    size: usize,
+}
+
+/// What one node has not written yet. Its mark stays the same until it is written.
+struct Unsaved {
+    partner: Box<str>,
+    counts: Counts,
+    rejections: Vec<Rejection>,
+    mark: String,
+}
+
+/// What a source's requests came to, on every node.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Seen {
+    pub counts: Counts,
+    /// Newest first.
+    pub rejections: Vec<Rejection>,
+}
+
+/// Who writes, and where the next round begins.
+#[derive(Default)]
+pub struct Activity(Mutex<Round>);
+
+#[derive(Default)]
+struct Round {
+    /// The last partner that was written.
+    after: Option<Box<str>>,
+    /// One whose answer was lost: it is tried again first, as it was.
+    doubt: Option<Unsaved>,
+}
+
+impl Inbound {
+    /// Until `stop`; then once more.
+    pub async fn keep_activity(&self, stop: CancellationToken) {
+        loop {
+            let is_last = tokio::time::timeout(SAVE_EVERY, stop.cancelled()).await.is_ok();
+            if let Err(error) = self.save_activity().await {
+                tracing::warn!(%error, "could not save the counts and rejections of sources");
+            }
+            if is_last {
+                return;
+            }
+        }
+    }
+
+    /// Adds what is new on this node to the records: of at most so many partners, in turn.
+    pub async fn save_activity(&self) -> Result<()> {
+        let mut round = self.activity.0.lock().await;
+        let sources = self.sources.all().await?;
+        if let Some(unsaved) = round.doubt.take() {
+            self.add(&mut round, &sources, unsaved).await?;
+        }
+        for _ in 0..MAX_WRITES {
+            let Some(unsaved) = self.next_unsaved(round.after.as_deref()) else { break };
+            round.after = Some(unsaved.partner.clone());
+            self.add(&mut round, &sources, unsaved).await?;
+        }
+        Ok(())
+    }
+
+    /// Of a source, on every node.
+    pub async fn seen(&self, source: &Source) -> Result<Seen> {
+        self.seen_by(source.partner.as_str(), &source.id.to_string()).await
+    }
+
+    /// Of those who named no partner that is there.
+    pub async fn seen_of_strangers(&self) -> Result<Seen> {
+        self.seen_by(UNKNOWN, STRANGERS).await
+    }
+
+    async fn seen_by(&self, partner: &str, key: &str) -> Result<Seen> {
+        // Nothing is written meanwhile, so that nothing is counted twice or missed.
+        let _round = self.activity.0.lock().await;
+        let (mut kept, _) = read(self.store.record(SHELF, key).await?)?;
+        let (counts, rejections) = (self.tally.unsaved(partner), self.rejections.unsaved(partner));
+        kept.add(counts, rejections);
+        let rejections =
+            kept.rejections.into_iter().rev().filter_map(KeptRejection::read).collect();
+        Ok(Seen { counts: kept.counts, rejections })
+    }
+
+    /// The next partner of which there is something new, in turn.
+    fn next_unsaved(&self, after: Option<&str>) -> Option<Unsaved> {
+        let mut partners = self.tally.changed();
+        partners.extend(self.rejections.changed());
+        let next = partners.iter().find(|name| after.is_none_or(|after| &***name > after));
+        let partner = next.or(partners.first())?.clone();
+        let mark: ReceiptId = self.ids.make();
+        Some(Unsaved {
+            counts: self.tally.unsaved(&partner),
+            rejections: self.rejections.unsaved(&partner),
+            mark: mark.to_string(),
+            partner,
+        })
+    }
+
+    async fn add(&self, round: &mut Round, sources: &All, unsaved: Unsaved) -> Result<()> {
+        let key = match sources.id_of(&unsaved.partner) {
+            Some(id) => Some(id.to_string()),
+            None if *unsaved.partner == *UNKNOWN => Some(STRANGERS.to_owned()),
+            // The source was deleted.
+            None => None,
+        };
+        if let Some(key) = key
+            && let Err(error) = self.write(&key, &unsaved).await
+        {
+            round.doubt = Some(unsaved);
+            return Err(error);
+        }
+        self.tally.saved(&unsaved.partner, unsaved.counts);
+        self.rejections.saved(&unsaved.partner, unsaved.rejections.len());
+        Ok(())
+    }
+
+    async fn write(&self, key: &str, unsaved: &Unsaved) -> Result<()> {
+        for _ in 0..TRIES {
+            let (mut kept, expect) = read(self.store.record(SHELF, key).await?)?;
+            if kept.marks.contains(&unsaved.mark) {
+                return Ok(());
+            }
+            kept.add(unsaved.counts, unsaved.rejections.clone());
+            kept.marks.push_back(unsaved.mark.clone());
+            let excess = kept.marks.len().saturating_sub(MAX_MARKS);
+            kept.marks.drain(..excess);
+            if self.store.put_record(SHELF, key, kept.body()?, expect).await?.is_some() {
+                return Ok(());
+            }
+        }
+        Err(StoreError::Unavailable("the record kept being changed by other nodes".into()))
+    }
+}
+
+/// What was seen of a source that is deleted goes with it.
+pub(crate) async fn forget(store: &dyn gancho_store::Store, source: &Source) -> Result<()> {
+    store.delete_record(SHELF, &source.id.to_string()).await.map(drop)
+}
+
+impl Kept {
+    fn add(&mut self, counts: Counts, rejections: Vec<Rejection>) {
+        self.counts = self.counts + counts;
+        self.rejections.extend(rejections.into_iter().map(KeptRejection::of));
+        // Nodes write in no order.
+        self.rejections.make_contiguous().sort_by_key(|rejection| rejection.at);
+        let excess = self.rejections.len().saturating_sub(MAX_KEPT);
+        self.rejections.drain(..excess);
+    }
+
+    fn body(&self) -> Result<Bytes> {
+        let corrupt = |fault: serde_json::Error| StoreError::Corrupt(fault.to_string());
+        serde_json::to_vec(self).map(Bytes::from).map_err(corrupt)
+    }
+}
+
+impl KeptRejection {
+    fn of(rejection: Rejection) -> Self {
+        let Rejection { at, partner, status, reason, detail, headers, size } = rejection;
+        let (at, reason) = (at.micros(), reason.name().to_owned());
+        Self { at, partner, status, reason, detail, headers, size }
+    }
+
+    fn read(self) -> Option<Rejection> {
+        let Self { at, partner, status, reason, detail, headers, size } = self;
+        let (at, reason) = (Time::from_micros(at), Reason::from_name(&reason)?);
+        Some(Rejection { at, partner, status, reason, detail, headers, size })
+    }
+}
+
+fn read(record: Option<Record>) -> Result<(Kept, Expect)> {
+    let Some(record) = record else { return Ok((Kept::default(), Expect::Nothing)) };
+    let kept = crate::registry::document(&record)?;
+    Ok((kept, Expect::Version(record.version)))
+}

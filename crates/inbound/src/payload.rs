@@ -1,0 +1,51 @@
+//! A receipt's body as it is shown: as it was posted, except that a secret which the sender puts into
+//! its bodies is masked.
+
+use bytes::Bytes;
+use serde_json::Value;
+
+use crate::{preset::Preset, rejections::MASK};
+
+/// `preset` is the source's; nothing where the source is gone, and then it may be any.
+pub fn shown(preset: Option<&Preset>, body: &Bytes) -> Bytes {
+    match preset {
+        None | Some(Preset::Microsoft) => {
+            without_client_state(body).unwrap_or_else(|| body.clone())
+        }
+        Some(_) => body.clone(),
+    }
+}
+
+/// Microsoft Graph proves itself by a secret in each notification. Nothing where there is none.
+fn without_client_state(body: &[u8]) -> Option<Bytes> {
+    const NAME: &str = "clientState";
+    let mut document: Value = serde_json::from_slice(body).ok()?;
+    let mut is_found = false;
+    for notification in document.get_mut("value")?.as_array_mut()? {
+        if let Some(state) = notification.get_mut(NAME) {
+            *state = MASK.into();
+            is_found = true;
+        }
+    }
+    is_found.then(|| document.to_string().into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_secret_is_masked() {
+        let graph = Bytes::from_static(br#"{"value":[{"clientState":"hush","n":1},{"n":2}]}"#);
+        let masked = r#"{"value":[{"clientState":"••••","n":1},{"n":2}]}"#;
+        assert_eq!(shown(Some(&Preset::Microsoft), &graph), masked);
+        assert_eq!(shown(None, &graph), masked);
+        assert_eq!(shown(Some(&Preset::Partner), &graph), graph);
+        for body in [r#"{"b": 2.00, "a":1}"#, r#"{"value": 7}"#, r#"[ 1 ]"#, "not JSON"] {
+            let body = Bytes::from(body);
+            for preset in [None, Some(&Preset::Microsoft)] {
+                assert_eq!(shown(preset, &body), body);
+            }
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! The request in which a receipt came, as it is kept with it: what an operator is shown of it later.
+//! Bounded, and without what is secret.
+
+use bytes::Bytes;
+use gancho_store::StoreError;
+use http::HeaderName;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Incoming, Verb,
+    registry::{Proving, Ready},
+    rejections::{MASK, cut},
+};
+
+const MAX_HEADERS: usize = 64;
+const MAX_VALUE: usize = 512;
+/// Of all names and values together; what comes after is left out.
+const MAX_BYTES: usize = 8 * 1024;
+
+/// A header whose name holds one of these may carry a credential: its value is not kept.
+const SECRET_WORDS: [&str; 10] = [
+    "auth",
+    "token",
+    "secret",
+    "password",
+    "cookie",
+    "session",
+    "api-key",
+    "apikey",
+    "credential",
+    "jwt",
+];
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequestRecord {
+    pub method: String,
+    pub path: String,
+    /// In the order in which they came; secrets are masked.
+    pub headers: Vec<(String, String)>,
+}
+
+impl RequestRecord {
+    pub(crate) fn of(source: &Ready, request: &Incoming) -> Self {
+        let token = match &source.proving {
+            Proving::HeaderToken { header, .. } => Some(header.as_str()),
+            _ => None,
+        };
+        let method = match request.verb {
+            Verb::Post => "POST",
+            Verb::Get => "GET",
+        };
+        let mut room = MAX_BYTES;
+        let mut headers = Vec::with_capacity(request.headers.len().min(MAX_HEADERS));
+        for (name, value) in request.headers.iter().take(MAX_HEADERS) {
+            let value = if is_secret(name, token) {
+                MASK.to_owned()
+            } else {
+                cut(&String::from_utf8_lossy(value.as_bytes()), MAX_VALUE)
+            };
+            let size = name.as_str().len() + value.len();
+            if size > room {
+                break;
+            }
+            room -= size;
+            headers.push((name.as_str().to_owned(), value));
+        }
+        let path = format!("/webhooks/{}", source.source.partner);
+        Self { method: method.to_owned(), path, headers }
+    }
+
+    pub(crate) fn write(&self) -> Result<Bytes, StoreError> {
+        let corrupt = |fault: serde_json::Error| StoreError::Corrupt(fault.to_string());
+        serde_json::to_vec(self).map(Bytes::from).map_err(corrupt)
+    }
+
+    /// Nothing where none was kept, as before requests were.
+    pub(crate) fn read(kept: Option<&Bytes>) -> Option<Self> {
+        kept.and_then(|bytes| serde_json::from_slice(bytes).ok())
+    }
+}
+
+/// `token` is the header that holds the source's own token.
+fn is_secret(name: &HeaderName, token: Option<&str>) -> bool {
+    let name = name.as_str();
+    token.is_some_and(|token| token.eq_ignore_ascii_case(name))
+        || SECRET_WORDS.iter().any(|word| name.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_be_a_credential_is_told_by_its_name() {
+        let secret = |name: &str| is_secret(&name.parse().unwrap(), Some("X-Shared"));
+        for name in [
+            "authorization",
+            "proxy-authorization",
+            "cookie",
+            "set-cookie",
+            "x-api-key",
+            "x-gitlab-token",
+            "x-amz-security-token",
+            "cf-access-jwt-assertion",
+            "x-shared",
+        ] {
+            assert!(secret(name), "{name}");
+        }
+        for name in ["x-signature", "stripe-signature", "x-key-id", "user-agent", "content-type"] {
+            assert!(!secret(name), "{name}");
+        }
+    }
+}
