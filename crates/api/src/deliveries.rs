@@ -1,23 +1,32 @@
 //! Deliveries: what was brought where, attempt by attempt. Each call has two paths: one below the
-//! webhook, one for the whole tenant.
+//! webhook, one for the whole tenant. The operator, who names no tenant, looks at what was received from
+//! partners and handed to the core, and at anyone's delivery by its id.
 
+pub mod dispatched;
 pub mod get;
 pub mod list;
 pub mod retry;
 pub mod view;
 
-use gancho_domain::{DeliveryId, EndpointId};
+use gancho_domain::{DeliveryId, EndpointId, TenantScope};
 use gancho_store::DeliveryView;
 
-use crate::{input::field::Noun, problem::Problem, route::Call};
+use crate::{auth::Who, input::field::Noun, problem::Problem, route::Call};
 
 pub(crate) const TAG: &str = "Deliveries";
 
 /// The delivery that a path names, of the webhook that it names before it, if it does.
-async fn find(call: &Call) -> Result<DeliveryView, Problem> {
+async fn find(call: &Call) -> Result<(TenantScope, DeliveryView), Problem> {
     let not_found = || Problem::not_found(Noun::Delivery);
     let id: DeliveryId = call.id("delivery_id")?;
-    let found = call.api.store.delivery(call.tenant()?.scope(), id).await?;
+    let scope = match &call.who {
+        Who::Tenant(acting) => acting.scope(),
+        Who::Operator(operator) => {
+            let owner = call.api.store.delivery_owner(id).await?;
+            operator.scope_of(owner.ok_or_else(not_found)?)
+        }
+    };
+    let found = call.api.store.delivery(scope, id).await?;
     let view = found.ok_or_else(not_found)?;
     if call.route.path_fields().any(|(_, noun)| noun == Noun::Webhook) {
         let endpoint: EndpointId = call.id("id").map_err(|_| not_found())?;
@@ -25,5 +34,5 @@ async fn find(call: &Call) -> Result<DeliveryView, Problem> {
             return Err(not_found());
         }
     }
-    Ok(view)
+    Ok((scope, view))
 }

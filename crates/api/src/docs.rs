@@ -9,10 +9,11 @@ use axum::{
     response::{IntoResponse, Redirect, Response},
     routing::get,
 };
-use http::{StatusCode, header};
+use http::{HeaderValue, StatusCode, header};
 use utoipa_swagger_ui::Config;
 
 use crate::{
+    answer::Answer,
     codes::{self, Code},
     openapi,
     router::into_axum,
@@ -75,23 +76,33 @@ fn file(api: &Api, name: &str, config: Arc<Config<'static>>, request: Request) -
 
 async fn error_page(Path(code): Path<String>) -> Response {
     match codes::find(&code) {
-        Some(code) => page(StatusCode::OK, HTML, code_page(code)),
+        Some(code) => page(StatusCode::OK, HTML, code_page(code, LINKS)),
         None => page(StatusCode::NOT_FOUND, HTML, list_page()),
     }
 }
 
 const STYLE: &str = "body{font:1rem/1.6 system-ui,sans-serif;max-width:42rem;margin:3rem auto;padding:0 1rem;color-scheme:light dark}code{font-family:ui-monospace,monospace}";
 
+const LINKS: &str =
+    "<p><a href=\"/docs/errors\">All codes</a> · <a href=\"/docs/\">Reference</a></p>";
+
+/// The same page where the rest of the documentation is not, such as on the ingest listener.
+pub(crate) fn lone_error_page(code: &str) -> Option<Answer> {
+    let page = code_page(codes::find(code)?, "");
+    let answer = Answer::of(StatusCode::OK, HeaderValue::from_static(HTML), page);
+    let policy = HeaderValue::from_static(POLICY);
+    Some(answer.with(header::CONTENT_SECURITY_POLICY, policy))
+}
+
 /// Nothing of a caller's stands in these pages: they are made of the list of codes alone.
-fn code_page(code: &Code) -> String {
+fn code_page(code: &Code, links: &str) -> String {
     let Code { code, status, title, means, remedy } = code;
     let (means, remedy) = (marked(means), marked(remedy));
     format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" \
          content=\"width=device-width\"><title>{code}</title><style>{STYLE}</style>\
          <h1>{title}</h1><p><code>{code}</code>, HTTP status {status}</p>\
-         <h2>What it means</h2><p>{means}</p><h2>What to do</h2><p>{remedy}</p>\
-         <p><a href=\"/docs/errors\">All codes</a> · <a href=\"/docs/\">Reference</a></p></html>",
+         <h2>What it means</h2><p>{means}</p><h2>What to do</h2><p>{remedy}</p>{links}</html>",
     )
 }
 

@@ -1,6 +1,7 @@
-//! The ingest listener: the one that is meant for the Internet. It knows four paths, and nothing of the
+//! The ingest listener: the one that is meant for the Internet. It knows five paths, and nothing of the
 //! API: `POST /webhooks/{partner}` (and `GET`, for senders that greet so), `GET /webhooks/_health`,
-//! `POST /webhooks/_simulate` for this machine alone, and the public keys at `/.well-known/jwks.json`.
+//! `POST /webhooks/_simulate` for this machine alone, the public keys at `/.well-known/jwks.json`, and the
+//! pages about its refusals at `/docs/errors/{code}`.
 //!
 //! `front` chooses the path, `body` reads a webhook's body within the `body_budget`, `receive` brings it to
 //! [`gancho_inbound`] and its outcome back, `simulate` sends a test event. The loop under it, with its deadlines and caps, is [`crate::listener`]'s.

@@ -96,6 +96,8 @@ pub const ROUTES: &[&Route] = &[
     &sources::import::ROUTE,
     &sources::receipts::LIST,
     &sources::receipts::GET,
+    &sources::retry::ONE,
+    &sources::retry::MANY,
     &sources::rejections::OF_SOURCE,
     &sources::rejections::OF_NOBODY,
     &sources::reload::ROUTE,

@@ -9,9 +9,11 @@ pub mod get;
 pub mod import;
 pub mod keys;
 pub mod list;
+pub mod receipt_view;
 pub mod receipts;
 pub mod rejections;
 pub mod reload;
+pub mod retry;
 pub mod view;
 
 use gancho_inbound::{Partner, Source};
@@ -33,6 +35,12 @@ pub(crate) fn partner(call: &Call) -> Result<Partner, Problem> {
     call.part("partner").parse().map_err(|_| Problem::not_found(Noun::Source))
 }
 
+/// The source of a partner that a query or a body names.
+pub(crate) async fn named(call: &Call, partner: &str) -> Result<Source, Problem> {
+    let partner: Partner = partner.parse().map_err(|_| Problem::not_found(Noun::Source))?;
+    Ok(parts(call)?.desk.get(&partner).await?)
+}
+
 pub(crate) async fn find(call: &Call) -> Result<Source, Problem> {
-    Ok(parts(call)?.desk.get(&partner(call)?).await?)
+    named(call, call.part("partner")).await
 }

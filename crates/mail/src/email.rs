@@ -10,7 +10,7 @@ use serde::{
     de::{IgnoredAny, MapAccess, Visitor},
 };
 
-use crate::{Mailbox, attachment::Attachment};
+use crate::{Mailbox, attachment::Attachment, masking};
 
 /// What a list tells of it comes first, and what may be large comes last: see [`OPENING`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -108,6 +108,43 @@ impl<'de> Visitor<'de> for &mut Parts {
     }
 }
 
+/// An e-mail that is kept, as it may be shown to whoever looks after dead letters: every address in it
+/// is masked, and its files are named and left out. Nothing where it is no e-mail.
+pub fn masked(body: &[u8]) -> Option<Bytes> {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Masked {
+        company_id: String,
+        to: String,
+        from: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reply_to: Option<String>,
+        subject: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        text: Option<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        html: Option<String>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        headers: Vec<(String, String)>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        attachments: Vec<String>,
+    }
+    let email = Email::read(body).ok()?;
+    let hide = |text: String| masking::text(&text);
+    let masked = Masked {
+        company_id: email.company_id,
+        to: email.to.masked(),
+        from: email.from.masked(),
+        reply_to: email.reply_to.map(|mailbox| mailbox.masked()),
+        subject: hide(email.subject),
+        text: email.text.map(hide),
+        html: email.html.map(hide),
+        headers: email.headers.into_iter().map(|(name, value)| (name, hide(value))).collect(),
+        attachments: email.attachments.into_iter().map(|file| hide(file.filename)).collect(),
+    };
+    serde_json::to_vec(&masked).ok().map(Bytes::from)
+}
+
 /// An e-mail's id is its parcel's, under another word.
 pub fn outbox_id(parcel: &Parcel) -> EmailId {
     parcel.id.cast()
@@ -143,6 +180,19 @@ mod tests {
             assert_eq!(brief.as_ref(), Brief::read(&body).ok().as_ref());
             assert_eq!(Brief::in_opening(&body), brief, "all of it is a beginning too");
         }
+    }
+
+    #[test]
+    fn no_address_is_shown() {
+        let mut whole = email("Ana", "For ana@example.com", 10);
+        whole.html = Some("<a href=\"mailto:ana@example.com\">ana@example.com</a>".into());
+        whole.headers = vec![("X-For".into(), "ana@example.com".into())];
+        let shown = masked(&whole.write().unwrap()).unwrap();
+        let shown = std::str::from_utf8(&shown).unwrap();
+        assert!(!shown.contains("ana@") && !shown.contains("shop@") && !shown.contains("help@"));
+        assert!(shown.contains("\"to\":\"a***@e***le.com\""), "{shown}");
+        assert!(shown.contains("xxxxxxxxxx"), "what was written is");
+        assert_eq!(masked(b"{}"), None);
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! `GET /v1/deliveries/{delivery_id}` and the same below a webhook: a delivery, what was sent, and
 //! every attempt.
 
+use gancho_domain::{Lane, TenantId};
+use gancho_inbound::payload;
 use gancho_store::DeliveryView;
 use gancho_wire::{Content, Envelope};
 
 use super::{
-    TAG, find,
+    TAG, dispatched, find,
     view::{AttemptEntry, Delivery, DeliveryDetail},
 };
 use crate::{
@@ -18,42 +20,60 @@ use crate::{
 
 pub const ROUTE: Route = Route {
     path: "/deliveries/{delivery_id}",
-    needs: Needs::Tenant(Right::Read),
+    needs: Needs::Anyone(Right::Read),
     gives: Gives::ok::<DeliveryDetail>("The delivery, its payload and its attempts."),
     tag: TAG,
     summary: "Show a delivery",
+    about: "The operator finds anyone's. An e-mail is shown without its content: that is at `GET /v1/emails/{outbox_id}`.",
     run: |call| Box::pin(run(call)),
     ..Route::PLAIN
 };
 
 pub const OF_WEBHOOK: Route = Route {
     path: "/webhooks/{id}/deliveries/{delivery_id}",
+    needs: Needs::Tenant(Right::Read),
     summary: "Show a webhook's delivery",
+    about: "",
     ..ROUTE
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let view = find(&call).await?;
-    let payload = payload(&call, &view).await?;
-    Answer::ok(&DeliveryDetail {
-        delivery: Delivery::from(view.row),
-        payload,
-        attempt_log: view.attempts.into_iter().map(AttemptEntry::from).collect(),
-    })
+    let (scope, view) = find(&call).await?;
+    let (delivery, payload) = match view.row.lane {
+        Lane::Webhook => {
+            let payload = rendered(&call, scope.tenant(), &view).await?;
+            (Delivery::from(view.row), Some(payload))
+        }
+        Lane::Dispatch => {
+            let source = dispatched::source_of(&call, scope.tenant()).await?;
+            let preset = source.as_ref().map(gancho_inbound::Source::preset);
+            let payload = Json::of(&payload::shown(preset.as_ref(), &view.parcel.body));
+            let delivery = match &source {
+                Some(source) => Delivery::of_source(view.row, source),
+                None => Delivery::from(view.row),
+            };
+            (delivery, Some(payload))
+        }
+        Lane::Email => (Delivery::from(view.row), None),
+    };
+    let attempt_log = view.attempts.into_iter().map(AttemptEntry::from).collect();
+    Answer::ok(&DeliveryDetail { delivery, payload, attempt_log })
 }
 
 /// As the webhook's profile renders it: what the signature is made over.
-async fn payload(call: &Call, view: &DeliveryView) -> Result<Json, Problem> {
-    let acting = call.tenant()?;
-    let targets = call.api.registry.of(acting.scope().tenant()).await?;
+async fn rendered(call: &Call, tenant: TenantId, view: &DeliveryView) -> Result<Json, Problem> {
+    let targets = call.api.registry.of(tenant).await?;
     let known = targets.get(view.row.target).map(|target| target.profile.envelope);
-    // Of a webhook that is gone, the tenant's usual one is the best guess.
-    let usual = || {
-        let profile = call.api.registry.profile(&acting.tenant().default_profile);
-        profile.map_or(Envelope::Standard, |profile| profile.envelope)
+    let envelope = if let Some(envelope) = known {
+        envelope
+    } else {
+        // Of a webhook that is gone, the tenant's usual one is the best guess.
+        let owner = call.api.tenants.get(tenant).await?;
+        let usual = owner.and_then(|owner| call.api.registry.profile(&owner.default_profile));
+        usual.map_or(Envelope::Standard, |profile| profile.envelope)
     };
     let parcel = &view.parcel;
-    let body = known.unwrap_or_else(usual).render(&Content {
+    let body = envelope.render(&Content {
         event_id: &parcel.id.to_string(),
         event_type: &parcel.event_type,
         created_at: parcel.created_at,

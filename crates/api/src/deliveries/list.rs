@@ -3,10 +3,11 @@
 use gancho_domain::{EndpointId, Lane};
 use gancho_store::{DeliveryFilter, PageRequest};
 
-use super::{TAG, view::Delivery};
+use super::{TAG, dispatched, view::Delivery};
 use crate::{
     answer::Answer,
-    auth::Right,
+    auth::{Right, Who},
+    codes,
     cursor::Pages,
     input::{
         Field, Kind,
@@ -39,10 +40,15 @@ const LANE: Field = Field::new(
 );
 const WEBHOOK_ID: Field =
     Field::new("webhook_id", Kind::Id(Noun::Webhook), "Only to this webhook.");
+const PARTNER: Field = Field::new(
+    "partner",
+    Kind::Id(Noun::Source),
+    "For the operator, in the lane `dispatch`: only of this partner.",
+);
 
 pub const ROUTE: Route = Route {
     path: "/deliveries",
-    needs: Needs::Tenant(Right::Read),
+    needs: Needs::Anyone(Right::Read),
     query: &[
         LIMIT,
         CURSOR,
@@ -54,11 +60,13 @@ pub const ROUTE: Route = Route {
         UNTIL,
         WEBHOOK_ID,
         LANE,
+        PARTNER,
     ],
+    refuses: &[&codes::TENANT_REQUIRED, &codes::NOT_FOUND, &codes::RECEIVING_OFF],
     gives: Gives::ok::<List<Delivery>>("A page of them, newest first."),
     tag: TAG,
     summary: "List deliveries",
-    about: "Of webhooks, unless another lane is named: e-mails and receipts have lists of their own. With a filter a page may hold fewer than `limit`, even none, and still have a next: it looks at a bounded number of deliveries. With `external_id` they come by event, the newest first.",
+    about: "Of webhooks, unless another lane is named: e-mails and receipts have lists of their own. What was received from partners is the operator's to see: with `lane=dispatch` and without `X-Tenant`. With a filter a page may hold fewer than `limit`, even none, and still have a next: it looks at a bounded number of deliveries. With `external_id` they come by event, the newest first.",
     run: |call| {
         Box::pin(async move {
             let endpoint = call.query.text("webhook_id").map(str::parse).transpose();
@@ -66,7 +74,8 @@ pub const ROUTE: Route = Route {
                 Problem::field("", format!("`webhook_id` is {fault}"))
             })?;
             let lane = call.query.text("lane").and_then(|lane| lane.parse().ok());
-            list(call, endpoint, lane.unwrap_or(Lane::Webhook)).await
+            let partner = call.query.string("partner");
+            list(call, endpoint, lane.unwrap_or(Lane::Webhook), partner).await
         })
     },
     ..Route::PLAIN
@@ -85,16 +94,20 @@ pub const OF_WEBHOOK: Route = Route {
             let id: EndpointId = call.id("id")?;
             let found = call.api.store.endpoint(call.tenant()?.scope(), id).await?;
             found.ok_or_else(|| Problem::not_found(Noun::Webhook))?;
-            list(call, Some(id), Lane::Webhook).await
+            list(call, Some(id), Lane::Webhook, None).await
         })
     },
     ..Route::PLAIN
 };
 
-async fn list(call: Call, endpoint: Option<EndpointId>, lane: Lane) -> Result<Answer, Problem> {
-    let (acting, query) = (call.tenant()?, &call.query);
-    let pages =
-        Pages::of(call.route.path, Some(acting.scope().tenant()), query).below(call.part("id"));
+async fn list(
+    call: Call,
+    endpoint: Option<EndpointId>,
+    lane: Lane,
+    partner: Option<String>,
+) -> Result<Answer, Problem> {
+    let query = &call.query;
+    let pages = Pages::of(call.route.path, call.owner().tenant(), query).below(call.part("id"));
     let event = query.text("event_id").map(str::parse).transpose();
     let event = event.map_err(|fault: gancho_domain::id::NotAnId| {
         Problem::field("", format!("`event_id` is {fault}"))
@@ -113,9 +126,22 @@ async fn list(call: Call, endpoint: Option<EndpointId>, lane: Lane) -> Result<An
         most: query.count("limit").unwrap_or(ROWS) as usize,
         after: call.api.cursors.place(&pages, query)?,
     };
-    let page = call.api.store.deliveries(acting.scope(), filter, request).await?;
-    Answer::ok(&List {
-        data: page.rows.into_iter().map(Delivery::from).collect(),
-        next_cursor: page.next.map(|place| call.api.cursors.seal(&pages, &place)),
-    })
+    let (data, next) = match &call.who {
+        Who::Operator(_) if lane == Lane::Dispatch => {
+            dispatched::page(&call, partner.as_deref(), filter, request).await?
+        }
+        Who::Tenant(_) if partner.is_some() => return Err(for_operators()),
+        _ => {
+            let scope = call.tenant()?.scope();
+            let page = call.api.store.deliveries(scope, filter, request).await?;
+            (page.rows.into_iter().map(Delivery::from).collect(), page.next)
+        }
+    };
+    let next_cursor = next.map(|place| call.api.cursors.seal(&pages, &place));
+    Answer::ok(&List { data, next_cursor })
+}
+
+fn for_operators() -> Problem {
+    let detail = "only the operator may name a partner: leave `partner` out";
+    Problem::new(&codes::OPERATOR_ONLY, detail)
 }

@@ -16,7 +16,7 @@ use crate::{
 pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/deliveries/{delivery_id}/retry",
-    needs: Needs::Tenant(Right::Manage),
+    needs: Needs::Anyone(Right::Manage),
     gives: Gives::accepted::<Delivery>("It is due now, or is being tried at this moment."),
     refuses: &[&codes::STORAGE_FULL],
     tag: TAG,
@@ -28,13 +28,14 @@ pub const ROUTE: Route = Route {
 
 pub const OF_WEBHOOK: Route = Route {
     path: "/webhooks/{id}/deliveries/{delivery_id}/retry",
+    needs: Needs::Tenant(Right::Manage),
     summary: "Retry a webhook's delivery",
     ..ROUTE
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let id = find(&call).await?.row.id;
-    let scope = call.tenant()?.scope();
+    let (scope, view) = find(&call).await?;
+    let id = view.row.id;
     match call.api.store.rearm(scope, id, call.api.clock.now()).await? {
         Rearmed::Due | Rearmed::InFlight => {}
         Rearmed::Unknown => return Err(Problem::not_found(Noun::Delivery)),

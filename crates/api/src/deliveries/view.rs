@@ -1,8 +1,13 @@
-//! How a delivery and its attempts are shown.
+//! How a delivery and its attempts are shown. A delivery names what it has: a webhook and an event, a
+//! partner and a receipt, or an e-mail.
 
 use std::collections::BTreeMap;
 
-use gancho_domain::Attempt;
+use gancho_domain::{
+    Attempt, Lane,
+    id::{OfEmail, OfReceipt},
+};
+use gancho_inbound::{Source, label::Label};
 use gancho_store::DeliveryRow;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -14,9 +19,28 @@ pub struct Delivery {
     pub id: String,
     /// `webhook`, `dispatch` or `email`.
     pub lane: &'static str,
-    pub webhook_id: String,
-    pub event_id: String,
-    pub event_type: String,
+    /// In the lane `webhook`: where it goes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub webhook_id: Option<String>,
+    /// In the lane `webhook`: what is sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub event_id: Option<String>,
+    /// In the lane `webhook`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub event_type: Option<String>,
+    /// In the lane `dispatch`: who posted it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub partner: Option<String>,
+    /// In the lane `dispatch`: what is sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receipt_id: Option<String>,
+    /// In the lane `dispatch`: where it goes now; not there where the source has no such target.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target_url: Option<String>,
+    /// In the lane `email`: the e-mail, shown by `GET /v1/emails/{outbox_id}`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outbox_id: Option<String>,
+    /// The publisher's own id of the event or e-mail; the partner's of what it posted.
     pub external_id: Option<String>,
     /// `pending`, `retrying`, `delivered` or `failed`.
     pub status: &'static str,
@@ -39,8 +63,9 @@ pub struct Delivery {
 pub struct DeliveryDetail {
     #[serde(flatten)]
     pub delivery: Delivery,
-    /// The body as it is sent.
-    pub payload: Json,
+    /// The body as it is sent; null for an e-mail.
+    #[schema(value_type = Json)]
+    pub payload: Option<Json>,
     /// Oldest first.
     pub attempt_log: Vec<AttemptEntry>,
 }
@@ -64,12 +89,18 @@ pub struct AttemptEntry {
 impl From<DeliveryRow> for Delivery {
     fn from(row: DeliveryRow) -> Self {
         let status = row.status().name();
+        let of_lane = |lane, value: &dyn Fn() -> String| (row.lane == lane).then(value);
+        let partner = || Label::read(&row.event_type).partner.to_owned();
         Self {
             id: row.id.to_string(),
             lane: row.lane.name(),
-            webhook_id: row.target.to_string(),
-            event_id: row.event.to_string(),
-            event_type: row.event_type.into(),
+            webhook_id: of_lane(Lane::Webhook, &|| row.target.to_string()),
+            event_id: of_lane(Lane::Webhook, &|| row.event.to_string()),
+            event_type: of_lane(Lane::Webhook, &|| row.event_type.to_string()),
+            partner: of_lane(Lane::Dispatch, &partner),
+            receipt_id: of_lane(Lane::Dispatch, &|| row.event.cast::<OfReceipt>().to_string()),
+            target_url: None,
+            outbox_id: of_lane(Lane::Email, &|| row.event.cast::<OfEmail>().to_string()),
             external_id: row.external_id.map(Into::into),
             status,
             attempts: row.attempts,
@@ -81,6 +112,14 @@ impl From<DeliveryRow> for Delivery {
             is_test: row.is_test,
             created_at: Stamp(row.created_at),
         }
+    }
+}
+
+impl Delivery {
+    /// In the lane `dispatch`, whose targets the source has.
+    pub fn of_source(row: DeliveryRow, source: &Source) -> Self {
+        let target_url = source.destination_url(row.target, false).map(str::to_owned);
+        Self { target_url, ..Self::from(row) }
     }
 }
 

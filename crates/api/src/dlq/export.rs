@@ -8,8 +8,8 @@ use gancho_store::{DeadFilter, PageRequest};
 
 use super::{
     TAG,
-    filter::{self, FIELDS},
-    view::DeadLetterRow,
+    filter::{self, FIELDS, REFUSALS},
+    view::{DeadLetterRow, DeadLetterRows},
 };
 use crate::{
     answer::Answer,
@@ -26,6 +26,7 @@ pub const ROUTE: Route = Route {
     path: "/dlq/export",
     needs: Needs::Anyone(Right::Read),
     query: FIELDS,
+    refuses: REFUSALS,
     gives: Gives {
         media_type: MEDIA_TYPE,
         ..Gives::ok::<DeadLetterRow>(
@@ -65,8 +66,9 @@ async fn page(api: &Api, filter: &DeadFilter, after: Option<[u8; 32]>) -> Result
     let request = PageRequest { most: PAGE, after };
     let page = api.store.dead_letters(filter.clone(), request).await?;
     let mut lines = BytesMut::new();
+    let mut shown = DeadLetterRows::new(api);
     for letter in page.rows {
-        let row = DeadLetterRow::from(letter);
+        let row = shown.row(letter).await?;
         serde_json::to_writer((&mut lines).writer(), &row).map_err(Problem::internal)?;
         lines.put_u8(b'\n');
     }

@@ -5,10 +5,11 @@ use gancho_store::DeadFilter;
 
 use crate::{
     auth::Who,
-    codes,
+    codes::{self, Code},
     input::{Field, Kind, Values, field::Noun},
     problem::Problem,
     route::Call,
+    sources,
 };
 
 pub const LANE: Field =
@@ -18,6 +19,8 @@ pub const TENANT: Field = Field::new(
     Kind::Id(Noun::Tenant),
     "Only of this tenant, by slug or id. For the operator.",
 );
+pub const PARTNER: Field =
+    Field::new("partner", Kind::Id(Noun::Source), "Only of this partner. For the operator.");
 pub const CODE: Field = Field::new(
     "code",
     Kind::Text { least: 1, most: 64 },
@@ -26,11 +29,17 @@ pub const CODE: Field = Field::new(
 pub const SINCE: Field = Field::new("since", Kind::Time, "Given up at or after.");
 pub const UNTIL: Field = Field::new("until", Kind::Time, "Given up before.");
 
-pub const FIELDS: &[Field] = &[LANE, TENANT, CODE, SINCE, UNTIL];
+pub const FIELDS: &[Field] = &[LANE, TENANT, PARTNER, CODE, SINCE, UNTIL];
+/// Where a partner may be named.
+pub const REFUSALS: &[&Code] = &[&codes::NOT_FOUND, &codes::RECEIVING_OFF];
 
 /// A tenant's filter is never about another tenant, whatever it says.
 pub async fn filter(call: &Call, values: &Values<'_>) -> Result<DeadFilter, Problem> {
     let tenant = match &call.who {
+        Who::Tenant(_) if values.is_given("partner") => return Err(partner_refused()),
+        Who::Operator(_) if values.is_given("partner") && values.is_given("tenant") => {
+            return Err(Problem::field("", "`tenant` and `partner` exclude each other: give one"));
+        }
         Who::Tenant(acting) => {
             let own = acting.tenant();
             let is_own = |name: &str| name == own.slug || name.parse() == Ok(own.id);
@@ -39,12 +48,13 @@ pub async fn filter(call: &Call, values: &Values<'_>) -> Result<DeadFilter, Prob
             }
             Some(own.id)
         }
-        Who::Operator(_) => match values.text("tenant") {
-            Some(name) => {
+        Who::Operator(_) => match (values.text("tenant"), values.text("partner")) {
+            (Some(name), _) => {
                 let found = call.api.tenants.find(name).await?;
                 Some(found.ok_or_else(unknown_tenant)?.id)
             }
-            None => None,
+            (None, Some(partner)) => Some(sources::named(call, partner).await?.tenant()),
+            (None, None) => None,
         },
     };
     Ok(DeadFilter {
@@ -63,6 +73,11 @@ fn unknown_tenant() -> Problem {
         &codes::UNKNOWN_TENANT,
         "there is no such tenant here: leave `tenant` out, or correct it",
     )
+}
+
+fn partner_refused() -> Problem {
+    let detail = "only the operator may name a partner: leave `partner` out";
+    Problem::new(&codes::OPERATOR_ONLY, detail)
 }
 
 /// From the URL or from the body, not from both.

@@ -1,6 +1,9 @@
 //! `GET /v1/dlq/{letter_id}`.
 
-use super::{TAG, find, view::DeadLetterRow};
+use super::{
+    TAG, find,
+    view::{DeadLetterRow, DeadLetterRows},
+};
 use crate::{
     answer::Answer,
     auth::Right,
@@ -16,7 +19,7 @@ pub const ROUTE: Route = Route {
     run: |call| {
         Box::pin(async move {
             let (_, letter) = find(&call).await?;
-            Answer::ok(&DeadLetterRow::from(letter))
+            Answer::ok(&DeadLetterRows::new(&call.api).row(letter).await?)
         })
     },
     ..Route::PLAIN

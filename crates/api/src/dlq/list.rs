@@ -4,8 +4,8 @@ use gancho_store::PageRequest;
 
 use super::{
     TAG,
-    filter::{self, CODE, LANE, SINCE, TENANT, UNTIL},
-    view::DeadLetterRow,
+    filter::{self, CODE, LANE, PARTNER, REFUSALS, SINCE, TENANT, UNTIL},
+    view::{DeadLetterRow, DeadLetterRows},
 };
 use crate::{
     answer::Answer,
@@ -20,7 +20,8 @@ use crate::{
 pub const ROUTE: Route = Route {
     path: "/dlq",
     needs: Needs::Anyone(Right::Read),
-    query: &[LIMIT, CURSOR, LANE, TENANT, CODE, SINCE, UNTIL],
+    query: &[LIMIT, CURSOR, LANE, TENANT, PARTNER, CODE, SINCE, UNTIL],
+    refuses: REFUSALS,
     gives: Gives::ok::<List<DeadLetterRow>>("A page of them, newest first."),
     tag: TAG,
     summary: "List dead letters",
@@ -37,8 +38,9 @@ async fn run(call: Call) -> Result<Answer, Problem> {
         after: call.api.cursors.place(&pages, query)?,
     };
     let page = call.api.store.dead_letters(filter, request).await?;
+    let data: Vec<DeadLetterRow> = DeadLetterRows::new(&call.api).all(page.rows).await?;
     Answer::ok(&List {
-        data: page.rows.into_iter().map(DeadLetterRow::from).collect(),
+        data,
         next_cursor: page.next.map(|place| call.api.cursors.seal(&pages, &place)),
     })
 }

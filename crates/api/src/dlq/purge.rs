@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use super::{
     TAG,
-    filter::{self, CODE, LANE, SINCE, TENANT, UNTIL},
+    filter::{self, CODE, LANE, PARTNER, SINCE, TENANT, UNTIL},
     find,
 };
 use crate::{
@@ -51,13 +51,14 @@ pub const ROUTE: Route = Route {
     query: &[
         LANE,
         TENANT,
+        PARTNER,
         CODE,
         SINCE,
         UNTIL,
         Field::new("all", Kind::Flag, "`true` where no filter is given and all are meant."),
     ],
     gives: Gives::ok::<Purged>("How many entries were removed."),
-    refuses: &[&codes::MISSING_FIELD],
+    refuses: &[&codes::MISSING_FIELD, &codes::NOT_FOUND, &codes::RECEIVING_OFF],
     tag: TAG,
     summary: "Purge dead letters",
     about: "Removes the entries that fit the filters, at most 10,000 in one call. Without a filter it asks for `all=true`.",
@@ -72,8 +73,9 @@ const MOST: u64 = 10_000;
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let query = &call.query;
-    let is_narrow =
-        ["lane", "code", "since", "until", "tenant"].iter().any(|name| query.is_given(name));
+    let is_narrow = ["lane", "code", "since", "until", "tenant", "partner"]
+        .iter()
+        .any(|name| query.is_given(name));
     if !is_narrow && query.flag("all") != Some(true) {
         return Err(Problem::new(
             &codes::MISSING_FIELD,

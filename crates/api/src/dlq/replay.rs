@@ -6,9 +6,9 @@ use http::Method;
 
 use super::{
     TAG,
-    filter::{self, CODE, FIELDS, LANE, SINCE, TENANT, UNTIL},
+    filter::{self, CODE, FIELDS, LANE, PARTNER, SINCE, TENANT, UNTIL},
     find,
-    view::DeadLetterRow,
+    view::{DeadLetterRow, DeadLetterRows},
 };
 use crate::{
     answer::Answer,
@@ -42,6 +42,7 @@ pub const ROUTE: Route = Route {
     takes: Takes::Maybe(&[
         LANE,
         TENANT,
+        PARTNER,
         CODE,
         SINCE,
         UNTIL,
@@ -53,7 +54,7 @@ pub const ROUTE: Route = Route {
         Field::new("dry_run", Kind::Flag, "Count, and send nothing."),
     ]),
     gives: Gives::accepted::<ReplayJob>("The replay: its progress is at `GET /v1/replays/{id}`."),
-    refuses: &[&codes::STORAGE_FULL],
+    refuses: &[&codes::STORAGE_FULL, &codes::NOT_FOUND, &codes::RECEIVING_OFF],
     tag: TAG,
     summary: "Replay dead letters",
     about: "All that fit the filters, at a rate, in the background. Filters may stand in the URL or in the body.",
@@ -63,7 +64,7 @@ pub const ROUTE: Route = Route {
 async fn one(call: Call) -> Result<Answer, Problem> {
     let (filter, letter) = find(&call).await?;
     call.api.store.replay_dead(filter, 1, call.api.clock.now()).await?;
-    Answer::accepted(&DeadLetterRow::from(letter))
+    Answer::accepted(&DeadLetterRows::new(&call.api).row(letter).await?)
 }
 
 async fn many(call: Call) -> Result<Answer, Problem> {

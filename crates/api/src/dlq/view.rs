@@ -1,11 +1,20 @@
-//! How a dead letter is shown.
+//! How a dead letter is shown: with the tenant or the partner whose it is, and nothing of an e-mail by
+//! which its recipient would be known.
 
-use gancho_domain::{Id, Lane, id};
+use std::collections::HashMap;
+
+use bytes::Bytes;
+use gancho_domain::{Lane, TenantId, id};
+use gancho_inbound::{Source, payload};
 use gancho_store::DeadLetter;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::show::{Json, Stamp};
+use crate::{
+    problem::Problem,
+    show::{Json, Stamp},
+    state::Api,
+};
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct DeadLetterRow {
@@ -13,13 +22,19 @@ pub struct DeadLetterRow {
     pub id: String,
     /// `webhook`, `dispatch` or `email`.
     pub lane: &'static str,
-    pub tenant_id: String,
+    /// Null in the lane `dispatch`: those are a partner's.
+    pub tenant_id: Option<String>,
+    /// In the lane `dispatch`: whose it is.
+    pub partner: Option<String>,
     /// What it was about: the event, the receipt or the e-mail.
     pub subject_id: String,
     /// The subject that the publisher named, if one was.
     pub subject: Option<String>,
-    /// Where it was to go.
-    pub target_id: String,
+    /// In the lane `webhook`: the webhook to which it was to go.
+    pub target_id: Option<String>,
+    /// In the lane `dispatch`: where a replay sends it. Null where the source was deleted.
+    pub target_url: Option<String>,
+    /// As it was accepted. Addresses in an e-mail are masked, and its attachments left out.
     pub original_data: Json,
     pub failed_attempts: u32,
     pub last_failure_reason: String,
@@ -30,34 +45,99 @@ pub struct DeadLetterRow {
     pub expires_at: Stamp,
 }
 
-impl From<DeadLetter> for DeadLetterRow {
-    fn from(letter: DeadLetter) -> Self {
-        // A parcel's id is shown under the word for what it is.
-        let (subject_id, target_id) = match letter.lane {
-            Lane::Webhook => (letter.parcel.to_string(), letter.target.to_string()),
-            Lane::Dispatch => (
-                letter.parcel.cast::<id::OfReceipt>().to_string(),
-                Id::<id::OfSource>::from_bits(letter.target.bits()).to_string(),
-            ),
-            Lane::Email => {
-                (letter.parcel.cast::<id::OfEmail>().to_string(), letter.target.to_string())
-            }
-        };
-        Self {
-            id: letter.delivery.to_string(),
-            lane: letter.lane.name(),
-            tenant_id: letter.tenant.to_string(),
-            subject_id,
-            subject: letter.subject.map(Into::into),
-            target_id,
-            original_data: Json::of(&letter.original),
-            failed_attempts: letter.failed_attempts,
-            last_failure_reason: letter.failure.reason().to_owned(),
-            last_failure_code: letter.failure.code().to_string(),
-            last_failure_timestamp: Stamp(letter.failed_at),
-            enqueued_at: Stamp(letter.enqueued_at),
-            moved_to_dlq_at: Stamp(letter.moved_at),
-            expires_at: Stamp(letter.expires_at),
+/// Dead letters as they are shown. Whose they are is looked up once for each.
+pub struct DeadLetterRows<'a> {
+    api: &'a Api,
+    sources: HashMap<TenantId, Partner>,
+}
+
+/// A source, or what is left of it.
+#[derive(Clone, Default)]
+struct Partner {
+    name: Option<String>,
+    source: Option<Source>,
+}
+
+impl<'a> DeadLetterRows<'a> {
+    pub fn new(api: &'a Api) -> Self {
+        Self { api, sources: HashMap::new() }
+    }
+
+    pub async fn all(&mut self, letters: Vec<DeadLetter>) -> Result<Vec<DeadLetterRow>, Problem> {
+        let mut rows = Vec::with_capacity(letters.len());
+        for letter in letters {
+            rows.push(self.row(letter).await?);
         }
+        Ok(rows)
+    }
+
+    pub async fn row(&mut self, letter: DeadLetter) -> Result<DeadLetterRow, Problem> {
+        Ok(match letter.lane {
+            Lane::Webhook => DeadLetterRow {
+                tenant_id: Some(letter.tenant.to_string()),
+                target_id: Some(letter.target.to_string()),
+                ..plain(letter)
+            },
+            Lane::Dispatch => {
+                let partner = self.partner(letter.tenant).await?;
+                let preset = partner.source.as_ref().map(Source::preset);
+                let original = payload::shown(preset.as_ref(), &letter.original);
+                let source = partner.source.as_ref();
+                let url = source.and_then(|source| source.destination_url(letter.target, true));
+                DeadLetterRow {
+                    partner: partner.name.clone(),
+                    subject_id: letter.parcel.cast::<id::OfReceipt>().to_string(),
+                    target_url: url.map(str::to_owned),
+                    original_data: Json::of(&original),
+                    ..plain(letter)
+                }
+            }
+            Lane::Email => DeadLetterRow {
+                tenant_id: Some(letter.tenant.to_string()),
+                subject_id: letter.parcel.cast::<id::OfEmail>().to_string(),
+                original_data: Json::of(&masked(&letter.original)),
+                ..plain(letter)
+            },
+        })
+    }
+
+    async fn partner(&mut self, tenant: TenantId) -> Result<&Partner, Problem> {
+        if !self.sources.contains_key(&tenant) {
+            let mut partner = Partner::default();
+            if let Some(inbound) = &self.api.inbound {
+                let sources = &inbound.inbound.sources;
+                partner.name = sources.partner_of(tenant).await?.map(|name| name.to_string());
+                partner.source = sources.all().await?.of_tenant(tenant).map(|at| at.source.clone());
+            }
+            self.sources.insert(tenant, partner);
+        }
+        Ok(self.sources.entry(tenant).or_default())
+    }
+}
+
+/// What cannot be read as an e-mail is not shown: it may hold an address.
+fn masked(original: &[u8]) -> Bytes {
+    gancho_mail::email::masked(original).unwrap_or_else(|| Bytes::from_static(b"null"))
+}
+
+/// What is the same in every lane.
+fn plain(letter: DeadLetter) -> DeadLetterRow {
+    DeadLetterRow {
+        id: letter.delivery.to_string(),
+        lane: letter.lane.name(),
+        tenant_id: None,
+        partner: None,
+        subject_id: letter.parcel.to_string(),
+        subject: letter.subject.map(Into::into),
+        target_id: None,
+        target_url: None,
+        original_data: Json::of(&letter.original),
+        failed_attempts: letter.failed_attempts,
+        last_failure_reason: letter.failure.reason().to_owned(),
+        last_failure_code: letter.failure.code().to_string(),
+        last_failure_timestamp: Stamp(letter.failed_at),
+        enqueued_at: Stamp(letter.enqueued_at),
+        moved_to_dlq_at: Stamp(letter.moved_at),
+        expires_at: Stamp(letter.expires_at),
     }
 }

@@ -1,5 +1,7 @@
 //! `GET /v1/events/{event_id}`: an event, its data, and what became of it.
 
+use gancho_domain::Kind;
+
 use super::{TAG, view::Event};
 use crate::{
     answer::Answer,
@@ -22,6 +24,8 @@ pub const ROUTE: Route = Route {
 async fn run(call: Call) -> Result<Answer, Problem> {
     let acting = call.tenant()?;
     let found = call.api.store.event(acting.scope(), call.id("event_id")?).await?;
+    // E-mails are kept as events are, and are shown elsewhere, with their recipients masked.
+    let found = found.filter(|view| view.parcel.kind == Kind::Event);
     let view = found.ok_or_else(|| Problem::not_found(Noun::Event))?;
     Answer::ok(&Event::from(view))
 }

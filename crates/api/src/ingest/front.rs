@@ -18,7 +18,7 @@ use tower::Service;
 use super::{Ingest, receive, simulate};
 use crate::{
     answer::{Answer, AnswerBody},
-    codes,
+    codes, docs,
     ending::Ending,
     listener::Peer,
     problem::Problem,
@@ -60,6 +60,9 @@ impl Service<Request<Incoming>> for Front {
     }
 }
 
+/// Where problems lead whoever reads them.
+const ERRORS: &str = "/docs/errors/";
+
 /// A partner's name has one spelling, so the path is compared as it stands: what is encoded, or has
 /// anything more in it, is no path of ours.
 async fn answer(
@@ -82,6 +85,10 @@ async fn answer(
             simulate::only_here(ingest, peer, &parts).await?;
             only(&method, &[Method::POST])?;
             simulate::simulate(ingest, &parts, body).await
+        }
+        path if path.starts_with(ERRORS) => {
+            only(&method, &[Method::GET, Method::HEAD])?;
+            docs::lone_error_page(&path[ERRORS.len()..]).ok_or_else(nothing)
         }
         path => match path.strip_prefix("/webhooks/").filter(|name| Partner::fits(name)) {
             Some(partner) => {

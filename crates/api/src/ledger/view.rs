@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 pub struct LedgerView {
     /// How many lines there are.
     pub size: u64,
-    /// The newest that this node knows of; null where there is none.
+    /// The newest, whichever node made it; null where there is none.
     pub checkpoint: Option<CheckpointView>,
 }
 

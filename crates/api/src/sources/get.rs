@@ -13,7 +13,7 @@ use crate::{
 pub const ROUTE: Route = Route {
     path: "/sources/{partner}",
     needs: Needs::Operator,
-    gives: Gives::ok::<SourceCounts>("The source, and what this node counted of it."),
+    gives: Gives::ok::<SourceCounts>("The source, and how much was received from it."),
     tag: TAG,
     summary: "Show a source",
     run: |call| Box::pin(run(call)),
@@ -22,6 +22,6 @@ pub const ROUTE: Route = Route {
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let source = find(&call).await?;
-    let counts = parts(&call)?.inbound.tally.of_partner(source.partner.as_str());
-    Answer::ok(&SourceCounts { source: SourceView::from(&source), counts: counts.into() })
+    let seen = parts(&call)?.inbound.seen(&source).await?;
+    Answer::ok(&SourceCounts { source: SourceView::from(&source), counts: seen.counts.into() })
 }

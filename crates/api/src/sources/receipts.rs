@@ -1,15 +1,19 @@
-//! `GET /v1/sources/{partner}/receipts`: newest first.
+//! `GET /v1/sources/{partner}/receipts`: newest first; and `GET …/{receipt_id}`: one with all that is known
+//! of it.
 
 use gancho_domain::ReceiptId;
 use gancho_inbound::{ReceiptFilter, ReceiptStatus, Receipts};
 use gancho_store::PageRequest;
 
-use super::{TAG, find, view::ReceiptView};
+use super::{
+    TAG, find,
+    receipt_view::{ReceiptDetailView, ReceiptView},
+};
 use crate::{
     answer::Answer,
     cursor::Pages,
     input::{
-        Field, Kind,
+        Field, Kind, Values,
         field::Noun,
         query::{CURSOR, LIMIT, ROWS},
     },
@@ -18,21 +22,20 @@ use crate::{
     show::List,
 };
 
+pub(super) const STATUS: Field = Field::new(
+    "status",
+    Kind::Choice(&["received", "dispatched", "failed", "dlq"]),
+    "Only with this status.",
+);
+pub(super) const EVENT_ID: Field =
+    Field::new("event_id", Kind::Text { least: 1, most: 256 }, "Only of the partner's event.");
+pub(super) const SINCE: Field = Field::new("since", Kind::Time, "Received at or after.");
+pub(super) const UNTIL: Field = Field::new("until", Kind::Time, "Received before.");
+
 pub const LIST: Route = Route {
     path: "/sources/{partner}/receipts",
     needs: Needs::Operator,
-    query: &[
-        LIMIT,
-        CURSOR,
-        Field::new(
-            "status",
-            Kind::Choice(&["received", "dispatched", "failed", "dlq"]),
-            "Only with this status.",
-        ),
-        Field::new("event_id", Kind::Text { least: 1, most: 256 }, "Only of the partner's event."),
-        Field::new("since", Kind::Time, "Received at or after."),
-        Field::new("until", Kind::Time, "Received before."),
-    ],
+    query: &[LIMIT, CURSOR, STATUS, EVENT_ID, SINCE, UNTIL],
     gives: Gives::ok::<List<ReceiptView>>("A page of them, newest first."),
     tag: TAG,
     summary: "List a source's receipts",
@@ -44,29 +47,38 @@ pub const LIST: Route = Route {
 pub const GET: Route = Route {
     path: "/sources/{partner}/receipts/{receipt_id}",
     needs: Needs::Operator,
-    gives: Gives::ok::<ReceiptView>("The receipt."),
+    gives: Gives::ok::<ReceiptDetailView>(
+        "The receipt, the request that it came in, and every attempt to hand it on.",
+    ),
     tag: TAG,
     summary: "Show a receipt",
     run: |call| Box::pin(get(call)),
     ..Route::PLAIN
 };
 
+pub(super) fn filter(values: &Values<'_>) -> ReceiptFilter {
+    ReceiptFilter {
+        status: values.text("status").and_then(ReceiptStatus::from_name),
+        event_id: values.string("event_id"),
+        since: values.time("since"),
+        until: values.time("until"),
+    }
+}
+
+pub(super) fn receipts(call: &Call) -> Receipts {
+    Receipts { store: call.api.store.clone() }
+}
+
 async fn list(call: Call) -> Result<Answer, Problem> {
     let (source, query) = (find(&call).await?, &call.query);
     let pages = Pages::of(call.route.path, Some(source.tenant()), query);
-    let filter = ReceiptFilter {
-        status: query.text("status").and_then(ReceiptStatus::from_name),
-        event_id: query.string("event_id"),
-        since: query.time("since"),
-        until: query.time("until"),
-    };
     let request = PageRequest {
         most: query.count("limit").unwrap_or(ROWS) as usize,
         after: call.api.cursors.place(&pages, query)?,
     };
-    let page = receipts(&call).list(source.scope(), filter, request).await?;
+    let page = receipts(&call).list(source.scope(), filter(query), request).await?;
     Answer::ok(&List {
-        data: page.rows.into_iter().map(ReceiptView::from).collect(),
+        data: page.rows.iter().map(|receipt| ReceiptView::of(receipt, &source)).collect(),
         next_cursor: page.next.map(|place| call.api.cursors.seal(&pages, &place)),
     })
 }
@@ -74,11 +86,7 @@ async fn list(call: Call) -> Result<Answer, Problem> {
 async fn get(call: Call) -> Result<Answer, Problem> {
     let source = find(&call).await?;
     let id: ReceiptId = call.id("receipt_id")?;
-    let found = receipts(&call).get(source.scope(), id).await?;
-    let receipt = found.ok_or_else(|| Problem::not_found(Noun::Receipt))?;
-    Answer::ok(&ReceiptView::from(receipt))
-}
-
-fn receipts(call: &Call) -> Receipts {
-    Receipts { store: call.api.store.clone() }
+    let found = receipts(&call).detail(source.scope(), id).await?;
+    let detail = found.ok_or_else(|| Problem::not_found(Noun::Receipt))?;
+    Answer::ok(&ReceiptDetailView::of(detail, &source))
 }

@@ -1,7 +1,7 @@
-//! `GET /v1/sources/{partner}/rejections` and `GET /v1/rejections`: the last that were turned away on
-//! this node, newest first, with the reason that the sender was not told.
+//! `GET /v1/sources/{partner}/rejections` and `GET /v1/rejections`: the last that were turned away, on any
+//! node, newest first, with the reason that the sender was not told.
 
-use gancho_inbound::rejections::UNKNOWN;
+use gancho_inbound::activity::Seen;
 
 use super::{TAG, find, parts, view::RejectionView};
 use crate::{
@@ -17,6 +17,7 @@ pub const OF_SOURCE: Route = Route {
     gives: Gives::ok::<List<RejectionView>>("The last ones, newest first."),
     tag: TAG,
     summary: "List what was turned away from a source",
+    about: "The last 50 of all nodes. What another node has just turned away is there after a few seconds.",
     run: |call| Box::pin(of_source(call)),
     ..Route::PLAIN
 };
@@ -27,17 +28,17 @@ pub const OF_NOBODY: Route = Route {
     gives: Gives::ok::<List<RejectionView>>("The last ones, newest first."),
     tag: TAG,
     summary: "List what was turned away for naming no partner",
-    run: |call| Box::pin(async move { shown(&call, UNKNOWN) }),
+    about: "The last 50 of all nodes. What another node has just turned away is there after a few seconds.",
+    run: |call| Box::pin(async move { shown(parts(&call)?.inbound.seen_of_strangers().await?) }),
     ..Route::PLAIN
 };
 
 async fn of_source(call: Call) -> Result<Answer, Problem> {
     let source = find(&call).await?;
-    shown(&call, source.partner.as_str())
+    shown(parts(&call)?.inbound.seen(&source).await?)
 }
 
-fn shown(call: &Call, partner: &str) -> Result<Answer, Problem> {
-    let rows = parts(call)?.inbound.rejections.of(partner);
-    let data = rows.into_iter().map(RejectionView::from).collect();
+fn shown(seen: Seen) -> Result<Answer, Problem> {
+    let data = seen.rejections.into_iter().map(RejectionView::from).collect();
     Answer::ok(&List::<RejectionView> { data, next_cursor: None })
 }

@@ -1,9 +1,9 @@
-//! How sources, keys, receipts and rejections are shown. No secret is in any of them.
+//! How sources, keys and rejections are shown. No secret is in any of them.
 
 use std::collections::BTreeMap;
 
 use gancho_domain::Time;
-use gancho_inbound::{Receipt, Rejection, Source, SourceKey, tally::Counts};
+use gancho_inbound::{Rejection, Source, SourceKey, tally::Counts};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -62,15 +62,17 @@ pub struct NewSource {
 pub struct SourceCounts {
     #[serde(flatten)]
     pub source: SourceView,
-    /// Counted on this node since it started.
+    /// On all nodes, since the source was made. Those of the last seconds may be missing.
     pub counts: CountsView,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct CountsView {
+    /// Receipts.
     pub received: u64,
+    /// Posted again, and answered as before.
     pub repeats: u64,
-    /// Ids that came again with another body, which was not kept.
+    /// Event ids that came again with another body: kept as dead letters with code `ID_CLASH`.
     pub clashes: u64,
 }
 
@@ -105,42 +107,6 @@ impl SourceKeyView {
             not_after: key.not_after().map(Stamp),
             is_valid: key.is_valid_at(now),
             created_at: Stamp(key.created_at()),
-        }
-    }
-}
-
-#[derive(Debug, Serialize, ToSchema)]
-pub struct ReceiptView {
-    pub id: String,
-    pub partner: String,
-    pub key_id: String,
-    pub topic: Option<String>,
-    pub event_id: Option<String>,
-    pub ts_received: Stamp,
-    pub status: &'static str,
-    pub attempts: u32,
-    pub last_error: Option<String>,
-    pub is_test: bool,
-    pub size: usize,
-    /// One for each target.
-    pub deliveries: Vec<String>,
-}
-
-impl From<Receipt> for ReceiptView {
-    fn from(receipt: Receipt) -> Self {
-        Self {
-            id: receipt.id.to_string(),
-            partner: receipt.partner,
-            key_id: receipt.key_id,
-            topic: receipt.topic,
-            event_id: receipt.event_id,
-            ts_received: Stamp(receipt.ts_received),
-            status: receipt.status.name(),
-            attempts: receipt.attempts,
-            last_error: receipt.last_error,
-            is_test: receipt.is_test,
-            size: receipt.size,
-            deliveries: receipt.deliveries.iter().map(|row| row.id.to_string()).collect(),
         }
     }
 }

@@ -32,7 +32,21 @@ pub struct Observer {
     last: RwLock<Option<Arc<Observed>>>,
     /// One look at a time.
     looking: Mutex<()>,
-    slugs: RwLock<HashMap<TenantId, Arc<str>>>,
+    names: RwLock<HashMap<TenantId, Name>>,
+}
+
+/// Under what a series stands: a tenant's slug, or a partner's name. Each source is a tenant in the store.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Name {
+    /// `tenant` or `partner`.
+    pub label: &'static str,
+    pub text: Arc<str>,
+}
+
+impl Name {
+    fn tenant(text: impl Into<Arc<str>>) -> Self {
+        Self { label: "tenant", text: text.into() }
+    }
 }
 
 #[derive(Debug)]
@@ -56,14 +70,14 @@ pub struct Depth {
 pub struct Dead {
     pub by_lane: BTreeMap<Lane, u64>,
     pub by_code: BTreeMap<String, u64>,
-    pub by_tenant: BTreeMap<Arc<str>, u64>,
+    pub by_name: BTreeMap<Name, u64>,
     /// How long ago the oldest was given up.
     pub age: Duration,
 }
 
 #[derive(Debug)]
 pub struct TenantShare {
-    pub slug: Arc<str>,
+    pub name: Name,
     pub share: gancho_engine::scheduler::Share,
 }
 
@@ -125,7 +139,7 @@ impl Watch {
         shares.truncate(MOST_NAMED);
         let mut named = Vec::new();
         for share in shares {
-            named.push(TenantShare { slug: self.slug(share.tenant).await?, share });
+            named.push(TenantShare { name: self.name(share.tenant).await?, share });
         }
         Ok(named)
     }
@@ -137,29 +151,41 @@ impl Watch {
             by_code.insert(OTHER.to_owned(), other_codes);
         }
         let (tenants, others) = largest(stats.by_tenant);
-        let mut by_tenant = BTreeMap::new();
+        let mut by_name = BTreeMap::new();
         for (tenant, count) in tenants {
-            *by_tenant.entry(self.slug(tenant).await?).or_default() += count;
+            *by_name.entry(self.name(tenant).await?).or_default() += count;
         }
         if others > 0 {
-            *by_tenant.entry(OTHER.into()).or_default() += others;
+            *by_name.entry(Name::tenant(OTHER)).or_default() += others;
         }
-        Ok(Dead { by_lane: stats.by_lane, by_code, by_tenant, age: since(stats.oldest, now) })
+        Ok(Dead { by_lane: stats.by_lane, by_code, by_name, age: since(stats.oldest, now) })
     }
 
-    /// Slugs do not change, so each is asked for once.
-    async fn slug(&self, tenant: TenantId) -> Result<Arc<str>> {
-        if let Some(slug) = self.observer.slugs.read().get(&tenant) {
-            return Ok(slug.clone());
+    /// Names do not change, so each is asked for once.
+    async fn name(&self, tenant: TenantId) -> Result<Name> {
+        if let Some(name) = self.observer.names.read().get(&tenant) {
+            return Ok(name.clone());
         }
-        let found = self.store.tenant(tenant).await?;
-        let slug: Arc<str> = found.map_or_else(|| tenant.to_string(), |tenant| tenant.slug).into();
-        let mut slugs = self.observer.slugs.write();
-        if slugs.len() >= MOST_REMEMBERED {
-            slugs.clear();
+        let name = match self.store.tenant(tenant).await? {
+            Some(found) => Name::tenant(found.slug),
+            None => match self.partner(tenant).await? {
+                Some(text) => Name { label: "partner", text },
+                None => Name::tenant(tenant.to_string()),
+            },
+        };
+        let mut names = self.observer.names.write();
+        if names.len() >= MOST_REMEMBERED {
+            names.clear();
         }
-        slugs.insert(tenant, slug.clone());
-        Ok(slug)
+        names.insert(tenant, name.clone());
+        Ok(name)
+    }
+
+    async fn partner(&self, tenant: TenantId) -> Result<Option<Arc<str>>> {
+        match &self.inbound {
+            Some(inbound) => inbound.sources.partner_of(tenant).await,
+            None => Ok(None),
+        }
     }
 }
 

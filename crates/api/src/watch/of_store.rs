@@ -50,12 +50,12 @@ fn dead(dead: &Dead, to: &mut Writer<'_>) -> Result<(), Error> {
         "Dead letters by why they were given up; the rest as `other`.",
         codes,
     )?;
-    let tenants =
-        dead.by_tenant.iter().map(|(slug, count)| (vec![("tenant", &**slug)], *count as f64));
+    let names =
+        dead.by_name.iter().map(|(name, count)| (vec![(name.label, &*name.text)], *count as f64));
     to.gauge(
         "dlq_by_company",
-        "Dead letters of the tenants that have most of them; the rest as `other`.",
-        tenants,
+        "Dead letters of the tenants and partners that have most of them; the rest as `other`.",
+        names,
     )
 }
 
@@ -64,7 +64,8 @@ fn tenants(observed: &Observed, to: &mut Writer<'_>) -> Result<(), Error> {
     let rows = |pick: fn(&Share) -> f64| {
         observed.shares.iter().flat_map(move |(lane, shares)| {
             shares.iter().map(move |one| {
-                (vec![("lane", lane.name()), ("tenant", &*one.slug)], pick(&one.share))
+                let name = (one.name.label, &*one.name.text);
+                (vec![("lane", lane.name()), name], pick(&one.share))
             })
         })
     };

@@ -27,7 +27,7 @@ pub async fn acme(stage: &Stage, target: &str) {
     stage.operator().put("/v1/sources/acme/keys/k1", &key).await.is(200);
 }
 
-fn headers(body: &[u8]) -> Vec<(&'static str, String)> {
+pub fn headers(body: &[u8]) -> Vec<(&'static str, String)> {
     let time = jiff::Timestamp::now().as_second().to_string();
     let key = hmac::Key::new(hmac::HMAC_SHA256, SECRET.as_bytes());
     let tag = hmac::sign(&key, &[time.as_bytes(), b".", body].concat());
@@ -86,6 +86,32 @@ async fn refusals_look_like_all_others() {
     let deleted = partner.delete("/webhooks/acme").await.refused(405, "method_not_allowed");
     assert_eq!(deleted.header("allow"), Some("POST, GET"));
     partner.get("/webhooks/acme").await.refused(403, "deny_invalid_access");
+}
+
+/// faults.md B, Small: the page that a refusal links to is there, on the listener that refused.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_links_to_a_page_that_exists() {
+    let stage = Stage::new().await;
+    let (_core, url) = receiver(200).await;
+    acme(&stage, &url).await;
+    let partner = stage.partner();
+    let refusals = [
+        partner.post("/webhooks/nobody", &json!({})).await,
+        post(&partner, "/webhooks/acme", b"{").await,
+        partner.delete("/webhooks/acme").await,
+        partner.get("/nothing").await,
+        partner.send("POST", "/webhooks/acme", &[], Some(b"{}")).await,
+    ];
+    for refusal in refusals {
+        let problem = refusal.json();
+        let page = partner.get(problem["type"].as_str().unwrap()).await.is(200);
+        assert!(page.header("content-type").unwrap().starts_with("text/html"));
+        let text = page.text();
+        assert!(text.contains(problem["code"].as_str().unwrap()), "{text}");
+        assert!(!text.contains("href"), "what it would lead to is not here: {text}");
+    }
+    partner.get("/docs/errors/nothing").await.refused(404, "no_route");
+    partner.get("/docs/errors/").await.refused(404, "no_route");
 }
 
 /// NM-01, and that the API is not here.

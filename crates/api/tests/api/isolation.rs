@@ -38,6 +38,7 @@ async fn things(hands: &Hands, good: &str, bad: &str) -> Things {
         (Noun::Email, email["outboxId"].as_str().unwrap().to_owned()),
         (Noun::Suppression, "secret@example.com".to_owned()),
         (Noun::Tenant, hands.slug.clone()),
+        (Noun::Source, "their-own-source".to_owned()),
     ])
 }
 
@@ -45,6 +46,7 @@ async fn matrix(stage: &Stage) {
     let (_good, good) = receiver(200).await;
     let (_bad, bad) = receiver(500).await;
     let [own, other] = [stage.tenant("own").await, stage.tenant("other").await];
+    stage.operator().post("/v1/sources", &json!({"partner": "their-own-source"})).await.is(201);
     let theirs = things(&other, &good, &bad).await;
     let portal = stage.operator().post("/v1/portal-links", &json!({"tenant": "own"})).await;
     let portal = portal.is(201).json()["token"].as_str().unwrap().to_owned();

@@ -27,6 +27,7 @@ mod probes;
 mod problems;
 mod publish;
 mod queues;
+mod receipts;
 mod replays;
 mod requests;
 mod scopes;

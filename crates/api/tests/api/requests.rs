@@ -44,6 +44,9 @@ pub fn body(route: &Route) -> Option<Value> {
         (&Method::PUT, "/sources/{partner}/keys/{partner_key}") => {
             json!({"scheme": "hmac", "secret": "a secret of some length"})
         }
+        (&Method::POST, "/sources/{partner}/receipts/retry") => {
+            json!({"all": true, "dry_run": true})
+        }
         (&Method::POST, "/source-keys/import") => json!({"entries": {}}),
         _ => {
             assert!(route.takes.fields().is_empty(), "no body is known for {}", name(route));

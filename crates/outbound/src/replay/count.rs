@@ -14,7 +14,7 @@ const MOST: u64 = 100_000;
 
 /// And whether that is all of them.
 pub(super) async fn count(store: &dyn Store, owner: Owner, replay: &Replay) -> Result<(u64, bool)> {
-    let Some(scope) = owner.scope().filter(|_| replay.filter.of != ReplayOf::DeadLetters) else {
+    let Some(scope) = scope_of(owner, replay) else {
         return Ok((store.dead_stats(dead_filter(owner, replay)).await?.total, true));
     };
     if !replay.filter.events.is_empty() {
@@ -39,6 +39,13 @@ pub(super) async fn count(store: &dyn Store, owner: Owner, replay: &Replay) -> R
     }
 }
 
+/// Whose deliveries or events are meant; nothing for dead letters, which may be everyone's.
+pub(super) fn scope_of(owner: Owner, replay: &Replay) -> Option<TenantScope> {
+    let filter = &replay.filter;
+    let named = || filter.tenant.map(TenantScope::granted);
+    owner.scope().or_else(named).filter(|_| filter.of != ReplayOf::DeadLetters)
+}
+
 async fn named(store: &dyn Store, scope: TenantScope, replay: &Replay) -> Result<u64> {
     let mut count = 0;
     for event in &replay.filter.events {
@@ -59,7 +66,7 @@ pub(super) fn is_meant(replay: &Replay, row: &EventRow) -> bool {
 /// Of the deliveries of an event that was named.
 pub(super) fn fits(replay: &Replay, row: &DeliveryRow) -> bool {
     let filter = &replay.filter;
-    row.lane == Lane::Webhook
+    row.lane == filter.lane.unwrap_or(Lane::Webhook)
         && filter.endpoint.is_none_or(|endpoint| endpoint == row.target)
         && filter.status.is_none_or(|status| status == row.status())
         && filter.event_type.as_deref().is_none_or(|name| name == &*row.event_type)
@@ -70,10 +77,11 @@ pub(super) fn fits(replay: &Replay, row: &DeliveryRow) -> bool {
 pub(super) fn delivery_filter(replay: &Replay) -> DeliveryFilter {
     let filter = &replay.filter;
     DeliveryFilter {
-        lane: Some(Lane::Webhook),
+        lane: Some(filter.lane.unwrap_or(Lane::Webhook)),
         endpoint: filter.endpoint,
         status: filter.status,
         event_type: filter.event_type.clone(),
+        external_id: filter.external_id.clone(),
         since: filter.since,
         until: filter.until,
         ..DeliveryFilter::default()

@@ -26,11 +26,13 @@ pub struct ReplayFilter {
     pub event_type: Option<String>,
     /// For deliveries and events: these events and no others.
     pub events: Vec<EventId>,
-    /// Only for dead letters.
+    /// For deliveries that of webhooks, for dead letters all, where it is not set.
     pub lane: Option<Lane>,
     /// Only for dead letters.
     pub code: Option<String>,
-    /// Only for an operator's replay of dead letters: one tenant's.
+    /// Only for deliveries: the publisher's own id of the event, or the partner's of what it posted.
+    pub external_id: Option<String>,
+    /// Only for an operator's replay: one tenant's, or one source's.
     pub tenant: Option<TenantId>,
     pub since: Option<Time>,
     /// At most, and where not set, the time at which the replay was asked for: a replay never sends

@@ -33,7 +33,7 @@ pub(super) async fn judge(
             "dead letters go to where they were meant to go: leave `to` out".into(),
         );
     }
-    if owner == Owner::Operator && filter.of != ReplayOf::DeadLetters {
+    if owner == Owner::Operator && filter.of != ReplayOf::DeadLetters && filter.tenant.is_none() {
         add(
             "missing_field",
             "/filter",

@@ -54,6 +54,8 @@ struct KeptFilter {
     events: Vec<String>,
     lane: Option<String>,
     code: Option<String>,
+    #[serde(default)]
+    external_id: Option<String>,
     tenant: Option<String>,
     since: Option<i64>,
     until: Option<i64>,
@@ -80,6 +82,7 @@ impl Kept {
                 events: filter.events.iter().map(ToString::to_string).collect(),
                 lane: filter.lane.map(|lane| lane.name().to_owned()),
                 code: filter.code.clone(),
+                external_id: filter.external_id.clone(),
                 tenant: filter.tenant.map(|id| id.to_string()),
                 since: filter.since.map(Time::micros),
                 // What is made while it runs is not its own business: a window that reached beyond now
@@ -162,6 +165,7 @@ impl KeptFilter {
             events: self.events.iter().map(|id| parsed(id)).collect::<Result<_>>()?,
             lane: maybe::<Lane>(self.lane.as_deref())?,
             code: self.code.clone(),
+            external_id: self.external_id.clone(),
             tenant: maybe(self.tenant.as_deref())?,
             since: self.since.map(Time::from_micros),
             until: self.until.map(Time::from_micros),

@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 
 use super::{
     Replay, ReplayOf, Replays,
-    count::{dead_filter, delivery_filter, event_filter, fits, is_meant},
+    count::{dead_filter, delivery_filter, event_filter, fits, is_meant, scope_of},
     kept::{Cursor, corrupt},
 };
 use crate::{Owner, registry::Targets};
@@ -50,8 +50,7 @@ impl Replays {
         most: usize,
         doubt: InDoubt,
     ) -> Result<Sent> {
-        let Some(scope) = owner.scope().filter(|_| replay.filter.of != ReplayOf::DeadLetters)
-        else {
+        let Some(scope) = scope_of(owner, replay) else {
             return self.arm_dead(owner, replay, most).await;
         };
         let targets = self.registry.of(scope.tenant()).await?;

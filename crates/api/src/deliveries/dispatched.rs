@@ -1,0 +1,79 @@
+//! What was received from partners and is handed to the core, of all sources or of one: for the operator.
+//! Each source is a tenant in the store, so a page is put together from a page of each.
+
+use std::{cmp::Reverse, sync::Arc};
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+use gancho_domain::{DeliveryId, Lane, TenantId};
+use gancho_inbound::{Source, registry::Ready};
+use gancho_store::{DeliveryFilter, DeliveryRow, Page, PageRequest};
+
+use super::view::Delivery;
+use crate::{problem::Problem, route::Call, sources};
+
+/// With more sources than this, one has to be named.
+const MAX_SOURCES: usize = 500;
+const AT_ONCE: usize = 4;
+
+/// Newest first, and where the next page begins.
+pub(super) async fn page(
+    call: &Call,
+    partner: Option<&str>,
+    filter: DeliveryFilter,
+    request: PageRequest,
+) -> Result<(Vec<Delivery>, Option<[u8; 32]>), Problem> {
+    let filter = DeliveryFilter { lane: Some(Lane::Dispatch), ..filter };
+    if let Some(partner) = partner {
+        let source = sources::named(call, partner).await?;
+        let page = call.api.store.deliveries(source.scope(), filter, request).await?;
+        let shown = page.rows.into_iter().map(|row| Delivery::of_source(row, &source)).collect();
+        return Ok((shown, page.next));
+    }
+    let all = sources::parts(call)?.inbound.sources.all().await?.sources();
+    if all.len() > MAX_SOURCES {
+        let message = format!("there are {} sources: name one with `partner`", all.len());
+        return Err(Problem::field("", message));
+    }
+    let most = request.most;
+    let one = |source: Arc<Ready>| {
+        let (filter, request) = (filter.clone(), request.clone());
+        async move {
+            let page = call.api.store.deliveries(source.source.scope(), filter, request).await?;
+            Ok::<_, Problem>((source, page))
+        }
+    };
+    let pages: Vec<(Arc<Ready>, Page<DeliveryRow>)> =
+        stream::iter(all).map(one).buffer_unordered(AT_ONCE).try_collect().await?;
+    Ok(merge(pages, most))
+}
+
+/// A row's place in a list is its delivery's id, whosever list it is.
+fn merge(
+    pages: Vec<(Arc<Ready>, Page<DeliveryRow>)>,
+    most: usize,
+) -> (Vec<Delivery>, Option<[u8; 32]>) {
+    let has_more = pages.iter().any(|(_, page)| page.next.is_some());
+    let mut rows: Vec<(Arc<Ready>, DeliveryRow)> = Vec::new();
+    for (source, page) in pages {
+        rows.extend(page.rows.into_iter().map(|row| (source.clone(), row)));
+    }
+    rows.sort_unstable_by_key(|(_, row)| Reverse(row.id));
+    let has_more = has_more || rows.len() > most;
+    rows.truncate(most);
+    let next = rows.last().filter(|_| has_more).map(|(_, row)| place(row.id));
+    let shown = rows.into_iter().map(|(source, row)| Delivery::of_source(row, &source.source));
+    (shown.collect(), next)
+}
+
+fn place(id: DeliveryId) -> [u8; 32] {
+    let mut place = [0; 32];
+    place[..16].copy_from_slice(&id.bytes());
+    place
+}
+
+/// The source of a delivery in the lane `dispatch`; nothing where it was deleted.
+pub(super) async fn source_of(call: &Call, tenant: TenantId) -> Result<Option<Source>, Problem> {
+    let Some(inbound) = &call.api.inbound else { return Ok(None) };
+    let source = inbound.inbound.sources.all().await?.of_tenant(tenant);
+    Ok(source.map(|ready| ready.source.clone()))
+}
