@@ -2,10 +2,11 @@
 //! posted. A gateway that runs does the work.
 //!
 //! In reading order: `draft` is what may be said of a source, `keys` are its keys, `seen` is what came
-//! from it, `show` is how all of it looks.
+//! from it, `receipt` is one receipt and sending it again, `show` is how all of it looks.
 
 mod draft;
 mod keys;
+mod receipt;
 mod seen;
 mod show;
 
@@ -32,7 +33,7 @@ pub struct Sources {
 enum What {
     /// Show every source.
     List(Running),
-    /// Show one source with its keys and what this gateway has counted.
+    /// Show one source with its keys and how much was received from it.
     Show(One),
     /// Make a source. Partners post to /webhooks/<PARTNER> on the ingest listener.
     Create(draft::Create),
@@ -47,6 +48,10 @@ enum What {
     Keys(keys::Keys),
     /// Show what was received from a source, newest first.
     Receipts(seen::Receipts),
+    /// Show one receipt with its payload, its headers and every attempt to hand it on.
+    Receipt(receipt::Receipt),
+    /// Hand receipts to the core again: one, or those that fit a filter.
+    Retry(receipt::Retry),
     /// Show what was turned away, newest first, with the reason that the sender was not told.
     Rejections(seen::Rejections),
     /// Send a test event as the partner would, signed with one of its keys. The gateway must run here.
@@ -95,6 +100,8 @@ impl Sources {
             What::Import(import) => self::import(&import).await,
             What::Keys(keys) => keys.run().await,
             What::Receipts(receipts) => receipts.run().await,
+            What::Receipt(receipt) => receipt.run().await,
+            What::Retry(retry) => retry.run().await,
             What::Rejections(rejections) => rejections.run().await,
             What::Simulate(simulate) => simulate.run().await,
         }

@@ -80,6 +80,7 @@ impl Prepared {
     }
 
     pub fn open(self, base: &Base, engine: Arc<Engine>) -> Receiving {
+        tracing::info!(hash = self.policy.pack().hash(), "policy pack loaded");
         let Base { store, ring, ids, clock, .. } = base.clone();
         let desk = SourceDesk {
             store: store.clone(),
@@ -138,6 +139,8 @@ impl Receiving {
         if self.is_ingest {
             let (checkpointer, stopped) = (self.checkpointer.clone(), stop.clone());
             tasks.spawn(async move { checkpointer.run(stopped).await });
+            let (inbound, stopped) = (self.inbound.clone(), stop.clone());
+            tasks.spawn(async move { inbound.keep_activity(stopped).await });
         }
     }
 

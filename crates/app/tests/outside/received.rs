@@ -121,6 +121,58 @@ fn a_node_may_receive_alone_and_another_hands_it_on() {
     worker.stop();
 }
 
+/// faults.md B14: roles on nodes of their own see the same; faults.md B, Small: the policy's hash is in the
+/// log.
+#[test]
+fn an_api_node_sees_what_an_ingest_node_saw() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let database = runtime.block_on(gancho_testkit::postgres::fresh_database()).unwrap();
+    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let url = database.url();
+    let ring = folders[0].path().join("data/master.key");
+    let start = |folder: &std::path::Path, role: &str| {
+        let mut command = command(&["serve", "--role", role], folder);
+        command.env("GANCHO_DATABASE_URL", &url);
+        // Both must have the ring that the secrets are sealed with; the first makes it.
+        if ring.exists() {
+            command.env("GANCHO_MASTER_KEY_FILE", &ring);
+        }
+        Served::of(command)
+    };
+    let api = start(folders[0].path(), "api");
+    api.source("acme", SECRET, "http://127.0.0.1:9458/core");
+    let ingest = start(folders[1].path(), "ingest");
+    assert_eq!(partner::post(ingest.ingest.unwrap(), &body("e1")).status, 204);
+    assert_eq!(partner::post(ingest.ingest.unwrap(), &body("e1")).status, 204);
+    for path in ["/webhooks/acme", "/webhooks/nobody"] {
+        let forged = crate::http::call(ingest.ingest.unwrap(), "POST", path, &[], "{}");
+        assert_eq!(forged.status, 403);
+    }
+    let rejections = |api: &Served, path: &str| {
+        let list = api.operator("GET", path, "").json()["data"].as_array().unwrap().clone();
+        list.into_iter().map(|one| one["partner"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let agrees = |api: &Served| {
+        let counts = api.operator("GET", "/v1/sources/acme", "").json()["counts"].clone();
+        counts["received"] == 1
+            && counts["repeats"] == 1
+            && rejections(api, "/v1/sources/acme/rejections") == ["acme"]
+            && rejections(api, "/v1/rejections") == ["nobody"]
+    };
+    until("the other node sees it", || agrees(&api));
+    let log = ingest.stop();
+    assert!(log.contains("policy pack loaded"), "{log}");
+    // What it signed for when it stopped is known too, and all of it is there after a restart.
+    let checkpoint =
+        |api: &Served| api.operator("GET", "/v1/ledger", "").json()["checkpoint"].clone();
+    assert_eq!(checkpoint(&api)["size"], 1);
+    api.stop();
+    let api = start(folders[0].path(), "api");
+    assert!(agrees(&api));
+    assert_eq!(checkpoint(&api)["size"], 1);
+    api.stop();
+}
+
 /// DR-05: killed at one of the calls by which a webhook is read, written, synced, answered and handed on.
 /// What was acknowledged arrives; what was not is posted again, as partners do, and arrives too.
 #[test]

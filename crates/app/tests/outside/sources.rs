@@ -143,6 +143,33 @@ fn a_test_event_is_kept_and_what_is_refused_is_explained() {
     at.run(&["sources", "rejections"]).ok();
 }
 
+/// faults.md B4: a receipt can be looked at and sent again.
+#[test]
+fn a_receipt_is_shown_and_sent_again() {
+    let at = Operated::start();
+    let (core, seen) = crate::receiver::start();
+    let receipt = at.receive(1).remove(0);
+    at.run(&["sources", "change", "acme", "--target", &format!("http://{core}/hooks")]).ok();
+    let shown = || at.json(&["sources", "receipt", "acme", &receipt]);
+    crate::served::until("it goes to the new target", || shown()["status"] == "dispatched");
+    let whole = shown();
+    assert_eq!(whole["context"]["req"]["path"], "/webhooks/acme");
+    assert!(whole["headers"]["x-signature"].is_string(), "{whole}");
+    let told = at.run(&["sources", "receipt", "acme", &receipt]).ok().out;
+    for part in ["POST /webhooks/acme", "x-key-id", "dispatched", "delivered", &core.to_string()] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    let said = at.run(&["sources", "retry", "acme", &receipt]).ok().out;
+    assert!(said.contains(&receipt) && said.contains(&core.to_string()), "{said}");
+    crate::served::until("it comes again", || seen.counts().get(&receipt) == Some(&2));
+    let counted = at.json(&["sources", "retry", "acme", "--status", "dlq", "--dry-run"]);
+    assert_eq!((&counted["total"], &counted["dry_run"]), (&json!(0), &json!(true)));
+    assert_eq!(at.run(&["sources", "retry", "acme"]).code, 2, "everything has to be asked for");
+    let job = at.json(&["sources", "retry", "acme", "--all", "--rate", "7"]);
+    assert_eq!(job["rate"], 7);
+    assert_eq!(at.run(&["sources", "receipt", "acme", "rcp_1"]).code, 1);
+}
+
 #[test]
 fn without_a_gateway_it_says_so() {
     let folder = tempfile::tempdir().unwrap();

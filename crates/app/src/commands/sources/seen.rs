@@ -89,7 +89,7 @@ impl Rejections {
             return table::json(&found);
         }
         match found["data"].as_array().map(Vec::as_slice) {
-            None | Some([]) => table::say("Nothing was turned away since this gateway started."),
+            None | Some([]) => table::say("Nothing was turned away."),
             Some(rows) => show::rejections(rows).print(),
         }
     }

@@ -2,7 +2,10 @@
 
 use serde_json::Value;
 
-use crate::commands::table::{self, Facts, Table, cell, count, state, text, when};
+use crate::{
+    commands::table::{self, Facts, Table, cell, count, state, text, when},
+    paint::DIM,
+};
 
 pub fn sources(rows: &[Value]) -> Table {
     let mut shown = Table::new(&["partner", "state", "preset", "created", "targets"]);
@@ -35,7 +38,7 @@ pub fn source(source: &Value) -> Facts {
     if let Some(counts) = source["counts"].as_object() {
         let number = |name: &str| count(counts[name].as_u64().unwrap_or(0));
         let counted = format!(
-            "{} ({} repeats, {} clashes) since this gateway started",
+            "{} ({} repeats, {} clashes)",
             number("received"),
             number("repeats"),
             number("clashes")
@@ -81,6 +84,55 @@ pub fn receipts(rows: &[Value]) -> Table {
         ]);
     }
     shown
+}
+
+pub fn receipt(receipt: &Value) -> anyhow::Result<()> {
+    let context = &receipt["context"];
+    Facts::default()
+        .add("receipt", text(&receipt["id"]))
+        .add("partner", text(&receipt["partner"]))
+        .add("key", text(&receipt["key_id"]))
+        .add("topic", text(&receipt["topic"]))
+        .add("event id", text(&receipt["event_id"]))
+        .add("received", when(&receipt["ts_received"]))
+        .add("status", text(&receipt["status"]))
+        .add("error", text(&receipt["last_error"]))
+        .add("test", if receipt["is_test"] == true { "yes" } else { "" })
+        .add(
+            "request",
+            format!("{} {}", text(&context["req"]["method"]), text(&context["req"]["path"])),
+        )
+        .print()?;
+    for (name, value) in receipt["headers"].as_object().into_iter().flatten() {
+        let (name, value) = (table::clean(name), table::clean(&text(value)));
+        table::say(&format!("  {DIM}{name}:{DIM:#} {value}"))?;
+    }
+    table::say(&format!("\n{}\n", table::clean(&receipt["payload"].to_string())))?;
+    let heads = &["delivery", "target", "status", "try", "at", "took", "answer", "error"];
+    let mut shown = Table::new(heads);
+    for delivery in receipt["deliveries"].as_array().into_iter().flatten() {
+        let attempts = delivery["attempt_log"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let row = |attempt: &Value, error: &Value| {
+            let took = text(&attempt["latency_ms"]);
+            [
+                cell(text(&delivery["id"])),
+                cell(text(&delivery["target_url"])),
+                state(&text(&delivery["status"])),
+                cell(text(&attempt["attempt"])),
+                cell(when(&attempt["started_at"])),
+                cell(if took.is_empty() { took } else { format!("{took} ms") }),
+                cell(text(&attempt["response_status"])),
+                cell(text(error)),
+            ]
+        };
+        if attempts.is_empty() {
+            shown.row(row(&Value::Null, &delivery["last_error"]));
+        }
+        for attempt in attempts {
+            shown.row(row(attempt, &attempt["error"]));
+        }
+    }
+    shown.print()
 }
 
 pub fn rejections(rows: &[Value]) -> Table {

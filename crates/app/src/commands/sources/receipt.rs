@@ -1,0 +1,130 @@
+//! One receipt with all that is known of it, and sending receipts again.
+
+use clap::Args;
+use serde_json::Value;
+
+use super::{path, show};
+use crate::{
+    commands::{
+        Failure,
+        given::Draft,
+        running::Running,
+        table::{self, text},
+    },
+    remote::part,
+};
+
+#[derive(Debug, Args)]
+pub struct Receipt {
+    /// The partner's name.
+    partner: String,
+    /// The receipt's id, `rcp_…`.
+    #[arg(value_name = "RECEIPT")]
+    id: String,
+    #[command(flatten)]
+    running: Running,
+}
+
+#[derive(Debug, Args)]
+pub struct Retry {
+    /// The partner's name.
+    partner: String,
+    /// The receipt's id, `rcp_…`. Default: those that the filters name.
+    #[arg(conflicts_with_all = ["status", "event_id", "since", "until", "all", "rate", "dry_run"])]
+    receipt: Option<String>,
+    /// Only those that are received, dispatched, failed or dlq.
+    #[arg(long)]
+    status: Option<String>,
+    /// Only of the partner's event of this id.
+    #[arg(long, value_name = "ID")]
+    event_id: Option<String>,
+    /// Received at or after, e.g. 2026-12-01T00:00:00Z.
+    #[arg(long, value_name = "TIME")]
+    since: Option<String>,
+    /// Received before.
+    #[arg(long, value_name = "TIME")]
+    until: Option<String>,
+    /// Every receipt of the source.
+    #[arg(long)]
+    all: bool,
+    /// Maximum number per second [default: 100].
+    #[arg(long, value_name = "COUNT")]
+    rate: Option<u32>,
+    /// Count them and send nothing.
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    running: Running,
+}
+
+impl Receipt {
+    pub async fn run(self) -> anyhow::Result<()> {
+        let remote = self.running.gateway().await?;
+        let at = format!("{}/receipts/{}", path(&self.partner), part(&self.id));
+        let receipt = remote.get(&at).await?;
+        if self.running.json {
+            return table::json(&receipt);
+        }
+        show::receipt(&receipt)
+    }
+}
+
+impl Retry {
+    pub async fn run(self) -> anyhow::Result<()> {
+        match &self.receipt {
+            Some(receipt) => self.one(receipt).await,
+            None => self.many().await,
+        }
+    }
+
+    async fn one(&self, receipt: &str) -> anyhow::Result<()> {
+        let remote = self.running.gateway().await?;
+        let at = format!("{}/receipts/{}/retry", path(&self.partner), part(receipt));
+        let done = remote.post(&at, &Draft::default()).await?;
+        if self.running.json {
+            return table::json(&done);
+        }
+        let targets = done["deliveries"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let urls = targets.iter().map(|one| text(&one["target_url"]));
+        let urls = urls.filter(|url| !url.is_empty()).collect::<Vec<_>>().join(", ");
+        table::say(&format!("{receipt} is sent again, to {urls}."))
+    }
+
+    async fn many(&self) -> anyhow::Result<()> {
+        let mut draft = Draft::default();
+        for (name, value) in [
+            ("status", &self.status),
+            ("event_id", &self.event_id),
+            ("since", &self.since),
+            ("until", &self.until),
+        ] {
+            draft.maybe(name, value.as_ref())?;
+        }
+        if draft.is_empty() && !self.all {
+            return Err(Failure::usage(
+                "no receipt and no filter is given. hint: name a receipt, or filter with --status, --event-id, --since or --until, or pass --all",
+            ));
+        }
+        if self.all {
+            draft.put("all", true)?;
+        }
+        draft.maybe("rate", self.rate)?;
+        if self.dry_run {
+            draft.put("dry_run", true)?;
+        }
+        let remote = self.running.gateway().await?;
+        let job = remote.post(&format!("{}/receipts/retry", path(&self.partner)), &draft).await?;
+        if self.running.json {
+            return table::json(&job);
+        }
+        table::say(&told(&job, self.dry_run))
+    }
+}
+
+fn told(job: &Value, is_dry_run: bool) -> String {
+    if is_dry_run {
+        let least = if job["is_total_exact"] == false { "at least " } else { "" };
+        return format!("{least}{} deliveries would be sent again.", text(&job["total"]));
+    }
+    format!("Sending them again as {}, at {} a second.", text(&job["id"]), text(&job["rate"]))
+}
