@@ -6,7 +6,7 @@ use gancho_domain::{Clock, Code, Failure, Lane};
 use gancho_inbound::{InsideFault, ReceiptStatus, SourceDraft, SourceError};
 use gancho_store::{DeadFilter, PageRequest};
 
-use crate::stage::{Stage, answering, arrived, core, name, quick, url};
+use crate::stage::{Stage, answering, arrived, core, name, quick};
 
 /// The fourth "proof of done": the core is away, attempts rise, and it ends as a dead letter.
 async fn a_core_that_is_away_makes_a_dead_letter(stage: &Stage) {
