@@ -8,6 +8,7 @@ pub mod create;
 pub mod delete;
 pub mod draft;
 pub mod get;
+mod health;
 pub mod list;
 pub mod pause;
 pub mod replace;

@@ -8,6 +8,7 @@ use gancho_wire::SecretFormat;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::health::Health;
 use crate::{
     problem::Problem,
     show::{Json, Stamp},
@@ -27,6 +28,7 @@ pub struct Webhook {
     /// Whether it was paused by itself: its deliveries wait until it is resumed. A pause of the whole
     /// tenant is not shown here.
     pub is_paused: bool,
+    pub health: Health,
     pub profile: String,
     /// Null where it is the profile's.
     pub retry: Option<Retry>,
@@ -111,6 +113,7 @@ impl Webhook {
             headers: api.endpoints.headers(endpoint)?,
             is_active: endpoint.is_active,
             is_paused: paused.contains(endpoint),
+            health: Health::of(api, endpoint),
             profile: endpoint.profile.clone(),
             retry: endpoint.plan.as_ref().map(Retry::of),
             timeout: endpoint.timeout.map(span::write),

@@ -1,0 +1,65 @@
+//! How deliveries to a webhook are going at the moment.
+
+use gancho_domain::{Endpoint, Lane};
+use gancho_engine::{Pool, TargetStatus};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::{show::Stamp, state::Api};
+
+/// As the node that answers sees it.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Health {
+    /// `untried` (nothing was sent to it yet), `prompt`, `slow` (it answers, but takes longer, or its
+    /// rate is limited) or `failing` (it fails or does not answer).
+    pub state: &'static str,
+    /// `closed`, `open` (it failed too often in a row and is left alone for a while) or `half_open`
+    /// (one delivery is sent to see whether it works again).
+    pub circuit_breaker: &'static str,
+    /// When the circuit breaker lets a delivery through again.
+    pub circuit_open_until: Option<Stamp>,
+    /// Attempts on the wire.
+    pub in_flight: u32,
+    /// Deliveries in memory that wait for their turn.
+    pub waiting: usize,
+    /// Whether more deliveries wait in the store.
+    pub has_backlog: bool,
+}
+
+impl Health {
+    pub fn of(api: &Api, endpoint: &Endpoint) -> Self {
+        let status = api.engine.target_status(Lane::Webhook, endpoint.tenant, endpoint.id);
+        status.map_or(Self::UNKNOWN, Self::from)
+    }
+
+    const UNKNOWN: Self = Self {
+        state: "untried",
+        circuit_breaker: "closed",
+        circuit_open_until: None,
+        in_flight: 0,
+        waiting: 0,
+        has_backlog: false,
+    };
+}
+
+impl From<TargetStatus> for Health {
+    fn from(status: TargetStatus) -> Self {
+        Self {
+            state: match status.pool {
+                Pool::Prompt => "prompt",
+                Pool::Untried => "untried",
+                Pool::Slow => "slow",
+                Pool::Troubled => "failing",
+            },
+            circuit_breaker: match status.rests_until {
+                Some(_) => "open",
+                None if status.is_probed => "half_open",
+                None => "closed",
+            },
+            circuit_open_until: status.rests_until.map(Stamp),
+            in_flight: status.in_flight,
+            waiting: status.queued,
+            has_backlog: status.is_behind,
+        }
+    }
+}
