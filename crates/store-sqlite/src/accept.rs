@@ -93,7 +93,7 @@ fn withhold(
     for delivery in &new.deliveries {
         insert_delivery(pen, parcel, delivery, None, State::Dead)?;
         spans::note(tx, parcel.tenant, (delivery.target, delivery.lane), seq(delivery.id))?;
-        bury(tx, seq(delivery.id), failure, parcel.created_at)?;
+        bury(tx, seq(delivery.id), failure, parcel.created_at, parcel.created_at)?;
     }
     Ok(Accepted::New { number, placed: vec![Placed::Dead; new.deliveries.len()] })
 }

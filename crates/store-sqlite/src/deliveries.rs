@@ -4,9 +4,7 @@ mod list;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use gancho_domain::{
-    DeliveryId, EventId, Id, Lane, ParcelId, State, Status, TenantId, TenantScope, Time,
-};
+use gancho_domain::{DeliveryId, EventId, ParcelId, State, TenantId, TenantScope, Time};
 use gancho_store::{
     Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, EventFilter, EventRow, EventView,
     NewDelivery, Page, PageRequest, Rearmed, Result,

@@ -29,6 +29,10 @@ pub(super) async fn page(
         let shown = page.rows.into_iter().map(|row| Delivery::of_source(row, &source)).collect();
         return Ok((shown, page.next));
     }
+    if filter.external_id.is_some() {
+        let message = "`external_id` is a partner's own: name the partner with `partner`";
+        return Err(Problem::field("", message));
+    }
     let all = sources::parts(call)?.inbound.sources.all().await?.sources();
     if all.len() > MAX_SOURCES {
         let message = format!("there are {} sources: name one with `partner`", all.len());
@@ -47,20 +51,24 @@ pub(super) async fn page(
     Ok(merge(pages, most))
 }
 
-/// A row's place in a list is its delivery's id, whosever list it is.
+/// A row's place in a list is its delivery's id, in each source's list alike. What lies below where any
+/// source's look ended is not known to be complete, and comes with the next page.
 fn merge(
     pages: Vec<(Arc<Ready>, Page<DeliveryRow>)>,
     most: usize,
 ) -> (Vec<Delivery>, Option<[u8; 32]>) {
-    let has_more = pages.iter().any(|(_, page)| page.next.is_some());
+    let horizon = pages.iter().filter_map(|(_, page)| page.next).max();
     let mut rows: Vec<(Arc<Ready>, DeliveryRow)> = Vec::new();
     for (source, page) in pages {
-        rows.extend(page.rows.into_iter().map(|row| (source.clone(), row)));
+        let known =
+            page.rows.into_iter().filter(|row| horizon.is_none_or(|end| place(row.id) >= end));
+        rows.extend(known.map(|row| (source.clone(), row)));
     }
     rows.sort_unstable_by_key(|(_, row)| Reverse(row.id));
-    let has_more = has_more || rows.len() > most;
+    let is_cut = rows.len() > most;
     rows.truncate(most);
-    let next = rows.last().filter(|_| has_more).map(|(_, row)| place(row.id));
+    let last = rows.last().map(|(_, row)| place(row.id));
+    let next = if is_cut { last } else { horizon };
     let shown = rows.into_iter().map(|(source, row)| Delivery::of_source(row, &source.source));
     (shown.collect(), next)
 }

@@ -27,7 +27,7 @@ pub(super) async fn receive(
     let headers = parts.headers;
     let incoming = Incoming { verb, partner, query, headers, body, is_test: false };
     let outcome = ingest.inbound.receive(&incoming).await;
-    if matches!(outcome, Outcome::Kept(_) | Outcome::Clash { .. }) {
+    if matches!(outcome, Outcome::Kept(_)) {
         peer.standing.prove();
         let address = peer.trusted_proxies.client(peer.address.ip(), &incoming.headers);
         ingest.familiar.note(&address);
