@@ -7,6 +7,7 @@ pub mod get;
 pub mod list;
 pub mod retry;
 pub mod view;
+pub mod waiting;
 
 use gancho_domain::{DeliveryId, EndpointId, TenantScope};
 use gancho_store::DeliveryView;

@@ -167,7 +167,7 @@ pub(crate) fn attempt(row: &Row) -> Result<Attempt> {
 pub(crate) const DELIVERY: &str = "d.id, d.lane, d.target_id, p.id, p.event_type, p.external_id, \
     p.is_test, d.state, d.attempts, a.response_status, coalesce(l.code, a.code), \
     coalesce(l.reason, a.reason), a.next_at, a.started_at, \
-    a.latency_us, d.created_at, l.failed_at";
+    a.latency_us, d.created_at, l.failed_at, d.due_at";
 
 pub(crate) fn delivery(row: &Row) -> Result<DeliveryRow> {
     let state = state(row, 7)?;
@@ -186,6 +186,7 @@ pub(crate) fn delivery(row: &Row) -> Result<DeliveryRow> {
         attempts: count(row, 8)?,
         response_status: status(row, 9)?,
         last_failure: failure(row, 10, 11)?,
+        due_at: time(row, 17)?,
         next_retry_at: maybe_time(row, 12)?.filter(|_| !state.is_final()),
         delivered_at: answered_at.filter(|_| state == State::Delivered),
         failed_at: maybe_time(row, 16)?.or(answered_at).filter(|_| state == State::Dead),

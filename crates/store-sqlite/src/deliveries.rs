@@ -156,7 +156,7 @@ fn read(db: &Connection, sql: &str, values: &[&dyn ToSql]) -> Result<Vec<Deliver
         "SELECT d.id, d.lane, d.target_id, p.id, p.event_type, p.external_id, p.is_test, d.state,
            d.attempts, a.response_status, coalesce(l.code, a.code),
            coalesce(l.reason, a.reason), a.next_at, a.started_at, a.latency_us,
-           d.created_at, l.failed_at
+           d.created_at, l.failed_at, d.due_at
          FROM deliveries d CROSS JOIN parcels p ON p.seq = d.parcel
          LEFT JOIN attempts a ON a.delivery = d.seq AND a.number = d.attempts
          LEFT JOIN dead_letters l ON l.delivery = d.seq AND d.state = 6 {sql}"
@@ -186,6 +186,7 @@ fn delivery_row(row: &Row<'_>) -> Result<DeliveryRow, Fault> {
         attempts: row.get(8)?,
         response_status: row.get(9)?,
         last_failure: rows::failure(row, 10, 11)?,
+        due_at: rows::time(row, 17)?,
         next_retry_at: rows::maybe_time(row, 12)?.filter(|_| !state.is_final()),
         delivered_at: ended_at.filter(|_| state == State::Delivered),
         failed_at: rows::maybe_time(row, 16)?.or(ended_at).filter(|_| state == State::Dead),

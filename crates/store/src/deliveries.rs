@@ -26,6 +26,8 @@ pub struct DeliveryRow {
     pub response_status: Option<u16>,
     /// Why it was given up, or else of the last attempt.
     pub last_failure: Option<Failure>,
+    /// When it may be tried, or might have been.
+    pub due_at: Time,
     /// As the plan says it, before jitter; nothing once it has ended.
     pub next_retry_at: Option<Time>,
     /// When the last attempt was answered: its start and its latency.

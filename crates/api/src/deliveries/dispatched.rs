@@ -8,7 +8,7 @@ use gancho_domain::{DeliveryId, Lane, TenantId};
 use gancho_inbound::{Source, registry::Ready};
 use gancho_store::{DeliveryFilter, DeliveryRow, Page, PageRequest};
 
-use super::view::Delivery;
+use super::{view::Delivery, waiting::Holds};
 use crate::{problem::Problem, route::Call, sources};
 
 /// With more sources than this, one has to be named.
@@ -26,7 +26,8 @@ pub(super) async fn page(
     if let Some(partner) = partner {
         let source = sources::named(call, partner).await?;
         let page = call.api.store.deliveries(source.scope(), filter, request).await?;
-        let shown = page.rows.into_iter().map(|row| Delivery::of_source(row, &source)).collect();
+        let holds = Holds::read(&call.api).await?;
+        let shown = page.rows.into_iter().map(|row| shown(call, &holds, row, &source)).collect();
         return Ok((shown, page.next));
     }
     if filter.external_id.is_some() {
@@ -48,7 +49,15 @@ pub(super) async fn page(
     };
     let pages: Vec<(Arc<Ready>, Page<DeliveryRow>)> =
         stream::iter(all).map(one).buffer_unordered(AT_ONCE).try_collect().await?;
-    Ok(merge(pages, most))
+    let (rows, next) = merge(pages, most);
+    let holds = Holds::read(&call.api).await?;
+    let rows = rows.into_iter().map(|(source, row)| shown(call, &holds, row, &source.source));
+    Ok((rows.collect(), next))
+}
+
+fn shown(call: &Call, holds: &Holds, row: DeliveryRow, source: &Source) -> Delivery {
+    let waiting_for = holds.on(&call.api, source.tenant(), &row);
+    Delivery::of_source(row, source).waiting(waiting_for)
 }
 
 /// A row's place in a list is its delivery's id, in each source's list alike. What lies below where any
@@ -56,7 +65,7 @@ pub(super) async fn page(
 fn merge(
     pages: Vec<(Arc<Ready>, Page<DeliveryRow>)>,
     most: usize,
-) -> (Vec<Delivery>, Option<[u8; 32]>) {
+) -> (Vec<(Arc<Ready>, DeliveryRow)>, Option<[u8; 32]>) {
     let horizon = pages.iter().filter_map(|(_, page)| page.next).max();
     let mut rows: Vec<(Arc<Ready>, DeliveryRow)> = Vec::new();
     for (source, page) in pages {
@@ -69,8 +78,7 @@ fn merge(
     rows.truncate(most);
     let last = rows.last().map(|(_, row)| place(row.id));
     let next = if is_cut { last } else { horizon };
-    let shown = rows.into_iter().map(|(source, row)| Delivery::of_source(row, &source.source));
-    (shown.collect(), next)
+    (rows, next)
 }
 
 fn place(id: DeliveryId) -> [u8; 32] {

@@ -9,6 +9,7 @@ use gancho_wire::{Content, Envelope};
 use super::{
     TAG, dispatched, find,
     view::{AttemptEntry, Delivery, DeliveryDetail},
+    waiting::Holds,
 };
 use crate::{
     answer::Answer,
@@ -39,6 +40,7 @@ pub const OF_WEBHOOK: Route = Route {
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let (scope, view) = find(&call).await?;
+    let waiting_for = Holds::read(&call.api).await?.on(&call.api, scope.tenant(), &view.row);
     let (delivery, payload) = match view.row.lane {
         Lane::Webhook => {
             let payload = rendered(&call, scope.tenant(), &view).await?;
@@ -57,7 +59,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
         Lane::Email => (Delivery::from(view.row), None),
     };
     let attempt_log = view.attempts.into_iter().map(AttemptEntry::from).collect();
-    Answer::ok(&DeliveryDetail { delivery, payload, attempt_log })
+    Answer::ok(&DeliveryDetail { delivery: delivery.waiting(waiting_for), payload, attempt_log })
 }
 
 /// As the webhook's profile renders it: what the signature is made over.

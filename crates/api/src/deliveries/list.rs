@@ -1,9 +1,9 @@
 //! `GET /v1/deliveries` and `GET /v1/webhooks/{id}/deliveries`: newest first.
 
 use gancho_domain::{EndpointId, Lane};
-use gancho_store::{DeliveryFilter, PageRequest};
+use gancho_store::{DeliveryFilter, DeliveryRow, PageRequest};
 
-use super::{TAG, dispatched, view::Delivery};
+use super::{TAG, dispatched, view::Delivery, waiting::Holds};
 use crate::{
     answer::Answer,
     auth::{Right, Who},
@@ -134,7 +134,12 @@ async fn list(
         _ => {
             let scope = call.tenant()?.scope();
             let page = call.api.store.deliveries(scope, filter, request).await?;
-            (page.rows.into_iter().map(Delivery::from).collect(), page.next)
+            let holds = Holds::read(&call.api).await?;
+            let shown = |row: DeliveryRow| {
+                let waiting_for = holds.on(&call.api, scope.tenant(), &row);
+                Delivery::from(row).waiting(waiting_for)
+            };
+            (page.rows.into_iter().map(shown).collect(), page.next)
         }
     };
     let next_cursor = next.map(|place| call.api.cursors.seal(&pages, &place));

@@ -12,6 +12,7 @@ use gancho_store::DeliveryRow;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::waiting::WaitingFor;
 use crate::show::{Json, Stamp};
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -53,6 +54,8 @@ pub struct Delivery {
     pub last_error_code: Option<String>,
     /// As the plan says it.
     pub next_retry_at: Option<Stamp>,
+    /// What it waits for; null once it has ended.
+    pub waiting_for: Option<WaitingFor>,
     pub delivered_at: Option<Stamp>,
     /// It was made by a test call.
     pub is_test: bool,
@@ -108,6 +111,7 @@ impl From<DeliveryRow> for Delivery {
             last_error: row.last_failure.as_ref().map(|why| why.reason().to_owned()),
             last_error_code: row.last_failure.as_ref().map(|why| why.code().to_string()),
             next_retry_at: row.next_retry_at.map(Stamp),
+            waiting_for: None,
             delivered_at: row.delivered_at.map(Stamp),
             is_test: row.is_test,
             created_at: Stamp(row.created_at),
@@ -116,6 +120,10 @@ impl From<DeliveryRow> for Delivery {
 }
 
 impl Delivery {
+    pub fn waiting(self, waiting_for: Option<WaitingFor>) -> Self {
+        Self { waiting_for, ..self }
+    }
+
     /// In the lane `dispatch`, whose targets the source has.
     pub fn of_source(row: DeliveryRow, source: &Source) -> Self {
         let target_url = source.destination_url(row.target, false).map(str::to_owned);
