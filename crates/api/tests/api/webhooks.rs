@@ -184,11 +184,18 @@ async fn a_paused_webhook_waits() {
     let queues = stage.operator().get("/v1/queues").await.is(200).json();
     assert_eq!(queues["paused_webhooks"], json!([webhook["id"]]));
     let event = hands.publish("a.b", json!({})).await;
-    hands.delivery(&event, "pending").await;
+    let waits = hands.delivery(&event, "pending").await;
+    assert_eq!(waits["waiting_for"], json!({"reason": "webhook_resume", "until": null}));
     assert_eq!(receiver.accepted(), 0);
     hands.client.call("POST", &format!("{path}/resume"), None).await.is(204);
     is_paused(false).await;
-    hands.delivery(&event, "delivered").await;
+    let ended = hands.delivery(&event, "delivered").await;
+    assert_eq!(ended["waiting_for"], json!(null));
+    let health = hands.client.get(&path).await.is(200).json()["health"].clone();
+    assert_eq!(
+        (&health["state"], &health["circuit_breaker"]),
+        (&json!("prompt"), &json!("closed"))
+    );
     eventually(|| async { (receiver.requests().len() == 1).then_some(()) }).await;
 }
 
