@@ -24,7 +24,7 @@ const MOST_KEPT: usize = 500;
 /// So many of one owner's may be open.
 const MOST_OPEN: usize = 10;
 pub(super) const MOST_OPEN_IN_ALL: usize = 1_000;
-const TRIES: usize = 10;
+pub(super) const TRIES: usize = 10;
 
 pub struct Replays {
     pub(super) store: Arc<dyn Store>,
@@ -37,6 +37,8 @@ pub struct Replays {
     /// When the next page of each job that this runner holds is due, so that it keeps to its rate.
     pub(super) due: Mutex<HashMap<ReplayId, Instant>>,
     pub(super) bell: Notify,
+    /// Held while a page is sent and noted, so that a cancellation here comes before or after it.
+    pub(super) page_lock: tokio::sync::Mutex<()>,
 }
 
 #[derive(Debug, Error)]
@@ -60,8 +62,9 @@ impl Replays {
     ) -> Self {
         let name = ids.make::<gancho_domain::id::OfReplay>().to_string();
         let usual_rate = judge::USUAL_RATE;
-        let (due, bell) = (Mutex::default(), Notify::new());
-        Self { store, registry, ids, clock, name, usual_rate, due, bell }
+        let (due, bell, page_lock) =
+            (Mutex::default(), Notify::new(), tokio::sync::Mutex::default());
+        Self { store, registry, ids, clock, name, usual_rate, due, bell, page_lock }
     }
 
     /// So many a second where whoever asks for a replay names no rate.
@@ -124,6 +127,7 @@ impl Replays {
         id: ReplayId,
     ) -> Result<Replay, ReplayError> {
         let place = owner.into().shelf(KIND);
+        let _between_pages = self.page_lock.lock().await;
         for _ in 0..TRIES {
             let record = self.store.record(place, &key(id)).await?.ok_or(ReplayError::NotFound)?;
             let mut kept = Kept::read(&record.body)?;

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     ReplayState, Replays,
     count::count,
-    jobs::{KIND, MOST_OPEN_IN_ALL, OPEN, id_of, key},
+    jobs::{KIND, MOST_OPEN_IN_ALL, OPEN, TRIES, id_of, key},
     kept::{Kept, Lease},
     page::Sent,
 };
@@ -73,6 +73,7 @@ impl Replays {
             }
             return Ok(None);
         };
+        let _page = self.page_lock.lock().await;
         let Some((mut kept, version, doubt)) = self.take(owner, id, &record).await? else {
             return Ok(None);
         };
@@ -80,10 +81,14 @@ impl Replays {
         let most = replay.rate.min(MOST_IN_A_PAGE) as usize;
         let sent = self.send_page(owner, &replay, &kept.cursor, most, doubt).await;
         let count = sent.as_ref().map_or(0, Sent::count);
+        let counts = sent.as_ref().ok().map(|sent| (sent.done, sent.skipped, sent.failed));
         let is_over = note(&mut kept, sent, self.clock.now())?;
         if self.save(owner, id, &mut kept, version).await?.is_none() {
             // It was cancelled, or another took it over.
             self.due.lock().remove(&id);
+            if let Some(counts) = counts {
+                self.count_late(owner, id, counts).await?;
+            }
             return Ok(None);
         }
         if is_over {
@@ -91,6 +96,32 @@ impl Replays {
             return Ok(None);
         }
         Ok(Some(self.wait_for(id, started, count, replay.rate)))
+    }
+
+    /// Adds a page that was sent while another node cancelled the replay. Where another took the replay
+    /// over instead, that one looks at the page again and counts it.
+    async fn count_late(
+        &self,
+        owner: Owner,
+        id: ReplayId,
+        (done, skipped, failed): (u64, u64, u64),
+    ) -> Result<()> {
+        let shelf = owner.shelf(KIND);
+        for _ in 0..TRIES {
+            let Some(record) = self.store.record(shelf, &key(id)).await? else { return Ok(()) };
+            let mut kept = Kept::read(&record.body)?;
+            if kept.state()? != ReplayState::Cancelled {
+                return Ok(());
+            }
+            kept.done += done;
+            kept.skipped += skipped;
+            kept.failed += failed;
+            let expect = Expect::Version(record.version);
+            if self.store.put_record(shelf, &key(id), kept.write()?, expect).await?.is_some() {
+                return Ok(());
+            }
+        }
+        Err(StoreError::Unavailable("the replay kept being changed".into()))
     }
 
     /// Takes the lease, or renews it. Nothing where the replay is over or another's.

@@ -171,6 +171,45 @@ async fn many_runners_send_each_once() {
     all_arrived(&stage, &receiver, to).await;
 }
 
+/// faults.md B8: however a cancellation falls between pages, it says what was sent: asked for on the node
+/// that runs the replay, or on another.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_canceled_replay_counts_what_was_sent() {
+    for round in 0..12_u64 {
+        let stage = Stage::new().await;
+        let (_receiver, to) = with_ten_events(&stage).await;
+        let runner = std::sync::Arc::new(stage.replays());
+        let other = stage.replays();
+        let id = runner.create(stage.scope, slow(to)).await.unwrap().id;
+        if round >= 6 {
+            runner.run_once().await.unwrap();
+            wait_for("the next page to be due", || async {
+                runner.run_once().await.unwrap();
+                (get(&stage, &runner, id).await.done == 6).then_some(())
+            })
+            .await;
+        }
+        let working = runner.clone();
+        let running = tokio::spawn(async move { working.run_once().await });
+        for _ in 0..round % 6 {
+            tokio::task::yield_now().await;
+        }
+        let is_here = round % 2 == 0;
+        let canceler = if is_here { &*runner } else { &other };
+        let canceled = canceler.cancel(stage.scope, id).await.unwrap();
+        running.await.unwrap().unwrap();
+        let rows = stage
+            .deliveries(DeliveryFilter { endpoint: Some(to), ..DeliveryFilter::default() })
+            .await;
+        let after = get(&stage, &runner, id).await;
+        assert_eq!(after.state, ReplayState::Cancelled);
+        assert_eq!(after.done, rows.len() as u64, "round {round}");
+        if is_here {
+            assert_eq!(canceled.done, after.done, "round {round}");
+        }
+    }
+}
+
 /// A mark whose job was never written goes away by itself.
 #[tokio::test]
 async fn a_mark_without_a_job_is_removed() {
