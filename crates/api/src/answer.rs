@@ -78,3 +78,23 @@ impl Answer {
         self.0
     }
 }
+
+/// As headers tell a time to wait: rounded up, so that nobody comes back too early.
+pub fn whole_seconds(wait: std::time::Duration) -> u64 {
+    wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::whole_seconds;
+
+    // faults.md E6
+    #[test]
+    fn waits_are_rounded_up() {
+        for (millis, seconds) in [(0, 0), (1, 1), (999, 1), (1_000, 1), (1_001, 2), (59_500, 60)] {
+            assert_eq!(whole_seconds(Duration::from_millis(millis)), seconds, "{millis} ms");
+        }
+    }
+}

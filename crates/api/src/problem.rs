@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::{
-    answer::Answer,
+    answer::{Answer, whole_seconds},
     codes::{self, Code},
     input::{Faults, body::Unread, field::Noun},
 };
@@ -127,8 +127,7 @@ impl Problem {
 
     #[must_use]
     pub fn retry_after(self, wait: Duration) -> Self {
-        let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
-        self.with(header::RETRY_AFTER, HeaderValue::from(seconds.max(1)))
+        self.with(header::RETRY_AFTER, HeaderValue::from(whole_seconds(wait).max(1)))
     }
 
     /// Something of ours broke. What it was is for the log, not for the caller.
@@ -285,7 +284,7 @@ impl From<PublishError> for Problem {
             .with(HeaderName::from_static("ratelimit-remaining"), HeaderValue::from(remaining))
             .with(
                 HeaderName::from_static("ratelimit-reset"),
-                HeaderValue::from(reset.as_secs().max(1)),
+                HeaderValue::from(whole_seconds(reset)),
             )
             .retry_after(retry_after),
             PublishError::Store(error) => error.into(),

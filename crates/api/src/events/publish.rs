@@ -12,7 +12,7 @@ use super::{
     new_event::{self, header_key, new_event},
 };
 use crate::{
-    answer::Answer,
+    answer::{Answer, whole_seconds},
     auth::Right,
     codes,
     problem::Problem,
@@ -89,8 +89,6 @@ pub fn with_standing(answer: Answer, standing: Option<RateStanding>) -> Answer {
         .with(HeaderName::from_static("ratelimit-remaining"), HeaderValue::from(standing.remaining))
         .with(
             HeaderName::from_static("ratelimit-reset"),
-            HeaderValue::from(
-                standing.reset.as_secs() + u64::from(standing.reset.subsec_nanos() > 0),
-            ),
+            HeaderValue::from(whole_seconds(standing.reset)),
         )
 }
