@@ -27,9 +27,9 @@ impl Engine {
         let mut pruned = 0;
         loop {
             let now = self.clock.now();
-            let gone = self.store.prune(now - self.limits.retention, most, now).await?;
-            pruned += gone;
-            if gone < most as u64 {
+            let step = self.store.prune(now - self.limits.retention, most, now).await?;
+            pruned += step.parcels;
+            if !step.more {
                 return Ok(pruned);
             }
             tokio::time::sleep(BREATH).await;

@@ -1,9 +1,6 @@
 //! Keeping parcels and their deliveries.
 
-use std::{
-    collections::{BTreeMap, BTreeSet, HashSet},
-    time::Duration,
-};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use async_trait::async_trait;
 use deadpool_postgres::ClientWrapper;
@@ -14,6 +11,7 @@ use uuid::Uuid;
 
 use crate::{
     PostgresStore,
+    committer::Rules,
     fault::Fault,
     once,
     order::{self, Line},
@@ -43,9 +41,9 @@ pub(crate) struct Incoming<'a> {
 pub(crate) async fn write(
     session: &ClientWrapper,
     incoming: &[Incoming<'_>],
-    dead_letter_ttl: Duration,
+    rules: &Rules,
 ) -> Result<Vec<Accepted>, Fault> {
-    let seen = once::seen(session, incoming).await?;
+    let seen = once::seen(session, incoming, rules.over.get()).await?;
     let fresh: Vec<Incoming<'_>> = incoming
         .iter()
         .zip(&seen)
@@ -58,7 +56,7 @@ pub(crate) async fn write(
         insert_parcels(session, &fresh, &numbers),
         insert_deliveries(session, &fresh, &placed, &numbers)
     )?;
-    withhold::bury(session, &fresh, dead_letter_ttl).await?;
+    withhold::bury(session, &fresh, rules.dead_letter_ttl).await?;
     let mut new =
         numbers.into_iter().zip(placed).map(|(number, placed)| Accepted::New { number, placed });
     Ok(seen.into_iter().filter_map(|seen| seen.or_else(|| new.next())).collect())

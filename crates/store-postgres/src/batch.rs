@@ -1,6 +1,6 @@
 //! What many callers want to write, carried out as one transaction's steps.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::collections::BTreeSet;
 
 use deadpool_postgres::ClientWrapper;
 use futures_util::try_join;
@@ -9,6 +9,7 @@ use gancho_store::{Accepted, NewParcel, NodeId, Placed, Settled, Settlement};
 
 use crate::{
     accept::{self, Incoming},
+    committer::Rules,
     fault::Fault,
     ledger,
     limbo::{self, Held},
@@ -45,14 +46,14 @@ pub(crate) async fn run(
     session: &ClientWrapper,
     calls: &[&Work],
     spans: &BTreeSet<Span>,
-    dead_letter_ttl: Duration,
+    rules: &Rules,
 ) -> Result<(Vec<Answer>, Ring), Fault> {
     let endings: Vec<Ending<'_>> = calls.iter().flat_map(|call| call.endings()).collect();
     let incoming: Vec<Incoming<'_>> = calls.iter().flat_map(|call| call.incoming()).collect();
     lock_order(session, &endings, &incoming).await?;
     let (written, accepted, released, ()) = try_join!(
-        settle::write(session, &endings, dead_letter_ttl),
-        accept::write(session, &incoming, dead_letter_ttl),
+        settle::write(session, &endings, rules.dead_letter_ttl),
+        accept::write(session, &incoming, rules),
         release(session, calls),
         spans::write(session, spans)
     )?;
@@ -62,10 +63,9 @@ pub(crate) async fn run(
         .filter(|(_, held)| **held)
         .flat_map(|(ending, _)| follow(ending))
         .collect();
-    let followed = if following.is_empty() {
-        Vec::new()
-    } else {
-        accept::write(session, &following, dead_letter_ttl).await?
+    let followed = match &following[..] {
+        [] => Vec::new(),
+        following => accept::write(session, following, rules).await?,
     };
     written.raise(session).await?;
     let moved = order::move_up(session, &written.ended).await?;

@@ -21,6 +21,7 @@ use crate::{
     fault::{Fault, store_error},
     limbo::Limbo,
     listen::Bells,
+    over::Over,
     queue::{Call, Queue, mixed_up},
     rows, session, spans,
 };
@@ -35,6 +36,7 @@ pub(crate) struct Rules {
     pub bells: Arc<Bells>,
     pub limbo: Arc<Limbo>,
     pub dead_letter_ttl: Duration,
+    pub over: Over,
 }
 
 pub(crate) fn start(pool: &Pool, count: usize, rules: &Rules, stop: &CancellationToken) -> Queue {
@@ -131,7 +133,7 @@ impl Committer {
         let session = self.session().await?;
         let (writer, number) = self.begin(&session).await?;
         let spans = self.spans.unknown(works.iter().flat_map(|work| work.spans()));
-        match batch::run(&session, works, &spans, self.rules.dead_letter_ttl).await {
+        match batch::run(&session, works, &spans, &self.rules).await {
             Ok(done) => {
                 self.finish(session, writer, number).await?;
                 self.spans.learn(spans);

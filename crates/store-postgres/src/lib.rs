@@ -3,13 +3,15 @@
 //! In reading order: [`open`] connects, checks the server and runs [`migrations`]; [`session`] is
 //! how every connection is set up and [`tls`] how it is secured. Callers wait in the [`queue`], from
 //! which a [`committer`] gathers what many of them want to write into one transaction; [`batch`]
-//! carries it out in the steps of [`accept`] and [`settle`], with [`once`] for keys, [`order`] for
+//! carries it out in the steps of [`accept`] and [`settle`], with [`once`] for keys and [`over`] for
+//! their end, [`order`] for
 //! strict order per subject, [`withhold`] for what is accepted and not to be sent, and [`give_up`] for
 //! dead letters made outside of settling. [`claim`]
 //! hands out due work by the plan of [`walk`] and [`few`]; [`limbo`] keeps what was leased without
 //! its node learning of it. Lists are found by a bounded [`look`] back. [`dead_letters`] and [`leave`],
 //! [`deliveries`] with [`delivery_list`], [`events`] and [`send_again`],
-//! [`endpoints`], [`nodes`], [`orphans`], [`pauses`], [`records`], [`tenants`], [`upkeep`] and [`usage`] are the
+//! [`endpoints`], [`nodes`], [`orphans`], [`pauses`], [`records`], [`tenants`], [`upkeep`] with [`prune`] and
+//! its [`pass`]es, and [`usage`] are the
 //! rest of the contract. [`listen`] carries the bell between nodes; [`rows`] and [`terms`] turn rows
 //! into the words of the domain and back; [`fault`] says what an error of the database means to a
 //! caller. [`scratch`] creates and removes a database for one run.
@@ -43,9 +45,12 @@ mod once;
 mod open;
 mod order;
 mod orphans;
+mod over;
+mod pass;
 mod pauses;
 #[cfg(test)]
 mod plans;
+mod prune;
 mod queue;
 mod records;
 mod rows;
@@ -91,6 +96,8 @@ pub struct PostgresStore {
     limbo: Arc<limbo::Limbo>,
     max_looks: usize,
     dead_letter_ttl: Duration,
+    over: over::Over,
+    passes: prune::Passes,
     /// Ends the tasks of this store with it.
     _until_dropped: DropGuard,
 }

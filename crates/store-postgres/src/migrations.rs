@@ -26,6 +26,7 @@ pub(crate) const ALL: &[Migration] = &[
         sql: include_str!("../migrations/0005_endpoint_versions.sql"),
     },
     Migration { number: 6, name: "requests", sql: include_str!("../migrations/0006_requests.sql") },
+    Migration { number: 7, name: "upkeep", sql: include_str!("../migrations/0007_upkeep.sql") },
 ];
 
 /// Any number that no other program takes for its own lock on the same database.

@@ -15,7 +15,8 @@ use crate::{
     session::{execute, query},
 };
 
-/// Claims a key that is free or whose time is over. One that another transaction is just claiming is
+/// Claims a key that is free or whose time is over: by the clock, and by the time `$7` that upkeep has
+/// named, so that a clock that is ahead frees none. One that another transaction is just claiming is
 /// waited for.
 const CLAIM: &str = "
 insert into once_keys (tenant_id, key, content, parcel_id, made_at, until)
@@ -23,7 +24,7 @@ select * from unnest($1::uuid[], $2::bytea[], $3::bytea[], $4::uuid[], $5::int8[
 on conflict (tenant_id, key) do update
 set content = excluded.content, parcel_id = excluded.parcel_id,
     made_at = excluded.made_at, until = excluded.until
-where once_keys.until <= excluded.made_at
+where once_keys.until <= least(excluded.made_at, $7)
 returning tenant_id, key";
 
 const READ: &str = "
@@ -54,6 +55,7 @@ struct Holder {
 pub(crate) async fn seen(
     session: &ClientWrapper,
     incoming: &[Incoming<'_>],
+    over: Time,
 ) -> Result<Vec<Option<Accepted>>, Fault> {
     // In order of the keys, so that two batches with the same keys wait for each other and do not
     // block each other. Of several with one key in this batch, the first asks.
@@ -64,7 +66,7 @@ pub(crate) async fn seen(
     if firsts.is_empty() {
         return Ok(vec![None; incoming.len()]);
     }
-    let claimed = claim(session, &firsts).await?;
+    let claimed = claim(session, &firsts, over).await?;
     let (mut free, taken): (BTreeMap<_, _>, BTreeMap<_, _>) =
         firsts.into_iter().partition(|(key, _)| claimed.contains(key));
     let mut holders = read(session, taken.keys()).await?;
@@ -73,7 +75,7 @@ pub(crate) async fn seen(
         let text = "a key was forgotten while it was being claimed";
         return Err(Fault::Retry(StoreError::Unavailable(text.to_owned())));
     }
-    let (seen, replaced) = decide(incoming, &mut free, &mut holders);
+    let (seen, replaced) = decide(incoming, &mut free, &mut holders, over);
     if !replaced.is_empty() {
         execute(session, REPLACE, &Columns::of(&replaced).values()).await?;
     }
@@ -86,6 +88,7 @@ fn decide(
     incoming: &[Incoming<'_>],
     free: &mut BTreeMap<Key, Holder>,
     holders: &mut BTreeMap<Key, Holder>,
+    over: Time,
 ) -> (Vec<Option<Accepted>>, BTreeMap<Key, Holder>) {
     let mut replaced = BTreeMap::new();
     let mut decide = |one: &Incoming<'_>| {
@@ -96,7 +99,7 @@ fn decide(
             return None;
         }
         let held = holders.get(&key)?;
-        if held.until <= one.new.parcel.created_at {
+        if held.until <= one.new.parcel.created_at.min(over) {
             holders.insert(key, holder(one, once));
             replaced.insert(key, holder(one, once));
             return None;
@@ -131,8 +134,13 @@ fn holder(incoming: &Incoming<'_>, once: &Once) -> Holder {
 async fn claim(
     session: &ClientWrapper,
     keys: &BTreeMap<Key, Holder>,
+    over: Time,
 ) -> Result<HashSet<Key>, Fault> {
-    let claimed = query(session, CLAIM, &Columns::of(keys).values()).await?;
+    let columns = Columns::of(keys);
+    let over = over.micros();
+    let mut values = columns.values().to_vec();
+    values.push(&over);
+    let claimed = query(session, CLAIM, &values).await?;
     claimed.iter().map(|row| Ok((rows::id(row, 0)?, hash(row, 1)?))).collect()
 }
 

@@ -10,6 +10,8 @@ use crate::{
     PostgresStore, committer,
     fault::store_error,
     listen, migrations,
+    over::Over,
+    prune::Passes,
     session::{self, Turns},
     tls,
 };
@@ -65,6 +67,7 @@ impl PostgresStore {
             bells: bells.clone(),
             limbo: Arc::default(),
             dead_letter_ttl: options.dead_letter_ttl,
+            over: Over::default(),
         };
         let committers = committer::start(&writers, options.committers.max(1), &rules, &stop);
         Ok(Arc::new(Self {
@@ -79,6 +82,8 @@ impl PostgresStore {
             limbo: rules.limbo,
             max_looks: options.max_looks,
             dead_letter_ttl: options.dead_letter_ttl,
+            over: rules.over,
+            passes: Passes::default(),
             _until_dropped: stop.drop_guard(),
         }))
     }

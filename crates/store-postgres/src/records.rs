@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use gancho_domain::TenantId;
+use gancho_domain::{TenantId, Time};
 use gancho_store::{Expect, Record, Records, Result, Shelf};
 use tokio_postgres::{Row, types::ToSql};
 use uuid::Uuid;
@@ -65,17 +65,18 @@ impl Records for PostgresStore {
         body: Bytes,
         expect: Expect,
     ) -> Result<Option<u64>> {
-        let (sql, version) = match expect {
-            Expect::Anything => (PUT, 1),
-            Expect::Nothing => (ADD, 1),
-            Expect::Version(version) => (CHANGE, version as i64),
-        };
-        let owner = owner(on.tenant())?;
-        let session = self.session().await?;
-        let put = query(&session, sql, &[&on.kind(), &owner, &key.as_bytes(), &&*body, &version])
-            .await
-            .map_err(store_error)?;
-        put.first().map(|row| Ok(rows::get::<i64>(row, 0)? as u64)).transpose()
+        self.write_record(on, key, &body, expect, None).await
+    }
+
+    async fn put_record_until(
+        &self,
+        on: Shelf,
+        key: &str,
+        body: Bytes,
+        expect: Expect,
+        until: Time,
+    ) -> Result<Option<u64>> {
+        self.write_record(on, key, &body, expect, Some(until)).await
     }
 
     async fn delete_record(&self, on: Shelf, key: &str) -> Result<bool> {
@@ -88,22 +89,44 @@ impl Records for PostgresStore {
 }
 
 const PUT: &str = "
-insert into records (kind, tenant_id, key, body, version) values ($1, $2, $3, $4, $5)
+insert into records (kind, tenant_id, key, body, version, until) values ($1, $2, $3, $4, $5, $6)
 on conflict (kind, tenant_id, key) do update
-set body = excluded.body, version = records.version + 1
+set body = excluded.body, version = records.version + 1, until = excluded.until
 returning version";
 
 const ADD: &str = "
-insert into records (kind, tenant_id, key, body, version) values ($1, $2, $3, $4, $5)
+insert into records (kind, tenant_id, key, body, version, until) values ($1, $2, $3, $4, $5, $6)
 on conflict (kind, tenant_id, key) do nothing
 returning version";
 
 const CHANGE: &str = "
-update records set body = $4, version = version + 1
+update records set body = $4, version = version + 1, until = $6
 where kind = $1 and tenant_id = $2 and key = $3 and version = $5
 returning version";
 
 impl PostgresStore {
+    async fn write_record(
+        &self,
+        on: Shelf,
+        key: &str,
+        body: &[u8],
+        expect: Expect,
+        until: Option<Time>,
+    ) -> Result<Option<u64>> {
+        let (sql, version) = match expect {
+            Expect::Anything => (PUT, 1),
+            Expect::Nothing => (ADD, 1),
+            Expect::Version(version) => (CHANGE, version as i64),
+        };
+        let owner = owner(on.tenant())?;
+        let session = self.session().await?;
+        let until = until.map(Time::micros);
+        let values: [&(dyn ToSql + Sync); 6] =
+            [&on.kind(), &owner, &key.as_bytes(), &body, &version, &until];
+        let put = query(&session, sql, &values).await.map_err(store_error)?;
+        put.first().map(|row| Ok(rows::get::<i64>(row, 0)? as u64)).transpose()
+    }
+
     async fn list_records(
         &self,
         tenant: Option<TenantId>,

@@ -11,12 +11,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use deadpool_postgres::ClientWrapper;
 use gancho_domain::{DeliveryId, Lane, TenantId, Time};
 use gancho_store::{NewDelivery, TargetId};
+use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::{
     fault::Fault,
     rows::{self, uuid},
-    session::execute,
+    session::{execute, query},
 };
 
 /// An id begins with its milliseconds: 128 of them make a span.
@@ -81,24 +82,96 @@ pub(crate) async fn write(session: &ClientWrapper, spans: &BTreeSet<Span>) -> Re
     Ok(())
 }
 
-/// Those before a time in which nothing is left, but never the last of a target: a committer that has
-/// just written it would not write it again.
-const PRUNE: &str = "
-delete from spans s using (
-    select o.tenant_id, o.target_id, o.from_id, o.lane from spans o
-    where o.from_id < $1
-      and not exists (select from deliveries d where d.tenant_id = o.tenant_id
-          and d.id >= o.from_id and d.id < o.to_id)
-      and exists (select from spans n where n.tenant_id = o.tenant_id
-          and n.target_id = o.target_id and n.lane = o.lane and n.from_id > o.from_id)
-    order by o.from_id limit $2) old
-where s.tenant_id = old.tenant_id and s.target_id = old.target_id and s.from_id = old.from_id
-    and s.lane = old.lane";
+/// A span of a way, as it stands in the table, in order of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Stretch {
+    from: Uuid,
+    to: Uuid,
+    tenant: Uuid,
+    target: Uuid,
+    lane: i16,
+}
 
-pub(crate) async fn prune(
+impl Stretch {
+    /// In which a delivery lies, from its tenant, target, lane and id.
+    pub fn of_delivery(row: &Row) -> Result<Self, Fault> {
+        let id: Uuid = rows::get(row, 3)?;
+        let span = id.as_u128() >> SPAN_BITS;
+        Ok(Self {
+            from: edge(span),
+            to: edge(span + 1),
+            tenant: rows::get(row, 0)?,
+            target: rows::get(row, 1)?,
+            lane: rows::get(row, 2)?,
+        })
+    }
+}
+
+/// Those of the stretches in which nothing is left. A committer that has written one of them may believe
+/// that it is still there; it is older than any delivery that can come.
+const REMOVE: &str = "
+delete from spans s
+using unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::int2[])
+    as k(tenant_id, target_id, from_id, to_id, lane)
+where s.tenant_id = k.tenant_id and s.target_id = k.target_id and s.from_id = k.from_id
+  and s.lane = k.lane
+  and not exists (select from deliveries d where d.tenant_id = k.tenant_id
+      and d.id >= k.from_id and d.id < k.to_id and d.target_id = k.target_id and d.lane = k.lane)";
+
+pub(crate) async fn remove(
     session: &ClientWrapper,
+    stretches: &BTreeSet<Stretch>,
+) -> Result<(), Fault> {
+    if stretches.is_empty() {
+        return Ok(());
+    }
+    let tenants: Vec<Uuid> = stretches.iter().map(|one| one.tenant).collect();
+    let targets: Vec<Uuid> = stretches.iter().map(|one| one.target).collect();
+    let from: Vec<Uuid> = stretches.iter().map(|one| one.from).collect();
+    let to: Vec<Uuid> = stretches.iter().map(|one| one.to).collect();
+    let lanes: Vec<i16> = stretches.iter().map(|one| one.lane).collect();
+    execute(session, REMOVE, &[&tenants, &targets, &from, &to, &lanes]).await?;
+    Ok(())
+}
+
+/// The last stretch that was looked at.
+pub(crate) type Place = Stretch;
+
+const LOOK: &str = "
+select s.tenant_id, s.target_id, s.lane, s.from_id, s.to_id,
+    not exists (select from deliveries d where d.tenant_id = s.tenant_id
+        and d.id >= s.from_id and d.id < s.to_id and d.target_id = s.target_id and d.lane = s.lane)
+from spans s
+where s.from_id < $1 and s.from_id >= $2
+  and (s.from_id, s.tenant_id, s.target_id, s.lane) > ($2, $3, $4, $5)
+order by s.from_id, s.tenant_id, s.target_id, s.lane limit $6";
+
+/// Of the next stretches before a time, those in which nothing is left, and the place where to go on:
+/// none at the end.
+pub(crate) async fn look(
+    session: &ClientWrapper,
+    at: Option<Place>,
     before: Time,
-    most: i64,
-) -> Result<(), tokio_postgres::Error> {
-    execute(session, PRUNE, &[&rows::first_id_at(before), &most]).await.map(drop)
+    limit: i64,
+) -> Result<(BTreeSet<Stretch>, Option<Place>), Fault> {
+    let nil = Uuid::nil();
+    let (from, tenant, target, lane) =
+        at.map_or((nil, nil, nil, 0), |at| (at.from, at.tenant, at.target, at.lane));
+    let end = rows::first_id_at(before);
+    let looked = query(session, LOOK, &[&end, &from, &tenant, &target, &lane, &limit]).await?;
+    let (mut empty, mut last) = (BTreeSet::new(), None);
+    for (count, row) in (1..).zip(&looked) {
+        let stretch = Stretch {
+            tenant: rows::get(row, 0)?,
+            target: rows::get(row, 1)?,
+            lane: rows::get(row, 2)?,
+            from: rows::get(row, 3)?,
+            to: rows::get(row, 4)?,
+        };
+        if rows::get(row, 5)? {
+            empty.insert(stretch);
+        }
+        last = Some(stretch).filter(|_| count == limit);
+    }
+    Ok((empty, last))
 }

@@ -5,7 +5,7 @@
 //! log into the file; [`readers`] answer look-ups; [`fault`] says what a failure means. The
 //! other files bear the names of the contract's and hold its SQL; [`events`], [`openings`] and
 //! [`send_again`] are parts of deliveries, whose lists are found by a bounded [`look`] back; [`walk`] is a
-//! part of claiming.
+//! part of claiming, [`prune`] one of upkeep.
 //!
 //! **Invariants.** A call is answered only after the commit that holds it was synced
 //! (`synchronous=FULL`, set and read back). After an I/O error nothing more is written until the
@@ -37,6 +37,7 @@ mod openings;
 mod order;
 mod orphans;
 mod pauses;
+mod prune;
 mod readers;
 mod records;
 mod rows;
@@ -52,10 +53,7 @@ mod usage;
 mod walk;
 mod writer;
 
-use std::{
-    path::Path,
-    sync::{Arc, atomic::AtomicI64},
-};
+use std::{path::Path, sync::Arc};
 
 use gancho_domain::TenantId;
 use gancho_store::{Result, Store, StoreError};
@@ -67,6 +65,7 @@ pub use open::Options;
 use crate::{
     fault::Fault,
     open::MAX_LOOKS,
+    prune::Passes,
     readers::{Group, Readers},
     transaction::Tx,
     writer::{Step, Writer},
@@ -81,8 +80,7 @@ pub struct SqliteStore {
     readers: Readers,
     writer: Writer,
     bell: Arc<Notify>,
-    /// Where the next step of pruning begins.
-    prune_place: Arc<AtomicI64>,
+    passes: Passes,
     max_looks: usize,
 }
 
@@ -94,8 +92,8 @@ impl SqliteStore {
         let counts = [LOOKUP_READERS, options.readers, UPKEEP_READERS];
         let readers = Readers::start(counts, || open::reader(&options.path))?;
         let writer = Writer::start(opened, options, bell.clone())?;
-        let max_looks = options.max_looks;
-        Ok(Arc::new(Self { readers, writer, bell, prune_place: Arc::default(), max_looks }))
+        let (passes, max_looks) = (Passes::default(), options.max_looks);
+        Ok(Arc::new(Self { readers, writer, bell, passes, max_looks }))
     }
 
     /// Opens a file to look at it: one that another process works on, or a copy of one. Nothing is
@@ -103,8 +101,8 @@ impl SqliteStore {
     pub fn open_to_read(path: impl AsRef<Path>) -> Result<Arc<Self>> {
         let readers = Readers::start([1, 1, 1], || open::to_read(path.as_ref()))?;
         let (writer, bell) = (Writer::none(), Arc::default());
-        let (prune_place, max_looks) = (Arc::default(), MAX_LOOKS);
-        Ok(Arc::new(Self { readers, writer, bell, prune_place, max_looks }))
+        let (passes, max_looks) = (Passes::default(), MAX_LOOKS);
+        Ok(Arc::new(Self { readers, writer, bell, passes, max_looks }))
     }
 
     /// A store in memory that does its work on the caller's thread: for simulations, where the same
@@ -113,8 +111,8 @@ impl SqliteStore {
         let db = open::in_memory()?;
         let bell = Arc::new(Notify::new());
         let writer = Writer::inline(db, bell.clone())?;
-        let (readers, prune_place, max_looks) = (Readers::none(), Arc::default(), MAX_LOOKS);
-        Ok(Arc::new(Self { readers, writer, bell, prune_place, max_looks }))
+        let (readers, passes, max_looks) = (Readers::none(), Passes::default(), MAX_LOOKS);
+        Ok(Arc::new(Self { readers, writer, bell, passes, max_looks }))
     }
 
     /// Told once, when the store has stopped after an I/O error and must be opened again.

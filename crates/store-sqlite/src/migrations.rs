@@ -14,6 +14,7 @@ const STEPS: &[&str] = &[
     include_str!("../migrations/0004_lists.sql"),
     include_str!("../migrations/0005_endpoint_versions.sql"),
     include_str!("../migrations/0006_requests.sql"),
+    include_str!("../migrations/0007_upkeep.sql"),
 ];
 
 /// Marks the file as ours: "Ganc".

@@ -30,8 +30,8 @@ pub(crate) struct Keys {
     pub lately: Lately<Key, Used>,
     /// Where the next look for keys that are over begins.
     looked: Cell<Key>,
-    /// Until when keys may be forgotten: when [`forget`] was last called, which is not done while the clock
-    /// may be wrong.
+    /// Keys whose time ended before this are over: when [`forget`] was last called, which is not done
+    /// while the clock may be wrong.
     over: Cell<Time>,
 }
 
@@ -67,8 +67,9 @@ pub(crate) fn seen_before(
     once: &Once,
 ) -> Result<Option<Accepted>, Fault> {
     let (key, now) = ((parcel.tenant, short(once.key)), parcel.created_at);
+    // A clock that is ahead frees no key: it must be over by the time that upkeep believes as well.
     if let Some(Used { first, content, until }) = find(tx, &key)?
-        && until > now
+        && until > now.min(tx.known.keys.over.get())
     {
         let same = content == short(once.content);
         return Ok(Some(if same { Accepted::Again { first } } else { Accepted::Clash { first } }));
@@ -127,18 +128,22 @@ fn sweep(tx: &Tx<'_>, now: Time) -> Result<(), Fault> {
         }
     }
     // More than come in, so that those that are over are never more than a part of them.
-    forget_in_tree(tx, STRETCH, now)
+    forget_in_tree(tx, STRETCH, now)?;
+    Ok(())
 }
 
-/// Forgets keys that are over: looks at no more than so many, and the next call goes on from there.
-pub(crate) fn forget(tx: &Tx<'_>, most: usize, now: Time) -> Result<(), Fault> {
+/// Forgets keys that are over: looks at no more than so many, and the next call goes on from there. Says
+/// whether it should follow at once. In the tree it does while one in eight is over: to look for the last
+/// few would be to read the whole of it again and again.
+pub(crate) fn forget(tx: &Tx<'_>, most: usize, now: Time) -> Result<bool, Fault> {
     tx.known.keys.over.set(now);
-    forget_lately(tx, most, now)?;
-    forget_in_tree(tx, most, now)
+    let in_front = forget_lately(tx, most, now)?;
+    let in_tree = forget_in_tree(tx, most, now)?;
+    Ok(in_front == most || in_tree * 8 >= most)
 }
 
-/// From the front, as far as they are over.
-fn forget_lately(tx: &Tx<'_>, most: usize, now: Time) -> Result<(), Fault> {
+/// From the front, as far as they are over. Says how many lines went.
+fn forget_lately(tx: &Tx<'_>, most: usize, now: Time) -> Result<usize, Fault> {
     let mut list = tx.db.prepare_cached(
         "SELECT line, tenant_id, key, until <= ?2 FROM once_lately ORDER BY line LIMIT ?1",
     )?;
@@ -155,13 +160,14 @@ fn forget_lately(tx: &Tx<'_>, most: usize, now: Time) -> Result<(), Fault> {
         }
         over = Some(line);
     }
-    if let Some(over) = over {
-        cut(tx.db, "once_lately", over, most)?;
+    match over {
+        Some(over) => Ok(cut(tx.db, "once_lately", over, most)?),
+        None => Ok(0),
     }
-    Ok(())
 }
 
-fn forget_in_tree(tx: &Tx<'_>, most: usize, now: Time) -> Result<(), Fault> {
+/// Says how many of them went.
+fn forget_in_tree(tx: &Tx<'_>, most: usize, now: Time) -> Result<usize, Fault> {
     let (tenant, key) = tx.known.keys.looked.get();
     let end: Option<Key> = tx
         .db
@@ -176,13 +182,14 @@ fn forget_in_tree(tx: &Tx<'_>, most: usize, now: Time) -> Result<(), Fault> {
     // Behind the last one it begins again.
     tx.known.keys.looked.set(end.unwrap_or(FIRST));
     let last = end.unwrap_or(LAST);
-    tx.db
+    let gone = tx
+        .db
         .prepare_cached(
             "DELETE FROM once_keys WHERE (tenant_id, key) > (?1, ?2)
                AND (tenant_id, key) <= (?3, ?4) AND until <= ?5",
         )?
         .execute(params![tenant.bytes(), key, last.0.bytes(), last.1, now.micros()])?;
-    Ok(())
+    Ok(gone)
 }
 
 #[cfg(test)]

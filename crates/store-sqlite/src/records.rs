@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use gancho_domain::TenantId;
+use gancho_domain::{TenantId, Time};
 use gancho_store::{Expect, Record, Records, Result, Shelf};
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 
@@ -62,23 +62,18 @@ impl Records for SqliteStore {
         body: Bytes,
         expect: Expect,
     ) -> Result<Option<u64>> {
-        let key = key.to_owned();
-        let (sql, version) = match expect {
-            Expect::Anything => (PUT, 1),
-            Expect::Nothing => (ADD, 1),
-            Expect::Version(version) => (CHANGE, version as i64),
-        };
-        self.write_more(move |tx| {
-            let version: Option<i64> = tx
-                .db
-                .prepare_cached(sql)?
-                .query_row(params![on.kind(), owner(on.tenant()), key, &*body, version], |row| {
-                    row.get(0)
-                })
-                .optional()?;
-            Ok(version.map(|version| version as u64))
-        })
-        .await
+        self.write_record(on, key, body, expect, None).await
+    }
+
+    async fn put_record_until(
+        &self,
+        on: Shelf,
+        key: &str,
+        body: Bytes,
+        expect: Expect,
+        until: Time,
+    ) -> Result<Option<u64>> {
+        self.write_record(on, key, body, expect, Some(until)).await
     }
 
     async fn delete_record(&self, on: Shelf, key: &str) -> Result<bool> {
@@ -96,14 +91,46 @@ impl Records for SqliteStore {
     }
 }
 
-const PUT: &str = "INSERT INTO records (kind, tenant_id, key, body, version)
-    VALUES (?1, ?2, ?3, ?4, ?5)
-    ON CONFLICT DO UPDATE SET body = excluded.body, version = version + 1 RETURNING version";
+impl SqliteStore {
+    async fn write_record(
+        &self,
+        on: Shelf,
+        key: &str,
+        body: Bytes,
+        expect: Expect,
+        until: Option<Time>,
+    ) -> Result<Option<u64>> {
+        let key = key.to_owned();
+        let until = until.map(Time::micros);
+        let (sql, version) = match expect {
+            Expect::Anything => (PUT, 1),
+            Expect::Nothing => (ADD, 1),
+            Expect::Version(version) => (CHANGE, version as i64),
+        };
+        self.write_more(move |tx| {
+            let version: Option<i64> = tx
+                .db
+                .prepare_cached(sql)?
+                .query_row(
+                    params![on.kind(), owner(on.tenant()), key, &*body, version, until],
+                    |row| row.get(0),
+                )
+                .optional()?;
+            Ok(version.map(|version| version as u64))
+        })
+        .await
+    }
+}
 
-const ADD: &str = "INSERT INTO records (kind, tenant_id, key, body, version)
-    VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING RETURNING version";
+const PUT: &str = "INSERT INTO records (kind, tenant_id, key, body, version, until)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+    ON CONFLICT DO UPDATE SET body = excluded.body, version = version + 1, until = excluded.until
+    RETURNING version";
 
-const CHANGE: &str = "UPDATE records SET body = ?4, version = version + 1
+const ADD: &str = "INSERT INTO records (kind, tenant_id, key, body, version, until)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING RETURNING version";
+
+const CHANGE: &str = "UPDATE records SET body = ?4, version = version + 1, until = ?6
     WHERE kind = ?1 AND tenant_id = ?2 AND key = ?3 AND version = ?5 RETURNING version";
 
 fn owner(tenant: Option<TenantId>) -> Vec<u8> {

@@ -8,18 +8,14 @@
 
 use std::{cell::RefCell, collections::HashMap};
 
-use gancho_domain::{Lane, Parcel, TenantId, TenantScope, Time};
+use gancho_domain::{Lane, Parcel, TenantId, TenantScope};
 use gancho_store::{NewDelivery, TargetId};
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::{
-    fault::Fault,
-    rows::{self, seq},
-    transaction::Tx,
-};
+use crate::{fault::Fault, rows::seq, transaction::Tx};
 
 /// A row's number holds milliseconds above 15 bits: 128 of them make a span.
-const SPAN_BITS: u32 = 22;
+pub(crate) const SPAN_BITS: u32 = 22;
 
 /// The last span that was written down for each target, so that most deliveries need no look at the
 /// table. Forgotten whenever a transaction is rolled back: what it wrote is gone then.
@@ -35,6 +31,14 @@ const MOST: usize = 50_000;
 impl Spans {
     pub fn forget(&self) {
         self.0.borrow_mut().clear();
+    }
+
+    /// The span is no longer written down.
+    pub fn removed(&self, way: (TenantId, Way), span: i64) {
+        let mut known = self.0.borrow_mut();
+        if known.get(&way) == Some(&span) {
+            known.remove(&way);
+        }
     }
 
     /// Whether the span has to be written down.
@@ -114,25 +118,4 @@ pub(crate) fn newest(
 /// The lowest row number in a span.
 pub(crate) const fn first_row(span: i64) -> i64 {
     span << SPAN_BITS
-}
-
-/// Removes at most so many of the spans that lie before every delivery and every parcel that is left.
-pub(crate) fn prune(tx: &Tx<'_>, before: Time, most: usize) -> Result<(), Fault> {
-    let mut first = rows::first_seq_at(before) >> SPAN_BITS;
-    for oldest in ["SELECT min(seq) FROM deliveries", "SELECT min(seq) FROM parcels"] {
-        let left: Option<i64> = tx.db.prepare_cached(oldest)?.query_row([], |row| row.get(0))?;
-        first = first.min(left.unwrap_or(i64::MAX) >> SPAN_BITS);
-    }
-    let gone = tx
-        .db
-        .prepare_cached(
-            "DELETE FROM spans WHERE (tenant_id, target_id, lane, span) IN
-               (SELECT tenant_id, target_id, lane, span FROM spans INDEXED BY spans_by_time
-                WHERE span < ?1 LIMIT ?2)",
-        )?
-        .execute(params![first, most as i64])?;
-    if gone > 0 {
-        tx.known.spans.forget();
-    }
-    Ok(())
 }

@@ -1,30 +1,16 @@
 //! Keeping the file small and knowing how full it is.
 
-use std::{
-    sync::atomic::{AtomicI64, Ordering},
-    time::Duration,
-};
-
 use async_trait::async_trait;
 use gancho_domain::{Failure, Lane, TenantId, Time, decide, id};
-use gancho_store::{LaneDepth, Result, Space, Upkeep};
+use gancho_store::{LaneDepth, Pruned, Result, Space, Upkeep};
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::{
-    SqliteStore, external_ids, fault::Fault, once, order, rows, settle::bury, space, spans,
-    transaction::Tx,
-};
+use crate::{SqliteStore, fault::Fault, order, rows, settle::bury, space, transaction::Tx};
 
 #[async_trait]
 impl Upkeep for SqliteStore {
-    async fn prune(&self, before: Time, most: usize, now: Time) -> Result<u64> {
-        let place = self.prune_place.clone();
-        self.write(move |tx| {
-            let gone = prune(tx, &place, before, most, now)?;
-            spans::prune(tx, before, most * LOOKS)?;
-            Ok(gone)
-        })
-        .await
+    async fn prune(&self, before: Time, max: usize, now: Time) -> Result<Pruned> {
+        self.prune_step(before, max, now).await
     }
 
     async fn expire(&self, lane: Lane, before: Time, most: usize, now: Time) -> Result<u64> {
@@ -106,68 +92,6 @@ fn last_written(db: &Connection) -> rusqlite::Result<Option<Time>> {
     )?;
     let newest = seq.filter(|seq| *seq > 0).map(rows::time_of_seq);
     Ok(newest.max(beat_at.map(Time::from_micros)))
-}
-
-/// A step looks at so many parcels for each that it may remove, and the next goes on from there: a
-/// store full of old ones that must stay does not make a step long.
-const LOOKS: usize = 10;
-
-fn prune(
-    tx: &Tx<'_>,
-    place: &AtomicI64,
-    before: Time,
-    most: usize,
-    now: Time,
-) -> Result<u64, Fault> {
-    once::forget(tx, most * LOOKS, now)?;
-    let looked: Vec<(i64, bool)> = tx
-        .db
-        .prepare_cached(
-            "SELECT p.seq, p.created_at < ?3 AND NOT EXISTS
-               (SELECT 1 FROM json_each(p.deliveries) j JOIN deliveries d ON d.seq = j.value WHERE
-                  d.state < 5 OR EXISTS (SELECT 1 FROM dead_letters l WHERE l.delivery = d.seq))
-             FROM parcels p WHERE p.seq > ?1 AND p.seq < ?2 ORDER BY p.seq LIMIT ?4",
-        )?
-        .query_map(
-            params![
-                place.load(Ordering::Relaxed),
-                rows::first_seq_at(before + Duration::from_secs(60)),
-                before.micros(),
-                (most * LOOKS) as i64
-            ],
-            |row| Ok((row.get(0)?, row.get(1)?)),
-        )?
-        .collect::<rusqlite::Result<_>>()?;
-    // At the end of the old ones, begin again with the oldest.
-    let mut next =
-        if looked.len() < most * LOOKS { None } else { looked.last().map(|last| last.0) };
-    let mut gone = 0;
-    for (seq, may_go) in looked {
-        if gone == most {
-            next = Some(seq - 1);
-            break;
-        }
-        if may_go {
-            remove(tx, seq)?;
-            gone += 1;
-        }
-    }
-    place.store(next.unwrap_or(0), Ordering::Relaxed);
-    Ok(gone as u64)
-}
-
-fn remove(tx: &Tx<'_>, seq: i64) -> Result<(), Fault> {
-    external_ids::forget(tx, seq)?;
-    for sql in [
-        "DELETE FROM attempts WHERE delivery IN
-           (SELECT j.value FROM parcels p, json_each(p.deliveries) j WHERE p.seq = ?1)",
-        "DELETE FROM deliveries WHERE seq IN
-           (SELECT j.value FROM parcels p, json_each(p.deliveries) j WHERE p.seq = ?1)",
-        "DELETE FROM parcels WHERE seq = ?1",
-    ] {
-        tx.db.prepare_cached(sql)?.execute([seq])?;
-    }
-    Ok(())
 }
 
 /// Those that are too old. Looked for by a reader, as it may have to read the whole of a lane.

@@ -4,8 +4,8 @@
 //! every case becomes a test. The files mirror the contract's; where one would grow long, a part of
 //! it has a file of its own ([`rounds`], [`lease`] and [`lease_lost`] belong to claiming and settling,
 //! [`replay`] to dead letters, [`rearm`], [`events`], [`lists`], [`send_again`] and
-//! [`isolation`] to deliveries, [`prune`] and [`expire`] to upkeep, [`withheld`] to accepting). [`build`]
-//! holds what the cases are told with.
+//! [`isolation`] to deliveries, [`prune`], [`growth`] and [`expire`] to upkeep, [`withheld`] to accepting).
+//! [`build`] holds what the cases are told with.
 //!
 //! A case knows nothing of a store but the contract. It asserts what the contract promises and
 //! leaves open what the contract leaves open.
@@ -28,6 +28,7 @@ pub mod endpoints;
 pub mod events;
 pub mod expire;
 pub mod fairness;
+pub mod growth;
 pub mod isolation;
 pub mod lease;
 pub mod lease_lost;
@@ -113,6 +114,7 @@ macro_rules! conformance_suite {
                 the_same_key_with_another_content_is_a_clash
                 a_key_counts_within_one_batch_too
                 a_key_whose_time_is_over_is_free
+                a_clock_that_is_ahead_frees_no_key
                 keys_are_each_tenants_own
                 a_key_outlives_a_restart
                 fifty_at_once_make_one_parcel
@@ -128,7 +130,7 @@ macro_rules! conformance_suite {
                 settling_and_accepting_at_once_leave_no_hole
                 the_number_shows_wherever_the_parcel_does
                 counting_goes_on_after_a_restart
-                counting_goes_on_after_pruning
+                counting_goes_on_while_anything_of_the_subject_is_left
                 what_follows_a_settlement_is_numbered_too
             }
             bytes {
@@ -372,6 +374,13 @@ macro_rules! conformance_suite {
                 the_room_used_is_known
                 when_it_was_last_written_is_known_after_a_restart
                 the_highest_id_is_known
+            }
+            growth {
+                keys_are_forgotten_by_the_thousand
+                parcels_go_by_the_thousand_and_leave_what_must_stay
+                records_go_when_their_time_is_over
+                usage_is_forgotten_after_a_year
+                dead_nodes_are_forgotten
             }
             prune {
                 only_what_is_old_and_has_ended_goes

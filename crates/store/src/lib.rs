@@ -66,7 +66,7 @@ pub use records::{Expect, Record, Records, Shelf};
 pub use round::{ClaimRound, ClaimTurn};
 pub use settle::{Settle, Settled, Settlement};
 pub use tenants::Tenants;
-pub use upkeep::{LaneDepth, Space, Upkeep};
+pub use upkeep::{LaneDepth, Pruned, Space, Upkeep};
 pub use usage::{Spent, Usage};
 
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;

@@ -6,7 +6,7 @@
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use gancho_domain::{TenantId, TenantScope};
+use gancho_domain::{TenantId, TenantScope, Time};
 
 use crate::Result;
 
@@ -79,6 +79,17 @@ pub trait Records: Send + Sync + 'static {
         key: &str,
         body: Bytes,
         expect: Expect,
+    ) -> Result<Option<u64>>;
+
+    /// The same, for a record that may be removed after that time, unless it is put again. It may still
+    /// be found for a while.
+    async fn put_record_until(
+        &self,
+        shelf: Shelf,
+        key: &str,
+        body: Bytes,
+        expect: Expect,
+        until: Time,
     ) -> Result<Option<u64>>;
 
     /// Whether it was there.

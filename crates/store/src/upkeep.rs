@@ -25,12 +25,27 @@ pub struct Space {
     pub limit: Option<u64>,
 }
 
+/// What one step of pruning did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Pruned {
+    pub parcels: u64,
+    /// There is more to remove: take the next step.
+    pub more: bool,
+}
+
+/// How long it is kept how much a tenant has used in a month.
+pub const USAGE_KEPT: std::time::Duration = std::time::Duration::from_hours(24 * 400);
+
 #[async_trait]
 pub trait Upkeep: Send + Sync + 'static {
-    /// Removes at most so many parcels made before, whose deliveries have all ended and left no dead
-    /// letter, with their deliveries and attempts; forgets keys whose time is over at `now`. Says how
-    /// many parcels went.
-    async fn prune(&self, before: Time, most: usize, now: Time) -> Result<u64>;
+    /// One step of removing what is over, small enough not to hold anyone up: at most `max` parcels
+    /// made before `before`, whose deliveries have all ended and left no dead letter, with their
+    /// deliveries, attempts and spans, and their subjects where nothing of those is left; and a few
+    /// thousand of each of the other things whose time is over at `now`: once keys, records, usage,
+    /// dead nodes.
+    ///
+    /// `now` must be a time that can be believed: no key is free before it was named here.
+    async fn prune(&self, before: Time, max: usize, now: Time) -> Result<Pruned>;
 
     /// Gives up at most so many pending or waiting deliveries of a lane made before, as dead letters
     /// with the code `EXPIRED`. Says how many.

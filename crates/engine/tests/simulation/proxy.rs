@@ -14,7 +14,7 @@ use gancho_store::{
     Accept, Accepted, Claim, Claimed, Claiming, DeadFilter, DeadLetter, DeadLetters, DeadStats,
     Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, Endpoints, EventFilter, EventRow,
     EventView, Expect, LaneDepth, Leave, Leaving, Ledger, Left, NewDelivery, NewParcel, NodeId,
-    Nodes, OrphanScan, Orphans, Page, PageRequest, Pause, Pauses, Rearmed, Record, Records,
+    Nodes, OrphanScan, Orphans, Page, PageRequest, Pause, Pauses, Pruned, Rearmed, Record, Records,
     Rescued, Result, Settle, Settled, Settlement, Shelf, Space, Spent, Store, TenantEndpoint,
     Tenants, Upkeep, Usage, WholeLetter,
 };
@@ -118,7 +118,7 @@ impl Pauses for Proxy {
 
 #[async_trait]
 impl Upkeep for Proxy {
-    async fn prune(&self, before: Time, most: usize, now: Time) -> Result<u64> {
+    async fn prune(&self, before: Time, most: usize, now: Time) -> Result<Pruned> {
         through!(self, Upkeep, self.inner.prune(before, most, now))
     }
 
@@ -363,6 +363,17 @@ impl Records for Proxy {
         expect: Expect,
     ) -> Result<Option<u64>> {
         self.inner.put_record(shelf, key, body, expect).await
+    }
+
+    async fn put_record_until(
+        &self,
+        shelf: Shelf,
+        key: &str,
+        body: Bytes,
+        expect: Expect,
+        until: Time,
+    ) -> Result<Option<u64>> {
+        self.inner.put_record_until(shelf, key, body, expect, until).await
     }
 
     async fn delete_record(&self, shelf: Shelf, key: &str) -> Result<bool> {

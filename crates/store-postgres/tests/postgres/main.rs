@@ -4,6 +4,7 @@
 
 mod crash;
 mod far;
+mod growth;
 mod lost_answer;
 mod many_nodes;
 mod refusals;

@@ -106,6 +106,19 @@ impl<F: Fixture> World<F> {
         self.store.rescue(self.node, Duration::ZERO, self.now()).await.unwrap()
     }
 
+    /// Step by step, until nothing more is to be removed. Says how many parcels went.
+    pub async fn prune(&self, before: Time) -> u64 {
+        let mut gone = 0;
+        for _ in 0..1_000 {
+            let step = self.store.prune(before, 100, self.now()).await.unwrap();
+            gone += step.parcels;
+            if !step.more {
+                return gone;
+            }
+        }
+        panic!("there is always more to remove");
+    }
+
     /// An event made now, of no subject and to no one yet.
     pub fn event(&self, tenant: TenantId) -> Draft {
         Draft::new(self.ids.clone(), tenant, self.now())

@@ -243,7 +243,7 @@ pub async fn a_pruned_one_is_no_longer_listed<F: Fixture>() {
     let id = kept.id();
     world.accept(kept).await;
     let now = world.now();
-    assert_eq!(world.store.prune(now, 100, now).await, Ok(5));
+    assert_eq!(world.prune(now).await, 5);
     assert_eq!(ids(&world.list_events(acme, EventFilter::default()).await), [id]);
     assert_eq!(ids(&world.list_events(acme, unmatched()).await), [id]);
 }

@@ -233,7 +233,7 @@ pub async fn what_left_stays_in_the_log_until_it_is_pruned<F: Fixture>() {
     assert_eq!((&view, view.row.state), (&before, State::Dead));
     world.pass(hours(1));
     let now = world.now();
-    assert_eq!(world.store.prune(now, 100, now).await, Ok(1));
+    assert_eq!(world.prune(now).await, 1);
     assert_eq!(world.find(acme, id).await, None);
 }
 

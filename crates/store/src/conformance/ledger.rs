@@ -104,8 +104,7 @@ pub async fn the_chain_goes_on_after_a_restart_and_after_pruning<F: Fixture>() {
     let id = draft.id();
     world.accept(draft).await;
     world.pass(hours(48));
-    let pruned = world.store.prune(world.now() - hours(1), 100, world.now()).await.unwrap();
-    assert_eq!(pruned, 1);
+    assert_eq!(world.prune(world.now() - hours(1)).await, 1);
     let world = world.reopen().await;
     assert_eq!(world.find_event(acme, id).await, None, "the parcel is gone");
     assert!(world.store.ledger_line_of(id).await.unwrap().is_some(), "its line stays");

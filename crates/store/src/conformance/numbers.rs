@@ -6,7 +6,7 @@ use super::{
     Fixture,
     build::{World, delivered, hours, number, secs, sorted},
 };
-use crate::{Accepted, Settled, Settlement};
+use crate::{Accepted, DeadFilter, Settled, Settlement};
 
 pub async fn a_subject_counts_from_one<F: Fixture>() {
     let world = World::<F>::new().await;
@@ -170,16 +170,31 @@ pub async fn counting_goes_on_after_a_restart<F: Fixture>() {
     assert_eq!(number(&accepted), Some(2));
 }
 
-/// A receiver that has seen number 1 would take a second number 1 for a repeat.
-pub async fn counting_goes_on_after_pruning<F: Fixture>() {
+/// A receiver that has seen number 1 would take a second number 1 for a repeat. (faults.md 14)
+pub async fn counting_goes_on_while_anything_of_the_subject_is_left<F: Fixture>() {
     let world = World::<F>::new().await;
-    let acme = world.tenant().await;
-    world.accept(world.event(acme).about("order-1")).await;
+    let [acme, globex] = [world.tenant().await, world.tenant().await];
+    let target = world.target();
+    let about = |tenant| world.event(tenant).about("order-1");
+    world.accept(about(acme)).await;
+    let stays = about(acme).to(target);
+    let stays_id = stays.delivery(0);
+    world.accept_all(vec![stays, about(acme), about(globex)]).await;
+    world.give_up(&world.take_one().await).await;
     world.pass(hours(24));
-    let now = world.now();
-    assert_eq!(world.store.prune(now, 100, now).await, Ok(1));
-    let accepted = world.accept(world.event(acme).about("order-1")).await;
-    assert_eq!(number(&accepted), Some(2));
+    assert_eq!(world.prune(world.now()).await, 3, "all but the one with a dead letter");
+    assert_eq!(number(&world.accept(about(acme)).await), Some(4));
+    assert_eq!(number(&world.accept(about(globex)).await), Some(1), "of globex nothing was left");
+    world.pass(hours(24));
+    assert_eq!(world.prune(world.now()).await, 2);
+    assert_eq!(number(&world.accept(about(acme)).await), Some(5));
+
+    let purged = world.store.purge_dead(DeadFilter::default(), 10).await;
+    assert_eq!(purged, Ok(1));
+    world.pass(hours(24));
+    assert_eq!(world.prune(world.now()).await, 2);
+    assert_eq!(world.find(acme, stays_id).await, None);
+    assert_eq!(number(&world.accept(about(acme)).await), Some(1), "now nothing is left");
 }
 
 pub async fn what_follows_a_settlement_is_numbered_too<F: Fixture>() {

@@ -2,6 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
+use gancho_domain::Time;
+
 use super::{
     Fixture,
     build::{World, hours, number, placed},
@@ -86,6 +88,7 @@ pub async fn a_key_whose_time_is_over_is_free<F: Fixture>() {
     assert_eq!(answer, Accepted::Again { first: first_id });
 
     world.pass(Duration::from_micros(1));
+    world.prune(Time::ZERO).await;
     let next = world.event(acme).once(1, 2, until + hours(24));
     let next_id = next.id();
     assert_eq!(placed(&world.accept(next).await), []);
@@ -95,6 +98,28 @@ pub async fn a_key_whose_time_is_over_is_free<F: Fixture>() {
     assert_eq!(answer, Accepted::Clash { first: next_id });
     let early = world.see_event(acme, first_id).await;
     assert_eq!(early.parcel.id, first_id, "the earlier parcel stays");
+}
+
+/// faults.md 17: only a time that upkeep has named ends a key.
+pub async fn a_clock_that_is_ahead_frees_no_key<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let until = world.now() + hours(24);
+    let first = world.event(acme).once(1, 1, until);
+    let first_id = first.id();
+    world.accept(first).await;
+    world.prune(Time::ZERO).await;
+    let world = world.reopen().await;
+    for _ in 0..3 {
+        world.pass(hours(24 * 365));
+        let answer = world.accept(world.event(acme).once(1, 1, until)).await;
+        assert_eq!(answer, Accepted::Again { first: first_id });
+    }
+    let answer = world.accept(world.event(acme).once(1, 2, until)).await;
+    assert_eq!(answer, Accepted::Clash { first: first_id });
+    world.prune(Time::ZERO).await;
+    let again = world.event(acme).once(1, 1, world.now() + hours(1));
+    assert_eq!(placed(&world.accept(again).await), []);
 }
 
 pub async fn keys_are_each_tenants_own<F: Fixture>() {

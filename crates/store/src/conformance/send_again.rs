@@ -200,10 +200,10 @@ pub async fn its_event_is_kept_until_it_has_ended<F: Fixture>() {
     assert!(world.send_again(acme, event, vec![new.clone()]).await);
     world.pass(hours(1));
     let now = world.now();
-    assert_eq!(world.store.prune(now, 10, now).await, Ok(0));
+    assert_eq!(world.prune(now).await, 0);
     let job = world.take_one().await;
     world.deliver(&job).await;
-    assert_eq!(world.store.prune(now, 10, now).await, Ok(1));
+    assert_eq!(world.prune(now).await, 1);
     assert_eq!(world.find_event(acme, event).await, None);
     for delivery in [first, new.id] {
         assert_eq!(world.find(acme, delivery).await, None, "gone with it");

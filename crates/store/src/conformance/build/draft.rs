@@ -70,6 +70,16 @@ impl Draft {
         self
     }
 
+    /// Under the key of this number, of very many.
+    pub fn once_of_many(mut self, number: u64, until: Time) -> Self {
+        let mut key = [0; 32];
+        // Spread over all keys, as hashes are.
+        key[..8].copy_from_slice(&number.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes());
+        key[24..].copy_from_slice(&number.to_be_bytes());
+        self.once = Some(Once { key, content: key, until });
+        self
+    }
+
     /// With a line in the ledger.
     pub fn in_ledger(mut self, entry: &str) -> Self {
         let entry = Bytes::from(entry.to_owned());

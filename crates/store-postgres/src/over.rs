@@ -1,0 +1,22 @@
+//! The latest time that upkeep has named: what ended before it is over. A clock that is ahead, and is not
+//! believed, ends nothing.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicI64, Ordering},
+};
+
+use gancho_domain::Time;
+
+#[derive(Clone, Default)]
+pub(crate) struct Over(Arc<AtomicI64>);
+
+impl Over {
+    pub fn set(&self, now: Time) {
+        self.0.store(now.micros(), Ordering::Relaxed);
+    }
+
+    pub fn get(&self) -> Time {
+        Time::from_micros(self.0.load(Ordering::Relaxed))
+    }
+}

@@ -1,0 +1,48 @@
+//! How far a pass over old rows has come. The next step goes on behind the last, so that those that must
+//! stay are not looked at with every step; and where nothing but such is found, the rest of the pass is
+//! left to the next round.
+
+use parking_lot::Mutex;
+
+/// So many steps in a row may find nothing before the rest is left to the next round.
+const MAX_IDLE: u32 = 20;
+
+pub(crate) struct Pass<P>(Mutex<State<P>>);
+
+struct State<P> {
+    /// The last that was looked at.
+    at: Option<P>,
+    /// Steps in a row that found nothing.
+    idle: u32,
+    has_ended: bool,
+}
+
+impl<P> Default for Pass<P> {
+    fn default() -> Self {
+        Self(Mutex::new(State { at: None, idle: 0, has_ended: false }))
+    }
+}
+
+impl<P: Copy> Pass<P> {
+    pub fn at(&self) -> Option<P> {
+        self.0.lock().at
+    }
+
+    /// Whether it has come to the end once.
+    pub fn has_ended(&self) -> bool {
+        self.0.lock().has_ended
+    }
+
+    /// Goes on behind `last`; `None` is the end. Says whether the next step should follow at once.
+    pub fn go_on(&self, last: Option<P>, found: bool) -> bool {
+        let mut state = self.0.lock();
+        state.at = last;
+        state.has_ended |= last.is_none();
+        state.idle = if found { 0 } else { state.idle + 1 };
+        let more = last.is_some() && state.idle < MAX_IDLE;
+        if !more {
+            state.idle = 0;
+        }
+        more
+    }
+}

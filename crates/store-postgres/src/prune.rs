@@ -1,0 +1,291 @@
+//! Removing what is over, in small steps.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashSet},
+    time::Duration,
+};
+
+use deadpool_postgres::ClientWrapper;
+use gancho_domain::Time;
+use gancho_store::{Pruned, Result, upkeep::USAGE_KEPT};
+use tokio_postgres::{Row, types::ToSql};
+use uuid::Uuid;
+
+use crate::{
+    PostgresStore,
+    fault::{Fault, store_error},
+    pass::Pass,
+    rows,
+    session::{Transaction, execute, query},
+    spans::{self, Stretch},
+};
+
+/// A step looks at as many parcels for each that it may remove.
+const LOOKS: i64 = 10;
+
+#[derive(Default)]
+pub(crate) struct Passes {
+    parcels: Pass<(Uuid, Uuid)>,
+    spans: Pass<spans::Place>,
+}
+
+/// `until` is asked again of a row that was claimed anew in between.
+const FORGET_KEYS: &str = "
+delete from once_keys o using (
+    select tenant_id, key from once_keys where until <= $1 order by until limit $2) late
+where o.tenant_id = late.tenant_id and o.key = late.key and o.until <= $1";
+
+const FORGET_RECORDS: &str = "
+delete from records r using (
+    select kind, tenant_id, key from records where until <= $1 order by until limit $2) late
+where r.kind = late.kind and r.tenant_id = late.tenant_id and r.key = late.key and r.until <= $1";
+
+const FORGET_USAGE: &str = "
+delete from usage u using (
+    select tenant_id, period from usage
+    where period < to_char(to_timestamp($1::int8) at time zone 'UTC', 'YYYY-MM')
+    order by period limit $2) late
+where u.tenant_id = late.tenant_id and u.period = late.period";
+
+/// What dead nodes held is known by its owner's not being among the living.
+const FORGET_PROCESSES: &str = "
+delete from writers where seen_at < now() - interval '7 days';
+delete from nodes where is_dead";
+
+/// Whether all deliveries of the parcel `p` have ended and left no dead letter.
+const HAS_ENDED: &str = "p.created_at < $1 and not exists (
+    select from unnest(p.deliveries) as n(id)
+    join deliveries d on d.tenant_id = p.tenant_id and d.id = n.id
+    left join dead_letters l on l.tenant_id = d.tenant_id and l.delivery_id = d.id
+    where d.state in (2, 3, 4) or l.delivery_id is not null)";
+
+/// How much younger than its id a parcel may be for the id alone not to keep it.
+const GRACE: Duration = Duration::from_secs(60);
+
+/// Tenant after tenant, each one's parcels oldest first, by the key alone: an index by time would be
+/// written with every parcel for the sake of this. Ids begin with their time, so `$2` is where to
+/// stop; the parcel's own time decides. Begins behind `($3, $4)`.
+fn look() -> String {
+    format!(
+        "with recursive owner(tenant_id) as (
+    (select tenant_id from parcels where tenant_id >= $3 order by tenant_id limit 1)
+    union all
+    select (select p.tenant_id from parcels p where p.tenant_id > o.tenant_id
+            order by p.tenant_id limit 1)
+    from owner o where o.tenant_id is not null
+)
+select p.tenant_id, p.id, p.has_ended
+from owner o cross join lateral (
+    select p.tenant_id, p.id, {HAS_ENDED} as has_ended
+    from parcels p
+    where p.tenant_id = o.tenant_id and p.id < $2
+      and p.id > case when o.tenant_id = $3 then $4::uuid
+          else '00000000-0000-0000-0000-000000000000' end
+    order by p.id limit $5) p
+limit $5"
+    )
+}
+
+/// `skip locked`: two nodes may be pruning.
+fn lock_ended() -> String {
+    format!(
+        "select p.tenant_id, p.id, p.deliveries, p.subject
+from unnest($2::uuid[], $3::uuid[]) as k(tenant_id, id)
+join parcels p on p.tenant_id = k.tenant_id and p.id = k.id
+where {HAS_ENDED} order by p.tenant_id, p.id for update of p skip locked"
+    )
+}
+
+/// Before all else, as whoever ends a delivery that is kept in order does.
+const LOCK_SUBJECTS: &str = "
+select 1 from unnest($1::uuid[], $2::uuid[]) as k(tenant_id, id)
+join parcels p on p.tenant_id = k.tenant_id and p.id = k.id
+join subjects s on s.tenant_id = p.tenant_id and s.subject = p.subject
+order by s.tenant_id, s.subject for update of s";
+
+const TAKE_ENDED: &str = "
+select d.tenant_id, d.parcel_id, d.state in (2, 3, 4)
+from unnest($1::uuid[], $2::uuid[]) as k(tenant_id, id)
+join deliveries d on d.tenant_id = k.tenant_id and d.id = k.id
+order by d.tenant_id, d.id for update of d";
+
+/// A subject goes with its last parcel: its numbers begin again with 1 then.
+const COUNT_GONE: &str = "
+update subjects s set gone = s.gone + k.gone
+from unnest($1::uuid[], $2::bytea[], $3::int8[]) as k(tenant_id, subject, gone)
+where s.tenant_id = k.tenant_id and s.subject = k.subject";
+const FORGET_SUBJECTS: &str = "
+delete from subjects s using unnest($1::uuid[], $2::bytea[]) as k(tenant_id, subject)
+where s.tenant_id = k.tenant_id and s.subject = k.subject and s.gone >= s.last";
+
+impl PostgresStore {
+    pub(crate) async fn prune_step(&self, before: Time, max: usize, now: Time) -> Result<Pruned> {
+        let max = max as i64;
+        let mut more = self.prune_small(max * LOOKS, now).await?;
+        let (parcels, more_parcels) =
+            self.prune_parcels(before, max).await.map_err(Fault::into_error)?;
+        more |= more_parcels;
+        more |= self.prune_spans(before, max * LOOKS).await.map_err(Fault::into_error)?;
+        Ok(Pruned { parcels, more })
+    }
+
+    /// Keys, records and usage whose time is over, and processes that are gone. Says whether there are
+    /// more.
+    async fn prune_small(&self, max: i64, now: Time) -> Result<bool> {
+        self.over.set(now);
+        let session = self.session().await?;
+        let mut more = false;
+        for (sql, until) in [
+            (FORGET_KEYS, now.micros()),
+            (FORGET_RECORDS, now.micros()),
+            (FORGET_USAGE, (now - USAGE_KEPT).secs()),
+        ] {
+            let gone = execute(&session, sql, &[&until, &max]).await.map_err(store_error)?;
+            more |= gone >= max as u64;
+        }
+        session.batch_execute(FORGET_PROCESSES).await.map_err(store_error)?;
+        Ok(more)
+    }
+
+    async fn prune_parcels(&self, before: Time, max: i64) -> Result<(u64, bool), Fault> {
+        let pass = &self.passes.parcels;
+        let (tenant, id) = pass.at().unwrap_or_default();
+        let (limit, end) = (max * LOOKS, rows::first_id_at(before + GRACE));
+        let values: [&(dyn ToSql + Sync); 5] = [&before.micros(), &end, &tenant, &id, &limit];
+        let looked = query(&*self.session().await?, &look(), &values).await?;
+        let mut ended = (Vec::new(), Vec::new());
+        let mut last = None;
+        for (place, row) in (1..).zip(&looked) {
+            let key: (Uuid, Uuid) = (rows::get(row, 0)?, rows::get(row, 1)?);
+            if rows::get(row, 2)? {
+                ended.0.push(key.0);
+                ended.1.push(key.1);
+            }
+            last = Some(key).filter(|_| place == limit);
+            if ended.0.len() as i64 == max {
+                // The rest is looked at again by the next step.
+                last = Some(key);
+                break;
+            }
+        }
+        let found = !ended.0.is_empty();
+        let gone = if found { self.remove(before, &ended.0, &ended.1).await? } else { 0 };
+        Ok((gone, pass.go_on(last, found)))
+    }
+
+    /// Removes parcels with all that belongs to them.
+    async fn remove(&self, before: Time, tenants: &[Uuid], ids: &[Uuid]) -> Result<u64, Fault> {
+        let transaction = Transaction::begin(self.session().await?).await?;
+        let session = transaction.session()?;
+        query(session, LOCK_SUBJECTS, &[&tenants, &ids]).await?;
+        let ended = query(session, &lock_ended(), &[&before.micros(), &tenants, &ids]).await?;
+        let armed = armed_meanwhile(session, &ended).await?;
+        let mut gone = Gone::default();
+        for row in &ended {
+            gone.add(row, &armed)?;
+        }
+        gone.remove(session).await?;
+        transaction.commit().await?;
+        Ok(gone.parcels.0.len() as u64)
+    }
+
+    /// Spans go with the last delivery in them. This finds what earlier versions have left: one pass
+    /// over all, after which there is nothing more to find.
+    async fn prune_spans(&self, before: Time, max: i64) -> Result<bool, Fault> {
+        let pass = &self.passes.spans;
+        if pass.has_ended() {
+            return Ok(false);
+        }
+        let session = self.session().await?;
+        let (empty, last) = spans::look(&session, pass.at(), before, max).await?;
+        let found = !empty.is_empty();
+        spans::remove(&session, &empty).await?;
+        Ok(pass.go_on(last, found))
+    }
+}
+
+/// Takes the rows of the deliveries of these parcels, and names the parcels of which one was
+/// armed anew since they were looked at.
+async fn armed_meanwhile(
+    session: &ClientWrapper,
+    ended: &[Row],
+) -> Result<HashSet<(Uuid, Uuid)>, Fault> {
+    let (mut tenants, mut ids) = (Vec::new(), Vec::new());
+    for row in ended {
+        for delivery in rows::get::<Vec<Uuid>>(row, 2)? {
+            tenants.push(rows::get::<Uuid>(row, 0)?);
+            ids.push(delivery);
+        }
+    }
+    let locked = query(session, TAKE_ENDED, &[&tenants, &ids]).await?;
+    let mut armed = HashSet::new();
+    for row in &locked {
+        if rows::get::<bool>(row, 2)? {
+            armed.insert((rows::get(row, 0)?, rows::get(row, 1)?));
+        }
+    }
+    Ok(armed)
+}
+
+type Keys = (Vec<Uuid>, Vec<Uuid>);
+
+/// What is to be removed together.
+#[derive(Default)]
+struct Gone {
+    parcels: Keys,
+    deliveries: Keys,
+    /// How many of each subject.
+    subjects: BTreeMap<(Uuid, Vec<u8>), i64>,
+}
+
+impl Gone {
+    fn add(&mut self, row: &Row, armed: &HashSet<(Uuid, Uuid)>) -> Result<(), Fault> {
+        let (tenant, parcel): (Uuid, Uuid) = (rows::get(row, 0)?, rows::get(row, 1)?);
+        if armed.contains(&(tenant, parcel)) {
+            return Ok(());
+        }
+        self.parcels.0.push(tenant);
+        self.parcels.1.push(parcel);
+        for delivery in rows::get::<Vec<Uuid>>(row, 2)? {
+            self.deliveries.0.push(tenant);
+            self.deliveries.1.push(delivery);
+        }
+        if let Some(subject) = rows::get::<Option<Vec<u8>>>(row, 3)? {
+            *self.subjects.entry((tenant, subject)).or_default() += 1;
+        }
+        Ok(())
+    }
+
+    async fn remove(&self, session: &ClientWrapper) -> Result<(), Fault> {
+        delete(session, "attempts", "delivery_id", &self.deliveries, "x.tenant_id").await?;
+        let columns = "x.tenant_id, x.target_id, x.lane, x.id";
+        let rows = delete(session, "deliveries", "id", &self.deliveries, columns).await?;
+        delete(session, "parcels", "id", &self.parcels, "x.tenant_id").await?;
+        let stretches = rows.iter().map(Stretch::of_delivery);
+        let stretches = stretches.collect::<Result<BTreeSet<_>, Fault>>()?;
+        spans::remove(session, &stretches).await?;
+        if self.subjects.is_empty() {
+            return Ok(());
+        }
+        let tenants: Vec<Uuid> = self.subjects.keys().map(|key| key.0).collect();
+        let names: Vec<&[u8]> = self.subjects.keys().map(|key| key.1.as_slice()).collect();
+        let counts: Vec<i64> = self.subjects.values().copied().collect();
+        execute(session, COUNT_GONE, &[&tenants, &names, &counts]).await?;
+        execute(session, FORGET_SUBJECTS, &[&tenants, &names]).await?;
+        Ok(())
+    }
+}
+
+async fn delete(
+    session: &ClientWrapper,
+    table: &str,
+    column: &str,
+    (tenants, ids): &Keys,
+    returning: &str,
+) -> Result<Vec<Row>, Fault> {
+    let sql = format!(
+        "delete from {table} x using unnest($1::uuid[], $2::uuid[]) as k(tenant_id, id)
+         where x.tenant_id = k.tenant_id and x.{column} = k.id returning {returning}"
+    );
+    Ok(query(session, &sql, &[tenants, ids]).await?)
+}

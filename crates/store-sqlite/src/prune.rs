@@ -1,0 +1,291 @@
+//! Removing what is over, in small steps: a reader looks for it, and the writer removes a few at a time.
+//!
+//! Parcels are looked at in order of time, and the next step goes on behind the last. A store full of
+//! old ones that must stay (their dead letters do) is passed through slowly, and one full of those that
+//! may go as fast as the steps follow each other.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gancho_domain::{Lane, TenantId, Time};
+use gancho_store::{Pruned, Result, TargetId};
+use parking_lot::Mutex;
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::{SqliteStore, external_ids, fault::Fault, once, rows, spans, transaction::Tx};
+
+/// A step looks at as many parcels for each that it may remove.
+const LOOKS: usize = 10;
+/// So many steps in a row may find nothing before the rest is left to the next round.
+const MAX_IDLE: u32 = 20;
+
+/// How far the passes over the store have come.
+#[derive(Default)]
+pub(crate) struct Passes {
+    parcels: Mutex<Pass<i64>>,
+    spans: Mutex<Pass<Span>>,
+}
+
+#[derive(Clone, Copy)]
+struct Pass<P> {
+    /// The last that was looked at.
+    at: Option<P>,
+    /// Steps in a row that found nothing.
+    idle: u32,
+    /// It has come to the end once.
+    ended: bool,
+}
+
+impl<P> Default for Pass<P> {
+    fn default() -> Self {
+        Self { at: None, idle: 0, ended: false }
+    }
+}
+
+impl<P: Copy> Pass<P> {
+    /// Goes on behind `last`; `None` is the end. Says whether the next step should follow at once.
+    fn go_on(&mut self, last: Option<P>, found: bool) -> bool {
+        self.at = last;
+        self.ended |= last.is_none();
+        self.idle = if found { 0 } else { self.idle + 1 };
+        let more = last.is_some() && self.idle < MAX_IDLE;
+        if !more {
+            self.idle = 0;
+        }
+        more
+    }
+}
+
+impl SqliteStore {
+    pub(crate) async fn prune_step(&self, before: Time, max: usize, now: Time) -> Result<Pruned> {
+        let max_looks = max * LOOKS;
+        let mut more = self.write(move |tx| once::forget(tx, max_looks, now)).await?;
+        more |= self.write(move |tx| prune_small(tx, max_looks, now)).await?;
+        let (parcels, more_parcels) = self.prune_parcels(before, max).await?;
+        more |= more_parcels;
+        more |= self.prune_spans(before, max_looks).await?;
+        Ok(Pruned { parcels, more })
+    }
+
+    async fn prune_parcels(&self, before: Time, max: usize) -> Result<(u64, bool)> {
+        let at = self.passes.parcels.lock().at;
+        let mut looked = self.read_aside(move |db| look(db, at, before, max * LOOKS)).await?;
+        if looked.ended.len() > max {
+            // The rest is looked at again by the next step.
+            looked.ended.truncate(max);
+            looked.last = looked.ended.last().copied();
+        }
+        let found = !looked.ended.is_empty();
+        let mut gone = 0;
+        if found {
+            gone = self.write(move |tx| remove(tx, &looked.ended, before)).await?;
+        }
+        let more = self.passes.parcels.lock().go_on(looked.last, found);
+        Ok((gone, more))
+    }
+
+    /// Spans go with the last delivery in them. This finds what earlier versions have left: one pass
+    /// over all, after which there is nothing more to find.
+    async fn prune_spans(&self, before: Time, max_looks: usize) -> Result<bool> {
+        let Pass { at, ended, .. } = *self.passes.spans.lock();
+        if ended {
+            return Ok(false);
+        }
+        let looked = self.read_aside(move |db| look_at_spans(db, at, before, max_looks)).await?;
+        let found = !looked.ended.is_empty();
+        if found {
+            let empty = looked.ended.into_iter().collect();
+            self.write(move |tx| remove_spans(tx, &empty)).await?;
+        }
+        Ok(self.passes.spans.lock().go_on(looked.last, found))
+    }
+}
+
+struct Looked<P> {
+    /// Those that may go.
+    ended: Vec<P>,
+    /// Where the next step goes on; `None`: at the beginning.
+    last: Option<P>,
+}
+
+/// Whether all deliveries of the parcel `p` have ended and left no dead letter.
+const HAS_ENDED: &str = "p.created_at < ?1 AND NOT EXISTS
+   (SELECT 1 FROM json_each(p.deliveries) j JOIN deliveries d ON d.seq = j.value WHERE
+      d.state < 5 OR EXISTS (SELECT 1 FROM dead_letters l WHERE l.delivery = d.seq))";
+
+/// How much younger than its id a parcel may be for the id alone not to keep it.
+const GRACE: std::time::Duration = std::time::Duration::from_secs(60);
+
+fn look(db: &Connection, at: Option<i64>, before: Time, max: usize) -> Result<Looked<i64>, Fault> {
+    let mut list = db.prepare_cached(&format!(
+        "SELECT p.seq, {HAS_ENDED} FROM parcels p
+         WHERE p.seq > ?2 AND p.seq < ?3 ORDER BY p.seq LIMIT ?4"
+    ))?;
+    let end = rows::first_seq_at(before + GRACE);
+    let mut found = list.query(params![before.micros(), at.unwrap_or(0), end, max as i64])?;
+    let mut looked = Looked { ended: Vec::new(), last: None };
+    let mut count = 0;
+    while let Some(row) = found.next()? {
+        count += 1;
+        let seq = row.get(0)?;
+        if row.get(1)? {
+            looked.ended.push(seq);
+        }
+        looked.last = Some(seq).filter(|_| count == max);
+    }
+    Ok(looked)
+}
+
+/// Removes parcels with all that belongs to them. One that was sent again since it was looked at stays.
+fn remove(tx: &Tx<'_>, parcels: &[i64], before: Time) -> Result<u64, Fault> {
+    let (mut subjects, mut left) = (BTreeMap::new(), BTreeSet::new());
+    let mut gone = 0;
+    for &seq in parcels {
+        let mut find = tx.db.prepare_cached(&format!(
+            "SELECT p.tenant_id, p.subject FROM parcels p WHERE p.seq = ?2 AND {HAS_ENDED}"
+        ))?;
+        let found: Option<(TenantId, Option<String>)> = find
+            .query_row(params![before.micros(), seq], |row| {
+                Ok((TenantId::from_bytes(row.get(0)?), row.get(1)?))
+            })
+            .optional()?;
+        let Some((tenant, subject)) = found else { continue };
+        if let Some(subject) = subject {
+            *subjects.entry((tenant, subject)).or_insert(0_i64) += 1;
+        }
+        spans_of(tx, seq, &mut left)?;
+        remove_one(tx, seq)?;
+        gone += 1;
+    }
+    forget_subjects(tx, &subjects)?;
+    remove_spans(tx, &left)?;
+    Ok(gone)
+}
+
+fn remove_one(tx: &Tx<'_>, seq: i64) -> Result<(), Fault> {
+    external_ids::forget(tx, seq)?;
+    for sql in [
+        "DELETE FROM attempts WHERE delivery IN
+           (SELECT j.value FROM parcels p, json_each(p.deliveries) j WHERE p.seq = ?1)",
+        "DELETE FROM deliveries WHERE seq IN
+           (SELECT j.value FROM parcels p, json_each(p.deliveries) j WHERE p.seq = ?1)",
+        "DELETE FROM parcels WHERE seq = ?1",
+    ] {
+        tx.db.prepare_cached(sql)?.execute([seq])?;
+    }
+    Ok(())
+}
+
+/// A subject goes with its last parcel: its numbers begin again with 1 then.
+fn forget_subjects(tx: &Tx<'_>, subjects: &BTreeMap<(TenantId, String), i64>) -> Result<(), Fault> {
+    let mut count = tx.db.prepare_cached(
+        "UPDATE subjects SET gone = gone + ?3 WHERE tenant_id = ?1 AND subject = ?2",
+    )?;
+    let mut forget = tx.db.prepare_cached(
+        "DELETE FROM subjects WHERE tenant_id = ?1 AND subject = ?2 AND gone >= last",
+    )?;
+    for ((tenant, subject), gone) in subjects {
+        count.execute(params![tenant.bytes(), subject, gone])?;
+        forget.execute(params![tenant.bytes(), subject])?;
+    }
+    Ok(())
+}
+
+/// In order of time.
+type Span = (i64, TenantId, TargetId, i16);
+
+fn spans_of(tx: &Tx<'_>, parcel: i64, spans: &mut BTreeSet<Span>) -> Result<(), Fault> {
+    let mut list = tx.db.prepare_cached(
+        "SELECT d.seq, d.tenant_id, d.target_id, d.lane FROM parcels p, json_each(p.deliveries) j
+         JOIN deliveries d ON d.seq = j.value WHERE p.seq = ?1
+         UNION ALL
+         SELECT p.seq, p.tenant_id, d.target_id, p.kind FROM parcels p
+         JOIN deliveries d ON d.seq = json_extract(p.deliveries, '$[0]') WHERE p.seq = ?1",
+    )?;
+    let mut found = list.query([parcel])?;
+    while let Some(row) = found.next()? {
+        let span = row.get::<_, i64>(0)? >> spans::SPAN_BITS;
+        spans.insert((span, rows::id(row, 1)?, rows::id(row, 2)?, row.get(3)?));
+    }
+    Ok(())
+}
+
+/// Whether nothing is left in the span `s`: no delivery, and no parcel that lies in it by its first. The
+/// number of a parcel's kind is that of its lane.
+const IS_EMPTY: &str = "NOT EXISTS (SELECT 1 FROM deliveries d
+    WHERE d.seq >= s.span << 22 AND d.seq < (s.span + 1) << 22
+      AND d.tenant_id = s.tenant_id AND d.target_id = s.target_id AND d.lane = s.lane)
+  AND NOT EXISTS (SELECT 1 FROM parcels p
+    JOIN deliveries d ON d.seq = json_extract(p.deliveries, '$[0]')
+    WHERE p.seq >= s.span << 22 AND p.seq < (s.span + 1) << 22
+      AND p.tenant_id = s.tenant_id AND p.kind = s.lane AND d.target_id = s.target_id)";
+
+/// Those of the spans in which nothing is left.
+fn remove_spans(tx: &Tx<'_>, spans: &BTreeSet<Span>) -> Result<(), Fault> {
+    let mut remove = tx.db.prepare_cached(&format!(
+        "DELETE FROM spans AS s WHERE s.tenant_id = ?1 AND s.target_id = ?2 AND s.lane = ?3
+           AND s.span = ?4 AND {IS_EMPTY}"
+    ))?;
+    for &(span, tenant, target, lane) in spans {
+        if remove.execute(params![tenant.bytes(), target.bytes(), lane, span])? > 0
+            && let Some(lane) = Lane::from_number(lane)
+        {
+            tx.known.spans.removed((tenant, (target, lane)), span);
+        }
+    }
+    Ok(())
+}
+
+fn look_at_spans(
+    db: &Connection,
+    at: Option<Span>,
+    before: Time,
+    max: usize,
+) -> Result<Looked<Span>, Fault> {
+    let mut list = db.prepare_cached(&format!(
+        "SELECT s.span, s.tenant_id, s.target_id, s.lane, {IS_EMPTY}
+         FROM spans s INDEXED BY spans_by_time
+         WHERE s.span < ?1 AND (s.span, s.tenant_id, s.target_id, s.lane) > (?2, ?3, ?4, ?5)
+         ORDER BY s.span, s.tenant_id, s.target_id, s.lane LIMIT ?6"
+    ))?;
+    let end = rows::first_seq_at(before) >> spans::SPAN_BITS;
+    let first = (0, TenantId::from_bits(0), TargetId::from_bits(0), 0);
+    let (span, tenant, target, lane) = at.unwrap_or(first);
+    let mut found =
+        list.query(params![end, span, tenant.bytes(), target.bytes(), lane, max as i64])?;
+    let mut looked = Looked { ended: Vec::new(), last: None };
+    let mut count = 0;
+    while let Some(row) = found.next()? {
+        count += 1;
+        let span = (row.get(0)?, rows::id(row, 1)?, rows::id(row, 2)?, row.get(3)?);
+        if row.get(4)? {
+            looked.ended.push(span);
+        }
+        looked.last = Some(span).filter(|_| count == max);
+    }
+    Ok(looked)
+}
+
+/// Records whose time is over, nodes that are dead, and what tenants used more than a year ago. Says
+/// whether there are more.
+fn prune_small(tx: &Tx<'_>, max: usize, now: Time) -> Result<bool, Fault> {
+    let limit = max as i64;
+    let records = tx
+        .db
+        .prepare_cached(
+            "DELETE FROM records WHERE (kind, tenant_id, key) IN
+               (SELECT kind, tenant_id, key FROM records INDEXED BY records_by_end
+                WHERE until <= ?1 ORDER BY until LIMIT ?2)",
+        )?
+        .execute(params![now.micros(), limit])?;
+    let usage = tx
+        .db
+        .prepare_cached(
+            "DELETE FROM usage WHERE (tenant_id, period) IN
+               (SELECT tenant_id, period FROM usage INDEXED BY usage_by_period
+                WHERE period < strftime('%Y-%m', ?1, 'unixepoch') ORDER BY period LIMIT ?2)",
+        )?
+        .execute(params![(now - gancho_store::upkeep::USAGE_KEPT).secs(), limit])?;
+    // What they held is known by its owner's not being among the living.
+    tx.db.prepare_cached("DELETE FROM nodes WHERE is_dead = 1")?.execute([])?;
+    Ok(records == max || usage == max)
+}
