@@ -98,9 +98,10 @@ impl Gateway {
         };
         let mail = setup.mail.map(|mail| Mailing::start(&base, &own_client, mail)).transpose()?;
         let (mailing, emails) = mail.unzip();
+        let retention = setup.limits.retention;
         let inside = mailing
             .as_ref()
-            .map(|mailing| -> Arc<dyn Inside> { Arc::new(mailing.feedback(&base)) });
+            .map(|mailing| -> Arc<dyn Inside> { Arc::new(mailing.feedback(&base, retention)) });
         let dispatch = prepared.as_ref().map(|prepared| {
             let lane = prepared.lane(&base, inside);
             LaneSetup { concurrency: setup.dispatch_concurrency, ..lane }

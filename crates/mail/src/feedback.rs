@@ -56,6 +56,8 @@ pub struct FeedbackDesk {
     pub suppressions: Arc<Suppressions>,
     pub ids: Arc<IdMaker>,
     pub clock: Arc<dyn Clock>,
+    /// How long e-mails are kept: what was reported of one is kept no longer.
+    pub retention: Duration,
 }
 
 const KIND: &str = "email_feedback";
@@ -120,7 +122,7 @@ impl FeedbackDesk {
         // None of its deliveries is held, so there is no holder to name.
         let accepted = self.store.accept(vec![parcel], NodeId(0)).await?;
         if let Some(delivery) = event.deliveries.first() {
-            self.enlist(scope, id, delivery.id).await?;
+            self.enlist(scope, id, delivery.id, now).await?;
         }
         let told_at = match accepted.first() {
             // It was told before, and is noted with the time that was told.
@@ -155,11 +157,22 @@ impl FeedbackDesk {
     }
 
     /// For lists of what failed.
-    async fn enlist(&self, scope: TenantScope, id: EmailId, delivery: DeliveryId) -> Result<()> {
+    async fn enlist(
+        &self,
+        scope: TenantScope,
+        id: EmailId,
+        delivery: DeliveryId,
+        now: Time,
+    ) -> Result<()> {
         let (place, key) = (Shelf::of(scope, ORDER), backwards(delivery));
-        let body = Bytes::from(id.to_string());
-        self.store.put_record(place, &key, body, Expect::Nothing).await?;
+        let (body, until) = (Bytes::from(id.to_string()), self.until(now));
+        self.store.put_record_until(place, &key, body, Expect::Nothing, until).await?;
         Ok(())
+    }
+
+    /// A report is made after its e-mail, so this is after the e-mail has gone.
+    fn until(&self, reported_at: Time) -> Time {
+        reported_at + self.retention
     }
 
     /// The first word on an e-mail stays, unless it was only of a failure that might have passed.
@@ -185,7 +198,8 @@ impl FeedbackDesk {
             Some(_) => Expect::Anything,
             None => Expect::Nothing,
         };
-        self.store.put_record(Shelf::of(scope, KIND), &id.to_string(), body, expect).await?;
+        let (shelf, key) = (Shelf::of(scope, KIND), id.to_string());
+        self.store.put_record_until(shelf, &key, body, expect, self.until(at)).await?;
         Ok(())
     }
 }

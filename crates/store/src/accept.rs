@@ -37,7 +37,8 @@ pub struct Once {
     pub key: [u8; 32],
     /// SHA-256 of the content: the same key with another content is a clash.
     pub content: [u8; 32],
-    /// Until when the key is remembered.
+    /// How long the key is remembered at least: it ends when upkeep names a later time, see
+    /// [`crate::Upkeep::prune`].
     pub until: Time,
 }
 
@@ -56,7 +57,8 @@ pub struct NewDelivery {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Accepted {
     New {
-        /// The parcel's number among those of its subject, from 1, without a hole.
+        /// The parcel's number among those of its subject: from 1, without a hole, as long as
+        /// anything of the subject is in the store.
         number: Option<u64>,
         /// One for each delivery, in order.
         placed: Vec<Placed>,

@@ -59,7 +59,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     let mut key = ApiKey::new(id, tenant.id, name, rights, &secret);
     key.expires_at = expires_at;
     let shelf = Shelf::of(call.operator()?.act_for(tenant).scope(), SHELF);
-    call.api.store.put_record(shelf, &id.to_string(), key.to_bytes()?, Expect::Nothing).await?;
+    key.put(&*call.api.store, shelf, Expect::Nothing).await?;
     Answer::created(&NewApiKey { view: ApiKeyView::of(&key, None), key: text.to_string() })
 }
 

@@ -22,7 +22,7 @@ pub const ROUTE: Route = Route {
     refuses: &[&codes::UNKNOWN_TENANT, &codes::CONFLICT],
     tag: TAG,
     summary: "Revoke an API key",
-    about: "It stays in the list, marked as revoked.",
+    about: "It stays in the list for 90 days, marked as revoked.",
     run: |call| Box::pin(run(call)),
     ..Route::PLAIN
 };
@@ -42,8 +42,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
         }
         key.revoked_at = Some(call.api.clock.now());
         let expect = Expect::Version(record.version);
-        let written =
-            call.api.store.put_record(shelf, &record.key, key.to_bytes()?, expect).await?;
+        let written = key.put(&*call.api.store, shelf, expect).await?;
         call.api.keys.forget(id);
         if written.is_some() {
             tracing::info!(key = %id, "an API key was revoked");

@@ -38,8 +38,12 @@ pub const USED_SHELF: &str = "api_key_used";
 const TRUSTED: Duration = Duration::from_secs(5);
 /// More are forgotten and read again: strangers must not fill the memory with ids they make up.
 const MOST: usize = 20_000;
-/// Use is noted no more often than this.
+/// Use is noted no more often than this,
 const NOTED_EVERY: Duration = Duration::from_secs(60);
+/// and remembered as long as this.
+const USE_REMEMBERED: Duration = Duration::from_hours(24 * 400);
+/// How long a key that is no longer good stays in the list.
+pub const KEPT_AFTER_END: Duration = Duration::from_hours(24 * 90);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiKey {
@@ -106,6 +110,22 @@ impl ApiKey {
             })
         };
         read().ok_or_else(|| StoreError::Corrupt(format!("the API key {}", record.key)))
+    }
+
+    /// Writes it to its shelf. A key that ends leaves the list some time after its end.
+    pub async fn put(
+        &self,
+        store: &dyn Store,
+        shelf: Shelf,
+        expect: Expect,
+    ) -> Result<Option<u64>> {
+        let (key, body) = (self.id.to_string(), self.to_bytes()?);
+        match self.revoked_at.or(self.expires_at) {
+            Some(end) => {
+                store.put_record_until(shelf, &key, body, expect, end + KEPT_AFTER_END).await
+            }
+            None => store.put_record(shelf, &key, body, expect).await,
+        }
     }
 
     fn is_good(&self, now: Time) -> bool {
@@ -212,9 +232,9 @@ impl KeyDesk {
         let used = Shelf::of(TenantScope::granted(key.tenant), USED_SHELF);
         self.tasks.spawn(async move {
             let body = Bytes::from(now.micros().to_string());
-            if let Err(error) =
-                store.put_record(used, &id.to_string(), body, Expect::Anything).await
-            {
+            let (key, until) = (id.to_string(), now + USE_REMEMBERED);
+            let noted = store.put_record_until(used, &key, body, Expect::Anything, until).await;
+            if let Err(error) = noted {
                 tracing::debug!(%error, "the use of an API key was not noted");
             }
         });

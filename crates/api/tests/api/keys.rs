@@ -1,5 +1,8 @@
 //! API keys and portal links: their life.
 
+use std::time::Duration;
+
+use gancho_domain::{Clock, SystemClock, Time};
 use serde_json::json;
 
 use crate::stage::{Stage, eventually};
@@ -38,6 +41,17 @@ async fn a_key_is_made_used_and_revoked() {
     let all = stage.operator().get(&path).await.is(200).json();
     let own = all["data"].as_array().unwrap().iter().find(|one| one["id"] == id).cloned().unwrap();
     assert!(own["revoked_at"].is_string());
+
+    // faults.md 14: it leaves the list, and so does when it was used.
+    for (days, listed, noted) in [(89, true, true), (91, false, true), (401, false, false)] {
+        let now = SystemClock.now() + Duration::from_hours(24 * days);
+        while stage.api.store.prune(Time::ZERO, 100, now).await.unwrap().more {}
+        let all = stage.operator().get(&path).await.is(200).json();
+        let all = all["data"].as_array().unwrap();
+        assert_eq!(all.iter().any(|one| one["id"] == id), listed, "after {days} days");
+        let used = stage.api.store.find_record("api_key_used", id).await.unwrap();
+        assert_eq!(used.is_some(), noted, "after {days} days");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -93,6 +93,7 @@ impl Stage {
             suppressions: suppressions.clone(),
             ids: ids.clone(),
             clock: clock.clone(),
+            retention: Duration::from_hours(24 * 30),
         });
         let sources = Arc::new(Sources::new(store.clone(), ring.clone()));
         let dispatch = DispatchCarrier::new(sources.clone(), client.clone(), clock.clone())

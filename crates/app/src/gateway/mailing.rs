@@ -1,6 +1,6 @@
 //! Sending e-mail: the outbox, and the post that brings letters on their way.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use anyhow::Context;
 use gancho_api::emails::MailDesk;
@@ -93,10 +93,10 @@ impl Mailing {
     }
 
     /// Takes what SES reports of e-mails that were sent.
-    pub fn feedback(&self, base: &Base) -> EmailFeedback {
+    pub fn feedback(&self, base: &Base, retention: Duration) -> EmailFeedback {
         let Base { store, registry, ids, clock, .. } = base.clone();
         let suppressions = self.suppressions.clone();
-        EmailFeedback(FeedbackDesk { store, registry, suppressions, ids, clock })
+        EmailFeedback(FeedbackDesk { store, registry, suppressions, ids, clock, retention })
     }
 
     /// What the calls about e-mails use.

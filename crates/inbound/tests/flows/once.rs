@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use gancho_domain::Clock;
+use gancho_domain::{Clock, Time};
 use gancho_inbound::{Kept, ReceiptStatus, SourceDraft};
 use gancho_store::DeadFilter;
 
@@ -137,6 +137,8 @@ async fn replays_and_retries(stage: &Stage) {
     stage.clock.advance(Duration::from_hours(23));
     assert!(stage.kept(&stage.signed(body)).await.is_repeat);
     stage.clock.advance(Duration::from_hours(2));
+    assert!(stage.kept(&stage.signed(body)).await.is_repeat, "upkeep has not named the time");
+    stage.node.store.prune(Time::ZERO, 100, stage.clock.now()).await.unwrap();
     let later = stage.kept(&stage.signed(body)).await;
     assert!(!later.is_repeat && later.receipt != first.receipt, "after a day it is a new one");
 }

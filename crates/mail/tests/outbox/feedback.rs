@@ -16,6 +16,7 @@ on_both! {
     a_bounce_is_told_once_and_the_address_suppressed
     of_another_tenant
     what_bounced_is_listed_as_failed_and_never_as_sent
+    what_was_reported_goes_with_its_email
 }
 
 fn bounce(id: EmailId, tenant: Option<TenantId>, kind: &str, report: &str) -> Vec<u8> {
@@ -75,6 +76,30 @@ async fn a_bounce_is_told_once_and_the_address_suppressed(on: On) {
     let next = stage.submit(draft("ana@example.com")).await;
     stage.until(next, EmailStatus::Failed).await;
     assert_eq!(sink.letters().len(), 1);
+}
+
+/// faults.md 14
+async fn what_was_reported_goes_with_its_email(on: On) {
+    let sink = Arc::new(Sink::new(Arc::new(SystemClock), 10));
+    let stage = Stage::with(on, sink, Setup::default()).await;
+    let id = stage.submit(draft("ana@example.com")).await;
+    stage.until(id, EmailStatus::Sent).await;
+    let report = parse(&bounce(id, None, "Permanent", "one")).unwrap();
+    stage.feedback.take(Some(stage.scope), &report).await.unwrap();
+    let left = || async {
+        let mut count = 0;
+        for kind in ["email_feedback", "email_feedback_order"] {
+            count += stage.store.records_of_all(kind, None, 10).await.unwrap().len();
+        }
+        count
+    };
+    for (days, expected) in [(29, 2), (2, 0)] {
+        stage.clock.advance(Duration::from_hours(24 * days));
+        let now = stage.clock.now();
+        let before = now - stage.feedback.retention;
+        while stage.store.prune(before, 100, now).await.unwrap().more {}
+        assert_eq!(left().await, expected);
+    }
 }
 
 async fn of_another_tenant(on: On) {

@@ -148,6 +148,7 @@ impl Stage {
                 suppressions: suppressions.clone(),
                 ids: ids.clone(),
                 clock: clock.clone(),
+                retention: Duration::from_hours(24 * 30),
             },
             desk: EndpointDesk {
                 store: store.clone(),
