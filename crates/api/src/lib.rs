@@ -23,6 +23,7 @@ pub mod cursor;
 pub mod deliveries;
 pub mod dlq;
 pub mod docs;
+pub mod egress_addresses;
 pub mod emails;
 mod ending;
 pub mod event_types;

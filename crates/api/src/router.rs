@@ -13,8 +13,8 @@ use http::Method;
 
 use crate::{
     answer::AnswerBody,
-    api_keys, deliveries, dlq, docs, emails, event_types, events, keys, ledger, letters,
-    portal_links, probes, queues, replays,
+    api_keys, deliveries, dlq, docs, egress_addresses, emails, event_types, events, keys, ledger,
+    letters, portal_links, probes, queues, replays,
     route::Route,
     serve::{self, PathParts},
     sources,
@@ -40,6 +40,7 @@ pub const ROUTES: &[&Route] = &[
     &webhooks::test::BY_BODY,
     &webhooks::pause::PAUSE,
     &webhooks::pause::RESUME,
+    &egress_addresses::list::ROUTE,
     &event_types::list::ROUTE,
     &event_types::create::ROUTE,
     &event_types::get::ROUTE,

@@ -65,6 +65,8 @@ pub struct Settings {
     /// Where the gateway is reached from outside, without a slash at its end: for portal links.
     pub public_url: String,
     pub metrics_for: MetricsFor,
+    /// From where deliveries leave, for tenants to know.
+    pub egress_addresses: Vec<String>,
 }
 
 /// Who may read `/metrics` without the operator's token.
@@ -86,6 +88,7 @@ impl Default for Settings {
             body_deadline: Duration::from_secs(30),
             public_url: "http://127.0.0.1:3000".to_owned(),
             metrics_for: MetricsFor::Operator,
+            egress_addresses: Vec::new(),
         }
     }
 }

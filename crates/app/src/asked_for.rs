@@ -8,7 +8,7 @@
 use anyhow::Context;
 use bytes::Bytes;
 use gancho_domain::{Endpoint, EndpointId, TenantScope};
-use gancho_outbound::{EndpointDraft, endpoints::seal};
+use gancho_outbound::{EndpointDesk, EndpointDraft, endpoints::seal};
 use gancho_store::{Expect, Shelf};
 
 use crate::{
@@ -27,6 +27,13 @@ struct Wanted {
     secret: Option<Hidden>,
     profile: &'static str,
     events: &'static str,
+}
+
+impl Wanted {
+    /// By whose rules its URL is judged: the operator's own may be where no tenant's may.
+    fn desk<'a>(&self, gateway: &'a Gateway) -> &'a EndpointDesk {
+        if self.slug == OPERATOR { &gateway.own_endpoints } else { &gateway.endpoints }
+    }
 }
 
 pub async fn keep_in_step(gateway: &Gateway, loaded: &Loaded) -> anyhow::Result<()> {
@@ -76,7 +83,7 @@ async fn follow(gateway: &Gateway, wanted: &Wanted) -> anyhow::Result<()> {
         profile: Some(wanted.profile.to_owned()),
         ..EndpointDraft::default()
     };
-    let created = gateway.endpoints.create(scope, &tenant, draft).await?;
+    let created = wanted.desk(gateway).create(scope, &tenant, draft).await?;
     let id = created.endpoint.id;
     if note(gateway, scope, &wanted.slug, id).await? {
         let made_secret = wanted.secret.is_none();
@@ -120,7 +127,7 @@ async fn change(
     let kept = seal::secret(&gateway.ring.keys, &endpoint).ok();
     let is_other_secret = given.is_some() && given != kept.as_ref().map(|secret| secret.as_str());
     // The URL as it would be kept: two spellings of one address are no change.
-    let url = gateway.client.policy().parse(&wanted.url)?;
+    let url = wanted.desk(gateway).client.policy().parse(&wanted.url)?;
     let is_other_url = url.as_str() != endpoint.url;
     let is_other_profile = endpoint.profile != wanted.profile;
     if !is_other_url && !is_other_secret && !is_other_profile && endpoint.is_active {
@@ -133,7 +140,7 @@ async fn change(
         profile: is_other_profile.then(|| wanted.profile.to_owned()),
         ..EndpointDraft::default()
     };
-    gateway.endpoints.change(scope, endpoint.id, draft, false).await?;
+    wanted.desk(gateway).change(scope, endpoint.id, draft, false).await?;
     tracing::info!(tenant = wanted.slug, endpoint = %endpoint.id, is_other_url, is_other_secret, "kept in step with the settings");
     Ok(())
 }

@@ -39,6 +39,11 @@ impl Front {
                 batch_bytes: settings.publish_body_limit.0 as usize * 8,
                 public_url,
                 metrics_for: metrics_for(settings, address),
+                egress_addresses: settings
+                    .egress_addresses
+                    .iter()
+                    .map(ToString::to_string)
+                    .collect(),
                 ..gancho_api::Settings::default()
             },
         );

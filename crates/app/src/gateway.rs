@@ -2,6 +2,7 @@
 //! and `bench` all start here, so that what one of them shows is what the others do.
 
 mod mailing;
+mod notices;
 mod receiving;
 mod setup;
 mod tenants;
@@ -14,7 +15,7 @@ use gancho_archive::FolderArchive;
 use gancho_domain::{
     Clock, EndpointId, IdMaker, Lane, Random, SystemClock, SystemRandom, Tenant, TenantScope,
 };
-use gancho_engine::{Archive, Engine, EngineSetup, LaneSetup, Stopped};
+use gancho_engine::{Archive, Carrier, Engine, EngineSetup, LaneSetup, Stopped};
 use gancho_inbound::Inside;
 use gancho_outbound::{
     EndpointDesk, EndpointDraft, EventTypes, HealthKeeper, Notifier, OrphanSweeper, Plans,
@@ -29,12 +30,13 @@ pub use setup::{Setup, database_url, has_role};
 pub use tenants::Tenants;
 
 use mailing::Mailing;
+use notices::NoticeCarrier;
 use receiving::{Prepared, Receiving};
 
 use crate::{database, front::Front, key_keeper::KeyKeeper, key_ring::Ring};
 
 /// The tenant whose endpoints are the operator's own.
-pub const OPERATOR: &str = "operator";
+pub const OPERATOR: &str = Tenant::OPERATOR;
 /// Loops that have been told to end are not waited for any longer than this.
 const AFTER: Duration = Duration::from_secs(2);
 
@@ -53,7 +55,8 @@ pub struct Gateway {
     pub engine: Arc<Engine>,
     pub publisher: Arc<Publisher>,
     pub endpoints: Arc<EndpointDesk>,
-    pub client: deliver::Client,
+    /// For the operator's own, which may be where no tenant's may.
+    pub own_endpoints: EndpointDesk,
     pub ring: Ring,
     pub watch: Arc<watch::Watch>,
     pub keeper: Arc<KeyKeeper>,
@@ -87,11 +90,10 @@ impl Gateway {
         let operator =
             if setup.has_notices { Some(tenants.get(OPERATOR, "standard").await?) } else { None };
         let base = Base { store, ring: ring.keys.clone(), registry, ids, clock };
-        let carrier = webhook_carrier(&base, &client, operator, setup.failing_for);
-        let webhooks = LaneSetup {
-            concurrency: setup.concurrency,
-            ..LaneSetup::new(Lane::Webhook, Arc::new(carrier))
-        };
+        let carrier =
+            webhook_carrier(&base, &client, &own_client, operator.as_ref(), setup.failing_for);
+        let webhooks =
+            LaneSetup { concurrency: setup.concurrency, ..LaneSetup::new(Lane::Webhook, carrier) };
         let prepared = match setup.receiving {
             Some(receiving) => Some(Prepared::new(&base, own_client.clone(), receiving).await?),
             None => None,
@@ -133,7 +135,8 @@ impl Gateway {
             plans: plans.clone(),
             rates: Arc::new(PublishRates::new(setup.publish_rate)),
         };
-        let endpoints = EndpointDesk {
+        let orphans = Arc::new(OrphanSweeper::new(store.clone(), clock.clone()));
+        let desk = |client: &deliver::Client| EndpointDesk {
             store: store.clone(),
             ring: ring.keys.clone(),
             registry: registry.clone(),
@@ -141,8 +144,9 @@ impl Gateway {
             clock: clock.clone(),
             client: client.clone(),
             plans: plans.clone(),
-            orphans: Arc::new(OrphanSweeper::new(store.clone(), clock.clone())),
+            orphans: orphans.clone(),
         };
+        let (endpoints, own_endpoints) = (desk(&client), desk(&own_client));
         let watched = watch::Parts {
             store: store.clone(),
             engine: engine.clone(),
@@ -155,10 +159,10 @@ impl Gateway {
             keeper: Arc::new(KeyKeeper::new(store.clone(), ring.clone())),
             publisher: Arc::new(publisher),
             endpoints: Arc::new(endpoints),
+            own_endpoints,
             replays: Arc::new(replays),
             store,
             engine,
-            client,
             ring,
             tenants,
             receiving,
@@ -254,12 +258,15 @@ impl Gateway {
     }
 }
 
+/// Webhooks of tenants, and the notices of the operator, which may go where only the operator's own
+/// targets are.
 fn webhook_carrier(
     base: &Base,
     client: &deliver::Client,
-    operator: Option<Tenant>,
+    own_client: &deliver::Client,
+    operator: Option<&Tenant>,
     failing_for: Duration,
-) -> WebhookCarrier {
+) -> Arc<dyn Carrier> {
     let Base { store, registry, ids, clock, .. } = base.clone();
     let notifier = Arc::new(Notifier {
         store: store.clone(),
@@ -270,5 +277,20 @@ fn webhook_carrier(
     });
     let health =
         HealthKeeper::new(store, registry.clone(), clock.clone(), notifier.clone(), failing_for);
-    WebhookCarrier { registry, client: client.clone(), clock, health: Arc::new(health), notifier }
+    let health = Arc::new(health);
+    let with = |client: &deliver::Client| WebhookCarrier {
+        registry: registry.clone(),
+        client: client.clone(),
+        clock: clock.clone(),
+        health: health.clone(),
+        notifier: notifier.clone(),
+    };
+    match operator {
+        Some(operator) => Arc::new(NoticeCarrier {
+            operator: operator.id,
+            tenants: with(client),
+            notices: with(own_client),
+        }),
+        None => Arc::new(with(client)),
+    }
 }

@@ -2,7 +2,7 @@
 
 use anyhow::Context;
 use data_encoding::BASE64;
-use gancho_outbound::deliver::{self, AddressPolicy, Nat64, Policy, Proxy};
+use gancho_outbound::deliver::{self, AddressPolicy, Nat64, Policy, Proxy, Ruling};
 use hyper::http::HeaderValue;
 use ipnet::IpNet;
 use url::{Url, form_urlencoded};
@@ -42,12 +42,29 @@ pub fn client(settings: &Settings) -> anyhow::Result<deliver::Settings> {
     })
 }
 
-/// How the client reaches what the operator names, such as the core: that may be on this machine, and
-/// without TLS.
+/// The rules for what the operator names, such as the core: that may be on this machine, in the operator's
+/// own networks, and without TLS. What tenants may reach it may reach as well.
+pub fn own(settings: &Settings) -> anyhow::Result<Policy> {
+    let mut policy = of(settings)?;
+    policy.addresses.allow.extend(&settings.operator_allow_cidrs);
+    let names = settings.operator_allow_names.iter().map(|name| name.to_ascii_lowercase());
+    policy.allow_names.extend(names);
+    Ok(Policy { dev: true, allow_http: true, ..policy })
+}
+
+/// The client that keeps to them.
 pub fn own_client(settings: &Settings) -> anyhow::Result<deliver::Settings> {
-    let client = client(settings)?;
-    let policy = Policy { dev: true, allow_http: true, ..client.policy };
-    Ok(deliver::Settings { policy, ..client })
+    Ok(deliver::Settings { policy: own(settings)?, ..client(settings)? })
+}
+
+/// Networks among those that tenants may reach which are private, or special in another way.
+pub fn private_networks(settings: &Settings) -> Vec<IpNet> {
+    let tables = AddressPolicy::default();
+    let is_private = |network: &&IpNet| {
+        let ends = [network.network(), network.broadcast()];
+        ends.into_iter().any(|ip| tables.judge(ip) != Ruling::Allowed)
+    };
+    settings.allow_cidrs.iter().filter(is_private).copied().collect()
 }
 
 fn proxy(url: &Url) -> anyhow::Result<Proxy> {

@@ -33,6 +33,8 @@ mod ledger;
 mod mailed;
 #[path = "outside/operated.rs"]
 mod operated;
+#[path = "outside/own_targets.rs"]
+mod own_targets;
 #[path = "outside/partner.rs"]
 mod partner;
 #[path = "outside/piped.rs"]

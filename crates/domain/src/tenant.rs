@@ -19,8 +19,18 @@ pub struct Tenant {
     pub created_at: Time,
 }
 
+/// Slugs that stand for the gateway itself. No tenant can be made with one.
+pub const RESERVED_SLUGS: [&str; 6] =
+    [Tenant::OPERATOR, "admin", "gancho", "gateway", "internal", "system"];
+
 impl Tenant {
     pub const UNLIMITED: &str = "unlimited";
+    /// The slug of the tenant whose endpoints are the operator's own: it gets notices about all others.
+    pub const OPERATOR: &str = "operator";
+
+    pub fn is_operators(&self) -> bool {
+        self.slug == Self::OPERATOR
+    }
 
     /// One without limits, in the standard profile.
     pub fn new(id: TenantId, slug: impl Into<String>, created_at: Time) -> Self {

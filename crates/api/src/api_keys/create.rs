@@ -1,5 +1,6 @@
 //! `POST /v1/tenants/{tenant}/api-keys`: a new key, shown this once.
 
+use gancho_domain::Tenant;
 use gancho_store::{Expect, Shelf};
 use http::Method;
 
@@ -33,7 +34,7 @@ pub const ROUTE: Route = Route {
     needs: Needs::Operator,
     takes: Takes::Maybe(FIELDS),
     gives: Gives::created::<NewApiKey>("The key: keep it, it is never shown again."),
-    refuses: &[&codes::UNKNOWN_TENANT, &codes::STORAGE_FULL],
+    refuses: &[&codes::UNKNOWN_TENANT, &codes::OPERATOR_ONLY, &codes::STORAGE_FULL],
     tag: TAG,
     summary: "Create an API key",
     run: |call| Box::pin(run(call)),
@@ -42,6 +43,7 @@ pub const ROUTE: Route = Route {
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let tenant = tenants::find(&call).await?;
+    refuse_operators(&tenant)?;
     let values = call.values()?;
     let mut faults = Faults::default();
     let rights = rights(values.texts("scopes"), &mut faults);
@@ -76,4 +78,13 @@ fn rights(names: Option<Vec<String>>, faults: &mut Faults) -> Rights {
         }
     }
     rights
+}
+
+/// What belongs to the operator's own tenant tells of all others: it is for the operator's token alone.
+pub(crate) fn refuse_operators(tenant: &Tenant) -> Result<(), Problem> {
+    if tenant.is_operators() {
+        let text = "this tenant is the operator's own and has neither keys nor portal links: use the operator's token";
+        return Err(Problem::new(&codes::OPERATOR_ONLY, text));
+    }
+    Ok(())
 }

@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 
 use crate::{
     answer::Answer,
+    api_keys::create::refuse_operators,
     auth::{PortalDesk, portal},
     codes,
     input::{Field, Kind, field::Noun},
@@ -35,7 +36,7 @@ pub const ROUTE: Route = Route {
     needs: Needs::Operator,
     takes: Takes::Body(FIELDS),
     gives: Gives::created::<PortalLink>("The link."),
-    refuses: &[&codes::UNKNOWN_TENANT],
+    refuses: &[&codes::UNKNOWN_TENANT, &codes::OPERATOR_ONLY],
     tag: "Tenants",
     summary: "Create a portal link",
     about: "Whoever has the link may read and manage what is the tenant's, and publish nothing.",
@@ -52,6 +53,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
             "no tenant has this slug or id: list them with `GET /v1/tenants`",
         )
     })?;
+    refuse_operators(&tenant)?;
     let span = values.span("expires_in").unwrap_or(portal::USUAL);
     if span.as_secs() == 0 || span > portal::LONGEST {
         return Err(Problem::field("/expires_in", "it must lie between 1s and 24h"));

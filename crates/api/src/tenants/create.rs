@@ -1,6 +1,6 @@
 //! `POST /v1/tenants`.
 
-use gancho_domain::Tenant;
+use gancho_domain::{Tenant, tenant::RESERVED_SLUGS};
 use http::Method;
 
 use super::{TAG, draft, view::TenantView};
@@ -34,6 +34,12 @@ async fn run(call: Call) -> Result<Answer, Problem> {
             "/slug",
             "a slug has 1 to 63 lower-case letters, digits, `-` and `_`, and begins with a letter or digit",
         ));
+    }
+    if RESERVED_SLUGS.contains(&slug) {
+        let names = RESERVED_SLUGS.join("`, `");
+        let text =
+            format!("the slug is reserved for the gateway, as are `{names}`: choose another");
+        return Err(Problem::field("/slug", text));
     }
     let mut tenant = Tenant::new(call.api.ids.make(), slug, call.api.clock.now());
     draft::apply(&call.api, &mut tenant, &values)?;

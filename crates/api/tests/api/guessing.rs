@@ -2,7 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use gancho_api::{MetricsFor, Settings};
+use gancho_api::{
+    MetricsFor, Settings,
+    auth::{ApiKey, KeyId, Rights, api_key::SHELF, key_text},
+};
+use gancho_domain::{Tenant, TenantScope};
+use gancho_store::{Expect, Shelf};
 
 use crate::stage::{Choices, Stage};
 
@@ -69,4 +74,24 @@ async fn metrics_for_programs_on_this_machine() {
             stage.operator().with(name, value).get("/metrics").await.is(200);
         }
     }
+}
+
+/// faults.md B3: a key of the operator's own tenant, from before its slug was reserved, opens nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_of_the_operators_tenant_is_good_for_nothing() {
+    let stage = Stage::new().await;
+    let tenant = Tenant::new(stage.api.ids.make(), Tenant::OPERATOR, stage.api.clock.now());
+    stage.api.store.create_tenant(tenant.clone()).await.unwrap();
+    let id: KeyId = stage.api.ids.make();
+    let (text, secret) = key_text::new_key(id).unwrap();
+    let key = ApiKey::new(id, tenant.id, "old".into(), Rights::ALL, &secret);
+    let shelf = Shelf::of(TenantScope::granted(tenant.id), SHELF);
+    let body = key.to_bytes().unwrap();
+    stage.api.store.put_record(shelf, &id.to_string(), body, Expect::Nothing).await.unwrap();
+    let old = stage.anyone().with("x-api-key", &text);
+    old.get("/v1/webhooks").await.refused(401, "invalid_credentials");
+    let until = stage.api.clock.now() + Duration::from_secs(60);
+    let token = stage.api.portal.make(tenant.id, until, Rights::ALL);
+    let portal = stage.anyone().with("authorization", &format!("Bearer {token}"));
+    portal.get("/v1/webhooks").await.refused(401, "invalid_credentials");
 }

@@ -12,7 +12,7 @@ use crate::{
     front::Front,
     gateway::{Gateway, Setup, has_role},
     lifecycle::{HangUp, Stop},
-    logs, private_file,
+    logs, policy, private_file,
     settings::{self, Flags, Loaded, Role, Settings},
 };
 
@@ -48,6 +48,7 @@ impl Serve {
         };
         let gateway = Gateway::start(setup).await?;
         asked_for::keep_in_step(&gateway, &loaded).await?;
+        warn_of_private_networks(&gateway, settings).await?;
         let mut front = start_front(&gateway, &loaded, listener)?;
         if let Some(listener) = ingest_listener {
             let operator = Simulator::Operator(admin_token::of(settings)?.check()?);
@@ -126,4 +127,23 @@ fn start_front(gateway: &Gateway, loaded: &Loaded, listener: TcpListener) -> any
         None => {}
     }
     Front::start(gateway, settings, token.check()?, listener)
+}
+
+/// Private networks that are open to one tenant are mostly meant to be; open to several, one may look
+/// into what is another's.
+async fn warn_of_private_networks(gateway: &Gateway, settings: &Settings) -> anyhow::Result<()> {
+    let networks = policy::private_networks(settings);
+    if networks.is_empty() {
+        return Ok(());
+    }
+    let tenants = gateway.store.tenants(None, 3).await?;
+    if tenants.iter().filter(|tenant| !tenant.is_operators()).count() > 1 {
+        let networks = networks.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        tracing::warn!(
+            networks,
+            "allow_cidrs lets every tenant's endpoints reach private networks: for the core and other \
+             targets of your own use operator_allow_cidrs instead"
+        );
+    }
+    Ok(())
 }

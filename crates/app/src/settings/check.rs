@@ -184,7 +184,7 @@ impl Rules<'_> {
             "only proxies that are spoken to over http can be used",
             "write it like http://proxy.internal:3128",
         );
-        let policy = match crate::policy::of(settings) {
+        let policy = match crate::policy::own(settings) {
             Ok(policy) => policy,
             Err(fault) => {
                 let what = fault.root_cause().to_string();

@@ -11,7 +11,7 @@ use super::{
     fault::Fault,
     hidden::{DatabaseUrl, Hidden, Link, MailUrl},
     layers::Layers,
-    value::{EmailVia, LogFormat, Role, Setting},
+    value::{Egress, EmailVia, LogFormat, Role, Setting},
 };
 
 /// One setting, for whoever wants to tell of it.
@@ -121,9 +121,15 @@ settings! {
     "Which addresses may be delivered to" {
         /// Allow `http://` endpoints besides `https://`.
         allow_http: bool = "false",
-        /// Private networks that endpoints may be in. Everything private, local or special is
-        /// refused otherwise.
+        /// Private networks that tenants' endpoints may be in. Everything private, local or special is
+        /// refused otherwise. What the gateway gets back is shown to tenants, so name no network that
+        /// they must not look into; for your own targets there is `operator_allow_cidrs`.
         allow_cidrs: Vec<IpNet> = "",
+        /// Private networks that your own targets may be in: the core, SES, SNS and `notify_url`. Tenants'
+        /// endpoints may not be there. This machine is always allowed.
+        operator_allow_cidrs: Vec<IpNet> = "",
+        /// Names that look private and that your own targets may have, each with all names below it.
+        operator_allow_names: Vec<String> = "",
         /// Public networks that endpoints may not be in, such as the gateway's own.
         deny_cidrs: Vec<IpNet> = "",
         /// Names that look private and are allowed, each with all names below it.
@@ -132,6 +138,9 @@ settings! {
         allow_ports: Vec<u16> = "",
         /// NAT64 prefixes of this network, so that the IPv4 address inside is judged.
         nat64_prefixes: Vec<IpNet> = "",
+        /// Addresses or networks from which deliveries leave, as tenants need them for their firewalls. Only
+        /// shown, at `GET /v1/egress-addresses`; the gateway does not choose its address by them.
+        egress_addresses: Vec<Egress> = "",
         /// Who is asked for addresses. Left out: the servers of this machine.
         nameservers: Vec<SocketAddr> = "",
         /// An HTTP proxy for all deliveries: `http://user:password@host:port`. Keeping away from

@@ -1,6 +1,12 @@
 //! Turning what was written into a setting, and back into what could be written.
 
-use std::{net::SocketAddr, path::PathBuf, str::FromStr, time::Duration};
+use std::{
+    fmt,
+    net::{IpAddr, SocketAddr},
+    path::PathBuf,
+    str::FromStr,
+    time::Duration,
+};
 
 use gancho_domain::Rate;
 use ipnet::IpNet;
@@ -170,6 +176,29 @@ parsed! {
     usize, "a whole number", ToString::to_string;
     SocketAddr, "an address and a port, such as 127.0.0.1:3000", quoted;
     IpNet, "a network, such as 10.0.0.0/8", quoted;
+    Egress, "an address or a network, such as 203.0.113.7", quoted;
+}
+
+/// An address from which deliveries leave, or a network of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Egress(IpNet);
+
+impl FromStr for Egress {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let one = text.parse::<IpAddr>().map(IpNet::from);
+        one.or_else(|_| text.parse()).map(Self).map_err(|_| ())
+    }
+}
+
+impl fmt::Display for Egress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.prefix_len() == self.0.max_prefix_len() {
+            return self.0.addr().fmt(f);
+        }
+        self.0.fmt(f)
+    }
 }
 
 fn parse<T: FromStr>(text: &str, form: &str) -> Result<T, Wrong> {

@@ -32,7 +32,7 @@ error: 7 settings are not right; nothing was started
     unknown field `endpoint`, expected `endpoints` or `events`
   WEBHOOK_URL_M2 (variable WEBHOOK_URL_M2)
     the address is not one that may be reached
-    hint: use a public address, or have the operator allow its network
+    hint: use a public address, or have the operator add its network to `allow_cidrs` (`operator_allow_cidrs` for targets of its own)
   WEBHOOK_SECRET_M2 (variable WEBHOOK_SECRET_M2)
     the secret has only 7 of at least 16 bytes
     hint: 32 random bytes are a good choice

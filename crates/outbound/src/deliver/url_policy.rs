@@ -39,19 +39,25 @@ pub enum UrlRefused {
     Blanks,
     #[error("the scheme {0} cannot be delivered to. hint: use https://")]
     Scheme(String),
-    #[error("plain http is not allowed here. hint: use https://, or allow http in the settings")]
+    #[error(
+        "plain http is not allowed here. hint: use https://, or have the operator set `allow_http`"
+    )]
     PlainHttp,
     #[error("the URL has a user name or password in it. hint: send them as a header instead")]
     UserInfo,
     #[error("the URL has a fragment (#…), which is never sent. hint: remove it")]
     Fragment,
     #[error(
-        "port {0} may not be used. hint: use 443, 8443, or another above 1023 that no known service has"
+        "port {0} may not be used. hint: use 443, 8443, or another above 1023 that no known service has, or have the operator add it to `allow_ports`"
     )]
     Port(u16),
-    #[error("{0} is not a name on the public Internet. hint: use the full public name")]
+    #[error(
+        "{0} is not a name on the public Internet. hint: use the full public name, or have the operator add it to `allow_names` (`operator_allow_names` for targets of its own)"
+    )]
     Name(String),
-    #[error("{BLOCKED}. hint: use a public address, or have the operator allow its network")]
+    #[error(
+        "{BLOCKED}. hint: use a public address, or have the operator add its network to `allow_cidrs` (`operator_allow_cidrs` for targets of its own)"
+    )]
     Address,
 }
 

@@ -1,0 +1,3 @@
+//! The addresses from which deliveries leave.
+
+pub mod list;
