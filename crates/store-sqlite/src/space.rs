@@ -1,6 +1,11 @@
 //! How full the disk is. Growth stops while there is still room to settle what was accepted.
 
-use std::{cell::RefCell, path::PathBuf, thread, time::Duration};
+use std::{
+    cell::{Cell, RefCell},
+    path::PathBuf,
+    thread,
+    time::{Duration, Instant},
+};
 
 use gancho_store::{Result, StoreError};
 use rusqlite::{Connection, wal::CheckpointMode};
@@ -14,12 +19,19 @@ use crate::{
 const RESERVE: u64 = 64 << 20;
 /// Readers can keep the log from being reused; beyond this it is emptied as soon as they let go.
 const LONGEST_LOG: u64 = 256 << 20;
-const TRIES: usize = 4;
+/// While a reader holds the log it is tried once in this time: each try keeps every writer waiting, and the
+/// next would find the same reader.
+const BETWEEN_TRIES: Duration = Duration::from_secs(1);
+/// When the disk is full there is nothing better to do.
+const TRIES_WHEN_FULL: usize = 4;
 
 pub(crate) struct Gate {
     folder: PathBuf,
     log: PathBuf,
     limit: Option<u64>,
+    longest_log: u64,
+    /// When emptying the log last failed because a reader held it.
+    held_at: Cell<Option<Instant>>,
     failure: RefCell<Option<StoreError>>,
 }
 
@@ -31,6 +43,8 @@ impl Gate {
             folder: options.folder(),
             log: log.into(),
             limit: options.max_bytes,
+            longest_log: LONGEST_LOG,
+            held_at: Cell::new(None),
             failure: RefCell::default(),
         }
     }
@@ -52,8 +66,8 @@ impl Gate {
     fn look_at_disk(&self, db: &Connection) -> Option<String> {
         let (mut free, reserve) = self.disk()?;
         let log = std::fs::metadata(&self.log).map_or(0, |file| file.len());
-        if free < reserve + log || log > LONGEST_LOG {
-            self.empty_log(db);
+        if (free < reserve + log || log > self.longest_log) && self.may_try(Instant::now()) {
+            self.try_to_empty(db, 1);
             free = self.disk()?.0;
         }
         (free < reserve).then(|| {
@@ -63,20 +77,34 @@ impl Gate {
         })
     }
 
+    fn may_try(&self, now: Instant) -> bool {
+        self.held_at.get().is_none_or(|at| now.duration_since(at) >= BETWEEN_TRIES)
+    }
+
     /// Brings the log into the file and cuts it.
     pub fn empty_log(&self, db: &Connection) {
+        self.try_to_empty(db, TRIES_WHEN_FULL);
+    }
+
+    fn try_to_empty(&self, db: &Connection, tries: usize) {
         // Whoever waits for the writer does not wait for a reader too,
         let _ = db.busy_timeout(Duration::from_millis(20));
-        for _ in 0..TRIES {
+        self.held_at.set(None);
+        for _ in 0..tries {
             match copy(db, CheckpointMode::TRUNCATE) {
-                // and only a moment for the thread that copies beside it.
-                Ok(Copied::Busy) => thread::sleep(Duration::from_millis(10)),
-                Ok(Copied::Yes | Copied::No) => break,
+                Ok(Copied::Busy) => {
+                    self.held_at.set(Some(Instant::now()));
+                    // and only a moment for the thread that copies beside it.
+                    thread::sleep(Duration::from_millis(10));
+                    continue;
+                }
+                Ok(Copied::Yes | Copied::No) => {}
                 Err(error) => {
                     self.failure.replace(Some(error));
-                    break;
                 }
             }
+            self.held_at.set(None);
+            break;
         }
         let _ = db.busy_timeout(BUSY);
     }
@@ -102,4 +130,58 @@ pub(crate) fn used(db: &Connection) -> rusqlite::Result<u64> {
     )?
     .query_row([], |row| row.get::<_, i64>(0))
     .map(|bytes| bytes as u64)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::open;
+
+    /// faults.md 19: a reader that holds the log delays commits once in a second, not every one of them.
+    #[test]
+    fn a_log_that_is_held_is_tried_seldom() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = Options::at(folder.path().join("gancho.db"));
+        let opened = open::open(&options).unwrap();
+        let gate = Gate { longest_log: 0, ..Gate::new(&options) };
+        let reader = open::reader(&options.path).unwrap();
+        reader.execute_batch("BEGIN; SELECT count(*) FROM tenants").unwrap();
+        opened.db.execute_batch("CREATE TABLE more (x); INSERT INTO more VALUES (1)").unwrap();
+        let log = || std::fs::metadata(&gate.log).unwrap().len();
+        assert!(log() > 0);
+
+        assert_eq!(gate.refusal(&opened.db), None);
+        let first = gate.held_at.get().unwrap();
+        for _ in 0..1_000 {
+            assert_eq!(gate.refusal(&opened.db), None);
+        }
+        // A thousand tries would take half a minute, and each would set the time anew.
+        let spent = gate.held_at.get().unwrap().duration_since(first);
+        assert!(spent.is_zero() || spent >= BETWEEN_TRIES, "{spent:?}");
+        assert!(!gate.may_try(first + BETWEEN_TRIES / 2));
+        assert!(gate.may_try(first + spent + BETWEEN_TRIES));
+
+        // When the reader lets go and the time has come, the log is emptied.
+        reader.execute_batch("COMMIT").unwrap();
+        gate.held_at.set(None);
+        assert_eq!(gate.refusal(&opened.db), None);
+        assert_eq!(log(), 0);
+    }
+
+    /// On a disk that is nearly full the log is emptied at every commit, as long as nobody holds it.
+    #[test]
+    fn a_log_that_nobody_holds_is_emptied_each_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = Options::at(folder.path().join("gancho.db"));
+        let opened = open::open(&options).unwrap();
+        let gate = Gate { longest_log: 0, ..Gate::new(&options) };
+        opened.db.execute_batch("CREATE TABLE more (x)").unwrap();
+        for _ in 0..3 {
+            opened.db.execute_batch("INSERT INTO more VALUES (1)").unwrap();
+            assert!(std::fs::metadata(&gate.log).unwrap().len() > 0);
+            assert_eq!(gate.refusal(&opened.db), None);
+            assert_eq!(std::fs::metadata(&gate.log).unwrap().len(), 0);
+        }
+    }
 }
