@@ -1,6 +1,6 @@
 //! The embedded store: SQLite in the process, one writer, readers beside it.
 //!
-//! In reading order: [`open`] checks and opens a file; [`writer`] is the one thread that commits,
+//! In reading order: [`open`] checks and opens a file, with [`held`] to keep others out; [`writer`] is the one thread that commits,
 //! many callers at a time, with what it has [`known`] and the keys that came [`lately`]; [`log`] brings its
 //! log into the file; [`readers`] answer look-ups; [`fault`] says what a failure means. The
 //! other files bear the names of the contract's and hold its SQL; [`events`], [`openings`] and
@@ -21,6 +21,7 @@ mod endpoints;
 mod events;
 mod external_ids;
 mod fault;
+mod held;
 mod known;
 mod lately;
 mod leave;

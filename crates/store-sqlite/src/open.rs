@@ -2,7 +2,7 @@
 
 use std::{
     fmt::Write,
-    fs::{File, OpenOptions, TryLockError},
+    fs::File,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -12,6 +12,7 @@ use rusqlite::{Connection, OpenFlags, config::DbConfig, wal::CheckpointMode};
 
 use crate::{
     fault::meaning,
+    held::{self, Held},
     log::{Copied, copy},
     migrations,
 };
@@ -55,7 +56,8 @@ impl Options {
 /// The writer's connection, and the lock that keeps other processes out.
 pub(crate) struct Opened {
     pub db: Connection,
-    _lock: File,
+    /// Let go of after every connection was closed.
+    _held: Held,
 }
 
 impl Opened {
@@ -80,7 +82,7 @@ pub(crate) fn open(options: &Options) -> Result<Opened> {
             refused(format!("cannot make the folder {}: {error}", folder.display()))
         })?;
     }
-    let lock = lock(&options.path)?;
+    let held = held::hold(&options.path)?;
     let db = Connection::open(&options.path).map_err(|error| unreadable(&options.path, &error))?;
     prepare(&db, true).map_err(|error| unreadable(&options.path, &error))?;
     synced(&db)?;
@@ -91,7 +93,7 @@ pub(crate) fn open(options: &Options) -> Result<Opened> {
     File::open(&folder).and_then(|folder| folder.sync_all()).map_err(|error| {
         refused(format!("cannot sync the folder {}: {error}", folder.display()))
     })?;
-    Ok(Opened { db, _lock: lock })
+    Ok(Opened { db, _held: held })
 }
 
 pub(crate) fn reader(path: &Path) -> Result<Connection> {
@@ -171,25 +173,6 @@ fn sound_library() -> Result<()> {
         )));
     }
     Ok(())
-}
-
-/// Held as long as the process lives; the system lets go of it when the process dies.
-fn lock(path: &Path) -> Result<File> {
-    let beside = path.with_extension("lock");
-    let file =
-        OpenOptions::new().create(true).truncate(false).write(true).open(&beside).map_err(
-            |error| refused(format!("cannot open the lock {}: {error}", beside.display())),
-        )?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(refused(format!(
-            "{} is in use by another gancho process. Stop that one first, or give this one another data folder; for several processes on one database use PostgreSQL",
-            path.display()
-        ))),
-        Err(TryLockError::Error(error)) => {
-            Err(refused(format!("cannot lock {}: {error}", beside.display())))
-        }
-    }
 }
 
 fn prepare(db: &Connection, writer: bool) -> rusqlite::Result<()> {
@@ -274,6 +257,6 @@ fn damaged(path: &Path, what: &str) -> StoreError {
     ))
 }
 
-fn refused(text: String) -> StoreError {
+pub(crate) fn refused(text: String) -> StoreError {
     StoreError::Refused(text)
 }

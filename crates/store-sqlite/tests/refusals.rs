@@ -31,6 +31,64 @@ fn a_second_process_is_kept_out() {
     drop(first);
 }
 
+/// faults.md 24: a file that has several names is one file.
+#[test]
+fn another_name_of_the_same_file_is_kept_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("gancho.db");
+    let first = SqliteStore::open(&Options::at(&path)).unwrap();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let link = elsewhere.path().join("linked.db");
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    let text = refusal(&link);
+    assert!(text.contains("in use by another gancho process"), "{text}");
+    if cfg!(target_os = "linux") {
+        for name in [folder.path().join("other.db"), elsewhere.path().join("hard.db")] {
+            if std::fs::hard_link(&path, &name).is_ok() {
+                let text = refusal(&name);
+                assert!(text.contains("in use by another gancho process"), "{text}");
+            }
+        }
+    }
+    // Nothing of what was refused has disturbed the one who has it.
+    drop(first);
+    let lock = std::fs::File::open(path.with_extension("lock")).unwrap();
+    lock.lock().unwrap();
+    drop(lock);
+    assert!(SqliteStore::open(&Options::at(&link)).is_ok());
+}
+
+/// faults.md 23: wherever the file is, nobody else can read it.
+#[tokio::test]
+async fn the_file_and_its_log_are_private() {
+    use std::os::unix::fs::PermissionsExt;
+
+    use gancho_store::{Expect, Records, Shelf};
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("gancho.db");
+    let mode = |ending: &str| {
+        let name = format!("{}{ending}", path.display());
+        std::fs::metadata(name).unwrap().permissions().mode() & 0o777
+    };
+    let store = SqliteStore::open(&Options::at(&path)).unwrap();
+    let note = Shelf::operators("note");
+    store.put_record(note, "a", "1".into(), Expect::Nothing).await.unwrap();
+    assert_eq!([mode(""), mode("-wal"), mode("-shm")], [0o600; 3]);
+    assert_eq!(
+        std::fs::metadata(path.with_extension("lock")).unwrap().permissions().mode() & 0o777,
+        0o600
+    );
+    drop(store);
+    let lock = std::fs::File::open(path.with_extension("lock")).unwrap();
+    lock.lock().unwrap();
+    drop(lock);
+    // One that an earlier version made: others are shut out, the group stays.
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o664)).unwrap();
+    let store = SqliteStore::open(&Options::at(&path)).unwrap();
+    store.put_record(note, "b", "1".into(), Expect::Nothing).await.unwrap();
+    assert_eq!([mode(""), mode("-wal")], [0o660; 2]);
+}
+
 #[test]
 fn a_file_that_is_no_database_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();

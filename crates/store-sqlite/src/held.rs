@@ -1,0 +1,103 @@
+//! Holding the file: one process at a time, and nobody else on the machine may read it.
+//!
+//! A file may have several names: a link to it, or a mount of it elsewhere. So it is held twice, by a lock
+//! beside its real path and, where the system allows it, by one on the file itself. Two processes that
+//! both believed to be alone would each trust what it remembers of the file, and be wrong.
+
+use std::{
+    fs::{self, File, OpenOptions, TryLockError},
+    io,
+    os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt},
+    path::Path,
+};
+
+use gancho_store::Result;
+
+use crate::open::refused;
+
+/// Held as long as the process lives; the system lets go of it when the process dies.
+pub(crate) struct Held {
+    _beside: File,
+    _file: Option<File>,
+}
+
+/// Only its owner may read and write it.
+const PRIVATE: u32 = 0o600;
+
+/// Makes the file if it is not there. SQLite gives its log and its index the same rights.
+pub(crate) fn hold(path: &Path) -> Result<Held> {
+    let named =
+        |what: &str, error: &io::Error| refused(format!("{what} {}: {error}", path.display()));
+    match OpenOptions::new().write(true).create_new(true).mode(PRIVATE).open(path) {
+        Ok(_) => {}
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => close_to_others(path),
+        Err(error) => return Err(named("cannot open", &error)),
+    }
+    let real = fs::canonicalize(path).map_err(|error| named("cannot open", &error))?;
+    let beside = real.with_extension("lock");
+    let lock = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .mode(PRIVATE)
+        .open(&beside)
+        .map_err(|error| refused(format!("cannot open the lock {}: {error}", beside.display())))?;
+    take(&lock, path)?;
+    Ok(Held { _beside: lock, _file: hold_inode(&real, path)? })
+}
+
+/// Files of earlier versions could be read by anyone. The group is left as it is: backups may need it.
+fn close_to_others(path: &Path) {
+    let mut name = path.as_os_str().to_owned();
+    for ending in ["", "-wal", "-shm"] {
+        name.push(ending);
+        let Ok(file) = fs::metadata(&name) else { continue };
+        let mode = file.mode() & 0o7777;
+        if mode & 0o007 != 0 {
+            let closed = fs::set_permissions(&name, fs::Permissions::from_mode(mode & !0o007));
+            if let Err(error) = closed {
+                tracing::warn!(%error, path = %path.display(), "others can read the database: run chmod o-rwx on it");
+            }
+        }
+        name = path.as_os_str().to_owned();
+    }
+}
+
+/// On Linux a lock of this kind and those of SQLite do not meet; elsewhere they would be in each other's
+/// way, as on file systems of another machine.
+#[cfg(target_os = "linux")]
+fn hold_inode(real: &Path, path: &Path) -> Result<Option<File>> {
+    const REMOTE: [u64; 3] = [0x6969, 0xff53_4d42, 0xfe53_4d42];
+    let is_remote = |kind: u64| REMOTE.contains(&(kind & 0xffff_ffff));
+    if rustix::fs::statfs(real).is_ok_and(|system| is_remote(system.f_type as u64)) {
+        return Ok(None);
+    }
+    let file = File::open(real)
+        .map_err(|error| refused(format!("cannot open {}: {error}", path.display())))?;
+    let taken = take(&file, path);
+    if taken.is_err() {
+        // Closing it would end the locks that SQLite holds on the same file in this process, if that is
+        // who has it open.
+        std::mem::forget(file);
+        return taken.map(|()| None);
+    }
+    Ok(Some(file))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn hold_inode(_real: &Path, _path: &Path) -> Result<Option<File>> {
+    Ok(None)
+}
+
+fn take(file: &File, path: &Path) -> Result<()> {
+    match file.try_lock() {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => Err(refused(format!(
+            "{} is in use by another gancho process. Stop that one first, or give this one another data folder; for several processes on one database use PostgreSQL",
+            path.display()
+        ))),
+        Err(TryLockError::Error(error)) => {
+            Err(refused(format!("cannot lock {}: {error}", path.display())))
+        }
+    }
+}
