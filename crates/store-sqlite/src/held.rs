@@ -48,8 +48,8 @@ pub(crate) fn hold(path: &Path) -> Result<Held> {
 
 /// Files of earlier versions could be read by anyone. The group is left as it is: backups may need it.
 fn close_to_others(path: &Path) {
-    let mut name = path.as_os_str().to_owned();
     for ending in ["", "-wal", "-shm"] {
+        let mut name = path.as_os_str().to_owned();
         name.push(ending);
         let Ok(file) = fs::metadata(&name) else { continue };
         let mode = file.mode() & 0o7777;
@@ -59,7 +59,6 @@ fn close_to_others(path: &Path) {
                 tracing::warn!(%error, path = %path.display(), "others can read the database: run chmod o-rwx on it");
             }
         }
-        name = path.as_os_str().to_owned();
     }
 }
 
