@@ -75,6 +75,7 @@ pub struct Gateway {
 }
 
 impl Gateway {
+    #[expect(clippy::too_many_lines, reason = "one list of what the gateway is made of, in order")]
     pub async fn start(setup: Setup) -> anyhow::Result<Self> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let random: Arc<dyn Random> = Arc::new(SystemRandom);

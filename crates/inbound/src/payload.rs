@@ -41,7 +41,7 @@ mod tests {
         assert_eq!(shown(Some(&Preset::Microsoft), &graph), masked);
         assert_eq!(shown(None, &graph), masked);
         assert_eq!(shown(Some(&Preset::Partner), &graph), graph);
-        for body in [r#"{"b": 2.00, "a":1}"#, r#"{"value": 7}"#, r#"[ 1 ]"#, "not JSON"] {
+        for body in [r#"{"b": 2.00, "a":1}"#, r#"{"value": 7}"#, "[ 1 ]", "not JSON"] {
             let body = Bytes::from(body);
             for preset in [None, Some(&Preset::Microsoft)] {
                 assert_eq!(shown(preset, &body), body);

@@ -159,7 +159,9 @@ impl Follower {
             (Some("turn"), Some(tenant), at) => self.interrupt(tenant, at, take == Some(1)),
             (Some(end @ ("whole" | "full" | "far")), tenant, _) => {
                 self.cursor.tenant = tenant;
-                tenant.into_iter().for_each(|tenant| self.round.reach(tenant));
+                if let Some(tenant) = tenant {
+                    self.round.reach(tenant);
+                }
                 self.far = end == "far";
             }
             (event, ..) => {

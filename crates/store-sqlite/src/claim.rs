@@ -43,11 +43,11 @@ impl Claiming for SqliteStore {
         delivery: DeliveryId,
     ) -> Result<bool> {
         self.write(move |tx| {
-            let mut note = tx.db.prepare_cached(
+            let mut mark = tx.db.prepare_cached(
                 "UPDATE deliveries SET lost_leases = lost_leases + 1
                  WHERE seq = ?1 AND state = 3 AND owner = ?2 AND tenant_id = ?3",
             )?;
-            Ok(note.execute(params![seq(delivery), node.0, tenant.bytes()])? == 1)
+            Ok(mark.execute(params![seq(delivery), node.0, tenant.bytes()])? == 1)
         })
         .await
     }

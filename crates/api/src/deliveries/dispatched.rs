@@ -15,6 +15,8 @@ use crate::{problem::Problem, route::Call, sources};
 const MAX_SOURCES: usize = 500;
 const AT_ONCE: usize = 4;
 
+type SourceRow = (Arc<Ready>, DeliveryRow);
+
 /// Newest first, and where the next page begins.
 pub(super) async fn page(
     call: &Call,
@@ -65,9 +67,9 @@ fn shown(call: &Call, holds: &Holds, row: DeliveryRow, source: &Source) -> Deliv
 fn merge(
     pages: Vec<(Arc<Ready>, Page<DeliveryRow>)>,
     most: usize,
-) -> (Vec<(Arc<Ready>, DeliveryRow)>, Option<[u8; 32]>) {
+) -> (Vec<SourceRow>, Option<[u8; 32]>) {
     let horizon = pages.iter().filter_map(|(_, page)| page.next).max();
-    let mut rows: Vec<(Arc<Ready>, DeliveryRow)> = Vec::new();
+    let mut rows: Vec<SourceRow> = Vec::new();
     for (source, page) in pages {
         let known =
             page.rows.into_iter().filter(|row| horizon.is_none_or(|end| place(row.id) >= end));

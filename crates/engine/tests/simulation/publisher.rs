@@ -45,7 +45,7 @@ async fn crowd(world: &World, slots: &[Arc<Slot>], tenant: TenantId, targets: &[
     let healthy: Vec<Target> = targets.iter().filter(|one| one.is_healthy()).cloned().collect();
     let begin = world.clock.elapsed();
     let mut left = world.scenario.parcels;
-    while world.clock.elapsed() - begin < world.scenario.lasts {
+    while world.clock.elapsed() < begin + world.scenario.lasts {
         tokio::time::sleep(world.dice.millis(5, 120)).await;
         let to = if left > 0 { targets } else { &healthy };
         left = left.saturating_sub(1);

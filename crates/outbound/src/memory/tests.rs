@@ -15,6 +15,7 @@ async fn five(_: Option<Arc<u32>>) -> Result<Arc<u32>> {
     Ok(Arc::new(5))
 }
 
+#[expect(clippy::unused_async, reason = "stands for a read of the store")]
 async fn value(value: u32) -> Result<Arc<u32>> {
     Ok(Arc::new(value))
 }

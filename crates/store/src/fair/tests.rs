@@ -6,6 +6,7 @@ use futures_util::{FutureExt, future::poll_fn};
 
 use super::*;
 
+#[expect(clippy::unnecessary_wraps, reason = "as the semaphore takes it")]
 fn tenant(number: u128) -> Option<TenantId> {
     Some(TenantId::from_bits(number))
 }
