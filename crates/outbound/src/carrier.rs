@@ -51,7 +51,10 @@ impl Carrier for WebhookCarrier {
     async fn carry(&self, job: &Job, attempt: u32) -> Carried {
         let targets = match ask(|| self.registry.of(job.tenant)).await {
             Ok(targets) => targets,
-            Err(fault) => return ours(format!("the endpoint could not be looked up: {fault}")),
+            Err(fault) => {
+                let reason = format!("the endpoint could not be looked up: {fault}");
+                return Carried::deferred(Failure::new(Code::UNSPECIFIED, reason));
+            }
         };
         match targets.get(job.target) {
             Some(target) if target.endpoint.is_active => {
