@@ -243,7 +243,7 @@ async fn a_document_tells_all() {
             "failedAttempts": 1,
             "lastFailureReason": "it is gone",
             "lastFailureCode": "HTTP_410",
-            "lastFailureTimestamp": at,
+            "lastFailureTimestamp": "2026-01-31T23:59:59.001Z",
             "enqueuedAt": at,
             "movedToDLQAt": at,
             "expiresAt": "2026-02-07T23:59:59.000Z",

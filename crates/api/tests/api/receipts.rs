@@ -50,7 +50,11 @@ async fn shown(stage: &Stage) {
     ]);
     let sent: Vec<_> = sent.iter().map(|(name, value)| (*name, value.as_str())).collect();
     stage.partner().send("POST", "/webhooks/acme", &sent, Some(body)).await.is(204);
-    let row = receipt(stage, "acme", "dlq").await;
+    let row = eventually(|| async {
+        let row = receipt(stage, "acme", "dlq").await;
+        (row["attempts"] == 2).then_some(row)
+    })
+    .await;
     let operator = stage.operator();
     let (id, path) = (row["id"].as_str().unwrap(), "/v1/sources/acme/receipts/");
     let whole = operator.get(&format!("{path}{id}")).await.is(200);
