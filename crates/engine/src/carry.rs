@@ -123,10 +123,11 @@ async fn judge(
     };
     let plan = carried.plan.as_ref().unwrap_or(&ticket.plan);
     let mut next = decide(standing, &carried.verdict, plan, now, &*engine.random);
-    if let (Next::Dead(failure), false) = (&mut next, carried.is_attempt) {
+    let is_attempt = carried.is_attempt && !carried.was_deferred();
+    if let (Next::Dead(failure), false) = (&mut next, is_attempt) {
         *failure = failure.after(last_failure(engine, job).await.as_ref());
     }
-    let ended_at = if carried.is_attempt { started_at + carried.latency } else { now };
+    let ended_at = if is_attempt { started_at + carried.latency } else { now };
     // A deferral is no news: only if its time is over is there something to tell.
     let is_news = !carried.was_deferred() || matches!(next, Next::Dead(_));
     let follow = if is_news {
@@ -134,7 +135,7 @@ async fn judge(
     } else {
         Vec::new()
     };
-    let attempt = carried.is_attempt.then(|| carried.attempt(number, started_at, &next));
+    let attempt = is_attempt.then(|| carried.attempt(number, started_at, &next));
     let mut settlement = Settlement::of(job, now, attempt, next);
     settlement.follow = follow;
     Some(settlement)
