@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// For the store, the logs, the listeners, name servers and the runtime itself.
-const RESERVE: usize = 64;
+const RESERVE: usize = 96;
 /// Where the system sets no limit, this is as good as none.
 const UNLIMITED: usize = 1 << 20;
 

@@ -197,7 +197,8 @@ fn few_file_handles_are_shared_out() {
     drop(held);
     let log = served.stop();
     assert!(log.contains("the limit of open files is lower"), "{log}");
-    assert!(!log.contains("Too many open files"), "{log}");
+    // Connections from outside may have to wait for a handle; deliveries never do.
+    assert!(!log.contains("deliveries are put off"), "{log}");
 }
 
 /// faults.md 10, RS-02: none are left at all, for a while.
