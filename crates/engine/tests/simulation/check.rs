@@ -59,6 +59,15 @@ impl Facts<'_> {
     pub fn first(&self, of: DeliveryId, is_it: impl Fn(&What) -> bool) -> Option<usize> {
         self.places(of, is_it).first().copied()
     }
+
+    pub fn first_after(
+        &self,
+        place: usize,
+        of: DeliveryId,
+        is_it: impl Fn(&What) -> bool,
+    ) -> Option<usize> {
+        self.places(of, is_it).into_iter().find(|found| *found > place)
+    }
 }
 
 pub async fn all(world: &World, drained: bool) -> Vec<Broken> {

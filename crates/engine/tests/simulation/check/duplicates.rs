@@ -26,7 +26,8 @@ fn is_accounted_for(facts: &Facts<'_>, place: usize) -> bool {
     let What::Began { delivery, life, started, .. } = &facts.log[place].1 else {
         return false;
     };
-    let result = facts.first(*delivery, |what| match what {
+    // Where the clock was put back, an earlier attempt may have started at the same time.
+    let result = facts.first_after(place, *delivery, |what| match what {
         What::Settled { life: by, started: at, .. }
         | What::Refused { life: by, started: at, .. } => by == life && at == started,
         _ => false,
