@@ -96,15 +96,13 @@ impl Engine {
     /// Room worth a claim. Where there is none, targets that hold more than their share give back.
     fn seats_to_fill(self: &Arc<Self>, lane: &Arc<LaneState>) -> Option<Seats> {
         let limits = &self.limits;
-        let (takes_any, queued) = {
-            let queue = lane.queue.lock();
-            (!queue.is_paused() && queue.takes_strangers(), queue.queued())
-        };
-        if !takes_any || self.stopping.is_cancelled() {
-            return None;
-        }
-        let least = if queued == 0 { 1 } else { limits.batch.min(limits.most_jobs / 8) };
         let most = Size { jobs: limits.batch, bytes: limits.most_bytes.div_ceil(8) };
+        let (most, queued) = {
+            let queue = lane.queue.lock();
+            (queue.most_to_claim(most).filter(|_| !queue.is_paused()), queue.queued())
+        };
+        let most = most.filter(|_| !self.stopping.is_cancelled())?;
+        let least = if queued == 0 { 1 } else { most.jobs.min(limits.most_jobs / 8) };
         let seats = self.room.take_up_to(lane.lane, most, least);
         if seats.is_none() {
             let shed = lane.queue.lock().shed(self.clock.now());

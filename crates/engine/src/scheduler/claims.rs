@@ -10,7 +10,8 @@ use std::{collections::BTreeSet, sync::Arc};
 use gancho_domain::{TenantId, Time};
 use gancho_store::{Skip, TargetId};
 
-use super::{Key, Pool, Scheduler, TargetLine, TenantLine};
+use super::{Key, Pool, Ring, Scheduler, TargetLine, TenantLine};
+use crate::room::Size;
 
 #[derive(Default)]
 pub struct Claims {
@@ -99,37 +100,63 @@ impl<T> Scheduler<T> {
 
     /// How many of one target a claim should take: many if there are few targets to share with.
     pub fn per_target(&self, batch: usize) -> usize {
+        if self.is_short_of_strangers_room() {
+            return FEWEST_PER_STRANGER.min(batch);
+        }
         let busy = self.targets.len() - self.idle.len();
         (batch / busy.max(1)).max(FEWEST_PER_TARGET).min(batch)
     }
 
     /// How many of one tenant, likewise.
     pub fn per_tenant(&self, batch: usize) -> usize {
-        let others = self.turns.len();
+        if self.is_short_of_strangers_room() {
+            let part = self.pool_limits[Pool::Untried.index()].of_one_tenant_when_short();
+            return part.jobs.min(batch);
+        }
+        let others: usize = self.turns.iter().map(Ring::len).sum();
         (batch / others.max(1)).max(FEWEST_PER_TENANT).min(batch)
     }
 
     /// Whether a new delivery may come straight in. If not, it goes by way of the store.
     pub fn welcomes(&mut self, key: Key) -> bool {
         let (tenant, target) = key;
-        let covered = self.claims.skip.covers(tenant, target);
+        let is_over = self.tenants.get(&tenant).is_some_and(|owner| owner.is_over);
+        let is_full = is_over || self.claims.skip.targets.contains(&target);
         let is_known = self.targets.contains_key(&key);
         let has_room = is_known || self.takes_strangers_of(tenant);
-        if !self.pauses.lane && !covered && has_room && !self.claims.is_behind(key) {
+        let is_paused = self.pauses.lane || self.pauses.tenants.contains(&tenant);
+        if !is_paused && !is_full && has_room && !self.claims.is_behind(key) {
             return true;
         }
         self.claims.note_behind(key, self.limits.remembered);
         false
     }
 
-    /// Whether there is room for targets that nobody knows: a claim may bring any number of them.
-    pub fn takes_strangers(&self) -> bool {
-        self.limits.is_hard || !self.held[Pool::Untried.index()].is_crowded
+    /// How much a claim may bring, if anything: all of it may be for targets that nobody knows.
+    pub fn most_to_claim(&self, most: Size) -> Option<Size> {
+        if self.limits.is_hard {
+            return Some(most);
+        }
+        let limit = self.pool_limits[Pool::Untried.index()];
+        let held = self.held[Pool::Untried.index()];
+        (!held.reaches(limit)).then(|| Size {
+            jobs: most.jobs.min(limit.jobs - held.jobs),
+            bytes: most.bytes.min(limit.bytes - held.bytes),
+        })
+    }
+
+    /// Whether tenants get no more than their part of the room for targets that nobody has tried.
+    pub(super) fn is_short_of_strangers_room(&self) -> bool {
+        !self.limits.is_hard && self.held[Pool::Untried.index()].is_crowded
     }
 
     fn takes_strangers_of(&self, tenant: TenantId) -> bool {
-        let has_many = |owner: &TenantLine| owner.of(Pool::Untried).held.is_crowded;
-        self.takes_strangers() && !self.tenants.get(&tenant).is_some_and(has_many)
+        let has_many = |owner: &TenantLine| {
+            owner.of(Pool::Untried).held.is_crowded || self.has_its_strangers(owner)
+        };
+        let limit = self.pool_limits[Pool::Untried.index()];
+        let has_room = self.limits.is_hard || !self.held[Pool::Untried.index()].reaches(limit);
+        has_room && !self.tenants.get(&tenant).is_some_and(has_many)
     }
 
     /// There was no room for them: they lie in the store.
@@ -171,4 +198,6 @@ impl<T> Scheduler<T> {
 }
 
 const FEWEST_PER_TARGET: usize = 16;
+/// Where many targets wait for their first answer.
+const FEWEST_PER_STRANGER: usize = 4;
 const FEWEST_PER_TENANT: usize = 32;

@@ -124,7 +124,7 @@ impl<T> Scheduler<T> {
     /// A pool that is full, as a whole or of one tenant, takes no more until there is room in it.
     fn judge(&mut self, pool: Pool, tenant: TenantId, now: Time) {
         let limit = self.pool_limits[pool.index()];
-        let of_all = pool != Pool::Prompt && self.held[pool.index()].judge(limit);
+        let of_all = pool != Pool::Prompt && self.held[pool.index()].judge(limit.when_short(pool));
         let of_one = self
             .tenants
             .get_mut(&tenant)
@@ -141,7 +141,11 @@ impl<T> Scheduler<T> {
         for key in told {
             self.pass_over(key, now);
         }
-        // Of targets that nobody knows yet, too: see `welcomes` and `takes_strangers`.
+        if of_all && pool == Pool::Untried {
+            let all: Vec<TenantId> = self.tenants.keys().copied().collect();
+            all.into_iter().for_each(|tenant| self.pass_over_tenant(tenant));
+        }
+        // Of targets that nobody knows yet, too: see `welcomes` and `most_to_claim`.
         self.claims.ease();
     }
 
@@ -153,8 +157,12 @@ impl<T> Scheduler<T> {
         };
         let is_crowded = owner.of(line.pool).held.is_crowded
             || (line.pool != Pool::Prompt && self.held[line.pool.index()].is_crowded);
-        // Among a tenant's prompt targets, those that hold little are not passed over for the others.
-        let least = if line.pool == Pool::Prompt { 4 } else { 0 };
+        // Those that hold little are not passed over for the tenant's others.
+        let least = match line.pool {
+            Pool::Prompt => 4,
+            Pool::Untried => 1,
+            Pool::Slow | Pool::Troubled => 0,
+        };
         line.skipped = line.wants_no_more(self.limits.most_bytes, now)
             || (is_crowded && line.waiting.len() >= least);
         self.claims.note_target(key.1, line.skipped);
@@ -184,18 +192,26 @@ impl<T> Scheduler<T> {
     }
 
     fn pass_over_tenant(&mut self, tenant: TenantId) {
-        let is_over = self.tenants.get(&tenant).is_some_and(|owner| self.is_over(owner));
-        let skipped = is_over || self.pauses.tenants.contains(&tenant);
+        let owner = self.tenants.get(&tenant);
+        let is_over = owner.is_some_and(|owner| self.is_over(owner));
+        let has_its_strangers = owner.is_some_and(|owner| self.has_its_strangers(owner));
         if let Some(owner) = self.tenants.get_mut(&tenant) {
-            owner.skipped = skipped;
+            owner.is_over = is_over;
         }
-        self.claims.note_tenant(tenant, skipped);
+        let is_paused = self.pauses.tenants.contains(&tenant);
+        self.claims.note_tenant(tenant, is_over || has_its_strangers || is_paused);
+    }
+
+    /// Too many targets wait for their first answer, and it has its part of them.
+    pub(super) fn has_its_strangers(&self, owner: &TenantLine) -> bool {
+        let part = self.pool_limits[Pool::Untried.index()].of_one_tenant_when_short();
+        self.is_short_of_strangers_room() && owner.of(Pool::Untried).held.reaches(part)
     }
 
     /// The tenant's prompt targets hold far more than their part.
     fn is_over(&self, owner: &TenantLine) -> bool {
         // Once passed over, it is until no more than a quarter is left.
-        let eighths = if owner.skipped { 2 } else { 3 };
+        let eighths = if owner.is_over { 2 } else { 3 };
         let held = owner.of(Pool::Prompt).held;
         held.jobs > self.limits.most_jobs * eighths / 8
             || held.bytes > self.limits.most_bytes / 8 * eighths

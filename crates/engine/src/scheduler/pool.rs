@@ -79,11 +79,24 @@ impl PoolLimit {
         Self { in_flight: in_flight.min(max_out), jobs, bytes }
     }
 
+    /// From here on tenants that hold their part of it are passed over, so that a tenant with any number
+    /// of targets that nobody has tried leaves room to the others.
+    pub fn when_short(self, pool: Pool) -> Self {
+        if pool == Pool::Untried { self.part(2) } else { self }
+    }
+
+    fn part(self, of: usize) -> Self {
+        Self { jobs: self.jobs.div_ceil(of), bytes: self.bytes.div_ceil(of), ..self }
+    }
+
+    /// What a tenant may hold of it while it is short.
+    pub fn of_one_tenant_when_short(self) -> Self {
+        self.part(64)
+    }
+
     /// What one tenant may hold of it.
     pub fn of_one_tenant(self, pool: Pool) -> Self {
-        let part = if pool == Pool::Prompt { 4 } else { 2 };
-        let (jobs, bytes) = (self.jobs.div_ceil(part), self.bytes.div_ceil(part));
-        Self { in_flight: self.in_flight, jobs, bytes }
+        self.part(if pool == Pool::Prompt { 4 } else { 2 })
     }
 }
 
@@ -107,12 +120,16 @@ impl Holding {
         self.bytes = self.bytes.saturating_sub(bytes);
     }
 
+    pub fn reaches(&self, limit: PoolLimit) -> bool {
+        self.jobs >= limit.jobs || self.bytes >= limit.bytes
+    }
+
     /// Whether it became crowded, or ceased to be.
     pub fn judge(&mut self, limit: PoolLimit) -> bool {
         let before = self.is_crowded;
         let part = |whole: usize| if before { whole - whole / 4 } else { whole };
         let (jobs, bytes) = (part(limit.jobs), part(limit.bytes));
-        self.is_crowded = self.jobs >= jobs || self.bytes >= bytes;
+        self.is_crowded = self.reaches(PoolLimit { jobs, bytes, ..limit });
         self.is_crowded != before
     }
 }

@@ -99,7 +99,7 @@ impl<T> TargetLine<T> {
     /// wait for nothing.
     pub fn wanted_pool(&self) -> Pool {
         match self.standing.pool() {
-            Pool::Prompt if self.rate.is_some() => Pool::Slow,
+            Pool::Prompt | Pool::Untried if self.rate.is_some() => Pool::Slow,
             pool => pool,
         }
     }

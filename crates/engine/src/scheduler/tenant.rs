@@ -12,7 +12,8 @@ use super::{
 pub struct TenantLine {
     pools: [TenantPool; Pool::COUNT],
     pub queued: usize,
-    pub skipped: bool,
+    /// Its prompt targets hold far more than their part.
+    pub is_over: bool,
     pub processed: u64,
     /// Targets of its that are remembered. Without any it is forgotten.
     pub targets: usize,

@@ -1,7 +1,12 @@
 //! Nobody waits long for a healthy target: not while another tenant floods, nor beside a crowd of
 //! targets that hang.
 
-use std::time::Duration;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+use gancho_domain::TenantId;
 
 use super::{Broken, Facts, Promise};
 use crate::{scenario::Kind, target::TIMEOUT, world::What};
@@ -9,23 +14,30 @@ use crate::{scenario::Kind, target::TIMEOUT, world::What};
 /// A flood that came first may hold every slot until its attempts time out, and a poll may pass.
 const LONGEST_WAIT: Duration = Duration::from_secs(TIMEOUT.as_secs() + 6);
 
-/// Beside a crowd, once it is there. A target that nobody has tried yet may wait a little for its turn.
+/// Beside a crowd, once it is there. A target that nobody has tried yet may wait a little for its turn;
+/// the crowd's owner waits until all of its targets have been tried once.
 const LONGEST_BESIDE_CROWD: Duration = Duration::from_millis(150);
 const CROWD_IS_THERE: Duration = Duration::from_secs(2);
 
 pub fn check(facts: &Facts<'_>, broken: &mut Vec<Broken>) {
     let scenario = &facts.world.scenario;
-    let (longest, after) = match scenario.kind {
-        Kind::Flood => (LONGEST_WAIT, Duration::ZERO),
-        Kind::Crowd => (LONGEST_BESIDE_CROWD, CROWD_IS_THERE),
+    let longest = match scenario.kind {
+        Kind::Flood => LONGEST_WAIT,
+        Kind::Crowd => LONGEST_BESIDE_CROWD,
         Kind::Calm | Kind::Storm => return,
     };
+    let all_tried = all_tried(facts);
     for (at, what) in &facts.log {
         let What::Accepted { delivery, target, due_in, .. } = what else {
             continue;
         };
         let floods = scenario.kind == Kind::Flood && target.bits() >> 80 == 1;
-        if !scenario.target(*target).is_healthy() || floods || *at < after {
+        let tenant = scenario.target(*target).tenant;
+        let after = match scenario.kind {
+            Kind::Crowd => CROWD_IS_THERE.max(all_tried.get(&tenant).copied().unwrap_or_default()),
+            _ => Duration::ZERO,
+        };
+        if !scenario.target(*target).is_healthy() || floods || *at + *due_in < after {
             continue;
         }
         let began = facts.first(*delivery, |what| matches!(what, What::Began { .. }));
@@ -35,4 +47,28 @@ pub fn check(facts: &Facts<'_>, broken: &mut Vec<Broken>) {
             broken.push(Broken { promise: Promise::NobodyStarves, how });
         }
     }
+}
+
+/// When the last of a tenant's targets was tried for the first time.
+fn all_tried(facts: &Facts<'_>) -> BTreeMap<TenantId, Duration> {
+    let mut targets = BTreeMap::new();
+    let mut tried = BTreeSet::new();
+    let mut last = BTreeMap::new();
+    for (at, what) in &facts.log {
+        match what {
+            What::Accepted { delivery, target, .. } => {
+                targets.insert(*delivery, *target);
+            }
+            What::Began { delivery, .. } => {
+                let Some(target) = targets.get(delivery) else {
+                    continue;
+                };
+                if tried.insert(*target) {
+                    last.insert(facts.world.scenario.target(*target).tenant, *at);
+                }
+            }
+            _ => {}
+        }
+    }
+    last
 }
