@@ -140,6 +140,7 @@ where
     let server = Arc::new(builder(&settings));
     let tracker = TaskTracker::new();
     loop {
+        table.few_leaving().await;
         let accepted = tokio::select! {
             biased;
             () = stop.cancelled() => break,
