@@ -31,7 +31,7 @@ async fn the_transcript_holds_one_letter() {
         };
         let id = stage.submit(odd).await;
         stage.until(id, EmailStatus::Sent).await;
-        let mail = server.mails(&to).remove(0);
+        let mail = server.first_mail(&to).await;
         post.close().await;
         let transcript = server.heard(mail.session).await;
 

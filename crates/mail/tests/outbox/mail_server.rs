@@ -91,6 +91,17 @@ impl MailServer {
         self.told("mail").iter().filter(|value| of_address(value)).map(Mail::of).collect()
     }
 
+    /// The first that came to an address. It is known a moment after it was taken.
+    pub async fn first_mail(&self, address: &str) -> Mail {
+        self.first_mails(address, 1).await.remove(0)
+    }
+
+    /// All that came to an address, once there are as many.
+    pub async fn first_mails(&self, address: &str, count: usize) -> Vec<Mail> {
+        let enough = || async { Some(self.mails(address)).filter(|mails| mails.len() >= count) };
+        wait_for("a mail", enough).await
+    }
+
     /// All that was said to it in a session, once that is over.
     pub async fn heard(&self, session: u64) -> String {
         wait_for("the end of a session", || async {

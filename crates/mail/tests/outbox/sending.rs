@@ -22,6 +22,7 @@ async fn it_is_sent_and_told_of(on: On) {
     assert_eq!(view.message_id.as_deref(), Some(message_id.as_str()));
     assert_eq!((view.row.attempts, view.attempts[0].response_status), (1, Some(250)));
 
+    server.first_mail(&to).await;
     let mails = server.mails(&to);
     assert_eq!(mails.len(), 1);
     assert_eq!((mails[0].sender.as_str(), mails[0].recipients.len()), ("shop@example.com", 1));
@@ -75,7 +76,7 @@ async fn over_many_connections(on: On) {
                 continue;
             }
             stage.until(id, EmailStatus::Sent).await;
-            sessions.push(server.mails(&to)[0].session);
+            sessions.push(server.first_mail(&to).await.session);
         }
         let first = sessions[0];
         assert_eq!(sessions[..4], [first; 4], "{kind}: one connection serves them all");
@@ -104,7 +105,7 @@ async fn with_all_that_an_email_may_have() {
     };
     let id = stage.submit(whole).await;
     stage.until(id, EmailStatus::Sent).await;
-    let mail = &server.mails(&to)[0];
+    let mail = &server.first_mail(&to).await;
     assert_eq!(mail.header("Reply-To").as_deref(), Some("Ajuda <help@example.com>"));
     assert_eq!(mail.header("List-Unsubscribe").as_deref(), Some("<https://example.com/u>"));
     let sent: String = mail.content.split_whitespace().collect();

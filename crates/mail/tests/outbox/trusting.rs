@@ -12,7 +12,7 @@ async fn sent(settings: SmtpSettings) -> Mail {
     let to = address("ana");
     let id = stage.submit(draft(&to)).await;
     stage.until(id, EmailStatus::Sent).await;
-    mail_server().mails(&to)[0].clone()
+    mail_server().first_mail(&to).await
 }
 
 async fn refused(settings: SmtpSettings, status: EmailStatus) -> EmailView {
