@@ -1,17 +1,15 @@
-//! The short way in: what a publisher has accepted goes straight to the queue, without a claim.
-//!
-//! The publisher asks for room first, has the deliveries leased to this node in the transaction that
-//! accepts them, and then offers them. Without room they are accepted all the same, and claimed
+//! The way in: what a flow has stamped is stored, and what this node has room for is leased to it in the
+//! same transaction and queued at once, without a claim. The rest waits in the store, and is claimed
 //! later.
 //!
-//! **Invariant.** What is leased to this node is in its hands: a publisher that was cut short between
-//! accepting and offering would leave deliveries that nobody carries while the node lives. So those
-//! two steps run inside [`Engine::see_through`].
+//! **Invariant.** What is leased to this node is in its hands: if the work were cut short between the
+//! commit and the queue, deliveries would stay leased for as long as the node lives, and nobody would
+//! carry them. So both run in [`Engine::see_through`].
 
 use std::sync::Arc;
 
-use gancho_domain::{Lane, RetryPlan, TenantId};
-use gancho_store::{Job, NodeId, TargetId};
+use gancho_domain::{Lane, RetryPlan};
+use gancho_store::{Accepted, Job, NewDelivery, NewParcel, NodeId, Placed, Result, StoreError};
 
 use crate::{
     Engine,
@@ -21,55 +19,86 @@ use crate::{
     scheduler::Incoming,
 };
 
-/// Room in the queue. Dropped, it is free again.
-pub struct Reservation {
+/// Room in the queue of a lane. Dropped, it is free again.
+struct Reservation {
     lane: Lane,
-    node: NodeId,
     seats: Seats,
 }
 
-impl Reservation {
-    /// To whom the deliveries are to be leased.
-    pub fn node(&self) -> NodeId {
-        self.node
-    }
-}
-
 impl Engine {
-    /// Whether a new delivery to this target may be held and offered. If not, it has to wait in the
-    /// store: its target is paused, rests, has enough, or has older ones there that come first.
-    pub fn welcomes(&self, lane: Lane, tenant: TenantId, target: TargetId) -> bool {
-        self.lane(lane).is_some_and(|lane| lane.queue.lock().welcomes((tenant, target)))
+    /// Stores the parcels in one transaction, with one answer for each, in order. Deliveries that are
+    /// marked `hold` are queued here if they are due and there is room. A caller who goes away before the
+    /// answer changes nothing: what was begun is finished.
+    pub async fn accept(self: &Arc<Self>, parcels: Vec<NewParcel>) -> Result<Vec<Accepted>> {
+        let this = self.clone();
+        let accepted = self.see_through(async move { this.store_and_queue(parcels).await }).await;
+        accepted.unwrap_or_else(|| Err(StoreError::Unavailable("the gateway is stopping".into())))
     }
 
-    /// Room for one delivery to each of these targets, with so many bytes of bodies in all; nothing if
-    /// there is none, or the engine is stopping, or cannot rely on its lease.
-    pub fn reserve(
-        &self,
-        lane: Lane,
-        targets: &[(TenantId, TargetId)],
-        bytes: usize,
-    ) -> Option<Reservation> {
-        if self.stopping.is_cancelled() {
-            return None;
-        }
-        let state = self.lane(lane)?;
-        let node = self.membership.current()?;
-        let seats = self.room.take(lane, Size { jobs: targets.len(), bytes });
-        if seats.is_none() {
-            state.queue.lock().refused(targets.iter().copied());
-        }
-        Some(Reservation { lane, node, seats: seats? })
-    }
-
-    /// Queues deliveries that were accepted as leased to [`Reservation::node`].
-    pub fn offer(self: &Arc<Self>, reservation: Reservation, jobs: Vec<Job>) {
-        let Some(lane) = self.lane(reservation.lane).cloned() else {
-            return;
+    async fn store_and_queue(
+        self: &Arc<Self>,
+        mut parcels: Vec<NewParcel>,
+    ) -> Result<Vec<Accepted>> {
+        let member = self.membership.current().filter(|_| !self.stopping.is_cancelled());
+        let reserved = match member {
+            Some(_) => self.reserve(&mut parcels),
+            None => hold_none(&mut parcels),
         };
-        lane.counters.offered.add(jobs.len());
-        self.enqueue(&lane, reservation.node, jobs, reservation.seats);
-        self.dispatch(&lane);
+        let node = member.unwrap_or_else(|| self.node());
+        let accepted = self.store.accept(parcels.clone(), node).await?;
+        if accepted.len() != parcels.len() {
+            return Err(StoreError::Corrupt("a parcel that was accepted has no answer".into()));
+        }
+        for Reservation { lane, seats } in reserved {
+            let Some(lane) = self.lane(lane) else {
+                continue;
+            };
+            let jobs: Vec<Job> = parcels
+                .iter()
+                .zip(&accepted)
+                .flat_map(|(new, accepted)| leased(new, accepted))
+                .filter(|job| job.lane == lane.lane)
+                .collect();
+            lane.counters.offered.add(jobs.len());
+            self.enqueue(lane, node, jobs, seats);
+            self.dispatch(lane);
+        }
+        Ok(accepted)
+    }
+
+    /// Takes room for those that are due and welcome, and marks them to be held; without room all of a
+    /// lane's wait in the store.
+    fn reserve(&self, parcels: &mut [NewParcel]) -> Vec<Reservation> {
+        let now = self.clock.now();
+        let mut reserved = Vec::new();
+        for lane in Lane::ALL {
+            let (mut targets, mut bytes) = (Vec::new(), 0);
+            for new in parcels.iter_mut() {
+                for delivery in new.deliveries.iter_mut().filter(|new| new.lane == lane) {
+                    let key = (new.parcel.tenant, delivery.target);
+                    delivery.hold = delivery.hold
+                        && delivery.due_at <= now
+                        && self.lane(lane).is_some_and(|lane| lane.queue.lock().welcomes(key));
+                    if delivery.hold {
+                        targets.push(key);
+                        bytes += new.parcel.body.len();
+                    }
+                }
+            }
+            if targets.is_empty() {
+                continue;
+            }
+            if let Some(seats) = self.room.take(lane, Size { jobs: targets.len(), bytes }) {
+                reserved.push(Reservation { lane, seats });
+                continue;
+            }
+            if let Some(lane) = self.lane(lane) {
+                lane.queue.lock().refused(targets);
+            }
+            let all = parcels.iter_mut().flat_map(|new| &mut new.deliveries);
+            all.filter(|new| new.lane == lane).for_each(|new| new.hold = false);
+        }
+        reserved
     }
 
     /// What is leased to a node that this engine no longer is, is dropped: its lease returns it.
@@ -109,4 +138,37 @@ fn terms(lane: &LaneState, job: &Job) -> Terms {
         lane.counters.panics.add(1);
         Terms::of(Arc::new(RetryPlan::DISPATCH))
     })
+}
+
+fn hold_none(parcels: &mut [NewParcel]) -> Vec<Reservation> {
+    parcels.iter_mut().flat_map(|new| &mut new.deliveries).for_each(|new| new.hold = false);
+    Vec::new()
+}
+
+/// The jobs of those deliveries that were leased to this node.
+fn leased<'a>(new: &'a NewParcel, accepted: &'a Accepted) -> impl Iterator<Item = Job> + 'a {
+    let (number, placed): (_, &[Placed]) = match accepted {
+        Accepted::New { number, placed } => (*number, placed),
+        Accepted::Again { .. } | Accepted::Clash { .. } => (None, &[]),
+    };
+    let leased = new.deliveries.iter().zip(placed).filter(|(_, placed)| **placed == Placed::Leased);
+    leased.map(move |(delivery, _)| first_job(new, delivery, number))
+}
+
+fn first_job(new: &NewParcel, delivery: &NewDelivery, number: Option<u64>) -> Job {
+    let parcel = &new.parcel;
+    Job {
+        delivery: delivery.id,
+        tenant: parcel.tenant,
+        lane: delivery.lane,
+        target: delivery.target,
+        parcel: parcel.clone(),
+        number,
+        attempts: 0,
+        attempts_before: 0,
+        lost_leases: 0,
+        is_replay: false,
+        in_order: delivery.in_order && parcel.subject.is_some(),
+        created_at: parcel.created_at,
+    }
 }

@@ -1,7 +1,7 @@
 //! Claim → carry → settle: brings whatever was accepted to its target, fairly, at least once.
 //!
 //! In reading order: `carrier` is what a lane brings, and `ask` how it asks the store; `engine` is the whole and how it starts;
-//! `lane` is one lane at work. In come deliveries by `offer` (straight from a publisher) or
+//! `lane` is one lane at work. In come deliveries by `accept` (straight from a flow) or
 //! `claim` (from the store), each with a seat in the `room`; `scheduler` says which goes next;
 //! `dispatch` sends it out; `carry` is the attempt (`suspect` says what comes before some); `follow` says
 //! what is published with its result; `settle` writes both (`reduce` says what is left out if need be);
@@ -20,6 +20,7 @@
 //! of a hash decide anything: on one thread and with paused time, the same seed must give the same
 //! run.
 
+pub mod accept;
 pub mod archive;
 mod ask;
 mod bell;
@@ -35,7 +36,6 @@ mod heartbeat;
 pub mod lane;
 mod limits;
 mod membership;
-pub mod offer;
 mod pauses;
 mod prune;
 mod reduce;
@@ -58,7 +58,6 @@ pub use carrier::{Carried, Carrier, Terms};
 pub use engine::{Engine, EngineSetup};
 pub use lane::LaneSetup;
 pub use limits::Limits;
-pub use offer::Reservation;
 pub use scheduler::Pool;
 pub use stats::Stats;
 pub use status::TargetStatus;

@@ -1,5 +1,4 @@
-//! The last step: dedupe, ledger line, receipt and deliveries, in one transaction; then what this node
-//! holds is offered to its own queue.
+//! The last step: dedupe, ledger line, receipt and deliveries, in one transaction.
 //!
 //! An event id that came before with another body is kept as well, as a receipt whose deliveries are
 //! dead letters: nothing that was proved is lost, and the core gets it when the operator says so.
@@ -9,18 +8,14 @@ use std::{sync::Arc, time::Duration};
 use bytes::Bytes;
 use data_encoding::HEXLOWER;
 use gancho_domain::{Clock, Code, Failure, IdMaker, Kind, Lane, Parcel, ReceiptId};
-use gancho_engine::{Engine, Reservation};
-use gancho_outbound::publish::held;
-use gancho_store::{
-    Accepted, NewDelivery, NewParcel, NodeId, Once, Received, Result, Store, StoreError,
-};
+use gancho_engine::Engine;
+use gancho_store::{Accepted, NewDelivery, NewParcel, Once, Received, Result, StoreError};
 use serde::Serialize;
 
 use crate::{identity::Identity, registry::Ready};
 
 #[derive(Clone)]
 pub struct Keeper {
-    pub store: Arc<dyn Store>,
     pub engine: Arc<Engine>,
     pub ids: Arc<IdMaker>,
     pub clock: Arc<dyn Clock>,
@@ -79,35 +74,21 @@ impl Keeper {
     ) -> Result<(Taken, T)> {
         let new = self.stamp(parts)?;
         let receipt = new.parcel.id.cast();
-        let this = self.clone();
-        let work = async move { this.accept(new).await };
         let meanwhile = async { meanwhile(receipt) };
-        let (taken, done) = tokio::join!(biased; self.engine.see_through(work), meanwhile);
-        let stopped = || Err(StoreError::Unavailable("the gateway is stopping".into()));
-        Ok((taken.unwrap_or_else(stopped)?, done))
+        let (taken, done) = tokio::join!(biased; self.accept(new), meanwhile);
+        Ok((taken?, done))
     }
 
-    async fn accept(&self, mut new: NewParcel) -> Result<Taken> {
-        let room = self.reserve(&mut new);
-        let holder = room.as_ref().map_or_else(|| self.engine.node(), Reservation::node);
-        let accepted = self.write(&new, holder).await?;
-        if let Some(room) = room {
-            self.engine.offer(room, held(&new, &accepted).collect());
-        }
-        match accepted {
-            Accepted::Clash { first } => self.accept_clash(new, first.cast(), holder).await,
+    async fn accept(&self, new: NewParcel) -> Result<Taken> {
+        match self.accept_one(new.clone()).await? {
+            Accepted::Clash { first } => self.accept_clash(new, first.cast()).await,
             other => Ok(taken(&new, &other, None)),
         }
     }
 
     /// Under a key of its own, so that it is known again too. Nothing of it was written before, so it
     /// keeps its id.
-    async fn accept_clash(
-        &self,
-        mut new: NewParcel,
-        first: ReceiptId,
-        holder: NodeId,
-    ) -> Result<Taken> {
+    async fn accept_clash(&self, mut new: NewParcel, first: ReceiptId) -> Result<Taken> {
         if let Some(once) = &mut new.once {
             once.key = Identity::clash_key(&once.key, &once.content);
         }
@@ -117,12 +98,13 @@ impl Keeper {
             );
             received.withheld = Some(Failure::new(Code::from_text(ID_CLASH), reason));
         }
-        let accepted = self.write(&new, holder).await?;
+        new.deliveries.iter_mut().for_each(|delivery| delivery.hold = false);
+        let accepted = self.accept_one(new.clone()).await?;
         Ok(taken(&new, &accepted, Some(first)))
     }
 
-    async fn write(&self, new: &NewParcel, holder: NodeId) -> Result<Accepted> {
-        let accepted = self.store.accept(vec![new.clone()], holder).await?.pop();
+    async fn accept_one(&self, new: NewParcel) -> Result<Accepted> {
+        let accepted = self.engine.accept(vec![new]).await?.pop();
         accepted.ok_or_else(|| StoreError::Corrupt("an accepted receipt has no answer".into()))
     }
 
@@ -162,7 +144,7 @@ impl Keeper {
             target: target.id,
             due_at: now,
             in_order: false,
-            hold: withheld.is_none() && self.engine.welcomes(Lane::Dispatch, tenant, target.id),
+            hold: withheld.is_none(),
         };
         Ok(NewParcel {
             once: Some(Once {
@@ -174,19 +156,6 @@ impl Keeper {
             ledger: Some(Received { entry: entry.into(), request, withheld }),
             parcel: Arc::new(parcel),
         })
-    }
-
-    /// Room in memory for those that may be held; without it they wait in the store.
-    fn reserve(&self, new: &mut NewParcel) -> Option<Reservation> {
-        let held = new.deliveries.iter().filter(|delivery| delivery.hold);
-        let targets: Vec<_> = held.map(|delivery| (new.parcel.tenant, delivery.target)).collect();
-        let bytes = targets.len() * new.parcel.body.len();
-        let wanted = !targets.is_empty();
-        let room = wanted.then(|| self.engine.reserve(Lane::Dispatch, &targets, bytes)).flatten();
-        if room.is_none() {
-            new.deliveries.iter_mut().for_each(|delivery| delivery.hold = false);
-        }
-        room
     }
 }
 

@@ -84,7 +84,6 @@ impl Inbound {
     pub fn new(setup: InboundSetup) -> Self {
         let InboundSetup { store, engine, sources, keys, policy, ids, clock, limits } = setup;
         let keeper = Keeper {
-            store: store.clone(),
             engine,
             ids: ids.clone(),
             clock: clock.clone(),

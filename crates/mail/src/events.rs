@@ -161,7 +161,7 @@ pub async fn parcel(
         created_at: now,
     });
     let targets = registry.of(about.tenant).await?;
-    let deliveries = fan_out(&targets, Audience::Wanting, event_type, now, ids, |_| false);
+    let deliveries = fan_out(&targets, Audience::Wanting, event_type, now, ids);
     Ok(NewParcel { parcel, once: None, ledger: None, deliveries })
 }
 

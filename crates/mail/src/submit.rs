@@ -1,4 +1,4 @@
-//! Accepting an e-mail: check → stamp → reserve room → one transaction → offer. When it answers, the
+//! Accepting an e-mail: check → stamp → accept, in one transaction. When it answers, the
 //! e-mail is on stable storage.
 
 use std::sync::Arc;
@@ -6,9 +6,8 @@ use std::sync::Arc;
 use aws_lc_rs::digest::{Context, SHA256};
 use bytes::Bytes;
 use gancho_domain::{EmailId, Kind, Lane, Parcel, Tenant, TenantScope};
-use gancho_engine::Reservation;
 use gancho_outbound::Fault;
-use gancho_store::{Accepted, Job, NewDelivery, NewParcel, Once, Placed, StoreError};
+use gancho_store::{Accepted, NewDelivery, NewParcel, Once, StoreError};
 use thiserror::Error;
 
 use crate::{
@@ -48,34 +47,12 @@ impl Outbox {
         let odd = |fault: serde_json::Error| StoreError::Corrupt(fault.to_string());
         let body = email.write().map_err(odd)?;
         let once = key.map(|key| self.once(&key, external_id.as_deref(), &body));
-        let this = self.clone();
-        let work = async move { this.accept(scope, external_id, body, once).await };
-        let stopped = || StoreError::Unavailable("the gateway is stopping".into());
-        self.engine.see_through(work).await.ok_or_else(stopped)?
-    }
-
-    async fn accept(
-        &self,
-        scope: TenantScope,
-        external_id: Option<String>,
-        body: Bytes,
-        once: Option<Once>,
-    ) -> Result<Submitted, SubmitError> {
-        let mut new = self.stamp(scope, external_id, body, once);
-        let room = self.reserve(&mut new);
-        let holder = room.as_ref().map_or_else(|| self.engine.node(), Reservation::node);
-        let accepted = self.store.accept(vec![new.clone()], holder).await?;
+        let new = self.stamp(scope, external_id, body, once);
+        let id = outbox_id(&new.parcel);
+        let accepted = self.engine.accept(vec![new]).await?.pop();
         let missing = || StoreError::Corrupt("an accepted e-mail has no answer".into());
-        let accepted = accepted.into_iter().next().ok_or_else(missing)?;
-        match accepted {
-            Accepted::New { placed, .. } => {
-                if let Some(room) = room {
-                    let held = placed.first() == Some(&Placed::Leased);
-                    self.engine
-                        .offer(room, held.then(|| job(&new)).flatten().into_iter().collect());
-                }
-                Ok(Submitted { id: outbox_id(&new.parcel), is_repeat: false })
-            }
+        match accepted.ok_or_else(missing)? {
+            Accepted::New { .. } => Ok(Submitted { id, is_repeat: false }),
             Accepted::Again { first } => Ok(Submitted { id: first.cast(), is_repeat: true }),
             Accepted::Clash { first } => Err(SubmitError::KeyClash { first: first.cast() }),
         }
@@ -106,22 +83,9 @@ impl Outbox {
             target,
             due_at: now,
             in_order: false,
-            hold: self.engine.welcomes(Lane::Email, scope.tenant(), target),
+            hold: true,
         };
         NewParcel { parcel, once, ledger: None, deliveries: vec![delivery] }
-    }
-
-    /// Room in memory; without it the e-mail waits in the store.
-    fn reserve(&self, new: &mut NewParcel) -> Option<Reservation> {
-        let bytes = new.parcel.body.len();
-        let held = new.deliveries.iter().filter(|delivery| delivery.hold);
-        let targets: Vec<_> = held.map(|delivery| (new.parcel.tenant, delivery.target)).collect();
-        let wanted = !targets.is_empty();
-        let room = wanted.then(|| self.engine.reserve(Lane::Email, &targets, bytes)).flatten();
-        for delivery in &mut new.deliveries {
-            delivery.hold = room.is_some();
-        }
-        room
     }
 
     fn once(&self, key: &str, external_id: Option<&str>, body: &[u8]) -> Once {
@@ -144,22 +108,4 @@ fn sha256(parts: &[Option<&[u8]>]) -> [u8; 32] {
     let mut hash = [0; 32];
     hash.copy_from_slice(context.finish().as_ref());
     hash
-}
-
-fn job(new: &NewParcel) -> Option<Job> {
-    let (parcel, delivery) = (&new.parcel, new.deliveries.first()?);
-    Some(Job {
-        delivery: delivery.id,
-        tenant: parcel.tenant,
-        lane: delivery.lane,
-        target: delivery.target,
-        parcel: parcel.clone(),
-        number: None,
-        attempts: 0,
-        attempts_before: 0,
-        lost_leases: 0,
-        is_replay: false,
-        in_order: false,
-        created_at: parcel.created_at,
-    })
 }

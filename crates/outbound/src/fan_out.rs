@@ -26,14 +26,13 @@ impl Audience {
     }
 }
 
-/// One delivery for each endpoint that is meant; `hold` says whether this node takes it at once.
+/// One delivery for each endpoint that is meant.
 pub fn fan_out(
     targets: &Targets,
     audience: Audience,
     event_type: &str,
     due_at: Time,
     ids: &IdMaker,
-    hold: impl Fn(EndpointId) -> bool,
 ) -> Vec<NewDelivery> {
     targets
         .endpoints()
@@ -44,7 +43,7 @@ pub fn fan_out(
             target: endpoint.id,
             due_at,
             in_order: endpoint.ordering == Ordering::PerSubject,
-            hold: targets.get(endpoint.id).is_some() && hold(endpoint.id),
+            hold: false,
         })
         .collect()
 }

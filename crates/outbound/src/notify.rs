@@ -64,7 +64,7 @@ impl Notifier {
         let targets = self.registry.of(to).await?;
         let now = self.clock.now();
         let audience = Audience::WantingBut(notice.about);
-        let deliveries = fan_out(&targets, audience, notice.event_type, now, &self.ids, |_| false);
+        let deliveries = fan_out(&targets, audience, notice.event_type, now, &self.ids);
         if deliveries.is_empty() {
             return Ok(None);
         }

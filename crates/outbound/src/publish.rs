@@ -1,8 +1,7 @@
 //! Accepting events: when an answer is `Ok`, every matching endpoint has a stored delivery.
 //!
-//! admit (how fast, which types) → spend (the plan) → accept (stamp, fan out, one transaction) →
-//! offer what this node holds to its own queue. Many events are accepted as one is, each with an
-//! answer of its own.
+//! admit (how fast, which types) → spend (the plan) → accept (stamp, fan out, one transaction). Many
+//! events are accepted as one is, each with an answer of its own.
 
 mod accept;
 mod admit;
@@ -16,7 +15,6 @@ use gancho_engine::Engine;
 use gancho_store::{Once, Store, StoreError};
 use thiserror::Error;
 
-pub use self::accept::held;
 use crate::{
     EventTypes, Fault, PlanLimit, Plans, PublishRates, fan_out::Audience, fault::joined,
     limits::RateStanding, registry::Registry,
@@ -92,16 +90,17 @@ impl Publisher {
         tenant: &Tenant,
         events: Vec<NewEvent>,
     ) -> Vec<Answer> {
-        let mut admitted = self.admit(scope, tenant, events).await;
-        let events = admitted.take_events();
-        if events.is_empty() {
-            return admitted.answers(Vec::new());
-        }
-        let allowance = self.allowance(tenant);
-        let this = self.clone();
-        let work = async move { this.spend_and_accept(scope, allowance, events).await };
-        let answers = self.engine.see_through(work).await.unwrap_or_default();
-        admitted.answers(answers)
+        let (events, places) = self.admit(scope, tenant, events).await.split();
+        let answers = match self.allowance(tenant) {
+            _ if events.is_empty() => Vec::new(),
+            None => self.accept(scope, events, Audience::Wanting).await,
+            Some(allowance) => {
+                let this = self.clone();
+                let work = async move { this.accept_within(scope, allowance, events).await };
+                self.engine.see_through(work).await.unwrap_or_default()
+            }
+        };
+        places.fill(answers)
     }
 
     /// To one endpoint alone, whatever it wants; within the rate, outside of the plan.
@@ -113,10 +112,7 @@ impl Publisher {
         event: NewEvent,
     ) -> Answer {
         self.within_rate(tenant)?;
-        let this = self.clone();
-        let to = Audience::Only(endpoint);
-        let work = async move { this.accept(scope, vec![event], to).await };
-        only(self.engine.see_through(work).await.unwrap_or_default())
+        only(self.accept(scope, vec![event], Audience::Only(endpoint)).await)
     }
 }
 

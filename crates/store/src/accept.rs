@@ -50,7 +50,7 @@ pub struct NewDelivery {
     pub due_at: Time,
     /// Wait for earlier ones of the same subject to the same target.
     pub in_order: bool,
-    /// Lease it to the accepting node at once: it has room for it, and no claim is needed.
+    /// Lease it to the accepting node at once, so that no claim is needed: that node has room for it.
     pub hold: bool,
 }
 

@@ -34,7 +34,9 @@ fn started(max: usize, max_per_address: usize) -> Arc<Table> {
 async fn more_are_admitted_when_the_dismissed_are_gone() {
     let table = started(20, 20);
     let mut places: Vec<Place> = (0..20).map(|number| table.admit(from(number)).unwrap()).collect();
-    places.iter().for_each(|place| wait(place, 10));
+    for place in &places {
+        wait(place, 10);
+    }
     let fresh: Vec<Place> =
         (20..20 + MAX_LEAVING as u32).map(|number| table.admit(from(number)).unwrap()).collect();
     let now = tokio::time::Instant::now();

@@ -143,7 +143,9 @@ impl<T> Scheduler<T> {
         }
         if of_all && pool == Pool::Untried {
             let all: Vec<TenantId> = self.tenants.keys().copied().collect();
-            all.into_iter().for_each(|tenant| self.pass_over_tenant(tenant));
+            for tenant in all {
+                self.pass_over_tenant(tenant);
+            }
         }
         // Of targets that nobody knows yet, too: see `welcomes` and `most_to_claim`.
         self.claims.ease();

@@ -16,7 +16,8 @@ async fn what_is_offered_goes_out_at_once() {
     let stage = Stage::new(|_, _| Play::Deliver);
     let engine = stage.engine().await;
     seconds(1).await;
-    let id = stage.publish(&engine).await.expect("there is room");
+    let (id, is_queued) = stage.publish(&engine).await;
+    assert!(is_queued, "there is room");
     tokio::time::sleep(Duration::from_millis(1)).await;
     let view = stage.view(id).await;
     assert_eq!((view.row.state, view.row.attempts), (State::Delivered, 1));

@@ -1,11 +1,11 @@
 //! Nodes that die, and nodes that only seem to.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use gancho_domain::{Clock, State};
 use gancho_store::Nodes;
 
-use crate::stage::{Play, Stage, TARGET, TENANT, seconds};
+use crate::stage::{Play, Stage, seconds};
 
 #[tokio::test(start_paused = true)]
 async fn a_dead_nodes_work_is_taken_over() {
@@ -40,20 +40,4 @@ async fn a_node_that_was_declared_dead_joins_again() {
     assert_eq!((view.row.state, view.row.attempts), (State::Delivered, 1), "settled once");
     let stats = engine.stats(gancho_domain::Lane::Webhook).expect("it works the lane");
     assert_eq!((stats.lease_lost, stats.delivered), (1, 1));
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_reservation_of_an_earlier_life_is_worth_nothing() {
-    let stage = Stage::new(|_, _| Play::Deliver);
-    let engine = stage.engine().await;
-    seconds(1).await;
-    let room = engine
-        .reserve(gancho_domain::Lane::Webhook, &[(TENANT, TARGET)], 0)
-        .expect("there is room");
-    let other = stage.store.join("other", stage.clock.now()).await.expect("the store works");
-    let _ = stage.store.rescue(other, Duration::ZERO, stage.clock.now()).await;
-    seconds(5).await;
-    assert_ne!(engine.node(), room.node());
-    engine.offer(room, vec![]);
-    assert_eq!(Arc::clone(&engine).held().jobs, 0);
 }

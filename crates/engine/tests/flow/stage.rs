@@ -16,7 +16,8 @@ use gancho_domain::{
 };
 use gancho_engine::{Carried, Carrier, Engine, EngineSetup, LaneSetup, Limits, Terms};
 use gancho_store::{
-    Accept, Deliveries, DeliveryView, Job, NewDelivery, NewParcel, NodeId, StoreError,
+    Accept, Accepted, Deliveries, DeliveryView, Job, NewDelivery, NewParcel, NodeId, Placed,
+    StoreError,
 };
 use gancho_store_sqlite::SqliteStore;
 use parking_lot::Mutex;
@@ -164,31 +165,16 @@ impl Stage {
         id
     }
 
-    /// Accepts one, leased to the engine, and offers it.
-    pub async fn publish(&self, engine: &Arc<Engine>) -> Option<DeliveryId> {
-        if !engine.welcomes(Lane::Webhook, TENANT, TARGET) {
-            return None;
-        }
-        let room = engine.reserve(Lane::Webhook, &[(TENANT, TARGET)], 2)?;
+    /// Accepts one by way of the engine, and says whether it was queued at once.
+    pub async fn publish(&self, engine: &Arc<Engine>) -> (DeliveryId, bool) {
         let new = self.parcel(true);
-        self.store.accept(vec![new.clone()], room.node()).await.expect("the store works");
-        let job = Job {
-            delivery: new.deliveries[0].id,
-            tenant: TENANT,
-            lane: Lane::Webhook,
-            target: TARGET,
-            parcel: new.parcel,
-            number: None,
-            attempts: 0,
-            attempts_before: 0,
-            lost_leases: 0,
-            is_replay: false,
-            in_order: false,
-            created_at: self.clock.now(),
-        };
-        let id = job.delivery;
-        engine.offer(room, vec![job]);
-        Some(id)
+        let id = new.deliveries[0].id;
+        let accepted = engine.accept(vec![new]).await.expect("the store works");
+        let is_queued = matches!(
+            &accepted[0],
+            Accepted::New { placed, .. } if placed.as_ref() == [Placed::Leased]
+        );
+        (id, is_queued)
     }
 
     pub async fn view(&self, id: DeliveryId) -> DeliveryView {

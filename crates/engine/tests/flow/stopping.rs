@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use gancho_domain::{Lane, State};
-use gancho_engine::{Engine, Limits, Stopped};
+use gancho_domain::State;
+use gancho_engine::{Engine, Stopped};
 
-use crate::stage::{Play, Stage, TARGET, TENANT, seconds};
+use crate::stage::{Play, Stage, seconds};
 
 #[tokio::test(start_paused = true)]
 async fn a_soft_stop_finishes_what_is_in_flight_and_gives_back_the_rest() {
@@ -27,7 +27,7 @@ async fn a_soft_stop_finishes_what_is_in_flight_and_gives_back_the_rest() {
     let delivered = states.iter().filter(|state| **state == State::Delivered).count();
     let pending = states.iter().filter(|state| **state == State::Pending).count();
     assert_eq!((delivered, pending), (2, 3));
-    assert!(engine.reserve(Lane::Webhook, &[(TENANT, TARGET)], 1).is_none());
+    assert!(engine.accept(vec![stage.parcel(true)]).await.is_err(), "it takes nothing any more");
     assert_eq!(engine.stop(Duration::ZERO).await, Stopped { unfinished: 0 }, "twice is once");
 }
 
@@ -41,21 +41,6 @@ async fn a_soft_stop_does_not_wait_for_ever() {
     assert_eq!(engine.stop(Duration::from_secs(5)).await, Stopped { unfinished: 1 });
     assert!(started.elapsed() < Duration::from_secs(6));
     assert_eq!(stage.view(id).await.row.state, State::Pending, "its lease was given back");
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_soft_stop_waits_for_what_is_being_published() {
-    let stage = Stage::new(|_, _| Play::Deliver);
-    let mut setup = stage.setup();
-    setup.limits = Limits::default();
-    let engine = Engine::start(setup).await.expect("it starts");
-    seconds(1).await;
-    let room = engine.reserve(Lane::Webhook, &[(TENANT, TARGET)], 1).expect("there is room");
-    let (stopped, ()) = tokio::join!(engine.stop(Duration::from_secs(10)), async {
-        seconds(2).await;
-        drop(room);
-    });
-    assert_eq!(stopped, Stopped { unfinished: 0 });
 }
 
 #[tokio::test(start_paused = true)]

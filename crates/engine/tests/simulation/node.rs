@@ -32,7 +32,6 @@ pub struct Slot {
 pub struct Running {
     pub life: Arc<Life>,
     pub engine: Arc<Engine>,
-    pub store: Arc<Proxy>,
 }
 
 enum Ending {
@@ -85,7 +84,7 @@ impl Slot {
             return Ending::Died;
         };
         let _ = life.engine.set(Arc::downgrade(&engine));
-        *self.running.lock() = Some(Running { life: life.clone(), engine: engine.clone(), store });
+        *self.running.lock() = Some(Running { life: life.clone(), engine: engine.clone() });
         let ending = tokio::select! {
             biased;
             () = life.died.cancelled() => Ending::Died,

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use gancho_domain::{Kind, Lane, Parcel, TenantId};
-use gancho_engine::Reservation;
-use gancho_store::{Accept, Accepted, Job, NewDelivery, NewParcel, Placed};
+use gancho_domain::{Kind, Parcel, TenantId};
+use gancho_store::{NewDelivery, NewParcel};
 
 use crate::{
     node::{Running, Slot},
@@ -81,7 +80,7 @@ fn parcel(world: &World, tenant: TenantId, targets: &[Target]) -> NewParcel {
         due_at: world.now()
             + if dice.one_in(8) { dice.millis(0, 5_000) } else { dice.millis(0, 0) },
         in_order: target.in_order,
-        hold: false,
+        hold: true,
     };
     let mut deliveries: Vec<NewDelivery> = targets.iter().map(delivery).collect();
     if deliveries.len() > 1 && dice.one_in(2) {
@@ -90,91 +89,20 @@ fn parcel(world: &World, tenant: TenantId, targets: &[Target]) -> NewParcel {
     NewParcel { parcel: Arc::new(parcel), once: None, ledger: None, deliveries }
 }
 
-/// Accepts, as a publish call does: room first, then the transaction, then the queue.
-async fn publish(world: &World, node: &Running, mut parcels: Vec<NewParcel>) {
-    let lanes = world.scenario.lanes.clone();
-    let reserved: Vec<(Lane, Option<Reservation>)> =
-        lanes.into_iter().map(|lane| (lane, reserve(world, node, lane, &mut parcels))).collect();
-    let ids = |parcels: &[NewParcel]| -> Vec<_> {
-        parcels.iter().flat_map(|new| &new.deliveries).map(|new| new.id).collect()
-    };
-    for delivery in ids(&parcels) {
-        world.note(What::Asked { delivery });
+/// Accepts, as a publish call does.
+async fn publish(world: &World, node: &Running, parcels: Vec<NewParcel>) {
+    let ids: Vec<_> = parcels.iter().flat_map(|new| &new.deliveries).map(|new| new.id).collect();
+    for delivery in &ids {
+        world.note(What::Asked { delivery: *delivery });
     }
-    let holder = reserved
-        .iter()
-        .find_map(|(_, room)| room.as_ref())
-        .map_or_else(|| node.engine.node(), Reservation::node);
     let answer = tokio::select! {
         biased;
         () = node.life.died.cancelled() => return,
-        answer = node.store.accept(parcels.clone(), holder) => answer,
+        answer = node.engine.accept(parcels) => answer,
     };
-    let Ok(answers) = answer else {
-        return;
-    };
-    for delivery in ids(&parcels) {
-        world.note(What::Acknowledged { delivery });
-    }
-    for (lane, room) in reserved {
-        if let Some(room) = room {
-            node.engine.offer(room, leased(lane, &parcels, &answers));
+    if answer.is_ok() {
+        for delivery in ids {
+            world.note(What::Acknowledged { delivery });
         }
     }
-}
-
-/// Marks those of a lane to be held for which there is room.
-fn reserve(
-    world: &World,
-    node: &Running,
-    lane: Lane,
-    parcels: &mut [NewParcel],
-) -> Option<Reservation> {
-    let now = world.now();
-    let (mut targets, mut bytes) = (Vec::new(), 0);
-    for new in parcels.iter_mut() {
-        for delivery in new.deliveries.iter_mut().filter(|delivery| delivery.lane == lane) {
-            delivery.hold = delivery.due_at <= now
-                && node.engine.welcomes(lane, new.parcel.tenant, delivery.target);
-            if delivery.hold {
-                targets.push((new.parcel.tenant, delivery.target));
-                bytes += new.parcel.body.len();
-            }
-        }
-    }
-    let wanted = !targets.is_empty();
-    let room = wanted.then(|| node.engine.reserve(lane, &targets, bytes)).flatten();
-    if room.is_none() {
-        let all = parcels.iter_mut().flat_map(|new| &mut new.deliveries);
-        all.filter(|delivery| delivery.lane == lane).for_each(|delivery| delivery.hold = false);
-    }
-    room
-}
-
-fn leased(lane: Lane, parcels: &[NewParcel], answers: &[Accepted]) -> Vec<Job> {
-    let mut jobs = Vec::new();
-    for (new, answer) in parcels.iter().zip(answers) {
-        let Accepted::New { number, placed } = answer else {
-            continue;
-        };
-        for (delivery, placed) in new.deliveries.iter().zip(placed) {
-            if *placed == Placed::Leased && delivery.lane == lane {
-                jobs.push(Job {
-                    delivery: delivery.id,
-                    tenant: new.parcel.tenant,
-                    lane,
-                    target: delivery.target,
-                    parcel: new.parcel.clone(),
-                    number: *number,
-                    attempts: 0,
-                    attempts_before: 0,
-                    lost_leases: 0,
-                    is_replay: false,
-                    in_order: delivery.in_order,
-                    created_at: new.parcel.created_at,
-                });
-            }
-        }
-    }
-    jobs
 }

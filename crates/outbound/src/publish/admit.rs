@@ -3,13 +3,21 @@
 use gancho_domain::{Tenant, TenantScope};
 
 use super::{Answer, NewEvent, PublishError, Published, Publisher, stopped};
-use crate::{event_types::TypeError, limits::Taken};
+use crate::{
+    event_types::TypeError,
+    limits::{RateStanding, Taken},
+};
 
-/// A batch on its way: an answer for those that are refused, a place for the others.
-pub(super) struct Admitted {
-    taken: Taken,
+/// A batch of which each event was admitted or refused, in order.
+pub(super) struct Admission {
+    rate: Option<RateStanding>,
+    events: Vec<Result<NewEvent, PublishError>>,
+}
+
+/// Where the answers of those that were admitted belong.
+pub(super) struct Places {
+    rate: Option<RateStanding>,
     refused: Vec<Option<PublishError>>,
-    events: Vec<NewEvent>,
 }
 
 impl Publisher {
@@ -18,60 +26,76 @@ impl Publisher {
         scope: TenantScope,
         tenant: &Tenant,
         events: Vec<NewEvent>,
-    ) -> Admitted {
+    ) -> Admission {
         let count = u32::try_from(events.len()).unwrap_or(u32::MAX);
         let taken = self.rates.take(tenant, count, self.clock.now());
-        let mut admitted = Admitted { taken, refused: Vec::new(), events: Vec::new() };
+        let granted = taken.granted as usize;
+        let mut admission = Admission { rate: taken.standing, events: Vec::new() };
         for (place, event) in events.into_iter().enumerate() {
-            let judged = if place < taken.granted as usize {
-                self.types.check(scope, tenant, event.event_type.as_str(), &event.data).await
-            } else {
-                admitted.refused.push(too_fast(&taken));
-                continue;
-            };
-            admitted.refused.push(judged.err().map(PublishError::from));
-            if let Some(None) = admitted.refused.last() {
-                admitted.events.push(event);
-            }
+            admission.events.push(match taken.standing {
+                Some(rate) if place >= granted => Err(too_fast(&taken, rate)),
+                _ => self.check_type(scope, tenant, event).await,
+            });
         }
-        admitted
+        admission
+    }
+
+    async fn check_type(
+        &self,
+        scope: TenantScope,
+        tenant: &Tenant,
+        event: NewEvent,
+    ) -> Result<NewEvent, PublishError> {
+        self.types.check(scope, tenant, event.event_type.as_str(), &event.data).await?;
+        Ok(event)
     }
 
     /// For one that no type is asked of.
     pub(super) fn within_rate(&self, tenant: &Tenant) -> Result<(), PublishError> {
         let taken = self.rates.take(tenant, 1, self.clock.now());
-        match too_fast(&taken) {
-            Some(refused) if taken.granted == 0 => Err(refused),
+        match taken.standing {
+            Some(rate) if taken.granted == 0 => Err(too_fast(&taken, rate)),
             _ => Ok(()),
         }
     }
 }
 
-impl Admitted {
-    pub fn take_events(&mut self) -> Vec<NewEvent> {
-        std::mem::take(&mut self.events)
-    }
-
-    /// Puts the answers of those that were admitted where they belong.
-    pub fn answers(self, answers: Vec<Answer>) -> Vec<Answer> {
-        let mut answers = answers.into_iter();
-        let rate = self.taken.standing;
-        let each = self.refused.into_iter().map(|refused| {
-            refused.map_or_else(|| answers.next().unwrap_or_else(|| Err(stopped())), Err)
-        });
-        let each = each.map(|answer| answer.map(|published| Published { rate, ..published }));
-        each.collect()
+impl Admission {
+    pub fn split(self) -> (Vec<NewEvent>, Places) {
+        let mut events = Vec::with_capacity(self.events.len());
+        let mut admit = |event: Result<NewEvent, PublishError>| match event {
+            Ok(event) => {
+                events.push(event);
+                None
+            }
+            Err(refused) => Some(refused),
+        };
+        let refused = self.events.into_iter().map(&mut admit).collect();
+        (events, Places { rate: self.rate, refused })
     }
 }
 
-fn too_fast(taken: &Taken) -> Option<PublishError> {
-    let standing = taken.standing?;
-    Some(PublishError::TooFast {
+impl Places {
+    /// One answer for each event of the batch, in order. `accepted` has one for each that was admitted.
+    pub fn fill(self, accepted: Vec<Answer>) -> Vec<Answer> {
+        let mut accepted = accepted.into_iter();
+        let rate = self.rate;
+        let mut answer = |refused: Option<PublishError>| match refused {
+            Some(refused) => Err(refused),
+            None => accepted.next().unwrap_or_else(|| Err(stopped())),
+        };
+        let answers = self.refused.into_iter().map(&mut answer);
+        answers.map(|answer| answer.map(|published| Published { rate, ..published })).collect()
+    }
+}
+
+fn too_fast(taken: &Taken, rate: RateStanding) -> PublishError {
+    PublishError::TooFast {
         retry_after: taken.retry_after,
-        limit: standing.limit,
-        remaining: standing.remaining,
-        reset: standing.reset,
-    })
+        limit: rate.limit,
+        remaining: rate.remaining,
+        reset: rate.reset,
+    }
 }
 
 impl From<TypeError> for PublishError {

@@ -20,19 +20,8 @@ impl Publisher {
         Some(Allowance { plan: tenant.plan.clone(), limit })
     }
 
-    pub(super) async fn spend_and_accept(
-        &self,
-        scope: TenantScope,
-        allowance: Option<Allowance>,
-        events: Vec<NewEvent>,
-    ) -> Vec<Answer> {
-        match allowance {
-            None => self.accept(scope, events, Audience::Wanting).await,
-            Some(allowance) => self.accept_within(scope, allowance, events).await,
-        }
-    }
-
-    async fn accept_within(
+    /// Not to be cut short: what was spent for nothing is given back at the end.
+    pub(super) async fn accept_within(
         &self,
         scope: TenantScope,
         Allowance { plan, limit }: Allowance,
