@@ -37,6 +37,8 @@ mod operated;
 mod own_targets;
 #[path = "outside/partner.rs"]
 mod partner;
+#[path = "outside/pipe.rs"]
+mod pipe;
 #[path = "outside/piped.rs"]
 mod piped;
 #[path = "outside/received.rs"]

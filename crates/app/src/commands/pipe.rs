@@ -1,8 +1,17 @@
 //! `gancho pipe`: each line of standard input becomes a signed webhook to one URL.
 
-use std::{io::Write, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    fmt::Display,
+    io::Write,
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
-use anyhow::ensure;
+use anyhow::{Context, ensure};
 use bytes::Bytes;
 use clap::Args;
 use gancho_domain::{EventType, Tenant, TenantScope};
@@ -22,7 +31,8 @@ use crate::{
 };
 
 /// Send each line of standard input (JSON) as a signed webhook to one URL, and print its id once it
-/// is on stable storage. What was printed is delivered, now or when this is started again.
+/// is on stable storage. What was printed is delivered, now or when this is started again. Lines that
+/// are not JSON or are not accepted are reported, the others are sent, and the exit code is not 0.
 #[derive(Debug, Args)]
 pub struct Pipe {
     /// Where to send them.
@@ -65,8 +75,9 @@ impl Pipe {
         let tenant = Arc::new(gateway.tenants.get("pipe", "standard").await?);
         self.aim(&gateway, &tenant).await?;
 
+        let counts = Arc::new(Counts::default());
         let work = async {
-            self.feed(&gateway, &tenant).await?;
+            self.feed(&gateway, &tenant, &counts).await?;
             if self.drain { drained(&gateway).await } else { Ok(()) }
         };
         tokio::select! {
@@ -76,7 +87,7 @@ impl Pipe {
             done = work => done?,
         }
         gateway.drain(None, Duration::from_secs(20)).await;
-        Ok(())
+        counts.check()
     }
 
     /// One endpoint, at the URL that was given.
@@ -109,31 +120,63 @@ impl Pipe {
         Ok(())
     }
 
-    async fn feed(&self, gateway: &Arc<Gateway>, tenant: &Arc<Tenant>) -> anyhow::Result<()> {
-        let mut lines = BufReader::new(tokio::io::stdin()).lines();
+    /// Stores every line that is an event and counts them all; one that is not holds up no other.
+    async fn feed(
+        &self,
+        gateway: &Arc<Gateway>,
+        tenant: &Arc<Tenant>,
+        counts: &Arc<Counts>,
+    ) -> anyhow::Result<()> {
+        let mut lines = BufReader::new(tokio::io::stdin()).split(b'\n');
         let room = Arc::new(Semaphore::new(self.in_flight.max(1)));
         let tasks = TaskTracker::new();
         let mut number = 0_u64;
-        while let Some(line) = lines.next_line().await? {
+        let read = loop {
+            let line = match lines.next_segment().await {
+                Ok(Some(line)) => line,
+                Ok(None) => break Ok(()),
+                Err(error) => break Err(error),
+            };
             number += 1;
-            if line.trim().is_empty() {
+            if line.trim_ascii().is_empty() {
                 continue;
             }
-            ensure!(
-                serde_json::from_str::<&serde_json::value::RawValue>(&line).is_ok(),
-                "line {number} is not JSON: nothing after line {} was sent",
-                number - 1
-            );
+            counts.read.fetch_add(1, Ordering::Relaxed);
+            if serde_json::from_slice::<&serde_json::value::RawValue>(&line).is_err() {
+                counts.refuse(number, "it is not JSON");
+                continue;
+            }
             let permit = room.clone().acquire_owned().await?;
-            let (gateway, tenant) = (gateway.clone(), tenant.clone());
+            let (gateway, tenant, counts) = (gateway.clone(), tenant.clone(), counts.clone());
             let event_type = self.event_type.clone();
             tasks.spawn(async move {
-                publish(&gateway, &tenant, event_type, line, number).await;
+                publish(&gateway, &tenant, event_type, line, number, &counts).await;
                 drop(permit);
             });
-        }
+        };
         tasks.close();
         tasks.wait().await;
+        read.with_context(|| format!("cannot read the input after line {number}"))
+    }
+}
+
+/// Of lines that are not blank.
+#[derive(Default)]
+struct Counts {
+    read: AtomicU64,
+    refused: AtomicU64,
+}
+
+impl Counts {
+    fn refuse(&self, number: u64, why: impl Display) {
+        self.refused.fetch_add(1, Ordering::Relaxed);
+        anstream::eprintln!("line {number} was not sent: {why}");
+    }
+
+    fn check(&self) -> anyhow::Result<()> {
+        let (read, refused) =
+            (self.read.load(Ordering::Relaxed), self.refused.load(Ordering::Relaxed));
+        ensure!(refused == 0, "{refused} of {read} lines were not sent");
         Ok(())
     }
 }
@@ -142,8 +185,9 @@ async fn publish(
     gateway: &Gateway,
     tenant: &Tenant,
     event_type: EventType,
-    line: String,
+    line: Vec<u8>,
     number: u64,
+    counts: &Counts,
 ) {
     let event = NewEvent {
         event_type,
@@ -160,7 +204,7 @@ async fn publish(
         Ok(published) => {
             let _ = std::io::stdout().write_all(format!("{number} {}\n", published.id).as_bytes());
         }
-        Err(error) => anstream::eprintln!("line {number} was not accepted: {error}"),
+        Err(error) => counts.refuse(number, error),
     }
 }
 
