@@ -58,7 +58,8 @@ pub enum Made {
     Before,
 }
 
-/// Nothing if it is not there. A file that others can read is refused: what is in it is no secret.
+/// Nothing if it is not there. A file that its group or others may open is refused: what is in it is no
+/// secret.
 pub fn read(path: &Path) -> anyhow::Result<Option<String>> {
     let file = match File::open(path) {
         Ok(file) => file,
@@ -66,9 +67,9 @@ pub fn read(path: &Path) -> anyhow::Result<Option<String>> {
         Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
     };
     let mode = file.metadata()?.permissions().mode() & 0o777;
-    if mode & 0o007 != 0 {
+    if mode & 0o077 != 0 {
         bail!(
-            "everyone on this machine can read {} (mode {mode:o}): make it private with `chmod 600 {}`",
+            "others than its owner may open {} (mode {mode:o}): make it private with `chmod 600 {}`",
             path.display(),
             path.display()
         );
@@ -125,8 +126,13 @@ mod tests {
         assert_eq!(read_or_make(&path, || Ok("b".into())).unwrap(), ("a".into(), Made::Before));
         replace(&path, "c").unwrap();
         assert_eq!((read(&path).unwrap().unwrap().as_str(), mode(&path)), ("c", 0o600));
-        std::fs::set_permissions(&path, Permissions::from_mode(0o604)).unwrap();
-        let refusal = read(&path).unwrap_err().to_string();
-        assert!(refusal.contains("chmod 600"), "{refusal}");
+        // faults.md 25: neither others nor the group.
+        for open in [0o604, 0o640, 0o660, 0o620] {
+            std::fs::set_permissions(&path, Permissions::from_mode(open)).unwrap();
+            let refusal = read(&path).unwrap_err().to_string();
+            assert!(refusal.contains("chmod 600"), "{refusal}");
+        }
+        std::fs::set_permissions(&path, Permissions::from_mode(0o400)).unwrap();
+        assert_eq!(read(&path).unwrap().as_deref(), Some("c"));
     }
 }
