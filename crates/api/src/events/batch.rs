@@ -1,10 +1,10 @@
 //! `POST /v1/events/batch`: many events, each accepted or refused on its own.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use gancho_outbound::{NewEvent, PublishError};
+use gancho_outbound::{NewEvent, PublishError, Published, RateStanding};
 use gancho_store::StoreError;
-use http::Method;
+use http::{HeaderValue, Method, header};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -14,7 +14,7 @@ use super::{
     publish::{shown, with_standing},
 };
 use crate::{
-    answer::Answer,
+    answer::{Answer, whole_seconds},
     auth::Right,
     codes,
     input::{Faults, Field, Kind, body},
@@ -70,7 +70,7 @@ pub const ROUTE: Route = Route {
     needs: Needs::Tenant(Right::Publish),
     takes: Takes::Batch(FIELDS),
     gives: Gives::accepted::<BatchOutcome>(
-        "What became of each. Those accepted are on stable storage.",
+        "What became of each. Those accepted are on stable storage. Where some were refused with 429, `Retry-After` and the `RateLimit-*` headers say when to send them again.",
     ),
     refuses: &[&codes::STORAGE_FULL],
     tag: TAG,
@@ -100,7 +100,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     }
     let published = call.api.publisher.publish_all(acting.scope(), acting.tenant(), good).await;
     stop_if_the_store_did(&published)?;
-    let rate = published.iter().flatten().find_map(|one| one.rate);
+    let limit = RateLimit::of(&published);
     let mut published = published.into_iter();
     let results: Vec<_> = results
         .into_iter()
@@ -119,7 +119,45 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     let accepted = results.iter().filter(|result| result.id.is_some()).count();
     call.api.watch.accepted(accepted, began.elapsed());
     let outcome = BatchOutcome { accepted, refused: results.len() - accepted, results };
-    Ok(with_standing(Answer::accepted(&outcome)?, rate))
+    Ok(limit.tell(Answer::accepted(&outcome)?))
+}
+
+/// What the headers say of the tenant's rate: where events were refused for it, how it stood then.
+#[derive(Default)]
+struct RateLimit {
+    standing: Option<RateStanding>,
+    /// Where events were refused.
+    retry_after: Option<Duration>,
+}
+
+impl RateLimit {
+    fn of(published: &[Result<Published, PublishError>]) -> Self {
+        let mut limit = Self::default();
+        for one in published {
+            match one {
+                Ok(one) if limit.retry_after.is_none() => {
+                    limit.standing = one.rate.or(limit.standing)
+                }
+                &Err(PublishError::TooFast { retry_after, limit: most, remaining, reset }) => {
+                    limit.standing = Some(RateStanding { limit: most, remaining, reset });
+                    limit.retry_after = limit.retry_after.max(Some(retry_after));
+                }
+                _ => {}
+            }
+        }
+        limit
+    }
+
+    fn tell(self, answer: Answer) -> Answer {
+        let answer = with_standing(answer, self.standing);
+        match self.retry_after {
+            Some(wait) => {
+                let seconds = HeaderValue::from(whole_seconds(wait).max(1));
+                answer.with(header::RETRY_AFTER, seconds)
+            }
+            None => answer,
+        }
+    }
 }
 
 fn read(call: &Call, item: &str, index: usize, key: Option<&str>) -> Result<NewEvent, Problem> {
@@ -142,9 +180,7 @@ fn read(call: &Call, item: &str, index: usize, key: Option<&str>) -> Result<NewE
 }
 
 /// Where the store takes nothing, the whole call is to be made again, and is told so by its status.
-fn stop_if_the_store_did(
-    published: &[Result<gancho_outbound::Published, PublishError>],
-) -> Result<(), Problem> {
+fn stop_if_the_store_did(published: &[Result<Published, PublishError>]) -> Result<(), Problem> {
     let first_error = published.iter().find_map(|one| match one {
         Err(PublishError::Store(error)) => Some(error),
         _ => None,
@@ -156,7 +192,7 @@ fn stop_if_the_store_did(
     }
 }
 
-fn accepted(index: usize, one: &gancho_outbound::Published, name: String) -> BatchResult {
+fn accepted(index: usize, one: &Published, name: String) -> BatchResult {
     let shown = shown(one, name);
     BatchResult {
         index,

@@ -101,3 +101,29 @@ async fn publishing_too_fast_is_told_when_to_come_back() {
     assert!((1..=1_800).contains(&wait), "{wait}");
     assert_eq!(refused.header("ratelimit-remaining"), Some("0"));
 }
+
+// faults.md B10
+#[tokio::test(flavor = "multi_thread")]
+async fn a_batch_that_is_too_fast_is_told_when_to_come_back() {
+    let stage = Stage::new().await;
+    let hands =
+        stage.tenant_with(json!({"slug": "fast", "publish_rate": {"count": 3, "per": "1h"}})).await;
+    let event = json!({"type": "a.b", "data": {}});
+    let batch = json!({"events": [event, event]});
+    let reply = hands.client.post("/v1/events/batch", &batch).await.is(202);
+    assert_eq!(reply.header("ratelimit-limit"), Some("3"));
+    assert_eq!(
+        (reply.header("ratelimit-remaining"), reply.header("retry-after")),
+        (Some("1"), None)
+    );
+    for (accepted, left) in [(1, "0"), (0, "0")] {
+        let reply = hands.client.post("/v1/events/batch", &batch).await.is(202);
+        assert_eq!(reply.json()["accepted"], accepted, "{}", reply.text());
+        assert_eq!(reply.json()["results"][1]["status"], 429);
+        assert_eq!(reply.header("ratelimit-limit"), Some("3"));
+        assert_eq!(reply.header("ratelimit-remaining"), Some(left));
+        let seconds = |name: &str| reply.header(name).unwrap().parse::<u64>().unwrap();
+        assert!((1..=1_200).contains(&seconds("retry-after")), "{}", seconds("retry-after"));
+        assert!((3_000..=3_600).contains(&seconds("ratelimit-reset")));
+    }
+}
