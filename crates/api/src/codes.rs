@@ -82,9 +82,9 @@ codes! {
     SLOW_BODY REQUEST_TIMEOUT "slow_body" "The body came too slowly"
         "The whole of a body must come within its time."
         "Send it faster, or less at once.";
-    CONFLICT CONFLICT "conflict" "Someone else was faster"
-        "What was to be changed kept being changed by others."
-        "Read it again, and try again.";
+    CONFLICT CONFLICT "conflict" "Conflict"
+        "The current state does not allow this: something is switched off, paused or gone, or kept being changed by others."
+        "The detail says what is in the way. Read it again, and try again.";
     TAKEN CONFLICT "taken" "The name is in use"
         "Something else has this name already."
         "Choose another name, or use what is there.";

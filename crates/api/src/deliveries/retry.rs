@@ -1,5 +1,6 @@
 //! `POST /v1/deliveries/{delivery_id}/retry` and the same below a webhook: now, whatever its state.
 
+use gancho_domain::{Endpoint, Lane};
 use gancho_store::Rearmed;
 use http::Method;
 
@@ -18,10 +19,10 @@ pub const ROUTE: Route = Route {
     path: "/deliveries/{delivery_id}/retry",
     needs: Needs::Anyone(Right::Manage),
     gives: Gives::accepted::<Delivery>("It is due now, or is being tried at this moment."),
-    refuses: &[&codes::STORAGE_FULL],
+    refuses: &[&codes::CONFLICT, &codes::STORAGE_FULL],
     tag: TAG,
     summary: "Retry a delivery",
-    about: "It is tried now, whatever its state; one that had ended starts its plan anew.",
+    about: "It is tried now, whatever its state; one that had ended starts its plan anew. Refused with 409 if its webhook is switched off or was deleted.",
     run: |call| Box::pin(run(call)),
     ..Route::PLAIN
 };
@@ -33,9 +34,22 @@ pub const OF_WEBHOOK: Route = Route {
     ..ROUTE
 };
 
+/// What cannot be sent is refused at once: to try it would only replace the reason that it failed for.
+fn check_webhook(webhook: Option<&Endpoint>) -> Result<(), Problem> {
+    let why = match webhook {
+        Some(webhook) if webhook.is_active => return Ok(()),
+        Some(_) => "the webhook is switched off: set `is_active` to true first",
+        None => "the webhook was deleted: send the event to another one with `POST /v1/replays`",
+    };
+    Err(Problem::new(&codes::CONFLICT, why))
+}
+
 async fn run(call: Call) -> Result<Answer, Problem> {
     let (scope, view) = find(&call).await?;
     let id = view.row.id;
+    if view.row.lane == Lane::Webhook {
+        check_webhook(call.api.store.endpoint(scope, view.row.target).await?.as_ref())?;
+    }
     match call.api.store.rearm(scope, id, call.api.clock.now()).await? {
         Rearmed::Due | Rearmed::InFlight => {}
         Rearmed::Unknown => return Err(Problem::not_found(Noun::Delivery)),

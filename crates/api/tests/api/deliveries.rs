@@ -119,3 +119,32 @@ async fn filters_narrow_down() {
         .await
         .refused(404, "not_found");
 }
+
+// faults.md B13
+#[tokio::test(flavor = "multi_thread")]
+async fn not_tried_again_where_it_cannot_be_sent() {
+    let stage = Stage::new().await;
+    let hands = stage.tenant("m2").await;
+    let (bad, url) = receiver(500).await;
+    let (webhook, dead) = dead_letter(&hands, &url).await;
+    let (webhook, id) = (webhook["id"].as_str().unwrap(), dead["id"].as_str().unwrap());
+    let path = format!("/v1/webhooks/{webhook}");
+    let shown = hands.client.get(&format!("/v1/deliveries/{id}")).await.is(200).json();
+    let asked = bad.requests().len();
+
+    hands.client.patch(&path, &json!({"is_active": false})).await.is(200);
+    for retry in [format!("{path}/deliveries/{id}/retry"), format!("/v1/deliveries/{id}/retry")] {
+        let refused = hands.client.call("POST", &retry, None).await.refused(409, "conflict");
+        assert!(refused.text().contains("switched off"), "{}", refused.text());
+    }
+    hands.client.call("DELETE", &path, None).await.is(204);
+    let retry = format!("/v1/deliveries/{id}/retry");
+    let refused = hands.client.call("POST", &retry, None).await.refused(409, "conflict");
+    assert!(refused.text().contains("was deleted"), "{}", refused.text());
+
+    let after = hands.client.get(&format!("/v1/deliveries/{id}")).await.is(200).json();
+    for field in ["attempts", "status", "last_error", "attempt_log"] {
+        assert_eq!(after[field], shown[field], "{field}");
+    }
+    assert_eq!(bad.requests().len(), asked);
+}
