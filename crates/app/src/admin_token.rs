@@ -1,6 +1,9 @@
 //! The operator's token: as it was set, or made once and kept in the data folder.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use anyhow::Context;
 use data_encoding::{BASE64, HEXLOWER};
@@ -45,9 +48,50 @@ pub fn find(settings: &Settings) -> anyhow::Result<Option<Hidden>> {
     Ok(text.map(|text| Hidden::new(text.trim())))
 }
 
+/// Why a token could be guessed, if it looks so.
+pub fn weakness(token: &str) -> Option<&'static str> {
+    const MIN_LENGTH: usize = 32;
+    const MIN_DISTINCT: usize = 10;
+    const WORDS: [&str; 6] = ["password", "changeme", "secret", "example", "qwerty", "0123456789"];
+    let lower = token.to_ascii_lowercase();
+    let distinct: BTreeSet<u8> = lower.bytes().collect();
+    if token.len() < MIN_LENGTH {
+        Some("it is shorter than 32 characters")
+    } else if distinct.len() < MIN_DISTINCT {
+        Some("it repeats a few characters")
+    } else if WORDS.iter().any(|word| lower.contains(word)) {
+        Some("it contains a common word or sequence")
+    } else {
+        None
+    }
+}
+
 /// 256 bits of chance.
 fn random() -> anyhow::Result<String> {
     let secret = gancho_wire::new_secret()?;
     let encoded = secret.strip_prefix("whsec_").unwrap_or(&secret);
     Ok(HEXLOWER.encode(&BASE64.decode(encoded.as_bytes())?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // faults.md 20
+    #[test]
+    fn a_token_that_could_be_guessed_is_noticed() {
+        for weak in [
+            "0123456789-0123",
+            "a-token-of-thirty-one-character",
+            "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+            "abababababababababababababababababab",
+            "my-production-Password-for-the-gateway",
+            "7b1c9e5d3f2a8b6c4d0e1f-changeme-9a8b7c",
+        ] {
+            assert!(weakness(weak).is_some(), "{weak}");
+        }
+        for _ in 0..1_000 {
+            assert_eq!(weakness(&random().unwrap()), None);
+        }
+    }
 }

@@ -6,6 +6,7 @@ mod notices;
 mod receiving;
 mod setup;
 mod tenants;
+mod unsent;
 
 use std::{sync::Arc, time::Duration};
 
@@ -61,6 +62,8 @@ pub struct Gateway {
     pub watch: Arc<watch::Watch>,
     pub keeper: Arc<KeyKeeper>,
     pub tenants: Tenants,
+    /// Whether dead letters leave the store.
+    pub has_archive: bool,
     /// Nothing where no webhooks are received.
     pub receiving: Option<Receiving>,
     base: Base,
@@ -82,7 +85,7 @@ impl Gateway {
         let store = database::open(&setup.database_url, setup.store).await?;
         let ids = Arc::new(IdMaker::new(clock.clone(), random.clone()));
         ids.rise_above(store.highest_lead().await?);
-        let ring = setup.ring;
+        let ring = setup.ring.open(&*store).await?;
         let profiles = Profile::built_in().into_iter().chain(setup.profiles).collect();
         let registry = Arc::new(Registry::new(store.clone(), ring.keys.clone(), profiles));
         let client = deliver::Client::new(setup.client).context("the HTTP client")?;
@@ -96,7 +99,10 @@ impl Gateway {
         let webhooks =
             LaneSetup { concurrency: setup.concurrency, ..LaneSetup::new(Lane::Webhook, carrier) };
         let prepared = match setup.receiving {
-            Some(receiving) => Some(Prepared::new(&base, own_client.clone(), receiving).await?),
+            Some(receiving) => {
+                let prepared = Prepared::new(&base, own_client.clone(), receiving).await;
+                Some(prepared.map_err(|error| ring.explain(error))?)
+            }
             None => None,
         };
         let mail = setup.mail.map(|mail| Mailing::start(&base, &own_client, mail)).transpose()?;
@@ -109,6 +115,7 @@ impl Gateway {
             let lane = prepared.lane(&base, inside);
             LaneSetup { concurrency: setup.dispatch_concurrency, ..lane }
         });
+        let has_archive = setup.archive.is_some();
         let archive = setup.archive.map(|folder| FolderArchive::new(folder, base.store.clone()));
         let lanes = [Some(webhooks), dispatch, emails].into_iter().flatten();
         let engine = Engine::start(EngineSetup {
@@ -166,6 +173,7 @@ impl Gateway {
             engine,
             ring,
             tenants,
+            has_archive,
             receiving,
             base,
             mailing,
@@ -184,12 +192,22 @@ impl Gateway {
         if is_worker {
             let (replays, stop) = (self.replays.clone(), self.stopping.clone());
             self.tasks.spawn(async move { replays.run(stop).await });
+            if self.mailing.is_none() {
+                let (store, engine) = (self.store.clone(), self.engine.clone());
+                let (clock, stop) = (self.base.clock.clone(), self.stopping.clone());
+                unsent::watch(store, engine, clock, &self.tasks, stop);
+            }
         }
         let (orphans, stop) = (self.endpoints.orphans.clone(), self.stopping.clone());
         self.tasks.spawn(async move { orphans.run(stop).await });
         if let Some(receiving) = &self.receiving {
             receiving.start_loops(&self.tasks, &self.stopping);
         }
+    }
+
+    /// E-mails that wait and that this gateway does not send.
+    pub async fn unsent_emails(&self) -> gancho_store::Result<u64> {
+        if self.mailing.is_some() { Ok(0) } else { unsent::count(&*self.store).await }
     }
 
     /// What the listener for partners is made of.

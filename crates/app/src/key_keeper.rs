@@ -64,18 +64,8 @@ impl KeyKeeper {
     pub async fn in_use(&self) -> anyhow::Result<BTreeMap<u32, u64>> {
         let mut counts: BTreeMap<u32, u64> =
             self.ring.keys.numbers().into_iter().map(|number| (number, 0)).collect();
-        for (number, records) in sealed::in_use(&*self.store).await? {
+        for (number, records) in keys_in_use(&*self.store).await? {
             *counts.entry(number).or_default() += records;
-        }
-        let mut after = None;
-        while let Some(tenants) = self.next_tenants(&mut after).await? {
-            for tenant in tenants {
-                for endpoint in self.store.endpoints(TenantScope::granted(tenant.id)).await? {
-                    for number in keys_of(&endpoint) {
-                        *counts.entry(number).or_default() += 1;
-                    }
-                }
-            }
         }
         Ok(counts)
     }
@@ -128,7 +118,7 @@ impl KeyKeeper {
             }
         }
         let mut after = None;
-        while let Some(tenants) = self.next_tenants(&mut after).await? {
+        while let Some(tenants) = next_tenants(&*self.store, &mut after).await? {
             for tenant in tenants {
                 let scope = TenantScope::granted(tenant.id);
                 for endpoint in self.store.endpoints(scope).await? {
@@ -148,15 +138,6 @@ impl KeyKeeper {
             );
         }
         Ok(resealed)
-    }
-
-    async fn next_tenants(
-        &self,
-        after: &mut Option<String>,
-    ) -> anyhow::Result<Option<Vec<Tenant>>> {
-        let tenants = self.store.tenants(after.as_deref(), BATCH).await?;
-        *after = tenants.last().map(|tenant| tenant.slug.clone());
-        Ok((!tenants.is_empty()).then_some(tenants))
     }
 
     /// Whoever changes the endpoint meanwhile has sealed with the newest key too, or is met again.
@@ -189,6 +170,31 @@ impl keys::KeyKeeper for KeyKeeper {
         let counts = self.in_use().await.map_err(|error| format!("{error:#}"))?;
         Ok(counts.into_iter().map(|(number, records)| KeyUse { number, records }).collect())
     }
+}
+
+/// How many records of the database have something sealed with each key.
+pub async fn keys_in_use(store: &dyn Store) -> anyhow::Result<BTreeMap<u32, u64>> {
+    let mut counts = sealed::in_use(store).await?;
+    let mut after = None;
+    while let Some(tenants) = next_tenants(store, &mut after).await? {
+        for tenant in tenants {
+            for endpoint in store.endpoints(TenantScope::granted(tenant.id)).await? {
+                for number in keys_of(&endpoint) {
+                    *counts.entry(number).or_default() += 1;
+                }
+            }
+        }
+    }
+    Ok(counts)
+}
+
+async fn next_tenants(
+    store: &dyn Store,
+    after: &mut Option<String>,
+) -> anyhow::Result<Option<Vec<Tenant>>> {
+    let tenants = store.tenants(after.as_deref(), BATCH).await?;
+    *after = tenants.last().map(|tenant| tenant.slug.clone());
+    Ok((!tenants.is_empty()).then_some(tenants))
 }
 
 fn keys_of(endpoint: &Endpoint) -> Vec<u32> {

@@ -1,4 +1,4 @@
-//! The key ring: from the settings, or from a file that is made once.
+//! The key ring: from the settings, or from a file that is made once, with the database.
 
 use std::{
     path::{Path, PathBuf},
@@ -6,35 +6,56 @@ use std::{
 };
 
 use anyhow::{Context, bail};
+use gancho_inbound::KeysFault;
+use gancho_store::Store;
 use gancho_vault::KeyRing;
 
 use crate::{
+    key_keeper,
     private_file::{self, Made},
     settings::Settings,
 };
 
 const FILE: &str = "master.key";
+/// What to do without the right ring.
+const HINT: &str = "hint: copy master.key from another node of this database or from a backup (mode 0600), or name it with master_key_file";
 
 #[derive(Clone)]
 pub struct Ring {
     pub keys: Arc<KeyRing>,
     /// Nothing where the ring is a setting: then it cannot be changed from here.
     pub file: Option<PathBuf>,
+    /// Whether this process has made it.
+    pub is_new: bool,
 }
 
-pub fn of(settings: &Settings) -> anyhow::Result<Ring> {
+/// Where the ring comes from. A new one is made only once the database is open and holds nothing that
+/// another ring has sealed.
+pub enum RingSource {
+    Found(Ring),
+    /// There is no file at this path yet.
+    Missing(PathBuf),
+}
+
+impl From<Ring> for RingSource {
+    fn from(ring: Ring) -> Self {
+        Self::Found(ring)
+    }
+}
+
+pub fn of(settings: &Settings) -> anyhow::Result<RingSource> {
     if let Some(text) = &settings.master_key {
         // Where a line cannot be broken, a semicolon does.
         let text = text.reveal().replace(';', "\n");
         let keys = KeyRing::parse(&text).context("master_key")?;
-        return Ok(Ring { keys: Arc::new(keys), file: None });
+        return Ok(Ring { keys: Arc::new(keys), file: None, is_new: false }.into());
     }
     match &settings.master_key_file {
         // A file that was named is not made: a slip in its name must not make every secret unreadable.
         Some(path) => match private_file::read(path)? {
-            Some(text) => parsed(&text, path),
+            Some(text) => Ok(parsed(&text, path)?.into()),
             None => bail!(
-                "the key ring {} is not there. hint: make one with `gancho keys generate > {}` and `chmod 600`",
+                "the key ring {} (master_key_file) does not exist. hint: copy it from another node or from a backup; for a new database, make one with `gancho keys generate > {}` and `chmod 600`",
                 path.display(),
                 path.display()
             ),
@@ -43,23 +64,68 @@ pub fn of(settings: &Settings) -> anyhow::Result<Ring> {
     }
 }
 
-/// The one in a data folder, made with mode 0600 if it is not there.
-pub fn in_folder(folder: &Path) -> anyhow::Result<Ring> {
+/// The one in a data folder.
+pub fn in_folder(folder: &Path) -> anyhow::Result<RingSource> {
     let path = folder.join(FILE);
-    let new = || Ok(KeyRing::generate()?.text().to_string());
-    let (text, made) = private_file::read_or_make(&path, new)?;
-    if made == Made::Now {
-        tracing::info!(path = %path.display(), "made a key ring; keep a copy apart from the database");
+    Ok(match private_file::read(&path)? {
+        Some(text) => parsed(&text, &path)?.into(),
+        None => RingSource::Missing(path),
+    })
+}
+
+impl RingSource {
+    /// The ring, made with mode 0600 where there is none. Fails, and writes nothing, if the database
+    /// already holds sealed secrets: a new ring could not open them and would hide that the old one is gone.
+    pub async fn open(self, store: &dyn Store) -> anyhow::Result<Ring> {
+        let path = match self {
+            Self::Found(ring) => return Ok(ring),
+            Self::Missing(path) => path,
+        };
+        let in_use = key_keeper::keys_in_use(store).await?;
+        if !in_use.is_empty() {
+            let numbers: Vec<String> = in_use.keys().map(ToString::to_string).collect();
+            let (word, records) =
+                (if numbers.len() == 1 { "key" } else { "keys" }, in_use.values().sum::<u64>());
+            bail!(
+                "the key ring {} does not exist, and {records} records in the database are sealed with its {word} {}. No new ring was made. {HINT}",
+                path.display(),
+                numbers.join(", ")
+            );
+        }
+        let new = || Ok(KeyRing::generate()?.text().to_string());
+        let (text, made) = private_file::read_or_make(&path, new)?;
+        let is_new = made == Made::Now;
+        if is_new {
+            tracing::warn!(path = %path.display(), "made a key ring; keep a copy apart from the database");
+        }
+        Ok(Ring { is_new, ..parsed(&text, &path)? })
     }
-    parsed(&text, &path)
 }
 
 fn parsed(text: &str, path: &Path) -> anyhow::Result<Ring> {
     let keys = KeyRing::parse(text).with_context(|| format!("the key ring {}", path.display()))?;
-    Ok(Ring { keys: Arc::new(keys), file: Some(path.to_owned()) })
+    Ok(Ring { keys: Arc::new(keys), file: Some(path.to_owned()), is_new: false })
 }
 
 impl Ring {
+    /// Says which ring does not fit where the gateway's signing key does not open with it. One that was
+    /// made just now goes away again: another node has set the database up at the same moment.
+    pub fn explain(&self, error: anyhow::Error) -> anyhow::Error {
+        if !matches!(error.downcast_ref(), Some(KeysFault::Unusable(_))) {
+            return error;
+        }
+        let name = match &self.file {
+            Some(path) => path.display().to_string(),
+            None => "in the settings (master_key)".to_owned(),
+        };
+        if let (true, Some(path)) = (self.is_new, &self.file)
+            && let Err(error) = std::fs::remove_file(path)
+        {
+            tracing::warn!(%error, path = %path.display(), "delete this key ring: it seals nothing");
+        }
+        error.context(format!("the database was sealed with another key ring than {name}. {HINT}"))
+    }
+
     /// Adds a key to the file. It seals here only after [`Ring::refresh`].
     pub fn add_key(&self) -> anyhow::Result<u32> {
         let Some(path) = &self.file else {

@@ -1,8 +1,9 @@
-//! What the operator has decided: `gancho.toml`, then `GANCHO_…` variables, then flags.
+//! What the operator has decided: `gancho.toml`, then `GANCHO_…` variables, then flags. A few variables
+//! without the prefix, such as `PORT`, count where none of these says anything.
 //!
 //! In reading order: `keys` is the one table of settings, from which the reference and the checks
-//! are made; `layers` gathers what was written where, from the `file`, the `environment` and the
-//! flags; `value`, `amount` and `hidden` turn text into settings; `check` looks at what must fit
+//! are made; `layers` gathers what was written where, from the `plain_names`, the `file`, the
+//! `environment` and the flags; `value`, `amount` and `hidden` turn text into settings; `check` looks at what must fit
 //! together; `plans`, `profiles` and `companies` are the three that are not single values; `fault`
 //! says what is wrong, `nearest` what was probably meant; `show` and `reference` tell of it.
 //!
@@ -20,6 +21,7 @@ mod hidden;
 mod keys;
 mod layers;
 mod nearest;
+mod plain_names;
 mod plans;
 mod profiles;
 pub mod reference;
@@ -86,9 +88,11 @@ fn put_together(
     mut faults: Vec<Fault>,
 ) -> Result<Loaded, Faults> {
     let mut layers = Layers::default();
+    plain_names::add_to(environment, &mut layers, &mut faults);
     let tables = file::read(source, &mut layers, &mut faults);
-    let warnings = environment.add_to(&mut layers, &mut faults);
+    let mut warnings = environment.add_to(&mut layers, &mut faults);
     flags.add_to(&mut layers, &mut faults);
+    warnings.extend(plain_names::warnings(environment, &layers));
 
     let settings = Settings::read(&layers, &mut faults);
     let profiles = profiles::read(&tables, &mut faults);

@@ -29,6 +29,8 @@ mod isolation;
 mod keys;
 #[path = "outside/ledger.rs"]
 mod ledger;
+#[path = "outside/lost_ring.rs"]
+mod lost_ring;
 #[path = "outside/mailed.rs"]
 mod mailed;
 #[path = "outside/operated.rs"]
@@ -55,5 +57,7 @@ mod slow;
 mod sources;
 #[path = "outside/stop.rs"]
 mod stop;
+#[path = "outside/warned.rs"]
+mod warned;
 #[path = "outside/watch.rs"]
 mod watch;

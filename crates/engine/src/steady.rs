@@ -59,7 +59,7 @@ impl Steady {
 
 impl Engine {
     /// Whether anything may be removed or given up for its age at this time, as the clock says it.
-    pub(crate) fn believes(&self, now: Time) -> bool {
+    pub fn believes(&self, now: Time) -> bool {
         self.steady.is_steady(now, self.clock.uptime())
     }
 }

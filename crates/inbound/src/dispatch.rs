@@ -9,7 +9,7 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use gancho_domain::{Clock, Code, Failure, ReceiptId, RetryPlan, Time, Verdict};
+use gancho_domain::{Clock, Code, Failure, ReceiptId, Time, Verdict};
 use gancho_engine::{Carried, Carrier, Terms, ask};
 use gancho_outbound::{
     Fault,
@@ -71,7 +71,7 @@ impl Carrier for DispatchCarrier {
         match self.sources.known(job.tenant) {
             Some(source) => Terms::of(source.plan.clone()),
             // Gone, or not known yet: the attempt will tell.
-            None => Terms::of(Arc::new(RetryPlan::DISPATCH)),
+            None => Terms::of(self.sources.defaults().plan.clone()),
         }
     }
 

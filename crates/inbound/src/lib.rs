@@ -59,7 +59,7 @@ pub use policy::{Pack, PackFault, PolicyKeeper};
 pub use public_keys::PublicKey;
 pub use receipts::{Receipt, ReceiptDetail, ReceiptFilter, ReceiptStatus, Receipts};
 pub use receive::{Inbound, InboundSetup, Limits};
-pub use registry::{Found, Sources};
+pub use registry::{Found, SourceDefaults, Sources};
 pub use rejections::{Rejection, Rejections};
 pub use request_record::RequestRecord;
 pub use signing_keys::{KeysFault, SigningKeys};

@@ -8,7 +8,7 @@ mod ready;
 use std::{collections::HashMap, sync::Arc};
 
 use bytes::Bytes;
-use gancho_domain::{SourceId, TenantId};
+use gancho_domain::{RetryPlan, SourceId, TenantId};
 use gancho_outbound::memory::Memory;
 use gancho_store::{Record, Result, Shelf, Store, StoreError};
 use gancho_vault::KeyRing;
@@ -16,13 +16,28 @@ use gancho_vault::KeyRing;
 pub use self::ready::{Proving, Ready, ReadyKey, Target, To};
 use crate::{
     Source, SourceKey,
-    source::{ON_DELETED, ON_KEYS, ON_SOURCES},
+    source::{ON_DELETED, ON_KEYS, ON_SOURCES, USUAL_TARGET},
 };
 
 pub struct Sources {
     store: Arc<dyn Store>,
     ring: Arc<KeyRing>,
     known: Memory<(), All>,
+    defaults: SourceDefaults,
+}
+
+/// For sources that do not say it themselves.
+#[derive(Debug, Clone)]
+pub struct SourceDefaults {
+    /// Where what is received goes, decided when the source is made.
+    pub target_url: String,
+    pub plan: Arc<RetryPlan>,
+}
+
+impl Default for SourceDefaults {
+    fn default() -> Self {
+        Self { target_url: USUAL_TARGET.to_owned(), plan: Arc::new(RetryPlan::DISPATCH) }
+    }
 }
 
 /// Every source there is.
@@ -46,7 +61,16 @@ const PAGE: usize = 500;
 
 impl Sources {
     pub fn new(store: Arc<dyn Store>, ring: Arc<KeyRing>) -> Self {
-        Self { store, ring, known: Memory::new() }
+        Self { store, ring, known: Memory::new(), defaults: SourceDefaults::default() }
+    }
+
+    #[must_use]
+    pub fn with_defaults(self, defaults: SourceDefaults) -> Self {
+        Self { defaults, ..self }
+    }
+
+    pub fn defaults(&self) -> &SourceDefaults {
+        &self.defaults
     }
 
     pub async fn all(&self) -> Result<Arc<All>> {
@@ -121,7 +145,7 @@ impl Sources {
         let keys = keys.iter().map(document::<SourceKey>).collect::<Result<Vec<_>>>();
         let mut keys = keys.map_err(|fault| fault.to_string())?;
         keys.retain(|key| key.is_of(&source));
-        Ready::prepare(source, keys, made_of, &self.ring)
+        Ready::prepare(source, keys, made_of, &self.ring, &self.defaults)
     }
 }
 

@@ -120,7 +120,8 @@ impl SourceDesk {
             let fault = Fault::new("preset_unfit", "/preset", message);
             return Err(SourceError::Faulty(vec![fault]));
         }
-        let ready = Ready::prepare(source.clone(), keys, Vec::new(), &self.ring);
+        let ready =
+            Ready::prepare(source.clone(), keys, Vec::new(), &self.ring, self.sources.defaults());
         ready.map(|_| ()).map_err(|why| {
             let message = format!("the source's keys do not fit this preset ({why}): replace them");
             SourceError::Faulty(vec![Fault::new("preset_unfit", "/preset", message)])

@@ -91,8 +91,9 @@ async fn through(here: &Here) -> anyhow::Result<Through> {
     if let Some(remote) = running(settings).await? {
         return Ok(Through::Running(remote));
     }
-    let ring = key_ring::of(settings)?;
+    let source = key_ring::of(settings)?;
     let store = database::open(&database_url(settings), database::Options::default()).await?;
+    let ring = source.open(&*store).await?;
     Ok(Through::Here(KeyKeeper::new(store, ring)))
 }
 

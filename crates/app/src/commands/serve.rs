@@ -49,6 +49,20 @@ impl Serve {
         let gateway = Gateway::start(setup).await?;
         asked_for::keep_in_step(&gateway, &loaded).await?;
         warn_of_private_networks(&gateway, settings).await?;
+        let unsent = gateway.unsent_emails().await?;
+        if unsent > 0 {
+            tracing::warn!(
+                count = unsent,
+                "e-mail is switched off on this node and e-mails are waiting: they are sent if email_via is \
+                 set again, or by another node, and become dead letters (EXPIRED) after 25 hours"
+            );
+        }
+        if !gateway.has_archive {
+            tracing::warn!(
+                "archive_dir is not set: dead letters that are too old or too many stay in the database \
+                 until they are replayed or purged"
+            );
+        }
         let mut front = start_front(&gateway, &loaded, listener)?;
         if let Some(listener) = ingest_listener {
             let operator = Simulator::Operator(admin_token::of(settings)?.check()?);
@@ -125,6 +139,12 @@ fn start_front(gateway: &Gateway, loaded: &Loaded, listener: TcpListener) -> any
         Some(path) if token.is_new => tracing::warn!(path = %path.display(), "made an admin token"),
         Some(path) => tracing::info!(path = %path.display(), "the admin token is kept there"),
         None => {}
+    }
+    if let Some(weakness) = admin_token::weakness(token.text.reveal()) {
+        tracing::warn!(
+            weakness,
+            "the operator's token could be guessed; make a better one with: openssl rand -hex 32"
+        );
     }
     Front::start(gateway, settings, token.check()?, listener)
 }

@@ -9,7 +9,7 @@ use gancho_domain::Lane;
 use gancho_engine::{Engine, LaneSetup};
 use gancho_inbound::{
     Checkpointer, DispatchCarrier, Inbound, InboundSetup, Inside, Limits, PolicyKeeper,
-    SigningKeys, SnsHosts, SourceDesk, Sources,
+    SigningKeys, SnsHosts, SourceDefaults, SourceDesk, Sources,
     checkpoints::{CheckpointSettings, ORIGIN},
 };
 use gancho_outbound::deliver::Client;
@@ -18,6 +18,8 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::Base;
 
 pub struct ReceivingSetup {
+    /// For sources that do not say it themselves.
+    pub defaults: SourceDefaults,
     /// Nothing: what is built in.
     pub policy_file: Option<PathBuf>,
     /// Where SNS is believed to be.
@@ -55,11 +57,12 @@ impl Prepared {
         let Base { store, ring, clock, .. } = base;
         let keys = SigningKeys::open(store.clone(), ring.clone(), clock.clone()).await?;
         let keys = Arc::new(keys);
+        let sources = Sources::new(store.clone(), ring.clone()).with_defaults(setup.defaults);
         let checkpoints = CheckpointSettings::new(ORIGIN, setup.checkpoints);
         let checkpointer =
             Checkpointer::open(store.clone(), keys.clone(), clock.clone(), checkpoints);
         Ok(Self {
-            sources: Arc::new(Sources::new(store.clone(), ring.clone())),
+            sources: Arc::new(sources),
             keys,
             policy: Arc::new(PolicyKeeper::open(setup.policy_file).context("policy_file")?),
             checkpointer: Arc::new(checkpointer),

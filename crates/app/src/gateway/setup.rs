@@ -1,12 +1,12 @@
 //! What a gateway is made from: the settings, or for `pipe` and `bench` little more than a database.
 
-use std::{fs, path::PathBuf, time::Duration};
+use std::{fs, path::PathBuf, sync::Arc, time::Duration};
 
 use anyhow::Context;
 
-use gancho_domain::Rate;
+use gancho_domain::{Rate, RetryPlan};
 use gancho_engine::Limits;
-use gancho_inbound::SnsHosts;
+use gancho_inbound::{SnsHosts, SourceDefaults};
 use gancho_mail::{
     ses::SesSettings,
     smtp::{SmtpServer, SmtpSettings},
@@ -21,7 +21,7 @@ use super::{
 
 use crate::{
     database,
-    key_ring::{self, Ring},
+    key_ring::{self, RingSource},
     policy,
     settings::{EmailVia, Loaded, Role, Settings},
 };
@@ -29,7 +29,7 @@ use crate::{
 pub struct Setup {
     pub database_url: String,
     pub store: database::Options,
-    pub ring: Ring,
+    pub ring: RingSource,
     /// For what customers name.
     pub client: deliver::Settings,
     /// For what the operator names.
@@ -58,11 +58,15 @@ pub struct Setup {
 
 impl Setup {
     /// Without settings: everything as it comes.
-    pub fn plain(database_url: String, ring: Ring, client: deliver::Settings) -> Self {
+    pub fn plain(
+        database_url: String,
+        ring: impl Into<RingSource>,
+        client: deliver::Settings,
+    ) -> Self {
         Self {
             database_url,
             store: database::Options::default(),
-            ring,
+            ring: ring.into(),
             client,
             own_client: deliver::Settings::for_dev(),
             receiving: None,
@@ -92,7 +96,6 @@ impl Setup {
             dead_letters_per_tenant: settings.dead_letters_per_tenant.into(),
             ..Limits::default()
         };
-        let archive = settings.archive_dir.clone();
         let plans = loaded.plans.iter().fold(Plans::default(), |plans, (name, plan)| {
             plans.with(name, Plan { endpoints: plan.endpoints, events: plan.events })
         });
@@ -103,13 +106,14 @@ impl Setup {
             },
             own_client: policy::own_client(settings)?,
             receiving: Some(ReceivingSetup {
+                defaults: source_defaults(settings),
                 policy_file: settings.policy_file.clone(),
                 sns_hosts: SnsHosts::with(settings.sns_hosts.iter().cloned()),
                 checkpoints: settings.data_dir.join("checkpoints"),
                 is_ingest: has_role(settings, Role::Ingest),
             }),
             mail: mail(settings)?,
-            archive: Some(archive.unwrap_or_else(|| settings.data_dir.join("archive"))),
+            archive: archive_folder(settings),
             limits,
             concurrency: settings.concurrency,
             profiles: loaded.profiles.clone(),
@@ -122,6 +126,13 @@ impl Setup {
             ..plain
         })
     }
+}
+
+fn source_defaults(settings: &Settings) -> SourceDefaults {
+    let base = settings.dispatch_base_delay;
+    let plan =
+        RetryPlan::Exponential { base, max: base * 16, attempts: settings.dispatch_max_attempts };
+    SourceDefaults { target_url: settings.dispatch_url.to_string(), plan: Arc::new(plan) }
 }
 
 /// By whom e-mails are sent: whoever is named, or the mail server if there is one.
@@ -168,6 +179,16 @@ fn ses(settings: &Settings) -> anyhow::Result<SesSettings> {
         configuration_set: settings.ses_configuration_set.clone(),
         ..SesSettings::from_env(look).context("email_via")?
     })
+}
+
+/// The one that was named, or a folder beside a SQLite database. A PostgreSQL database may have many
+/// nodes, whose own disks may not last: what left the shared store for one of them could be lost.
+fn archive_folder(settings: &Settings) -> Option<PathBuf> {
+    let beside = || {
+        let is_local = database_url(settings).starts_with("sqlite:");
+        is_local.then(|| settings.data_dir.join("archive"))
+    };
+    settings.archive_dir.clone().or_else(beside)
 }
 
 /// Without any named, all there are.

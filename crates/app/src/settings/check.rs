@@ -136,6 +136,13 @@ impl Rules<'_> {
                 100_000,
                 "between 1 and 100000",
             ),
+            (
+                "dispatch_max_attempts",
+                settings.dispatch_max_attempts.into(),
+                1,
+                100,
+                "between 1 and 100",
+            ),
             ("publish_body_limit", body, 1 << 10, 16 << 20, "between 1KiB and 16MiB"),
         ] {
             let hint = format!("write a value {range}");
@@ -145,6 +152,13 @@ impl Rules<'_> {
             ("retention", settings.retention, HOUR, 10 * YEAR, "between 1h and 3660d"),
             ("dead_letter_ttl", settings.dead_letter_ttl, HOUR, 10 * YEAR, "between 1h and 3660d"),
             ("failing_for", settings.failing_for, HOUR / 60, YEAR, "between 1m and 366d"),
+            (
+                "dispatch_base_delay",
+                settings.dispatch_base_delay,
+                Duration::from_millis(100),
+                HOUR,
+                "between 100ms and 1h",
+            ),
             ("stop_timeout", settings.stop_timeout, Duration::ZERO, HOUR, "of at most 1h"),
         ] {
             let hint = format!("write a length of time {range}");
@@ -191,11 +205,16 @@ impl Rules<'_> {
                 return self.refuse(true, "nat64_prefixes", &what, "write it like 64:ff9b::/96");
             }
         };
-        let notices = settings.notify_url.as_ref();
-        if let Some(refused) = notices.and_then(|url| policy.parse(url.as_str()).err()) {
-            let text = refused.to_string();
-            let (what, hint) = text.split_once(". hint: ").unwrap_or((&text, ""));
-            self.refuse(true, "notify_url", what, hint);
+        let own = [
+            ("notify_url", settings.notify_url.as_ref()),
+            ("dispatch_url", Some(&settings.dispatch_url)),
+        ];
+        for (key, url) in own {
+            if let Some(refused) = url.and_then(|url| policy.parse(url.as_str()).err()) {
+                let text = refused.to_string();
+                let (what, hint) = text.split_once(". hint: ").unwrap_or((&text, ""));
+                self.refuse(true, key, what, hint);
+            }
         }
     }
 }

@@ -79,8 +79,9 @@ settings! {
         /// The database: a SQLite file, or PostgreSQL 15 or later for several nodes.
         /// Left out: `gancho.db` in the data folder.
         database_url: Option<DatabaseUrl> = "",
-        /// The key ring that seals secrets in the database. Left out: `master.key` in the data
-        /// folder, made with mode 0600 if it is not there.
+        /// The key ring that seals secrets in the database; all nodes of a database need the same one. Left
+        /// out: `master.key` in the data folder, made with mode 0600 together with a new database. A ring
+        /// that its group or others may read is refused.
         /// Keep a copy apart from the database: without it, no secret can be read again.
         master_key_file: Option<PathBuf> = "",
         /// The key ring itself instead of a file: one key a line, its number and the base64 of 32 bytes.
@@ -95,7 +96,8 @@ settings! {
         api_listen: SocketAddr = "127.0.0.1:3000",
         /// The address where partners post webhooks. Meant for the Internet, with TLS in front of it.
         ingest_listen: SocketAddr = "127.0.0.1:9460",
-        /// What the operator proves itself with: `Authorization: Bearer …`, at least 16 characters.
+        /// What the operator proves itself with: `Authorization: Bearer …`, at least 16 characters; 32 random
+        /// ones or more are advised. Nodes of one database should have the same.
         /// Left out, one is made and kept in `admin.token` in the data folder with mode 0600.
         admin_token: Option<Hidden> = "",
         /// Names under which the API may be called while it listens on this machine only, besides
@@ -148,6 +150,13 @@ settings! {
         proxy: Option<Link> = "",
     }
     "Receiving webhooks" {
+        /// Where what partners post is sent, for sources that are made without a `target_url`.
+        dispatch_url: Link = "http://127.0.0.1:9458/core/hooks/ingest",
+        /// Attempts to deliver what partners post, for sources without a retry plan of their own.
+        dispatch_max_attempts: u32 = "10",
+        /// The delay after the first of these attempts. It doubles after each one, up to sixteen times as
+        /// long.
+        dispatch_base_delay: Duration = "2s",
         /// The policy pack: which webhooks may pass, as data. Read again on SIGHUP and by
         /// `POST /_reload`. Left out: what is verified and within its rate passes.
         policy_file: Option<PathBuf> = "",
@@ -157,7 +166,8 @@ settings! {
     }
     "E-mail" {
         /// By whom e-mails are sent. `sink` sends nothing and keeps the last letters to look at.
-        /// Left out: by the mail server, if `smtp_url` names one.
+        /// Left out: by the mail server, if `smtp_url` names one. With `off`, none are accepted; those that
+        /// wait are sent if it is switched on again, and become dead letters (`EXPIRED`) after 25 hours.
         email_via: Option<EmailVia> = "",
         /// The mail server. TLS is required unless `?tls=opportunistic` or `?tls=none` says otherwise;
         /// `?hello=NAME` is what the gateway calls itself.
@@ -205,7 +215,9 @@ settings! {
         dead_letters_per_tenant: u32 = "10000",
         /// The folder where dead letters go when their time is over or there are too many, as
         /// `webhooks/TENANT/DATE/ID.json`. Nothing leaves the store before it is there. Left out:
-        /// `archive` in the data folder.
+        /// `archive` in the data folder with SQLite. With PostgreSQL, dead letters then stay in the
+        /// database until they are replayed or purged: name a folder that all nodes share and that
+        /// outlasts them.
         archive_dir: Option<PathBuf> = "",
         /// An endpoint that has only failed for so long is switched off. Its owner is warned at half
         /// that time.

@@ -31,6 +31,11 @@ impl Layers {
         }
     }
 
+    /// What was written last under that name, and where; nothing for a default.
+    pub fn written(&self, name: &str) -> Option<&(Origin, Written)> {
+        self.0.get(name)
+    }
+
     pub fn origin(&self, name: &str) -> Origin {
         self.0.get(name).map_or(Origin::Default, |(origin, _)| origin.clone())
     }

@@ -3,7 +3,10 @@
 
 use std::fmt::Write;
 
-use super::keys::{KEYS, Key};
+use super::{
+    keys::{KEYS, Key},
+    plain_names,
+};
 
 const HEAD: &str = "\
 # Settings
@@ -18,6 +21,11 @@ Settings come from three places; a later one covers an earlier one:
    empty counts as not set. Lists are separated by commas;
 3. flags: `--config`, `--data-dir`, `--database-url`, `--api-listen`, `--allow-http`, `--allow-cidrs`,
    `--log-format`, `--log-level`, `--role`, and `--set KEY=VALUE` for any other.
+
+Where none of them sets a setting, a few variables without the prefix do: `PORT` (the port of `ingest_listen`, on
+127.0.0.1), `DATABASE_URL`, `DISPATCH_URL`, `RETRY_MAX` (`dispatch_max_attempts`) and `RETRY_BASE_SECONDS`
+(`dispatch_base_delay`). One that is set and does not count is reported at the start. `DLQ_R2_BUCKET` is reported as
+not used: dead letters go to the folder `archive_dir`.
 
 Everything that is wrong is reported at once, with the place where it was written. `gancho config` shows what
 counts and where it comes from, with secrets covered; `gancho config --json` does so for programs.
@@ -82,6 +90,12 @@ and asks the gateway to do it where one runs with the same settings. `gancho key
 and `gancho keys drop 1` removes one that is not. Nodes that share a ring's file take a new key on within seconds.
 Nodes with files of their own need the new file, and a restart, before `gancho keys rotate --no-new-key` is run.
 
+All nodes of one database share one ring and should share one operator's token: copy `master.key` and `admin.token`
+(mode 0600) from the first node to the others, or set `master_key_file` or `master_key`, and `admin_token`. A ring is
+made only together with a new database. Where the database holds sealed secrets and the ring is missing, every
+command says which file it needs and makes nothing: put `master.key` back from the other node or from the backup. A
+backup is the database and, kept apart from it, `master.key`.
+
 ## Tenants by environment
 
 `WEBHOOK_URL_<COMPANY>` makes the tenant of that name, in lower case, and its one endpoint in the profile
@@ -114,8 +128,10 @@ fn of_key(key: &Key) -> String {
         default => format!("`{default}`"),
     };
     let help: Vec<&str> = key.help.iter().map(|line| line.trim()).collect();
+    let plain = plain_names::variable_of(key.name);
+    let or = plain.map_or_else(String::new, |name| format!(", or else `{name}`"));
     format!(
-        "\n### `{}`\n\n{}\n\n- form: {form}\n- default: {default}\n- variable: `{}`\n",
+        "\n### `{}`\n\n{}\n\n- form: {form}\n- default: {default}\n- variable: `{}`{or}\n",
         key.name,
         help.join("\n"),
         key.variable()

@@ -252,3 +252,60 @@ fn the_reference_in_docs_is_up_to_date() {
         "docs/config.md is stale: run `cargo run -- config --reference > docs/config.md`"
     );
 }
+
+// 001's environment, SPEC I-6
+#[test]
+fn plain_names_count_where_nothing_else_does() {
+    let variables = [
+        ("PORT", "9461"),
+        ("DATABASE_URL", "postgres://ops:hunter2@127.0.0.1/ubl"),
+        ("DISPATCH_URL", "http://127.0.0.1:9999/hooks"),
+        ("RETRY_MAX", "7"),
+        ("RETRY_BASE_SECONDS", "3"),
+    ];
+    let loaded = with("", &variables, Flags::default()).unwrap();
+    let settings = &loaded.settings;
+    assert_eq!(settings.ingest_listen.to_string(), "127.0.0.1:9461");
+    assert_eq!(settings.dispatch_url.as_str(), "http://127.0.0.1:9999/hooks");
+    assert_eq!(settings.dispatch_max_attempts, 7);
+    assert_eq!(settings.dispatch_base_delay.as_secs(), 3);
+    assert!(settings.database_url.as_ref().unwrap().reveal().ends_with("/ubl"));
+    assert_eq!(loaded.origins["database_url"].to_string(), "variable DATABASE_URL");
+    assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
+}
+
+#[test]
+fn plain_names_are_covered_by_all_else_and_that_is_said() {
+    let file = "database_url = \"sqlite:own.db\"\n";
+    let variables = [
+        ("DATABASE_URL", "postgres://ops:hunter2@127.0.0.1/ubl"),
+        ("PORT", "9461"),
+        ("GANCHO_INGEST_LISTEN", "127.0.0.1:9462"),
+        ("RETRY_MAX", "7"),
+        ("GANCHO_DISPATCH_MAX_ATTEMPTS", "7"),
+        ("DLQ_R2_BUCKET", "ubl-dlq"),
+    ];
+    let loaded = with(file, &variables, Flags::default()).unwrap();
+    assert_eq!(loaded.settings.ingest_listen.port(), 9462);
+    assert_eq!(loaded.settings.database_url.as_ref().unwrap().reveal(), "sqlite:own.db");
+    let warnings = loaded.warnings.join("\n");
+    for part in [
+        "PORT is set and not used: ingest_listen is set by variable GANCHO_INGEST_LISTEN",
+        "DATABASE_URL is set and not used: database_url is set by ",
+        "DLQ_R2_BUCKET is set and not used",
+    ] {
+        assert!(warnings.contains(part), "`{part}` is missing: {warnings}");
+    }
+    assert!(!warnings.contains("RETRY_MAX") && !warnings.contains("hunter2"), "{warnings}");
+}
+
+#[test]
+fn a_plain_name_that_is_wrong_is_a_fault_like_any_other() {
+    let variables =
+        [("PORT", "web"), ("RETRY_MAX", "0"), ("DATABASE_URL", "mysql://root:hunter2@db")];
+    let shown = with("", &variables, Flags::default()).unwrap_err();
+    for part in ["variable PORT", "variable RETRY_MAX", "variable DATABASE_URL"] {
+        assert!(shown.contains(part), "`{part}` is missing: {shown}");
+    }
+    assert!(!shown.contains("hunter2"), "{shown}");
+}

@@ -126,6 +126,7 @@ fn a_rotation_that_is_killed_loses_no_secret() {
             .args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=fsync,fdatasync", "-e", &inject])
             .arg(rotate.get_program())
             .args(rotate.get_args())
+            .env_clear()
             .envs(rotate.get_envs().filter_map(|(name, value)| Some((name, value?))))
             .current_dir(folder.path())
             .output()

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use url::Url;
 
 use crate::{
-    Source, SourceKey,
+    Source, SourceDefaults, SourceKey,
     inside::InsideTarget,
     json::Pointer,
     preset::{Preset, Proof},
@@ -93,6 +93,7 @@ impl Ready {
         keys: Vec<SourceKey>,
         made_of: Vec<Bytes>,
         ring: &KeyRing,
+        defaults: &SourceDefaults,
     ) -> Result<Self, String> {
         let preset = source.preset();
         let proof = preset.proof().map_err(|fault| fault.to_string())?;
@@ -125,7 +126,7 @@ impl Ready {
             proving,
             schema,
             event_id: pointer.and_then(Pointer::parse),
-            plan: Arc::new(source.retry().unwrap_or(RetryPlan::DISPATCH)),
+            plan: source.retry().map_or_else(|| defaults.plan.clone(), Arc::new),
             rate: source.rate(),
             dispatch_keys: [signing.map_err(|fault| fault.to_string())?],
             verify_token: verify_token.map_err(|fault| fault.to_string())?,

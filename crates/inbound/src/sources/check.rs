@@ -15,7 +15,6 @@ use crate::{
     inside::InsideTarget,
     json::{DEEPEST, Pointer},
     preset::Preset,
-    source::USUAL_TARGET,
 };
 
 const MOST_TARGETS: usize = 10;
@@ -82,7 +81,7 @@ impl SourceDesk {
             }
             (Some(url), None) => (vec![url.clone()], true),
             (None, Some(urls)) => (urls.clone(), false),
-            (None, None) if is_new => (vec![USUAL_TARGET.to_owned()], true),
+            (None, None) if is_new => (vec![self.sources.defaults().target_url.clone()], true),
             (None, None) => return,
         };
         if urls.is_empty() || urls.len() > MOST_TARGETS {

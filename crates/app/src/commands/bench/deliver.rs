@@ -42,7 +42,7 @@ pub struct DeliverBench {
 impl DeliverBench {
     pub async fn run(self) -> anyhow::Result<()> {
         let (url, _folder) = place::database(self.database_url.as_deref())?;
-        let ring = Ring { keys: Arc::new(KeyRing::generate()?), file: None };
+        let ring = Ring { keys: Arc::new(KeyRing::generate()?), file: None, is_new: false };
         let setup = Setup::plain(url, ring, deliver::Settings::for_dev());
         let gateway = Arc::new(Gateway::start(setup).await?);
         let tasks = TaskTracker::new();

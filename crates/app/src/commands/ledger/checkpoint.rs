@@ -58,10 +58,12 @@ async fn here(settings: &Settings) -> anyhow::Result<Value> {
             settings.api_listen
         );
     }
-    let ring = key_ring::of(settings)?.keys;
+    let source = key_ring::of(settings)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let store = database::open(&url, database::Options::default()).await?;
-    let keys = Arc::new(SigningKeys::open(store.clone(), ring, clock.clone()).await?);
+    let ring = source.open(&*store).await?;
+    let keys = SigningKeys::open(store.clone(), ring.keys.clone(), clock.clone()).await;
+    let keys = Arc::new(keys.map_err(|error| ring.explain(error.into()))?);
     let folder = CheckpointSettings::new(ORIGIN, settings.data_dir.join("checkpoints"));
     let checkpointer = Checkpointer::open(store, keys, clock, folder);
     let made = match checkpointer.run_once(false).await {

@@ -1,0 +1,122 @@
+//! E-mails that were accepted before e-mail was switched off.
+//!
+//! They wait in the store, so that they are sent if it is switched on again in time. Nobody works their
+//! lane meanwhile, so their age is looked at here: what is too old becomes a dead letter, as it would
+//! with the lane at work.
+
+use std::{sync::Arc, time::Duration};
+
+use gancho_domain::{Clock, Lane, Time};
+use gancho_engine::Engine;
+use gancho_mail::limits::EXPIRY;
+use gancho_store::{Result, Store};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+const LOOK_EVERY: Duration = Duration::from_mins(1);
+/// Another node that sends e-mail gives them up itself, and reports it with `email.failed`: it comes first.
+const GRACE: Duration = Duration::from_hours(1);
+/// Given up in one step.
+const STEP: usize = 500;
+
+/// How many there are.
+pub async fn count(store: &dyn Store) -> Result<u64> {
+    let depths = store.depths().await?;
+    let of_email = depths.iter().filter(|depth| depth.lane == Lane::Email);
+    Ok(of_email.map(|depth| depth.pending + depth.leased + depth.waiting).sum())
+}
+
+/// Gives up those that are too old, until stopped.
+pub fn watch(
+    store: Arc<dyn Store>,
+    engine: Arc<Engine>,
+    clock: Arc<dyn Clock>,
+    tasks: &TaskTracker,
+    stop: CancellationToken,
+) {
+    tasks.spawn(async move {
+        while tokio::time::timeout(LOOK_EVERY, stop.cancelled()).await.is_err() {
+            let now = clock.now();
+            if !engine.believes(now) {
+                continue;
+            }
+            match expire(&*store, now).await {
+                Ok(0) => {}
+                Ok(count) => tracing::warn!(
+                    count,
+                    "e-mail is switched off: these e-mails waited too long and are dead letters now"
+                ),
+                Err(error) => tracing::warn!(%error, "e-mails that wait cannot be looked at"),
+            }
+        }
+    });
+}
+
+async fn expire(store: &dyn Store, now: Time) -> Result<u64> {
+    let mut expired = 0;
+    loop {
+        let gone = store.expire(Lane::Email, now - (EXPIRY + GRACE), STEP, now).await?;
+        expired += gone;
+        if gone < STEP as u64 {
+            return Ok(expired);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use gancho_domain::{Code, IdMaker, Kind, Parcel, SystemClock, SystemRandom, Tenant};
+    use gancho_store::{DeadFilter, NewDelivery, NewParcel, PageRequest};
+    use gancho_store_sqlite::{Options, SqliteStore};
+
+    use super::*;
+
+    // faults.md 27
+    #[tokio::test]
+    async fn they_wait_for_a_day_and_are_then_given_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let store: Arc<dyn Store> =
+            SqliteStore::open(&Options::at(folder.path().join("test.db"))).unwrap();
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let ids = IdMaker::new(clock.clone(), Arc::new(SystemRandom));
+        let now = clock.now();
+        let tenant = Tenant::new(ids.make(), "m2", now);
+        store.create_tenant(tenant.clone()).await.unwrap();
+        let node = store.join("test", now).await.unwrap();
+        let parcel = Parcel {
+            id: ids.make(),
+            tenant: tenant.id,
+            kind: Kind::Email,
+            event_type: "email".into(),
+            subject: None,
+            external_id: None,
+            is_test: false,
+            body: "{}".into(),
+            created_at: now,
+        };
+        let delivery = NewDelivery {
+            id: ids.make(),
+            lane: Lane::Email,
+            target: ids.make(),
+            due_at: now,
+            in_order: false,
+            hold: false,
+        };
+        let new = NewParcel {
+            parcel: Arc::new(parcel),
+            once: None,
+            ledger: None,
+            deliveries: vec![delivery],
+        };
+        store.accept(vec![new], node).await.unwrap();
+        assert_eq!(count(&*store).await.unwrap(), 1);
+        assert_eq!(expire(&*store, now + EXPIRY).await.unwrap(), 0, "another node may send it");
+        assert_eq!(expire(&*store, now + EXPIRY + 2 * GRACE).await.unwrap(), 1);
+        assert_eq!(count(&*store).await.unwrap(), 0);
+        let filter = DeadFilter { tenant: Some(tenant.id), ..DeadFilter::default() };
+        let dead = store.dead_letters(filter, PageRequest::first(10)).await.unwrap();
+        assert_eq!(dead.rows.len(), 1);
+        assert_eq!(*dead.rows[0].failure.code(), Code::EXPIRED);
+    }
+}
