@@ -1,4 +1,5 @@
-//! Spans of time as people write them to the API: `500ms`, `5s`, `5m`, `2h`, `1d`.
+//! Spans of time as people write them, in the API, in settings and in profiles: `500ms`, `5s`, `5m`, `2h`,
+//! `1d`, or together, `1h30m`. This is the only grammar of them.
 
 use std::time::Duration;
 
@@ -6,20 +7,31 @@ use thiserror::Error;
 
 #[derive(Debug, Error, PartialEq, Eq)]
 #[error(
-    "`{0}` is not a span of time: write a whole number and ms, s, m, h or d, such as 500ms, 5s or 2h"
+    "`{0}` is not a span of time: write whole numbers with ms, s, m, h or d, the largest first, such as 500ms, 5s, 2h or 1h30m"
 )]
 pub struct NotASpan(String);
 
 const UNITS: [(&str, u64); 5] =
     [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
 
+/// Each unit at most once, the largest first.
 pub fn parse(text: &str) -> Result<Duration, NotASpan> {
     let fault = || NotASpan(text.chars().take(40).collect());
-    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let (number, unit) = text.split_at(digits);
-    let (_, millis) = UNITS.into_iter().find(|(name, _)| *name == unit).ok_or_else(fault)?;
-    let number: u64 = number.parse().map_err(|_| fault())?;
-    number.checked_mul(millis).map(Duration::from_millis).ok_or_else(fault)
+    let (mut rest, mut total, mut below) = (text, 0_u64, u64::MAX);
+    loop {
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let (number, tail) = rest.split_at(digits);
+        let letters = tail.bytes().take_while(u8::is_ascii_alphabetic).count();
+        let (unit, tail) = tail.split_at(letters);
+        let (_, millis) = UNITS.into_iter().find(|(name, _)| *name == unit).ok_or_else(fault)?;
+        let number: u64 = number.parse().map_err(|_| fault())?;
+        let part = number.checked_mul(millis).filter(|_| millis < below).ok_or_else(fault)?;
+        total = total.checked_add(part).ok_or_else(fault)?;
+        if tail.is_empty() {
+            return Ok(Duration::from_millis(total));
+        }
+        (rest, below) = (tail, millis);
+    }
 }
 
 /// In the largest unit that writes it whole, so that what was given is what is shown.
@@ -44,6 +56,10 @@ mod tests {
         assert_eq!(write(parse("60s").unwrap()), "1m");
         assert_eq!(write(Duration::ZERO), "0s");
         assert_eq!(parse("0s"), Ok(Duration::ZERO));
+        // faults.md E6: together too.
+        assert_eq!(parse("1h30m"), Ok(Duration::from_secs(5_400)));
+        assert_eq!(parse("1d2h3m4s5ms"), Ok(Duration::from_millis(93_784_005)));
+        assert_eq!(write(parse("1h30m").unwrap()), "90m");
     }
 
     #[test]
@@ -57,7 +73,11 @@ mod tests {
             "1.5s",
             "5 s",
             "5S",
-            "1h30m",
+            "30m1h",
+            "1h1h",
+            "1h 30m",
+            "1h30",
+            "h30m",
             "٥s",
             "99999999999999999999s",
             "999999999999999999d",

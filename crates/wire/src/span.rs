@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use jiff::SignedDuration;
+use gancho_domain::span;
 use serde::{Deserialize, Deserializer, de::Error};
 
 pub(crate) fn one<'de, D: Deserializer<'de>>(input: D) -> Result<Duration, D::Error> {
@@ -15,10 +15,7 @@ pub(crate) fn many<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<Duration>,
 }
 
 fn parse(text: &str) -> Result<Duration, String> {
-    text.parse::<SignedDuration>()
-        .ok()
-        .and_then(|span| Duration::try_from(span).ok())
-        .ok_or_else(|| format!("`{text}` is not a duration; write it like 30s, 5m or 2h"))
+    span::parse(text).map_err(|fault| fault.to_string())
 }
 
 #[cfg(test)]
@@ -34,8 +31,8 @@ mod tests {
 
     #[test]
     fn refuses_the_rest_with_a_hint() {
-        for text in ["", "30", "-5s", "soon", "9999999999999999999h"] {
-            assert!(parse(text).unwrap_err().contains("30s, 5m or 2h"), "{text}");
+        for text in ["", "30", "-5s", "soon", "1 hour", "PT5M", "9999999999999999999h"] {
+            assert!(parse(text).unwrap_err().contains("500ms, 5s, 2h or 1h30m"), "{text}");
         }
     }
 }

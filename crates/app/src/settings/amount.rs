@@ -2,7 +2,7 @@
 
 use std::{fmt::Write, num::NonZeroU32, time::Duration};
 
-use gancho_domain::Rate;
+use gancho_domain::{Rate, span};
 
 use super::fault::Wrong;
 
@@ -16,9 +16,8 @@ const SIZES: [(&str, u64); 4] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 <
 
 /// `30s`, `5m`, `1h30m`, `30d`.
 pub fn span(text: &str) -> Result<Duration, Wrong> {
-    let millis = parts(text, &SPANS)
-        .ok_or_else(|| wrong(text, "a length of time", "30s, 5m, 2h, 1h30m or 30d"))?;
-    Ok(Duration::from_millis(millis))
+    span::parse(text.trim())
+        .map_err(|_| wrong(text, "a length of time", "30s, 5m, 2h, 1h30m or 30d"))
 }
 
 /// In the largest units that say it exactly.
