@@ -101,19 +101,20 @@ impl Ticket {
 impl LaneState {
     /// The lanes share the room, so that each counts with its part of it.
     pub fn new(setup: LaneSetup, lanes: usize, limits: &Limits, claim_bell: Arc<Notify>) -> Self {
+        let scheduler = Scheduler::new(LaneLimits {
+            concurrency: setup.concurrency.max(1),
+            is_hard: setup.is_hard,
+            rate: setup.rate,
+            most_jobs: limits.most_jobs / lanes.max(1),
+            most_bytes: limits.most_bytes / lanes.max(1),
+            remembered: limits.remembered,
+        });
         Self {
             lane: setup.lane,
             carrier: setup.carrier,
             expiry: setup.expiry,
             expires_in_store: setup.expires_in_store,
-            queue: Mutex::new(Scheduler::new(LaneLimits {
-                concurrency: setup.concurrency.max(1),
-                is_hard: setup.is_hard,
-                rate: setup.rate,
-                most_jobs: limits.most_jobs / lanes.max(1),
-                most_bytes: limits.most_bytes / lanes.max(1),
-                remembered: limits.remembered,
-            })),
+            queue: Mutex::new(scheduler.with_tenant_batch(limits.tenant_batch)),
             counters: Counters::default(),
             timings: Timings::new(),
             cursor: tokio::sync::Mutex::default(),

@@ -2,12 +2,16 @@
 
 use std::time::Duration;
 
+use gancho_domain::fairness;
+
 #[derive(Debug, Clone)]
 pub struct Limits {
     /// Deliveries in memory: waiting, in flight or being settled.
     pub most_jobs: usize,
     /// Bytes of their bodies. One body may go beyond.
     pub most_bytes: usize,
+    /// Deliveries of one tenant in a row while others wait.
+    pub tenant_batch: u32,
     /// Deliveries in one claim.
     pub batch: usize,
     /// How often the store is asked for due work when nothing says that there is some.
@@ -33,6 +37,7 @@ impl Default for Limits {
         Self {
             most_jobs: 8_192,
             most_bytes: 48 << 20,
+            tenant_batch: fairness::TURN,
             batch: 256,
             poll: Duration::from_secs(1),
             heartbeat: Duration::from_secs(3),

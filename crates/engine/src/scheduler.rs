@@ -96,6 +96,8 @@ pub struct Scheduler<T> {
     /// Put back because their target is paused or rests; to be released.
     evicted: Vec<T>,
     last_now: Time,
+    /// Deliveries of one tenant in a row while others wait.
+    tenant_batch: u32,
 }
 
 /// A delivery in flight. Given back with [`Scheduler::finished`].
@@ -145,7 +147,13 @@ impl<T> Scheduler<T> {
             claims: claims::Claims::new(),
             evicted: Vec::new(),
             last_now: Time::ZERO,
+            tenant_batch: fairness::TURN,
         }
+    }
+
+    /// So many deliveries of one tenant may go in a row while others wait.
+    pub fn with_tenant_batch(self, tenant_batch: u32) -> Self {
+        Self { tenant_batch: tenant_batch.max(1), ..self }
     }
 
     /// Puts a delivery at the end of its target's line.
@@ -255,7 +263,7 @@ impl<T> Scheduler<T> {
         Pool::order(self.taken).into_iter().find(is_servable)
     }
 
-    /// The first in line that has not had its three and, while others wait, does not hold half of the
+    /// The first in line that has not had its batch and, while others wait, does not hold half of the
     /// pool. A tenant that holds half keeps its place: it is first again when it does not.
     fn whose_turn(&mut self) -> Option<(Pool, TenantId)> {
         let pool = self.servable()?;
@@ -269,7 +277,7 @@ impl<T> Scheduler<T> {
                 return Some((pool, first));
             };
             let of = |id| Some(self.tenants.get(id)?.of(pool));
-            let had_its_turn = |id| Some(of(id)?.consecutive >= fairness::TURN);
+            let had_its_turn = |id| Some(of(id)?.consecutive >= self.tenant_batch);
             if had_its_turn(&first)? {
                 self.end_turn(pool, first);
             } else if of(&first)?.in_flight < half {

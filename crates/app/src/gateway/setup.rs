@@ -94,6 +94,7 @@ impl Setup {
         let limits = Limits {
             retention: settings.retention,
             dead_letters_per_tenant: settings.dead_letters_per_tenant.into(),
+            tenant_batch: settings.tenant_batch,
             ..Limits::default()
         };
         let plans = loaded.plans.iter().fold(Plans::default(), |plans, (name, plan)| {

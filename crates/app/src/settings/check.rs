@@ -93,6 +93,7 @@ impl Rules<'_> {
         let body = settings.publish_body_limit.0;
         for (key, value, least, most, range) in [
             ("concurrency", settings.concurrency.into(), 1, 20_000, "between 1 and 20000"),
+            ("tenant_batch", settings.tenant_batch.into(), 1, 1_000, "between 1 and 1000"),
             (
                 "email_concurrency",
                 settings.email_concurrency.into(),

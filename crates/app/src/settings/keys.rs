@@ -202,6 +202,8 @@ settings! {
         replay_rate: u32 = "100",
         /// Deliveries on the wire at once, over all endpoints.
         concurrency: u32 = "512",
+        /// Deliveries of one tenant in a row while those of others wait.
+        tenant_batch: u32 = "3",
         /// Publishing is refused when the database has grown to this size (SQLite only). Left out:
         /// when the disk is nearly full.
         store_max_bytes: Option<Size> = "",

@@ -12,5 +12,6 @@ mod holding;
 mod leases;
 mod stage;
 mod stopping;
+mod turns;
 mod unstorable;
 mod wrong_clock;
