@@ -326,8 +326,14 @@ fn two_nodes_make_one_receipt() {
         }
     }
     until("all arrive", || events(&seen).len() == 51);
-    thread::sleep(Duration::from_millis(300));
-    assert_eq!(seen.counts().len(), 51, "an event has one receipt");
+    // Where all there are have been dispatched, none is left that could still come. (faults.md E5)
+    let receipts = || {
+        let page = first.operator("GET", "/v1/sources/acme/receipts?limit=100", "").json();
+        assert!(page["next_cursor"].is_null(), "{page}");
+        page["data"].as_array().unwrap().clone()
+    };
+    until("all are dispatched", || receipts().iter().all(|row| row["status"] == "dispatched"));
+    assert_eq!((receipts().len(), seen.counts().len()), (51, 51), "an event has one receipt");
     first.stop();
     second.stop();
 }

@@ -1,6 +1,7 @@
 //! Asked to stop while it is busy: what is in flight finishes, what was acknowledged is not lost.
 
 use std::{
+    net::TcpListener,
     process::{Command, Stdio},
     sync::{
         Arc, Mutex,
@@ -118,14 +119,16 @@ fn what_does_not_finish_in_time_is_given_back() {
 #[test]
 fn it_outlives_the_reader_of_its_log() {
     let folder = tempfile::tempdir().unwrap();
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let mut command = command(&["serve"], folder.path());
+    command.env("GANCHO_API_LISTEN", port.to_string()).env("GANCHO_LOG_LEVEL", "debug");
     let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
     // As when the program that collects the log dies.
     drop(child.stderr.take());
-    until("it has begun", || folder.path().join("data/gancho.db").exists());
-    // Long enough for it to be ready and to say so.
-    thread::sleep(Duration::from_millis(300));
-    assert_eq!(child.try_wait().unwrap(), None, "it runs on");
+    // Each of these calls is a line of the log too. (faults.md E5)
+    let is_answered = |path: &str| http::try_call(port, "GET", path, &[], "").is_some();
+    until("it has begun", || is_answered("/v1/tenants"));
+    assert!(is_answered("/v1/tenants"), "it runs on");
     let id = child.id().to_string();
     assert!(Command::new("kill").arg(id).status().unwrap().success());
     assert!(child.wait().unwrap().success());

@@ -53,7 +53,7 @@ fn e_mails_that_wait_while_e_mail_is_switched_off_are_counted() {
     let email = r#"{"to":"a@example.com","from":"b@example.com","subject":"s","text":"t"}"#;
     for _ in 0..2 {
         let sent = served.acting("acme", "POST", "/v1/email/send", email);
-        assert_eq!(sent.status, 202, "{}", sent.body);
+        assert_eq!(sent.status, 201, "{}", sent.body);
     }
     served.stop();
     let log = Served::start(folder.path(), &[("GANCHO_EMAIL_VIA", "off")]).stop();
@@ -64,7 +64,7 @@ fn e_mails_that_wait_while_e_mail_is_switched_off_are_counted() {
     assert_eq!(served.operator("POST", "/v1/queues/email/resume", "").status, 204);
     until("both are sent", || {
         let rows = served.acting("acme", "GET", "/v1/emails", "").json();
-        rows["data"].as_array().unwrap().iter().filter(|row| row["status"] == "sent").count() == 2
+        rows["data"].as_array().unwrap().iter().filter(|row| row["status"] == "SENT").count() == 2
     });
     let log = served.stop();
     assert!(!log.contains("e-mail is switched off"), "{log}");

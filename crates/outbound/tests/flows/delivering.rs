@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use gancho_domain::{Clock, Ordering, Status};
-use gancho_outbound::{EndpointDraft, RetryDraft};
+use gancho_outbound::{EndpointDraft, NewEvent, RetryDraft};
 use gancho_store::{Deliveries, DeliveryFilter};
 use gancho_testkit::receiver::{Receiver, Step};
 
@@ -76,7 +76,9 @@ async fn retry_after_is_kept_to_and_shown() {
     })
     .await
     .unwrap();
-    stage.endpoint(&receiver, &["*"]).await;
+    stage.endpoint(&receiver, &["a.b"]).await;
+    let beside = ok().await;
+    stage.endpoint(&beside, &["c.d"]).await;
     let start = stage.clock.now();
     let id = stage.publish(event("a.b", "{}")).await.id;
     let row = wait_for("a first attempt", || async {
@@ -87,8 +89,11 @@ async fn retry_after_is_kept_to_and_shown() {
     .await;
     assert_eq!(row.next_retry_at, Some(start + Duration::from_secs(120)));
     assert_eq!((row.status(), row.response_status), (Status::Retrying, Some(429)));
+    // One that is claimed a second before shows that the store was asked by then. (faults.md E5)
+    let deliver_at = Some(start + Duration::from_secs(119));
+    stage.publish(NewEvent { deliver_at, ..event("c.d", "{}") }).await;
     stage.clock.advance(Duration::from_secs(119));
-    tokio::time::sleep(Duration::from_millis(100)).await;
+    arrived(&beside, 1).await;
     assert_eq!(receiver.accepted(), 1, "it is not asked before it wants to be");
     let view = stage.until_ended(row.id).await;
     assert_eq!(view.row.status(), Status::Delivered);
