@@ -136,6 +136,9 @@ codes! {
     STORAGE_FULL SERVICE_UNAVAILABLE "storage_full" "The store is full"
         "The store has reached its limit and takes no more events. What it holds is still delivered."
         "Try again later, with the same idempotency key; the operator must make room.";
+    LOOP_DETECTED LOOP_DETECTED "loop_detected" "Loop detected"
+        "The gateway has sent this request itself: a webhook or a source has the gateway's own address as its URL. Nothing was accepted."
+        "Change the URL of the webhook or the target of the source. What other gateways send is accepted.";
 }
 
 /// The one of that name.

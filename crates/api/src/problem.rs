@@ -130,6 +130,12 @@ impl Problem {
         self.with(header::RETRY_AFTER, HeaderValue::from(whole_seconds(wait).max(1)))
     }
 
+    /// The gateway's own request has come back to it.
+    pub fn loop_detected() -> Self {
+        let detail = "this gateway has sent the request itself: change the URL of the webhook or the target of the source that leads here";
+        Self::new(&codes::LOOP_DETECTED, detail)
+    }
+
     /// Something of ours broke. What it was is for the log, not for the caller.
     pub fn internal(what: impl std::fmt::Display) -> Self {
         tracing::error!(fault = %what, "a request failed");

@@ -95,6 +95,9 @@ where
     let Some(path) = path else {
         return Err(Problem::new(&codes::NO_ROUTE, "the path is not text in UTF-8: correct it"));
     };
+    if api.registry.hops().of(&parts.headers) > 0 {
+        return Err(Problem::loop_detected());
+    }
     let who = auth::authorize(api, &parts.headers, caller, route.needs).await?;
     let query = query::read(route.query, parts.uri.query())?;
     let body = read_body(api, route, &parts.headers, body).await?;

@@ -67,6 +67,7 @@ pub struct Gateway {
     /// Nothing where no webhooks are received.
     pub receiving: Option<Receiving>,
     base: Base,
+    health: Arc<HealthKeeper>,
     mailing: Option<Mailing>,
     mail: Option<MailDesk>,
     event_types: Arc<EventTypes>,
@@ -94,7 +95,7 @@ impl Gateway {
         let operator =
             if setup.has_notices { Some(tenants.get(OPERATOR, "standard").await?) } else { None };
         let base = Base { store, ring: ring.keys.clone(), registry, ids, clock };
-        let carrier =
+        let (carrier, health) =
             webhook_carrier(&base, &client, &own_client, operator.as_ref(), setup.failing_for);
         let webhooks =
             LaneSetup { concurrency: setup.concurrency, ..LaneSetup::new(Lane::Webhook, carrier) };
@@ -176,6 +177,7 @@ impl Gateway {
             has_archive,
             receiving,
             base,
+            health,
             mailing,
             mail,
             event_types,
@@ -190,6 +192,8 @@ impl Gateway {
     fn start_loops(&self, is_worker: bool) {
         self.keeper.watch_file(&self.tasks, self.stopping.clone());
         if is_worker {
+            let (health, stop) = (self.health.clone(), self.stopping.clone());
+            self.tasks.spawn(async move { health.run_digests(stop).await });
             let (replays, stop) = (self.replays.clone(), self.stopping.clone());
             self.tasks.spawn(async move { replays.run(stop).await });
             if self.mailing.is_none() {
@@ -270,6 +274,8 @@ impl Gateway {
         let left = until.saturating_duration_since(tokio::time::Instant::now());
         let stopped = self.engine.stop(left).await;
         let _ = tokio::time::timeout(AFTER, self.tasks.wait()).await;
+        // What ended while the engine was stopping.
+        let _ = tokio::time::timeout(AFTER, self.health.send_digests(true)).await;
         if let Some(mailing) = &self.mailing {
             let _ = tokio::time::timeout(AFTER, mailing.close()).await;
         }
@@ -285,7 +291,7 @@ fn webhook_carrier(
     own_client: &deliver::Client,
     operator: Option<&Tenant>,
     failing_for: Duration,
-) -> Arc<dyn Carrier> {
+) -> (Arc<dyn Carrier>, Arc<HealthKeeper>) {
     let Base { store, registry, ids, clock, .. } = base.clone();
     let notifier = Arc::new(Notifier {
         store: store.clone(),
@@ -304,12 +310,13 @@ fn webhook_carrier(
         health: health.clone(),
         notifier: notifier.clone(),
     };
-    match operator {
+    let carrier: Arc<dyn Carrier> = match operator {
         Some(operator) => Arc::new(NoticeCarrier {
             operator: operator.id,
             tenants: with(client),
             notices: with(own_client),
         }),
         None => Arc::new(with(client)),
-    }
+    };
+    (carrier, health)
 }

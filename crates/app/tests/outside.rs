@@ -29,6 +29,8 @@ mod isolation;
 mod keys;
 #[path = "outside/ledger.rs"]
 mod ledger;
+#[path = "outside/loops.rs"]
+mod loops;
 #[path = "outside/lost_ring.rs"]
 mod lost_ring;
 #[path = "outside/mailed.rs"]

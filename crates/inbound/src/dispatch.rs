@@ -14,6 +14,8 @@ use gancho_engine::{Carried, Carrier, Terms, ask};
 use gancho_outbound::{
     Fault,
     deliver::{Client, carried},
+    event_types::schema::{Unjudged, judged},
+    hops,
     request::lines,
 };
 use gancho_store::Job;
@@ -43,8 +45,6 @@ pub struct DispatchCarrier {
 
 /// How long the core may take.
 const USUAL_TIMEOUT: Duration = Duration::from_secs(15);
-/// Longer bodies are judged beside the tasks that must not wait.
-const LONG: usize = 16 * 1024;
 
 impl DispatchCarrier {
     /// The client's rules are the operator's for the core: sources are made by operators alone, and the
@@ -94,7 +94,7 @@ impl Carrier for DispatchCarrier {
                 gone("the source no longer has this target: a replay sends it to the first one")
             }
             Some(target) => match judge(&source, &job.parcel.body).await {
-                Err(Unjudged) => ours("the schema could not be checked".into()),
+                Err(unjudged) => ours(unjudged.to_string()),
                 Ok(Some(failure)) => Carried::never(failure),
                 Ok(None) => match &target.to {
                     To::Url(url) => self.post(job, attempt, &source, url).await,
@@ -173,6 +173,9 @@ impl DispatchCarrier {
             let Some(Ok(text)) = text.map(value) else { continue };
             headers.insert(HeaderName::from_static(name), text);
         }
+        if let Some(hops) = self.sources.hops().mark(hops::OF_RECEIPT) {
+            headers.insert(hops::HEADER, hops);
+        }
         for (name, text) in signed {
             let name = HeaderName::from_bytes(name.as_bytes()).map_err(|odd| odd.to_string())?;
             headers.insert(name, value(&text)?);
@@ -202,20 +205,6 @@ pub(crate) fn misfit(first: &Fault) -> Failure {
     Failure::new(Code::from_text(SCHEMA_INVALID), reason)
 }
 
-/// Whether it fits is not known: it is not sent, and not given up.
-#[derive(Debug)]
-struct Unjudged;
-
-async fn judged(
-    length: usize,
-    judge: impl FnOnce() -> Vec<Fault> + Send + 'static,
-) -> Result<Vec<Fault>, Unjudged> {
-    if length < LONG {
-        return Ok(judge());
-    }
-    tokio::task::spawn_blocking(judge).await.map_err(|_| Unjudged)
-}
-
 /// Nothing was sent, and the target is not to blame.
 fn ours(reason: String) -> Carried {
     Carried::ours(Failure::new(Code::UNSPECIFIED, reason))
@@ -228,19 +217,4 @@ fn was_given_up(job: &Job) -> bool {
 
 fn gone(reason: &str) -> Carried {
     Carried::never(Failure::new(Code::TARGET_GONE, reason))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn what_could_not_be_judged_does_not_pass() {
-        assert!(judged(LONG, || panic!("in the validator")).await.is_err());
-        assert_eq!(judged(LONG, Vec::new).await.unwrap(), []);
-        let fault = || vec![Fault::new("type", "/id", "it is no string")];
-        for length in [0, LONG] {
-            assert_eq!(judged(length, fault).await.unwrap().len(), 1);
-        }
-    }
 }

@@ -18,15 +18,20 @@ use crate::{
 const LONGEST: usize = 2_048;
 const PLAIN: &str = "text/plain; charset=utf-8";
 
-/// A greeting that carries no signature: `hub.challenge` (Meta, by GET) and `validationToken`
-/// (Microsoft). Nothing if it is not one.
+/// Microsoft's greeting, which asks for its `validationToken` back before anything is agreed. It is
+/// answered for every partner, known or not, so that nobody learns from it who is Microsoft's. Without a
+/// body there is nothing else that the request could be: nothing is missed.
+pub fn validation(request: &Incoming) -> Option<Reply> {
+    if request.verb != Verb::Post || !request.body.is_empty() {
+        return None;
+    }
+    echo(&request.parameter("validationToken")?)
+}
+
+/// A greeting that carries no signature: `hub.challenge` (Meta, by GET). Nothing if it is not one.
 pub fn greeting(source: &Ready, request: &Incoming) -> Option<Result<Reply, Denied>> {
     match (&source.preset, request.verb) {
         (Preset::Meta, Verb::Get) => Some(meta(source, request)),
-        (Preset::Microsoft, Verb::Post) => {
-            let token = request.parameter("validationToken")?;
-            Some(echo(source, &token))
-        }
         _ => None,
     }
 }
@@ -60,14 +65,14 @@ fn meta(source: &Ready, request: &Incoming) -> Result<Reply, Denied> {
         return Err(refused());
     }
     let challenge = request.parameter("hub.challenge").ok_or_else(refused)?;
-    echo(source, &challenge)
+    Some(challenge)
+        .filter(|_| source.source.is_active)
+        .and_then(|text| echo(&text))
+        .ok_or_else(refused)
 }
 
 /// As plain text, which no browser takes for a page.
-fn echo(source: &Ready, text: &str) -> Result<Reply, Denied> {
+fn echo(text: &str) -> Option<Reply> {
     let fits = !text.is_empty() && text.len() <= LONGEST && !text.chars().any(char::is_control);
-    if !fits || !source.source.is_active {
-        return Err(Denied::unproven(Reason::Greeting));
-    }
-    Ok(Reply { content_type: PLAIN, body: Bytes::from(text.to_owned()) })
+    fits.then(|| Reply { content_type: PLAIN, body: Bytes::from(text.to_owned()) })
 }

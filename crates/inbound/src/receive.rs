@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use gancho_domain::{Clock, IdMaker, Time};
 use gancho_engine::Engine;
-use gancho_outbound::{Fault, deliver::Client};
+use gancho_outbound::{Fault, deliver::Client, event_types::schema::judged};
 use gancho_store::Store;
 use gancho_wire::{DEFAULT_TOLERANCE, Recipe};
 
@@ -154,6 +154,9 @@ impl Inbound {
         source: &mut Option<Arc<Ready>>,
     ) -> Result<Passed, Denied> {
         form::check_size(request, &self.limits)?;
+        if let Some(reply) = handshake::validation(request) {
+            return Ok(Passed::Reply(reply));
+        }
         let found = self.sources.find(&request.partner).await;
         let ready = match found.map_err(|error| Denied::store(&error))? {
             Found::Source(ready) => source.insert(ready).clone(),
@@ -191,7 +194,7 @@ impl Inbound {
             }
             judge(&message, ready.clone(), request)?
         };
-        let faults = schema_faults(&ready, request).await;
+        let faults = schema_faults(&ready, request).await?;
         self.keep(parts, faults, now).await
     }
 
@@ -313,19 +316,10 @@ fn judge(
     Ok(Parts { source, identity, key_id, label, body, request: record, is_test, withheld: None })
 }
 
-/// Longer bodies are judged beside the tasks that must not wait.
-const LONG: usize = 16 * 1024;
-
-async fn schema_faults(source: &Arc<Ready>, request: &Incoming) -> Vec<Fault> {
+async fn schema_faults(source: &Arc<Ready>, request: &Incoming) -> Result<Vec<Fault>, Denied> {
     if source.schema.is_none() {
-        return Vec::new();
+        return Ok(Vec::new());
     }
     let (source, body) = (source.clone(), request.body.clone());
-    let judge = move || source.schema_faults(&body);
-    if request.body.len() < LONG {
-        return judge();
-    }
-    tokio::task::spawn_blocking(judge).await.unwrap_or_else(|_| {
-        vec![Fault::new("schema_too_costly", "", "it could not be checked: send it again")]
-    })
+    judged(body.len(), move || source.schema_faults(&body)).await.map_err(|_| unusable())
 }

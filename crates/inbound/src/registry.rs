@@ -9,7 +9,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use bytes::Bytes;
 use gancho_domain::{RetryPlan, SourceId, TenantId};
-use gancho_outbound::memory::Memory;
+use gancho_outbound::{Hops, memory::Memory};
 use gancho_store::{Record, Result, Shelf, Store, StoreError};
 use gancho_vault::KeyRing;
 
@@ -24,6 +24,7 @@ pub struct Sources {
     ring: Arc<KeyRing>,
     known: Memory<(), All>,
     defaults: SourceDefaults,
+    hops: Hops,
 }
 
 /// For sources that do not say it themselves.
@@ -61,7 +62,8 @@ const PAGE: usize = 500;
 
 impl Sources {
     pub fn new(store: Arc<dyn Store>, ring: Arc<KeyRing>) -> Self {
-        Self { store, ring, known: Memory::new(), defaults: SourceDefaults::default() }
+        let hops = Hops::new(ring.clone());
+        Self { store, ring, known: Memory::new(), defaults: SourceDefaults::default(), hops }
     }
 
     #[must_use]
@@ -71,6 +73,11 @@ impl Sources {
 
     pub fn defaults(&self) -> &SourceDefaults {
         &self.defaults
+    }
+
+    /// What marks the gateway's own requests.
+    pub fn hops(&self) -> &Hops {
+        &self.hops
     }
 
     pub async fn all(&self) -> Result<Arc<All>> {

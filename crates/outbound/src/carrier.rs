@@ -14,6 +14,7 @@ use gancho_wire::{Content, Sending};
 use crate::{
     deliver::{Client, carried},
     health::HealthKeeper,
+    hops,
     notify::{Exhausted, Notice, Notifier},
     registry::{Registry, Target},
     request::{self, Prepared},
@@ -86,14 +87,17 @@ impl Carrier for WebhookCarrier {
             return Ok(Vec::new());
         }
         let target = self.registry.known(job.tenant, job.target);
-        let notice = Notice::exhausted(&Exhausted {
+        let exhausted = Exhausted {
             job,
             url: target.as_ref().map(|target| target.endpoint.url.as_str()),
             attempts: job.attempts + u32::from(carried.is_attempt),
             failure,
             at,
-        });
-        self.notifier.parcels(job.tenant, &notice).await
+        };
+        if !self.health.tells_single(&exhausted) {
+            return Ok(Vec::new());
+        }
+        self.notifier.parcels(job.tenant, &Notice::exhausted(&exhausted)).await
     }
 }
 
@@ -115,7 +119,9 @@ impl WebhookCarrier {
             retry: attempt - 1,
         };
         let trace = request::traceparent(job.parcel.id, job.delivery, attempt);
-        let Prepared { headers, record } = match request::prepare(target, &sending, &trace, &body) {
+        let hops = self.registry.hops().mark(hops::OF_EVENT);
+        let prepared = request::prepare(target, &sending, &trace, hops, &body);
+        let Prepared { headers, record } = match prepared {
             Ok(prepared) => prepared,
             Err(fault) => return ours(format!("the request could not be made: {fault}")),
         };

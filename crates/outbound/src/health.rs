@@ -5,18 +5,23 @@
 //! read and a write, by one attempt of this node at a time; an endpoint that works and fails in turn
 //! is written twice in ten seconds at most.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use gancho_domain::{
-    Clock, Endpoint, EndpointId, Failure, Lane, Status, TenantScope, Time,
+    Clock, DeliveryId, Endpoint, EndpointId, Failure, Lane, Status, TenantScope, Time,
     health::{Change, Seen, Tell},
 };
 use gancho_store::{DeliveryFilter, PageRequest, Result, Store};
 use parking_lot::Mutex;
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     Registry,
-    notify::{Missed, Notice, Notifier},
+    notify::{Exhausted, Missed, Notice, Notifier, digest::Digests},
 };
 
 pub struct HealthKeeper {
@@ -25,6 +30,8 @@ pub struct HealthKeeper {
     clock: Arc<dyn Clock>,
     notifier: Arc<Notifier>,
     failing_for: Duration,
+    /// Deliveries that were given up and are told together.
+    digests: Digests,
     /// Those being written now, or written a moment ago.
     lately: Mutex<HashMap<EndpointId, Lately>>,
 }
@@ -42,6 +49,7 @@ const CAUTION_AFTER: Duration = Duration::from_secs(60);
 /// One that works again is not written as failing again before this.
 const REST: Duration = Duration::from_secs(10);
 const REMEMBERED: usize = 10_000;
+const LOOK_FOR_DIGESTS: Duration = Duration::from_secs(10);
 const TRIES: usize = 5;
 /// What was missed is counted so far.
 const COUNTED: usize = 10_000;
@@ -56,7 +64,40 @@ impl HealthKeeper {
         notifier: Arc<Notifier>,
         failing_for: Duration,
     ) -> Self {
-        Self { store, registry, clock, notifier, failing_for, lately: Mutex::default() }
+        Self {
+            store,
+            registry,
+            clock,
+            notifier,
+            failing_for,
+            digests: Digests::default(),
+            lately: Mutex::default(),
+        }
+    }
+
+    /// Whether a delivery that was given up is told of by itself; otherwise it is counted for a digest.
+    pub(crate) fn tells_single(&self, what: &Exhausted<'_>) -> bool {
+        self.digests.is_single(what)
+    }
+
+    /// Sends the digests of what was counted, each when its time is over, until stopped; then the rest.
+    pub async fn run_digests(&self, stop: CancellationToken) {
+        while tokio::time::timeout(LOOK_FOR_DIGESTS, stop.cancelled()).await.is_err() {
+            self.send_digests(false).await;
+        }
+        self.send_digests(true).await;
+    }
+
+    /// Those whose time is over, or all of them. One that cannot be written is tried again the next time.
+    pub async fn send_digests(&self, all: bool) {
+        let now = self.clock.now();
+        for (tenant, endpoint, window) in self.digests.ended(now, all) {
+            let notice = window.notice(tenant, endpoint);
+            match self.notifier.send(tenant, &notice, &window.once(endpoint)).await {
+                Ok(()) => self.digests.told(tenant, endpoint, &window, now),
+                Err(error) => tracing::warn!(%error, %endpoint, "a digest of dead letters waits"),
+            }
+        }
     }
 
     /// Whether an endpoint is to be sent one delivery at a time. After a restart the breaker knows
@@ -154,27 +195,57 @@ impl HealthKeeper {
         self.notifier.send(endpoint.tenant, &notice, &once).await
     }
 
+    /// What still waits counts too, also the delivery whose failure is being judged: it is given up once
+    /// the endpoint is switched off.
     async fn missed(&self, endpoint: &Endpoint, since: Time) -> Result<Missed> {
+        let mut count = Count { since, seen: HashSet::new(), is_exact: true };
+        for status in [Status::Pending, Status::Retrying] {
+            self.count(endpoint, status, None, &mut count).await?;
+        }
+        let since = count.since;
+        self.count(endpoint, Status::Failed, Some(since), &mut count).await?;
+        let failed_deliveries = count.seen.len() as u64;
+        Ok(Missed { since, failed_deliveries, is_exact: count.is_exact })
+    }
+
+    async fn count(
+        &self,
+        endpoint: &Endpoint,
+        status: Status,
+        since: Option<Time>,
+        count: &mut Count,
+    ) -> Result<()> {
         let filter = DeliveryFilter {
             lane: Some(Lane::Webhook),
             endpoint: Some(endpoint.id),
-            status: Some(Status::Failed),
-            since: Some(since),
+            status: Some(status),
+            since,
             ..DeliveryFilter::default()
         };
         let scope = TenantScope::granted(endpoint.tenant);
-        let mut missed = Missed { since, failed_deliveries: 0, is_exact: true };
         let mut page = PageRequest::first(1_000);
         loop {
             let found = self.store.deliveries(scope, filter.clone(), page).await?;
-            missed.failed_deliveries += found.rows.len() as u64;
-            if found.next.is_none() {
-                return Ok(missed);
+            for row in &found.rows {
+                count.since = count.since.min(row.created_at);
+                count.seen.insert(row.id);
             }
-            if missed.failed_deliveries as usize >= COUNTED {
-                return Ok(Missed { is_exact: false, ..missed });
+            if found.next.is_none() {
+                return Ok(());
+            }
+            if count.seen.len() >= COUNTED {
+                count.is_exact = false;
+                return Ok(());
             }
             page = PageRequest { most: 1_000, after: found.next };
         }
     }
+}
+
+/// Deliveries that an endpoint missed, each once, although they move on while they are counted.
+struct Count {
+    /// The oldest of them, or an earlier time.
+    since: Time,
+    seen: HashSet<DeliveryId>,
+    is_exact: bool,
 }

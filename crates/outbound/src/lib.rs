@@ -20,6 +20,7 @@ pub mod event_types;
 pub mod fan_out;
 pub mod fault;
 pub mod health;
+pub mod hops;
 pub mod limits;
 pub mod memory;
 pub mod notify;
@@ -39,6 +40,7 @@ pub use endpoints::{
 pub use event_types::{Catalog, EventTypes, KnownType, NewType, TypeError};
 pub use fault::Fault;
 pub use health::HealthKeeper;
+pub use hops::Hops;
 pub use limits::{PublishRates, RateStanding};
 pub use notify::Notifier;
 pub use orphans::OrphanSweeper;

@@ -5,6 +5,7 @@
 //! the others are. Where nobody wants one it is not written. Nothing follows from the delivery of one:
 //! a notice that cannot be delivered causes no notice.
 
+pub(crate) mod digest;
 mod notices;
 
 use std::sync::Arc;

@@ -15,20 +15,27 @@ use gancho_wire::Profile;
 
 pub use self::target::{Target, Targets};
 pub use crate::endpoints::seal::{SecretPlace, place, reseal};
-use crate::memory::Memory;
+use crate::{Hops, memory::Memory};
 
 pub struct Registry {
     store: Arc<dyn Store>,
     ring: Arc<KeyRing>,
     profiles: HashMap<String, Arc<Profile>>,
     known: Memory<TenantId, Targets>,
+    hops: Hops,
 }
 
 impl Registry {
     pub fn new(store: Arc<dyn Store>, ring: Arc<KeyRing>, profiles: Vec<Profile>) -> Self {
         let profiles =
             profiles.into_iter().map(|profile| (profile.name.clone(), Arc::new(profile))).collect();
-        Self { store, ring, profiles, known: Memory::new() }
+        let hops = Hops::new(ring.clone());
+        Self { store, ring, profiles, known: Memory::new(), hops }
+    }
+
+    /// What marks the gateway's own requests.
+    pub fn hops(&self) -> &Hops {
+        &self.hops
     }
 
     pub async fn of(&self, tenant: TenantId) -> Result<Arc<Targets>> {

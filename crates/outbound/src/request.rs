@@ -6,7 +6,7 @@ use gancho_domain::{DeliveryId, EventId};
 use gancho_wire::{Sending, sign};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
-use crate::{endpoints::MASK, registry::Target};
+use crate::{endpoints::MASK, hops, registry::Target};
 
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
@@ -20,17 +20,21 @@ pub(crate) fn prepare(
     target: &Target,
     sending: &Sending<'_>,
     traceparent: &str,
+    hops: Option<HeaderValue>,
     body: &[u8],
 ) -> Result<Prepared, String> {
     let keys = target.keys(sending.at);
     let signed = sign(&target.profile, sending, body, keys).map_err(|fault| fault.to_string())?;
-    let mut headers = HeaderMap::with_capacity(target.headers.len() + signed.len() + 3);
+    let mut headers = HeaderMap::with_capacity(target.headers.len() + signed.len() + 4);
     for (name, value) in &target.headers {
         headers.insert(name.clone(), value.clone());
     }
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(header::USER_AGENT, value(&target.profile.user_agent)?);
     headers.insert(TRACEPARENT, value(traceparent)?);
+    if let Some(hops) = hops {
+        headers.insert(hops::HEADER, hops);
+    }
     for (name, text) in signed {
         let name = HeaderName::from_bytes(name.as_bytes()).map_err(|fault| fault.to_string())?;
         headers.insert(name, value(&text)?);

@@ -136,7 +136,7 @@ impl RateLimit {
         for one in published {
             match one {
                 Ok(one) if limit.retry_after.is_none() => {
-                    limit.standing = one.rate.or(limit.standing)
+                    limit.standing = one.rate.or(limit.standing);
                 }
                 &Err(PublishError::TooFast { retry_after, limit: most, remaining, reset }) => {
                     limit.standing = Some(RateStanding { limit: most, remaining, reset });

@@ -10,6 +10,7 @@ use std::{
 
 use futures_util::FutureExt;
 use gancho_inbound::Partner;
+use gancho_outbound::hops;
 use http::{HeaderValue, Method, Request, Response, header, request::Parts};
 use hyper::body::Incoming;
 use serde_json::json;
@@ -93,6 +94,10 @@ async fn answer(
         path => match path.strip_prefix("/webhooks/").filter(|name| Partner::fits(name)) {
             Some(partner) => {
                 only(&method, &[Method::POST, Method::GET])?;
+                // What endpoints get may be received once; what was received may not be again.
+                if ingest.inbound.sources.hops().of(&parts.headers) > hops::OF_EVENT {
+                    return Err(Problem::loop_detected());
+                }
                 let partner = partner.to_owned();
                 receive::receive(ingest, peer, partner, parts, body).await
             }

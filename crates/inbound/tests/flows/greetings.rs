@@ -107,11 +107,28 @@ async fn the_others_are_silent(stage: &Stage) {
             "hub.mode=subscribe&hub.challenge=1&hub.verify_token=the+token+we+agreed+on",
         ),
         query(Verb::Get, "").to("nobody"),
-        query(Verb::Post, "validationToken=abc"),
-        query(Verb::Post, "validationToken=abc").to("nobody"),
     ] {
         assert_eq!(stage.denied(&asked).await.status, 403);
     }
 }
 
-on_both!(slack, meta, microsoft, the_others_are_silent);
+/// faults.md 32: a greeting of Microsoft's tells nobody who is Microsoft's. It is not kept, and nothing
+/// with a body is taken for one.
+async fn a_validation_is_answered_for_everyone(stage: &Stage) {
+    let asked = query(Verb::Post, "validationToken=abc%26d").without("content-type");
+    let expected = ("abc&d".to_owned(), "text/plain; charset=utf-8");
+    assert_eq!(reply(stage, &asked.clone().to("nobody")).await, expected);
+    for preset in ["\"partner\"", "\"microsoft\"", "\"slack\"", "\"meta\"", "\"github\""] {
+        source(stage, preset).await;
+        assert_eq!(reply(stage, &asked).await, expected, "{preset}");
+        let odd = query(Verb::Post, "validationToken=a%0ab");
+        let known = stage.denied(&odd).await;
+        let unknown = stage.denied(&odd.clone().to("nobody")).await;
+        assert_eq!((known.status, &known.detail), (unknown.status, &unknown.detail), "{preset}");
+        let full = Incoming { query: asked.query.clone(), ..request("acme", "{}") };
+        assert_eq!(stage.denied(&full).await.status, 403, "{preset}");
+        stage.node.desk.delete(&"acme".parse().unwrap()).await.unwrap();
+    }
+}
+
+on_both!(slack, meta, microsoft, the_others_are_silent, a_validation_is_answered_for_everyone);

@@ -1,14 +1,19 @@
 //! Judges an event before it is accepted: is its type free to publish, known where it must be, and
 //! does its data fit the schema?
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use gancho_domain::{Tenant, TenantScope, event_type::is_reserved};
+use gancho_store::StoreError;
 
-use super::{EventTypes, TypeError, known::OneType, own::reserved};
+use super::{
+    EventTypes, TypeError,
+    known::{OneType, Unusable},
+    own::reserved,
+    schema::{Unjudged, judged},
+};
 use crate::Fault;
-
-/// Longer data is judged beside the tasks that must not wait.
-const LONG: usize = 16 * 1024;
 
 impl EventTypes {
     /// Most types have no schema: then this is a look into memory.
@@ -27,23 +32,21 @@ impl EventTypes {
         let Some(known) = known else {
             return if tenant.strict_event_types { Err(unknown(event_type)) } else { Ok(()) };
         };
-        let faults = faults(known, data).await;
+        let faults = faults(known, data)
+            .await
+            .map_err(|unjudged| StoreError::Unavailable(unjudged.to_string()))?;
         if faults.is_empty() { Ok(()) } else { Err(TypeError::Faulty(faults)) }
     }
 }
 
-async fn faults(known: std::sync::Arc<OneType>, data: &Bytes) -> Vec<Fault> {
-    let Some(schema) = &known.schema else {
-        return Vec::new();
+async fn faults(known: Arc<OneType>, data: &Bytes) -> Result<Vec<Fault>, Unjudged> {
+    let schema = match &known.schema {
+        None => return Ok(Vec::new()),
+        Some(Err(Unusable)) => return Err(Unjudged),
+        Some(Ok(schema)) => schema.clone(),
     };
-    if data.len() < LONG {
-        return schema.faults(data);
-    }
-    let (known, data) = (known.clone(), data.clone());
-    let judge = move || known.schema.as_ref().map_or_else(Vec::new, |schema| schema.faults(&data));
-    tokio::task::spawn_blocking(judge).await.unwrap_or_else(|_| {
-        vec![Fault::new("schema_too_costly", "/data", "it could not be checked: try again")]
-    })
+    let data = data.clone();
+    judged(data.len(), move || schema.faults(&data)).await
 }
 
 fn unknown(event_type: &str) -> TypeError {

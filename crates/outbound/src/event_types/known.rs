@@ -17,10 +17,15 @@ use crate::{Owner, memory::Memory};
 
 pub(super) struct OneType {
     pub shown: KnownType,
-    pub schema: Option<Schema>,
+    pub schema: Option<Result<Arc<Schema>, Unusable>>,
     /// The record it was made from: as long as that is the same, it is not compiled again.
     body: Bytes,
 }
+
+/// A schema that was accepted and cannot be compiled any more. What it was to check is not accepted
+/// without it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Unusable;
 
 impl OneType {
     pub fn built_in(shown: KnownType) -> Self {
@@ -35,13 +40,12 @@ impl OneType {
             .ok()?;
         let shown = kept.shown(&record.key, owner);
         let compile = |schema: &serde_json::value::RawValue| {
-            Schema::compile(schema.get())
-                .inspect_err(
-                    |fault| tracing::error!(key = record.key, %fault, "a schema is not used"),
-                )
-                .ok()
+            Schema::compile(schema.get()).map(Arc::new).map_err(|fault| {
+                tracing::error!(key = record.key, %fault, "a schema cannot be used: events of its type are refused with 503");
+                Unusable
+            })
         };
-        let schema = shown.schema.as_deref().and_then(compile);
+        let schema = shown.schema.as_deref().map(compile);
         Some(Self { schema, shown, body: record.body.clone() })
     }
 }

@@ -1,10 +1,11 @@
 //! What each notice says.
 
 use bytes::Bytes;
-use gancho_domain::{DeliveryId, Disabled, Endpoint, EndpointId, Failure, Time};
+use gancho_domain::{DeliveryId, Disabled, Endpoint, EndpointId, Failure, TenantId, Time};
 use gancho_store::Job;
 use serde_json::{Value, json};
 
+use super::digest::Window;
 use crate::endpoints::MASK;
 
 pub const EXHAUSTED: &str = "webhook.delivery.exhausted";
@@ -38,6 +39,7 @@ impl Notice {
     pub fn exhausted(what: &Exhausted<'_>) -> Self {
         let Exhausted { job, url, attempts, failure, at } = what;
         let data = json!({
+            "is_digest": false,
             "tenant_id": job.tenant.to_string(),
             "webhook_id": job.target.to_string(),
             "url": url.map(shown),
@@ -53,6 +55,28 @@ impl Notice {
             "replay": { "method": "POST", "path": replay_one(job.delivery) },
         });
         Self::new(EXHAUSTED, job.target, &data)
+    }
+
+    /// Many that were given up for one endpoint.
+    pub(crate) fn digest(tenant: TenantId, endpoint: EndpointId, window: &Window) -> Self {
+        let filter = json!({
+            "webhook_id": endpoint.to_string(),
+            "status": "failed",
+            "since": window.oldest.to_string(),
+        });
+        let data = json!({
+            "is_digest": true,
+            "tenant_id": tenant.to_string(),
+            "webhook_id": endpoint.to_string(),
+            "url": window.url.as_deref().map(shown),
+            "failed_deliveries": window.counted,
+            "is_exact": window.is_exact(),
+            "by_failure_code": window.by_code,
+            "since": window.since.to_string(),
+            "until": window.until.to_string(),
+            "replay": { "method": "POST", "path": "/v1/replays", "body": { "filter": filter } },
+        });
+        Self::new(EXHAUSTED, endpoint, &data)
     }
 
     pub(crate) fn failing(

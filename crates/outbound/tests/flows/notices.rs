@@ -1,5 +1,7 @@
 //! Who is told what: the matrix of operational events.
 
+use std::time::Duration;
+
 use gancho_domain::{Clock, TenantScope};
 use gancho_outbound::{EndpointDraft, PublishError, RetryDraft};
 use gancho_store::{DeadFilter, DeadLetters, DeliveryFilter, PageRequest};
@@ -185,4 +187,84 @@ async fn nobody_else_may_publish_there() {
     }
     stage.publish(event("webhooks.changed", "{}")).await;
     stage.publish(event("webhook", "{}")).await;
+}
+
+/// faults.md B7: what waits behind the breaker is missed too, and what has just failed.
+#[tokio::test]
+async fn disabled_counts_what_still_waits() {
+    let stage = Stage::new().await;
+    let (bad, notices) = (failing().await, ok().await);
+    let draft = EndpointDraft {
+        retry: Some(Some(RetryDraft::Schedule(vec!["1d".into(), "7d".into()]))),
+        ..draft(&bad, &["a.b"])
+    };
+    let id = stage.create(draft).await.endpoint.id;
+    stage.endpoint(&notices, &["webhook.endpoint.disabled"]).await;
+    let mut events = Vec::new();
+    for _ in 0..7 {
+        events.push(stage.publish(event("a.b", "{}")).await);
+    }
+    wait_for("a first failure", || async { stage.read(id).await.health.failing_since }).await;
+    let since = stage.read(id).await.health.failing_since.unwrap();
+    stage.clock.set(since + 6 * DAY);
+    let seen = &arrived(&notices, 1).await[0];
+    let data = &seen.json()["data"];
+    assert_eq!(data["missed"]["failed_deliveries"], 7, "{data}");
+    assert_eq!(data["missed"]["is_exact"], true);
+    let first = data["missed"]["since"].as_str().unwrap();
+    assert!(first <= events[0].created_at.to_string().as_str(), "the replay covers all: {data}");
+    assert_eq!(data["replay"]["body"]["filter"]["since"], first);
+}
+
+/// faults.md B7: the one that was answered 410 is missed.
+#[tokio::test]
+async fn gone_counts_the_one_that_was_told_so() {
+    let stage = Stage::new().await;
+    let (gone, notices) = (answering(|_| "410 Gone").await, ok().await);
+    stage.endpoint(&gone, &["a.b"]).await;
+    stage.endpoint(&notices, &["webhook.endpoint.disabled"]).await;
+    stage.publish_and_end(event("a.b", "{}")).await;
+    let seen = &arrived(&notices, 1).await[0];
+    assert_eq!(seen.json()["data"]["missed"]["failed_deliveries"], 1, "{}", seen.body);
+}
+
+/// faults.md 30, EM-03: an endpoint that loses many deliveries causes a few notices and a digest.
+#[tokio::test]
+async fn many_that_are_exhausted_are_told_together() {
+    let stage = Stage::new().await;
+    let (bad, other, notices) = (failing().await, failing().await, ok().await);
+    let id = stage.create(once(&bad, &["a.b"])).await.endpoint.id;
+    stage.create(once(&other, &["c.d"])).await;
+    stage.endpoint(&notices, &["webhook.delivery.exhausted"]).await;
+    for _ in 0..12 {
+        stage.publish_and_end(event("a.b", "{}")).await;
+        stage.clock.advance(Duration::from_secs(31));
+    }
+    stage.publish_and_end(event("c.d", "{}")).await;
+    assert_eq!(of_type(&stage, stage.scope, "webhook.delivery.exhausted").await, 6, "5 and 1");
+    stage.health.send_digests(false).await;
+    assert_eq!(of_type(&stage, stage.scope, "webhook.delivery.exhausted").await, 6, "not yet");
+    stage.clock.advance(Duration::from_mins(10));
+    stage.health.send_digests(false).await;
+    stage.health.send_digests(false).await;
+    let seen = arrived(&notices, 7).await;
+    let told: Vec<_> = seen.iter().map(crate::stage::Seen::json).collect();
+    let digests: Vec<_> = told.iter().filter(|told| told["data"]["is_digest"] == true).collect();
+    assert_eq!((told.len(), digests.len()), (7, 1), "{told:?}");
+    let data = &digests[0]["data"];
+    assert_eq!(data["webhook_id"], id.to_string());
+    assert_eq!((&data["failed_deliveries"], &data["is_exact"]), (&7.into(), &true.into()));
+    assert_eq!(data["by_failure_code"], serde_json::json!({ "HTTP_503": 7 }));
+    assert_eq!(data["replay"]["body"]["filter"]["webhook_id"], id.to_string());
+    // The next window begins anew.
+    stage.publish_and_end(event("a.b", "{}")).await;
+    assert_eq!(of_type(&stage, stage.scope, "webhook.delivery.exhausted").await, 8);
+    // What is counted is told before the gateway stops.
+    for _ in 0..6 {
+        stage.publish_and_end(event("a.b", "{}")).await;
+    }
+    stage.health.send_digests(true).await;
+    let seen = arrived(&notices, 13).await;
+    let of_two = |seen: &&crate::stage::Seen| seen.json()["data"]["failed_deliveries"] == 2;
+    assert_eq!((seen.len(), seen.iter().filter(of_two).count()), (13, 1));
 }

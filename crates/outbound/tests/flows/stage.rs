@@ -48,6 +48,7 @@ pub struct Stage {
     pub registry: Arc<Registry>,
     pub publisher: Arc<Publisher>,
     pub desk: EndpointDesk,
+    pub health: Arc<HealthKeeper>,
     pub types: Arc<EventTypes>,
     pub tenant: Tenant,
     pub scope: TenantScope,
@@ -93,7 +94,7 @@ impl Stage {
             registry: registry.clone(),
             client: client.clone(),
             clock: clock.clone(),
-            health,
+            health: health.clone(),
             notifier,
         };
         let engine = Engine::start(EngineSetup {
@@ -136,6 +137,7 @@ impl Stage {
             registry,
             publisher,
             desk,
+            health,
             types,
             tenant,
             scope,

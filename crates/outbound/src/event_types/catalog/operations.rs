@@ -6,8 +6,8 @@ use super::Entry;
 pub(super) const TYPES: [Entry; 3] = [
     (
         "webhook.delivery.exhausted",
-        "A delivery was given up after its last attempt, and is a dead letter now.",
-        r#"{"tenant_id":"ten_01HQABC789XYZ0123456789ABC","webhook_id":"wh_01HQABC789XYZ0123456789ABC","url":"https://example.com/hooks","delivery_id":"dlv_01HQABC789XYZ0123456789ABC","event_id":"evt_01HQABC789XYZ0123456789ABC","event_type":"invoice.paid","external_id":"BOL-M2-2025-00123","failed_attempts":10,"last_failure_code":"HTTP_503","last_failure_reason":"the endpoint answered 503 Service Unavailable","last_failure_timestamp":"2026-01-23T14:35:00.000Z","enqueued_at":"2026-01-20T10:59:55.000Z","replay":{"method":"POST","path":"/v1/dlq/dlv_01HQABC789XYZ0123456789ABC/replay"}}"#,
+        "A delivery was given up after its last attempt, and is a dead letter now. Of one webhook, five within ten minutes are reported one by one and the rest together, in a digest (`is_digest`) with `failed_deliveries`, `by_failure_code`, `since` and `until`.",
+        r#"{"is_digest":false,"tenant_id":"ten_01HQABC789XYZ0123456789ABC","webhook_id":"wh_01HQABC789XYZ0123456789ABC","url":"https://example.com/hooks","delivery_id":"dlv_01HQABC789XYZ0123456789ABC","event_id":"evt_01HQABC789XYZ0123456789ABC","event_type":"invoice.paid","external_id":"BOL-M2-2025-00123","failed_attempts":10,"last_failure_code":"HTTP_503","last_failure_reason":"the endpoint answered 503 Service Unavailable","last_failure_timestamp":"2026-01-23T14:35:00.000Z","enqueued_at":"2026-01-20T10:59:55.000Z","replay":{"method":"POST","path":"/v1/dlq/dlv_01HQABC789XYZ0123456789ABC/replay"}}"#,
     ),
     (
         "webhook.endpoint.failing",

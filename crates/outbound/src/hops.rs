@@ -1,0 +1,100 @@
+//! The mark on everything that this gateway sends, by which it knows its own requests when they come back:
+//! an endpoint or a core whose URL is the gateway itself would make it publish or receive for ever.
+//!
+//! `X-Gancho-Hops: 1;by=…` counts how far a request is from whoever began it: 1 on what endpoints get, 2 on
+//! what a receipt brings to the core. `by` is a tag that only this gateway's key ring can make, the same
+//! on all of its nodes; what another gateway sends is welcome. A body can be stored and sent on only so
+//! far as the listeners allow: the API takes nothing of its own, ingest takes what endpoints get.
+
+use std::sync::Arc;
+
+use data_encoding::HEXLOWER;
+use gancho_vault::KeyRing;
+use http::{HeaderMap, HeaderName, HeaderValue};
+use parking_lot::Mutex;
+
+pub const HEADER: HeaderName = HeaderName::from_static("x-gancho-hops");
+
+/// On what endpoints get.
+pub const OF_EVENT: u8 = 1;
+/// On what is dispatched to the core.
+pub const OF_RECEIPT: u8 = 2;
+
+const PURPOSE: &str = "hops";
+const PARTS: [&str; 1] = ["gateway"];
+const TAG_BYTES: usize = 16;
+
+pub struct Hops {
+    ring: Arc<KeyRing>,
+    /// The tag of the newest key, which is asked for with every request.
+    tag: Mutex<Option<(u32, Box<str>)>>,
+}
+
+impl Hops {
+    pub fn new(ring: Arc<KeyRing>) -> Self {
+        Self { ring, tag: Mutex::default() }
+    }
+
+    /// Nothing if the ring has no key, which cannot be.
+    pub fn mark(&self, hops: u8) -> Option<HeaderValue> {
+        let newest = self.ring.newest();
+        let mut tag = self.tag.lock();
+        if tag.as_ref().is_none_or(|(number, _)| *number != newest) {
+            let made = self.ring.derive(PURPOSE).tag(newest, &PARTS)?;
+            *tag = Some((newest, HEXLOWER.encode(&made[..TAG_BYTES]).into()));
+        }
+        let (number, text) = tag.as_ref()?;
+        HeaderValue::try_from(format!("{hops};by={number}.{text}")).ok()
+    }
+
+    /// How far a request has come that this gateway has sent; 0 for everyone else's.
+    pub fn of(&self, headers: &HeaderMap) -> u8 {
+        headers.get_all(HEADER).iter().filter_map(|value| self.read(value)).max().unwrap_or(0)
+    }
+
+    fn read(&self, value: &HeaderValue) -> Option<u8> {
+        let (hops, by) = value.to_str().ok()?.split_once(";by=")?;
+        let (number, tag) = by.split_once('.')?;
+        let tag = HEXLOWER.decode(tag.as_bytes()).ok()?;
+        let is_ours = self.ring.derive(PURPOSE).verify(number.parse().ok()?, &PARTS, &tag);
+        if is_ours { hops.parse().ok() } else { None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn carrying(value: &HeaderValue) -> HeaderMap {
+        HeaderMap::from_iter([(HEADER, value.clone())])
+    }
+
+    // faults.md 31
+    #[test]
+    fn one_knows_ones_own_and_nobody_elses() {
+        let ring = Arc::new(KeyRing::generate().unwrap());
+        let (hops, node) = (Hops::new(ring.clone()), Hops::new(ring.clone()));
+        let mark = hops.mark(OF_RECEIPT).unwrap();
+        assert_eq!((hops.of(&carrying(&mark)), node.of(&carrying(&mark))), (2, 2));
+        assert_eq!(hops.of(&HeaderMap::new()), 0);
+        let other = Hops::new(Arc::new(KeyRing::generate().unwrap()));
+        assert_eq!(other.of(&carrying(&mark)), 0);
+        // Also after the ring has got another key.
+        ring.adopt(&ring.with_new_key().unwrap()).unwrap();
+        assert_eq!(hops.of(&carrying(&mark)), 2);
+        let newer = hops.mark(OF_EVENT).unwrap();
+        assert_ne!(newer, hops.mark(OF_RECEIPT).unwrap());
+        assert_eq!(hops.of(&carrying(&newer)), 1);
+        let text = mark.to_str().unwrap();
+        for odd in
+            ["", "2", "2;by=", "2;by=1.", "2;by=1.00", &text.replace(";by=1", ";by=7"), &text[..20]]
+        {
+            let odd = HeaderValue::from_str(odd).unwrap();
+            assert_eq!(hops.of(&carrying(&odd)), 0, "{odd:?}");
+        }
+        // A stranger's beside it hides nothing.
+        let mut both = carrying(&HeaderValue::from_static("1;by=1.00"));
+        both.append(HEADER, mark);
+        assert_eq!(hops.of(&both), 2);
+    }
+}
