@@ -1,11 +1,15 @@
 //! A database without its key ring: a second node with an empty folder, a restore that forgot the file.
 //! Nothing is made, so that nothing hides what is missing. (faults.md C2)
 
-use std::{path::Path, process::Output};
+use std::{
+    io::Read,
+    path::Path,
+    process::{Output, Stdio},
+};
 
 use crate::{
     piped, receiver,
-    served::{Served, command},
+    served::{Served, command, until},
 };
 
 fn run(arguments: &[&str], folder: &Path, database: Option<&str>) -> Output {
@@ -84,5 +88,34 @@ fn a_pipe_does_not_replace_a_lost_ring() {
     piped::drain(&data, &piped::url(target), None);
     std::fs::remove_file(data.join("master.key")).unwrap();
     let mut command = piped::command(&[], &data, &piped::url(target), None);
-    asks_for_the_ring(&command.stdin(std::process::Stdio::null()).output().unwrap(), folder.path());
+    asks_for_the_ring(&command.stdin(Stdio::null()).output().unwrap(), folder.path());
+}
+
+/// Two nodes that set a database up at the same moment: one does, and the other leaves no ring behind.
+#[test]
+fn of_two_first_nodes_one_wins() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let database = runtime.block_on(gancho_testkit::postgres::fresh_database()).unwrap();
+    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let mut nodes = folders.each_ref().map(|folder| {
+        let mut node = command(&["serve"], folder.path());
+        node.env("GANCHO_DATABASE_URL", database.url()).stderr(Stdio::piped());
+        node.spawn().unwrap()
+    });
+    let mut loser = None;
+    until("one of them gives up", || {
+        loser = (0..2).find(|number| nodes[*number].try_wait().unwrap().is_some());
+        loser.is_some()
+    });
+    let loser = loser.unwrap();
+    let mut said = String::new();
+    nodes[loser].stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert!(said.contains("copy master.key"), "{said}");
+    let ring = |number: usize| folders[number].path().join("data/master.key");
+    assert!(!ring(loser).exists(), "{said}");
+    assert!(ring(1 - loser).exists());
+    for node in &mut nodes {
+        let _ = node.kill();
+        node.wait().unwrap();
+    }
 }

@@ -16,9 +16,9 @@ pub const MAX_SINGLE: usize = 5;
 /// How long an endpoint's deliveries are counted together.
 pub const WINDOW: std::time::Duration = std::time::Duration::from_mins(10);
 /// Endpoints that are counted at once. Beyond, each delivery is told by itself.
-const MAX_WINDOWS: usize = 10_000;
+const MAX_WINDOWS: usize = 5_000;
 /// Deliveries of a window that are told apart. Beyond, one that is judged again may be counted again.
-const MAX_KNOWN: usize = 10_000;
+const MAX_KNOWN: usize = 1_000;
 
 #[derive(Default)]
 pub(crate) struct Digests(Mutex<HashMap<(TenantId, EndpointId), Window>>);
