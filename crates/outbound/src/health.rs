@@ -237,7 +237,7 @@ impl HealthKeeper {
                 count.is_exact = false;
                 return Ok(());
             }
-            page = PageRequest { most: 1_000, after: found.next };
+            page = PageRequest::new(1_000, found.next);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Sending past deliveries or events again, by filter: as a job that counts first, keeps to a rate,
-//! says how far it is, can be cancelled, and goes on where it stopped when a node dies. The newest go
-//! first, as lists are read; dead letters go oldest first.
+//! says how far it is, can be cancelled, and goes on where it stopped when a node dies. The oldest go
+//! first; those of one subject never overtake each other at an endpoint that is kept in order.
 //!
 //! In reading order: [`job`] is what is asked for and how it stands; `judge` finds its faults;
 //! [`jobs`] makes, lists and cancels; `kept` is how a job is kept; `count` counts without sending;

@@ -1,13 +1,20 @@
 //! Deliveries that were given up.
 
+mod list;
+
 use async_trait::async_trait;
-use gancho_domain::{Id, Lane, Time};
-use gancho_store::{DeadFilter, DeadLetter, DeadLetters, DeadStats, Page, PageRequest, Result};
+use gancho_domain::{Lane, Time};
+use gancho_store::{
+    DeadFilter, DeadLetter, DeadLetters, DeadStats, ListOrder, Page, PageRequest, Replayed, Result,
+};
 use tokio_postgres::Row;
 
+use self::list::Letters;
 use crate::{
     PostgresStore,
+    arm::Arming,
     fault::{corrupt, store_error},
+    look::{Looks, page},
     rows::{self, uuid},
     session::{execute, query},
     terms::Terms,
@@ -20,29 +27,7 @@ impl DeadLetters for PostgresStore {
         filter: DeadFilter,
         page: PageRequest,
     ) -> Result<Page<DeadLetter>> {
-        let session = self.session().await?;
-        let mut terms = terms(&filter);
-        if let Some(place) = &page.after {
-            let (moved_at, delivery) = read_place(place);
-            let moved_at = terms.value(moved_at);
-            terms.add(&format!("(l.moved_at, l.delivery_id) < ({moved_at}, ?)"), delivery);
-        }
-        let most = terms.value(page.most as i64 + 1);
-        let sql = format!(
-            "select {LETTER}
-             from dead_letters l
-             join deliveries d on d.tenant_id = l.tenant_id and d.id = l.delivery_id
-             join parcels p on p.tenant_id = d.tenant_id and p.id = d.parcel_id
-             where {} order by l.moved_at desc, l.delivery_id desc limit {most}",
-            terms.sql()
-        );
-        let found = query(&session, &sql, &terms.values()).await;
-        let mut rows =
-            found.map_err(store_error)?.iter().map(dead_letter).collect::<Result<Vec<_>>>()?;
-        let more = rows.len() > page.most;
-        rows.truncate(page.most);
-        let next = rows.last().filter(|_| more).map(write_place);
-        Ok(Page { rows, next })
+        self.page_of_dead(&filter, &page).await
     }
 
     async fn dead_stats(&self, filter: DeadFilter) -> Result<DeadStats> {
@@ -67,29 +52,28 @@ impl DeadLetters for PostgresStore {
         Ok(stats)
     }
 
-    async fn replay_dead(&self, filter: DeadFilter, most: usize, now: Time) -> Result<u64> {
-        let session = self.session().await?;
-        let mut terms = terms(&filter);
-        let most = terms.value(most as i64);
-        let now = terms.value(now.micros());
-        // One that is being replayed already is left alone.
-        let sql = format!(
-            "with dead as materialized (
-               select l.tenant_id, l.delivery_id as id from dead_letters l
-               join deliveries d on d.tenant_id = l.tenant_id and d.id = l.delivery_id
-               where d.state = 6 and {}
-               order by l.moved_at, l.delivery_id limit {most} for update of d skip locked)
-             update deliveries d set state = 2, due_at = {now}, attempts_before = d.attempts,
-                 lost_leases = 0
-             from dead where d.tenant_id = dead.tenant_id and d.id = dead.id and d.state + 0 = 6",
-            terms.sql()
-        );
-        let armed = execute(&session, &sql, &terms.values()).await;
-        let armed = armed.map_err(store_error)?;
-        if armed > 0 {
-            self.bells.ring_all();
+    async fn replay_dead(
+        &self,
+        filter: DeadFilter,
+        most: usize,
+        after: Option<[u8; 32]>,
+        now: Time,
+    ) -> Result<Replayed> {
+        let (found, next) = {
+            let session = self.lists.next(filter.tenant).await?;
+            // One that is being replayed already is left alone.
+            let order = ListOrder::OldestFirst;
+            let letters = Letters { session: &session, filter: &filter, order, ended: true };
+            let after = list::start(order, after.as_ref());
+            page(&letters, most, Looks::new(self.max_looks, most), after).await?
+        };
+        let next = next.map(list::write_place);
+        if found.is_empty() {
+            return Ok(Replayed { armed: 0, next });
         }
-        Ok(armed)
+        let keys: Vec<_> = found.into_iter().map(|(key, _)| key).collect();
+        let armed = self.arm_in_turn(Arming { keys: &keys, only_dead: true, now }).await?;
+        Ok(Replayed { armed: armed.len() as u64, next })
     }
 
     async fn purge_dead(&self, filter: DeadFilter, most: usize) -> Result<u64> {
@@ -119,22 +103,6 @@ fn terms(filter: &DeadFilter) -> Terms {
     terms.add_if("l.moved_at >= ?", filter.since.map(Time::micros));
     terms.add_if("l.moved_at < ?", filter.until.map(Time::micros));
     terms
-}
-
-fn write_place(last: &DeadLetter) -> [u8; 32] {
-    let mut place = [0; 32];
-    place[..8].copy_from_slice(&last.moved_at.micros().to_be_bytes());
-    place[16..].copy_from_slice(&last.delivery.bytes());
-    place
-}
-
-fn read_place(place: &[u8; 32]) -> (i64, uuid::Uuid) {
-    let mut moved_at = [0; 8];
-    moved_at.copy_from_slice(&place[..8]);
-    let mut delivery = [0; 16];
-    delivery.copy_from_slice(&place[16..]);
-    let delivery: gancho_domain::DeliveryId = Id::from_bytes(delivery);
-    (i64::from_be_bytes(moved_at), uuid(delivery))
 }
 
 /// The columns of [`dead_letter`], for a query over `l` (dead_letters), `d` (its delivery) and `p` (its

@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use crate::{
     PostgresStore,
+    arm::Arming,
     delivery_list::OUTCOME,
     fault::{corrupt, store_error},
     rows::{self, ATTEMPT, DELIVERY, PARCEL, uuid},
@@ -159,6 +160,18 @@ impl Deliveries for PostgresStore {
         }
         self.bells.ring_all();
         Ok(Rearmed::Due)
+    }
+
+    async fn rearm_in_turn(
+        &self,
+        scope: TenantScope,
+        ids: Vec<DeliveryId>,
+        now: Time,
+    ) -> Result<Vec<Rearmed>> {
+        let keys: Vec<_> = ids.into_iter().map(|id| (scope.tenant(), id)).collect();
+        let armed = self.arm_in_turn(Arming { keys: &keys, only_dead: false, now }).await?;
+        let answer = |key| armed.get(key).copied().unwrap_or(Rearmed::Unknown);
+        Ok(keys.iter().map(answer).collect())
     }
 }
 

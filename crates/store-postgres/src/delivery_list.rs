@@ -1,19 +1,19 @@
-//! A page of a tenant's deliveries, newest first.
+//! A page of a tenant's deliveries, newest first or oldest first.
 //!
 //! A lane's and a target's deliveries lie in their spans (see `spans.rs`); what failed has indexes of its
 //! own; those of an event are named by its parcel. Where a publisher's own id is asked for, the list
-//! goes by event, the newest first, and within it by delivery.
+//! goes by event, and within it by delivery.
 
 use deadpool_postgres::ClientWrapper;
 use gancho_domain::{Lane, Status, TenantScope, Time};
-use gancho_store::{DeliveryFilter, DeliveryRow, Page, PageRequest, Result};
+use gancho_store::{DeliveryFilter, DeliveryRow, ListOrder, Page, PageRequest, Result};
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 use crate::{
     PostgresStore,
     fault::store_error,
-    look::{Looks, Step, Trail, page},
+    look::{Ids, Looks, Step, Trail, page},
     rows::{self, DELIVERY, uuid},
     session::query,
     terms::Terms,
@@ -27,14 +27,15 @@ impl PostgresStore {
         request: &PageRequest,
     ) -> Result<Page<DeliveryRow>> {
         let session = self.lists.next(Some(scope.tenant())).await?;
-        let asked = Asked { session: &session, scope, filter };
+        let ids = rows::ids_at(request.order, filter.since, filter.until);
+        let asked = Asked { session: &session, scope, filter, ids };
         let looks = Looks::new(self.max_looks, request.most);
         let (ids, next) = if filter.external_id.is_some() && filter.event.is_none() {
             asked.named(request, looks).await?
         } else {
-            let last = filter.until.map_or(Uuid::max(), rows::last_id_at);
-            let below = request.after.as_ref().map_or(last, |place| read_place(place).min(last));
-            let (ids, next) = page(&asked, request.most, looks, below).await?;
+            let place = request.after.as_ref();
+            let after = place.map_or(ids.start(), |place| ids.from(read_place(place)));
+            let (ids, next) = page(&asked, request.most, looks, after).await?;
             (ids, next.map(write_place))
         };
         Ok(Page { rows: asked.read(&ids).await?, next })
@@ -46,6 +47,7 @@ struct Asked<'a> {
     session: &'a ClientWrapper,
     scope: TenantScope,
     filter: &'a DeliveryFilter,
+    ids: Ids,
 }
 
 /// An event and one of its deliveries.
@@ -58,8 +60,12 @@ impl Asked<'_> {
         request: &PageRequest,
         looks: Looks,
     ) -> Result<(Vec<Uuid>, Option<[u8; 32]>)> {
-        let last = self.filter.until.map_or(Uuid::max(), rows::last_id_at);
-        let begin = request.after.as_ref().map_or((last, Uuid::max()), read_named_place);
+        // An event may have been sent again long after it was made: no event is too old.
+        let start = match request.order {
+            ListOrder::NewestFirst => (self.ids.end, Uuid::max()),
+            ListOrder::OldestFirst => (Uuid::nil(), Uuid::nil()),
+        };
+        let begin = request.after.as_ref().map_or(start, read_named_place);
         let (ids, next) = page(&Named(self), request.most, looks, begin).await?;
         Ok((ids, next.map(write_named_place)))
     }
@@ -86,8 +92,8 @@ impl Trail for Asked<'_> {
     type Row = Uuid;
     type Place = Uuid;
 
-    async fn step(&self, below: Uuid, looks: i64) -> Result<Step<Uuid, Uuid>> {
-        let (sql, terms) = looked(self.scope, self.filter, below, looks);
+    async fn step(&self, after: Uuid, looks: i64) -> Result<Step<Uuid, Uuid>> {
+        let (sql, terms) = looked(self.scope, self.filter, self.ids, after, looks);
         let found = query(self.session, &sql, &terms.values()).await.map_err(store_error)?;
         let mut step = Step { found: Vec::new(), reached: None };
         for row in &found {
@@ -119,7 +125,12 @@ impl Trail for Named<'_> {
         let name = asked.filter.external_id.as_ref().map(String::as_bytes);
         let tenant = uuid(asked.scope.tenant());
         let values: [&(dyn ToSql + Sync); 4] = [&tenant, &name, &event, &looks];
-        let events = query(asked.session, EVENTS_NAMED, &values).await.map_err(store_error)?;
+        // By event, then by delivery; behind all of an event's deliveries.
+        let (sql, beyond, behind_all) = match asked.ids.order {
+            ListOrder::NewestFirst => (EVENTS_NAMED, "<", Uuid::nil()),
+            ListOrder::OldestFirst => (EVENTS_NAMED_UPWARD, ">", Uuid::max()),
+        };
+        let events = query(asked.session, sql, &values).await.map_err(store_error)?;
         let (mut ids, mut weight) = (Vec::<Uuid>::new(), 0);
         for row in &events {
             weight += 1 + rows::get::<i32>(row, 1)?;
@@ -129,11 +140,11 @@ impl Trail for Named<'_> {
             ids.push(rows::get(row, 0)?);
         }
         let is_end = ids.len() == events.len() && (events.len() as i64) < looks;
-        let reached = ids.last().filter(|_| !is_end).map(|last| (*last, Uuid::nil()));
+        let reached = ids.last().filter(|_| !is_end).map(|last| (*last, behind_all));
         let mut terms = fitting(asked.scope, asked.filter);
         let events = terms.value(ids);
         let within = (terms.value(event), terms.value(delivery));
-        terms.add_plain(&format!("(p.id <> {} or d.id < {})", within.0, within.1));
+        terms.add_plain(&format!("(p.id <> {} or d.id {beyond} {})", within.0, within.1));
         let sql = format!(
             "select d.id, p.id from unnest({events}::uuid[]) as k(id)
              cross join lateral (select p.id, p.event_type, p.external_id, p.deliveries from parcels p
@@ -141,8 +152,9 @@ impl Trail for Named<'_> {
              cross join lateral unnest(p.deliveries) as n(id)
              cross join lateral (select * from deliveries d
                  where d.tenant_id = $1 and d.id = n.id offset 0) d
-             where {} order by p.id desc, d.id desc",
-            terms.sql()
+             where {} order by p.id {word}, d.id {word}",
+            terms.sql(),
+            word = asked.ids.word()
         );
         let found = query(asked.session, &sql, &terms.values()).await.map_err(store_error)?;
         let place = |row| -> Result<_> {
@@ -165,37 +177,49 @@ select p.id, cardinality(p.deliveries) from parcels p
 where p.tenant_id = $1 and p.external_id = $2 and p.id <= $3
 order by p.id desc limit $4";
 
+/// From the oldest on.
+const EVENTS_NAMED_UPWARD: &str = "
+select p.id, cardinality(p.deliveries) from parcels p
+where p.tenant_id = $1 and p.external_id = $2 and p.id >= $3
+order by p.id limit $4";
+
 /// One step, as SQL and its values: rows with the id of what fits, or with the place that was reached.
 pub(crate) fn looked(
     scope: TenantScope,
     filter: &DeliveryFilter,
-    below: Uuid,
+    ids: Ids,
+    after: Uuid,
     looks: i64,
 ) -> (String, Terms) {
     let terms = fitting(scope, filter);
     let fits = terms.sql();
     let mut terms = terms.anew();
-    let (below, looks) = (terms.value(below), terms.value(looks));
-    let lowest = terms.value(filter.since.map_or(Uuid::nil(), rows::first_id_at));
+    let (after, looks) = (terms.value(after), terms.value(looks));
+    let edge = terms.value(ids.edge());
+    let stretch = Stretch { ids, after: &after, edge: &edge, looks: &looks };
     let (looked, is_walk) = match (filter.event, filter.endpoint, filter.lane, filter.status) {
-        (Some(event), ..) => (of_event(&terms.value(uuid(event)), &below, &lowest, &looks), false),
+        (Some(event), ..) => (stretch.of_event(&terms.value(uuid(event))), false),
         (None, Some(target), _, Some(Status::Failed)) => {
             let by = format!("d.state = 6 and d.target_id = {}", terms.value(uuid(target)));
-            (by_index(&by, &below, &lowest, &looks), false)
+            (stretch.by_index(&by), false)
         }
         (None, None, Some(lane), Some(Status::Failed)) => {
             let by = format!("d.state = 6 and d.lane = {}", terms.value(lane.number()));
-            (by_index(&by, &below, &lowest, &looks), false)
+            (stretch.by_index(&by), false)
         }
-        (None, None, None, _) => (by_index("true", &below, &lowest, &looks), false),
+        (None, None, None, _) => (stretch.by_index("true"), false),
         (None, target, lane, _) => {
             let (target, lane) =
                 (terms.value(target.map(uuid)), terms.value(lane.map(Lane::number)));
+            let walk = match ids.order {
+                ListOrder::NewestFirst => "deliveries_in_spans",
+                ListOrder::OldestFirst => "deliveries_in_spans_upward",
+            };
             (
                 format!(
                     "select w.id, w.target_id, w.parcel_id, w.created_at, w.attempts, w.lane, w.state,
                          w.place, w.reached
-                     from deliveries_in_spans($1, {target}, {lane}, {below}, {lowest}, {looks}::bigint::int) w"
+                     from {walk}($1, {target}, {lane}, {after}, {edge}, {looks}::bigint::int) w"
                 ),
                 true,
             )
@@ -244,24 +268,37 @@ fn fitting(scope: TenantScope, filter: &DeliveryFilter) -> Terms {
 
 const LOOKED: &str = "d.id, d.target_id, d.parcel_id, d.created_at, d.attempts, d.lane, d.state";
 
-fn by_index(by: &str, below: &str, lowest: &str, looks: &str) -> String {
-    format!(
-        "select {LOOKED}, row_number() over (order by d.id desc) as place from (
-           select {LOOKED} from deliveries d
-           where d.tenant_id = $1 and {by} and d.id < {below} and d.id >= {lowest}
-           order by d.id desc limit {looks}) d"
-    )
+/// The rows that one step looks at; the values of the statement that stand for its bounds.
+struct Stretch<'a> {
+    ids: Ids,
+    after: &'a str,
+    edge: &'a str,
+    looks: &'a str,
 }
 
-fn of_event(event: &str, below: &str, lowest: &str, looks: &str) -> String {
-    format!(
-        "select {LOOKED}, row_number() over (order by d.id desc) as place from (
-           select n.id from parcels p cross join lateral unnest(p.deliveries) as n(id)
-           where p.tenant_id = $1 and p.id = {event} and n.id < {below} and n.id >= {lowest}
-           order by n.id desc limit {looks}) n
-         cross join lateral (select {LOOKED} from deliveries d
-           where d.tenant_id = $1 and d.id = n.id offset 0) d"
-    )
+impl Stretch<'_> {
+    fn by_index(&self, by: &str) -> String {
+        let (word, looks) = (self.ids.word(), self.looks);
+        let within = self.ids.within("d.id", self.after, self.edge);
+        format!(
+            "select {LOOKED}, row_number() over (order by d.id {word}) as place from (
+               select {LOOKED} from deliveries d
+               where d.tenant_id = $1 and {by} and {within} order by d.id {word} limit {looks}) d"
+        )
+    }
+
+    fn of_event(&self, event: &str) -> String {
+        let (word, looks) = (self.ids.word(), self.looks);
+        let within = self.ids.within("n.id", self.after, self.edge);
+        format!(
+            "select {LOOKED}, row_number() over (order by d.id {word}) as place from (
+               select n.id from parcels p cross join lateral unnest(p.deliveries) as n(id)
+               where p.tenant_id = $1 and p.id = {event} and {within}
+               order by n.id {word} limit {looks}) n
+             cross join lateral (select {LOOKED} from deliveries d
+               where d.tenant_id = $1 and d.id = n.id offset 0) d"
+        )
+    }
 }
 
 const fn having(status: Status) -> &'static str {

@@ -1,4 +1,4 @@
-//! A tenant's events, newest first. Ids begin with their time, so they come by the key of their table;
+//! A tenant's events, newest first or oldest first. Ids begin with their time, so they come by the key of their table;
 //! those that matched no endpoint, and those with a name, have an index of their own.
 
 use deadpool_postgres::ClientWrapper;
@@ -11,7 +11,7 @@ use crate::{
     PostgresStore,
     delivery_list::{read_place, write_place},
     fault::store_error,
-    look::{Looks, Step, Trail, page},
+    look::{Ids, Looks, Step, Trail, page},
     rows::{self, uuid},
     session::query,
     terms::Terms,
@@ -30,10 +30,10 @@ impl PostgresStore {
     ) -> Result<Page<EventRow>> {
         let session = self.lists.next(Some(scope.tenant())).await?;
         let looks = Looks::new(self.max_looks, request.most);
-        let last = filter.until.map_or(Uuid::max(), rows::last_id_at);
-        let below = request.after.as_ref().map_or(last, |place| read_place(place).min(last));
-        let events = Events { session: &session, scope, filter };
-        let (rows, next) = page(&events, request.most, looks, below).await?;
+        let ids = rows::ids_at(request.order, filter.since, filter.until);
+        let after = request.after.as_ref().map_or(ids.start(), |place| ids.from(read_place(place)));
+        let events = Events { session: &session, scope, filter, ids };
+        let (rows, next) = page(&events, request.most, looks, after).await?;
         Ok(Page { rows, next: next.map(write_place) })
     }
 }
@@ -42,14 +42,15 @@ struct Events<'a> {
     session: &'a ClientWrapper,
     scope: TenantScope,
     filter: &'a EventFilter,
+    ids: Ids,
 }
 
 impl Trail for Events<'_> {
     type Row = EventRow;
     type Place = Uuid;
 
-    async fn step(&self, below: Uuid, looks: i64) -> Result<Step<EventRow, Uuid>> {
-        let (sql, terms) = looked(self.scope, self.filter, below, looks);
+    async fn step(&self, after: Uuid, looks: i64) -> Result<Step<EventRow, Uuid>> {
+        let (sql, terms) = looked(self.scope, self.filter, self.ids, after, looks);
         let found = query(self.session, &sql, &terms.values()).await.map_err(store_error)?;
         let mut step = Step { found: Vec::new(), reached: None };
         for row in &found {
@@ -69,7 +70,8 @@ impl Trail for Events<'_> {
 pub(crate) fn looked(
     scope: TenantScope,
     filter: &EventFilter,
-    below: Uuid,
+    ids: Ids,
+    after: Uuid,
     looks: i64,
 ) -> (String, Terms) {
     let mut terms = Terms::default();
@@ -80,8 +82,8 @@ pub(crate) fn looked(
     let fits = terms.sql();
     let mut within = terms.anew();
     within.add("p.tenant_id = ?", uuid(scope.tenant()));
-    within.add("p.id < ?", below);
-    within.add_if("p.id >= ?", filter.since.map(rows::first_id_at));
+    let (after, edge) = (within.value(after), within.value(ids.edge()));
+    within.add_plain(&ids.within("p.id", &after, &edge));
     let name = filter.external_id.as_ref();
     within.add_if("p.external_id = ?", name.map(|name| name.as_bytes().to_vec()));
     if filter.is_unmatched {
@@ -90,12 +92,13 @@ pub(crate) fn looked(
     let looks = within.value(looks);
     let sql = format!(
         "select {EVENT}, p.fits, p.place = {looks} from (
-           select p.*, row_number() over (order by p.id desc) as place from (
+           select p.*, row_number() over (order by p.id {word}) as place from (
              select p.id, p.event_type, p.subject, p.external_id, p.number, p.is_test, p.deliveries,
                p.created_at, {fits} as fits
-             from parcels p where {} order by p.id desc limit {looks}) p) p
+             from parcels p where {} order by p.id {word} limit {looks}) p) p
          where p.fits or p.place = {looks} order by p.place",
-        within.sql()
+        within.sql(),
+        word = ids.word()
     );
     (sql, within)
 }

@@ -21,6 +21,7 @@
 //! transaction between two calls. No other crate holds SQL for PostgreSQL.
 
 mod accept;
+mod arm;
 mod batch;
 mod claim;
 mod committer;

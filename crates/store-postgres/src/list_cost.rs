@@ -3,11 +3,10 @@
 
 use deadpool_postgres::Object;
 use gancho_domain::{Id, Lane, Status, TenantId, TenantScope};
-use gancho_store::{DeliveryFilter, EventFilter};
+use gancho_store::{DeliveryFilter, EventFilter, ListOrder};
 use gancho_testkit::postgres::fresh_database;
-use uuid::Uuid;
 
-use crate::{Options, PostgresStore, delivery_list, events, session::query, terms::Terms};
+use crate::{Options, PostgresStore, delivery_list, events, rows, session::query, terms::Terms};
 
 const TENANT: TenantId = Id::from_bits(1);
 
@@ -58,6 +57,9 @@ async fn a_step_reads_what_it_may_and_no_more() {
     let nope = Some("nobody.knows".to_owned());
     let target = Some(Id::from_bits(7));
     let failed = Some(Status::Failed);
+    let newest = rows::ids_at(ListOrder::NewestFirst, None, None);
+    // faults.md B2: from the oldest on as well.
+    let oldest = rows::ids_at(ListOrder::OldestFirst, None, None);
     for (filter, shown) in [
         (all.clone(), 50),
         (DeliveryFilter::default(), 50),
@@ -68,10 +70,12 @@ async fn a_step_reads_what_it_may_and_no_more() {
         (DeliveryFilter { endpoint: target, status: failed, ..all.clone() }, 0),
         (DeliveryFilter { event: Some(Id::from_bits(3 << 90)), ..all.clone() }, 50),
     ] {
-        let looked = delivery_list::looked(scope, &filter, Uuid::max(), 50);
-        let (read, found) = rows_read(&session, looked).await;
-        assert!(found >= shown, "{filter:?}: {found} found");
-        assert!(read < 160, "{filter:?}: {read} rows read");
+        for ids in [newest, oldest] {
+            let looked = delivery_list::looked(scope, &filter, ids, ids.start(), 50);
+            let (read, found) = rows_read(&session, looked).await;
+            assert!(found >= shown, "{filter:?}: {found} found");
+            assert!(read < 160, "{filter:?}: {read} rows read");
+        }
     }
     let all = EventFilter::default();
     for (filter, shown) in [
@@ -81,9 +85,11 @@ async fn a_step_reads_what_it_may_and_no_more() {
         (EventFilter { external_id: Some("all".to_owned()), event_type: nope, ..all.clone() }, 0),
         (EventFilter { is_unmatched: true, ..all.clone() }, 50),
     ] {
-        let (read, found) =
-            rows_read(&session, events::looked(scope, &filter, Uuid::max(), 50)).await;
-        assert!(found >= shown, "{filter:?}: {found} found");
-        assert!(read < 160, "{filter:?}: {read} rows read");
+        for ids in [newest, oldest] {
+            let looked = events::looked(scope, &filter, ids, ids.start(), 50);
+            let (read, found) = rows_read(&session, looked).await;
+            assert!(found >= shown, "{filter:?}: {found} found");
+            assert!(read < 160, "{filter:?}: {read} rows read");
+        }
     }
 }

@@ -1,6 +1,6 @@
-//! A bounded look back through the log, newest first.
+//! A bounded look through the log, newest first or oldest first.
 //!
-//! A list is read in steps: each looks at some rows below a place and says which of them fit and how far
+//! A list is read in steps: each looks at some rows behind a place and says which of them fit and how far
 //! it came. The search stops when the page is full, at the end, or when it has looked at as many rows as
 //! one page may cost: then it says where the next page goes on. So a page costs what it shows or a
 //! little time, whatever is asked for; and since each step is a short statement, nothing goes on for
@@ -8,7 +8,62 @@
 
 use std::future::Future;
 
-use gancho_store::Result;
+use gancho_store::{ListOrder, Result};
+use uuid::Uuid;
+
+/// Which ids a step may look at: those behind a place, and no farther than an edge.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ids {
+    pub order: ListOrder,
+    /// The first id that may fit,
+    pub first: Uuid,
+    /// and one beyond the last.
+    pub end: Uuid,
+}
+
+impl Ids {
+    /// The place before the first page.
+    pub fn start(self) -> Uuid {
+        match self.order {
+            ListOrder::NewestFirst => self.end,
+            ListOrder::OldestFirst => Uuid::from_u128(self.first.as_u128().saturating_sub(1)),
+        }
+    }
+
+    /// The place to go on from. It never lies outside of what may fit.
+    pub fn from(self, place: Uuid) -> Uuid {
+        match self.order {
+            ListOrder::NewestFirst => place.min(self.start()),
+            ListOrder::OldestFirst => place.max(self.start()),
+        }
+    }
+
+    pub fn edge(self) -> Uuid {
+        match self.order {
+            ListOrder::NewestFirst => self.first,
+            ListOrder::OldestFirst => self.end,
+        }
+    }
+
+    /// That a column lies behind a place and before the edge.
+    pub fn within(self, column: &str, place: &str, edge: &str) -> String {
+        match self.order {
+            ListOrder::NewestFirst => format!("{column} < {place} and {column} >= {edge}"),
+            ListOrder::OldestFirst => format!("{column} > {place} and {column} < {edge}"),
+        }
+    }
+
+    pub fn word(self) -> &'static str {
+        word(self.order)
+    }
+}
+
+pub(crate) fn word(order: ListOrder) -> &'static str {
+    match order {
+        ListOrder::NewestFirst => "desc",
+        ListOrder::OldestFirst => "asc",
+    }
+}
 
 /// A list, in steps.
 pub(crate) trait Trail: Sync {
@@ -16,10 +71,10 @@ pub(crate) trait Trail: Sync {
     /// Where a row stands in the list.
     type Place: Copy + Send;
 
-    /// Looks at up to so many rows below a place.
+    /// Looks at up to so many rows behind a place.
     fn step(
         &self,
-        below: Self::Place,
+        after: Self::Place,
         looks: i64,
     ) -> impl Future<Output = Result<Step<Self::Row, Self::Place>>> + Send;
 }
@@ -27,9 +82,9 @@ pub(crate) trait Trail: Sync {
 /// What one step found.
 #[derive(Debug)]
 pub(crate) struct Step<R, P> {
-    /// What fits, newest first, each with its place.
+    /// What fits, in the order of the list, each with its place.
     pub found: Vec<(R, P)>,
-    /// Everything from here on up was looked at; nothing at the end.
+    /// Everything up to here was looked at; nothing at the end.
     pub reached: Option<P>,
 }
 

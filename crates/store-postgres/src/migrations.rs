@@ -27,6 +27,11 @@ pub(crate) const ALL: &[Migration] = &[
     },
     Migration { number: 6, name: "requests", sql: include_str!("../migrations/0006_requests.sql") },
     Migration { number: 7, name: "upkeep", sql: include_str!("../migrations/0007_upkeep.sql") },
+    Migration {
+        number: 8,
+        name: "oldest_first",
+        sql: include_str!("../migrations/0008_oldest_first.sql"),
+    },
 ];
 
 /// Any number that no other program takes for its own lock on the same database.

@@ -4,11 +4,11 @@ use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use gancho_domain::{Attempt, Code, Failure, Id, Kind, Lane, Parcel, Rate, State, Time};
-use gancho_store::{DeliveryRow, Job, Result};
+use gancho_store::{DeliveryRow, Job, ListOrder, Result};
 use tokio_postgres::{Row, types::FromSql};
 use uuid::Uuid;
 
-use crate::fault::corrupt;
+use crate::{fault::corrupt, look::Ids};
 
 pub(crate) fn uuid<K>(id: Id<K>) -> Uuid {
     Uuid::from_bytes(id.bytes())
@@ -200,6 +200,15 @@ pub(crate) fn first_id_at(time: Time) -> Uuid {
 }
 
 /// And one beyond the last: after a clock was set back, an id may be ahead of its time.
-pub(crate) fn last_id_at(time: Time) -> Uuid {
+fn last_id_at(time: Time) -> Uuid {
     first_id_at(time + Duration::from_hours(24))
+}
+
+/// Which ids can be of these times.
+pub(crate) fn ids_at(order: ListOrder, since: Option<Time>, until: Option<Time>) -> Ids {
+    Ids {
+        order,
+        first: since.map_or(Uuid::nil(), first_id_at),
+        end: until.map_or(Uuid::max(), last_id_at),
+    }
 }

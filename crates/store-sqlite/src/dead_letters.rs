@@ -1,14 +1,20 @@
 //! Deliveries that were given up.
 
+mod list;
+
 use async_trait::async_trait;
-use gancho_domain::{Id, Time};
-use gancho_store::{DeadFilter, DeadLetter, DeadLetters, DeadStats, Page, PageRequest, Result};
+use gancho_domain::Time;
+use gancho_store::{
+    DeadFilter, DeadLetter, DeadLetters, DeadStats, ListOrder, Page, PageRequest, Replayed, Result,
+};
 use rusqlite::{Connection, Row};
 
+use self::list::{Letters, page_of};
 use crate::{
     SqliteStore,
-    deliveries::rearm,
+    deliveries::arm_in_turn,
     fault::{Fault, corrupt},
+    look::Looks,
     rows::{self, seq},
     terms::Terms,
 };
@@ -20,7 +26,8 @@ impl DeadLetters for SqliteStore {
         filter: DeadFilter,
         page: PageRequest,
     ) -> Result<Page<DeadLetter>> {
-        self.read_list(filter.tenant, move |db| page_of(db, &filter, &page)).await
+        let mut looks = Looks::new(self.max_looks);
+        self.read_list(filter.tenant, move |db| page_of(db, &filter, &page, &mut looks)).await
     }
 
     async fn dead_stats(&self, filter: DeadFilter) -> Result<DeadStats> {
@@ -30,19 +37,40 @@ impl DeadLetters for SqliteStore {
         }
     }
 
-    async fn replay_dead(&self, filter: DeadFilter, most: usize, now: Time) -> Result<u64> {
+    /// Looked for by a reader, so that no writer waits for it.
+    async fn replay_dead(
+        &self,
+        filter: DeadFilter,
+        most: usize,
+        after: Option<[u8; 32]>,
+        now: Time,
+    ) -> Result<Replayed> {
+        let (tenant, mut looks) = (filter.tenant, Looks::new(self.max_looks));
+        let (found, next) = self
+            .read_list(tenant, move |db| {
+                // One that is being replayed already is left alone.
+                let letters =
+                    Letters { db, filter: &filter, order: ListOrder::OldestFirst, ended: true };
+                letters.find(after.as_ref(), most, &mut looks)
+            })
+            .await?;
+        let next = next.map(list::Place::write);
+        if found.is_empty() {
+            return Ok(Replayed { armed: 0, next });
+        }
         self.write(move |tx| {
-            let mut terms = terms(&filter);
-            // One that is being replayed already is left alone.
-            terms.add_plain("d.state = 6");
-            let dead = oldest(tx.db, &terms, most)?;
-            for seq in &dead {
-                rearm(tx.db, *seq, now)?;
+            let mut rows = Vec::with_capacity(found.len());
+            for place in &found {
+                let mut is_dead = tx.db.prepare_cached(
+                    "SELECT 1 FROM dead_letters l JOIN deliveries d ON d.seq = l.delivery
+                     WHERE l.delivery = ?1 AND l.moved_at = ?2 AND d.state = 6",
+                )?;
+                if is_dead.exists([place.delivery, place.moved_at])? {
+                    rows.push(place.delivery);
+                }
             }
-            if !dead.is_empty() {
-                tx.ring();
-            }
-            Ok(dead.len() as u64)
+            arm_in_turn(tx, &rows, now)?;
+            Ok(Replayed { armed: rows.len() as u64, next })
         })
         .await
     }
@@ -96,52 +124,6 @@ fn oldest(db: &Connection, terms: &Terms, most: usize) -> Result<Vec<i64>, Fault
         ))?
         .query_map(&*terms.values(), |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?)
-}
-
-fn page_of(
-    db: &Connection,
-    filter: &DeadFilter,
-    page: &PageRequest,
-) -> Result<Page<DeadLetter>, Fault> {
-    let mut terms = terms(filter);
-    if let Some(place) = &page.after {
-        let (moved_at, delivery) = read_place(place)?;
-        terms.add("l.moved_at <= $", moved_at);
-        // The place's own time is in the condition above; the row decides among equals.
-        terms.add_plain(&format!("(l.moved_at < {moved_at} OR l.delivery < {delivery})"));
-    }
-    let mut list = db.prepare(&format!(
-        "SELECT {LETTER}
-         FROM dead_letters l JOIN deliveries d ON d.seq = l.delivery
-         JOIN parcels p ON p.seq = d.parcel
-         WHERE {} ORDER BY l.moved_at DESC, l.delivery DESC LIMIT {}",
-        terms.sql(),
-        page.most + 1
-    ))?;
-    let mut found = list.query(&*terms.values())?;
-    let mut rows = Vec::new();
-    while let Some(row) = found.next()? {
-        rows.push(dead_letter(row)?);
-    }
-    let more = rows.len() > page.most;
-    rows.truncate(page.most);
-    let next = rows.last().filter(|_| more).map(write_place);
-    Ok(Page { rows, next })
-}
-
-fn write_place(last: &DeadLetter) -> [u8; 32] {
-    let mut place = [0; 32];
-    place[..8].copy_from_slice(&last.moved_at.micros().to_be_bytes());
-    place[16..].copy_from_slice(&last.delivery.bytes());
-    place
-}
-
-fn read_place(place: &[u8; 32]) -> Result<(i64, i64), Fault> {
-    let wrong = |_| corrupt("a page's place has the wrong length");
-    let moved_at = i64::from_be_bytes(place[..8].try_into().map_err(wrong)?);
-    let delivery: gancho_domain::DeliveryId =
-        Id::from_bytes(place[16..].try_into().map_err(wrong)?);
-    Ok((moved_at, seq(delivery)))
 }
 
 /// The columns of [`dead_letter`], for a query over `l` (dead_letters), `d` (its delivery) and `p` (its

@@ -1,5 +1,6 @@
 //! Reading the log, and arming a delivery anew.
 
+mod arm;
 mod list;
 
 use async_trait::async_trait;
@@ -20,7 +21,7 @@ use crate::{
     send_again::send_again,
 };
 
-pub(crate) use self::list::page_of;
+pub(crate) use self::{arm::arm_in_turn, list::page_of};
 
 #[async_trait]
 impl Deliveries for SqliteStore {
@@ -129,22 +130,36 @@ impl Deliveries for SqliteStore {
             if rows::state(row, 0)? == State::Leased {
                 return Ok(Rearmed::InFlight);
             }
-            rearm(tx.db, seq(id), now)?;
+            arm::arm(tx, seq(id), State::Pending, now)?;
             tx.ring();
             Ok(Rearmed::Due)
         })
         .await
     }
-}
 
-/// Due now; one that had ended begins its plan anew.
-pub(crate) fn rearm(db: &Connection, seq: i64, now: Time) -> Result<(), Fault> {
-    db.prepare_cached(
-        "UPDATE deliveries SET attempts_before = CASE WHEN state >= 5 THEN attempts
-           ELSE attempts_before END, state = 2, due_at = ?2, lost_leases = 0 WHERE seq = ?1",
-    )?
-    .execute(params![seq, now.micros()])?;
-    Ok(())
+    async fn rearm_in_turn(
+        &self,
+        scope: TenantScope,
+        ids: Vec<DeliveryId>,
+        now: Time,
+    ) -> Result<Vec<Rearmed>> {
+        self.write(move |tx| {
+            let mut rows = Vec::with_capacity(ids.len());
+            for id in &ids {
+                let mut find = tx.db.prepare_cached(
+                    "SELECT 1 FROM deliveries WHERE seq = ?1 AND id = ?2 AND tenant_id = ?3",
+                )?;
+                let is_there =
+                    find.exists(params![seq(*id), id.bytes(), scope.tenant().bytes()])?;
+                rows.push(is_there.then(|| seq(*id)));
+            }
+            let known: Vec<i64> = rows.iter().flatten().copied().collect();
+            let mut armed = arm_in_turn(tx, &known, now)?.into_iter();
+            let answer = |row: Option<i64>| row.and_then(|_| armed.next());
+            Ok(rows.into_iter().map(answer).map(|one| one.unwrap_or(Rearmed::Unknown)).collect())
+        })
+        .await
+    }
 }
 
 const OF_PARCEL: &str = "WHERE d.seq IN

@@ -1,4 +1,4 @@
-//! A tenant's events, newest first.
+//! A tenant's events, newest first or oldest first.
 //!
 //! Parcels have no index by tenant: it would be written with every one of them, for the sake of a
 //! list. An event with deliveries is found in the spans of its lane (see `spans.rs`); one that matched
@@ -13,7 +13,7 @@ use rusqlite::{Connection, Row, ToSql};
 
 use crate::{
     fault::Fault,
-    look::{Looks, PARCEL_COST, Reach, Search, Trail, page},
+    look::{Direction, Looks, PARCEL_COST, Reach, Search, Trail, page},
     rows, spans,
 };
 
@@ -31,12 +31,15 @@ pub(crate) fn page_of(
     } else {
         vec![Way::Unmatched, Way::InSpans]
     };
-    let below = request.after.as_ref().map_or(i64::MAX, read_place);
-    let below = below.min(filter.until.map_or(i64::MAX, rows::last_seq_at));
-    let trails = ways.into_iter().map(|way| Events { db, scope, filter, way }).collect();
-    let mut search = Search::new(trails, below, request.most);
-    let (rows, next) = page(&mut search, request.most, looks, |row| event_at(db, row))?;
-    Ok(Page { rows, next: next.map(write_place) })
+    let direction = Direction(request.order);
+    let first = filter.since.map_or(0, rows::first_seq_at);
+    let end = filter.until.map_or(i64::MAX, rows::last_seq_at);
+    let below = direction.start(request.after.as_ref().map(read_place), first, end);
+    let events = |way| Events { db, scope, filter, way, direction, first, end };
+    let mut search = Search::new(ways.into_iter().map(events).collect(), below, request.most);
+    let read = |key| event_at(db, direction.key(key));
+    let (rows, next) = page(&mut search, request.most, looks, read)?;
+    Ok(Page { rows, next: next.map(|key| write_place(direction.key(key))) })
 }
 
 fn write_place(last: i64) -> [u8; 32] {
@@ -56,6 +59,11 @@ struct Events<'a> {
     scope: TenantScope,
     filter: &'a EventFilter,
     way: Way,
+    direction: Direction,
+    /// The lowest row number that can be of the time asked for,
+    first: i64,
+    /// and one beyond the highest.
+    end: i64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -80,7 +88,7 @@ macro_rules! look {
                WHEN octet_length(p.deliveries) = 2 OR p.sent_later THEN 2 ELSE 3 END
              FROM parcels p ",
             $where,
-            " ORDER BY p.seq DESC LIMIT ?10"
+            " ORDER BY p.seq {order} LIMIT ?10"
         )
     };
 }
@@ -103,7 +111,7 @@ const NAMED: &str = look!(
     "WHERE p.seq IN (SELECT n.parcel FROM named n
        WHERE n.tenant_id = ?1 AND n.external_id = ?4 AND n.parcel < ?8 AND n.parcel >= ?9
          AND EXISTS (SELECT 1 FROM parcels q WHERE q.seq = n.parcel)
-       ORDER BY n.parcel DESC LIMIT 2 * ?10)"
+       ORDER BY n.parcel {order} LIMIT 2 * ?10)"
 );
 
 impl Trail for Events<'_> {
@@ -114,13 +122,13 @@ impl Trail for Events<'_> {
         looks: &mut Looks,
         found: &mut VecDeque<i64>,
     ) -> Result<Reach, Fault> {
-        let lowest = self.filter.since.map_or(0, rows::first_seq_at);
         let sql = match self.way {
-            Way::InSpans => return self.follow_spans(below, lowest, step, looks, found),
+            Way::InSpans => return self.follow_spans(below, step, looks, found),
             Way::Unmatched => UNMATCHED,
             Way::Named => NAMED,
         };
-        let (count, last) = self.look(sql, [below, lowest], step, looks, found)?;
+        let rows = self.direction.rows_below(below, self.first, self.end);
+        let (count, last) = self.look(sql, rows, step, looks, found)?;
         Ok(last.filter(|_| count == step).map_or(Reach::End, Reach::DownTo))
     }
 }
@@ -130,26 +138,27 @@ impl Events<'_> {
     fn follow_spans(
         &self,
         below: i64,
-        lowest: i64,
         step: usize,
         looks: &mut Looks,
         found: &mut VecDeque<i64>,
     ) -> Result<Reach, Fault> {
+        let direction = self.direction;
         let within = spans::Within { target: None, lane: Some(self.filter.kind.lane()) };
-        let Some(span) = spans::newest(self.db, self.scope, within, below, lowest)? else {
+        let rows = direction.rows_below(below, self.first, self.end);
+        let Some(span) = spans::next(self.db, self.scope, within, rows, direction)? else {
             return Ok(Reach::End);
         };
         looks.spend(1);
-        let (first, end) = (spans::first_row(span), spans::first_row(span + 1).min(below));
-        let (count, last) = self.look(IN_SPAN, [end, first], step, looks, found)?;
-        Ok(Reach::DownTo(last.filter(|_| count == step).unwrap_or(first)))
+        let (rows, reached) = spans::rows_of(span, below, direction);
+        let (count, last) = self.look(IN_SPAN, rows, step, looks, found)?;
+        Ok(Reach::DownTo(last.filter(|_| count == step).unwrap_or(reached)))
     }
 
-    /// Says how many rows it looked at and which was the last.
+    /// Says how many rows it looked at and the key of the last.
     fn look(
         &self,
         sql: &str,
-        [below, lowest]: [i64; 2],
+        (first, end): (i64, i64),
         step: usize,
         looks: &mut Looks,
         found: &mut VecDeque<i64>,
@@ -163,11 +172,12 @@ impl Events<'_> {
             &filter.is_unmatched,
             &filter.since.map_or(i64::MIN, Time::micros),
             &filter.until.map_or(i64::MAX, Time::micros),
-            &below,
-            &lowest,
+            &end,
+            &first,
             &(step as i64),
         ];
-        let mut look = self.db.prepare_cached(sql)?;
+        let sql = sql.replace("{order}", self.direction.word());
+        let mut look = self.db.prepare_cached(&sql)?;
         let mut rows = look.query(&values[..])?;
         let (mut count, mut last) = (0, None);
         while let Some(row) = rows.next()? {
@@ -176,10 +186,10 @@ impl Events<'_> {
             looks.spend(if fit == 0 { 1 } else { PARCEL_COST });
             // In a span, what is in the index of unmatched ones is left to that.
             if fit == FITS || fit == UNMATCHED_FITS && !matches!(self.way, Way::InSpans) {
-                found.push_back(number);
+                found.push_back(self.direction.key(number));
             }
             count += 1;
-            last = Some(number);
+            last = Some(self.direction.key(number));
         }
         Ok((count, last))
     }

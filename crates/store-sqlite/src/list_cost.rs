@@ -10,7 +10,9 @@ use std::sync::{
 
 use bytes::Bytes;
 use gancho_domain::{Id, Kind, Lane, Parcel, Status, TenantId, TenantScope, Time};
-use gancho_store::{DeliveryFilter, EventFilter, NewDelivery, NewParcel, NodeId, PageRequest};
+use gancho_store::{
+    DeliveryFilter, EventFilter, ListOrder, NewDelivery, NewParcel, NodeId, PageRequest,
+};
 use rusqlite::Connection;
 
 use crate::{
@@ -137,8 +139,14 @@ const FEW_STEPS: u64 = 60_000;
 #[test]
 fn a_page_costs_a_bounded_look_with_thousands_of_targets() {
     let scope = TenantScope::granted(ACME);
-    let request = PageRequest::first(50);
-    for (events, targets) in [(400, 3), (12, 2_500)] {
+    // faults.md B2: from the oldest on as well.
+    for ((events, targets), order) in [
+        ((400, 3), ListOrder::NewestFirst),
+        ((400, 3), ListOrder::OldestFirst),
+        ((12, 2_500), ListOrder::NewestFirst),
+        ((12, 2_500), ListOrder::OldestFirst),
+    ] {
+        let request = PageRequest::first(50).in_order(order);
         let mut db = store(events, targets);
         for filter in delivery_filters() {
             let (_, cost) = steps(&mut db, |db| {

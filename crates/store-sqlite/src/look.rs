@@ -1,13 +1,62 @@
-//! A bounded look back through the log, newest first.
+//! A bounded look through the log, newest first or oldest first.
 //!
 //! A list is found on one or more trails: the spans of a lane, an index, the deliveries of a parcel.
 //! [`Search`] follows them all at once and hands out what fits, the newest first. It stops when the page
 //! is full, at the end, or when it has looked at as many rows as one page may cost: then it says where
 //! the next page goes on. So a page costs what it shows or a little time, whatever is asked for.
+//!
+//! A search always goes from greater keys down. Newest first, the key of a row is its number; oldest
+//! first, the number negated (see [`Direction`]).
 
 use std::collections::VecDeque;
 
+use gancho_store::ListOrder;
+
 use crate::fault::Fault;
+
+/// How a list goes through rows whose numbers rise with time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Direction(pub ListOrder);
+
+impl Direction {
+    /// The key of a row in a search, and the row of a key.
+    pub fn key(self, row: i64) -> i64 {
+        match self.0 {
+            ListOrder::NewestFirst => row,
+            ListOrder::OldestFirst => -row,
+        }
+    }
+
+    pub fn word(self) -> &'static str {
+        match self.0 {
+            ListOrder::NewestFirst => "DESC",
+            ListOrder::OldestFirst => "ASC",
+        }
+    }
+
+    /// The key below which the first page begins, of rows from `first` on and before `end`; or a page
+    /// after this row.
+    pub fn start(self, after: Option<i64>, first: i64, end: i64) -> i64 {
+        let bound = match self.0 {
+            ListOrder::NewestFirst => end,
+            ListOrder::OldestFirst => self.key(first - 1),
+        };
+        after.map_or(bound, |row| self.key(row).min(bound))
+    }
+
+    /// Which rows have keys below this one, of those from `first` on and before `end`: from the one on
+    /// and before the other.
+    pub fn rows_below(self, key: i64, first: i64, end: i64) -> (i64, i64) {
+        match self.0 {
+            ListOrder::NewestFirst => (first, key.min(end)),
+            ListOrder::OldestFirst => (first.max(1_i64.saturating_sub(key)), end),
+        }
+    }
+
+    pub fn is_newest_first(self) -> bool {
+        self.0 == ListOrder::NewestFirst
+    }
+}
 
 /// Rows that a page may still look at.
 #[derive(Debug)]
@@ -39,10 +88,10 @@ impl Looks {
     }
 }
 
-/// One way to find rows in the order of their numbers, from the greatest down.
+/// One way to find rows in the order of their keys, from the greatest down.
 pub(crate) trait Trail {
-    /// Looks at up to `step` rows below a number, or at fewer if they are costly; puts the numbers of
-    /// those that fit into `found`, and says how far it came.
+    /// Looks at up to `step` rows below a key, or at fewer if they are costly; puts the keys of those that
+    /// fit into `found`, and says how far it came.
     fn follow(
         &self,
         below: i64,
@@ -136,7 +185,7 @@ impl<T: Trail> Followed<T> {
     }
 }
 
-/// A page of what a search finds, with the number where the next one begins.
+/// A page of what a search finds, with the key where the next one begins.
 pub(crate) fn page<T: Trail, R>(
     search: &mut Search<T>,
     most: usize,

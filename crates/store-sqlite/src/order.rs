@@ -25,7 +25,8 @@ pub(crate) fn is_blocked(
         .exists(params![tenant.bytes(), target.bytes(), subject])?)
 }
 
-/// The delivery in row `seq` has ended: the next of its subject moves up.
+/// The delivery in row `seq` has ended, or waits in a line where nothing moves: the first of its subject
+/// moves up.
 pub(crate) fn move_up(tx: &Tx<'_>, seq: i64) -> Result<(), Fault> {
     let next: Option<i64> = tx
         .db

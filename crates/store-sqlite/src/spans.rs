@@ -12,7 +12,7 @@ use gancho_domain::{Lane, Parcel, TenantId, TenantScope};
 use gancho_store::{NewDelivery, TargetId};
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::{fault::Fault, rows::seq, transaction::Tx};
+use crate::{fault::Fault, look::Direction, rows::seq, transaction::Tx};
 
 /// A row's number holds milliseconds above 15 bits: 128 of them make a span.
 pub(crate) const SPAN_BITS: u32 = 22;
@@ -82,40 +82,49 @@ pub(crate) struct Within {
     pub lane: Option<Lane>,
 }
 
-/// The newest span that has rows below one number, and none that lies wholly below the other.
-pub(crate) fn newest(
+/// The first span, in this direction, that has rows from the one number on and before the other.
+pub(crate) fn next(
     db: &Connection,
     scope: TenantScope,
     within: Within,
-    below: i64,
-    lowest: i64,
+    (from, to): (i64, i64),
+    direction: Direction,
 ) -> Result<Option<i64>, Fault> {
-    let mut newest = None;
+    let mut next: Option<i64> = None;
+    let word = direction.word();
     for lane in within.lane.map_or(Lane::ALL.to_vec(), |lane| vec![lane]) {
         let (tenant, lane) = (scope.tenant().bytes(), lane.number());
-        let (last, first) = ((below - 1) >> SPAN_BITS, lowest >> SPAN_BITS);
+        let (last, first) = ((to - 1) >> SPAN_BITS, from >> SPAN_BITS);
         let found = match within.target {
             Some(target) => db
-                .prepare_cached(
+                .prepare_cached(&format!(
                     "SELECT span FROM spans
                      WHERE tenant_id = ?1 AND lane = ?2 AND span <= ?3 AND span >= ?4
-                       AND target_id = ?5 ORDER BY span DESC LIMIT 1",
-                )?
+                       AND target_id = ?5 ORDER BY span {word} LIMIT 1"
+                ))?
                 .query_row(params![tenant, lane, last, first, target.bytes()], |row| row.get(0)),
             None => db
-                .prepare_cached(
+                .prepare_cached(&format!(
                     "SELECT span FROM spans INDEXED BY spans_of_lane
                      WHERE tenant_id = ?1 AND lane = ?2 AND span <= ?3 AND span >= ?4
-                     ORDER BY span DESC LIMIT 1",
-                )?
+                     ORDER BY span {word} LIMIT 1"
+                ))?
                 .query_row(params![tenant, lane, last, first], |row| row.get(0)),
         };
-        newest = newest.max(found.optional()?);
+        let spans = next.into_iter().chain(found.optional()?);
+        next = if direction.is_newest_first() { spans.max() } else { spans.min() };
     }
-    Ok(newest)
+    Ok(next)
+}
+
+/// The rows of a span that have keys below this one, and the key that is reached with the last of them.
+pub(crate) fn rows_of(span: i64, below: i64, direction: Direction) -> ((i64, i64), i64) {
+    let (first, end) = (first_row(span), first_row(span + 1));
+    let last = if direction.is_newest_first() { first } else { end - 1 };
+    (direction.rows_below(below, first, end), direction.key(last))
 }
 
 /// The lowest row number in a span.
-pub(crate) const fn first_row(span: i64) -> i64 {
+const fn first_row(span: i64) -> i64 {
     span << SPAN_BITS
 }

@@ -19,6 +19,11 @@ impl Terms {
         self.wheres.push(sql.to_owned());
     }
 
+    /// With no conditions, and with the values of those before.
+    pub fn anew(self) -> Self {
+        Self { wheres: Vec::new(), values: self.values }
+    }
+
     pub fn sql(&self) -> String {
         if self.wheres.is_empty() { "true".to_owned() } else { self.wheres.join(" AND ") }
     }

@@ -254,6 +254,9 @@ macro_rules! conformance_suite {
                 statistics_count_what_the_filter_finds
                 a_purged_one_stays_in_the_log_as_failed
                 a_purge_takes_what_was_asked_and_no_more
+                oldest_first_is_newest_first_backwards
+                a_page_is_bounded_in_bytes
+                what_is_not_there_is_looked_for_page_by_page
             }
             leave {
                 one_leaves_when_its_time_is_over
@@ -269,6 +272,8 @@ macro_rules! conformance_suite {
             replay {
                 a_replay_starts_the_plan_anew
                 the_oldest_go_first_and_no_more_than_asked
+                a_replay_goes_on_from_its_place
+                those_of_a_subject_keep_their_order
                 a_replay_of_a_replay_counts_once
                 one_that_dies_again_has_a_fresh_entry
                 one_that_was_never_tried_leaves_when_delivered
@@ -304,6 +309,8 @@ macro_rules! conformance_suite {
                 a_tenant_with_thousands_of_targets_has_lists
                 many_events_of_one_id_are_listed_page_by_page
                 what_comes_meanwhile_does_not_disturb_a_list
+                oldest_first_is_newest_first_backwards
+                what_is_not_there_is_looked_for_from_the_oldest_on
             }
             send_again {
                 it_goes_to_a_new_target
@@ -327,6 +334,10 @@ macro_rules! conformance_suite {
                 one_that_waits_need_not_wait
                 one_in_flight_is_left_alone
                 one_that_is_not_there_is_unknown
+                in_turn_those_of_a_subject_go_by_their_numbers
+                in_turn_they_wait_behind_what_moves
+                in_turn_each_has_its_answer
+                in_turn_without_order_all_are_due
             }
             isolation {
                 events_and_deliveries_are_not_seen

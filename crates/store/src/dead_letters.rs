@@ -50,17 +50,34 @@ pub struct DeadStats {
     pub by_lane: BTreeMap<Lane, u64>,
 }
 
+/// What one page of a replay did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Replayed {
+    /// How many are due again, now or when it is their turn.
+    pub armed: u64,
+    /// The place where the next page begins; nothing after the last. A page is a bounded look: it may arm
+    /// none and still have a next.
+    pub next: Option<[u8; 32]>,
+}
+
 #[async_trait]
 pub trait DeadLetters: Send + Sync + 'static {
-    /// Newest first, those being replayed included until they succeed.
+    /// By when they were given up, those being replayed included until they succeed. A page ends after
+    /// [`crate::MAX_PAGE_BYTES`] of bodies, and holds at least one letter if there is one.
     async fn dead_letters(&self, filter: DeadFilter, page: PageRequest)
     -> Result<Page<DeadLetter>>;
 
     async fn dead_stats(&self, filter: DeadFilter) -> Result<DeadStats>;
 
-    /// Arms at most so many anew, oldest first, and says how many. Each goes through its whole plan
-    /// again; its entry leaves when it is delivered.
-    async fn replay_dead(&self, filter: DeadFilter, most: usize, now: Time) -> Result<u64>;
+    /// Arms at most so many anew, the oldest first, from a place on. Each goes through its whole plan
+    /// again, those that are kept in order when it is their turn; its entry leaves when it is delivered.
+    async fn replay_dead(
+        &self,
+        filter: DeadFilter,
+        most: usize,
+        after: Option<[u8; 32]>,
+        now: Time,
+    ) -> Result<Replayed>;
 
     /// Removes at most so many entries, and says how many. The deliveries stay in the log as failed.
     async fn purge_dead(&self, filter: DeadFilter, most: usize) -> Result<u64>;

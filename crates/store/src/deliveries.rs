@@ -106,7 +106,7 @@ pub struct EventRow {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rearmed {
-    /// It is due now.
+    /// It is due now, or as soon as it is its turn.
     Due,
     /// It is being tried at this moment.
     InFlight,
@@ -122,7 +122,7 @@ pub trait Deliveries: Send + Sync + 'static {
     /// Whose a delivery is: for the operator, who may look at everyone's.
     async fn delivery_owner(&self, id: DeliveryId) -> Result<Option<TenantId>>;
 
-    /// Newest first; where `external_id` is asked for, by event, and within it by delivery.
+    /// In the order of their ids; where `external_id` is asked for, by event, and within it by delivery.
     async fn deliveries(
         &self,
         scope: TenantScope,
@@ -130,7 +130,7 @@ pub trait Deliveries: Send + Sync + 'static {
         page: PageRequest,
     ) -> Result<Page<DeliveryRow>>;
 
-    /// Newest first.
+    /// In the order of their ids.
     async fn events(
         &self,
         scope: TenantScope,
@@ -157,6 +157,16 @@ pub trait Deliveries: Send + Sync + 'static {
         deliveries: Vec<NewDelivery>,
     ) -> Result<bool>;
 
-    /// Makes a delivery due now, whatever its state; one that had ended starts its plan anew.
+    /// Makes a delivery due now, whatever its state; one that had ended starts its plan anew. One that is
+    /// kept in order does not wait for its turn.
     async fn rearm(&self, scope: TenantScope, id: DeliveryId, now: Time) -> Result<Rearmed>;
+
+    /// Makes deliveries due now that have ended or wait for their retry. Those that are kept in order wait
+    /// for their turn, by the numbers of their parcels. Answers in the order of `ids`.
+    async fn rearm_in_turn(
+        &self,
+        scope: TenantScope,
+        ids: Vec<DeliveryId>,
+        now: Time,
+    ) -> Result<Vec<Rearmed>>;
 }

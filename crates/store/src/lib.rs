@@ -48,7 +48,7 @@ use std::sync::Arc;
 
 pub use accept::{Accept, Accepted, NewDelivery, NewParcel, Once, Placed, Received};
 pub use claim::{Claim, ClaimCursor, Claimed, Claiming, Job, Skip, TargetId};
-pub use dead_letters::{DeadFilter, DeadLetter, DeadLetters, DeadStats};
+pub use dead_letters::{DeadFilter, DeadLetter, DeadLetters, DeadStats, Replayed};
 pub use deliveries::{
     Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, EventFilter, EventRow, EventView,
     Rearmed,
@@ -60,7 +60,7 @@ pub use leave::{Leave, Leaving, Left, WholeLetter};
 pub use ledger::Ledger;
 pub use nodes::{NodeId, Nodes, Rescued};
 pub use orphans::{OrphanScan, Orphans, TenantEndpoint};
-pub use page::{Page, PageRequest};
+pub use page::{ListOrder, MAX_PAGE_BYTES, Page, PageRequest};
 pub use pauses::{Pause, Pauses};
 pub use records::{Expect, Record, Records, Shelf};
 pub use round::{ClaimRound, ClaimTurn};

@@ -1,15 +1,40 @@
-//! Lists come in pages, newest first, each saying where the next begins.
+//! Lists come in pages, each saying where the next begins: newest first, as people read them, or oldest
+//! first, as they are sent again.
+
+/// A page of rows that hold bodies ends before it holds more bytes of them than this, unless its first
+/// row alone does.
+pub const MAX_PAGE_BYTES: usize = 4 << 20;
+
+/// Which end of a list its first page shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ListOrder {
+    #[default]
+    NewestFirst,
+    OldestFirst,
+}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageRequest {
     pub most: usize,
-    /// The place of the last row of the page before.
+    /// The place of the last row of the page before. It belongs to one list, with one filter and one
+    /// order.
     pub after: Option<[u8; 32]>,
+    pub order: ListOrder,
 }
 
 impl PageRequest {
     pub fn first(most: usize) -> Self {
-        Self { most, after: None }
+        Self::new(most, None)
+    }
+
+    /// Newest first.
+    pub fn new(most: usize, after: Option<[u8; 32]>) -> Self {
+        Self { most, after, order: ListOrder::NewestFirst }
+    }
+
+    #[must_use]
+    pub fn in_order(self, order: ListOrder) -> Self {
+        Self { order, ..self }
     }
 }
 

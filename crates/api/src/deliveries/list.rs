@@ -122,10 +122,10 @@ async fn list(
         since: query.time("since"),
         until: query.time("until"),
     };
-    let request = PageRequest {
-        most: query.count("limit").unwrap_or(ROWS) as usize,
-        after: call.api.cursors.place(&pages, query)?,
-    };
+    let request = PageRequest::new(
+        query.count("limit").unwrap_or(ROWS) as usize,
+        call.api.cursors.place(&pages, query)?,
+    );
     let (data, next) = match &call.who {
         Who::Operator(_) if lane == Lane::Dispatch => {
             dispatched::page(&call, partner.as_deref(), filter, request).await?

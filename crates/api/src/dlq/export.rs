@@ -63,7 +63,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
 type Lines = (Bytes, Option<[u8; 32]>);
 
 async fn page(api: &Api, filter: &DeadFilter, after: Option<[u8; 32]>) -> Result<Lines, Problem> {
-    let request = PageRequest { most: PAGE, after };
+    let request = PageRequest::new(PAGE, after);
     let page = api.store.dead_letters(filter.clone(), request).await?;
     let mut lines = BytesMut::new();
     let mut shown = DeadLetterRows::new(api);

@@ -33,10 +33,10 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     let query = &call.query;
     let filter = filter::filter(&call, query).await?;
     let pages = Pages::of(call.route.path, call.owner().tenant(), query);
-    let request = PageRequest {
-        most: query.count("limit").unwrap_or(ROWS) as usize,
-        after: call.api.cursors.place(&pages, query)?,
-    };
+    let request = PageRequest::new(
+        query.count("limit").unwrap_or(ROWS) as usize,
+        call.api.cursors.place(&pages, query)?,
+    );
     let page = call.api.store.dead_letters(filter, request).await?;
     let data: Vec<DeadLetterRow> = DeadLetterRows::new(&call.api).all(page.rows).await?;
     Answer::ok(&List {

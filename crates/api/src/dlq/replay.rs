@@ -25,7 +25,7 @@ pub const ONE: Route = Route {
     path: "/dlq/{letter_id}/replay",
     needs: Needs::Anyone(Right::Manage),
     gives: Gives::accepted::<DeadLetterRow>(
-        "It is due now; the entry leaves when it is delivered.",
+        "It is due now, or when it is its turn; the entry leaves when it is delivered.",
     ),
     refuses: &[&codes::STORAGE_FULL],
     tag: TAG,
@@ -57,13 +57,13 @@ pub const ROUTE: Route = Route {
     refuses: &[&codes::STORAGE_FULL, &codes::NOT_FOUND, &codes::RECEIVING_OFF],
     tag: TAG,
     summary: "Replay dead letters",
-    about: "All that fit the filters, at a rate, in the background. Filters may stand in the URL or in the body.",
+    about: "All that fit the filters, the oldest first, at a rate, in the background. Filters may stand in the URL or in the body.",
     run: |call| Box::pin(many(call)),
 };
 
 async fn one(call: Call) -> Result<Answer, Problem> {
     let (filter, letter) = find(&call).await?;
-    call.api.store.replay_dead(filter, 1, call.api.clock.now()).await?;
+    call.api.store.replay_dead(filter, 1, None, call.api.clock.now()).await?;
     Answer::accepted(&DeadLetterRows::new(&call.api).row(letter).await?)
 }
 

@@ -51,10 +51,10 @@ async fn run(call: Call) -> Result<Answer, Problem> {
         since: query.time("since"),
         until: query.time("until"),
     };
-    let request = PageRequest {
-        most: query.count("limit").unwrap_or(ROWS) as usize,
-        after: call.api.cursors.place(&pages, query)?,
-    };
+    let request = PageRequest::new(
+        query.count("limit").unwrap_or(ROWS) as usize,
+        call.api.cursors.place(&pages, query)?,
+    );
     let outbox = &super::desk(&call.api)?.outbox;
     let page = outbox.emails(acting.scope(), filter, request).await?;
     Answer::ok(&List {

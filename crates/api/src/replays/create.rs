@@ -63,7 +63,7 @@ pub const ROUTE: Route = Route {
     refuses: &[&codes::NOT_FOUND, &codes::MISSING_FIELD, &codes::STORAGE_FULL],
     tag: TAG,
     summary: "Replay deliveries or events",
-    about: "Without a filter it asks for `all`. With `dry_run`, what would be sent is counted and nothing is done.",
+    about: "The oldest go first. At a webhook with `ordering: per_subject`, those of one subject never overtake each other. Without a filter it asks for `all`. With `dry_run`, what would be sent is counted and nothing is done.",
     run: |call| Box::pin(run(call)),
     ..Route::PLAIN
 };

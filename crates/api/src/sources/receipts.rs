@@ -72,10 +72,10 @@ pub(super) fn receipts(call: &Call) -> Receipts {
 async fn list(call: Call) -> Result<Answer, Problem> {
     let (source, query) = (find(&call).await?, &call.query);
     let pages = Pages::of(call.route.path, Some(source.tenant()), query);
-    let request = PageRequest {
-        most: query.count("limit").unwrap_or(ROWS) as usize,
-        after: call.api.cursors.place(&pages, query)?,
-    };
+    let request = PageRequest::new(
+        query.count("limit").unwrap_or(ROWS) as usize,
+        call.api.cursors.place(&pages, query)?,
+    );
     let page = receipts(&call).list(source.scope(), filter(query), request).await?;
     Answer::ok(&List {
         data: page.rows.iter().map(|receipt| ReceiptView::of(receipt, &source)).collect(),

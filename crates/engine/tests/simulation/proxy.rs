@@ -15,8 +15,8 @@ use gancho_store::{
     Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, Endpoints, EventFilter, EventRow,
     EventView, Expect, LaneDepth, Leave, Leaving, Ledger, Left, NewDelivery, NewParcel, NodeId,
     Nodes, OrphanScan, Orphans, Page, PageRequest, Pause, Pauses, Pruned, Rearmed, Record, Records,
-    Rescued, Result, Settle, Settled, Settlement, Shelf, Space, Spent, Store, TenantEndpoint,
-    Tenants, Upkeep, Usage, WholeLetter,
+    Replayed, Rescued, Result, Settle, Settled, Settlement, Shelf, Space, Spent, Store,
+    TenantEndpoint, Tenants, Upkeep, Usage, WholeLetter,
 };
 use gancho_store_sqlite::SqliteStore;
 use tokio::sync::Notify;
@@ -198,6 +198,15 @@ impl Deliveries for Proxy {
     async fn rearm(&self, scope: TenantScope, id: DeliveryId, now: Time) -> Result<Rearmed> {
         self.inner.rearm(scope, id, now).await
     }
+
+    async fn rearm_in_turn(
+        &self,
+        scope: TenantScope,
+        ids: Vec<DeliveryId>,
+        now: Time,
+    ) -> Result<Vec<Rearmed>> {
+        self.inner.rearm_in_turn(scope, ids, now).await
+    }
 }
 
 #[async_trait]
@@ -214,8 +223,14 @@ impl DeadLetters for Proxy {
         self.inner.dead_stats(filter).await
     }
 
-    async fn replay_dead(&self, filter: DeadFilter, most: usize, now: Time) -> Result<u64> {
-        self.inner.replay_dead(filter, most, now).await
+    async fn replay_dead(
+        &self,
+        filter: DeadFilter,
+        most: usize,
+        after: Option<[u8; 32]>,
+        now: Time,
+    ) -> Result<Replayed> {
+        self.inner.replay_dead(filter, most, after, now).await
     }
 
     async fn purge_dead(&self, filter: DeadFilter, most: usize) -> Result<u64> {

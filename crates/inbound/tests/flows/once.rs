@@ -73,7 +73,10 @@ async fn an_id_with_another_body(stage: &Stage) {
     assert_eq!(arrived(&core, 1).await[0].body, created);
 
     let filter = DeadFilter { code: Some("ID_CLASH".into()), ..DeadFilter::default() };
-    assert_eq!(stage.node.store.replay_dead(filter, 10, stage.clock.now()).await.unwrap(), 1);
+    assert_eq!(
+        stage.node.store.replay_dead(filter, 10, None, stage.clock.now()).await.unwrap().armed,
+        1
+    );
     let seen = arrived(&core, 2).await;
     assert_eq!((seen.len(), seen[1].body.as_str()), (2, paid));
     assert_eq!(seen[1].one("webhook-id"), second.receipt.to_string());

@@ -46,7 +46,7 @@ async fn dead(stage: &Stage, count: usize) -> Vec<Receipt> {
 
 async fn replay(stage: &Stage) -> u64 {
     let filter = DeadFilter { lane: Some(Lane::Dispatch), ..DeadFilter::default() };
-    stage.node.store.replay_dead(filter, 100, stage.clock.now()).await.unwrap()
+    stage.node.store.replay_dead(filter, 100, None, stage.clock.now()).await.unwrap().armed
 }
 
 /// faults.md B1

@@ -167,7 +167,7 @@ async fn pages(stage: &Stage, filter: EmailFilter, most: usize) -> Vec<Vec<Email
         if found.next.is_none() {
             return pages;
         }
-        page = PageRequest { most, after: found.next };
+        page = PageRequest::new(most, found.next);
     }
 }
 

@@ -32,7 +32,7 @@ async fn newest_first_and_by_filter(on: On) {
     let found: Vec<EmailId> = all.rows.iter().map(|row| row.id).collect();
     assert_eq!(found, [ids[2], ids[1]]);
     assert_eq!(all.rows[1].failure_code.unwrap().name(), "INVALID_RECIPIENT");
-    let rest = listed(EmailFilter::default(), PageRequest { most: 2, after: all.next }).await;
+    let rest = listed(EmailFilter::default(), PageRequest::new(2, all.next)).await;
     assert_eq!((rest.rows.len(), rest.rows[0].id, rest.next), (1, ids[0], None));
     let failed = EmailFilter { status: Some(EmailStatus::Failed), ..EmailFilter::default() };
     let failed = listed(failed, PageRequest::first(9)).await;

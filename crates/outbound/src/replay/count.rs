@@ -34,7 +34,7 @@ pub(super) async fn count(store: &dyn Store, owner: Owner, replay: &Replay) -> R
         match next {
             None => return Ok((count, true)),
             Some(_) if count >= MOST => return Ok((count, false)),
-            after => page = PageRequest { most: PAGE, after },
+            after => page = PageRequest::new(PAGE, after),
         }
     }
 }

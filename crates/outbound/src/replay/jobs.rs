@@ -1,6 +1,9 @@
 //! Making, finding and cancelling replays.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use gancho_domain::{Clock, IdMaker, ReplayId};
 use gancho_store::{Expect, Shelf, Store, StoreError};
@@ -36,6 +39,8 @@ pub struct Replays {
     usual_rate: u32,
     /// When the next page of each job that this runner holds is due, so that it keeps to its rate.
     pub(super) due: Mutex<HashMap<ReplayId, Instant>>,
+    /// Jobs of this runner of whose last page it is not known how much was sent.
+    pub(super) in_doubt: Mutex<HashSet<ReplayId>>,
     pub(super) bell: Notify,
     /// Held while a page is sent and noted, so that a cancellation here comes before or after it.
     pub(super) page_lock: tokio::sync::Mutex<()>,
@@ -64,7 +69,8 @@ impl Replays {
         let usual_rate = judge::USUAL_RATE;
         let (due, bell, page_lock) =
             (Mutex::default(), Notify::new(), tokio::sync::Mutex::default());
-        Self { store, registry, ids, clock, name, usual_rate, due, bell, page_lock }
+        let in_doubt = Mutex::default();
+        Self { store, registry, ids, clock, name, usual_rate, due, in_doubt, bell, page_lock }
     }
 
     /// So many a second where whoever asks for a replay names no rate.

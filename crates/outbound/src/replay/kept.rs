@@ -2,8 +2,9 @@
 
 use std::str::FromStr;
 
+use data_encoding::HEXLOWER;
 use gancho_domain::{Lane, ReplayId, Status, TenantId, Time};
-use gancho_store::{Result, StoreError};
+use gancho_store::{ListOrder, Result, StoreError};
 use serde::{Deserialize, Serialize};
 
 use super::{NewReplay, Replay, ReplayFilter, ReplayOf, ReplayState};
@@ -27,6 +28,9 @@ pub(super) struct Kept {
     finished_at: Option<i64>,
     /// Where the next page begins.
     pub cursor: Cursor,
+    /// A job that an earlier version began goes newest first to its end: its place is one in that list.
+    #[serde(default)]
+    oldest_first: bool,
     pub lease: Option<Lease>,
 }
 
@@ -36,6 +40,21 @@ pub(super) struct Cursor {
     pub after: Option<String>,
     /// How many of the events that were named are done.
     pub events: usize,
+}
+
+impl Cursor {
+    pub fn after(place: [u8; 32]) -> Self {
+        Self { after: Some(HEXLOWER.encode(&place)), events: 0 }
+    }
+
+    /// Of the store's pages.
+    pub fn place(&self) -> Result<Option<[u8; 32]>> {
+        let read = |text: &str| {
+            let bytes = HEXLOWER.decode(text.as_bytes()).ok();
+            bytes.and_then(|bytes| bytes.try_into().ok()).ok_or_else(|| corrupt(text))
+        };
+        self.after.as_deref().map(read).transpose()
+    }
 }
 
 #[derive(Serialize, Deserialize, Clone)]
@@ -101,6 +120,7 @@ impl Kept {
             started_at: None,
             finished_at: None,
             cursor: Cursor::default(),
+            oldest_first: true,
             lease: None,
         }
     }
@@ -116,6 +136,10 @@ impl Kept {
     pub fn state(&self) -> Result<ReplayState> {
         let known = ReplayState::ALL.into_iter().find(|state| state.name() == self.state);
         known.ok_or_else(|| corrupt(&self.state))
+    }
+
+    pub fn order(&self) -> ListOrder {
+        if self.oldest_first { ListOrder::OldestFirst } else { ListOrder::NewestFirst }
     }
 
     pub fn started(&mut self, now: Time) {

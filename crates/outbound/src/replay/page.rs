@@ -1,16 +1,18 @@
 //! Sends one page of a replay again.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
-use data_encoding::HEXLOWER;
-use gancho_domain::{EndpointId, EventId, Lane, Ordering, TenantScope, Time};
-use gancho_store::{DeliveryRow, NewDelivery, PageRequest, Rearmed, Result, Store};
+use gancho_domain::{DeliveryId, EndpointId, EventId, Lane, Ordering, TenantScope, Time};
+use gancho_store::{DeliveryRow, ListOrder, NewDelivery, PageRequest, Rearmed, Result, Store};
 use tokio::task::JoinSet;
 
 use super::{
     Replay, ReplayOf, Replays,
     count::{dead_filter, delivery_filter, event_filter, fits, is_meant, scope_of},
-    kept::{Cursor, corrupt},
+    kept::Cursor,
 };
 use crate::{Owner, registry::Targets};
 
@@ -27,6 +29,14 @@ pub(super) struct Sent {
 impl Sent {
     pub fn count(&self) -> u64 {
         self.done + self.skipped + self.failed
+    }
+
+    fn add(&mut self, one: One) {
+        match one {
+            One::Done => self.done += 1,
+            One::Skipped => self.skipped += 1,
+            One::Failed => self.failed += 1,
+        }
     }
 }
 
@@ -46,39 +56,86 @@ impl Replays {
         &self,
         owner: Owner,
         replay: &Replay,
-        cursor: &Cursor,
+        (cursor, order): (&Cursor, ListOrder),
         most: usize,
         doubt: InDoubt,
     ) -> Result<Sent> {
         let Some(scope) = scope_of(owner, replay) else {
-            return self.arm_dead(owner, replay, most).await;
+            return self.arm_dead(owner, replay, cursor, most).await;
         };
         let targets = self.registry.of(scope.tenant()).await?;
-        let (events, rows, next) = self.read_page(scope, replay, cursor, most).await?;
+        let (events, rows, next) = self.read_page(scope, replay, (cursor, order), most).await?;
+        let mut sent = Sent { next, ..Sent::default() };
+        let (rows, others): (Vec<_>, Vec<_>) = rows
+            .into_iter()
+            .partition(|row| row.lane != Lane::Webhook || active(&targets, row.target).is_some());
+        sent.skipped += others.len() as u64;
+        let to = replay.to.and_then(|to| active(&targets, to));
+        let send = |event| {
+            let delivery = to.map(|to| self.delivery(&targets, to));
+            send(self.store.clone(), scope, event, delivery, doubt)
+        };
+        if to.is_some_and(|to| is_in_order(&targets, to)) {
+            // Event after event: the store puts each behind those of its subject that are there.
+            let mut turns: BTreeMap<EventId, Vec<DeliveryRow>> = BTreeMap::new();
+            for row in rows {
+                turns.entry(row.event).or_default().push(row);
+            }
+            turns.extend(events.into_iter().map(|event| (event, Vec::new())));
+            for (event, rows) in turns {
+                if rows.is_empty() {
+                    sent.add(send(event).await?);
+                } else {
+                    self.arm(scope, rows, doubt, &mut sent).await?;
+                }
+            }
+            return Ok(sent);
+        }
         let mut work = JoinSet::new();
         for event in events {
-            let to = replay.to.and_then(|to| active(&targets, to));
-            work.spawn(send(
-                self.store.clone(),
-                scope,
-                event,
-                to.map(|to| self.delivery(&targets, to)),
-                doubt,
-            ));
+            work.spawn(send(event));
         }
-        for row in rows {
-            let fits = row.lane != Lane::Webhook || active(&targets, row.target).is_some();
-            work.spawn(arm(self.store.clone(), scope, row, fits, self.clock.now(), doubt));
-        }
-        let mut sent = Sent { next, ..Sent::default() };
         while let Some(one) = work.join_next().await {
-            match one.unwrap_or(Ok(One::Failed))? {
-                One::Done => sent.done += 1,
-                One::Skipped => sent.skipped += 1,
-                One::Failed => sent.failed += 1,
+            sent.add(one.unwrap_or(Ok(One::Failed))?);
+        }
+        self.arm(scope, rows, doubt, &mut sent).await?;
+        Ok(sent)
+    }
+
+    /// All at once, in their turns.
+    async fn arm(
+        &self,
+        scope: TenantScope,
+        rows: Vec<DeliveryRow>,
+        doubt: InDoubt,
+        sent: &mut Sent,
+    ) -> Result<()> {
+        let mut ids = Vec::with_capacity(rows.len());
+        for row in rows {
+            match doubt {
+                Some(since) if self.was_armed(scope, row.id, since).await? => sent.add(One::Done),
+                _ => ids.push(row.id),
             }
         }
-        Ok(sent)
+        if ids.is_empty() {
+            return Ok(());
+        }
+        for rearmed in self.store.rearm_in_turn(scope, ids, self.clock.now()).await? {
+            sent.add(match rearmed {
+                Rearmed::Due => One::Done,
+                Rearmed::InFlight => One::Skipped,
+                Rearmed::Unknown => One::Failed,
+            });
+        }
+        Ok(())
+    }
+
+    async fn was_armed(&self, scope: TenantScope, id: DeliveryId, since: Time) -> Result<bool> {
+        let view = self.store.delivery(scope, id).await?;
+        Ok(view.is_some_and(|view| {
+            let tried = view.attempts.iter().any(|attempt| attempt.started_at >= since);
+            tried || !view.row.state.is_final()
+        }))
     }
 
     /// Events to send, deliveries to arm, and where the next page begins.
@@ -86,24 +143,21 @@ impl Replays {
         &self,
         scope: TenantScope,
         replay: &Replay,
-        cursor: &Cursor,
+        (cursor, order): (&Cursor, ListOrder),
         most: usize,
     ) -> Result<(BTreeSet<EventId>, Vec<DeliveryRow>, Option<Cursor>)> {
         if !replay.filter.events.is_empty() {
-            return self.read_named(scope, replay, cursor, most).await;
+            return self.read_named(scope, replay, (cursor, order), most).await;
         }
-        let page = PageRequest { most, after: cursor.after.as_deref().map(place).transpose()? };
-        let next = |after: Option<[u8; 32]>| {
-            after.map(|after| Cursor { after: Some(HEXLOWER.encode(&after)), events: 0 })
-        };
+        let page = PageRequest::new(most, cursor.place()?).in_order(order);
         if replay.filter.of == ReplayOf::Events {
             let found = self.store.events(scope, event_filter(replay), page).await?;
             let meant = found.rows.iter().filter(|row| is_meant(replay, row));
             let events = meant.map(|row| row.id).collect();
-            return Ok((events, Vec::new(), next(found.next)));
+            return Ok((events, Vec::new(), found.next.map(Cursor::after)));
         }
         let found = self.store.deliveries(scope, delivery_filter(replay), page).await?;
-        let next = next(found.next);
+        let next = found.next.map(Cursor::after);
         let meant = found.rows.into_iter().filter(|row| !row.is_test).collect();
         let (events, rows) = split(meant, replay.to);
         Ok((events, rows, next))
@@ -113,10 +167,13 @@ impl Replays {
         &self,
         scope: TenantScope,
         replay: &Replay,
-        cursor: &Cursor,
+        (cursor, order): (&Cursor, ListOrder),
         most: usize,
     ) -> Result<(BTreeSet<EventId>, Vec<DeliveryRow>, Option<Cursor>)> {
-        let named = &replay.filter.events;
+        let mut named = replay.filter.events.clone();
+        if order == ListOrder::OldestFirst {
+            named.sort_unstable();
+        }
         let end = (cursor.events + most).min(named.len());
         let next = (end < named.len()).then_some(Cursor { after: None, events: end });
         let mut events = BTreeSet::new();
@@ -135,21 +192,26 @@ impl Replays {
 
     /// The oldest first. Those that were armed are not dead while they are tried, and if they die
     /// again they do so after the replay's end of time: none is armed twice.
-    async fn arm_dead(&self, owner: Owner, replay: &Replay, most: usize) -> Result<Sent> {
-        let done =
-            self.store.replay_dead(dead_filter(owner, replay), most, self.clock.now()).await?;
-        let next = (done > 0).then(Cursor::default);
-        Ok(Sent { done, next, ..Sent::default() })
+    async fn arm_dead(
+        &self,
+        owner: Owner,
+        replay: &Replay,
+        cursor: &Cursor,
+        most: usize,
+    ) -> Result<Sent> {
+        let (filter, now) = (dead_filter(owner, replay), self.clock.now());
+        let replayed = self.store.replay_dead(filter, most, cursor.place()?, now).await?;
+        let next = replayed.next.map(Cursor::after);
+        Ok(Sent { done: replayed.armed, next, ..Sent::default() })
     }
 
     fn delivery(&self, targets: &Targets, to: EndpointId) -> NewDelivery {
-        let ordering = targets.get(to).map(|target| target.endpoint.ordering);
         NewDelivery {
             id: self.ids.make(),
             lane: Lane::Webhook,
             target: to,
             due_at: self.clock.now(),
-            in_order: ordering == Some(Ordering::PerSubject),
+            in_order: is_in_order(targets, to),
             hold: false,
         }
     }
@@ -177,6 +239,10 @@ fn active(targets: &Targets, id: EndpointId) -> Option<EndpointId> {
         .map(|endpoint| endpoint.id)
 }
 
+fn is_in_order(targets: &Targets, id: EndpointId) -> bool {
+    targets.get(id).is_some_and(|target| target.endpoint.ordering == Ordering::PerSubject)
+}
+
 async fn send(
     store: Arc<dyn Store>,
     scope: TenantScope,
@@ -196,37 +262,4 @@ async fn send(
     }
     let was_there = store.send_again(scope, event, vec![delivery]).await?;
     Ok(if was_there { One::Done } else { One::Failed })
-}
-
-async fn arm(
-    store: Arc<dyn Store>,
-    scope: TenantScope,
-    row: DeliveryRow,
-    fits: bool,
-    now: Time,
-    doubt: InDoubt,
-) -> Result<One> {
-    if !fits {
-        return Ok(One::Skipped);
-    }
-    if let Some(since) = doubt {
-        let view = store.delivery(scope, row.id).await?;
-        let was_armed = view.is_some_and(|view| {
-            let tried = view.attempts.iter().any(|attempt| attempt.started_at >= since);
-            tried || !view.row.state.is_final()
-        });
-        if was_armed {
-            return Ok(One::Done);
-        }
-    }
-    Ok(match store.rearm(scope, row.id, now).await? {
-        Rearmed::Due => One::Done,
-        Rearmed::InFlight => One::Skipped,
-        Rearmed::Unknown => One::Failed,
-    })
-}
-
-fn place(text: &str) -> Result<[u8; 32]> {
-    let bytes = HEXLOWER.decode(text.as_bytes()).ok();
-    bytes.and_then(|bytes| bytes.try_into().ok()).ok_or_else(|| corrupt(text))
 }

@@ -79,9 +79,12 @@ impl Replays {
         };
         let (replay, started) = (kept.shown()?, Instant::now());
         let most = replay.rate.min(MOST_IN_A_PAGE) as usize;
-        let sent = self.send_page(owner, &replay, &kept.cursor, most, doubt).await;
+        let page = (&kept.cursor, kept.order());
+        let sent = self.send_page(owner, &replay, page, most, doubt).await;
         let count = sent.as_ref().map_or(0, Sent::count);
         let counts = sent.as_ref().ok().map(|sent| (sent.done, sent.skipped, sent.failed));
+        // What was sent of a page that failed is not known: it is looked at before it is sent again.
+        self.note_doubt(id, sent.is_err());
         let is_over = note(&mut kept, sent, self.clock.now())?;
         if self.save(owner, id, &mut kept, version).await?.is_none() {
             // It was cancelled, or another took it over.
@@ -140,7 +143,9 @@ impl Replays {
         let is_mine = kept.lease.as_ref().is_some_and(|lease| lease.by == self.name);
         let is_held = kept.lease.as_ref().is_some_and(|lease| lease.until > now.micros());
         if is_mine {
-            return Ok(Some((kept, record.version, None)));
+            let started_at = kept.shown()?.started_at;
+            let doubt = started_at.filter(|_| self.in_doubt.lock().contains(&id));
+            return Ok(Some((kept, record.version, doubt)));
         }
         if is_held {
             return Ok(None);
@@ -173,8 +178,18 @@ impl Replays {
 
     async fn close(&self, id: ReplayId) -> Result<()> {
         self.due.lock().remove(&id);
+        self.in_doubt.lock().remove(&id);
         self.store.delete_record(OPEN, &key(id)).await?;
         Ok(())
+    }
+
+    fn note_doubt(&self, id: ReplayId, is_in_doubt: bool) {
+        let mut in_doubt = self.in_doubt.lock();
+        if is_in_doubt {
+            in_doubt.insert(id);
+        } else {
+            in_doubt.remove(&id);
+        }
     }
 
     fn due_in(&self, id: ReplayId) -> Duration {

@@ -14,6 +14,7 @@ mod notices;
 mod publishing;
 mod registry;
 mod replaying;
+mod replaying_in_order;
 mod resuming;
 mod rotation;
 mod secrets;

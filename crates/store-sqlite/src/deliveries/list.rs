@@ -1,8 +1,8 @@
-//! A page of a tenant's deliveries, newest first.
+//! A page of a tenant's deliveries, newest first or oldest first.
 //!
 //! A lane's and a target's deliveries lie in their spans (see `spans.rs`), among those of others; what
 //! failed has indexes of its own; those of an event are named by its parcel. Where a publisher's own id
-//! is asked for, the list goes by event, the newest first, and within it by delivery.
+//! is asked for, the list goes by event, and within it by delivery.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ use rusqlite::{Connection, ToSql, params};
 use super::read;
 use crate::{
     fault::Fault,
-    look::{Looks, PARCEL_COST, Reach, Search, Trail, page},
+    look::{Direction, Looks, PARCEL_COST, Reach, Search, Trail, page},
     rows::{self, seq},
     spans,
 };
@@ -28,12 +28,13 @@ pub(crate) fn page_of(
     if filter.external_id.is_some() && filter.event.is_none() {
         return named(db, scope, filter, request, looks);
     }
-    let asked = Asked { db, scope, filter };
-    let below = request.after.as_ref().map_or(i64::MAX, |place| seq(place_id(place)));
-    let below = below.min(filter.until.map_or(i64::MAX, rows::last_seq_at));
+    let direction = Direction(request.order);
+    let asked = Asked { db, scope, filter, direction };
+    let after = request.after.as_ref().map(|place| seq(place_id(place)));
+    let below = direction.start(after, asked.lowest(), asked.end());
     let mut search = Search::new(asked.trails(), below, request.most);
-    let (rows, next) = page(&mut search, request.most, looks, |row| asked.row(row))?;
-    Ok(Page { rows, next: next.map(|row| place(rows::first_id(row))) })
+    let (rows, next) = page(&mut search, request.most, looks, |key| asked.row(key))?;
+    Ok(Page { rows, next: next.map(|key| place(rows::first_id(direction.key(key)))) })
 }
 
 /// Several events may bear the same id: they are looked at one after the other.
@@ -44,49 +45,36 @@ fn named(
     request: &PageRequest,
     looks: &mut Looks,
 ) -> Result<Page<DeliveryRow>, Fault> {
-    let asked = Asked { db, scope, filter };
+    let direction = Direction(request.order);
+    let asked = Asked { db, scope, filter, direction };
     // The page before ended within this event, with this delivery.
     let mut after = request.after.as_ref().map(place_of_named);
-    let mut last = after.map_or(i64::MAX, |(event, _)| event);
-    last = last.min(filter.until.map_or(i64::MAX, rows::last_seq_at));
+    // An event may have been sent again long after it was made: no event is too old.
+    let mut last = direction.start(None, 0, asked.end());
+    last = after.map_or(last, |(event, _)| direction.key(event).min(last));
     let mut rows = Vec::new();
     loop {
-        let events = events_named(db, scope, filter, last)?;
-        let Some(lowest) = events.last().copied() else { return Ok(Page { rows, next: None }) };
+        let events = asked.events_named(last)?;
+        let Some(farthest) = events.last().copied() else { return Ok(Page { rows, next: None }) };
         for event in events {
             let within = after.take().filter(|after| after.0 == event);
-            let below = within.map_or(i64::MAX, |(_, delivery)| delivery);
+            let below = direction.start(within.map(|(_, delivery)| delivery), 0, i64::MAX);
             let most = request.most - rows.len();
             let mut search = Search::new(vec![OfEvent { asked, event }], below, most);
             looks.spend(PARCEL_COST);
-            let (found, next) = page(&mut search, most, looks, |row| asked.row(row))?;
+            let (found, next) = page(&mut search, most, looks, |key| asked.row(key))?;
             rows.extend(found);
             if let Some(next) = next {
-                return Ok(Page { rows, next: Some(place_in_named(event, next)) });
+                let place = place_in_named(event, direction.key(next));
+                return Ok(Page { rows, next: Some(place) });
             }
             if looks.are_spent() {
-                return Ok(Page { rows, next: Some(place_in_named(event, 0)) });
+                let behind_all = if direction.is_newest_first() { 0 } else { i64::MAX };
+                return Ok(Page { rows, next: Some(place_in_named(event, behind_all)) });
             }
         }
-        last = lowest - 1;
+        last = direction.key(farthest) - 1;
     }
-}
-
-/// Those that bear the id, from the newest on; a few at a time.
-fn events_named(
-    db: &Connection,
-    scope: TenantScope,
-    filter: &DeliveryFilter,
-    last: i64,
-) -> Result<Vec<i64>, Fault> {
-    Ok(db
-        .prepare_cached(
-            "SELECT DISTINCT n.parcel FROM named n
-             WHERE n.tenant_id = ?1 AND n.external_id = ?2 AND n.parcel <= ?3
-             ORDER BY n.parcel DESC LIMIT 500",
-        )?
-        .query_map(params![scope.tenant().bytes(), filter.external_id, last], |row| row.get(0))?
-        .collect::<rusqlite::Result<_>>()?)
 }
 
 /// What is asked for, and of whom.
@@ -95,6 +83,7 @@ struct Asked<'a> {
     db: &'a Connection,
     scope: TenantScope,
     filter: &'a DeliveryFilter,
+    direction: Direction,
 }
 
 enum Way<'a> {
@@ -137,17 +126,37 @@ impl<'a> Asked<'a> {
         }
     }
 
-    fn row(&self, row: i64) -> Result<Option<DeliveryRow>, Fault> {
-        Ok(read(self.db, "WHERE d.seq = ?1", &[&row])?.pop())
+    fn row(&self, key: i64) -> Result<Option<DeliveryRow>, Fault> {
+        Ok(read(self.db, "WHERE d.seq = ?1", &[&self.direction.key(key)])?.pop())
     }
 
-    /// The lowest row number that can be of the time asked for.
+    /// The lowest row number that can be of the time asked for,
     fn lowest(&self) -> i64 {
         self.filter.since.map_or(0, rows::first_seq_at)
     }
 
+    /// and one beyond the highest.
+    fn end(&self) -> i64 {
+        self.filter.until.map_or(i64::MAX, rows::last_seq_at)
+    }
+
+    /// The events that bear the id, from this key on; a few at a time.
+    fn events_named(&self, last: i64) -> Result<Vec<i64>, Fault> {
+        let (from, to) = self.direction.rows_below(last.saturating_add(1), 0, i64::MAX);
+        let word = self.direction.word();
+        let mut find = self.db.prepare_cached(&format!(
+            "SELECT DISTINCT n.parcel FROM named n
+             WHERE n.tenant_id = ?1 AND n.external_id = ?2 AND n.parcel >= ?3 AND n.parcel < ?4
+             ORDER BY n.parcel {word} LIMIT 500"
+        ))?;
+        let tenant = self.scope.tenant().bytes();
+        let values = params![tenant, self.filter.external_id, from, to];
+        let found = find.query_map(values, |row| row.get(0))?;
+        Ok(found.collect::<rusqlite::Result<_>>()?)
+    }
+
     /// Looks at the rows of a statement, whose parameters 1 to 8 are bound here and the others by
-    /// `more`. Says how many there were and which was the last.
+    /// `more`. Says how many there were and the key of the last.
     fn look(
         &self,
         from: &str,
@@ -176,10 +185,10 @@ impl<'a> Asked<'a> {
             let (number, fit): (i64, i64) = (row.get(0)?, row.get(1)?);
             looks.spend(if fit >= READ_PARCEL && parcels { PARCEL_COST } else { 1 });
             if fit == FITS {
-                found.push_back(number);
+                found.push_back(self.direction.key(number));
             }
             count += 1;
-            last = Some(number);
+            last = Some(self.direction.key(number));
         }
         Ok((count, last))
     }
@@ -237,16 +246,21 @@ impl Trail for InSpans<'_> {
         looks: &mut Looks,
         found: &mut VecDeque<i64>,
     ) -> Result<Reach, Fault> {
-        let Asked { db, scope, filter } = self.asked;
+        let Asked { db, scope, filter, direction } = self.asked;
         let within = spans::Within { target: filter.endpoint, lane: filter.lane };
-        let Some(span) = spans::newest(db, scope, within, below, self.asked.lowest())? else {
+        let rows = direction.rows_below(below, self.asked.lowest(), self.asked.end());
+        let Some(span) = spans::next(db, scope, within, rows, direction)? else {
             return Ok(Reach::End);
         };
         looks.spend(1);
-        let (first, end) = (spans::first_row(span), spans::first_row(span + 1).min(below));
-        let from = "deliveries d WHERE d.seq >= ?9 AND d.seq < ?10 ORDER BY d.seq DESC LIMIT ?11";
-        let (count, last) = self.asked.look(from, &[&first, &end, &(step as i64)], looks, found)?;
-        Ok(Reach::DownTo(last.filter(|_| count == step).unwrap_or(first)))
+        let ((first, end), reached) = spans::rows_of(span, below, direction);
+        let from = format!(
+            "deliveries d WHERE d.seq >= ?9 AND d.seq < ?10 ORDER BY d.seq {} LIMIT ?11",
+            direction.word()
+        );
+        let (count, last) =
+            self.asked.look(&from, &[&first, &end, &(step as i64)], looks, found)?;
+        Ok(Reach::DownTo(last.filter(|_| count == step).unwrap_or(reached)))
     }
 }
 
@@ -264,11 +278,14 @@ impl Trail for Failed<'_> {
         };
         let from = format!(
             "deliveries d INDEXED BY {index} WHERE d.state = 6 AND d.tenant_id = ?1 AND {by}
-               AND d.seq >= ?9 AND d.seq < ?10 ORDER BY d.seq DESC LIMIT ?11"
+               AND d.seq >= ?9 AND d.seq < ?10 ORDER BY d.seq {} LIMIT ?11",
+            self.asked.direction.word()
         );
-        let (lowest, step_value) = (self.asked.lowest(), step as i64);
+        let direction = self.asked.direction;
+        let (first, end) = direction.rows_below(below, self.asked.lowest(), self.asked.end());
+        let step_value = step as i64;
         let lane = self.of.err().map(Lane::number);
-        let mut values: Vec<&dyn ToSql> = vec![&lowest, &below, &step_value];
+        let mut values: Vec<&dyn ToSql> = vec![&first, &end, &step_value];
         if lane.is_some() {
             values.push(&lane);
         }
@@ -285,13 +302,17 @@ impl Trail for OfEvent<'_> {
         looks: &mut Looks,
         found: &mut VecDeque<i64>,
     ) -> Result<Reach, Fault> {
-        let from = "(SELECT j.value AS number FROM parcels q, json_each(q.deliveries) j
+        let word = self.asked.direction.word();
+        let from = format!(
+            "(SELECT j.value AS number FROM parcels q, json_each(q.deliveries) j
                WHERE q.seq = ?9 AND q.tenant_id = ?1 AND (?8 IS NULL OR q.id = ?8)
-                 AND j.value < ?10
-               ORDER BY j.value DESC LIMIT ?11) n
-             CROSS JOIN deliveries d ON d.seq = n.number ORDER BY n.number DESC";
-        let values: [&dyn ToSql; 3] = [&self.event, &below, &(step as i64)];
-        let (count, last) = self.asked.look(from, &values, looks, found)?;
+                 AND j.value >= ?10 AND j.value < ?11
+               ORDER BY j.value {word} LIMIT ?12) n
+             CROSS JOIN deliveries d ON d.seq = n.number ORDER BY n.number {word}"
+        );
+        let (first, end) = self.asked.direction.rows_below(below, 0, i64::MAX);
+        let values: [&dyn ToSql; 4] = [&self.event, &first, &end, &(step as i64)];
+        let (count, last) = self.asked.look(&from, &values, looks, found)?;
         Ok(last.filter(|_| count == step).map_or(Reach::End, Reach::DownTo))
     }
 }

@@ -6,9 +6,9 @@ use gancho_domain::{Code, DeliveryId, Failure, Lane, State, Status, TenantId};
 
 use super::{
     Fixture,
-    build::{DONE, World, given_up, secs, sorted},
+    build::{DONE, World, given_up, secs, sorted, timeout},
 };
-use crate::{Claim, DeadFilter, DeadLetter, TargetId};
+use crate::{Claim, DeadFilter, DeadLetter, ListOrder, MAX_PAGE_BYTES, PageRequest, TargetId};
 
 /// Gives a delivery up with this code, and lets a second pass.
 async fn bury<F: Fixture>(
@@ -167,4 +167,127 @@ pub async fn a_purge_takes_what_was_asked_and_no_more<F: Fixture>() {
     }
     let left = world.dead(DeadFilter::default()).await;
     assert_eq!(deliveries(&left), [spared]);
+}
+
+/// faults.md B2: what is replayed is read from the oldest on.
+pub async fn oldest_first_is_newest_first_backwards<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let [acme, globex] = [world.tenant().await, world.tenant().await];
+    let shop = world.target();
+    let start = world.now();
+    for _ in 0..6 {
+        world.many_due(acme, shop, 5).await;
+        world.many_due(globex, shop, 2).await;
+        for job in world.take_all().await {
+            world.give_up(&job).await;
+        }
+        world.pass(secs(1));
+    }
+    let (since, until) = (Some(start + secs(2)), Some(start + secs(4)));
+    let all = DeadFilter::default;
+    for filter in [
+        all(),
+        DeadFilter { tenant: Some(acme), ..all() },
+        DeadFilter { tenant: Some(acme), since, until, ..all() },
+        DeadFilter { since, until, ..all() },
+    ] {
+        let mut expected = deliveries(&world.dead(filter.clone()).await);
+        expected.reverse();
+        assert!(!expected.is_empty());
+        for most in [1, 4, 100] {
+            let mut request = PageRequest::first(most).in_order(ListOrder::OldestFirst);
+            let mut found = Vec::new();
+            loop {
+                let page = world.store.dead_letters(filter.clone(), request.clone()).await.unwrap();
+                found.extend(deliveries(&page.rows));
+                request.after = page.next;
+                if page.next.is_none() {
+                    break;
+                }
+            }
+            assert_eq!(found, expected, "pages of {most}: {filter:?}");
+        }
+    }
+}
+
+/// faults.md 5: four events of 1 MiB, each given up at sixty endpoints.
+pub async fn a_page_is_bounded_in_bytes<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let targets: Vec<_> = (0..60).map(|_| world.target()).collect();
+    let mut made = Vec::new();
+    for n in 0..4 {
+        let event = world.event(acme).body(vec![b'0' + n; 1 << 20]);
+        let event = targets.iter().fold(event, |event, target| event.to(*target));
+        made.extend((0..targets.len()).map(|place| event.delivery(place)));
+        world.accept(event).await;
+    }
+    for job in world.take_until_done(world.claim()).await.0 {
+        world.give_up(&job).await;
+    }
+    for order in [ListOrder::NewestFirst, ListOrder::OldestFirst] {
+        let mut request = PageRequest::first(200).in_order(order);
+        let mut found = Vec::new();
+        for pages in 0.. {
+            let page = world.store.dead_letters(DeadFilter::default(), request.clone()).await;
+            let page = page.unwrap();
+            let bytes: usize = page.rows.iter().map(|letter| letter.original.len()).sum();
+            assert!(bytes <= MAX_PAGE_BYTES, "{bytes} bytes on a page");
+            assert!(!page.rows.is_empty() && pages < 240, "each page goes on");
+            for letter in &page.rows {
+                assert_eq!(letter.original.len(), 1 << 20, "bodies are whole");
+            }
+            found.extend(deliveries(&page.rows));
+            request.after = page.next;
+            if page.next.is_none() {
+                break;
+            }
+        }
+        assert_eq!(sorted(found), made, "{order:?}");
+    }
+    let large = world.event(acme).body(vec![0; MAX_PAGE_BYTES + 1]).to(targets[0]);
+    world.accept(large).await;
+    let job = world.take_one().await;
+    world.give_up(&job).await;
+    let page = world.store.dead_letters(DeadFilter::default(), PageRequest::first(9)).await;
+    let page = page.unwrap();
+    assert_eq!(
+        deliveries(&page.rows),
+        [job.delivery],
+        "one that is larger than a page comes alone"
+    );
+    assert!(page.next.is_some());
+}
+
+/// faults.md 5: a filter that nothing fits ends after a bounded look, and says where to go on.
+pub async fn what_is_not_there_is_looked_for_page_by_page<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let shop = world.target();
+    let count = F::MAX_LOOKS * 5 / 2;
+    for _ in 0..5 {
+        world.many_due(acme, shop, count / 5).await;
+        let jobs = world.take_until_done(world.claim()).await.0;
+        let given_up = |job| given_up(job, world.now(), timeout());
+        let all = jobs.iter().map(given_up).collect();
+        world.store.settle(world.node, all).await.unwrap();
+    }
+    let nope = Some("NOBODY_KNOWS".to_owned());
+    for tenant in [None, Some(acme)] {
+        let filter = DeadFilter { tenant, code: nope.clone(), ..DeadFilter::default() };
+        let mut request = PageRequest::first(50);
+        let mut pages = 1;
+        loop {
+            let page = world.store.dead_letters(filter.clone(), request.clone()).await.unwrap();
+            assert_eq!(page.rows, []);
+            request.after = page.next;
+            if page.next.is_none() {
+                break;
+            }
+            pages += 1;
+        }
+        assert!((2..50).contains(&pages), "{pages} pages");
+        let page = world.store.replay_dead(filter, 50, None, world.now()).await.unwrap();
+        assert!(page.armed == 0 && page.next.is_some(), "nor does a replay look at all of them");
+    }
 }

@@ -217,7 +217,7 @@ pub async fn one_sent_again_keeps_its_place<F: Fixture>() {
             assert!(world.send_again(acme, event, vec![world.to(target)]).await);
         }
     }
-    let rest = PageRequest { most: 100, after: first.next };
+    let rest = PageRequest::new(100, first.next);
     let rest = store.events(scope(acme), EventFilter::default(), rest).await.unwrap();
     assert_eq!(ids(&[first.rows, rest.rows].concat()), ids(&before), "in the middle of a list");
     for most in [1, 2, 100] {

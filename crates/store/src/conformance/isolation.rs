@@ -60,7 +60,7 @@ pub async fn a_place_in_a_list_opens_no_other<F: Fixture>() {
     let store = &world.store;
     let first = PageRequest::first(1);
     let page = store.deliveries(scope(acme), all(), first).await.unwrap();
-    let next = PageRequest { most: 10, after: page.next };
+    let next = PageRequest::new(10, page.next);
     let page = store.deliveries(scope(globex), all(), next).await.unwrap();
     let own = world.list(globex, all()).await;
     assert!(page.rows.iter().all(|row| own.contains(row)));
@@ -123,7 +123,7 @@ pub async fn lists_of_events_hold_ones_own_only<F: Fixture>() {
 
     let store = &world.store;
     let page = store.events(scope(acme), all(), PageRequest::first(1)).await.unwrap();
-    let next = PageRequest { most: 10, after: page.next };
+    let next = PageRequest::new(10, page.next);
     let page = store.events(scope(globex), all(), next).await.unwrap();
     let own = world.list_events(globex, all()).await;
     assert!(page.rows.iter().all(|row| own.contains(row)), "a place opens no other list");

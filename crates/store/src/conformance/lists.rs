@@ -8,20 +8,28 @@ use super::{
     Fixture,
     build::{Draft, World, scope, secs},
 };
-use crate::{DeliveryFilter, EventFilter, Page, PageRequest};
+use crate::{DeliveryFilter, EventFilter, ListOrder, Page, PageRequest};
 
 /// A list is followed to its end. Answers with all rows, and with how many pages there were.
 async fn follow<R, E: std::fmt::Debug>(
     most: usize,
     read: impl AsyncFn(PageRequest) -> Result<Page<R>, E>,
 ) -> (Vec<R>, usize) {
-    let (mut rows, mut request) = (Vec::new(), PageRequest::first(most));
+    follow_from(PageRequest::first(most), read).await
+}
+
+async fn follow_from<R, E: std::fmt::Debug>(
+    first: PageRequest,
+    read: impl AsyncFn(PageRequest) -> Result<Page<R>, E>,
+) -> (Vec<R>, usize) {
+    let (most, order) = (first.most, first.order);
+    let (mut rows, mut request) = (Vec::new(), first);
     for count in 1..10_000 {
         let page = read(request).await.unwrap();
         assert!(page.rows.len() <= most, "a page holds what was asked for");
         rows.extend(page.rows);
         match page.next {
-            Some(after) => request = PageRequest { most, after: Some(after) },
+            Some(after) => request = PageRequest::new(most, Some(after)).in_order(order),
             None => return (rows, count),
         }
     }
@@ -209,4 +217,101 @@ pub async fn what_comes_meanwhile_does_not_disturb_a_list<F: Fixture>() {
     let (rows, _) = follow(10, read).await;
     let found: Vec<_> = rows.into_iter().map(|row| row.id).skip(3).collect();
     assert_eq!(found, made, "after the three that had come before the first page");
+}
+
+/// faults.md B2: what is sent again is read from the oldest on.
+pub async fn oldest_first_is_newest_first_backwards<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let [acme, globex] = [world.tenant().await, world.tenant().await];
+    let [shop, crm] = [world.target(), world.target()];
+    let start = world.now();
+    for batch in 0..20 {
+        let drafts = (0..10).map(|n| {
+            let event = world.event(if n == 4 { globex } else { acme });
+            let event = event.typed(if n % 3 == 0 { "rare" } else { "usual" });
+            let event = if n < 3 { event.named("all") } else { event };
+            match n % 4 {
+                0 => event,
+                1 => event.to(shop),
+                _ => event.to(shop).to(crm),
+            }
+        });
+        world.accept_all(drafts.collect()).await;
+        if batch % 5 == 0 {
+            for job in world.take_all().await.iter().step_by(3) {
+                world.give_up(job).await;
+            }
+        }
+        world.pass(secs(1));
+    }
+    let (since, until) = (Some(start + secs(3)), Some(start + secs(15)));
+    let event = world.list_events(acme, EventFilter::default()).await[7].id;
+    let all = DeliveryFilter::default;
+    let named = Some("all".to_owned());
+    for most in [1, 7, 500] {
+        let oldest = PageRequest::first(most).in_order(ListOrder::OldestFirst);
+        for (filter, is_empty) in [
+            (all(), false),
+            (DeliveryFilter { lane: Some(Lane::Webhook), ..all() }, false),
+            (DeliveryFilter { endpoint: Some(crm), ..all() }, false),
+            (DeliveryFilter { status: Some(Status::Failed), ..all() }, false),
+            (DeliveryFilter { status: Some(Status::Failed), endpoint: Some(shop), ..all() }, false),
+            (DeliveryFilter { since, until, ..all() }, false),
+            (DeliveryFilter { since, until, endpoint: Some(shop), ..all() }, false),
+            (DeliveryFilter { event: Some(event), ..all() }, false),
+            (DeliveryFilter { external_id: named.clone(), ..all() }, false),
+            (DeliveryFilter { external_id: named.clone(), since, until, ..all() }, false),
+            (typed("rare"), false),
+            (DeliveryFilter { lane: Some(Lane::Email), ..all() }, true),
+        ] {
+            let (mut expected, _) = deliveries(&world, acme, filter.clone(), most).await;
+            expected.reverse();
+            let read = async |page| world.store.deliveries(scope(acme), filter.clone(), page).await;
+            let (rows, _) = follow_from(oldest.clone(), read).await;
+            let found: Vec<_> = rows.into_iter().map(|row| row.id).collect();
+            assert_eq!(found, expected, "pages of {most}: {filter:?}");
+            assert_eq!(found.is_empty(), is_empty, "{filter:?}");
+        }
+        let all = EventFilter::default;
+        for filter in [
+            all(),
+            EventFilter { event_type: Some("rare".to_owned()), ..all() },
+            EventFilter { is_unmatched: true, ..all() },
+            EventFilter { external_id: named.clone(), ..all() },
+            EventFilter { since, until, ..all() },
+        ] {
+            let (mut expected, _) = events(&world, acme, filter.clone(), most).await;
+            expected.reverse();
+            let read = async |page| world.store.events(scope(acme), filter.clone(), page).await;
+            let (rows, _) = follow_from(oldest.clone(), read).await;
+            let found: Vec<_> = rows.into_iter().map(|row| row.id).collect();
+            assert_eq!(found, expected, "pages of {most}: {filter:?}");
+            assert!(!found.is_empty(), "{filter:?}");
+        }
+    }
+}
+
+/// faults.md B2: it costs no more than from the newest on.
+pub async fn what_is_not_there_is_looked_for_from_the_oldest_on<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let [shop, crm] = [world.target(), world.target()];
+    let count = F::MAX_LOOKS;
+    accept(&world, (0..count).map(|_| world.event(acme).to(shop).to(crm)).collect()).await;
+    let oldest = PageRequest::first(50).in_order(ListOrder::OldestFirst);
+    for filter in [
+        typed("nobody.knows"),
+        DeliveryFilter { endpoint: Some(crm), ..typed("nobody.knows") },
+        DeliveryFilter { status: Some(Status::Delivered), ..Default::default() },
+    ] {
+        let read = async |page| world.store.deliveries(scope(acme), filter.clone(), page).await;
+        let (rows, pages) = follow_from(oldest.clone(), read).await;
+        assert_eq!(rows, [], "{filter:?}");
+        assert!((2..200).contains(&pages), "{filter:?}: {pages} pages");
+    }
+    let nobody = EventFilter { event_type: Some("nobody.knows".to_owned()), ..Default::default() };
+    let read = async |page| world.store.events(scope(acme), nobody.clone(), page).await;
+    let (rows, pages) = follow_from(oldest, read).await;
+    assert_eq!(rows, []);
+    assert!(pages < 200, "{pages} pages");
 }

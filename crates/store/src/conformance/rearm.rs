@@ -4,7 +4,7 @@ use gancho_domain::{DeliveryId, State, Status, TenantId};
 
 use super::{
     Fixture,
-    build::{World, ids, scope, secs},
+    build::{World, ids, scope, secs, sorted},
 };
 use crate::Rearmed;
 
@@ -118,4 +118,111 @@ pub async fn one_that_is_not_there_is_unknown<F: Fixture>() {
     let acme = world.tenant().await;
     let unknown = rearm(&world, acme, world.id()).await;
     assert_eq!(unknown, Rearmed::Unknown);
+}
+
+async fn in_turn<F: Fixture>(
+    world: &World<F>,
+    tenant: TenantId,
+    deliveries: Vec<DeliveryId>,
+) -> Vec<Rearmed> {
+    world.store.rearm_in_turn(scope(tenant), deliveries, world.now()).await.unwrap()
+}
+
+/// faults.md B2: whichever of them is named first.
+pub async fn in_turn_those_of_a_subject_go_by_their_numbers<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let [shop, crm] = [world.target(), world.target()];
+    let drafts = [0, 1, 2, 3]
+        .map(|n| world.event(acme).about("order-1").in_order_to(if n == 3 { crm } else { shop }));
+    let made = drafts.each_ref().map(|draft| draft.delivery(0));
+    for draft in drafts {
+        world.accept(draft).await;
+        for job in world.take_all().await {
+            if job.delivery == made[1] {
+                world.give_up(&job).await
+            } else {
+                world.deliver(&job).await
+            }
+        }
+    }
+    world.pass(secs(1));
+    let [one, two, three, elsewhere] = made;
+    let answers = in_turn(&world, acme, vec![three, two, elsewhere]).await;
+    assert_eq!(answers, [Rearmed::Due; 3]);
+    let jobs = world.take_all().await;
+    assert_eq!(sorted(ids(&jobs)), sorted(vec![two, elsewhere]), "the first of each line");
+    assert_eq!(in_turn(&world, acme, vec![one]).await, [Rearmed::Due], "the next page");
+    world.nothing_is_due().await;
+    for job in jobs {
+        assert_eq!((job.attempts, job.attempts_before), (1, 1));
+        world.deliver(&job).await;
+    }
+    for expected in [one, three] {
+        let job = world.take_one().await;
+        assert_eq!(job.delivery, expected);
+        world.deliver(&job).await;
+    }
+    world.nothing_is_due().await;
+}
+
+/// faults.md B2: what is under way is not overtaken.
+pub async fn in_turn_they_wait_behind_what_moves<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let shop = world.target();
+    let [first, second, third] =
+        [0, 1, 2].map(|_| world.event(acme).about("order-1").in_order_to(shop));
+    let made = [&first, &second, &third].map(|draft| draft.delivery(0));
+    world.accept(first).await;
+    let job = world.take_one().await;
+    world.deliver(&job).await;
+    world.accept(second).await;
+    world.accept(third).await;
+    let moving = world.take_one().await;
+    assert_eq!(moving.delivery, made[1]);
+    let answers = in_turn(&world, acme, made.to_vec()).await;
+    assert_eq!(answers, [Rearmed::Due, Rearmed::InFlight, Rearmed::Due]);
+    world.nothing_is_due().await;
+    world.deliver(&moving).await;
+    for expected in [made[0], made[2]] {
+        let job = world.take_one().await;
+        assert_eq!(job.delivery, expected);
+        world.deliver(&job).await;
+    }
+    world.nothing_is_due().await;
+}
+
+pub async fn in_turn_each_has_its_answer<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let [acme, globex] = [world.tenant().await, world.tenant().await];
+    let shop = world.target();
+    let ended = world.due(acme, shop).await;
+    let job = world.take_one().await;
+    world.deliver(&job).await;
+    let anothers = world.due(globex, shop).await;
+    let job = world.take_one().await;
+    world.deliver(&job).await;
+    let held = world.due(acme, shop).await;
+    world.take_one().await;
+    let retrying = world.due(acme, shop).await;
+    let job = world.take_one().await;
+    world.retry_at(&job, world.now() + secs(600)).await;
+    let answers = in_turn(&world, acme, vec![held, world.id(), ended, anothers, retrying]).await;
+    use Rearmed::{Due, InFlight, Unknown};
+    assert_eq!(answers, [InFlight, Unknown, Due, Unknown, Due]);
+    assert_eq!(sorted(ids(&world.take_all().await)), [ended, retrying]);
+    assert_eq!(in_turn(&world, acme, vec![]).await, []);
+}
+
+pub async fn in_turn_without_order_all_are_due<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let shop = world.target();
+    let made = world.many_due(acme, shop, 5).await;
+    for job in world.take_all().await {
+        world.deliver(&job).await;
+    }
+    assert_eq!(in_turn(&world, acme, made.clone()).await, [Rearmed::Due; 5]);
+    assert_eq!(sorted(ids(&world.take_all().await)), made);
 }

@@ -187,3 +187,65 @@ pub async fn a_replay_outlives_a_restart<F: Fixture>() {
     world.deliver(&job).await;
     assert_eq!(world.dead_letter(id).await, None);
 }
+
+/// faults.md B2: page by page, and each once.
+pub async fn a_replay_goes_on_from_its_place<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let shop = world.target();
+    let mut made = Vec::new();
+    for _ in 0..4 {
+        // Three at a time are given up at the same moment.
+        made.extend(world.many_due(acme, shop, 3).await);
+        for job in world.take_all().await {
+            world.give_up(&job).await;
+        }
+        world.pass(secs(1));
+    }
+    let (mut armed, mut after) = (Vec::new(), None);
+    for _ in 0..100 {
+        let filter = DeadFilter { until: Some(world.now()), ..DeadFilter::default() };
+        let page = world.store.replay_dead(filter, 5, after, world.now()).await.unwrap();
+        let jobs = world.take_all().await;
+        assert_eq!(jobs.len() as u64, page.armed);
+        armed.extend(sorted(ids(&jobs)));
+        for job in jobs {
+            world.give_up(&job).await;
+        }
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!(armed.len(), 12, "each once, though they were given up again");
+    assert_eq!(armed[..3], made[..3], "the oldest first");
+    assert_eq!(sorted(armed), made);
+}
+
+/// faults.md B2: none overtakes another of its subject.
+pub async fn those_of_a_subject_keep_their_order<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let shop = world.target();
+    let drafts = [0, 1, 2, 3].map(|_| world.event(acme).about("order-1").in_order_to(shop));
+    let made = drafts.each_ref().map(|draft| draft.delivery(0));
+    world.accept_all(drafts.to_vec()).await;
+    for _ in 0..4 {
+        let job = world.take_one().await;
+        world.give_up(&job).await;
+        world.pass(secs(1));
+    }
+    let page = world.store.replay_dead(DeadFilter::default(), 3, None, world.now()).await.unwrap();
+    assert_eq!(page.armed, 3);
+    let first = world.take_one().await;
+    assert_eq!(first.delivery, made[0]);
+    let rest = world.store.replay_dead(DeadFilter::default(), 3, page.next, world.now()).await;
+    assert_eq!(rest.unwrap().armed, 1);
+    world.deliver(&first).await;
+    for expected in &made[1..] {
+        let job = world.take_one().await;
+        assert_eq!(job.delivery, *expected);
+        world.deliver(&job).await;
+    }
+    assert_eq!(world.dead(DeadFilter::default()).await, []);
+}

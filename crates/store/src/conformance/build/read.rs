@@ -48,7 +48,7 @@ impl<F: Fixture> World<F> {
             assert!(page.rows.len() <= most, "a page holds what was asked for");
             rows.extend(page.rows);
             match page.next {
-                Some(after) => request = PageRequest { most, after: Some(after) },
+                Some(after) => request = PageRequest::new(most, Some(after)),
                 None => return rows,
             }
         }
@@ -73,7 +73,7 @@ impl<F: Fixture> World<F> {
             assert!(page.rows.len() <= most, "a page holds what was asked for");
             rows.extend(page.rows);
             match page.next {
-                Some(after) => request = PageRequest { most, after: Some(after) },
+                Some(after) => request = PageRequest::new(most, Some(after)),
                 None => return rows,
             }
         }
@@ -93,7 +93,7 @@ impl<F: Fixture> World<F> {
             assert!(page.rows.len() <= most, "a page holds what was asked for");
             rows.extend(page.rows);
             match page.next {
-                Some(after) => request = PageRequest { most, after: Some(after) },
+                Some(after) => request = PageRequest::new(most, Some(after)),
                 None => return rows,
             }
         }
@@ -109,7 +109,7 @@ impl<F: Fixture> World<F> {
     }
 
     pub async fn replay(&self, filter: DeadFilter, most: usize) -> u64 {
-        self.store.replay_dead(filter, most, self.now()).await.unwrap()
+        self.store.replay_dead(filter, most, None, self.now()).await.unwrap().armed
     }
 
     pub async fn depth(&self, lane: Lane) -> LaneDepth {

@@ -1,0 +1,113 @@
+//! Arming deliveries anew, those that are kept in order in their turn.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use deadpool_postgres::ClientWrapper;
+use gancho_domain::{DeliveryId, State, TenantId, Time};
+use gancho_store::{Rearmed, Result};
+use uuid::Uuid;
+
+use crate::{
+    PostgresStore,
+    fault::{Fault, error_of},
+    order::{self, Line},
+    rows::{self, uuid},
+    session::{Transaction, execute, query},
+};
+
+/// How often a transaction that another was in the way of is run again.
+const MAX_TRIES: u32 = 5;
+
+/// Locked in order, so that two transactions wait for each other instead of blocking each other.
+const STANDING: &str = "
+select d.tenant_id, d.id, d.state, d.target_id, d.order_key
+from unnest($1::uuid[], $2::uuid[]) as k(tenant_id, id)
+join deliveries d on d.tenant_id = k.tenant_id and d.id = k.id
+order by d.tenant_id, d.id for update of d";
+
+const ARM: &str = "
+update deliveries d set state = k.state, owner = 0, due_at = $4, lost_leases = 0,
+    attempts_before = case when d.state >= 5 then d.attempts else d.attempts_before end
+from unnest($1::uuid[], $2::uuid[], $3::int2[]) as k(tenant_id, id, state)
+where d.tenant_id = k.tenant_id and d.id = k.id";
+
+/// Whose, and which.
+pub(crate) type Key = (TenantId, DeliveryId);
+
+pub(crate) struct Arming<'a> {
+    pub keys: &'a [Key],
+    /// Only those that were given up.
+    pub only_dead: bool,
+    pub now: Time,
+}
+
+impl PostgresStore {
+    /// Answers for those that are there. It does no harm to ask twice, so where the answer to a commit is
+    /// lost it is simply run again.
+    pub(crate) async fn arm_in_turn(&self, arming: Arming<'_>) -> Result<BTreeMap<Key, Rearmed>> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            match self.arm_once(&arming).await {
+                Err(Fault::Retry(error)) if tries < MAX_TRIES => {
+                    tracing::debug!(%error, tries, "arming deliveries once more");
+                }
+                Err(fault) => return Err(fault.into_error()),
+                Ok(armed) => {
+                    if armed.values().any(|one| *one == Rearmed::Due) {
+                        self.bells.ring_all();
+                    }
+                    return Ok(armed);
+                }
+            }
+        }
+    }
+
+    async fn arm_once(&self, arming: &Arming<'_>) -> Result<BTreeMap<Key, Rearmed>, Fault> {
+        let transaction = Transaction::begin(self.session().await?).await?;
+        let armed = arming.run(transaction.session()?).await?;
+        transaction.commit().await.map_err(|error| Fault::Retry(error_of(&error)))?;
+        Ok(armed)
+    }
+}
+
+impl Arming<'_> {
+    async fn run(&self, session: &ClientWrapper) -> Result<BTreeMap<Key, Rearmed>, Fault> {
+        // The subjects' rows before the deliveries', as everyone takes them.
+        order::lock(session, self.keys, &[]).await?;
+        let (tenants, ids) = columns(self.keys);
+        let found = query(session, STANDING, &[&tenants, &ids]).await?;
+        let (mut armed, mut lines) = (BTreeMap::new(), BTreeSet::<Line>::new());
+        let mut states: Vec<(Key, State)> = Vec::new();
+        for row in &found {
+            let key: Key = (rows::id(row, 0)?, rows::id(row, 1)?);
+            let state = rows::state(row, 2)?;
+            if self.only_dead && state != State::Dead {
+                continue;
+            }
+            let in_flight = state == State::Leased;
+            armed.insert(key, if in_flight { Rearmed::InFlight } else { Rearmed::Due });
+            match (state, rows::get::<Option<&[u8]>>(row, 4)?) {
+                (State::Leased | State::Waiting, _) => {}
+                (State::Delivered | State::Dead, Some(subject)) => {
+                    lines.insert((key.0, rows::id(row, 3)?, subject.to_vec()));
+                    states.push((key, State::Waiting));
+                }
+                _ => states.push((key, State::Pending)),
+            }
+        }
+        // Where nothing moves, the first by its number does; elsewhere all wait behind what moves.
+        let blocked = order::blocked(session, lines.clone()).await?;
+        let keys: Vec<Key> = states.iter().map(|(key, _)| *key).collect();
+        let states: Vec<i16> = states.iter().map(|(_, state)| state.number()).collect();
+        let (tenants, ids) = columns(&keys);
+        execute(session, ARM, &[&tenants, &ids, &states, &self.now.micros()]).await?;
+        lines.retain(|line| !blocked.contains(line));
+        order::move_up(session, &lines).await?;
+        Ok(armed)
+    }
+}
+
+fn columns(keys: &[Key]) -> (Vec<Uuid>, Vec<Uuid>) {
+    keys.iter().map(|(tenant, id)| (uuid(*tenant), uuid(*id))).unzip()
+}

@@ -1,0 +1,245 @@
+//! Dead letters in the order in which they were given up: a bounded look, and a page bounded in bytes.
+
+use std::collections::HashMap;
+
+use bytes::Bytes;
+use gancho_domain::{DeliveryId, Id, Lane, Time};
+use gancho_store::{DeadFilter, DeadLetter, ListOrder, MAX_PAGE_BYTES, Page, PageRequest};
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::{LETTER, dead_letter};
+use crate::{
+    fault::{Fault, corrupt},
+    look::Looks,
+    rows::{self, seq},
+    terms::Terms,
+};
+
+/// Where a letter stands in the list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    pub moved_at: i64,
+    /// The row number of its delivery.
+    pub delivery: i64,
+}
+
+impl Place {
+    /// The 32 bytes by which a page says where the next begins.
+    pub fn write(self) -> [u8; 32] {
+        let mut place = [0; 32];
+        place[..8].copy_from_slice(&self.moved_at.to_be_bytes());
+        let delivery: DeliveryId = rows::first_id(self.delivery);
+        place[16..].copy_from_slice(&delivery.bytes());
+        place
+    }
+
+    fn read(place: &[u8; 32]) -> Result<Self, Fault> {
+        let wrong = |_| corrupt("a page's place has the wrong length");
+        let moved_at = i64::from_be_bytes(place[..8].try_into().map_err(wrong)?);
+        let delivery: DeliveryId = Id::from_bytes(place[16..].try_into().map_err(wrong)?);
+        Ok(Self { moved_at, delivery: seq(delivery) })
+    }
+}
+
+/// A page ends with the letter before the one that would make it too large.
+pub(crate) fn page_of(
+    db: &Connection,
+    filter: &DeadFilter,
+    page: &PageRequest,
+    looks: &mut Looks,
+) -> Result<Page<DeadLetter>, Fault> {
+    let letters = Letters { db, filter, order: page.order, ended: false };
+    let (found, next) = letters.find(page.after.as_ref(), page.most, looks)?;
+    let (mut rows, mut bytes) = (Vec::new(), 0);
+    let mut bodies = HashMap::<i64, Bytes>::new();
+    let mut last = None;
+    for place in found {
+        let Some((parcel, size)) = letters.size(place)? else { continue };
+        if bytes + size > MAX_PAGE_BYTES && !rows.is_empty() {
+            return Ok(Page { rows, next: last.map(Place::write) });
+        }
+        // The body of an event is read once, however many of its deliveries are on the page.
+        let body = match bodies.get(&parcel) {
+            Some(body) => body.clone(),
+            None => letters.body(parcel)?,
+        };
+        bodies.insert(parcel, body.clone());
+        rows.extend(letters.letter(place, body)?);
+        bytes += size;
+        last = Some(place);
+    }
+    Ok(Page { rows, next: next.map(Place::write) })
+}
+
+/// What is asked for.
+pub(super) struct Letters<'a> {
+    pub db: &'a Connection,
+    pub filter: &'a DeadFilter,
+    pub order: ListOrder,
+    /// Only those whose deliveries have ended: none that is being replayed.
+    pub ended: bool,
+}
+
+const LONGEST_STEP: usize = 4_096;
+
+impl Letters<'_> {
+    /// At most so many that fit, and where to go on; nothing at the end.
+    pub fn find(
+        &self,
+        after: Option<&[u8; 32]>,
+        most: usize,
+        looks: &mut Looks,
+    ) -> Result<(Vec<Place>, Option<Place>), Fault> {
+        let mut at = after.map(Place::read).transpose()?;
+        let mut found = Vec::new();
+        let mut step = (most + 1).min(LONGEST_STEP);
+        loop {
+            let looked = self.step(at, step)?;
+            let is_end = looked.len() < step;
+            for (place, fits) in looked {
+                looks.spend(1);
+                if fits && found.len() == most {
+                    let last = found.last().copied().or(at);
+                    return Ok((found, last));
+                }
+                if fits {
+                    found.push(place);
+                    if found.len() == most {
+                        looks.only_for_another_page();
+                    }
+                }
+                at = Some(place);
+            }
+            if is_end {
+                return Ok((found, None));
+            }
+            if looks.are_spent() {
+                return Ok((found, at));
+            }
+            step = (step * 2).min(LONGEST_STEP);
+        }
+    }
+
+    /// Up to so many letters behind a place, and whether they fit.
+    fn step(&self, after: Option<Place>, step: usize) -> Result<Vec<(Place, bool)>, Fault> {
+        if let Some(delivery) = self.filter.delivery {
+            let mut terms = Terms::default();
+            terms.add("l.delivery = $", seq(delivery));
+            return match after {
+                Some(_) => Ok(Vec::new()),
+                None => self.look("", terms, step),
+            };
+        }
+        let Some(after) = after else { return self.look(self.index(), self.within(), step) };
+        // The others of the same instant, then those behind it: each by the index alone.
+        let (beyond, behind) = match self.order {
+            ListOrder::NewestFirst => ("l.delivery < $", "l.moved_at < $"),
+            ListOrder::OldestFirst => ("l.delivery > $", "l.moved_at > $"),
+        };
+        let mut terms = self.within();
+        terms.add("l.moved_at = $", after.moved_at);
+        terms.add(beyond, after.delivery);
+        let mut looked = self.look(self.index(), terms, step)?;
+        if looked.len() < step {
+            let mut terms = self.within();
+            terms.add(behind, after.moved_at);
+            looked.extend(self.look(self.index(), terms, step - looked.len())?);
+        }
+        Ok(looked)
+    }
+
+    fn index(&self) -> &'static str {
+        if self.filter.tenant.is_some() {
+            "INDEXED BY dead_letters_of_tenant"
+        } else {
+            "INDEXED BY dead_letters_by_time"
+        }
+    }
+
+    /// What the index alone can tell.
+    fn within(&self) -> Terms {
+        let mut terms = Terms::default();
+        if let Some(tenant) = self.filter.tenant {
+            terms.add("l.tenant_id = $", tenant.bytes());
+        }
+        // A condition on the time, so that the index can be used.
+        terms.add("l.moved_at >= $", self.filter.since.map_or(i64::MIN, Time::micros));
+        if let Some(until) = self.filter.until {
+            terms.add("l.moved_at < $", until.micros());
+        }
+        terms
+    }
+
+    fn look(&self, index: &str, within: Terms, step: usize) -> Result<Vec<(Place, bool)>, Fault> {
+        let filter = self.filter;
+        let range = within.sql();
+        let mut terms = within.anew();
+        if let Some(tenant) = filter.tenant {
+            terms.add("l.tenant_id = $", tenant.bytes());
+        }
+        if let Some(delivery) = filter.delivery {
+            let of_id = "EXISTS (SELECT 1 FROM deliveries d WHERE d.seq = l.delivery AND d.id = $)";
+            terms.add(of_id, delivery.bytes());
+        }
+        if let Some(lane) = filter.lane {
+            terms.add("l.lane = $", Lane::number(lane));
+        }
+        if let Some(code) = &filter.code {
+            terms.add("l.code = $", code.clone());
+        }
+        if let Some(since) = filter.since {
+            terms.add("l.moved_at >= $", since.micros());
+        }
+        if let Some(until) = filter.until {
+            terms.add("l.moved_at < $", until.micros());
+        }
+        if self.ended {
+            terms.add_plain(
+                "EXISTS (SELECT 1 FROM deliveries d WHERE d.seq = l.delivery AND d.state = 6)",
+            );
+        }
+        let word = match self.order {
+            ListOrder::NewestFirst => "DESC",
+            ListOrder::OldestFirst => "ASC",
+        };
+        let mut look = self.db.prepare_cached(&format!(
+            "SELECT l.moved_at, l.delivery, {} FROM dead_letters l {index}
+             WHERE {range} ORDER BY l.moved_at {word}, l.delivery {word} LIMIT {step}",
+            terms.sql()
+        ))?;
+        let looked = look.query_map(&*terms.values(), |row| {
+            Ok((Place { moved_at: row.get(0)?, delivery: row.get(1)? }, row.get(2)?))
+        })?;
+        Ok(looked.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// The row number of its parcel, and how large that one's body is.
+    fn size(&self, place: Place) -> Result<Option<(i64, usize)>, Fault> {
+        Ok(self
+            .db
+            .prepare_cached(
+                "SELECT p.seq, octet_length(p.body) FROM deliveries d
+                 CROSS JOIN parcels p ON p.seq = d.parcel WHERE d.seq = ?1",
+            )?
+            .query_row([place.delivery], |row| Ok((row.get(0)?, row.get::<_, i64>(1)? as usize)))
+            .optional()?)
+    }
+
+    fn body(&self, parcel: i64) -> Result<Bytes, Fault> {
+        self.db
+            .prepare_cached("SELECT p.body FROM parcels p WHERE p.seq = ?1")?
+            .query_row([parcel], |row| Ok(rows::bytes(row, 0)))?
+    }
+
+    fn letter(&self, place: Place, body: Bytes) -> Result<Option<DeadLetter>, Fault> {
+        // Without the body, which may have been read already.
+        let mut find = self.db.prepare_cached(&format!(
+            "SELECT {} FROM dead_letters l CROSS JOIN deliveries d ON d.seq = l.delivery
+             CROSS JOIN parcels p ON p.seq = d.parcel WHERE l.delivery = ?1",
+            LETTER.replace("p.body", "x''")
+        ))?;
+        let mut found = find.query(params![place.delivery])?;
+        let letter = found.next()?.map(dead_letter).transpose()?;
+        Ok(letter.map(|letter| DeadLetter { original: body, ..letter }))
+    }
+}

@@ -1,0 +1,72 @@
+//! Arming deliveries anew.
+
+use std::collections::BTreeMap;
+
+use gancho_domain::{State, TenantId, Time};
+use gancho_store::{Rearmed, TargetId};
+use rusqlite::params;
+
+use crate::{fault::Fault, order, rows, transaction::Tx};
+
+/// The deliveries of one subject to one target.
+type Line = (TenantId, TargetId, String);
+
+/// In this state, due now; one that had ended begins its plan anew.
+pub(super) fn arm(tx: &Tx<'_>, row: i64, state: State, now: Time) -> Result<(), Fault> {
+    tx.db
+        .prepare_cached(
+            "UPDATE deliveries SET attempts_before = CASE WHEN state >= 5 THEN attempts
+               ELSE attempts_before END, state = ?3, due_at = ?2, lost_leases = 0 WHERE seq = ?1",
+        )?
+        .execute(params![row, now.micros(), state.number()])?;
+    Ok(())
+}
+
+/// Those that are kept in order wait: the first of a line in which nothing moves goes, by its number, and
+/// the others behind it or behind what moves already.
+pub(crate) fn arm_in_turn(tx: &Tx<'_>, rows: &[i64], now: Time) -> Result<Vec<Rearmed>, Fault> {
+    let mut answers = Vec::with_capacity(rows.len());
+    // Of each line one of its deliveries, and whether anything was unfinished before.
+    let mut lines = BTreeMap::<Line, (i64, bool)>::new();
+    let mut armed = false;
+    for row in rows {
+        let Some((state, line)) = standing(tx, *row)? else {
+            answers.push(Rearmed::Unknown);
+            continue;
+        };
+        answers.push(if state == State::Leased { Rearmed::InFlight } else { Rearmed::Due });
+        match (state, line) {
+            (State::Leased | State::Waiting, _) => continue,
+            (State::Delivered | State::Dead, Some(line)) => {
+                if !lines.contains_key(&line) {
+                    let is_blocked = order::is_blocked(tx, line.0, line.1, &line.2)?;
+                    lines.insert(line, (*row, is_blocked));
+                }
+                arm(tx, *row, State::Waiting, now)?;
+            }
+            _ => arm(tx, *row, State::Pending, now)?,
+        }
+        armed = true;
+    }
+    for (row, is_blocked) in lines.into_values() {
+        if !is_blocked {
+            order::move_up(tx, row)?;
+        }
+    }
+    if armed {
+        tx.ring();
+    }
+    Ok(answers)
+}
+
+/// The state of a delivery, and its line where it is kept in order.
+fn standing(tx: &Tx<'_>, row: i64) -> Result<Option<(State, Option<Line>)>, Fault> {
+    let mut find = tx.db.prepare_cached(
+        "SELECT state, tenant_id, target_id, subject FROM deliveries WHERE seq = ?1",
+    )?;
+    let mut found = find.query([row])?;
+    let Some(row) = found.next()? else { return Ok(None) };
+    let (tenant, target) = (rows::id(row, 1)?, rows::id(row, 2)?);
+    let subject: Option<String> = row.get(3)?;
+    Ok(Some((rows::state(row, 0)?, subject.map(|subject| (tenant, target, subject)))))
+}
