@@ -13,6 +13,7 @@ use tokio_util::task::TaskTracker;
 use crate::{
     auth::{AdminToken, KeyDesk, PortalDesk, Throttle},
     cursor::CursorSeal,
+    dlq::exports::Exports,
     emails::MailDesk,
     keys::KeyKeeper,
     meter::Meter,
@@ -118,6 +119,7 @@ pub struct State {
     pub tenants: TenantCache,
     pub cursors: CursorSeal,
     pub meter: Meter,
+    pub exports: Exports,
     /// Whatever is done beside a request; stopping waits for it.
     pub tasks: TaskTracker,
     pub settings: Settings,
@@ -141,6 +143,7 @@ impl Api {
             tenants: TenantCache::new(setup.store.clone()),
             cursors: CursorSeal::new(setup.ring),
             meter: Meter::default(),
+            exports: Exports::default(),
             tasks,
             store: setup.store,
             engine: setup.engine,

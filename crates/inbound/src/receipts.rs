@@ -1,13 +1,16 @@
 //! What became of receipts, and sending them again. A receipt with several targets has one status: that
 //! of the delivery that fares worst.
 
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use bytes::Bytes;
 use gancho_domain::{EventId, IdMaker, Kind, Lane, ReceiptId, State, Status, TenantScope, Time};
 use gancho_store::{
-    DeliveryFilter, DeliveryRow, DeliveryView, EventFilter, EventView, NewDelivery, Page,
-    PageRequest, Result, Store,
+    DeliveryFilter, DeliveryRow, DeliveryView, EventFilter, EventOutline, EventRow, EventView,
+    NewDelivery, Page, PageRequest, Result, Store,
 };
 
 use crate::{RequestRecord, Source, label::Label};
@@ -164,7 +167,8 @@ impl Receipts {
         Ok(view.filter(|view| view.parcel.kind == Kind::Receipt))
     }
 
-    /// Newest first. A page may hold fewer than were asked for and still have a next.
+    /// Newest first. A page may hold fewer than were asked for and still have a next. What was posted is
+    /// not read.
     pub async fn list(
         &self,
         scope: TenantScope,
@@ -191,11 +195,9 @@ impl Receipts {
             ..EventFilter::default()
         };
         let found = self.store.events(scope, filter, page).await?;
-        let mut rows = Vec::with_capacity(found.rows.len());
-        for row in found.rows {
-            rows.extend(self.get(scope, row.id.cast()).await?);
-        }
-        Ok(Page { rows, next: found.next })
+        let ids = found.rows.iter().map(|row| row.id).collect();
+        let outlines = self.store.event_outlines(scope, ids).await?;
+        Ok(Page { rows: outlines.iter().map(outlined).collect(), next: found.next })
     }
 
     async fn of_status(
@@ -216,9 +218,12 @@ impl Receipts {
         };
         let found = self.store.deliveries(scope, filter, page).await?;
         let mut rows = Vec::with_capacity(found.rows.len());
+        let ids: BTreeSet<EventId> = found.rows.iter().map(|row| row.event).collect();
+        let outlines = self.store.event_outlines(scope, ids.into_iter().collect()).await?;
+        let outlines: BTreeMap<EventId, EventOutline> =
+            outlines.into_iter().map(|outline| (outline.row.id, outline)).collect();
         for row in found.rows {
-            let event: EventId = row.event;
-            let Some(receipt) = self.get(scope, event.cast()).await? else { continue };
+            let Some(receipt) = outlines.get(&row.event).map(outlined) else { continue };
             // A receipt is shown where the first of its deliveries with that status stands in the
             // list, so that it is shown once, whichever page that falls on.
             let of_status = receipt.deliveries.iter().filter(|row| row.status() == wanted);
@@ -233,21 +238,40 @@ impl Receipts {
 
 fn receipt(view: &EventView) -> Receipt {
     let parcel = &view.parcel;
-    let label = Label::read(&parcel.event_type);
-    let failing = view.deliveries.iter().filter(|row| row.state != State::Delivered);
+    let outline = EventOutline {
+        row: EventRow {
+            id: parcel.id,
+            event_type: parcel.event_type.clone(),
+            subject: parcel.subject.clone(),
+            external_id: parcel.external_id.clone(),
+            number: view.number,
+            is_test: parcel.is_test,
+            deliveries: view.deliveries.len() as u64,
+            created_at: parcel.created_at,
+        },
+        size: parcel.body.len(),
+        deliveries: view.deliveries.clone(),
+    };
+    outlined(&outline)
+}
+
+fn outlined(outline: &EventOutline) -> Receipt {
+    let (row, deliveries) = (&outline.row, &outline.deliveries);
+    let label = Label::read(&row.event_type);
+    let failing = deliveries.iter().filter(|row| row.state != State::Delivered);
     let last_error = failing.filter_map(|row| row.last_failure.as_ref()).next_back();
     Receipt {
-        id: parcel.id.cast(),
+        id: row.id.cast(),
         partner: label.partner.to_owned(),
         key_id: label.key_id.to_owned(),
         topic: label.topic.map(str::to_owned),
-        event_id: parcel.external_id.as_deref().map(str::to_owned),
-        ts_received: parcel.created_at,
-        status: ReceiptStatus::of(&view.deliveries),
-        attempts: view.deliveries.iter().map(|row| row.attempts).sum(),
+        event_id: row.external_id.as_deref().map(str::to_owned),
+        ts_received: row.created_at,
+        status: ReceiptStatus::of(deliveries),
+        attempts: deliveries.iter().map(|row| row.attempts).sum(),
         last_error: last_error.map(ToString::to_string),
-        is_test: parcel.is_test,
-        size: parcel.body.len(),
-        deliveries: view.deliveries.clone(),
+        is_test: row.is_test,
+        size: outline.size,
+        deliveries: deliveries.clone(),
     }
 }

@@ -5,8 +5,8 @@ use bytes::Bytes;
 use deadpool_postgres::ClientWrapper;
 use gancho_domain::{DeliveryId, EventId, ParcelId, State, TenantId, TenantScope, Time};
 use gancho_store::{
-    Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, EventFilter, EventRow, EventView,
-    NewDelivery, Page, PageRequest, Rearmed, Result,
+    Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, EventFilter, EventOutline, EventRow,
+    EventView, NewDelivery, Page, PageRequest, Rearmed, Result,
 };
 use uuid::Uuid;
 
@@ -99,6 +99,14 @@ impl Deliveries for PostgresStore {
         self.page_of_events(scope, &filter, &page).await
     }
 
+    async fn event_outlines(
+        &self,
+        scope: TenantScope,
+        ids: Vec<EventId>,
+    ) -> Result<Vec<EventOutline>> {
+        self.outlines(scope, ids.into_iter().map(uuid).collect()).await
+    }
+
     async fn openings(
         &self,
         scope: TenantScope,
@@ -175,13 +183,17 @@ impl Deliveries for PostgresStore {
     }
 }
 
-async fn list(session: &ClientWrapper, sql: &str, terms: &Terms) -> Result<Vec<DeliveryRow>> {
+pub(crate) async fn list(
+    session: &ClientWrapper,
+    sql: &str,
+    terms: &Terms,
+) -> Result<Vec<DeliveryRow>> {
     let found = query(session, sql, &terms.values()).await;
     found.map_err(store_error)?.iter().map(rows::delivery).collect()
 }
 
 /// One tenant's, in every table that is joined.
-fn of_parcels(scope: TenantScope) -> Terms {
+pub(crate) fn of_parcels(scope: TenantScope) -> Terms {
     let mut terms = Terms::default();
     terms.add("p.tenant_id = ?", uuid(scope.tenant()));
     terms.add_plain("d.tenant_id = $1");
@@ -197,7 +209,7 @@ fn from_deliveries(terms: &Terms) -> String {
     )
 }
 
-fn from_parcels(terms: &Terms, tail: &str) -> String {
+pub(crate) fn from_parcels(terms: &Terms, tail: &str) -> String {
     format!(
         "select {DELIVERY} from parcels p cross join lateral unnest(p.deliveries) as n(id)
          join deliveries d on d.tenant_id = p.tenant_id and d.id = n.id

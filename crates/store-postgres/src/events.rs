@@ -1,14 +1,17 @@
 //! A tenant's events, newest first or oldest first. Ids begin with their time, so they come by the key of their table;
 //! those that matched no endpoint, and those with a name, have an index of their own.
 
+use std::collections::HashMap;
+
 use deadpool_postgres::ClientWrapper;
 use gancho_domain::{TenantScope, Time};
-use gancho_store::{EventFilter, EventRow, Page, PageRequest, Result};
+use gancho_store::{EventFilter, EventOutline, EventRow, Page, PageRequest, Result};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::{
     PostgresStore,
+    deliveries::{from_parcels, list, of_parcels},
     delivery_list::{read_place, write_place},
     fault::store_error,
     look::{Ids, Looks, Step, Trail, page},
@@ -35,6 +38,38 @@ impl PostgresStore {
         let events = Events { session: &session, scope, filter, ids };
         let (rows, next) = page(&events, request.most, looks, after).await?;
         Ok(Page { rows, next: next.map(write_place) })
+    }
+}
+
+impl PostgresStore {
+    /// Bodies are not compressed, so that their sizes are known without reading them.
+    pub(crate) async fn outlines(
+        &self,
+        scope: TenantScope,
+        ids: Vec<Uuid>,
+    ) -> Result<Vec<EventOutline>> {
+        let session = self.lists.next(Some(scope.tenant())).await?;
+        let sql = format!(
+            "select {EVENT}, octet_length(p.body)
+             from unnest($2::uuid[]) with ordinality as k(id, place)
+             cross join lateral (select * from parcels p
+                 where p.tenant_id = $1 and p.id = k.id offset 0) p
+             order by k.place"
+        );
+        let found = query(&session, &sql, &[&uuid(scope.tenant()), &ids]).await;
+        let found = found.map_err(store_error)?;
+        let mut terms = of_parcels(scope);
+        terms.add("p.id = any (?)", ids);
+        let mut deliveries = HashMap::<_, Vec<_>>::new();
+        for row in list(&session, &from_parcels(&terms, "order by d.id"), &terms).await? {
+            deliveries.entry(row.event).or_default().push(row);
+        }
+        let outline = |found: &Row| {
+            let row = event(found)?;
+            let deliveries = deliveries.get(&row.id).cloned().unwrap_or_default();
+            Ok(EventOutline { row, size: rows::count(found, 8)? as usize, deliveries })
+        };
+        found.iter().map(outline).collect()
     }
 }
 

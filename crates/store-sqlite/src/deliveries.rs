@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use gancho_domain::{DeliveryId, EventId, ParcelId, State, TenantId, TenantScope, Time};
 use gancho_store::{
-    Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, EventFilter, EventRow, EventView,
-    NewDelivery, Page, PageRequest, Rearmed, Result,
+    Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, EventFilter, EventOutline, EventRow,
+    EventView, NewDelivery, Page, PageRequest, Rearmed, Result,
 };
 use rusqlite::{Connection, Row, ToSql, params};
 
@@ -98,6 +98,23 @@ impl Deliveries for SqliteStore {
         let tenant = Some(scope.tenant());
         self.read_list(tenant, move |db| events::page_of(db, scope, &filter, &page, &mut looks))
             .await
+    }
+
+    async fn event_outlines(
+        &self,
+        scope: TenantScope,
+        ids: Vec<EventId>,
+    ) -> Result<Vec<EventOutline>> {
+        self.read_list(Some(scope.tenant()), move |db| {
+            let mut outlines = Vec::with_capacity(ids.len());
+            for id in ids {
+                let Some((row, size)) = events::outline(db, scope, id)? else { continue };
+                let deliveries = read(db, OF_PARCEL, &[&seq(id)])?;
+                outlines.push(EventOutline { row, size, deliveries });
+            }
+            Ok(outlines)
+        })
+        .await
     }
 
     async fn openings(

@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use gancho_domain::{TenantScope, Time};
+use gancho_domain::{EventId, TenantScope, Time};
 use gancho_store::{EventFilter, EventRow, Page, PageRequest};
 use rusqlite::{Connection, Row, ToSql};
 
@@ -202,6 +202,23 @@ fn event_at(db: &Connection, row: i64) -> Result<Option<EventRow>, Fault> {
     )?;
     let mut found = find.query([row])?;
     found.next()?.map(event).transpose()
+}
+
+/// One event and how large its data is, which is known without reading it.
+pub(crate) fn outline(
+    db: &Connection,
+    scope: TenantScope,
+    id: EventId,
+) -> Result<Option<(EventRow, usize)>, Fault> {
+    let mut find = db.prepare_cached(
+        "SELECT p.id, p.event_type, p.subject, p.external_id, p.number, p.is_test,
+           json_array_length(p.deliveries), p.created_at, octet_length(p.body)
+         FROM parcels p WHERE p.seq = ?1 AND p.id = ?2 AND p.tenant_id = ?3",
+    )?;
+    let mut found =
+        find.query(rusqlite::params![rows::seq(id), id.bytes(), scope.tenant().bytes()])?;
+    let Some(row) = found.next()? else { return Ok(None) };
+    Ok(Some((event(row)?, row.get::<_, i64>(8)? as usize)))
 }
 
 fn event(row: &Row<'_>) -> Result<EventRow, Fault> {

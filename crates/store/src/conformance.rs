@@ -302,6 +302,7 @@ macro_rules! conformance_suite {
                 events_made_at_once_are_each_listed_once
                 one_sent_again_keeps_its_place
                 a_pruned_one_is_no_longer_listed
+                an_outline_has_all_but_the_data
             }
             lists {
                 what_is_not_there_is_looked_for_page_by_page

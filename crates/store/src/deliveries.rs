@@ -104,6 +104,15 @@ pub struct EventRow {
     pub created_at: Time,
 }
 
+/// What is known of an event, without its data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventOutline {
+    pub row: EventRow,
+    /// Bytes of data.
+    pub size: usize,
+    pub deliveries: Vec<DeliveryRow>,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rearmed {
     /// It is due now, or as soon as it is its turn.
@@ -137,6 +146,14 @@ pub trait Deliveries: Send + Sync + 'static {
         filter: EventFilter,
         page: PageRequest,
     ) -> Result<Page<EventRow>>;
+
+    /// Events without their data, which is not read: for lists that do not show it. In the order of `ids`;
+    /// what is not there is left out.
+    async fn event_outlines(
+        &self,
+        scope: TenantScope,
+        ids: Vec<EventId>,
+    ) -> Result<Vec<EventOutline>>;
 
     /// The beginnings of what these parcels hold, at most so many bytes of each: for lists that tell a
     /// little of what may be large. In the order of `ids`; what is not there is left out.

@@ -50,8 +50,8 @@ pub use accept::{Accept, Accepted, NewDelivery, NewParcel, Once, Placed, Receive
 pub use claim::{Claim, ClaimCursor, Claimed, Claiming, Job, Skip, TargetId};
 pub use dead_letters::{DeadFilter, DeadLetter, DeadLetters, DeadStats, Replayed};
 pub use deliveries::{
-    Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, EventFilter, EventRow, EventView,
-    Rearmed,
+    Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, EventFilter, EventOutline, EventRow,
+    EventView, Rearmed,
 };
 pub use endpoints::Endpoints;
 pub use error::StoreError;

@@ -8,12 +8,13 @@ use gancho_store::{DeadFilter, PageRequest};
 
 use super::{
     TAG,
-    filter::{self, FIELDS, REFUSALS},
+    filter::{self, FIELDS},
     view::{DeadLetterRow, DeadLetterRows},
 };
 use crate::{
     answer::Answer,
     auth::Right,
+    codes,
     problem::Problem,
     route::{Call, Gives, Needs, Route},
     state::Api,
@@ -26,7 +27,7 @@ pub const ROUTE: Route = Route {
     path: "/dlq/export",
     needs: Needs::Anyone(Right::Read),
     query: FIELDS,
-    refuses: REFUSALS,
+    refuses: &[&codes::NOT_FOUND, &codes::RECEIVING_OFF, &codes::RATE_LIMITED],
     gives: Gives {
         media_type: MEDIA_TYPE,
         ..Gives::ok::<DeadLetterRow>(
@@ -35,44 +36,63 @@ pub const ROUTE: Route = Route {
     },
     tag: TAG,
     summary: "Export dead letters",
+    about: "Two exports of a tenant, and eight of all callers, run at the same time; beyond that the answer is 429 or 503 with `Retry-After`.",
     run: |call| Box::pin(run(call)),
     ..Route::PLAIN
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let filter = filter::filter(&call, &call.query).await?;
+    let permit = call.api.exports.begin(call.owner().tenant())?;
     // The first page is read before anything is answered: what goes wrong here has a status.
-    let first = page(&call.api, &filter, None).await?;
+    let first = lines(&call.api, &filter, None).await?;
     let (api, filter) = (call.api.clone(), filter);
-    let lines = try_unfold(Some(first), move |ready| {
+    let pages = try_unfold(Some(Next::Lines(first)), move |next| {
+        // Held for as long as there is a stream.
+        let _running = &permit;
         let (api, filter) = (api.clone(), filter.clone());
         async move {
-            let Some((bytes, next)) = ready else { return Ok(None) };
-            let following = match next {
-                Some(place) => Some(
-                    page(&api, &filter, Some(place)).await.map_err(|problem| broken(&problem))?,
-                ),
-                None => None,
+            let (bytes, place) = match next {
+                None => return Ok(None),
+                Some(Next::Lines(lines)) => lines,
+                // Read when the page before has gone out: one is held at a time.
+                Some(Next::Page(place)) => {
+                    lines(&api, &filter, Some(place)).await.map_err(|problem| broken(&problem))?
+                }
             };
-            Ok::<_, std::io::Error>(Some((bytes, following)))
+            Ok::<_, std::io::Error>(Some((bytes, place.map(Next::Page))))
         }
     });
-    Ok(Answer::stream(MEDIA_TYPE, Body::from_stream(lines)))
+    Ok(Answer::stream(MEDIA_TYPE, Body::from_stream(pages)))
+}
+
+enum Next {
+    Lines(Lines),
+    Page([u8; 32]),
 }
 
 type Lines = (Bytes, Option<[u8; 32]>);
 
-async fn page(api: &Api, filter: &DeadFilter, after: Option<[u8; 32]>) -> Result<Lines, Problem> {
-    let request = PageRequest::new(PAGE, after);
-    let page = api.store.dead_letters(filter.clone(), request).await?;
-    let mut lines = BytesMut::new();
-    let mut shown = DeadLetterRows::new(api);
-    for letter in page.rows {
-        let row = shown.row(letter).await?;
-        serde_json::to_writer((&mut lines).writer(), &row).map_err(Problem::internal)?;
-        lines.put_u8(b'\n');
+/// The lines of the next page that has some. A page is a bounded look, and may be empty.
+async fn lines(
+    api: &Api,
+    filter: &DeadFilter,
+    mut after: Option<[u8; 32]>,
+) -> Result<Lines, Problem> {
+    loop {
+        let page = api.store.dead_letters(filter.clone(), PageRequest::new(PAGE, after)).await?;
+        let mut lines = BytesMut::new();
+        let mut shown = DeadLetterRows::new(api);
+        for letter in page.rows {
+            let row = shown.row(letter).await?;
+            serde_json::to_writer((&mut lines).writer(), &row).map_err(Problem::internal)?;
+            lines.put_u8(b'\n');
+        }
+        if !lines.is_empty() || page.next.is_none() {
+            return Ok((lines.freeze(), page.next));
+        }
+        after = page.next;
     }
-    Ok((lines.freeze(), page.next))
 }
 
 /// The stream breaks off, which the caller sees: a short export must not look like a whole one.

@@ -25,6 +25,7 @@ pub const ROUTE: Route = Route {
     gives: Gives::ok::<List<DeadLetterRow>>("A page of them, newest first."),
     tag: TAG,
     summary: "List dead letters",
+    about: "A page ends after 4 MiB of `original_data`, and with a filter it may hold none: the list ends where `next_cursor` is null.",
     run: |call| Box::pin(run(call)),
     ..Route::PLAIN
 };

@@ -12,10 +12,10 @@ use gancho_domain::{
 };
 use gancho_store::{
     Accept, Accepted, Claim, Claimed, Claiming, DeadFilter, DeadLetter, DeadLetters, DeadStats,
-    Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, Endpoints, EventFilter, EventRow,
-    EventView, Expect, LaneDepth, Leave, Leaving, Ledger, Left, NewDelivery, NewParcel, NodeId,
-    Nodes, OrphanScan, Orphans, Page, PageRequest, Pause, Pauses, Pruned, Rearmed, Record, Records,
-    Replayed, Rescued, Result, Settle, Settled, Settlement, Shelf, Space, Spent, Store,
+    Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, Endpoints, EventFilter, EventOutline,
+    EventRow, EventView, Expect, LaneDepth, Leave, Leaving, Ledger, Left, NewDelivery, NewParcel,
+    NodeId, Nodes, OrphanScan, Orphans, Page, PageRequest, Pause, Pauses, Pruned, Rearmed, Record,
+    Records, Replayed, Rescued, Result, Settle, Settled, Settlement, Shelf, Space, Spent, Store,
     TenantEndpoint, Tenants, Upkeep, Usage, WholeLetter,
 };
 use gancho_store_sqlite::SqliteStore;
@@ -175,6 +175,14 @@ impl Deliveries for Proxy {
         page: PageRequest,
     ) -> Result<Page<EventRow>> {
         self.inner.events(scope, filter, page).await
+    }
+
+    async fn event_outlines(
+        &self,
+        scope: TenantScope,
+        ids: Vec<EventId>,
+    ) -> Result<Vec<EventOutline>> {
+        self.inner.event_outlines(scope, ids).await
     }
 
     async fn openings(

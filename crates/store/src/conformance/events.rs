@@ -247,3 +247,26 @@ pub async fn a_pruned_one_is_no_longer_listed<F: Fixture>() {
     assert_eq!(ids(&world.list_events(acme, EventFilter::default()).await), [id]);
     assert_eq!(ids(&world.list_events(acme, unmatched()).await), [id]);
 }
+
+/// faults.md 5: a list that does not show what events hold need not read it.
+pub async fn an_outline_has_all_but_the_data<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let [acme, globex] = [world.tenant().await, world.tenant().await];
+    let [shop, crm] = [world.target(), world.target()];
+    let sent = world.event(acme).about("order-1").named("inv-1").body(vec![7; 3_000_000]);
+    let drafts = [sent.to(shop).to(crm), world.event(acme).body(""), world.event(globex).to(shop)];
+    let made = drafts.each_ref().map(Draft::id);
+    world.accept_all(drafts.to_vec()).await;
+    let asked = vec![made[1], world.id(), made[2], made[0]];
+    let found = world.store.event_outlines(scope(acme), asked).await.unwrap();
+    let ids: Vec<_> = found.iter().map(|outline| outline.row.id).collect();
+    assert_eq!(ids, [made[1], made[0]], "in the order that was asked for");
+    assert_eq!((found[0].size, found[1].size), (0, 3_000_000));
+    let rows = world.list_events(acme, EventFilter::default()).await;
+    assert_eq!([&found[0].row, &found[1].row], [&rows[0], &rows[1]]);
+    for outline in found {
+        let view = world.see_event(acme, outline.row.id).await;
+        assert_eq!(outline.deliveries, view.deliveries);
+    }
+    assert_eq!(world.store.event_outlines(scope(acme), vec![]).await, Ok(vec![]));
+}
