@@ -30,12 +30,16 @@ impl DeadLetters for PostgresStore {
         self.page_of_dead(&filter, &page).await
     }
 
+    /// How many there are is kept, as long as no time is asked for. The oldest is found by the index.
     async fn dead_stats(&self, filter: DeadFilter) -> Result<DeadStats> {
         let session = self.session().await?;
+        let is_kept = filter.delivery.is_none() && filter.since.is_none() && filter.until.is_none();
         let terms = terms(&filter);
+        let count = if is_kept { "sum(l.change)::bigint" } else { "count(*)" };
+        let table = if is_kept { "dead_counts" } else { "dead_letters" };
         let sql = format!(
-            "select l.code, l.tenant_id, l.lane, count(*), min(l.moved_at) from dead_letters l
-             where {} group by 1, 2, 3",
+            "select l.code, l.tenant_id, l.lane, {count} from {table} l
+             where {} group by 1, 2, 3 having {count} > 0",
             terms.sql()
         );
         let found = query(&session, &sql, &terms.values()).await;
@@ -43,11 +47,18 @@ impl DeadLetters for PostgresStore {
         for row in &found.map_err(store_error)? {
             let count = rows::get::<i64>(row, 3)? as u64;
             stats.total += count;
-            let oldest = rows::time(row, 4)?;
-            stats.oldest = Some(stats.oldest.map_or(oldest, |so_far| so_far.min(oldest)));
             *stats.by_code.entry(rows::get(row, 0)?).or_default() += count;
             *stats.by_tenant.entry(rows::id(row, 1)?).or_default() += count;
             *stats.by_lane.entry(rows::lane(row, 2)?).or_default() += count;
+        }
+        if stats.total > 0 {
+            let sql = format!(
+                "select l.moved_at from dead_letters l where {}
+                 order by l.moved_at, l.delivery_id limit 1",
+                terms.sql()
+            );
+            let found = query(&session, &sql, &terms.values()).await.map_err(store_error)?;
+            stats.oldest = found.first().map(|row| rows::time(row, 0)).transpose()?;
         }
         Ok(stats)
     }

@@ -16,20 +16,15 @@ use crate::{
     session::{execute, query},
 };
 
-/// Tenant after tenant, by the index alone, and of each no further than to the first that is too many.
+/// Only of those that have too many, by what is counted; of each by the index alone, to the first that is
+/// too many.
 pub(crate) const OVERFLOW: &str = "
-with recursive owner(tenant_id) as (
-    (select tenant_id from dead_letters order by tenant_id limit 1)
-    union all
-    select (select l.tenant_id from dead_letters l where l.tenant_id > o.tenant_id
-            order by l.tenant_id limit 1)
-    from owner o where o.tenant_id is not null
-)
+with owner as materialized (
+    select c.tenant_id from dead_counts c group by c.tenant_id having sum(c.change)::bigint > $1)
 select o.tenant_id, l.moved_at, l.delivery_id
 from owner o cross join lateral (
     select l.moved_at, l.delivery_id from dead_letters l where l.tenant_id = o.tenant_id
-    order by l.moved_at desc, l.delivery_id desc offset $1 limit 1) l
-where exists (select from dead_letters offset $1)";
+    order by l.moved_at desc, l.delivery_id desc offset $1 limit 1) l";
 
 /// What each weighs is known without reading it: bodies are not compressed. Each part is looked up for
 /// the one before it (`offset 0`), so that the index says which letters come first, whatever is known of

@@ -32,6 +32,11 @@ pub(crate) const ALL: &[Migration] = &[
         name: "oldest_first",
         sql: include_str!("../migrations/0008_oldest_first.sql"),
     },
+    Migration {
+        number: 9,
+        name: "dead_counts",
+        sql: include_str!("../migrations/0009_dead_counts.sql"),
+    },
 ];
 
 /// Any number that no other program takes for its own lock on the same database.

@@ -52,6 +52,19 @@ const FORGET_PROCESSES: &str = "
 delete from writers where seen_at < now() - interval '7 days';
 delete from nodes where is_dead";
 
+const ADD_UP_DEAD_COUNTS: &str = "
+with many as materialized (
+    select tenant_id, lane, code from dead_counts group by 1, 2, 3
+    having count(*) > 1 or sum(change) = 0 limit $1
+), gone as (
+    delete from dead_counts c using many m
+    where c.tenant_id = m.tenant_id and c.lane = m.lane and c.code = m.code returning c.*
+), kept as (
+    insert into dead_counts select tenant_id, lane, code, sum(change) from gone
+    group by 1, 2, 3 having sum(change) <> 0
+)
+select count(*) from many";
+
 /// Whether all deliveries of the parcel `p` have ended and left no dead letter.
 const HAS_ENDED: &str = "p.created_at < $1 and not exists (
     select from unnest(p.deliveries) as n(id)
@@ -126,7 +139,19 @@ impl PostgresStore {
             self.prune_parcels(before, max).await.map_err(Fault::into_error)?;
         more |= more_parcels;
         more |= self.prune_spans(before, max * LOOKS).await.map_err(Fault::into_error)?;
+        if !more {
+            more = self.add_up_dead_counts(max * LOOKS).await?;
+        }
         Ok(Pruned { parcels, more })
+    }
+
+    /// One row for each key of the counted dead letters. Two nodes may do it at once: each adds up what it
+    /// removed itself.
+    async fn add_up_dead_counts(&self, max: i64) -> Result<bool> {
+        let session = self.session().await?;
+        let found = query(&session, ADD_UP_DEAD_COUNTS, &[&max]).await.map_err(store_error)?;
+        let keys = found.first().map(|row| rows::get::<i64>(row, 0)).transpose()?;
+        Ok(keys == Some(max))
     }
 
     /// Keys, records and usage whose time is over, and processes that are gone. Says whether there are

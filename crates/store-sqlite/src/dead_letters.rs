@@ -150,24 +150,40 @@ pub(crate) fn dead_letter(row: &Row<'_>) -> Result<DeadLetter, Fault> {
     })
 }
 
-fn stats(db: &Connection, filter: &DeadFilter) -> Result<DeadStats, Fault> {
+/// How many there are is kept, as long as no time is asked for. The oldest is found by the index.
+pub(crate) fn stats(db: &Connection, filter: &DeadFilter) -> Result<DeadStats, Fault> {
+    let is_kept = filter.delivery.is_none() && filter.since.is_none() && filter.until.is_none();
     let terms = terms(filter);
-    let mut count = db.prepare(&format!(
-        "SELECT l.code, l.tenant_id, l.lane, count(*), min(l.moved_at)
-         FROM dead_letters l JOIN deliveries d ON d.seq = l.delivery
-         WHERE {} GROUP BY 1, 2, 3",
-        terms.sql()
-    ))?;
+    let from = if is_kept {
+        "SELECT l.code, l.tenant_id, l.lane, l.count FROM dead_counts l WHERE {}".to_owned()
+    } else {
+        "SELECT l.code, l.tenant_id, l.lane, count(*)
+         FROM dead_letters l CROSS JOIN deliveries d ON d.seq = l.delivery
+         WHERE {} GROUP BY 1, 2, 3"
+            .to_owned()
+    };
+    let mut count = db.prepare_cached(&from.replace("{}", &terms.sql()))?;
     let mut found = count.query(&*terms.values())?;
     let mut stats = DeadStats::default();
     while let Some(row) = found.next()? {
         let count = row.get::<_, i64>(3)? as u64;
         stats.total += count;
-        let oldest = rows::time(row, 4)?;
-        stats.oldest = Some(stats.oldest.map_or(oldest, |so_far| so_far.min(oldest)));
         *stats.by_code.entry(row.get(0)?).or_default() += count;
         *stats.by_tenant.entry(rows::id(row, 1)?).or_default() += count;
         *stats.by_lane.entry(rows::lane(row, 2)?).or_default() += count;
+    }
+    if stats.total > 0 {
+        let index = list::index(filter);
+        let sql = format!(
+            "SELECT l.moved_at FROM dead_letters l {index}
+             CROSS JOIN deliveries d ON d.seq = l.delivery
+             WHERE l.moved_at >= {} AND {} ORDER BY l.moved_at LIMIT 1",
+            i64::MIN,
+            terms.sql()
+        );
+        let mut oldest = db.prepare_cached(&sql)?;
+        let mut found = oldest.query(&*terms.values())?;
+        stats.oldest = found.next()?.map(|row| rows::time(row, 0)).transpose()?;
     }
     Ok(stats)
 }

@@ -1,7 +1,7 @@
 //! Dead letters on their way out.
 
 use async_trait::async_trait;
-use gancho_domain::{Attempt, TenantId};
+use gancho_domain::Attempt;
 use gancho_store::{Leave, Leaving, Left, Result, WholeLetter};
 use rusqlite::{Connection, Row, params};
 
@@ -51,34 +51,23 @@ impl Leave for SqliteStore {
     }
 }
 
-/// Tenant after tenant, by the index alone, and of each no further than to the first that is too many.
-fn overflow(db: &Connection, most: i64) -> Result<Vec<Leaving>, Fault> {
-    let is_small: bool = db
-        .prepare_cached("SELECT NOT EXISTS (SELECT 1 FROM dead_letters LIMIT 1 OFFSET ?1)")?
-        .query_row([most], |row| row.get(0))?;
-    if is_small {
-        return Ok(Vec::new());
-    }
-    let mut next = db.prepare_cached(
-        "SELECT tenant_id FROM dead_letters WHERE tenant_id > ?1 ORDER BY tenant_id LIMIT 1",
-    )?;
+/// Only of those that have too many, by what is counted; of each by the index alone, to the first that is
+/// too many.
+pub(crate) fn overflow(db: &Connection, most: i64) -> Result<Vec<Leaving>, Fault> {
     let mut beyond = db.prepare_cached(
-        "SELECT l.moved_at, d.id FROM
-           (SELECT moved_at, delivery FROM dead_letters WHERE tenant_id = ?1
-            ORDER BY moved_at DESC, delivery DESC LIMIT 1 OFFSET ?2) l
-         JOIN deliveries d ON d.seq = l.delivery",
+        "SELECT c.tenant_id, l.moved_at, d.id FROM
+           (SELECT tenant_id FROM dead_counts GROUP BY tenant_id HAVING sum(count) > ?1) c
+         CROSS JOIN dead_letters l ON l.delivery =
+           (SELECT delivery FROM dead_letters WHERE tenant_id = c.tenant_id
+            ORDER BY moved_at DESC, delivery DESC LIMIT 1 OFFSET ?1)
+         CROSS JOIN deliveries d ON d.seq = l.delivery",
     )?;
+    let mut found = beyond.query([most])?;
     let mut overflow = Vec::new();
-    let mut last = TenantId::from_bits(0);
-    loop {
-        let mut found = next.query([last.bytes()])?;
-        let Some(row) = found.next()? else { return Ok(overflow) };
-        last = rows::id(row, 0)?;
-        let mut found = beyond.query(params![last.bytes(), most])?;
-        if let Some(row) = found.next()? {
-            overflow.push(Leaving::Overflow(last, rows::time(row, 0)?, rows::id(row, 1)?));
-        }
+    while let Some(row) = found.next()? {
+        overflow.push(Leaving::Overflow(rows::id(row, 0)?, rows::time(row, 1)?, rows::id(row, 2)?));
     }
+    Ok(overflow)
 }
 
 fn leaving(

@@ -11,14 +11,15 @@ use std::sync::{
 use bytes::Bytes;
 use gancho_domain::{Id, Kind, Lane, Parcel, Status, TenantId, TenantScope, Time};
 use gancho_store::{
-    DeliveryFilter, EventFilter, ListOrder, NewDelivery, NewParcel, NodeId, PageRequest,
+    DeadFilter, DeliveryFilter, EventFilter, ListOrder, NewDelivery, NewParcel, NodeId, PageRequest,
 };
 use rusqlite::Connection;
 
 use crate::{
     accept::accept_all,
-    deliveries, events,
+    dead_letters, deliveries, events,
     known::Known,
+    leave,
     look::Looks,
     open::{self, DEAD_LETTER_TTL, MAX_LOOKS},
     transaction::{Tx, alone},
@@ -186,4 +187,29 @@ fn the_first_page_is_full_and_costs_what_it_shows() {
         assert_eq!(page.rows.len(), 10);
         assert!(cost < FEW_STEPS, "{targets} targets: {cost} steps");
     }
+}
+
+/// faults.md 21: how many dead letters there are is not counted when it is asked for.
+#[test]
+fn what_is_known_of_dead_letters_costs_the_same_however_many_there_are() {
+    let cost = |events| {
+        let mut db = store(events, 3);
+        db.execute(
+            "INSERT INTO dead_letters SELECT seq, tenant_id, lane, 1, 'HTTP_500', 'no', 1, seq, 1
+             FROM deliveries",
+            [],
+        )
+        .unwrap();
+        let letters: i64 =
+            db.query_row("SELECT count(*) FROM dead_letters", [], |row| row.get(0)).unwrap();
+        let all = DeadFilter::default();
+        let (stats, counting) = steps(&mut db, |db| dead_letters::stats(db, &all).unwrap());
+        assert_eq!(stats.total, letters as u64);
+        assert_eq!(stats.by_tenant.values().sum::<u64>(), stats.total);
+        let (beyond, looking) = steps(&mut db, |db| leave::overflow(db, 1_000_000).unwrap());
+        assert_eq!(beyond, []);
+        counting + looking
+    };
+    let (few, many) = (cost(8), cost(2_000));
+    assert!(many <= few + 100, "{few} and {many} steps");
 }

@@ -15,6 +15,7 @@ const STEPS: &[&str] = &[
     include_str!("../migrations/0005_endpoint_versions.sql"),
     include_str!("../migrations/0006_requests.sql"),
     include_str!("../migrations/0007_upkeep.sql"),
+    include_str!("../migrations/0008_dead_counts.sql"),
 ];
 
 /// Marks the file as ours: "Ganc".

@@ -123,11 +123,14 @@ pub(crate) fn bury(
 ) -> Result<(), Fault> {
     tx.db
         .prepare_cached(
-            "INSERT OR REPLACE INTO dead_letters (delivery, tenant_id, lane, failed_attempts, code,
+            "INSERT INTO dead_letters (delivery, tenant_id, lane, failed_attempts, code,
                reason, failed_at, moved_at, expires_at)
              SELECT d.seq, d.tenant_id, d.lane, d.attempts, ?2, ?3, ?4, ?5, ?6 FROM deliveries d
              WHERE d.seq = ?1 AND NOT (d.lane = ?7 AND EXISTS
-               (SELECT 1 FROM parcels p WHERE p.seq = d.parcel AND p.is_test))",
+               (SELECT 1 FROM parcels p WHERE p.seq = d.parcel AND p.is_test))
+             ON CONFLICT (delivery) DO UPDATE SET failed_attempts = excluded.failed_attempts,
+               code = excluded.code, reason = excluded.reason, failed_at = excluded.failed_at,
+               moved_at = excluded.moved_at, expires_at = excluded.expires_at",
         )?
         .execute(params![
             row,

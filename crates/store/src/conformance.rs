@@ -257,6 +257,7 @@ macro_rules! conformance_suite {
                 oldest_first_is_newest_first_backwards
                 a_page_is_bounded_in_bytes
                 what_is_not_there_is_looked_for_page_by_page
+                counts_follow_what_becomes_of_letters
             }
             leave {
                 one_leaves_when_its_time_is_over
@@ -272,8 +273,6 @@ macro_rules! conformance_suite {
             replay {
                 a_replay_starts_the_plan_anew
                 the_oldest_go_first_and_no_more_than_asked
-                a_replay_goes_on_from_its_place
-                those_of_a_subject_keep_their_order
                 a_replay_of_a_replay_counts_once
                 one_that_dies_again_has_a_fresh_entry
                 one_that_was_never_tried_leaves_when_delivered
@@ -281,6 +280,8 @@ macro_rules! conformance_suite {
                 one_armed_by_its_tenant_leaves_too
                 a_replay_reaches_only_what_the_filter_finds
                 a_replay_outlives_a_restart
+                a_replay_goes_on_from_its_place
+                those_of_a_subject_keep_their_order
             }
             deliveries {
                 each_filter_narrows_the_list

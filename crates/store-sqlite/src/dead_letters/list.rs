@@ -71,6 +71,15 @@ pub(crate) fn page_of(
     Ok(Page { rows, next: next.map(Place::write) })
 }
 
+/// By which they are found in the order of time.
+pub(super) fn index(filter: &DeadFilter) -> &'static str {
+    match (filter.delivery, filter.tenant) {
+        (Some(_), _) => "",
+        (None, Some(_)) => "INDEXED BY dead_letters_of_tenant",
+        (None, None) => "INDEXED BY dead_letters_by_time",
+    }
+}
+
 /// What is asked for.
 pub(super) struct Letters<'a> {
     pub db: &'a Connection,
@@ -127,10 +136,10 @@ impl Letters<'_> {
             terms.add("l.delivery = $", seq(delivery));
             return match after {
                 Some(_) => Ok(Vec::new()),
-                None => self.look("", terms, step),
+                None => self.look(index(self.filter), terms, step),
             };
         }
-        let Some(after) = after else { return self.look(self.index(), self.within(), step) };
+        let Some(after) = after else { return self.look(index(self.filter), self.within(), step) };
         // The others of the same instant, then those behind it: each by the index alone.
         let (beyond, behind) = match self.order {
             ListOrder::NewestFirst => ("l.delivery < $", "l.moved_at < $"),
@@ -139,21 +148,13 @@ impl Letters<'_> {
         let mut terms = self.within();
         terms.add("l.moved_at = $", after.moved_at);
         terms.add(beyond, after.delivery);
-        let mut looked = self.look(self.index(), terms, step)?;
+        let mut looked = self.look(index(self.filter), terms, step)?;
         if looked.len() < step {
             let mut terms = self.within();
             terms.add(behind, after.moved_at);
-            looked.extend(self.look(self.index(), terms, step - looked.len())?);
+            looked.extend(self.look(index(self.filter), terms, step - looked.len())?);
         }
         Ok(looked)
-    }
-
-    fn index(&self) -> &'static str {
-        if self.filter.tenant.is_some() {
-            "INDEXED BY dead_letters_of_tenant"
-        } else {
-            "INDEXED BY dead_letters_by_time"
-        }
     }
 
     /// What the index alone can tell.

@@ -291,3 +291,72 @@ pub async fn what_is_not_there_is_looked_for_page_by_page<F: Fixture>() {
         assert!(page.armed == 0 && page.next.is_some(), "nor does a replay look at all of them");
     }
 }
+
+/// faults.md 21: they are not counted when they are asked for, and are right whatever became of them.
+pub async fn counts_follow_what_becomes_of_letters<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let [acme, globex] = [world.tenant().await, world.tenant().await];
+    let [shop, crm] = [world.target(), world.target()];
+    let start = world.now();
+    let check =
+        async |world: &World<F>, expected: &[(TenantId, &str, u64)], oldest: Option<u64>| {
+            let stats = world.store.dead_stats(DeadFilter::default()).await.unwrap();
+            let (mut by_tenant, mut by_code) = (BTreeMap::new(), BTreeMap::new());
+            for (tenant, code, count) in expected {
+                *by_tenant.entry(*tenant).or_default() += *count;
+                *by_code.entry((*code).to_owned()).or_default() += *count;
+                let filter = DeadFilter {
+                    tenant: Some(*tenant),
+                    code: Some((*code).to_owned()),
+                    ..DeadFilter::default()
+                };
+                assert_eq!(world.store.dead_stats(filter).await.unwrap().total, *count);
+            }
+            assert_eq!(stats.total, expected.iter().map(|(_, _, count)| count).sum::<u64>());
+            assert_eq!((stats.by_tenant, stats.by_code), (by_tenant, by_code));
+            assert_eq!(stats.oldest, oldest.map(|seconds| start + secs(seconds)));
+            let none = DeadFilter { code: Some("NONE".to_owned()), ..DeadFilter::default() };
+            assert_eq!(world.store.dead_stats(none).await, Ok(crate::DeadStats::default()));
+        };
+    check(&world, &[], None).await;
+    let first = bury(&world, (acme, shop), Lane::Webhook, "TIMEOUT").await;
+    bury(&world, (acme, crm), Lane::Webhook, "TIMEOUT").await;
+    bury(&world, (acme, crm), Lane::Webhook, "HTTP_404").await;
+    bury(&world, (globex, shop), Lane::Webhook, "HTTP_404").await;
+    let all = [(acme, "TIMEOUT", 2), (acme, "HTTP_404", 1), (globex, "HTTP_404", 1)];
+    check(&world, &all, Some(0)).await;
+
+    // Given up again, for another reason.
+    let one = DeadFilter { delivery: Some(first), ..DeadFilter::default() };
+    assert_eq!(world.replay(one.clone(), 1).await, 1);
+    let job = world.take_one().await;
+    let failure = Failure::new(Code::from_text("HTTP_404"), "not there");
+    world.settle(given_up(&job, world.now(), failure)).await;
+    let all = [(acme, "TIMEOUT", 1), (acme, "HTTP_404", 2), (globex, "HTTP_404", 1)];
+    check(&world, &all, Some(1)).await;
+
+    // Given up again, for the same reason; then delivered.
+    assert_eq!(world.replay(one.clone(), 1).await, 1);
+    let job = world.take_one().await;
+    let failure = Failure::new(Code::from_text("HTTP_404"), "not there");
+    world.settle(given_up(&job, world.now(), failure)).await;
+    check(&world, &all, Some(1)).await;
+    assert_eq!(world.replay(one, 1).await, 1);
+    let job = world.take_one().await;
+    world.deliver(&job).await;
+    let all = [(acme, "TIMEOUT", 1), (acme, "HTTP_404", 1), (globex, "HTTP_404", 1)];
+    check(&world, &all, Some(1)).await;
+
+    world.prune(start).await;
+    check(&world, &all, Some(1)).await;
+    let world = world.reopen().await;
+    check(&world, &all, Some(1)).await;
+    let of_acme = DeadFilter { tenant: Some(acme), ..DeadFilter::default() };
+    assert_eq!(world.store.purge_dead(of_acme, 10).await, Ok(2));
+    check(&world, &[(globex, "HTTP_404", 1)], Some(3)).await;
+    let left = world.dead(DeadFilter::default()).await.iter().map(Into::into).collect();
+    assert_eq!(world.store.dead_left(left).await, Ok(1));
+    check(&world, &[], None).await;
+    world.prune(start).await;
+    check(&world, &[], None).await;
+}
