@@ -1,6 +1,6 @@
 //! Arming deliveries anew.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, btree_map::Entry};
 
 use gancho_domain::{State, TenantId, Time};
 use gancho_store::{Rearmed, TargetId};
@@ -38,9 +38,10 @@ pub(crate) fn arm_in_turn(tx: &Tx<'_>, rows: &[i64], now: Time) -> Result<Vec<Re
         match (state, line) {
             (State::Leased | State::Waiting, _) => continue,
             (State::Delivered | State::Dead, Some(line)) => {
-                if !lines.contains_key(&line) {
-                    let is_blocked = order::is_blocked(tx, line.0, line.1, &line.2)?;
-                    lines.insert(line, (*row, is_blocked));
+                if let Entry::Vacant(new) = lines.entry(line) {
+                    let (tenant, target, subject) = new.key();
+                    let is_blocked = order::is_blocked(tx, *tenant, *target, subject)?;
+                    new.insert((*row, is_blocked));
                 }
                 arm(tx, *row, State::Waiting, now)?;
             }

@@ -140,9 +140,9 @@ pub async fn in_turn_those_of_a_subject_go_by_their_numbers<F: Fixture>() {
         world.accept(draft).await;
         for job in world.take_all().await {
             if job.delivery == made[1] {
-                world.give_up(&job).await
+                world.give_up(&job).await;
             } else {
-                world.deliver(&job).await
+                world.deliver(&job).await;
             }
         }
     }
@@ -209,8 +209,10 @@ pub async fn in_turn_each_has_its_answer<F: Fixture>() {
     let job = world.take_one().await;
     world.retry_at(&job, world.now() + secs(600)).await;
     let answers = in_turn(&world, acme, vec![held, world.id(), ended, anothers, retrying]).await;
-    use Rearmed::{Due, InFlight, Unknown};
-    assert_eq!(answers, [InFlight, Unknown, Due, Unknown, Due]);
+    assert_eq!(
+        answers,
+        [Rearmed::InFlight, Rearmed::Unknown, Rearmed::Due, Rearmed::Unknown, Rearmed::Due]
+    );
     assert_eq!(sorted(ids(&world.take_all().await)), [ended, retrying]);
     assert_eq!(in_turn(&world, acme, vec![]).await, []);
 }
