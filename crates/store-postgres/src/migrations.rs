@@ -129,3 +129,42 @@ mod tests {
         assert!(matches!(check(&all), Err(StoreError::Refused(text)) if text.contains("newer")));
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod upgrade_tests {
+    use gancho_testkit::postgres::fresh_database;
+
+    use super::*;
+    use crate::{Options, PostgresStore};
+
+    /// faults.md 21: the dead letters of an earlier version are counted when the tables are brought up.
+    #[tokio::test]
+    async fn dead_letters_of_before_are_counted() {
+        let database = fresh_database().await.unwrap();
+        let store = PostgresStore::connect(&database.url(), Options::default()).await.unwrap();
+        let session = store.session().await.unwrap();
+        let step = ALL.iter().find(|step| step.name == "dead_counts").unwrap();
+        session
+            .batch_execute(&format!(
+                "drop trigger dead_letters_are_counted on dead_letters;
+                 drop function count_dead_letter;
+                 drop table dead_counts;
+                 insert into dead_letters values
+                   ('00000000-0000-0000-0000-000000000001', gen_random_uuid(), 2, 1, 'A', 'no', 1, 1, 1),
+                   ('00000000-0000-0000-0000-000000000001', gen_random_uuid(), 2, 1, 'A', 'no', 2, 2, 2),
+                   ('00000000-0000-0000-0000-000000000002', gen_random_uuid(), 2, 1, 'B', 'no', 1, 1, 1);
+                 begin;
+                 {}
+                 commit;
+                 delete from dead_letters where moved_at = 1",
+                step.sql
+            ))
+            .await
+            .unwrap();
+        let sums = "select code, sum(change)::bigint from dead_counts group by code order by code";
+        let sums = session.query(sums, &[]).await.unwrap();
+        let sums: Vec<(String, i64)> = sums.iter().map(|row| (row.get(0), row.get(1))).collect();
+        assert_eq!(sums, [("A".to_owned(), 1), ("B".to_owned(), 0)]);
+    }
+}

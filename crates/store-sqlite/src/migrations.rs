@@ -81,3 +81,31 @@ fn has_tables(db: &Connection) -> Result<bool> {
     db.query_row("SELECT count(*) > 0 FROM sqlite_schema", [], |row| row.get(0))
         .map_err(|error| meaning(&error))
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests {
+    use super::*;
+
+    /// faults.md 21: the dead letters of an earlier version are counted when the file is brought up.
+    #[test]
+    fn dead_letters_of_before_are_counted() {
+        let db = Connection::open_in_memory().unwrap();
+        for step in &STEPS[..7] {
+            db.execute_batch(step).unwrap();
+        }
+        db.execute_batch(&format!(
+            "PRAGMA application_id = {APPLICATION};
+             PRAGMA user_version = 7;
+             INSERT INTO dead_letters VALUES (1, x'01', 2, 1, 'A', 'no', 1, 1, 1),
+               (2, x'01', 2, 1, 'A', 'no', 1, 1, 1), (3, x'02', 2, 1, 'B', 'no', 1, 1, 1)"
+        ))
+        .unwrap();
+        run(&db).unwrap();
+        db.execute_batch("DELETE FROM dead_letters WHERE delivery IN (1, 3)").unwrap();
+        let mut counts = db.prepare("SELECT hex(tenant_id), code, count FROM dead_counts").unwrap();
+        let counts = counts.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
+        let counts: Vec<(String, String, i64)> = counts.unwrap().map(Result::unwrap).collect();
+        assert_eq!(counts, [("01".to_owned(), "A".to_owned(), 1)]);
+    }
+}
