@@ -140,7 +140,6 @@ where
     let server = Arc::new(builder(&settings));
     let tracker = TaskTracker::new();
     loop {
-        table.few_leaving().await;
         let accepted = tokio::select! {
             biased;
             () = stop.cancelled() => break,

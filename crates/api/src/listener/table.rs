@@ -11,7 +11,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering},
     },
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use parking_lot::Mutex;
@@ -23,19 +23,12 @@ use crate::client_address::{AddressBlock, TrustedProxies};
 /// among so many.
 const SAMPLE: usize = 256;
 
-/// So many may have been dismissed without being gone.
-const MAX_LEAVING: usize = 16;
-const MAX_LEAVING_WAIT: Duration = Duration::from_millis(50);
-
 pub struct Table {
     max: usize,
     max_per_address: usize,
     trusted: TrustedProxies,
     began: Instant,
     open: Mutex<Open>,
-    /// Dismissed, and not closed yet: they still have their file handles.
-    leaving: AtomicUsize,
-    left: Notify,
 }
 
 #[derive(Default)]
@@ -159,39 +152,12 @@ pub struct Place {
 impl Drop for Place {
     fn drop(&mut self) {
         self.table.open.lock().remove(&self.standing);
-        if self.standing.must_go.load(Ordering::Acquire) {
-            self.table.leaving.fetch_sub(1, Ordering::Release);
-            self.table.left.notify_waiters();
-        }
     }
 }
 
 impl Table {
     pub fn new(max: usize, max_per_address: usize, trusted: TrustedProxies) -> Self {
-        Self {
-            max,
-            max_per_address,
-            trusted,
-            began: Instant::now(),
-            open: Mutex::default(),
-            leaving: AtomicUsize::new(0),
-            left: Notify::new(),
-        }
-    }
-
-    /// Until few of those that were dismissed are still there: they have to be gone before others
-    /// come, or there are more file handles in use than places. One that is being answered is not
-    /// waited for long.
-    pub async fn few_leaving(&self) {
-        let until = tokio::time::Instant::now() + MAX_LEAVING_WAIT;
-        loop {
-            let left = self.left.notified();
-            if self.leaving.load(Ordering::Acquire) < MAX_LEAVING
-                || tokio::time::timeout_at(until, left).await.is_err()
-            {
-                return;
-            }
-        }
+        Self { max, max_per_address, trusted, began: Instant::now(), open: Mutex::default() }
     }
 
     /// A place for a new connection. Where there is none, whoever can best be spared makes room; nothing
@@ -203,11 +169,11 @@ impl Table {
             && of_address.len() >= self.max_per_address
         {
             let worst = self.worst(of_address.len(), |at| &of_address[at])?;
-            self.dismiss(&mut open, &worst);
+            open.dismiss(&worst);
         }
         if open.all.len() >= self.max {
             let worst = self.worst(open.all.len(), |at| &open.all[at].standing)?;
-            self.dismiss(&mut open, &worst);
+            open.dismiss(&worst);
         }
         let standing = Arc::new(Standing::new(self.began));
         open.add(standing.clone(), address);
@@ -223,18 +189,10 @@ impl Table {
             && !open.all.is_empty()
             && let Some(worst) = self.worst(open.all.len(), |at| &open.all[at].standing)
         {
-            self.dismiss(&mut open, &worst);
+            open.dismiss(&worst);
             gone += 1;
         }
         gone
-    }
-
-    /// It is told to go, and no longer counts.
-    fn dismiss(&self, open: &mut Open, standing: &Arc<Standing>) {
-        open.remove(standing);
-        self.leaving.fetch_add(1, Ordering::Release);
-        standing.must_go.store(true, Ordering::Release);
-        standing.gone.notify_waiters();
     }
 
     fn worst<'a>(
@@ -264,6 +222,13 @@ impl Open {
         }
         standing.place.store(self.all.len(), Ordering::Relaxed);
         self.all.push(Entry { standing, address });
+    }
+
+    /// It is told to go, and no longer counts.
+    fn dismiss(&mut self, standing: &Arc<Standing>) {
+        self.remove(standing);
+        standing.must_go.store(true, Ordering::Release);
+        standing.gone.notify_waiters();
     }
 
     /// Takes it out, if it is still in.
