@@ -21,6 +21,9 @@ pub const MOST_NAMED: usize = 50;
 /// What stands for all the others.
 pub const OTHER: &str = "other";
 const FRESH: Duration = Duration::from_secs(2);
+/// A look that took long serves for longer: counting takes a twentieth of one reader's time at most,
+/// however much there is to count.
+const REST_FACTOR: u32 = 20;
 /// A scrape waits so long for a new look.
 const PATIENCE: Duration = Duration::from_millis(150);
 /// The first has nothing else to show.
@@ -52,6 +55,8 @@ impl Name {
 #[derive(Debug)]
 pub struct Observed {
     pub at: Instant,
+    /// How long the look took.
+    pub took: Duration,
     pub depths: Vec<Depth>,
     pub dead: Dead,
     pub space: Space,
@@ -81,11 +86,21 @@ pub struct TenantShare {
     pub share: gancho_engine::scheduler::Share,
 }
 
+impl Observed {
+    fn is_fresh(&self) -> bool {
+        self.at.elapsed() < fresh_for(self.took)
+    }
+}
+
+fn fresh_for(took: Duration) -> Duration {
+    FRESH.max(REST_FACTOR * took)
+}
+
 impl Watch {
     /// A look that is young enough, or else the youngest there is. None if the store never answered.
     pub(super) async fn observed(self: &Arc<Self>) -> Option<Arc<Observed>> {
         let last = self.observer.last.read().clone();
-        if let Some(fresh) = last.as_ref().filter(|last| last.at.elapsed() < FRESH) {
+        if let Some(fresh) = last.as_ref().filter(|last| last.is_fresh()) {
             return Some(fresh.clone());
         }
         let watch = self.clone();
@@ -98,8 +113,7 @@ impl Watch {
 
     async fn look_once(&self) {
         let _one = self.observer.looking.lock().await;
-        let is_fresh = |last: &Arc<Observed>| last.at.elapsed() < FRESH;
-        if self.observer.last.read().as_ref().is_some_and(is_fresh) {
+        if self.observer.last.read().as_ref().is_some_and(|last| last.is_fresh()) {
             return;
         }
         match self.look().await {
@@ -109,6 +123,7 @@ impl Watch {
     }
 
     async fn look(&self) -> Result<Observed> {
+        let begin = Instant::now();
         let depths = self.store.depths().await?;
         let dead = self.store.dead_stats(DeadFilter::default()).await?;
         let space = self.store.space().await?;
@@ -119,6 +134,7 @@ impl Watch {
         }
         Ok(Observed {
             at: Instant::now(),
+            took: begin.elapsed(),
             depths: depths
                 .into_iter()
                 .map(|of| Depth { age: since(of.oldest_due, now), of })
@@ -199,4 +215,16 @@ fn largest<K: Ord>(counts: BTreeMap<K, u64>) -> (Vec<(K, u64)>, u64) {
     all.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let rest = all.split_off(all.len().min(MOST_NAMED));
     (all, rest.iter().map(|(_, count)| count).sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // faults.md 21
+    #[test]
+    fn a_look_that_took_long_serves_for_longer() {
+        assert_eq!(fresh_for(Duration::from_millis(5)), FRESH);
+        assert_eq!(fresh_for(Duration::from_secs(3)), Duration::from_secs(60));
+    }
 }

@@ -75,8 +75,7 @@ async fn goodbye_in_answer_to_the_content_on_a_kept_connection() {
         let id = stage.submit(draft(&to)).await;
         let view = stage.until(id, EmailStatus::Sent).await;
         assert_eq!(view.row.attempts, 2, "{kind}");
-        server.first_mail(&to).await;
-        let mails = server.mails(&to);
+        let mails = server.first_mails(&to, 2).await;
         assert_eq!(mails.len(), 2, "{kind}");
         assert_eq!(
             mails[0].session,
