@@ -37,6 +37,11 @@ pub(crate) const ALL: &[Migration] = &[
         name: "dead_counts",
         sql: include_str!("../migrations/0009_dead_counts.sql"),
     },
+    Migration {
+        number: 10,
+        name: "claim_plans",
+        sql: include_str!("../migrations/0010_claim_plans.sql"),
+    },
 ];
 
 /// Any number that no other program takes for its own lock on the same database.

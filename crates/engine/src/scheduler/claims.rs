@@ -10,7 +10,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use gancho_domain::{TenantId, Time};
 use gancho_store::{Skip, TargetId};
 
-use super::{Key, Pool, Ring, Scheduler, TargetLine, TenantLine};
+use super::{Key, Pool, Scheduler, TargetLine, TenantLine};
 use crate::room::Size;
 
 #[derive(Default)]
@@ -103,7 +103,8 @@ impl<T> Scheduler<T> {
         if self.is_short_of_strangers_room() {
             return FEWEST_PER_STRANGER.min(batch);
         }
-        let busy = self.targets.len() - self.idle.len();
+        // Those in trouble take two each: a claim that leaves room for more of them is half empty.
+        let busy: usize = SHARING.iter().map(|pool| self.busy[pool.index()]).sum();
         (batch / busy.max(1)).max(FEWEST_PER_TARGET).min(batch)
     }
 
@@ -113,7 +114,7 @@ impl<T> Scheduler<T> {
             let part = self.pool_limits[Pool::Untried.index()].of_one_tenant_when_short();
             return part.jobs.min(batch);
         }
-        let others: usize = self.turns.iter().map(Ring::len).sum();
+        let others: usize = SHARING.iter().map(|pool| self.turns[pool.index()].len()).sum();
         (batch / others.max(1)).max(FEWEST_PER_TENANT).min(batch)
     }
 
@@ -197,6 +198,8 @@ impl<T> Scheduler<T> {
     }
 }
 
+/// The pools whose targets share what a claim brings.
+const SHARING: [Pool; 3] = [Pool::Prompt, Pool::Untried, Pool::Slow];
 const FEWEST_PER_TARGET: usize = 16;
 /// Where many targets wait for their first answer.
 const FEWEST_PER_STRANGER: usize = 4;
