@@ -92,12 +92,18 @@ impl DeadLetters for SqliteStore {
 /// Over `l` (dead_letters) and `d` (deliveries).
 fn terms(filter: &DeadFilter) -> Terms {
     let mut terms = Terms::default();
-    if let Some(tenant) = filter.tenant {
-        terms.add("l.tenant_id = $", tenant.bytes());
-    }
     if let Some(delivery) = filter.delivery {
         terms.add("l.delivery = $", seq(delivery));
         terms.add("d.id = $", delivery.bytes());
+    }
+    add_letter_terms(&mut terms, filter);
+    terms
+}
+
+/// What the filter asks of the letter itself, `l`.
+fn add_letter_terms(terms: &mut Terms, filter: &DeadFilter) {
+    if let Some(tenant) = filter.tenant {
+        terms.add("l.tenant_id = $", tenant.bytes());
     }
     if let Some(lane) = filter.lane {
         terms.add("l.lane = $", lane.number());
@@ -111,7 +117,6 @@ fn terms(filter: &DeadFilter) -> Terms {
     if let Some(until) = filter.until {
         terms.add("l.moved_at < $", until.micros());
     }
-    terms
 }
 
 /// The row numbers of the oldest that fit.

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use bytes::Bytes;
-use gancho_domain::{DeliveryId, Id, Lane, Time};
+use gancho_domain::{DeliveryId, Id, Time};
 use gancho_store::{DeadFilter, DeadLetter, ListOrder, MAX_PAGE_BYTES, Page, PageRequest};
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::{LETTER, dead_letter};
+use super::{LETTER, add_letter_terms, dead_letter};
 use crate::{
     fault::{Fault, corrupt},
     look::Looks,
@@ -175,24 +175,10 @@ impl Letters<'_> {
         let filter = self.filter;
         let range = within.sql();
         let mut terms = within.anew();
-        if let Some(tenant) = filter.tenant {
-            terms.add("l.tenant_id = $", tenant.bytes());
-        }
+        add_letter_terms(&mut terms, filter);
         if let Some(delivery) = filter.delivery {
             let of_id = "EXISTS (SELECT 1 FROM deliveries d WHERE d.seq = l.delivery AND d.id = $)";
             terms.add(of_id, delivery.bytes());
-        }
-        if let Some(lane) = filter.lane {
-            terms.add("l.lane = $", Lane::number(lane));
-        }
-        if let Some(code) = &filter.code {
-            terms.add("l.code = $", code.clone());
-        }
-        if let Some(since) = filter.since {
-            terms.add("l.moved_at >= $", since.micros());
-        }
-        if let Some(until) = filter.until {
-            terms.add("l.moved_at < $", until.micros());
         }
         if self.ended {
             terms.add_plain(
