@@ -40,10 +40,7 @@ impl Engine {
         mut parcels: Vec<NewParcel>,
     ) -> Result<Vec<Accepted>> {
         let member = self.membership.current().filter(|_| !self.stopping.is_cancelled());
-        let reserved = match member {
-            Some(_) => self.reserve(&mut parcels),
-            None => hold_none(&mut parcels),
-        };
+        let reserved = self.reserve(&mut parcels, member.is_some());
         let node = member.unwrap_or_else(|| self.node());
         let accepted = self.store.accept(parcels.clone(), node).await?;
         if accepted.len() != parcels.len() {
@@ -67,8 +64,8 @@ impl Engine {
     }
 
     /// Takes room for those that are due and welcome, and marks them to be held; without room all of a
-    /// lane's wait in the store.
-    fn reserve(&self, parcels: &mut [NewParcel]) -> Vec<Reservation> {
+    /// lane's wait in the store. A node that may not hold any takes none.
+    fn reserve(&self, parcels: &mut [NewParcel], may_hold: bool) -> Vec<Reservation> {
         let now = self.clock.now();
         let mut reserved = Vec::new();
         for lane in Lane::ALL {
@@ -76,7 +73,8 @@ impl Engine {
             for new in parcels.iter_mut() {
                 for delivery in new.deliveries.iter_mut().filter(|new| new.lane == lane) {
                     let key = (new.parcel.tenant, delivery.target);
-                    delivery.hold = delivery.hold
+                    delivery.hold = may_hold
+                        && delivery.hold
                         && delivery.due_at <= now
                         && self.lane(lane).is_some_and(|lane| lane.queue.lock().welcomes(key));
                     if delivery.hold {
@@ -138,11 +136,6 @@ fn terms(lane: &LaneState, job: &Job) -> Terms {
         lane.counters.panics.add(1);
         Terms::of(Arc::new(RetryPlan::DISPATCH))
     })
-}
-
-fn hold_none(parcels: &mut [NewParcel]) -> Vec<Reservation> {
-    parcels.iter_mut().flat_map(|new| &mut new.deliveries).for_each(|new| new.hold = false);
-    Vec::new()
 }
 
 /// The jobs of those deliveries that were leased to this node.

@@ -32,7 +32,7 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gancho_domain::{Rate, TenantId, Ticker, Time, fairness};
+use gancho_domain::{Rate, TenantId, Ticker, Time};
 use gancho_store::TargetId;
 
 use self::{
@@ -63,6 +63,8 @@ pub struct LaneLimits {
     /// as with a mail server. Targets are not told apart by how they answer.
     pub is_hard: bool,
     pub rate: Option<Rate>,
+    /// Deliveries of one tenant in a row while others wait.
+    pub tenant_batch: u32,
     /// The lane's part of what may be in memory. One tenant may have a quarter of it before claims
     /// pass it over, one target an eighth of the bytes.
     pub most_jobs: usize,
@@ -96,8 +98,6 @@ pub struct Scheduler<T> {
     /// Put back because their target is paused or rests; to be released.
     evicted: Vec<T>,
     last_now: Time,
-    /// Deliveries of one tenant in a row while others wait.
-    tenant_batch: u32,
 }
 
 /// A delivery in flight. Given back with [`Scheduler::finished`].
@@ -147,13 +147,7 @@ impl<T> Scheduler<T> {
             claims: claims::Claims::new(),
             evicted: Vec::new(),
             last_now: Time::ZERO,
-            tenant_batch: fairness::TURN,
         }
-    }
-
-    /// So many deliveries of one tenant may go in a row while others wait.
-    pub fn with_tenant_batch(self, tenant_batch: u32) -> Self {
-        Self { tenant_batch: tenant_batch.max(1), ..self }
     }
 
     /// Puts a delivery at the end of its target's line.
@@ -277,7 +271,7 @@ impl<T> Scheduler<T> {
                 return Some((pool, first));
             };
             let of = |id| Some(self.tenants.get(id)?.of(pool));
-            let had_its_turn = |id| Some(of(id)?.consecutive >= self.tenant_batch);
+            let had_its_turn = |id| Some(of(id)?.consecutive >= self.limits.tenant_batch);
             if had_its_turn(&first)? {
                 self.end_turn(pool, first);
             } else if of(&first)?.in_flight < half {

@@ -10,7 +10,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use gancho_domain::{TenantId, Time};
 use gancho_store::{Skip, TargetId};
 
-use super::{Key, Pool, Scheduler, TargetLine, TenantLine};
+use super::{Key, Pool, PoolLimit, Scheduler, TargetLine, TenantLine};
 use crate::room::Size;
 
 #[derive(Default)]
@@ -100,8 +100,8 @@ impl<T> Scheduler<T> {
 
     /// How many of one target a claim should take: many if there are few targets to share with.
     pub fn per_target(&self, batch: usize) -> usize {
-        if self.is_short_of_strangers_room() {
-            return FEWEST_PER_STRANGER.min(batch);
+        if self.is_untried_crowded() {
+            return PER_UNTRIED_TARGET.min(batch);
         }
         // Those in trouble take two each: a claim that leaves room for more of them is half empty.
         let busy: usize = SHARING.iter().map(|pool| self.busy[pool.index()]).sum();
@@ -110,9 +110,8 @@ impl<T> Scheduler<T> {
 
     /// How many of one tenant, likewise.
     pub fn per_tenant(&self, batch: usize) -> usize {
-        if self.is_short_of_strangers_room() {
-            let part = self.pool_limits[Pool::Untried.index()].of_one_tenant_when_short();
-            return part.jobs.min(batch);
+        if self.is_untried_crowded() {
+            return self.untried_limit().of_one_tenant_when_crowded().jobs.min(batch);
         }
         let others: usize = SHARING.iter().map(|pool| self.turns[pool.index()].len()).sum();
         (batch / others.max(1)).max(FEWEST_PER_TENANT).min(batch)
@@ -124,7 +123,7 @@ impl<T> Scheduler<T> {
         let is_over = self.tenants.get(&tenant).is_some_and(|owner| owner.is_over);
         let is_full = is_over || self.claims.skip.targets.contains(&target);
         let is_known = self.targets.contains_key(&key);
-        let has_room = is_known || self.takes_strangers_of(tenant);
+        let has_room = is_known || self.takes_untried_of(tenant);
         let is_paused = self.pauses.lane || self.pauses.tenants.contains(&tenant);
         if !is_paused && !is_full && has_room && !self.claims.is_behind(key) {
             return true;
@@ -138,26 +137,31 @@ impl<T> Scheduler<T> {
         if self.limits.is_hard {
             return Some(most);
         }
-        let limit = self.pool_limits[Pool::Untried.index()];
-        let held = self.held[Pool::Untried.index()];
-        (!held.reaches(limit)).then(|| Size {
+        let (limit, held) = (self.untried_limit(), self.held[Pool::Untried.index()]);
+        self.has_untried_room().then(|| Size {
             jobs: most.jobs.min(limit.jobs - held.jobs),
             bytes: most.bytes.min(limit.bytes - held.bytes),
         })
     }
 
-    /// Whether tenants get no more than their part of the room for targets that nobody has tried.
-    pub(super) fn is_short_of_strangers_room(&self) -> bool {
-        !self.limits.is_hard && self.held[Pool::Untried.index()].is_crowded
+    pub(super) fn untried_limit(&self) -> PoolLimit {
+        self.pool_limits[Pool::Untried.index()]
     }
 
-    fn takes_strangers_of(&self, tenant: TenantId) -> bool {
+    /// Whether tenants get no more than their part of the room for targets that nobody has tried.
+    pub(super) fn is_untried_crowded(&self) -> bool {
+        self.held[Pool::Untried.index()].is_crowded
+    }
+
+    fn has_untried_room(&self) -> bool {
+        !self.held[Pool::Untried.index()].reaches(self.untried_limit())
+    }
+
+    fn takes_untried_of(&self, tenant: TenantId) -> bool {
         let has_many = |owner: &TenantLine| {
-            owner.of(Pool::Untried).held.is_crowded || self.has_its_strangers(owner)
+            owner.of(Pool::Untried).held.is_crowded || self.has_untried_part(owner)
         };
-        let limit = self.pool_limits[Pool::Untried.index()];
-        let has_room = self.limits.is_hard || !self.held[Pool::Untried.index()].reaches(limit);
-        has_room && !self.tenants.get(&tenant).is_some_and(has_many)
+        self.has_untried_room() && !self.tenants.get(&tenant).is_some_and(has_many)
     }
 
     /// There was no room for them: they lie in the store.
@@ -202,5 +206,5 @@ impl<T> Scheduler<T> {
 const SHARING: [Pool; 3] = [Pool::Prompt, Pool::Untried, Pool::Slow];
 const FEWEST_PER_TARGET: usize = 16;
 /// Where many targets wait for their first answer.
-const FEWEST_PER_STRANGER: usize = 4;
+const PER_UNTRIED_TARGET: usize = 4;
 const FEWEST_PER_TENANT: usize = 32;

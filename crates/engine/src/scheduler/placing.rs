@@ -124,7 +124,8 @@ impl<T> Scheduler<T> {
     /// A pool that is full, as a whole or of one tenant, takes no more until there is room in it.
     fn judge(&mut self, pool: Pool, tenant: TenantId, now: Time) {
         let limit = self.pool_limits[pool.index()];
-        let of_all = pool != Pool::Prompt && self.held[pool.index()].judge(limit.when_short(pool));
+        let of_all =
+            pool != Pool::Prompt && self.held[pool.index()].judge(limit.when_crowded(pool));
         let of_one = self
             .tenants
             .get_mut(&tenant)
@@ -196,18 +197,18 @@ impl<T> Scheduler<T> {
     fn pass_over_tenant(&mut self, tenant: TenantId) {
         let owner = self.tenants.get(&tenant);
         let is_over = owner.is_some_and(|owner| self.is_over(owner));
-        let has_its_strangers = owner.is_some_and(|owner| self.has_its_strangers(owner));
+        let has_untried_part = owner.is_some_and(|owner| self.has_untried_part(owner));
         if let Some(owner) = self.tenants.get_mut(&tenant) {
             owner.is_over = is_over;
         }
         let is_paused = self.pauses.tenants.contains(&tenant);
-        self.claims.note_tenant(tenant, is_over || has_its_strangers || is_paused);
+        self.claims.note_tenant(tenant, is_over || has_untried_part || is_paused);
     }
 
     /// Too many targets wait for their first answer, and it has its part of them.
-    pub(super) fn has_its_strangers(&self, owner: &TenantLine) -> bool {
-        let part = self.pool_limits[Pool::Untried.index()].of_one_tenant_when_short();
-        self.is_short_of_strangers_room() && owner.of(Pool::Untried).held.reaches(part)
+    pub(super) fn has_untried_part(&self, owner: &TenantLine) -> bool {
+        let part = self.untried_limit().of_one_tenant_when_crowded();
+        self.is_untried_crowded() && owner.of(Pool::Untried).held.reaches(part)
     }
 
     /// The tenant's prompt targets hold far more than their part.

@@ -7,7 +7,7 @@ mod random;
 
 use std::time::Duration;
 
-use gancho_domain::{TenantId, Time, pace::Load};
+use gancho_domain::{TenantId, Time, fairness::TURN, pace::Load};
 use gancho_store::TargetId;
 
 use super::*;
@@ -24,6 +24,7 @@ fn limits(concurrency: u32) -> LaneLimits {
         concurrency,
         is_hard: true,
         rate: None,
+        tenant_batch: TURN,
         most_jobs: 4_000,
         most_bytes: 1_000_000,
         remembered: 100,

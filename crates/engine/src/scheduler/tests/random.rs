@@ -58,6 +58,7 @@ impl Run {
                 concurrency: 7,
                 is_hard,
                 rate: Some(Rate { count: 50, per: Duration::from_secs(10) }),
+                tenant_batch: TURN,
                 most_jobs: 80,
                 most_bytes: 1_200,
                 remembered: 3,
