@@ -1,7 +1,7 @@
 //! The mark on everything that this gateway sends, by which it knows its own requests when they come back:
 //! an endpoint or a core whose URL is the gateway itself would make it publish or receive for ever.
 //!
-//! `X-Gancho-Hops: 1;by=…` counts how far a request is from whoever began it: 1 on what endpoints get, 2 on
+//! `X-Gancho-Hops: 1;by=…` counts how often the gateway has sent a request on: 1 on what endpoints get, 2 on
 //! what a receipt brings to the core. `by` is a tag that only this gateway's key ring can make, the same
 //! on all of its nodes; what another gateway sends is welcome. A body can be stored and sent on only so
 //! far as the listeners allow: the API takes nothing of its own, ingest takes what endpoints get.

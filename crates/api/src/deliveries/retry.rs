@@ -22,7 +22,7 @@ pub const ROUTE: Route = Route {
     refuses: &[&codes::CONFLICT, &codes::STORAGE_FULL],
     tag: TAG,
     summary: "Retry a delivery",
-    about: "It is tried now, whatever its state; one that had ended starts its plan anew. Refused with 409 if its webhook is switched off or was deleted.",
+    about: "It is tried now, whatever its state; one that had ended starts its retry plan from the beginning. Refused with 409 if its webhook is switched off or was deleted.",
     run: |call| Box::pin(run(call)),
     ..Route::PLAIN
 };

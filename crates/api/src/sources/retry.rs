@@ -30,7 +30,7 @@ pub const ONE: Route = Route {
     refuses: &[&codes::STORAGE_FULL],
     tag: TAG,
     summary: "Send a receipt again",
-    about: "To each of the source's targets as they are now, whatever its status: one that had ended starts its plan anew. `webhook-id` stays the receipt's id, so that the core can tell.",
+    about: "To each of the source's targets as they are now, whatever its status: one that had ended starts its retry plan from the beginning. `webhook-id` stays the receipt's id, so that the core can tell.",
     run: |call| Box::pin(one(call)),
     ..Route::PLAIN
 };
