@@ -6,7 +6,7 @@
 //! commit and the queue, deliveries would stay leased for as long as the node lives, and nobody would
 //! carry them. So both run in [`Engine::see_through`].
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use gancho_domain::{Lane, RetryPlan};
 use gancho_store::{Accepted, Job, NewDelivery, NewParcel, NodeId, Placed, Result, StoreError};
@@ -69,16 +69,18 @@ impl Engine {
         let now = self.clock.now();
         let mut reserved = Vec::new();
         for lane in Lane::ALL {
-            let (mut targets, mut bytes) = (Vec::new(), 0);
+            let (mut targets, mut bytes) = (BTreeMap::<_, usize>::new(), 0);
             for new in parcels.iter_mut() {
                 for delivery in new.deliveries.iter_mut().filter(|new| new.lane == lane) {
                     let key = (new.parcel.tenant, delivery.target);
+                    let before = targets.get(&key).copied().unwrap_or(0);
+                    let welcomes = |lane: &LaneState| lane.queue.lock().welcomes(key, before, now);
                     delivery.hold = may_hold
                         && delivery.hold
                         && delivery.due_at <= now
-                        && self.lane(lane).is_some_and(|lane| lane.queue.lock().welcomes(key));
+                        && self.lane(lane).is_some_and(|lane| welcomes(lane));
                     if delivery.hold {
-                        targets.push(key);
+                        targets.insert(key, before + 1);
                         bytes += new.parcel.body.len();
                     }
                 }
@@ -86,12 +88,13 @@ impl Engine {
             if targets.is_empty() {
                 continue;
             }
-            if let Some(seats) = self.room.take(lane, Size { jobs: targets.len(), bytes }) {
+            let jobs = targets.values().sum();
+            if let Some(seats) = self.room.take(lane, Size { jobs, bytes }) {
                 reserved.push(Reservation { lane, seats });
                 continue;
             }
             if let Some(lane) = self.lane(lane) {
-                lane.queue.lock().refused(targets);
+                lane.queue.lock().refused(targets.into_keys());
             }
             let all = parcels.iter_mut().flat_map(|new| &mut new.deliveries);
             all.filter(|new| new.lane == lane).for_each(|new| new.hold = false);

@@ -120,14 +120,17 @@ impl Engine {
     ) -> Claim {
         let Size { jobs, bytes } = seats.size();
         let queue = lane.queue.lock();
+        let per_target = queue.per_target(jobs);
         Claim {
             node,
             lane: lane.lane,
             now: self.clock.now(),
             most: jobs,
             most_bytes: bytes,
-            per_target: queue.per_target(jobs),
+            per_target: per_target.unproven,
+            per_proven: per_target.proven,
             per_tenant: queue.per_tenant(jobs),
+            proven: queue.proven(),
             skip: queue.skip(),
             cursor,
         }

@@ -32,7 +32,7 @@ fn serve(plan: &mut Plan, claim: &Claim, tenant: TenantId, targets: &BTreeMap<Ta
     let mut last = start;
     for (target, due) in in_turn(targets, start) {
         let room = turn.min(claim.most - plan.total());
-        let most = claim.per_target.max(1).min(room).min(*due);
+        let most = claim.share(*target).min(room).min(*due);
         plan.caught_up &= most == *due;
         if room == 0 {
             // The rest has its turn when the round comes by again.
@@ -76,7 +76,7 @@ pub(crate) fn add(
                 plan.takes.iter().any(|take| (take.tenant, take.target) == (tenant, target));
             let room = claim.most.saturating_sub(plan.total());
             let room = room.min(claim.per_tenant.max(1).saturating_sub(*turn));
-            let most = claim.per_target.max(1).min(room).min(due);
+            let most = claim.share(target).min(room).min(due);
             if most > 0 && !known {
                 plan.takes.push(Take { tenant, target, most });
                 *turn += most;
@@ -112,7 +112,9 @@ mod tests {
             most,
             most_bytes: 1,
             per_target,
+            per_proven: per_target,
             per_tenant,
+            proven: Arc::default(),
             skip: Arc::default(),
             cursor: ClaimCursor::default(),
         }

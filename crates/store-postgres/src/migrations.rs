@@ -42,6 +42,11 @@ pub(crate) const ALL: &[Migration] = &[
         name: "claim_plans",
         sql: include_str!("../migrations/0010_claim_plans.sql"),
     },
+    Migration {
+        number: 11,
+        name: "proven_targets",
+        sql: include_str!("../migrations/0011_proven_targets.sql"),
+    },
 ];
 
 /// Any number that no other program takes for its own lock on the same database.

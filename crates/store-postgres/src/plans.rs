@@ -82,7 +82,9 @@ async fn a_walk_reads_no_table_whole() {
         most: 10,
         most_bytes: 1_000,
         per_target: 10,
+        per_proven: 10,
         per_tenant: 10,
+        proven: Arc::default(),
         skip: Arc::default(),
         cursor: ClaimCursor {
             tenant: Some(Id::from_bits(5)),

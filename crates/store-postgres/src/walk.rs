@@ -56,7 +56,7 @@ where d.state = 2 and d.lane = $1 and d.due_at <= $2
 order by d.due_at limit $3";
 
 const WALK: &str = "
-select * from claim_round($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)";
+select * from claim_round($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)";
 
 pub(crate) async fn plan(session: &ClientWrapper, claim: &Claim) -> Result<Plan, Fault> {
     let due = oldest(session, claim).await?;
@@ -94,6 +94,7 @@ pub(crate) async fn walk(session: &ClientWrapper, claim: &Claim) -> Result<(Plan
             &claim.now.micros(),
             &small(claim.most),
             &small(claim.per_target.max(1)),
+            &small(claim.per_proven.max(1)),
             &small(claim.per_tenant.max(1)),
             &MAX_LOOKS,
             &tenant.map(uuid),
@@ -105,6 +106,7 @@ pub(crate) async fn walk(session: &ClientWrapper, claim: &Claim) -> Result<(Plan
             &resume.values().map(|id| uuid(*id)).collect::<Vec<_>>(),
             &claim.skip.tenants.iter().map(|id| uuid(*id)).collect::<Vec<_>>(),
             &claim.skip.targets.iter().map(|id| uuid(*id)).collect::<Vec<_>>(),
+            &claim.proven.iter().map(|id| uuid(*id)).collect::<Vec<_>>(),
         ],
     )
     .await?;

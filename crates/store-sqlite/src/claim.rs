@@ -102,7 +102,7 @@ impl<'a> Basket<'a> {
         most: usize,
     ) -> Result<Taken, Fault> {
         let room = self.claim.most - self.jobs.len();
-        let most = self.claim.per_target.max(1).min(most).min(room);
+        let most = self.claim.share(target).min(most).min(room);
         let mut due = self.tx.db.prepare_cached(&format!(
             "SELECT {JOB}, {PARCEL} FROM deliveries d INDEXED BY deliveries_pending
              JOIN parcels p ON p.seq = d.parcel

@@ -23,6 +23,7 @@ use crate::{
     look::Looks,
     open::{self, DEAD_LETTER_TTL, MAX_LOOKS},
     transaction::{Tx, alone},
+    walk::{Head, next_target},
 };
 
 const ACME: TenantId = TenantId::from_bits(1);
@@ -212,4 +213,21 @@ fn what_is_known_of_dead_letters_costs_the_same_however_many_there_are() {
     };
     let (few, many) = (cost(8), cost(2_000));
     assert!(many <= few + 100, "{few} and {many} steps");
+}
+
+#[test]
+fn going_from_target_to_target_costs_the_same_however_much_each_has() {
+    let costs = [20, 2_000].map(|events| {
+        let mut db = store(events, 3);
+        let first = (TenantId::from_bits(0), Id::from_bits(0));
+        let next = |db: &Connection, key| next_target(db, Lane::Webhook, key).unwrap();
+        let (seen, cost) = steps(&mut db, |db| {
+            let step = |head: &Head| next(db, head.key);
+            std::iter::successors(next(db, first), step).map(|head| head.key).collect::<Vec<_>>()
+        });
+        let all = [(ACME, 100), (ACME, 101), (ACME, 102), (OTHER, 100)];
+        assert_eq!(seen, all.map(|(tenant, target)| (tenant, Id::from_bits(target))));
+        cost
+    });
+    assert!(costs[1] <= costs[0] + 100, "{costs:?} steps");
 }

@@ -6,7 +6,8 @@ use gancho_store::{OrphanScan, Orphans, Result, TenantEndpoint};
 use rusqlite::{Connection, params};
 
 use crate::{
-    SqliteStore, fault::Fault, order, rows, settle::bury, transaction::Tx, upkeep::last_failure,
+    SqliteStore, fault::Fault, order, settle::bury, transaction::Tx, upkeep::last_failure,
+    walk::next_target,
 };
 
 #[async_trait]
@@ -46,19 +47,12 @@ impl Orphans for SqliteStore {
 
 /// From target to target in the index of what is pending, however much each has.
 fn scan(db: &Connection, after: Option<TenantEndpoint>, max: usize) -> Result<OrphanScan, Fault> {
-    let mut next = db.prepare_cached(
-        "SELECT tenant_id, target_id FROM deliveries INDEXED BY deliveries_pending
-         WHERE state = 2 AND lane = ?1 AND (tenant_id, target_id) > (?2, ?3)
-         ORDER BY tenant_id, target_id LIMIT 1",
-    )?;
     let mut scan = OrphanScan::default();
     let first = (TenantId::from_bits(0), EndpointId::from_bits(0));
     let mut last = after.unwrap_or(first);
     for _ in 0..max {
-        let values = params![Lane::Webhook.number(), last.0.bytes(), last.1.bytes()];
-        let mut found = next.query(values)?;
-        let Some(row) = found.next()? else { return Ok(scan) };
-        last = (rows::id(row, 0)?, rows::id(row, 1)?);
+        let Some(head) = next_target(db, Lane::Webhook, last)? else { return Ok(scan) };
+        last = head.key;
         if !exists(db, last)? {
             scan.orphaned.push(last);
         }

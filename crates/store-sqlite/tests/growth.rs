@@ -49,7 +49,9 @@ async fn deliver_all(store: &SqliteStore) {
         most: 5_000,
         most_bytes: 1 << 30,
         per_target: 5_000,
+        per_proven: 5_000,
         per_tenant: 5_000,
+        proven: Arc::default(),
         skip: Arc::default(),
         cursor: ClaimCursor::default(),
     };

@@ -27,11 +27,23 @@ pub struct Claim {
     /// and no more once their bodies reach so many bytes (one is always taken).
     pub most_bytes: usize,
     pub per_target: usize,
+    /// The same, of a target that is known to answer.
+    pub per_proven: usize,
     pub per_tenant: usize,
+    /// Targets that are known to answer.
+    pub proven: Arc<BTreeSet<TargetId>>,
     /// Whom to pass over: paused, resting or full.
     pub skip: Arc<Skip>,
     /// Where the last claim of this lane stopped.
     pub cursor: ClaimCursor,
+}
+
+impl Claim {
+    /// How many it takes of a target at most, and never none.
+    pub fn share(&self, target: TargetId) -> usize {
+        let share = if self.proven.contains(&target) { self.per_proven } else { self.per_target };
+        share.max(1)
+    }
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -10,13 +10,15 @@ use std::{collections::BTreeSet, sync::Arc};
 use gancho_domain::{TenantId, Time};
 use gancho_store::{Skip, TargetId};
 
-use super::{Key, Pool, PoolLimit, Scheduler, TargetLine, TenantLine};
+use super::{Key, Pool, Scheduler, TargetLine, TenantLine};
 use crate::room::Size;
 
 #[derive(Default)]
 pub struct Claims {
     /// Paused, resting or with enough in the queue.
     skip: Arc<Skip>,
+    /// Known to answer: a claim brings more of them.
+    proven: Arc<BTreeSet<TargetId>>,
     /// Targets that have due deliveries in the store.
     behind: BTreeSet<Key>,
     /// Everyone may have: the store has not been gone through since the start.
@@ -54,6 +56,26 @@ impl Claims {
                 self.eased = true;
             }
         }
+    }
+
+    pub fn note_proven(&mut self, target: TargetId, proven: bool) {
+        if self.proven.contains(&target) != proven {
+            let all = Arc::make_mut(&mut self.proven);
+            if proven {
+                all.insert(target);
+            } else {
+                all.remove(&target);
+            }
+        }
+    }
+
+    /// The proven targets that may have something in the store, where there are too many to name them all.
+    fn proven(&self) -> Arc<BTreeSet<TargetId>> {
+        if self.all_behind || self.proven.len() <= MAX_PROVEN {
+            return self.proven.clone();
+        }
+        let behind = self.behind.iter().map(|(_, target)| *target);
+        Arc::new(behind.filter(|target| self.proven.contains(target)).collect())
     }
 
     pub fn note_over(&mut self, key: Key, over: bool) {
@@ -98,32 +120,39 @@ impl<T> Scheduler<T> {
         self.pauses.lane
     }
 
-    /// How many of one target a claim should take: many if there are few targets to share with.
-    pub fn per_target(&self, batch: usize) -> usize {
-        if self.is_untried_crowded() {
-            return PER_UNTRIED_TARGET.min(batch);
-        }
+    /// Of whom the next claim may bring more than a few.
+    pub fn proven(&self) -> Arc<BTreeSet<TargetId>> {
+        self.claims.proven()
+    }
+
+    /// How many of one target a claim should take: enough for its first attempts, and of a target that
+    /// answers many if there are few targets to share with.
+    pub fn per_target(&self, batch: usize) -> PerTarget {
         // Those in trouble take two each: a claim that leaves room for more of them is half empty.
         let busy: usize = SHARING.iter().map(|pool| self.busy[pool.index()]).sum();
-        (batch / busy.max(1)).max(FEWEST_PER_TARGET).min(batch)
+        let proven = (batch / busy.max(1)).max(FEWEST_PER_TARGET).min(batch);
+        let unproven = if self.limits.is_hard { proven } else { PER_UNPROVEN_TARGET.min(batch) };
+        PerTarget { unproven, proven }
     }
 
-    /// How many of one tenant, likewise.
+    /// How many of one tenant, likewise, and no more than half of the room for untried targets.
     pub fn per_tenant(&self, batch: usize) -> usize {
-        if self.is_untried_crowded() {
-            return self.untried_limit().of_one_tenant_when_crowded().jobs.min(batch);
-        }
         let others: usize = SHARING.iter().map(|pool| self.turns[pool.index()].len()).sum();
-        (batch / others.max(1)).max(FEWEST_PER_TENANT).min(batch)
+        let share = (batch / others.max(1)).max(FEWEST_PER_TENANT).min(batch);
+        if self.limits.is_hard { share } else { share.min(self.untried_room().jobs.div_ceil(2)) }
     }
 
-    /// Whether a new delivery may come straight in. If not, it goes by way of the store.
-    pub fn welcomes(&mut self, key: Key) -> bool {
+    /// Whether a new delivery may come straight in, when `before` others of the same call do. If not, it goes
+    /// by way of the store.
+    pub fn welcomes(&mut self, key: Key, before: usize, now: Time) -> bool {
         let (tenant, target) = key;
         let is_over = self.tenants.get(&tenant).is_some_and(|owner| owner.is_over);
         let is_full = is_over || self.claims.skip.targets.contains(&target);
-        let is_known = self.targets.contains_key(&key);
-        let has_room = is_known || self.takes_untried_of(tenant);
+        let has_room = match self.targets.get(&key) {
+            Some(line) => before == 0 || line.waiting.len() + before < line.most_waiting(now),
+            None if self.limits.is_hard => true,
+            None => before < PER_UNPROVEN_TARGET && self.takes_untried_of(tenant),
+        };
         let is_paused = self.pauses.lane || self.pauses.tenants.contains(&tenant);
         if !is_paused && !is_full && has_room && !self.claims.is_behind(key) {
             return true;
@@ -137,31 +166,27 @@ impl<T> Scheduler<T> {
         if self.limits.is_hard {
             return Some(most);
         }
-        let (limit, held) = (self.untried_limit(), self.held[Pool::Untried.index()]);
-        self.has_untried_room().then(|| Size {
-            jobs: most.jobs.min(limit.jobs - held.jobs),
-            bytes: most.bytes.min(limit.bytes - held.bytes),
-        })
+        let room = self.untried_room();
+        (room.jobs > 0 && room.bytes > 0)
+            .then(|| Size { jobs: most.jobs.min(room.jobs), bytes: most.bytes.min(room.bytes) })
     }
 
-    pub(super) fn untried_limit(&self) -> PoolLimit {
-        self.pool_limits[Pool::Untried.index()]
-    }
-
-    /// Whether tenants get no more than their part of the room for targets that nobody has tried.
-    pub(super) fn is_untried_crowded(&self) -> bool {
-        self.held[Pool::Untried.index()].is_crowded
-    }
-
-    fn has_untried_room(&self) -> bool {
-        !self.held[Pool::Untried.index()].reaches(self.untried_limit())
+    /// What is free of the room for targets that nobody has tried.
+    pub(super) fn untried_room(&self) -> Size {
+        let limit = self.pool_limits[Pool::Untried.index()];
+        let held = self.held[Pool::Untried.index()];
+        Size {
+            jobs: limit.jobs.saturating_sub(held.jobs),
+            bytes: limit.bytes.saturating_sub(held.bytes),
+        }
     }
 
     fn takes_untried_of(&self, tenant: TenantId) -> bool {
         let has_many = |owner: &TenantLine| {
             owner.of(Pool::Untried).held.is_crowded || self.has_untried_part(owner)
         };
-        self.has_untried_room() && !self.tenants.get(&tenant).is_some_and(has_many)
+        let room = self.untried_room();
+        room.jobs > 0 && room.bytes > 0 && !self.tenants.get(&tenant).is_some_and(has_many)
     }
 
     /// There was no room for them: they lie in the store.
@@ -202,9 +227,18 @@ impl<T> Scheduler<T> {
     }
 }
 
+/// How many of one target a claim takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PerTarget {
+    pub unproven: usize,
+    pub proven: usize,
+}
+
 /// The pools whose targets share what a claim brings.
 const SHARING: [Pool; 3] = [Pool::Prompt, Pool::Untried, Pool::Slow];
 const FEWEST_PER_TARGET: usize = 16;
-/// Where many targets wait for their first answer.
-const PER_UNTRIED_TARGET: usize = 4;
+/// One is sent to a target that has not answered yet, and one waits for the answer.
+const PER_UNPROVEN_TARGET: usize = 2;
+/// So many proven targets are named to a claim, whether they have anything in the store or not.
+const MAX_PROVEN: usize = 1_000;
 const FEWEST_PER_TENANT: usize = 32;

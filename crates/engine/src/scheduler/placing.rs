@@ -70,6 +70,9 @@ impl<T> Scheduler<T> {
             }
             _ => {}
         }
+        let is_proven =
+            matches!(line.pool, Pool::Prompt | Pool::Slow) && line.standing.has_answered();
+        self.claims.note_proven(key.1, is_proven);
         self.claims.note_over(key, line.waiting.len() > line.share(self.limits.most_bytes, now));
         let pool = line.pool;
         self.place_tenant(key.0, pool);
@@ -124,8 +127,7 @@ impl<T> Scheduler<T> {
     /// A pool that is full, as a whole or of one tenant, takes no more until there is room in it.
     fn judge(&mut self, pool: Pool, tenant: TenantId, now: Time) {
         let limit = self.pool_limits[pool.index()];
-        let of_all =
-            pool != Pool::Prompt && self.held[pool.index()].judge(limit.when_crowded(pool));
+        let of_all = pool != Pool::Prompt && self.held[pool.index()].judge(limit);
         let of_one = self
             .tenants
             .get_mut(&tenant)
@@ -141,12 +143,6 @@ impl<T> Scheduler<T> {
         };
         for key in told {
             self.pass_over(key, now);
-        }
-        if of_all && pool == Pool::Untried {
-            let all: Vec<TenantId> = self.tenants.keys().copied().collect();
-            for tenant in all {
-                self.pass_over_tenant(tenant);
-            }
         }
         // Of targets that nobody knows yet, too: see `welcomes` and `most_to_claim`.
         self.claims.ease();
@@ -205,10 +201,11 @@ impl<T> Scheduler<T> {
         self.claims.note_tenant(tenant, is_over || has_untried_part || is_paused);
     }
 
-    /// Too many targets wait for their first answer, and it has its part of them.
+    /// It holds as much of the room for untried targets as is free. So one tenant may have half of it, two a
+    /// third each, and however many there are, some is left for the next.
     pub(super) fn has_untried_part(&self, owner: &TenantLine) -> bool {
-        let part = self.untried_limit().of_one_tenant_when_crowded();
-        self.is_untried_crowded() && owner.of(Pool::Untried).held.reaches(part)
+        let (held, room) = (owner.of(Pool::Untried).held, self.untried_room());
+        held.jobs > 0 && (held.jobs >= room.jobs || held.bytes >= room.bytes.max(1))
     }
 
     /// The tenant's prompt targets hold far more than their part.
@@ -257,6 +254,7 @@ impl<T> Scheduler<T> {
             self.timers.remove(&(at, key));
         }
         self.claims.note_over(key, false);
+        self.claims.note_proven(key.1, false);
         self.claims.note_target(key.1, self.pauses.targets.contains(&key));
         let Some(owner) = self.tenants.get_mut(&key.0) else {
             return;

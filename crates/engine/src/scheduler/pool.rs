@@ -79,19 +79,8 @@ impl PoolLimit {
         Self { in_flight: in_flight.min(max_out), jobs, bytes }
     }
 
-    /// What makes it crowded. From there on tenants that hold their part of it are passed over, so that a tenant with any number
-    /// of targets that nobody has tried leaves room to the others.
-    pub fn when_crowded(self, pool: Pool) -> Self {
-        if pool == Pool::Untried { self.part(2) } else { self }
-    }
-
     fn part(self, of: usize) -> Self {
         Self { jobs: self.jobs.div_ceil(of), bytes: self.bytes.div_ceil(of), ..self }
-    }
-
-    /// What a tenant may hold of it while it is crowded.
-    pub fn of_one_tenant_when_crowded(self) -> Self {
-        self.part(64)
     }
 
     /// What one tenant may hold of it.

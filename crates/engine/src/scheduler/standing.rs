@@ -33,6 +33,10 @@ impl Standing {
         }
     }
 
+    pub fn has_answered(&self) -> bool {
+        self.typical.is_some()
+    }
+
     pub fn succeeded(&mut self, latency: Duration) {
         let typical = self.typical.map_or(latency, |typical| (3 * typical + latency) / 4);
         *self = Self { typical: Some(typical), is_late: false, is_troubled: false };

@@ -117,7 +117,8 @@ impl<T> TargetLine<T> {
         let earned = self.pace.limit();
         match self.pool {
             Pool::Prompt => earned,
-            Pool::Untried | Pool::Slow => earned.min(self.pool_share),
+            Pool::Untried => 1,
+            Pool::Slow => earned.min(self.pool_share),
             Pool::Troubled => earned.min(self.pool_share).min(MAX_TROUBLED),
         }
     }
@@ -195,7 +196,8 @@ impl<T> TargetLine<T> {
         }
         let by_pace = match self.pool {
             Pool::Prompt => most_by_pace(self.limit()),
-            Pool::Untried | Pool::Slow | Pool::Troubled => self.limit() as usize,
+            Pool::Untried => MAX_UNTRIED_WAITING,
+            Pool::Slow | Pool::Troubled => self.limit() as usize,
         };
         let by_rate = self.rate.map_or(usize::MAX, |rate| {
             let share = RATE_AHEAD.as_secs_f64() / rate.per.as_secs_f64().max(0.001);
@@ -260,6 +262,9 @@ impl<T> TargetLine<T> {
         self.waiting.is_empty() && self.in_flight == 0
     }
 }
+
+/// Enough to go on with when its first answer comes.
+const MAX_UNTRIED_WAITING: usize = 4;
 
 /// A target in trouble is sent no more at once.
 const MAX_TROUBLED: u32 = 2;

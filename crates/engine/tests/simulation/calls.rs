@@ -163,7 +163,9 @@ async fn again(
                 most: 1_000,
                 most_bytes: 1 << 20,
                 per_target: 1_000,
+                per_proven: 1_000,
                 per_tenant: 1_000,
+                proven: Arc::default(),
                 skip: Arc::default(),
                 cursor: ClaimCursor::default(),
             };

@@ -60,7 +60,9 @@ async fn claim_most(
             most,
             most_bytes: 1 << 20,
             per_target: 50,
+            per_proven: 50,
             per_tenant: 50,
+            proven: Arc::default(),
             skip: Arc::new(skip),
             cursor,
         })

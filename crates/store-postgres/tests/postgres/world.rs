@@ -83,7 +83,9 @@ pub async fn claim(store: &PostgresStore, node: NodeId) -> Claimed {
             most: 50,
             most_bytes: 1 << 20,
             per_target: 50,
+            per_proven: 50,
             per_tenant: 50,
+            proven: Arc::default(),
             skip: Arc::default(),
             cursor: ClaimCursor::default(),
         })

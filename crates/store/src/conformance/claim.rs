@@ -103,6 +103,24 @@ pub async fn no_more_than_asked_for<F: Fixture>() {
     assert_eq!(rest.len(), 15);
 }
 
+/// Whether little is due or much.
+pub async fn more_from_a_target_that_answers<F: Fixture>() {
+    for each in [20, 60] {
+        let world = World::<F>::new().await;
+        let acme = world.tenant().await;
+        let targets = [world.target(), world.target(), world.target()];
+        for target in targets {
+            world.many_due(acme, target, each).await;
+        }
+        let proven = Arc::new([targets[1]].into());
+        let shares = Claim { most: 100, per_target: 2, per_proven: 15, proven, ..world.claim() };
+        let claimed = world.take(shares).await;
+        let of = |target| claimed.jobs.iter().filter(|job| job.target == target).count();
+        assert_eq!(targets.map(of), [2, 15, 2], "{each} wait for each");
+        assert!(claimed.more);
+    }
+}
+
 pub async fn no_more_than_its_share_from_one_target<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;

@@ -84,7 +84,9 @@ fn claim(maker: &Maker, cursor: ClaimCursor) -> Claim {
         most: 256,
         most_bytes: 32 << 20,
         per_target: 64,
+        per_proven: 64,
         per_tenant: 64,
+        proven: std::sync::Arc::default(),
         skip: std::sync::Arc::default(),
         cursor,
     }

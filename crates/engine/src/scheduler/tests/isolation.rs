@@ -1,6 +1,9 @@
 //! Targets that wait take nothing from targets that answer, however many there are.
 
+use std::ops::Bound;
+
 use super::*;
+use crate::room::Size;
 
 const SECOND: Duration = Duration::from_secs(1);
 const TICK: Duration = Duration::from_millis(10);
@@ -22,7 +25,7 @@ impl Lane {
 
     /// Comes straight in, if the target is welcome to it.
     fn publish(&mut self, key: Key) -> bool {
-        let welcome = self.queue.welcomes(key);
+        let welcome = self.queue.welcomes(key, 0, self.now);
         if welcome {
             self.queue.push(incoming(key, 64, None, 0), self.now);
         }
@@ -34,6 +37,8 @@ impl Lane {
         for _ in 0..30 {
             (0..4).for_each(|_| _ = self.publish(key));
             self.tick();
+            // Of what it was not welcome to, nothing is in the store.
+            self.queue.claimed(&self.queue.skip(), true);
         }
         self.tick();
         assert_eq!(self.queue.targets[&key].pool, Pool::Prompt);
@@ -133,13 +138,17 @@ fn targets_that_answer_slowly_do_not_hold_up_those_that_are_prompt() {
         // Fifty targets that take a second, with as much as they may hold.
         for target in 0..50 {
             let key = key(2 + target % 5, 2 + target);
-            if round >= 30 && queue.welcomes(key) {
+            if round >= 30 && queue.welcomes(key, 0, now) {
                 queue.push(incoming(key, 64, None, 0), now);
             }
         }
-        let load = if round < 30 { 3 } else { 20 };
+        let load = match round {
+            0 => 1,
+            ..30 => 3,
+            _ => 20,
+        };
         for _ in 0..load {
-            assert!(queue.welcomes(key(1, 1)), "round {round}");
+            assert!(queue.welcomes(key(1, 1), 0, now), "round {round}");
             queue.push(incoming(key(1, 1), 64, None, 0), now);
         }
         let (ended, still): (Vec<_>, Vec<_>) = out
@@ -187,4 +196,82 @@ fn a_hard_limit_counts_every_attempt() {
         lane.tick();
         assert!(lane.queue.in_flight() <= 5);
     }
+}
+
+/// What waits in the store: claims go around the targets as the stores do.
+struct Backlog {
+    waiting: BTreeMap<Key, usize>,
+    cursor: Key,
+}
+
+impl Backlog {
+    fn claim(&mut self, lane: &mut Lane) {
+        let most = Size { jobs: 256, bytes: 1 << 20 };
+        let Some(most) = lane.queue.most_to_claim(most) else {
+            return;
+        };
+        let (skip, proven) = (lane.queue.skip(), lane.queue.proven());
+        let (per_target, per_tenant) =
+            (lane.queue.per_target(most.jobs), lane.queue.per_tenant(most.jobs));
+        let after = (Bound::Excluded(self.cursor), Bound::Unbounded);
+        let order: Vec<Key> = self.waiting.range(after).map(|(key, _)| *key).collect();
+        let rest = self.waiting.range(..=self.cursor).map(|(key, _)| *key);
+        let order: Vec<Key> = order.into_iter().chain(rest).collect();
+        let mut taken: BTreeMap<TenantId, usize> = BTreeMap::new();
+        let mut room = most.jobs;
+        for key in order.into_iter().filter(|key| !skip.covers(key.0, key.1)) {
+            let share =
+                if proven.contains(&key.1) { per_target.proven } else { per_target.unproven };
+            let of_tenant = taken.entry(key.0).or_default();
+            let waiting = self.waiting.get_mut(&key).unwrap();
+            let take = share.min(*waiting).min(per_tenant - *of_tenant).min(room);
+            (*waiting, *of_tenant, room) = (*waiting - take, *of_tenant + take, room - take);
+            for _ in 0..take {
+                lane.queue.push(incoming(key, 64, None, 0), lane.now);
+            }
+            if take > 0 {
+                self.cursor = key;
+            }
+        }
+        self.waiting.retain(|_, waiting| *waiting > 0);
+    }
+}
+
+fn the_first_thousand_hang(key: Key) -> bool {
+    (1_000..2_000).contains(&key.1.bits())
+}
+
+#[test]
+fn a_backlog_of_targets_that_hang_is_no_wall_before_the_others_of_their_tenant() {
+    // One that answers comes last in the round of one tenant's targets; so do those of other tenants.
+    for (dead, rounds) in [(5, 20), (45, 20), (99, 20), (500, 60)] {
+        let mut lane = Lane::new(soft(512), the_first_thousand_hang);
+        let mine = key(1, 1_000);
+        let others: Vec<Key> = (2..20).map(|tenant| key(tenant, 1_000 + tenant)).collect();
+        let mut waiting: BTreeMap<Key, usize> =
+            (0..dead).map(|target| (key(1, target), 100)).collect();
+        waiting.extend(others.iter().chain([&mine]).map(|key| (*key, 1)));
+        let mut store = Backlog { waiting, cursor: key(1, 0) };
+        let mut served = BTreeMap::new();
+        for round in 0..rounds {
+            store.claim(&mut lane);
+            for key in lane.tick() {
+                served.entry(key).or_insert(round);
+            }
+            lane.queue.take_eased();
+        }
+        assert!(served.contains_key(&mine), "{dead} dead: {} were served", served.len());
+        let rounds: Vec<_> = others.iter().map(|key| served.get(key)).collect();
+        let in_time = |round: &Option<&i32>| round.is_some_and(|round| *round < 20);
+        assert!(rounds.iter().all(in_time), "{dead} dead: {rounds:?}");
+    }
+}
+
+#[test]
+fn one_call_brings_no_more_than_the_first_attempts_of_a_target_that_nobody_knows() {
+    let mut queue: Scheduler<u32> = Scheduler::new(soft(512));
+    queue.claimed(&queue.skip(), true);
+    let mine = key(1, 1);
+    let welcome = (0..100).filter(|before| queue.welcomes(mine, *before, NOW)).count();
+    assert_eq!(welcome, 2);
 }

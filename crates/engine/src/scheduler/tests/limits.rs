@@ -77,7 +77,7 @@ fn pauses_hold_back_and_let_go() {
         assert!(queue.next(NOW).is_none());
         assert_eq!(queue.queued(), 0, "a pause takes no room: {pauses:?}");
         assert_eq!(queue.take_evicted().len(), 2);
-        assert!(!queue.welcomes(key(1, 1)));
+        assert!(!queue.welcomes(key(1, 1), 0, NOW));
         fill(&mut queue, key(1, 1), 1);
         assert!(queue.next(NOW).is_none());
         assert_eq!(queue.take_evicted().len(), 1);
@@ -96,24 +96,24 @@ fn pauses_hold_back_and_let_go() {
 fn what_is_in_the_store_goes_before_what_is_new() {
     let mut queue: Scheduler<u32> = Scheduler::new(limits(100));
     let (mine, other) = (key(1, 1), key(2, 1));
-    assert!(!queue.welcomes(mine), "nobody knows yet what the store holds");
+    assert!(!queue.welcomes(mine, 0, NOW), "nobody knows yet what the store holds");
     queue.claimed(&queue.skip(), true);
-    assert!(queue.welcomes(mine));
+    assert!(queue.welcomes(mine, 0, NOW));
 
     fill(&mut queue, mine, 260);
-    assert!(!queue.welcomes(mine), "it has enough");
-    assert!(queue.welcomes(other));
+    assert!(!queue.welcomes(mine, 0, NOW), "it has enough");
+    assert!(queue.welcomes(other, 0, NOW));
     let skip = queue.skip();
     while let Some((slot, _)) = queue.next(NOW) {
         queue.finished(slot, FINE, NOW);
     }
-    assert!(!queue.welcomes(mine), "older ones of it are in the store");
+    assert!(!queue.welcomes(mine, 0, NOW), "older ones of it are in the store");
     queue.claimed(&skip, true);
-    assert!(!queue.welcomes(mine), "that claim passed it over");
+    assert!(!queue.welcomes(mine, 0, NOW), "that claim passed it over");
     queue.claimed(&queue.skip(), false);
-    assert!(!queue.welcomes(mine), "that claim left some");
+    assert!(!queue.welcomes(mine, 0, NOW), "that claim left some");
     queue.claimed(&queue.skip(), true);
-    assert!(queue.welcomes(mine));
+    assert!(queue.welcomes(mine, 0, NOW));
 }
 
 #[test]
@@ -138,12 +138,12 @@ fn large_bodies_take_no_more_than_their_share() {
     for item in 0..6 {
         queue.push(large(item), NOW);
     }
-    assert!(!queue.welcomes(key(1, 1)));
+    assert!(!queue.welcomes(key(1, 1), 0, NOW));
     for item in 6..8 {
         queue.push(large(item), NOW);
     }
-    assert!(!queue.welcomes(key(1, 2)), "the tenant has more than its part");
-    assert!(queue.welcomes(key(2, 1)));
+    assert!(!queue.welcomes(key(1, 2), 0, NOW), "the tenant has more than its part");
+    assert!(queue.welcomes(key(2, 1), 0, NOW));
     let flying = popped(&mut queue, NOW);
     assert_eq!(queue.shed(NOW).len(), 6, "one waits, one is in flight");
     assert_eq!(queue.queued(), 1);
@@ -151,5 +151,5 @@ fn large_bodies_take_no_more_than_their_share() {
     for slot in flying {
         queue.finished(slot, FINE, NOW);
     }
-    assert!(queue.welcomes(key(1, 2)));
+    assert!(queue.welcomes(key(1, 2), 0, NOW));
 }

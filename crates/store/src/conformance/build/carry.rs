@@ -17,7 +17,9 @@ impl<F: Fixture> World<F> {
             most: 1_000,
             most_bytes: 64 << 20,
             per_target: 1_000,
+            per_proven: 1_000,
             per_tenant: 1_000,
+            proven: Arc::default(),
             skip: Arc::new(Skip::default()),
             cursor: ClaimCursor::default(),
         }
