@@ -69,7 +69,7 @@ impl Ingest {
             let sent = post(round + 1).await?;
             let (open, opened) = strangers.counts();
             drop(strangers);
-            checks.push(Check::p99(format!("p99 ms, senders {from}"), before, p99(&sent)));
+            checks.push(Check::thrice(format!("p99 ms, senders {from}"), before, p99(&sent)));
             checks.push(refusals(&format!("senders {from}"), &sent));
             let name = format!("connections held, senders {from}");
             checks.push(Check::new(name, open as f64, Limit::None));

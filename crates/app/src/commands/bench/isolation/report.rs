@@ -49,6 +49,12 @@ impl Check {
         Self { what: what.into(), quiet: Some(quiet), measured, limit }
     }
 
+    /// At most three times what it is without the trouble, or 10 ms.
+    pub fn thrice(what: impl Into<String>, quiet: f64, measured: f64) -> Self {
+        let limit = Limit::AtMost((3.0 * quiet).max(10.0));
+        Self { what: what.into(), quiet: Some(quiet), measured, limit }
+    }
+
     /// None where nothing is judged.
     fn is_kept(&self) -> Option<bool> {
         match self.limit {
@@ -169,10 +175,12 @@ mod tests {
             Check::throughput("a", 1_000.0, 799.0),
             Check::p99("a", 4.0, 54.0),
             Check::p99("a", 4.0, 54.1),
+            Check::thrice("a", 4.0, 12.0),
+            Check::thrice("a", 4.0, 12.1),
             Check::new("a", 1e9, Limit::None),
         ];
         let verdicts: Vec<_> = judged.iter().map(Check::is_kept).collect();
-        assert_eq!(verdicts, [Some(true), Some(false), Some(true), Some(false), None]);
+        assert_eq!(verdicts, [Some(true), Some(false), Some(true), Some(false), Some(true), Some(false), None]);
     }
 
     #[test]
