@@ -14,7 +14,7 @@ pub mod query;
 pub mod scan;
 pub mod value;
 
-use gancho_outbound::Fault;
+use gancho_domain::FieldError;
 
 pub use field::{Field, Kind};
 pub use value::{Value, Values};
@@ -28,7 +28,7 @@ const MOST_FAULTS: usize = 50;
 
 /// The faults of one request, gathered so that a caller is told of all of them at once.
 #[derive(Debug, Default)]
-pub struct Faults(pub Vec<Fault>);
+pub struct Faults(pub Vec<FieldError>);
 
 impl Faults {
     pub fn add(
@@ -38,7 +38,7 @@ impl Faults {
         message: impl Into<String>,
     ) {
         if self.0.len() < MOST_FAULTS {
-            self.0.push(Fault { code, pointer: pointer.into(), message: message.into() });
+            self.0.push(FieldError { code, pointer: pointer.into(), message: message.into() });
         }
     }
 

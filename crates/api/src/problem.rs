@@ -3,10 +3,11 @@
 
 use std::time::Duration;
 
+use gancho_domain::FieldError;
 use gancho_inbound::{Denied, SourceError};
 use gancho_mail::{SubmitError, suppression::ImportError};
 use gancho_outbound::{
-    EndpointError, Fault, PlanLimit, PublishError, ReplayError, TryOutError, TypeError,
+    EndpointError, PlanLimit, PublishError, ReplayError, TryOutError, TypeError,
 };
 use gancho_store::StoreError;
 use http::{HeaderName, HeaderValue, header};
@@ -27,7 +28,7 @@ pub struct Problem(Box<Inner>);
 struct Inner {
     code: &'static Code,
     detail: String,
-    errors: Vec<Fault>,
+    errors: Vec<FieldError>,
     /// Members beyond those that every refusal has.
     more: Map<String, Value>,
     headers: Vec<(HeaderName, HeaderValue)>,
@@ -83,7 +84,7 @@ impl Problem {
         )
     }
 
-    pub fn faulty(faults: Vec<Fault>) -> Self {
+    pub fn faulty(faults: Vec<FieldError>) -> Self {
         let code = faults.first().map_or(&codes::INVALID_FIELD, |first| code_of(first.code));
         let detail = match &faults[..] {
             [] => "the request cannot be taken as it is".to_owned(),
@@ -196,7 +197,7 @@ fn code_of(word: &str) -> &'static Code {
 
 pub const MEDIA_TYPE: &str = "application/problem+json";
 
-fn shown_fault(fault: &Fault) -> ShownFault<'_> {
+fn shown_fault(fault: &FieldError) -> ShownFault<'_> {
     ShownFault { pointer: &fault.pointer, detail: &fault.message }
 }
 

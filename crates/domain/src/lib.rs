@@ -6,7 +6,7 @@
 //! [`end_reason`] why a delivery ends without an attempt;
 //! [`health`] says what an attempt means for its endpoint; [`breaker`], [`pace`], [`rate`] and
 //! [`fairness`] are the arithmetic of sparing a target and of sharing between tenants; [`span`] reads
-//! spans of time; [`mask`] hides addresses.
+//! spans of time; [`field_error`] says what is wrong with a field that a caller sent; [`mask`] hides addresses.
 //!
 //! This crate never does I/O, never awaits, never reads a clock by itself and knows no other crate
 //! of ours. Everything in it can be tested without a runtime.
@@ -21,6 +21,7 @@ pub mod endpoint;
 pub mod event_type;
 pub mod failure;
 pub mod fairness;
+pub mod field_error;
 pub mod health;
 pub mod id;
 pub mod lane;
@@ -43,6 +44,7 @@ pub use end_reason::EndReason;
 pub use endpoint::{Disabled, Endpoint, Health, OldSecret, Ordering};
 pub use event_type::{EventType, Pattern};
 pub use failure::{Code, Failure};
+pub use field_error::FieldError;
 pub use id::{
     DeliveryId, EmailId, EndpointId, EventId, Id, IdMaker, ReceiptId, ReplayId, SourceId, TenantId,
 };

@@ -9,10 +9,9 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use gancho_domain::{Clock, Code, Failure, ReceiptId, Time, Verdict};
+use gancho_domain::{Clock, Code, Failure, FieldError, ReceiptId, Time, Verdict};
 use gancho_engine::{Carried, Carrier, Terms, ask};
 use gancho_outbound::{
-    Fault,
     deliver::{Client, carried},
     event_types::schema::{Unjudged, judged},
     hops,
@@ -200,7 +199,7 @@ async fn judge(source: &Arc<Ready>, body: &Bytes) -> Result<Option<Failure>, Unj
 }
 
 /// Why a body that does not fit the schema is not sent.
-pub(crate) fn misfit(first: &Fault) -> Failure {
+pub(crate) fn misfit(first: &FieldError) -> Failure {
     let reason = format!("the body does not fit the source's schema: {first}");
     Failure::new(Code::from_text(SCHEMA_INVALID), reason)
 }

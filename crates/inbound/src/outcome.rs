@@ -3,8 +3,7 @@
 use std::{borrow::Cow, time::Duration};
 
 use bytes::Bytes;
-use gancho_domain::ReceiptId;
-use gancho_outbound::Fault;
+use gancho_domain::{FieldError, ReceiptId};
 use gancho_store::StoreError;
 use gancho_wire::Refusal;
 
@@ -42,7 +41,7 @@ pub struct Denied {
     pub status: u16,
     pub code: &'static str,
     pub detail: Cow<'static, str>,
-    pub faults: Box<[Fault]>,
+    pub faults: Box<[FieldError]>,
     pub retry_after: Option<Duration>,
     /// For the operator.
     pub reason: Reason,

@@ -3,9 +3,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use gancho_domain::{Clock, IdMaker, Time};
+use gancho_domain::{Clock, FieldError, IdMaker, Time};
 use gancho_engine::Engine;
-use gancho_outbound::{Fault, deliver::Client, event_types::schema::judged};
+use gancho_outbound::{deliver::Client, event_types::schema::judged};
 use gancho_store::Store;
 use gancho_wire::{DEFAULT_TOLERANCE, Recipe};
 
@@ -249,7 +249,7 @@ impl Inbound {
     async fn keep(
         &self,
         mut parts: Parts,
-        faults: Vec<Fault>,
+        faults: Vec<FieldError>,
         now: Time,
     ) -> Result<Passed, Denied> {
         if let Some(first) = faults.first() {
@@ -316,7 +316,7 @@ fn judge(
     Ok(Parts { source, identity, key_id, label, body, request: record, is_test, withheld: None })
 }
 
-async fn schema_faults(source: &Arc<Ready>, request: &Incoming) -> Result<Vec<Fault>, Denied> {
+async fn schema_faults(source: &Arc<Ready>, request: &Incoming) -> Result<Vec<FieldError>, Denied> {
     if source.schema.is_none() {
         return Ok(Vec::new());
     }

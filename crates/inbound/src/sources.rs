@@ -14,8 +14,8 @@ mod targets;
 
 use std::sync::Arc;
 
-use gancho_domain::{Clock, IdMaker};
-use gancho_outbound::{Fault, deliver::Client};
+use gancho_domain::{Clock, FieldError, IdMaker, field_error::joined};
+use gancho_outbound::deliver::Client;
 use gancho_store::{Expect, Store, StoreError};
 use gancho_vault::{KeyRing, Secret};
 use thiserror::Error;
@@ -46,7 +46,7 @@ pub struct Created {
 #[derive(Debug, Error)]
 pub enum SourceError {
     #[error("{}", joined(.0))]
-    Faulty(Vec<Fault>),
+    Faulty(Vec<FieldError>),
     #[error("there is no such source or key")]
     NotFound,
     #[error("the partner `{0}` has a source already: change that one")]
@@ -59,10 +59,6 @@ pub enum SourceError {
     Store(#[from] StoreError),
     #[error("a secret cannot be sealed or opened: {0}")]
     Vault(String),
-}
-
-fn joined(faults: &[Fault]) -> String {
-    faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
 /// So often a change is made anew because another one was faster.
@@ -117,14 +113,14 @@ impl SourceDesk {
         if !keys.is_empty() && !source.preset().has_keys() {
             let message =
                 "the source has keys, which this preset has no use for: delete them first";
-            let fault = Fault::new("preset_unfit", "/preset", message);
+            let fault = FieldError::new("preset_unfit", "/preset", message);
             return Err(SourceError::Faulty(vec![fault]));
         }
         let ready =
             Ready::prepare(source.clone(), keys, Vec::new(), &self.ring, self.sources.defaults());
         ready.map(|_| ()).map_err(|why| {
             let message = format!("the source's keys do not fit this preset ({why}): replace them");
-            SourceError::Faulty(vec![Fault::new("preset_unfit", "/preset", message)])
+            SourceError::Faulty(vec![FieldError::new("preset_unfit", "/preset", message)])
         })
     }
 

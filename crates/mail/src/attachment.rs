@@ -2,7 +2,7 @@
 //! be sent.
 
 use data_encoding::{BASE64, BASE64_MIME_PERMISSIVE};
-use gancho_outbound::Fault;
+use gancho_domain::FieldError;
 use serde::{Deserialize, Serialize};
 
 use crate::draft::AttachmentDraft;
@@ -34,10 +34,14 @@ impl Attachment {
 pub fn check(
     drafts: Vec<AttachmentDraft>,
     most_bytes: usize,
-    faults: &mut Vec<Fault>,
+    faults: &mut Vec<FieldError>,
 ) -> Vec<Attachment> {
     if drafts.len() > MOST {
-        faults.push(Fault::new("too_many", "/attachments", format!("at most {MOST} attachments")));
+        faults.push(FieldError::new(
+            "too_many",
+            "/attachments",
+            format!("at most {MOST} attachments"),
+        ));
         return Vec::new();
     }
     let mut all = Vec::with_capacity(drafts.len());
@@ -52,14 +56,18 @@ pub fn check(
             "the attachments have {bytes} bytes together, and {most_bytes} are allowed: send a link \
              to what is larger"
         );
-        faults.push(Fault::new("too_large", "/attachments", why));
+        faults.push(FieldError::new("too_large", "/attachments", why));
     }
     all
 }
 
-fn check_one(place: usize, draft: AttachmentDraft, faults: &mut Vec<Fault>) -> (Attachment, usize) {
+fn check_one(
+    place: usize,
+    draft: AttachmentDraft,
+    faults: &mut Vec<FieldError>,
+) -> (Attachment, usize) {
     let mut refuse = |field: &str, why: String| {
-        faults.push(Fault::new("attachment", format!("/attachments/{place}/{field}"), why));
+        faults.push(FieldError::new("attachment", format!("/attachments/{place}/{field}"), why));
     };
     if let Err(why) = check_filename(&draft.filename) {
         refuse("filename", why);

@@ -1,6 +1,6 @@
 //! What a caller gives for an e-mail, and what is wrong with it. Every fault is told at once.
 
-use gancho_outbound::Fault;
+use gancho_domain::FieldError;
 
 use crate::{
     Email, MailLimits, Mailbox, attachment,
@@ -35,7 +35,11 @@ const LONGEST_ID: usize = 256;
 
 impl EmailDraft {
     /// What is to be kept of it, for the tenant of this slug.
-    pub(crate) fn check(self, company: &str, limits: &MailLimits) -> Result<Email, Vec<Fault>> {
+    pub(crate) fn check(
+        self,
+        company: &str,
+        limits: &MailLimits,
+    ) -> Result<Email, Vec<FieldError>> {
         let mut faults = Vec::new();
         let from = mailbox("from", self.from.as_deref(), &mut faults);
         let to = mailbox("to", self.to.as_deref(), &mut faults);
@@ -45,7 +49,11 @@ impl EmailDraft {
             None => faults.push(missing("subject", "give one, which may be empty")),
             Some(subject) => {
                 if let Err(why) = check_value(subject) {
-                    faults.push(Fault::new("subject", "/subject", format!("the subject {why}")));
+                    faults.push(FieldError::new(
+                        "subject",
+                        "/subject",
+                        format!("the subject {why}"),
+                    ));
                 }
             }
         }
@@ -71,7 +79,7 @@ impl EmailDraft {
     }
 }
 
-fn mailbox(field: &str, text: Option<&str>, faults: &mut Vec<Fault>) -> Option<Mailbox> {
+fn mailbox(field: &str, text: Option<&str>, faults: &mut Vec<FieldError>) -> Option<Mailbox> {
     let Some(text) = text else {
         faults.push(missing(field, "write it as name@example.com or `Name <name@example.com>`"));
         return None;
@@ -80,7 +88,7 @@ fn mailbox(field: &str, text: Option<&str>, faults: &mut Vec<Fault>) -> Option<M
         Ok(mailbox) => Some(mailbox),
         Err(why) => {
             let what = format!("`{field}` is not the address of one mailbox: {why}");
-            faults.push(Fault::new("address", format!("/{field}"), what));
+            faults.push(FieldError::new("address", format!("/{field}"), what));
             None
         }
     }
@@ -90,7 +98,7 @@ fn check_content(
     text: Option<&str>,
     html: Option<&str>,
     limits: &MailLimits,
-    faults: &mut Vec<Fault>,
+    faults: &mut Vec<FieldError>,
 ) {
     if text.is_none() && html.is_none() {
         faults.push(missing("text", "give `text`, `html` or both"));
@@ -99,7 +107,7 @@ fn check_content(
         let is_odd = |letter: char| letter.is_control() && !"\r\n\t\u{c}".contains(letter);
         if content.is_some_and(|content| content.chars().any(is_odd)) {
             let why = format!("`{field}` holds a control character that no mail may hold");
-            faults.push(Fault::new("content", format!("/{field}"), why));
+            faults.push(FieldError::new("content", format!("/{field}"), why));
         }
     }
     let size = text.map_or(0, str::len) + html.map_or(0, str::len);
@@ -108,22 +116,26 @@ fn check_content(
             "text and HTML have {size} bytes together, and {} are allowed",
             limits.content_bytes
         );
-        faults.push(Fault::new("too_large", if html.is_some() { "/html" } else { "/text" }, why));
+        faults.push(FieldError::new(
+            "too_large",
+            if html.is_some() { "/html" } else { "/text" },
+            why,
+        ));
     }
 }
 
-fn check_id(field: &str, id: Option<&str>, faults: &mut Vec<Fault>) {
+fn check_id(field: &str, id: Option<&str>, faults: &mut Vec<FieldError>) {
     let fits = |id: &str| {
         (1..=LONGEST_ID).contains(&id.chars().count()) && !id.chars().any(char::is_control)
     };
     if id.is_some_and(|id| !fits(id)) {
         let why = format!("`{field}` must have 1 to {LONGEST_ID} characters, none of them control");
-        faults.push(Fault::new("id", format!("/{field}"), why));
+        faults.push(FieldError::new("id", format!("/{field}"), why));
     }
 }
 
-fn missing(field: &str, hint: &str) -> Fault {
-    Fault::new("missing_field", format!("/{field}"), format!("`{field}` is missing: {hint}"))
+fn missing(field: &str, hint: &str) -> FieldError {
+    FieldError::new("missing_field", format!("/{field}"), format!("`{field}` is missing: {hint}"))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Headers of a caller's own: what may be sent, and what is ours, the transport's or another's.
 
-use gancho_outbound::{Fault, fault::pointer_part};
+use gancho_domain::{FieldError, field_error::pointer_part};
 
 const LONGEST_NAME: usize = 64;
 /// A line may have 998 characters with its name; a word cannot be folded.
@@ -36,22 +36,22 @@ const FORBIDDEN: [&str; 24] = [
 ];
 const FORBIDDEN_BEGINNINGS: [&str; 5] = ["content-", "resent-", "arc-", "x-ses-", "x-gancho-"];
 
-pub fn check(headers: &[(String, String)], faults: &mut Vec<Fault>) {
+pub fn check(headers: &[(String, String)], faults: &mut Vec<FieldError>) {
     if headers.len() > MOST {
-        faults.push(Fault::new("too_many", "/headers", format!("at most {MOST} headers")));
+        faults.push(FieldError::new("too_many", "/headers", format!("at most {MOST} headers")));
     }
     for (place, (name, value)) in headers.iter().enumerate() {
         let pointer = format!("/headers/{}", pointer_part(name));
         if let Err(why) = check_name(name) {
-            faults.push(Fault::new("header_name", pointer.as_str(), why));
+            faults.push(FieldError::new("header_name", pointer.as_str(), why));
         }
         if headers[..place].iter().any(|(other, _)| other.eq_ignore_ascii_case(name)) {
             let why = format!("the header `{name}` is given twice, in another case");
-            faults.push(Fault::new("header_name", pointer.as_str(), why));
+            faults.push(FieldError::new("header_name", pointer.as_str(), why));
         }
         if let Err(why) = check_value(value) {
             let why = format!("the value of the header `{name}` {why}");
-            faults.push(Fault::new("header_value", pointer.as_str(), why));
+            faults.push(FieldError::new("header_value", pointer.as_str(), why));
         }
     }
 }

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use aws_lc_rs::digest::{Context, SHA256};
 use bytes::Bytes;
-use gancho_domain::{EmailId, Kind, Lane, Parcel, Tenant, TenantScope};
-use gancho_outbound::Fault;
+use gancho_domain::{
+    EmailId, FieldError, Kind, Lane, Parcel, Tenant, TenantScope, field_error::joined,
+};
 use gancho_store::{Accepted, NewDelivery, NewParcel, Once, StoreError};
 use thiserror::Error;
 
@@ -25,8 +26,8 @@ pub struct Submitted {
 
 #[derive(Debug, Clone, Error, PartialEq, Eq)]
 pub enum SubmitError {
-    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
-    Faulty(Vec<Fault>),
+    #[error("{}", joined(.0))]
+    Faulty(Vec<FieldError>),
     #[error("the idempotency key was used for another e-mail ({first}): use a new key")]
     KeyClash { first: EmailId },
     #[error(transparent)]

@@ -7,8 +7,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use gancho_domain::{Clock, TenantScope, Time};
-use gancho_outbound::Fault;
+use gancho_domain::{Clock, FieldError, TenantScope, Time};
 use gancho_store::{Expect, Record, Result, Shelf, Store, StoreError};
 use serde::{Deserialize, Serialize};
 
@@ -130,17 +129,17 @@ impl Suppressions {
 #[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
 pub enum ImportError {
     #[error("{} of the addresses are none", .0.len())]
-    Faulty(Vec<Fault>),
+    Faulty(Vec<FieldError>),
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 fn check(
     addresses: &[(String, SuppressionReason)],
-) -> Result<Vec<(Mailbox, SuppressionReason)>, Vec<Fault>> {
+) -> Result<Vec<(Mailbox, SuppressionReason)>, Vec<FieldError>> {
     if addresses.len() > MOST_IMPORTED {
         let why = format!("at most {MOST_IMPORTED} addresses in one call: send the rest in others");
-        return Err(vec![Fault::new("too_many", "/addresses", why)]);
+        return Err(vec![FieldError::new("too_many", "/addresses", why)]);
     }
     let (mut checked, mut faults) = (Vec::with_capacity(addresses.len()), Vec::new());
     for (place, (text, reason)) in addresses.iter().enumerate() {
@@ -148,7 +147,7 @@ fn check(
             Ok(mailbox) => checked.push((mailbox, *reason)),
             Err(why) => {
                 let why = format!("it is not the address of one mailbox: {why}");
-                faults.push(Fault::new("address", format!("/addresses/{place}"), why));
+                faults.push(FieldError::new("address", format!("/addresses/{place}"), why));
             }
         }
     }

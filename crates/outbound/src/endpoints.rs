@@ -20,7 +20,10 @@ mod terms_check;
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use gancho_domain::{Clock, Endpoint, EndpointId, Health, IdMaker, Tenant, TenantScope};
+use gancho_domain::{
+    Clock, Endpoint, EndpointId, FieldError, Health, IdMaker, Tenant, TenantScope,
+    field_error::joined,
+};
 use gancho_store::{Store, StoreError};
 use gancho_vault::{KeyRing, Secret};
 use gancho_wire::SecretFormat;
@@ -32,7 +35,7 @@ pub use self::{
     retry_check::plan_of,
     rotate::{LONGEST_OVERLAP, Revealed, Rotated, USUAL_OVERLAP},
 };
-use crate::{Fault, OrphanSweeper, PlanLimit, Plans, Registry, deliver::Client, fault::joined};
+use crate::{OrphanSweeper, PlanLimit, Plans, Registry, deliver::Client};
 
 pub struct EndpointDesk {
     pub store: Arc<dyn Store>,
@@ -58,7 +61,7 @@ pub struct Created {
 #[derive(Debug, Error)]
 pub enum EndpointError {
     #[error("{}", joined(.0))]
-    Faulty(Vec<Fault>),
+    Faulty(Vec<FieldError>),
     #[error("{0}")]
     PlanLimit(PlanLimit),
     #[error("there is no such endpoint")]

@@ -18,13 +18,14 @@ mod schema_cost;
 
 use std::sync::Arc;
 
+use gancho_domain::{FieldError, field_error::joined};
 use gancho_store::{Store, StoreError};
 use serde_json::value::RawValue;
 use thiserror::Error;
 
 use self::known::Known;
 pub use self::own::NewType;
-use crate::{Fault, Owner, fault::joined};
+use crate::Owner;
 
 /// Where a type comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -65,7 +66,7 @@ pub struct KnownType {
 #[derive(Debug, Error)]
 pub enum TypeError {
     #[error("{}", joined(.0))]
-    Faulty(Vec<Fault>),
+    Faulty(Vec<FieldError>),
     #[error("there is no such event type")]
     NotFound,
     #[error("this event type is built in and cannot be deleted")]

@@ -7,7 +7,7 @@
 //! attempt, with the headers that `request` prepares; [`deliver`] is the HTTP under it, with the
 //! guard that keeps it off private addresses. What follows from attempts over days is in [`health`],
 //! and who is told of it in [`notify`]. [`orphans`] ends what waits for deleted endpoints. [`replay`] sends what is past again, [`try_out`] a sample.
-//! [`fault`] is how a caller is told what is wrong, [`owner`] whose something is.
+//! [`owner`] says whose something is.
 //!
 //! This crate never decides about retries (the engine does), never opens a connection to an address
 //! that was not judged, never shows or stores a secret unsealed, and knows nothing of how the API
@@ -18,7 +18,6 @@ pub mod deliver;
 pub mod endpoints;
 pub mod event_types;
 pub mod fan_out;
-pub mod fault;
 pub mod health;
 pub mod hops;
 pub mod limits;
@@ -38,7 +37,6 @@ pub use endpoints::{
     Created, EndpointDesk, EndpointDraft, EndpointError, RateDraft, RetryDraft, Revealed, Rotated,
 };
 pub use event_types::{Catalog, EventTypes, KnownType, NewType, TypeError};
-pub use fault::Fault;
 pub use health::HealthKeeper;
 pub use hops::Hops;
 pub use limits::{PublishRates, RateStanding};

@@ -10,14 +10,17 @@ mod spend;
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use gancho_domain::{Clock, EndpointId, EventId, EventType, IdMaker, Tenant, TenantScope, Time};
+use gancho_domain::{
+    Clock, EndpointId, EventId, EventType, FieldError, IdMaker, Tenant, TenantScope, Time,
+    field_error::joined,
+};
 use gancho_engine::Engine;
 use gancho_store::{Once, Store, StoreError};
 use thiserror::Error;
 
 use crate::{
-    EventTypes, Fault, PlanLimit, Plans, PublishRates, fan_out::Audience, fault::joined,
-    limits::RateStanding, registry::Registry,
+    EventTypes, PlanLimit, Plans, PublishRates, fan_out::Audience, limits::RateStanding,
+    registry::Registry,
 };
 
 pub struct Publisher {
@@ -65,7 +68,7 @@ pub enum PublishError {
     #[error("{limit} events were published already in a short time: try again in {retry_after:?}")]
     TooFast { retry_after: Duration, limit: u32, remaining: u32, reset: Duration },
     #[error("{}", joined(.0))]
-    Faulty(Vec<Fault>),
+    Faulty(Vec<FieldError>),
     #[error(transparent)]
     Store(#[from] StoreError),
 }

@@ -5,16 +5,14 @@ use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use gancho_domain::{
-    Attempt, DeliveryId, Endpoint, EndpointId, EventId, EventType, Lane, Pattern, Status, Tenant,
-    TenantScope,
+    Attempt, DeliveryId, Endpoint, EndpointId, EventId, EventType, FieldError, Lane, Pattern,
+    Status, Tenant, TenantScope, field_error::joined,
 };
 use gancho_store::{DeliveryView, Pause, StoreError};
 use thiserror::Error;
 use tokio::time::{Instant, sleep};
 
-use crate::{
-    Fault, KnownType, NewEvent, PublishError, Publisher, event_types::TypeError, fault::joined,
-};
+use crate::{KnownType, NewEvent, PublishError, Publisher, event_types::TypeError};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TryOut {
@@ -36,7 +34,7 @@ pub enum TryOutError {
     #[error("{what} paused, and a test would wait with the rest: resume first", what = paused_what(*.0))]
     Paused(Pause),
     #[error("{}", joined(.0))]
-    Faulty(Vec<Fault>),
+    Faulty(Vec<FieldError>),
     #[error(transparent)]
     Publish(#[from] PublishError),
     #[error(transparent)]
@@ -142,7 +140,7 @@ async fn sample(
         None => wanted(endpoint, &known),
     };
     let event_type: EventType = name.parse().map_err(|fault| {
-        TryOutError::Faulty(vec![Fault::new("malformed", "/event_type", fault)])
+        TryOutError::Faulty(vec![FieldError::new("malformed", "/event_type", fault)])
     })?;
     let example = known.iter().find(|one| one.name == name).map(|one| one.example.get());
     let data = match example.filter(|example| *example != "null") {
@@ -178,6 +176,6 @@ fn unknown(error: TypeError) -> TryOutError {
     match error {
         TypeError::Store(error) => TryOutError::Store(error),
         TypeError::Faulty(faults) => TryOutError::Faulty(faults),
-        other => TryOutError::Faulty(vec![Fault::new("event_type", "/event_type", other)]),
+        other => TryOutError::Faulty(vec![FieldError::new("event_type", "/event_type", other)]),
     }
 }

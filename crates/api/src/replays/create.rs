@@ -1,10 +1,7 @@
 //! `POST /v1/replays`: past deliveries or events again, by filter.
 
-use gancho_domain::{EndpointId, EventId};
-use gancho_outbound::{
-    Fault,
-    replay::{NewReplay, ReplayFilter, ReplayOf},
-};
+use gancho_domain::{EndpointId, EventId, FieldError};
+use gancho_outbound::replay::{NewReplay, ReplayFilter, ReplayOf};
 use http::Method;
 
 use super::{TAG, view::ReplayJob};
@@ -100,7 +97,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
 
 /// A client whose filter got lost on the way must not send everything again.
 fn unfiltered() -> Problem {
-    let fault = Fault::new(
+    let fault = FieldError::new(
         "missing_field",
         "/filter",
         "no filter is given: add a condition, or `\"all\": true` to replay everything",

@@ -1,9 +1,9 @@
 //! `POST /v1/sources/{partner}/receipts/{receipt_id}/retry` and `POST …/receipts/retry`: handed to the core
 //! again, whatever became of them before.
 
-use gancho_domain::{Lane, ReceiptId};
+use gancho_domain::{FieldError, Lane, ReceiptId};
 use gancho_outbound::{
-    Fault, Owner,
+    Owner,
     replay::{NewReplay, ReplayFilter, ReplayOf},
 };
 use http::Method;
@@ -78,7 +78,7 @@ async fn many(call: Call) -> Result<Answer, Problem> {
     let is_narrow = [STATUS, EVENT_ID, SINCE, UNTIL].iter().any(|it| values.is_given(it.name));
     if !is_narrow && values.flag("all") != Some(true) {
         let message = "no filter is given: add one, or `\"all\": true` to send every receipt again";
-        return Err(Problem::faulty(vec![Fault::new("missing_field", "/all", message)]));
+        return Err(Problem::faulty(vec![FieldError::new("missing_field", "/all", message)]));
     }
     let (source, filter) = (find(&call).await?, filter(&values));
     let new = NewReplay {

@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use gancho_domain::{EndpointId, Rate, RetryPlan, Ticker, Time};
-use gancho_outbound::{Fault, event_types::schema::Schema};
+use gancho_domain::{EndpointId, FieldError, Rate, RetryPlan, Ticker, Time};
+use gancho_outbound::event_types::schema::Schema;
 use gancho_vault::KeyRing;
 use gancho_wire::{Profile, Recipe, SigningKey, Token, VerifyingKey};
 use parking_lot::Mutex;
@@ -138,7 +138,7 @@ impl Ready {
     }
 
     /// What does not fit the schema; pointers are into the body.
-    pub fn schema_faults(&self, body: &[u8]) -> Vec<Fault> {
+    pub fn schema_faults(&self, body: &[u8]) -> Vec<FieldError> {
         let Some(schema) = &self.schema else { return Vec::new() };
         let mut faults = schema.faults(body);
         for fault in &mut faults {

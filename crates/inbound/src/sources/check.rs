@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use gancho_domain::{Rate, span};
-use gancho_outbound::{Fault, RateDraft, endpoints::plan_of, event_types::schema::Schema};
+use gancho_domain::{FieldError, Rate, span};
+use gancho_outbound::{RateDraft, endpoints::plan_of, event_types::schema::Schema};
 use gancho_vault::Secret;
 use gancho_wire::{Profile, SigningKey, Token, new_secret};
 use serde_json::value::RawValue;
@@ -72,12 +72,12 @@ impl SourceDesk {
         source: &mut Source,
         draft: &SourceDraft,
         is_new: bool,
-        faults: &mut Vec<Fault>,
+        faults: &mut Vec<FieldError>,
     ) {
         let (urls, is_one) = match (&draft.target_url, &draft.targets) {
             (Some(_), Some(_)) => {
                 let message = "give either `target_url` or `targets`";
-                return faults.push(Fault::new("contradiction", "/targets", message));
+                return faults.push(FieldError::new("contradiction", "/targets", message));
             }
             (Some(url), None) => (vec![url.clone()], true),
             (None, Some(urls)) => (urls.clone(), false),
@@ -86,7 +86,7 @@ impl SourceDesk {
         };
         if urls.is_empty() || urls.len() > MOST_TARGETS {
             let message = format!("give 1 to {MOST_TARGETS} URLs");
-            return faults.push(Fault::new("out_of_range", "/targets", message));
+            return faults.push(FieldError::new("out_of_range", "/targets", message));
         }
         let mut checked: Vec<String> = Vec::new();
         for (index, url) in urls.iter().enumerate() {
@@ -99,10 +99,10 @@ impl SourceDesk {
             };
             match parsed {
                 Ok(url) if checked.contains(&url) => {
-                    faults.push(Fault::new("repeated", pointer, "the URL is there twice"));
+                    faults.push(FieldError::new("repeated", pointer, "the URL is there twice"));
                 }
                 Ok(url) => checked.push(url),
-                Err(refused) => faults.push(Fault::new("url_refused", pointer, refused)),
+                Err(refused) => faults.push(FieldError::new("url_refused", pointer, refused)),
             }
         }
         targets::replace(source, checked, || self.ids.make());
@@ -113,13 +113,15 @@ impl SourceDesk {
         source: &mut Source,
         draft: &SourceDraft,
         is_new: bool,
-        faults: &mut Vec<Fault>,
+        faults: &mut Vec<FieldError>,
     ) -> Result<Option<Secret>, SourceError> {
         if let Some(token) = &draft.verify_token {
             match token.as_deref().map(Token::new).transpose() {
                 Ok(_) => seal::seal_verify_token(&self.ring, source, token.as_deref())
                     .map_err(SourceError::Vault)?,
-                Err(fault) => faults.push(Fault::new("secret_refused", "/verify_token", fault)),
+                Err(fault) => {
+                    faults.push(FieldError::new("secret_refused", "/verify_token", fault));
+                }
             }
         }
         let secret = match &draft.dispatch_secret {
@@ -130,7 +132,7 @@ impl SourceDesk {
             None => return Ok(None),
         };
         if let Err(fault) = SigningKey::for_profile(&Profile::standard(), &secret) {
-            faults.push(Fault::new("secret_refused", "/dispatch_secret", fault));
+            faults.push(FieldError::new("secret_refused", "/dispatch_secret", fault));
             return Ok(None);
         }
         seal::seal_dispatch(&self.ring, source, &secret).map_err(SourceError::Vault)?;
@@ -141,42 +143,45 @@ impl SourceDesk {
 /// What a new source is called.
 pub(super) fn name(draft: &SourceDraft) -> Result<Partner, SourceError> {
     let fault = match &draft.partner {
-        None => Fault::missing("partner", "give the name that stands in the path"),
+        None => FieldError::missing("partner", "give the name that stands in the path"),
         Some(name) => match name.parse() {
             Ok(partner) => return Ok(partner),
-            Err(fault) => Fault::new("partner_malformed", "/partner", fault),
+            Err(fault) => FieldError::new("partner_malformed", "/partner", fault),
         },
     };
     Err(SourceError::Faulty(vec![fault]))
 }
 
-fn checked_preset(text: &RawValue) -> Result<(), Fault> {
+fn checked_preset(text: &RawValue) -> Result<(), FieldError> {
     let preset: Preset = serde_json::from_str(text.get()).map_err(|fault| {
         let known = "partner, standard, stripe, github, slack, shopify, meta, microsoft, \
                      {\"sns\": {\"topics\": […]}}, {\"generic\": {…}} or {\"token\": {\"header\": …}}";
-        Fault::new("preset_unknown", "/preset", format!("{fault}; known are {known}"))
+        FieldError::new("preset_unknown", "/preset", format!("{fault}; known are {known}"))
     })?;
-    preset.proof().map(|_| ()).map_err(|fault| Fault::new("preset_malformed", "/preset", fault))
+    preset
+        .proof()
+        .map(|_| ())
+        .map_err(|fault| FieldError::new("preset_malformed", "/preset", fault))
 }
 
-fn checked_rate(draft: &RateDraft) -> Result<Rate, Fault> {
+fn checked_rate(draft: &RateDraft) -> Result<Rate, FieldError> {
     if !(1..=MOST_IN_A_PERIOD).contains(&draft.count) {
         let message = format!("it must lie between 1 and {MOST_IN_A_PERIOD}");
-        return Err(Fault::new("out_of_range", "/rate_limit/count", message));
+        return Err(FieldError::new("out_of_range", "/rate_limit/count", message));
     }
     let per = span::parse(&draft.per)
-        .map_err(|fault| Fault::new("span_malformed", "/rate_limit/per", fault))?;
+        .map_err(|fault| FieldError::new("span_malformed", "/rate_limit/per", fault))?;
     if !(Duration::from_secs(1)..=Duration::from_hours(24)).contains(&per) {
         let message = "it must lie between 1s and 24h";
-        return Err(Fault::new("out_of_range", "/rate_limit/per", message));
+        return Err(FieldError::new("out_of_range", "/rate_limit/per", message));
     }
     Ok(Rate { count: draft.count, per })
 }
 
-fn checked_pointer(text: &str) -> Result<Pointer, Fault> {
+fn checked_pointer(text: &str) -> Result<Pointer, FieldError> {
     let fits = text.len() <= LONGEST_POINTER && text.matches('/').count() <= DEEPEST;
     Pointer::parse(text).filter(|_| fits).ok_or_else(|| {
         let message = "it is not a JSON pointer to a place in the body: write it as /event/id";
-        Fault::new("pointer_malformed", "/event_id_pointer", message)
+        FieldError::new("pointer_malformed", "/event_id_pointer", message)
     })
 }

@@ -2,7 +2,7 @@
 //! `{"scheme":"hmac","algo":"sha256","secret":"…"}`. Either one object of those, or the list of
 //! `{"key": …, "value": …}` in which such stores are exported, where values may be text.
 
-use gancho_outbound::Fault;
+use gancho_domain::FieldError;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -36,11 +36,11 @@ struct Kept {
 const MOST_ENTRIES: usize = 10_000;
 
 /// All of it, or what is wrong with it.
-pub fn read(text: &str) -> Result<Vec<Entry>, Vec<Fault>> {
+pub fn read(text: &str) -> Result<Vec<Entry>, Vec<FieldError>> {
     // A fault of the parser is not shown: it could quote a secret.
     let malformed = || {
         let message = "it is not JSON: give one object of entries, or the list of an export";
-        vec![Fault::new("malformed", "", message)]
+        vec![FieldError::new("malformed", "", message)]
     };
     let pairs: Vec<(String, Value)> = match serde_json::from_str(text).map_err(|_| malformed())? {
         Value::Object(entries) => entries.into_iter().collect(),
@@ -51,7 +51,7 @@ pub fn read(text: &str) -> Result<Vec<Entry>, Vec<Fault>> {
     };
     if pairs.len() > MOST_ENTRIES {
         let message = format!("at most {MOST_ENTRIES} at a time");
-        return Err(vec![Fault::new("too_many", "", message)]);
+        return Err(vec![FieldError::new("too_many", "", message)]);
     }
     let mut faults = Vec::new();
     let mut entries = Vec::new();
@@ -59,8 +59,8 @@ pub fn read(text: &str) -> Result<Vec<Entry>, Vec<Fault>> {
         match entry(&name, value) {
             Ok(entry) => entries.push(entry),
             Err(message) => {
-                let part = gancho_outbound::fault::pointer_part(&name);
-                faults.push(Fault::new("malformed", format!("/{part}"), message));
+                let part = gancho_domain::field_error::pointer_part(&name);
+                faults.push(FieldError::new("malformed", format!("/{part}"), message));
             }
         }
     }

@@ -3,8 +3,7 @@
 
 use std::time::Duration;
 
-use gancho_domain::{Time, span};
-use gancho_outbound::Fault;
+use gancho_domain::{FieldError, Time, span};
 use gancho_store::{Expect, Record};
 
 use super::{KeyDraft, MOST_KEYS, SourceDesk, SourceError, TRIES, seal};
@@ -102,32 +101,36 @@ impl SourceDesk {
         let preset = source.preset();
         if !preset.has_keys() {
             let message = "this source takes no keys: what it receives is signed with Amazon's";
-            return Err(SourceError::Faulty(vec![Fault::new("keys_unused", "/scheme", message)]));
+            return Err(SourceError::Faulty(vec![FieldError::new(
+                "keys_unused",
+                "/scheme",
+                message,
+            )]));
         }
         if !is_key_id(key_id) {
             let message = "a key's id has 1 to 128 of A-Z, a-z, 0-9, `_`, `-` and `.`";
-            faults.push(Fault::new("key_id_malformed", "/key_id", message));
+            faults.push(FieldError::new("key_id_malformed", "/key_id", message));
         }
         if draft.algo.as_deref().is_some_and(|algo| !algo.eq_ignore_ascii_case("sha256")) {
-            faults.push(Fault::new("algo_unknown", "/algo", "the only one is `sha256`"));
+            faults.push(FieldError::new("algo_unknown", "/algo", "the only one is `sha256`"));
         }
         if let (Some(begin), Some(end)) = (draft.not_before, draft.not_after)
             && end <= begin
         {
             let message = "it must come after `not_before`";
-            faults.push(Fault::new("out_of_range", "/not_after", message));
+            faults.push(FieldError::new("out_of_range", "/not_after", message));
         }
         let encoding = draft.encoding.as_deref().unwrap_or("raw");
         if !["raw", "base64", "hex"].contains(&encoding) {
             let message = "it is `raw`, `base64` or `hex`";
-            faults.push(Fault::new("encoding_unknown", "/encoding", message));
+            faults.push(FieldError::new("encoding_unknown", "/encoding", message));
         }
         let now = self.clock.now();
         let key = match (draft.scheme.as_deref(), &draft.secret, &draft.public_key) {
             (Some("hmac"), Some(secret), None) => {
                 let mut key = SourceKey::new(key_id, KeyScheme::Hmac, encoding, now);
                 if let Err(fault) = preset.check_secret(secret, seal::encoding(&key)) {
-                    faults.push(Fault::new("secret_refused", "/secret", fault));
+                    faults.push(FieldError::new("secret_refused", "/secret", fault));
                 }
                 seal::seal_key(&self.ring, source, &mut key, secret).map_err(SourceError::Vault)?;
                 key
@@ -135,7 +138,7 @@ impl SourceDesk {
             (Some("ed25519"), None, Some(public_key)) => {
                 let mut key = SourceKey::new(key_id, KeyScheme::Ed25519, "base64", now);
                 if let Err(fault) = preset.check_public_key(public_key) {
-                    faults.push(Fault::new("key_refused", "/publicKey", fault));
+                    faults.push(FieldError::new("key_refused", "/publicKey", fault));
                 }
                 key.public_key = Some(public_key.clone());
                 key
@@ -155,23 +158,23 @@ impl SourceDesk {
     }
 }
 
-fn misfit(scheme: Option<&str>) -> Fault {
+fn misfit(scheme: Option<&str>) -> FieldError {
     match scheme {
-        None => Fault::missing("scheme", "it is `hmac` or `ed25519`"),
+        None => FieldError::missing("scheme", "it is `hmac` or `ed25519`"),
         Some("hmac") => {
-            Fault::new("missing_field", "/secret", "`hmac` takes `secret` and no `publicKey`")
+            FieldError::new("missing_field", "/secret", "`hmac` takes `secret` and no `publicKey`")
         }
         Some("ed25519") => {
             let message = "`ed25519` takes the sender's `publicKey` and no `secret`";
-            Fault::new("missing_field", "/publicKey", message)
+            FieldError::new("missing_field", "/publicKey", message)
         }
-        Some(_) => Fault::new("scheme_unknown", "/scheme", "it is `hmac` or `ed25519`"),
+        Some(_) => FieldError::new("scheme_unknown", "/scheme", "it is `hmac` or `ed25519`"),
     }
 }
 
 fn overlap(draft: &KeyDraft) -> Result<Duration, SourceError> {
     let fault = |message: String| {
-        SourceError::Faulty(vec![Fault::new("span_malformed", "/overlap", message)])
+        SourceError::Faulty(vec![FieldError::new("span_malformed", "/overlap", message)])
     };
     let Some(text) = &draft.overlap else { return Ok(USUAL_OVERLAP) };
     let overlap = span::parse(text).map_err(|not| fault(not.to_string()))?;

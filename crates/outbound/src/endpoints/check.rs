@@ -3,7 +3,7 @@
 
 use std::{fmt::Display, str::FromStr, sync::Arc};
 
-use gancho_domain::{Endpoint, Health, Pattern};
+use gancho_domain::{Endpoint, FieldError, Health, Pattern};
 use gancho_wire::Profile;
 use serde_json::value::RawValue;
 
@@ -12,7 +12,6 @@ use super::{
     secret_check::{self, NewSecret},
     terms_check,
 };
-use crate::Fault;
 
 const LONGEST_NAME: usize = 128;
 const MOST_EVENTS: usize = 100;
@@ -20,14 +19,14 @@ const LONGEST_METADATA: usize = 16 * 1024;
 
 /// Collects faults, so that one does not hide the next.
 #[derive(Default)]
-pub(super) struct Faults(pub Vec<Fault>);
+pub(super) struct Faults(pub Vec<FieldError>);
 
 impl Faults {
     pub fn add(&mut self, code: &'static str, pointer: impl Into<String>, message: impl Display) {
-        self.0.push(Fault::new(code, pointer, message));
+        self.0.push(FieldError::new(code, pointer, message));
     }
 
-    pub fn take<T>(&mut self, checked: Result<T, Fault>) -> Option<T> {
+    pub fn take<T>(&mut self, checked: Result<T, FieldError>) -> Option<T> {
         checked.map_err(|fault| self.0.push(fault)).ok()
     }
 }
@@ -84,13 +83,13 @@ impl EndpointDesk {
                 Ok(url) => endpoint.url = url.into(),
                 Err(refused) => faults.add("url_refused", "/url", refused),
             },
-            None if whole => faults.0.push(Fault::missing("url", "give where to deliver to")),
+            None if whole => faults.0.push(FieldError::missing("url", "give where to deliver to")),
             None => {}
         }
         match &draft.events {
             Some(events) => endpoint.events = patterns(events, faults),
             None if whole => {
-                faults.0.push(Fault::missing(
+                faults.0.push(FieldError::missing(
                     "events",
                     "give a list such as [\"invoice.*\"], or [\"*\"]",
                 ));
@@ -223,14 +222,14 @@ fn patterns(events: &[String], faults: &mut Faults) -> Vec<Pattern> {
     patterns
 }
 
-fn metadata_of(given: &RawValue) -> Result<String, Fault> {
+fn metadata_of(given: &RawValue) -> Result<String, FieldError> {
     let text = given.get();
     if text.len() > LONGEST_METADATA {
         let message = format!("{} bytes are too many: at most {LONGEST_METADATA}", text.len());
-        return Err(Fault::new("too_long", "/metadata", message));
+        return Err(FieldError::new("too_long", "/metadata", message));
     }
     if !text.starts_with('{') {
-        return Err(Fault::new("malformed", "/metadata", "it must be a JSON object"));
+        return Err(FieldError::new("malformed", "/metadata", "it must be a JSON object"));
     }
     Ok(text.to_owned())
 }

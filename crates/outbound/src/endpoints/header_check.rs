@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use gancho_domain::field_error::pointer_part;
 use gancho_wire::Profile;
 use http::{HeaderName, HeaderValue};
 
 use super::{MASK, check::Faults, seal::Headers};
-use crate::fault::pointer_part;
 
 const MOST: usize = 100;
 const LONGEST_NAME: usize = 256;

@@ -2,17 +2,16 @@
 
 use std::{ops::RangeInclusive, time::Duration};
 
-use gancho_domain::RetryPlan;
+use gancho_domain::{FieldError, RetryPlan};
 
 use super::{RetryDraft, check::Faults, terms_check::span_within};
-use crate::Fault;
 
 const MOST_DELAYS: usize = 30;
 /// A target must not be hammered, nor a delivery outlive what anyone remembers.
 const WITHIN: RangeInclusive<Duration> = Duration::from_millis(10)..=Duration::from_hours(7 * 24);
 
 /// The plan that a draft stands for, for whoever has one without an endpoint.
-pub fn plan_of(draft: &RetryDraft) -> Result<RetryPlan, Vec<Fault>> {
+pub fn plan_of(draft: &RetryDraft) -> Result<RetryPlan, Vec<FieldError>> {
     let mut faults = Faults::default();
     match check(draft, &mut faults) {
         Some(plan) if faults.0.is_empty() => Ok(plan),

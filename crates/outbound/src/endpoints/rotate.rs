@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gancho_domain::{EndpointId, OldSecret, TenantScope, Time, span};
+use gancho_domain::{EndpointId, FieldError, OldSecret, TenantScope, Time, span};
 use gancho_vault::Secret;
 use gancho_wire::{SecretFormat, SigningKey};
 
@@ -12,7 +12,6 @@ use super::{
     seal,
     secret_check::{self, NewSecret},
 };
-use crate::Fault;
 
 pub const USUAL_OVERLAP: Duration = Duration::from_hours(24);
 pub const LONGEST_OVERLAP: Duration = Duration::from_hours(7 * 24);
@@ -50,7 +49,7 @@ impl EndpointDesk {
         let overlap = overlap.unwrap_or(USUAL_OVERLAP);
         if overlap > LONGEST_OVERLAP {
             let message = format!("it must not be longer than {}", span::write(LONGEST_OVERLAP));
-            return Err(EndpointError::Faulty(vec![Fault::new(
+            return Err(EndpointError::Faulty(vec![FieldError::new(
                 "out_of_range",
                 "/overlap",
                 message,

@@ -2,10 +2,9 @@
 
 use std::{ops::RangeInclusive, time::Duration};
 
-use gancho_domain::{Endpoint, Ordering, Rate, span};
+use gancho_domain::{Endpoint, FieldError, Ordering, Rate, span};
 
 use super::{EndpointDraft, RateDraft, check::Faults, retry_check};
-use crate::Fault;
 
 const MOST_IN_FLIGHT: u32 = 512;
 const MOST_IN_A_PERIOD: u32 = 1_000_000;
@@ -55,11 +54,11 @@ pub(super) fn span_within(
     text: &str,
     pointer: &str,
     within: &RangeInclusive<Duration>,
-) -> Result<Duration, Fault> {
-    let span = span::parse(text).map_err(|fault| Fault::new("malformed", pointer, fault))?;
+) -> Result<Duration, FieldError> {
+    let span = span::parse(text).map_err(|fault| FieldError::new("malformed", pointer, fault))?;
     if within.contains(&span) {
         return Ok(span);
     }
     let [least, most] = [within.start(), within.end()].map(|end| span::write(*end));
-    Err(Fault::new("out_of_range", pointer, format!("it must lie between {least} and {most}")))
+    Err(FieldError::new("out_of_range", pointer, format!("it must lie between {least} and {most}")))
 }

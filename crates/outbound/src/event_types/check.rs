@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use gancho_domain::{Tenant, TenantScope, event_type::is_reserved};
+use gancho_domain::{FieldError, Tenant, TenantScope, event_type::is_reserved};
 use gancho_store::StoreError;
 
 use super::{
@@ -13,7 +13,6 @@ use super::{
     own::reserved,
     schema::{Unjudged, judged},
 };
-use crate::Fault;
 
 impl EventTypes {
     /// Most types have no schema: then this is a look into memory.
@@ -39,7 +38,7 @@ impl EventTypes {
     }
 }
 
-async fn faults(known: Arc<OneType>, data: &Bytes) -> Result<Vec<Fault>, Unjudged> {
+async fn faults(known: Arc<OneType>, data: &Bytes) -> Result<Vec<FieldError>, Unjudged> {
     let schema = match &known.schema {
         None => return Ok(Vec::new()),
         Some(Err(Unusable)) => return Err(Unjudged),
@@ -53,5 +52,5 @@ fn unknown(event_type: &str) -> TypeError {
     let message = format!(
         "`{event_type}` is not a registered event type: register it, or publish one that is"
     );
-    TypeError::Faulty(vec![Fault::new("unknown_event_type", "/type", message)])
+    TypeError::Faulty(vec![FieldError::new("unknown_event_type", "/type", message)])
 }

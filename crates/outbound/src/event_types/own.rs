@@ -1,13 +1,13 @@
 //! Types that an operator or a tenant adds: kept as records, under their names.
 
 use bytes::Bytes;
-use gancho_domain::{EventType, event_type::is_reserved};
+use gancho_domain::{EventType, FieldError, event_type::is_reserved};
 use gancho_store::Expect;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{Catalog, EventTypes, KnownType, TypeError, catalog, schema::Schema};
-use crate::{Fault, Owner};
+use crate::Owner;
 
 pub(super) const KIND: &str = "event_type";
 /// On one shelf. They are kept in memory.
@@ -62,7 +62,7 @@ impl EventTypes {
             return Err(TypeError::TooMany { most: MOST });
         }
         let body = serde_json::to_vec(&kept)
-            .map_err(|fault| TypeError::Faulty(vec![Fault::new("malformed", "", fault)]))?;
+            .map_err(|fault| TypeError::Faulty(vec![FieldError::new("malformed", "", fault)]))?;
         self.store.put_record(place, &new.name, Bytes::from(body), Expect::Anything).await?;
         self.known.forget(owner);
         Ok(kept.shown(&new.name, owner))
@@ -80,17 +80,17 @@ impl EventTypes {
     }
 }
 
-fn judge(new: &NewType) -> Result<Kept, Vec<Fault>> {
+fn judge(new: &NewType) -> Result<Kept, Vec<FieldError>> {
     let mut faults = Vec::new();
     match new.name.parse::<EventType>() {
-        Err(fault) => faults.push(Fault::new("malformed", "/name", fault)),
+        Err(fault) => faults.push(FieldError::new("malformed", "/name", fault)),
         Ok(_) if is_reserved(&new.name) => faults.push(reserved("/name")),
         Ok(_) => {}
     }
     let description = new.description.clone().unwrap_or_default();
     if description.chars().count() > LONGEST_DESCRIPTION {
         let message = format!("a description has at most {LONGEST_DESCRIPTION} characters");
-        faults.push(Fault::new("too_long", "/description", message));
+        faults.push(FieldError::new("too_long", "/description", message));
     }
     let example = new
         .example
@@ -99,15 +99,14 @@ fn judge(new: &NewType) -> Result<Kept, Vec<Fault>> {
     let example = example.unwrap_or_else(|| RawValue::NULL.to_owned());
     if example.get().len() > LONGEST_EXAMPLE {
         let message = format!("an example has at most {LONGEST_EXAMPLE} bytes");
-        faults.push(Fault::new("too_long", "/example", message));
+        faults.push(FieldError::new("too_long", "/example", message));
     }
     let schema = new.schema.as_ref().map(|schema| Schema::compile(schema.get())).transpose();
     match schema {
         Err(fault) => faults.push(fault),
         Ok(Some(schema)) if new.example.is_some() => {
-            let unfit = schema.faults(example.get().as_bytes()).into_iter().map(|fault| Fault {
-                pointer: fault.pointer.replacen("/data", "/example", 1),
-                ..fault
+            let unfit = schema.faults(example.get().as_bytes()).into_iter().map(|fault| {
+                FieldError { pointer: fault.pointer.replacen("/data", "/example", 1), ..fault }
             });
             faults.extend(unfit);
         }
@@ -119,7 +118,7 @@ fn judge(new: &NewType) -> Result<Kept, Vec<Fault>> {
     Ok(Kept { description, example, schema: new.schema.clone(), is_archived: new.is_archived })
 }
 
-pub(super) fn reserved(pointer: &str) -> Fault {
+pub(super) fn reserved(pointer: &str) -> FieldError {
     let message = "types below `webhook.` are the gateway's own: choose another name";
-    Fault::new("reserved_event_type", pointer, message)
+    FieldError::new("reserved_event_type", pointer, message)
 }

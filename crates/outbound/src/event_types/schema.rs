@@ -4,11 +4,11 @@
 
 use std::{fmt, panic::AssertUnwindSafe};
 
+use gancho_domain::FieldError;
 use jsonschema::{PatternOptions, ValidationError, Validator};
 use serde_json::Value;
 
 use super::schema_cost::{Cost, cost};
-use crate::Fault;
 
 const LONGEST: usize = 64 * 1024;
 /// Of one compiled pattern.
@@ -33,8 +33,8 @@ pub struct Unjudged;
 /// Runs a check of data of that length, where it may take its time.
 pub async fn judged(
     length: usize,
-    judge: impl FnOnce() -> Vec<Fault> + Send + 'static,
-) -> Result<Vec<Fault>, Unjudged> {
+    judge: impl FnOnce() -> Vec<FieldError> + Send + 'static,
+) -> Result<Vec<FieldError>, Unjudged> {
     let judged = if length < LONG {
         std::panic::catch_unwind(AssertUnwindSafe(judge)).map_err(|_| Unjudged)
     } else {
@@ -56,13 +56,13 @@ impl fmt::Debug for Schema {
 
 impl Schema {
     /// Faults point into the schema itself, under `/schema`.
-    pub fn compile(text: &str) -> Result<Self, Fault> {
+    pub fn compile(text: &str) -> Result<Self, FieldError> {
         let unfit = |pointer: String, message: String| {
-            Fault::new("schema_malformed", format!("/schema{pointer}"), message)
+            FieldError::new("schema_malformed", format!("/schema{pointer}"), message)
         };
         if text.len() > LONGEST {
             let message = format!("{} bytes are too many: at most {LONGEST}", text.len());
-            return Err(Fault::new("too_long", "/schema", message));
+            return Err(FieldError::new("too_long", "/schema", message));
         }
         let schema: Value =
             serde_json::from_str(text).map_err(|fault| unfit(String::new(), fault.to_string()))?;
@@ -78,7 +78,7 @@ impl Schema {
     }
 
     /// What does not fit, at most ten of them; pointers lie under `/data`.
-    pub fn faults(&self, data: &[u8]) -> Vec<Fault> {
+    pub fn faults(&self, data: &[u8]) -> Vec<FieldError> {
         let values =
             data.iter().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count() as u64 + 1;
         let work = values.saturating_mul(self.cost.per_value);
@@ -86,11 +86,11 @@ impl Schema {
             work > MOST_WORK || self.cost.has_patterns && data.len() > LONGEST_FOR_PATTERNS;
         if too_much {
             let message = "it is too large to be checked against the type's schema: send less, or simplify the schema";
-            return vec![Fault::new("schema_too_costly", "/data", message)];
+            return vec![FieldError::new("schema_too_costly", "/data", message)];
         }
         let value: Value = match serde_json::from_slice(data) {
             Ok(value) => value,
-            Err(fault) => return vec![Fault::new("malformed", "/data", fault)],
+            Err(fault) => return vec![FieldError::new("malformed", "/data", fault)],
         };
         if self.validator.is_valid(&value) {
             return Vec::new();
@@ -105,9 +105,9 @@ impl Schema {
 }
 
 /// The value itself is not repeated: it may be long, and is the publisher's own.
-fn mismatch(error: &ValidationError<'_>) -> Fault {
+fn mismatch(error: &ValidationError<'_>) -> FieldError {
     let pointer = format!("/data{}", error.instance_path().as_str());
-    Fault::new("schema_mismatch", pointer, error.masked())
+    FieldError::new("schema_mismatch", pointer, error.masked())
 }
 
 #[cfg(test)]
@@ -122,7 +122,7 @@ mod tests {
         for length in [0, LONG] {
             assert_eq!(judged(length, || panic!("in the validator")).await, Err(Unjudged));
             assert_eq!(judged(length, Vec::new).await, Ok(Vec::new()));
-            let fault = || vec![Fault::new("type", "/id", "it is no string")];
+            let fault = || vec![FieldError::new("type", "/id", "it is no string")];
             assert_eq!(judged(length, fault).await.unwrap().len(), 1);
         }
     }

@@ -103,7 +103,9 @@ impl From<TypeError> for PublishError {
         match error {
             TypeError::Store(error) => Self::Store(error),
             TypeError::Faulty(faults) => Self::Faulty(faults),
-            other => Self::Faulty(vec![crate::Fault::new("event_type", "/type", other)]),
+            other => {
+                Self::Faulty(vec![gancho_domain::FieldError::new("event_type", "/type", other)])
+            }
         }
     }
 }

@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use gancho_domain::{Clock, IdMaker, ReplayId};
+use gancho_domain::{Clock, FieldError, IdMaker, ReplayId, field_error::joined};
 use gancho_store::{Expect, Shelf, Store, StoreError};
 use parking_lot::Mutex;
 use thiserror::Error;
@@ -17,7 +17,7 @@ use super::{
     judge::{self, judge},
     kept::Kept,
 };
-use crate::{Fault, Owner, Registry, fault::joined};
+use crate::{Owner, Registry};
 
 pub(super) const KIND: &str = "replay";
 /// Those that are not over yet, of all owners: what a runner looks through.
@@ -49,7 +49,7 @@ pub struct Replays {
 #[derive(Debug, Error)]
 pub enum ReplayError {
     #[error("{}", joined(.0))]
-    Faulty(Vec<Fault>),
+    Faulty(Vec<FieldError>),
     #[error("there is no such replay")]
     NotFound,
     #[error("the replay is over already")]
@@ -158,7 +158,7 @@ impl Replays {
         if own >= MOST_OPEN || open.len() >= MOST_OPEN_IN_ALL {
             let message =
                 format!("{own} replays are open already: wait for one to end, or cancel one");
-            return Err(ReplayError::Faulty(vec![Fault::new("too_many", "", message)]));
+            return Err(ReplayError::Faulty(vec![FieldError::new("too_many", "", message)]));
         }
         Ok(())
     }

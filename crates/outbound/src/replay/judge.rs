@@ -1,9 +1,10 @@
 //! Judges what a caller asks to be replayed.
 
+use gancho_domain::FieldError;
 use gancho_store::Store;
 
 use super::{NewReplay, ReplayError, ReplayOf};
-use crate::{Fault, Owner};
+use crate::Owner;
 
 const MOST_EVENTS: usize = 1_000;
 const MOST_RATE: u32 = 1_000;
@@ -18,7 +19,7 @@ pub(super) async fn judge(
     let filter = &new.filter;
     let mut faults = Vec::new();
     let mut add =
-        |code, pointer: &str, message: String| faults.push(Fault::new(code, pointer, message));
+        |code, pointer: &str, message: String| faults.push(FieldError::new(code, pointer, message));
     if filter.of == ReplayOf::Events && new.to.is_none() {
         add(
             "missing_field",

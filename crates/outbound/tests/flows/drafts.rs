@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use gancho_domain::{Ordering, Rate, RetryPlan, Time};
-use gancho_outbound::{EndpointDraft, EndpointError, Fault, Plan, Plans, RateDraft, RetryDraft};
+use gancho_domain::{FieldError, Ordering, Rate, RetryPlan, Time};
+use gancho_outbound::{EndpointDraft, EndpointError, Plan, Plans, RateDraft, RetryDraft};
 use gancho_store::Endpoints;
 use serde_json::value::RawValue;
 
@@ -13,7 +13,7 @@ fn raw(text: &str) -> Box<RawValue> {
     RawValue::from_string(text.to_owned()).unwrap()
 }
 
-async fn refused(stage: &Stage, draft: EndpointDraft) -> Vec<Fault> {
+async fn refused(stage: &Stage, draft: EndpointDraft) -> Vec<FieldError> {
     match stage.desk.create(stage.scope, &stage.tenant, draft).await {
         Err(EndpointError::Faulty(faults)) => faults,
         Err(other) => panic!("{other}"),

@@ -321,6 +321,6 @@ pub async fn wait_for<T, F: Future<Output = Option<T>>>(what: &str, look: impl F
     }
 }
 
-pub fn pointers(faults: &[gancho_outbound::Fault]) -> Vec<(&'static str, &str)> {
+pub fn pointers(faults: &[gancho_domain::FieldError]) -> Vec<(&'static str, &str)> {
     faults.iter().map(|fault| (fault.code, fault.pointer.as_str())).collect()
 }

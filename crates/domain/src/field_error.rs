@@ -1,9 +1,9 @@
-//! A fault in what a caller gave: what is wrong, where, and what to do.
+//! An error in one field of what a caller sent: what is wrong, where, and what to do about it.
 
 use std::fmt;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct FieldError {
     /// A stable word for programs.
     pub code: &'static str,
     /// A JSON pointer (RFC 6901) into what was given; empty for the whole of it.
@@ -11,7 +11,7 @@ pub struct Fault {
     pub message: String,
 }
 
-impl Fault {
+impl FieldError {
     pub fn new(code: &'static str, pointer: impl Into<String>, message: impl fmt::Display) -> Self {
         Self { code, pointer: pointer.into(), message: message.to_string() }
     }
@@ -21,7 +21,7 @@ impl Fault {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for FieldError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.pointer.as_str() {
             "" => f.write_str(&self.message),
@@ -36,6 +36,6 @@ pub fn pointer_part(name: &str) -> String {
 }
 
 /// All of them in one line, for errors that are shown as text.
-pub(crate) fn joined(faults: &[Fault]) -> String {
+pub fn joined(faults: &[FieldError]) -> String {
     faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
