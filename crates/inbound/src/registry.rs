@@ -1,5 +1,5 @@
 //! All sources in memory, ready to verify with: a request from nobody in particular costs no look into
-//! the store. How long that is trusted is the [`Memory`]'s to say.
+//! the store. How long that is trusted is the [`ReadCache`]'s to say.
 //!
 //! When the time is over all records are read again, but only those that changed are made ready anew.
 
@@ -9,8 +9,8 @@ use std::{collections::HashMap, sync::Arc};
 
 use bytes::Bytes;
 use gancho_domain::{RetryPlan, SourceId, TenantId};
-use gancho_outbound::{Hops, memory::Memory};
-use gancho_store::{Record, Result, Shelf, Store, StoreError};
+use gancho_outbound::Hops;
+use gancho_store::{ReadCache, Record, Result, Shelf, Store, StoreError};
 use gancho_vault::KeyRing;
 
 pub use self::ready::{Proving, Ready, ReadyKey, Target, To};
@@ -22,7 +22,7 @@ use crate::{
 pub struct Sources {
     store: Arc<dyn Store>,
     ring: Arc<KeyRing>,
-    known: Memory<(), All>,
+    known: ReadCache<(), All>,
     defaults: SourceDefaults,
     hops: Hops,
 }
@@ -63,7 +63,7 @@ const PAGE: usize = 500;
 impl Sources {
     pub fn new(store: Arc<dyn Store>, ring: Arc<KeyRing>) -> Self {
         let hops = Hops::new(ring.clone());
-        Self { store, ring, known: Memory::new(), defaults: SourceDefaults::default(), hops }
+        Self { store, ring, known: ReadCache::new(), defaults: SourceDefaults::default(), hops }
     }
 
     #[must_use]

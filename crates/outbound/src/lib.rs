@@ -3,7 +3,7 @@
 //!
 //! In reading order: [`publish`] accepts events, within [`limits`] and [`plans`] and of types that
 //! [`event_types`] knows; [`fan_out`] says which endpoints get one; [`endpoints`] makes and changes
-//! those; [`registry`] keeps them in `memory`, ready to be delivered to; [`carrier`] makes one
+//! those; [`registry`] keeps them in memory, ready to be delivered to; [`carrier`] makes one
 //! attempt, with the headers that `request` prepares; [`deliver`] is the HTTP under it, with the
 //! guard that keeps it off private addresses. What follows from attempts over days is in [`health`],
 //! and who is told of it in [`notify`]. [`orphans`] ends what waits for deleted endpoints. [`replay`] sends what is past again, [`try_out`] a sample.
@@ -21,7 +21,6 @@ pub mod fan_out;
 pub mod health;
 pub mod hops;
 pub mod limits;
-pub mod memory;
 pub mod notify;
 pub mod orphans;
 pub mod owner;

@@ -9,19 +9,19 @@ use std::{
 };
 
 use gancho_domain::{EndpointId, TenantId, TenantScope};
-use gancho_store::{Job, Result, Store};
+use gancho_store::{Job, ReadCache, Result, Store};
 use gancho_vault::KeyRing;
 use gancho_wire::Profile;
 
 pub use self::target::{Target, Targets};
+use crate::Hops;
 pub use crate::endpoints::seal::{SecretPlace, place, reseal};
-use crate::{Hops, memory::Memory};
 
 pub struct Registry {
     store: Arc<dyn Store>,
     ring: Arc<KeyRing>,
     profiles: HashMap<String, Arc<Profile>>,
-    known: Memory<TenantId, Targets>,
+    known: ReadCache<TenantId, Targets>,
     hops: Hops,
 }
 
@@ -30,7 +30,7 @@ impl Registry {
         let profiles =
             profiles.into_iter().map(|profile| (profile.name.clone(), Arc::new(profile))).collect();
         let hops = Hops::new(ring.clone());
-        Self { store, ring, profiles, known: Memory::new(), hops }
+        Self { store, ring, profiles, known: ReadCache::new(), hops }
     }
 
     /// What marks the gateway's own requests.

@@ -12,6 +12,7 @@
 //! received; [`records`] keeps the small
 //! documents that are set up rather than carried. [`plan_text`] and [`old_secret_text`] are how
 //! stores write such things down; [`fair`] is how they share out their readers among tenants.
+//! [`cache`] keeps what callers read for a few seconds.
 //!
 //! **The promise.** When `accept` or `settle` returns `Ok`, what it wrote is on stable storage.
 //! When it returns an error, nothing of the call was written, except after
@@ -21,6 +22,7 @@
 //! that every store must pass.
 
 pub mod accept;
+pub mod cache;
 pub mod claim;
 #[cfg(feature = "conformance")]
 pub mod conformance;
@@ -47,6 +49,7 @@ pub mod usage;
 use std::sync::Arc;
 
 pub use accept::{Accept, Accepted, NewDelivery, NewParcel, Once, Placed, Received};
+pub use cache::ReadCache;
 pub use claim::{Claim, ClaimCursor, Claimed, Claiming, Job, Skip, TargetId};
 pub use dead_letters::{DeadFilter, DeadLetter, DeadLetters, DeadStats, Replayed};
 pub use deliveries::{

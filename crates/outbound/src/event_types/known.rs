@@ -6,14 +6,14 @@ use std::{
 };
 
 use bytes::Bytes;
-use gancho_store::{Record, Result, Store};
+use gancho_store::{ReadCache, Record, Result, Store};
 
 use super::{
     KnownType, catalog,
     own::{KIND, Kept, MOST},
     schema::Schema,
 };
-use crate::{Owner, memory::Memory};
+use crate::Owner;
 
 pub(super) struct OneType {
     pub shown: KnownType,
@@ -54,7 +54,7 @@ type Shelf = HashMap<String, Arc<OneType>>;
 
 pub(super) struct Known {
     store: Arc<dyn Store>,
-    shelves: Memory<Owner, Shelf>,
+    shelves: ReadCache<Owner, Shelf>,
 }
 
 /// What one tenant can publish.
@@ -65,7 +65,7 @@ pub(super) struct Types {
 
 impl Known {
     pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { store, shelves: Memory::new() }
+        Self { store, shelves: ReadCache::new() }
     }
 
     pub async fn of(&self, owner: impl Into<Owner>) -> Result<Types> {

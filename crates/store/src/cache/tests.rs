@@ -6,10 +6,10 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use gancho_store::StoreError;
 use tokio::sync::oneshot;
 
 use super::*;
+use crate::StoreError;
 
 async fn five(_: Option<Arc<u32>>) -> Result<Arc<u32>> {
     Ok(Arc::new(5))
@@ -26,51 +26,51 @@ fn poll<F: Future + ?Sized>(future: std::pin::Pin<&mut F>) -> Poll<F::Output> {
 
 #[tokio::test]
 async fn is_read_once_and_again_when_changed() {
-    let memory = Memory::<u8, u32>::new();
-    assert_eq!(memory.peek(1), None);
-    assert_eq!(*memory.get(1, five).await.unwrap(), 5);
-    let again = memory.get(1, |_| value(6)).await.unwrap();
+    let cache = ReadCache::<u8, u32>::new();
+    assert_eq!(cache.peek(1), None);
+    assert_eq!(*cache.get(1, five).await.unwrap(), 5);
+    let again = cache.get(1, |_| value(6)).await.unwrap();
     assert_eq!(*again, 5, "it is trusted");
-    memory.forget(1);
-    assert_eq!(memory.peek(1).as_deref(), Some(&5), "for those who cannot ask");
-    assert_eq!(*memory.get(1, |_| value(7)).await.unwrap(), 7);
-    assert_eq!(*memory.get(1, |_| value(8)).await.unwrap(), 7);
+    cache.forget(1);
+    assert_eq!(cache.peek(1).as_deref(), Some(&5), "for those who cannot ask");
+    assert_eq!(*cache.get(1, |_| value(7)).await.unwrap(), 7);
+    assert_eq!(*cache.get(1, |_| value(8)).await.unwrap(), 7);
 }
 
 #[tokio::test]
 async fn what_was_read_before_a_change_is_not_kept_after_it() {
-    let memory = Memory::<u8, u32>::new();
-    let read = memory.get(1, |_| async {
-        memory.forget(1);
+    let cache = ReadCache::<u8, u32>::new();
+    let read = cache.get(1, |_| async {
+        cache.forget(1);
         value(5).await
     });
     assert_eq!(*read.await.unwrap(), 5);
-    assert_eq!(*memory.get(1, |_| value(6)).await.unwrap(), 6);
+    assert_eq!(*cache.get(1, |_| value(6)).await.unwrap(), 6);
 }
 
 #[tokio::test]
 async fn a_store_that_fails_is_bridged_and_asked_by_one() {
-    let memory = Memory::<u8, u32>::new();
-    memory.get(1, five).await.unwrap();
+    let cache = ReadCache::<u8, u32>::new();
+    cache.get(1, five).await.unwrap();
     let old = Instant::now().checked_sub(2 * TRUSTED).unwrap();
-    memory.known.write().get_mut(&1).unwrap().read_at = old;
+    cache.known.write().get_mut(&1).unwrap().read_at = old;
     let down = |_| async { Err(StoreError::Unavailable("down".into())) };
-    assert_eq!(*memory.get(1, down).await.unwrap(), 5);
+    assert_eq!(*cache.get(1, down).await.unwrap(), 5);
     let not_asked = |_| async { Err(StoreError::Broken("asked twice".into())) };
-    assert_eq!(*memory.get(1, not_asked).await.unwrap(), 5);
-    assert!(memory.get(2, down).await.is_err(), "nothing is known");
+    assert_eq!(*cache.get(1, not_asked).await.unwrap(), 5);
+    assert!(cache.get(2, down).await.is_err(), "nothing is known");
 }
 
 /// faults.md 18: after a change, and where nothing is known, of many who ask one reads.
 #[tokio::test]
 async fn of_many_who_ask_at_once_one_reads() {
-    let memory = Memory::<u8, u32>::new();
+    let cache = ReadCache::<u8, u32>::new();
     for round in 0..2 {
         let reads = AtomicUsize::new(0);
         let (tell, told) = oneshot::channel::<u32>();
         let told = parking_lot::Mutex::new(Some(told));
         let ask = || {
-            memory.get(1, |_| async {
+            cache.get(1, |_| async {
                 reads.fetch_add(1, Ordering::Relaxed);
                 let told = told.lock().take().unwrap();
                 value(told.await.unwrap()).await
@@ -86,16 +86,16 @@ async fn of_many_who_ask_at_once_one_reads() {
         }
         assert_eq!(reads.into_inner(), 1);
         // The second time there is something known, and it was changed.
-        memory.forget(1);
+        cache.forget(1);
     }
 }
 
 #[tokio::test]
 async fn when_the_one_who_reads_goes_away_another_reads() {
-    let memory = Memory::<u8, u32>::new();
-    let mut first = Box::pin(memory.get(1, |_| std::future::pending()));
+    let cache = ReadCache::<u8, u32>::new();
+    let mut first = Box::pin(cache.get(1, |_| std::future::pending()));
     assert!(poll(first.as_mut()).is_pending());
-    let mut second = pin!(memory.get(1, five));
+    let mut second = pin!(cache.get(1, five));
     assert!(poll(second.as_mut()).is_pending(), "it waits for the first");
     drop(first);
     assert_eq!(*second.await.unwrap(), 5);
@@ -103,38 +103,38 @@ async fn when_the_one_who_reads_goes_away_another_reads() {
 
 #[tokio::test]
 async fn a_failure_is_shared_too() {
-    let memory = Memory::<u8, u32>::new();
+    let cache = ReadCache::<u8, u32>::new();
     let (tell, told) = oneshot::channel::<()>();
-    let mut first = Box::pin(memory.get(1, |_| async {
+    let mut first = Box::pin(cache.get(1, |_| async {
         told.await.unwrap();
         Err(StoreError::Unavailable("down".into()))
     }));
     assert!(poll(first.as_mut()).is_pending());
     let not_asked = |_| async { Err(StoreError::Broken("asked twice".into())) };
-    let mut second = pin!(memory.get(1, not_asked));
+    let mut second = pin!(cache.get(1, not_asked));
     assert!(poll(second.as_mut()).is_pending());
     tell.send(()).unwrap();
     let down = Err(StoreError::Unavailable("down".into()));
     assert_eq!((first.await, second.await), (down.clone(), down));
-    assert_eq!(*memory.get(1, five).await.unwrap(), 5, "it is asked again");
+    assert_eq!(*cache.get(1, five).await.unwrap(), 5, "it is asked again");
 }
 
 /// Whoever asks after a change gets what was read after it, though an earlier read is under way.
 #[tokio::test]
 async fn a_read_that_began_before_a_change_is_not_waited_for() {
-    let memory = Memory::<u8, u32>::new();
+    let cache = ReadCache::<u8, u32>::new();
     for _ in 0..2 {
         let (tell, told) = oneshot::channel::<()>();
-        let mut early = Box::pin(memory.get(1, |_| async {
+        let mut early = Box::pin(cache.get(1, |_| async {
             told.await.unwrap();
             value(1).await
         }));
         assert!(poll(early.as_mut()).is_pending());
-        memory.forget(1);
-        assert_eq!(*memory.get(1, |_| value(2)).await.unwrap(), 2);
+        cache.forget(1);
+        assert_eq!(*cache.get(1, |_| value(2)).await.unwrap(), 2);
         tell.send(()).unwrap();
         early.await.unwrap();
-        assert_eq!(*memory.get(1, |_| value(3)).await.unwrap(), 2, "the late value is not kept");
-        memory.forget(1);
+        assert_eq!(*cache.get(1, |_| value(3)).await.unwrap(), 2, "the late value is not kept");
+        cache.forget(1);
     }
 }

@@ -1,4 +1,4 @@
-//! What was read from the store, trusted for a few seconds.
+//! A read-through cache over the store: what was read is trusted for a few seconds.
 //!
 //! A change made on another node is seen within that time, a change made here at once. Of those who ask
 //! at the same time one reads: where something is known and merely old, the others go on with that;
@@ -19,10 +19,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use gancho_store::Result;
 use parking_lot::RwLock;
 
 use self::shared_read::{Part, SharedReads};
+use crate::Result;
 
 /// How long another node's change may go unseen.
 const TRUSTED: Duration = Duration::from_secs(2);
@@ -30,7 +30,7 @@ const TRUSTED: Duration = Duration::from_secs(2);
 const REMEMBERED: usize = 10_000;
 const LATELY: Duration = Duration::from_secs(60);
 
-pub struct Memory<K: Eq + Hash + Copy, V> {
+pub struct ReadCache<K: Eq + Hash + Copy, V> {
     known: RwLock<HashMap<K, Entry<V>>>,
     /// Rises with every change made here of something that was not known.
     changes: AtomicU64,
@@ -60,13 +60,13 @@ enum Use<V> {
     Ask(Option<Arc<V>>),
 }
 
-impl<K: Eq + Hash + Copy, V> Default for Memory<K, V> {
+impl<K: Eq + Hash + Copy, V> Default for ReadCache<K, V> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<K: Eq + Hash + Copy, V> Memory<K, V> {
+impl<K: Eq + Hash + Copy, V> ReadCache<K, V> {
     pub fn new() -> Self {
         let (known, reads) = (RwLock::default(), SharedReads::default());
         Self { known, changes: AtomicU64::new(0), reads }

@@ -2,11 +2,11 @@
 
 use std::{collections::HashMap, hash::Hash, sync::Arc};
 
-use gancho_store::Result;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use super::Changes;
+use crate::Result;
 
 type Outcome<V> = Option<Result<Arc<V>>>;
 
