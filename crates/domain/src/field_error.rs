@@ -30,6 +30,25 @@ impl fmt::Display for FieldError {
     }
 }
 
+/// Collects errors, so that one does not hide the next.
+#[derive(Debug, Default)]
+pub struct FieldErrors(pub Vec<FieldError>);
+
+impl FieldErrors {
+    pub fn add(
+        &mut self,
+        code: &'static str,
+        pointer: impl Into<String>,
+        message: impl fmt::Display,
+    ) {
+        self.0.push(FieldError::new(code, pointer, message));
+    }
+
+    pub fn take<T>(&mut self, checked: Result<T, FieldError>) -> Option<T> {
+        checked.map_err(|error| self.0.push(error)).ok()
+    }
+}
+
 /// One part of a JSON pointer: a name that may hold `~` and `/`.
 pub fn pointer_part(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")

@@ -6,7 +6,8 @@
 //! [`end_reason`] why a delivery ends without an attempt;
 //! [`health`] says what an attempt means for its endpoint; [`breaker`], [`pace`], [`rate`] and
 //! [`fairness`] are the arithmetic of sparing a target and of sharing between tenants; [`span`] reads
-//! spans of time; [`field_error`] says what is wrong with a field that a caller sent; [`mask`] hides addresses.
+//! spans of time; [`field_error`] says what is wrong with a field that a caller sent, and [`drafts`] are
+//! fields that endpoints and sources share; [`mask`] hides addresses.
 //!
 //! This crate never does I/O, never awaits, never reads a clock by itself and knows no other crate
 //! of ours. Everything in it can be tested without a runtime.
@@ -16,6 +17,7 @@ pub mod breaker;
 pub mod clock;
 pub mod decide;
 pub mod delivery;
+pub mod drafts;
 pub mod end_reason;
 pub mod endpoint;
 pub mod event_type;
@@ -40,6 +42,7 @@ pub use breaker::Breaker;
 pub use clock::{Clock, ManualClock, Random, SeededRandom, SystemClock, SystemRandom};
 pub use decide::{Next, Standing, decide};
 pub use delivery::{State, Status};
+pub use drafts::{RateDraft, RetryDraft};
 pub use end_reason::EndReason;
 pub use endpoint::{Disabled, Endpoint, Health, OldSecret, Ordering};
 pub use event_type::{EventType, Pattern};

@@ -1,9 +1,11 @@
 //! Spans of time as people write them, in the API, in settings and in profiles: `500ms`, `5s`, `5m`, `2h`,
 //! `1d`, or together, `1h30m`. This is the only grammar of them.
 
-use std::time::Duration;
+use std::{ops::RangeInclusive, time::Duration};
 
 use thiserror::Error;
+
+use crate::FieldError;
 
 #[derive(Debug, Error, PartialEq, Eq)]
 #[error(
@@ -32,6 +34,20 @@ pub fn parse(text: &str) -> Result<Duration, NotASpan> {
         }
         (rest, below) = (tail, millis);
     }
+}
+
+/// A span in a field that `pointer` points to, which must lie within a range.
+pub fn parse_within(
+    text: &str,
+    pointer: &str,
+    within: &RangeInclusive<Duration>,
+) -> Result<Duration, FieldError> {
+    let span = parse(text).map_err(|error| FieldError::new("malformed", pointer, error))?;
+    if within.contains(&span) {
+        return Ok(span);
+    }
+    let [min, max] = [within.start(), within.end()].map(|end| write(*end));
+    Err(FieldError::new("out_of_range", pointer, format!("it must lie between {min} and {max}")))
 }
 
 /// In the largest unit that writes it whole, so that what was given is what is shown.

@@ -2,7 +2,7 @@
 //! what is secret is sealed before it reaches the store.
 //!
 //! In reading order: [`draft`] is what a caller gives; `check` judges it, with `header_check`,
-//! `secret_check`, `terms_check` and `retry_check` for the parts that have rules of their own;
+//! `secret_check` and `terms_check` for the parts that have rules of their own;
 //! `rotate` changes the secret while the old one still signs; [`seal`] is how the secret parts are
 //! kept.
 //!
@@ -12,7 +12,6 @@
 mod check;
 pub mod draft;
 mod header_check;
-mod retry_check;
 mod rotate;
 pub mod seal;
 mod secret_check;
@@ -31,8 +30,7 @@ use thiserror::Error;
 
 use self::secret_check::NewSecret;
 pub use self::{
-    draft::{EndpointDraft, RateDraft, RetryDraft},
-    retry_check::plan_of,
+    draft::EndpointDraft,
     rotate::{LONGEST_OVERLAP, Revealed, Rotated, USUAL_OVERLAP},
 };
 use crate::{OrphanSweeper, PlanLimit, Plans, Registry, deliver::Client};

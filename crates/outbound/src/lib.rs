@@ -32,9 +32,7 @@ pub mod request;
 pub mod try_out;
 
 pub use carrier::WebhookCarrier;
-pub use endpoints::{
-    Created, EndpointDesk, EndpointDraft, EndpointError, RateDraft, RetryDraft, Revealed, Rotated,
-};
+pub use endpoints::{Created, EndpointDesk, EndpointDraft, EndpointError, Revealed, Rotated};
 pub use event_types::{Catalog, EventTypes, KnownType, NewType, TypeError};
 pub use health::HealthKeeper;
 pub use hops::Hops;

@@ -1,6 +1,7 @@
 //! What may be given for a webhook.
 
-use gancho_outbound::{EndpointDraft, RateDraft, RetryDraft};
+use gancho_domain::{RateDraft, RetryDraft};
+use gancho_outbound::EndpointDraft;
 
 use crate::{
     input::{Field, Kind, Values, body},

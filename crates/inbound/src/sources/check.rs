@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use gancho_domain::{FieldError, Rate, span};
-use gancho_outbound::{RateDraft, endpoints::plan_of, event_types::schema::Schema};
+use gancho_domain::{FieldError, Rate, RateDraft, RetryDraft, span};
+use gancho_outbound::event_types::schema::Schema;
 use gancho_vault::Secret;
 use gancho_wire::{Profile, SigningKey, Token, new_secret};
 use serde_json::value::RawValue;
@@ -58,7 +58,7 @@ impl SourceDesk {
                 Err(fault) => faults.push(fault),
             }
         }
-        match draft.retry.as_ref().map(|retry| retry.as_ref().map(plan_of).transpose()) {
+        match draft.retry.as_ref().map(|retry| retry.as_ref().map(RetryDraft::check).transpose()) {
             Some(Ok(plan)) => source.set_retry(plan.as_ref()),
             Some(Err(more)) => faults.extend(more),
             None => {}

@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use gancho_domain::Time;
-use gancho_outbound::{RateDraft, RetryDraft};
+use gancho_domain::{RateDraft, RetryDraft, Time};
 use serde_json::value::RawValue;
 
 /// Every field as it was given; nothing where it was not. The fields that can be unset by giving

@@ -2,10 +2,9 @@
 //! can check. The "proof of done" of the partners' blueprint, and what is around it.
 
 use data_encoding::{BASE64, HEXLOWER};
-use gancho_domain::Clock;
+use gancho_domain::{Clock, RateDraft};
 use gancho_inbound::{Outcome, Reason, ReceiptStatus, SourceDraft};
 use gancho_ledger::Verifier;
-use gancho_outbound::RateDraft;
 use gancho_wire::{DEFAULT_TOLERANCE, Preset, VerifyingKey};
 
 use crate::stage::{Spoil, Stage, arrived, core, name, quick, raw, signed};

@@ -1,8 +1,7 @@
 //! Making and changing sources: every fault at once, and changes that count at once.
 
-use gancho_domain::Clock;
+use gancho_domain::{Clock, RateDraft, RetryDraft};
 use gancho_inbound::{Outcome, SourceDraft, SourceError};
-use gancho_outbound::{RateDraft, RetryDraft};
 use gancho_store::{Expect, Shelf};
 
 use crate::stage::{SECRET, Spoil, Stage, arrived, core, hmac_key, name, raw, signed, url};

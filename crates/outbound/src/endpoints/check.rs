@@ -1,9 +1,9 @@
 //! Judges a draft and puts it into an endpoint: every fault is found, and nothing is changed where
 //! there is one.
 
-use std::{fmt::Display, str::FromStr, sync::Arc};
+use std::{str::FromStr, sync::Arc};
 
-use gancho_domain::{Endpoint, FieldError, Health, Pattern};
+use gancho_domain::{Endpoint, FieldError, Health, Pattern, field_error::FieldErrors};
 use gancho_wire::Profile;
 use serde_json::value::RawValue;
 
@@ -17,20 +17,6 @@ const LONGEST_NAME: usize = 128;
 const MOST_EVENTS: usize = 100;
 const LONGEST_METADATA: usize = 16 * 1024;
 
-/// Collects faults, so that one does not hide the next.
-#[derive(Default)]
-pub(super) struct Faults(pub Vec<FieldError>);
-
-impl Faults {
-    pub fn add(&mut self, code: &'static str, pointer: impl Into<String>, message: impl Display) {
-        self.0.push(FieldError::new(code, pointer, message));
-    }
-
-    pub fn take<T>(&mut self, checked: Result<T, FieldError>) -> Option<T> {
-        checked.map_err(|fault| self.0.push(fault)).ok()
-    }
-}
-
 impl EndpointDesk {
     /// The endpoint as the draft would have it. With `whole`, what the draft leaves out goes back to
     /// what a new endpoint has.
@@ -40,7 +26,7 @@ impl EndpointDesk {
         draft: EndpointDraft,
         whole: bool,
     ) -> Result<(Endpoint, Option<NewSecret>), EndpointError> {
-        let mut faults = Faults::default();
+        let mut faults = FieldErrors::default();
         let draft = if whole { filled(draft) } else { draft };
         self.place(&mut endpoint, &draft, whole, &mut faults);
         terms_check::apply(&mut endpoint, &draft, &mut faults);
@@ -76,7 +62,7 @@ impl EndpointDesk {
         endpoint: &mut Endpoint,
         draft: &EndpointDraft,
         whole: bool,
-        faults: &mut Faults,
+        faults: &mut FieldErrors,
     ) {
         match &draft.url {
             Some(url) => match self.client.policy().parse(url) {
@@ -114,7 +100,7 @@ impl EndpointDesk {
         &self,
         endpoint: &mut Endpoint,
         draft: &EndpointDraft,
-        faults: &mut Faults,
+        faults: &mut FieldErrors,
     ) -> Option<Arc<Profile>> {
         if let Some(profile) = &draft.profile {
             endpoint.profile.clone_from(profile);
@@ -137,7 +123,7 @@ impl EndpointDesk {
         endpoint: &mut Endpoint,
         draft: &EndpointDraft,
         profile: &Profile,
-        faults: &mut Faults,
+        faults: &mut FieldErrors,
     ) -> Result<(), EndpointError> {
         let kept = seal::headers(&self.ring, endpoint).map_err(EndpointError::Vault)?;
         let Some(given) = &draft.headers else {
@@ -159,7 +145,7 @@ impl EndpointDesk {
         draft: &EndpointDraft,
         profile: &Profile,
         is_other_profile: bool,
-        faults: &mut Faults,
+        faults: &mut FieldErrors,
     ) -> Result<Option<NewSecret>, EndpointError> {
         if draft.secret.is_none() && !endpoint.sealed_secret.is_empty() {
             if is_other_profile {
@@ -195,7 +181,7 @@ fn filled(draft: EndpointDraft) -> EndpointDraft {
     }
 }
 
-fn patterns(events: &[String], faults: &mut Faults) -> Vec<Pattern> {
+fn patterns(events: &[String], faults: &mut FieldErrors) -> Vec<Pattern> {
     if events.is_empty() {
         faults.add(
             "missing_field",

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, fmt};
 
+use gancho_domain::{RateDraft, RetryDraft};
 use serde_json::value::RawValue;
 
 /// Every field as it was given; nothing where it was not. The fields that can be unset by giving
@@ -23,20 +24,6 @@ pub struct EndpointDraft {
     /// `best_effort` or `per_subject`.
     pub ordering: Option<String>,
     pub metadata: Option<Box<RawValue>>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RetryDraft {
-    Schedule(Vec<String>),
-    Exponential { base: String, max: String, attempts: u32 },
-}
-
-/// So many in so long.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RateDraft {
-    pub count: u32,
-    /// Such as `1s`.
-    pub per: String,
 }
 
 /// Without the secret and without what stands in headers.

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use gancho_domain::field_error::pointer_part;
+use gancho_domain::field_error::{FieldErrors, pointer_part};
 use gancho_wire::Profile;
 use http::{HeaderName, HeaderValue};
 
-use super::{MASK, check::Faults, seal::Headers};
+use super::{MASK, seal::Headers};
 
 const MOST: usize = 100;
 const LONGEST_NAME: usize = 256;
@@ -56,7 +56,7 @@ pub(super) fn check(
     given: &BTreeMap<String, String>,
     kept: &Headers,
     profile: &Profile,
-    faults: &mut Faults,
+    faults: &mut FieldErrors,
 ) -> Headers {
     if given.len() > MOST {
         let message = format!("{} headers are too many: at most {MOST}", given.len());
@@ -98,7 +98,7 @@ pub(super) fn check(
 }
 
 /// Headers that are kept, under a profile that is new to them.
-pub(super) fn against_profile(kept: &Headers, profile: &Profile, faults: &mut Faults) {
+pub(super) fn against_profile(kept: &Headers, profile: &Profile, faults: &mut FieldErrors) {
     for name in kept.keys() {
         if let Err((code, message)) = name_fits(name, profile) {
             faults.add(

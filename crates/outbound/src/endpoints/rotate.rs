@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use gancho_domain::{EndpointId, FieldError, OldSecret, TenantScope, Time, span};
+use gancho_domain::{
+    EndpointId, FieldError, OldSecret, TenantScope, Time, field_error::FieldErrors, span,
+};
 use gancho_vault::Secret;
 use gancho_wire::{SecretFormat, SigningKey};
 
 use super::{
-    EndpointDesk, EndpointError,
-    check::Faults,
-    seal,
+    EndpointDesk, EndpointError, seal,
     secret_check::{self, NewSecret},
 };
 
@@ -59,7 +59,7 @@ impl EndpointDesk {
             let profile = self.registry.profile(&endpoint.profile).ok_or_else(|| {
                 EndpointError::Vault(format!("no profile is called `{}`", endpoint.profile))
             })?;
-            let mut faults = Faults::default();
+            let mut faults = FieldErrors::default();
             let before = seal::secret(&self.ring, &endpoint).map_err(EndpointError::Vault)?;
             let before = SigningKey::for_profile(&profile, &before).ok().map(|key| key.format());
             let Some(NewSecret { secret, format: secret_format, public_key }) =

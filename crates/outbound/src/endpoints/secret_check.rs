@@ -1,9 +1,10 @@
 //! Judges a secret, or makes one. Which secrets fit is the wire's to say: it must sign with them.
 
+use gancho_domain::field_error::FieldErrors;
 use gancho_vault::Secret;
 use gancho_wire::{Profile, SecretFormat, SigningKey, new_key_pair, new_secret};
 
-use super::{EndpointError, check::Faults};
+use super::EndpointError;
 
 /// A secret that was given or made, and how it is understood.
 pub(super) struct NewSecret {
@@ -18,7 +19,7 @@ pub(super) fn check(
     given: Option<&str>,
     before: Option<SecretFormat>,
     profile: &Profile,
-    faults: &mut Faults,
+    faults: &mut FieldErrors,
 ) -> Result<Option<NewSecret>, EndpointError> {
     let secret = Secret::new(match given {
         Some(secret) => secret.to_owned(),
@@ -45,7 +46,7 @@ fn make(before: Option<SecretFormat>) -> Result<String, gancho_wire::RandomFault
 }
 
 /// Whether the secret that an endpoint has can sign in another profile.
-pub(super) fn stays_fit(profile: &Profile, secret: &str, faults: &mut Faults) {
+pub(super) fn stays_fit(profile: &Profile, secret: &str, faults: &mut FieldErrors) {
     if let Err(fault) = SigningKey::for_new_secret(profile, secret) {
         let message = format!(
             "the endpoint's secret does not fit the profile: {fault}. hint: give a new secret with it"

@@ -1,10 +1,12 @@
 //! Judges on what terms an endpoint is delivered to: how patiently, how fast, in which order.
 
-use std::{ops::RangeInclusive, time::Duration};
+use std::time::Duration;
 
-use gancho_domain::{Endpoint, FieldError, Ordering, Rate, span};
+use gancho_domain::{
+    Endpoint, Ordering, Rate, RateDraft, field_error::FieldErrors, span::parse_within,
+};
 
-use super::{EndpointDraft, RateDraft, check::Faults, retry_check};
+use super::EndpointDraft;
 
 const MOST_IN_FLIGHT: u32 = 512;
 const MOST_IN_A_PERIOD: u32 = 1_000_000;
@@ -13,14 +15,14 @@ const LONGEST_TIMEOUT: Duration = Duration::from_secs(60);
 const SHORTEST_PERIOD: Duration = Duration::from_secs(1);
 const LONGEST_PERIOD: Duration = Duration::from_hours(24);
 
-pub(super) fn apply(endpoint: &mut Endpoint, draft: &EndpointDraft, faults: &mut Faults) {
+pub(super) fn apply(endpoint: &mut Endpoint, draft: &EndpointDraft, faults: &mut FieldErrors) {
     if let Some(retry) = &draft.retry {
-        endpoint.plan = retry.as_ref().and_then(|retry| retry_check::check(retry, faults));
+        endpoint.plan = retry.as_ref().and_then(|retry| retry.check_into(faults));
     }
     if let Some(timeout) = &draft.timeout {
         let within = SHORTEST_TIMEOUT..=LONGEST_TIMEOUT;
         endpoint.timeout =
-            timeout.as_ref().and_then(|text| faults.take(span_within(text, "/timeout", &within)));
+            timeout.as_ref().and_then(|text| faults.take(parse_within(text, "/timeout", &within)));
     }
     if let Some(rate) = &draft.rate_limit {
         endpoint.rate = rate.as_ref().and_then(|rate| rate_of(rate, faults));
@@ -40,25 +42,12 @@ pub(super) fn apply(endpoint: &mut Endpoint, draft: &EndpointDraft, faults: &mut
     }
 }
 
-fn rate_of(draft: &RateDraft, faults: &mut Faults) -> Option<Rate> {
+fn rate_of(draft: &RateDraft, faults: &mut FieldErrors) -> Option<Rate> {
     if !(1..=MOST_IN_A_PERIOD).contains(&draft.count) {
         let message = format!("it must lie between 1 and {MOST_IN_A_PERIOD}");
         faults.add("out_of_range", "/rate_limit/count", message);
     }
     let within = SHORTEST_PERIOD..=LONGEST_PERIOD;
-    let per = faults.take(span_within(&draft.per, "/rate_limit/per", &within))?;
+    let per = faults.take(parse_within(&draft.per, "/rate_limit/per", &within))?;
     Some(Rate { count: draft.count, per })
-}
-
-pub(super) fn span_within(
-    text: &str,
-    pointer: &str,
-    within: &RangeInclusive<Duration>,
-) -> Result<Duration, FieldError> {
-    let span = span::parse(text).map_err(|fault| FieldError::new("malformed", pointer, fault))?;
-    if within.contains(&span) {
-        return Ok(span);
-    }
-    let [least, most] = [within.start(), within.end()].map(|end| span::write(*end));
-    Err(FieldError::new("out_of_range", pointer, format!("it must lie between {least} and {most}")))
 }

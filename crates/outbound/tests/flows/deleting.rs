@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use gancho_domain::{Clock, Code, EndpointId, Lane, Status};
-use gancho_outbound::{EndpointDraft, NewEvent, RetryDraft};
+use gancho_domain::{Clock, Code, EndpointId, Lane, RetryDraft, Status};
+use gancho_outbound::{EndpointDraft, NewEvent};
 use gancho_store::{
     DeadFilter, DeadLetters, DeliveryFilter, DeliveryRow, PageRequest, Pause, Pauses,
 };

@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use gancho_domain::{Clock, Ordering, Status};
-use gancho_outbound::{EndpointDraft, NewEvent, RetryDraft};
+use gancho_domain::{Clock, Ordering, RetryDraft, Status};
+use gancho_outbound::{EndpointDraft, NewEvent};
 use gancho_store::{Deliveries, DeliveryFilter};
 use gancho_testkit::receiver::{Receiver, Step};
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use gancho_domain::{FieldError, Ordering, Rate, RetryPlan, Time};
-use gancho_outbound::{EndpointDraft, EndpointError, Plan, Plans, RateDraft, RetryDraft};
+use gancho_domain::{FieldError, Ordering, Rate, RateDraft, RetryDraft, RetryPlan, Time};
+use gancho_outbound::{EndpointDraft, EndpointError, Plan, Plans};
 use gancho_store::Endpoints;
 use serde_json::value::RawValue;
 

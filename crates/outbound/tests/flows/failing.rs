@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use gancho_domain::{Clock, Disabled, EndpointId, Health, Status, Time};
-use gancho_outbound::{EndpointDraft, RetryDraft};
+use gancho_domain::{Clock, Disabled, EndpointId, Health, RetryDraft, Status, Time};
+use gancho_outbound::EndpointDraft;
 use gancho_store::{DeliveryFilter, DeliveryView};
 use gancho_testkit::receiver::{Receiver, Step};
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use gancho_domain::{Clock, TenantScope};
-use gancho_outbound::{EndpointDraft, PublishError, RetryDraft};
+use gancho_domain::{Clock, RetryDraft, TenantScope};
+use gancho_outbound::{EndpointDraft, PublishError};
 use gancho_store::{DeadFilter, DeadLetters, DeliveryFilter, PageRequest};
 use gancho_testkit::receiver::Receiver;
 

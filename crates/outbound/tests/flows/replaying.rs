@@ -5,10 +5,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use gancho_domain::{Clock, EndpointId, EventId, Lane, Status};
+use gancho_domain::{Clock, EndpointId, EventId, Lane, RetryDraft, Status};
 use gancho_outbound::{
     EndpointDraft, NewReplay, Owner, Replay, ReplayError, ReplayFilter, ReplayOf, ReplayState,
-    Replays, RetryDraft,
+    Replays,
 };
 use gancho_store::DeliveryFilter;
 use gancho_testkit::receiver::Receiver;

@@ -3,10 +3,9 @@
 
 use std::time::Duration;
 
-use gancho_domain::{EndpointId, ReplayId};
+use gancho_domain::{EndpointId, ReplayId, RetryDraft};
 use gancho_outbound::{
     EndpointDraft, NewEvent, NewReplay, Replay, ReplayFilter, ReplayOf, ReplayState, Replays,
-    RetryDraft,
 };
 use gancho_store::DeliveryFilter;
 use gancho_testkit::receiver::Receiver;

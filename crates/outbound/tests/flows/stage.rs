@@ -4,14 +4,13 @@ use std::{future::Future, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use gancho_domain::{
-    Clock, DeliveryId, Endpoint, EndpointId, IdMaker, Lane, ManualClock, Rate, SeededRandom,
-    Tenant, TenantScope,
+    Clock, DeliveryId, Endpoint, EndpointId, IdMaker, Lane, ManualClock, Rate, RetryDraft,
+    SeededRandom, Tenant, TenantScope,
 };
 use gancho_engine::{Engine, EngineSetup, LaneSetup, Limits};
 use gancho_outbound::{
     Created, EndpointDesk, EndpointDraft, EventTypes, HealthKeeper, NewEvent, Notifier,
-    OrphanSweeper, Plans, PublishRates, Published, Publisher, Registry, Replays, RetryDraft,
-    WebhookCarrier,
+    OrphanSweeper, Plans, PublishRates, Published, Publisher, Registry, Replays, WebhookCarrier,
     deliver::{Client, Policy, Settings},
 };
 use gancho_store::{

@@ -1,0 +1,70 @@
+//! Parts of what a caller sends that endpoints and sources have in common, before and after they are checked.
+
+use std::{ops::RangeInclusive, time::Duration};
+
+use crate::{FieldError, RetryPlan, field_error::FieldErrors, span::parse_within};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RetryDraft {
+    Schedule(Vec<String>),
+    Exponential { base: String, max: String, attempts: u32 },
+}
+
+/// A rate limit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RateDraft {
+    /// Maximum per window.
+    pub count: u32,
+    /// The window's length, such as `1s`.
+    pub per: String,
+}
+
+const MAX_DELAYS: usize = 30;
+/// A target must not be hammered, nor a delivery outlive what anyone remembers.
+const WITHIN: RangeInclusive<Duration> = Duration::from_millis(10)..=Duration::from_hours(7 * 24);
+
+impl RetryDraft {
+    /// The plan, or every error in the draft; pointers lie under `/retry`.
+    pub fn check(&self) -> Result<RetryPlan, Vec<FieldError>> {
+        let mut errors = FieldErrors::default();
+        match self.check_into(&mut errors) {
+            Some(plan) if errors.0.is_empty() => Ok(plan),
+            _ => Err(errors.0),
+        }
+    }
+
+    /// As [`RetryDraft::check`], with the errors added to those of the whole request.
+    pub fn check_into(&self, errors: &mut FieldErrors) -> Option<RetryPlan> {
+        match self {
+            Self::Schedule(delays) => schedule(delays, errors),
+            Self::Exponential { base, max, attempts } => {
+                let base = errors.take(parse_within(base, "/retry/base", &WITHIN));
+                let max = errors.take(parse_within(max, "/retry/max", &WITHIN));
+                let max_attempts = MAX_DELAYS as u32 + 1;
+                if !(1..=max_attempts).contains(attempts) {
+                    let message = format!("it must lie between 1 and {max_attempts}");
+                    errors.add("out_of_range", "/retry/attempts", message);
+                }
+                let (base, max) = (base?, max?);
+                if max < base {
+                    errors.add("out_of_range", "/retry/max", "it must not be less than `base`");
+                }
+                Some(RetryPlan::Exponential { base, max, attempts: *attempts })
+            }
+        }
+    }
+}
+
+fn schedule(delays: &[String], errors: &mut FieldErrors) -> Option<RetryPlan> {
+    if delays.len() > MAX_DELAYS {
+        let message = format!("{} delays are too many: at most {MAX_DELAYS}", delays.len());
+        errors.add("too_many", "/retry/schedule", message);
+        return None;
+    }
+    let each = delays.iter().enumerate().map(|(index, text)| {
+        errors.take(parse_within(text, &format!("/retry/schedule/{index}"), &WITHIN))
+    });
+    // To the end, so that every error is found.
+    let spans: Vec<Option<Duration>> = each.collect();
+    spans.into_iter().collect::<Option<_>>().map(RetryPlan::Schedule)
+}
