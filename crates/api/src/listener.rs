@@ -12,7 +12,7 @@ mod table;
 
 use std::{convert::Infallible, io, net::SocketAddr, sync::Arc, time::Duration};
 
-use gancho_outbound::deliver::shortage::is_shortage;
+use gancho_egress::shortage::is_shortage;
 use http::{Request, Response};
 use hyper::body::Incoming;
 use hyper_util::{

@@ -20,7 +20,7 @@ use gancho_engine::{Archive, Carrier, Engine, EngineSetup, LaneSetup, Stopped};
 use gancho_inbound::Inside;
 use gancho_outbound::{
     EndpointDesk, EndpointDraft, EventTypes, HealthKeeper, Notifier, OrphanSweeper, Plans,
-    PublishRates, Publisher, Registry, Replays, WebhookCarrier, deliver,
+    PublishRates, Publisher, Registry, Replays, WebhookCarrier,
 };
 use gancho_store::Store;
 use gancho_vault::KeyRing;
@@ -89,8 +89,8 @@ impl Gateway {
         let ring = setup.ring.open(&*store).await?;
         let profiles = Profile::built_in().into_iter().chain(setup.profiles).collect();
         let registry = Arc::new(Registry::new(store.clone(), ring.keys.clone(), profiles));
-        let client = deliver::Client::new(setup.client).context("the HTTP client")?;
-        let own_client = deliver::Client::new(setup.own_client).context("the HTTP client")?;
+        let client = gancho_egress::Client::new(setup.client).context("the HTTP client")?;
+        let own_client = gancho_egress::Client::new(setup.own_client).context("the HTTP client")?;
         let tenants = Tenants { store: store.clone(), ids: ids.clone(), clock: clock.clone() };
         let operator =
             if setup.has_notices { Some(tenants.get(OPERATOR, "standard").await?) } else { None };
@@ -145,7 +145,7 @@ impl Gateway {
             rates: Arc::new(PublishRates::new(setup.publish_rate)),
         };
         let orphans = Arc::new(OrphanSweeper::new(store.clone(), clock.clone()));
-        let desk = |client: &deliver::Client| EndpointDesk {
+        let desk = |client: &gancho_egress::Client| EndpointDesk {
             store: store.clone(),
             ring: ring.keys.clone(),
             registry: registry.clone(),
@@ -287,8 +287,8 @@ impl Gateway {
 /// targets are.
 fn webhook_carrier(
     base: &Base,
-    client: &deliver::Client,
-    own_client: &deliver::Client,
+    client: &gancho_egress::Client,
+    own_client: &gancho_egress::Client,
     operator: Option<&Tenant>,
     failing_for: Duration,
 ) -> (Arc<dyn Carrier>, Arc<HealthKeeper>) {
@@ -303,7 +303,7 @@ fn webhook_carrier(
     let health =
         HealthKeeper::new(store, registry.clone(), clock.clone(), notifier.clone(), failing_for);
     let health = Arc::new(health);
-    let with = |client: &deliver::Client| WebhookCarrier {
+    let with = |client: &gancho_egress::Client| WebhookCarrier {
         registry: registry.clone(),
         client: client.clone(),
         clock: clock.clone(),

@@ -2,7 +2,7 @@
 
 use anyhow::Context;
 use data_encoding::BASE64;
-use gancho_outbound::deliver::{self, AddressPolicy, Nat64, Policy, Proxy, Ruling};
+use gancho_egress::{AddressPolicy, Nat64, Policy, Proxy, Ruling};
 use hyper::http::HeaderValue;
 use ipnet::IpNet;
 use url::{Url, form_urlencoded};
@@ -33,12 +33,12 @@ pub fn of(settings: &Settings) -> anyhow::Result<Policy> {
 }
 
 /// How the client delivers.
-pub fn client(settings: &Settings) -> anyhow::Result<deliver::Settings> {
-    Ok(deliver::Settings {
+pub fn client(settings: &Settings) -> anyhow::Result<gancho_egress::Settings> {
+    Ok(gancho_egress::Settings {
         policy: of(settings)?,
         proxy: settings.proxy.as_deref().map(proxy).transpose().context("proxy")?,
         nameservers: settings.nameservers.clone(),
-        ..deliver::Settings::default()
+        ..gancho_egress::Settings::default()
     })
 }
 
@@ -53,8 +53,8 @@ pub fn own(settings: &Settings) -> anyhow::Result<Policy> {
 }
 
 /// The client that keeps to them.
-pub fn own_client(settings: &Settings) -> anyhow::Result<deliver::Settings> {
-    Ok(deliver::Settings { policy: own(settings)?, ..client(settings)? })
+pub fn own_client(settings: &Settings) -> anyhow::Result<gancho_egress::Settings> {
+    Ok(gancho_egress::Settings { policy: own(settings)?, ..client(settings)? })
 }
 
 /// Networks among those that tenants may reach which are private, or special in another way.

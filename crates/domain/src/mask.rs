@@ -1,4 +1,8 @@
-//! Hides e-mail addresses wherever they could be seen: `joao@example.com` → `j***@e***le.com`.
+//! Hides what must not be seen: secrets behind [`MASK`], e-mail addresses in part (`joao@example.com` →
+//! `j***@e***le.com`).
+
+/// What stands for a secret wherever one would be shown.
+pub const MASK: &str = "••••";
 
 /// Keeps the first letter of each side, the last two letters of the domain's name, and what follows
 /// the domain's last dot.

@@ -6,12 +6,12 @@
 use std::{sync::Arc, time::Instant};
 
 use gancho_domain::{Clock, IdMaker, SystemClock, SystemRandom};
+use gancho_egress::{Client, Settings};
 use gancho_engine::{Engine, EngineSetup, Limits as EngineLimits};
 use gancho_inbound::{
     Inbound, InboundSetup, Incoming, KeyDraft, Limits, Outcome, PolicyKeeper, SigningKeys,
     SourceDesk, SourceDraft, Sources,
 };
-use gancho_outbound::deliver::{Client, Settings};
 use gancho_store::Store;
 use gancho_store_sqlite::{Options, SqliteStore};
 use gancho_vault::KeyRing;

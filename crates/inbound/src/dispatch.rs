@@ -10,13 +10,9 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use bytes::Bytes;
 use gancho_domain::{Clock, Code, Failure, FieldError, ReceiptId, Time, Verdict};
+use gancho_egress::{Client, carried, header_record, hops};
 use gancho_engine::{Carried, Carrier, Terms, ask};
-use gancho_outbound::{
-    deliver::{Client, carried},
-    event_types::schema::{Unjudged, judged},
-    hops,
-    request::lines,
-};
+use gancho_outbound::event_types::schema::{Unjudged, judged};
 use gancho_store::Job;
 use gancho_wire::{Profile, Sending, sign};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
@@ -111,7 +107,7 @@ impl DispatchCarrier {
             Ok(headers) => headers,
             Err(fault) => return ours(format!("the request could not be made: {fault}")),
         };
-        let record = lines(&headers);
+        let record = header_record(&headers);
         let body = job.parcel.body.clone();
         let outcome = self.client.post(url, headers, body, self.timeout).await;
         carried(outcome, record, self.clock.now())

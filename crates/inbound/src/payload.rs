@@ -2,9 +2,10 @@
 //! its bodies is masked.
 
 use bytes::Bytes;
+use gancho_domain::mask::MASK;
 use serde_json::Value;
 
-use crate::{preset::Preset, rejections::MASK};
+use crate::preset::Preset;
 
 /// `preset` is the source's; nothing where the source is gone, and then it may be any.
 pub fn shown(preset: Option<&Preset>, body: &Bytes) -> Bytes {

@@ -4,8 +4,9 @@
 use std::{sync::Arc, time::Duration};
 
 use gancho_domain::{Clock, FieldError, IdMaker, Time};
+use gancho_egress::Client;
 use gancho_engine::Engine;
-use gancho_outbound::{deliver::Client, event_types::schema::judged};
+use gancho_outbound::event_types::schema::judged;
 use gancho_store::Store;
 use gancho_wire::{DEFAULT_TOLERANCE, Recipe};
 

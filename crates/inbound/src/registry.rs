@@ -9,7 +9,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use bytes::Bytes;
 use gancho_domain::{RetryPlan, SourceId, TenantId};
-use gancho_outbound::Hops;
+use gancho_egress::Hops;
 use gancho_store::{ReadCache, Record, Result, Shelf, Store, StoreError};
 use gancho_vault::KeyRing;
 

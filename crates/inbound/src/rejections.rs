@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use gancho_domain::{Rate, Ticker, Time};
+use gancho_domain::{Rate, Ticker, Time, mask::MASK};
 use parking_lot::Mutex;
 
 use crate::{
@@ -29,7 +29,6 @@ const LONGEST_NAME: usize = 64;
 const MOST_HEADERS: usize = 40;
 /// Of all names and values together; what comes after is left out.
 const MAX_HEADER_BYTES: usize = 2_048;
-pub(crate) const MASK: &str = "••••";
 
 /// Whose values are shown, and those that the source's form of signing reads. All others might be
 /// anything; a header that carries a token is one whose value is never shown.

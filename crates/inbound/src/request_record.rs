@@ -2,6 +2,7 @@
 //! Bounded, and without what is secret.
 
 use bytes::Bytes;
+use gancho_domain::mask::MASK;
 use gancho_store::StoreError;
 use http::HeaderName;
 use serde::{Deserialize, Serialize};
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Incoming, Verb,
     registry::{Proving, Ready},
-    rejections::{MASK, cut},
+    rejections::cut,
 };
 
 const MAX_HEADERS: usize = 64;

@@ -2,7 +2,7 @@
 //! and received like any other, but marked as a test.
 
 use bytes::Bytes;
-use gancho_domain::Time;
+use gancho_domain::{Time, mask::MASK};
 use gancho_wire::SignFault;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use serde_json::json;
@@ -11,7 +11,6 @@ use thiserror::Error;
 use crate::{
     Inbound, Incoming, Outcome,
     registry::{Found, Proving, Ready, ReadyKey},
-    rejections::MASK,
     source::KeyScheme,
     sources::seal,
 };

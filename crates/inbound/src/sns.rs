@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use data_encoding::{BASE64, HEXLOWER};
 use gancho_domain::{Ticker, Time};
-use gancho_outbound::deliver::Client;
+use gancho_egress::Client;
 use parking_lot::Mutex;
 
 pub use self::hosts::SnsHosts;

@@ -15,7 +15,7 @@ mod targets;
 use std::sync::Arc;
 
 use gancho_domain::{Clock, FieldError, IdMaker, field_error::joined};
-use gancho_outbound::deliver::Client;
+use gancho_egress::Client;
 use gancho_store::{Expect, Store, StoreError};
 use gancho_vault::{KeyRing, Secret};
 use thiserror::Error;

@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use data_encoding::BASE64;
 use gancho_domain::Clock;
-use gancho_outbound::deliver::Client;
+use gancho_egress::Client;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use serde_json::json;
 use thiserror::Error;

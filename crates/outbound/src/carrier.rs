@@ -7,14 +7,13 @@ use async_trait::async_trait;
 use gancho_domain::{
     Clock, Code, Failure, Next, RetryPlan, Time, Verdict, event_type::is_reserved, health::Seen,
 };
+use gancho_egress::{Client, carried, hops};
 use gancho_engine::{Carried, Carrier, Terms, ask};
 use gancho_store::{Job, NewParcel, Result};
 use gancho_wire::{Content, Sending};
 
 use crate::{
-    deliver::{Client, carried},
     health::HealthKeeper,
-    hops,
     notify::{Exhausted, Notice, Notifier},
     registry::{Registry, Target},
     request::{self, Prepared},

@@ -21,8 +21,9 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use gancho_domain::{
     Clock, Endpoint, EndpointId, FieldError, Health, IdMaker, Tenant, TenantScope,
-    field_error::joined,
+    field_error::joined, mask::MASK,
 };
+use gancho_egress::Client;
 use gancho_store::{Store, StoreError};
 use gancho_vault::{KeyRing, Secret};
 use gancho_wire::SecretFormat;
@@ -33,7 +34,7 @@ pub use self::{
     draft::EndpointDraft,
     rotate::{LONGEST_OVERLAP, Revealed, Rotated, USUAL_OVERLAP},
 };
-use crate::{OrphanSweeper, PlanLimit, Plans, Registry, deliver::Client};
+use crate::{OrphanSweeper, PlanLimit, Plans, Registry};
 
 pub struct EndpointDesk {
     pub store: Arc<dyn Store>,
@@ -74,8 +75,6 @@ pub enum EndpointError {
 
 /// So often a change is made anew because another one was faster.
 const TRIES: usize = 5;
-/// What stands for a header's value wherever one is shown.
-pub const MASK: &str = "••••";
 
 impl EndpointDesk {
     pub async fn create(

@@ -4,22 +4,18 @@
 //! In reading order: [`publish`] accepts events, within [`limits`] and [`plans`] and of types that
 //! [`event_types`] knows; [`fan_out`] says which endpoints get one; [`endpoints`] makes and changes
 //! those; [`registry`] keeps them in memory, ready to be delivered to; [`carrier`] makes one
-//! attempt, with the headers that `request` prepares; [`deliver`] is the HTTP under it, with the
-//! guard that keeps it off private addresses. What follows from attempts over days is in [`health`],
+//! attempt, with the headers that `request` prepares. What follows from attempts over days is in [`health`],
 //! and who is told of it in [`notify`]. [`orphans`] ends what waits for deleted endpoints. [`replay`] sends what is past again, [`try_out`] a sample.
 //! [`owner`] says whose something is.
 //!
-//! This crate never decides about retries (the engine does), never opens a connection to an address
-//! that was not judged, never shows or stores a secret unsealed, and knows nothing of how the API
+//! This crate never decides about retries (the engine does), never opens a connection by itself (egress does), never shows or stores a secret unsealed, and knows nothing of how the API
 //! looks.
 
 pub mod carrier;
-pub mod deliver;
 pub mod endpoints;
 pub mod event_types;
 pub mod fan_out;
 pub mod health;
-pub mod hops;
 pub mod limits;
 pub mod notify;
 pub mod orphans;
@@ -28,14 +24,13 @@ pub mod plans;
 pub mod publish;
 pub mod registry;
 pub mod replay;
-pub mod request;
+mod request;
 pub mod try_out;
 
 pub use carrier::WebhookCarrier;
 pub use endpoints::{Created, EndpointDesk, EndpointDraft, EndpointError, Revealed, Rotated};
 pub use event_types::{Catalog, EventTypes, KnownType, NewType, TypeError};
 pub use health::HealthKeeper;
-pub use hops::Hops;
 pub use limits::{PublishRates, RateStanding};
 pub use notify::Notifier;
 pub use orphans::OrphanSweeper;

@@ -9,12 +9,12 @@ use std::{
 };
 
 use gancho_domain::{EndpointId, TenantId, TenantScope};
+use gancho_egress::Hops;
 use gancho_store::{Job, ReadCache, Result, Store};
 use gancho_vault::KeyRing;
 use gancho_wire::Profile;
 
 pub use self::target::{Target, Targets};
-use crate::Hops;
 pub use crate::endpoints::seal::{SecretPlace, place, reseal};
 
 pub struct Registry {

@@ -3,10 +3,11 @@
 
 use bytes::Bytes;
 use gancho_domain::{DeliveryId, EventId};
+use gancho_egress::{header_record, hops};
 use gancho_wire::{Sending, sign};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
-use crate::{endpoints::MASK, hops, registry::Target};
+use crate::registry::Target;
 
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
@@ -39,25 +40,12 @@ pub(crate) fn prepare(
         let name = HeaderName::from_bytes(name.as_bytes()).map_err(|fault| fault.to_string())?;
         headers.insert(name, value(&text)?);
     }
-    let record = lines(&headers);
+    let record = header_record(&headers);
     Ok(Prepared { headers, record })
 }
 
 fn value(text: &str) -> Result<HeaderValue, String> {
     HeaderValue::from_str(text).map_err(|fault| fault.to_string())
-}
-
-pub fn lines(headers: &HeaderMap) -> Bytes {
-    let mut lines = Vec::with_capacity(320);
-    for (name, value) in headers {
-        lines.extend_from_slice(name.as_str().as_bytes());
-        lines.extend_from_slice(b": ");
-        // Those that tenants gave were marked when they were read, and no others are.
-        let shown = if value.is_sensitive() { MASK.as_bytes() } else { value.as_bytes() };
-        lines.extend_from_slice(shown);
-        lines.push(b'\n');
-    }
-    lines.into()
 }
 
 /// W3C Trace Context. The trace is the event's own id, so that all attempts at all its deliveries are

@@ -9,8 +9,8 @@ use std::{
 };
 
 use futures_util::FutureExt;
+use gancho_egress::hops;
 use gancho_inbound::Partner;
-use gancho_outbound::hops;
 use http::{HeaderValue, Method, Request, Response, header, request::Parts};
 use hyper::body::Incoming;
 use serde_json::json;

@@ -10,6 +10,7 @@ use gancho_api::{
     watch::{Parts, Watch},
 };
 use gancho_domain::{Clock, IdMaker, Lane, Random, RetryPlan, SystemClock, SystemRandom};
+use gancho_egress::Policy;
 use gancho_engine::{Engine, EngineSetup, LaneSetup, Limits};
 use gancho_inbound::{
     Checkpointer, DispatchCarrier, Inbound, InboundSetup, PolicyKeeper, SigningKeys, SourceDesk,
@@ -20,9 +21,7 @@ use gancho_mail::{
 };
 use gancho_outbound::{
     EndpointDesk, EventTypes, HealthKeeper, Notifier, OrphanSweeper, Plan, Plans, PublishRates,
-    Publisher, Registry, Replays, WebhookCarrier,
-    deliver::{self, Policy},
-    health::FAILING_FOR,
+    Publisher, Registry, Replays, WebhookCarrier, health::FAILING_FOR,
 };
 use gancho_store::Store;
 use gancho_store_postgres::PostgresStore;
@@ -108,7 +107,8 @@ impl Stage {
             Arc::new(Registry::new(store.clone(), ring.clone(), Profile::built_in().into()));
         let policy = Policy { allow_http: true, ..Policy::for_dev() };
         let client =
-            deliver::Client::new(deliver::Settings { policy, ..Default::default() }).unwrap();
+            gancho_egress::Client::new(gancho_egress::Settings { policy, ..Default::default() })
+                .unwrap();
         let notifier = Arc::new(Notifier {
             store: store.clone(),
             registry: registry.clone(),

@@ -15,7 +15,7 @@ use anyhow::{Context, ensure};
 use bytes::Bytes;
 use clap::Args;
 use gancho_domain::{EventType, Tenant, TenantScope};
-use gancho_outbound::{EndpointDraft, NewEvent, deliver};
+use gancho_outbound::{EndpointDraft, NewEvent};
 use tokio::{
     io::{AsyncBufReadExt, BufReader},
     sync::Semaphore,
@@ -67,8 +67,11 @@ impl Pipe {
         let mut stop = Stop::listen();
         private_file::folder(&self.data_dir)?;
         let own = format!("sqlite:{}", self.data_dir.join("pipe.db").display());
-        let client =
-            if self.local { deliver::Settings::for_dev() } else { deliver::Settings::default() };
+        let client = if self.local {
+            gancho_egress::Settings::for_dev()
+        } else {
+            gancho_egress::Settings::default()
+        };
         let ring = key_ring::in_folder(&self.data_dir)?;
         let url = self.database_url.clone().unwrap_or(own);
         let gateway = Arc::new(Gateway::start(Setup::plain(url, ring, client)).await?);

@@ -8,6 +8,7 @@ use std::{future::Future, sync::Arc, time::Duration};
 use gancho_domain::{
     Clock, EmailId, IdMaker, Lane, RetryPlan, SystemClock, SystemRandom, Tenant, TenantScope,
 };
+use gancho_egress::{Client, Policy, Settings};
 use gancho_engine::{Engine, EngineSetup, LaneSetup, Limits};
 use gancho_inbound::{
     DispatchCarrier, Inbound, InboundSetup, Incoming, Outcome, PolicyKeeper, Receipt,
@@ -18,10 +19,7 @@ use gancho_mail::{
     EmailDraft, EmailStatus, EmailView, FailureCode, FeedbackDesk, MailCarrier, MailLimits, Outbox,
     Sink, Suppressions, TenantLimits, limits,
 };
-use gancho_outbound::{
-    Registry,
-    deliver::{Client, Policy, Settings},
-};
+use gancho_outbound::Registry;
 use gancho_store::{EventFilter, PageRequest, Store};
 use gancho_store_sqlite::{Options, SqliteStore};
 use gancho_testkit::{

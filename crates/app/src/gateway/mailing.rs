@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use anyhow::Context;
 use gancho_api::emails::MailDesk;
 use gancho_domain::{Rate, RetryPlan};
+use gancho_egress::Client;
 use gancho_engine::{Engine, LaneSetup, Terms};
 use gancho_mail::{
     FeedbackDesk, MailCarrier, MailLimits, Outbox, Post, SesPost, Sink, SmtpPost, Suppressions,
@@ -13,7 +14,6 @@ use gancho_mail::{
     ses::SesSettings,
     smtp::SmtpSettings,
 };
-use gancho_outbound::deliver::Client;
 
 use super::Base;
 use crate::feedback::EmailFeedback;

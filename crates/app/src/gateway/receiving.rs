@@ -6,13 +6,13 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 use anyhow::Context;
 use gancho_api::{InboundParts, Ingest, IngestSettings, Simulator};
 use gancho_domain::Lane;
+use gancho_egress::Client;
 use gancho_engine::{Engine, LaneSetup};
 use gancho_inbound::{
     Checkpointer, DispatchCarrier, Inbound, InboundSetup, Inside, Limits, PolicyKeeper,
     SigningKeys, SnsHosts, SourceDefaults, SourceDesk, Sources,
     checkpoints::{CheckpointSettings, ORIGIN},
 };
-use gancho_outbound::deliver::Client;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::Base;

@@ -11,7 +11,7 @@ use gancho_mail::{
     ses::SesSettings,
     smtp::{SmtpServer, SmtpSettings},
 };
-use gancho_outbound::{Plan, Plans, deliver, health};
+use gancho_outbound::{Plan, Plans, health};
 use gancho_wire::Profile;
 
 use super::{
@@ -31,9 +31,9 @@ pub struct Setup {
     pub store: database::Options,
     pub ring: RingSource,
     /// For what customers name.
-    pub client: deliver::Settings,
+    pub client: gancho_egress::Settings,
     /// For what the operator names.
-    pub own_client: deliver::Settings,
+    pub own_client: gancho_egress::Settings,
     pub receiving: Option<ReceivingSetup>,
     pub mail: Option<MailSetup>,
     /// The folder where dead letters go; without one they stay in the store.
@@ -61,14 +61,14 @@ impl Setup {
     pub fn plain(
         database_url: String,
         ring: impl Into<RingSource>,
-        client: deliver::Settings,
+        client: gancho_egress::Settings,
     ) -> Self {
         Self {
             database_url,
             store: database::Options::default(),
             ring: ring.into(),
             client,
-            own_client: deliver::Settings::for_dev(),
+            own_client: gancho_egress::Settings::for_dev(),
             receiving: None,
             mail: None,
             archive: None,

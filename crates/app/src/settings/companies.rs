@@ -1,7 +1,7 @@
 //! Tenants that are set up by the environment: `WEBHOOK_URL_<COMPANY>` and
 //! `WEBHOOK_SECRET_<COMPANY>`, each with its one endpoint in the profile `email-gateway`.
 
-use gancho_outbound::deliver::Policy;
+use gancho_egress::Policy;
 use gancho_wire::{Profile, SigningKey};
 
 use crate::gateway::OPERATOR;

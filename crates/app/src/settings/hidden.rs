@@ -2,6 +2,7 @@
 
 use std::{fmt, ops::Deref};
 
+use gancho_domain::mask::MASK;
 use gancho_mail::smtp::SmtpServer;
 use url::Url;
 
@@ -10,9 +11,6 @@ use super::{
     layers::Written,
     value::{Setting, one, quoted},
 };
-
-/// What stands where a secret is.
-pub const MASK: &str = "••••";
 
 /// A secret. It is shown nowhere.
 #[derive(Clone, PartialEq, Eq)]

@@ -5,7 +5,7 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use gancho_domain::{Rate, Ticker, Time};
-use gancho_outbound::deliver::Client;
+use gancho_egress::Client;
 use parking_lot::Mutex;
 use url::Url;
 

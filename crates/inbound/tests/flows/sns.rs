@@ -4,11 +4,11 @@
 use std::{sync::Arc, time::Duration};
 
 use gancho_domain::Clock;
+use gancho_egress::{Client, Policy, Settings};
 use gancho_inbound::{
     Denied, Inbound, InboundSetup, Incoming, Limits, Outcome, PolicyKeeper, Reason, ReceiptStatus,
     SnsHosts, SourceDraft, sns::certificates::BY_SOURCE,
 };
-use gancho_outbound::deliver::{Client, Policy, Settings};
 use gancho_testkit::{
     receiver::{Receiver, Step},
     sns::{Signer, confirmation, document, elliptic_certificate, notification},

@@ -12,13 +12,13 @@ use aws_lc_rs::hmac;
 use bytes::Bytes;
 use data_encoding::BASE64;
 use gancho_domain::{Clock, IdMaker, Lane, ManualClock, RetryDraft, SeededRandom};
+use gancho_egress::{Client, Policy, Settings};
 use gancho_engine::{Engine, EngineSetup, LaneSetup, Limits as EngineLimits};
 use gancho_inbound::{
     Denied, DispatchCarrier, Inbound, InboundSetup, Incoming, Inside, InsideFault, InsideTarget,
     Kept, KeyDraft, Limits, Outcome, Partner, PolicyKeeper, Receipt, ReceiptFilter, ReceiptStatus,
     Receipts, SigningKeys, SourceDesk, SourceDraft, Sources,
 };
-use gancho_outbound::deliver::{Client, Policy, Settings};
 use gancho_store::{PageRequest, Store};
 use gancho_store_postgres::PostgresStore;
 use gancho_store_sqlite::SqliteStore;

@@ -1,6 +1,6 @@
 //! What SES said: the id that it gave the letter, or its word for an error.
 
-use gancho_outbound::deliver::Answer;
+use gancho_egress::Answer;
 use serde::Deserialize;
 
 use crate::post::{Receipt, Trouble};

@@ -1,7 +1,7 @@
 //! What is said to a mail server: hello, TLS, authentication once; then letter after letter.
 
 use data_encoding::BASE64;
-use gancho_outbound::deliver::shortage::{is_shortage, lacks_sockets};
+use gancho_egress::shortage::{is_shortage, lacks_sockets};
 use tokio::{net::TcpStream, time::timeout};
 use tokio_rustls::TlsConnector;
 use zeroize::Zeroizing;

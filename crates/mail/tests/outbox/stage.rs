@@ -12,6 +12,7 @@ use std::{
 use gancho_domain::{
     Clock, EmailId, IdMaker, Lane, ManualClock, RetryPlan, SeededRandom, Tenant, TenantScope,
 };
+use gancho_egress::{Client, Policy, Settings};
 use gancho_engine::{Engine, EngineSetup, LaneSetup, Limits};
 use gancho_mail::{
     EmailDraft, EmailStatus, EmailView, FeedbackDesk, MailCarrier, MailLimits, Outbox, Post,
@@ -20,7 +21,6 @@ use gancho_mail::{
 use gancho_outbound::{
     EndpointDesk, EndpointDraft, HealthKeeper, Notifier, OrphanSweeper, Plans, Registry,
     WebhookCarrier,
-    deliver::{Client, Policy, Settings},
 };
 use gancho_store::{DeadFilter, DeadLetter, EventFilter, EventView, PageRequest, Store};
 use gancho_store_postgres::PostgresStore;

@@ -3,11 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use gancho_domain::field_error::{FieldErrors, pointer_part};
+use gancho_domain::{
+    field_error::{FieldErrors, pointer_part},
+    mask::MASK,
+};
 use gancho_wire::Profile;
 use http::{HeaderName, HeaderValue};
 
-use super::{MASK, seal::Headers};
+use super::seal::Headers;
 
 const MOST: usize = 100;
 const LONGEST_NAME: usize = 256;

@@ -1,12 +1,13 @@
 //! What each notice says.
 
 use bytes::Bytes;
-use gancho_domain::{DeliveryId, Disabled, Endpoint, EndpointId, Failure, TenantId, Time};
+use gancho_domain::{
+    DeliveryId, Disabled, Endpoint, EndpointId, Failure, TenantId, Time, mask::MASK,
+};
 use gancho_store::Job;
 use serde_json::{Value, json};
 
 use super::digest::Window;
-use crate::endpoints::MASK;
 
 pub const EXHAUSTED: &str = "webhook.delivery.exhausted";
 pub const FAILING: &str = "webhook.endpoint.failing";

@@ -7,11 +7,11 @@ use gancho_domain::{
     Clock, DeliveryId, Endpoint, EndpointId, IdMaker, Lane, ManualClock, Rate, RetryDraft,
     SeededRandom, Tenant, TenantScope,
 };
+use gancho_egress::{Client, Policy, Settings};
 use gancho_engine::{Engine, EngineSetup, LaneSetup, Limits};
 use gancho_outbound::{
     Created, EndpointDesk, EndpointDraft, EventTypes, HealthKeeper, NewEvent, Notifier,
     OrphanSweeper, Plans, PublishRates, Published, Publisher, Registry, Replays, WebhookCarrier,
-    deliver::{Client, Policy, Settings},
 };
 use gancho_store::{
     Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, Endpoints, PageRequest, Store, Tenants,

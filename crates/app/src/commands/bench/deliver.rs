@@ -6,7 +6,7 @@ use anyhow::ensure;
 use bytes::Bytes;
 use clap::Args;
 use gancho_domain::{Lane, TenantScope};
-use gancho_outbound::{NewEvent, deliver};
+use gancho_outbound::NewEvent;
 use gancho_vault::KeyRing;
 use tokio::net::TcpListener;
 use tokio_util::task::TaskTracker;
@@ -43,7 +43,7 @@ impl DeliverBench {
     pub async fn run(self) -> anyhow::Result<()> {
         let (url, _folder) = place::database(self.database_url.as_deref())?;
         let ring = Ring { keys: Arc::new(KeyRing::generate()?), file: None, is_new: false };
-        let setup = Setup::plain(url, ring, deliver::Settings::for_dev());
+        let setup = Setup::plain(url, ring, gancho_egress::Settings::for_dev());
         let gateway = Arc::new(Gateway::start(setup).await?);
         let tasks = TaskTracker::new();
         let secret = gancho_wire::new_secret()?;

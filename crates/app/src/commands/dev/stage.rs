@@ -12,7 +12,7 @@ use bytes::Bytes;
 use gancho_api::Simulator;
 use gancho_domain::{EndpointId, Tenant, TenantScope};
 use gancho_inbound::{KeyDraft, Partner, SourceDraft, SourceError};
-use gancho_outbound::{EndpointDraft, NewEvent, Published, deliver};
+use gancho_outbound::{EndpointDraft, NewEvent, Published};
 use gancho_wire::new_secret;
 use serde_json::json;
 use tokio::{net::TcpListener, sync::mpsc::UnboundedReceiver};
@@ -59,7 +59,7 @@ pub async fn set(
     let ingest_listener = listen_from(loaded.settings.ingest_listen.port()).await?;
     let receiver_listener = listen_from(loaded.settings.api_listen.port() + 1).await?;
 
-    let client = deliver::Settings::for_dev();
+    let client = gancho_egress::Settings::for_dev();
     let gateway = Gateway::start(Setup { client, ..Setup::of(&loaded)? }).await?;
     let token = admin_token::of(&loaded.settings)?;
     let mut front = Front::start(&gateway, &loaded.settings, token.check()?, api_listener)?;

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use gancho_domain::{Time, Verdict};
-use gancho_outbound::deliver::{Client, Settings, verdict};
+use gancho_egress::{Client, Settings, verdict};
 use gancho_testkit::{
     receiver::{Receiver, Step},
     tls::{Authority, Life, self_signed},

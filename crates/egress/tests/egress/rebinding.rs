@@ -7,7 +7,7 @@ use std::{
 };
 
 use gancho_domain::{Time, Verdict};
-use gancho_outbound::deliver::{AddressPolicy, Client, Outcome, Policy, Settings, verdict};
+use gancho_egress::{AddressPolicy, Client, Outcome, Policy, Settings, verdict};
 use gancho_testkit::receiver::{Receiver, Step};
 
 use crate::stage::{AMPLE, NAME, Scripted, code, post, reason, settings, status};

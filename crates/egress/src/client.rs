@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use url::{Position, Url};
 
-use super::{
+use crate::{
     address::BLOCKED,
     answer::{KEPT, Read, broken, header_lines, keep_for, read_body, was_refused_unread},
     connect::Connector,

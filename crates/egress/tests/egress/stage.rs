@@ -11,7 +11,7 @@ use std::{
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use gancho_outbound::deliver::{Client, NoAddress, Outcome, Policy, Resolve, Settings};
+use gancho_egress::{Client, NoAddress, Outcome, Policy, Resolve, Settings};
 use http::HeaderMap;
 use url::Url;
 

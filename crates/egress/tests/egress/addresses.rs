@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use gancho_outbound::deliver::{AddressPolicy, Nat64, Ruling};
+use gancho_egress::{AddressPolicy, Nat64, Ruling};
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use proptest::prelude::*;
 

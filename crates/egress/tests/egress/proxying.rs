@@ -1,6 +1,6 @@
 //! A proxy that the operator named: CONNECT for https, the whole URL for http.
 
-use gancho_outbound::deliver::{Client, Policy, Proxy, Settings};
+use gancho_egress::{Client, Policy, Proxy, Settings};
 use gancho_testkit::receiver::{Receiver, Step};
 
 use crate::stage::{AMPLE, Scripted, code, post, reason, settings, status};

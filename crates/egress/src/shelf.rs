@@ -13,57 +13,57 @@ use std::{
 use hyper::client::conn::{http1, http2};
 use tokio::time::Instant;
 
-use super::handshake::Body;
+use crate::handshake::Body;
 
 #[derive(Default)]
-pub(super) struct Shard {
-    pub(super) destinations: HashMap<Box<str>, Destination>,
+pub(crate) struct Shard {
+    pub(crate) destinations: HashMap<Box<str>, Destination>,
     /// Connections in it, waiting and shared ones together.
-    pub(super) kept: usize,
+    pub(crate) kept: usize,
 }
 
 #[derive(Default)]
-pub(super) struct Destination {
+pub(crate) struct Destination {
     /// The one used last is at the back.
-    pub(super) idle: VecDeque<Idle>,
-    pub(super) shared: Vec<Arc<Shared>>,
+    pub(crate) idle: VecDeque<Idle>,
+    pub(crate) shared: Vec<Arc<Shared>>,
 }
 
-pub(super) struct Idle {
-    pub(super) own: Own,
-    pub(super) since: Instant,
-    pub(super) until: Instant,
+pub(crate) struct Idle {
+    pub(crate) own: Own,
+    pub(crate) since: Instant,
+    pub(crate) until: Instant,
 }
 
 /// A connection in use.
-pub(super) enum Held {
+pub(crate) enum Held {
     Own(Own),
     Shared(Ticket),
 }
 
-pub(super) struct Own {
-    pub(super) sender: http1::SendRequest<Body>,
-    pub(super) peer: Option<IpAddr>,
-    pub(super) opened: Instant,
+pub(crate) struct Own {
+    pub(crate) sender: http1::SendRequest<Body>,
+    pub(crate) peer: Option<IpAddr>,
+    pub(crate) opened: Instant,
 }
 
-pub(super) struct Shared {
-    pub(super) sender: http2::SendRequest<Body>,
-    pub(super) peer: Option<IpAddr>,
-    pub(super) opened: Instant,
-    pub(super) in_flight: AtomicU32,
+pub(crate) struct Shared {
+    pub(crate) sender: http2::SendRequest<Body>,
+    pub(crate) peer: Option<IpAddr>,
+    pub(crate) opened: Instant,
+    pub(crate) in_flight: AtomicU32,
     /// Milliseconds after the pool was made.
-    pub(super) last_used: AtomicU64,
+    pub(crate) last_used: AtomicU64,
 }
 
 /// One of the places on a shared connection; given back when dropped.
-pub(super) struct Ticket {
-    pub(super) shared: Arc<Shared>,
-    pub(super) born: Instant,
+pub(crate) struct Ticket {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) born: Instant,
 }
 
 impl Ticket {
-    pub(super) fn sender(&self) -> http2::SendRequest<Body> {
+    pub(crate) fn sender(&self) -> http2::SendRequest<Body> {
         self.shared.sender.clone()
     }
 }
@@ -76,11 +76,11 @@ impl Drop for Ticket {
 }
 
 impl Destination {
-    pub(super) fn kept(&self) -> usize {
+    pub(crate) fn kept(&self) -> usize {
         self.idle.len() + self.shared.len()
     }
 
-    pub(super) fn living(&self) -> usize {
+    pub(crate) fn living(&self) -> usize {
         self.idle.iter().filter(|idle| !idle.own.sender.is_closed()).count()
             + self.shared.iter().filter(|shared| !shared.sender.is_closed()).count()
     }
@@ -92,14 +92,14 @@ impl Destination {
 }
 
 impl Shared {
-    pub(super) fn last_used(&self, born: Instant) -> Instant {
+    pub(crate) fn last_used(&self, born: Instant) -> Instant {
         self.opened.max(born + Duration::from_millis(self.last_used.load(Ordering::Relaxed)))
     }
 }
 
 impl Shard {
     /// The name is copied only for an origin that is not known yet.
-    pub(super) fn at<R>(&mut self, origin: &str, change: impl FnOnce(&mut Destination) -> R) -> R {
+    pub(crate) fn at<R>(&mut self, origin: &str, change: impl FnOnce(&mut Destination) -> R) -> R {
         if let Some(destination) = self.destinations.get_mut(origin) {
             return change(destination);
         }
@@ -108,7 +108,7 @@ impl Shard {
 
     /// Takes out those that waited longest, then shared ones that nobody uses, until no more than
     /// `most` are left. They are dropped by the caller, without the lock.
-    pub(super) fn shrink_to(&mut self, most: usize) -> (Vec<Idle>, Vec<Arc<Shared>>) {
+    pub(crate) fn shrink_to(&mut self, most: usize) -> (Vec<Idle>, Vec<Arc<Shared>>) {
         let mut out = (Vec::new(), Vec::new());
         while self.kept > most {
             let oldest = self

@@ -18,7 +18,7 @@ pub fn is_shortage(error: &io::Error) -> bool {
 /// Whether the machine has no local port left for a connection to that address. The same error comes
 /// where it has no address of its own in that family (IPv6 switched off, say), which no waiting cures:
 /// then a datagram socket, which draws on other ports, cannot be pointed there either. Nothing is sent.
-pub(super) fn lacks_ports(error: &io::Error, to: SocketAddr) -> bool {
+pub(crate) fn lacks_ports(error: &io::Error, to: SocketAddr) -> bool {
     if Errno::from_io_error(error) != Some(Errno::ADDRNOTAVAIL) {
         return false;
     }

@@ -1,6 +1,6 @@
 //! Fetching something short: under the same rules as a delivery, and told whether it is all there.
 
-use gancho_outbound::deliver::{Client, Settings};
+use gancho_egress::{Client, Settings};
 use gancho_testkit::receiver::{Receiver, Step};
 
 use crate::stage::{AMPLE, DEADLINE, client, code, http, settings};
@@ -47,7 +47,7 @@ async fn redirects_are_answers_and_the_guard_stands() {
     let receiver = serving(&to, "").await;
     let fetched = client().get(&http(receiver.port()), AMPLE, 100).await.answer.unwrap();
     assert_eq!((fetched.status, elsewhere.accepted()), (302, 0));
-    let strict = Settings { policy: gancho_outbound::deliver::Policy::default(), ..settings() };
+    let strict = Settings { policy: gancho_egress::Policy::default(), ..settings() };
     let strict = Client::new(strict).unwrap();
     let outcome = strict.get(&http(elsewhere.port()), AMPLE, 100).await;
     assert_eq!((code(&outcome), elsewhere.accepted()), ("ADDRESS_BLOCKED", 0));

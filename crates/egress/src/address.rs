@@ -4,7 +4,7 @@
 //! special ranges), which needs no upkeep when a new special range is named. Addresses that carry
 //! an IPv4 address inside are judged by that.
 //!
-//! A [`Judged`] address is the only thing that [`connect`](super::connect) opens a connection to,
+//! A [`Judged`] address is the only thing that [`connect`](crate::connect) opens a connection to,
 //! and [`AddressPolicy::admit`] is where one comes from: an address that nobody judged cannot be
 //! dialled, however it was written or resolved.
 
@@ -40,7 +40,7 @@ pub struct Judged(SocketAddr);
 
 impl Judged {
     /// The operator's own proxy: named in the settings, never by a tenant.
-    pub(super) fn proxy(address: SocketAddr) -> Self {
+    pub(crate) fn proxy(address: SocketAddr) -> Self {
         Self(address)
     }
 
@@ -75,7 +75,7 @@ impl AddressPolicy {
     }
 
     /// In development this machine may be reached too.
-    pub(super) fn admit_in(&self, address: SocketAddr, dev: bool) -> Result<Judged, &'static str> {
+    pub(crate) fn admit_in(&self, address: SocketAddr, dev: bool) -> Result<Judged, &'static str> {
         let ruling = match address.ip().to_canonical() {
             ip if dev && ip.is_loopback() => Ruling::Allowed,
             ip => self.judge(ip),

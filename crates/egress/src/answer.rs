@@ -9,26 +9,26 @@ use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
 use tokio::time::{Instant, timeout_at};
 
-use super::outcome::NoAnswer;
+use crate::outcome::NoAnswer;
 
 /// So much of an endpoint's body is kept.
-pub(super) const KEPT: usize = 16 * 1024;
+pub(crate) const KEPT: usize = 16 * 1024;
 /// So much of a body is read, in the hope that it ends and the connection can be used again.
 const READ: usize = 64 * 1024;
 const LONGEST_HEADERS: usize = 8 * 1024;
 
 /// What was read of a body.
-pub(super) struct Read {
+pub(crate) struct Read {
     /// Its first bytes.
-    pub(super) kept: Bytes,
+    pub(crate) kept: Bytes,
     /// It came to its end.
-    pub(super) ended: bool,
+    pub(crate) ended: bool,
     /// `kept` is all of it.
-    pub(super) is_whole: bool,
+    pub(crate) is_whole: bool,
 }
 
 /// Keeps so many bytes of the body. It is read as it comes and never unpacked.
-pub(super) async fn read_body(mut body: Incoming, most: usize, until: Instant) -> Read {
+pub(crate) async fn read_body(mut body: Incoming, most: usize, until: Instant) -> Read {
     let mut kept = BytesMut::new();
     let mut seen = 0;
     let done = |kept: BytesMut, seen: usize, ended: bool| Read {
@@ -57,7 +57,7 @@ pub(super) async fn read_body(mut body: Incoming, most: usize, until: Instant) -
 }
 
 /// `name: value` lines; bytes that are not UTF-8 are replaced.
-pub(super) fn header_lines(headers: &HeaderMap) -> Bytes {
+pub(crate) fn header_lines(headers: &HeaderMap) -> Bytes {
     let length = headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 3).sum();
     let mut lines = BytesMut::with_capacity(LONGEST_HEADERS.min(length));
     for (name, value) in headers {
@@ -76,7 +76,7 @@ pub(super) fn header_lines(headers: &HeaderMap) -> Bytes {
 }
 
 /// How long the peer says that it keeps the connection, less a margin for the way there.
-pub(super) fn keep_for(headers: &HeaderMap) -> Option<Duration> {
+pub(crate) fn keep_for(headers: &HeaderMap) -> Option<Duration> {
     const MARGIN: Duration = Duration::from_millis(500);
     let value = headers.get(&KEEP_ALIVE)?.to_str().ok()?;
     let parameter = value.split(',').find_map(|part| part.trim().strip_prefix("timeout="))?;
@@ -87,7 +87,7 @@ pub(super) fn keep_for(headers: &HeaderMap) -> Option<Duration> {
 const KEEP_ALIVE: header::HeaderName = header::HeaderName::from_static("keep-alive");
 
 /// Nothing that can be called an answer came.
-pub(super) fn broken(error: &hyper::Error) -> NoAnswer {
+pub(crate) fn broken(error: &hyper::Error) -> NoAnswer {
     let what = if error.is_parse_too_large() {
         "the headers of the answer are too long"
     } else if error.is_parse() {
@@ -101,7 +101,7 @@ pub(super) fn broken(error: &hyper::Error) -> NoAnswer {
 /// The peer says that it did not look at the request, so it may be sent again at once. HTTP/2
 /// alone can say this, by refusing the stream or by going away without an error. hyper does not
 /// show its reasons, so they are known by their texts; one that is missed is an attempt.
-pub(super) fn was_refused_unread(error: &hyper::Error) -> bool {
+pub(crate) fn was_refused_unread(error: &hyper::Error) -> bool {
     let text = chain(error);
     text.contains("refused stream before processing") || text.contains("not a result of an error")
 }

@@ -15,7 +15,7 @@ use tokio::{
 };
 use tokio_rustls::{TlsConnector, client::TlsStream};
 
-use super::{
+use crate::{
     address::Judged,
     outcome::NoAnswer,
     proxy::Proxy,

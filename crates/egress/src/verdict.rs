@@ -8,7 +8,7 @@ use gancho_domain::{
 use gancho_engine::Carried;
 use http::StatusCode;
 
-use super::outcome::{Answer, NoAnswer, Outcome};
+use crate::outcome::{Answer, NoAnswer, Outcome};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conclusion {
@@ -89,7 +89,7 @@ mod tests {
     use bytes::Bytes;
 
     use super::*;
-    use crate::deliver::retry_after::RetryAfter;
+    use crate::retry_after::RetryAfter;
 
     const NOW: Time = Time::from_secs(1_000_000);
 

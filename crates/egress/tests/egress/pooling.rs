@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, time::Duration};
 
-use gancho_outbound::deliver::{Client, Settings};
+use gancho_egress::{Client, Settings};
 use gancho_testkit::receiver::{Receiver, Step};
 use tokio::task::JoinSet;
 

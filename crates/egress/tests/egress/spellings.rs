@@ -1,6 +1,6 @@
 //! However an address is written, it is judged as what it is.
 
-use gancho_outbound::deliver::{AddressPolicy, Policy, UrlRefused};
+use gancho_egress::{AddressPolicy, Policy, UrlRefused};
 
 fn refused(url: &str) -> UrlRefused {
     match Policy::default().parse(url) {

@@ -1,6 +1,7 @@
 //! The request as it goes onto a connection.
 
 use bytes::Bytes;
+use gancho_domain::mask::MASK;
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Request, Uri,
     header::{
@@ -12,7 +13,7 @@ use http::{
 use http_body_util::Full;
 use url::{Position, Url};
 
-use super::handshake::Body;
+use crate::handshake::Body;
 
 /// How the target is named, which depends on what the connection speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,4 +80,18 @@ pub(crate) fn shape(
     *request.uri_mut() = uri;
     *request.headers_mut() = headers;
     Ok(request)
+}
+
+/// The headers as `name: value` lines, for the attempt's record.
+pub fn header_record(headers: &HeaderMap) -> Bytes {
+    let mut lines = Vec::with_capacity(320);
+    for (name, value) in headers {
+        lines.extend_from_slice(name.as_str().as_bytes());
+        lines.extend_from_slice(b": ");
+        // Those that tenants gave were marked as sensitive when they were read, and no others are.
+        let shown = if value.is_sensitive() { MASK.as_bytes() } else { value.as_bytes() };
+        lines.extend_from_slice(shown);
+        lines.push(b'\n');
+    }
+    lines.into()
 }

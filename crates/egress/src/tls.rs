@@ -11,10 +11,10 @@ use rustls::{
 use tokio::{net::TcpStream, time::timeout};
 use tokio_rustls::{TlsConnector, client::TlsStream};
 
-use super::{outcome::NoAnswer, settings::SetupFault, url_policy::TargetHost};
+use crate::{outcome::NoAnswer, settings::SetupFault, url_policy::TargetHost};
 
 /// Offers HTTP/2 before HTTP/1.1. A container without roots of its own uses the bundled ones.
-pub(super) fn connector(extra: &[CertificateDer<'static>]) -> Result<TlsConnector, SetupFault> {
+pub(crate) fn connector(extra: &[CertificateDer<'static>]) -> Result<TlsConnector, SetupFault> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     if roots.is_empty() {
@@ -33,7 +33,7 @@ pub(super) fn connector(extra: &[CertificateDer<'static>]) -> Result<TlsConnecto
 }
 
 /// The name that the certificate must bear is the one in the URL, never one that the peer gave.
-pub(super) async fn shake_hands(
+pub(crate) async fn shake_hands(
     connector: &TlsConnector,
     host: TargetHost<'_>,
     stream: TcpStream,

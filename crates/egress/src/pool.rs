@@ -18,7 +18,7 @@ use std::{
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use super::{
+use crate::{
     handshake::Sender,
     settings::Settings,
     shelf::{Destination, Held, Idle, Own, Shard, Shared, Ticket},
@@ -28,7 +28,7 @@ const SHARDS: usize = 16;
 /// More shared connections to one origin are used once and not kept.
 const MOST_SHARED: usize = 4;
 
-pub(super) struct Pool {
+pub(crate) struct Pool {
     shards: [Mutex<Shard>; SHARDS],
     hasher: RandomState,
     closed: AtomicBool,
@@ -45,7 +45,7 @@ struct Limits {
 }
 
 impl Pool {
-    pub(super) fn new(settings: &Settings) -> Self {
+    pub(crate) fn new(settings: &Settings) -> Self {
         Self {
             shards: std::array::from_fn(|_| Mutex::default()),
             hasher: RandomState::new(),
@@ -66,7 +66,7 @@ impl Pool {
     }
 
     /// A connection to the origin that still lives and whose peer `fits` the policy of today.
-    pub(super) fn take(&self, origin: &str, fits: impl Fn(IpAddr) -> bool) -> Option<Held> {
+    pub(crate) fn take(&self, origin: &str, fits: impl Fn(IpAddr) -> bool) -> Option<Held> {
         let now = Instant::now();
         let fresh = |opened: Instant| now.duration_since(opened) < self.limits.longest_life;
         let fits = |peer: Option<IpAddr>| peer.is_none_or(&fits);
@@ -100,7 +100,7 @@ impl Pool {
     }
 
     /// Holds a new connection. A shared one can be taken by others at once.
-    pub(super) fn hold(&self, origin: &str, sender: Sender, peer: Option<IpAddr>) -> Held {
+    pub(crate) fn hold(&self, origin: &str, sender: Sender, peer: Option<IpAddr>) -> Held {
         let opened = Instant::now();
         match sender {
             Sender::H1(sender) => Held::Own(Own { sender, peer, opened }),
@@ -135,7 +135,7 @@ impl Pool {
     }
 
     /// Keeps a connection for the next delivery, for no longer than the peer said it would.
-    pub(super) fn put_back(&self, origin: &str, own: Own, keep_for: Option<Duration>) {
+    pub(crate) fn put_back(&self, origin: &str, own: Own, keep_for: Option<Duration>) {
         if self.closed.load(Ordering::Acquire) || self.limits.per_destination == 0 {
             return;
         }
@@ -155,7 +155,7 @@ impl Pool {
     }
 
     /// Closes what nobody used for too long, and forgets origins that have nothing left.
-    pub(super) fn sweep(&self) {
+    pub(crate) fn sweep(&self) {
         let now = Instant::now();
         let idle_timeout = self.limits.idle_timeout;
         for shard in &self.shards {
@@ -181,7 +181,7 @@ impl Pool {
     }
 
     /// Keeps nothing from now on.
-    pub(super) fn close(&self) {
+    pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::Release);
         for shard in &self.shards {
             let closed = std::mem::take(&mut *shard.lock());
@@ -190,7 +190,7 @@ impl Pool {
     }
 
     /// Connections in it that still live.
-    pub(super) fn kept(&self) -> usize {
+    pub(crate) fn kept(&self) -> usize {
         let living = |shard: &Mutex<Shard>| {
             shard.lock().destinations.values().map(Destination::living).sum::<usize>()
         };

@@ -10,7 +10,7 @@ use http::uri::PathAndQuery;
 use thiserror::Error;
 use url::{Host, Position, Url};
 
-use super::address::{AddressPolicy, BLOCKED, Judged};
+use crate::address::{AddressPolicy, BLOCKED, Judged};
 
 /// Longer URLs are refused.
 const LONGEST: usize = 2_048;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gancho_outbound::deliver::{Client, Settings};
+use gancho_egress::{Client, Settings};
 use gancho_testkit::{
     receiver::{Receiver, Step},
     receiver_h2::{GOAWAY, HEADERS, PING, RST_STREAM, SETTINGS},

@@ -5,7 +5,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 use rustls::pki_types::CertificateDer;
 use thiserror::Error;
 
-use super::{proxy::Proxy, resolve::Resolve, url_policy::Policy};
+use crate::{proxy::Proxy, resolve::Resolve, url_policy::Policy};
 
 #[derive(Clone)]
 pub struct Settings {

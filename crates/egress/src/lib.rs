@@ -8,7 +8,8 @@
 //! what this node lacked for it from what a target did; [`handshake`] speaks
 //! HTTP/1.1 or HTTP/2 on it; [`pool`] keeps it on a [`shelf`] for the next one; [`request`] and [`answer`] shape
 //! what is sent and bound what is read; [`client`] puts these together under one deadline;
-//! [`retry_after`] and [`verdict`] say what an outcome means.
+//! [`retry_after`] and [`verdict`] say what an outcome means. [`hops`] marks what the gateway sends, so that it
+//! knows its own requests when they come back.
 //!
 //! Nothing here follows a redirect, decodes a body, reads the environment for a proxy, or sends a
 //! request again once a byte of it may have been read.
@@ -18,6 +19,7 @@ pub mod answer;
 pub mod client;
 pub(crate) mod connect;
 pub(crate) mod handshake;
+pub mod hops;
 pub mod outcome;
 pub(crate) mod pool;
 pub mod proxy;
@@ -33,8 +35,10 @@ pub mod verdict;
 
 pub use address::{AddressPolicy, Nat64, Ruling};
 pub use client::Client;
+pub use hops::Hops;
 pub use outcome::{Answer, NoAnswer, Outcome};
 pub use proxy::Proxy;
+pub use request::header_record;
 pub use resolve::{NoAddress, Resolve};
 pub use retry_after::RetryAfter;
 pub use settings::{Settings, SetupFault};

@@ -10,7 +10,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::{
+use crate::{
     outcome::NoAnswer,
     url_policy::{Target, TargetHost},
 };
@@ -28,7 +28,7 @@ const LONGEST_HEAD: usize = 8 * 1024;
 
 impl Proxy {
     /// Has the proxy open a tunnel to the target.
-    pub(super) async fn tunnel(
+    pub(crate) async fn tunnel(
         &self,
         stream: &mut TcpStream,
         target: Target<'_>,

@@ -13,7 +13,7 @@ use hyper::{
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio_util::task::TaskTracker;
 
-use super::{connect::Stream, outcome::NoAnswer};
+use crate::{connect::Stream, outcome::NoAnswer};
 
 /// The longest head of an answer, and what is read of it at once.
 const LONGEST_HEAD: usize = 64 * 1024;

@@ -2,7 +2,7 @@
 
 use std::{net::IpAddr, time::Duration};
 
-use gancho_outbound::deliver::{AddressPolicy, Client, Policy, Settings};
+use gancho_egress::{AddressPolicy, Client, Policy, Settings};
 use gancho_testkit::{
     dns::{NameServer, Reply},
     receiver::{Receiver, Step},

@@ -14,7 +14,7 @@ use hickory_resolver::{
 };
 use tokio::time::timeout;
 
-use super::{
+use crate::{
     address::Judged,
     outcome::NoAnswer,
     settings::SetupFault,
@@ -42,7 +42,7 @@ pub enum NoAddress {
 
 /// Looks the name up once and judges every address. One that is denied denies them all: a name
 /// that points both outside and inside is an attack or an accident, and neither is to be dialled.
-pub(super) async fn look_up(
+pub(crate) async fn look_up(
     resolver: &dyn Resolve,
     name: &str,
     port: u16,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use gancho_domain::{Code, Failure};
 
-use super::{address::BLOCKED, retry_after::RetryAfter};
+use crate::{address::BLOCKED, retry_after::RetryAfter};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
@@ -37,22 +37,22 @@ pub struct NoAnswer {
 }
 
 impl NoAnswer {
-    pub(super) fn new(code: Code, reason: impl AsRef<str>) -> Self {
+    pub(crate) fn new(code: Code, reason: impl AsRef<str>) -> Self {
         Self { failure: Failure::new(code, reason), for_good: false, is_ours: false }
     }
 
     /// This node lacks file handles, ports or memory.
-    pub(super) fn ours(reason: impl AsRef<str>) -> Self {
+    pub(crate) fn ours(reason: impl AsRef<str>) -> Self {
         Self { is_ours: true, ..Self::new(Code::CONNECT_FAILED, reason) }
     }
 
     /// The URL may not be delivered to, whatever the DNS says.
-    pub(super) fn refused(reason: impl AsRef<str>) -> Self {
+    pub(crate) fn refused(reason: impl AsRef<str>) -> Self {
         Self { for_good: true, ..Self::new(Code::ADDRESS_BLOCKED, reason) }
     }
 
     /// The DNS gave an address that may not be reached. The DNS may be mended.
-    pub(super) fn blocked() -> Self {
+    pub(crate) fn blocked() -> Self {
         Self::new(Code::ADDRESS_BLOCKED, BLOCKED)
     }
 }

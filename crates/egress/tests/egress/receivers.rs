@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use gancho_domain::{Time, Verdict, pace::Load};
-use gancho_outbound::deliver::verdict;
+use gancho_egress::verdict;
 use gancho_testkit::receiver::{Receiver, Step};
 
 use crate::stage::{AMPLE, DEADLINE, client, code, http, post, reason, status};
