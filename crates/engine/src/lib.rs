@@ -1,6 +1,7 @@
 //! Claim → carry → settle: brings whatever was accepted to its target, fairly, at least once.
 //!
-//! In reading order: `carrier` is what a lane brings, and `ask` how it asks the store; `engine` is the whole and how it starts;
+//! In reading order: `carrier` is what a lane brings, `ask` how it asks the store, and `off_thread` how
+//! flows run long checks; `engine` is the whole and how it starts;
 //! `lane` is one lane at work. In come deliveries by `accept` (straight from a flow) or
 //! `claim` (from the store), each with a seat in the `room`; `scheduler` says which goes next;
 //! `dispatch` sends it out; `carry` is the attempt (`suspect` says what comes before some); `follow` says
@@ -36,6 +37,7 @@ mod heartbeat;
 pub mod lane;
 mod limits;
 mod membership;
+mod off_thread;
 mod pauses;
 mod prune;
 mod reduce;
@@ -58,6 +60,7 @@ pub use carrier::{Carried, Carrier, Terms};
 pub use engine::{Engine, EngineSetup};
 pub use lane::LaneSetup;
 pub use limits::Limits;
+pub use off_thread::off_thread;
 pub use scheduler::Pool;
 pub use stats::Stats;
 pub use status::TargetStatus;

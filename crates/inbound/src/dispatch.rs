@@ -8,11 +8,9 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use bytes::Bytes;
 use gancho_domain::{Clock, Code, Failure, FieldError, ReceiptId, Time, Verdict};
 use gancho_egress::{Client, carried, header_record, hops};
 use gancho_engine::{Carried, Carrier, Terms, ask};
-use gancho_outbound::event_types::schema::{Unjudged, judged};
 use gancho_store::Job;
 use gancho_wire::{Profile, Sending, sign};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
@@ -88,12 +86,13 @@ impl Carrier for DispatchCarrier {
             None => {
                 gone("the source no longer has this target: a replay sends it to the first one")
             }
-            Some(target) => match judge(&source, &job.parcel.body).await {
-                Err(unjudged) => ours(unjudged.to_string()),
-                Ok(Some(failure)) => Carried::never(failure),
-                Ok(None) => match &target.to {
-                    To::Url(url) => self.post(job, attempt, &source, url).await,
-                    To::Inside(target) => self.hand_over(job, *target).await,
+            // Checked at each attempt: a dead letter can be replayed once the schema is mended.
+            Some(target) => match source.schema_errors(&job.parcel.body).await {
+                Err(error) => ours(error.to_string()),
+                Ok(errors) => match (errors.first(), &target.to) {
+                    (Some(first), _) => Carried::never(misfit(first)),
+                    (None, To::Url(url)) => self.post(job, attempt, &source, url).await,
+                    (None, To::Inside(target)) => self.hand_over(job, *target).await,
                 },
             },
         };
@@ -181,17 +180,6 @@ impl DispatchCarrier {
 
 fn value(text: &str) -> Result<HeaderValue, String> {
     HeaderValue::from_str(text).map_err(|fault| fault.to_string())
-}
-
-/// Judged anew at each attempt: a dead letter can be replayed once the schema is mended.
-async fn judge(source: &Arc<Ready>, body: &Bytes) -> Result<Option<Failure>, Unjudged> {
-    if source.schema.is_none() {
-        return Ok(None);
-    }
-    let (source, length) = (source.clone(), body.len());
-    let body = body.clone();
-    let faults = judged(length, move || source.schema_faults(&body)).await?;
-    Ok(faults.first().map(misfit))
 }
 
 /// Why a body that does not fit the schema is not sent.

@@ -6,7 +6,6 @@ use std::{sync::Arc, time::Duration};
 use gancho_domain::{Clock, FieldError, IdMaker, Time};
 use gancho_egress::Client;
 use gancho_engine::Engine;
-use gancho_outbound::event_types::schema::judged;
 use gancho_store::Store;
 use gancho_wire::{DEFAULT_TOLERANCE, Recipe};
 
@@ -195,7 +194,7 @@ impl Inbound {
             }
             judge(&message, ready.clone(), request)?
         };
-        let faults = schema_faults(&ready, request).await?;
+        let faults = ready.schema_errors(&request.body).await.map_err(|_| unusable())?;
         self.keep(parts, faults, now).await
     }
 
@@ -315,12 +314,4 @@ fn judge(
     let record = record.map_err(|error| Denied::store(&error))?;
     let (body, is_test) = (request.body.clone(), request.is_test);
     Ok(Parts { source, identity, key_id, label, body, request: record, is_test, withheld: None })
-}
-
-async fn schema_faults(source: &Arc<Ready>, request: &Incoming) -> Result<Vec<FieldError>, Denied> {
-    if source.schema.is_none() {
-        return Ok(Vec::new());
-    }
-    let (source, body) = (source.clone(), request.body.clone());
-    judged(body.len(), move || source.schema_faults(&body)).await.map_err(|_| unusable())
 }

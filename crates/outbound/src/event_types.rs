@@ -5,16 +5,13 @@
 //! one, so that `invoice.paid` can be given a schema. A type need not be known to be published,
 //! unless the tenant asks for that.
 //!
-//! In reading order: [`catalog`] is what is built in; [`own`] keeps the others; [`schema`] and
-//! `schema_cost` compile what a stranger wrote so that it can neither reach out nor take long;
+//! In reading order: [`catalog`] is what is built in; [`own`] keeps the others;
 //! `known` is all of it in memory; `check` judges an event.
 
 pub mod catalog;
 mod check;
 mod known;
 pub mod own;
-pub mod schema;
-mod schema_cost;
 
 use std::sync::Arc;
 

@@ -23,6 +23,7 @@
 //! | `as_sender` | the other side of a recipe: signing as the sender does |
 //! | `verify`, `refusal` | the decision, and why it was no |
 //! | `token` | for senders that send a fixed token instead of a signature |
+//! | `schema`, `schema/cost` | JSON Schemas that strangers wrote, compiled so that they can neither reach out nor take long |
 //!
 //! What this crate must never do: open a socket or a file, read the clock (times are parameters),
 //! parse or re-serialise the publisher's data (the bytes that are signed are the bytes that are
@@ -42,6 +43,7 @@ mod profile;
 mod profile_check;
 mod recipe;
 mod refusal;
+mod schema;
 mod secret;
 mod sign;
 mod signing_key;
@@ -62,6 +64,7 @@ pub use profile::{Envelope, HeaderLine, HeaderValue, Profile, Scheme, SignatureL
 pub use profile_check::ProfileFault;
 pub use recipe::Recipe;
 pub use refusal::{Part, Refusal, TimestampFault};
+pub use schema::{Schema, SchemaCheckError};
 pub use secret::{KeyFault, SecretEncoding, SecretFormat};
 pub use sign::{Sending, SignFault, sign, sign_as_partner};
 pub use signing_key::SigningKey;

@@ -4,9 +4,9 @@ use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use gancho_domain::{EndpointId, FieldError, Rate, RetryPlan, Ticker, Time};
-use gancho_outbound::event_types::schema::Schema;
+use gancho_engine::off_thread;
 use gancho_vault::KeyRing;
-use gancho_wire::{Profile, Recipe, SigningKey, Token, VerifyingKey};
+use gancho_wire::{Profile, Recipe, Schema, SchemaCheckError, SigningKey, Token, VerifyingKey};
 use parking_lot::Mutex;
 use url::Url;
 
@@ -138,21 +138,31 @@ impl Ready {
     }
 
     /// What does not fit the schema; pointers are into the body.
-    pub fn schema_faults(&self, body: &[u8]) -> Vec<FieldError> {
-        let Some(schema) = &self.schema else { return Vec::new() };
-        let mut faults = schema.faults(body);
-        for fault in &mut faults {
-            // The validator speaks of an event's data, which here is all there is.
-            if let Some(within) = fault.pointer.strip_prefix("/data") {
-                fault.pointer = within.to_owned();
-            }
+    pub async fn schema_errors(
+        self: &Arc<Self>,
+        body: &Bytes,
+    ) -> Result<Vec<FieldError>, SchemaCheckError> {
+        if self.schema.is_none() {
+            return Ok(Vec::new());
         }
-        faults
+        let (source, body) = (self.clone(), body.clone());
+        let size = body.len();
+        let check = move || source.schema.as_ref().map(|schema| schema.faults(&body));
+        let errors = off_thread(size, check).await.ok_or(SchemaCheckError)?;
+        Ok(errors.into_iter().flatten().map(into_body).collect())
     }
 
     /// Where a delivery to this target goes now: see [`Source::destination`].
     pub fn destination(&self, id: EndpointId, is_replay: bool) -> Option<&Target> {
         self.source.destination(id, is_replay).and_then(|place| self.targets.get(place))
+    }
+}
+
+/// The validator speaks of an event's data, which here is all there is.
+fn into_body(error: FieldError) -> FieldError {
+    match error.pointer.strip_prefix("/data") {
+        Some(within) => FieldError { pointer: within.to_owned(), ..error },
+        None => error,
     }
 }
 

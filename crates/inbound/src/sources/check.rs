@@ -4,9 +4,8 @@
 use std::time::Duration;
 
 use gancho_domain::{FieldError, Rate, RateDraft, RetryDraft, span};
-use gancho_outbound::event_types::schema::Schema;
 use gancho_vault::Secret;
-use gancho_wire::{Profile, SigningKey, Token, new_secret};
+use gancho_wire::{Profile, Schema, SigningKey, Token, new_secret};
 use serde_json::value::RawValue;
 
 use super::{SourceDesk, SourceDraft, SourceError, seal, targets};

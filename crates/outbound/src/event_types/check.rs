@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use gancho_domain::{FieldError, Tenant, TenantScope, event_type::is_reserved};
+use gancho_engine::off_thread;
 use gancho_store::StoreError;
+use gancho_wire::SchemaCheckError;
 
 use super::{
     EventTypes, TypeError,
     known::{OneType, Unusable},
     own::reserved,
-    schema::{Unjudged, judged},
 };
 
 impl EventTypes {
@@ -33,19 +34,19 @@ impl EventTypes {
         };
         let faults = faults(known, data)
             .await
-            .map_err(|unjudged| StoreError::Unavailable(unjudged.to_string()))?;
+            .map_err(|error| StoreError::Unavailable(error.to_string()))?;
         if faults.is_empty() { Ok(()) } else { Err(TypeError::Faulty(faults)) }
     }
 }
 
-async fn faults(known: Arc<OneType>, data: &Bytes) -> Result<Vec<FieldError>, Unjudged> {
+async fn faults(known: Arc<OneType>, data: &Bytes) -> Result<Vec<FieldError>, SchemaCheckError> {
     let schema = match &known.schema {
         None => return Ok(Vec::new()),
-        Some(Err(Unusable)) => return Err(Unjudged),
+        Some(Err(Unusable)) => return Err(SchemaCheckError),
         Some(Ok(schema)) => schema.clone(),
     };
     let data = data.clone();
-    judged(data.len(), move || schema.faults(&data)).await
+    off_thread(data.len(), move || schema.faults(&data)).await.ok_or(SchemaCheckError)
 }
 
 fn unknown(event_type: &str) -> TypeError {

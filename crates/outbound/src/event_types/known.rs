@@ -7,11 +7,11 @@ use std::{
 
 use bytes::Bytes;
 use gancho_store::{ReadCache, Record, Result, Store};
+use gancho_wire::Schema;
 
 use super::{
     KnownType, catalog,
     own::{KIND, Kept, MOST},
-    schema::Schema,
 };
 use crate::Owner;
 

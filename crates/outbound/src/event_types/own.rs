@@ -3,10 +3,11 @@
 use bytes::Bytes;
 use gancho_domain::{EventType, FieldError, event_type::is_reserved};
 use gancho_store::Expect;
+use gancho_wire::Schema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{Catalog, EventTypes, KnownType, TypeError, catalog, schema::Schema};
+use super::{Catalog, EventTypes, KnownType, TypeError, catalog};
 use crate::Owner;
 
 pub(super) const KIND: &str = "event_type";

@@ -1,0 +1,37 @@
+//! Checks whose work grows with what is checked, kept away from the tasks that must not wait for them.
+
+use std::panic::AssertUnwindSafe;
+
+/// A larger input is checked on a thread of its own.
+const MAX_INLINE_BYTES: usize = 16 * 1024;
+
+/// Runs a check of an input of `size` bytes, without holding up the runtime where that is large. Nothing
+/// where the check itself broke: then the input is neither good nor bad, and is to be tried again.
+pub async fn off_thread<T: Send + 'static>(
+    size: usize,
+    check: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
+    let outcome = if size < MAX_INLINE_BYTES {
+        std::panic::catch_unwind(AssertUnwindSafe(check)).ok()
+    } else {
+        tokio::task::spawn_blocking(check).await.ok()
+    };
+    if outcome.is_none() {
+        tracing::error!(size, "a check panicked");
+    }
+    outcome
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // faults.md E6: what could not be checked neither passes nor is anyone's fault.
+    #[tokio::test]
+    async fn a_check_that_breaks_has_no_outcome() {
+        for size in [0, MAX_INLINE_BYTES] {
+            assert_eq!(off_thread::<bool>(size, || panic!("in the check")).await, None);
+            assert_eq!(off_thread(size, || true).await, Some(true));
+        }
+    }
+}
