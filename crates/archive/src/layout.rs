@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 
-use gancho_domain::{Lane, TenantId, Time};
-use gancho_inbound::label::Label;
+use gancho_domain::{Lane, ReceiptLabel, TenantId, Time};
 use gancho_store::{Result, Store, WholeLetter};
 
 /// The slugs of tenants, each looked up once.
@@ -23,7 +22,7 @@ impl<'a> Owners<'a> {
         let tenant = whole.letter.tenant;
         let name = match whole.letter.lane {
             // In the stores a source is its own tenant, and has no slug.
-            Lane::Dispatch => Some(Label::read(&whole.event_type).partner.to_owned()),
+            Lane::Dispatch => Some(ReceiptLabel::read(&whole.event_type).partner.to_owned()),
             Lane::Webhook | Lane::Email => self.slug(tenant).await?,
         };
         Ok(name.filter(|name| is_plain(name)).unwrap_or_else(|| tenant.to_string()))

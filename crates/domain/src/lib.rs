@@ -1,7 +1,8 @@
 //! The words of Gancho and its pure decisions.
 //!
 //! In reading order: [`id`], [`time`], [`clock`] are the ground; [`lane`], [`tenant`],
-//! [`endpoint`], [`event_type`], [`parcel`] and [`delivery`] are the nouns; [`failure`] and
+//! [`endpoint`], [`event_type`], [`parcel`] (with [`receipt_label`], the type of one
+//! that came in) and [`delivery`] are the nouns; [`failure`] and
 //! [`verdict`] say how an attempt ended; [`plan`] and [`decide`] say what follows from that, and
 //! [`end_reason`] why a delivery ends without an attempt;
 //! [`health`] says what an attempt means for its endpoint; [`breaker`], [`pace`], [`rate`] and
@@ -32,6 +33,7 @@ pub mod pace;
 pub mod parcel;
 pub mod plan;
 pub mod rate;
+pub mod receipt_label;
 pub mod span;
 pub mod tenant;
 pub mod time;
@@ -56,6 +58,7 @@ pub use pace::Pace;
 pub use parcel::{Kind, Parcel, ParcelId};
 pub use plan::RetryPlan;
 pub use rate::{Rate, Ticker};
+pub use receipt_label::ReceiptLabel;
 pub use tenant::{Tenant, TenantScope};
 pub use time::Time;
 pub use verdict::Verdict;

@@ -8,7 +8,7 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use gancho_domain::{Clock, Code, Failure, FieldError, ReceiptId, Time, Verdict};
+use gancho_domain::{Clock, Code, Failure, FieldError, ReceiptId, ReceiptLabel, Time, Verdict};
 use gancho_egress::{Client, carried, header_record, hops};
 use gancho_engine::{Carried, Carrier, Terms, ask};
 use gancho_store::Job;
@@ -20,7 +20,6 @@ use url::Url;
 use crate::{
     Sources,
     inside::{Inside, InsideFault, InsideTarget},
-    label::Label,
     registry::{Ready, To},
 };
 
@@ -140,7 +139,7 @@ impl DispatchCarrier {
     ) -> Result<HeaderMap, String> {
         let receipt: ReceiptId = job.parcel.id.cast();
         let receipt = receipt.to_string();
-        let label = Label::read(&job.parcel.event_type);
+        let label = ReceiptLabel::read(&job.parcel.event_type);
         let sending = Sending {
             event_id: &receipt,
             endpoint_id: label.partner,

@@ -7,7 +7,7 @@
 //! JSON, strictly), [`identity`] (which message is it), [`accept`] (one transaction: dedupe, ledger,
 //! receipt, deliveries), with the [`request_record`] of the request it came in. [`sources`] makes and changes [`source`]s and their keys, with [`preset`] for
 //! how each signs and [`partner`] for what they are called. [`dispatch`] is the carrier that brings a
-//! receipt to the core, or to what is [`inside`] the gateway; [`label`] is what is written on it;
+//! receipt to the core, or to what is [`inside`] the gateway;
 //! [`receipts`] shows what became of it, with its [`payload`], and sends it again. [`sns`] is how Amazon SNS proves and greets.
 //! [`signing_keys`] sign the answer ([`policy_sign`]) and the [`checkpoints`] of the ledger, and
 //! [`public_keys`] check them; [`rejections`] remembers what was turned away, [`tally`] counts, and
@@ -27,7 +27,6 @@ pub mod identity;
 pub mod incoming;
 pub mod inside;
 pub mod json;
-pub mod label;
 pub mod outcome;
 pub mod partner;
 pub mod payload;

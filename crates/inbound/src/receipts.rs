@@ -7,13 +7,15 @@ use std::{
 };
 
 use bytes::Bytes;
-use gancho_domain::{EventId, IdMaker, Kind, Lane, ReceiptId, State, Status, TenantScope, Time};
+use gancho_domain::{
+    EventId, IdMaker, Kind, Lane, ReceiptId, ReceiptLabel, State, Status, TenantScope, Time,
+};
 use gancho_store::{
     DeliveryFilter, DeliveryRow, DeliveryView, EventFilter, EventOutline, EventRow, EventView,
     NewDelivery, Page, PageRequest, Result, Store,
 };
 
-use crate::{RequestRecord, Source, label::Label};
+use crate::{RequestRecord, Source};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReceiptStatus {
@@ -257,7 +259,7 @@ fn receipt(view: &EventView) -> Receipt {
 
 fn outlined(outline: &EventOutline) -> Receipt {
     let (row, deliveries) = (&outline.row, &outline.deliveries);
-    let label = Label::read(&row.event_type);
+    let label = ReceiptLabel::read(&row.event_type);
     let failing = deliveries.iter().filter(|row| row.state != State::Delivered);
     let last_error = failing.filter_map(|row| row.last_failure.as_ref()).next_back();
     Receipt {

@@ -3,7 +3,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use gancho_domain::{Clock, FieldError, IdMaker, Time};
+use gancho_domain::{Clock, FieldError, IdMaker, ReceiptLabel, Time, receipt_label};
 use gancho_egress::Client;
 use gancho_engine::Engine;
 use gancho_store::Store;
@@ -17,7 +17,6 @@ use crate::{
     form, handshake,
     identity::identify,
     json,
-    label::{self, Label},
     outcome::{Denied, Kept, Outcome, Reason, Reply},
     policy::{Bits, Decision},
     policy_sign::policy_sign,
@@ -304,12 +303,12 @@ fn judge(
     let event_id = found.and_then(json::plain);
     let topic = source.preset.topic_header().and_then(|name| request.headers.get(name));
     let topic = match message.of_sns() {
-        Some(proved) => label::topic(proved.topic.as_bytes()),
-        None => topic.and_then(|value| label::topic(value.as_bytes())),
+        Some(proved) => receipt_label::topic(proved.topic.as_bytes()),
+        None => topic.and_then(|value| receipt_label::topic(value.as_bytes())),
     };
     let identity = identify(message, event_id, topic, &request.body);
     let key_id: Box<str> = message.key.key.key_id.as_str().into();
-    let label = Label::write(&source.source.partner, &key_id, topic);
+    let label = ReceiptLabel::write(&source.source.partner, &key_id, topic);
     let record = RequestRecord::of(&source, request).write();
     let record = record.map_err(|error| Denied::store(&error))?;
     let (body, is_test) = (request.body.clone(), request.is_test);

@@ -26,7 +26,7 @@
 //! | `schema`, `schema/cost` | JSON Schemas that strangers wrote, compiled so that they can neither reach out nor take long |
 //!
 //! What this crate must never do: open a socket or a file, read the clock (times are parameters),
-//! parse or re-serialise the publisher's data (the bytes that are signed are the bytes that are
+//! re-serialise the publisher's data (the bytes that are signed are the bytes that are
 //! sent), let a header choose the algorithm (the key does), or show a secret in an error, in
 //! `Debug` or in a header.
 

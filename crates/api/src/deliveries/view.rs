@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 
 use gancho_domain::{
-    Attempt, Lane,
+    Attempt, Lane, ReceiptLabel,
     id::{OfEmail, OfReceipt},
 };
-use gancho_inbound::{Source, label::Label};
+use gancho_inbound::Source;
 use gancho_store::DeliveryRow;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -93,7 +93,7 @@ impl From<DeliveryRow> for Delivery {
     fn from(row: DeliveryRow) -> Self {
         let status = row.status().name();
         let of_lane = |lane, value: &dyn Fn() -> String| (row.lane == lane).then(value);
-        let partner = || Label::read(&row.event_type).partner.to_owned();
+        let partner = || ReceiptLabel::read(&row.event_type).partner.to_owned();
         Self {
             id: row.id.to_string(),
             lane: row.lane.name(),

@@ -2,20 +2,20 @@
 //! the sender's header says it is. It stands in the parcel's type, so that lists and the carrier have
 //! it at hand: `acme/k1` or `acme/k1/orders/create`.
 
-use crate::Partner;
+use std::fmt::Display;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Label<'a> {
+pub struct ReceiptLabel<'a> {
     pub partner: &'a str,
     pub key_id: &'a str,
     /// From a header that no signature covers, or from a message of SNS, where one does.
     pub topic: Option<&'a str>,
 }
 
-const LONGEST_TOPIC: usize = 100;
+const MAX_TOPIC_BYTES: usize = 100;
 
-impl<'a> Label<'a> {
-    pub fn write(partner: &Partner, key_id: &str, topic: Option<&str>) -> Box<str> {
+impl<'a> ReceiptLabel<'a> {
+    pub fn write(partner: impl Display, key_id: &str, topic: Option<&str>) -> Box<str> {
         match topic {
             Some(topic) => format!("{partner}/{key_id}/{topic}").into(),
             None => format!("{partner}/{key_id}").into(),
@@ -33,7 +33,7 @@ impl<'a> Label<'a> {
 /// A topic that may be written on a receipt and sent in a header.
 pub fn topic(value: &[u8]) -> Option<&str> {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-./:".contains(byte);
-    let fits = (1..=LONGEST_TOPIC).contains(&value.len()) && value.iter().all(plain);
+    let fits = (1..=MAX_TOPIC_BYTES).contains(&value.len()) && value.iter().all(plain);
     std::str::from_utf8(value).ok().filter(|_| fits)
 }
 
@@ -43,10 +43,12 @@ mod tests {
 
     #[test]
     fn there_and_back() {
-        let partner: Partner = "acme".parse().unwrap();
         for topic in [None, Some("push"), Some("orders/create")] {
-            let text = Label::write(&partner, "2024.k1", topic);
-            assert_eq!(Label::read(&text), Label { partner: "acme", key_id: "2024.k1", topic });
+            let text = ReceiptLabel::write("acme", "2024.k1", topic);
+            assert_eq!(
+                ReceiptLabel::read(&text),
+                ReceiptLabel { partner: "acme", key_id: "2024.k1", topic }
+            );
         }
     }
 
