@@ -163,7 +163,7 @@ impl Route {
         if self.path_fields().next().is_some() {
             all.push(&codes::NOT_FOUND);
         }
-        if self.tag == crate::sources::TAG {
+        if self.tag == crate::operations::sources::TAG {
             all.push(&codes::RECEIVING_OFF);
         }
         if self.query.iter().any(|field| field.name == query::CURSOR.name) {

@@ -13,13 +13,15 @@ use http::Method;
 
 use crate::{
     answer::AnswerBody,
-    api_keys, deliveries, dlq, docs, egress_addresses, emails, event_types, events, keys, ledger,
-    letters, portal_links, probes, queues, replays,
+    docs,
+    operations::{
+        api_keys, deliveries, dlq, egress_addresses, emails, event_types, events, keys, ledger,
+        letters, portal_links, queues, replays, sources, suppressions, tenants, webhooks,
+    },
+    probes,
     route::Route,
     serve::{self, PathParts},
-    sources,
     state::Api,
-    suppressions, tenants, webhooks,
 };
 
 pub const ROUTES: &[&Route] = &[

@@ -13,10 +13,8 @@ use tokio_util::task::TaskTracker;
 use crate::{
     auth::{AdminToken, KeyDesk, PortalDesk, Throttle},
     cursor::CursorSeal,
-    dlq::exports::Exports,
-    emails::MailDesk,
-    keys::KeyKeeper,
     meter::Meter,
+    operations::{dlq::exports::Exports, emails::MailDesk, keys::KeyKeeper},
     tenant_cache::TenantCache,
     watch::Watch,
 };

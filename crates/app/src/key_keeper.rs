@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use anyhow::{Context, bail};
 use async_trait::async_trait;
-use gancho_api::keys::{self, KeyUse, Rotation};
+use gancho_api::operations::keys::{self, KeyUse, Rotation};
 use gancho_domain::{Endpoint, Tenant, TenantScope};
 use gancho_inbound::sealed;
 use gancho_outbound::endpoints::seal;

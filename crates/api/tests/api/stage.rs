@@ -4,9 +4,9 @@ use std::{future::Future, net::SocketAddr, sync::Arc, time::Duration};
 
 use gancho_api::{
     AdminToken, Api, ApiSetup, InboundParts, Ingest, IngestSettings, ListenSettings, Settings,
-    emails::MailDesk,
-    keys::KeyKeeper,
-    listen, router,
+    listen,
+    operations::{emails::MailDesk, keys::KeyKeeper},
+    router,
     watch::{Parts, Watch},
 };
 use gancho_domain::{Clock, IdMaker, Lane, Random, RetryPlan, SystemClock, SystemRandom};

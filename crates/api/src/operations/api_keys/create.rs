@@ -1,0 +1,90 @@
+//! `POST /v1/tenants/{tenant}/api-keys`: a new key, shown this once.
+
+use gancho_domain::Tenant;
+use gancho_store::{Expect, Shelf};
+use http::Method;
+
+use super::{
+    TAG,
+    view::{ApiKeyView, NewApiKey},
+};
+use crate::{
+    answer::Answer,
+    auth::{ApiKey, KeyId, Right, Rights, api_key::SHELF, key_text},
+    codes,
+    input::{Faults, Field, Kind},
+    operations::tenants,
+    problem::Problem,
+    route::{Call, Gives, Needs, Route, Takes},
+};
+
+const FIELDS: &[Field] = &[
+    Field::new("name", Kind::Text { least: 0, most: 128 }, "For people."),
+    Field::new(
+        "scopes",
+        Kind::Texts { most: 3, longest: 16 },
+        "What it may be used for: `publish`, `read`, `manage`. All of them where left out.",
+    ),
+    Field::new("expires_at", Kind::Time, "Good until then; for ever where left out.").nullable(),
+];
+
+pub const ROUTE: Route = Route {
+    method: Method::POST,
+    path: "/tenants/{tenant}/api-keys",
+    needs: Needs::Operator,
+    takes: Takes::Maybe(FIELDS),
+    gives: Gives::created::<NewApiKey>("The key: keep it, it is never shown again."),
+    refuses: &[&codes::UNKNOWN_TENANT, &codes::OPERATOR_ONLY, &codes::STORAGE_FULL],
+    tag: TAG,
+    summary: "Create an API key",
+    run: |call| Box::pin(run(call)),
+    ..Route::PLAIN
+};
+
+async fn run(call: Call) -> Result<Answer, Problem> {
+    let tenant = tenants::find(&call).await?;
+    refuse_operators(&tenant)?;
+    let values = call.values()?;
+    let mut faults = Faults::default();
+    let rights = rights(values.texts("scopes"), &mut faults);
+    let expires_at = values.time("expires_at");
+    if expires_at.is_some_and(|end| end <= call.api.clock.now()) {
+        faults.invalid("/expires_at", "`expires_at` is in the past: choose a later time");
+    }
+    if !faults.0.is_empty() {
+        return Err(faults.into());
+    }
+    let id: KeyId = call.api.ids.make();
+    let (text, secret) = key_text::new_key(id)
+        .ok_or_else(|| Problem::internal("the system gave no random bytes"))?;
+    let name = values.string("name").unwrap_or_default();
+    let mut key = ApiKey::new(id, tenant.id, name, rights, &secret);
+    key.expires_at = expires_at;
+    let shelf = Shelf::of(call.operator()?.act_for(tenant).scope(), SHELF);
+    key.put(&*call.api.store, shelf, Expect::Nothing).await?;
+    Answer::created(&NewApiKey { view: ApiKeyView::of(&key, None), key: text.to_string() })
+}
+
+fn rights(names: Option<Vec<String>>, faults: &mut Faults) -> Rights {
+    let Some(names) = names else { return Rights::ALL };
+    if names.is_empty() {
+        faults.invalid("/scopes", "the list is empty: such a key could do nothing");
+    }
+    let mut rights = Rights::default();
+    for (index, name) in names.iter().enumerate() {
+        match name.parse::<Right>() {
+            Ok(right) => rights = rights.with(right),
+            Err(fault) => faults.invalid(format!("/scopes/{index}"), fault),
+        }
+    }
+    rights
+}
+
+/// What belongs to the operator's own tenant tells of all others: it is for the operator's token alone.
+pub(crate) fn refuse_operators(tenant: &Tenant) -> Result<(), Problem> {
+    if tenant.is_operators() {
+        let text = "this tenant is the operator's own and has neither keys nor portal links: use the operator's token";
+        return Err(Problem::new(&codes::OPERATOR_ONLY, text));
+    }
+    Ok(())
+}

@@ -1,0 +1,93 @@
+//! Which dead letters are meant: in the part of a URL after `?`, or, where something is done to them,
+//! in the body.
+
+use gancho_store::DeadFilter;
+
+use crate::{
+    auth::Who,
+    codes::{self, Code},
+    input::{Field, Kind, Values, field::Noun},
+    operations::sources,
+    problem::Problem,
+    route::Call,
+};
+
+pub const LANE: Field =
+    Field::new("lane", Kind::Choice(&["webhook", "dispatch", "email"]), "Only of this lane.");
+pub const TENANT: Field = Field::new(
+    "tenant",
+    Kind::Id(Noun::Tenant),
+    "Only of this tenant, by slug or id. For the operator.",
+);
+pub const PARTNER: Field =
+    Field::new("partner", Kind::Id(Noun::Source), "Only of this partner. For the operator.");
+pub const CODE: Field = Field::new(
+    "code",
+    Kind::Text { least: 1, most: 64 },
+    "Only given up for this reason, such as `HTTP_503`.",
+);
+pub const SINCE: Field = Field::new("since", Kind::Time, "Given up at or after.");
+pub const UNTIL: Field = Field::new("until", Kind::Time, "Given up before.");
+
+pub const FIELDS: &[Field] = &[LANE, TENANT, PARTNER, CODE, SINCE, UNTIL];
+/// Where a partner may be named.
+pub const REFUSALS: &[&Code] = &[&codes::NOT_FOUND, &codes::RECEIVING_OFF];
+
+/// A tenant's filter is never about another tenant, whatever it says.
+pub async fn filter(call: &Call, values: &Values<'_>) -> Result<DeadFilter, Problem> {
+    let tenant = match &call.who {
+        Who::Tenant(_) if values.is_given("partner") => return Err(partner_refused()),
+        Who::Operator(_) if values.is_given("partner") && values.is_given("tenant") => {
+            return Err(Problem::field("", "`tenant` and `partner` exclude each other: give one"));
+        }
+        Who::Tenant(acting) => {
+            let own = acting.tenant();
+            let is_own = |name: &str| name == own.slug || name.parse() == Ok(own.id);
+            if values.text("tenant").is_some_and(|name| !is_own(name)) {
+                return Err(unknown_tenant());
+            }
+            Some(own.id)
+        }
+        Who::Operator(_) => match (values.text("tenant"), values.text("partner")) {
+            (Some(name), _) => {
+                let found = call.api.tenants.find(name).await?;
+                Some(found.ok_or_else(unknown_tenant)?.id)
+            }
+            (None, Some(partner)) => Some(sources::named(call, partner).await?.tenant()),
+            (None, None) => None,
+        },
+    };
+    Ok(DeadFilter {
+        tenant,
+        delivery: None,
+        lane: values.text("lane").and_then(|lane| lane.parse().ok()),
+        code: values.string("code"),
+        since: values.time("since"),
+        until: values.time("until"),
+    })
+}
+
+/// A tenant learns nothing of whether there is such a tenant.
+fn unknown_tenant() -> Problem {
+    Problem::new(
+        &codes::UNKNOWN_TENANT,
+        "there is no such tenant here: leave `tenant` out, or correct it",
+    )
+}
+
+fn partner_refused() -> Problem {
+    let detail = "only the operator may name a partner: leave `partner` out";
+    Problem::new(&codes::OPERATOR_ONLY, detail)
+}
+
+/// From the URL or from the body, not from both.
+pub async fn from_either(call: &Call, values: &Values<'_>) -> Result<DeadFilter, Problem> {
+    if !call.query.is_empty() && FIELDS.iter().any(|field| values.is_given(field.name)) {
+        return Err(Problem::field(
+            "",
+            "filters are given in the URL and in the body: give them in one place",
+        ));
+    }
+    let source = if call.query.is_empty() { values } else { &call.query };
+    filter(call, source).await
+}

@@ -1,0 +1,73 @@
+//! How an event is shown.
+
+use gancho_store::{EventRow, EventView};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::{
+    operations::deliveries::view::Delivery,
+    show::{Json, Stamp},
+};
+
+/// In a list, without its data.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct EventSummary {
+    pub id: String,
+    pub r#type: String,
+    pub subject: Option<String>,
+    pub external_id: Option<String>,
+    /// Its number among the events of its subject, from 1.
+    pub sequence_number: Option<u64>,
+    /// It was made by a test call.
+    pub is_test: bool,
+    /// To how many webhooks it went.
+    pub deliveries: u64,
+    pub created_at: Stamp,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Event {
+    pub id: String,
+    pub r#type: String,
+    pub data: Json,
+    pub subject: Option<String>,
+    pub external_id: Option<String>,
+    /// Its number among the events of its subject, from 1.
+    pub sequence_number: Option<u64>,
+    /// It was made by a test call.
+    pub is_test: bool,
+    pub created_at: Stamp,
+    pub deliveries: Vec<Delivery>,
+}
+
+impl From<EventRow> for EventSummary {
+    fn from(row: EventRow) -> Self {
+        Self {
+            id: row.id.to_string(),
+            r#type: row.event_type.into(),
+            subject: row.subject.map(Into::into),
+            external_id: row.external_id.map(Into::into),
+            sequence_number: row.number,
+            is_test: row.is_test,
+            deliveries: row.deliveries,
+            created_at: Stamp(row.created_at),
+        }
+    }
+}
+
+impl From<EventView> for Event {
+    fn from(view: EventView) -> Self {
+        let EventView { parcel, number, deliveries, .. } = view;
+        Self {
+            id: parcel.id.to_string(),
+            r#type: parcel.event_type.to_string(),
+            data: Json::of(&parcel.body),
+            subject: parcel.subject.as_deref().map(Into::into),
+            external_id: parcel.external_id.as_deref().map(Into::into),
+            sequence_number: number,
+            is_test: parcel.is_test,
+            created_at: Stamp(parcel.created_at),
+            deliveries: deliveries.into_iter().map(Into::into).collect(),
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! `POST /v1/ledger/checkpoint`: signs for the ledger as it is now.
+
+use http::Method;
+
+use super::{TAG, problem, view::MadeCheckpoint};
+use crate::{
+    answer::Answer,
+    codes,
+    operations::sources::parts,
+    problem::Problem,
+    route::{Call, Gives, Needs, Route},
+};
+
+pub const ROUTE: Route = Route {
+    method: Method::POST,
+    path: "/ledger/checkpoint",
+    needs: Needs::Operator,
+    gives: Gives::ok::<MadeCheckpoint>("The checkpoint that speaks of every line there is."),
+    refuses: &[&codes::RECEIVING_OFF, &codes::LEDGER_BROKEN, &codes::STORAGE_FULL],
+    tag: TAG,
+    summary: "Make a checkpoint of the ledger",
+    about: "Every line that this node has not looked at is checked first. A ledger that does not hold is not signed for.",
+    run: |call| Box::pin(run(call)),
+    ..Route::PLAIN
+};
+
+async fn run(call: Call) -> Result<Answer, Problem> {
+    let checkpointer = &parts(&call)?.checkpointer;
+    let made = checkpointer.run_once(false).await.map_err(problem)?;
+    let standing = checkpointer.standing().await.map_err(problem)?;
+    Answer::ok(&MadeCheckpoint { ledger: standing.into(), is_new: made.is_some() })
+}

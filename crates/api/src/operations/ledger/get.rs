@@ -1,0 +1,27 @@
+//! `GET /v1/ledger`.
+
+use super::{TAG, problem, view::LedgerView};
+use crate::{
+    answer::Answer,
+    codes,
+    operations::sources::parts,
+    problem::Problem,
+    route::{Call, Gives, Needs, Route},
+};
+
+pub const ROUTE: Route = Route {
+    path: "/ledger",
+    needs: Needs::Operator,
+    gives: Gives::ok::<LedgerView>("How far it goes, and how far it is signed for."),
+    refuses: &[&codes::RECEIVING_OFF],
+    tag: TAG,
+    summary: "Show the ledger's standing",
+    about: "Nothing is checked by this call: `gancho ledger verify` walks every line.",
+    run: |call| Box::pin(run(call)),
+    ..Route::PLAIN
+};
+
+async fn run(call: Call) -> Result<Answer, Problem> {
+    let standing = parts(&call)?.checkpointer.standing().await.map_err(problem)?;
+    Answer::ok(&LedgerView::from(standing))
+}

@@ -1,0 +1,70 @@
+//! `POST /v1/portal-links`: a link to the dashboard, limited to one tenant, good for a short time.
+
+use http::Method;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::{
+    answer::Answer,
+    auth::{PortalDesk, portal},
+    codes,
+    input::{Field, Kind, field::Noun},
+    operations::api_keys::create::refuse_operators,
+    problem::Problem,
+    route::{Call, Gives, Needs, Route, Takes},
+    show::Stamp,
+};
+
+#[derive(Serialize, ToSchema)]
+pub struct PortalLink {
+    pub url: String,
+    /// What the link carries; also good as `Authorization: Bearer` for the same time.
+    pub token: String,
+    pub tenant_id: String,
+    pub scopes: Vec<&'static str>,
+    pub expires_at: Stamp,
+}
+
+const FIELDS: &[Field] = &[
+    Field::new("tenant", Kind::Id(Noun::Tenant), "By slug or id.").required(),
+    Field::new("expires_in", Kind::Span, "`1h` where left out, at most `24h`."),
+];
+
+pub const ROUTE: Route = Route {
+    method: Method::POST,
+    path: "/portal-links",
+    needs: Needs::Operator,
+    takes: Takes::Body(FIELDS),
+    gives: Gives::created::<PortalLink>("The link."),
+    refuses: &[&codes::UNKNOWN_TENANT, &codes::OPERATOR_ONLY],
+    tag: "Tenants",
+    summary: "Create a portal link",
+    about: "Whoever has the link may read and manage what is the tenant's, and publish nothing.",
+    run: |call| Box::pin(run(call)),
+    ..Route::PLAIN
+};
+
+async fn run(call: Call) -> Result<Answer, Problem> {
+    let values = call.values()?;
+    let found = call.api.tenants.find(values.text("tenant").unwrap_or_default()).await?;
+    let tenant = found.ok_or_else(|| {
+        Problem::new(
+            &codes::UNKNOWN_TENANT,
+            "no tenant has this slug or id: list them with `GET /v1/tenants`",
+        )
+    })?;
+    refuse_operators(&tenant)?;
+    let span = values.span("expires_in").unwrap_or(portal::USUAL);
+    if span.as_secs() == 0 || span > portal::LONGEST {
+        return Err(Problem::field("/expires_in", "it must lie between 1s and 24h"));
+    }
+    let (until, rights) = (call.api.clock.now() + span, PortalDesk::rights());
+    let token = call.api.portal.make(tenant.id, until, rights);
+    Answer::created(&PortalLink {
+        url: format!("{}/portal/{token}", call.api.settings.public_url),
+        token,
+        tenant_id: tenant.id.to_string(),
+        scopes: rights.names(),
+        expires_at: Stamp(until),
+    })
+}

@@ -1,0 +1,195 @@
+//! How a receipt is shown: in a list with where its deliveries stand, by itself with the request that it
+//! came in and every attempt to hand it on. No secret is in it.
+
+use std::collections::BTreeMap;
+
+use gancho_domain::Attempt;
+use gancho_inbound::{Receipt, ReceiptDetail, RequestRecord, Source, payload};
+use gancho_store::DeliveryRow;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::{
+    operations::deliveries::view::AttemptEntry,
+    show::{Json, Stamp},
+};
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ReceiptView {
+    #[serde(flatten)]
+    pub receipt: ReceiptSummary,
+    /// One for each target, and one more for each that it was sent to later.
+    pub deliveries: Vec<ReceiptDelivery>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ReceiptSummary {
+    pub id: String,
+    pub partner: String,
+    pub key_id: String,
+    pub topic: Option<String>,
+    pub event_id: Option<String>,
+    pub ts_received: Stamp,
+    /// `received`, `dispatched`, `failed` (it is tried again) or `dlq`.
+    pub status: &'static str,
+    /// Of all its deliveries together.
+    pub attempts: u32,
+    pub last_error: Option<String>,
+    pub is_test: bool,
+    pub size: usize,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ReceiptDelivery {
+    pub id: String,
+    /// Where it goes now; null where the source has no such target any more.
+    pub target_url: Option<String>,
+    /// `pending`, `retrying`, `delivered` or `failed`.
+    pub status: &'static str,
+    pub attempts: u32,
+    /// Of the last attempt.
+    pub response_status: Option<u16>,
+    /// Why it was given up, or else why the last attempt failed.
+    pub last_error: Option<String>,
+    pub last_error_code: Option<String>,
+    pub next_retry_at: Option<Stamp>,
+    pub delivered_at: Option<Stamp>,
+    pub created_at: Stamp,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ReceiptDetailView {
+    #[serde(flatten)]
+    pub receipt: ReceiptSummary,
+    /// The body as it was posted; a secret in it is masked.
+    pub payload: Json,
+    /// As they came; those that may be secret are masked. Null for receipts from before they were kept.
+    pub headers: Option<BTreeMap<String, String>>,
+    pub context: VerificationContext,
+    pub deliveries: Vec<ReceiptDeliveryDetail>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ReceiptDeliveryDetail {
+    #[serde(flatten)]
+    pub delivery: ReceiptDelivery,
+    /// Oldest first.
+    pub attempt_log: Vec<AttemptEntry>,
+}
+
+/// What the policy was asked about.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct VerificationContext {
+    pub webhook: VerifiedWebhook,
+    pub req: VerifiedRequest,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct VerifiedWebhook {
+    /// Always true: nothing else becomes a receipt.
+    pub verified: bool,
+    pub partner: String,
+    pub key_id: String,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct VerifiedRequest {
+    pub path: String,
+    pub method: String,
+}
+
+impl From<&Receipt> for ReceiptSummary {
+    fn from(receipt: &Receipt) -> Self {
+        Self {
+            id: receipt.id.to_string(),
+            partner: receipt.partner.clone(),
+            key_id: receipt.key_id.clone(),
+            topic: receipt.topic.clone(),
+            event_id: receipt.event_id.clone(),
+            ts_received: Stamp(receipt.ts_received),
+            status: receipt.status.name(),
+            attempts: receipt.attempts,
+            last_error: receipt.last_error.clone(),
+            is_test: receipt.is_test,
+            size: receipt.size,
+        }
+    }
+}
+
+impl ReceiptView {
+    pub fn of(receipt: &Receipt, source: &Source) -> Self {
+        let deliveries = receipt.deliveries.iter().map(|row| ReceiptDelivery::of(row, source));
+        Self { receipt: receipt.into(), deliveries: deliveries.collect() }
+    }
+}
+
+impl ReceiptDelivery {
+    fn of(row: &DeliveryRow, source: &Source) -> Self {
+        let failure = row.last_failure.as_ref();
+        Self {
+            id: row.id.to_string(),
+            target_url: source.destination_url(row.target, false).map(str::to_owned),
+            status: row.status().name(),
+            attempts: row.attempts,
+            response_status: row.response_status,
+            last_error: failure.map(|why| why.reason().to_owned()),
+            last_error_code: failure.map(|why| why.code().to_string()),
+            next_retry_at: row.next_retry_at.map(Stamp),
+            delivered_at: row.delivered_at.map(Stamp),
+            created_at: Stamp(row.created_at),
+        }
+    }
+}
+
+impl ReceiptDetailView {
+    pub fn of(detail: ReceiptDetail, source: &Source) -> Self {
+        let receipt = ReceiptSummary::from(&detail.receipt);
+        let log = |attempts: Vec<Attempt>| attempts.into_iter().map(AttemptEntry::from).collect();
+        let deliveries = detail.deliveries.into_iter().map(|view| ReceiptDeliveryDetail {
+            delivery: ReceiptDelivery::of(&view.row, source),
+            attempt_log: log(view.attempts),
+        });
+        Self {
+            payload: Json::of(&payload::shown(Some(&source.preset()), &detail.payload)),
+            context: VerificationContext::of(&receipt, detail.request.as_ref()),
+            headers: detail.request.map(|request| headers(request.headers)),
+            deliveries: deliveries.collect(),
+            receipt,
+        }
+    }
+}
+
+impl VerificationContext {
+    /// Webhooks are posted, and to one path, where the request was not kept.
+    fn of(receipt: &ReceiptSummary, request: Option<&RequestRecord>) -> Self {
+        let path = || format!("/webhooks/{}", receipt.partner);
+        Self {
+            webhook: VerifiedWebhook {
+                verified: true,
+                partner: receipt.partner.clone(),
+                key_id: receipt.key_id.clone(),
+            },
+            req: VerifiedRequest {
+                path: request.map_or_else(path, |request| request.path.clone()),
+                method: request.map_or("POST", |request| &request.method).to_owned(),
+            },
+        }
+    }
+}
+
+/// A name that stands twice has both values.
+fn headers(lines: Vec<(String, String)>) -> BTreeMap<String, String> {
+    let mut all = BTreeMap::<String, String>::new();
+    for (name, value) in lines {
+        match all.get_mut(&name) {
+            Some(values) => {
+                values.push_str(", ");
+                values.push_str(&value);
+            }
+            None => {
+                all.insert(name, value);
+            }
+        }
+    }
+    all
+}

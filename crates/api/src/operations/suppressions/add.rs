@@ -1,0 +1,49 @@
+//! `POST /v1/suppressions`: one address. One that is there already stays as it is, unless a complaint
+//! comes to it.
+
+use gancho_mail::Mailbox;
+use http::Method;
+
+use super::{REASON, TAG, reason, view::Suppression};
+use crate::{
+    answer::Answer,
+    auth::Right,
+    codes,
+    input::{Field, Kind},
+    operations::emails,
+    problem::Problem,
+    route::{Call, Gives, Needs, Route, Takes},
+};
+
+const FIELDS: &[Field] = &[
+    Field::new("address", Kind::Text { least: 1, most: 600 }, "Such as `ana@example.com`.")
+        .required(),
+    REASON,
+];
+
+pub const ROUTE: Route = Route {
+    method: Method::POST,
+    path: "/suppressions",
+    needs: Needs::Tenant(Right::Manage),
+    takes: Takes::Body(FIELDS),
+    gives: Gives::created::<Suppression>("It is on the list, as shown."),
+    refuses: &[&codes::EMAIL_OFF, &codes::STORAGE_FULL],
+    tag: TAG,
+    summary: "Suppress an address",
+    about: "E-mails to it are accepted and fail at once, with `COMPLAINT` or `BOUNCE_PERMANENT`.",
+    run: |call| Box::pin(run(call)),
+    ..Route::PLAIN
+};
+
+async fn run(call: Call) -> Result<Answer, Problem> {
+    let scope = call.tenant()?.scope();
+    let values = call.values()?;
+    let mailbox: Mailbox = values.text("address").unwrap_or_default().parse().map_err(|why| {
+        Problem::field("/address", format!("`address` is not the address of one mailbox: {why}"))
+    })?;
+    let list = &emails::desk(&call.api)?.suppressions;
+    list.add(scope, &mailbox, reason(&values), None).await?;
+    let kept = list.get(scope, &mailbox).await?;
+    let kept = kept.ok_or_else(|| Problem::internal("a suppressed address is gone at once"))?;
+    Answer::created(&Suppression::from(kept))
+}

@@ -1,0 +1,38 @@
+//! `DELETE /v1/suppressions/{address}`: e-mails go there again.
+
+use gancho_mail::Mailbox;
+use http::Method;
+
+use super::TAG;
+use crate::{
+    answer::Answer,
+    auth::Right,
+    codes,
+    input::field::Noun,
+    operations::emails,
+    problem::Problem,
+    route::{Call, Gives, Needs, Route},
+};
+
+pub const ROUTE: Route = Route {
+    method: Method::DELETE,
+    path: "/suppressions/{address}",
+    needs: Needs::Tenant(Right::Manage),
+    gives: Gives::nothing("It is off the list."),
+    refuses: &[&codes::EMAIL_OFF],
+    tag: TAG,
+    summary: "Take an address off the list",
+    run: |call| Box::pin(run(call)),
+    ..Route::PLAIN
+};
+
+async fn run(call: Call) -> Result<Answer, Problem> {
+    let scope = call.tenant()?.scope();
+    let mailbox: Mailbox = call.id("address")?;
+    let list = &emails::desk(&call.api)?.suppressions;
+    if list.remove(scope, &mailbox).await? {
+        Ok(Answer::nothing())
+    } else {
+        Err(Problem::not_found(Noun::Suppression))
+    }
+}

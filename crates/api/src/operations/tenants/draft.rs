@@ -1,0 +1,81 @@
+//! What may be given for a tenant.
+
+use gancho_domain::{Rate, Tenant, span};
+
+use crate::{
+    input::{Faults, Field, Kind, Values},
+    operations::webhooks::draft::{RATE_FIELDS, rate},
+    problem::Problem,
+    state::Api,
+};
+
+pub const SLUG: Field = Field::new(
+    "slug",
+    Kind::Text { least: 1, most: 63 },
+    "The human name: lower-case letters, digits, `-` and `_`. It never changes.",
+)
+.required();
+const NAME: Field =
+    Field::new("name", Kind::Text { least: 1, most: 128 }, "For people; the slug where left out.");
+const PLAN: Field = Field::new(
+    "plan",
+    Kind::Text { least: 1, most: 64 },
+    "The plan it is on; `unlimited` where left out.",
+);
+const DEFAULT_PROFILE: Field = Field::new(
+    "default_profile",
+    Kind::Text { least: 1, most: 64 },
+    "The wire profile of webhooks that name none; `standard` where left out.",
+);
+const STRICT: Field =
+    Field::new("strict_event_types", Kind::Flag, "Only registered event types may be published.");
+const PUBLISH_RATE: Field = Field::new(
+    "publish_rate",
+    Kind::Object(RATE_FIELDS),
+    "How fast it may publish; the operator's default where left out.",
+)
+.nullable();
+
+pub const NEW: &[Field] = &[SLUG, NAME, PLAN, DEFAULT_PROFILE, STRICT, PUBLISH_RATE];
+pub const PART: &[Field] = &[NAME, PLAN, DEFAULT_PROFILE, STRICT, PUBLISH_RATE];
+
+/// Puts what was given into the tenant, or says all that is wrong with it.
+pub fn apply(api: &Api, tenant: &mut Tenant, values: &Values<'_>) -> Result<(), Problem> {
+    let mut faults = Faults::default();
+    if let Some(name) = values.text("name") {
+        name.clone_into(&mut tenant.name);
+    }
+    if let Some(plan) = values.text("plan") {
+        if api.plans.get(plan).is_none() {
+            let known: Vec<_> = api.plans.names().collect();
+            faults
+                .invalid("/plan", format!("there is no such plan: there are {}", known.join(", ")));
+        }
+        plan.clone_into(&mut tenant.plan);
+    }
+    if let Some(profile) = values.text("default_profile") {
+        if api.registry.profile(profile).is_none() {
+            let known = api.registry.profile_names().join(", ");
+            faults.invalid(
+                "/default_profile",
+                format!("there is no such profile: there are {known}"),
+            );
+        }
+        profile.clone_into(&mut tenant.default_profile);
+    }
+    if let Some(strict) = values.flag("strict_event_types") {
+        tenant.strict_event_types = strict;
+    }
+    if values.is_null("publish_rate") {
+        tenant.publish_rate = None;
+    } else if let Some(given) = values.object("publish_rate").and_then(rate) {
+        match span::parse(&given.per) {
+            Ok(per) if (1..=86_400).contains(&per.as_secs()) => {
+                tenant.publish_rate = Some(Rate { count: given.count, per });
+            }
+            Ok(_) => faults.invalid("/publish_rate/per", "it must lie between 1s and 1d"),
+            Err(fault) => faults.invalid("/publish_rate/per", fault.to_string()),
+        }
+    }
+    if faults.0.is_empty() { Ok(()) } else { Err(faults.into()) }
+}

@@ -1,0 +1,35 @@
+//! How a tenant is shown.
+
+use gancho_domain::Tenant;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::{operations::webhooks::view::RateLimit, show::Stamp};
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct TenantView {
+    pub id: String,
+    pub slug: String,
+    pub name: String,
+    pub plan: String,
+    pub default_profile: String,
+    pub strict_event_types: bool,
+    /// Null where it is the operator's default.
+    pub publish_rate: Option<RateLimit>,
+    pub created_at: Stamp,
+}
+
+impl From<&Tenant> for TenantView {
+    fn from(tenant: &Tenant) -> Self {
+        Self {
+            id: tenant.id.to_string(),
+            slug: tenant.slug.clone(),
+            name: tenant.name.clone(),
+            plan: tenant.plan.clone(),
+            default_profile: tenant.default_profile.clone(),
+            strict_event_types: tenant.strict_event_types,
+            publish_rate: tenant.publish_rate.map(RateLimit::of),
+            created_at: Stamp(tenant.created_at),
+        }
+    }
+}
