@@ -163,9 +163,6 @@ impl Route {
         if self.path_fields().next().is_some() {
             all.push(&codes::NOT_FOUND);
         }
-        if self.tag == crate::operations::sources::TAG {
-            all.push(&codes::RECEIVING_OFF);
-        }
         if self.query.iter().any(|field| field.name == query::CURSOR.name) {
             all.push(&codes::BAD_CURSOR);
         }

@@ -16,7 +16,7 @@ pub const ROUTE: Route = Route {
     needs: Needs::Operator,
     takes: Takes::Body(draft::PART),
     gives: Gives::ok::<SourceView>("The source as it is now."),
-    refuses: &[&codes::CONFLICT, &codes::STORAGE_FULL],
+    refuses: &[&codes::RECEIVING_OFF, &codes::CONFLICT, &codes::STORAGE_FULL],
     tag: TAG,
     summary: "Change a source",
     run: |call| Box::pin(run(call)),

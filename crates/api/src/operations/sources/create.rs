@@ -21,7 +21,7 @@ pub const ROUTE: Route = Route {
     gives: Gives::created::<NewSource>(
         "The source, with the secret that signs what is dispatched.",
     ),
-    refuses: &[&codes::TAKEN, &codes::STORAGE_FULL],
+    refuses: &[&codes::RECEIVING_OFF, &codes::TAKEN, &codes::STORAGE_FULL],
     tag: TAG,
     summary: "Create a source",
     run: |call| Box::pin(run(call)),

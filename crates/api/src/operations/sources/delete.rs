@@ -5,6 +5,7 @@ use http::Method;
 use super::{TAG, partner, parts};
 use crate::{
     answer::Answer,
+    codes,
     problem::Problem,
     route::{Call, Gives, Needs, Route},
 };
@@ -14,6 +15,7 @@ pub const ROUTE: Route = Route {
     path: "/sources/{partner}",
     needs: Needs::Operator,
     gives: Gives::nothing("It is gone."),
+    refuses: &[&codes::RECEIVING_OFF],
     tag: TAG,
     summary: "Delete a source",
     about: "What was received stays in the ledger; what still waits for dispatch becomes a dead letter.",

@@ -6,6 +6,7 @@ use super::{
 };
 use crate::{
     answer::Answer,
+    codes,
     problem::Problem,
     route::{Call, Gives, Needs, Route},
 };
@@ -14,6 +15,7 @@ pub const ROUTE: Route = Route {
     path: "/sources/{partner}",
     needs: Needs::Operator,
     gives: Gives::ok::<SourceCounts>("The source, and how much was received from it."),
+    refuses: &[&codes::RECEIVING_OFF],
     tag: TAG,
     summary: "Show a source",
     run: |call| Box::pin(run(call)),

@@ -19,7 +19,7 @@ pub const ROUTE: Route = Route {
     needs: Needs::Operator,
     takes: Takes::Batch(FIELDS),
     gives: Gives::ok::<ImportedKeys>("How many there were."),
-    refuses: &[&codes::CONFLICT, &codes::STORAGE_FULL],
+    refuses: &[&codes::RECEIVING_OFF, &codes::CONFLICT, &codes::STORAGE_FULL],
     tag: TAG,
     summary: "Import keys of many partners",
     about: "Sources that are not there yet are made. What is faulty is told before anything is written.",

@@ -3,6 +3,7 @@
 use super::{TAG, parts, view::SourceView};
 use crate::{
     answer::Answer,
+    codes,
     cursor::Pages,
     input::query::{CURSOR, LIMIT, ROWS},
     problem::Problem,
@@ -15,6 +16,7 @@ pub const ROUTE: Route = Route {
     needs: Needs::Operator,
     query: &[LIMIT, CURSOR],
     gives: Gives::ok::<List<SourceView>>("A page of them, by name."),
+    refuses: &[&codes::RECEIVING_OFF],
     tag: TAG,
     summary: "List sources",
     run: |call| Box::pin(run(call)),

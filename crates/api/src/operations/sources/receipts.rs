@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     answer::Answer,
+    codes,
     cursor::Pages,
     input::{
         Field, Kind, Values,
@@ -37,6 +38,7 @@ pub const LIST: Route = Route {
     needs: Needs::Operator,
     query: &[LIMIT, CURSOR, STATUS, EVENT_ID, SINCE, UNTIL],
     gives: Gives::ok::<List<ReceiptView>>("A page of them, newest first."),
+    refuses: &[&codes::RECEIVING_OFF],
     tag: TAG,
     summary: "List a source's receipts",
     about: "With a filter a page may hold fewer than `limit`, even none, and still have a next.",
@@ -50,6 +52,7 @@ pub const GET: Route = Route {
     gives: Gives::ok::<ReceiptDetailView>(
         "The receipt, the request that it came in, and every attempt to hand it on.",
     ),
+    refuses: &[&codes::RECEIVING_OFF],
     tag: TAG,
     summary: "Show a receipt",
     run: |call| Box::pin(get(call)),

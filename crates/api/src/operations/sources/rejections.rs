@@ -6,6 +6,7 @@ use gancho_inbound::activity::Seen;
 use super::{TAG, find, parts, view::RejectionView};
 use crate::{
     answer::Answer,
+    codes,
     problem::Problem,
     route::{Call, Gives, Needs, Route},
     show::List,
@@ -15,6 +16,7 @@ pub const OF_SOURCE: Route = Route {
     path: "/sources/{partner}/rejections",
     needs: Needs::Operator,
     gives: Gives::ok::<List<RejectionView>>("The last ones, newest first."),
+    refuses: &[&codes::RECEIVING_OFF],
     tag: TAG,
     summary: "List what was turned away from a source",
     about: "The last 50 of all nodes. What another node has just turned away is there after a few seconds.",
@@ -26,6 +28,7 @@ pub const OF_NOBODY: Route = Route {
     path: "/rejections",
     needs: Needs::Operator,
     gives: Gives::ok::<List<RejectionView>>("The last ones, newest first."),
+    refuses: &[&codes::RECEIVING_OFF],
     tag: TAG,
     summary: "List what was turned away for naming no partner",
     about: "The last 50 of all nodes. What another node has just turned away is there after a few seconds.",

@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 use super::{TAG, parts};
 use crate::{
     answer::Answer,
+    codes,
     problem::Problem,
     route::{Call, Gives, Needs, Route},
 };
@@ -16,6 +17,7 @@ pub const ROUTE: Route = Route {
     path: "/_reload",
     needs: Needs::Operator,
     gives: Gives::ok::<Reloaded>("The pack that is used from now on."),
+    refuses: &[&codes::RECEIVING_OFF],
     tag: TAG,
     summary: "Read the policy pack again",
     about: "A faulty pack is refused and changes nothing.",
