@@ -79,6 +79,10 @@ impl Answer {
     }
 }
 
+pub fn into_axum(response: Response<AnswerBody>) -> Response<Body> {
+    response.map(Body::new)
+}
+
 /// As headers tell a time to wait: rounded up, so that nobody comes back too early.
 pub fn whole_seconds(wait: std::time::Duration) -> u64 {
     wait.as_secs() + u64::from(wait.subsec_nanos() > 0)

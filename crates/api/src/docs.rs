@@ -13,11 +13,9 @@ use http::{HeaderValue, StatusCode, header};
 use utoipa_swagger_ui::Config;
 
 use crate::{
-    answer::Answer,
+    answer::{Answer, into_axum},
     codes::{self, Code},
-    openapi,
-    router::into_axum,
-    serve,
+    openapi, serve,
     state::Api,
 };
 

@@ -5,8 +5,8 @@
 //! sent, read strictly), the operation itself, [`answer`] or [`problem`] (what goes back, with
 //! [`codes`] for every refusal there is). [`operations`] have a file each, in the folder of their noun.
 //! [`show`] and [`cursor`] are what their answers share; [`openapi`] and [`docs`] tell of all of it.
-//! Below stands [`listener`], with [`host`], [`client_address`], `caller`, `ending` and `familiar`; beside it
-//! [`state`], [`tenant_cache`], [`meter`], [`probes`] and [`watch`].
+//! [`front`] is the first to see a request. Below stands [`listener`], with [`host`], [`client_address`], `caller`, `ending` and `familiar`; beside it
+//! [`state`] (with the [`key_keeper`] and [`exports`]), [`tenant_cache`], [`meter`], [`probes`] and [`watch`].
 //!
 //! This crate decides nothing about deliveries: it checks, calls the flows and shows the outcome. It
 //! never makes a [`gancho_domain::TenantScope`] but in [`auth`], never builds a refusal but in
@@ -20,10 +20,13 @@ pub mod codes;
 pub mod cursor;
 pub mod docs;
 mod ending;
+pub mod exports;
 mod familiar;
+pub mod front;
 pub mod host;
 pub mod ingest;
 pub mod input;
+pub mod key_keeper;
 pub mod listener;
 pub mod meter;
 pub mod openapi;
@@ -40,7 +43,8 @@ pub mod watch;
 
 pub use auth::{AdminToken, WeakToken};
 pub use client_address::TrustedProxies;
+pub use front::listen;
 pub use ingest::{Ingest, IngestSettings, Simulator};
-pub use listener::{ListenSettings, listen};
+pub use listener::ListenSettings;
 pub use router::{of_node, router};
 pub use state::{Api, ApiSetup, InboundParts, MetricsFor, Settings};

@@ -3,10 +3,10 @@
 //! where one request ends) is not offered ready-made.
 //!
 //! `table` knows who is connected and who can be spared; `guarded` is the stream under a connection,
-//! with its deadlines; `framing` reads along and stops what could be read in two ways; `front` answers.
+//! with its deadlines; `framing` reads along and stops what could be read in two ways. Who answers is given
+//! by the caller: `front` for the API, `ingest` for partners.
 
 mod framing;
-mod front;
 mod guarded;
 mod table;
 
@@ -28,13 +28,10 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower::Service;
 
 use self::{
-    front::Front,
     guarded::Guarded,
     table::{Place, Table},
 };
-use crate::{
-    answer::AnswerBody, client_address::TrustedProxies, host::Hosts, meter::Traffic, state::Api,
-};
+use crate::{answer::AnswerBody, client_address::TrustedProxies, meter::Traffic};
 
 pub use self::table::Standing;
 
@@ -93,21 +90,6 @@ const REST: Duration = Duration::from_millis(50);
 const FREED: usize = 8;
 const SAID_EVERY: Duration = Duration::from_secs(60);
 
-/// Takes connections until `stop`; comes back when the last one has ended.
-pub async fn listen(
-    listener: TcpListener,
-    api: Api,
-    router: axum::Router,
-    settings: ListenSettings,
-    stop: CancellationToken,
-) -> io::Result<()> {
-    let is_local = listener.local_addr()?.ip().is_loopback();
-    let hosts = is_local.then(|| Hosts::new(settings.allowed_hosts.clone()));
-    let traffic = api.meter.traffic.clone();
-    let front = Front::new(api, router, hosts, settings.publishes);
-    take(listener, move |peer| front.of(peer), traffic, settings, stop).await
-}
-
 /// Who is at the other end of a connection.
 #[derive(Clone)]
 pub struct Peer {
@@ -116,7 +98,7 @@ pub struct Peer {
     pub trusted_proxies: TrustedProxies,
 }
 
-/// The loop itself, whoever answers. `front` is asked for each connection.
+/// Takes connections until `stop`; comes back when the last one has ended. `front` is asked for each connection.
 pub(crate) async fn take<S>(
     listener: TcpListener,
     front: impl Fn(Peer) -> S,

@@ -5,18 +5,32 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use http::StatusCode;
-
-use crate::router::ROUTES;
+use http::{Method, StatusCode};
+use parking_lot::Mutex;
 
 /// Counted for each route: 2xx, 3xx, 4xx, 5xx.
 const CLASSES: usize = 4;
 
+#[derive(Default)]
 pub struct Meter {
-    answers: Box<[[AtomicU64; CLASSES]]>,
+    routes: Mutex<Vec<Arc<RouteMeter>>>,
     panics: AtomicU64,
     failed_logins: AtomicU64,
     pub(crate) traffic: Arc<Traffic>,
+}
+
+/// The answers of one route.
+pub struct RouteMeter {
+    method: Method,
+    path: &'static str,
+    answers: [AtomicU64; CLASSES],
+}
+
+impl RouteMeter {
+    pub(crate) fn answered(&self, status: StatusCode) {
+        let class = usize::from(status.as_u16() / 100).clamp(2, 5) - 2;
+        self.answers[class].fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 /// The connections of one listener.
@@ -60,23 +74,17 @@ pub struct Answers {
     pub count: u64,
 }
 
-impl Default for Meter {
-    fn default() -> Self {
-        Self {
-            answers: ROUTES.iter().map(|_| Default::default()).collect(),
-            panics: AtomicU64::new(0),
-            failed_logins: AtomicU64::new(0),
-            traffic: Arc::default(),
-        }
-    }
-}
-
 impl Meter {
-    pub(crate) fn answered(&self, route: usize, status: StatusCode) {
-        let class = usize::from(status.as_u16() / 100).clamp(2, 5) - 2;
-        if let Some(counts) = self.answers.get(route) {
-            counts[class].fetch_add(1, Ordering::Relaxed);
+    /// The one meter of a route, however many routers have it.
+    pub(crate) fn route(&self, method: &Method, path: &'static str) -> Arc<RouteMeter> {
+        let mut routes = self.routes.lock();
+        if let Some(known) = routes.iter().find(|it| it.path == path && it.method == *method) {
+            return known.clone();
         }
+        let meter = RouteMeter { method: method.clone(), path, answers: Default::default() };
+        let meter = Arc::new(meter);
+        routes.push(meter.clone());
+        meter
     }
 
     pub(crate) fn panicked(&self) {
@@ -96,11 +104,11 @@ impl Meter {
     pub fn answers(&self) -> Vec<Answers> {
         const NAMES: [&str; CLASSES] = ["2xx", "3xx", "4xx", "5xx"];
         let mut all = Vec::new();
-        for (route, counts) in ROUTES.iter().zip(&self.answers) {
-            for (class, count) in NAMES.into_iter().zip(counts) {
+        for route in &*self.routes.lock() {
+            for (class, count) in NAMES.into_iter().zip(&route.answers) {
                 let count = count.load(Ordering::Relaxed);
                 if count > 0 {
-                    let method = crate::router::method_name(&route.method);
+                    let method = method_name(&route.method);
                     all.push(Answers { method, path: route.path, class, count });
                 }
             }
@@ -121,5 +129,16 @@ impl Meter {
     /// Connections that are open now.
     pub fn connections(&self) -> u64 {
         self.traffic.open()
+    }
+}
+
+fn method_name(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::PATCH => "PATCH",
+        Method::DELETE => "DELETE",
+        _ => "OTHER",
     }
 }

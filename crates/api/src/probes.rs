@@ -10,10 +10,10 @@ use axum::{
 use http::header;
 
 use crate::{
+    answer::into_axum,
     auth,
     caller::Caller,
     route::Needs,
-    router::into_axum,
     serve,
     state::{Api, MetricsFor},
     watch::Page,

@@ -1,18 +1,15 @@
 //! The one table of routes. Every path answers with `/v1` before it and without.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use axum::{
     Router,
-    body::Body,
     extract::{RawPathParams, Request},
-    response::Response,
     routing::any,
 };
-use http::Method;
 
 use crate::{
-    answer::AnswerBody,
+    answer::into_axum,
     docs,
     operations::{
         api_keys, deliveries, dlq, egress_addresses, emails, event_types, events, keys, ledger,
@@ -20,12 +17,11 @@ use crate::{
     },
     probes,
     route::Route,
-    serve::{self, PathParts},
+    serve::{self, PathParts, RouteHandle},
     state::Api,
 };
 
 pub const ROUTES: &[&Route] = &[
-    // The one that is called most stands first.
     &events::publish::ROUTE,
     &events::batch::ROUTE,
     &events::list::ROUTE,
@@ -110,9 +106,6 @@ pub const ROUTES: &[&Route] = &[
     &letters::get::ROUTE,
 ];
 
-/// Where [`events::publish`] stands in the table: the listener goes straight to it.
-pub const PUBLISH: usize = 0;
-
 /// The API, its documentation, and whatever else is to answer beside them.
 pub fn router(api: &Api, extra: Router) -> Router {
     let router = answering(api, by_path()).merge(docs::router(api));
@@ -129,15 +122,16 @@ pub fn of_node(api: &Api) -> Router {
 const OF_NODE: [&Route; 3] =
     [&sources::rejections::OF_SOURCE, &sources::rejections::OF_NOBODY, &sources::reload::ROUTE];
 
-fn answering(api: &Api, paths: BTreeMap<&'static str, Vec<usize>>) -> Router {
+fn answering(api: &Api, paths: BTreeMap<&'static str, Vec<&'static Route>>) -> Router {
     let mut router = Router::new();
     for (path, routes) in paths {
-        let here: &'static [usize] = routes.leak();
+        let here: Arc<[RouteHandle]> =
+            routes.into_iter().map(|route| RouteHandle::new(api, route)).collect();
         for form in [format!("/v1{path}"), path.to_owned()] {
-            let api = api.clone();
+            let (api, here) = (api.clone(), here.clone());
             let answer = any(move |params: Option<Parts>, request: Request| async move {
                 let path = params.map(|Parts(parts)| parts);
-                into_axum(serve::serve(&api, here, path, request).await)
+                into_axum(serve::serve(&api, &here, path, request).await)
             });
             router = router.route(&form, answer);
         }
@@ -152,27 +146,12 @@ fn with_probes(api: &Api, router: Router) -> Router {
     })
 }
 
-fn by_path() -> BTreeMap<&'static str, Vec<usize>> {
+fn by_path() -> BTreeMap<&'static str, Vec<&'static Route>> {
     let mut paths = BTreeMap::<_, Vec<_>>::new();
-    for (index, route) in ROUTES.iter().enumerate() {
-        paths.entry(route.path).or_default().push(index);
+    for route in ROUTES {
+        paths.entry(route.path).or_default().push(*route);
     }
     paths
-}
-
-pub fn into_axum(response: http::Response<AnswerBody>) -> Response {
-    response.map(Body::new)
-}
-
-pub fn method_name(method: &Method) -> &'static str {
-    match *method {
-        Method::GET => "GET",
-        Method::POST => "POST",
-        Method::PUT => "PUT",
-        Method::PATCH => "PATCH",
-        Method::DELETE => "DELETE",
-        _ => "OTHER",
-    }
 }
 
 /// The parts of a path that are not fixed; nothing where they are not UTF-8.
@@ -198,11 +177,6 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-
-    #[test]
-    fn publish_stands_where_the_listener_looks_for_it() {
-        assert_eq!((ROUTES[PUBLISH].path, &ROUTES[PUBLISH].method), ("/events", &Method::POST));
-    }
 
     #[test]
     fn no_route_stands_twice() {

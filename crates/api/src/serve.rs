@@ -3,7 +3,7 @@
 //! Nothing of a request is read before it is known who makes it, and nothing is done before all of it
 //! was read and found good.
 
-use std::{fmt::Display, panic::AssertUnwindSafe};
+use std::{fmt::Display, panic::AssertUnwindSafe, sync::Arc};
 
 use bytes::Bytes;
 use futures_util::FutureExt;
@@ -21,9 +21,9 @@ use crate::{
     codes,
     ending::Ending,
     input::{content, query},
+    meter::RouteMeter,
     problem::Problem,
     route::{Call, Route, Takes},
-    router,
     state::Api,
 };
 
@@ -38,10 +38,22 @@ const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// The names and values of the parts of a path.
 pub type PathParts = Vec<(Box<str>, Box<str>)>;
 
+/// A route, with the counts of its answers.
+pub struct RouteHandle {
+    route: &'static Route,
+    meter: Arc<RouteMeter>,
+}
+
+impl RouteHandle {
+    pub fn new(api: &Api, route: &'static Route) -> Self {
+        Self { route, meter: api.meter.route(&route.method, route.path) }
+    }
+}
+
 /// Answers a request to a path; `routes` are those of the path, one for each method.
 pub async fn serve<B>(
     api: &Api,
-    routes: &[usize],
+    routes: &[RouteHandle],
     path: Option<PathParts>,
     request: Request<B>,
 ) -> Response<AnswerBody>
@@ -51,7 +63,7 @@ where
 {
     let id = request_id(&api.ids, request.headers());
     let (mut parts, mut body) = request.into_parts();
-    let Some((index, route)) = choose(routes, &parts.method) else {
+    let Some(RouteHandle { route, meter }) = choose(routes, &parts.method) else {
         let end = Ending::of(&parts);
         return end.seal(finish(refuse_method(routes), &id), &mut body);
     };
@@ -63,7 +75,7 @@ where
         Err(Problem::internal("a handler panicked"))
     });
     let response = finish(outcome, &id);
-    api.meter.answered(index, response.status());
+    meter.answered(response.status());
     note(route, response.status(), &id);
     end.seal(response, &mut body)
 }
@@ -151,16 +163,14 @@ where
 /// A body that is not asked for may be this long.
 const NEGLIGIBLE: usize = 16 * 1024;
 
-fn choose(routes: &[usize], method: &Method) -> Option<(usize, &'static Route)> {
+fn choose<'a>(routes: &'a [RouteHandle], method: &Method) -> Option<&'a RouteHandle> {
     // What answers GET answers HEAD; the body is left out on the way.
     let method = if *method == Method::HEAD { &Method::GET } else { method };
-    let known = routes.iter().map(|index| (*index, router::ROUTES[*index]));
-    known.into_iter().find(|(_, route)| route.method == *method)
+    routes.iter().find(|handle| handle.route.method == *method)
 }
 
-fn refuse_method(routes: &[usize]) -> Result<Answer, Problem> {
-    let mut methods: Vec<_> =
-        routes.iter().map(|index| router::ROUTES[*index].method.as_str()).collect();
+fn refuse_method(routes: &[RouteHandle]) -> Result<Answer, Problem> {
+    let mut methods: Vec<_> = routes.iter().map(|handle| handle.route.method.as_str()).collect();
     if methods.contains(&"GET") {
         methods.push("HEAD");
     }

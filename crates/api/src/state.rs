@@ -5,6 +5,7 @@ use std::{ops::Deref, sync::Arc, time::Duration};
 use gancho_domain::{Clock, IdMaker};
 use gancho_engine::Engine;
 use gancho_inbound::{Checkpointer, Inbound, SourceDesk};
+use gancho_mail::{Outbox, Sink, Suppressions};
 use gancho_outbound::{EndpointDesk, EventTypes, Plans, Publisher, Registry, Replays};
 use gancho_store::Store;
 use gancho_vault::KeyRing;
@@ -13,8 +14,9 @@ use tokio_util::task::TaskTracker;
 use crate::{
     auth::{AdminToken, KeyDesk, PortalDesk, Throttle},
     cursor::CursorSeal,
+    exports::Exports,
+    key_keeper::KeyKeeper,
     meter::Meter,
-    operations::{dlq::exports::Exports, emails::MailDesk, keys::KeyKeeper},
     tenant_cache::TenantCache,
     watch::Watch,
 };
@@ -41,6 +43,15 @@ pub struct ApiSetup {
     /// Nothing where no webhooks are received.
     pub inbound: Option<InboundParts>,
     pub settings: Settings,
+}
+
+/// What the calls about e-mails use.
+#[derive(Clone)]
+pub struct MailDesk {
+    pub outbox: Arc<Outbox>,
+    pub suppressions: Arc<Suppressions>,
+    /// Where letters are caught instead of sent.
+    pub sink: Option<Arc<Sink>>,
 }
 
 /// What receives webhooks, as far as the operator works with it.

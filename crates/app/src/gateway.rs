@@ -11,9 +11,7 @@ mod unsent;
 use std::{sync::Arc, time::Duration};
 
 use anyhow::Context;
-use gancho_api::{
-    AdminToken, Api, ApiSetup, Ingest, Simulator, operations::emails::MailDesk, watch,
-};
+use gancho_api::{AdminToken, Api, ApiSetup, Ingest, Simulator, state::MailDesk, watch};
 use gancho_archive::FolderArchive;
 use gancho_domain::{
     Clock, EndpointId, IdMaker, Lane, Random, SystemClock, SystemRandom, Tenant, TenantScope,

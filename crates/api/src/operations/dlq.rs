@@ -1,9 +1,8 @@
 //! Dead letters: deliveries that were given up. A tenant sees its own; the operator everyone's.
 //!
-//! [`filter`] is which of them are meant, [`view`] how one is shown, [`exports`] how many exports run at once.
+//! [`filter`] is which of them are meant, and [`view`] how one is shown.
 
 pub mod export;
-pub mod exports;
 pub mod filter;
 pub mod get;
 pub mod list;

@@ -6,21 +6,13 @@ pub mod list;
 pub mod send;
 pub mod view;
 
-use gancho_mail::{Outbox, Sink, Suppressions};
-use std::sync::Arc;
-
-use crate::{codes, problem::Problem, state::Api};
+use crate::{
+    codes,
+    problem::Problem,
+    state::{Api, MailDesk},
+};
 
 pub(crate) const TAG: &str = "E-mails";
-
-/// What the calls about e-mails use.
-#[derive(Clone)]
-pub struct MailDesk {
-    pub outbox: Arc<Outbox>,
-    pub suppressions: Arc<Suppressions>,
-    /// Where letters are caught instead of sent.
-    pub sink: Option<Arc<Sink>>,
-}
 
 /// A gateway that knows no mail server accepts no e-mail, rather than keeping it for nobody.
 pub(crate) fn desk(api: &Api) -> Result<&MailDesk, Problem> {

@@ -4,9 +4,9 @@ use std::{future::Future, net::SocketAddr, sync::Arc, time::Duration};
 
 use gancho_api::{
     AdminToken, Api, ApiSetup, InboundParts, Ingest, IngestSettings, ListenSettings, Settings,
-    listen,
-    operations::{emails::MailDesk, keys::KeyKeeper},
-    router,
+    key_keeper::KeyKeeper,
+    listen, router,
+    state::MailDesk,
     watch::{Parts, Watch},
 };
 use gancho_domain::{Clock, IdMaker, Lane, Random, RetryPlan, SystemClock, SystemRandom};

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use anyhow::Context;
-use gancho_api::operations::emails::MailDesk;
+use gancho_api::state::MailDesk;
 use gancho_domain::{Rate, RetryPlan};
 use gancho_egress::Client;
 use gancho_engine::{Engine, LaneSetup, Terms};

@@ -4,6 +4,7 @@
 use std::{
     convert::Infallible,
     future::Future,
+    io,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
@@ -13,10 +14,38 @@ use axum::{Router, body::Body};
 use http::{Method, Request, Response};
 use http_body_util::Either;
 use hyper::body::Incoming;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
 use tower::{Service, ServiceExt};
 
-use super::Peer;
-use crate::{answer::AnswerBody, caller::Caller, host::Hosts, router, serve, state::Api};
+use crate::{
+    answer::AnswerBody,
+    caller::Caller,
+    host::Hosts,
+    listener::{ListenSettings, Peer, take},
+    operations::events,
+    route::Route,
+    serve::{self, RouteHandle},
+    state::Api,
+};
+
+/// Goes past the router: it is called far more often than all others.
+const PUBLISH: &Route = &events::publish::ROUTE;
+
+/// Takes connections until `stop`; comes back when the last one has ended.
+pub async fn listen(
+    listener: TcpListener,
+    api: Api,
+    router: Router,
+    settings: ListenSettings,
+    stop: CancellationToken,
+) -> io::Result<()> {
+    let is_local = listener.local_addr()?.ip().is_loopback();
+    let hosts = is_local.then(|| Hosts::new(settings.allowed_hosts.clone()));
+    let traffic = api.meter.traffic.clone();
+    let front = Front::new(api, router, hosts, settings.publishes);
+    take(listener, move |peer| front.of(peer), traffic, settings, stop).await
+}
 
 #[derive(Clone)]
 pub struct Front {
@@ -26,12 +55,14 @@ pub struct Front {
     router: Router,
     /// Where only names of this machine are answered to.
     hosts: Option<Arc<Hosts>>,
-    publishes: bool,
+    /// Nothing where no events may be published.
+    publish: Option<Arc<[RouteHandle]>>,
 }
 
 impl Front {
     pub fn new(api: Api, router: Router, hosts: Option<Hosts>, publishes: bool) -> Self {
-        Self { api, peer: None, router, hosts: hosts.map(Arc::new), publishes }
+        let publish = publishes.then(|| Arc::from([RouteHandle::new(&api, PUBLISH)]));
+        Self { api, peer: None, router, hosts: hosts.map(Arc::new), publish }
     }
 
     /// For one connection.
@@ -62,11 +93,13 @@ impl Service<Request<Incoming>> for Front {
             let refused = serve::refuse(&api, request, problem);
             return Box::pin(std::future::ready(Ok(refused)));
         }
-        if self.publishes && *request.method() == Method::POST && is_publish(request.uri().path()) {
-            const PUBLISH: &[usize] = &[router::PUBLISH];
+        if let Some(publish) = &self.publish
+            && is_publish(request.method(), request.uri().path())
+        {
+            let publish = publish.clone();
             return Box::pin(async move {
                 let _answering = answering;
-                Ok(serve::serve(&api, PUBLISH, Some(Vec::new()), request).await)
+                Ok(serve::serve(&api, &publish, Some(Vec::new()), request).await)
             });
         }
         let router = self.router.clone();
@@ -80,6 +113,6 @@ impl Service<Request<Incoming>> for Front {
     }
 }
 
-fn is_publish(path: &str) -> bool {
-    path == "/v1/events" || path == "/events"
+fn is_publish(method: &Method, path: &str) -> bool {
+    *method == PUBLISH.method && path.strip_prefix("/v1").unwrap_or(path) == PUBLISH.path
 }
