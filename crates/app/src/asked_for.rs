@@ -7,12 +7,12 @@
 
 use anyhow::Context;
 use bytes::Bytes;
-use gancho_domain::{Endpoint, EndpointId, TenantScope};
+use gancho_domain::{Endpoint, EndpointId, Tenant, TenantScope};
 use gancho_outbound::{EndpointDesk, EndpointDraft, endpoints::seal};
 use gancho_store::{Expect, Shelf};
 
 use crate::{
-    gateway::{Gateway, OPERATOR},
+    gateway::Gateway,
     settings::{Hidden, Loaded, companies::URL},
 };
 
@@ -32,7 +32,7 @@ struct Wanted {
 impl Wanted {
     /// By whose rules its URL is judged: the operator's own may be where no tenant's may.
     fn desk<'a>(&self, gateway: &'a Gateway) -> &'a EndpointDesk {
-        if self.slug == OPERATOR { &gateway.own_endpoints } else { &gateway.endpoints }
+        if self.slug == Tenant::OPERATOR { &gateway.own_endpoints } else { &gateway.endpoints }
     }
 }
 
@@ -59,7 +59,7 @@ fn wanted(loaded: &Loaded) -> Vec<Wanted> {
         events: "*",
     });
     let notices = loaded.settings.notify_url.as_ref().map(|url| Wanted {
-        slug: OPERATOR.to_owned(),
+        slug: Tenant::OPERATOR.to_owned(),
         name: "notify_url".to_owned(),
         url: url.to_string(),
         secret: loaded.settings.notify_secret.clone(),

@@ -1,9 +1,10 @@
 //! The API and what receives from partners, each on its listener, and how they are closed.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, time::Duration};
 
 use gancho_api::{AdminToken, Api, ListenSettings, MetricsFor, Simulator, TrustedProxies};
-use tokio::net::TcpListener;
+use gancho_engine::Stopped;
+use tokio::{net::TcpListener, time::Instant};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
@@ -95,8 +96,19 @@ impl Front {
         self.stop.cancel();
     }
 
+    /// Stops softly: takes no more requests, then lets the gateway finish what is in flight, all within the
+    /// time.
+    pub async fn drain(&self, gateway: &Gateway, within: Duration) -> Stopped {
+        let until = Instant::now() + within;
+        gateway.watch.stopping();
+        // The engine works on meanwhile: whoever waits for an attempt's outcome gets it. A caller
+        // that dawdles must not take the time that deliveries on the wire need.
+        let _ = tokio::time::timeout(within / 2, self.closed()).await;
+        gateway.drain(until.saturating_duration_since(Instant::now())).await
+    }
+
     /// Until the last connection has ended.
-    pub async fn closed(&self) {
+    async fn closed(&self) {
         self.close();
         self.tasks.close();
         self.tasks.wait().await;

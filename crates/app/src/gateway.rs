@@ -34,10 +34,8 @@ use mailing::Mailing;
 use notices::NoticeCarrier;
 use receiving::{Prepared, Receiving};
 
-use crate::{database, front::Front, key_keeper::KeyKeeper, key_ring::Ring};
+use crate::{database, key_keeper::KeyKeeper, key_ring::Ring};
 
-/// The tenant whose endpoints are the operator's own.
-pub const OPERATOR: &str = Tenant::OPERATOR;
 /// Loops that have been told to end are not waited for any longer than this.
 const AFTER: Duration = Duration::from_secs(2);
 
@@ -92,8 +90,11 @@ impl Gateway {
         let client = gancho_egress::Client::new(setup.client).context("the HTTP client")?;
         let own_client = gancho_egress::Client::new(setup.own_client).context("the HTTP client")?;
         let tenants = Tenants { store: store.clone(), ids: ids.clone(), clock: clock.clone() };
-        let operator =
-            if setup.has_notices { Some(tenants.get(OPERATOR, "standard").await?) } else { None };
+        let operator = if setup.has_notices {
+            Some(tenants.get(Tenant::OPERATOR, "standard").await?)
+        } else {
+            None
+        };
         let base = Base { store, ring: ring.keys.clone(), registry, ids, clock };
         let (carrier, health) =
             webhook_carrier(&base, &client, &own_client, operator.as_ref(), setup.failing_for);
@@ -259,20 +260,12 @@ impl Gateway {
         Ok(self.endpoints.create(scope, tenant, draft).await?.endpoint.id)
     }
 
-    /// Stops softly: takes no more requests, lets what is in flight finish within the time, gives the
-    /// rest back to the store.
-    pub async fn drain(&self, front: Option<&Front>, within: Duration) -> Stopped {
-        let until = tokio::time::Instant::now() + within;
+    /// Stops softly: lets what is in flight finish within the time, gives the rest back to the store.
+    pub async fn drain(&self, within: Duration) -> Stopped {
         self.watch.stopping();
-        if let Some(front) = front {
-            // The engine works on meanwhile: whoever waits for an attempt's outcome gets it. A caller
-            // that dawdles must not take the time that deliveries on the wire need.
-            let _ = tokio::time::timeout(within / 2, front.closed()).await;
-        }
         self.stopping.cancel();
         self.tasks.close();
-        let left = until.saturating_duration_since(tokio::time::Instant::now());
-        let stopped = self.engine.stop(left).await;
+        let stopped = self.engine.stop(within).await;
         let _ = tokio::time::timeout(AFTER, self.tasks.wait()).await;
         // What ended while the engine was stopping.
         let _ = tokio::time::timeout(AFTER, self.health.send_digests(true)).await;

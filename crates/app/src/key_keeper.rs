@@ -8,20 +8,20 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use anyhow::{Context, bail};
 use async_trait::async_trait;
 use gancho_api::key_keeper::{self, KeyUse, Rotation};
-use gancho_domain::{Endpoint, Tenant, TenantScope};
+use gancho_domain::{Endpoint, TenantScope};
 use gancho_inbound::sealed;
 use gancho_outbound::endpoints::seal;
 use gancho_store::Store;
-use gancho_vault::KeyRing;
 use tokio::sync::Mutex;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::key_ring::Ring;
+use crate::{
+    key_ring::Ring,
+    sealed_records::{keys_in_use, next_tenants},
+};
 
 /// How often a process that runs looks whether its ring's file has grown.
 const LOOK: Duration = Duration::from_secs(5);
-/// Tenants looked through at a time.
-const BATCH: usize = 200;
 /// So often a record is read anew because someone else has changed it.
 const TRIES: usize = 10;
 
@@ -170,38 +170,4 @@ impl key_keeper::KeyKeeper for KeyKeeper {
         let counts = self.in_use().await.map_err(|error| format!("{error:#}"))?;
         Ok(counts.into_iter().map(|(number, records)| KeyUse { number, records }).collect())
     }
-}
-
-/// How many records of the database have something sealed with each key.
-pub async fn keys_in_use(store: &dyn Store) -> anyhow::Result<BTreeMap<u32, u64>> {
-    let mut counts = sealed::in_use(store).await?;
-    let mut after = None;
-    while let Some(tenants) = next_tenants(store, &mut after).await? {
-        for tenant in tenants {
-            for endpoint in store.endpoints(TenantScope::granted(tenant.id)).await? {
-                for number in keys_of(&endpoint) {
-                    *counts.entry(number).or_default() += 1;
-                }
-            }
-        }
-    }
-    Ok(counts)
-}
-
-async fn next_tenants(
-    store: &dyn Store,
-    after: &mut Option<String>,
-) -> anyhow::Result<Option<Vec<Tenant>>> {
-    let tenants = store.tenants(after.as_deref(), BATCH).await?;
-    *after = tenants.last().map(|tenant| tenant.slug.clone());
-    Ok((!tenants.is_empty()).then_some(tenants))
-}
-
-fn keys_of(endpoint: &Endpoint) -> Vec<u32> {
-    let secrets = endpoint.old_secrets.iter().map(|old| &old.sealed);
-    let all = secrets.chain([&endpoint.sealed_secret]).chain(&endpoint.sealed_headers);
-    let mut keys: Vec<u32> = all.filter_map(|sealed| KeyRing::key_of(sealed)).collect();
-    keys.sort_unstable();
-    keys.dedup();
-    keys
 }

@@ -11,8 +11,8 @@ use gancho_store::Store;
 use gancho_vault::KeyRing;
 
 use crate::{
-    key_keeper,
     private_file::{self, Made},
+    sealed_records::keys_in_use,
     settings::Settings,
 };
 
@@ -81,7 +81,7 @@ impl RingSource {
             Self::Found(ring) => return Ok(ring),
             Self::Missing(path) => path,
         };
-        let in_use = key_keeper::keys_in_use(store).await?;
+        let in_use = keys_in_use(store).await?;
         if !in_use.is_empty() {
             let numbers: Vec<String> = in_use.keys().map(ToString::to_string).collect();
             let (word, records) =

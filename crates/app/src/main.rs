@@ -3,8 +3,8 @@
 //! In reading order: [`settings`] is what the operator has decided; [`database`] picks the store,
 //! [`gateway`] puts the parts together, [`feedback`] joins receiving and e-mail, [`front`] puts the API in
 //! front of them; [`asked_for`] keeps endpoints in step with the settings. [`admin_token`] and [`key_ring`] are the two secrets of the
-//! data folder, each a [`private_file`]; [`key_keeper`] changes the second. [`policy`] turns settings
-//! into rules for addresses, [`logs`] into log lines; [`file_handles`] shares out what the system allows;
+//! data folder, each a [`private_file`]; [`key_keeper`] changes the second and what it has sealed
+//! ([`sealed_records`]). [`logs`] turns settings into log lines; [`file_handles`] shares out what the system allows;
 //! [`lifecycle`] says when to stop. [`commands`] are
 //! what a person types; [`remote`] talks to a gateway that runs already; [`receiver`] is the built-in
 //! one of `gancho dev` and [`paint`] its colours.
@@ -22,10 +22,10 @@ mod key_ring;
 mod lifecycle;
 mod logs;
 mod paint;
-mod policy;
 mod private_file;
 mod receiver;
 mod remote;
+mod sealed_records;
 mod settings;
 
 use std::process::ExitCode;

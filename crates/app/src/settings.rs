@@ -4,12 +4,13 @@
 //! In reading order: `keys` is the one table of settings, from which the reference and the checks
 //! are made; `layers` gathers what was written where, from the `plain_names`, the `file`, the
 //! `environment` and the flags; `value`, `amount` and `hidden` turn text into settings; `check` looks at what must fit
-//! together; `plans`, `profiles` and `companies` are the three that are not single values; `fault`
+//! together; `address_policy` turns settings into rules for addresses; `plans`, `profiles` and `companies` are the three that are not single values; `fault`
 //! says what is wrong, `nearest` what was probably meant; `show` and `reference` tell of it.
 //!
 //! Every fault is reported at once, with the key's name, where it was written and what to do: an
 //! operator corrects a file once. No fault repeats a secret.
 
+pub mod address_policy;
 mod amount;
 mod check;
 pub mod companies;

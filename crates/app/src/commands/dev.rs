@@ -67,7 +67,7 @@ impl Dev {
         let stopped = tokio::select! {
             biased;
             () = stop.asked() => anyhow::bail!("stopped at once; what was in flight is delivered next time"),
-            stopped = stage.gateway.drain(Some(&stage.front), TO_STOP) => stopped,
+            stopped = stage.front.drain(&stage.gateway, TO_STOP) => stopped,
         };
         screen::closing(stopped.unfinished, &self.data_dir);
         Ok(())

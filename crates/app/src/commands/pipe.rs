@@ -89,7 +89,7 @@ impl Pipe {
             fatal = gateway.engine.failed() => return Err(fatal.into()),
             done = work => done?,
         }
-        gateway.drain(None, Duration::from_secs(20)).await;
+        gateway.drain(Duration::from_secs(20)).await;
         counts.check()
     }
 

@@ -12,8 +12,8 @@ use crate::{
     front::Front,
     gateway::{Gateway, Setup, has_role},
     lifecycle::{HangUp, Stop},
-    logs, policy, private_file,
-    settings::{self, Flags, Loaded, Role, Settings},
+    logs, private_file,
+    settings::{self, Flags, Loaded, Role, Settings, address_policy},
 };
 
 /// Run the gateway. SIGTERM or Ctrl-C lets what is in flight finish; a second one stops at once.
@@ -95,7 +95,7 @@ impl Serve {
                 gateway.engine.abort();
                 anyhow::bail!("asked to stop a second time: what was in flight will be delivered again");
             }
-            stopped = gateway.drain(Some(&front), settings.stop_timeout) => {
+            stopped = front.drain(&gateway, settings.stop_timeout) => {
                 match stopped.unfinished {
                     0 => tracing::info!("stopped; nothing was left in the air"),
                     // They are given back to the store, so nothing is lost.
@@ -152,7 +152,7 @@ fn start_front(gateway: &Gateway, loaded: &Loaded, listener: TcpListener) -> any
 /// Private networks that are open to one tenant are mostly meant to be; open to several, one may look
 /// into what is another's.
 async fn warn_of_private_networks(gateway: &Gateway, settings: &Settings) -> anyhow::Result<()> {
-    let networks = policy::private_networks(settings);
+    let networks = address_policy::private_networks(settings);
     if networks.is_empty() {
         return Ok(());
     }

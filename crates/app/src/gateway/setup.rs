@@ -22,8 +22,7 @@ use super::{
 use crate::{
     database,
     key_ring::{self, RingSource},
-    policy,
-    settings::{EmailVia, Loaded, Role, Settings},
+    settings::{EmailVia, Loaded, Role, Settings, address_policy},
 };
 
 pub struct Setup {
@@ -89,8 +88,11 @@ impl Setup {
     /// As the operator has decided.
     pub fn of(loaded: &Loaded) -> anyhow::Result<Self> {
         let settings = &loaded.settings;
-        let plain =
-            Self::plain(database_url(settings), key_ring::of(settings)?, policy::client(settings)?);
+        let plain = Self::plain(
+            database_url(settings),
+            key_ring::of(settings)?,
+            address_policy::client(settings)?,
+        );
         let limits = Limits {
             retention: settings.retention,
             dead_letters_per_tenant: settings.dead_letters_per_tenant.into(),
@@ -105,7 +107,7 @@ impl Setup {
                 max_bytes: settings.store_max_bytes.map(|size| size.0),
                 dead_letter_ttl: settings.dead_letter_ttl,
             },
-            own_client: policy::own_client(settings)?,
+            own_client: address_policy::own_client(settings)?,
             receiving: Some(ReceivingSetup {
                 defaults: source_defaults(settings),
                 policy_file: settings.policy_file.clone(),

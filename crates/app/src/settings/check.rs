@@ -199,7 +199,7 @@ impl Rules<'_> {
             "only proxies that are spoken to over http can be used",
             "write it like http://proxy.internal:3128",
         );
-        let policy = match crate::policy::own(settings) {
+        let policy = match super::address_policy::own(settings) {
             Ok(policy) => policy,
             Err(fault) => {
                 let what = fault.root_cause().to_string();

@@ -1,10 +1,9 @@
 //! Tenants that are set up by the environment: `WEBHOOK_URL_<COMPANY>` and
 //! `WEBHOOK_SECRET_<COMPANY>`, each with its one endpoint in the profile `email-gateway`.
 
+use gancho_domain::Tenant;
 use gancho_egress::Policy;
 use gancho_wire::{Profile, SigningKey};
-
-use crate::gateway::OPERATOR;
 
 use super::{
     environment::Environment,
@@ -33,7 +32,7 @@ pub fn read(
     settings: Option<&Settings>,
     faults: &mut Vec<Fault>,
 ) -> Vec<Company> {
-    let policy = settings.and_then(|settings| crate::policy::of(settings).ok());
+    let policy = settings.and_then(|settings| super::address_policy::of(settings).ok());
     let mut companies = Vec::new();
     for (name, url) in environment.beginning(URL) {
         let secret = environment.get(&format!("{SECRET}{name}"));
@@ -73,7 +72,7 @@ fn at(wrong: Wrong, variable: &str) -> Fault {
 }
 
 fn name_fault(name: &str) -> Option<Wrong> {
-    if name.eq_ignore_ascii_case(OPERATOR) {
+    if name.eq_ignore_ascii_case(Tenant::OPERATOR) {
         let hint = "set notify_url for notices to the operator, or name the company otherwise";
         return Some(Wrong::new("the tenant of this name is the operator's own", hint));
     }

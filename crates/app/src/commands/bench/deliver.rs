@@ -95,7 +95,7 @@ impl DeliverBench {
             stats.offered,
             stats.claimed
         );
-        gateway.drain(None, Duration::from_secs(20)).await;
+        gateway.drain(Duration::from_secs(20)).await;
         Ok(())
     }
 }

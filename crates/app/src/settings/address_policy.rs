@@ -7,7 +7,7 @@ use hyper::http::HeaderValue;
 use ipnet::IpNet;
 use url::{Url, form_urlencoded};
 
-use crate::settings::Settings;
+use super::Settings;
 
 pub fn of(settings: &Settings) -> anyhow::Result<Policy> {
     let nat64 = settings

@@ -1,0 +1,46 @@
+//! What of the database is sealed, and with which keys of the ring.
+
+use std::collections::BTreeMap;
+
+use gancho_domain::{Endpoint, Tenant, TenantScope};
+use gancho_inbound::sealed;
+use gancho_store::Store;
+use gancho_vault::KeyRing;
+
+/// Tenants looked through at a time.
+const BATCH: usize = 200;
+
+/// How many records of the database have something sealed with each key.
+pub async fn keys_in_use(store: &dyn Store) -> anyhow::Result<BTreeMap<u32, u64>> {
+    let mut counts = sealed::in_use(store).await?;
+    let mut after = None;
+    while let Some(tenants) = next_tenants(store, &mut after).await? {
+        for tenant in tenants {
+            for endpoint in store.endpoints(TenantScope::granted(tenant.id)).await? {
+                for number in keys_of(&endpoint) {
+                    *counts.entry(number).or_default() += 1;
+                }
+            }
+        }
+    }
+    Ok(counts)
+}
+
+/// The next tenants in the order of their slugs; nothing behind the last.
+pub async fn next_tenants(
+    store: &dyn Store,
+    after: &mut Option<String>,
+) -> anyhow::Result<Option<Vec<Tenant>>> {
+    let tenants = store.tenants(after.as_deref(), BATCH).await?;
+    *after = tenants.last().map(|tenant| tenant.slug.clone());
+    Ok((!tenants.is_empty()).then_some(tenants))
+}
+
+fn keys_of(endpoint: &Endpoint) -> Vec<u32> {
+    let secrets = endpoint.old_secrets.iter().map(|old| &old.sealed);
+    let all = secrets.chain([&endpoint.sealed_secret]).chain(&endpoint.sealed_headers);
+    let mut keys: Vec<u32> = all.filter_map(|sealed| KeyRing::key_of(sealed)).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    keys
+}
