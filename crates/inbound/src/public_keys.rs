@@ -3,11 +3,14 @@
 use aws_lc_rs::digest::{SHA256, digest};
 use data_encoding::{BASE64, BASE64URL_NOPAD, HEXLOWER};
 use gancho_ledger::Verifier;
-use gancho_store::{Store, StoreError};
+use gancho_store::{Shelf, Store, StoreError};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{registry::document, signing_keys::SHELF};
+use crate::registry::document;
+
+/// Where the gateway's own keys are kept, with their public halves in the clear.
+pub(crate) const SHELF: Shelf = Shelf::operators("signing_key");
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PublicKey(Verifier);

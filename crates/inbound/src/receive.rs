@@ -7,10 +7,10 @@ use gancho_domain::{Clock, FieldError, IdMaker, ReceiptLabel, Time, receipt_labe
 use gancho_egress::Client;
 use gancho_engine::Engine;
 use gancho_store::Store;
-use gancho_wire::{DEFAULT_TOLERANCE, Recipe};
+use gancho_wire::Recipe;
 
 use crate::{
-    Incoming, PolicyKeeper, Rejections, RequestRecord, SigningKeys, Sources, Verb,
+    Incoming, Limits, PolicyKeeper, Rejections, RequestRecord, SigningKeys, Sources, Verb,
     accept::{Keeper, Parts, Taken},
     activity::Activity,
     dispatch::misfit,
@@ -26,26 +26,6 @@ use crate::{
     tally::Tally,
     verify::{VerifiedMessage, decoy, refuse_unknown, verify},
 };
-
-#[derive(Debug, Clone)]
-pub struct Limits {
-    /// The longest body.
-    pub body_bytes: usize,
-    /// How far a timestamp may be from now.
-    pub tolerance: Duration,
-    /// For how long a message is known again.
-    pub remembered: Duration,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            body_bytes: 256 * 1024,
-            tolerance: DEFAULT_TOLERANCE,
-            remembered: Duration::from_hours(24),
-        }
-    }
-}
 
 pub struct InboundSetup {
     pub store: Arc<dyn Store>,

@@ -4,12 +4,11 @@
 use std::collections::{BTreeMap, HashMap};
 
 use bytes::Bytes;
-use data_encoding::BASE64;
 use gancho_store::{Expect, Record, Result, Shelf, Store, StoreError};
 use gancho_vault::KeyRing;
 
 use crate::{
-    Source, SourceKey,
+    Source, SourceKey, public_keys,
     registry::{body, document, records},
     signing_keys,
     source::{ON_KEYS, ON_SOURCES},
@@ -17,7 +16,7 @@ use crate::{
 };
 
 /// Each kind of record, in the order in which it is sealed anew.
-const SHELVES: [Shelf; 3] = [ON_SOURCES, ON_KEYS, signing_keys::SHELF];
+const SHELVES: [Shelf; 3] = [ON_SOURCES, ON_KEYS, public_keys::SHELF];
 /// So often everything is gone through because others were changing it.
 const TRIES: usize = 10;
 
@@ -27,7 +26,7 @@ pub async fn in_use(store: &dyn Store) -> Result<BTreeMap<u32, u64>> {
     for shelf in SHELVES {
         for record in records(store, shelf).await? {
             let mut numbers: Vec<u32> =
-                sealed_in(shelf, &record)?.iter().filter_map(|kept| key_of(kept)).collect();
+                sealed_in(shelf, &record)?.iter().filter_map(|kept| seal::key_of(kept)).collect();
             numbers.sort_unstable();
             numbers.dedup();
             for number in numbers {
@@ -107,9 +106,4 @@ fn sealed_in(shelf: Shelf, record: &Record) -> Result<Vec<String>> {
     } else {
         Ok(vec![signing_keys::sealed(record)?])
     }
-}
-
-/// The number of the key that sealed it.
-pub(crate) fn key_of(kept: &str) -> Option<u32> {
-    KeyRing::key_of(&BASE64.decode(kept.as_bytes()).unwrap_or_default())
 }

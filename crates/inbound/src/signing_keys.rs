@@ -8,7 +8,7 @@ use bytes::Bytes;
 use data_encoding::{BASE64, HEXLOWER};
 use gancho_domain::{Clock, Time};
 use gancho_ledger::{Signer, Verifier};
-use gancho_store::{Expect, Record, Shelf, Store, StoreError};
+use gancho_store::{Expect, Record, Store, StoreError};
 use gancho_vault::{KeyRing, Place, Secret};
 use parking_lot::RwLock;
 use serde::{Deserialize, Serialize};
@@ -18,12 +18,11 @@ use zeroize::Zeroizing;
 
 use crate::{
     PublicKey,
+    public_keys::SHELF,
     registry::{body, document},
-    sealed::key_of,
+    sources::seal::key_of,
 };
 
-const KIND: &str = "signing_key";
-pub(crate) const SHELF: Shelf = Shelf::operators(KIND);
 /// The first is made under a name that no other node can make it under at the same time.
 const FIRST: &str = "000001";
 

@@ -4,7 +4,7 @@ use data_encoding::BASE64;
 use gancho_vault::{KeyRing, Place, Secret};
 use gancho_wire::SecretEncoding;
 
-use crate::{Source, SourceKey, sealed::key_of, source::record_key};
+use crate::{Source, SourceKey, source::record_key};
 
 fn open(
     ring: &KeyRing,
@@ -127,4 +127,9 @@ pub(crate) fn reseal_key(
     let secret = key_secret(ring, source, key)?;
     seal_key(ring, source, key, &secret)?;
     Ok(true)
+}
+
+/// The number of the key that sealed it.
+pub(crate) fn key_of(kept: &str) -> Option<u32> {
+    KeyRing::key_of(&BASE64.decode(kept.as_bytes()).unwrap_or_default())
 }
