@@ -4,7 +4,7 @@
 //! at the same time one reads: where something is known and merely old, the others go on with that;
 //! where it was changed here or nothing is known, they wait for what the one reads. So a busy tenant
 //! costs one read in so many seconds, however many publish for it. If the store cannot be asked, what is
-//! known is used.
+//! known is used. A [strict](CachePolicy::is_strict) cache uses nothing that is old.
 
 mod shared_read;
 
@@ -24,16 +24,33 @@ use parking_lot::RwLock;
 use self::shared_read::{Part, SharedReads};
 use crate::Result;
 
-/// How long another node's change may go unseen.
-const TRUSTED: Duration = Duration::from_secs(2);
-/// With more entries than this, those that nobody asked for lately are forgotten.
-const REMEMBERED: usize = 10_000;
 const LATELY: Duration = Duration::from_secs(60);
 
+/// How a cache keeps its entries.
+#[derive(Debug, Clone, Copy)]
+pub struct CachePolicy {
+    /// How long another node's change may go unseen.
+    pub ttl: Duration,
+    /// With more entries than this, those that nobody asked for lately are forgotten.
+    pub max_entries: usize,
+    /// For what is trusted: an entry older than `ttl` is never used, not even while the store cannot be
+    /// asked; and as strangers may choose the keys, there are never more than `max_entries`.
+    pub is_strict: bool,
+}
+
+impl Default for CachePolicy {
+    fn default() -> Self {
+        Self { ttl: Duration::from_secs(2), max_entries: 10_000, is_strict: false }
+    }
+}
+
 pub struct ReadCache<K: Eq + Hash + Copy, V> {
+    policy: CachePolicy,
     known: RwLock<HashMap<K, Entry<V>>>,
     /// Rises with every change made here of something that was not known.
     changes: AtomicU64,
+    /// The last of the numbers that entries got.
+    stamps: AtomicU64,
     /// Reads under way that others wait for.
     reads: SharedReads<K, V>,
 }
@@ -41,8 +58,9 @@ pub struct ReadCache<K: Eq + Hash + Copy, V> {
 struct Entry<V> {
     value: Arc<V>,
     read_at: Instant,
-    /// Changes made here since it is known.
-    changes: u64,
+    /// Another number after each change made here and each read. No two entries ever have the same: one
+    /// that was forgotten for want of room and read again is not taken for the one before.
+    stamp: u64,
     /// It was changed since it was read, and must be read before it is used again.
     is_outdated: bool,
 }
@@ -68,8 +86,17 @@ impl<K: Eq + Hash + Copy, V> Default for ReadCache<K, V> {
 
 impl<K: Eq + Hash + Copy, V> ReadCache<K, V> {
     pub fn new() -> Self {
-        let (known, reads) = (RwLock::default(), SharedReads::default());
-        Self { known, changes: AtomicU64::new(0), reads }
+        Self::with(CachePolicy::default())
+    }
+
+    pub fn with(policy: CachePolicy) -> Self {
+        Self {
+            policy,
+            known: RwLock::default(),
+            changes: AtomicU64::new(0),
+            stamps: AtomicU64::new(0),
+            reads: SharedReads::default(),
+        }
     }
 
     /// What is known, or else what `read` says, which is given what was known before and may answer
@@ -87,7 +114,7 @@ impl<K: Eq + Hash + Copy, V> ReadCache<K, V> {
             }
             Use::Ask(before) => {
                 let read = self.ask_together(key, before.clone(), read).await;
-                read.or_else(|error| before.ok_or(error))
+                read.or_else(|error| before.filter(|_| !self.policy.is_strict).ok_or(error))
             }
         }
     }
@@ -102,12 +129,16 @@ impl<K: Eq + Hash + Copy, V> ReadCache<K, V> {
         match self.known.write().get_mut(&key) {
             Some(entry) => {
                 entry.is_outdated = true;
-                entry.changes += 1;
+                entry.stamp = self.next_stamp();
             }
             None => {
                 self.changes.fetch_add(1, Ordering::Relaxed);
             }
         }
+    }
+
+    fn next_stamp(&self) -> u64 {
+        self.stamps.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     fn changes_of(&self, key: K) -> Changes {
@@ -116,25 +147,27 @@ impl<K: Eq + Hash + Copy, V> ReadCache<K, V> {
 
     fn changes(&self, known: &HashMap<K, Entry<V>>, key: K) -> Changes {
         match known.get(&key) {
-            Some(entry) => (true, entry.changes),
+            Some(entry) => (true, entry.stamp),
             None => (false, self.changes.load(Ordering::Relaxed)),
         }
     }
 
     fn usable(&self, key: K) -> Use<V> {
+        let CachePolicy { ttl, is_strict, .. } = self.policy;
         match self.known.read().get(&key) {
             None => return Use::Ask(None),
             Some(entry) if entry.is_outdated => return Use::Ask(Some(entry.value.clone())),
-            Some(entry) if entry.read_at.elapsed() < TRUSTED => {
+            Some(entry) if entry.read_at.elapsed() < ttl => {
                 return Use::Trust(entry.value.clone());
             }
+            Some(entry) if is_strict => return Use::Ask(Some(entry.value.clone())),
             Some(_) => {}
         }
         // Of those who find that the time is over the first asks: it sets the time anew, so that the
         // others do not.
         match self.known.write().get_mut(&key) {
             Some(entry) if entry.is_outdated => Use::Ask(Some(entry.value.clone())),
-            Some(entry) if entry.read_at.elapsed() < TRUSTED => Use::Trust(entry.value.clone()),
+            Some(entry) if entry.read_at.elapsed() < ttl => Use::Trust(entry.value.clone()),
             Some(entry) => {
                 entry.read_at = Instant::now();
                 Use::Refresh(entry.value.clone())
@@ -181,11 +214,13 @@ impl<K: Eq + Hash + Copy, V> ReadCache<K, V> {
         let mut known = self.known.write();
         // What was read before a change is not kept after it.
         if self.changes(&known, key) == before {
-            if known.len() >= REMEMBERED {
-                known.retain(|_, entry| entry.read_at.elapsed() < LATELY);
+            if known.len() >= self.policy.max_entries {
+                let keeps = |entry: &Entry<V>| entry.read_at.elapsed() < LATELY;
+                known.retain(|_, entry| !self.policy.is_strict && keeps(entry));
             }
             let (value, read_at) = (value.clone(), Instant::now());
-            known.insert(key, Entry { value, read_at, changes: before.1, is_outdated: false });
+            let stamp = self.next_stamp();
+            known.insert(key, Entry { value, read_at, stamp, is_outdated: false });
         }
         Ok(value)
     }

@@ -49,7 +49,7 @@ pub mod usage;
 use std::sync::Arc;
 
 pub use accept::{Accept, Accepted, NewDelivery, NewParcel, Once, Placed, Received};
-pub use cache::ReadCache;
+pub use cache::{CachePolicy, ReadCache};
 pub use claim::{Claim, ClaimCursor, Claimed, Claiming, Job, Skip, TargetId};
 pub use dead_letters::{DeadFilter, DeadLetter, DeadLetters, DeadStats, Replayed};
 pub use deliveries::{

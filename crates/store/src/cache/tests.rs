@@ -24,6 +24,11 @@ fn poll<F: Future + ?Sized>(future: std::pin::Pin<&mut F>) -> Poll<F::Output> {
     future.poll(&mut Context::from_waker(Waker::noop()))
 }
 
+fn grow_old(cache: &ReadCache<u8, u32>, key: u8) {
+    let old = Instant::now().checked_sub(2 * cache.policy.ttl).unwrap();
+    cache.known.write().get_mut(&key).unwrap().read_at = old;
+}
+
 #[tokio::test]
 async fn is_read_once_and_again_when_changed() {
     let cache = ReadCache::<u8, u32>::new();
@@ -52,8 +57,7 @@ async fn what_was_read_before_a_change_is_not_kept_after_it() {
 async fn a_store_that_fails_is_bridged_and_asked_by_one() {
     let cache = ReadCache::<u8, u32>::new();
     cache.get(1, five).await.unwrap();
-    let old = Instant::now().checked_sub(2 * TRUSTED).unwrap();
-    cache.known.write().get_mut(&1).unwrap().read_at = old;
+    grow_old(&cache, 1);
     let down = |_| async { Err(StoreError::Unavailable("down".into())) };
     assert_eq!(*cache.get(1, down).await.unwrap(), 5);
     let not_asked = |_| async { Err(StoreError::Broken("asked twice".into())) };
@@ -137,4 +141,50 @@ async fn a_read_that_began_before_a_change_is_not_waited_for() {
         assert_eq!(*cache.get(1, |_| value(3)).await.unwrap(), 2, "the late value is not kept");
         cache.forget(1);
     }
+}
+
+fn strict(max_entries: usize) -> ReadCache<u8, u32> {
+    ReadCache::with(CachePolicy { max_entries, is_strict: true, ..CachePolicy::default() })
+}
+
+#[tokio::test]
+async fn a_strict_cache_uses_nothing_old() {
+    let cache = strict(10);
+    cache.get(1, five).await.unwrap();
+    let down = |_| async { Err(StoreError::Unavailable("down".into())) };
+    assert_eq!(*cache.get(1, down).await.unwrap(), 5, "it is young");
+    grow_old(&cache, 1);
+    assert!(cache.get(1, down).await.is_err());
+    assert_eq!(*cache.get(1, |_| value(6)).await.unwrap(), 6);
+    cache.forget(1);
+    assert!(cache.get(1, down).await.is_err());
+}
+
+#[tokio::test]
+async fn a_strict_cache_never_has_more_than_it_may() {
+    let cache = strict(10);
+    for key in 0..=u8::MAX {
+        cache.get(key, five).await.unwrap();
+        assert!(cache.known.read().len() <= 10);
+    }
+}
+
+/// An entry that made room for others and was read again is another one.
+#[tokio::test]
+async fn what_was_read_before_a_change_is_not_kept_though_room_was_made_meanwhile() {
+    let cache = strict(1);
+    cache.get(1, five).await.unwrap();
+    grow_old(&cache, 1);
+    let (tell, told) = oneshot::channel::<()>();
+    let mut early = Box::pin(cache.get(1, |_| async {
+        told.await.unwrap();
+        value(5).await
+    }));
+    assert!(poll(early.as_mut()).is_pending());
+    cache.forget(1);
+    cache.get(2, five).await.unwrap();
+    assert_eq!(*cache.get(1, |_| value(6)).await.unwrap(), 6);
+    tell.send(()).unwrap();
+    early.await.unwrap();
+    assert_eq!(*cache.get(1, |_| value(7)).await.unwrap(), 6, "the late value is not kept");
 }
