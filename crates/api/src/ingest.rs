@@ -14,6 +14,7 @@ mod simulate;
 
 use std::{io, ops::Deref, sync::Arc, time::Duration};
 
+use gancho_access::{AdminToken, Familiar, Throttle};
 use gancho_domain::IdMaker;
 use gancho_inbound::Inbound;
 use gancho_vault::KeyRing;
@@ -22,8 +23,6 @@ use tokio_util::sync::CancellationToken;
 
 use self::{body_budget::BodyBudget, front::Front};
 use crate::{
-    auth::{AdminToken, Throttle},
-    familiar::Familiar,
     listener::{ListenSettings, take},
     meter::Traffic,
 };

@@ -5,11 +5,11 @@
 //! sent, read strictly), the operation itself, [`answer`] or [`problem`] (what goes back, with
 //! [`codes`] for every refusal there is). [`operations`] have a file each, in the folder of their noun.
 //! [`show`] and [`cursor`] are what their answers share; [`openapi`] and [`docs`] tell of all of it.
-//! [`front`] is the first to see a request. Below stands [`listener`], with [`host`], [`client_address`], `caller`, `ending` and `familiar`; beside it
-//! [`state`] (with the [`key_keeper`] and [`exports`]), [`tenant_cache`], [`meter`], [`probes`] and [`watch`].
+//! [`front`] is the first to see a request. Below stands [`listener`], with [`host`], [`client_address`], `caller` and `ending`; beside it
+//! [`state`] (with the [`key_keeper`] and [`exports`]), [`meter`], [`probes`] and [`watch`].
 //!
 //! This crate decides nothing about deliveries: it checks, calls the flows and shows the outcome. It
-//! never makes a [`gancho_domain::TenantScope`] but in [`auth`], never builds a refusal but in
+//! never makes a [`gancho_domain::TenantScope`] ([`gancho_access`] does), never builds a refusal but in
 //! [`problem`], and never reads a body before it knows who sent it.
 
 pub mod answer;
@@ -21,7 +21,6 @@ pub mod cursor;
 pub mod docs;
 mod ending;
 pub mod exports;
-mod familiar;
 pub mod front;
 pub mod host;
 pub mod ingest;
@@ -38,10 +37,8 @@ pub mod router;
 pub mod serve;
 pub mod show;
 pub mod state;
-pub mod tenant_cache;
 pub mod watch;
 
-pub use auth::{AdminToken, WeakToken};
 pub use client_address::TrustedProxies;
 pub use front::listen;
 pub use ingest::{Ingest, IngestSettings, Simulator};

@@ -3,6 +3,8 @@
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
+pub use gancho_access::Needs;
+use gancho_access::{Acting, Operator, Who};
 use gancho_outbound::Owner;
 use http::{HeaderMap, Method, StatusCode};
 use utoipa::{
@@ -12,7 +14,6 @@ use utoipa::{
 
 use crate::{
     answer::Answer,
-    auth::{Acting, Operator, Right, Who},
     codes::{self, Code},
     input::{Field, Values, body, field::Noun, query},
     problem::Problem,
@@ -34,16 +35,6 @@ pub struct Route {
     pub summary: &'static str,
     pub about: &'static str,
     pub run: fn(Call) -> BoxFuture<'static, Result<Answer, Problem>>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Needs {
-    /// Whoever runs the gateway.
-    Operator,
-    /// A tenant's key with that scope, or the operator acting for the tenant.
-    Tenant(Right),
-    /// The same, or the operator for everyone.
-    Anyone(Right),
 }
 
 #[derive(Debug, Clone, Copy)]

@@ -2,6 +2,7 @@
 
 use std::{ops::Deref, sync::Arc, time::Duration};
 
+use gancho_access::{Access, AdminToken, Throttle};
 use gancho_domain::{Clock, IdMaker};
 use gancho_engine::Engine;
 use gancho_inbound::{Checkpointer, Inbound, SourceDesk};
@@ -12,13 +13,7 @@ use gancho_vault::KeyRing;
 use tokio_util::task::TaskTracker;
 
 use crate::{
-    auth::{AdminToken, KeyDesk, PortalDesk, Throttle},
-    cursor::CursorSeal,
-    exports::Exports,
-    key_keeper::KeyKeeper,
-    meter::Meter,
-    tenant_cache::TenantCache,
-    watch::Watch,
+    cursor::CursorSeal, exports::Exports, key_keeper::KeyKeeper, meter::Meter, watch::Watch,
 };
 
 /// Given by whoever puts the gateway together.
@@ -117,15 +112,12 @@ pub struct State {
     pub registry: Arc<Registry>,
     pub ids: Arc<IdMaker>,
     pub clock: Arc<dyn Clock>,
-    pub admin: AdminToken,
     pub watch: Arc<Watch>,
     pub key_keeper: Option<Arc<dyn KeyKeeper>>,
     pub mail: Option<MailDesk>,
     pub inbound: Option<InboundParts>,
-    pub keys: Arc<KeyDesk>,
+    pub access: Access,
     pub throttle: Throttle,
-    pub portal: PortalDesk,
-    pub tenants: TenantCache,
     pub cursors: CursorSeal,
     pub meter: Meter,
     pub exports: Exports,
@@ -146,10 +138,15 @@ impl Api {
     pub fn new(setup: ApiSetup) -> Self {
         let tasks = TaskTracker::new();
         Self(Arc::new(State {
-            keys: Arc::new(KeyDesk::new(setup.store.clone(), setup.clock.clone(), tasks.clone())),
+            access: Access::new(
+                setup.admin,
+                setup.store.clone(),
+                setup.ring.clone(),
+                setup.ids.clone(),
+                setup.clock.clone(),
+                tasks.clone(),
+            ),
             throttle: Throttle::default(),
-            portal: PortalDesk::new(setup.ring.clone(), setup.clock.clone()),
-            tenants: TenantCache::new(setup.store.clone()),
             cursors: CursorSeal::new(setup.ring),
             meter: Meter::default(),
             exports: Exports::default(),
@@ -164,7 +161,6 @@ impl Api {
             registry: setup.registry,
             ids: setup.ids,
             clock: setup.clock,
-            admin: setup.admin,
             watch: setup.watch,
             key_keeper: setup.key_keeper,
             mail: setup.mail,

@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::Context;
 use data_encoding::{BASE64, HEXLOWER};
-use gancho_api::AdminToken;
+use gancho_access::AdminToken;
 
 use crate::{
     private_file::{self, Made},

@@ -2,7 +2,8 @@
 
 use std::{net::SocketAddr, time::Duration};
 
-use gancho_api::{AdminToken, Api, ListenSettings, MetricsFor, Simulator, TrustedProxies};
+use gancho_access::AdminToken;
+use gancho_api::{Api, ListenSettings, MetricsFor, Simulator, TrustedProxies};
 use gancho_engine::Stopped;
 use tokio::{net::TcpListener, time::Instant};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};

@@ -11,7 +11,8 @@ mod unsent;
 use std::{sync::Arc, time::Duration};
 
 use anyhow::Context;
-use gancho_api::{AdminToken, Api, ApiSetup, Ingest, Simulator, state::MailDesk, watch};
+use gancho_access::AdminToken;
+use gancho_api::{Api, ApiSetup, Ingest, Simulator, state::MailDesk, watch};
 use gancho_archive::FolderArchive;
 use gancho_domain::{
     Clock, EndpointId, IdMaker, Lane, Random, SystemClock, SystemRandom, Tenant, TenantScope,

@@ -8,11 +8,12 @@
 //! [`health`] says what an attempt means for its endpoint; [`breaker`], [`pace`], [`rate`] and
 //! [`fairness`] are the arithmetic of sparing a target and of sharing between tenants; [`span`] reads
 //! spans of time; [`field_error`] says what is wrong with a field that a caller sent, and [`drafts`] are
-//! fields that endpoints and sources share; [`mask`] hides secrets and addresses.
+//! fields that endpoints and sources share; [`mask`] hides secrets and addresses; [`address_block`] is whom limits by address are counted for.
 //!
 //! This crate never does I/O, never awaits, never reads a clock by itself and knows no other crate
 //! of ours. Everything in it can be tested without a runtime.
 
+pub mod address_block;
 pub mod attempt;
 pub mod breaker;
 pub mod clock;
@@ -39,6 +40,7 @@ pub mod tenant;
 pub mod time;
 pub mod verdict;
 
+pub use address_block::AddressBlock;
 pub use attempt::Attempt;
 pub use breaker::Breaker;
 pub use clock::{Clock, ManualClock, Random, SeededRandom, SystemClock, SystemRandom};

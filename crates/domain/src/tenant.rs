@@ -63,3 +63,26 @@ impl TenantScope {
         self.0
     }
 }
+
+/// Lower-case letters, digits and dashes, from a letter or digit on, at most 63.
+pub fn is_slug(text: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    (1..=63).contains(&text.len())
+        && text.bytes().all(|byte| plain(byte) || byte == b'-' || byte == b'_')
+        && text.bytes().next().is_some_and(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_slug;
+
+    #[test]
+    fn slugs() {
+        for good in ["m2", "a", "0x", "acme-corp", "acme_corp", &"a".repeat(63)] {
+            assert!(is_slug(good), "{good}");
+        }
+        for bad in ["", "-a", "_a", "A", "a b", "a/b", "..", "ü", "a\0", "a.b", &"a".repeat(64)] {
+            assert!(!is_slug(bad), "{bad}");
+        }
+    }
+}

@@ -2,6 +2,7 @@
 //! receives it.
 
 use bytes::Bytes;
+use gancho_domain::AddressBlock;
 use gancho_inbound::{Outcome, simulate::NotSimulated};
 use http::{header, request::Parts};
 use hyper::body::Incoming as Body;
@@ -10,7 +11,7 @@ use serde_json::{Value, json};
 use super::{Ingest, Simulator, front::nothing};
 use crate::{
     answer::Answer,
-    client_address::{AddressBlock, is_passed_on},
+    client_address::is_passed_on,
     codes,
     host::Hosts,
     input::{Field, Kind, body, content, field::Noun},

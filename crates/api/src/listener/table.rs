@@ -14,10 +14,11 @@ use std::{
     time::Instant,
 };
 
+use gancho_domain::AddressBlock;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use crate::client_address::{AddressBlock, TrustedProxies};
+use crate::client_address::TrustedProxies;
 
 /// So many are compared. Where a hundredth of the connections are idle, one of them is nearly always
 /// among so many.

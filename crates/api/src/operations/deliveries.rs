@@ -9,10 +9,11 @@ pub mod retry;
 pub mod view;
 pub mod waiting;
 
+use gancho_access::Who;
 use gancho_domain::{DeliveryId, EndpointId, TenantScope};
 use gancho_store::DeliveryView;
 
-use crate::{auth::Who, input::field::Noun, problem::Problem, route::Call};
+use crate::{input::field::Noun, problem::Problem, route::Call};
 
 pub(crate) const TAG: &str = "Deliveries";
 

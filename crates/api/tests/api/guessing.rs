@@ -2,10 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use gancho_api::{
-    MetricsFor, Settings,
-    auth::{ApiKey, KeyId, Rights, api_key::SHELF, key_text},
-};
+use gancho_access::{ApiKey, KeyId, Rights, api_key::SHELF, key_text};
+use gancho_api::{MetricsFor, Settings};
 use gancho_domain::{Tenant, TenantScope};
 use gancho_store::{Expect, Shelf};
 
@@ -91,7 +89,7 @@ async fn a_key_of_the_operators_tenant_is_good_for_nothing() {
     let old = stage.anyone().with("x-api-key", &text);
     old.get("/v1/webhooks").await.refused(401, "invalid_credentials");
     let until = stage.api.clock.now() + Duration::from_secs(60);
-    let token = stage.api.portal.make(tenant.id, until, Rights::ALL);
+    let token = stage.api.access.portal.make(tenant.id, until, Rights::ALL);
     let portal = stage.anyone().with("authorization", &format!("Bearer {token}"));
     portal.get("/v1/webhooks").await.refused(401, "invalid_credentials");
 }

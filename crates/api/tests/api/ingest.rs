@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use aws_lc_rs::hmac;
 use data_encoding::BASE64;
-use gancho_api::{AdminToken, IngestSettings, Simulator};
+use gancho_access::AdminToken;
+use gancho_api::{IngestSettings, Simulator};
 use serde_json::json;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},

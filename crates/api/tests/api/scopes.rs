@@ -1,7 +1,7 @@
 //! TN-02: what a key may do is what its scopes say, route by route.
 
+use gancho_access::Right;
 use gancho_api::{
-    auth::Right,
     route::{Needs, Route},
     router::ROUTES,
 };

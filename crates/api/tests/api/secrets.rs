@@ -1,6 +1,6 @@
 //! SE-03 and SE-05: what is secret is shown when it is made, and a bad key learns nothing.
 
-use gancho_api::auth::{KeyId, key_text};
+use gancho_access::{KeyId, key_text};
 use serde_json::json;
 
 use crate::stage::{Stage, receiver};

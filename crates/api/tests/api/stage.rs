@@ -2,8 +2,9 @@
 
 use std::{future::Future, net::SocketAddr, sync::Arc, time::Duration};
 
+use gancho_access::AdminToken;
 use gancho_api::{
-    AdminToken, Api, ApiSetup, InboundParts, Ingest, IngestSettings, ListenSettings, Settings,
+    Api, ApiSetup, InboundParts, Ingest, IngestSettings, ListenSettings, Settings,
     key_keeper::KeyKeeper,
     listen, router,
     state::MailDesk,

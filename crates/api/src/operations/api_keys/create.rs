@@ -1,7 +1,7 @@
 //! `POST /v1/tenants/{tenant}/api-keys`: a new key, shown this once.
 
+use gancho_access::{Right, Rights};
 use gancho_domain::Tenant;
-use gancho_store::{Expect, Shelf};
 use http::Method;
 
 use super::{
@@ -10,7 +10,6 @@ use super::{
 };
 use crate::{
     answer::Answer,
-    auth::{ApiKey, KeyId, Right, Rights, api_key::SHELF, key_text},
     codes,
     input::{Faults, Field, Kind},
     operations::tenants,
@@ -54,14 +53,9 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     if !faults.0.is_empty() {
         return Err(faults.into());
     }
-    let id: KeyId = call.api.ids.make();
-    let (text, secret) = key_text::new_key(id)
-        .ok_or_else(|| Problem::internal("the system gave no random bytes"))?;
+    let scope = call.operator()?.act_for(tenant).scope();
     let name = values.string("name").unwrap_or_default();
-    let mut key = ApiKey::new(id, tenant.id, name, rights, &secret);
-    key.expires_at = expires_at;
-    let shelf = Shelf::of(call.operator()?.act_for(tenant).scope(), SHELF);
-    key.put(&*call.api.store, shelf, Expect::Nothing).await?;
+    let (key, text) = call.api.access.keys.create(scope, name, rights, expires_at).await?;
     Answer::created(&NewApiKey { view: ApiKeyView::of(&key, None), key: text.to_string() })
 }
 

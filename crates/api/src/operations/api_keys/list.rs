@@ -1,14 +1,8 @@
 //! `GET /v1/tenants/{tenant}/api-keys`: oldest first, those that were revoked included.
 
-use gancho_store::Shelf;
-
 use super::{TAG, view::ApiKeyView};
 use crate::{
     answer::Answer,
-    auth::{
-        ApiKey,
-        api_key::{SHELF, USED_SHELF, used_at},
-    },
     codes,
     cursor::Pages,
     input::query::{CURSOR, LIMIT, ROWS},
@@ -40,17 +34,12 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     let after = after.and_then(|bytes| String::from_utf8(bytes).ok());
     let most = call.query.count("limit").unwrap_or(ROWS) as usize;
 
-    let store = &call.api.store;
-    let mut records = store.records(Shelf::of(scope, SHELF), after.as_deref(), most + 1).await?;
-    let has_more = records.len() > most;
-    records.truncate(most);
-    let used = store.records(Shelf::of(scope, USED_SHELF), after.as_deref(), most + 1).await?;
-    let next = records.last().filter(|_| has_more);
-    let next_cursor = next.map(|last| call.api.cursors.seal(&pages, last.key.as_bytes()));
-    let mut data = Vec::with_capacity(records.len());
-    for record in &records {
-        let last_used = used.iter().find(|used| used.key == record.key).and_then(used_at);
-        data.push(ApiKeyView::of(&ApiKey::of_record(record)?, last_used));
-    }
+    let mut keys = call.api.access.keys.list(scope, after.as_deref(), most + 1).await?;
+    let has_more = keys.len() > most;
+    keys.truncate(most);
+    let next = keys.last().filter(|_| has_more);
+    let next_cursor =
+        next.map(|last| call.api.cursors.seal(&pages, last.key.id.to_string().as_bytes()));
+    let data = keys.iter().map(|one| ApiKeyView::of(&one.key, one.last_used_at)).collect();
     Answer::ok(&List { data, next_cursor })
 }

@@ -1,10 +1,11 @@
 //! How an API key is shown: all but the key.
 
+use gancho_access::ApiKey;
 use gancho_domain::Time;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::{auth::ApiKey, show::Stamp};
+use crate::show::Stamp;
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ApiKeyView {

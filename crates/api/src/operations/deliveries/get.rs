@@ -1,6 +1,7 @@
 //! `GET /v1/deliveries/{delivery_id}` and the same below a webhook: a delivery, what was sent, and
 //! every attempt.
 
+use gancho_access::Right;
 use gancho_domain::{Lane, TenantId};
 use gancho_inbound::payload;
 use gancho_store::DeliveryView;
@@ -13,7 +14,6 @@ use super::{
 };
 use crate::{
     answer::Answer,
-    auth::Right,
     problem::Problem,
     route::{Call, Gives, Needs, Route},
     show::Json,
@@ -70,7 +70,7 @@ async fn rendered(call: &Call, tenant: TenantId, view: &DeliveryView) -> Result<
         envelope
     } else {
         // Of a webhook that is gone, the tenant's usual one is the best guess.
-        let owner = call.api.tenants.get(tenant).await?;
+        let owner = call.api.access.tenants.get(tenant).await?;
         let usual = owner.and_then(|owner| call.api.registry.profile(&owner.default_profile));
         usual.map_or(Envelope::Standard, |profile| profile.envelope)
     };

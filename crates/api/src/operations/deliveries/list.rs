@@ -1,12 +1,12 @@
 //! `GET /v1/deliveries` and `GET /v1/webhooks/{id}/deliveries`: newest first.
 
+use gancho_access::{Right, Who};
 use gancho_domain::{EndpointId, Lane};
 use gancho_store::{DeliveryFilter, DeliveryRow, PageRequest};
 
 use super::{TAG, dispatched, view::Delivery, waiting::Holds};
 use crate::{
     answer::Answer,
-    auth::{Right, Who},
     codes,
     cursor::Pages,
     input::{

@@ -1,5 +1,6 @@
 //! `POST /v1/deliveries/{delivery_id}/retry` and the same below a webhook: now, whatever its state.
 
+use gancho_access::Right;
 use gancho_domain::{Endpoint, Lane};
 use gancho_store::Rearmed;
 use http::Method;
@@ -7,7 +8,6 @@ use http::Method;
 use super::{TAG, find, view::Delivery};
 use crate::{
     answer::Answer,
-    auth::Right,
     codes,
     input::field::Noun,
     problem::Problem,

@@ -4,6 +4,7 @@
 use axum::body::Body;
 use bytes::{BufMut, Bytes, BytesMut};
 use futures_util::stream::try_unfold;
+use gancho_access::Right;
 use gancho_store::{DeadFilter, PageRequest};
 
 use super::{
@@ -13,7 +14,6 @@ use super::{
 };
 use crate::{
     answer::Answer,
-    auth::Right,
     codes,
     problem::Problem,
     route::{Call, Gives, Needs, Route},

@@ -1,10 +1,10 @@
 //! Which dead letters are meant: in the part of a URL after `?`, or, where something is done to them,
 //! in the body.
 
+use gancho_access::Who;
 use gancho_store::DeadFilter;
 
 use crate::{
-    auth::Who,
     codes::{self, Code},
     input::{Field, Kind, Values, field::Noun},
     operations::sources,
@@ -50,7 +50,7 @@ pub async fn filter(call: &Call, values: &Values<'_>) -> Result<DeadFilter, Prob
         }
         Who::Operator(_) => match (values.text("tenant"), values.text("partner")) {
             (Some(name), _) => {
-                let found = call.api.tenants.find(name).await?;
+                let found = call.api.access.tenants.find(name).await?;
                 Some(found.ok_or_else(unknown_tenant)?.id)
             }
             (None, Some(partner)) => Some(sources::named(call, partner).await?.tenant()),

@@ -1,12 +1,13 @@
 //! `GET /v1/dlq/{letter_id}`.
 
+use gancho_access::Right;
+
 use super::{
     TAG, find,
     view::{DeadLetterRow, DeadLetterRows},
 };
 use crate::{
     answer::Answer,
-    auth::Right,
     route::{Gives, Needs, Route},
 };
 

@@ -1,5 +1,6 @@
 //! `GET /v1/dlq`: newest first.
 
+use gancho_access::Right;
 use gancho_store::PageRequest;
 
 use super::{
@@ -9,7 +10,6 @@ use super::{
 };
 use crate::{
     answer::Answer,
-    auth::Right,
     cursor::Pages,
     input::query::{CURSOR, LIMIT, ROWS},
     problem::Problem,

@@ -1,6 +1,7 @@
 //! `DELETE /v1/dlq/{letter_id}` and `DELETE /v1/dlq`: entries that nobody needs any more. The
 //! deliveries stay in the log as failed.
 
+use gancho_access::Right;
 use http::Method;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -12,7 +13,6 @@ use super::{
 };
 use crate::{
     answer::Answer,
-    auth::Right,
     codes,
     input::{Field, Kind},
     problem::Problem,

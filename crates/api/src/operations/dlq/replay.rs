@@ -1,6 +1,7 @@
 //! `POST /v1/dlq/{letter_id}/replay` and `POST /v1/dlq/replay`: given another chance. An entry leaves
 //! when its delivery succeeds.
 
+use gancho_access::Right;
 use gancho_outbound::replay::{NewReplay, ReplayFilter, ReplayOf};
 use http::Method;
 
@@ -12,7 +13,6 @@ use super::{
 };
 use crate::{
     answer::Answer,
-    auth::Right,
     codes,
     input::{Field, Kind},
     operations::replays::view::ReplayJob,

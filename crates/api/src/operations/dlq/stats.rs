@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use gancho_access::{Right, Who};
 use gancho_domain::{Lane, SourceId, TenantId};
 use gancho_store::{DeadFilter, DeadStats};
 use serde::Serialize;
@@ -13,7 +14,6 @@ use super::{
 };
 use crate::{
     answer::Answer,
-    auth::{Right, Who},
     problem::Problem,
     route::{Call, Gives, Needs, Route},
     show::Stamp,

@@ -1,11 +1,11 @@
 //! `GET /v1/egress-addresses`: what a tenant must let through its firewall.
 
+use gancho_access::Right;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
     answer::Answer,
-    auth::Right,
     problem::Problem,
     route::{Call, Gives, Needs, Route},
 };

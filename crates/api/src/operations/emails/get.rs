@@ -1,9 +1,10 @@
 //! `GET /v1/emails/{outbox_id}`: an e-mail, and what became of it.
 
+use gancho_access::Right;
+
 use super::{TAG, view::Email};
 use crate::{
     answer::Answer,
-    auth::Right,
     codes,
     input::field::Noun,
     problem::Problem,

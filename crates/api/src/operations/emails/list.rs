@@ -1,12 +1,12 @@
 //! `GET /v1/emails`: newest first.
 
+use gancho_access::Right;
 use gancho_mail::{EmailFilter, EmailStatus};
 use gancho_store::PageRequest;
 
 use super::{TAG, view::EmailSummary};
 use crate::{
     answer::Answer,
-    auth::Right,
     codes,
     cursor::Pages,
     input::{

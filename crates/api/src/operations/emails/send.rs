@@ -1,5 +1,6 @@
 //! `POST /v1/email/send`: when it answers 201, the e-mail is on stable storage.
 
+use gancho_access::Right;
 use gancho_mail::{AttachmentDraft, EmailDraft};
 use http::Method;
 use serde::Serialize;
@@ -8,7 +9,6 @@ use utoipa::ToSchema;
 use super::TAG;
 use crate::{
     answer::Answer,
-    auth::Right,
     codes,
     input::{Faults, Field, Kind, Values, body},
     operations::events::{new_event::header_key, publish::marked},

@@ -1,11 +1,11 @@
 //! `DELETE /v1/webhooks/events/{event_type}`: one's own; those that are built in stay.
 
+use gancho_access::Right;
 use http::Method;
 
 use super::TAG;
 use crate::{
     answer::Answer,
-    auth::Right,
     codes,
     problem::Problem,
     route::{Call, Gives, Needs, Route},

@@ -1,9 +1,10 @@
 //! `GET /v1/webhooks/events/{event_type}`.
 
+use gancho_access::Right;
+
 use super::{TAG, view::EventType};
 use crate::{
     answer::Answer,
-    auth::Right,
     problem::Problem,
     route::{Call, Gives, Needs, Route},
 };

@@ -1,9 +1,10 @@
 //! `GET /v1/webhooks/events`: everything that can be published, by name.
 
+use gancho_access::Right;
+
 use super::{TAG, view::EventType};
 use crate::{
     answer::Answer,
-    auth::Right,
     cursor::Pages,
     input::{
         Field, Kind,

@@ -1,5 +1,6 @@
 //! `PUT /v1/webhooks/events/{event_type}`: makes it, or replaces the one of that name.
 
+use gancho_access::Right;
 use http::Method;
 
 use super::{
@@ -9,7 +10,6 @@ use super::{
 };
 use crate::{
     answer::Answer,
-    auth::Right,
     codes,
     problem::Problem,
     route::{Call, Gives, Needs, Route, Takes},

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use gancho_access::Right;
 use gancho_outbound::{NewEvent, PublishError, Published, RateStanding};
 use gancho_store::StoreError;
 use http::{HeaderValue, Method, header};
@@ -15,7 +16,6 @@ use super::{
 };
 use crate::{
     answer::{Answer, whole_seconds},
-    auth::Right,
     codes,
     input::{Faults, Field, Kind, body},
     problem::Problem,

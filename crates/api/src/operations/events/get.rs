@@ -1,11 +1,11 @@
 //! `GET /v1/events/{event_id}`: an event, its data, and what became of it.
 
+use gancho_access::Right;
 use gancho_domain::Kind;
 
 use super::{TAG, view::Event};
 use crate::{
     answer::Answer,
-    auth::Right,
     input::field::Noun,
     problem::Problem,
     route::{Call, Gives, Needs, Route},

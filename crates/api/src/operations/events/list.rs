@@ -1,12 +1,12 @@
 //! `GET /v1/events`: newest first, those that matched no webhook included.
 
+use gancho_access::Right;
 use gancho_domain::parcel;
 use gancho_store::{EventFilter, PageRequest};
 
 use super::{TAG, view::EventSummary};
 use crate::{
     answer::Answer,
-    auth::Right,
     cursor::Pages,
     input::{
         Field, Kind,

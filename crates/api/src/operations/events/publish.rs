@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use gancho_access::Right;
 use gancho_outbound::{Published, RateStanding};
 use http::{HeaderName, HeaderValue, Method};
 use serde::Serialize;
@@ -13,7 +14,6 @@ use super::{
 };
 use crate::{
     answer::{Answer, whole_seconds},
-    auth::Right,
     codes,
     problem::Problem,
     route::{Call, Gives, Needs, Route, Takes},

@@ -1,12 +1,12 @@
 //! `POST /v1/portal-links`: a link to the dashboard, limited to one tenant, good for a short time.
 
+use gancho_access::{PortalTokens, portal};
 use http::Method;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
     answer::Answer,
-    auth::{PortalDesk, portal},
     codes,
     input::{Field, Kind, field::Noun},
     operations::api_keys::create::refuse_operators,
@@ -46,7 +46,7 @@ pub const ROUTE: Route = Route {
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let values = call.values()?;
-    let found = call.api.tenants.find(values.text("tenant").unwrap_or_default()).await?;
+    let found = call.api.access.tenants.find(values.text("tenant").unwrap_or_default()).await?;
     let tenant = found.ok_or_else(|| {
         Problem::new(
             &codes::UNKNOWN_TENANT,
@@ -54,12 +54,12 @@ async fn run(call: Call) -> Result<Answer, Problem> {
         )
     })?;
     refuse_operators(&tenant)?;
-    let span = values.span("expires_in").unwrap_or(portal::USUAL);
-    if span.as_secs() == 0 || span > portal::LONGEST {
+    let span = values.span("expires_in").unwrap_or(portal::DEFAULT_TTL);
+    if span.as_secs() == 0 || span > portal::MAX_TTL {
         return Err(Problem::field("/expires_in", "it must lie between 1s and 24h"));
     }
-    let (until, rights) = (call.api.clock.now() + span, PortalDesk::rights());
-    let token = call.api.portal.make(tenant.id, until, rights);
+    let (until, rights) = (call.api.clock.now() + span, PortalTokens::rights());
+    let token = call.api.access.portal.make(tenant.id, until, rights);
     Answer::created(&PortalLink {
         url: format!("{}/portal/{token}", call.api.settings.public_url),
         token,

@@ -1,11 +1,11 @@
 //! `POST /v1/replays/{replay_id}/cancel`: what was sent stays sent; the rest is not.
 
+use gancho_access::Right;
 use http::Method;
 
 use super::{TAG, view::ReplayJob};
 use crate::{
     answer::Answer,
-    auth::Right,
     codes,
     problem::Problem,
     route::{Call, Gives, Needs, Route},

@@ -1,5 +1,6 @@
 //! `POST /v1/replays`: past deliveries or events again, by filter.
 
+use gancho_access::Right;
 use gancho_domain::{EndpointId, EventId, FieldError};
 use gancho_outbound::replay::{NewReplay, ReplayFilter, ReplayOf};
 use http::Method;
@@ -7,7 +8,6 @@ use http::Method;
 use super::{TAG, view::ReplayJob};
 use crate::{
     answer::Answer,
-    auth::Right,
     codes,
     input::{Field, Kind, Values, field::Noun},
     problem::Problem,

@@ -1,9 +1,10 @@
 //! `GET /v1/replays/{replay_id}`: how far it is.
 
+use gancho_access::Right;
+
 use super::{TAG, view::ReplayJob};
 use crate::{
     answer::Answer,
-    auth::Right,
     problem::Problem,
     route::{Call, Gives, Needs, Route},
 };

@@ -1,11 +1,11 @@
 //! `GET /v1/replays`: newest first.
 
+use gancho_access::Right;
 use gancho_domain::ReplayId;
 
 use super::{TAG, view::ReplayJob};
 use crate::{
     answer::Answer,
-    auth::Right,
     cursor::Pages,
     input::query::{CURSOR, LIMIT, ROWS},
     problem::Problem,

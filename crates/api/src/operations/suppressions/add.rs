@@ -1,13 +1,13 @@
 //! `POST /v1/suppressions`: one address. One that is there already stays as it is, unless a complaint
 //! comes to it.
 
+use gancho_access::Right;
 use gancho_mail::Mailbox;
 use http::Method;
 
 use super::{REASON, TAG, reason, view::Suppression};
 use crate::{
     answer::Answer,
-    auth::Right,
     codes,
     input::{Field, Kind},
     operations::emails,

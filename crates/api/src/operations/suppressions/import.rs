@@ -1,5 +1,6 @@
 //! `POST /v1/suppressions/import`: many addresses, all or none of them.
 
+use gancho_access::Right;
 use http::Method;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -7,7 +8,6 @@ use utoipa::ToSchema;
 use super::{REASON, TAG, reason};
 use crate::{
     answer::Answer,
-    auth::Right,
     codes,
     input::{Field, Kind},
     operations::emails,

@@ -1,9 +1,10 @@
 //! `GET /v1/suppressions`: by address.
 
+use gancho_access::Right;
+
 use super::{TAG, view::Suppression};
 use crate::{
     answer::Answer,
-    auth::Right,
     codes,
     cursor::Pages,
     input::query::{CURSOR, LIMIT, ROWS},

@@ -1,12 +1,12 @@
 //! `DELETE /v1/suppressions/{address}`: e-mails go there again.
 
+use gancho_access::Right;
 use gancho_mail::Mailbox;
 use http::Method;
 
 use super::TAG;
 use crate::{
     answer::Answer,
-    auth::Right,
     codes,
     input::field::Noun,
     operations::emails,

@@ -31,6 +31,6 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     let mut tenant = found.ok_or_else(|| Problem::not_found(Noun::Tenant))?;
     draft::apply(&call.api, &mut tenant, &call.values()?)?;
     call.api.store.change_tenant(tenant.clone()).await?;
-    call.api.tenants.forget(id);
+    call.api.access.tenants.forget(id);
     Answer::ok(&TenantView::from(&tenant))
 }

@@ -1,6 +1,9 @@
 //! `POST /v1/tenants`.
 
-use gancho_domain::{Tenant, tenant::RESERVED_SLUGS};
+use gancho_domain::{
+    Tenant,
+    tenant::{RESERVED_SLUGS, is_slug},
+};
 use http::Method;
 
 use super::{TAG, draft, view::TenantView};
@@ -9,7 +12,6 @@ use crate::{
     codes,
     problem::Problem,
     route::{Call, Gives, Needs, Route, Takes},
-    tenant_cache::is_slug,
 };
 
 pub const ROUTE: Route = Route {

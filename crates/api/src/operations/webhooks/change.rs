@@ -1,5 +1,6 @@
 //! `PATCH /v1/webhooks/{id}`: what is not given stays.
 
+use gancho_access::Right;
 use http::Method;
 
 use super::{
@@ -9,7 +10,6 @@ use super::{
 };
 use crate::{
     answer::Answer,
-    auth::Right,
     codes,
     problem::Problem,
     route::{Call, Gives, Needs, Route, Takes},

@@ -1,5 +1,6 @@
 //! `POST /v1/webhooks`: a new one, with its secret.
 
+use gancho_access::Right;
 use http::Method;
 
 use super::{
@@ -9,7 +10,6 @@ use super::{
 };
 use crate::{
     answer::Answer,
-    auth::Right,
     codes,
     problem::Problem,
     route::{Call, Gives, Needs, Route, Takes},

@@ -1,11 +1,11 @@
 //! `DELETE /v1/webhooks/{id}`.
 
+use gancho_access::Right;
 use http::Method;
 
 use super::TAG;
 use crate::{
     answer::Answer,
-    auth::Right,
     problem::Problem,
     route::{Call, Gives, Needs, Route},
 };

@@ -1,12 +1,13 @@
 //! `GET /v1/webhooks/{id}`.
 
+use gancho_access::Right;
+
 use super::{
     TAG,
     view::{PausedWebhooks, Webhook},
 };
 use crate::{
     answer::Answer,
-    auth::Right,
     input::field::Noun,
     problem::Problem,
     route::{Call, Gives, Needs, Route},

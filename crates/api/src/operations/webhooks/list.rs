@@ -1,5 +1,6 @@
 //! `GET /v1/webhooks`: a tenant's, newest first.
 
+use gancho_access::Right;
 use gancho_domain::EndpointId;
 
 use super::{
@@ -8,7 +9,6 @@ use super::{
 };
 use crate::{
     answer::Answer,
-    auth::Right,
     cursor::Pages,
     input::query::{CURSOR, LIMIT, ROWS},
     problem::Problem,

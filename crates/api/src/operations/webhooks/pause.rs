@@ -1,5 +1,6 @@
 //! `POST /v1/webhooks/{id}/pause` and `…/resume`: what is in flight finishes, the rest waits.
 
+use gancho_access::Right;
 use gancho_domain::EndpointId;
 use gancho_store::Pause;
 use http::Method;
@@ -7,7 +8,6 @@ use http::Method;
 use super::TAG;
 use crate::{
     answer::Answer,
-    auth::Right,
     input::field::Noun,
     problem::Problem,
     route::{Call, Gives, Needs, Route},

@@ -1,10 +1,10 @@
 //! `PUT /v1/webhooks/{id}`: what is not given goes back to what a new one has, but for the secret.
 
+use gancho_access::Right;
 use http::Method;
 
 use super::{TAG, change::run, draft, view::Webhook};
 use crate::{
-    auth::Right,
     codes,
     route::{Gives, Needs, Route, Takes},
 };

@@ -1,5 +1,6 @@
 //! `POST /v1/webhooks/{id}/rotate-secret`: a new secret; the old one signs too for a while.
 
+use gancho_access::Right;
 use http::Method;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -7,7 +8,6 @@ use utoipa::ToSchema;
 use super::{TAG, view::format_name};
 use crate::{
     answer::Answer,
-    auth::Right,
     codes,
     input::{Field, Kind},
     problem::Problem,

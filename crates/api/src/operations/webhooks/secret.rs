@@ -1,12 +1,12 @@
 //! `GET /v1/webhooks/{id}/secret`: shown to who asks for it by name and may change it anyway.
 
+use gancho_access::Right;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{TAG, view::format_name};
 use crate::{
     answer::Answer,
-    auth::Right,
     problem::Problem,
     route::{Call, Gives, Needs, Route},
     show::Stamp,

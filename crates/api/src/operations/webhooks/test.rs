@@ -1,6 +1,7 @@
 //! `POST /v1/webhooks/{id}/test` and `POST /v1/webhooks/test`: a sample event through the real path,
 //! and what came of it.
 
+use gancho_access::Right;
 use gancho_domain::EndpointId;
 use gancho_outbound::{TryOut, try_out};
 use http::Method;
@@ -10,7 +11,6 @@ use utoipa::ToSchema;
 use super::TAG;
 use crate::{
     answer::Answer,
-    auth::Right,
     codes,
     input::{Field, Kind, field::Noun},
     operations::deliveries::view::AttemptEntry,

@@ -1,25 +1,24 @@
-//! A tenant's API keys: how they are kept, how one is checked, and when it was last used.
+//! A tenant's API keys: how they are made, kept, checked and revoked, and when one was last used.
 
 use std::{
-    collections::HashMap,
     sync::{
         Arc,
-        atomic::{AtomicI64, AtomicU64, Ordering},
+        atomic::{AtomicI64, Ordering},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use bytes::Bytes;
 use data_encoding::HEXLOWER;
-use gancho_domain::{Clock, Id, Tenant, TenantId, TenantScope, Time, id::Kind};
-use gancho_store::{Expect, Record, Result, Shelf, Store, StoreError};
-use parking_lot::RwLock;
+use gancho_domain::{Clock, Id, IdMaker, Tenant, TenantId, TenantScope, Time, id::Kind};
+use gancho_store::{CachePolicy, Expect, ReadCache, Record, Result, Shelf, Store, StoreError};
+use gancho_vault::Secret;
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 use tokio_util::task::TaskTracker;
 
-use super::{Right, Rights, admin::sha256, key_text};
-use crate::tenant_cache::TenantCache;
+use crate::{Right, Rights, TenantCache, admin_token::sha256, key_text};
 
 pub enum OfKey {}
 
@@ -37,7 +36,9 @@ pub const USED_SHELF: &str = "api_key_used";
 /// How long a key that was revoked on another node may still be taken for good.
 const TRUSTED: Duration = Duration::from_secs(5);
 /// More are forgotten and read again: strangers must not fill the memory with ids they make up.
-const MOST: usize = 20_000;
+const MAX_KNOWN: usize = 20_000;
+/// So often a change is made again because another one was faster.
+const MAX_TRIES: usize = 5;
 /// Use is noted no more often than this,
 const NOTED_EVERY: Duration = Duration::from_secs(60);
 /// and remembered as long as this.
@@ -133,28 +134,106 @@ impl ApiKey {
     }
 }
 
-/// Checks keys, and keeps those that were looked up for a moment.
-pub struct KeyDesk {
-    store: Arc<dyn Store>,
-    clock: Arc<dyn Clock>,
-    tasks: TaskTracker,
-    known: RwLock<HashMap<KeyId, Known>>,
-    /// How often something was forgotten, see [`KeyDesk::look_up`].
-    forgotten: AtomicU64,
+/// A key, and when it was last used, to the minute.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApiKeyUse {
+    pub key: ApiKey,
+    pub last_used_at: Option<Time>,
 }
 
-#[derive(Clone)]
-struct Known {
-    read_at: Instant,
+#[derive(Debug, Clone, Error, PartialEq, Eq)]
+pub enum KeyError {
+    #[error("there is no such key")]
+    NotFound,
+    #[error("the key kept being changed by others: try again")]
+    Busy,
+    #[error("the system gave no random bytes")]
+    NoRandom,
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Makes, checks and revokes keys, and keeps those that were looked up for a moment.
+pub struct ApiKeys {
+    store: Arc<dyn Store>,
+    ids: Arc<IdMaker>,
+    clock: Arc<dyn Clock>,
+    tasks: TaskTracker,
+    known: ReadCache<KeyId, Lookup>,
+}
+
+/// What was found under an id.
+#[derive(Default)]
+struct Lookup {
     /// Nothing where there is no such key.
-    key: Option<Arc<ApiKey>>,
+    key: Option<ApiKey>,
     /// When its use was last written down.
     noted: Arc<AtomicI64>,
 }
 
-impl KeyDesk {
-    pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, tasks: TaskTracker) -> Self {
-        Self { store, clock, tasks, known: RwLock::default(), forgotten: AtomicU64::new(0) }
+impl ApiKeys {
+    /// What is written beside a request runs in `tasks`.
+    pub fn new(
+        store: Arc<dyn Store>,
+        ids: Arc<IdMaker>,
+        clock: Arc<dyn Clock>,
+        tasks: TaskTracker,
+    ) -> Self {
+        let policy = CachePolicy { ttl: TRUSTED, max_entries: MAX_KNOWN, is_strict: true };
+        Self { store, ids, clock, tasks, known: ReadCache::with(policy) }
+    }
+
+    /// A new key, with its text, which is nowhere afterwards.
+    pub async fn create(
+        &self,
+        scope: TenantScope,
+        name: String,
+        rights: Rights,
+        expires_at: Option<Time>,
+    ) -> Result<(ApiKey, Secret), KeyError> {
+        let id = self.ids.make();
+        let (text, secret) = key_text::new_key(id).ok_or(KeyError::NoRandom)?;
+        let key = ApiKey::new(id, scope.tenant(), name, rights, &secret);
+        let key = ApiKey { expires_at, ..key };
+        key.put(&*self.store, Shelf::of(scope, SHELF), Expect::Nothing).await?;
+        Ok((key, text))
+    }
+
+    /// Those behind `after`, oldest first, revoked ones included.
+    pub async fn list(
+        &self,
+        scope: TenantScope,
+        after: Option<&str>,
+        max: usize,
+    ) -> Result<Vec<ApiKeyUse>> {
+        let records = self.store.records(Shelf::of(scope, SHELF), after, max).await?;
+        let uses = self.store.records(Shelf::of(scope, USED_SHELF), after, max).await?;
+        let with_use = |record: &Record| {
+            let last_used_at = uses.iter().find(|it| it.key == record.key).and_then(used_at);
+            Ok(ApiKeyUse { key: ApiKey::of_record(record)?, last_used_at })
+        };
+        records.iter().map(with_use).collect()
+    }
+
+    /// It is no longer good: here at once, on other nodes after [`TRUSTED`].
+    pub async fn revoke(&self, scope: TenantScope, id: KeyId) -> Result<(), KeyError> {
+        let shelf = Shelf::of(scope, SHELF);
+        for _ in 0..MAX_TRIES {
+            let found = self.store.record(shelf, &id.to_string()).await?;
+            let record = found.ok_or(KeyError::NotFound)?;
+            let mut key = ApiKey::of_record(&record)?;
+            if key.revoked_at.is_some() {
+                return Ok(());
+            }
+            key.revoked_at = Some(self.clock.now());
+            let written = key.put(&*self.store, shelf, Expect::Version(record.version)).await?;
+            self.known.forget(id);
+            if written.is_some() {
+                tracing::info!(key = %id, "an API key was revoked");
+                return Ok(());
+            }
+        }
+        Err(KeyError::Busy)
     }
 
     /// Whose key it is and what it may do; nothing where it is not good, for whatever reason.
@@ -164,57 +243,32 @@ impl KeyDesk {
         token: &str,
     ) -> Result<Option<(Arc<Tenant>, Rights)>> {
         let parsed = key_text::parse(token);
-        let known = match parsed {
+        let found = match parsed {
             Some((id, _)) => self.look_up(id).await?,
-            None => Known::nothing(),
+            None => Arc::default(),
         };
         // The same work whether there is such a key or not, and whether it is good or not.
         let hash = sha256(parsed.map_or(token, |(_, secret)| secret));
-        let expected = known.key.as_ref().map_or([0; 32], |key| key.hash);
+        let expected = found.key.as_ref().map_or([0; 32], |key| key.hash);
         let is_right = verify_slices_are_equal(&hash, &expected).is_ok();
         let now = self.clock.now();
-        let Some(key) = known.key.filter(|key| is_right && key.is_good(now)) else {
+        let Some(key) = found.key.as_ref().filter(|key| is_right && key.is_good(now)) else {
             return Ok(None);
         };
         let Some(tenant) = tenants.get(key.tenant).await? else { return Ok(None) };
-        self.note_use(&key, &known.noted, now);
+        self.note_use(key, &found.noted, now);
         Ok(Some((tenant, key.rights)))
     }
 
-    async fn look_up(&self, id: KeyId) -> Result<Known> {
-        let known = self.known.read().get(&id).cloned();
-        if let Some(known) = &known
-            && known.read_at.elapsed() < TRUSTED
-        {
-            return Ok(known.clone());
-        }
-        let forgotten = self.forgotten.load(Ordering::Acquire);
+    async fn look_up(&self, id: KeyId) -> Result<Arc<Lookup>> {
+        self.known.get(id, |before| self.read(id, before)).await
+    }
+
+    async fn read(&self, id: KeyId, before: Option<Arc<Lookup>>) -> Result<Arc<Lookup>> {
         let record = self.store.find_record(SHELF, &id.to_string()).await?;
-        let key = record.as_ref().map(ApiKey::of_record).transpose()?.map(Arc::new);
-        let noted = known.map_or_else(Arc::default, |known| known.noted);
-        let fresh = Known { read_at: Instant::now(), key, noted };
-        self.keep(id, fresh.clone(), forgotten);
-        Ok(fresh)
-    }
-
-    /// `forgotten` is how often something had been forgotten before it was read. What was read may be
-    /// older than what was forgotten since: a revoked key must not come back.
-    fn keep(&self, id: KeyId, fresh: Known, forgotten: u64) {
-        let mut all = self.known.write();
-        if self.forgotten.load(Ordering::Acquire) != forgotten {
-            return;
-        }
-        if all.len() >= MOST {
-            all.clear();
-        }
-        all.insert(id, fresh);
-    }
-
-    /// It was changed here.
-    pub fn forget(&self, id: KeyId) {
-        let mut all = self.known.write();
-        self.forgotten.fetch_add(1, Ordering::Release);
-        all.remove(&id);
+        let key = record.as_ref().map(ApiKey::of_record).transpose()?;
+        let noted = before.map_or_else(Arc::default, |before| before.noted.clone());
+        Ok(Arc::new(Lookup { key, noted }))
     }
 
     /// Written beside the request, and seldom. Of many requests at once, one writes.
@@ -241,12 +295,6 @@ impl KeyDesk {
     }
 }
 
-impl Known {
-    fn nothing() -> Self {
-        Self { read_at: Instant::now(), key: None, noted: Arc::default() }
-    }
-}
-
 /// When a key was last used, as it stands on its shelf.
 pub fn used_at(record: &Record) -> Option<Time> {
     std::str::from_utf8(&record.body).ok()?.parse().ok().map(Time::from_micros)
@@ -254,26 +302,48 @@ pub fn used_at(record: &Record) -> Option<Time> {
 
 #[cfg(test)]
 mod tests {
-    use gancho_domain::SystemClock;
+    use gancho_domain::{SystemClock, SystemRandom};
+    use gancho_store::Tenants;
     use gancho_store_sqlite::SqliteStore;
 
     use super::*;
 
+    async fn stage() -> (ApiKeys, TenantCache, TenantScope) {
+        let store = SqliteStore::inline().unwrap();
+        let clock = Arc::new(SystemClock);
+        let ids = Arc::new(IdMaker::new(clock.clone(), Arc::new(SystemRandom)));
+        let keys = ApiKeys::new(store.clone(), ids, clock, TaskTracker::new());
+        let tenant = Tenant::new(TenantId::from_bits(3), "m2", Time::from_secs(1));
+        let scope = TenantScope::granted(tenant.id);
+        store.create_tenant(tenant).await.unwrap();
+        (keys, TenantCache::new(store), scope)
+    }
+
     // faults.md E7
     #[tokio::test]
     async fn what_was_revoked_while_it_was_read_does_not_come_back() {
-        let store = SqliteStore::inline().unwrap();
-        let desk = KeyDesk::new(store, Arc::new(SystemClock), TaskTracker::new());
-        let id = KeyId::from_bits(9 << 80);
-        let key = ApiKey::new(id, TenantId::from_bits(3), "ci".into(), Rights::ALL, "s3cret");
-        let read = || Known { key: Some(Arc::new(key.clone())), ..Known::nothing() };
-        let before = desk.forgotten.load(Ordering::Relaxed);
-        desk.forget(id); // revoked after it was read, and before it was kept
-        desk.keep(id, read(), before);
-        assert!(desk.look_up(id).await.unwrap().key.is_none(), "the store is asked");
-        let before = desk.forgotten.load(Ordering::Relaxed);
-        desk.keep(id, read(), before);
-        assert!(desk.look_up(id).await.unwrap().key.is_some());
+        let (keys, tenants, scope) = stage().await;
+        let (key, text) = keys.create(scope, "ci".into(), Rights::ALL, None).await.unwrap();
+        let read = keys.known.get(key.id, |before| async {
+            let read = keys.read(key.id, before).await;
+            keys.revoke(scope, key.id).await.unwrap();
+            read
+        });
+        assert!(read.await.unwrap().key.as_ref().unwrap().revoked_at.is_none());
+        assert!(keys.verify(&tenants, &text).await.unwrap().is_none(), "the store is asked");
+    }
+
+    #[tokio::test]
+    async fn a_key_is_good_until_it_is_revoked() {
+        let (keys, tenants, scope) = stage().await;
+        let (key, text) = keys.create(scope, "ci".into(), Rights::ALL, None).await.unwrap();
+        let (owner, rights) = keys.verify(&tenants, &text).await.unwrap().unwrap();
+        assert_eq!((owner.id, rights), (scope.tenant(), Rights::ALL));
+        keys.revoke(scope, key.id).await.unwrap();
+        assert!(keys.verify(&tenants, &text).await.unwrap().is_none());
+        assert_eq!(keys.revoke(scope, KeyId::from_bits(1)).await, Err(KeyError::NotFound));
+        let listed = keys.list(scope, None, 10).await.unwrap();
+        assert!(listed.len() == 1 && listed[0].key.revoked_at.is_some(), "{listed:?}");
     }
 
     #[test]

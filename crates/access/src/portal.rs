@@ -9,18 +9,17 @@ use gancho_domain::{Clock, Tenant, TenantId, Time};
 use gancho_store::Result;
 use gancho_vault::{DerivedKeys, KeyRing};
 
-use super::{Right, Rights};
-use crate::tenant_cache::TenantCache;
+use crate::{Right, Rights, TenantCache};
 
 pub const PREFIX: &str = "gp_";
 const VERSION: u8 = 1;
 const CLAIM: usize = 1 + 4 + 16 + 8 + 1;
 
 /// A link cannot be taken back, so it is not good for long.
-pub const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
-pub const USUAL: Duration = Duration::from_secs(60 * 60);
+pub const MAX_TTL: Duration = Duration::from_secs(24 * 60 * 60);
+pub const DEFAULT_TTL: Duration = Duration::from_secs(60 * 60);
 
-pub struct PortalDesk {
+pub struct PortalTokens {
     /// Keys are derived at each use: the ring may have taken on a new one meanwhile.
     ring: Arc<KeyRing>,
     clock: Arc<dyn Clock>,
@@ -30,7 +29,7 @@ pub fn is_token(token: &str) -> bool {
     token.starts_with(PREFIX)
 }
 
-impl PortalDesk {
+impl PortalTokens {
     pub fn new(ring: Arc<KeyRing>, clock: Arc<dyn Clock>) -> Self {
         Self { ring, clock }
     }
@@ -95,28 +94,28 @@ mod tests {
     fn good_for_its_tenant_until_its_time() {
         let clock = Arc::new(ManualClock::at_secs(1_000));
         let ring = || Arc::new(KeyRing::generate().unwrap());
-        let desk = PortalDesk::new(ring(), clock.clone());
+        let tokens = PortalTokens::new(ring(), clock.clone());
         let tenant = TenantId::from_bits(42);
-        let token = desk.make(tenant, Time::from_secs(1_010), PortalDesk::rights());
-        assert_eq!(desk.read(&token), Some((tenant, PortalDesk::rights())));
-        assert!(PortalDesk::new(ring(), clock.clone()).read(&token).is_none());
+        let token = tokens.make(tenant, Time::from_secs(1_010), PortalTokens::rights());
+        assert_eq!(tokens.read(&token), Some((tenant, PortalTokens::rights())));
+        assert!(PortalTokens::new(ring(), clock.clone()).read(&token).is_none());
         clock.set(Time::from_secs(1_010));
-        assert_eq!(desk.read(&token), None);
+        assert_eq!(tokens.read(&token), None);
     }
 
     #[test]
     fn every_changed_bit_is_noticed() {
         let clock = Arc::new(ManualClock::at_secs(1_000));
-        let desk = PortalDesk::new(Arc::new(KeyRing::generate().unwrap()), clock);
-        let token = desk.make(TenantId::from_bits(42), Time::MAX, PortalDesk::rights());
+        let tokens = PortalTokens::new(Arc::new(KeyRing::generate().unwrap()), clock);
+        let token = tokens.make(TenantId::from_bits(42), Time::MAX, PortalTokens::rights());
         let bytes = BASE64URL_NOPAD.decode(&token.as_bytes()[3..]).unwrap();
         for at in 0..bytes.len() * 8 {
             let mut changed = bytes.clone();
             changed[at / 8] ^= 1 << (at % 8);
-            assert!(desk.read(&format!("gp_{}", BASE64URL_NOPAD.encode(&changed))).is_none());
+            assert!(tokens.read(&format!("gp_{}", BASE64URL_NOPAD.encode(&changed))).is_none());
         }
         for odd in ["gp_", "gp_A", "gp_!", &token[..40], &format!("{token}AAAA")] {
-            assert!(desk.read(odd).is_none());
+            assert!(tokens.read(odd).is_none());
         }
     }
 }

@@ -7,7 +7,7 @@ use aws_lc_rs::rand;
 use gancho_domain::Id;
 use gancho_vault::Secret;
 
-use super::{KeyId, api_key::OfKey};
+use crate::api_key::{KeyId, OfKey};
 
 pub const PREFIX: &str = "gk_";
 const ID_PREFIX: &str = "key_";

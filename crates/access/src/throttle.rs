@@ -10,11 +10,12 @@ use std::{
     time::Duration,
 };
 
-use http::{HeaderValue, header};
+use gancho_domain::AddressBlock;
 use parking_lot::Mutex;
+use thiserror::Error;
 use tokio::time::Instant;
 
-use crate::{client_address::AddressBlock, codes, familiar::Familiar, problem::Problem};
+use crate::Familiar;
 
 /// So many wrong ones cost nothing: keys are mistyped.
 const FREE: u32 = 10;
@@ -30,6 +31,12 @@ const MAX_ADDRESSES: usize = 10_000;
 const WARN_EVERY: Duration = Duration::from_secs(60);
 /// So many at once are told of without waiting for the minute to end.
 const ALARMING: u64 = 10;
+
+#[derive(Debug, Clone, Copy, Error, PartialEq, Eq)]
+#[error("too many wrong keys or tokens came from this address: try again in {retry_after:?}")]
+pub struct ThrottleError {
+    pub retry_after: Duration,
+}
 
 #[derive(Default)]
 pub struct Throttle {
@@ -66,14 +73,14 @@ enum Turn {
 
 impl Throttle {
     /// Comes back when the credential may be checked.
-    pub async fn admit(&self, address: AddressBlock, token: &str) -> Result<(), Problem> {
+    pub async fn admit(&self, address: AddressBlock, token: &str) -> Result<(), ThrottleError> {
         match self.turn(address, token) {
             Turn::Now => Ok(()),
             Turn::At(at) => {
                 tokio::time::sleep_until(at).await;
                 Ok(())
             }
-            Turn::Never(wait) => Err(too_many(wait)),
+            Turn::Never(retry_after) => Err(ThrottleError { retry_after }),
         }
     }
 
@@ -175,14 +182,6 @@ impl Record {
 
 fn all_others() -> AddressBlock {
     IpAddr::V4(Ipv4Addr::UNSPECIFIED).into()
-}
-
-fn too_many(wait: Duration) -> Problem {
-    let seconds = wait.as_secs() + 1;
-    let detail =
-        format!("too many wrong keys or tokens came from this address: try again in {seconds} s");
-    Problem::new(&codes::TOO_MANY_FAILURES, detail)
-        .with(header::RETRY_AFTER, HeaderValue::from(seconds))
 }
 
 #[cfg(test)]

@@ -1,0 +1,68 @@
+//! Whose a credential is. Three kinds, told apart by how they begin: the operator's token, a tenant's API key
+//! (`gk_…`) and a portal token (`gp_…`).
+
+use std::sync::Arc;
+
+use gancho_domain::{Clock, IdMaker};
+use gancho_store::Store;
+use gancho_vault::KeyRing;
+use tokio_util::task::TaskTracker;
+
+use crate::{
+    AccessError, Acting, AdminToken, ApiKeys, Operator, PortalTokens, TenantCache, Who, key_text,
+    portal,
+};
+
+pub struct Access {
+    pub admin: AdminToken,
+    pub keys: ApiKeys,
+    pub portal: PortalTokens,
+    pub tenants: TenantCache,
+}
+
+impl Access {
+    /// What is written beside a request runs in `tasks`.
+    pub fn new(
+        admin: AdminToken,
+        store: Arc<dyn Store>,
+        ring: Arc<KeyRing>,
+        ids: Arc<IdMaker>,
+        clock: Arc<dyn Clock>,
+        tasks: TaskTracker,
+    ) -> Self {
+        Self {
+            admin,
+            keys: ApiKeys::new(store.clone(), ids, clock.clone(), tasks),
+            portal: PortalTokens::new(ring, clock),
+            tenants: TenantCache::new(store),
+        }
+    }
+
+    /// Says who is asking. `named` is the tenant that the operator wants to act for, by slug or id; a tenant's
+    /// own credential may name its own.
+    pub async fn authenticate(&self, token: &str, named: Option<&str>) -> Result<Who, AccessError> {
+        let proved = if key_text::is_key(token) {
+            self.keys.verify(&self.tenants, token).await?
+        } else if portal::is_token(token) {
+            self.portal.verify(&self.tenants, token).await?
+        } else if self.admin.matches(token) {
+            return self.act_for(Operator::proved(), named).await;
+        } else {
+            None
+        };
+        // A key of the operator's own tenant, from before its slug was reserved, would show notices about all.
+        let proved = proved.filter(|(tenant, _)| !tenant.is_operators());
+        let (tenant, rights) = proved.ok_or(AccessError::InvalidCredentials)?;
+        // A key speaks for its own tenant only, and does not tell whether another one exists.
+        if named.is_some_and(|name| name != tenant.slug && name.parse() != Ok(tenant.id)) {
+            return Err(AccessError::OtherTenant);
+        }
+        Ok(Who::Tenant(Acting::proved(tenant, rights)))
+    }
+
+    async fn act_for(&self, operator: Operator, named: Option<&str>) -> Result<Who, AccessError> {
+        let Some(name) = named else { return Ok(Who::Operator(operator)) };
+        let tenant = self.tenants.find(name).await?.ok_or(AccessError::UnknownTenant)?;
+        Ok(Who::Tenant(operator.act_for(tenant)))
+    }
+}

@@ -1,0 +1,33 @@
+//! Who is asking, and what they may do. Whatever talks to callers (the API, and pages made on the server) asks
+//! here, and learns it in the same way.
+//!
+//! In reading order: [`authenticate`] says whose a credential is: the operator's ([`admin_token`]), a tenant's
+//! API key ([`api_key`], whose text is [`key_text`]'s business) or a [`portal`] token. The answer is a [`who`],
+//! with its [`rights`]. A credential that is unknown, wrong, revoked or expired is one [`error`] and takes as long;
+//! an address that sends many of them is slowed down by [`throttle`], with [`familiar`] for those that were good
+//! before. [`tenant_cache`] keeps tenants in memory.
+//!
+//! Only this crate makes a [`TenantScope`](gancho_domain::TenantScope) for a caller. It knows no HTTP.
+
+pub mod admin_token;
+pub mod api_key;
+pub mod authenticate;
+pub mod error;
+pub mod familiar;
+pub mod key_text;
+pub mod portal;
+pub mod rights;
+pub mod tenant_cache;
+pub mod throttle;
+pub mod who;
+
+pub use admin_token::{AdminToken, WeakToken};
+pub use api_key::{ApiKey, ApiKeyUse, ApiKeys, KeyError, KeyId};
+pub use authenticate::Access;
+pub use error::AccessError;
+pub use familiar::Familiar;
+pub use portal::PortalTokens;
+pub use rights::{Needs, Right, Rights};
+pub use tenant_cache::TenantCache;
+pub use throttle::{Throttle, ThrottleError};
+pub use who::{Acting, Operator, Who};

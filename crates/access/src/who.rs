@@ -1,0 +1,81 @@
+//! Who is asking, once it is proved.
+
+use std::sync::Arc;
+
+use gancho_domain::{Tenant, TenantId, TenantScope};
+
+use crate::{AccessError, Needs, Rights};
+
+/// Who makes a call, once it is proved.
+#[derive(Debug, Clone)]
+pub enum Who {
+    Operator(Operator),
+    Tenant(Acting),
+}
+
+/// Proof that the operator is asking. Only [`Access`](crate::Access) can make one.
+#[derive(Debug, Clone)]
+pub struct Operator(());
+
+/// Someone acting for a tenant. Only this crate can make one.
+#[derive(Debug, Clone)]
+pub struct Acting {
+    scope: TenantScope,
+    tenant: Arc<Tenant>,
+    rights: Rights,
+    /// Where it is the operator who acts.
+    operator: Option<Operator>,
+}
+
+impl Who {
+    /// Whoever asks, as far as they may make a call with these needs.
+    pub fn check(self, needs: Needs) -> Result<Self, AccessError> {
+        match (&self, needs) {
+            (Self::Operator(_), Needs::Operator | Needs::Anyone(_)) => Ok(self),
+            (Self::Operator(_), Needs::Tenant(_)) => Err(AccessError::TenantRequired),
+            // An operator who named a tenant can still do what is the operator's.
+            (Self::Tenant(acting), Needs::Operator) => match &acting.operator {
+                Some(operator) => Ok(Self::Operator(operator.clone())),
+                None => Err(AccessError::OperatorOnly),
+            },
+            (Self::Tenant(acting), Needs::Tenant(right) | Needs::Anyone(right)) => {
+                if acting.rights.has(right) {
+                    return Ok(self);
+                }
+                Err(AccessError::MissingRight(right))
+            }
+        }
+    }
+}
+
+impl Operator {
+    pub(crate) const fn proved() -> Self {
+        Self(())
+    }
+
+    /// The operator may act for anyone.
+    pub fn act_for(&self, tenant: Arc<Tenant>) -> Acting {
+        let scope = TenantScope::granted(tenant.id);
+        Acting { scope, tenant, rights: Rights::ALL, operator: Some(self.clone()) }
+    }
+
+    /// The operator may look at anyone's, also at what was received for a source.
+    #[allow(clippy::unused_self, reason = "the proof that the operator is asking")]
+    pub fn scope_of(&self, tenant: TenantId) -> TenantScope {
+        TenantScope::granted(tenant)
+    }
+}
+
+impl Acting {
+    pub(crate) fn proved(tenant: Arc<Tenant>, rights: Rights) -> Self {
+        Self { scope: TenantScope::granted(tenant.id), tenant, rights, operator: None }
+    }
+
+    pub fn scope(&self) -> TenantScope {
+        self.scope
+    }
+
+    pub fn tenant(&self) -> &Arc<Tenant> {
+        &self.tenant
+    }
+}
