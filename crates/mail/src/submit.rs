@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use aws_lc_rs::digest::{Context, SHA256};
 use bytes::Bytes;
 use gancho_domain::{
     EmailId, FieldError, Kind, Lane, Parcel, Tenant, TenantScope, field_error::joined,
@@ -90,23 +89,10 @@ impl Outbox {
     }
 
     fn once(&self, key: &str, external_id: Option<&str>, body: &[u8]) -> Once {
-        Once {
-            key: sha256(&[Some(b"email"), Some(key.as_bytes())]),
-            content: sha256(&[external_id.map(str::as_bytes), Some(body)]),
-            until: self.clock.now() + self.limits.once_within,
-        }
+        Once::new(
+            &[Some(b"email"), Some(key.as_bytes())],
+            &[external_id.map(str::as_bytes), Some(body)],
+            self.clock.now() + self.limits.once_within,
+        )
     }
-}
-
-/// Of all parts, each with its length before it; one that is not there differs from an empty one.
-fn sha256(parts: &[Option<&[u8]>]) -> [u8; 32] {
-    let mut context = Context::new(&SHA256);
-    for part in parts {
-        let length = part.map_or(u64::MAX, |part| part.len() as u64);
-        context.update(&length.to_be_bytes());
-        context.update(part.unwrap_or_default());
-    }
-    let mut hash = [0; 32];
-    hash.copy_from_slice(context.finish().as_ref());
-    hash
 }

@@ -10,7 +10,6 @@ mod notices;
 
 use std::sync::Arc;
 
-use aws_lc_rs::digest::{Context, SHA256};
 use gancho_domain::{Clock, IdMaker, Kind, Parcel, TenantId, TenantScope, Time};
 use gancho_store::{NewParcel, NodeId, Once, Result, Store};
 
@@ -84,14 +83,8 @@ impl Notifier {
     }
 }
 
-/// The content is the key's own: what is told of the same thing a moment later may differ in a count.
+/// What is told of the same thing a moment later may differ in a count, and is the same notice.
 fn once_of(event_type: &str, what: &str, now: Time) -> Once {
-    let mut context = Context::new(&SHA256);
-    for part in ["notice", event_type, what] {
-        context.update(&(part.len() as u64).to_be_bytes());
-        context.update(part.as_bytes());
-    }
-    let mut key = [0; 32];
-    key.copy_from_slice(context.finish().as_ref());
-    Once { key, content: key, until: now + ONCE_WITHIN }
+    let key = ["notice", event_type, what].map(|part| Some(part.as_bytes()));
+    Once::of_key(&key, now + ONCE_WITHIN)
 }

@@ -15,7 +15,7 @@ use gancho_domain::{
     field_error::joined,
 };
 use gancho_engine::Engine;
-use gancho_store::{Once, Store, StoreError};
+use gancho_store::{Store, StoreError};
 use thiserror::Error;
 
 use crate::{
@@ -42,10 +42,14 @@ pub struct NewEvent {
     pub data: Bytes,
     pub subject: Option<Box<str>>,
     pub external_id: Option<Box<str>>,
-    pub once: Option<Once>,
+    /// Another event with the same key within [`REMEMBERED`] is the same one.
+    pub idempotency_key: Option<Box<str>>,
     pub deliver_at: Option<Time>,
     pub is_test: bool,
 }
+
+/// How long an event's idempotency key is known.
+pub const REMEMBERED: Duration = Duration::from_hours(24);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Published {

@@ -67,7 +67,7 @@ pub async fn try_out(
         data,
         subject: None,
         external_id: None,
-        once: None,
+        idempotency_key: None,
         deliver_at: None,
         is_test: true,
     };

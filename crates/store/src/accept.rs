@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use gancho_domain::{DeliveryId, Failure, Lane, Parcel, ParcelId, Time};
 
-use crate::{NodeId, Result, TargetId};
+use crate::{NodeId, Once, Result, TargetId};
 
 #[derive(Debug, Clone)]
 pub struct NewParcel {
@@ -28,18 +28,6 @@ pub struct Received {
     /// Why it is not sent. Its deliveries are dead letters from the beginning, without an attempt, and
     /// are sent when they are replayed.
     pub withheld: Option<Failure>,
-}
-
-/// A key under which something is accepted once, per tenant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Once {
-    /// SHA-256 of what the caller calls the key, with what it is a key of.
-    pub key: [u8; 32],
-    /// SHA-256 of the content: the same key with another content is a clash.
-    pub content: [u8; 32],
-    /// How long the key is remembered at least: it ends when upkeep names a later time, see
-    /// [`crate::Upkeep::prune`].
-    pub until: Time,
 }
 
 #[derive(Debug, Clone)]

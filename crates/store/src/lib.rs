@@ -2,7 +2,7 @@
 //!
 //! Each method is one business step and one transaction, and takes a batch. Callers do not see
 //! transactions. In the order of a delivery's life: [`tenants`] and [`endpoints`] say who wants
-//! what; [`accept`] keeps a parcel and its deliveries; [`claim`] hands due ones to a node
+//! what; [`accept`] keeps a parcel and its deliveries, [`once`] where it is a new one; [`claim`] hands due ones to a node
 //! ([`round`] says how far a walk over all targets has come);
 //! [`settle`] writes what became of them; [`dead_letters`] keeps those that were given up, and [`leave`]
 //! lets them go;
@@ -35,6 +35,7 @@ pub mod leave;
 pub mod ledger;
 pub mod nodes;
 pub mod old_secret_text;
+pub mod once;
 pub mod orphans;
 pub mod page;
 pub mod pauses;
@@ -48,7 +49,7 @@ pub mod usage;
 
 use std::sync::Arc;
 
-pub use accept::{Accept, Accepted, NewDelivery, NewParcel, Once, Placed, Received};
+pub use accept::{Accept, Accepted, NewDelivery, NewParcel, Placed, Received};
 pub use cache::{CachePolicy, ReadCache};
 pub use claim::{Claim, ClaimCursor, Claimed, Claiming, Job, Skip, TargetId};
 pub use dead_letters::{DeadFilter, DeadLetter, DeadLetters, DeadStats, Replayed};
@@ -62,6 +63,7 @@ pub use fair::{FairPermit, FairSemaphore};
 pub use leave::{Leave, Leaving, Left, WholeLetter};
 pub use ledger::Ledger;
 pub use nodes::{NodeId, Nodes, Rescued};
+pub use once::Once;
 pub use orphans::{OrphanScan, Orphans, TenantEndpoint};
 pub use page::{ListOrder, MAX_PAGE_BYTES, Page, PageRequest};
 pub use pauses::{Pause, Pauses};

@@ -197,7 +197,7 @@ async fn publish(
         data: Bytes::from(line),
         subject: None,
         external_id: None,
-        once: None,
+        idempotency_key: None,
         deliver_at: None,
         is_test: false,
     };

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use gancho_domain::{EventId, Kind, Parcel, TenantScope};
-use gancho_store::{Accepted, NewParcel, StoreError};
+use gancho_domain::{EventId, Kind, Parcel, TenantScope, Time};
+use gancho_store::{Accepted, NewParcel, Once, StoreError};
 
-use super::{Answer, NewEvent, PublishError, Published, Publisher};
+use super::{Answer, NewEvent, PublishError, Published, Publisher, REMEMBERED};
 use crate::{
     fan_out::{Audience, fan_out},
     registry::Targets,
@@ -57,6 +57,7 @@ impl Publisher {
         to: Audience,
     ) -> NewParcel {
         let now = self.clock.now();
+        let once = event.idempotency_key.as_deref().map(|key| once(key, &event, now));
         let parcel = Arc::new(Parcel {
             id: self.ids.make(),
             tenant: scope.tenant(),
@@ -73,7 +74,7 @@ impl Publisher {
         for delivery in &mut deliveries {
             delivery.hold = targets.get(delivery.target).is_some();
         }
-        NewParcel { parcel, once: event.once, ledger: None, deliveries }
+        NewParcel { parcel, once, ledger: None, deliveries }
     }
 
     async fn repeat(&self, scope: TenantScope, first: EventId) -> Answer {
@@ -86,6 +87,22 @@ impl Publisher {
             rate: None,
         })
     }
+}
+
+/// The same key for an event that differs in any of these is a clash.
+fn once(key: &str, event: &NewEvent, now: Time) -> Once {
+    let deliver_at = event.deliver_at.map(|at| at.micros().to_string());
+    Once::new(
+        &[Some(b"publish"), Some(key.as_bytes())],
+        &[
+            Some(event.event_type.as_str().as_bytes()),
+            Some(&event.data),
+            event.subject.as_deref().map(str::as_bytes),
+            event.external_id.as_deref().map(str::as_bytes),
+            deliver_at.as_deref().map(str::as_bytes),
+        ],
+        now + REMEMBERED,
+    )
 }
 
 fn published(new: &NewParcel) -> Published {

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use gancho_domain::{Clock, Rate};
+use gancho_domain::Rate;
 use gancho_outbound::{NewEvent, Plan, Plans, PublishError};
-use gancho_store::{Once, Usage};
+use gancho_store::Usage;
 
 use crate::stage::{Setup, Stage, arrived, draft, event, ok};
 
@@ -13,9 +13,9 @@ async fn each_has_its_own_answer() {
     let stage = Stage::new().await;
     let receiver = ok().await;
     stage.create(draft(&receiver, &["good.*"])).await;
-    let until = stage.clock.now() + Duration::from_hours(1);
     let keyed = |content: u8| NewEvent {
-        once: Some(Once { key: [1; 32], content: [content; 32], until }),
+        idempotency_key: Some("1".into()),
+        external_id: Some(content.to_string().into()),
         ..event("good.keyed", "3")
     };
     let events = vec![

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use gancho_domain::{Clock, Rate};
+use gancho_domain::Rate;
 use gancho_outbound::{NewEvent, Plan, Plans, PublishError, Published};
-use gancho_store::{Once, Usage};
+use gancho_store::Usage;
 
 use crate::stage::{Setup, Stage, event};
 
@@ -19,10 +19,12 @@ async fn publish(stage: &Stage, event: NewEvent) -> Result<Published, PublishErr
     stage.publisher.publish(stage.scope, &stage.tenant, event).await
 }
 
-fn keyed(stage: &Stage, key: u8, content: u8) -> NewEvent {
-    let until = stage.clock.now() + Duration::from_hours(24);
-    let once = Some(Once { key: [key; 32], content: [content; 32], until });
-    NewEvent { once, ..event("a.b", "{}") }
+fn keyed(key: u8, content: u8) -> NewEvent {
+    NewEvent {
+        idempotency_key: Some(key.to_string().into()),
+        external_id: Some(content.to_string().into()),
+        ..event("a.b", "{}")
+    }
 }
 
 #[tokio::test]
@@ -49,15 +51,15 @@ async fn a_plan_allows_so_many_events_a_month() {
 #[tokio::test]
 async fn what_is_not_new_is_given_back() {
     let stage = on_plan(10).await;
-    let first = publish(&stage, keyed(&stage, 1, 1)).await.unwrap();
+    let first = publish(&stage, keyed(1, 1)).await.unwrap();
     for _ in 0..4 {
-        let again = publish(&stage, keyed(&stage, 1, 1)).await.unwrap();
+        let again = publish(&stage, keyed(1, 1)).await.unwrap();
         assert_eq!(
             (again.id, again.is_repeat, again.created_at),
             (first.id, true, first.created_at)
         );
     }
-    let clash = publish(&stage, keyed(&stage, 1, 2)).await;
+    let clash = publish(&stage, keyed(1, 2)).await;
     assert_eq!(clash, Err(PublishError::KeyClash { first: first.id }));
     assert!(publish(&stage, event("webhook.x", "{}")).await.is_err());
     assert_eq!(stage.store.used(stage.scope, "2026-11").await, Ok(1));
@@ -107,7 +109,7 @@ async fn dr_06_parallel_repeats_are_one() {
     let mut work = tokio::task::JoinSet::new();
     for _ in 0..50 {
         let stage = stage.clone();
-        work.spawn(async move { publish(&stage, keyed(&stage, 7, 7)).await.unwrap() });
+        work.spawn(async move { publish(&stage, keyed(7, 7)).await.unwrap() });
     }
     let answers = work.join_all().await;
     assert_eq!(answers.iter().filter(|answer| !answer.is_repeat).count(), 1);

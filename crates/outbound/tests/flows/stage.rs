@@ -238,7 +238,7 @@ pub fn event(event_type: &str, data: &'static str) -> NewEvent {
         data: Bytes::from_static(data.as_bytes()),
         subject: None,
         external_id: None,
-        once: None,
+        idempotency_key: None,
         deliver_at: None,
         is_test: false,
     }

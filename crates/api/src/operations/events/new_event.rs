@@ -1,12 +1,10 @@
-//! What may be given for an event, and what makes two of them the same.
+//! What may be given for an event.
 
 use std::time::Duration;
 
-use aws_lc_rs::digest;
 use bytes::Bytes;
 use gancho_domain::{EventType, Time};
 use gancho_outbound::NewEvent;
-use gancho_store::Once;
 use http::{HeaderMap, HeaderName};
 
 use crate::{
@@ -32,7 +30,6 @@ pub const FIELDS: &[Field] = &[
 ];
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
-const REMEMBERED: Duration = Duration::from_secs(24 * 60 * 60);
 const FARTHEST: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 const LONGEST_KEY: usize = 256;
 
@@ -87,42 +84,13 @@ pub fn new_event(
         return Err(faults.into());
     }
     let data = values.json("data").unwrap_or("null");
-    let once = key.map(|key| once(key, &event_type, data, values, now));
     Ok(NewEvent {
         event_type,
         data: body.slice_ref(data.as_bytes()),
         subject: values.text("subject").map(Into::into),
         external_id: values.text("external_id").map(Into::into),
-        once,
+        idempotency_key: key.map(Into::into),
         deliver_at,
         is_test: false,
     })
-}
-
-fn once(key: &str, event_type: &EventType, data: &str, values: &Values<'_>, now: Time) -> Once {
-    let deliver_at = values.time("deliver_at").map(|at| at.micros().to_string());
-    Once {
-        key: sha256(&[Some("publish"), Some(key)]),
-        content: sha256(&[
-            Some(event_type.as_str()),
-            Some(data),
-            values.text("subject"),
-            values.text("external_id"),
-            deliver_at.as_deref(),
-        ]),
-        until: now + REMEMBERED,
-    }
-}
-
-/// Of all parts, each with its length before it; one that is not there differs from an empty one.
-fn sha256(parts: &[Option<&str>]) -> [u8; 32] {
-    let mut context = digest::Context::new(&digest::SHA256);
-    for part in parts {
-        let length = part.map_or(u64::MAX, |part| part.len() as u64);
-        context.update(&length.to_be_bytes());
-        context.update(part.unwrap_or_default().as_bytes());
-    }
-    let mut hash = [0; 32];
-    hash.copy_from_slice(context.finish().as_ref());
-    hash
 }

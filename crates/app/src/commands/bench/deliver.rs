@@ -75,7 +75,7 @@ impl DeliverBench {
                         data: body.clone(),
                         subject: None,
                         external_id: None,
-                        once: None,
+                        idempotency_key: None,
                         deliver_at: None,
                         is_test: false,
                     };

@@ -184,7 +184,7 @@ impl Stage {
             data: Bytes::from(data.to_string()),
             subject: None,
             external_id: None,
-            once: None,
+            idempotency_key: None,
             deliver_at: None,
             is_test: false,
         };
