@@ -1,11 +1,11 @@
 //! Accepting events: when an answer is `Ok`, every matching endpoint has a stored delivery.
 //!
-//! admit (how fast, which types) → spend (the plan) → accept (stamp, fan out, one transaction). Many
-//! events are accepted as one is, each with an answer of its own.
+//! admit (how fast, which types) → charge (the plan) → look up the endpoints → stamp and fan out → accept (one
+//! transaction) → answer. Many events are accepted as one is, each with an answer of its own.
 
-mod accept;
 mod admit;
-mod spend;
+mod charge;
+mod stamp;
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,6 +17,9 @@ use gancho_domain::{
 use gancho_engine::Engine;
 use gancho_store::{Store, StoreError};
 use thiserror::Error;
+use tracing::instrument;
+
+use self::charge::Allowance;
 
 use crate::{
     EventTypes, PlanLimit, Plans, PublishRates, fan_out::Audience, limits::RateStanding,
@@ -91,6 +94,7 @@ impl Publisher {
     }
 
     /// One answer for each event, in order; one transaction for all that are accepted.
+    #[instrument(name = "publish", level = "debug", skip_all, fields(tenant = tenant.slug))]
     pub async fn publish_all(
         self: &Arc<Self>,
         scope: TenantScope,
@@ -101,13 +105,47 @@ impl Publisher {
         let answers = match self.allowance(tenant) {
             _ if events.is_empty() => Vec::new(),
             None => self.accept(scope, events, Audience::Wanting).await,
-            Some(allowance) => {
-                let this = self.clone();
-                let work = async move { this.accept_within(scope, allowance, events).await };
-                self.engine.see_through(work).await.unwrap_or_default()
-            }
+            Some(allowance) => self.accept_within(allowance, scope, events).await,
         };
         places.fill(answers)
+    }
+
+    /// Not to be cut short: what was charged for nothing is refunded at the end.
+    async fn accept_within(
+        self: &Arc<Self>,
+        allowance: Allowance,
+        scope: TenantScope,
+        mut events: Vec<NewEvent>,
+    ) -> Vec<Answer> {
+        let this = self.clone();
+        let work = async move {
+            let charge = match this.charge(scope, allowance, events.len()).await {
+                Ok(charge) => charge,
+                Err(error) => return vec![Err(error.into()); events.len()],
+            };
+            events.truncate(charge.granted());
+            let answers = this.accept(scope, events, Audience::Wanting).await;
+            this.refund(scope, &charge, &answers).await;
+            charge.fill(answers)
+        };
+        self.engine.see_through(work).await.unwrap_or_default()
+    }
+
+    /// One answer for each event, in order.
+    #[instrument(level = "debug", skip_all)]
+    async fn accept(&self, scope: TenantScope, events: Vec<NewEvent>, to: Audience) -> Vec<Answer> {
+        let count = events.len();
+        if count == 0 {
+            return Vec::new();
+        }
+        let accept = async {
+            let targets = self.registry.of(scope.tenant()).await?;
+            let parcels = self.stamp_and_fan_out(scope, events, &targets, to);
+            let published: Vec<Published> = parcels.iter().map(Published::of).collect();
+            let accepted = self.engine.accept(parcels).await?;
+            Ok(self.answer(scope, published, accepted).await)
+        };
+        accept.await.unwrap_or_else(|error: StoreError| vec![Err(error.into()); count])
     }
 
     /// To one endpoint alone, whatever it wants; within the rate, outside of the plan.

@@ -1,6 +1,7 @@
 //! The first step: which events may be published at all, by rate and by type. Nothing is written.
 
 use gancho_domain::{Tenant, TenantScope};
+use tracing::instrument;
 
 use super::{Answer, NewEvent, PublishError, Published, Publisher, stopped};
 use crate::{
@@ -21,6 +22,7 @@ pub(super) struct Places {
 }
 
 impl Publisher {
+    #[instrument(level = "debug", skip_all)]
     pub(super) async fn admit(
         &self,
         scope: TenantScope,

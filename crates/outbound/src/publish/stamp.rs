@@ -1,9 +1,10 @@
-//! The third step: stamp → fan out → accept, in one transaction.
+//! Before and after the events are accepted: each gets an id, a time and its deliveries, and each an answer.
 
 use std::sync::Arc;
 
 use gancho_domain::{EventId, Kind, Parcel, TenantScope, Time};
-use gancho_store::{Accepted, NewParcel, Once, StoreError};
+use gancho_store::{Accepted, NewParcel, Once};
+use tracing::instrument;
 
 use super::{Answer, NewEvent, PublishError, Published, Publisher, REMEMBERED};
 use crate::{
@@ -12,31 +13,25 @@ use crate::{
 };
 
 impl Publisher {
-    /// One answer for each event, in order.
-    pub(super) async fn accept(
+    /// Each as it is to be accepted.
+    #[instrument(name = "fan_out", level = "debug", skip_all)]
+    pub(super) fn stamp_and_fan_out(
         &self,
         scope: TenantScope,
         events: Vec<NewEvent>,
+        targets: &Targets,
         to: Audience,
-    ) -> Vec<Answer> {
-        let count = events.len();
-        match self.try_accept(scope, events, to).await {
-            Ok(answers) => answers,
-            Err(error) => vec![Err(error.into()); count],
-        }
+    ) -> Vec<NewParcel> {
+        events.into_iter().map(|event| self.stamp(scope, event, targets, to)).collect()
     }
 
-    async fn try_accept(
+    /// What became of each.
+    pub(super) async fn answer(
         &self,
         scope: TenantScope,
-        events: Vec<NewEvent>,
-        to: Audience,
-    ) -> Result<Vec<Answer>, StoreError> {
-        let targets = self.registry.of(scope.tenant()).await?;
-        let parcels: Vec<NewParcel> =
-            events.into_iter().map(|event| self.stamp(scope, event, &targets, to)).collect();
-        let published: Vec<Published> = parcels.iter().map(published).collect();
-        let accepted = self.engine.accept(parcels).await?;
+        published: Vec<Published>,
+        accepted: Vec<Accepted>,
+    ) -> Vec<Answer> {
         let mut answers = Vec::with_capacity(published.len());
         for (published, accepted) in published.into_iter().zip(accepted) {
             answers.push(match accepted {
@@ -45,7 +40,7 @@ impl Publisher {
                 Accepted::Clash { first } => Err(PublishError::KeyClash { first }),
             });
         }
-        Ok(answers)
+        answers
     }
 
     /// Gives it an id and a time, and says where it goes.
@@ -105,12 +100,14 @@ fn once(key: &str, event: &NewEvent, now: Time) -> Once {
     )
 }
 
-fn published(new: &NewParcel) -> Published {
-    Published {
-        id: new.parcel.id,
-        created_at: new.parcel.created_at,
-        deliveries: new.deliveries.len(),
-        is_repeat: false,
-        rate: None,
+impl Published {
+    pub(super) fn of(new: &NewParcel) -> Self {
+        Self {
+            id: new.parcel.id,
+            created_at: new.parcel.created_at,
+            deliveries: new.deliveries.len(),
+            is_repeat: false,
+            rate: None,
+        }
     }
 }

@@ -1,0 +1,74 @@
+//! The second step: counting towards the plan, for tenants that have one. Counted before the events
+//! are accepted, and given back for those that turn out not to be new: a crash between the two costs
+//! the tenant a few, and can never give it more.
+
+use gancho_domain::{Tenant, TenantScope, Time};
+use gancho_store::{Spent, StoreError};
+use tracing::instrument;
+
+use super::{Answer, PublishError, Publisher};
+use crate::{PlanLimit, plans};
+
+/// How many events a tenant may have in this month.
+pub(super) struct Allowance {
+    plan: String,
+    limit: u64,
+}
+
+/// What was counted for a batch.
+pub(super) struct Charge {
+    allowance: Allowance,
+    asked: usize,
+    spent: Spent,
+    at: Time,
+}
+
+impl Publisher {
+    /// Nothing for those that may have any number: they cost no write.
+    pub(super) fn allowance(&self, tenant: &Tenant) -> Option<Allowance> {
+        let limit = self.plans.of(tenant).events?;
+        Some(Allowance { plan: tenant.plan.clone(), limit })
+    }
+
+    #[instrument(level = "debug", skip_all)]
+    pub(super) async fn charge(
+        &self,
+        scope: TenantScope,
+        allowance: Allowance,
+        asked: usize,
+    ) -> Result<Charge, StoreError> {
+        let at = self.clock.now();
+        let period = plans::period(at);
+        let spent = self.store.spend(scope, &period, asked as u64, allowance.limit).await?;
+        Ok(Charge { allowance, asked, spent, at })
+    }
+
+    /// Those that were not accepted as new have used nothing.
+    pub(super) async fn refund(&self, scope: TenantScope, charge: &Charge, answers: &[Answer]) {
+        let is_new = |answer: &&Answer| matches!(answer, Ok(published) if !published.is_repeat);
+        let unused = answers.len() - answers.iter().filter(is_new).count();
+        if unused == 0 {
+            return;
+        }
+        let period = plans::period(charge.at);
+        if let Err(error) = self.store.give_back(scope, &period, unused as u64).await {
+            tracing::warn!(%error, unused, tenant = %scope.tenant(), "what a plan was charged for nothing stays charged");
+        }
+    }
+}
+
+impl Charge {
+    /// The first so many events are within the plan.
+    pub fn granted(&self) -> usize {
+        usize::try_from(self.spent.granted).unwrap_or(usize::MAX)
+    }
+
+    /// One answer for each event of the batch: the others are beyond the plan.
+    pub fn fill(self, mut answers: Vec<Answer>) -> Vec<Answer> {
+        let Allowance { plan, limit } = self.allowance;
+        let resets_at = Some(plans::resets_at(self.at));
+        let reached = PlanLimit { plan, what: "events", limit, used: self.spent.used, resets_at };
+        answers.resize(self.asked, Err(PublishError::PlanLimit(reached)));
+        answers
+    }
+}
