@@ -37,6 +37,13 @@ pub struct Parts {
     pub withheld: Option<Failure>,
 }
 
+impl Parts {
+    /// To be kept and not sent.
+    pub fn withhold(self, failure: Failure) -> Self {
+        Self { identity: self.identity.of_misfit(), withheld: Some(failure), ..self }
+    }
+}
+
 /// The code of a receipt whose event id came before with another body.
 pub const ID_CLASH: &str = "ID_CLASH";
 

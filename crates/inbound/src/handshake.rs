@@ -2,6 +2,7 @@
 //! answer, or that proves that someone reads. Nothing of it is kept.
 
 use bytes::Bytes;
+use gancho_domain::Time;
 use gancho_wire::Refusal;
 use serde::Deserialize;
 use serde_json::json;
@@ -9,9 +10,9 @@ use serde_json::json;
 use crate::{
     Incoming, Verb,
     outcome::{Denied, Reason, Reply},
-    preset::Preset,
+    preset::Greeting,
     registry::Ready,
-    verify::VerifiedMessage,
+    verify::{RequestVerifier, VerifiedMessage},
 };
 
 /// What is sent back is no longer than this.
@@ -21,30 +22,41 @@ const PLAIN: &str = "text/plain; charset=utf-8";
 /// Microsoft's greeting, which asks for its `validationToken` back before anything is agreed. It is
 /// answered for every partner, known or not, so that nobody learns from it who is Microsoft's. Without a
 /// body there is nothing else that the request could be: nothing is missed.
-pub fn validation(request: &Incoming) -> Option<Reply> {
+pub fn for_anyone(request: &Incoming) -> Option<Reply> {
     if request.verb != Verb::Post || !request.body.is_empty() {
         return None;
     }
     echo(&request.parameter("validationToken")?)
 }
 
-/// A greeting that carries no signature: `hub.challenge` (Meta, by GET). Nothing if it is not one.
-pub fn greeting(source: &Ready, request: &Incoming) -> Option<Result<Reply, Denied>> {
-    match (&source.preset, request.verb) {
-        (Preset::Meta, Verb::Get) => Some(meta(source, request)),
+/// A greeting that carries no signature. Nothing if it is not one.
+pub fn unsigned(source: &Ready, request: &Incoming) -> Option<Result<Reply, Denied>> {
+    match (source.preset.greeting(), request.verb) {
+        (Greeting::VerifyToken, Verb::Get) => Some(verify_token(source, request)),
         _ => None,
     }
 }
 
-/// Slack's `url_verification`, which is signed like everything that Slack sends.
-pub fn challenge(message: &VerifiedMessage<'_>, body: &[u8]) -> Option<Reply> {
+/// A greeting that is signed like everything that its sender sends. Nothing if it is not one.
+pub async fn signed(
+    verifier: &RequestVerifier,
+    message: &VerifiedMessage<'_>,
+    request: &Incoming,
+    now: Time,
+) -> Option<Result<Reply, Denied>> {
+    match message.source.preset.greeting() {
+        Greeting::UrlVerification => url_verification(&request.body).map(Ok),
+        Greeting::Subscription => verifier.answer_subscription(message, now).await,
+        Greeting::VerifyToken | Greeting::Nothing => None,
+    }
+}
+
+/// `{"type":"url_verification","challenge":…}`, which asks for the challenge back.
+fn url_verification(body: &[u8]) -> Option<Reply> {
     #[derive(Deserialize)]
     struct Challenge {
         r#type: String,
         challenge: String,
-    }
-    if message.source.preset != Preset::Slack {
-        return None;
     }
     let asked: Challenge = serde_json::from_slice(body).ok()?;
     if asked.r#type != "url_verification" || asked.challenge.len() > LONGEST {
@@ -54,8 +66,8 @@ pub fn challenge(message: &VerifiedMessage<'_>, body: &[u8]) -> Option<Reply> {
     Some(Reply { content_type: "application/json", body: body.into() })
 }
 
-/// Whoever knows the token that was agreed on gets the challenge back.
-fn meta(source: &Ready, request: &Incoming) -> Result<Reply, Denied> {
+/// `hub.challenge`, by GET: whoever knows the token that was agreed on gets the challenge back.
+fn verify_token(source: &Ready, request: &Incoming) -> Result<Reply, Denied> {
     const NAME: &str = "verify-token";
     let refused = || Denied::unproven(Reason::Greeting);
     let token = request.parameter("hub.verify_token").ok_or_else(refused)?;

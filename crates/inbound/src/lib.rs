@@ -1,7 +1,7 @@
 //! Receiving webhooks from partners: prove them, keep them once, write them in the ledger, hand them
 //! to the core.
 //!
-//! In reading order: [`receive`] is the flow; [`incoming`] is what came ([`limits`] how much of it) and [`outcome`] what became of
+//! In reading order: [`receive`] is the flow, [`inbound`] the parts that it uses; [`incoming`] is what came ([`limits`] how much of it) and [`outcome`] what became of
 //! it. Its steps: [`form`] (is it fit to be looked at), [`registry`] (who is it said to be from),
 //! [`verify`] (is it), [`handshake`] (is it only a greeting), [`policy`] (may it pass), [`json`] (is it
 //! JSON, strictly), [`identity`] (which message is it), [`accept`] (one transaction: dedupe, ledger,
@@ -24,6 +24,7 @@ pub mod dispatch;
 pub mod form;
 pub mod handshake;
 pub mod identity;
+pub mod inbound;
 pub mod incoming;
 pub mod inside;
 pub mod json;
@@ -51,6 +52,7 @@ pub mod verify;
 
 pub use checkpoints::{CheckpointFault, Checkpointer};
 pub use dispatch::DispatchCarrier;
+pub use inbound::{Inbound, InboundSetup};
 pub use incoming::{Incoming, Verb};
 pub use inside::{Inside, InsideFault, InsideTarget};
 pub use limits::Limits;
@@ -59,7 +61,6 @@ pub use partner::Partner;
 pub use policy::{Pack, PackFault, PolicyKeeper};
 pub use public_keys::PublicKey;
 pub use receipts::{Receipt, ReceiptDetail, ReceiptFilter, ReceiptStatus, Receipts};
-pub use receive::{Inbound, InboundSetup};
 pub use registry::{Found, SourceDefaults, Sources};
 pub use rejections::{Rejection, Rejections};
 pub use request_record::RequestRecord;

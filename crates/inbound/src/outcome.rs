@@ -178,6 +178,20 @@ impl Denied {
         }
     }
 
+    /// Kept, and not sent on.
+    pub(crate) fn misfit(faults: Vec<FieldError>, receipt: ReceiptId) -> Self {
+        let detail = "the body does not fit the schema that was agreed";
+        let denied = Self::new(422, "schema_mismatch", Reason::Schema, detail);
+        Self { faults: faults.into(), receipt: Some(Box::new(receipt)), ..denied }
+    }
+
+    /// Whether it is good could not be found out, for a reason that is ours.
+    pub(crate) fn unusable() -> Self {
+        let detail = "the webhook could not be checked: send it again in a moment";
+        let denied = Self::new(503, "unavailable", Reason::Store, detail);
+        Self { retry_after: Some(Duration::from_secs(5)), ..denied }
+    }
+
     pub(crate) fn store(error: &StoreError) -> Self {
         let (code, detail) = match error {
             StoreError::Full(_) => {

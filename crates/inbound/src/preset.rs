@@ -56,6 +56,19 @@ pub enum PresetFault {
     Topic(String),
 }
 
+/// How a sender greets before it sends anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Greeting {
+    /// It does not, or in a way that is answered for everyone.
+    Nothing,
+    /// By GET, with a token that was agreed on.
+    VerifyToken,
+    /// By a signed challenge.
+    UrlVerification,
+    /// By a signed message about a subscription.
+    Subscription,
+}
+
 /// What is looked at to prove a request.
 #[derive(Debug, Clone)]
 pub enum Proof {
@@ -68,6 +81,20 @@ pub enum Proof {
 }
 
 impl Preset {
+    /// Gancho's own form, by which also those are judged who are nobody.
+    pub fn is_own_form(&self) -> bool {
+        *self == Self::Partner
+    }
+
+    pub fn greeting(&self) -> Greeting {
+        match self {
+            Self::Meta => Greeting::VerifyToken,
+            Self::Slack => Greeting::UrlVerification,
+            Self::Sns(_) => Greeting::Subscription,
+            _ => Greeting::Nothing,
+        }
+    }
+
     pub fn proof(&self) -> Result<Proof, PresetFault> {
         match self.signed() {
             Some(preset) => Ok(Proof::Signature(Box::new(preset.recipe()?))),

@@ -3,13 +3,13 @@
 
 use std::time::Duration;
 
-use gancho_domain::Time;
+use gancho_domain::{Time, receipt_label};
 use gancho_wire::{Preset, Recipe, Refusal, Token, Verified, VerifyingKey};
 use serde::Deserialize;
 
 use crate::{
     Incoming,
-    outcome::{Denied, Reason},
+    outcome::{Denied, Reason, Reply},
     registry::{Proving, Ready, ReadyKey},
     sns::{self, Proved, Sns},
 };
@@ -44,83 +44,114 @@ impl VerifiedMessage<'_> {
         })
     }
 
-    /// The message, if it is one of SNS.
-    pub fn of_sns(&self) -> Option<&Proved> {
-        match &self.signed {
-            Some(Signed::BySns(proved)) => Some(proved),
+    /// What kind of event the sender says it is: as it signed, or in a header that no signature covers.
+    pub fn topic<'b>(&'b self, request: &'b Incoming) -> Option<&'b str> {
+        if let Some(Signed::BySns(proved)) = &self.signed {
+            return receipt_label::topic(proved.topic.as_bytes());
+        }
+        let name = self.source.preset.topic_header()?;
+        receipt_label::topic(request.headers.get(name)?.as_bytes())
+    }
+
+    /// Whether it can only be JSON, whatever its header says: the signature stands in the body.
+    pub fn is_json_by_itself(&self) -> bool {
+        matches!(self.signed, Some(Signed::BySns(_)))
+    }
+}
+
+/// Verifies what senders sign, each in its own form.
+pub struct RequestVerifier {
+    /// How far a timestamp may be from now.
+    tolerance: Duration,
+    /// The gateway's own form, which most partners use: what nobody's request is judged by.
+    decoy: Option<Recipe>,
+    /// Nothing where no messages of SNS are taken.
+    sns: Option<Sns>,
+}
+
+impl RequestVerifier {
+    pub fn new(tolerance: Duration) -> Self {
+        Self { tolerance, decoy: Preset::Partner.recipe().ok(), sns: None }
+    }
+
+    pub fn with_sns(self, sns: Sns) -> Self {
+        Self { sns: Some(sns), ..self }
+    }
+
+    /// Only for a message of SNS is anyone asked: for the certificate.
+    pub async fn verify<'a>(
+        &self,
+        source: &'a Ready,
+        request: &'a Incoming,
+        now: Time,
+    ) -> Result<VerifiedMessage<'a>, Denied> {
+        let (lines, tolerance) = (request.lines(), self.tolerance);
+        let proved = match &source.proving {
+            Proving::Signature { recipe, keys } => {
+                let claimed = recipe.key_id(&lines).map_err(Denied::refused)?;
+                let chosen = choose(source, claimed, now);
+                let keys = Chosen::of(keys, &chosen);
+                let verified = recipe
+                    .verify(keys.as_slice(), &lines, &request.body, now, tolerance)
+                    .map_err(|refusal| explain(refusal, source, claimed, &chosen, now))?;
+                let key = chosen.get(verified.key()).copied();
+                key.map(|index| (index, Some(Signed::ByPartner(verified))))
+            }
+            Proving::HeaderToken { header, tokens } => {
+                let chosen = choose(source, None, now);
+                first(&chosen, tokens, |token| token.verify(&lines, header))
+                    .map(|index| (index, None))
+            }
+            Proving::ClientState { tokens } => {
+                let states = client_states(&request.body);
+                let chosen = choose(source, None, now);
+                first(&chosen, tokens, |token| all_are(token, &states)).map(|index| (index, None))
+            }
+            Proving::Sns(topics) => {
+                let sns = self.sns.as_ref().ok_or_else(|| sns::not_here(topics, &request.body))?;
+                let proved = sns.prove(topics, &request.body, now, tolerance).await?;
+                Some((0, Some(Signed::BySns(proved))))
+            }
+        };
+        let (index, signed) = proved.ok_or_else(|| Denied::unproven(Reason::SignatureMismatch))?;
+        let key = source.keys.get(index).ok_or_else(|| Denied::unproven(Reason::UnknownKey))?;
+        // Last, so that a source that is switched off cannot be told from one that is not there.
+        if !source.source.is_active {
+            return Err(Denied::unproven(Reason::SwitchedOff));
+        }
+        Ok(VerifiedMessage { source, key, signed })
+    }
+
+    /// For a partner that is not there: the same work, so that the answer takes as long and says as much.
+    pub fn refuse_unknown(&self, request: &Incoming, now: Time) -> Denied {
+        let Some(decoy) = &self.decoy else { return Denied::unproven(Reason::UnknownPartner) };
+        let lines = request.lines();
+        let refusal = match decoy.key_id(&lines) {
+            Err(refusal) => refusal,
+            Ok(_) => match decoy.verify(&[], &lines, &request.body, now, self.tolerance) {
+                Err(refusal) => refusal,
+                Ok(_) => Refusal::NoMatch,
+            },
+        };
+        match Denied::refused(refusal) {
+            denied if refusal.is_malformed() => denied,
+            denied => Denied { reason: Reason::UnknownPartner, ..denied },
+        }
+    }
+
+    /// Answers a message about a subscription. Nothing if it is about something else.
+    pub(crate) async fn answer_subscription(
+        &self,
+        message: &VerifiedMessage<'_>,
+        now: Time,
+    ) -> Option<Result<Reply, Denied>> {
+        match (&message.signed, &self.sns) {
+            (Some(Signed::BySns(proved)), Some(sns)) => {
+                sns.answer(proved, &message.source.source.partner, now).await
+            }
             _ => None,
         }
     }
-}
-
-/// `lines` are the request's headers. Only for a message of SNS is anyone asked: for the certificate.
-pub async fn verify<'a>(
-    source: &'a Ready,
-    request: &'a Incoming,
-    lines: &[(&'a str, &'a [u8])],
-    now: Time,
-    tolerance: Duration,
-    sns: Option<&Sns>,
-) -> Result<VerifiedMessage<'a>, Denied> {
-    let proved = match &source.proving {
-        Proving::Signature { recipe, keys } => {
-            let claimed = recipe.key_id(lines).map_err(Denied::refused)?;
-            let chosen = choose(source, claimed, now);
-            let keys = Chosen::of(keys, &chosen);
-            let verified = recipe
-                .verify(keys.as_slice(), lines, &request.body, now, tolerance)
-                .map_err(|refusal| explain(refusal, source, claimed, &chosen, now))?;
-            let key = chosen.get(verified.key()).copied();
-            key.map(|index| (index, Some(Signed::ByPartner(verified))))
-        }
-        Proving::HeaderToken { header, tokens } => {
-            let chosen = choose(source, None, now);
-            first(&chosen, tokens, |token| token.verify(lines, header)).map(|index| (index, None))
-        }
-        Proving::ClientState { tokens } => {
-            let states = client_states(&request.body);
-            let chosen = choose(source, None, now);
-            first(&chosen, tokens, |token| all_are(token, &states)).map(|index| (index, None))
-        }
-        Proving::Sns(topics) => {
-            let sns = sns.ok_or_else(|| sns::not_here(topics, &request.body))?;
-            let proved = sns.prove(topics, &request.body, now, tolerance).await?;
-            Some((0, Some(Signed::BySns(proved))))
-        }
-    };
-    let (index, signed) = proved.ok_or_else(|| Denied::unproven(Reason::SignatureMismatch))?;
-    let key = source.keys.get(index).ok_or_else(|| Denied::unproven(Reason::UnknownKey))?;
-    // Last, so that a source that is switched off cannot be told from one that is not there.
-    if !source.source.is_active {
-        return Err(Denied::unproven(Reason::SwitchedOff));
-    }
-    Ok(VerifiedMessage { source, key, signed })
-}
-
-/// For a partner that is not there: the same work, so that the answer takes as long and says as much.
-pub fn refuse_unknown(
-    request: &Incoming,
-    decoy: &Recipe,
-    now: Time,
-    tolerance: Duration,
-) -> Denied {
-    let lines = request.lines();
-    let refusal = match decoy.key_id(&lines) {
-        Err(refusal) => refusal,
-        Ok(_) => match decoy.verify(&[], &lines, &request.body, now, tolerance) {
-            Err(refusal) => refusal,
-            Ok(_) => Refusal::NoMatch,
-        },
-    };
-    match Denied::refused(refusal) {
-        denied if refusal.is_malformed() => denied,
-        denied => Denied { reason: Reason::UnknownPartner, ..denied },
-    }
-}
-
-/// Gancho's own form, which most partners use.
-pub fn decoy() -> Option<Recipe> {
-    Preset::Partner.recipe().ok()
 }
 
 /// The places of the keys that may be tried: valid now and, where the sender names one, of that id.

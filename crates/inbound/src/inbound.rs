@@ -1,0 +1,77 @@
+//! What receives: the parts that the flow in [`receive`](crate::receive) uses, put together once.
+
+use std::sync::Arc;
+
+use gancho_domain::{Clock, IdMaker};
+use gancho_egress::Client;
+use gancho_engine::Engine;
+use gancho_store::Store;
+
+use crate::{
+    Limits, PolicyKeeper, Rejections, SigningKeys, Sources,
+    accept::Keeper,
+    activity::Activity,
+    sns::{Sns, SnsHosts},
+    tally::Tally,
+    verify::RequestVerifier,
+};
+
+pub struct InboundSetup {
+    pub store: Arc<dyn Store>,
+    pub engine: Arc<Engine>,
+    pub sources: Arc<Sources>,
+    pub keys: Arc<SigningKeys>,
+    pub policy: Arc<PolicyKeeper>,
+    pub ids: Arc<IdMaker>,
+    pub clock: Arc<dyn Clock>,
+    pub limits: Limits,
+}
+
+pub struct Inbound {
+    pub store: Arc<dyn Store>,
+    pub sources: Arc<Sources>,
+    pub keys: Arc<SigningKeys>,
+    pub policy: Arc<PolicyKeeper>,
+    pub rejections: Rejections,
+    pub tally: Tally,
+    pub(crate) activity: Activity,
+    pub limits: Limits,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) ids: Arc<IdMaker>,
+    pub(crate) keeper: Keeper,
+    pub(crate) verifier: RequestVerifier,
+}
+
+impl Inbound {
+    pub fn new(setup: InboundSetup) -> Self {
+        let InboundSetup { store, engine, sources, keys, policy, ids, clock, limits } = setup;
+        let keeper = Keeper {
+            engine,
+            ids: ids.clone(),
+            clock: clock.clone(),
+            remembered: limits.remembered,
+        };
+        Self {
+            store,
+            sources,
+            keys,
+            policy,
+            rejections: Rejections::default(),
+            tally: Tally::default(),
+            activity: Activity::default(),
+            verifier: RequestVerifier::new(limits.tolerance),
+            limits,
+            clock,
+            ids,
+            keeper,
+        }
+    }
+
+    /// Takes messages of Amazon SNS too. `client` fetches its certificates and confirms subscriptions,
+    /// under its own rules; `hosts` is where SNS is believed to be: [`SnsHosts::amazon`], unless the
+    /// operator adds others.
+    pub fn with_sns(self, client: Client, hosts: SnsHosts) -> Self {
+        let sns = Sns::new(client, hosts, self.limits.remembered);
+        Self { verifier: self.verifier.with_sns(sns), ..self }
+    }
+}
