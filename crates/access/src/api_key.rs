@@ -283,7 +283,7 @@ impl ApiKeys {
             return;
         }
         let (store, id) = (self.store.clone(), key.id);
-        let used = Shelf::of(TenantScope::granted(key.tenant), USED_SHELF);
+        let used = Shelf::of(TenantScope::internal(key.tenant), USED_SHELF);
         self.tasks.spawn(async move {
             let body = Bytes::from(now.micros().to_string());
             let (key, until) = (id.to_string(), now + USE_REMEMBERED);
@@ -314,7 +314,7 @@ mod tests {
         let ids = Arc::new(IdMaker::new(clock.clone(), Arc::new(SystemRandom)));
         let keys = ApiKeys::new(store.clone(), ids, clock, TaskTracker::new());
         let tenant = Tenant::new(TenantId::from_bits(3), "m2", Time::from_secs(1));
-        let scope = TenantScope::granted(tenant.id);
+        let scope = TenantScope::internal(tenant.id);
         store.create_tenant(tenant).await.unwrap();
         (keys, TenantCache::new(store), scope)
     }

@@ -55,18 +55,23 @@ impl Operator {
 
     /// The operator may act for anyone.
     pub fn act_for(&self, tenant: Arc<Tenant>) -> Acting {
-        let scope = TenantScope::granted(tenant.id);
-        Acting { scope, tenant, rights: Rights::ALL, operator: Some(self.clone()) }
+        let operator = Some(self.clone());
+        Acting { scope: self.scope_of(tenant.id), tenant, rights: Rights::ALL, operator }
     }
 
     /// The operator may look at anyone's, also at what was received for a source.
     #[allow(clippy::unused_self, reason = "the proof that the operator is asking")]
+    #[expect(clippy::disallowed_methods, reason = "the operator has proved who they are")]
     pub fn scope_of(&self, tenant: TenantId) -> TenantScope {
         TenantScope::granted(tenant)
     }
 }
 
 impl Acting {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the caller of this has checked a credential of the tenant's"
+    )]
     pub(crate) fn proved(tenant: Arc<Tenant>, rights: Rights) -> Self {
         Self { scope: TenantScope::granted(tenant.id), tenant, rights, operator: None }
     }

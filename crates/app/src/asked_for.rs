@@ -71,7 +71,7 @@ fn wanted(loaded: &Loaded) -> Vec<Wanted> {
 
 async fn follow(gateway: &Gateway, wanted: &Wanted) -> anyhow::Result<()> {
     let tenant = gateway.tenants.get(&wanted.slug, wanted.profile).await?;
-    let scope = TenantScope::granted(tenant.id);
+    let scope = TenantScope::internal(tenant.id);
     if let Some(endpoint) = find(gateway, scope, wanted).await? {
         return change(gateway, scope, wanted, endpoint).await;
     }
@@ -147,7 +147,7 @@ async fn change(
 
 async fn switch_off(gateway: &Gateway, slug: &str, body: &[u8]) -> anyhow::Result<()> {
     let Some(tenant) = gateway.store.tenant_by_slug(slug).await? else { return Ok(()) };
-    let scope = TenantScope::granted(tenant.id);
+    let scope = TenantScope::internal(tenant.id);
     let Some(id) = id_of(body) else { return Ok(()) };
     let Some(endpoint) = gateway.store.endpoint(scope, id).await? else { return Ok(()) };
     if endpoint.is_active {

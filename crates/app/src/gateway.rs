@@ -257,7 +257,7 @@ impl Gateway {
             secret: Some(secret.to_owned()),
             ..EndpointDraft::default()
         };
-        let scope = TenantScope::granted(tenant.id);
+        let scope = TenantScope::internal(tenant.id);
         Ok(self.endpoints.create(scope, tenant, draft).await?.endpoint.id)
     }
 
@@ -292,7 +292,7 @@ fn webhook_carrier(
         registry: registry.clone(),
         ids,
         clock: clock.clone(),
-        operator: operator.map(|tenant| TenantScope::granted(tenant.id)),
+        operator: operator.map(|tenant| TenantScope::internal(tenant.id)),
     });
     let health =
         HealthKeeper::new(store, registry.clone(), clock.clone(), notifier.clone(), failing_for);

@@ -120,7 +120,7 @@ impl KeyKeeper {
         let mut after = None;
         while let Some(tenants) = next_tenants(&*self.store, &mut after).await? {
             for tenant in tenants {
-                let scope = TenantScope::granted(tenant.id);
+                let scope = TenantScope::internal(tenant.id);
                 for endpoint in self.store.endpoints(scope).await? {
                     match self.reseal(scope, endpoint).await {
                         Ok(changed) => resealed += u64::from(changed),

@@ -12,6 +12,7 @@ pub const QUIET: &str = "warn";
 
 pub fn start(format: LogFormat, level: &str) {
     // Commands without settings of their own can still be looked into.
+    #[expect(clippy::disallowed_methods, reason = "commands have no settings to read it from")]
     let asked = std::env::var("GANCHO_LOG").ok().filter(|_| level == QUIET);
     let filter = EnvFilter::try_new(asked.as_deref().unwrap_or(level))
         .unwrap_or_else(|_| EnvFilter::new(QUIET));

@@ -16,7 +16,7 @@ pub async fn keys_in_use(store: &dyn Store) -> anyhow::Result<BTreeMap<u32, u64>
     let mut after = None;
     while let Some(tenants) = next_tenants(store, &mut after).await? {
         for tenant in tenants {
-            for endpoint in store.endpoints(TenantScope::granted(tenant.id)).await? {
+            for endpoint in store.endpoints(TenantScope::internal(tenant.id)).await? {
                 for number in keys_of(&endpoint) {
                     *counts.entry(number).or_default() += 1;
                 }

@@ -126,7 +126,7 @@ impl Stage {
             NewParcel { parcel: Arc::new(parcel), once: None, ledger: None, deliveries: vec![to] };
         self.store.accept(vec![new], NodeId(0)).await.unwrap();
         for _ in 0..1_000 {
-            let view = self.store.delivery(TenantScope::granted(tenant), id).await.unwrap();
+            let view = self.store.delivery(TenantScope::internal(tenant), id).await.unwrap();
             if view.unwrap().row.state == State::Dead {
                 return id;
             }

@@ -54,8 +54,13 @@ impl Tenant {
 pub struct TenantScope(TenantId);
 
 impl TenantScope {
-    /// To be called only where a caller has just proved who they are, or by the program for itself.
+    /// For a caller who has just proved who they are. Only `access` may call it.
     pub const fn granted(tenant: TenantId) -> Self {
+        Self(tenant)
+    }
+
+    /// For the gateway's own work, in which nobody asks: carriers, upkeep, the operator's commands.
+    pub const fn internal(tenant: TenantId) -> Self {
         Self(tenant)
     }
 

@@ -68,7 +68,7 @@ pub(crate) async fn last_failure(engine: &Engine, job: &Job) -> Option<Failure> 
     if job.attempts == 0 {
         return None;
     }
-    let scope = TenantScope::granted(job.tenant);
+    let scope = TenantScope::internal(job.tenant);
     let view = engine.store.delivery(scope, job.delivery).await.ok().flatten()?;
     view.attempts.last()?.failure.clone()
 }

@@ -86,7 +86,7 @@ impl Source {
     /// In the stores a source is its own tenant: its receipts are deduped, shared out and listed as a
     /// tenant's are.
     pub fn scope(&self) -> TenantScope {
-        TenantScope::granted(self.tenant())
+        TenantScope::internal(self.tenant())
     }
 
     pub fn tenant(&self) -> TenantId {

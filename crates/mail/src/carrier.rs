@@ -51,7 +51,7 @@ impl Carrier for MailCarrier {
                 return Carried::never(FailureCode::InternalError.failure(why));
             }
         };
-        let scope = TenantScope::granted(job.tenant);
+        let scope = TenantScope::internal(job.tenant);
         match ask(|| self.suppressions.get(scope, &email.to)).await {
             Err(fault) => return ours(format!("the suppression list could not be read: {fault}")),
             Ok(Some(found)) => {

@@ -90,7 +90,7 @@ impl FeedbackDesk {
     /// Every step can be done again: whoever brings a report and gets an error brings it again. It is
     /// told before it is noted, so that no e-mail is shown as failed of which its tenant never hears.
     pub async fn take(&self, scope: Option<TenantScope>, report: &Feedback) -> Result<Taken> {
-        let named = report.tenant.map(TenantScope::granted);
+        let named = report.tenant.map(TenantScope::internal);
         let Some(scope) = scope.or(named) else { return Ok(Taken::NotOurs) };
         if report.tenant.is_some_and(|tenant| tenant != scope.tenant()) {
             return Ok(Taken::NotOurs);

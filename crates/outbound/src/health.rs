@@ -152,7 +152,7 @@ impl HealthKeeper {
         failure: Option<&Failure>,
         tells: bool,
     ) -> Result<()> {
-        let scope = TenantScope::granted(endpoint.tenant);
+        let scope = TenantScope::internal(endpoint.tenant);
         let mut may_tell = tells;
         for _ in 0..TRIES {
             let Some(mut fresh) = self.store.endpoint(scope, endpoint.id).await? else { break };
@@ -222,7 +222,7 @@ impl HealthKeeper {
             since,
             ..DeliveryFilter::default()
         };
-        let scope = TenantScope::granted(endpoint.tenant);
+        let scope = TenantScope::internal(endpoint.tenant);
         let mut page = PageRequest::first(1_000);
         loop {
             let found = self.store.deliveries(scope, filter.clone(), page).await?;

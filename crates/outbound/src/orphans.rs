@@ -90,7 +90,7 @@ impl OrphanSweeper {
     }
 
     async fn clear(&self, (tenant, endpoint): TenantEndpoint) -> Result<u64> {
-        let scope = TenantScope::granted(tenant);
+        let scope = TenantScope::internal(tenant);
         let mut count = 0;
         loop {
             let now = self.clock.now();

@@ -30,7 +30,7 @@ impl Owner {
 
     /// For the program itself, of what it has kept.
     pub(crate) fn of(tenant: Option<TenantId>) -> Self {
-        tenant.map_or(Self::Operator, |id| Self::Tenant(TenantScope::granted(id)))
+        tenant.map_or(Self::Operator, |id| Self::Tenant(TenantScope::internal(id)))
     }
 }
 

@@ -74,7 +74,7 @@ impl Registry {
 
     /// Nothing is read where nothing has changed, and only what has changed is made ready.
     async fn read(&self, tenant: TenantId, before: Option<Arc<Targets>>) -> Result<Arc<Targets>> {
-        let scope = TenantScope::granted(tenant);
+        let scope = TenantScope::internal(tenant);
         // First the version: a change that comes between the two is then seen at the next look.
         let version = self.store.endpoints_version(scope).await?;
         if let Some(before) = &before

@@ -52,7 +52,7 @@ async fn a_step_reads_what_it_may_and_no_more() {
     let store = PostgresStore::connect(&database.url(), Options::default()).await.unwrap();
     let session = store.session().await.unwrap();
     session.batch_execute(MANY).await.unwrap();
-    let scope = TenantScope::granted(TENANT);
+    let scope = TenantScope::internal(TENANT);
     let all = DeliveryFilter { lane: Some(Lane::Webhook), ..DeliveryFilter::default() };
     let nope = Some("nobody.knows".to_owned());
     let target = Some(Id::from_bits(7));

@@ -140,7 +140,7 @@ const FEW_STEPS: u64 = 60_000;
 
 #[test]
 fn a_page_costs_a_bounded_look_with_thousands_of_targets() {
-    let scope = TenantScope::granted(ACME);
+    let scope = TenantScope::internal(ACME);
     // faults.md B2: from the oldest on as well.
     for ((events, targets), order) in [
         ((400, 3), ListOrder::NewestFirst),
@@ -170,7 +170,7 @@ fn a_page_costs_a_bounded_look_with_thousands_of_targets() {
 /// With all the looks that a page may have, the first page is full.
 #[test]
 fn the_first_page_is_full_and_costs_what_it_shows() {
-    let scope = TenantScope::granted(ACME);
+    let scope = TenantScope::internal(ACME);
     let all = DeliveryFilter { lane: Some(Lane::Webhook), ..DeliveryFilter::default() };
     for (events, targets) in [(400, 3), (12, 2_500)] {
         let mut db = store(events, targets);

@@ -39,7 +39,7 @@ fn parcel(id: ParcelId, tenant: TenantId, name: &str, key: [u8; 32]) -> NewParce
 
 async fn named(store: &SqliteStore, tenant: TenantId, name: &str) -> usize {
     let filter = EventFilter { external_id: Some(name.into()), ..EventFilter::default() };
-    let scope = TenantScope::granted(tenant);
+    let scope = TenantScope::internal(tenant);
     store.events(scope, filter, PageRequest::first(10)).await.unwrap().rows.len()
 }
 

@@ -27,7 +27,7 @@ async fn the_rest_of_a_body_is_not_read() {
     let folder = tempfile::tempdir().unwrap();
     let ids = IdMaker::new(Arc::new(SystemClock), Arc::new(SeededRandom::new(1)));
     let tenant: TenantId = ids.make();
-    let scope = TenantScope::granted(tenant);
+    let scope = TenantScope::internal(tenant);
     let options = Options::at(folder.path().join("gancho.db"));
     let store = SqliteStore::open(&options).unwrap();
     let mut made: Vec<EventId> = Vec::new();

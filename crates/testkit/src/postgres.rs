@@ -124,6 +124,7 @@ impl Database {
 }
 
 pub async fn fresh_database() -> Result<Database> {
+    #[expect(clippy::disallowed_methods, reason = "tests have no settings")]
     let server = match std::env::var("DATABASE_URL") {
         Ok(url) => url,
         Err(_) => Postgres::shared()?.url("postgres"),
@@ -133,6 +134,7 @@ pub async fn fresh_database() -> Result<Database> {
 
 /// On the server of this URL.
 pub async fn fresh_database_on(server: &str) -> Result<Database> {
+    #[expect(clippy::disallowed_methods, reason = "a name that no other run has")]
     let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_nanos();
     let name = format!("gancho_test_{}_{now}", std::process::id());
     let admin = client(server).await?;

@@ -15,6 +15,7 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 const RAW_SECRET: &str = "a secret that is plain text, ç";
 
 fn main() -> Outcome<()> {
+    #[expect(clippy::disallowed_methods, reason = "an example has no clock to take")]
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH)?;
     let now = Time::from_millis(i64::try_from(since_1970.as_millis())?);
     for (name, data) in bodies() {

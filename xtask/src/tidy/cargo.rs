@@ -154,6 +154,7 @@ fn host() -> Result<String> {
 }
 
 fn run(root: &Path, arguments: &[&str]) -> Result<String> {
+    #[expect(clippy::disallowed_methods, reason = "cargo says there which one it is")]
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let output = Command::new(cargo)
         .args(arguments)

@@ -13,6 +13,7 @@ use crate::{
 
 fn is_fresh(file: &str, text: &str) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(file);
+    #[expect(clippy::disallowed_methods, reason = "how the documents are written anew")]
     if std::env::var_os("GANCHO_WRITE_DOCS").is_some() {
         std::fs::write(&path, text).unwrap();
     }

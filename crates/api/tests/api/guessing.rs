@@ -83,7 +83,7 @@ async fn a_key_of_the_operators_tenant_is_good_for_nothing() {
     let id: KeyId = stage.api.ids.make();
     let (text, secret) = key_text::new_key(id).unwrap();
     let key = ApiKey::new(id, tenant.id, "old".into(), Rights::ALL, &secret);
-    let shelf = Shelf::of(TenantScope::granted(tenant.id), SHELF);
+    let shelf = Shelf::of(TenantScope::internal(tenant.id), SHELF);
     let body = key.to_bytes().unwrap();
     stage.api.store.put_record(shelf, &id.to_string(), body, Expect::Nothing).await.unwrap();
     let old = stage.anyone().with("x-api-key", &text);

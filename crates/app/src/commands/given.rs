@@ -63,6 +63,7 @@ impl SecretFrom {
             return secret(path).map(Some);
         }
         let Some(name) = &self.secret_env else { return Ok(None) };
+        #[expect(clippy::disallowed_methods, reason = "the variable is named on the command line")]
         let text = std::env::var(name).map_err(|_| anyhow!("there is no variable {name}"))?;
         Ok(Some(text))
     }

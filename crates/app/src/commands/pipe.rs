@@ -95,7 +95,7 @@ impl Pipe {
 
     /// One endpoint, at the URL that was given.
     async fn aim(&self, gateway: &Gateway, tenant: &Tenant) -> anyhow::Result<()> {
-        let scope = TenantScope::granted(tenant.id);
+        let scope = TenantScope::internal(tenant.id);
         let known = gateway.store.endpoints(scope).await?;
         if known.iter().any(|endpoint| endpoint.url == self.url) && self.secret.is_none() {
             return Ok(());
@@ -202,7 +202,7 @@ async fn publish(
         is_test: false,
     };
     // One write a line, so that lines of several tasks do not mix.
-    let scope = TenantScope::granted(tenant.id);
+    let scope = TenantScope::internal(tenant.id);
     match gateway.publisher.publish(scope, tenant, event).await {
         Ok(published) => {
             let _ = std::io::stdout().write_all(format!("{number} {}\n", published.id).as_bytes());

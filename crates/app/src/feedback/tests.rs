@@ -135,7 +135,7 @@ impl Stage {
             ..SourceDraft::default()
         };
         desk.create(draft).await.unwrap();
-        let scope = TenantScope::granted(tenant.id);
+        let scope = TenantScope::internal(tenant.id);
         Self {
             store,
             inbound,

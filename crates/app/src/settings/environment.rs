@@ -19,6 +19,10 @@ const PREFIX: &str = "GANCHO_";
 pub struct Environment(BTreeMap<String, Result<String, OsString>>);
 
 impl Environment {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is where settings are read from the environment"
+    )]
     pub fn of_process() -> Self {
         let variables = std::env::vars_os().filter(|(_, value)| !value.is_empty());
         Self(

@@ -49,6 +49,7 @@ fn run(name: &str, ports: &[u16]) {
     let python = gancho_testkit::python::packages("crates/mail/tests/servers/requirements.txt");
     let python = python.unwrap();
     let python = Path::new(&python).parent().unwrap().display().to_string();
+    #[expect(clippy::disallowed_methods, reason = "handed on to the commands under test")]
     let path = format!("{}:{python}:{}", folder.path().display(), std::env::var("PATH").unwrap());
     // A command that never ends must not hold the tests up.
     let output = Command::new("timeout")

@@ -31,6 +31,7 @@ pub struct Served {
 pub fn command(arguments: &[&str], folder: &Path) -> Command {
     let mut command = Command::new(GANCHO);
     command.args(arguments).current_dir(folder).env_clear();
+    #[expect(clippy::disallowed_methods, reason = "handed on to the gateway under test")]
     command.env("PATH", std::env::var("PATH").unwrap());
     command.env("GANCHO_DATA_DIR", folder.join("data"));
     command.env("GANCHO_API_LISTEN", "127.0.0.1:0");

@@ -178,7 +178,7 @@ impl Stage {
     }
 
     pub async fn view(&self, id: DeliveryId) -> DeliveryView {
-        let view = self.store.delivery(TenantScope::granted(TENANT), id).await;
+        let view = self.store.delivery(TenantScope::internal(TENANT), id).await;
         view.expect("the store works").expect("it is there")
     }
 }

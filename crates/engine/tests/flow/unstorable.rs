@@ -70,7 +70,7 @@ async fn an_attempt_that_cannot_be_stored_is_left_out() {
 async fn ended(store: &dyn Store, id: gancho_domain::DeliveryId) -> DeliveryView {
     let look = async {
         loop {
-            let view = store.delivery(TenantScope::granted(TENANT), id).await;
+            let view = store.delivery(TenantScope::internal(TENANT), id).await;
             let view = view.expect("the store works").expect("it is there");
             if view.row.state.is_final() {
                 return view;

@@ -153,7 +153,7 @@ async fn again(
     now: Time,
 ) -> Result<()> {
     for settlement in &mut settlements {
-        let scope = TenantScope::granted(settlement.tenant);
+        let scope = TenantScope::internal(settlement.tenant);
         store.rearm(scope, settlement.delivery, now).await?;
         for lane in Lane::ALL {
             let claim = Claim {

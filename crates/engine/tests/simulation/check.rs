@@ -97,7 +97,7 @@ async fn gather(world: &World) -> Facts<'_> {
             None => lives.push(place),
         }
         if let What::Accepted { delivery, target, .. } = what {
-            let scope = TenantScope::granted(world.scenario.target(*target).tenant);
+            let scope = TenantScope::internal(world.scenario.target(*target).tenant);
             let view = world.store.delivery(scope, *delivery).await.expect("the store works");
             views.insert(*delivery, view);
         }

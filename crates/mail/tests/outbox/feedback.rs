@@ -107,7 +107,7 @@ async fn of_another_tenant(on: On) {
     let stage = Stage::with(on, sink, Setup::default()).await;
     let id = stage.submit(draft("ana@example.com")).await;
     stage.until(id, EmailStatus::Sent).await;
-    let other = TenantScope::granted(TenantId::from_bits(5));
+    let other = TenantScope::internal(TenantId::from_bits(5));
     let report = parse(&bounce(id, Some(stage.tenant.id), "Permanent", "one")).unwrap();
     assert_eq!(stage.feedback.take(Some(other), &report).await.unwrap(), Taken::NotOurs);
     let unnamed = parse(&bounce(id, None, "Permanent", "one")).unwrap();

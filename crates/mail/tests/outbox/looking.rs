@@ -76,7 +76,7 @@ async fn only_ones_own(on: On) {
     assert_eq!(letter.letter.to.address(), "c@example.com");
     assert!(sink.letter(ids[0]).is_none());
 
-    let other = TenantScope::granted(TenantId::from_bits(5));
+    let other = TenantScope::internal(TenantId::from_bits(5));
     assert_eq!(stage.outbox.email(other, ids[0]).await.unwrap(), None);
     let page = stage.outbox.emails(other, EmailFilter::default(), PageRequest::first(9)).await;
     assert!(page.unwrap().rows.is_empty());

@@ -160,7 +160,7 @@ impl Stage {
                 plans: Arc::new(Plans::built_in()),
                 orphans: Arc::new(OrphanSweeper::new(store.clone(), clock.clone())),
             },
-            scope: TenantScope::granted(tenant.id),
+            scope: TenantScope::internal(tenant.id),
             store,
             clock,
             engine,

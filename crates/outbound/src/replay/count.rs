@@ -42,7 +42,7 @@ pub(super) async fn count(store: &dyn Store, owner: Owner, replay: &Replay) -> R
 /// Whose deliveries or events are meant; nothing for dead letters, which may be everyone's.
 pub(super) fn scope_of(owner: Owner, replay: &Replay) -> Option<TenantScope> {
     let filter = &replay.filter;
-    let named = || filter.tenant.map(TenantScope::granted);
+    let named = || filter.tenant.map(TenantScope::internal);
     owner.scope().or_else(named).filter(|_| filter.of != ReplayOf::DeadLetters)
 }
 

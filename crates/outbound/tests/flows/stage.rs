@@ -74,7 +74,7 @@ impl Stage {
         for tenant in [&tenant, &operator] {
             store.create_tenant(tenant.clone()).await.unwrap();
         }
-        let [scope, operator] = [tenant.id, operator.id].map(TenantScope::granted);
+        let [scope, operator] = [tenant.id, operator.id].map(TenantScope::internal);
         let notifier = Arc::new(Notifier {
             store: store.clone(),
             registry: registry.clone(),

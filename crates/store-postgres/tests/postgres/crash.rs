@@ -102,7 +102,7 @@ async fn check(store: &PostgresStore, load: Vec<JoinHandle<Answers>>) {
     for one in load {
         for (tenant, id, answer) in one.await.unwrap() {
             let there = loop {
-                match store.event(TenantScope::granted(tenant), id).await {
+                match store.event(TenantScope::internal(tenant), id).await {
                     Ok(found) => break found.is_some(),
                     Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
                 }

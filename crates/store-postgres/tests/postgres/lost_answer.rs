@@ -67,7 +67,7 @@ async fn a_release_is_not_said_to_have_failed_when_it_was_written() {
     server.lose_an_answer().await;
     server.wait_for_a_standby("").await;
     assert_eq!(releasing.await.unwrap(), Ok(()));
-    let view = store.delivery(TenantScope::granted(tenant), id).await.unwrap().unwrap();
+    let view = store.delivery(TenantScope::internal(tenant), id).await.unwrap().unwrap();
     assert_eq!(view.row.state, State::Pending);
     settle_once(&store, node).await;
 }

@@ -243,7 +243,7 @@ async fn a_claim_given_up_loses_nothing() {
         found = claim(&store, node).await.jobs;
     }
     assert_eq!(found[0].delivery, id);
-    let view = store.delivery(TenantScope::granted(tenant), id).await.unwrap().unwrap();
+    let view = store.delivery(TenantScope::internal(tenant), id).await.unwrap().unwrap();
     assert_eq!(view.row.state, State::Leased);
 }
 

@@ -47,7 +47,7 @@ async fn lookups_are_answered_while_all_list_readers_are_busy() {
         begin(&mut read);
         busy.push(read);
     }
-    let scope = TenantScope::granted(ACME);
+    let scope = TenantScope::internal(ACME);
     let mut list = store.deliveries(scope, DeliveryFilter::default(), PageRequest::first(1));
     begin(&mut list);
 
@@ -80,7 +80,7 @@ async fn a_tenant_leaves_a_list_reader_for_others() {
         begin(&mut read);
         busy.push(read);
     }
-    let other = TenantScope::granted(TenantId::from_bits(2));
+    let other = TenantScope::internal(TenantId::from_bits(2));
     let listed = store.events(other, EventFilter::default(), PageRequest::first(1)).await;
     assert_eq!(listed.unwrap().rows.len(), 0);
     drop((release, busy));

@@ -161,7 +161,7 @@ impl<F: Fixture> World<F> {
 pub const DONE: Settled = Settled::Done { follow: Vec::new() };
 
 pub const fn scope(tenant: TenantId) -> TenantScope {
-    TenantScope::granted(tenant)
+    TenantScope::internal(tenant)
 }
 
 pub const fn secs(count: u64) -> Duration {

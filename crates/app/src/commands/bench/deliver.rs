@@ -69,7 +69,7 @@ impl DeliverBench {
             tasks.spawn(async move {
                 for turn in 0..each {
                     let tenant = &tenants[(turn * 7 + publisher) as usize % tenants.len()];
-                    let scope = TenantScope::granted(tenant.id);
+                    let scope = TenantScope::internal(tenant.id);
                     let event = NewEvent {
                         event_type: "bench.event".parse()?,
                         data: body.clone(),

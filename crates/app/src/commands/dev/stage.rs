@@ -99,7 +99,7 @@ async fn aim(
     tenant: &Tenant,
     url: &str,
 ) -> anyhow::Result<(EndpointId, Hidden)> {
-    let scope = TenantScope::granted(tenant.id);
+    let scope = TenantScope::internal(tenant.id);
     let known = gateway.store.endpoints(scope).await?;
     if let Some(old) = known.into_iter().find(|endpoint| endpoint.name == ENDPOINT) {
         let draft = EndpointDraft {
@@ -173,7 +173,7 @@ async fn api_key(operator: &Remote, front: &Front, data_dir: &Path) -> anyhow::R
 
 impl Stage {
     pub fn scope(&self) -> TenantScope {
-        TenantScope::granted(self.tenant.id)
+        TenantScope::internal(self.tenant.id)
     }
 
     /// One more sample event.
