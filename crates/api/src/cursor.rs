@@ -82,16 +82,6 @@ impl CursorSeal {
     pub fn position(&self, pages: &Pages, query: &Values<'_>) -> Result<Option<Vec<u8>>, Problem> {
         query.text("cursor").map(|cursor| self.open(pages, cursor)).transpose()
     }
-
-    /// The same where a position has 32 bytes, as those of the store do.
-    pub fn place(&self, pages: &Pages, query: &Values<'_>) -> Result<Option<[u8; 32]>, Problem> {
-        let position = self.position(pages, query)?;
-        position
-            .map(|bytes| {
-                <[u8; 32]>::try_from(bytes).map_err(|_| Problem::internal("a cursor's length"))
-            })
-            .transpose()
-    }
 }
 
 fn parts<'a>(pages: &'a Pages, position: &'a [u8]) -> Vec<Vec<u8>> {

@@ -4,7 +4,7 @@
 //! [`serve`] is the way of every request: [`auth`] (who asks, and may they), [`input`] (what was
 //! sent, read strictly), the operation itself, [`answer`] or [`problem`] (what goes back, with
 //! [`codes`] for every refusal there is). [`operations`] have a file each, in the folder of their noun.
-//! [`show`] and [`cursor`] are what their answers share; [`openapi`] and [`docs`] tell of all of it.
+//! [`show`], [`page`] and [`cursor`] are what their answers share; [`openapi`] and [`docs`] tell of all of it.
 //! [`front`] is the first to see a request. Below stands [`listener`], with [`host`], [`client_address`], `caller` and `ending`; beside it
 //! [`state`] (with the [`key_keeper`] and [`exports`]), [`meter`], [`probes`] and [`watch`].
 //!
@@ -30,6 +30,7 @@ pub mod listener;
 pub mod meter;
 pub mod openapi;
 pub mod operations;
+pub mod page;
 pub mod probes;
 pub mod problem;
 pub mod route;

@@ -2,18 +2,18 @@
 
 use gancho_access::{Right, Who};
 use gancho_domain::{EndpointId, Lane};
-use gancho_store::{DeliveryFilter, DeliveryRow, PageRequest};
+use gancho_store::{DeliveryFilter, DeliveryRow};
 
 use super::{TAG, dispatched, view::Delivery, waiting::Holds};
 use crate::{
     answer::Answer,
     codes,
-    cursor::Pages,
     input::{
         Field, Kind,
         field::Noun,
-        query::{CURSOR, LIMIT, ROWS},
+        query::{CURSOR, LIMIT},
     },
+    page::Page,
     problem::Problem,
     route::{Call, Gives, Needs, Route},
     show::List,
@@ -107,7 +107,7 @@ async fn list(
     partner: Option<String>,
 ) -> Result<Answer, Problem> {
     let query = &call.query;
-    let pages = Pages::of(call.route.path, call.owner().tenant(), query).below(call.part("id"));
+    let page = Page::below(&call, call.owner().tenant(), Some(call.part("id")))?;
     let event = query.text("event_id").map(str::parse).transpose();
     let event = event.map_err(|fault: gancho_domain::id::NotAnId| {
         Problem::field("", format!("`event_id` is {fault}"))
@@ -122,10 +122,7 @@ async fn list(
         since: query.time("since"),
         until: query.time("until"),
     };
-    let request = PageRequest::new(
-        query.count("limit").unwrap_or(ROWS) as usize,
-        call.api.cursors.place(&pages, query)?,
-    );
+    let request = page.request()?;
     let (data, next) = match &call.who {
         Who::Operator(_) if lane == Lane::Dispatch => {
             dispatched::page(&call, partner.as_deref(), filter, request).await?
@@ -133,17 +130,16 @@ async fn list(
         Who::Tenant(_) if partner.is_some() => return Err(for_operators()),
         _ => {
             let scope = call.tenant()?.scope();
-            let page = call.api.store.deliveries(scope, filter, request).await?;
+            let found = call.api.store.deliveries(scope, filter, request).await?;
             let holds = Holds::read(&call.api).await?;
             let shown = |row: DeliveryRow| {
                 let waiting_for = holds.on(&call.api, scope.tenant(), &row);
                 Delivery::from(row).waiting(waiting_for)
             };
-            (page.rows.into_iter().map(shown).collect(), page.next)
+            (found.rows.into_iter().map(shown).collect(), found.next)
         }
     };
-    let next_cursor = next.map(|place| call.api.cursors.seal(&pages, &place));
-    Answer::ok(&List { data, next_cursor })
+    page.answer(data, next)
 }
 
 fn for_operators() -> Problem {

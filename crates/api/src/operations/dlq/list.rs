@@ -1,7 +1,6 @@
 //! `GET /v1/dlq`: newest first.
 
 use gancho_access::Right;
-use gancho_store::PageRequest;
 
 use super::{
     TAG,
@@ -10,8 +9,8 @@ use super::{
 };
 use crate::{
     answer::Answer,
-    cursor::Pages,
-    input::query::{CURSOR, LIMIT, ROWS},
+    input::query::{CURSOR, LIMIT},
+    page::Page,
     problem::Problem,
     route::{Call, Gives, Needs, Route},
     show::List,
@@ -31,17 +30,9 @@ pub const ROUTE: Route = Route {
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let query = &call.query;
-    let filter = filter::filter(&call, query).await?;
-    let pages = Pages::of(call.route.path, call.owner().tenant(), query);
-    let request = PageRequest::new(
-        query.count("limit").unwrap_or(ROWS) as usize,
-        call.api.cursors.place(&pages, query)?,
-    );
-    let page = call.api.store.dead_letters(filter, request).await?;
-    let data: Vec<DeadLetterRow> = DeadLetterRows::new(&call.api).all(page.rows).await?;
-    Answer::ok(&List {
-        data,
-        next_cursor: page.next.map(|place| call.api.cursors.seal(&pages, &place)),
-    })
+    let filter = filter::filter(&call, &call.query).await?;
+    let page = Page::of(&call, call.owner().tenant())?;
+    let found = call.api.store.dead_letters(filter, page.request()?).await?;
+    let data: Vec<DeadLetterRow> = DeadLetterRows::new(&call.api).all(found.rows).await?;
+    page.answer(data, found.next)
 }

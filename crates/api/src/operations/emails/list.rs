@@ -2,17 +2,16 @@
 
 use gancho_access::Right;
 use gancho_mail::{EmailFilter, EmailStatus};
-use gancho_store::PageRequest;
 
 use super::{TAG, view::EmailSummary};
 use crate::{
     answer::Answer,
     codes,
-    cursor::Pages,
     input::{
         Field, Kind,
-        query::{CURSOR, LIMIT, ROWS},
+        query::{CURSOR, LIMIT},
     },
+    page::Page,
     problem::Problem,
     route::{Call, Gives, Needs, Route},
     show::List,
@@ -43,7 +42,7 @@ pub const ROUTE: Route = Route {
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let (acting, query) = (call.tenant()?, &call.query);
-    let pages = Pages::of(call.route.path, Some(acting.scope().tenant()), query);
+    let page = Page::of(&call, Some(acting.scope().tenant()))?;
     let status = query.text("status");
     let filter = EmailFilter {
         status: EmailStatus::ALL.into_iter().find(|known| Some(known.name()) == status),
@@ -51,14 +50,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
         since: query.time("since"),
         until: query.time("until"),
     };
-    let request = PageRequest::new(
-        query.count("limit").unwrap_or(ROWS) as usize,
-        call.api.cursors.place(&pages, query)?,
-    );
     let outbox = &super::desk(&call.api)?.outbox;
-    let page = outbox.emails(acting.scope(), filter, request).await?;
-    Answer::ok(&List {
-        data: page.rows.into_iter().map(EmailSummary::from).collect(),
-        next_cursor: page.next.map(|place| call.api.cursors.seal(&pages, &place)),
-    })
+    let found = outbox.emails(acting.scope(), filter, page.request()?).await?;
+    page.answer(found.rows.into_iter().map(EmailSummary::from).collect(), found.next)
 }

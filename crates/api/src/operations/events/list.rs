@@ -2,17 +2,17 @@
 
 use gancho_access::Right;
 use gancho_domain::parcel;
-use gancho_store::{EventFilter, PageRequest};
+use gancho_store::EventFilter;
 
 use super::{TAG, view::EventSummary};
 use crate::{
     answer::Answer,
-    cursor::Pages,
     input::{
         Field, Kind,
         field::Noun,
-        query::{CURSOR, LIMIT, ROWS},
+        query::{CURSOR, LIMIT},
     },
+    page::Page,
     problem::Problem,
     route::{Call, Gives, Needs, Route},
     show::List,
@@ -44,7 +44,7 @@ pub const ROUTE: Route = Route {
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let (acting, query) = (call.tenant()?, &call.query);
-    let pages = Pages::of(call.route.path, Some(acting.scope().tenant()), query);
+    let page = Page::of(&call, Some(acting.scope().tenant()))?;
     let filter = EventFilter {
         kind: parcel::Kind::Event,
         event_type: query.string("event_type"),
@@ -53,13 +53,6 @@ async fn run(call: Call) -> Result<Answer, Problem> {
         since: query.time("since"),
         until: query.time("until"),
     };
-    let request = PageRequest::new(
-        query.count("limit").unwrap_or(ROWS) as usize,
-        call.api.cursors.place(&pages, query)?,
-    );
-    let page = call.api.store.events(acting.scope(), filter, request).await?;
-    Answer::ok(&List {
-        data: page.rows.into_iter().map(EventSummary::from).collect(),
-        next_cursor: page.next.map(|place| call.api.cursors.seal(&pages, &place)),
-    })
+    let found = call.api.store.events(acting.scope(), filter, page.request()?).await?;
+    page.answer(found.rows.into_iter().map(EventSummary::from).collect(), found.next)
 }

@@ -1,13 +1,12 @@
 //! `GET /v1/replays`: newest first.
 
 use gancho_access::Right;
-use gancho_domain::ReplayId;
 
 use super::{TAG, view::ReplayJob};
 use crate::{
     answer::Answer,
-    cursor::Pages,
-    input::query::{CURSOR, LIMIT, ROWS},
+    input::query::{CURSOR, LIMIT},
+    page::Page,
     problem::Problem,
     route::{Call, Gives, Needs, Route},
     show::List,
@@ -26,14 +25,8 @@ pub const ROUTE: Route = Route {
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let owner = call.owner();
-    let pages = Pages::of(call.route.path, owner.tenant(), &call.query);
-    let after = call.api.cursors.position(&pages, &call.query)?;
-    let after = after.and_then(|bytes| bytes.try_into().ok()).map(ReplayId::from_bytes);
-    let most = call.query.count("limit").unwrap_or(ROWS) as usize;
-    let mut rows = call.api.replays.list(owner, after, most + 1).await?;
-    let has_more = rows.len() > most;
-    rows.truncate(most);
-    let next = rows.last().filter(|_| has_more);
-    let next_cursor = next.map(|last| call.api.cursors.seal(&pages, &last.id.bytes()));
+    let page = Page::of(&call, owner.tenant())?;
+    let rows = call.api.replays.list(owner, page.after_id(), page.max_read()).await?;
+    let (rows, next_cursor) = page.cut(rows, |last| last.id.bytes().to_vec());
     Answer::ok(&List { data: rows.into_iter().map(ReplayJob::from).collect(), next_cursor })
 }

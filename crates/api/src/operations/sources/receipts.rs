@@ -3,7 +3,6 @@
 
 use gancho_domain::ReceiptId;
 use gancho_inbound::{ReceiptFilter, ReceiptStatus, Receipts};
-use gancho_store::PageRequest;
 
 use super::{
     TAG, find,
@@ -12,12 +11,12 @@ use super::{
 use crate::{
     answer::Answer,
     codes,
-    cursor::Pages,
     input::{
         Field, Kind, Values,
         field::Noun,
-        query::{CURSOR, LIMIT, ROWS},
+        query::{CURSOR, LIMIT},
     },
+    page::Page,
     problem::Problem,
     route::{Call, Gives, Needs, Route},
     show::List,
@@ -74,16 +73,10 @@ pub(super) fn receipts(call: &Call) -> Receipts {
 
 async fn list(call: Call) -> Result<Answer, Problem> {
     let (source, query) = (find(&call).await?, &call.query);
-    let pages = Pages::of(call.route.path, Some(source.tenant()), query);
-    let request = PageRequest::new(
-        query.count("limit").unwrap_or(ROWS) as usize,
-        call.api.cursors.place(&pages, query)?,
-    );
-    let page = receipts(&call).list(source.scope(), filter(query), request).await?;
-    Answer::ok(&List {
-        data: page.rows.iter().map(|receipt| ReceiptView::of(receipt, &source)).collect(),
-        next_cursor: page.next.map(|place| call.api.cursors.seal(&pages, &place)),
-    })
+    let page = Page::of(&call, Some(source.tenant()))?;
+    let found = receipts(&call).list(source.scope(), filter(query), page.request()?).await?;
+    let data = found.rows.iter().map(|receipt| ReceiptView::of(receipt, &source)).collect();
+    page.answer(data, found.next)
 }
 
 async fn get(call: Call) -> Result<Answer, Problem> {

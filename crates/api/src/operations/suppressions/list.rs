@@ -6,9 +6,9 @@ use super::{TAG, view::Suppression};
 use crate::{
     answer::Answer,
     codes,
-    cursor::Pages,
-    input::query::{CURSOR, LIMIT, ROWS},
+    input::query::{CURSOR, LIMIT},
     operations::emails,
+    page::Page,
     problem::Problem,
     route::{Call, Gives, Needs, Route},
     show::List,
@@ -28,15 +28,9 @@ pub const ROUTE: Route = Route {
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let scope = call.tenant()?.scope();
-    let pages = Pages::of(call.route.path, Some(scope.tenant()), &call.query);
-    let after = call.api.cursors.position(&pages, &call.query)?;
-    let after = after.and_then(|bytes| String::from_utf8(bytes).ok());
-    let most = call.query.count("limit").unwrap_or(ROWS) as usize;
+    let page = Page::of(&call, Some(scope.tenant()))?;
     let desk = emails::desk(&call.api)?;
-    let mut rows = desk.suppressions.list(scope, after.as_deref(), most + 1).await?;
-    let has_more = rows.len() > most;
-    rows.truncate(most);
-    let last = rows.last().filter(|_| has_more);
-    let next_cursor = last.map(|last| call.api.cursors.seal(&pages, last.address.as_bytes()));
+    let rows = desk.suppressions.list(scope, page.after_name(), page.max_read()).await?;
+    let (rows, next_cursor) = page.cut(rows, |last| last.address.as_str().into());
     Answer::ok(&List { data: rows.into_iter().map(Suppression::from).collect(), next_cursor })
 }

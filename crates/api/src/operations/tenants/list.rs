@@ -3,8 +3,8 @@
 use super::{TAG, view::TenantView};
 use crate::{
     answer::Answer,
-    cursor::Pages,
-    input::query::{CURSOR, LIMIT, ROWS},
+    input::query::{CURSOR, LIMIT},
+    page::Page,
     problem::Problem,
     route::{Call, Gives, Needs, Route},
     show::List,
@@ -22,16 +22,8 @@ pub const ROUTE: Route = Route {
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let pages = Pages::of(call.route.path, None, &call.query);
-    let after = call.api.cursors.position(&pages, &call.query)?;
-    let after = after.and_then(|bytes| String::from_utf8(bytes).ok());
-    let most = call.query.count("limit").unwrap_or(ROWS) as usize;
-    let mut rows = call.api.store.tenants(after.as_deref(), most + 1).await?;
-    let has_more = rows.len() > most;
-    rows.truncate(most);
-    let next = rows.last().filter(|_| has_more);
-    Answer::ok(&List {
-        data: rows.iter().map(TenantView::from).collect(),
-        next_cursor: next.map(|last| call.api.cursors.seal(&pages, last.slug.as_bytes())),
-    })
+    let page = Page::of(&call, None)?;
+    let rows = call.api.store.tenants(page.after_name(), page.max_read()).await?;
+    let (rows, next_cursor) = page.cut(rows, |last| last.slug.as_str().into());
+    Answer::ok(&List { data: rows.iter().map(TenantView::from).collect(), next_cursor })
 }

@@ -1,0 +1,86 @@
+//! One page of a list, as a call asks for it: from its cursor and limit to the answer with the next cursor.
+
+use gancho_domain::{Id, TenantId, id::Kind};
+use gancho_store::PageRequest;
+use serde::Serialize;
+
+use crate::{
+    answer::Answer, cursor::Pages, input::query::ROWS, problem::Problem, route::Call, show::List,
+};
+
+pub struct Page<'a> {
+    call: &'a Call,
+    pages: Pages,
+    position: Option<Vec<u8>>,
+    max: usize,
+}
+
+impl<'a> Page<'a> {
+    /// `tenant` is whose list it is; nobody's where the operator sees everyone's.
+    pub fn of(call: &'a Call, tenant: Option<TenantId>) -> Result<Self, Problem> {
+        Self::below(call, tenant, None)
+    }
+
+    /// The same of a list below something that the path names.
+    pub fn below(
+        call: &'a Call,
+        tenant: Option<TenantId>,
+        part: Option<&str>,
+    ) -> Result<Self, Problem> {
+        let pages = Pages::of(call.route.path, tenant, &call.query);
+        let pages = match part {
+            Some(part) => pages.below(part),
+            None => pages,
+        };
+        let position = call.api.cursors.position(&pages, &call.query)?;
+        let max = call.query.count("limit").unwrap_or(ROWS) as usize;
+        Ok(Self { call, pages, position, max })
+    }
+
+    /// For a list that the store cuts into pages.
+    pub fn request(&self) -> Result<PageRequest, Problem> {
+        let place = self.position.as_deref().map(<[u8; 32]>::try_from).transpose();
+        let place = place.map_err(|_| Problem::internal("a cursor's length"))?;
+        Ok(PageRequest::new(self.max, place))
+    }
+
+    /// The answer to it: `next` is where the store says that the next page begins.
+    pub fn answer<T: Serialize>(
+        &self,
+        data: Vec<T>,
+        next: Option<[u8; 32]>,
+    ) -> Result<Answer, Problem> {
+        Answer::ok(&List { data, next_cursor: next.map(|place| self.seal(&place)) })
+    }
+
+    /// For a list by name: the last name of the page before.
+    pub fn after_name(&self) -> Option<&str> {
+        std::str::from_utf8(self.position.as_deref()?).ok()
+    }
+
+    /// For a list by id: the last id of the page before.
+    pub fn after_id<K: Kind>(&self) -> Option<Id<K>> {
+        self.position.as_deref()?.try_into().ok().map(Id::from_bytes)
+    }
+
+    /// How many rows are to be read: one more than are shown, which tells whether there is a next page.
+    pub fn max_read(&self) -> usize {
+        self.max + 1
+    }
+
+    /// The rows that are shown, and the next cursor if there are more. `key` is what a row is listed by.
+    pub fn cut<R>(
+        &self,
+        mut rows: Vec<R>,
+        key: impl Fn(&R) -> Vec<u8>,
+    ) -> (Vec<R>, Option<String>) {
+        let has_more = rows.len() > self.max;
+        rows.truncate(self.max);
+        let next = rows.last().filter(|_| has_more).map(|last| self.seal(&key(last)));
+        (rows, next)
+    }
+
+    fn seal(&self, position: &[u8]) -> String {
+        self.call.api.cursors.seal(&self.pages, position)
+    }
+}
