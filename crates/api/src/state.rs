@@ -26,10 +26,8 @@ pub struct ApiSetup {
     pub plans: Arc<Plans>,
     pub replays: Arc<Replays>,
     pub registry: Arc<Registry>,
-    pub ring: Arc<KeyRing>,
     pub ids: Arc<IdMaker>,
     pub clock: Arc<dyn Clock>,
-    pub admin: AdminToken,
     pub watch: Arc<Watch>,
     /// Nothing where the key ring cannot be rotated from here.
     pub key_keeper: Option<Arc<dyn KeyKeeper>>,
@@ -101,21 +99,9 @@ impl Default for Settings {
 #[derive(Clone)]
 pub struct Api(Arc<State>);
 
+/// What was given, and what the API makes for itself.
 pub struct State {
-    pub store: Arc<dyn Store>,
-    pub engine: Arc<Engine>,
-    pub publisher: Arc<Publisher>,
-    pub endpoints: Arc<EndpointDesk>,
-    pub event_types: Arc<EventTypes>,
-    pub plans: Arc<Plans>,
-    pub replays: Arc<Replays>,
-    pub registry: Arc<Registry>,
-    pub ids: Arc<IdMaker>,
-    pub clock: Arc<dyn Clock>,
-    pub watch: Arc<Watch>,
-    pub key_keeper: Option<Arc<dyn KeyKeeper>>,
-    pub mail: Option<MailDesk>,
-    pub inbound: Option<InboundParts>,
+    setup: ApiSetup,
     pub access: Access,
     pub throttle: Throttle,
     pub cursors: CursorSeal,
@@ -123,7 +109,6 @@ pub struct State {
     pub exports: Exports,
     /// Whatever is done beside a request; stopping waits for it.
     pub tasks: TaskTracker,
-    pub settings: Settings,
 }
 
 impl Deref for Api {
@@ -134,38 +119,34 @@ impl Deref for Api {
     }
 }
 
+impl Deref for State {
+    type Target = ApiSetup;
+
+    fn deref(&self) -> &ApiSetup {
+        &self.setup
+    }
+}
+
 impl Api {
-    pub fn new(setup: ApiSetup) -> Self {
+    /// `admin` and `ring` are secrets, and are not to be had from it again.
+    pub fn new(setup: ApiSetup, admin: AdminToken, ring: Arc<KeyRing>) -> Self {
         let tasks = TaskTracker::new();
+        let access = Access::new(
+            admin,
+            setup.store.clone(),
+            ring.clone(),
+            setup.ids.clone(),
+            setup.clock.clone(),
+            tasks.clone(),
+        );
         Self(Arc::new(State {
-            access: Access::new(
-                setup.admin,
-                setup.store.clone(),
-                setup.ring.clone(),
-                setup.ids.clone(),
-                setup.clock.clone(),
-                tasks.clone(),
-            ),
+            setup,
+            access,
             throttle: Throttle::default(),
-            cursors: CursorSeal::new(setup.ring),
+            cursors: CursorSeal::new(ring),
             meter: Meter::default(),
             exports: Exports::default(),
             tasks,
-            store: setup.store,
-            engine: setup.engine,
-            publisher: setup.publisher,
-            endpoints: setup.endpoints,
-            event_types: setup.event_types,
-            plans: setup.plans,
-            replays: setup.replays,
-            registry: setup.registry,
-            ids: setup.ids,
-            clock: setup.clock,
-            watch: setup.watch,
-            key_keeper: setup.key_keeper,
-            mail: setup.mail,
-            inbound: setup.inbound,
-            settings: setup.settings,
         }))
     }
 

@@ -223,7 +223,7 @@ impl Gateway {
 
     /// What the API is made of.
     pub fn api(&self, admin: AdminToken, settings: gancho_api::Settings) -> Api {
-        Api::new(ApiSetup {
+        let setup = ApiSetup {
             store: self.store.clone(),
             engine: self.engine.clone(),
             publisher: self.publisher.clone(),
@@ -232,16 +232,15 @@ impl Gateway {
             plans: self.plans.clone(),
             replays: self.replays.clone(),
             registry: self.base.registry.clone(),
-            ring: self.ring.keys.clone(),
             ids: self.base.ids.clone(),
             clock: self.base.clock.clone(),
             watch: self.watch.clone(),
             key_keeper: Some(self.keeper.clone()),
             inbound: self.receiving.as_ref().map(Receiving::parts),
             mail: self.mail.clone(),
-            admin,
             settings,
-        })
+        };
+        Api::new(setup, admin, self.ring.keys.clone())
     }
 
     /// A new endpoint that wants everything.

@@ -241,7 +241,7 @@ impl Stage {
             clock: clock.clone(),
             limits: MailLimits::default(),
         });
-        let api = Api::new(ApiSetup {
+        let setup = ApiSetup {
             mail: Some(MailDesk { outbox, suppressions, sink }),
             store,
             engine: engine.clone(),
@@ -251,15 +251,14 @@ impl Stage {
             plans,
             replays,
             registry,
-            ring,
             ids,
             clock,
-            admin: AdminToken::new(ADMIN).unwrap(),
             watch,
             key_keeper: choices.key_keeper,
             inbound: Some(InboundParts { desk, inbound, checkpointer }),
             settings: choices.settings,
-        });
+        };
+        let api = Api::new(setup, AdminToken::new(ADMIN).unwrap(), ring);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let routes = router(&api, axum::Router::new());
