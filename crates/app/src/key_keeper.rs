@@ -9,7 +9,7 @@ use anyhow::{Context, bail};
 use async_trait::async_trait;
 use gancho_api::key_keeper::{self, KeyUse, Rotation};
 use gancho_domain::{Endpoint, TenantScope};
-use gancho_inbound::sealed;
+use gancho_inbound::keys::sealed;
 use gancho_outbound::endpoints::seal;
 use gancho_store::Store;
 use tokio::sync::Mutex;

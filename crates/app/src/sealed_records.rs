@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use gancho_domain::{Endpoint, Tenant, TenantScope};
-use gancho_inbound::sealed;
+use gancho_inbound::keys::sealed;
 use gancho_store::Store;
 use gancho_vault::KeyRing;
 

@@ -9,11 +9,10 @@ use gancho_store::Store;
 
 use crate::{
     Limits, PolicyKeeper, Rejections, SigningKeys, Sources,
-    accept::Keeper,
     activity::Activity,
+    receive::{accept::Keeper, verify::RequestVerifier},
     sns::{Sns, SnsHosts},
     tally::Tally,
-    verify::RequestVerifier,
 };
 
 pub struct InboundSetup {

@@ -1,26 +1,36 @@
 //! The flow: find the source → greet → verify the signature → pass (rate and policy) → greet who is proved →
 //! identify (strict JSON, which message is it) → check the schema → accept, in one transaction → answer, signed.
 //!
-//! Nothing that is not proved costs a look into the store. How each sender signs and greets is in [`verify`] and
-//! [`handshake`].
-//!
-//! [`verify`]: crate::verify
+//! Each step has a file: [`form`] (size and type), [`handshake`] (greetings), [`verify`] (signatures), [`policy`],
+//! [`json`] and [`identity`] (which message is it), [`accept`] (one transaction), [`policy_sign`] (the signature of the
+//! answer). Nothing that is not proved costs a look into the store. How each sender signs and greets is in `verify`
+//! and `handshake`.
+
+pub mod accept;
+pub mod form;
+pub mod handshake;
+pub mod identity;
+pub mod json;
+pub mod policy;
+pub mod policy_sign;
+pub mod verify;
 
 use std::sync::Arc;
 
 use gancho_domain::{FieldError, ReceiptLabel, Time};
 use tracing::instrument;
 
-use crate::{
-    Inbound, Incoming, Partner, RequestRecord, Verb,
+use self::{
     accept::{Parts, Taken},
-    dispatch::misfit,
-    form, handshake, identity, json,
-    outcome::{Denied, Kept, Outcome, Reason, Reply},
     policy::{Bits, Decision},
     policy_sign::policy_sign,
-    registry::{Found, Ready},
     verify::VerifiedMessage,
+};
+use crate::{
+    Inbound, Incoming, Partner, RequestRecord, Verb,
+    dispatch::misfit,
+    outcome::{Denied, Kept, Outcome, Reason, Reply},
+    registry::{Found, Ready},
 };
 
 /// Why a request goes no further.

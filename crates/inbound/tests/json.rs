@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use gancho_inbound::json::{DEEPEST, Pointer, check, plain};
+use gancho_inbound::receive::json::{DEEPEST, Pointer, check, plain};
 use proptest::prelude::*;
 
 const ACCEPTED: &[&str] = &[

@@ -1,6 +1,6 @@
 //! `POST /webhooks/{partner}`: the request to the flow, and its outcome as an answer.
 
-use gancho_inbound::{Incoming, Outcome, Verb, policy_sign};
+use gancho_inbound::{Incoming, Outcome, Verb, receive::policy_sign};
 use http::{HeaderName, HeaderValue, Method, StatusCode, request::Parts};
 use hyper::body::Incoming as Body;
 

@@ -13,8 +13,8 @@ use url::Url;
 use crate::{
     Source, SourceDefaults, SourceKey,
     inside::InsideTarget,
-    json::Pointer,
     preset::{Preset, Proof},
+    receive::json::Pointer,
     sns::Topics,
     source::KeyScheme,
     sources::seal,

@@ -12,8 +12,8 @@ use super::{SourceDesk, SourceDraft, SourceError, seal, targets};
 use crate::{
     Partner, Source,
     inside::InsideTarget,
-    json::{DEEPEST, Pointer},
     preset::Preset,
+    receive::json::{DEEPEST, Pointer},
 };
 
 const MOST_TARGETS: usize = 10;

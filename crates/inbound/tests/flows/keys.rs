@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use data_encoding::{BASE64, HEXLOWER};
 use gancho_domain::{Clock, Time};
-use gancho_inbound::{KeyDraft, Reason, SourceDraft, SourceError, sealed};
+use gancho_inbound::{KeyDraft, Reason, SourceDraft, SourceError, keys::sealed};
 use gancho_wire::{SigningKey, new_key_pair, sign_as_partner};
 
 use crate::stage::{SECRET, Spoil, Stage, core, hmac_key, mac, name, signed};

@@ -198,7 +198,7 @@ async fn a_closed_policy_lets_nothing_pass(stage: &Stage) {
     let core = core().await;
     stage.acme(&core).await;
     let path = stage.folder.path().join("pack.json");
-    std::fs::write(&path, gancho_inbound::policy::BUILT_IN).unwrap();
+    std::fs::write(&path, gancho_inbound::receive::policy::BUILT_IN).unwrap();
     let policy =
         std::sync::Arc::new(gancho_inbound::PolicyKeeper::open(Some(path.clone())).unwrap());
     let node = &stage.node;

@@ -8,7 +8,7 @@ use std::{
 };
 
 use anyhow::{Context, bail};
-use gancho_inbound::{PublicKey, checkpoints::CHECKPOINTS, public_keys};
+use gancho_inbound::{PublicKey, checkpoints::CHECKPOINTS, keys::public_keys};
 use gancho_ledger::{Checkpoint, CheckpointError};
 use gancho_store::{Shelf, Store};
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use gancho_inbound::{PublicKey, identity::body_sha256};
+use gancho_inbound::{PublicKey, receive::identity::body_sha256};
 use gancho_ledger::{Checkpoint, Hash, Inclusion, chain};
 use serde_json::{Value, json};
 

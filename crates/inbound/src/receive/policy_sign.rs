@@ -7,7 +7,7 @@
 use data_encoding::{BASE64, HEXLOWER};
 use gancho_domain::{ReceiptId, Time};
 
-use crate::signing_keys::SigningKeys;
+use crate::keys::signing_keys::SigningKeys;
 
 pub const HEADER: &str = "x-policy-sign";
 

@@ -12,7 +12,7 @@ use gancho_engine::Engine;
 use gancho_store::{Accepted, NewDelivery, NewParcel, Once, Received, Result, StoreError};
 use serde::Serialize;
 
-use crate::{identity::Identity, registry::Ready};
+use crate::{receive::identity::Identity, registry::Ready};
 
 #[derive(Clone)]
 pub struct Keeper {

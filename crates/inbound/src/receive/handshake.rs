@@ -11,8 +11,8 @@ use crate::{
     Incoming, Verb,
     outcome::{Denied, Reason, Reply},
     preset::Greeting,
+    receive::verify::{RequestVerifier, VerifiedMessage},
     registry::Ready,
-    verify::{RequestVerifier, VerifiedMessage},
 };
 
 /// What is sent back is no longer than this.

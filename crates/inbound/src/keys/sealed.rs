@@ -8,9 +8,9 @@ use gancho_store::{Expect, Record, Result, Shelf, Store, StoreError};
 use gancho_vault::KeyRing;
 
 use crate::{
-    Source, SourceKey, public_keys,
+    Source, SourceKey,
+    keys::{public_keys, signing_keys},
     registry::{body, document, records},
-    signing_keys,
     source::{ON_KEYS, ON_SOURCES},
     sources::seal,
 };

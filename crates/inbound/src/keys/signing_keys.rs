@@ -18,7 +18,7 @@ use zeroize::Zeroizing;
 
 use crate::{
     PublicKey,
-    public_keys::SHELF,
+    keys::public_keys::SHELF,
     registry::{body, document},
     sources::seal::key_of,
 };

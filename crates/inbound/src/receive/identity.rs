@@ -4,7 +4,7 @@
 use aws_lc_rs::digest::{Context, SHA256};
 use data_encoding::HEXLOWER;
 
-use crate::{Partner, verify::VerifiedMessage};
+use crate::{Partner, receive::verify::VerifiedMessage};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
