@@ -5,8 +5,8 @@
 //! sent, read strictly), the operation itself, [`answer`] or [`problem`] (what goes back, with
 //! [`codes`] for every refusal there is). [`operations`] have a file each, in the folder of their noun.
 //! [`show`], [`page`] and [`cursor`] are what their answers share; [`openapi`] and [`docs`] tell of all of it.
-//! [`front`] is the first to see a request. Below stands [`listener`], with [`host`], [`client_address`], `caller` and `ending`; beside it
-//! [`state`] (with the [`key_keeper`] and [`exports`]), [`meter`], [`probes`] and [`watch`].
+//! [`front`] is the first to see a request. Below stands [`listener`], with [`host`], [`client_address`],
+//! `caller` and `ending`; beside it [`state`] (with the [`key_keeper`] and [`exports`]), [`meter`], [`probes`] and [`watch`].
 //!
 //! This crate decides nothing about deliveries: it checks, calls the flows and shows the outcome. It
 //! never makes a [`gancho_domain::TenantScope`] ([`gancho_access`] does), never builds a refusal but in

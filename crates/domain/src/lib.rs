@@ -8,7 +8,8 @@
 //! [`health`] says what an attempt means for its endpoint; [`breaker`], [`pace`], [`rate`] and
 //! [`fairness`] are the arithmetic of sparing a target and of sharing between tenants; [`span`] reads
 //! spans of time; [`field_error`] says what is wrong with a field that a caller sent, and [`drafts`] are
-//! fields that endpoints and sources share; [`mask`] hides secrets and addresses; [`address_block`] is whom limits by address are counted for.
+//! fields that endpoints and sources share; [`mask`] hides secrets and addresses; [`address_block`] is
+//! whom limits by address are counted for.
 //!
 //! This crate never does I/O, never awaits, never reads a clock by itself and knows no other crate
 //! of ours. Everything in it can be tested without a runtime.

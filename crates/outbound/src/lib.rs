@@ -4,12 +4,12 @@
 //! In reading order: [`publish`] accepts events, within [`limits`] and [`plans`] and of types that
 //! [`event_types`] knows; [`fan_out`] says which endpoints get one; [`endpoints`] makes and changes
 //! those; [`registry`] keeps them in memory, ready to be delivered to; [`carrier`] makes one
-//! attempt, with the headers that `request` prepares. What follows from attempts over days is in [`health`],
-//! and who is told of it in [`notify`]. [`orphans`] ends what waits for deleted endpoints. [`replay`] sends what is past again, [`try_out`] a sample.
-//! [`owner`] says whose something is.
+//! attempt, with the headers that `request` prepares. What follows from attempts over days is in
+//! [`health`], and who is told of it in [`notify`]. [`orphans`] ends what waits for deleted endpoints.
+//! [`replay`] sends what is past again, [`try_out`] a sample. [`owner`] says whose something is.
 //!
-//! This crate never decides about retries (the engine does), never opens a connection by itself (egress does), never shows or stores a secret unsealed, and knows nothing of how the API
-//! looks.
+//! This crate never decides about retries (the engine does), never opens a connection by itself (egress
+//! does), never shows or stores a secret unsealed, and knows nothing of how the API looks.
 
 pub mod carrier;
 pub mod endpoints;

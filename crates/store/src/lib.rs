@@ -2,8 +2,8 @@
 //!
 //! Each method is one business step and one transaction, and takes a batch. Callers do not see
 //! transactions. In the order of a delivery's life: [`tenants`] and [`endpoints`] say who wants
-//! what; [`accept`] keeps a parcel and its deliveries, [`once`] where it is a new one; [`claim`] hands due ones to a node
-//! ([`round`] says how far a walk over all targets has come);
+//! what; [`accept`] keeps a parcel and its deliveries, [`once`] where it is a new one; [`claim`] hands
+//! due ones to a node ([`round`] says how far a walk over all targets has come);
 //! [`settle`] writes what became of them; [`dead_letters`] keeps those that were given up, and [`leave`]
 //! lets them go;
 //! [`deliveries`] reads all of it back; [`nodes`] says who lives; [`pauses`] holds work back;
