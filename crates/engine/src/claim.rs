@@ -36,25 +36,34 @@ const RESTS: u32 = 4;
 const MIN_REST: Duration = Duration::from_millis(5);
 const MAX_REST: Duration = Duration::from_millis(25);
 const AFTER_REFUSAL: Duration = Duration::from_millis(200);
+/// Looking around although no bell rang takes a fiftieth of the time at most, however many targets have
+/// something pending that is not due or not to be sent.
+const LOOKS_EVERY: u32 = 50;
+const MAX_POLL: Duration = Duration::from_secs(10);
 
 pub(crate) async fn run(engine: Arc<Engine>, lane: Arc<LaneState>) {
+    let mut fruitless = Duration::ZERO;
     while !engine.stopping.is_cancelled() {
+        let begin = Instant::now();
         let round = engine.claim_round(&lane).await;
         match round {
             Round::More { rest } | Round::Done { rest } if !rest.is_zero() => {
+                fruitless += begin.elapsed();
                 tokio::time::sleep(rest).await;
             }
             Round::Refused => tokio::time::sleep(AFTER_REFUSAL).await,
-            Round::More { .. } | Round::Done { .. } | Round::Held => {}
+            Round::More { .. } | Round::Done { .. } | Round::Held => fruitless = Duration::ZERO,
         }
         if matches!(round, Round::More { .. }) {
             continue;
         }
+        let poll = engine.limits.poll.max((fruitless * LOOKS_EVERY).min(MAX_POLL));
+        fruitless = Duration::ZERO;
         tokio::select! {
             biased;
             () = engine.stopping.cancelled() => {}
             () = lane.claim_bell.notified() => {}
-            () = tokio::time::sleep(engine.until_due(&lane, round)) => {}
+            () = tokio::time::sleep(engine.until_due(&lane, round, poll)) => {}
         }
     }
 }
@@ -136,9 +145,8 @@ impl Engine {
         }
     }
 
-    /// How long to wait for a bell before looking again.
-    fn until_due(&self, lane: &LaneState, round: Round) -> Duration {
-        let poll = self.limits.poll;
+    /// How long to wait for a bell before looking again: until something falls due, but no longer than `poll`.
+    fn until_due(&self, lane: &LaneState, round: Round, poll: Duration) -> Duration {
         match round {
             Round::Held | Round::Refused => poll,
             Round::More { .. } | Round::Done { .. } => {

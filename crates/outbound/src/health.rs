@@ -174,7 +174,11 @@ impl HealthKeeper {
                 break;
             }
         }
-        self.registry.forget(endpoint.tenant);
+        // A tenant may have thousands of endpoints that begin to fail: one change is not to cost a look at all.
+        match self.store.endpoint(scope, endpoint.id).await? {
+            Some(now) => self.registry.replace(now),
+            None => self.registry.forget(endpoint.tenant),
+        }
         Ok(())
     }
 

@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use gancho_domain::{EndpointId, TenantId, TenantScope};
+use gancho_domain::{Endpoint, EndpointId, TenantId, TenantScope};
 use gancho_egress::Hops;
 use gancho_store::{Job, ReadCache, Result, Store};
 use gancho_vault::KeyRing;
@@ -61,6 +61,17 @@ impl Registry {
         self.known.forget(tenant);
     }
 
+    /// This endpoint of the tenant's was changed here; the others need not be read again.
+    pub fn replace(&self, endpoint: Endpoint) {
+        self.known.amend(endpoint.tenant, |targets| {
+            let place = targets.place(endpoint.id)?;
+            let ready = target::prepare(&endpoint, &self.ring, &self.profiles).ok()?;
+            let mut all = targets.all.clone();
+            all[place] = Arc::new(ready.with(endpoint));
+            Some(Targets { all, unusable: targets.unusable.clone(), version: targets.version })
+        });
+    }
+
     pub fn profile(&self, name: &str) -> Option<Arc<Profile>> {
         self.profiles.get(name).cloned()
     }
@@ -89,7 +100,9 @@ impl Registry {
             .map(|one| (one.endpoint.id, one))
             .collect();
         let mut targets = Targets { version, ..Targets::default() };
-        for endpoint in self.store.endpoints(scope).await? {
+        let mut endpoints = self.store.endpoints(scope).await?;
+        endpoints.sort_by_key(|endpoint| endpoint.id);
+        for endpoint in endpoints {
             if let Some(same) = known.get(&endpoint.id).filter(|one| one.endpoint == endpoint) {
                 targets.all.push(Arc::clone(same));
                 continue;

@@ -38,6 +38,7 @@ impl Target {
 /// All of a tenant's endpoints.
 #[derive(Default)]
 pub struct Targets {
+    /// In the order of their ids.
     pub all: Vec<Arc<Target>>,
     /// Those that this node cannot use as they are stored, with why: its key ring or its profiles are
     /// not those they were saved with. Their deliveries are retried; they are not lost.
@@ -48,7 +49,11 @@ pub struct Targets {
 
 impl Targets {
     pub fn get(&self, id: EndpointId) -> Option<&Arc<Target>> {
-        self.all.iter().find(|target| target.endpoint.id == id)
+        self.place(id).map(|place| &self.all[place])
+    }
+
+    pub(super) fn place(&self, id: EndpointId) -> Option<usize> {
+        self.all.binary_search_by_key(&id, |target| target.endpoint.id).ok()
     }
 
     /// Why an endpoint that is there cannot be used.

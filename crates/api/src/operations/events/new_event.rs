@@ -49,7 +49,7 @@ pub fn header_key(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
     }
 }
 
-/// `body` is what the values were read from: the data stays a part of it, uncopied.
+/// `body` is what the values were read from.
 pub fn new_event(
     values: &Values<'_>,
     body: &Bytes,
@@ -86,11 +86,32 @@ pub fn new_event(
     let data = values.json("data").unwrap_or("null");
     Ok(NewEvent {
         event_type,
-        data: body.slice_ref(data.as_bytes()),
+        data: part_of(body, data.as_bytes()),
         subject: values.text("subject").map(Into::into),
         external_id: values.text("external_id").map(Into::into),
         idempotency_key: key.map(Into::into),
         deliver_at,
         is_test: false,
     })
+}
+
+/// A part that is most of the body stays in it, uncopied. A small one is copied: it may wait in memory for hours,
+/// and would keep the whole of a batch there, which nobody counts.
+fn part_of(body: &Bytes, part: &[u8]) -> Bytes {
+    if part.len() >= body.len() / 2 { body.slice_ref(part) } else { Bytes::copy_from_slice(part) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_small_part_does_not_keep_the_whole_body_in_memory() {
+        let body = Bytes::from(vec![b'1'; 10_000]);
+        let within = |part: &Bytes| body.as_ptr_range().contains(&part.as_ptr());
+        let most = part_of(&body, &body[10..9_900]);
+        assert!(within(&most) && most.len() == 9_890);
+        let little = part_of(&body, &body[10..1_000]);
+        assert!(!within(&little) && little.len() == 990);
+    }
 }

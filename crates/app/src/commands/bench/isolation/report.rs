@@ -180,7 +180,10 @@ mod tests {
             Check::new("a", 1e9, Limit::None),
         ];
         let verdicts: Vec<_> = judged.iter().map(Check::is_kept).collect();
-        assert_eq!(verdicts, [Some(true), Some(false), Some(true), Some(false), Some(true), Some(false), None]);
+        assert_eq!(
+            verdicts,
+            [Some(true), Some(false), Some(true), Some(false), Some(true), Some(false), None]
+        );
     }
 
     #[test]
