@@ -2,7 +2,7 @@
 
 use data_encoding::BASE64;
 use gancho_domain::{Attempt, Failure, Id, Lane, id};
-use gancho_store::WholeLetter;
+use gancho_store::FullDeadLetter;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -57,7 +57,7 @@ struct Try<'a> {
 }
 
 /// The same letter gives the same bytes.
-pub fn write(owner: &str, whole: &WholeLetter) -> Result<Vec<u8>, serde_json::Error> {
+pub fn write(owner: &str, whole: &FullDeadLetter) -> Result<Vec<u8>, serde_json::Error> {
     let letter = &whole.letter;
     let body = &*letter.original;
     let json: Option<&RawValue> = serde_json::from_slice(body).ok();
@@ -92,7 +92,7 @@ pub fn write(owner: &str, whole: &WholeLetter) -> Result<Vec<u8>, serde_json::Er
 }
 
 /// A parcel's id is shown under the word for what it is.
-fn subject_id(whole: &WholeLetter) -> String {
+fn subject_id(whole: &FullDeadLetter) -> String {
     let parcel = whole.letter.parcel;
     match whole.letter.lane {
         Lane::Webhook => parcel.to_string(),

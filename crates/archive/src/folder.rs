@@ -11,7 +11,7 @@ use std::{
 
 use async_trait::async_trait;
 use gancho_engine::{Archive, ArchiveFault};
-use gancho_store::{Store, WholeLetter};
+use gancho_store::{FullDeadLetter, Store};
 
 use crate::{
     document,
@@ -30,7 +30,10 @@ impl FolderArchive {
         Self { folder: folder.into(), store }
     }
 
-    async fn files(&self, letters: &[WholeLetter]) -> Result<Vec<(String, Vec<u8>)>, ArchiveFault> {
+    async fn files(
+        &self,
+        letters: &[FullDeadLetter],
+    ) -> Result<Vec<(String, Vec<u8>)>, ArchiveFault> {
         let mut owners = Owners::new(&*self.store);
         let mut files = Vec::with_capacity(letters.len());
         for whole in letters {
@@ -50,7 +53,7 @@ impl FolderArchive {
 
 #[async_trait]
 impl Archive for FolderArchive {
-    async fn keep(&self, letters: &[WholeLetter]) -> Result<(), ArchiveFault> {
+    async fn keep(&self, letters: &[FullDeadLetter]) -> Result<(), ArchiveFault> {
         let files = self.files(letters).await?;
         let folder = self.folder.clone();
         let written = tokio::task::spawn_blocking(move || write_all(&folder, &files)).await;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use gancho_domain::{Lane, ReceiptLabel, TenantId, Time};
-use gancho_store::{Result, Store, WholeLetter};
+use gancho_store::{FullDeadLetter, Result, Store};
 
 /// The slugs of tenants, each looked up once.
 pub struct Owners<'a> {
@@ -18,7 +18,7 @@ impl<'a> Owners<'a> {
 
     /// Whose a letter is, as people know them: for a receipt the partner it came from, else the
     /// tenant's slug. Of a tenant that is gone, its id.
-    pub async fn of(&mut self, whole: &WholeLetter) -> Result<String> {
+    pub async fn of(&mut self, whole: &FullDeadLetter) -> Result<String> {
         let tenant = whole.letter.tenant;
         let name = match whole.letter.lane {
             // In the stores a source is its own tenant, and has no slug.
@@ -39,7 +39,7 @@ impl<'a> Owners<'a> {
 }
 
 /// The date is the day on which it was given up, in UTC.
-pub fn name(owner: &str, whole: &WholeLetter) -> String {
+pub fn name(owner: &str, whole: &FullDeadLetter) -> String {
     let letter = &whole.letter;
     format!("webhooks/{owner}/{}/{}.json", date(letter.moved_at), letter.delivery)
 }

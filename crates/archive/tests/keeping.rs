@@ -20,8 +20,8 @@ use gancho_domain::{
 };
 use gancho_engine::{Archive, Carried, Carrier, Engine, EngineSetup, LaneSetup, Limits, Terms};
 use gancho_store::{
-    Accept, DeadFilter, DeadLetters, Deliveries, Job, Leave, Leaving, NewDelivery, NewParcel,
-    NodeId, Tenants,
+    Accept, ArchiveSelection, Archiving, DeadFilter, DeadLetters, Deliveries, Job, NewDelivery,
+    NewParcel, NodeId, Tenants,
 };
 use gancho_store_sqlite::SqliteStore;
 use serde_json::{Value, json};
@@ -269,7 +269,11 @@ async fn kept_twice_it_is_the_same() {
     stage.bury(stage.tenant, WEBHOOK, b"{}").await;
     stage.bury(stage.tenant, EMAIL, b"\xff").await;
     // As if the process had died before they left the store.
-    let whole = stage.store.dead_leaving(Leaving::Expired(Time::MAX), 10, 1 << 20).await.unwrap();
+    let whole = stage
+        .store
+        .letters_to_archive(ArchiveSelection::Expired(Time::MAX), 10, 1 << 20)
+        .await
+        .unwrap();
     stage.archive().keep(&whole).await.unwrap();
     let first = stage.files();
     assert_eq!((first.len(), stage.in_store().await), (2, 2));

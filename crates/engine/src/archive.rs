@@ -7,7 +7,7 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use gancho_domain::Lane;
-use gancho_store::{Leaving, Left, StoreError, WholeLetter};
+use gancho_store::{ArchiveSelection, ArchivedLetter, FullDeadLetter, StoreError};
 use tokio::time::Instant;
 
 use crate::{Engine, prune::BREATH};
@@ -17,7 +17,7 @@ use crate::{Engine, prune::BREATH};
 pub trait Archive: Send + Sync + 'static {
     /// `Ok` means that all of them are on stable storage: they leave the store then. One may come again,
     /// as it was or with attempts that were made since; what was kept of it is replaced.
-    async fn keep(&self, letters: &[WholeLetter]) -> Result<(), ArchiveFault>;
+    async fn keep(&self, letters: &[FullDeadLetter]) -> Result<(), ArchiveFault>;
 }
 
 /// Why letters could not be archived, in words for the operator.
@@ -66,7 +66,8 @@ impl Engine {
     /// All that is to leave now, in small steps. Says how many left. Without an archive, none do.
     pub async fn archive_once(&self) -> Result<u64, NotArchived> {
         let Some(archive) = &self.archive else { return Ok(0) };
-        let mut left = self.archive_all(&**archive, Leaving::Expired(self.clock.now())).await?;
+        let mut left =
+            self.archive_all(&**archive, ArchiveSelection::Expired(self.clock.now())).await?;
         for beyond in self.store.dead_overflow(self.limits.dead_letters_per_tenant).await? {
             left += self.archive_all(&**archive, beyond).await?;
         }
@@ -78,11 +79,15 @@ impl Engine {
         self.archived[lane.index()].get()
     }
 
-    async fn archive_all(&self, archive: &dyn Archive, which: Leaving) -> Result<u64, NotArchived> {
+    async fn archive_all(
+        &self,
+        archive: &dyn Archive,
+        which: ArchiveSelection,
+    ) -> Result<u64, NotArchived> {
         let mut left = 0;
         loop {
             let most = self.limits.upkeep_step;
-            let letters = self.store.dead_leaving(which, most, MOST_BYTES).await?;
+            let letters = self.store.letters_to_archive(which, most, MOST_BYTES).await?;
             if letters.is_empty() {
                 return Ok(left);
             }
@@ -90,8 +95,8 @@ impl Engine {
             for one in &letters {
                 self.archived[one.letter.lane.index()].add(1);
             }
-            let gone = letters.iter().map(|one| Left::from(&one.letter)).collect();
-            let gone = self.store.dead_left(gone).await?;
+            let gone = letters.iter().map(|one| ArchivedLetter::from(&one.letter)).collect();
+            let gone = self.store.remove_archived(gone).await?;
             left += gone;
             if gone == 0 {
                 // Another node is at it, or all of them were replayed.

@@ -133,7 +133,7 @@ impl Receipts {
 
     /// Sends a receipt to each of the source's targets now, whatever became of it before: to one that
     /// has a delivery of it by that one, to others by a new one. False where there is no such receipt.
-    pub async fn send_again(
+    pub async fn redeliver(
         &self,
         source: &Source,
         id: ReceiptId,
@@ -146,7 +146,7 @@ impl Receipts {
         for target in &source.targets {
             let mut known = view.deliveries.iter().rev();
             if let Some(known) = known.find(|row| row.target == target.id) {
-                self.store.rearm(scope, known.id, now).await?;
+                self.store.retry_now(scope, known.id, now).await?;
                 continue;
             }
             new.push(NewDelivery {
@@ -161,7 +161,7 @@ impl Receipts {
         if new.is_empty() {
             return Ok(true);
         }
-        self.store.send_again(scope, id.cast(), new).await
+        self.store.redeliver(scope, id.cast(), new).await
     }
 
     async fn view(&self, scope: TenantScope, id: ReceiptId) -> Result<Option<EventView>> {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use gancho_domain::{EndpointId, Rate, RetryPlan, SourceId, TenantId, TenantScope, Time};
-use gancho_store::{Shelf, plan_text};
+use gancho_store::{Shelf, retry_plan_codec};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -138,11 +138,11 @@ impl Source {
     }
 
     pub fn retry(&self) -> Option<RetryPlan> {
-        self.retry.as_deref().and_then(|text| plan_text::read(text).ok())
+        self.retry.as_deref().and_then(|text| retry_plan_codec::read(text).ok())
     }
 
     pub(crate) fn set_retry(&mut self, plan: Option<&RetryPlan>) {
-        self.retry = plan.map(plan_text::write);
+        self.retry = plan.map(retry_plan_codec::write);
     }
 
     pub fn has_verify_token(&self) -> bool {

@@ -100,26 +100,21 @@ impl Outbox {
     async fn shown(&self, scope: TenantScope, found: &[DeliveryRow]) -> Result<Vec<EmailRow>> {
         let ids: Vec<EventId> = found.iter().map(|row| row.event).collect();
         // Attachments may be large, and a page of them larger than memory: they are not read.
-        let openings = self.store.openings(scope, ids, OPENING).await?;
-        let openings: HashMap<EventId, Bytes> = openings.into_iter().collect();
+        let prefixes = self.store.body_prefixes(scope, ids, OPENING).await?;
+        let prefixes: HashMap<EventId, Bytes> = prefixes.into_iter().collect();
         let mut rows = Vec::with_capacity(found.len());
         for row in found {
             // It may have been pruned since the page was read.
-            let Some(opening) = openings.get(&row.event) else { continue };
-            let Some(brief) = self.brief(scope, row.event, opening).await? else { continue };
+            let Some(prefix) = prefixes.get(&row.event) else { continue };
+            let Some(brief) = self.brief(scope, row.event, prefix).await? else { continue };
             let verdict = feedback::verdict_on(&*self.store, scope, row.event.cast()).await?;
             rows.push(shown(row, &brief, verdict));
         }
         Ok(rows)
     }
 
-    async fn brief(
-        &self,
-        scope: TenantScope,
-        id: EventId,
-        opening: &[u8],
-    ) -> Result<Option<Brief>> {
-        if let Some(brief) = Brief::in_opening(opening) {
+    async fn brief(&self, scope: TenantScope, id: EventId, prefix: &[u8]) -> Result<Option<Brief>> {
+        if let Some(brief) = Brief::in_opening(prefix) {
             return Ok(Some(brief));
         }
         // One that was written in another order of its parts, if there ever is one.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use deadpool_postgres::ClientWrapper;
 use gancho_domain::{DeliveryId, State, TenantId, Time};
-use gancho_store::{Rearmed, Result};
+use gancho_store::{Result, RetryOutcome};
 use uuid::Uuid;
 
 use crate::{
@@ -44,7 +44,10 @@ pub(crate) struct Arming<'a> {
 impl PostgresStore {
     /// Answers for those that are there. It does no harm to ask twice, so where the answer to a commit is
     /// lost it is simply run again.
-    pub(crate) async fn arm_in_turn(&self, arming: Arming<'_>) -> Result<BTreeMap<Key, Rearmed>> {
+    pub(crate) async fn arm_in_turn(
+        &self,
+        arming: Arming<'_>,
+    ) -> Result<BTreeMap<Key, RetryOutcome>> {
         let mut tries = 0;
         loop {
             tries += 1;
@@ -54,7 +57,7 @@ impl PostgresStore {
                 }
                 Err(fault) => return Err(fault.into_error()),
                 Ok(armed) => {
-                    if armed.values().any(|one| *one == Rearmed::Due) {
+                    if armed.values().any(|one| *one == RetryOutcome::Due) {
                         self.bells.ring_all();
                     }
                     return Ok(armed);
@@ -63,7 +66,7 @@ impl PostgresStore {
         }
     }
 
-    async fn arm_once(&self, arming: &Arming<'_>) -> Result<BTreeMap<Key, Rearmed>, Fault> {
+    async fn arm_once(&self, arming: &Arming<'_>) -> Result<BTreeMap<Key, RetryOutcome>, Fault> {
         let transaction = Transaction::begin(self.session().await?).await?;
         let armed = arming.run(transaction.session()?).await?;
         transaction.commit().await.map_err(|error| Fault::Retry(error_of(&error)))?;
@@ -72,7 +75,7 @@ impl PostgresStore {
 }
 
 impl Arming<'_> {
-    async fn run(&self, session: &ClientWrapper) -> Result<BTreeMap<Key, Rearmed>, Fault> {
+    async fn run(&self, session: &ClientWrapper) -> Result<BTreeMap<Key, RetryOutcome>, Fault> {
         // The subjects' rows before the deliveries', as everyone takes them.
         order::lock(session, self.keys, &[]).await?;
         let (tenants, ids) = columns(self.keys);
@@ -86,7 +89,7 @@ impl Arming<'_> {
                 continue;
             }
             let in_flight = state == State::Leased;
-            armed.insert(key, if in_flight { Rearmed::InFlight } else { Rearmed::Due });
+            armed.insert(key, if in_flight { RetryOutcome::InFlight } else { RetryOutcome::Due });
             match (state, rows::get::<Option<&[u8]>>(row, 4)?) {
                 (State::Leased | State::Waiting, _) => {}
                 (State::Delivered | State::Dead, Some(subject)) => {

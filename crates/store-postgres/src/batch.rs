@@ -11,11 +11,10 @@ use crate::{
     accept::{self, Incoming},
     committer::Rules,
     fault::Fault,
-    ledger,
-    limbo::{self, Held},
-    order,
+    ledger, order,
+    orphaned_leases::{self, Leases},
     settle::{self, Ending},
-    spans::{self, Span},
+    time_buckets::{self, Bucket},
 };
 
 /// One call.
@@ -24,7 +23,7 @@ pub(crate) enum Work {
     Settle(NodeId, Vec<Settlement>),
     /// Through here, so that an answer that was lost is looked into. To release a second time what was
     /// released already could take it from whoever claimed it in between: this very node, perhaps.
-    Release(Held),
+    Release(Leases),
 }
 
 /// Its answer.
@@ -45,7 +44,7 @@ pub(crate) struct Ring {
 pub(crate) async fn run(
     session: &ClientWrapper,
     calls: &[&Work],
-    spans: &BTreeSet<Span>,
+    buckets: &BTreeSet<Bucket>,
     rules: &Rules,
 ) -> Result<(Vec<Answer>, Ring), Fault> {
     let endings: Vec<Ending<'_>> = calls.iter().flat_map(|call| call.endings()).collect();
@@ -55,7 +54,7 @@ pub(crate) async fn run(
         settle::write(session, &endings, rules.dead_letter_ttl),
         accept::write(session, &incoming, rules),
         release(session, calls),
-        spans::write(session, spans)
+        time_buckets::write(session, buckets)
     )?;
     let following: Vec<Incoming<'_>> = endings
         .iter()
@@ -94,16 +93,16 @@ impl Work {
     }
 
     /// Of every delivery that may be written, those that follow included.
-    pub(crate) fn spans(&self) -> impl Iterator<Item = Span> {
+    pub(crate) fn buckets(&self) -> impl Iterator<Item = Bucket> {
         let follow = self.endings().flat_map(|ending| ending.settlement.follow.iter());
         self.incoming()
             .map(|one| one.new)
             .chain(follow)
-            .flat_map(|new| new.deliveries.iter().map(|to| spans::of(new.parcel.tenant, to)))
+            .flat_map(|new| new.deliveries.iter().map(|to| time_buckets::of(new.parcel.tenant, to)))
     }
 
     /// What was leased to the caller's node, as the answer says.
-    pub(crate) fn held(&self, answer: &Answer) -> Held {
+    pub(crate) fn held(&self, answer: &Answer) -> Leases {
         let (node, parcels): (NodeId, Vec<(&NewParcel, &Accepted)>) = match (self, answer) {
             (Self::Accept(parcels, holder), Answer::Accepted(answers)) => {
                 (*holder, parcels.iter().zip(answers).collect())
@@ -156,7 +155,7 @@ async fn release(session: &ClientWrapper, calls: &[&Work]) -> Result<bool, Fault
     let mut released = false;
     for call in calls {
         if let Work::Release((node, deliveries)) = call {
-            released |= limbo::give_back(session, *node, deliveries).await? > 0;
+            released |= orphaned_leases::give_back(session, *node, deliveries).await? > 0;
         }
     }
     Ok(released)

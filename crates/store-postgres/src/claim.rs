@@ -10,11 +10,12 @@ use uuid::Uuid;
 
 use crate::{
     PostgresStore,
+    deal::Plan,
     fault::{Fault, store_error},
-    limbo::Unheard,
+    orphaned_leases::LeaseGuard,
     rows::{self, uuid},
     session::{Transaction, execute, query},
-    walk::{self, Plan},
+    walk,
 };
 
 /// Locks what the plan says, passing over what another node is just taking, cuts it where the bodies
@@ -63,15 +64,15 @@ order by due_at limit 1";
 #[async_trait]
 impl Claiming for PostgresStore {
     async fn claim(&self, claim: Claim) -> Result<Claimed> {
-        self.empty_limbo().await.map_err(Fault::into_error)?;
+        self.release_orphaned().await.map_err(Fault::into_error)?;
         let session = self.session().await?;
         let mut plan = walk::plan(&session, &claim).await.map_err(Fault::into_error)?;
         drop(session);
         let mut jobs = Vec::new();
-        let mut unheard = None;
+        let mut guard = None;
         if !plan.takes.is_empty() {
             let taken = self.take(&claim, &plan).await.map_err(Fault::into_error)?;
-            (jobs, unheard) = (taken.0, Some(taken.1));
+            (jobs, guard) = (taken.0, Some(taken.1));
             // Less than planned: another node was quicker, or the bytes ran out.
             if jobs.len() < plan.total() {
                 plan.leave();
@@ -80,7 +81,7 @@ impl Claiming for PostgresStore {
         let caught_up = plan.caught_up;
         let next_due = if caught_up { self.next_due(&claim).await? } else { None };
         // Nothing is awaited any more: the caller has them.
-        unheard.iter_mut().for_each(Unheard::clear);
+        guard.iter_mut().for_each(LeaseGuard::clear);
         Ok(Claimed { jobs, cursor: plan.cursor, more: !caught_up, caught_up, next_due })
     }
 
@@ -106,7 +107,7 @@ impl Claiming for PostgresStore {
 }
 
 impl PostgresStore {
-    async fn take(&self, claim: &Claim, plan: &Plan) -> Result<(Vec<Job>, Unheard), Fault> {
+    async fn take(&self, claim: &Claim, plan: &Plan) -> Result<(Vec<Job>, LeaseGuard), Fault> {
         let tenants: Vec<Uuid> = plan.takes.iter().map(|take| uuid(take.tenant)).collect();
         let targets: Vec<Uuid> = plan.takes.iter().map(|take| uuid(take.target)).collect();
         let most: Vec<i64> = plan.takes.iter().map(|take| take.most as i64).collect();
@@ -128,9 +129,9 @@ impl PostgresStore {
         .await?;
         let jobs = jobs(&taken)?;
         // From here on they may be leased without anyone knowing, should the answer be lost.
-        let unheard = self.limbo.note(claim.node, &jobs);
+        let guard = self.orphaned_leases.note(claim.node, &jobs);
         transaction.commit().await?;
-        Ok((jobs, unheard))
+        Ok((jobs, guard))
     }
 
     async fn next_due(&self, claim: &Claim) -> Result<Option<Time>> {

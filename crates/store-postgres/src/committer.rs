@@ -19,11 +19,11 @@ use uuid::Uuid;
 use crate::{
     batch::{self, Answer, Ring, Work},
     fault::{Fault, store_error},
-    limbo::Limbo,
     listen::Bells,
+    orphaned_leases::OrphanedLeases,
     over::Over,
     queue::{Call, Queue, mixed_up},
-    rows, session, spans,
+    rows, session, time_buckets,
 };
 
 /// How often a transaction that another was in the way of is run again.
@@ -34,7 +34,7 @@ const REST: Duration = Duration::from_millis(200);
 #[derive(Clone)]
 pub(crate) struct Rules {
     pub bells: Arc<Bells>,
-    pub limbo: Arc<Limbo>,
+    pub orphaned_leases: Arc<OrphanedLeases>,
     pub dead_letter_ttl: Duration,
     pub over: Over,
 }
@@ -47,7 +47,7 @@ pub(crate) fn start(pool: &Pool, count: usize, rules: &Rules, stop: &Cancellatio
             pool: pool.clone(),
             rules: rules.clone(),
             writer: None,
-            spans: spans::Known::default(),
+            buckets: time_buckets::RecentBuckets::default(),
             rest: None,
         };
         tokio::spawn(stop.clone().run_until_cancelled_owned(committer.run()));
@@ -61,7 +61,7 @@ struct Committer {
     rules: Rules,
     /// Its row in `writers`, and the number of its last transaction.
     writer: Option<(Uuid, i64)>,
-    spans: spans::Known,
+    buckets: time_buckets::RecentBuckets,
     /// Until when the server is left alone, and why.
     rest: Option<(Instant, StoreError)>,
 }
@@ -104,10 +104,10 @@ impl Committer {
         };
         for (call, answer) in calls.into_iter().zip(answers) {
             let answer = answer.map(|answer| {
-                let unheard = self.rules.limbo.guard(call.work.held(&answer));
-                (answer, unheard)
+                let guard = self.rules.orphaned_leases.guard(call.work.held(&answer));
+                (answer, guard)
             });
-            // Where the caller has gone, what it was to hold falls into limbo with the answer.
+            // Where the caller has gone, what it was to hold becomes an orphaned lease with the answer.
             let _ = call.reply.send(answer);
         }
     }
@@ -132,11 +132,11 @@ impl Committer {
     async fn transact_once(&mut self, works: &[&Work]) -> Result<(Vec<Answer>, Ring), Fault> {
         let session = self.session().await?;
         let (writer, number) = self.begin(&session).await?;
-        let spans = self.spans.unknown(works.iter().flat_map(|work| work.spans()));
-        match batch::run(&session, works, &spans, &self.rules).await {
+        let buckets = self.buckets.unknown(works.iter().flat_map(|work| work.buckets()));
+        match batch::run(&session, works, &buckets, &self.rules).await {
             Ok(done) => {
                 self.finish(session, writer, number).await?;
-                self.spans.learn(spans);
+                self.buckets.learn(buckets);
                 Ok(done)
             }
             Err(fault) => {

@@ -17,7 +17,7 @@ use crate::{
     look::{Looks, page},
     rows::{self, uuid},
     session::{execute, query},
-    terms::Terms,
+    where_clause::Conditions,
 };
 
 #[async_trait]
@@ -34,15 +34,15 @@ impl DeadLetters for PostgresStore {
     async fn dead_stats(&self, filter: DeadFilter) -> Result<DeadStats> {
         let session = self.session().await?;
         let is_kept = filter.delivery.is_none() && filter.since.is_none() && filter.until.is_none();
-        let terms = terms(&filter);
+        let conditions = conditions(&filter);
         let count = if is_kept { "sum(l.change)::bigint" } else { "count(*)" };
         let table = if is_kept { "dead_counts" } else { "dead_letters" };
         let sql = format!(
             "select l.code, l.tenant_id, l.lane, {count} from {table} l
              where {} group by 1, 2, 3 having {count} > 0",
-            terms.sql()
+            conditions.sql()
         );
-        let found = query(&session, &sql, &terms.values()).await;
+        let found = query(&session, &sql, &conditions.values()).await;
         let mut stats = DeadStats::default();
         for row in &found.map_err(store_error)? {
             let count = rows::get::<i64>(row, 3)? as u64;
@@ -55,9 +55,9 @@ impl DeadLetters for PostgresStore {
             let sql = format!(
                 "select l.moved_at from dead_letters l where {}
                  order by l.moved_at, l.delivery_id limit 1",
-                terms.sql()
+                conditions.sql()
             );
-            let found = query(&session, &sql, &terms.values()).await.map_err(store_error)?;
+            let found = query(&session, &sql, &conditions.values()).await.map_err(store_error)?;
             stats.oldest = found.first().map(|row| rows::time(row, 0)).transpose()?;
         }
         Ok(stats)
@@ -89,31 +89,31 @@ impl DeadLetters for PostgresStore {
 
     async fn purge_dead(&self, filter: DeadFilter, most: usize) -> Result<u64> {
         let session = self.session().await?;
-        let mut terms = terms(&filter);
-        let most = terms.value(most as i64);
+        let mut conditions = conditions(&filter);
+        let most = conditions.value(most as i64);
         let sql = format!(
             "with gone as materialized (
                select l.tenant_id, l.delivery_id from dead_letters l
                where {} order by l.moved_at, l.delivery_id limit {most} for update skip locked)
              delete from dead_letters l using gone
              where l.tenant_id = gone.tenant_id and l.delivery_id = gone.delivery_id",
-            terms.sql()
+            conditions.sql()
         );
-        let gone = execute(&session, &sql, &terms.values()).await;
+        let gone = execute(&session, &sql, &conditions.values()).await;
         gone.map_err(store_error)
     }
 }
 
 /// Over `l`.
-fn terms(filter: &DeadFilter) -> Terms {
-    let mut terms = Terms::default();
-    terms.add_if("l.tenant_id = ?", filter.tenant.map(uuid));
-    terms.add_if("l.delivery_id = ?", filter.delivery.map(uuid));
-    terms.add_if("l.lane = ?", filter.lane.map(Lane::number));
-    terms.add_if("l.code = ?", filter.code.clone());
-    terms.add_if("l.moved_at >= ?", filter.since.map(Time::micros));
-    terms.add_if("l.moved_at < ?", filter.until.map(Time::micros));
-    terms
+fn conditions(filter: &DeadFilter) -> Conditions {
+    let mut conditions = Conditions::default();
+    conditions.add_if("l.tenant_id = ?", filter.tenant.map(uuid));
+    conditions.add_if("l.delivery_id = ?", filter.delivery.map(uuid));
+    conditions.add_if("l.lane = ?", filter.lane.map(Lane::number));
+    conditions.add_if("l.code = ?", filter.code.clone());
+    conditions.add_if("l.moved_at >= ?", filter.since.map(Time::micros));
+    conditions.add_if("l.moved_at < ?", filter.until.map(Time::micros));
+    conditions
 }
 
 /// The columns of [`dead_letter`], for a query over `l` (dead_letters), `d` (its delivery) and `p` (its

@@ -1,4 +1,4 @@
-//! Reading the log, and arming a delivery anew.
+//! Reading the log of deliveries, retrying and redelivering.
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -6,7 +6,7 @@ use deadpool_postgres::ClientWrapper;
 use gancho_domain::{DeliveryId, EventId, ParcelId, State, TenantId, TenantScope, Time};
 use gancho_store::{
     Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, EventFilter, EventOutline, EventRow,
-    EventView, NewDelivery, Page, PageRequest, Rearmed, Result,
+    EventView, NewDelivery, Page, PageRequest, Result, RetryOutcome,
 };
 use uuid::Uuid;
 
@@ -17,8 +17,8 @@ use crate::{
     fault::{corrupt, store_error},
     rows::{self, ATTEMPT, DELIVERY, PARCEL, uuid},
     session::query,
-    spans,
-    terms::Terms,
+    time_buckets,
+    where_clause::Conditions,
 };
 
 #[async_trait]
@@ -35,19 +35,20 @@ impl Deliveries for PostgresStore {
         };
         let (parcel, number) = rows::parcel(row, 0)?;
         let request = rows::get::<Option<&[u8]>>(row, 10)?.map(Bytes::copy_from_slice);
-        let mut terms = of_parcels(scope);
-        terms.add_plain("d.id = any (p.deliveries)");
-        terms.add("p.id = ?", uuid(id));
-        let deliveries = list(&session, &from_parcels(&terms, "order by d.id"), &terms).await?;
+        let mut conditions = of_parcels(scope);
+        conditions.add_plain("d.id = any (p.deliveries)");
+        conditions.add("p.id = ?", uuid(id));
+        let deliveries =
+            list(&session, &from_parcels(&conditions, "order by d.id"), &conditions).await?;
         Ok(Some(EventView { parcel, number, deliveries, request }))
     }
 
     async fn delivery(&self, scope: TenantScope, id: DeliveryId) -> Result<Option<DeliveryView>> {
-        let mut terms = Terms::default();
-        terms.add("d.tenant_id = ?", uuid(scope.tenant()));
-        terms.add("d.id = ?", uuid(id));
+        let mut conditions = Conditions::default();
+        conditions.add("d.tenant_id = ?", uuid(scope.tenant()));
+        conditions.add("d.id = ?", uuid(id));
         let session = self.lookups.next(Some(scope.tenant())).await?;
-        let found = list(&session, &from_deliveries(&terms), &terms).await?;
+        let found = list(&session, &from_deliveries(&conditions), &conditions).await?;
         let Some(row) = found.into_iter().next() else {
             return Ok(None);
         };
@@ -73,11 +74,11 @@ impl Deliveries for PostgresStore {
 
     async fn delivery_owner(&self, id: DeliveryId) -> Result<Option<TenantId>> {
         let session = self.session().await?;
-        // Ids are unique within a tenant; who got something at the time of this one is in the spans.
+        // Ids are unique within a tenant; who got something at the time of this one is in the time buckets.
         let sql = "select d.tenant_id from spans s
             join deliveries d on d.tenant_id = s.tenant_id and d.id = $1
             where s.from_id = $2 limit 1";
-        let found = query(&session, sql, &[&uuid(id), &spans::start_of(id)]).await;
+        let found = query(&session, sql, &[&uuid(id), &time_buckets::start_of(id)]).await;
         found.map_err(store_error)?.first().map(|row| rows::id(row, 0)).transpose()
     }
 
@@ -107,7 +108,7 @@ impl Deliveries for PostgresStore {
         self.outlines(scope, ids.into_iter().map(uuid).collect()).await
     }
 
-    async fn openings(
+    async fn body_prefixes(
         &self,
         scope: TenantScope,
         ids: Vec<ParcelId>,
@@ -127,7 +128,7 @@ impl Deliveries for PostgresStore {
         found.iter().map(|row| Ok((rows::id(row, 0)?, rows::bytes(row, 1)?))).collect()
     }
 
-    async fn send_again(
+    async fn redeliver(
         &self,
         scope: TenantScope,
         event: EventId,
@@ -140,7 +141,12 @@ impl Deliveries for PostgresStore {
         Ok(sent)
     }
 
-    async fn rearm(&self, scope: TenantScope, id: DeliveryId, now: Time) -> Result<Rearmed> {
+    async fn retry_now(
+        &self,
+        scope: TenantScope,
+        id: DeliveryId,
+        now: Time,
+    ) -> Result<RetryOutcome> {
         let session = self.session().await?;
         // The row is read as it was before, and locked, so that both parts see the same.
         let found = query(
@@ -161,24 +167,24 @@ impl Deliveries for PostgresStore {
         .await
         .map_err(store_error)?;
         let Some(row) = found.first() else {
-            return Ok(Rearmed::Unknown);
+            return Ok(RetryOutcome::Unknown);
         };
         if rows::state(row, 0)? == State::Leased {
-            return Ok(Rearmed::InFlight);
+            return Ok(RetryOutcome::InFlight);
         }
         self.bells.ring_all();
-        Ok(Rearmed::Due)
+        Ok(RetryOutcome::Due)
     }
 
-    async fn rearm_in_turn(
+    async fn retry_now_in_order(
         &self,
         scope: TenantScope,
         ids: Vec<DeliveryId>,
         now: Time,
-    ) -> Result<Vec<Rearmed>> {
+    ) -> Result<Vec<RetryOutcome>> {
         let keys: Vec<_> = ids.into_iter().map(|id| (scope.tenant(), id)).collect();
         let armed = self.arm_in_turn(Arming { keys: &keys, only_dead: false, now }).await?;
-        let answer = |key| armed.get(key).copied().unwrap_or(Rearmed::Unknown);
+        let answer = |key| armed.get(key).copied().unwrap_or(RetryOutcome::Unknown);
         Ok(keys.iter().map(answer).collect())
     }
 }
@@ -186,34 +192,34 @@ impl Deliveries for PostgresStore {
 pub(crate) async fn list(
     session: &ClientWrapper,
     sql: &str,
-    terms: &Terms,
+    conditions: &Conditions,
 ) -> Result<Vec<DeliveryRow>> {
-    let found = query(session, sql, &terms.values()).await;
+    let found = query(session, sql, &conditions.values()).await;
     found.map_err(store_error)?.iter().map(rows::delivery).collect()
 }
 
 /// One tenant's, in every table that is joined.
-pub(crate) fn of_parcels(scope: TenantScope) -> Terms {
-    let mut terms = Terms::default();
-    terms.add("p.tenant_id = ?", uuid(scope.tenant()));
-    terms.add_plain("d.tenant_id = $1");
-    terms
+pub(crate) fn of_parcels(scope: TenantScope) -> Conditions {
+    let mut conditions = Conditions::default();
+    conditions.add("p.tenant_id = ?", uuid(scope.tenant()));
+    conditions.add_plain("d.tenant_id = $1");
+    conditions
 }
 
-fn from_deliveries(terms: &Terms) -> String {
+fn from_deliveries(conditions: &Conditions) -> String {
     format!(
         "select {DELIVERY} from deliveries d
          join parcels p on p.tenant_id = d.tenant_id and p.id = d.parcel_id
          {OUTCOME} where {}",
-        terms.sql()
+        conditions.sql()
     )
 }
 
-pub(crate) fn from_parcels(terms: &Terms, tail: &str) -> String {
+pub(crate) fn from_parcels(conditions: &Conditions, tail: &str) -> String {
     format!(
         "select {DELIVERY} from parcels p cross join lateral unnest(p.deliveries) as n(id)
          join deliveries d on d.tenant_id = p.tenant_id and d.id = n.id
          {OUTCOME} where {} {tail}",
-        terms.sql()
+        conditions.sql()
     )
 }

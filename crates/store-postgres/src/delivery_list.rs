@@ -1,6 +1,6 @@
 //! A page of a tenant's deliveries, newest first or oldest first.
 //!
-//! A lane's and a target's deliveries lie in their spans (see `spans.rs`); what failed has indexes of its
+//! A lane's and a target's deliveries lie in their time buckets (see `time_buckets.rs`); what failed has indexes of its
 //! own; those of an event are named by its parcel. Where a publisher's own id is asked for, the list
 //! goes by event, and within it by delivery.
 
@@ -16,7 +16,7 @@ use crate::{
     look::{Ids, Looks, Step, Trail, page},
     rows::{self, DELIVERY, uuid},
     session::query,
-    terms::Terms,
+    where_clause::Conditions,
 };
 
 impl PostgresStore {
@@ -93,8 +93,8 @@ impl Trail for Asked<'_> {
     type Place = Uuid;
 
     async fn step(&self, after: Uuid, looks: i64) -> Result<Step<Uuid, Uuid>> {
-        let (sql, terms) = looked(self.scope, self.filter, self.ids, after, looks);
-        let found = query(self.session, &sql, &terms.values()).await.map_err(store_error)?;
+        let (sql, conditions) = looked(self.scope, self.filter, self.ids, after, looks);
+        let found = query(self.session, &sql, &conditions.values()).await.map_err(store_error)?;
         let mut step = Step { found: Vec::new(), reached: None };
         for row in &found {
             if let Some(id) = rows::get::<Option<Uuid>>(row, 0)? {
@@ -141,10 +141,10 @@ impl Trail for Named<'_> {
         }
         let is_end = ids.len() == events.len() && (events.len() as i64) < looks;
         let reached = ids.last().filter(|_| !is_end).map(|last| (*last, behind_all));
-        let mut terms = fitting(asked.scope, asked.filter);
-        let events = terms.value(ids);
-        let within = (terms.value(event), terms.value(delivery));
-        terms.add_plain(&format!("(p.id <> {} or d.id {beyond} {})", within.0, within.1));
+        let mut conditions = fitting(asked.scope, asked.filter);
+        let events = conditions.value(ids);
+        let within = (conditions.value(event), conditions.value(delivery));
+        conditions.add_plain(&format!("(p.id <> {} or d.id {beyond} {})", within.0, within.1));
         let sql = format!(
             "select d.id, p.id from unnest({events}::uuid[]) as k(id)
              cross join lateral (select p.id, p.event_type, p.external_id, p.deliveries from parcels p
@@ -153,10 +153,10 @@ impl Trail for Named<'_> {
              cross join lateral (select * from deliveries d
                  where d.tenant_id = $1 and d.id = n.id offset 0) d
              where {} order by p.id {word}, d.id {word}",
-            terms.sql(),
+            conditions.sql(),
             word = asked.ids.word()
         );
-        let found = query(asked.session, &sql, &terms.values()).await.map_err(store_error)?;
+        let found = query(asked.session, &sql, &conditions.values()).await.map_err(store_error)?;
         let place = |row| -> Result<_> {
             let (delivery, event) = (rows::get(row, 0)?, rows::get(row, 1)?);
             Ok((delivery, (event, delivery)))
@@ -190,27 +190,27 @@ pub(crate) fn looked(
     ids: Ids,
     after: Uuid,
     looks: i64,
-) -> (String, Terms) {
-    let terms = fitting(scope, filter);
-    let fits = terms.sql();
-    let mut terms = terms.anew();
-    let (after, looks) = (terms.value(after), terms.value(looks));
-    let edge = terms.value(ids.edge());
-    let stretch = Stretch { ids, after: &after, edge: &edge, looks: &looks };
+) -> (String, Conditions) {
+    let conditions = fitting(scope, filter);
+    let fits = conditions.sql();
+    let mut conditions = conditions.without_conditions();
+    let (after, looks) = (conditions.value(after), conditions.value(looks));
+    let edge = conditions.value(ids.edge());
+    let range = LookRange { ids, after: &after, edge: &edge, looks: &looks };
     let (looked, is_walk) = match (filter.event, filter.endpoint, filter.lane, filter.status) {
-        (Some(event), ..) => (stretch.of_event(&terms.value(uuid(event))), false),
+        (Some(event), ..) => (range.of_event(&conditions.value(uuid(event))), false),
         (None, Some(target), _, Some(Status::Failed)) => {
-            let by = format!("d.state = 6 and d.target_id = {}", terms.value(uuid(target)));
-            (stretch.by_index(&by), false)
+            let by = format!("d.state = 6 and d.target_id = {}", conditions.value(uuid(target)));
+            (range.by_index(&by), false)
         }
         (None, None, Some(lane), Some(Status::Failed)) => {
-            let by = format!("d.state = 6 and d.lane = {}", terms.value(lane.number()));
-            (stretch.by_index(&by), false)
+            let by = format!("d.state = 6 and d.lane = {}", conditions.value(lane.number()));
+            (range.by_index(&by), false)
         }
-        (None, None, None, _) => (stretch.by_index("true"), false),
+        (None, None, None, _) => (range.by_index("true"), false),
         (None, target, lane, _) => {
             let (target, lane) =
-                (terms.value(target.map(uuid)), terms.value(lane.map(Lane::number)));
+                (conditions.value(target.map(uuid)), conditions.value(lane.map(Lane::number)));
             let walk = match ids.order {
                 ListOrder::NewestFirst => "deliveries_in_spans",
                 ListOrder::OldestFirst => "deliveries_in_spans_upward",
@@ -245,38 +245,38 @@ pub(crate) fn looked(
          where f.fits or {} order by d.place",
         if is_walk { "d.reached is not null".to_owned() } else { format!("d.place = {looks}") },
     );
-    (sql, terms)
+    (sql, conditions)
 }
 
 /// What is asked of a delivery `d` and of its parcel `p`.
-fn fitting(scope: TenantScope, filter: &DeliveryFilter) -> Terms {
-    let mut terms = Terms::default();
+fn fitting(scope: TenantScope, filter: &DeliveryFilter) -> Conditions {
+    let mut conditions = Conditions::default();
     // The first value of every statement here.
-    let _tenant = terms.value(uuid(scope.tenant()));
-    terms.add_if("d.target_id = ?", filter.endpoint.map(uuid));
-    terms.add_if("d.lane = ?", filter.lane.map(Lane::number));
-    terms.add_if("d.created_at >= ?", filter.since.map(Time::micros));
-    terms.add_if("d.created_at < ?", filter.until.map(Time::micros));
+    let _tenant = conditions.value(uuid(scope.tenant()));
+    conditions.add_if("d.target_id = ?", filter.endpoint.map(uuid));
+    conditions.add_if("d.lane = ?", filter.lane.map(Lane::number));
+    conditions.add_if("d.created_at >= ?", filter.since.map(Time::micros));
+    conditions.add_if("d.created_at < ?", filter.until.map(Time::micros));
     if let Some(status) = filter.status {
-        terms.add_plain(having(status));
+        conditions.add_plain(having(status));
     }
-    terms.add_if("p.event_type = ?", filter.event_type.clone());
+    conditions.add_if("p.event_type = ?", filter.event_type.clone());
     let name = filter.external_id.as_ref();
-    terms.add_if("p.external_id = ?", name.map(|name| name.as_bytes().to_vec()));
-    terms
+    conditions.add_if("p.external_id = ?", name.map(|name| name.as_bytes().to_vec()));
+    conditions
 }
 
 const LOOKED: &str = "d.id, d.target_id, d.parcel_id, d.created_at, d.attempts, d.lane, d.state";
 
 /// The rows that one step looks at; the values of the statement that stand for its bounds.
-struct Stretch<'a> {
+struct LookRange<'a> {
     ids: Ids,
     after: &'a str,
     edge: &'a str,
     looks: &'a str,
 }
 
-impl Stretch<'_> {
+impl LookRange<'_> {
     fn by_index(&self, by: &str) -> String {
         let (word, looks) = (self.ids.word(), self.looks);
         let within = self.ids.within("d.id", self.after, self.edge);

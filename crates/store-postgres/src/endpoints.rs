@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use deadpool_postgres::ClientWrapper;
 use gancho_domain::{Disabled, Endpoint, EndpointId, Health, Ordering, Pattern, TenantScope, Time};
-use gancho_store::{Endpoints, Result, old_secret_text, plan_text};
+use gancho_store::{Endpoints, Result, retry_plan_codec, rotated_secrets_codec};
 use tokio_postgres::{Error, Row};
 use uuid::Uuid;
 
@@ -178,13 +178,13 @@ async fn write(
             &text(&endpoint.profile),
             &endpoint.is_active,
             &(endpoint.ordering == Ordering::PerSubject),
-            &endpoint.plan.as_ref().map(plan_text::write),
+            &endpoint.plan.as_ref().map(retry_plan_codec::write),
             &endpoint.timeout.map(rows::micros),
             &endpoint.max_in_flight.map(i64::from),
             &endpoint.rate.map(|rate| i64::from(rate.count)),
             &endpoint.rate.map(|rate| rows::micros(rate.per)),
             &endpoint.created_at.micros(),
-            &old_secret_text::write(&endpoint.old_secrets),
+            &rotated_secrets_codec::write(&endpoint.old_secrets),
             &endpoint.sealed_headers,
             &text(&endpoint.metadata),
             &health.failing_since.map(Time::micros),
@@ -215,12 +215,12 @@ fn endpoint(row: &Row) -> Result<Endpoint> {
         profile: rows::get(row, 6)?,
         is_active: rows::get(row, 7)?,
         ordering: if in_order { Ordering::PerSubject } else { Ordering::BestEffort },
-        plan: plan.map(plan_text::read).transpose()?,
+        plan: plan.map(retry_plan_codec::read).transpose()?,
         timeout: rows::maybe_span(row, 10)?,
         max_in_flight: rows::maybe_limit(row, 11)?,
         rate: rows::maybe_rate(row, 12)?,
         created_at: rows::time(row, 14)?,
-        old_secrets: old_secret_text::read(rows::get(row, 15)?)?,
+        old_secrets: rotated_secrets_codec::read(rows::get(row, 15)?)?,
         sealed_headers: rows::get(row, 16)?,
         metadata: rows::get(row, 17)?,
         health: Health {

@@ -17,7 +17,7 @@ use crate::{
     look::{Ids, Looks, Step, Trail, page},
     rows::{self, uuid},
     session::query,
-    terms::Terms,
+    where_clause::Conditions,
 };
 
 /// The columns of [`event`].
@@ -58,10 +58,10 @@ impl PostgresStore {
         );
         let found = query(&session, &sql, &[&uuid(scope.tenant()), &ids]).await;
         let found = found.map_err(store_error)?;
-        let mut terms = of_parcels(scope);
-        terms.add("p.id = any (?)", ids);
+        let mut conditions = of_parcels(scope);
+        conditions.add("p.id = any (?)", ids);
         let mut deliveries = HashMap::<_, Vec<_>>::new();
-        for row in list(&session, &from_parcels(&terms, "order by d.id"), &terms).await? {
+        for row in list(&session, &from_parcels(&conditions, "order by d.id"), &conditions).await? {
             deliveries.entry(row.event).or_default().push(row);
         }
         let outline = |found: &Row| {
@@ -85,8 +85,8 @@ impl Trail for Events<'_> {
     type Place = Uuid;
 
     async fn step(&self, after: Uuid, looks: i64) -> Result<Step<EventRow, Uuid>> {
-        let (sql, terms) = looked(self.scope, self.filter, self.ids, after, looks);
-        let found = query(self.session, &sql, &terms.values()).await.map_err(store_error)?;
+        let (sql, conditions) = looked(self.scope, self.filter, self.ids, after, looks);
+        let found = query(self.session, &sql, &conditions.values()).await.map_err(store_error)?;
         let mut step = Step { found: Vec::new(), reached: None };
         for row in &found {
             let id: Uuid = rows::get(row, 0)?;
@@ -108,14 +108,14 @@ pub(crate) fn looked(
     ids: Ids,
     after: Uuid,
     looks: i64,
-) -> (String, Terms) {
-    let mut terms = Terms::default();
-    terms.add("p.kind = ?", filter.kind.number());
-    terms.add_if("p.event_type = ?", filter.event_type.clone());
-    terms.add_if("p.created_at >= ?", filter.since.map(Time::micros));
-    terms.add_if("p.created_at < ?", filter.until.map(Time::micros));
-    let fits = terms.sql();
-    let mut within = terms.anew();
+) -> (String, Conditions) {
+    let mut conditions = Conditions::default();
+    conditions.add("p.kind = ?", filter.kind.number());
+    conditions.add_if("p.event_type = ?", filter.event_type.clone());
+    conditions.add_if("p.created_at >= ?", filter.since.map(Time::micros));
+    conditions.add_if("p.created_at < ?", filter.until.map(Time::micros));
+    let fits = conditions.sql();
+    let mut within = conditions.without_conditions();
     within.add("p.tenant_id = ?", uuid(scope.tenant()));
     let (after, edge) = (within.value(after), within.value(ids.edge()));
     within.add_plain(&ids.within("p.id", &after, &edge));

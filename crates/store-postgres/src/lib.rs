@@ -7,12 +7,12 @@
 //! their end, [`order`] for
 //! strict order per subject, [`withhold`] for what is accepted and not to be sent, and [`give_up`] for
 //! dead letters made outside of settling. [`claim`]
-//! hands out due work by the plan of [`walk`] and [`few`]; [`limbo`] keeps what was leased without
-//! its node learning of it. Lists are found by a bounded [`look`] back. [`dead_letters`] and [`leave`],
-//! [`deliveries`] with [`delivery_list`], [`events`] and [`send_again`],
+//! hands out due work by the plan of [`walk`] and [`deal`]; [`orphaned_leases`] keeps what was leased without
+//! its node learning of it. Lists are found by a bounded [`look`] back. [`dead_letters`] and [`archiving`],
+//! [`deliveries`] with [`delivery_list`], [`events`] and [`redeliver`],
 //! [`endpoints`], [`nodes`], [`orphans`], [`pauses`], [`records`], [`tenants`], [`upkeep`] with [`prune`] and
 //! its [`pass`]es, and [`usage`] are the
-//! rest of the contract. [`listen`] carries the bell between nodes; [`rows`] and [`terms`] turn rows
+//! rest of the contract. [`listen`] carries the bell between nodes; [`rows`] and [`where_clause`] turn rows
 //! into the words of the domain and back; [`fault`] says what an error of the database means to a
 //! caller. [`scratch`] creates and removes a database for one run.
 //!
@@ -21,21 +21,20 @@
 //! transaction between two calls. No other crate holds SQL for PostgreSQL.
 
 mod accept;
+mod archiving;
 mod arm;
 mod batch;
 mod claim;
 mod committer;
 mod dead_letters;
+mod deal;
 mod deliveries;
 mod delivery_list;
 mod endpoints;
 mod events;
 mod fault;
-mod few;
 mod give_up;
-mod leave;
 mod ledger;
-mod limbo;
 #[cfg(test)]
 mod list_cost;
 mod listen;
@@ -45,6 +44,7 @@ mod nodes;
 mod once;
 mod open;
 mod order;
+mod orphaned_leases;
 mod orphans;
 mod over;
 mod pass;
@@ -54,18 +54,18 @@ mod plans;
 mod prune;
 mod queue;
 mod records;
+mod redeliver;
 mod rows;
 mod scratch;
-mod send_again;
 mod session;
 mod settle;
-mod spans;
 mod tenants;
-mod terms;
+mod time_buckets;
 mod tls;
 mod upkeep;
 mod usage;
 mod walk;
+mod where_clause;
 mod withhold;
 
 use std::{sync::Arc, time::Duration};
@@ -94,7 +94,7 @@ pub struct PostgresStore {
     lifeline: Pool,
     committers: queue::Queue,
     bells: Arc<listen::Bells>,
-    limbo: Arc<limbo::Limbo>,
+    orphaned_leases: Arc<orphaned_leases::OrphanedLeases>,
     max_looks: usize,
     dead_letter_ttl: Duration,
     over: over::Over,

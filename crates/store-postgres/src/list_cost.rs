@@ -6,7 +6,9 @@ use gancho_domain::{Id, Lane, Status, TenantId, TenantScope};
 use gancho_store::{DeliveryFilter, EventFilter, ListOrder};
 use gancho_testkit::postgres::fresh_database;
 
-use crate::{Options, PostgresStore, delivery_list, events, rows, session::query, terms::Terms};
+use crate::{
+    Options, PostgresStore, delivery_list, events, rows, session::query, where_clause::Conditions,
+};
 
 const TENANT: TenantId = Id::from_bits(1);
 
@@ -30,10 +32,10 @@ select tenant_id, target_id, parcel_id, id(5000 * ((created_at) + 1)), lane from
 analyze";
 
 /// Rows that a statement reads from any table, and how many it answers with.
-async fn rows_read(session: &Object, (sql, terms): (String, Terms)) -> (i64, usize) {
+async fn rows_read(session: &Object, (sql, conditions): (String, Conditions)) -> (i64, usize) {
     session.batch_execute("begin").await.unwrap();
     let before = rows_so_far(session).await;
-    let found = query(session, &sql, &terms.values()).await.unwrap();
+    let found = query(session, &sql, &conditions.values()).await.unwrap();
     let read = rows_so_far(session).await - before;
     session.batch_execute("rollback").await.unwrap();
     (read, found.len())

@@ -65,7 +65,7 @@ impl PostgresStore {
         let upkeep = session::pool(&config, &tls, 1, "")?;
         let rules = committer::Rules {
             bells: bells.clone(),
-            limbo: Arc::default(),
+            orphaned_leases: Arc::default(),
             dead_letter_ttl: options.dead_letter_ttl,
             over: Over::default(),
         };
@@ -79,7 +79,7 @@ impl PostgresStore {
             lifeline,
             committers,
             bells,
-            limbo: rules.limbo,
+            orphaned_leases: rules.orphaned_leases,
             max_looks: options.max_looks,
             dead_letter_ttl: options.dead_letter_ttl,
             over: rules.over,

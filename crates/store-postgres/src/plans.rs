@@ -8,7 +8,7 @@ use gancho_domain::{Id, Lane, Time};
 use gancho_store::{Claim, ClaimCursor, NodeId};
 use gancho_testkit::postgres::{Database, fresh_database};
 
-use crate::{Options, PostgresStore, claim::TAKE, leave, settle::SETTLE, walk};
+use crate::{Options, PostgresStore, archiving, claim::TAKE, settle::SETTLE, walk};
 
 async fn opened() -> (Arc<PostgresStore>, Object, Database) {
     let database = fresh_database().await.unwrap();
@@ -53,10 +53,10 @@ async fn leaving_goes_by_time_and_sorts_nothing() {
     let (_store, session, _database) = opened().await;
     let nobody = "'00000000-0000-0000-0000-000000000000'";
     for (sql, values, index) in [
-        (leave::expired(), "0, 1".to_owned(), "dead_letters_by_expiry"),
-        (leave::beyond(), format!("{nobody}, 0, {nobody}, 1"), "dead_letters_of_tenant"),
-        (leave::OVERFLOW.to_owned(), "1".to_owned(), "dead_letters_of_tenant"),
-        (leave::LEFT.to_owned(), "'{}', '{}', '{}'".to_owned(), "deliveries_pkey"),
+        (archiving::expired(), "0, 1".to_owned(), "dead_letters_by_expiry"),
+        (archiving::beyond(), format!("{nobody}, 0, {nobody}, 1"), "dead_letters_of_tenant"),
+        (archiving::OVERFLOW.to_owned(), "1".to_owned(), "dead_letters_of_tenant"),
+        (archiving::REMOVE_ARCHIVED.to_owned(), "'{}', '{}', '{}'".to_owned(), "deliveries_pkey"),
     ] {
         // What is counted may be read whole: there is little of it.
         let plan = plan(&session, &sql, &values).await.replace("Seq Scan on dead_counts", "");

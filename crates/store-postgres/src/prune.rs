@@ -17,7 +17,7 @@ use crate::{
     pass::Pass,
     rows,
     session::{Transaction, execute, query},
-    spans::{self, Stretch},
+    time_buckets::{self, BucketRow},
 };
 
 /// A step looks at as many parcels for each that it may remove.
@@ -26,7 +26,7 @@ const LOOKS: i64 = 10;
 #[derive(Default)]
 pub(crate) struct Passes {
     parcels: Pass<(Uuid, Uuid)>,
-    spans: Pass<spans::Place>,
+    buckets: Pass<BucketRow>,
 }
 
 /// `until` is asked again of a row that was claimed anew in between.
@@ -214,17 +214,17 @@ impl PostgresStore {
         Ok(gone.parcels.0.len() as u64)
     }
 
-    /// Spans go with the last delivery in them. This finds what earlier versions have left: one pass
+    /// Buckets go with the last delivery in them. This finds what earlier versions have left: one pass
     /// over all, after which there is nothing more to find.
     async fn prune_spans(&self, before: Time, max: i64) -> Result<bool, Fault> {
-        let pass = &self.passes.spans;
+        let pass = &self.passes.buckets;
         if pass.has_ended() {
             return Ok(false);
         }
         let session = self.session().await?;
-        let (empty, last) = spans::look(&session, pass.at(), before, max).await?;
+        let (empty, last) = time_buckets::look(&session, pass.at(), before, max).await?;
         let found = !empty.is_empty();
-        spans::remove(&session, &empty).await?;
+        time_buckets::remove(&session, &empty).await?;
         Ok(pass.go_on(last, found))
     }
 }
@@ -286,9 +286,9 @@ impl Gone {
         let columns = "x.tenant_id, x.target_id, x.lane, x.id";
         let rows = delete(session, "deliveries", "id", &self.deliveries, columns).await?;
         delete(session, "parcels", "id", &self.parcels, "x.tenant_id").await?;
-        let stretches = rows.iter().map(Stretch::of_delivery);
-        let stretches = stretches.collect::<Result<BTreeSet<_>, Fault>>()?;
-        spans::remove(session, &stretches).await?;
+        let buckets = rows.iter().map(BucketRow::of_delivery);
+        let buckets = buckets.collect::<Result<BTreeSet<_>, Fault>>()?;
+        time_buckets::remove(session, &buckets).await?;
         if self.subjects.is_empty() {
             return Ok(());
         }

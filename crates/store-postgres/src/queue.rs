@@ -19,7 +19,7 @@ use tokio::{
 
 use crate::{
     batch::{Answer, Work},
-    limbo::Unheard,
+    orphaned_leases::LeaseGuard,
 };
 
 /// A transaction takes no more than this, unless one call alone is larger.
@@ -32,7 +32,7 @@ const MOMENT: Duration = Duration::from_millis(1);
 /// One caller's work, and where its answer goes.
 pub(crate) struct Call {
     pub work: Work,
-    pub reply: oneshot::Sender<Result<(Answer, Unheard)>>,
+    pub reply: oneshot::Sender<Result<(Answer, LeaseGuard)>>,
     rows: usize,
     bytes: usize,
 }
@@ -89,9 +89,9 @@ impl Queue {
         self.0.calls.lock().push_back(Call { work, reply, rows, bytes });
         self.0.came.notify_one();
         let stopped = |_| Err(StoreError::Broken("the committer stopped".to_owned()));
-        let (answer, mut unheard) = answer.await.unwrap_or_else(stopped)?;
+        let (answer, mut guard) = answer.await.unwrap_or_else(stopped)?;
         // Nothing is awaited any more: the caller has it.
-        unheard.clear();
+        guard.clear();
         Ok(answer)
     }
 

@@ -11,8 +11,8 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::{
+    deal::{self, Plan, Take},
     fault::{Fault, corrupt},
-    few,
     rows::{self, uuid},
     session::query,
 };
@@ -20,36 +20,8 @@ use crate::{
 /// A claim looks at no more targets than this; the next one goes on from there.
 const MAX_LOOKS: i32 = 1_000;
 
-#[derive(Debug, Default)]
-pub(crate) struct Plan {
-    /// In the order of their turns.
-    pub takes: Vec<Take>,
-    pub cursor: ClaimCursor,
-    /// A whole round leaves nothing, if all of the plan can be taken.
-    pub caught_up: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Take {
-    pub tenant: TenantId,
-    pub target: TargetId,
-    pub most: usize,
-}
-
-impl Plan {
-    pub(crate) fn total(&self) -> usize {
-        self.takes.iter().map(|take| take.most).sum()
-    }
-
-    /// Something that was to be taken, or was seen, is left.
-    pub(crate) fn leave(&mut self) {
-        self.caught_up = false;
-        self.cursor.round = None;
-    }
-}
-
-/// Those due longest. Skipped ones are among them: to leave them out here could mean to read a
-/// million of a paused tenant's.
+/// The longest-due first. Includes skipped targets: filtering them in SQL could scan a million rows of a
+/// paused tenant.
 const OLDEST: &str = "
 select d.tenant_id, d.target_id from deliveries d
 where d.state = 2 and d.lane = $1 and d.due_at <= $2
@@ -63,11 +35,11 @@ pub(crate) async fn plan(session: &ClientWrapper, claim: &Claim) -> Result<Plan,
     let few_are_due = due.len() <= claim.most;
     let due = due.into_iter().filter(|(tenant, target)| !claim.skip.covers(*tenant, *target));
     if few_are_due {
-        return Ok(few::plan(claim, due));
+        return Ok(deal::plan(claim, due));
     }
     let (mut plan, far) = walk(session, claim).await?;
     // The walk goes on next time; what has waited longest need not wait for it.
-    if far && !plan.caught_up && few::add(&mut plan, claim, due) {
+    if far && !plan.caught_up && deal::add(&mut plan, claim, due) {
         plan.leave();
     }
     Ok(plan)

@@ -6,8 +6,8 @@ use gancho_store::{Accept, Accepted, NewDelivery, NewParcel, NodeId, Placed, Res
 use rusqlite::{CachedStatement, params};
 
 use crate::{
-    SqliteStore, external_ids, fault::Fault, ledger, once, order, rows::seq, settle::bury, spans,
-    transaction::Tx,
+    SqliteStore, external_ids, fault::Fault, ledger, once, order, rows::seq, settle::bury,
+    time_buckets, transaction::Tx,
 };
 
 #[async_trait]
@@ -25,19 +25,19 @@ pub(crate) fn accept_all(
     if parcels.is_empty() {
         return Ok(Vec::new());
     }
-    let mut pen = Pen::new(tx, holder)?;
-    parcels.iter().map(|new| accept_one(tx, &mut pen, new)).collect()
+    let mut statements = AcceptStatements::new(tx, holder)?;
+    parcels.iter().map(|new| accept_one(tx, &mut statements, new)).collect()
 }
 
 /// What every parcel and every delivery is written with: looked up once for a batch, which is a tenth
 /// of the work.
-pub(crate) struct Pen<'a> {
+pub(crate) struct AcceptStatements<'a> {
     parcel: CachedStatement<'a>,
     delivery: CachedStatement<'a>,
     holder: NodeId,
 }
 
-impl<'a> Pen<'a> {
+impl<'a> AcceptStatements<'a> {
     pub fn new(tx: &Tx<'a>, holder: NodeId) -> Result<Self, Fault> {
         Ok(Self {
             parcel: tx.db.prepare_cached(
@@ -55,28 +55,32 @@ impl<'a> Pen<'a> {
     }
 }
 
-fn accept_one(tx: &Tx<'_>, pen: &mut Pen<'_>, new: &NewParcel) -> Result<Accepted, Fault> {
+fn accept_one(
+    tx: &Tx<'_>,
+    statements: &mut AcceptStatements<'_>,
+    new: &NewParcel,
+) -> Result<Accepted, Fault> {
     if let Some(once) = &new.once
         && let Some(seen) = once::seen_before(tx, &new.parcel, once)?
     {
         return Ok(seen);
     }
     let number = next_number(tx, &new.parcel)?;
-    insert_parcel(pen, new, number)?;
+    insert_parcel(statements, new, number)?;
     external_ids::write(tx, &new.parcel)?;
     if let Some(received) = &new.ledger {
         ledger::append(tx, new.parcel.id, &received.entry)?;
         if let Some(failure) = &received.withheld {
-            return withhold(tx, pen, new, number, failure);
+            return withhold(tx, statements, new, number, failure);
         }
     }
     let placed = new
         .deliveries
         .iter()
-        .map(|delivery| place(tx, pen, &new.parcel, number, delivery))
+        .map(|delivery| place(tx, statements, &new.parcel, number, delivery))
         .collect::<Result<_, Fault>>()?;
     if let Some(first) = new.deliveries.first() {
-        spans::note_parcel(tx, &new.parcel, first)?;
+        time_buckets::note_parcel(tx, &new.parcel, first)?;
     }
     Ok(Accepted::New { number, placed })
 }
@@ -84,15 +88,15 @@ fn accept_one(tx: &Tx<'_>, pen: &mut Pen<'_>, new: &NewParcel) -> Result<Accepte
 /// Its deliveries are given up before they are tried.
 fn withhold(
     tx: &Tx<'_>,
-    pen: &mut Pen<'_>,
+    statements: &mut AcceptStatements<'_>,
     new: &NewParcel,
     number: Option<u64>,
     failure: &Failure,
 ) -> Result<Accepted, Fault> {
     let parcel = &new.parcel;
     for delivery in &new.deliveries {
-        insert_delivery(pen, parcel, delivery, None, State::Dead)?;
-        spans::note(tx, parcel.tenant, (delivery.target, delivery.lane), seq(delivery.id))?;
+        insert_delivery(statements, parcel, delivery, None, State::Dead)?;
+        time_buckets::note(tx, parcel.tenant, (delivery.target, delivery.lane), seq(delivery.id))?;
         bury(tx, seq(delivery.id), failure, parcel.created_at, parcel.created_at)?;
     }
     Ok(Accepted::New { number, placed: vec![Placed::Dead; new.deliveries.len()] })
@@ -112,9 +116,13 @@ fn next_number(tx: &Tx<'_>, parcel: &Parcel) -> Result<Option<u64>, Fault> {
     Ok(Some(number as u64))
 }
 
-fn insert_parcel(pen: &mut Pen<'_>, new: &NewParcel, number: Option<u64>) -> Result<(), Fault> {
+fn insert_parcel(
+    statements: &mut AcceptStatements<'_>,
+    new: &NewParcel,
+    number: Option<u64>,
+) -> Result<(), Fault> {
     let parcel = &new.parcel;
-    pen.parcel.execute(params![
+    statements.parcel.execute(params![
         seq(parcel.id),
         parcel.tenant.bytes(),
         parcel.id.bytes(),
@@ -148,7 +156,7 @@ fn seq_list(deliveries: &[NewDelivery]) -> String {
 
 pub(crate) fn place(
     tx: &Tx<'_>,
-    pen: &mut Pen<'_>,
+    statements: &mut AcceptStatements<'_>,
     parcel: &Parcel,
     number: Option<u64>,
     new: &NewDelivery,
@@ -167,19 +175,19 @@ pub(crate) fn place(
     if placed == Placed::Pending {
         tx.ring();
     }
-    insert_delivery(pen, parcel, new, turn, state)?;
-    spans::note(tx, parcel.tenant, (new.target, new.lane), seq(new.id))?;
+    insert_delivery(statements, parcel, new, turn, state)?;
+    time_buckets::note(tx, parcel.tenant, (new.target, new.lane), seq(new.id))?;
     Ok(placed)
 }
 
 fn insert_delivery(
-    pen: &mut Pen<'_>,
+    statements: &mut AcceptStatements<'_>,
     parcel: &Parcel,
     new: &NewDelivery,
     turn: Option<(&str, u64)>,
     state: State,
 ) -> Result<(), Fault> {
-    pen.delivery.execute(params![
+    statements.delivery.execute(params![
         seq(new.id),
         parcel.tenant.bytes(),
         new.id.bytes(),
@@ -190,7 +198,7 @@ fn insert_delivery(
         turn.map(|(_, number)| number as i64),
         state.number(),
         new.due_at.micros(),
-        pen.holder.0,
+        statements.holder.0,
         parcel.created_at.micros(),
     ])?;
     Ok(())

@@ -16,7 +16,7 @@ use crate::{
     fault::{Fault, corrupt},
     look::Looks,
     rows::{self, seq},
-    terms::Terms,
+    where_clause::Conditions,
 };
 
 #[async_trait]
@@ -77,7 +77,7 @@ impl DeadLetters for SqliteStore {
 
     async fn purge_dead(&self, filter: DeadFilter, most: usize) -> Result<u64> {
         self.write(move |tx| {
-            let dead = oldest(tx.db, &terms(&filter), most)?;
+            let dead = oldest(tx.db, &conditions(&filter), most)?;
             for seq in &dead {
                 tx.db
                     .prepare_cached("DELETE FROM dead_letters WHERE delivery = ?1")?
@@ -90,44 +90,44 @@ impl DeadLetters for SqliteStore {
 }
 
 /// Over `l` (dead_letters) and `d` (deliveries).
-fn terms(filter: &DeadFilter) -> Terms {
-    let mut terms = Terms::default();
+fn conditions(filter: &DeadFilter) -> Conditions {
+    let mut conditions = Conditions::default();
     if let Some(delivery) = filter.delivery {
-        terms.add("l.delivery = $", seq(delivery));
-        terms.add("d.id = $", delivery.bytes());
+        conditions.add("l.delivery = $", seq(delivery));
+        conditions.add("d.id = $", delivery.bytes());
     }
-    add_letter_terms(&mut terms, filter);
-    terms
+    add_letter_conditions(&mut conditions, filter);
+    conditions
 }
 
 /// What the filter asks of the letter itself, `l`.
-fn add_letter_terms(terms: &mut Terms, filter: &DeadFilter) {
+fn add_letter_conditions(conditions: &mut Conditions, filter: &DeadFilter) {
     if let Some(tenant) = filter.tenant {
-        terms.add("l.tenant_id = $", tenant.bytes());
+        conditions.add("l.tenant_id = $", tenant.bytes());
     }
     if let Some(lane) = filter.lane {
-        terms.add("l.lane = $", lane.number());
+        conditions.add("l.lane = $", lane.number());
     }
     if let Some(code) = &filter.code {
-        terms.add("l.code = $", code.clone());
+        conditions.add("l.code = $", code.clone());
     }
     if let Some(since) = filter.since {
-        terms.add("l.moved_at >= $", since.micros());
+        conditions.add("l.moved_at >= $", since.micros());
     }
     if let Some(until) = filter.until {
-        terms.add("l.moved_at < $", until.micros());
+        conditions.add("l.moved_at < $", until.micros());
     }
 }
 
 /// The row numbers of the oldest that fit.
-fn oldest(db: &Connection, terms: &Terms, most: usize) -> Result<Vec<i64>, Fault> {
+fn oldest(db: &Connection, conditions: &Conditions, most: usize) -> Result<Vec<i64>, Fault> {
     Ok(db
         .prepare(&format!(
             "SELECT l.delivery FROM dead_letters l JOIN deliveries d ON d.seq = l.delivery
              WHERE {} ORDER BY l.moved_at, l.delivery LIMIT {most}",
-            terms.sql()
+            conditions.sql()
         ))?
-        .query_map(&*terms.values(), |row| row.get(0))?
+        .query_map(&*conditions.values(), |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?)
 }
 
@@ -158,7 +158,7 @@ pub(crate) fn dead_letter(row: &Row<'_>) -> Result<DeadLetter, Fault> {
 /// How many there are is kept, as long as no time is asked for. The oldest is found by the index.
 pub(crate) fn stats(db: &Connection, filter: &DeadFilter) -> Result<DeadStats, Fault> {
     let is_kept = filter.delivery.is_none() && filter.since.is_none() && filter.until.is_none();
-    let terms = terms(filter);
+    let conditions = conditions(filter);
     let from = if is_kept {
         "SELECT l.code, l.tenant_id, l.lane, l.count FROM dead_counts l WHERE {}".to_owned()
     } else {
@@ -167,8 +167,8 @@ pub(crate) fn stats(db: &Connection, filter: &DeadFilter) -> Result<DeadStats, F
          WHERE {} GROUP BY 1, 2, 3"
             .to_owned()
     };
-    let mut count = db.prepare_cached(&from.replace("{}", &terms.sql()))?;
-    let mut found = count.query(&*terms.values())?;
+    let mut count = db.prepare_cached(&from.replace("{}", &conditions.sql()))?;
+    let mut found = count.query(&*conditions.values())?;
     let mut stats = DeadStats::default();
     while let Some(row) = found.next()? {
         let count = row.get::<_, i64>(3)? as u64;
@@ -184,10 +184,10 @@ pub(crate) fn stats(db: &Connection, filter: &DeadFilter) -> Result<DeadStats, F
              CROSS JOIN deliveries d ON d.seq = l.delivery
              WHERE l.moved_at >= {} AND {} ORDER BY l.moved_at LIMIT 1",
             i64::MIN,
-            terms.sql()
+            conditions.sql()
         );
         let mut oldest = db.prepare_cached(&sql)?;
-        let mut found = oldest.query(&*terms.values())?;
+        let mut found = oldest.query(&*conditions.values())?;
         stats.oldest = found.next()?.map(|row| rows::time(row, 0)).transpose()?;
     }
     Ok(stats)

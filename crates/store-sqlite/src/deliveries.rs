@@ -1,4 +1,4 @@
-//! Reading the log, and arming a delivery anew.
+//! Reading the log of deliveries, retrying and redelivering.
 
 mod arm;
 mod list;
@@ -8,17 +8,18 @@ use bytes::Bytes;
 use gancho_domain::{DeliveryId, EventId, ParcelId, State, TenantId, TenantScope, Time};
 use gancho_store::{
     Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, EventFilter, EventOutline, EventRow,
-    EventView, NewDelivery, Page, PageRequest, Rearmed, Result,
+    EventView, NewDelivery, Page, PageRequest, Result, RetryOutcome,
 };
 use rusqlite::{Connection, Row, ToSql, params};
 
 use crate::{
-    SqliteStore, events,
+    SqliteStore,
+    body_prefixes::body_prefixes,
+    events,
     fault::Fault,
     look::Looks,
-    openings::openings,
+    redeliver::redeliver,
     rows::{self, ATTEMPT, PARCEL, seq},
-    send_again::send_again,
 };
 
 pub(crate) use self::{arm::arm_in_turn, list::page_of};
@@ -117,49 +118,55 @@ impl Deliveries for SqliteStore {
         .await
     }
 
-    async fn openings(
+    async fn body_prefixes(
         &self,
         scope: TenantScope,
         ids: Vec<ParcelId>,
         most_bytes: usize,
     ) -> Result<Vec<(ParcelId, Bytes)>> {
-        self.read_list(Some(scope.tenant()), move |db| openings(db, scope, &ids, most_bytes)).await
+        self.read_list(Some(scope.tenant()), move |db| body_prefixes(db, scope, &ids, most_bytes))
+            .await
     }
 
-    async fn send_again(
+    async fn redeliver(
         &self,
         scope: TenantScope,
         event: EventId,
         deliveries: Vec<NewDelivery>,
     ) -> Result<bool> {
-        self.write_more(move |tx| send_again(tx, scope, event, &deliveries)).await
+        self.write_more(move |tx| redeliver(tx, scope, event, &deliveries)).await
     }
 
-    async fn rearm(&self, scope: TenantScope, id: DeliveryId, now: Time) -> Result<Rearmed> {
+    async fn retry_now(
+        &self,
+        scope: TenantScope,
+        id: DeliveryId,
+        now: Time,
+    ) -> Result<RetryOutcome> {
         self.write(move |tx| {
             let mut find = tx.db.prepare_cached(
                 "SELECT state FROM deliveries WHERE seq = ?1 AND id = ?2 AND tenant_id = ?3",
             )?;
             let mut found = find.query(params![seq(id), id.bytes(), scope.tenant().bytes()])?;
             let Some(row) = found.next()? else {
-                return Ok(Rearmed::Unknown);
+                return Ok(RetryOutcome::Unknown);
             };
             if rows::state(row, 0)? == State::Leased {
-                return Ok(Rearmed::InFlight);
+                return Ok(RetryOutcome::InFlight);
             }
             arm::arm(tx, seq(id), State::Pending, now)?;
             tx.ring();
-            Ok(Rearmed::Due)
+            Ok(RetryOutcome::Due)
         })
         .await
     }
 
-    async fn rearm_in_turn(
+    async fn retry_now_in_order(
         &self,
         scope: TenantScope,
         ids: Vec<DeliveryId>,
         now: Time,
-    ) -> Result<Vec<Rearmed>> {
+    ) -> Result<Vec<RetryOutcome>> {
         self.write(move |tx| {
             let mut rows = Vec::with_capacity(ids.len());
             for id in &ids {
@@ -173,7 +180,11 @@ impl Deliveries for SqliteStore {
             let known: Vec<i64> = rows.iter().flatten().copied().collect();
             let mut armed = arm_in_turn(tx, &known, now)?.into_iter();
             let answer = |row: Option<i64>| row.and_then(|_| armed.next());
-            Ok(rows.into_iter().map(answer).map(|one| one.unwrap_or(Rearmed::Unknown)).collect())
+            Ok(rows
+                .into_iter()
+                .map(answer)
+                .map(|one| one.unwrap_or(RetryOutcome::Unknown))
+                .collect())
         })
         .await
     }

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use gancho_domain::{Disabled, Endpoint, EndpointId, Health, Ordering, Pattern, TenantScope, Time};
-use gancho_store::{Endpoints, Result, StoreError, old_secret_text, plan_text};
+use gancho_store::{Endpoints, Result, StoreError, retry_plan_codec, rotated_secrets_codec};
 use rusqlite::{OptionalExtension, Row, params};
 
 use crate::{
@@ -173,13 +173,13 @@ fn write(tx: &Tx<'_>, sql: &str, scope: TenantScope, endpoint: &Endpoint) -> Res
         endpoint.profile,
         endpoint.is_active,
         endpoint.ordering == Ordering::PerSubject,
-        endpoint.plan.as_ref().map(plan_text::write),
+        endpoint.plan.as_ref().map(retry_plan_codec::write),
         endpoint.timeout.map(|timeout| timeout.as_micros() as i64),
         endpoint.max_in_flight,
         endpoint.rate.map(|rate| rate.count),
         endpoint.rate.map(|rate| rate.per.as_micros() as i64),
         endpoint.created_at.micros(),
-        old_secret_text::write(&endpoint.old_secrets),
+        rotated_secrets_codec::write(&endpoint.old_secrets),
         endpoint.sealed_headers,
         endpoint.metadata,
         health.failing_since.map(Time::micros),
@@ -209,12 +209,16 @@ fn endpoint(row: &Row<'_>) -> Result<Endpoint, Fault> {
         profile: row.get(6)?,
         is_active: row.get(7)?,
         ordering: if row.get(8)? { Ordering::PerSubject } else { Ordering::BestEffort },
-        plan: row.get::<_, Option<String>>(9)?.as_deref().map(plan_text::read).transpose()?,
+        plan: row
+            .get::<_, Option<String>>(9)?
+            .as_deref()
+            .map(retry_plan_codec::read)
+            .transpose()?,
         timeout: rows::maybe_span(row, 10)?,
         max_in_flight: row.get(11)?,
         rate: rows::maybe_rate(row, 12)?,
         created_at: rows::time(row, 14)?,
-        old_secrets: old_secret_text::read(&row.get::<_, String>(15)?)?,
+        old_secrets: rotated_secrets_codec::read(&row.get::<_, String>(15)?)?,
         sealed_headers: row.get(16)?,
         metadata: row.get(17)?,
         health: Health {

@@ -1,8 +1,8 @@
 //! A tenant's events, newest first or oldest first.
 //!
 //! Parcels have no index by tenant: it would be written with every one of them, for the sake of a
-//! list. An event with deliveries is found in the spans of its lane (see `spans.rs`); one that matched
-//! no endpoint is in no span, and is found through an index of such ones alone, where it stays when it
+//! list. An event with deliveries is found in the time buckets of its lane (see `time_buckets.rs`); one that matched
+//! no endpoint is in no bucket, and is found through an index of such ones alone, where it stays when it
 //! is sent to some later.
 
 use std::collections::VecDeque;
@@ -14,7 +14,7 @@ use rusqlite::{Connection, Row, ToSql};
 use crate::{
     fault::Fault,
     look::{Direction, Looks, PARCEL_COST, Reach, Search, Trail, page},
-    rows, spans,
+    rows, time_buckets,
 };
 
 pub(crate) fn page_of(
@@ -24,19 +24,19 @@ pub(crate) fn page_of(
     request: &PageRequest,
     looks: &mut Looks,
 ) -> Result<Page<EventRow>, Fault> {
-    let ways = if filter.external_id.is_some() {
-        vec![Way::Named]
+    let indexes = if filter.external_id.is_some() {
+        vec![EventIndex::Named]
     } else if filter.is_unmatched {
-        vec![Way::Unmatched]
+        vec![EventIndex::Unmatched]
     } else {
-        vec![Way::Unmatched, Way::InSpans]
+        vec![EventIndex::Unmatched, EventIndex::TimeBuckets]
     };
     let direction = Direction(request.order);
     let first = filter.since.map_or(0, rows::first_seq_at);
     let end = filter.until.map_or(i64::MAX, rows::last_seq_at);
     let below = direction.start(request.after.as_ref().map(read_place), first, end);
-    let events = |way| Events { db, scope, filter, way, direction, first, end };
-    let mut search = Search::new(ways.into_iter().map(events).collect(), below, request.most);
+    let events = |index| Events { db, scope, filter, index, direction, first, end };
+    let mut search = Search::new(indexes.into_iter().map(events).collect(), below, request.most);
     let read = |key| event_at(db, direction.key(key));
     let (rows, next) = page(&mut search, request.most, looks, read)?;
     Ok(Page { rows, next: next.map(|key| write_place(direction.key(key))) })
@@ -58,7 +58,7 @@ struct Events<'a> {
     db: &'a Connection,
     scope: TenantScope,
     filter: &'a EventFilter,
-    way: Way,
+    index: EventIndex,
     direction: Direction,
     /// The lowest row number that can be of the time asked for,
     first: i64,
@@ -67,10 +67,10 @@ struct Events<'a> {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Way {
-    /// In the spans of the lane: those that matched an endpoint.
-    InSpans,
-    /// In the index of those that matched none.
+enum EventIndex {
+    /// The time buckets of the lane: those that matched an endpoint.
+    TimeBuckets,
+    /// The index of those that matched none.
     Unmatched,
     /// By the publisher's own id.
     Named,
@@ -98,7 +98,7 @@ const UNMATCHED_FITS: i64 = 2;
 /// or is not.
 const FITS: i64 = 3;
 
-const IN_SPAN: &str = look!("WHERE p.seq < ?8 AND p.seq >= ?9");
+const IN_BUCKET: &str = look!("WHERE p.seq < ?8 AND p.seq >= ?9");
 
 const UNMATCHED: &str = look!(
     "INDEXED BY parcels_unmatched
@@ -122,10 +122,10 @@ impl Trail for Events<'_> {
         looks: &mut Looks,
         found: &mut VecDeque<i64>,
     ) -> Result<Reach, Fault> {
-        let sql = match self.way {
-            Way::InSpans => return self.follow_spans(below, step, looks, found),
-            Way::Unmatched => UNMATCHED,
-            Way::Named => NAMED,
+        let sql = match self.index {
+            EventIndex::TimeBuckets => return self.follow_buckets(below, step, looks, found),
+            EventIndex::Unmatched => UNMATCHED,
+            EventIndex::Named => NAMED,
         };
         let rows = self.direction.rows_below(below, self.first, self.end);
         let (count, last) = self.look(sql, rows, step, looks, found)?;
@@ -135,7 +135,7 @@ impl Trail for Events<'_> {
 
 impl Events<'_> {
     /// One stretch of the table at a time.
-    fn follow_spans(
+    fn follow_buckets(
         &self,
         below: i64,
         step: usize,
@@ -143,14 +143,15 @@ impl Events<'_> {
         found: &mut VecDeque<i64>,
     ) -> Result<Reach, Fault> {
         let direction = self.direction;
-        let within = spans::Within { target: None, lane: Some(self.filter.kind.lane()) };
+        let within =
+            time_buckets::BucketFilter { target: None, lane: Some(self.filter.kind.lane()) };
         let rows = direction.rows_below(below, self.first, self.end);
-        let Some(span) = spans::next(self.db, self.scope, within, rows, direction)? else {
+        let Some(bucket) = time_buckets::next(self.db, self.scope, within, rows, direction)? else {
             return Ok(Reach::End);
         };
         looks.spend(1);
-        let (rows, reached) = spans::rows_of(span, below, direction);
-        let (count, last) = self.look(IN_SPAN, rows, step, looks, found)?;
+        let (rows, reached) = time_buckets::rows_of(bucket, below, direction);
+        let (count, last) = self.look(IN_BUCKET, rows, step, looks, found)?;
         Ok(Reach::DownTo(last.filter(|_| count == step).unwrap_or(reached)))
     }
 
@@ -184,8 +185,10 @@ impl Events<'_> {
             let (number, fit): (i64, i64) = (row.get(0)?, row.get(1)?);
             // Others' are passed over by their first columns; of one's own more is read.
             looks.spend(if fit == 0 { 1 } else { PARCEL_COST });
-            // In a span, what is in the index of unmatched ones is left to that.
-            if fit == FITS || fit == UNMATCHED_FITS && !matches!(self.way, Way::InSpans) {
+            // In a bucket, what is in the index of unmatched ones is left to that.
+            if fit == FITS
+                || fit == UNMATCHED_FITS && !matches!(self.index, EventIndex::TimeBuckets)
+            {
                 found.push_back(self.direction.key(number));
             }
             count += 1;

@@ -75,7 +75,7 @@ fn head(db: &Connection) -> Result<Head, Fault> {
 
 /// Adds a line at the end. There is one writer, so the end is where it was last seen.
 pub(crate) fn append(tx: &Tx<'_>, parcel: ParcelId, entry: &[u8]) -> Result<(), Fault> {
-    let head = match tx.known.head.get() {
+    let head = match tx.cache.ledger_head.get() {
         Some(head) => head,
         None => head(tx.db)?,
     };
@@ -83,6 +83,6 @@ pub(crate) fn append(tx: &Tx<'_>, parcel: ParcelId, entry: &[u8]) -> Result<(), 
     tx.db
         .prepare_cached("INSERT INTO ledger (number, parcel, entry, link) VALUES (?1, ?2, ?3, ?4)")?
         .execute(params![line.number as i64, seq(parcel), line.entry, line.link.0])?;
-    tx.known.head.set(Some(Head { number: line.number, link: line.link }));
+    tx.cache.ledger_head.set(Some(Head { number: line.number, link: line.link }));
     Ok(())
 }

@@ -1,10 +1,10 @@
 //! The embedded store: SQLite in the process, one writer, readers beside it.
 //!
 //! In reading order: [`open`] checks and opens a file, with [`held`] to keep others out; [`writer`] is the one thread that commits,
-//! many callers at a time, with what it has [`known`] and the keys that came [`lately`]; [`log`] brings its
-//! log into the file; [`readers`] answer look-ups; [`fault`] says what a failure means. The
-//! other files bear the names of the contract's and hold its SQL; [`events`], [`openings`] and
-//! [`send_again`] are parts of deliveries, whose lists are found by a bounded [`look`] back; [`walk`] is a
+//! many callers at a time, with a [`writer_cache`] and a [`key_buffer`]; [`wal`] checkpoints its
+//! write-ahead log; [`time_buckets`] are how a target's deliveries are found; [`readers`] answer look-ups; [`fault`] says what a failure means. The
+//! other files bear the names of the contract's and hold its SQL; [`events`], [`body_prefixes`] and
+//! [`redeliver`] are parts of deliveries, whose lists are found by a bounded [`look`] back; [`walk`] is a
 //! part of claiming, [`prune`] one of upkeep.
 //!
 //! **Invariants.** A call is answered only after the commit that holds it was synced
@@ -14,6 +14,8 @@
 //! This crate never decides anything about a delivery: it writes what it is told.
 
 mod accept;
+mod archiving;
+mod body_prefixes;
 mod claim;
 mod dead_letters;
 mod deliveries;
@@ -22,37 +24,35 @@ mod events;
 mod external_ids;
 mod fault;
 mod held;
-mod known;
-mod lately;
-mod leave;
+mod key_buffer;
 mod ledger;
 #[cfg(test)]
 mod list_cost;
-mod log;
 mod look;
 mod migrations;
 mod nodes;
 mod once;
 mod open;
-mod openings;
 mod order;
 mod orphans;
 mod pauses;
 mod prune;
 mod readers;
 mod records;
+mod redeliver;
 mod rows;
-mod send_again;
 mod settle;
 mod space;
-mod spans;
 mod tenants;
-mod terms;
+mod time_buckets;
 mod transaction;
 mod upkeep;
 mod usage;
+mod wal;
 mod walk;
+mod where_clause;
 mod writer;
+mod writer_cache;
 
 use std::{path::Path, sync::Arc};
 

@@ -17,13 +17,12 @@ use rusqlite::Connection;
 
 use crate::{
     accept::accept_all,
-    dead_letters, deliveries, events,
-    known::Known,
-    leave,
+    archiving, dead_letters, deliveries, events,
     look::Looks,
     open::{self, DEAD_LETTER_TTL, MAX_LOOKS},
     transaction::{Tx, alone},
     walk::{Head, next_target},
+    writer_cache::WriterCache,
 };
 
 const ACME: TenantId = TenantId::from_bits(1);
@@ -46,7 +45,7 @@ impl Ids {
 /// event goes to nobody, the others of the first to so many targets.
 fn store(events: usize, targets: usize) -> Connection {
     let db = open::in_memory().unwrap();
-    let known = Known::of(&db, 1_000).unwrap();
+    let cache = WriterCache::load(&db, 1_000).unwrap();
     let mut ids = Ids(1 << 40);
     for number in 0..events {
         let mut parcels = Vec::new();
@@ -80,7 +79,7 @@ fn store(events: usize, targets: usize) -> Connection {
             parcels.push(NewParcel { parcel, once: None, ledger: None, deliveries });
         }
         let accept = |tx: &Tx<'_>| accept_all(tx, &parcels, NodeId(1));
-        alone(&db, &known, DEAD_LETTER_TTL, accept).unwrap();
+        alone(&db, &cache, DEAD_LETTER_TTL, accept).unwrap();
         ids.pass_a_second();
     }
     db.execute("UPDATE deliveries SET state = 6 WHERE seq % 10 = 0", []).unwrap();
@@ -207,7 +206,7 @@ fn what_is_known_of_dead_letters_costs_the_same_however_many_there_are() {
         let (stats, counting) = steps(&mut db, |db| dead_letters::stats(db, &all).unwrap());
         assert_eq!(stats.total, letters as u64);
         assert_eq!(stats.by_tenant.values().sum::<u64>(), stats.total);
-        let (beyond, looking) = steps(&mut db, |db| leave::overflow(db, 1_000_000).unwrap());
+        let (beyond, looking) = steps(&mut db, |db| archiving::overflow(db, 1_000_000).unwrap());
         assert_eq!(beyond, []);
         counting + looking
     };

@@ -1,6 +1,6 @@
 //! A bounded look through the log, newest first or oldest first.
 //!
-//! A list is found on one or more trails: the spans of a lane, an index, the deliveries of a parcel.
+//! A list is found on one or more trails: the time buckets of a lane, an index, the deliveries of a parcel.
 //! [`Search`] follows them all at once and hands out what fits, the newest first. It stops when the page
 //! is full, at the end, or when it has looked at as many rows as one page may cost: then it says where
 //! the next page goes on. So a page costs what it shows or a little time, whatever is asked for.

@@ -13,8 +13,8 @@ use rusqlite::{Connection, OpenFlags, config::DbConfig, wal::CheckpointMode};
 use crate::{
     fault::meaning,
     held::{self, Held},
-    log::{Copied, copy},
     migrations,
+    wal::{Checkpoint, checkpoint},
 };
 
 #[derive(Debug, Clone)]
@@ -64,7 +64,7 @@ impl Opened {
     /// Leaves a file without a log beside it.
     pub fn close(&self) {
         let _ = self.db.execute_batch("PRAGMA optimize");
-        if matches!(copy(&self.db, CheckpointMode::TRUNCATE), Ok(Copied::Yes)) {
+        if matches!(checkpoint(&self.db, CheckpointMode::TRUNCATE), Ok(Checkpoint::Done)) {
             // Nothing is left to be copied: this only removes the log.
             let _ = copy_when_closed(&self.db, true);
         }

@@ -11,7 +11,7 @@ use gancho_store::{Pruned, Result, TargetId};
 use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::{SqliteStore, external_ids, fault::Fault, once, rows, spans, transaction::Tx};
+use crate::{SqliteStore, external_ids, fault::Fault, once, rows, time_buckets, transaction::Tx};
 
 /// A step looks at as many parcels for each that it may remove.
 const LOOKS: usize = 10;
@@ -22,7 +22,7 @@ const MAX_IDLE: u32 = 20;
 #[derive(Default)]
 pub(crate) struct Passes {
     parcels: Mutex<Pass<i64>>,
-    spans: Mutex<Pass<Span>>,
+    buckets: Mutex<Pass<Bucket>>,
 }
 
 #[derive(Clone, Copy)]
@@ -62,7 +62,7 @@ impl SqliteStore {
         more |= self.write(move |tx| prune_small(tx, max_looks, now)).await?;
         let (parcels, more_parcels) = self.prune_parcels(before, max).await?;
         more |= more_parcels;
-        more |= self.prune_spans(before, max_looks).await?;
+        more |= self.prune_buckets(before, max_looks).await?;
         Ok(Pruned { parcels, more })
     }
 
@@ -83,20 +83,20 @@ impl SqliteStore {
         Ok((gone, more))
     }
 
-    /// Spans go with the last delivery in them. This finds what earlier versions have left: one pass
+    /// Buckets go with the last delivery in them. This finds what earlier versions have left: one pass
     /// over all, after which there is nothing more to find.
-    async fn prune_spans(&self, before: Time, max_looks: usize) -> Result<bool> {
-        let Pass { at, ended, .. } = *self.passes.spans.lock();
+    async fn prune_buckets(&self, before: Time, max_looks: usize) -> Result<bool> {
+        let Pass { at, ended, .. } = *self.passes.buckets.lock();
         if ended {
             return Ok(false);
         }
-        let looked = self.read_aside(move |db| look_at_spans(db, at, before, max_looks)).await?;
+        let looked = self.read_aside(move |db| look_at_buckets(db, at, before, max_looks)).await?;
         let found = !looked.ended.is_empty();
         if found {
             let empty = looked.ended.into_iter().collect();
-            self.write(move |tx| remove_spans(tx, &empty)).await?;
+            self.write(move |tx| remove_buckets(tx, &empty)).await?;
         }
-        Ok(self.passes.spans.lock().go_on(looked.last, found))
+        Ok(self.passes.buckets.lock().go_on(looked.last, found))
     }
 }
 
@@ -152,12 +152,12 @@ fn remove(tx: &Tx<'_>, parcels: &[i64], before: Time) -> Result<u64, Fault> {
         if let Some(subject) = subject {
             *subjects.entry((tenant, subject)).or_insert(0_i64) += 1;
         }
-        spans_of(tx, seq, &mut left)?;
+        buckets_of(tx, seq, &mut left)?;
         remove_one(tx, seq)?;
         gone += 1;
     }
     forget_subjects(tx, &subjects)?;
-    remove_spans(tx, &left)?;
+    remove_buckets(tx, &left)?;
     Ok(gone)
 }
 
@@ -191,9 +191,9 @@ fn forget_subjects(tx: &Tx<'_>, subjects: &BTreeMap<(TenantId, String), i64>) ->
 }
 
 /// In order of time.
-type Span = (i64, TenantId, TargetId, i16);
+type Bucket = (i64, TenantId, TargetId, i16);
 
-fn spans_of(tx: &Tx<'_>, parcel: i64, spans: &mut BTreeSet<Span>) -> Result<(), Fault> {
+fn buckets_of(tx: &Tx<'_>, parcel: i64, buckets: &mut BTreeSet<Bucket>) -> Result<(), Fault> {
     let mut list = tx.db.prepare_cached(
         "SELECT d.seq, d.tenant_id, d.target_id, d.lane FROM parcels p, json_each(p.deliveries) j
          JOIN deliveries d ON d.seq = j.value WHERE p.seq = ?1
@@ -203,13 +203,13 @@ fn spans_of(tx: &Tx<'_>, parcel: i64, spans: &mut BTreeSet<Span>) -> Result<(), 
     )?;
     let mut found = list.query([parcel])?;
     while let Some(row) = found.next()? {
-        let span = row.get::<_, i64>(0)? >> spans::SPAN_BITS;
-        spans.insert((span, rows::id(row, 1)?, rows::id(row, 2)?, row.get(3)?));
+        let bucket = row.get::<_, i64>(0)? >> time_buckets::BUCKET_BITS;
+        buckets.insert((bucket, rows::id(row, 1)?, rows::id(row, 2)?, row.get(3)?));
     }
     Ok(())
 }
 
-/// Whether nothing is left in the span `s`: no delivery, and no parcel that lies in it by its first. The
+/// Whether nothing is left in the bucket `s`: no delivery, and no parcel that lies in it by its first. The
 /// number of a parcel's kind is that of its lane.
 const IS_EMPTY: &str = "NOT EXISTS (SELECT 1 FROM deliveries d
     WHERE d.seq >= s.span << 22 AND d.seq < (s.span + 1) << 22
@@ -219,48 +219,48 @@ const IS_EMPTY: &str = "NOT EXISTS (SELECT 1 FROM deliveries d
     WHERE p.seq >= s.span << 22 AND p.seq < (s.span + 1) << 22
       AND p.tenant_id = s.tenant_id AND p.kind = s.lane AND d.target_id = s.target_id)";
 
-/// Those of the spans in which nothing is left.
-fn remove_spans(tx: &Tx<'_>, spans: &BTreeSet<Span>) -> Result<(), Fault> {
+/// Those of the buckets in which nothing is left.
+fn remove_buckets(tx: &Tx<'_>, buckets: &BTreeSet<Bucket>) -> Result<(), Fault> {
     let mut remove = tx.db.prepare_cached(&format!(
         "DELETE FROM spans AS s WHERE s.tenant_id = ?1 AND s.target_id = ?2 AND s.lane = ?3
            AND s.span = ?4 AND {IS_EMPTY}"
     ))?;
-    for &(span, tenant, target, lane) in spans {
-        if remove.execute(params![tenant.bytes(), target.bytes(), lane, span])? > 0
+    for &(bucket, tenant, target, lane) in buckets {
+        if remove.execute(params![tenant.bytes(), target.bytes(), lane, bucket])? > 0
             && let Some(lane) = Lane::from_number(lane)
         {
-            tx.known.spans.removed((tenant, (target, lane)), span);
+            tx.cache.recent_buckets.removed((tenant, (target, lane)), bucket);
         }
     }
     Ok(())
 }
 
-fn look_at_spans(
+fn look_at_buckets(
     db: &Connection,
-    at: Option<Span>,
+    at: Option<Bucket>,
     before: Time,
     max: usize,
-) -> Result<Looked<Span>, Fault> {
+) -> Result<Looked<Bucket>, Fault> {
     let mut list = db.prepare_cached(&format!(
         "SELECT s.span, s.tenant_id, s.target_id, s.lane, {IS_EMPTY}
          FROM spans s INDEXED BY spans_by_time
          WHERE s.span < ?1 AND (s.span, s.tenant_id, s.target_id, s.lane) > (?2, ?3, ?4, ?5)
          ORDER BY s.span, s.tenant_id, s.target_id, s.lane LIMIT ?6"
     ))?;
-    let end = rows::first_seq_at(before) >> spans::SPAN_BITS;
+    let end = rows::first_seq_at(before) >> time_buckets::BUCKET_BITS;
     let first = (0, TenantId::from_bits(0), TargetId::from_bits(0), 0);
-    let (span, tenant, target, lane) = at.unwrap_or(first);
+    let (bucket, tenant, target, lane) = at.unwrap_or(first);
     let mut found =
-        list.query(params![end, span, tenant.bytes(), target.bytes(), lane, max as i64])?;
+        list.query(params![end, bucket, tenant.bytes(), target.bytes(), lane, max as i64])?;
     let mut looked = Looked { ended: Vec::new(), last: None };
     let mut count = 0;
     while let Some(row) = found.next()? {
         count += 1;
-        let span = (row.get(0)?, rows::id(row, 1)?, rows::id(row, 2)?, row.get(3)?);
+        let bucket = (row.get(0)?, rows::id(row, 1)?, rows::id(row, 2)?, row.get(3)?);
         if row.get(4)? {
-            looked.ended.push(span);
+            looked.ended.push(bucket);
         }
-        looked.last = Some(span).filter(|_| count == max);
+        looked.last = Some(bucket).filter(|_| count == max);
     }
     Ok(looked)
 }

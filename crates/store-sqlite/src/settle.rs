@@ -11,20 +11,20 @@ use crate::{SqliteStore, accept::accept_all, fault::Fault, order, rows::seq, tra
 impl Settle for SqliteStore {
     async fn settle(&self, node: NodeId, settlements: Vec<Settlement>) -> Result<Vec<Settled>> {
         self.write(move |tx| {
-            let mut pen = Pen::new(tx)?;
-            settlements.iter().map(|one| settle_one(tx, &mut pen, node, one)).collect()
+            let mut statements = SettleStatements::new(tx)?;
+            settlements.iter().map(|one| settle_one(tx, &mut statements, node, one)).collect()
         })
         .await
     }
 }
 
 /// What every settlement is written with, looked up once for a batch.
-struct Pen<'a> {
+struct SettleStatements<'a> {
     advance: CachedStatement<'a>,
     attempt: CachedStatement<'a>,
 }
 
-impl<'a> Pen<'a> {
+impl<'a> SettleStatements<'a> {
     fn new(tx: &Tx<'a>) -> Result<Self, Fault> {
         Ok(Self {
             advance: tx.db.prepare_cached(
@@ -43,16 +43,16 @@ impl<'a> Pen<'a> {
 
 fn settle_one(
     tx: &Tx<'_>,
-    pen: &mut Pen<'_>,
+    statements: &mut SettleStatements<'_>,
     node: NodeId,
     settlement: &Settlement,
 ) -> Result<Settled, Fault> {
     let row = seq(settlement.delivery);
-    if !advance(pen, node, row, settlement)? {
+    if !advance(statements, node, row, settlement)? {
         return Ok(Settled::LeaseLost);
     }
     if let Some(attempt) = &settlement.attempt {
-        insert_attempt(pen, row, attempt)?;
+        insert_attempt(statements, row, attempt)?;
     }
     match &settlement.next {
         Next::Dead(failure) => {
@@ -72,7 +72,7 @@ fn settle_one(
 
 /// The fence: only a delivery that this node still holds is touched.
 fn advance(
-    pen: &mut Pen<'_>,
+    statements: &mut SettleStatements<'_>,
     node: NodeId,
     row: i64,
     settlement: &Settlement,
@@ -83,7 +83,7 @@ fn advance(
         Next::Dead(_) => (State::Dead, None),
     };
     let attempts = settlement.attempt.as_ref().map(|attempt| attempt.number);
-    let changed = pen.advance.execute(params![
+    let changed = statements.advance.execute(params![
         state.number(),
         due_at,
         attempts,
@@ -94,9 +94,13 @@ fn advance(
     Ok(changed == 1)
 }
 
-fn insert_attempt(pen: &mut Pen<'_>, row: i64, attempt: &Attempt) -> Result<(), Fault> {
+fn insert_attempt(
+    statements: &mut SettleStatements<'_>,
+    row: i64,
+    attempt: &Attempt,
+) -> Result<(), Fault> {
     let failure = attempt.failure.as_ref();
-    pen.attempt.execute(params![
+    statements.attempt.execute(params![
         row,
         attempt.number,
         attempt.started_at.micros(),

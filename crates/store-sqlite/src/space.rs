@@ -11,8 +11,8 @@ use gancho_store::{Result, StoreError};
 use rusqlite::{Connection, wal::CheckpointMode};
 
 use crate::{
-    log::{Copied, copy},
     open::{BUSY, Options},
+    wal::{Checkpoint, checkpoint},
 };
 
 /// Kept for settling; on a small disk, a tenth of it.
@@ -91,14 +91,14 @@ impl Gate {
         let _ = db.busy_timeout(Duration::from_millis(20));
         self.held_at.set(None);
         for _ in 0..tries {
-            match copy(db, CheckpointMode::TRUNCATE) {
-                Ok(Copied::Busy) => {
+            match checkpoint(db, CheckpointMode::TRUNCATE) {
+                Ok(Checkpoint::Busy) => {
                     self.held_at.set(Some(Instant::now()));
                     // and only a moment for the thread that copies beside it.
                     thread::sleep(Duration::from_millis(10));
                     continue;
                 }
-                Ok(Copied::Yes | Copied::No) => {}
+                Ok(Checkpoint::Done | Checkpoint::NoSpace) => {}
                 Err(error) => {
                     self.failure.replace(Some(error));
                 }

@@ -5,20 +5,20 @@ use std::{cell::Cell, time::Duration};
 use gancho_store::Result;
 use rusqlite::Connection;
 
-use crate::{fault::Fault, known::Known};
+use crate::{fault::Fault, writer_cache::WriterCache};
 
 /// What a step sees: the connection inside a transaction, and how to ring the bell once it is
 /// committed.
 pub(crate) struct Tx<'a> {
     pub db: &'a Connection,
     pub dead_letter_ttl: Duration,
-    pub known: &'a Known,
+    pub cache: &'a WriterCache,
     ring: Cell<bool>,
 }
 
 impl<'a> Tx<'a> {
-    pub fn new(db: &'a Connection, known: &'a Known, dead_letter_ttl: Duration) -> Self {
-        Self { db, dead_letter_ttl, known, ring: Cell::new(false) }
+    pub fn new(db: &'a Connection, cache: &'a WriterCache, dead_letter_ttl: Duration) -> Self {
+        Self { db, dead_letter_ttl, cache, ring: Cell::new(false) }
     }
 
     /// Work became due: wake whoever claims.
@@ -34,11 +34,11 @@ impl<'a> Tx<'a> {
 /// One step in a transaction of its own; says too whether the bell is to be rung.
 pub(crate) fn alone<T>(
     db: &Connection,
-    known: &Known,
+    cache: &WriterCache,
     dead_letter_ttl: Duration,
     step: impl FnOnce(&Tx<'_>) -> Result<T, Fault>,
 ) -> Result<(T, bool)> {
-    let tx = Tx::new(db, known, dead_letter_ttl);
+    let tx = Tx::new(db, cache, dead_letter_ttl);
     let all = || -> Result<T, Fault> {
         begin(db)?;
         let result = step(&tx)?;
@@ -60,12 +60,12 @@ pub(crate) fn begin(db: &Connection) -> rusqlite::Result<()> {
 
 pub(crate) fn commit(tx: &Tx<'_>) -> rusqlite::Result<()> {
     tx.db.prepare_cached("COMMIT")?.execute([])?;
-    tx.known.keep();
+    tx.cache.commit();
     Ok(())
 }
 
 pub(crate) fn roll_back(tx: &Tx<'_>) {
-    tx.known.undo();
+    tx.cache.roll_back();
     // Some errors roll back by themselves; then there is nothing left to do.
     if !tx.db.is_autocommit() {
         let _ = tx.db.execute_batch("ROLLBACK");

@@ -15,12 +15,12 @@ use tokio::sync::{Notify, oneshot, watch};
 
 use crate::{
     fault::Fault,
-    known::Known,
-    lately,
-    log::Log,
+    key_buffer,
     open::{self, Opened, Options},
     space::Gate,
     transaction::{Tx, alone, begin, commit, roll_back},
+    wal::Wal,
+    writer_cache::WriterCache,
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub(crate) enum Writer {
         thread: Option<JoinHandle<()>>,
     },
     Inline {
-        db: Arc<Mutex<(Connection, Known)>>,
+        db: Arc<Mutex<(Connection, WriterCache)>>,
         bell: Arc<Notify>,
         broken: watch::Receiver<Option<StoreError>>,
     },
@@ -83,8 +83,8 @@ impl Writer {
     pub fn start(mut opened: Opened, options: &Options, bell: Arc<Notify>) -> Result<Self> {
         let (steps, queue) = unbounded();
         let (tell, broken) = watch::channel(None);
-        let known = Known::of(&opened.db, lately::ENOUGH)?;
-        let log = Log::watch(&mut opened.db, open::beside_the_writer(&options.path)?)?;
+        let cache = WriterCache::load(&opened.db, key_buffer::FLUSH_AT)?;
+        let wal = Wal::start(&mut opened.db, open::beside_the_writer(&options.path)?)?;
         let mut committer = Committer {
             gate: Gate::new(options),
             opened,
@@ -92,8 +92,8 @@ impl Writer {
             bell,
             tell,
             dead_letter_ttl: options.dead_letter_ttl,
-            known,
-            log,
+            cache,
+            wal,
             crowd: 0,
         };
         let thread = thread::Builder::new()
@@ -105,8 +105,8 @@ impl Writer {
 
     pub fn inline(db: Connection, bell: Arc<Notify>) -> Result<Self> {
         let (_, broken) = watch::channel(None);
-        let known = Known::of(&db, lately::ENOUGH)?;
-        Ok(Self::Inline { db: Arc::new(Mutex::new((db, known))), bell, broken })
+        let cache = WriterCache::load(&db, key_buffer::FLUSH_AT)?;
+        Ok(Self::Inline { db: Arc::new(Mutex::new((db, cache))), bell, broken })
     }
 
     pub fn none() -> Self {
@@ -131,7 +131,7 @@ impl Writer {
     }
 
     /// The connection itself, where there is no thread.
-    pub fn shared(&self) -> Option<&Mutex<(Connection, Known)>> {
+    pub fn shared(&self) -> Option<&Mutex<(Connection, WriterCache)>> {
         match self {
             Self::Thread { .. } | Self::None { .. } => None,
             Self::Inline { db, .. } => Some(db),
@@ -159,9 +159,9 @@ impl Writer {
             }
             Self::Inline { db, bell, .. } => {
                 let shared = db.lock();
-                let (db, known) = &*shared;
+                let (db, cache) = &*shared;
                 let ttl = open::DEAD_LETTER_TTL;
-                let (result, ring) = alone(db, known, ttl, |tx| step(tx))?;
+                let (result, ring) = alone(db, cache, ttl, |tx| step(tx))?;
                 if ring {
                     ring_out(bell);
                 }
@@ -196,14 +196,14 @@ fn ring_out(bell: &Notify) {
 
 struct Committer {
     /// Ends before the file is let go of.
-    log: Log,
+    wal: Wal,
     opened: Opened,
     gate: Gate,
     queue: Receiver<(Step, Box<dyn Work>)>,
     bell: Arc<Notify>,
     tell: watch::Sender<Option<StoreError>>,
     dead_letter_ttl: Duration,
-    known: Known,
+    cache: WriterCache,
     /// How many steps the last commits held, on average, in sixteenths.
     crowd: usize,
 }
@@ -218,7 +218,7 @@ const CROWD: usize = 12;
 impl Committer {
     fn run(&mut self) {
         while let Some(batch) = self.gather() {
-            if let Err(error) = self.commit(batch).and_then(|()| self.tend()) {
+            if let Err(error) = self.commit(batch).and_then(|()| self.after_commit()) {
                 tracing::error!(%error, "the store stops: nothing unsynced was acknowledged");
                 let _ = self.tell.send(Some(error.clone()));
                 // Callers who are queued, or come before they hear of it, are told as well.
@@ -228,13 +228,13 @@ impl Committer {
                 return;
             }
         }
-        self.log.close();
+        self.wal.close();
         self.opened.close();
     }
 
-    fn tend(&mut self) -> Result<()> {
+    fn after_commit(&mut self) -> Result<()> {
         self.gate.failure()?;
-        self.log.tend(&self.opened.db)
+        self.wal.checkpoint_if_due(&self.opened.db)
     }
 
     /// Whatever is waiting, or the next to come. `None` when the store is dropped.
@@ -263,7 +263,7 @@ impl Committer {
             return Ok(());
         }
         let db = &self.opened.db;
-        let tx = Tx::new(db, &self.known, self.dead_letter_ttl);
+        let tx = Tx::new(db, &self.cache, self.dead_letter_ttl);
         match together(&tx, &mut works) {
             Ok(refusals) => {
                 if tx.has_rung() {
@@ -301,8 +301,8 @@ impl Committer {
             let outcome = if let Err(error) = &broken {
                 Err(StoreError::clone(error))
             } else {
-                let (db, known) = (&self.opened.db, &self.known);
-                alone(db, known, self.dead_letter_ttl, |tx| work.run(tx))
+                let (db, cache) = (&self.opened.db, &self.cache);
+                alone(db, cache, self.dead_letter_ttl, |tx| work.run(tx))
             };
             if let Err(error @ StoreError::Broken(_)) = &outcome {
                 broken = Err(error.clone());

@@ -3,7 +3,7 @@
 //! A store gives a [`Fixture`] and calls [`crate::conformance_suite!`] with it in a test of its own:
 //! every case becomes a test. The files mirror the contract's; where one would grow long, a part of
 //! it has a file of its own ([`rounds`], [`lease`] and [`lease_lost`] belong to claiming and settling,
-//! [`replay`] to dead letters, [`rearm`], [`events`], [`lists`], [`send_again`] and
+//! [`replay`] to dead letters, [`retry_now`], [`events`], [`lists`], [`redeliver`] and
 //! [`isolation`] to deliveries, [`prune`], [`growth`] and [`expire`] to upkeep, [`withheld`] to accepting).
 //! [`build`] holds what the cases are told with.
 //!
@@ -17,6 +17,7 @@ use std::sync::Arc;
 use crate::Store;
 
 pub mod accept;
+pub mod archiving;
 pub mod bell;
 pub mod build;
 pub mod bytes;
@@ -32,7 +33,6 @@ pub mod growth;
 pub mod isolation;
 pub mod lease;
 pub mod lease_lost;
-pub mod leave;
 pub mod ledger;
 pub mod lists;
 pub mod long_order;
@@ -43,11 +43,11 @@ pub mod order;
 pub mod orphans;
 pub mod pauses;
 pub mod prune;
-pub mod rearm;
 pub mod records;
+pub mod redeliver;
 pub mod replay;
+pub mod retry_now;
 pub mod rounds;
-pub mod send_again;
 pub mod settle;
 pub mod tenants;
 pub mod upkeep;
@@ -260,7 +260,7 @@ macro_rules! conformance_suite {
                 what_is_not_there_is_looked_for_page_by_page
                 counts_follow_what_becomes_of_letters
             }
-            leave {
+            archiving {
                 one_leaves_when_its_time_is_over
                 the_oldest_beyond_the_limit_leave
                 letters_come_whole
@@ -291,7 +291,7 @@ macro_rules! conformance_suite {
                 each_status_has_its_deliveries
                 pages_have_no_gaps_and_no_repeats
                 each_lane_has_a_list_of_its_own
-                an_opening_is_the_beginning_of_a_body
+                a_body_prefix_is_the_beginning_of_a_body
                 every_view_of_a_delivery_agrees
                 anyones_delivery_is_found_by_its_id
             }
@@ -315,7 +315,7 @@ macro_rules! conformance_suite {
                 oldest_first_is_newest_first_backwards
                 what_is_not_there_is_looked_for_from_the_oldest_on
             }
-            send_again {
+            redeliver {
                 it_goes_to_a_new_target
                 it_goes_to_the_same_target_once_more
                 one_that_matched_nothing_can_be_sent
@@ -328,7 +328,7 @@ macro_rules! conformance_suite {
                 its_event_is_kept_until_it_has_ended
                 many_at_once_keep_their_order_and_none_is_lost
             }
-            rearm {
+            retry_now {
                 a_delivered_one_goes_out_again
                 a_dead_one_starts_its_plan_anew
                 a_dead_one_without_a_dead_letter_can_be_armed

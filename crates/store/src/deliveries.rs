@@ -1,4 +1,4 @@
-//! Reading the log, and arming a delivery anew.
+//! Reading the log of deliveries, retrying and redelivering.
 
 use std::sync::Arc;
 
@@ -114,7 +114,7 @@ pub struct EventOutline {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rearmed {
+pub enum RetryOutcome {
     /// It is due now, or as soon as it is its turn.
     Due,
     /// It is being tried at this moment.
@@ -155,35 +155,40 @@ pub trait Deliveries: Send + Sync + 'static {
         ids: Vec<EventId>,
     ) -> Result<Vec<EventOutline>>;
 
-    /// The beginnings of what these parcels hold, at most so many bytes of each: for lists that tell a
-    /// little of what may be large. In the order of `ids`; what is not there is left out.
-    async fn openings(
+    /// The first `most_bytes` bytes of each parcel's body: for lists that show a little of what may be
+    /// large. In the order of `ids`; unknown ids are left out.
+    async fn body_prefixes(
         &self,
         scope: TenantScope,
         ids: Vec<ParcelId>,
         most_bytes: usize,
     ) -> Result<Vec<(ParcelId, Bytes)>>;
 
-    /// Sends an event that is there already to more targets: none of them is held, and those that are
-    /// to be in order take their turn by the event's number. One that already goes to a target goes
-    /// there once more. False where there is no such event.
-    async fn send_again(
+    /// Delivers a stored event to more targets: none of the deliveries is leased, and those that are kept
+    /// in order take their turn by the event's number. A target that has a delivery of it gets another.
+    /// Returns false if there is no such event.
+    async fn redeliver(
         &self,
         scope: TenantScope,
         event: EventId,
         deliveries: Vec<NewDelivery>,
     ) -> Result<bool>;
 
-    /// Makes a delivery due now, whatever its state; one that had ended starts its plan anew. One that is
+    /// Makes a delivery due now, whatever its state; one that has ended starts its plan over. One that is
     /// kept in order does not wait for its turn.
-    async fn rearm(&self, scope: TenantScope, id: DeliveryId, now: Time) -> Result<Rearmed>;
+    async fn retry_now(
+        &self,
+        scope: TenantScope,
+        id: DeliveryId,
+        now: Time,
+    ) -> Result<RetryOutcome>;
 
     /// Makes deliveries due now that have ended or wait for their retry. Those that are kept in order wait
     /// for their turn, by the numbers of their parcels. Answers in the order of `ids`.
-    async fn rearm_in_turn(
+    async fn retry_now_in_order(
         &self,
         scope: TenantScope,
         ids: Vec<DeliveryId>,
         now: Time,
-    ) -> Result<Vec<Rearmed>>;
+    ) -> Result<Vec<RetryOutcome>>;
 }

@@ -4,13 +4,13 @@
 //! transactions. In the order of a delivery's life: [`tenants`] and [`endpoints`] say who wants
 //! what; [`accept`] keeps a parcel and its deliveries, [`once`] where it is a new one; [`claim`] hands
 //! due ones to a node ([`round`] says how far a walk over all targets has come);
-//! [`settle`] writes what became of them; [`dead_letters`] keeps those that were given up, and [`leave`]
-//! lets them go;
+//! [`settle`] writes what became of them; [`dead_letters`] keeps those that were given up, and [`archiving`]
+//! hands them to an archive and removes them;
 //! [`deliveries`] reads all of it back; [`nodes`] says who lives; [`pauses`] holds work back;
 //! [`orphans`] ends what waits for a deleted endpoint;
 //! [`upkeep`] prunes, expires and counts; [`usage`] counts towards plans; [`ledger`] reads the record of what was
 //! received; [`records`] keeps the small
-//! documents that are set up rather than carried. [`plan_text`] and [`old_secret_text`] are how
+//! documents that are set up rather than carried. [`retry_plan_codec`] and [`rotated_secrets_codec`] are how
 //! stores write such things down; [`fair`] is how they share out their readers among tenants.
 //! [`cache`] keeps what callers read for a few seconds.
 //!
@@ -22,6 +22,7 @@
 //! that every store must pass.
 
 pub mod accept;
+pub mod archiving;
 pub mod cache;
 pub mod claim;
 #[cfg(feature = "conformance")]
@@ -31,16 +32,15 @@ pub mod deliveries;
 pub mod endpoints;
 pub mod error;
 pub mod fair;
-pub mod leave;
 pub mod ledger;
 pub mod nodes;
-pub mod old_secret_text;
 pub mod once;
 pub mod orphans;
 pub mod page;
 pub mod pauses;
-pub mod plan_text;
 pub mod records;
+pub mod retry_plan_codec;
+pub mod rotated_secrets_codec;
 pub mod round;
 pub mod settle;
 pub mod tenants;
@@ -50,17 +50,17 @@ pub mod usage;
 use std::sync::Arc;
 
 pub use accept::{Accept, Accepted, NewDelivery, NewParcel, Placed, Received};
+pub use archiving::{ArchiveSelection, ArchivedLetter, Archiving, FullDeadLetter};
 pub use cache::{CachePolicy, ReadCache};
 pub use claim::{Claim, ClaimCursor, Claimed, Claiming, Job, Skip, TargetId};
 pub use dead_letters::{DeadFilter, DeadLetter, DeadLetters, DeadStats, Replayed};
 pub use deliveries::{
     Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, EventFilter, EventOutline, EventRow,
-    EventView, Rearmed,
+    EventView, RetryOutcome,
 };
 pub use endpoints::Endpoints;
 pub use error::StoreError;
 pub use fair::{FairPermit, FairSemaphore};
-pub use leave::{Leave, Leaving, Left, WholeLetter};
 pub use ledger::Ledger;
 pub use nodes::{NodeId, Nodes, Rescued};
 pub use once::Once;
@@ -83,7 +83,7 @@ pub trait Store:
     + DeadLetters
     + Deliveries
     + Endpoints
-    + Leave
+    + Archiving
     + Ledger
     + Nodes
     + Orphans

@@ -12,7 +12,7 @@ use std::{
 use async_trait::async_trait;
 use gancho_domain::{DeliveryId, Lane};
 use gancho_engine::{Archive, ArchiveFault, Engine, Limits};
-use gancho_store::{DeadFilter, DeadLetters, WholeLetter};
+use gancho_store::{DeadFilter, DeadLetters, FullDeadLetter};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
@@ -21,7 +21,7 @@ use crate::stage::{Play, Stage, seconds};
 /// Keeps them in memory, as long as it is told to work.
 #[derive(Default)]
 struct Chest {
-    kept: Mutex<BTreeMap<DeliveryId, Vec<WholeLetter>>>,
+    kept: Mutex<BTreeMap<DeliveryId, Vec<FullDeadLetter>>>,
     is_broken: AtomicBool,
     /// Keeps them and never comes back to say so.
     hangs: AtomicBool,
@@ -30,7 +30,7 @@ struct Chest {
 
 #[async_trait]
 impl Archive for Chest {
-    async fn keep(&self, letters: &[WholeLetter]) -> Result<(), ArchiveFault> {
+    async fn keep(&self, letters: &[FullDeadLetter]) -> Result<(), ArchiveFault> {
         self.came.notify_one();
         if self.is_broken.load(Ordering::Relaxed) {
             return Err(ArchiveFault("the disk is full".into()));

@@ -154,7 +154,7 @@ async fn again(
 ) -> Result<()> {
     for settlement in &mut settlements {
         let scope = TenantScope::internal(settlement.tenant);
-        store.rearm(scope, settlement.delivery, now).await?;
+        store.retry_now(scope, settlement.delivery, now).await?;
         for lane in Lane::ALL {
             let claim = Claim {
                 node,

@@ -11,12 +11,13 @@ use gancho_domain::{
     DeliveryId, Endpoint, EndpointId, EventId, Lane, Tenant, TenantId, TenantScope, Time,
 };
 use gancho_store::{
-    Accept, Accepted, Claim, Claimed, Claiming, DeadFilter, DeadLetter, DeadLetters, DeadStats,
-    Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, Endpoints, EventFilter, EventOutline,
-    EventRow, EventView, Expect, LaneDepth, Leave, Leaving, Ledger, Left, NewDelivery, NewParcel,
-    NodeId, Nodes, OrphanScan, Orphans, Page, PageRequest, Pause, Pauses, Pruned, Rearmed, Record,
-    Records, Replayed, Rescued, Result, Settle, Settled, Settlement, Shelf, Space, Spent, Store,
-    TenantEndpoint, Tenants, Upkeep, Usage, WholeLetter,
+    Accept, Accepted, ArchiveSelection, ArchivedLetter, Archiving, Claim, Claimed, Claiming,
+    DeadFilter, DeadLetter, DeadLetters, DeadStats, Deliveries, DeliveryFilter, DeliveryRow,
+    DeliveryView, Endpoints, EventFilter, EventOutline, EventRow, EventView, Expect,
+    FullDeadLetter, LaneDepth, Ledger, NewDelivery, NewParcel, NodeId, Nodes, OrphanScan, Orphans,
+    Page, PageRequest, Pause, Pauses, Pruned, Record, Records, Replayed, Rescued, Result,
+    RetryOutcome, Settle, Settled, Settlement, Shelf, Space, Spent, Store, TenantEndpoint, Tenants,
+    Upkeep, Usage,
 };
 use gancho_store_sqlite::SqliteStore;
 use tokio::sync::Notify;
@@ -185,35 +186,40 @@ impl Deliveries for Proxy {
         self.inner.event_outlines(scope, ids).await
     }
 
-    async fn openings(
+    async fn body_prefixes(
         &self,
         scope: TenantScope,
         ids: Vec<EventId>,
         most_bytes: usize,
     ) -> Result<Vec<(EventId, Bytes)>> {
-        self.inner.openings(scope, ids, most_bytes).await
+        self.inner.body_prefixes(scope, ids, most_bytes).await
     }
 
-    async fn send_again(
+    async fn redeliver(
         &self,
         scope: TenantScope,
         event: EventId,
         deliveries: Vec<NewDelivery>,
     ) -> Result<bool> {
-        self.inner.send_again(scope, event, deliveries).await
+        self.inner.redeliver(scope, event, deliveries).await
     }
 
-    async fn rearm(&self, scope: TenantScope, id: DeliveryId, now: Time) -> Result<Rearmed> {
-        self.inner.rearm(scope, id, now).await
+    async fn retry_now(
+        &self,
+        scope: TenantScope,
+        id: DeliveryId,
+        now: Time,
+    ) -> Result<RetryOutcome> {
+        self.inner.retry_now(scope, id, now).await
     }
 
-    async fn rearm_in_turn(
+    async fn retry_now_in_order(
         &self,
         scope: TenantScope,
         ids: Vec<DeliveryId>,
         now: Time,
-    ) -> Result<Vec<Rearmed>> {
-        self.inner.rearm_in_turn(scope, ids, now).await
+    ) -> Result<Vec<RetryOutcome>> {
+        self.inner.retry_now_in_order(scope, ids, now).await
     }
 }
 
@@ -247,22 +253,22 @@ impl DeadLetters for Proxy {
 }
 
 #[async_trait]
-impl Leave for Proxy {
-    async fn dead_overflow(&self, most_per_tenant: u64) -> Result<Vec<Leaving>> {
+impl Archiving for Proxy {
+    async fn dead_overflow(&self, most_per_tenant: u64) -> Result<Vec<ArchiveSelection>> {
         self.inner.dead_overflow(most_per_tenant).await
     }
 
-    async fn dead_leaving(
+    async fn letters_to_archive(
         &self,
-        which: Leaving,
+        which: ArchiveSelection,
         most: usize,
         most_bytes: usize,
-    ) -> Result<Vec<WholeLetter>> {
-        self.inner.dead_leaving(which, most, most_bytes).await
+    ) -> Result<Vec<FullDeadLetter>> {
+        self.inner.letters_to_archive(which, most, most_bytes).await
     }
 
-    async fn dead_left(&self, letters: Vec<Left>) -> Result<u64> {
-        self.inner.dead_left(letters).await
+    async fn remove_archived(&self, letters: Vec<ArchivedLetter>) -> Result<u64> {
+        self.inner.remove_archived(letters).await
     }
 }
 

@@ -163,7 +163,7 @@ async fn a_replay_beside_a_delete_goes_nowhere(stage: &Stage) {
     stage.node.desk.delete(&name("acme")).await.unwrap();
     let sent = core.accepted();
     for _ in 0..3 {
-        stage.node.store.rearm(source.scope(), delivery, stage.clock.now()).await.unwrap();
+        stage.node.store.retry_now(source.scope(), delivery, stage.clock.now()).await.unwrap();
         crate::stage::wait_for("the end of it", || async {
             stage.clock_step();
             let receipt = stage.node.receipts.get(source.scope(), dead.id).await.unwrap().unwrap();

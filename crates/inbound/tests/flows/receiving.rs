@@ -126,7 +126,7 @@ async fn what_does_not_fit_the_schema_is_given_up_at_once(stage: &Stage) {
     stage.node.desk.change(&name("acme"), draft).await.unwrap();
     let source = stage.node.desk.get(&name("acme")).await.unwrap();
     let delivery = receipt.deliveries[0].id;
-    stage.node.store.rearm(source.scope(), delivery, stage.clock.now()).await.unwrap();
+    stage.node.store.retry_now(source.scope(), delivery, stage.clock.now()).await.unwrap();
     let bodies: Vec<String> = arrived(&core, 2).await.into_iter().map(|seen| seen.body).collect();
     assert!(bodies.contains(&r#"{"id":7}"#.to_owned()), "{bodies:?}");
 }

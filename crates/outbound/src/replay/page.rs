@@ -6,7 +6,7 @@ use std::{
 };
 
 use gancho_domain::{DeliveryId, EndpointId, EventId, Lane, Ordering, TenantScope, Time};
-use gancho_store::{DeliveryRow, ListOrder, NewDelivery, PageRequest, Rearmed, Result, Store};
+use gancho_store::{DeliveryRow, ListOrder, NewDelivery, PageRequest, Result, RetryOutcome, Store};
 use tokio::task::JoinSet;
 
 use super::{
@@ -120,11 +120,11 @@ impl Replays {
         if ids.is_empty() {
             return Ok(());
         }
-        for rearmed in self.store.rearm_in_turn(scope, ids, self.clock.now()).await? {
-            sent.add(match rearmed {
-                Rearmed::Due => One::Done,
-                Rearmed::InFlight => One::Skipped,
-                Rearmed::Unknown => One::Failed,
+        for outcome in self.store.retry_now_in_order(scope, ids, self.clock.now()).await? {
+            sent.add(match outcome {
+                RetryOutcome::Due => One::Done,
+                RetryOutcome::InFlight => One::Skipped,
+                RetryOutcome::Unknown => One::Failed,
             });
         }
         Ok(())
@@ -260,6 +260,6 @@ async fn send(
             return Ok(One::Done);
         }
     }
-    let was_there = store.send_again(scope, event, vec![delivery]).await?;
+    let was_there = store.redeliver(scope, event, vec![delivery]).await?;
     Ok(if was_there { One::Done } else { One::Failed })
 }

@@ -16,7 +16,7 @@ use crate::{
     look::{Looks, Step, Trail, page, word},
     rows::{self, uuid},
     session::query,
-    terms::Terms,
+    where_clause::Conditions,
 };
 
 /// Where a letter stands in the list: when it was given up, and which it is.
@@ -59,8 +59,8 @@ impl Trail for Letters<'_> {
     type Place = Place;
 
     async fn step(&self, after: Place, looks: i64) -> Result<Step<Self::Row, Place>> {
-        let (sql, terms) = looked(self.filter, self.order, self.ended, after, looks);
-        let found = query(self.session, &sql, &terms.values()).await.map_err(store_error)?;
+        let (sql, conditions) = looked(self.filter, self.order, self.ended, after, looks);
+        let found = query(self.session, &sql, &conditions.values()).await.map_err(store_error)?;
         let mut step = Step { found: Vec::new(), reached: None };
         for row in &found {
             let delivery: DeliveryId = rows::id(row, 1)?;
@@ -82,18 +82,18 @@ pub(crate) fn looked(
     ended: bool,
     after: Place,
     looks: i64,
-) -> (String, Terms) {
-    let mut terms = Terms::default();
-    terms.add_if("l.lane = ?", filter.lane.map(Lane::number));
-    terms.add_if("l.code = ?", filter.code.clone());
+) -> (String, Conditions) {
+    let mut conditions = Conditions::default();
+    conditions.add_if("l.lane = ?", filter.lane.map(Lane::number));
+    conditions.add_if("l.code = ?", filter.code.clone());
     if ended {
-        terms.add_plain(
+        conditions.add_plain(
             "exists (select from deliveries d
                 where d.tenant_id = l.tenant_id and d.id = l.delivery_id and d.state + 0 = 6)",
         );
     }
-    let fits = terms.sql();
-    let mut within = terms.anew();
+    let fits = conditions.sql();
+    let mut within = conditions.without_conditions();
     within.add_if("l.tenant_id = ?", filter.tenant.map(uuid));
     within.add_if("l.delivery_id = ?", filter.delivery.map(uuid));
     within.add_if("l.moved_at >= ?", filter.since.map(Time::micros));

@@ -7,12 +7,12 @@ use gancho_domain::{DeliveryId, Id, Time};
 use gancho_store::{DeadFilter, DeadLetter, ListOrder, MAX_PAGE_BYTES, Page, PageRequest};
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::{LETTER, add_letter_terms, dead_letter};
+use super::{LETTER, add_letter_conditions, dead_letter};
 use crate::{
     fault::{Fault, corrupt},
     look::Looks,
     rows::{self, seq},
-    terms::Terms,
+    where_clause::Conditions,
 };
 
 /// Where a letter stands in the list.
@@ -132,11 +132,11 @@ impl Letters<'_> {
     /// Up to so many letters behind a place, and whether they fit.
     fn step(&self, after: Option<Place>, step: usize) -> Result<Vec<(Place, bool)>, Fault> {
         if let Some(delivery) = self.filter.delivery {
-            let mut terms = Terms::default();
-            terms.add("l.delivery = $", seq(delivery));
+            let mut conditions = Conditions::default();
+            conditions.add("l.delivery = $", seq(delivery));
             return match after {
                 Some(_) => Ok(Vec::new()),
-                None => self.look(index(self.filter), terms, step),
+                None => self.look(index(self.filter), conditions, step),
             };
         }
         let Some(after) = after else { return self.look(index(self.filter), self.within(), step) };
@@ -145,43 +145,48 @@ impl Letters<'_> {
             ListOrder::NewestFirst => ("l.delivery < $", "l.moved_at < $"),
             ListOrder::OldestFirst => ("l.delivery > $", "l.moved_at > $"),
         };
-        let mut terms = self.within();
-        terms.add("l.moved_at = $", after.moved_at);
-        terms.add(beyond, after.delivery);
-        let mut looked = self.look(index(self.filter), terms, step)?;
+        let mut conditions = self.within();
+        conditions.add("l.moved_at = $", after.moved_at);
+        conditions.add(beyond, after.delivery);
+        let mut looked = self.look(index(self.filter), conditions, step)?;
         if looked.len() < step {
-            let mut terms = self.within();
-            terms.add(behind, after.moved_at);
-            looked.extend(self.look(index(self.filter), terms, step - looked.len())?);
+            let mut conditions = self.within();
+            conditions.add(behind, after.moved_at);
+            looked.extend(self.look(index(self.filter), conditions, step - looked.len())?);
         }
         Ok(looked)
     }
 
     /// What the index alone can tell.
-    fn within(&self) -> Terms {
-        let mut terms = Terms::default();
+    fn within(&self) -> Conditions {
+        let mut conditions = Conditions::default();
         if let Some(tenant) = self.filter.tenant {
-            terms.add("l.tenant_id = $", tenant.bytes());
+            conditions.add("l.tenant_id = $", tenant.bytes());
         }
         // A condition on the time, so that the index can be used.
-        terms.add("l.moved_at >= $", self.filter.since.map_or(i64::MIN, Time::micros));
+        conditions.add("l.moved_at >= $", self.filter.since.map_or(i64::MIN, Time::micros));
         if let Some(until) = self.filter.until {
-            terms.add("l.moved_at < $", until.micros());
+            conditions.add("l.moved_at < $", until.micros());
         }
-        terms
+        conditions
     }
 
-    fn look(&self, index: &str, within: Terms, step: usize) -> Result<Vec<(Place, bool)>, Fault> {
+    fn look(
+        &self,
+        index: &str,
+        within: Conditions,
+        step: usize,
+    ) -> Result<Vec<(Place, bool)>, Fault> {
         let filter = self.filter;
         let range = within.sql();
-        let mut terms = within.anew();
-        add_letter_terms(&mut terms, filter);
+        let mut conditions = within.without_conditions();
+        add_letter_conditions(&mut conditions, filter);
         if let Some(delivery) = filter.delivery {
             let of_id = "EXISTS (SELECT 1 FROM deliveries d WHERE d.seq = l.delivery AND d.id = $)";
-            terms.add(of_id, delivery.bytes());
+            conditions.add(of_id, delivery.bytes());
         }
         if self.ended {
-            terms.add_plain(
+            conditions.add_plain(
                 "EXISTS (SELECT 1 FROM deliveries d WHERE d.seq = l.delivery AND d.state = 6)",
             );
         }
@@ -192,9 +197,9 @@ impl Letters<'_> {
         let mut look = self.db.prepare_cached(&format!(
             "SELECT l.moved_at, l.delivery, {} FROM dead_letters l {index}
              WHERE {range} ORDER BY l.moved_at {word}, l.delivery {word} LIMIT {step}",
-            terms.sql()
+            conditions.sql()
         ))?;
-        let looked = look.query_map(&*terms.values(), |row| {
+        let looked = look.query_map(&*conditions.values(), |row| {
             Ok((Place { moved_at: row.get(0)?, delivery: row.get(1)? }, row.get(2)?))
         })?;
         Ok(looked.collect::<rusqlite::Result<_>>()?)

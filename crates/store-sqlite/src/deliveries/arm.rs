@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, btree_map::Entry};
 
 use gancho_domain::{State, TenantId, Time};
-use gancho_store::{Rearmed, TargetId};
+use gancho_store::{RetryOutcome, TargetId};
 use rusqlite::params;
 
 use crate::{fault::Fault, order, rows, transaction::Tx};
@@ -24,17 +24,25 @@ pub(super) fn arm(tx: &Tx<'_>, row: i64, state: State, now: Time) -> Result<(), 
 
 /// Those that are kept in order wait: the first of a line in which nothing moves goes, by its number, and
 /// the others behind it or behind what moves already.
-pub(crate) fn arm_in_turn(tx: &Tx<'_>, rows: &[i64], now: Time) -> Result<Vec<Rearmed>, Fault> {
+pub(crate) fn arm_in_turn(
+    tx: &Tx<'_>,
+    rows: &[i64],
+    now: Time,
+) -> Result<Vec<RetryOutcome>, Fault> {
     let mut answers = Vec::with_capacity(rows.len());
     // Of each line one of its deliveries, and whether anything was unfinished before.
     let mut lines = BTreeMap::<Line, (i64, bool)>::new();
     let mut armed = false;
     for row in rows {
         let Some((state, line)) = standing(tx, *row)? else {
-            answers.push(Rearmed::Unknown);
+            answers.push(RetryOutcome::Unknown);
             continue;
         };
-        answers.push(if state == State::Leased { Rearmed::InFlight } else { Rearmed::Due });
+        answers.push(if state == State::Leased {
+            RetryOutcome::InFlight
+        } else {
+            RetryOutcome::Due
+        });
         match (state, line) {
             (State::Leased | State::Waiting, _) => continue,
             (State::Delivered | State::Dead, Some(line)) => {

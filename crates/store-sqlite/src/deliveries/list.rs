@@ -1,6 +1,6 @@
 //! A page of a tenant's deliveries, newest first or oldest first.
 //!
-//! A lane's and a target's deliveries lie in their spans (see `spans.rs`), among those of others; what
+//! A lane's and a target's deliveries lie in their time buckets (see `time_buckets.rs`), among those of others; what
 //! failed has indexes of its own; those of an event are named by its parcel. Where a publisher's own id
 //! is asked for, the list goes by event, and within it by delivery.
 
@@ -15,7 +15,7 @@ use crate::{
     fault::Fault,
     look::{Direction, Looks, PARCEL_COST, Reach, Search, Trail, page},
     rows::{self, seq},
-    spans,
+    time_buckets,
 };
 
 pub(crate) fn page_of(
@@ -86,14 +86,14 @@ struct Asked<'a> {
     direction: Direction,
 }
 
-enum Way<'a> {
-    Spans(InSpans<'a>),
+enum DeliveryTrail<'a> {
+    Buckets(InBuckets<'a>),
     Failed(Failed<'a>),
     Event(OfEvent<'a>),
 }
 
-/// In the spans of a target or of a lane, or in all of the tenant's.
-struct InSpans<'a> {
+/// In the buckets of a target or of a lane, or in all of the tenant's.
+struct InBuckets<'a> {
     asked: Asked<'a>,
 }
 
@@ -110,15 +110,15 @@ struct OfEvent<'a> {
 }
 
 impl<'a> Asked<'a> {
-    fn trails(self) -> Vec<Way<'a>> {
+    fn trails(self) -> Vec<DeliveryTrail<'a>> {
         let Self { filter, .. } = self;
         if let Some(event) = filter.event {
-            return vec![Way::Event(OfEvent { asked: self, event: seq(event) })];
+            return vec![DeliveryTrail::Event(OfEvent { asked: self, event: seq(event) })];
         }
         if filter.status != Some(Status::Failed) {
-            return vec![Way::Spans(InSpans { asked: self })];
+            return vec![DeliveryTrail::Buckets(InBuckets { asked: self })];
         }
-        let failed = |of| Way::Failed(Failed { asked: self, of });
+        let failed = |of| DeliveryTrail::Failed(Failed { asked: self, of });
         match (filter.endpoint, filter.lane) {
             (Some(target), _) => vec![failed(Ok(target))],
             (None, Some(lane)) => vec![failed(Err(lane))],
@@ -221,7 +221,7 @@ fn fit(status: Option<Status>, parcels: bool) -> String {
     )
 }
 
-impl Trail for Way<'_> {
+impl Trail for DeliveryTrail<'_> {
     fn follow(
         &self,
         below: i64,
@@ -230,7 +230,7 @@ impl Trail for Way<'_> {
         found: &mut VecDeque<i64>,
     ) -> Result<Reach, Fault> {
         match self {
-            Self::Spans(trail) => trail.follow(below, step, looks, found),
+            Self::Buckets(trail) => trail.follow(below, step, looks, found),
             Self::Failed(trail) => trail.follow(below, step, looks, found),
             Self::Event(trail) => trail.follow(below, step, looks, found),
         }
@@ -238,7 +238,7 @@ impl Trail for Way<'_> {
 }
 
 /// One stretch of the table at a time.
-impl Trail for InSpans<'_> {
+impl Trail for InBuckets<'_> {
     fn follow(
         &self,
         below: i64,
@@ -247,13 +247,13 @@ impl Trail for InSpans<'_> {
         found: &mut VecDeque<i64>,
     ) -> Result<Reach, Fault> {
         let Asked { db, scope, filter, direction } = self.asked;
-        let within = spans::Within { target: filter.endpoint, lane: filter.lane };
+        let within = time_buckets::BucketFilter { target: filter.endpoint, lane: filter.lane };
         let rows = direction.rows_below(below, self.asked.lowest(), self.asked.end());
-        let Some(span) = spans::next(db, scope, within, rows, direction)? else {
+        let Some(bucket) = time_buckets::next(db, scope, within, rows, direction)? else {
             return Ok(Reach::End);
         };
         looks.spend(1);
-        let ((first, end), reached) = spans::rows_of(span, below, direction);
+        let ((first, end), reached) = time_buckets::rows_of(bucket, below, direction);
         let from = format!(
             "deliveries d WHERE d.seq >= ?9 AND d.seq < ?10 ORDER BY d.seq {} LIMIT ?11",
             direction.word()

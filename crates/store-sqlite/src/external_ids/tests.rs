@@ -1,4 +1,4 @@
-//! Whatever is swept, rolled back, removed or opened anew: a search finds the parcels that there are.
+//! Whatever is flushed, rolled back, removed or opened anew: a search finds the parcels that there are.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -9,15 +9,18 @@ use std::{
 use bytes::Bytes;
 use gancho_domain::{Kind, ParcelId, Random, SeededRandom, TenantScope, Time};
 use gancho_store::{EventFilter, NewParcel, NodeId, PageRequest, StoreError};
+use rusqlite::Connection;
 
 use super::*;
-use crate::{accept::accept_all, events, known::Known, look::Looks, open, transaction::alone};
+use crate::{
+    accept::accept_all, events, look::Looks, open, transaction::alone, writer_cache::WriterCache,
+};
 
-/// So few that there are many sweeps, and so many that a good part is always being swept.
+/// So few that there are many flushes, and so many that a good part is always being flushed.
 const FEW: [usize; 2] = [60, 600];
 
-fn known_of(db: &Connection, seed: u64) -> Known {
-    Known::of(db, FEW[seed as usize % 2]).unwrap()
+fn cache_of(db: &Connection, seed: u64) -> WriterCache {
+    WriterCache::load(db, FEW[seed as usize % 2]).unwrap()
 }
 
 fn parcel(dice: &SeededRandom, number: u128) -> NewParcel {
@@ -64,7 +67,13 @@ impl World {
     }
 
     /// Parcels that come and parcels that go, in one transaction, which is sometimes rolled back.
-    fn transaction(&mut self, db: &Connection, known: &Known, dice: &SeededRandom, turn: u128) {
+    fn transaction(
+        &mut self,
+        db: &Connection,
+        cache: &WriterCache,
+        dice: &SeededRandom,
+        turn: u128,
+    ) {
         let fails = dice.next().is_multiple_of(5);
         let new: Vec<_> = (0..=u128::from(dice.next() % 40))
             .map(|number| parcel(dice, 1 + turn * 100 + number))
@@ -76,7 +85,7 @@ impl World {
             let place = if turn % 40 < 20 { place } else { self.there.len() - 1 - place / 4 };
             gone.push(self.there.remove(place));
         }
-        let done = alone(db, known, Duration::ZERO, |tx| {
+        let done = alone(db, cache, Duration::ZERO, |tx| {
             accept_all(tx, &new, NodeId(1))?;
             for old in &gone {
                 forget(tx, seq(old.parcel.id))?;
@@ -108,14 +117,14 @@ impl World {
 
 #[test]
 fn a_search_finds_the_parcels_that_there_are() {
-    let (mut swept, mut removed) = (0, 0);
+    let (mut flushed, mut removed) = (0, 0);
     for seed in 0..10 {
         let (db, dice) = (open::in_memory().unwrap(), SeededRandom::new(seed));
-        let (mut known, mut world) = (known_of(&db, seed), World::new(seed));
+        let (mut cache, mut world) = (cache_of(&db, seed), World::new(seed));
         for turn in 0..200 {
-            world.transaction(&db, &known, &dice, turn);
+            world.transaction(&db, &cache, &dice, turn);
             if dice.next().is_multiple_of(20) {
-                known = known_of(&db, seed);
+                cache = cache_of(&db, seed);
             }
             if turn % 10 == 9 {
                 for ((tenant, name), parcels) in &world.named {
@@ -124,11 +133,14 @@ fn a_search_finds_the_parcels_that_there_are() {
             }
         }
         let count = |sql: &str| db.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
-        swept += count("SELECT count(*) FROM external_ids");
+        flushed += count("SELECT count(*) FROM external_ids");
         let nobodys =
             "SELECT count(*) FROM external_ids WHERE parcel NOT IN (SELECT seq FROM parcels)";
         assert_eq!(count(nobodys), 0);
         removed += world.removed;
     }
-    assert!(swept > 1_000 && removed > 1_000, "{swept} are in the tree, {removed} were removed");
+    assert!(
+        flushed > 1_000 && removed > 1_000,
+        "{flushed} are in the tree, {removed} were removed"
+    );
 }

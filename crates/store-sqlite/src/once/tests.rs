@@ -1,15 +1,16 @@
-//! Whatever is swept, forgotten, rolled back or opened anew: a key is known as long as it was promised (DR-07).
+//! Whatever is flushed, forgotten, rolled back or opened anew: a key is known as long as it was promised (DR-07).
 
 use std::{collections::HashMap, time::Duration};
 
 use bytes::Bytes;
 use gancho_domain::{Kind, Random, SeededRandom};
 use gancho_store::StoreError;
+use rusqlite::Connection;
 
 use super::*;
-use crate::{known::Known, open, transaction::alone};
+use crate::{open, transaction::alone, writer_cache::WriterCache};
 
-/// So few that there are hundreds of sweeps.
+/// So few that there are hundreds of flushes.
 const FEW: usize = 60;
 
 /// By which parcel, with what content, and until when.
@@ -17,7 +18,7 @@ type Use = (ParcelId, [u8; 32], Time);
 
 struct World {
     db: Connection,
-    known: Known,
+    cache: WriterCache,
     dice: SeededRandom,
     now: Time,
     parcels: u128,
@@ -27,16 +28,16 @@ struct World {
     over: Time,
 }
 
-fn known(db: &Connection) -> Known {
-    Known::of(db, FEW).unwrap()
+fn cache_of(db: &Connection) -> WriterCache {
+    WriterCache::load(db, FEW).unwrap()
 }
 
 impl World {
     fn new(seed: u64) -> Self {
         let db = open::in_memory().unwrap();
-        let (known, dice) = (known(&db), SeededRandom::new(seed));
+        let (cache, dice) = (cache_of(&db), SeededRandom::new(seed));
         let now = Time::from_secs(1_000_000);
-        Self { db, known, dice, now, parcels: 0, promised: HashMap::new(), over: Time::ZERO }
+        Self { db, cache, dice, now, parcels: 0, promised: HashMap::new(), over: Time::ZERO }
     }
 
     fn below(&self, end: u64) -> u64 {
@@ -48,7 +49,7 @@ impl World {
         let fails = self.below(5) == 0;
         let uses: Vec<_> = (0..=self.below(40)).map(|_| self.make()).collect();
         let mut promised = self.promised.clone();
-        let done = alone(&self.db, &self.known, Duration::ZERO, |tx| {
+        let done = alone(&self.db, &self.cache, Duration::ZERO, |tx| {
             for (parcel, once) in &uses {
                 let told = seen_before(tx, parcel, once)?;
                 let key = (parcel.tenant, once.key);
@@ -57,7 +58,7 @@ impl World {
                     before.filter(|(_, _, until)| *until > parcel.created_at.min(self.over));
                 if before.is_none() && told.is_some() {
                     // Opened anew, nobody has named the time yet: what was not removed is known.
-                    assert!(self.known.keys.over.get() < self.over);
+                    assert!(self.cache.once_keys.expired_by.get() < self.over);
                     continue;
                 }
                 let expected = before.map(|&(first, content, _)| {
@@ -103,7 +104,7 @@ impl World {
 
     fn forget(&mut self, most: usize) {
         self.over = self.now;
-        alone(&self.db, &self.known, Duration::ZERO, |tx| forget(tx, most, self.now)).unwrap();
+        alone(&self.db, &self.cache, Duration::ZERO, |tx| forget(tx, most, self.now)).unwrap();
     }
 
     fn count(&self, table: &str) -> usize {
@@ -114,7 +115,7 @@ impl World {
 
 #[test]
 fn a_key_is_known_as_long_as_it_was_promised() {
-    let (mut swept, mut again, mut longest, mut came) = (0, 0, 0, 0);
+    let (mut flushed, mut again, mut longest, mut came) = (0, 0, 0, 0);
     for seed in 0..20 {
         let mut world = World::new(seed);
         for _ in 0..400 {
@@ -122,7 +123,7 @@ fn a_key_is_known_as_long_as_it_was_promised() {
             world.now = world.now + Duration::from_secs(world.below(8));
             match world.below(40) {
                 0 => {
-                    world.known = known(&world.db);
+                    world.cache = cache_of(&world.db);
                     again += 1;
                 }
                 1 | 2 => world.forget(50),
@@ -137,13 +138,13 @@ fn a_key_is_known_as_long_as_it_was_promised() {
                 }
                 _ => {}
             }
-            swept = swept.max(world.count("once_keys"));
+            flushed = flushed.max(world.count("once_keys"));
             longest = longest.max(world.count("once_lately"));
         }
         came += world.parcels;
     }
     assert!(longest < 30 * FEW && came > 100_000, "{longest} of {came} lines were there at once");
-    assert!(swept > FEW && again > 50, "{swept} in the tree at most, opened {again} times");
+    assert!(flushed > FEW && again > 50, "{flushed} in the tree at most, opened {again} times");
 }
 
 #[test]
@@ -159,5 +160,5 @@ fn nothing_is_left_of_keys_that_are_over() {
         world.forget(50);
     }
     assert_eq!((world.count("once_keys"), world.count("once_lately")), (0, 0));
-    assert!(world.known.keys.lately.is_empty());
+    assert!(world.cache.once_keys.buffer.is_empty());
 }

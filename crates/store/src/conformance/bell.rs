@@ -39,7 +39,7 @@ pub async fn it_rings_for_one_armed_anew<F: Fixture>() {
     world.accept(later).await;
     quiet(&world).await;
     let now = world.now();
-    world.store.rearm(scope(acme), id, now).await.unwrap();
+    world.store.retry_now(scope(acme), id, now).await.unwrap();
     rings(&world).await;
 }
 
@@ -76,6 +76,6 @@ pub async fn it_rings_for_one_sent_again<F: Fixture>() {
     let event = draft.id();
     world.accept(draft).await;
     quiet(&world).await;
-    world.send_again(acme, event, vec![world.to(world.target())]).await;
+    world.redeliver(acme, event, vec![world.to(world.target())]).await;
     rings(&world).await;
 }

@@ -81,13 +81,13 @@ impl<F: Fixture> World<F> {
         }
     }
 
-    pub async fn send_again(
+    pub async fn redeliver(
         &self,
         tenant: TenantId,
         event: EventId,
         deliveries: Vec<NewDelivery>,
     ) -> bool {
-        self.store.send_again(scope(tenant), event, deliveries).await.unwrap()
+        self.store.redeliver(scope(tenant), event, deliveries).await.unwrap()
     }
 
     pub async fn tenant(&self) -> TenantId {

@@ -355,7 +355,7 @@ pub async fn counts_follow_what_becomes_of_letters<F: Fixture>() {
     assert_eq!(world.store.purge_dead(of_acme, 10).await, Ok(2));
     check(&world, &[(globex, "HTTP_404", 1)], Some(3)).await;
     let left = world.dead(DeadFilter::default()).await.iter().map(Into::into).collect();
-    assert_eq!(world.store.dead_left(left).await, Ok(1));
+    assert_eq!(world.store.remove_archived(left).await, Ok(1));
     check(&world, &[], None).await;
     world.prune(start).await;
     check(&world, &[], None).await;

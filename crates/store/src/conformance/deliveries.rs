@@ -221,7 +221,7 @@ pub async fn each_lane_has_a_list_of_its_own<F: Fixture>() {
     assert_eq!(events.len(), 12, "each event is listed once");
 }
 
-pub async fn an_opening_is_the_beginning_of_a_body<F: Fixture>() {
+pub async fn a_body_prefix_is_the_beginning_of_a_body<F: Fixture>() {
     let world = World::<F>::new().await;
     let [acme, globex] = [world.tenant().await, world.tenant().await];
     let long: Vec<u8> = (0..3_000_000_u32).map(|n| (n % 251) as u8).collect();
@@ -233,18 +233,19 @@ pub async fn an_opening_is_the_beginning_of_a_body<F: Fixture>() {
     ];
     let [large, short, empty, strange] = drafts.each_ref().map(super::build::Draft::id);
     world.accept_all(drafts.to_vec()).await;
-    let openings = async |ids: Vec<EventId>, most| {
-        let found = world.store.openings(scope(acme), ids, most).await.unwrap();
+    let body_prefixes = async |ids: Vec<EventId>, most| {
+        let found = world.store.body_prefixes(scope(acme), ids, most).await.unwrap();
         found.into_iter().map(|(id, bytes)| (id, bytes.to_vec())).collect::<Vec<_>>()
     };
     let ids = vec![short, strange, large, world.id(), empty];
     assert_eq!(
-        openings(ids.clone(), 1_000).await,
+        body_prefixes(ids.clone(), 1_000).await,
         [(short, b"short".to_vec()), (large, long[..1_000].to_vec()), (empty, Vec::new()),]
     );
-    let sizes = openings(ids, usize::MAX).await.iter().map(|one| one.1.len()).collect::<Vec<_>>();
+    let sizes =
+        body_prefixes(ids, usize::MAX).await.iter().map(|one| one.1.len()).collect::<Vec<_>>();
     assert_eq!(sizes, [5, 3_000_000, 0]);
-    assert_eq!(openings(vec![], 10).await, []);
+    assert_eq!(body_prefixes(vec![], 10).await, []);
 }
 
 pub async fn every_view_of_a_delivery_agrees<F: Fixture>() {
@@ -280,7 +281,7 @@ pub async fn anyones_delivery_is_found_by_its_id<F: Fixture>() {
         (world.id(), None),
     ];
     world.accept_all(vec![of_acme, of_beta]).await;
-    world.send_again(beta, event, vec![later]).await;
+    world.redeliver(beta, event, vec![later]).await;
     let world = world.reopen().await;
     for (delivery, owner) in wanted {
         assert_eq!(world.store.delivery_owner(delivery).await.unwrap(), owner);

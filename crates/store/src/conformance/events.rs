@@ -214,7 +214,7 @@ pub async fn one_sent_again_keeps_its_place<F: Fixture>() {
     let (new, old) = (world.target(), world.list(acme, crate::DeliveryFilter::default()).await);
     for event in made {
         for target in [new, old[0].target] {
-            assert!(world.send_again(acme, event, vec![world.to(target)]).await);
+            assert!(world.redeliver(acme, event, vec![world.to(target)]).await);
         }
     }
     let rest = PageRequest::new(100, first.next);
@@ -234,7 +234,7 @@ pub async fn one_sent_again_keeps_its_place<F: Fixture>() {
 pub async fn a_pruned_one_is_no_longer_listed<F: Fixture>() {
     let world = World::<F>::new().await;
     let (acme, [_, two, ..]) = log(&world).await;
-    assert!(world.send_again(acme, two, vec![world.to(world.target())]).await);
+    assert!(world.redeliver(acme, two, vec![world.to(world.target())]).await);
     for job in world.take_all().await {
         world.deliver(&job).await;
     }

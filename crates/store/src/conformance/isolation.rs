@@ -7,7 +7,7 @@ use super::{
     build::{World, scope},
     endpoints::plain_endpoint,
 };
-use crate::{DeliveryFilter, EventFilter, PageRequest, Rearmed};
+use crate::{DeliveryFilter, EventFilter, PageRequest, RetryOutcome};
 
 pub async fn events_and_deliveries_are_not_seen<F: Fixture>() {
     let world = World::<F>::new().await;
@@ -72,8 +72,8 @@ pub async fn nothing_of_anothers_is_armed<F: Fixture>() {
     let id = world.due(acme, world.target()).await;
     let job = world.take_one().await;
     world.deliver(&job).await;
-    let rearmed = world.store.rearm(scope(globex), id, world.now()).await;
-    assert_eq!(rearmed, Ok(Rearmed::Unknown));
+    let outcome = world.store.retry_now(scope(globex), id, world.now()).await;
+    assert_eq!(outcome, Ok(RetryOutcome::Unknown));
     assert_eq!(world.see(acme, id).await.row.state, State::Delivered);
 }
 
@@ -136,7 +136,7 @@ pub async fn nothing_of_anothers_is_sent_again<F: Fixture>() {
     let event = draft.id();
     world.accept(draft).await;
     let new = world.to(world.target());
-    assert!(!world.send_again(globex, event, vec![new.clone()]).await);
+    assert!(!world.redeliver(globex, event, vec![new.clone()]).await);
     assert_eq!(world.see_event(acme, event).await.deliveries, []);
     for tenant in [acme, globex] {
         assert_eq!(world.find(tenant, new.id).await, None);

@@ -6,7 +6,7 @@ use super::{
     Fixture,
     build::{DONE, World, failed, given_up, hours, ids, scope, secs, sorted, timeout},
 };
-use crate::{DeadFilter, Rearmed, Settlement};
+use crate::{DeadFilter, RetryOutcome, Settlement};
 
 pub async fn a_replay_starts_the_plan_anew<F: Fixture>() {
     let world = World::<F>::new().await;
@@ -148,8 +148,8 @@ pub async fn one_armed_by_its_tenant_leaves_too<F: Fixture>() {
     let id = world.due(acme, world.target()).await;
     let job = world.take_one().await;
     world.give_up(&job).await;
-    let rearmed = world.store.rearm(scope(acme), id, world.now()).await;
-    assert_eq!(rearmed, Ok(Rearmed::Due));
+    let outcome = world.store.retry_now(scope(acme), id, world.now()).await;
+    assert_eq!(outcome, Ok(RetryOutcome::Due));
     assert!(world.dead_letter(id).await.is_some(), "until it succeeds");
     let job = world.take_one().await;
     world.deliver(&job).await;

@@ -7,7 +7,10 @@ use super::{
     Fixture,
     build::{DONE, Draft, World, delivered, hours, ids, placed, scope, secs, sorted},
 };
-use crate::{Accepted, Claim, DeadFilter, DeliveryFilter, Job, Leaving, Placed, Rearmed, TargetId};
+use crate::{
+    Accepted, ArchiveSelection, Claim, DeadFilter, DeliveryFilter, Job, Placed, RetryOutcome,
+    TargetId,
+};
 
 const REQUEST: &str = r#"{"path":"/webhooks/acme"}"#;
 
@@ -93,8 +96,8 @@ pub async fn it_is_sent_when_it_is_armed<F: Fixture>() {
     let draft = to(receipt(&world, acme), &[world.target()]);
     let delivery = draft.delivery(0);
     world.accept(draft).await;
-    let armed = world.store.rearm(scope(acme), delivery, world.now()).await.unwrap();
-    assert_eq!(armed, Rearmed::Due);
+    let armed = world.store.retry_now(scope(acme), delivery, world.now()).await.unwrap();
+    assert_eq!(armed, RetryOutcome::Due);
     let jobs = due(&world).await;
     world.settle(delivered(&jobs[0], world.now())).await;
     assert_eq!(world.dead_letter(delivery).await, None);
@@ -140,8 +143,8 @@ pub async fn it_leaves_when_its_time_is_over<F: Fixture>() {
     let delivery = draft.delivery(0);
     world.accept(draft).await;
     let letter = world.dead_letter(delivery).await.unwrap();
-    let over = Leaving::Expired(letter.expires_at);
-    let leaving = world.store.dead_leaving(over, 10, 1 << 20).await.unwrap();
+    let over = ArchiveSelection::Expired(letter.expires_at);
+    let leaving = world.store.letters_to_archive(over, 10, 1 << 20).await.unwrap();
     assert_eq!(leaving.len(), 1);
     assert_eq!((leaving[0].letter.delivery, leaving[0].attempts.len()), (delivery, 0));
 }

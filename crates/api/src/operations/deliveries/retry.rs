@@ -2,7 +2,7 @@
 
 use gancho_access::Right;
 use gancho_domain::{Endpoint, Lane};
-use gancho_store::Rearmed;
+use gancho_store::RetryOutcome;
 use http::Method;
 
 use super::{TAG, find, view::Delivery};
@@ -50,9 +50,9 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     if view.row.lane == Lane::Webhook {
         check_webhook(call.api.store.endpoint(scope, view.row.target).await?.as_ref())?;
     }
-    match call.api.store.rearm(scope, id, call.api.clock.now()).await? {
-        Rearmed::Due | Rearmed::InFlight => {}
-        Rearmed::Unknown => return Err(Problem::not_found(Noun::Delivery)),
+    match call.api.store.retry_now(scope, id, call.api.clock.now()).await? {
+        RetryOutcome::Due | RetryOutcome::InFlight => {}
+        RetryOutcome::Unknown => return Err(Problem::not_found(Noun::Delivery)),
     }
     let view = call.api.store.delivery(scope, id).await?;
     let view = view.ok_or_else(|| Problem::not_found(Noun::Delivery))?;

@@ -66,7 +66,7 @@ async fn one(call: Call) -> Result<Answer, Problem> {
     let id: ReceiptId = call.id("receipt_id")?;
     let not_found = || Problem::not_found(Noun::Receipt);
     let (receipts, now) = (receipts(&call), call.api.clock.now());
-    if !receipts.send_again(&source, id, &call.api.ids, now).await? {
+    if !receipts.redeliver(&source, id, &call.api.ids, now).await? {
         return Err(not_found());
     }
     let receipt = receipts.get(source.scope(), id).await?.ok_or_else(not_found)?;

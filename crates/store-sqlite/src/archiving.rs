@@ -1,8 +1,8 @@
-//! Dead letters on their way out.
+//! Dead letters for the archive.
 
 use async_trait::async_trait;
 use gancho_domain::Attempt;
-use gancho_store::{Leave, Leaving, Left, Result, WholeLetter};
+use gancho_store::{ArchiveSelection, ArchivedLetter, Archiving, FullDeadLetter, Result};
 use rusqlite::{Connection, Row, params};
 
 use crate::{
@@ -10,26 +10,26 @@ use crate::{
     dead_letters::{LETTER, dead_letter},
     fault::Fault,
     rows::{self, ATTEMPT, seq},
-    terms::Terms,
+    where_clause::Conditions,
 };
 
 #[async_trait]
-impl Leave for SqliteStore {
-    async fn dead_overflow(&self, most_per_tenant: u64) -> Result<Vec<Leaving>> {
+impl Archiving for SqliteStore {
+    async fn dead_overflow(&self, most_per_tenant: u64) -> Result<Vec<ArchiveSelection>> {
         let most = i64::try_from(most_per_tenant).unwrap_or(i64::MAX);
         self.read_aside(move |db| overflow(db, most)).await
     }
 
-    async fn dead_leaving(
+    async fn letters_to_archive(
         &self,
-        which: Leaving,
+        which: ArchiveSelection,
         most: usize,
         most_bytes: usize,
-    ) -> Result<Vec<WholeLetter>> {
+    ) -> Result<Vec<FullDeadLetter>> {
         self.read_aside(move |db| leaving(db, which, most, most_bytes)).await
     }
 
-    async fn dead_left(&self, letters: Vec<Left>) -> Result<u64> {
+    async fn remove_archived(&self, letters: Vec<ArchivedLetter>) -> Result<u64> {
         self.write(move |tx| {
             let mut remove = tx.db.prepare_cached(
                 "DELETE FROM dead_letters WHERE delivery = ?1 AND moved_at = ?2 AND EXISTS
@@ -53,7 +53,7 @@ impl Leave for SqliteStore {
 
 /// Only of those that have too many, by what is counted; of each by the index alone, to the first that is
 /// too many.
-pub(crate) fn overflow(db: &Connection, most: i64) -> Result<Vec<Leaving>, Fault> {
+pub(crate) fn overflow(db: &Connection, most: i64) -> Result<Vec<ArchiveSelection>, Fault> {
     let mut beyond = db.prepare_cached(
         "SELECT c.tenant_id, l.moved_at, d.id FROM
            (SELECT tenant_id FROM dead_counts GROUP BY tenant_id HAVING sum(count) > ?1) c
@@ -65,27 +65,31 @@ pub(crate) fn overflow(db: &Connection, most: i64) -> Result<Vec<Leaving>, Fault
     let mut found = beyond.query([most])?;
     let mut overflow = Vec::new();
     while let Some(row) = found.next()? {
-        overflow.push(Leaving::Overflow(rows::id(row, 0)?, rows::time(row, 1)?, rows::id(row, 2)?));
+        overflow.push(ArchiveSelection::Overflow(
+            rows::id(row, 0)?,
+            rows::time(row, 1)?,
+            rows::id(row, 2)?,
+        ));
     }
     Ok(overflow)
 }
 
 fn leaving(
     db: &Connection,
-    which: Leaving,
+    which: ArchiveSelection,
     most: usize,
     most_bytes: usize,
-) -> Result<Vec<WholeLetter>, Fault> {
-    let mut terms = Terms::default();
+) -> Result<Vec<FullDeadLetter>, Fault> {
+    let mut conditions = Conditions::default();
     let order = match which {
-        Leaving::Expired(by) => {
-            terms.add("l.expires_at <= $", by.micros());
+        ArchiveSelection::Expired(by) => {
+            conditions.add("l.expires_at <= $", by.micros());
             "l.expires_at, l.delivery"
         }
-        Leaving::Overflow(tenant, moved_at, delivery) => {
-            terms.add("l.tenant_id = $", tenant.bytes());
-            terms.add("l.moved_at <= $", moved_at.micros());
-            terms.add("(l.moved_at < ?2 OR l.delivery <= $)", seq(delivery));
+        ArchiveSelection::Overflow(tenant, moved_at, delivery) => {
+            conditions.add("l.tenant_id = $", tenant.bytes());
+            conditions.add("l.moved_at <= $", moved_at.micros());
+            conditions.add("(l.moved_at < ?2 OR l.delivery <= $)", seq(delivery));
             "l.moved_at, l.delivery"
         }
     };
@@ -95,9 +99,9 @@ fn leaving(
          FROM dead_letters l CROSS JOIN deliveries d CROSS JOIN parcels p
          WHERE d.seq = l.delivery AND d.state = 6 AND p.seq = d.parcel AND {}
          ORDER BY {order} LIMIT {most}",
-        terms.sql()
+        conditions.sql()
     ))?;
-    let mut found = list.query(&*terms.values())?;
+    let mut found = list.query(&*conditions.values())?;
     let (mut letters, mut bytes) = (Vec::new(), 0);
     while bytes < most_bytes
         && let Some(row) = found.next()?
@@ -109,7 +113,7 @@ fn leaving(
     Ok(letters)
 }
 
-fn whole(db: &Connection, row: &Row<'_>) -> Result<WholeLetter, Fault> {
+fn whole(db: &Connection, row: &Row<'_>) -> Result<FullDeadLetter, Fault> {
     let letter = dead_letter(row)?;
     let mut log = db.prepare_cached(&format!(
         "SELECT {ATTEMPT} FROM attempts WHERE delivery = ?1 ORDER BY number"
@@ -119,7 +123,7 @@ fn whole(db: &Connection, row: &Row<'_>) -> Result<WholeLetter, Fault> {
     while let Some(row) = found.next()? {
         attempts.push(rows::attempt(row)?);
     }
-    Ok(WholeLetter {
+    Ok(FullDeadLetter {
         letter,
         event_type: row.get(14)?,
         external_id: row.get(15)?,
@@ -128,7 +132,7 @@ fn whole(db: &Connection, row: &Row<'_>) -> Result<WholeLetter, Fault> {
     })
 }
 
-fn weight(whole: &WholeLetter) -> usize {
+fn weight(whole: &FullDeadLetter) -> usize {
     let of = |one: &Attempt| {
         one.request_headers.len() + one.response_headers.len() + one.response_body.len()
     };

@@ -14,7 +14,7 @@ use gancho_store::{Accept, Deliveries, NewParcel, NodeId};
 use gancho_store_sqlite::{Options, SqliteStore};
 
 const LARGE: usize = 5 << 20;
-const OPENING: usize = 16 << 10;
+const PREFIX_BYTES: usize = 16 << 10;
 
 /// Bytes that this process has read from files so far.
 fn bytes_read() -> usize {
@@ -54,11 +54,11 @@ async fn the_rest_of_a_body_is_not_read() {
     }
 
     let before = bytes_read();
-    let openings = store.openings(scope, made.clone(), OPENING).await.unwrap();
+    let body_prefixes = store.body_prefixes(scope, made.clone(), PREFIX_BYTES).await.unwrap();
     let read = bytes_read() - before;
-    assert!(openings.iter().all(|(_, bytes)| bytes.len() == OPENING));
-    assert_eq!(openings.len(), made.len());
-    assert!(read < made.len() * 4 * OPENING, "{read} bytes were read");
+    assert!(body_prefixes.iter().all(|(_, bytes)| bytes.len() == PREFIX_BYTES));
+    assert_eq!(body_prefixes.len(), made.len());
+    assert!(read < made.len() * 4 * PREFIX_BYTES, "{read} bytes were read");
 
     // The count does count: the whole of one is more than the beginnings of all.
     let before = bytes_read();

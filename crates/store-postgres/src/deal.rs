@@ -1,12 +1,38 @@
-//! Dealing out what is due where all of it, or all that will be looked at, is known: the same turns
-//! as the walk's, over a list.
+//! Deals out turns over a list of what is due, where all of it, or all that will be looked at, is known: the
+//! same turns as the walk's.
 
 use std::collections::BTreeMap;
 
 use gancho_domain::TenantId;
-use gancho_store::{Claim, ClaimTurn, TargetId};
+use gancho_store::{Claim, ClaimCursor, ClaimTurn, TargetId};
 
-use crate::walk::{Plan, Take};
+#[derive(Debug, Default)]
+pub(crate) struct Plan {
+    /// In the order of their turns.
+    pub takes: Vec<Take>,
+    pub cursor: ClaimCursor,
+    /// A whole round leaves nothing, if all of the plan can be taken.
+    pub caught_up: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Take {
+    pub tenant: TenantId,
+    pub target: TargetId,
+    pub most: usize,
+}
+
+impl Plan {
+    pub(crate) fn total(&self) -> usize {
+        self.takes.iter().map(|take| take.most).sum()
+    }
+
+    /// Something that was to be taken, or was seen, is left.
+    pub(crate) fn leave(&mut self) {
+        self.caught_up = false;
+        self.cursor.round = None;
+    }
+}
 
 /// How many are due, by tenant and target.
 type Due = BTreeMap<TenantId, BTreeMap<TargetId, usize>>;
@@ -100,7 +126,7 @@ mod tests {
     use std::sync::Arc;
 
     use gancho_domain::{Id, Lane, Time};
-    use gancho_store::{ClaimCursor, NodeId};
+    use gancho_store::NodeId;
 
     use super::*;
 

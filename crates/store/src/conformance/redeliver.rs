@@ -35,7 +35,7 @@ pub async fn it_goes_to_a_new_target<F: Fixture>() {
     let (event, first) = delivered(&world, acme, shop).await;
     world.pass(secs(60));
     let new = world.to(crm);
-    assert!(world.send_again(acme, event, vec![new.clone()]).await);
+    assert!(world.redeliver(acme, event, vec![new.clone()]).await);
 
     let job = world.take_one().await;
     assert_eq!((job.delivery, job.target, job.parcel.id), (new.id, crm, event));
@@ -61,7 +61,7 @@ pub async fn it_goes_to_the_same_target_once_more<F: Fixture>() {
     let (event, first) = delivered(&world, acme, shop).await;
     let before = world.see(acme, first).await;
     let new = world.to(shop);
-    assert!(world.send_again(acme, event, vec![new.clone()]).await);
+    assert!(world.redeliver(acme, event, vec![new.clone()]).await);
     assert_eq!(ids(&world.take_all().await), [new.id]);
     assert_eq!(world.see(acme, first).await, before, "the first is as it was");
 }
@@ -73,8 +73,8 @@ pub async fn one_that_matched_nothing_can_be_sent<F: Fixture>() {
     let event = draft.id();
     world.accept(draft).await;
     let new = [world.to(world.target()), world.to(world.target())];
-    assert!(world.send_again(acme, event, new.to_vec()).await);
-    assert!(world.send_again(acme, event, vec![]).await, "to no one more");
+    assert!(world.redeliver(acme, event, new.to_vec()).await);
+    assert!(world.redeliver(acme, event, vec![]).await, "to no one more");
     let world = world.reopen().await;
     let view = world.see_event(acme, event).await;
     let found: Vec<_> = view.deliveries.iter().map(|row| row.id).collect();
@@ -92,7 +92,7 @@ pub async fn it_is_due_when_it_says_and_not_held<F: Fixture>() {
         lane: Lane::Webhook,
         ..world.to(world.target())
     };
-    assert!(world.send_again(acme, event, vec![later.clone()]).await);
+    assert!(world.redeliver(acme, event, vec![later.clone()]).await);
     assert_eq!(world.see(acme, later.id).await.row.state, State::Pending);
     world.nothing_is_due().await;
     world.pass(secs(60));
@@ -114,7 +114,7 @@ pub async fn it_takes_its_turn_by_the_events_number<F: Fixture>() {
     assert_eq!(second.delivery, made[1]);
 
     let again = [in_order(&world, shop), in_order(&world, shop)];
-    assert!(world.send_again(acme, first, again.to_vec()).await);
+    assert!(world.redeliver(acme, first, again.to_vec()).await);
     assert_eq!(world.see(acme, again[0].id).await.row.state, State::Waiting);
     world.nothing_is_due().await;
     world.deliver(&second).await;
@@ -135,7 +135,7 @@ pub async fn with_nothing_in_its_way_it_goes_and_others_wait<F: Fixture>() {
     let elsewhere = in_order(&world, crm);
     let loose = world.to(shop);
     let all = vec![again.clone(), elsewhere, loose];
-    assert!(world.send_again(acme, event, all).await);
+    assert!(world.redeliver(acme, event, all).await);
     let next = world.event(acme).about("order-1").in_order_to(shop);
     let next_id = next.delivery(0);
     assert_eq!(placed(&world.accept(next).await), [Placed::Waiting]);
@@ -152,8 +152,8 @@ pub async fn asked_twice_it_goes_once<F: Fixture>() {
     let acme = world.tenant().await;
     let (event, _) = delivered(&world, acme, world.target()).await;
     let [one, two] = [world.to(world.target()), world.to(world.target())];
-    assert!(world.send_again(acme, event, vec![one.clone()]).await);
-    assert!(world.send_again(acme, event, vec![one, two]).await);
+    assert!(world.redeliver(acme, event, vec![one.clone()]).await);
+    assert!(world.redeliver(acme, event, vec![one, two]).await);
     let jobs = world.take_all().await;
     assert_eq!(jobs.len(), 2);
     for job in jobs {
@@ -167,7 +167,7 @@ pub async fn one_that_is_not_there_is_not_sent<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
     let new = world.to(world.target());
-    assert!(!world.send_again(acme, world.id(), vec![new.clone()]).await);
+    assert!(!world.redeliver(acme, world.id(), vec![new.clone()]).await);
     assert_eq!(world.find(acme, new.id).await, None);
     world.nothing_is_due().await;
 }
@@ -180,7 +180,7 @@ pub async fn its_time_counts_from_when_it_was_sent<F: Fixture>() {
     let (event, _) = delivered(&world, acme, shop).await;
     world.pass(hours(48));
     let new = world.to(shop);
-    assert!(world.send_again(acme, event, vec![new.clone()]).await);
+    assert!(world.redeliver(acme, event, vec![new.clone()]).await);
     let store = &world.store;
     let expired = store.expire(Lane::Webhook, world.now() - hours(24), 10, world.now()).await;
     assert_eq!(expired, Ok(0));
@@ -197,7 +197,7 @@ pub async fn its_event_is_kept_until_it_has_ended<F: Fixture>() {
     let shop = world.target();
     let (event, first) = delivered(&world, acme, shop).await;
     let new = world.to(shop);
-    assert!(world.send_again(acme, event, vec![new.clone()]).await);
+    assert!(world.redeliver(acme, event, vec![new.clone()]).await);
     world.pass(hours(1));
     let now = world.now();
     assert_eq!(world.prune(now).await, 0);
@@ -208,7 +208,7 @@ pub async fn its_event_is_kept_until_it_has_ended<F: Fixture>() {
     for delivery in [first, new.id] {
         assert_eq!(world.find(acme, delivery).await, None, "gone with it");
     }
-    assert!(!world.send_again(acme, event, vec![world.to(shop)]).await);
+    assert!(!world.redeliver(acme, event, vec![world.to(shop)]).await);
 }
 
 pub async fn many_at_once_keep_their_order_and_none_is_lost<F: Fixture>() {
@@ -223,7 +223,7 @@ pub async fn many_at_once_keep_their_order_and_none_is_lost<F: Fixture>() {
         let draft = world.event(acme).about("order-1").in_order_to(shop);
         calls.spawn(async move {
             if n % 2 == 0 {
-                assert_eq!(store.send_again(scope(acme), event, vec![new]).await, Ok(true));
+                assert_eq!(store.redeliver(scope(acme), event, vec![new]).await, Ok(true));
             } else {
                 store.accept(vec![draft.done()], node).await.unwrap();
             }

@@ -6,11 +6,11 @@ use super::{
     Fixture,
     build::{World, ids, scope, secs, sorted},
 };
-use crate::Rearmed;
+use crate::RetryOutcome;
 
-async fn rearm<F: Fixture>(world: &World<F>, tenant: TenantId, id: DeliveryId) -> Rearmed {
+async fn retry_now<F: Fixture>(world: &World<F>, tenant: TenantId, id: DeliveryId) -> RetryOutcome {
     let now = world.now();
-    world.store.rearm(scope(tenant), id, now).await.unwrap()
+    world.store.retry_now(scope(tenant), id, now).await.unwrap()
 }
 
 pub async fn a_delivered_one_goes_out_again<F: Fixture>() {
@@ -21,7 +21,7 @@ pub async fn a_delivered_one_goes_out_again<F: Fixture>() {
     world.deliver(&job).await;
     world.pass(secs(60));
 
-    assert_eq!(rearm(&world, acme, id).await, Rearmed::Due);
+    assert_eq!(retry_now(&world, acme, id).await, RetryOutcome::Due);
     let row = world.see(acme, id).await.row;
     assert_eq!((row.state, row.status()), (State::Pending, Status::Retrying));
     let job = world.take_one().await;
@@ -39,8 +39,8 @@ pub async fn a_dead_one_starts_its_plan_anew<F: Fixture>() {
     let id = world.due(acme, world.target()).await;
     let job = world.take_one().await;
     world.give_up(&job).await;
-    assert_eq!(rearm(&world, acme, id).await, Rearmed::Due);
-    assert_eq!(rearm(&world, acme, id).await, Rearmed::Due, "twice is once");
+    assert_eq!(retry_now(&world, acme, id).await, RetryOutcome::Due);
+    assert_eq!(retry_now(&world, acme, id).await, RetryOutcome::Due, "twice is once");
     let job = world.take_one().await;
     assert_eq!((job.delivery, job.attempts, job.attempts_before), (id, 1, 1));
     assert!(job.is_replay);
@@ -55,7 +55,7 @@ pub async fn a_dead_one_without_a_dead_letter_can_be_armed<F: Fixture>() {
     world.give_up(&job).await;
     let purged = world.store.purge_dead(crate::DeadFilter::default(), 10).await;
     assert_eq!(purged, Ok(1));
-    assert_eq!(rearm(&world, acme, id).await, Rearmed::Due);
+    assert_eq!(retry_now(&world, acme, id).await, RetryOutcome::Due);
     let job = world.take_one().await;
     world.deliver(&job).await;
     assert_eq!(world.see(acme, id).await.row.state, State::Delivered);
@@ -67,7 +67,7 @@ pub async fn a_retry_does_not_wait_for_its_time<F: Fixture>() {
     let id = world.due(acme, world.target()).await;
     let job = world.take_one().await;
     world.retry_at(&job, world.now() + secs(600)).await;
-    assert_eq!(rearm(&world, acme, id).await, Rearmed::Due);
+    assert_eq!(retry_now(&world, acme, id).await, RetryOutcome::Due);
     let job = world.take_one().await;
     assert_eq!(job.delivery, id);
     let counted = (job.attempts, job.attempts_before);
@@ -81,7 +81,7 @@ pub async fn one_that_is_due_already_stays_due<F: Fixture>() {
     let acme = world.tenant().await;
     let id = world.due(acme, world.target()).await;
     world.pass(secs(60));
-    assert_eq!(rearm(&world, acme, id).await, Rearmed::Due);
+    assert_eq!(retry_now(&world, acme, id).await, RetryOutcome::Due);
     assert_eq!(ids(&world.take_all().await), [id]);
 }
 
@@ -93,7 +93,7 @@ pub async fn one_that_waits_need_not_wait<F: Fixture>() {
     let made = drafts.each_ref().map(|draft| draft.delivery(0));
     world.accept_all(drafts.to_vec()).await;
     let first = world.take_one().await;
-    assert_eq!(rearm(&world, acme, made[1]).await, Rearmed::Due);
+    assert_eq!(retry_now(&world, acme, made[1]).await, RetryOutcome::Due);
     let second = world.take_one().await;
     assert_eq!(second.delivery, made[1]);
     world.deliver(&second).await;
@@ -107,7 +107,7 @@ pub async fn one_in_flight_is_left_alone<F: Fixture>() {
     let acme = world.tenant().await;
     let id = world.due(acme, world.target()).await;
     let job = world.take_one().await;
-    assert_eq!(rearm(&world, acme, id).await, Rearmed::InFlight);
+    assert_eq!(retry_now(&world, acme, id).await, RetryOutcome::InFlight);
     world.nothing_is_due().await;
     world.deliver(&job).await;
     assert_eq!(world.see(acme, id).await.row.attempts, 1);
@@ -116,16 +116,16 @@ pub async fn one_in_flight_is_left_alone<F: Fixture>() {
 pub async fn one_that_is_not_there_is_unknown<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
-    let unknown = rearm(&world, acme, world.id()).await;
-    assert_eq!(unknown, Rearmed::Unknown);
+    let unknown = retry_now(&world, acme, world.id()).await;
+    assert_eq!(unknown, RetryOutcome::Unknown);
 }
 
 async fn in_turn<F: Fixture>(
     world: &World<F>,
     tenant: TenantId,
     deliveries: Vec<DeliveryId>,
-) -> Vec<Rearmed> {
-    world.store.rearm_in_turn(scope(tenant), deliveries, world.now()).await.unwrap()
+) -> Vec<RetryOutcome> {
+    world.store.retry_now_in_order(scope(tenant), deliveries, world.now()).await.unwrap()
 }
 
 /// faults.md B2: whichever of them is named first.
@@ -149,10 +149,10 @@ pub async fn in_turn_those_of_a_subject_go_by_their_numbers<F: Fixture>() {
     world.pass(secs(1));
     let [one, two, three, elsewhere] = made;
     let answers = in_turn(&world, acme, vec![three, two, elsewhere]).await;
-    assert_eq!(answers, [Rearmed::Due; 3]);
+    assert_eq!(answers, [RetryOutcome::Due; 3]);
     let jobs = world.take_all().await;
     assert_eq!(sorted(ids(&jobs)), sorted(vec![two, elsewhere]), "the first of each line");
-    assert_eq!(in_turn(&world, acme, vec![one]).await, [Rearmed::Due], "the next page");
+    assert_eq!(in_turn(&world, acme, vec![one]).await, [RetryOutcome::Due], "the next page");
     world.nothing_is_due().await;
     for job in jobs {
         assert_eq!((job.attempts, job.attempts_before), (1, 1));
@@ -182,7 +182,7 @@ pub async fn in_turn_they_wait_behind_what_moves<F: Fixture>() {
     let moving = world.take_one().await;
     assert_eq!(moving.delivery, made[1]);
     let answers = in_turn(&world, acme, made.to_vec()).await;
-    assert_eq!(answers, [Rearmed::Due, Rearmed::InFlight, Rearmed::Due]);
+    assert_eq!(answers, [RetryOutcome::Due, RetryOutcome::InFlight, RetryOutcome::Due]);
     world.nothing_is_due().await;
     world.deliver(&moving).await;
     for expected in [made[0], made[2]] {
@@ -211,7 +211,13 @@ pub async fn in_turn_each_has_its_answer<F: Fixture>() {
     let answers = in_turn(&world, acme, vec![held, world.id(), ended, anothers, retrying]).await;
     assert_eq!(
         answers,
-        [Rearmed::InFlight, Rearmed::Unknown, Rearmed::Due, Rearmed::Unknown, Rearmed::Due]
+        [
+            RetryOutcome::InFlight,
+            RetryOutcome::Unknown,
+            RetryOutcome::Due,
+            RetryOutcome::Unknown,
+            RetryOutcome::Due
+        ]
     );
     assert_eq!(sorted(ids(&world.take_all().await)), [ended, retrying]);
     assert_eq!(in_turn(&world, acme, vec![]).await, []);
@@ -225,6 +231,6 @@ pub async fn in_turn_without_order_all_are_due<F: Fixture>() {
     for job in world.take_all().await {
         world.deliver(&job).await;
     }
-    assert_eq!(in_turn(&world, acme, made.clone()).await, [Rearmed::Due; 5]);
+    assert_eq!(in_turn(&world, acme, made.clone()).await, [RetryOutcome::Due; 5]);
     assert_eq!(sorted(ids(&world.take_all().await)), made);
 }

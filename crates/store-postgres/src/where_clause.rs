@@ -5,12 +5,12 @@ use tokio_postgres::types::ToSql;
 type Value = Box<dyn ToSql + Send + Sync>;
 
 #[derive(Default)]
-pub(crate) struct Terms {
+pub(crate) struct Conditions {
     wheres: Vec<String>,
     values: Vec<Value>,
 }
 
-impl Terms {
+impl Conditions {
     /// `?` in the condition stands for the value.
     pub(crate) fn add(&mut self, condition: &str, value: impl ToSql + Send + Sync + 'static) {
         let place = self.value(value);
@@ -38,8 +38,8 @@ impl Terms {
         format!("${}", self.values.len())
     }
 
-    /// With no conditions, and with the values of those before.
-    pub(crate) fn anew(self) -> Self {
+    /// Drops the conditions and keeps their values bound.
+    pub(crate) fn without_conditions(self) -> Self {
         Self { wheres: Vec::new(), values: self.values }
     }
 

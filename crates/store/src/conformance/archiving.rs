@@ -9,7 +9,7 @@ use super::{
     Fixture,
     build::{World, given_up, hours, secs, timeout},
 };
-use crate::{Claim, DeadFilter, Leaving, Left, TargetId, WholeLetter};
+use crate::{ArchiveSelection, ArchivedLetter, Claim, DeadFilter, FullDeadLetter, TargetId};
 
 /// More than any case makes.
 const ANY: (usize, usize) = (1_000, 64 << 20);
@@ -32,16 +32,16 @@ async fn bury<F: Fixture>(
     buried
 }
 
-async fn look<F: Fixture>(world: &World<F>, which: Leaving) -> Vec<WholeLetter> {
-    world.store.dead_leaving(which, ANY.0, ANY.1).await.unwrap()
+async fn look<F: Fixture>(world: &World<F>, which: ArchiveSelection) -> Vec<FullDeadLetter> {
+    world.store.letters_to_archive(which, ANY.0, ANY.1).await.unwrap()
 }
 
-fn ids(letters: &[WholeLetter]) -> Vec<DeliveryId> {
+fn ids(letters: &[FullDeadLetter]) -> Vec<DeliveryId> {
     letters.iter().map(|one| one.letter.delivery).collect()
 }
 
-fn keys(letters: &[WholeLetter]) -> Vec<Left> {
-    letters.iter().map(|one| Left::from(&one.letter)).collect()
+fn keys(letters: &[FullDeadLetter]) -> Vec<ArchivedLetter> {
+    letters.iter().map(|one| ArchivedLetter::from(&one.letter)).collect()
 }
 
 pub async fn one_leaves_when_its_time_is_over<F: Fixture>() {
@@ -61,13 +61,17 @@ pub async fn one_leaves_when_its_time_is_over<F: Fixture>() {
         (second - micro, vec![one]),
         (second + hours(24), vec![one, two]),
     ] {
-        assert_eq!(ids(&look(&world, Leaving::Expired(at)).await), expected, "oldest first");
+        assert_eq!(
+            ids(&look(&world, ArchiveSelection::Expired(at)).await),
+            expected,
+            "oldest first"
+        );
     }
-    let old = look(&world, Leaving::Expired(first)).await;
-    assert_eq!(world.store.dead_left(keys(&old)).await, Ok(1));
+    let old = look(&world, ArchiveSelection::Expired(first)).await;
+    assert_eq!(world.store.remove_archived(keys(&old)).await, Ok(1));
     assert_eq!(world.dead_letter(one).await, None);
-    assert_eq!(ids(&look(&world, Leaving::Expired(Time::MAX)).await), [two]);
-    assert_eq!(world.store.dead_left(keys(&old)).await, Ok(0), "once");
+    assert_eq!(ids(&look(&world, ArchiveSelection::Expired(Time::MAX)).await), [two]);
+    assert_eq!(world.store.remove_archived(keys(&old)).await, Ok(0), "once");
 }
 
 pub async fn the_oldest_beyond_the_limit_leave<F: Fixture>() {
@@ -93,7 +97,7 @@ pub async fn the_oldest_beyond_the_limit_leave<F: Fixture>() {
     bury(&world, acme, shop, 2).await;
     let old = look(&world, overflow[0]).await;
     assert_eq!(ids(&old), of_acme[..2]);
-    assert_eq!(world.store.dead_left(keys(&old)).await, Ok(2));
+    assert_eq!(world.store.remove_archived(keys(&old)).await, Ok(2));
     assert_eq!(ids(&look(&world, overflow[0]).await), []);
     let filter = DeadFilter { tenant: Some(acme), ..DeadFilter::default() };
     assert_eq!(world.store.dead_stats(filter).await.unwrap().total, 5);
@@ -131,7 +135,7 @@ pub async fn letters_come_whole<F: Fixture>() {
         }
         world.pass(secs(1));
     }
-    let found = look(&world, Leaving::Expired(Time::MAX)).await;
+    let found = look(&world, ArchiveSelection::Expired(Time::MAX)).await;
     assert_eq!(found.len(), 1);
     let whole = &found[0];
     assert_eq!(Some(&whole.letter), world.dead_letter(id).await.as_ref());
@@ -158,11 +162,11 @@ pub async fn a_page_is_no_larger_than_asked<F: Fixture>() {
         world.pass(secs(1));
     }
     let overflow = world.store.dead_overflow(0).await.unwrap();
-    for which in [Leaving::Expired(Time::MAX), overflow[0]] {
+    for which in [ArchiveSelection::Expired(Time::MAX), overflow[0]] {
         for (most, bytes, expected) in
             [(4, 64 << 20, 4), (9, 64 << 20, 6), (9, 1, 1), (9, 150_000, 2), (0, 1, 0)]
         {
-            let page = world.store.dead_leaving(which, most, bytes).await.unwrap();
+            let page = world.store.letters_to_archive(which, most, bytes).await.unwrap();
             assert_eq!(ids(&page), buried[..expected], "{which:?} {most} {bytes}");
         }
     }
@@ -172,7 +176,7 @@ pub async fn one_that_is_being_replayed_stays<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
     let [old, other] = bury(&world, acme, world.target(), 2).await.try_into().unwrap();
-    let all = Leaving::Expired(Time::MAX);
+    let all = ArchiveSelection::Expired(Time::MAX);
     let looked = look(&world, all).await;
     let only = DeadFilter { delivery: Some(old), ..DeadFilter::default() };
     assert_eq!(world.replay(only, 1).await, 1);
@@ -180,10 +184,10 @@ pub async fn one_that_is_being_replayed_stays<F: Fixture>() {
     assert_eq!(ids(&look(&world, all).await), [other]);
     let overflow = world.store.dead_overflow(0).await.unwrap();
     assert_eq!(ids(&look(&world, overflow[0]).await), [other]);
-    assert_eq!(world.store.dead_left(keys(&looked)).await, Ok(1));
+    assert_eq!(world.store.remove_archived(keys(&looked)).await, Ok(1));
     assert!(world.dead_letter(old).await.is_some(), "due again");
     let job = world.take_one().await;
-    assert_eq!(world.store.dead_left(keys(&looked)).await, Ok(0));
+    assert_eq!(world.store.remove_archived(keys(&looked)).await, Ok(0));
     assert!(world.dead_letter(old).await.is_some(), "being tried");
     world.deliver(&job).await;
     assert_eq!(world.dead_letter(old).await, None);
@@ -193,14 +197,14 @@ pub async fn one_that_was_given_up_again_stays<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
     let id = bury(&world, acme, world.target(), 1).await[0];
-    let looked = look(&world, Leaving::Expired(Time::MAX)).await;
+    let looked = look(&world, ArchiveSelection::Expired(Time::MAX)).await;
     world.replay(DeadFilter::default(), 1).await;
     let job = world.take_one().await;
     world.give_up(&job).await;
-    assert_eq!(world.store.dead_left(keys(&looked)).await, Ok(0));
-    let fresh = look(&world, Leaving::Expired(Time::MAX)).await;
+    assert_eq!(world.store.remove_archived(keys(&looked)).await, Ok(0));
+    let fresh = look(&world, ArchiveSelection::Expired(Time::MAX)).await;
     assert_eq!((ids(&fresh), fresh[0].attempts.len()), (vec![id], 2));
-    assert_eq!(world.store.dead_left(keys(&fresh)).await, Ok(1));
+    assert_eq!(world.store.remove_archived(keys(&fresh)).await, Ok(1));
 }
 
 pub async fn only_what_is_named_leaves<F: Fixture>() {
@@ -209,16 +213,16 @@ pub async fn only_what_is_named_leaves<F: Fixture>() {
     let shop = world.target();
     bury(&world, acme, shop, 2).await;
     bury(&world, globex, shop, 1).await;
-    let all = look(&world, Leaving::Expired(Time::MAX)).await;
-    assert_eq!(world.store.dead_left(vec![]).await, Ok(0));
+    let all = look(&world, ArchiveSelection::Expired(Time::MAX)).await;
+    assert_eq!(world.store.remove_archived(vec![]).await, Ok(0));
     let strange = [
-        Left { tenant: globex, ..keys(&all)[0] },
-        Left { delivery: world.id(), ..keys(&all)[0] },
-        Left { moved_at: world.now(), ..keys(&all)[0] },
+        ArchivedLetter { tenant: globex, ..keys(&all)[0] },
+        ArchivedLetter { delivery: world.id(), ..keys(&all)[0] },
+        ArchivedLetter { moved_at: world.now(), ..keys(&all)[0] },
     ];
-    assert_eq!(world.store.dead_left(strange.to_vec()).await, Ok(0));
-    assert_eq!(world.store.dead_left(keys(&all[1..2])).await, Ok(1));
-    let left = look(&world, Leaving::Expired(Time::MAX)).await;
+    assert_eq!(world.store.remove_archived(strange.to_vec()).await, Ok(0));
+    assert_eq!(world.store.remove_archived(keys(&all[1..2])).await, Ok(1));
+    let left = look(&world, ArchiveSelection::Expired(Time::MAX)).await;
     assert_eq!(ids(&left), [all[0].letter.delivery, all[2].letter.delivery]);
 }
 
@@ -227,8 +231,8 @@ pub async fn what_left_stays_in_the_log_until_it_is_pruned<F: Fixture>() {
     let acme = world.tenant().await;
     let id = bury(&world, acme, world.target(), 1).await[0];
     let before = world.see(acme, id).await;
-    let all = look(&world, Leaving::Expired(Time::MAX)).await;
-    world.store.dead_left(keys(&all)).await.unwrap();
+    let all = look(&world, ArchiveSelection::Expired(Time::MAX)).await;
+    world.store.remove_archived(keys(&all)).await.unwrap();
     let view = world.see(acme, id).await;
     assert_eq!((&view, view.row.state), (&before, State::Dead));
     world.pass(hours(1));
@@ -248,11 +252,11 @@ pub async fn two_nodes_at_once_take_no_more_than_one<F: Fixture>() {
         let mut gone = 0;
         for which in world.store.dead_overflow(10).await.unwrap() {
             loop {
-                let page = world.store.dead_leaving(which, 7, ANY.1).await.unwrap();
+                let page = world.store.letters_to_archive(which, 7, ANY.1).await.unwrap();
                 if page.is_empty() {
                     break;
                 }
-                gone += world.store.dead_left(keys(&page)).await.unwrap();
+                gone += world.store.remove_archived(keys(&page)).await.unwrap();
             }
         }
         gone

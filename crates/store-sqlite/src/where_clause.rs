@@ -3,12 +3,12 @@
 use rusqlite::ToSql;
 
 #[derive(Default)]
-pub(crate) struct Terms {
+pub(crate) struct Conditions {
     wheres: Vec<String>,
     values: Vec<Box<dyn ToSql>>,
 }
 
-impl Terms {
+impl Conditions {
     /// Adds a condition in which `$` stands for the value.
     pub fn add(&mut self, sql: &str, value: impl ToSql + 'static) {
         self.values.push(Box::new(value));
@@ -19,8 +19,8 @@ impl Terms {
         self.wheres.push(sql.to_owned());
     }
 
-    /// With no conditions, and with the values of those before.
-    pub fn anew(self) -> Self {
+    /// Drops the conditions and keeps their values bound.
+    pub fn without_conditions(self) -> Self {
         Self { wheres: Vec::new(), values: self.values }
     }
 

@@ -1,4 +1,4 @@
-//! Sending an event that is there already to more targets.
+//! Delivering a stored event to more targets.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::{
     order,
     rows::{self, PARCEL, uuid},
     session::{Transaction, execute, query},
-    spans,
+    time_buckets,
 };
 
 /// How often a transaction that another was in the way of is run again.
@@ -88,8 +88,8 @@ async fn add(
     let placed = place(session, &fresh).await?;
     insert_deliveries(session, &fresh, &placed, &vec![number; fresh.len()]).await?;
     let sent = new.iter().flat_map(|new| &new.deliveries);
-    let sent = sent.map(|to| spans::of(scope.tenant(), to)).collect();
-    spans::write(session, &sent).await?;
+    let sent = sent.map(|to| time_buckets::of(scope.tenant(), to)).collect();
+    time_buckets::write(session, &sent).await?;
     let ids: Vec<Uuid> = new.iter().flat_map(|new| &new.deliveries).map(|to| uuid(to.id)).collect();
     let sql = "update parcels set deliveries = deliveries || $3::uuid[]
         where tenant_id = $1 and id = $2";

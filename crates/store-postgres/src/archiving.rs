@@ -1,10 +1,10 @@
-//! Dead letters on their way out.
+//! Dead letters for the archive.
 
 use std::collections::HashMap;
 
 use async_trait::async_trait;
 use gancho_domain::{Attempt, DeliveryId};
-use gancho_store::{Leave, Leaving, Left, Result, WholeLetter};
+use gancho_store::{ArchiveSelection, ArchivedLetter, Archiving, FullDeadLetter, Result};
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
@@ -55,7 +55,7 @@ pub(crate) fn beyond() -> String {
 
 /// Locked by their deliveries, as a replay locks them; one that was replayed meanwhile has another
 /// state, or another time.
-pub(crate) const LEFT: &str = "
+pub(crate) const REMOVE_ARCHIVED: &str = "
 with gone as materialized (
     select d.tenant_id, d.id, k.moved_at
     from unnest($1::uuid[], $2::uuid[], $3::int8[]) as k(tenant_id, id, moved_at)
@@ -65,22 +65,27 @@ delete from dead_letters l using gone
 where l.tenant_id = gone.tenant_id and l.delivery_id = gone.id and l.moved_at = gone.moved_at";
 
 #[async_trait]
-impl Leave for PostgresStore {
-    async fn dead_overflow(&self, most_per_tenant: u64) -> Result<Vec<Leaving>> {
+impl Archiving for PostgresStore {
+    async fn dead_overflow(&self, most_per_tenant: u64) -> Result<Vec<ArchiveSelection>> {
         let session = self.upkeep_session().await?;
         let most = i64::try_from(most_per_tenant).unwrap_or(i64::MAX);
         let found = query(&session, OVERFLOW, &[&most]).await.map_err(store_error)?;
-        let overflow =
-            |row| Ok(Leaving::Overflow(rows::id(row, 0)?, rows::time(row, 1)?, rows::id(row, 2)?));
+        let overflow = |row| {
+            Ok(ArchiveSelection::Overflow(
+                rows::id(row, 0)?,
+                rows::time(row, 1)?,
+                rows::id(row, 2)?,
+            ))
+        };
         found.iter().map(overflow).collect()
     }
 
-    async fn dead_leaving(
+    async fn letters_to_archive(
         &self,
-        which: Leaving,
+        which: ArchiveSelection,
         most: usize,
         most_bytes: usize,
-    ) -> Result<Vec<WholeLetter>> {
+    ) -> Result<Vec<FullDeadLetter>> {
         let keys = self.keys(which, most, most_bytes).await?;
         if keys.0.is_empty() {
             return Ok(Vec::new());
@@ -101,7 +106,7 @@ impl Leave for PostgresStore {
         let found = query(&session, &sql, &[&keys.0, &keys.1]).await.map_err(store_error)?;
         let whole = |row| {
             let letter = dead_letter(row)?;
-            Ok(WholeLetter {
+            Ok(FullDeadLetter {
                 attempts: attempts.remove(&letter.delivery).unwrap_or_default(),
                 letter,
                 event_type: rows::get::<&str>(row, 14)?.into(),
@@ -112,12 +117,12 @@ impl Leave for PostgresStore {
         found.iter().map(whole).collect()
     }
 
-    async fn dead_left(&self, letters: Vec<Left>) -> Result<u64> {
+    async fn remove_archived(&self, letters: Vec<ArchivedLetter>) -> Result<u64> {
         let session = self.session().await?;
         let tenants: Vec<Uuid> = letters.iter().map(|left| uuid(left.tenant)).collect();
         let ids: Vec<Uuid> = letters.iter().map(|left| uuid(left.delivery)).collect();
         let moved: Vec<i64> = letters.iter().map(|left| left.moved_at.micros()).collect();
-        execute(&session, LEFT, &[&tenants, &ids, &moved]).await.map_err(store_error)
+        execute(&session, REMOVE_ARCHIVED, &[&tenants, &ids, &moved]).await.map_err(store_error)
     }
 }
 
@@ -125,12 +130,14 @@ impl Leave for PostgresStore {
 type Keys = (Vec<Uuid>, Vec<Uuid>);
 
 impl PostgresStore {
-    async fn keys(&self, which: Leaving, most: usize, most_bytes: usize) -> Result<Keys> {
+    async fn keys(&self, which: ArchiveSelection, most: usize, most_bytes: usize) -> Result<Keys> {
         let session = self.upkeep_session().await?;
         let most = most as i64;
         let (sql, values): (String, Vec<Box<dyn ToSql + Send + Sync>>) = match which {
-            Leaving::Expired(by) => (expired(), vec![Box::new(by.micros()), Box::new(most)]),
-            Leaving::Overflow(tenant, moved_at, delivery) => (
+            ArchiveSelection::Expired(by) => {
+                (expired(), vec![Box::new(by.micros()), Box::new(most)])
+            }
+            ArchiveSelection::Overflow(tenant, moved_at, delivery) => (
                 beyond(),
                 vec![
                     Box::new(uuid(tenant)),

@@ -1,18 +1,18 @@
-//! Sending an event that is there already to more targets.
+//! Delivering a stored event to more targets.
 
 use gancho_domain::{EventId, Parcel, TenantScope};
 use gancho_store::{NewDelivery, NodeId};
 use rusqlite::params;
 
 use crate::{
-    accept::{Pen, place},
+    accept::{AcceptStatements, place},
     fault::Fault,
     rows::{self, PARCEL, seq},
     transaction::Tx,
 };
 
 /// A delivery that the event has already is passed over, so that it does no harm to ask twice.
-pub(crate) fn send_again(
+pub(crate) fn redeliver(
     tx: &Tx<'_>,
     scope: TenantScope,
     event: EventId,
@@ -27,7 +27,7 @@ pub(crate) fn send_again(
     };
     let (parcel, number) = rows::parcel(row, 0)?;
     drop(found);
-    let mut pen = Pen::new(tx, NodeId(0))?;
+    let mut statements = AcceptStatements::new(tx, NodeId(0))?;
     for new in deliveries {
         if !append(tx, event, new)? {
             continue;
@@ -35,7 +35,7 @@ pub(crate) fn send_again(
         // It counts from when it is made: an old event's would be too late at once.
         let parcel = Parcel { created_at: new.id.time(), ..Parcel::clone(&parcel) };
         let new = NewDelivery { hold: false, ..new.clone() };
-        place(tx, &mut pen, &parcel, number, &new)?;
+        place(tx, &mut statements, &parcel, number, &new)?;
     }
     Ok(true)
 }

@@ -1,6 +1,6 @@
-//! Deliveries that may be leased to a node which does not know it: the answer to a claim's commit
-//! was lost, or whoever claimed or accepted them went away before the answer came. The node lives, so
-//! no one would rescue them: they are given back before its next claim.
+//! Deliveries that may be leased to a node that does not know it: the answer to a claim's commit was lost, or
+//! the caller who claimed or accepted them was gone before the answer came. The node lives, so no one would
+//! rescue them: they are released before its next claim.
 
 use std::sync::Arc;
 
@@ -18,67 +18,68 @@ use crate::{
     session::{Transaction, execute, query},
 };
 
-pub(crate) type Held = (NodeId, Vec<(TenantId, DeliveryId)>);
+/// A node, and what may be leased to it.
+pub(crate) type Leases = (NodeId, Vec<(TenantId, DeliveryId)>);
 
 #[derive(Default)]
-pub(crate) struct Limbo {
-    held: Arc<Mutex<Vec<Held>>>,
-    /// Held while it is emptied: what one caller gives back must not be given back by another when
-    /// it has just been claimed anew.
+pub(crate) struct OrphanedLeases {
+    all: Arc<Mutex<Vec<Leases>>>,
+    /// Locked while they are released: a delivery that one caller releases and that is claimed again must
+    /// not be released by another.
     turn: tokio::sync::Mutex<()>,
 }
 
-impl Limbo {
-    pub(crate) fn note(&self, node: NodeId, jobs: &[Job]) -> Unheard {
+impl OrphanedLeases {
+    pub(crate) fn note(&self, node: NodeId, jobs: &[Job]) -> LeaseGuard {
         let deliveries = jobs.iter().map(|job| (job.tenant, job.delivery)).collect();
         self.guard((node, deliveries))
     }
 
-    pub(crate) fn guard(&self, held: Held) -> Unheard {
-        Unheard { limbo: self.held.clone(), held: Some(held) }
+    pub(crate) fn guard(&self, leases: Leases) -> LeaseGuard {
+        LeaseGuard { orphaned: self.all.clone(), leases: Some(leases) }
     }
 
-    fn pop(&self) -> Option<Unheard> {
-        let held = self.held.lock().pop();
-        held.map(|held| self.guard(held))
+    fn pop(&self) -> Option<LeaseGuard> {
+        let leases = self.all.lock().pop();
+        leases.map(|leases| self.guard(leases))
     }
 }
 
-/// Puts its deliveries into limbo when it is dropped, unless it is cleared before.
-pub(crate) struct Unheard {
-    limbo: Arc<Mutex<Vec<Held>>>,
-    held: Option<Held>,
+/// Adds its leases to the orphaned ones when dropped, unless it was cleared before.
+pub(crate) struct LeaseGuard {
+    orphaned: Arc<Mutex<Vec<Leases>>>,
+    leases: Option<Leases>,
 }
 
-impl Unheard {
+impl LeaseGuard {
     pub(crate) fn clear(&mut self) {
-        self.held = None;
+        self.leases = None;
     }
 }
 
-impl Drop for Unheard {
+impl Drop for LeaseGuard {
     fn drop(&mut self) {
-        if let Some(held) = self.held.take().filter(|held| !held.1.is_empty()) {
-            self.limbo.lock().push(held);
+        if let Some(leases) = self.leases.take().filter(|leases| !leases.1.is_empty()) {
+            self.orphaned.lock().push(leases);
         }
     }
 }
 
 impl PostgresStore {
-    pub(crate) async fn empty_limbo(&self) -> Result<(), Fault> {
-        if self.limbo.held.lock().is_empty() {
+    pub(crate) async fn release_orphaned(&self) -> Result<(), Fault> {
+        if self.orphaned_leases.all.lock().is_empty() {
             return Ok(());
         }
-        let _turn = self.limbo.turn.lock().await;
-        while let Some(mut unheard) = self.limbo.pop() {
-            if let Some((node, deliveries)) = &unheard.held {
+        let _turn = self.orphaned_leases.turn.lock().await;
+        while let Some(mut guard) = self.orphaned_leases.pop() {
+            if let Some((node, deliveries)) = &guard.leases {
                 let transaction = Transaction::begin(self.session().await?).await?;
                 let session = transaction.session()?;
                 wait_for(session, deliveries).await?;
                 give_back(session, *node, deliveries).await?;
                 transaction.commit().await?;
             }
-            unheard.clear();
+            guard.clear();
             self.bells.ring_all();
         }
         Ok(())

@@ -13,7 +13,7 @@ use crate::{
 
 /// A statement would read all of a body, whatever part of it is asked for: SQLite hands a function such
 /// as `substr` the whole of it. Opened as a file is, only the pages of its beginning are read.
-pub(crate) fn openings(
+pub(crate) fn body_prefixes(
     db: &Connection,
     scope: TenantScope,
     ids: &[ParcelId],
@@ -21,7 +21,7 @@ pub(crate) fn openings(
 ) -> Result<Vec<(ParcelId, Bytes)>, Fault> {
     let mut find =
         db.prepare_cached("SELECT seq FROM parcels WHERE seq = ?1 AND id = ?2 AND tenant_id = ?3")?;
-    let mut openings = Vec::with_capacity(ids.len());
+    let mut body_prefixes = Vec::with_capacity(ids.len());
     for id in ids {
         // It is not ended before the body is open, so that both see the same state of the store.
         let mut found = find.query(params![seq(*id), id.bytes(), scope.tenant().bytes()])?;
@@ -29,10 +29,10 @@ pub(crate) fn openings(
             continue;
         }
         let mut body = db.blob_open(MAIN_DB, c"parcels", c"body", seq(*id), true)?;
-        let mut opening = vec![0; body.len().min(most_bytes)];
-        let read = body.read_exact(&mut opening);
+        let mut prefix = vec![0; body.len().min(most_bytes)];
+        let read = body.read_exact(&mut prefix);
         read.map_err(|error| corrupt(format!("the body of {id} cannot be read: {error}")))?;
-        openings.push((*id, Bytes::from(opening)));
+        body_prefixes.push((*id, Bytes::from(prefix)));
     }
-    Ok(openings)
+    Ok(body_prefixes)
 }

@@ -1,0 +1,94 @@
+//! Time buckets: in which stretches of time a target got deliveries of a lane, by which a target's deliveries
+//! are found.
+//!
+//! An index of every delivery by its target would change in a different place for each target: with fifty
+//! busy targets, a commit wrote as many pages of that index as of everything else. So only this is recorded,
+//! once per bucket: that a target got something of a lane within an eighth of a second. Rows are in order of
+//! time, so a bucket is a short range of the table, and a list reads the ranges that have something for it.
+
+use gancho_domain::{Lane, Parcel, TenantId, TenantScope};
+use gancho_store::{NewDelivery, TargetId};
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::{fault::Fault, look::Direction, rows::seq, transaction::Tx, writer_cache::LaneTarget};
+
+/// A row's number holds milliseconds above 15 bits: 128 of them make a bucket.
+pub(crate) const BUCKET_BITS: u32 = 22;
+
+pub(crate) fn note(tx: &Tx<'_>, tenant: TenantId, to: LaneTarget, seq: i64) -> Result<(), Fault> {
+    let bucket = seq >> BUCKET_BITS;
+    if tx.cache.recent_buckets.is_new((tenant, to), bucket) {
+        let (target, lane) = to;
+        tx.db
+            .prepare_cached(
+                "INSERT OR IGNORE INTO spans (tenant_id, target_id, lane, span)
+                 VALUES (?1, ?2, ?3, ?4)",
+            )?
+            .execute(params![tenant.bytes(), target.bytes(), lane.number(), bucket])?;
+    }
+    Ok(())
+}
+
+/// A parcel lies in the buckets of its lane as well, so that events are found by them. It is made just
+/// before its deliveries, so nearly always their bucket is its own.
+pub(crate) fn note_parcel(tx: &Tx<'_>, parcel: &Parcel, first: &NewDelivery) -> Result<(), Fault> {
+    let (lane, row) = (parcel.kind.lane(), seq(parcel.id));
+    if lane == first.lane && row >> BUCKET_BITS == seq(first.id) >> BUCKET_BITS {
+        return Ok(());
+    }
+    note(tx, parcel.tenant, (first.target, lane), row)
+}
+
+/// Whose buckets to look at.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BucketFilter {
+    pub target: Option<TargetId>,
+    pub lane: Option<Lane>,
+}
+
+/// The first bucket, in this direction, that has rows from the one number on and before the other.
+pub(crate) fn next(
+    db: &Connection,
+    scope: TenantScope,
+    filter: BucketFilter,
+    (from, to): (i64, i64),
+    direction: Direction,
+) -> Result<Option<i64>, Fault> {
+    let mut next: Option<i64> = None;
+    let word = direction.word();
+    for lane in filter.lane.map_or(Lane::ALL.to_vec(), |lane| vec![lane]) {
+        let (tenant, lane) = (scope.tenant().bytes(), lane.number());
+        let (last, first) = ((to - 1) >> BUCKET_BITS, from >> BUCKET_BITS);
+        let found = match filter.target {
+            Some(target) => db
+                .prepare_cached(&format!(
+                    "SELECT span FROM spans
+                     WHERE tenant_id = ?1 AND lane = ?2 AND span <= ?3 AND span >= ?4
+                       AND target_id = ?5 ORDER BY span {word} LIMIT 1"
+                ))?
+                .query_row(params![tenant, lane, last, first, target.bytes()], |row| row.get(0)),
+            None => db
+                .prepare_cached(&format!(
+                    "SELECT span FROM spans INDEXED BY spans_of_lane
+                     WHERE tenant_id = ?1 AND lane = ?2 AND span <= ?3 AND span >= ?4
+                     ORDER BY span {word} LIMIT 1"
+                ))?
+                .query_row(params![tenant, lane, last, first], |row| row.get(0)),
+        };
+        let buckets = next.into_iter().chain(found.optional()?);
+        next = if direction.is_newest_first() { buckets.max() } else { buckets.min() };
+    }
+    Ok(next)
+}
+
+/// The rows of a bucket that have keys below this one, and the key that is reached with the last of them.
+pub(crate) fn rows_of(bucket: i64, below: i64, direction: Direction) -> ((i64, i64), i64) {
+    let (first, end) = (first_row(bucket), first_row(bucket + 1));
+    let last = if direction.is_newest_first() { first } else { end - 1 };
+    (direction.rows_below(below, first, end), direction.key(last))
+}
+
+/// The lowest row number in a bucket.
+const fn first_row(bucket: i64) -> i64 {
+    bucket << BUCKET_BITS
+}

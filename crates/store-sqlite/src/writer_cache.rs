@@ -1,0 +1,51 @@
+//! What the writer knows of the tables without reading them. It follows the transaction: what is rolled back
+//! in the tables is rolled back here.
+
+mod external_ids;
+mod once_keys;
+mod recent_buckets;
+
+use std::cell::Cell;
+
+use gancho_ledger::Head;
+use rusqlite::Connection;
+
+pub(crate) use self::{
+    external_ids::ExternalIds,
+    once_keys::{FIRST, HalfHash, KeyUse, LAST, OnceKey, OnceKeys},
+    recent_buckets::{LaneTarget, RecentBuckets},
+};
+use crate::fault::Fault;
+
+pub(crate) struct WriterCache {
+    pub recent_buckets: RecentBuckets,
+    pub once_keys: OnceKeys,
+    pub external_ids: ExternalIds,
+    pub ledger_head: Cell<Option<Head>>,
+}
+
+impl WriterCache {
+    /// `flush_at` keys of one kind start a flush.
+    pub fn load(db: &Connection, flush_at: usize) -> Result<Self, Fault> {
+        Ok(Self {
+            recent_buckets: RecentBuckets::default(),
+            once_keys: OnceKeys::load(db, flush_at)?,
+            external_ids: external_ids::load(db, flush_at)?,
+            ledger_head: Cell::default(),
+        })
+    }
+
+    /// The transaction is committed.
+    pub fn commit(&self) {
+        self.once_keys.buffer.commit();
+        self.external_ids.commit();
+    }
+
+    /// The transaction is rolled back: what it wrote is gone.
+    pub fn roll_back(&self) {
+        self.recent_buckets.clear();
+        self.once_keys.buffer.roll_back();
+        self.external_ids.roll_back();
+        self.ledger_head.set(None);
+    }
+}

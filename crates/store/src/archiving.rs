@@ -1,0 +1,61 @@
+//! Moving dead letters from the store to an archive: which are due, all that is known of them, and their
+//! removal once the archive has them.
+
+use async_trait::async_trait;
+use gancho_domain::{Attempt, DeliveryId, TenantId, Time};
+
+use crate::{DeadLetter, Result};
+
+/// Which dead letters to archive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ArchiveSelection {
+    /// Those that expire by then, of all tenants.
+    Expired(Time),
+    /// A tenant's oldest, up to and including this one, by when it was given up.
+    Overflow(TenantId, Time, DeliveryId),
+}
+
+/// A dead letter with its attempts and what its parcel says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FullDeadLetter {
+    pub letter: DeadLetter,
+    /// The event's type; for a receipt its label.
+    pub event_type: Box<str>,
+    pub external_id: Option<Box<str>>,
+    pub is_test: bool,
+    /// Oldest first.
+    pub attempts: Vec<Attempt>,
+}
+
+/// A dead letter that the archive has. `moved_at` tells it from a later one of the same delivery.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ArchivedLetter {
+    pub tenant: TenantId,
+    pub delivery: DeliveryId,
+    pub moved_at: Time,
+}
+
+impl From<&DeadLetter> for ArchivedLetter {
+    fn from(letter: &DeadLetter) -> Self {
+        Self { tenant: letter.tenant, delivery: letter.delivery, moved_at: letter.moved_at }
+    }
+}
+
+#[async_trait]
+pub trait Archiving: Send + Sync + 'static {
+    /// One selection for each tenant that has more than `most_per_tenant`, for those beyond.
+    async fn dead_overflow(&self, most_per_tenant: u64) -> Result<Vec<ArchiveSelection>>;
+
+    /// Oldest first, without those that are being replayed: at most `most` and not many more bytes than
+    /// `most_bytes`, but always one if there is one. It only reads.
+    async fn letters_to_archive(
+        &self,
+        which: ArchiveSelection,
+        most: usize,
+        most_bytes: usize,
+    ) -> Result<Vec<FullDeadLetter>>;
+
+    /// Removes these dead letters and returns how many were still there. One that was replayed since then
+    /// stays, also if it was given up again. The deliveries stay in the log as failed.
+    async fn remove_archived(&self, letters: Vec<ArchivedLetter>) -> Result<u64>;
+}
