@@ -14,6 +14,7 @@ use crate::{
     fault::store_error,
     rows::{self, ATTEMPT, uuid},
     session::{execute, query},
+    states::{DEAD, Sql},
 };
 
 /// Only of those that have too many, by what is counted; of each by the index alone, to the first that is
@@ -29,7 +30,9 @@ from owner o cross join lateral (
 /// What each weighs is known without reading it: bodies are not compressed. Each part is looked up for
 /// the one before it (`offset 0`), so that the index says which letters come first, whatever is known of
 /// the tables.
-const KEY: &str = "
+static KEY: Sql = Sql::new(|| {
+    format!(
+        "
 select l.tenant_id, l.delivery_id, p.weight + coalesce((
     select sum(octet_length(a.request_headers) + octet_length(a.response_headers)
         + octet_length(a.response_body))
@@ -37,10 +40,12 @@ select l.tenant_id, l.delivery_id, p.weight + coalesce((
 from dead_letters l
 cross join lateral (
     select d.parcel_id from deliveries d
-    where d.tenant_id = l.tenant_id and d.id = l.delivery_id and d.state + 0 = 6 offset 0) d
+    where d.tenant_id = l.tenant_id and d.id = l.delivery_id and d.state + 0 = {DEAD} offset 0) d
 cross join lateral (
     select octet_length(p.body) as weight from parcels p
-    where p.tenant_id = l.tenant_id and p.id = d.parcel_id offset 0) p";
+    where p.tenant_id = l.tenant_id and p.id = d.parcel_id offset 0) p"
+    )
+});
 
 pub(crate) fn expired() -> String {
     format!("{KEY} where l.expires_at <= $1 order by l.expires_at, l.delivery_id limit $2")
@@ -55,14 +60,18 @@ pub(crate) fn beyond() -> String {
 
 /// Locked by their deliveries, as a replay locks them; one that was replayed meanwhile has another
 /// state, or another time.
-pub(crate) const REMOVE_ARCHIVED: &str = "
+pub(crate) static REMOVE_ARCHIVED: Sql = Sql::new(|| {
+    format!(
+        "
 with gone as materialized (
     select d.tenant_id, d.id, k.moved_at
     from unnest($1::uuid[], $2::uuid[], $3::int8[]) as k(tenant_id, id, moved_at)
     join deliveries d on d.tenant_id = k.tenant_id and d.id = k.id
-    where d.state + 0 = 6 order by d.tenant_id, d.id for update of d)
+    where d.state + 0 = {DEAD} order by d.tenant_id, d.id for update of d)
 delete from dead_letters l using gone
-where l.tenant_id = gone.tenant_id and l.delivery_id = gone.id and l.moved_at = gone.moved_at";
+where l.tenant_id = gone.tenant_id and l.delivery_id = gone.id and l.moved_at = gone.moved_at"
+    )
+});
 
 #[async_trait]
 impl Archiving for PostgresStore {
@@ -122,7 +131,7 @@ impl Archiving for PostgresStore {
         let tenants: Vec<Uuid> = letters.iter().map(|left| uuid(left.tenant)).collect();
         let ids: Vec<Uuid> = letters.iter().map(|left| uuid(left.delivery)).collect();
         let moved: Vec<i64> = letters.iter().map(|left| left.moved_at.micros()).collect();
-        execute(&session, REMOVE_ARCHIVED, &[&tenants, &ids, &moved]).await.map_err(store_error)
+        execute(&session, &REMOVE_ARCHIVED, &[&tenants, &ids, &moved]).await.map_err(store_error)
     }
 }
 

@@ -13,6 +13,7 @@ use crate::{
     order::{self, Line},
     rows::{self, uuid},
     session::{Transaction, execute, query},
+    states::{ENDED, Sql},
 };
 
 /// How often a transaction that another was in the way of is run again.
@@ -25,11 +26,15 @@ from unnest($1::uuid[], $2::uuid[]) as k(tenant_id, id)
 join deliveries d on d.tenant_id = k.tenant_id and d.id = k.id
 order by d.tenant_id, d.id for update of d";
 
-const ARM: &str = "
+static ARM: Sql = Sql::new(|| {
+    format!(
+        "
 update deliveries d set state = k.state, owner = 0, due_at = $4, lost_leases = 0,
-    attempts_before = case when d.state >= 5 then d.attempts else d.attempts_before end
+    attempts_before = case when d.state >= {ENDED} then d.attempts else d.attempts_before end
 from unnest($1::uuid[], $2::uuid[], $3::int2[]) as k(tenant_id, id, state)
-where d.tenant_id = k.tenant_id and d.id = k.id";
+where d.tenant_id = k.tenant_id and d.id = k.id"
+    )
+});
 
 /// Whose, and which.
 pub(crate) type Key = (TenantId, DeliveryId);
@@ -104,7 +109,7 @@ impl Arming<'_> {
         let keys: Vec<Key> = states.iter().map(|(key, _)| *key).collect();
         let states: Vec<i16> = states.iter().map(|(_, state)| state.number()).collect();
         let (tenants, ids) = columns(&keys);
-        execute(session, ARM, &[&tenants, &ids, &states, &self.now.micros()]).await?;
+        execute(session, &ARM, &[&tenants, &ids, &states, &self.now.micros()]).await?;
         lines.retain(|line| !blocked.contains(line));
         order::move_up(session, &lines).await?;
         Ok(armed)

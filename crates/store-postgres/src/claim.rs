@@ -15,22 +15,25 @@ use crate::{
     orphaned_leases::LeaseGuard,
     rows::{self, uuid},
     session::{Transaction, execute, query},
+    states::{LEASED, PENDING, Sql, sql},
     walk,
 };
 
 /// Locks what the plan says, passing over what another node is just taking, cuts it where the bodies
-/// have become too many bytes, and leases the rest. `state = 2` is asked again of a row that changed
+/// have become too many bytes, and leases the rest. The state is asked again of a row that changed
 /// in between, so that none is leased twice.
 ///
 /// The columns are those of [`rows::job`].
-pub(crate) const TAKE: &str = "
+pub(crate) static TAKE: Sql = Sql::new(|| {
+    format!(
+        "
 with picked as materialized (
     select h.place, d.*
     from unnest($1::uuid[], $2::uuid[], $3::int8[]) with ordinality
         as h(tenant_id, target_id, most, place)
     cross join lateral (
         select d.tenant_id, d.id, d.parcel_id, d.due_at from deliveries d
-        where d.state = 2 and d.lane = $4 and d.tenant_id = h.tenant_id
+        where d.state = {PENDING} and d.lane = $4 and d.tenant_id = h.tenant_id
           and d.target_id = h.target_id and d.due_at <= $5
         order by d.due_at, d.id limit h.most for update skip locked
     ) d
@@ -41,9 +44,9 @@ with picked as materialized (
     from picked k join parcels p on p.tenant_id = k.tenant_id and p.id = k.parcel_id
     window turns as (order by k.place, k.due_at, k.id rows unbounded preceding)
 ), taken as (
-    update deliveries d set state = 3, owner = $6
+    update deliveries d set state = {LEASED}, owner = $6
     from sized s
-    where d.tenant_id = s.tenant_id and d.id = s.id and d.state + 0 = 2
+    where d.tenant_id = s.tenant_id and d.id = s.id and d.state + 0 = {PENDING}
       and (s.turn = 1 or s.bytes_before < $7)
     returning d.*, s.turn
 )
@@ -55,11 +58,17 @@ select d.id, d.tenant_id, d.lane, d.target_id, d.attempts, d.attempts_before,
     p.id, p.tenant_id, p.kind, p.event_type, p.subject, p.external_id, p.is_test, p.created_at,
     p.body, p.number
 from taken d join parcels p on p.tenant_id = d.tenant_id and p.id = d.parcel_id
-order by d.turn";
+order by d.turn"
+    )
+});
 
-const NEXT_DUE: &str = "
-select due_at from deliveries where state = 2 and lane = $1 and due_at > $2
-order by due_at limit 1";
+static NEXT_DUE: Sql = Sql::new(|| {
+    format!(
+        "
+select due_at from deliveries where state = {PENDING} and lane = $1 and due_at > $2
+order by due_at limit 1"
+    )
+});
 
 #[async_trait]
 impl Claiming for PostgresStore {
@@ -99,8 +108,10 @@ impl Claiming for PostgresStore {
         delivery: DeliveryId,
     ) -> Result<bool> {
         let session = self.session().await?;
-        let sql = "update deliveries set lost_leases = lost_leases + 1
-            where tenant_id = $1 and id = $2 and state + 0 = 3 and owner = $3";
+        let sql = sql!(
+            "update deliveries set lost_leases = lost_leases + 1
+            where tenant_id = $1 and id = $2 and state + 0 = {LEASED} and owner = $3"
+        );
         let noted = execute(&session, sql, &[&uuid(tenant), &uuid(delivery), &node.0]).await;
         Ok(noted.map_err(store_error)? == 1)
     }
@@ -115,7 +126,7 @@ impl PostgresStore {
         let transaction = Transaction::begin(self.session().await?).await?;
         let taken = query(
             transaction.session()?,
-            TAKE,
+            &TAKE,
             &[
                 &tenants,
                 &targets,
@@ -138,7 +149,7 @@ impl PostgresStore {
         let session = self.session().await?;
         let values: [&(dyn tokio_postgres::types::ToSql + Sync); 2] =
             [&claim.lane.number(), &claim.now.micros()];
-        let found = query(&session, NEXT_DUE, &values).await.map_err(store_error)?;
+        let found = query(&session, &NEXT_DUE, &values).await.map_err(store_error)?;
         found.first().map(|row| rows::time(row, 0)).transpose()
     }
 }

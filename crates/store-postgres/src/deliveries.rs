@@ -17,6 +17,7 @@ use crate::{
     fault::{corrupt, store_error},
     rows::{self, ATTEMPT, DELIVERY, PARCEL, uuid},
     session::query,
+    states::{ENDED, LEASED, PENDING, sql},
     time_buckets,
     where_clause::Conditions,
 };
@@ -151,17 +152,17 @@ impl Deliveries for PostgresStore {
         // The row is read as it was before, and locked, so that both parts see the same.
         let found = query(
             &session,
-            "with found as materialized (
+            sql!("with found as materialized (
                select tenant_id, id, state from deliveries
                where tenant_id = $1 and id = $2 for update
              ), armed as (
-               update deliveries d set state = 2, owner = 0, due_at = $3,
-                 attempts_before = case when d.state >= 5 then d.attempts else d.attempts_before end,
+               update deliveries d set state = {PENDING}, owner = 0, due_at = $3,
+                 attempts_before = case when d.state >= {ENDED} then d.attempts else d.attempts_before end,
                  lost_leases = 0
                from found f
-               where d.tenant_id = f.tenant_id and d.id = f.id and f.state <> 3
+               where d.tenant_id = f.tenant_id and d.id = f.id and f.state <> {LEASED}
              )
-             select state from found",
+             select state from found"),
             &[&uuid(scope.tenant()), &uuid(id), &now.micros()],
         )
         .await

@@ -16,6 +16,7 @@ use crate::{
     look::{Ids, Looks, Step, Trail, page},
     rows::{self, DELIVERY, uuid},
     session::query,
+    states::{DEAD, DELIVERED, LEASED, PENDING, Sql, WAITING, sql},
     where_clause::Conditions,
 };
 
@@ -165,11 +166,15 @@ impl Trail for Named<'_> {
     }
 }
 
-pub(crate) const OUTCOME: &str = "
+pub(crate) static OUTCOME: Sql = Sql::new(|| {
+    format!(
+        "
     left join attempts a on a.tenant_id = d.tenant_id and a.delivery_id = d.id
         and a.number = d.attempts
     left join dead_letters l on l.tenant_id = d.tenant_id and l.delivery_id = d.id
-        and d.state = 6";
+        and d.state = {DEAD}"
+    )
+});
 
 /// Those that bear the id, from the newest on, and how many deliveries each has.
 const EVENTS_NAMED: &str = "
@@ -200,11 +205,12 @@ pub(crate) fn looked(
     let (looked, is_walk) = match (filter.event, filter.endpoint, filter.lane, filter.status) {
         (Some(event), ..) => (range.of_event(&conditions.value(uuid(event))), false),
         (None, Some(target), _, Some(Status::Failed)) => {
-            let by = format!("d.state = 6 and d.target_id = {}", conditions.value(uuid(target)));
+            let by =
+                format!("d.state = {DEAD} and d.target_id = {}", conditions.value(uuid(target)));
             (range.by_index(&by), false)
         }
         (None, None, Some(lane), Some(Status::Failed)) => {
-            let by = format!("d.state = 6 and d.lane = {}", conditions.value(lane.number()));
+            let by = format!("d.state = {DEAD} and d.lane = {}", conditions.value(lane.number()));
             (range.by_index(&by), false)
         }
         (None, None, None, _) => (range.by_index("true"), false),
@@ -301,12 +307,12 @@ impl LookRange<'_> {
     }
 }
 
-const fn having(status: Status) -> &'static str {
+fn having(status: Status) -> &'static str {
     match status {
-        Status::Pending => "d.state in (2, 3, 4) and d.attempts = 0",
-        Status::Retrying => "d.state in (2, 3, 4) and d.attempts > 0",
-        Status::Delivered => "d.state = 5",
-        Status::Failed => "d.state = 6",
+        Status::Pending => sql!("d.state in ({PENDING}, {LEASED}, {WAITING}) and d.attempts = 0"),
+        Status::Retrying => sql!("d.state in ({PENDING}, {LEASED}, {WAITING}) and d.attempts > 0"),
+        Status::Delivered => sql!("d.state = {DELIVERED}"),
+        Status::Failed => sql!("d.state = {DEAD}"),
     }
 }
 

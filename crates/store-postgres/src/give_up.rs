@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use deadpool_postgres::{ClientWrapper, Object};
-use gancho_domain::{DeliveryId, Failure, State, TenantId, Time};
+use gancho_domain::{DeliveryId, Failure, Lane, State, TenantId, Time};
 use uuid::Uuid;
 
 use crate::{
@@ -11,11 +11,16 @@ use crate::{
     order,
     rows::{self, text, uuid},
     session::{Transaction, query},
+    states::{DEAD, Sql},
 };
 
-const END: &str = "
+const WEBHOOK: i16 = Lane::Webhook.number();
+
+static END: Sql = Sql::new(|| {
+    format!(
+        "
 with dead as (
-    update deliveries d set state = 6, was_dead = true
+    update deliveries d set state = {DEAD}, was_dead = true
     from unnest($1::uuid[], $2::uuid[]) as k(tenant_id, id)
     where d.tenant_id = k.tenant_id and d.id = k.id and d.state + 0 = any ($3::int4[])
     returning d.tenant_id, d.id, d.lane, d.target_id, d.parcel_id, d.order_key, d.attempts
@@ -30,14 +35,16 @@ with dead as (
     from dead d left join attempts a
         on a.tenant_id = d.tenant_id and a.delivery_id = d.id and a.number = d.attempts
     -- A test of a webhook leaves none: nobody waits for it.
-    where not (d.lane = 2 and exists (select from parcels p
+    where not (d.lane = {WEBHOOK} and exists (select from parcels p
         where p.tenant_id = d.tenant_id and p.id = d.parcel_id and p.is_test))
     on conflict (tenant_id, delivery_id) do update
     set failed_attempts = excluded.failed_attempts, code = excluded.code,
         reason = excluded.reason, failed_at = excluded.failed_at,
         moved_at = excluded.moved_at, expires_at = excluded.expires_at
 )
-select tenant_id, target_id, order_key from dead";
+select tenant_id, target_id, order_key from dead"
+    )
+});
 
 pub(crate) struct GiveUp<'a> {
     /// Only those still in one of these states.
@@ -76,7 +83,7 @@ impl GiveUp<'_> {
         let from: Vec<i32> = self.from.iter().map(|one| i32::from(one.number())).collect();
         let dead = query(
             session,
-            END,
+            &END,
             &[
                 &tenants,
                 &ids,

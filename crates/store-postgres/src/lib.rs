@@ -71,7 +71,7 @@ mod withhold;
 use std::{sync::Arc, time::Duration};
 
 use deadpool_postgres::{Object, Pool};
-use gancho_store::{Result, Store};
+use gancho_store::{Result, Store, states};
 use tokio::sync::Notify;
 use tokio_util::sync::DropGuard;
 

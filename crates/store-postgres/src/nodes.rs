@@ -15,6 +15,7 @@ use crate::{
     give_up::{self, GiveUp},
     rows::{self, text},
     session::{self, Transaction, execute, query},
+    states::{LEASED, PENDING, Sql, sql},
 };
 
 #[async_trait]
@@ -63,20 +64,28 @@ from (select 0::bigint as id union all select id from nodes where not is_dead) n
     (select last_value - (not is_called)::int as highest from nodes_id_seq) h";
 
 /// Rows of the dead, a few at a time. `true` for those that have been lost too often.
-const HELD_BY_DEAD: &str = "
+static HELD_BY_DEAD: Sql = Sql::new(|| {
+    format!(
+        "
 select d.tenant_id, d.id
 from unnest($1::int8[], $2::int8[]) as span(low, high)
-join deliveries d on d.state = 3 and d.owner > span.low and d.owner < span.high
+join deliveries d on d.state = {LEASED} and d.owner > span.low and d.owner < span.high
 where (d.lost_leases >= $3) = $4
-limit 1000";
+limit 1000"
+    )
+});
 
-const RELEASE: &str = "
-update deliveries d set state = 2, owner = 0,
+static RELEASE: Sql = Sql::new(|| {
+    format!(
+        "
+update deliveries d set state = {PENDING}, owner = 0,
     lost_leases = d.lost_leases + (d.lost_leases < $5)::int
 from unnest($1::uuid[], $2::uuid[]) as k(tenant_id, id)
-where d.tenant_id = k.tenant_id and d.id = k.id and d.state + 0 = 3
+where d.tenant_id = k.tenant_id and d.id = k.id and d.state + 0 = {LEASED}
   and exists (select from unnest($3::int8[], $4::int8[]) as span(low, high)
-              where d.owner > span.low and d.owner < span.high)";
+              where d.owner > span.low and d.owner < span.high)"
+    )
+});
 
 /// Numbers of nodes that are dead for ever: strictly between each pair.
 struct DeadSpans {
@@ -102,10 +111,12 @@ impl PostgresStore {
         let given = execute(
             session,
             // In the order in which settling takes them.
-            "update deliveries d set state = 2, owner = 0, lost_leases = 0
-             from (select tenant_id, id from deliveries where state = 3 and owner = $1
+            sql!(
+                "update deliveries d set state = {PENDING}, owner = 0, lost_leases = 0
+             from (select tenant_id, id from deliveries where state = {LEASED} and owner = $1
                    order by tenant_id, id for update) held
-             where d.tenant_id = held.tenant_id and d.id = held.id",
+             where d.tenant_id = held.tenant_id and d.id = held.id"
+            ),
             &[&node.0],
         )
         .await?;
@@ -190,7 +201,7 @@ impl PostgresStore {
             let suspect = SUSPECT_LEASES as i32;
             let values: [&(dyn tokio_postgres::types::ToSql + Sync); 5] =
                 [&tenants, &ids, &spans.low, &spans.high, &suspect];
-            released += execute(&session, RELEASE, &values).await?;
+            released += execute(&session, &RELEASE, &values).await?;
         }
     }
 
@@ -203,7 +214,7 @@ impl PostgresStore {
         let most = MOST_LOST_LEASES as i32;
         let values: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
             [&spans.low, &spans.high, &most, &too_often];
-        let found = query(&session, HELD_BY_DEAD, &values).await?;
+        let found = query(&session, &HELD_BY_DEAD, &values).await?;
         found.iter().map(give_up::key).collect()
     }
 }

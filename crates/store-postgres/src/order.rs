@@ -16,6 +16,7 @@ use crate::{
     fault::Fault,
     rows::{self, uuid},
     session::{execute, query},
+    states::{LEASED, PENDING, Sql, WAITING},
 };
 
 /// The deliveries of one subject to one target.
@@ -34,26 +35,32 @@ select 1 from (
 join subjects s on s.tenant_id = k.tenant_id and s.subject = k.subject
 order by s.tenant_id, s.subject for update of s";
 
-const BLOCKED: &str = "
+static BLOCKED: Sql = Sql::new(|| {
+    format!(
+        "
 select k.place
 from unnest($1::uuid[], $2::uuid[], $3::bytea[]) with ordinality
     as k(tenant_id, target_id, order_key, place)
 where exists (
     select from deliveries d
     where d.tenant_id = k.tenant_id and d.target_id = k.target_id and d.order_key = k.order_key
-      and d.order_key is not null and d.state in (2, 3, 4))";
+      and d.order_key is not null and d.state in ({PENDING}, {LEASED}, {WAITING}))"
+    )
+});
 
 /// The first unfinished one may be moving already, if someone armed it by hand; then it stays so.
-const MOVE_UP: &str = "
-update deliveries d set state = 2
+static MOVE_UP: Sql = Sql::new(|| {
+    format!("
+update deliveries d set state = {PENDING}
 from unnest($1::uuid[], $2::uuid[], $3::bytea[]) as k(tenant_id, target_id, order_key)
 cross join lateral (
     select n.id, n.state from deliveries n
     where n.tenant_id = k.tenant_id and n.target_id = k.target_id and n.order_key = k.order_key
-      and n.order_key is not null and n.state in (2, 3, 4)
+      and n.order_key is not null and n.state in ({PENDING}, {LEASED}, {WAITING})
     order by n.order_number limit 1
 ) n
-where n.state = 4 and d.tenant_id = k.tenant_id and d.id = n.id and d.state + 0 = 4";
+where n.state = {WAITING} and d.tenant_id = k.tenant_id and d.id = n.id and d.state + 0 = {WAITING}")
+});
 
 /// Takes the rows of the subjects of these deliveries, and of these other subjects.
 pub(crate) async fn lock(
@@ -75,7 +82,7 @@ pub(crate) async fn blocked(
     lines: BTreeSet<Line>,
 ) -> Result<HashSet<Line>, Fault> {
     let (tenants, targets, keys) = columns(&lines);
-    let found = query(session, BLOCKED, &[&tenants, &targets, &keys]).await?;
+    let found = query(session, &BLOCKED, &[&tenants, &targets, &keys]).await?;
     let places: HashSet<usize> = found
         .iter()
         .map(|row| rows::get::<i64>(row, 0).map(|place| place as usize - 1))
@@ -97,7 +104,7 @@ pub(crate) async fn move_up(
         return Ok(false);
     }
     let (tenants, targets, keys) = columns(lines);
-    Ok(execute(session, MOVE_UP, &[&tenants, &targets, &keys]).await? > 0)
+    Ok(execute(session, &MOVE_UP, &[&tenants, &targets, &keys]).await? > 0)
 }
 
 fn columns(lines: &BTreeSet<Line>) -> (Vec<Uuid>, Vec<Uuid>, Vec<&[u8]>) {

@@ -16,6 +16,7 @@ use crate::{
     fault::Fault,
     rows::uuid,
     session::{Transaction, execute, query},
+    states::{LEASED, PENDING, sql},
 };
 
 /// A node, and what may be leased to it.
@@ -106,9 +107,9 @@ pub(crate) async fn give_back(
     deliveries: &[(TenantId, DeliveryId)],
 ) -> Result<u64, Error> {
     let (tenants, ids) = columns(deliveries);
-    let sql = "update deliveries d set state = 2, owner = 0
+    let sql = sql!("update deliveries d set state = {PENDING}, owner = 0
         from unnest($1::uuid[], $2::uuid[]) as k(tenant_id, id)
-        where d.tenant_id = k.tenant_id and d.id = k.id and d.state + 0 = 3 and d.owner = $3";
+        where d.tenant_id = k.tenant_id and d.id = k.id and d.state + 0 = {LEASED} and d.owner = $3");
     execute(session, sql, &[&tenants, &ids, &node.0]).await
 }
 

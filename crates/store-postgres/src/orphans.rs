@@ -11,35 +11,40 @@ use crate::{
     give_up::{self, GiveUp},
     rows::{self, uuid},
     session::{execute, query},
+    states::{LEASED, PENDING, Sql, WAITING},
 };
 
 /// From target to target in the index of what is pending, however much each has.
-pub(crate) const SCAN: &str = "
+pub(crate) static SCAN: Sql = Sql::new(|| {
+    format!("
 with recursive walk(tenant_id, target_id, place) as (
     (select d.tenant_id, d.target_id, 1 from deliveries d
-     where d.state = 2 and d.lane = $1 and (d.tenant_id, d.target_id) > ($2, $3)
+     where d.state = {PENDING} and d.lane = $1 and (d.tenant_id, d.target_id) > ($2, $3)
      order by d.tenant_id, d.target_id limit 1)
     union all
     select n.tenant_id, n.target_id, w.place + 1
     from walk w cross join lateral (
         select d.tenant_id, d.target_id from deliveries d
-        where d.state = 2 and d.lane = $1 and (d.tenant_id, d.target_id) > (w.tenant_id, w.target_id)
+        where d.state = {PENDING} and d.lane = $1 and (d.tenant_id, d.target_id) > (w.tenant_id, w.target_id)
         order by d.tenant_id, d.target_id limit 1) n
     where w.place < $4
 )
 select w.tenant_id, w.target_id,
     exists (select from endpoints e where e.tenant_id = w.tenant_id and e.id = w.target_id)
-from walk w order by w.place";
+from walk w order by w.place")
+});
 
 /// Those that wait behind others have no place among the pending.
-const LEFT: &str = "
+static LEFT: Sql = Sql::new(|| {
+    format!("
 (select tenant_id, id from deliveries
- where state = 2 and lane = $1 and tenant_id = $2 and target_id = $3 limit $4)
+ where state = {PENDING} and lane = $1 and tenant_id = $2 and target_id = $3 limit $4)
 union all
 (select tenant_id, id from deliveries
- where tenant_id = $2 and target_id = $3 and order_key is not null and state in (2, 3, 4)
-   and state + 0 = 4 and lane = $1 limit $4)
-limit $4";
+ where tenant_id = $2 and target_id = $3 and order_key is not null and state in ({PENDING}, {LEASED}, {WAITING})
+   and state + 0 = {WAITING} and lane = $1 limit $4)
+limit $4")
+});
 
 const LIFT: &str = "
 delete from pauses p where p.kind = 3 and not exists (
@@ -53,7 +58,7 @@ impl Orphans for PostgresStore {
             after.map_or((Uuid::nil(), Uuid::nil()), |(tenant, id)| (uuid(tenant), uuid(id)));
         let values: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
             [&Lane::Webhook.number(), &tenant, &target, &(max as i32)];
-        let found = query(&session, SCAN, &values).await.map_err(store_error)?;
+        let found = query(&session, &SCAN, &values).await.map_err(store_error)?;
         let mut scan = OrphanScan::default();
         for row in &found {
             let endpoint = (rows::id(row, 0)?, rows::id(row, 1)?);
@@ -108,7 +113,7 @@ impl PostgresStore {
         }
         let values: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
             [&Lane::Webhook.number(), &tenant, &target, &(max as i64)];
-        let found = query(&session, LEFT, &values).await?;
+        let found = query(&session, &LEFT, &values).await?;
         let left = found.iter().map(give_up::key).collect::<Result<Vec<_>, Fault>>()?;
         if left.is_empty() {
             return Ok((0, false));

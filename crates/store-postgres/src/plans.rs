@@ -28,7 +28,7 @@ async fn plan(session: &Object, sql: &str, values: &str) -> String {
 #[tokio::test]
 async fn settling_goes_by_the_id() {
     let (_store, session, _database) = opened().await;
-    let plan = plan(&session, SETTLE, &["'{}'"; 19].join(", ")).await;
+    let plan = plan(&session, &SETTLE, &["'{}'"; 19].join(", ")).await;
     assert!(plan.contains("Index Scan using deliveries_pkey on deliveries d"), "{plan}");
     for wrong in ["Seq Scan", "Hash Join", "Merge Join", "deliveries_leased"] {
         assert!(!plan.contains(wrong), "{wrong}\n{plan}");
@@ -39,7 +39,7 @@ async fn settling_goes_by_the_id() {
 async fn taking_goes_by_the_target_and_the_id() {
     let (_store, session, _database) = opened().await;
     let values = "'{}', '{}', '{}', 2::int2, 0, 0, 0";
-    let plan = plan(&session, TAKE, values).await;
+    let plan = plan(&session, &TAKE, values).await;
     assert!(plan.contains("Index Scan using deliveries_pending on deliveries d"), "{plan}");
     assert!(plan.contains("Index Scan using deliveries_pkey on deliveries d"), "{plan}");
     assert!(plan.contains("Index Scan using parcels_pkey on parcels p"), "{plan}");

@@ -17,6 +17,7 @@ use crate::{
     pass::Pass,
     rows,
     session::{Transaction, execute, query},
+    states::{LEASED, PENDING, Sql, WAITING},
     time_buckets::{self, BucketRow},
 };
 
@@ -66,11 +67,15 @@ with many as materialized (
 select count(*) from many";
 
 /// Whether all deliveries of the parcel `p` have ended and left no dead letter.
-const HAS_ENDED: &str = "p.created_at < $1 and not exists (
+static HAS_ENDED: Sql = Sql::new(|| {
+    format!(
+        "p.created_at < $1 and not exists (
     select from unnest(p.deliveries) as n(id)
     join deliveries d on d.tenant_id = p.tenant_id and d.id = n.id
     left join dead_letters l on l.tenant_id = d.tenant_id and l.delivery_id = d.id
-    where d.state in (2, 3, 4) or l.delivery_id is not null)";
+    where d.state in ({PENDING}, {LEASED}, {WAITING}) or l.delivery_id is not null)"
+    )
+});
 
 /// How much younger than its id a parcel may be for the id alone not to keep it.
 const GRACE: Duration = Duration::from_secs(60);
@@ -116,11 +121,15 @@ join parcels p on p.tenant_id = k.tenant_id and p.id = k.id
 join subjects s on s.tenant_id = p.tenant_id and s.subject = p.subject
 order by s.tenant_id, s.subject for update of s";
 
-const TAKE_ENDED: &str = "
-select d.tenant_id, d.parcel_id, d.state in (2, 3, 4)
+static TAKE_ENDED: Sql = Sql::new(|| {
+    format!(
+        "
+select d.tenant_id, d.parcel_id, d.state in ({PENDING}, {LEASED}, {WAITING})
 from unnest($1::uuid[], $2::uuid[]) as k(tenant_id, id)
 join deliveries d on d.tenant_id = k.tenant_id and d.id = k.id
-order by d.tenant_id, d.id for update of d";
+order by d.tenant_id, d.id for update of d"
+    )
+});
 
 /// A subject goes with its last parcel: its numbers begin again with 1 then.
 const COUNT_GONE: &str = "
@@ -242,7 +251,7 @@ async fn armed_meanwhile(
             ids.push(delivery);
         }
     }
-    let locked = query(session, TAKE_ENDED, &[&tenants, &ids]).await?;
+    let locked = query(session, &TAKE_ENDED, &[&tenants, &ids]).await?;
     let mut armed = HashSet::new();
     for row in &locked {
         if rows::get::<bool>(row, 2)? {

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use async_trait::async_trait;
 use deadpool_postgres::ClientWrapper;
-use gancho_domain::{Failure, Next, State, Time};
+use gancho_domain::{Failure, Lane, Next, State, Time};
 use gancho_store::{NodeId, Result, Settle, Settled, Settlement};
 use uuid::Uuid;
 
@@ -14,6 +14,7 @@ use crate::{
     order::Line,
     rows::{self, text, uuid},
     session::{execute, query},
+    states::{DEAD, LEASED, Sql},
 };
 
 #[async_trait]
@@ -43,13 +44,17 @@ pub(crate) struct Written {
     raised: Vec<(Uuid, Uuid)>,
 }
 
-/// `state + 0 = 3` is the fence, with the owner. It is written so that the planner cannot look the
-/// rows up by their owner, of whom there may be thousands, instead of by their id.
-pub(crate) const SETTLE: &str = "
+const WEBHOOK: i16 = Lane::Webhook.number();
+
+/// The state and the owner are the fence. `state + 0` keeps the planner from looking the rows up by their
+/// owner, who may have thousands, instead of by their id.
+pub(crate) static SETTLE: Sql = Sql::new(|| {
+    format!(
+        "
 with done as (
     update deliveries d
     set state = s.state, due_at = coalesce(s.due_at, d.due_at),
-        attempts = coalesce(s.number, d.attempts), was_dead = d.was_dead or s.state = 6,
+        attempts = coalesce(s.number, d.attempts), was_dead = d.was_dead or s.state = {DEAD},
         lost_leases = 0
     from unnest($1::uuid[], $2::uuid[], $3::int8[], $4::int2[], $5::int8[], $6::int8[], $7::int8[],
         $8::text[], $9::text[], $10::int4[], $11::int8[], $12::int8[], $13::bytea[], $14::int4[],
@@ -57,7 +62,7 @@ with done as (
         as s(tenant_id, id, node, state, due_at, at, expires_at, dead_code, dead_reason, number,
         started_at, latency_us, request_headers, response_status, response_headers, response_body,
         code, reason, next_at, place)
-    where d.tenant_id = s.tenant_id and d.id = s.id and d.state + 0 = 3 and d.owner = s.node
+    where d.tenant_id = s.tenant_id and d.id = s.id and d.state + 0 = {LEASED} and d.owner = s.node
     returning s.*, d.lane, d.target_id, d.parcel_id, d.order_key, d.attempts, d.was_dead
 ), tried as (
     insert into attempts (tenant_id, delivery_id, number, started_at, latency_us, request_headers,
@@ -70,16 +75,18 @@ with done as (
         failed_at, moved_at, expires_at)
     select tenant_id, id, lane, attempts, dead_code, dead_reason,
         coalesce(started_at + latency_us, at), at, expires_at
-    from done d where state = 6
+    from done d where state = {DEAD}
       -- A test of a webhook leaves none: nobody waits for it.
-      and not (lane = 2 and exists (select from parcels p
+      and not (lane = {WEBHOOK} and exists (select from parcels p
           where p.tenant_id = d.tenant_id and p.id = d.parcel_id and p.is_test))
     on conflict (tenant_id, delivery_id) do update
     set failed_attempts = excluded.failed_attempts, code = excluded.code,
         reason = excluded.reason, failed_at = excluded.failed_at,
         moved_at = excluded.moved_at, expires_at = excluded.expires_at
 )
-select place, target_id, order_key, was_dead from done";
+select place, target_id, order_key, was_dead from done"
+    )
+});
 
 /// Inside a transaction. Where a delivery is kept in order, its subject's row must be held.
 pub(crate) async fn write(
@@ -217,7 +224,7 @@ impl<'a> Columns<'a> {
     async fn write(&self, session: &ClientWrapper) -> Result<Vec<tokio_postgres::Row>, Fault> {
         let rows = query(
             session,
-            SETTLE,
+            &SETTLE,
             &[
                 &self.tenants,
                 &self.ids,

@@ -10,27 +10,34 @@ use crate::{
     give_up::{self, GiveUp},
     rows,
     session::query,
+    states::{LEASED, PENDING, Sql, WAITING},
 };
 
-const LATE: &str = "
+static LATE: Sql = Sql::new(|| {
+    format!(
+        "
 select tenant_id, id from deliveries
-where state in (2, 4) and lane = $1 and created_at < $2
+where state in ({PENDING}, {WAITING}) and lane = $1 and created_at < $2
   -- One that was armed anew has all the time its plan asks for.
   and attempts_before = 0 and not was_dead
-order by created_at limit $3";
+order by created_at limit $3"
+    )
+});
 
-const DEPTHS: &str = "
+static DEPTHS: Sql = Sql::new(|| {
+    format!("
 select l.lane, coalesce(w.pending, 0), coalesce(h.leased, 0), coalesce(w.waiting, 0),
-    (select due_at from deliveries where state = 2 and lane = l.lane order by due_at limit 1)
+    (select due_at from deliveries where state = {PENDING} and lane = l.lane order by due_at limit 1)
 from unnest($1::int2[]) with ordinality as l(lane, place)
 left join (
-    select lane, count(*) filter (where state = 2) as pending,
-        count(*) filter (where state = 4) as waiting
-    from deliveries where state in (2, 4) group by lane) w on w.lane = l.lane
+    select lane, count(*) filter (where state = {PENDING}) as pending,
+        count(*) filter (where state = {WAITING}) as waiting
+    from deliveries where state in ({PENDING}, {WAITING}) group by lane) w on w.lane = l.lane
 left join (
-    select lane, count(*) as leased from deliveries where state = 3 group by lane) h
+    select lane, count(*) as leased from deliveries where state = {LEASED} group by lane) h
     on h.lane = l.lane
-order by l.place";
+order by l.place")
+});
 
 /// Every transaction that accepts or settles notes its time, and every node its heartbeat: by the
 /// database's clock.
@@ -56,7 +63,7 @@ impl Upkeep for PostgresStore {
     async fn depths(&self) -> Result<Vec<LaneDepth>> {
         let session = self.upkeep_session().await?;
         let lanes: Vec<i16> = Lane::ALL.iter().map(|lane| lane.number()).collect();
-        let found = query(&session, DEPTHS, &[&lanes]).await;
+        let found = query(&session, &DEPTHS, &[&lanes]).await;
         found
             .map_err(store_error)?
             .iter()
@@ -105,7 +112,7 @@ impl PostgresStore {
         let most = most as i64;
         let values: [&(dyn tokio_postgres::types::ToSql + Sync); 3] =
             [&lane.number(), &before.micros(), &most];
-        let found = query(&session, LATE, &values).await?;
+        let found = query(&session, &LATE, &values).await?;
         let overdue = found.iter().map(give_up::key).collect::<Result<Vec<_>, Fault>>()?;
         if overdue.is_empty() {
             return Ok((0, false));

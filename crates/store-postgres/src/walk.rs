@@ -15,6 +15,7 @@ use crate::{
     fault::{Fault, corrupt},
     rows::{self, uuid},
     session::query,
+    states::{PENDING, Sql},
 };
 
 /// A claim looks at no more targets than this; the next one goes on from there.
@@ -22,10 +23,14 @@ const MAX_LOOKS: i32 = 1_000;
 
 /// The longest-due first. Includes skipped targets: filtering them in SQL could scan a million rows of a
 /// paused tenant.
-const OLDEST: &str = "
+static OLDEST: Sql = Sql::new(|| {
+    format!(
+        "
 select d.tenant_id, d.target_id from deliveries d
-where d.state = 2 and d.lane = $1 and d.due_at <= $2
-order by d.due_at limit $3";
+where d.state = {PENDING} and d.lane = $1 and d.due_at <= $2
+order by d.due_at limit $3"
+    )
+});
 
 const WALK: &str = "
 select * from claim_round($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)";
@@ -51,7 +56,8 @@ async fn oldest(
     claim: &Claim,
 ) -> Result<Vec<(TenantId, TargetId)>, Fault> {
     let most = claim.most as i64 + 1;
-    let found = query(session, OLDEST, &[&claim.lane.number(), &claim.now.micros(), &most]).await?;
+    let found =
+        query(session, &OLDEST, &[&claim.lane.number(), &claim.now.micros(), &most]).await?;
     found.iter().map(|row| Ok((rows::id(row, 0)?, rows::id(row, 1)?))).collect()
 }
 

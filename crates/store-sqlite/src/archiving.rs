@@ -10,6 +10,7 @@ use crate::{
     dead_letters::{LETTER, dead_letter},
     fault::Fault,
     rows::{self, ATTEMPT, seq},
+    states::{DEAD, sql},
     where_clause::Conditions,
 };
 
@@ -31,11 +32,11 @@ impl Archiving for SqliteStore {
 
     async fn remove_archived(&self, letters: Vec<ArchivedLetter>) -> Result<u64> {
         self.write(move |tx| {
-            let mut remove = tx.db.prepare_cached(
+            let mut remove = tx.db.prepare_cached(sql!(
                 "DELETE FROM dead_letters WHERE delivery = ?1 AND moved_at = ?2 AND EXISTS
                    (SELECT 1 FROM deliveries d
-                    WHERE d.seq = ?1 AND d.id = ?3 AND d.tenant_id = ?4 AND d.state = 6)",
-            )?;
+                    WHERE d.seq = ?1 AND d.id = ?3 AND d.tenant_id = ?4 AND d.state = {DEAD})"
+            ))?;
             let mut gone = 0;
             for left in &letters {
                 gone += remove.execute(params![
@@ -97,7 +98,7 @@ fn leaving(
     let mut list = db.prepare_cached(&format!(
         "SELECT {LETTER}, p.event_type, p.external_id, p.is_test
          FROM dead_letters l CROSS JOIN deliveries d CROSS JOIN parcels p
-         WHERE d.seq = l.delivery AND d.state = 6 AND p.seq = d.parcel AND {}
+         WHERE d.seq = l.delivery AND d.state = {DEAD} AND p.seq = d.parcel AND {}
          ORDER BY {order} LIMIT {most}",
         conditions.sql()
     ))?;

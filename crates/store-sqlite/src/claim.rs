@@ -11,6 +11,7 @@ use crate::{
     SqliteStore,
     fault::Fault,
     rows::{self, JOB, PARCEL, seq},
+    states::{LEASED, PENDING, sql},
     transaction::Tx,
     walk::{Walk, Walked},
 };
@@ -23,10 +24,10 @@ impl Claiming for SqliteStore {
 
     async fn release(&self, node: NodeId, deliveries: Vec<(TenantId, DeliveryId)>) -> Result<()> {
         self.write(move |tx| {
-            let mut give_back = tx.db.prepare_cached(
-                "UPDATE deliveries SET state = 2
-                 WHERE seq = ?1 AND state = 3 AND owner = ?2 AND tenant_id = ?3",
-            )?;
+            let mut give_back = tx.db.prepare_cached(sql!(
+                "UPDATE deliveries SET state = {PENDING}
+                 WHERE seq = ?1 AND state = {LEASED} AND owner = ?2 AND tenant_id = ?3"
+            ))?;
             for (tenant, delivery) in &deliveries {
                 give_back.execute(params![seq(*delivery), node.0, tenant.bytes()])?;
             }
@@ -43,10 +44,10 @@ impl Claiming for SqliteStore {
         delivery: DeliveryId,
     ) -> Result<bool> {
         self.write(move |tx| {
-            let mut mark = tx.db.prepare_cached(
+            let mut mark = tx.db.prepare_cached(sql!(
                 "UPDATE deliveries SET lost_leases = lost_leases + 1
-                 WHERE seq = ?1 AND state = 3 AND owner = ?2 AND tenant_id = ?3",
-            )?;
+                 WHERE seq = ?1 AND state = {LEASED} AND owner = ?2 AND tenant_id = ?3"
+            ))?;
             Ok(mark.execute(params![seq(delivery), node.0, tenant.bytes()])? == 1)
         })
         .await
@@ -106,7 +107,7 @@ impl<'a> Basket<'a> {
         let mut due = self.tx.db.prepare_cached(&format!(
             "SELECT {JOB}, {PARCEL} FROM deliveries d INDEXED BY deliveries_pending
              JOIN parcels p ON p.seq = d.parcel
-             WHERE d.state = 2 AND d.lane = ?1 AND d.tenant_id = ?2 AND d.target_id = ?3
+             WHERE d.state = {PENDING} AND d.lane = ?1 AND d.tenant_id = ?2 AND d.target_id = ?3
                AND d.due_at <= ?4
              ORDER BY d.due_at, d.seq LIMIT ?5"
         ))?;
@@ -160,7 +161,7 @@ impl<'a> Basket<'a> {
 
 fn lease(tx: &Tx<'_>, node: NodeId, job: &Job) -> Result<(), Fault> {
     tx.db
-        .prepare_cached("UPDATE deliveries SET state = 3, owner = ?1 WHERE seq = ?2")?
+        .prepare_cached(sql!("UPDATE deliveries SET state = {LEASED}, owner = ?1 WHERE seq = ?2"))?
         .execute(params![node.0, seq(job.delivery)])?;
     Ok(())
 }
@@ -174,10 +175,10 @@ struct Oldest {
 
 /// Reads one delivery more than can be taken.
 fn oldest_due(tx: &Tx<'_>, claim: &Claim) -> Result<Oldest, Fault> {
-    let mut due = tx.db.prepare_cached(
+    let mut due = tx.db.prepare_cached(sql!(
         "SELECT tenant_id, target_id FROM deliveries INDEXED BY deliveries_due
-         WHERE state = 2 AND lane = ?1 AND due_at <= ?2 ORDER BY due_at LIMIT ?3",
-    )?;
+         WHERE state = {PENDING} AND lane = ?1 AND due_at <= ?2 ORDER BY due_at LIMIT ?3"
+    ))?;
     let most = claim.most as i64 + 1;
     let mut found = due.query(params![claim.lane.number(), claim.now.micros(), most])?;
     let mut targets = BTreeSet::new();
@@ -192,10 +193,10 @@ fn oldest_due(tx: &Tx<'_>, claim: &Claim) -> Result<Oldest, Fault> {
 fn next_due(tx: &Tx<'_>, claim: &Claim) -> Result<Option<Time>, Fault> {
     let next: Option<i64> = tx
         .db
-        .prepare_cached(
+        .prepare_cached(sql!(
             "SELECT min(due_at) FROM deliveries INDEXED BY deliveries_due
-             WHERE state = 2 AND lane = ?1 AND due_at > ?2",
-        )?
+             WHERE state = {PENDING} AND lane = ?1 AND due_at > ?2"
+        ))?
         .query_row(params![claim.lane.number(), claim.now.micros()], |row| row.get(0))?;
     Ok(next.map(Time::from_micros))
 }

@@ -16,6 +16,7 @@ use crate::{
     fault::{Fault, corrupt},
     look::Looks,
     rows::{self, seq},
+    states::{DEAD, sql},
     where_clause::Conditions,
 };
 
@@ -61,10 +62,10 @@ impl DeadLetters for SqliteStore {
         self.write(move |tx| {
             let mut rows = Vec::with_capacity(found.len());
             for place in &found {
-                let mut is_dead = tx.db.prepare_cached(
+                let mut is_dead = tx.db.prepare_cached(sql!(
                     "SELECT 1 FROM dead_letters l JOIN deliveries d ON d.seq = l.delivery
-                     WHERE l.delivery = ?1 AND l.moved_at = ?2 AND d.state = 6",
-                )?;
+                     WHERE l.delivery = ?1 AND l.moved_at = ?2 AND d.state = {DEAD}"
+                ))?;
                 if is_dead.exists([place.delivery, place.moved_at])? {
                     rows.push(place.delivery);
                 }

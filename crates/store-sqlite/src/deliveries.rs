@@ -20,6 +20,7 @@ use crate::{
     look::Looks,
     redeliver::redeliver,
     rows::{self, ATTEMPT, PARCEL, seq},
+    states::DEAD,
 };
 
 pub(crate) use self::{arm::arm_in_turn, list::page_of};
@@ -202,7 +203,7 @@ fn read(db: &Connection, sql: &str, values: &[&dyn ToSql]) -> Result<Vec<Deliver
            d.created_at, l.failed_at, d.due_at
          FROM deliveries d CROSS JOIN parcels p ON p.seq = d.parcel
          LEFT JOIN attempts a ON a.delivery = d.seq AND a.number = d.attempts
-         LEFT JOIN dead_letters l ON l.delivery = d.seq AND d.state = 6 {sql}"
+         LEFT JOIN dead_letters l ON l.delivery = d.seq AND d.state = {DEAD} {sql}"
     ))?;
     let mut found = list.query(values)?;
     let mut rows = Vec::new();

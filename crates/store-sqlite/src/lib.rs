@@ -57,7 +57,7 @@ mod writer_cache;
 use std::{path::Path, sync::Arc};
 
 use gancho_domain::TenantId;
-use gancho_store::{Result, Store, StoreError};
+use gancho_store::{Result, Store, StoreError, states};
 use rusqlite::Connection;
 use tokio::sync::{Notify, watch};
 

@@ -20,6 +20,7 @@ use crate::{
     archiving, dead_letters, deliveries, events,
     look::Looks,
     open::{self, DEAD_LETTER_TTL, MAX_LOOKS},
+    states::{DEAD, sql},
     transaction::{Tx, alone},
     walk::{Head, next_target},
     writer_cache::WriterCache,
@@ -82,7 +83,7 @@ fn store(events: usize, targets: usize) -> Connection {
         alone(&db, &cache, DEAD_LETTER_TTL, accept).unwrap();
         ids.pass_a_second();
     }
-    db.execute("UPDATE deliveries SET state = 6 WHERE seq % 10 = 0", []).unwrap();
+    db.execute(sql!("UPDATE deliveries SET state = {DEAD} WHERE seq % 10 = 0"), []).unwrap();
     db
 }
 

@@ -11,7 +11,14 @@ use gancho_store::{
 };
 use rusqlite::params;
 
-use crate::{SqliteStore, fault::Fault, order, settle::bury, transaction::Tx};
+use crate::{
+    SqliteStore,
+    fault::Fault,
+    order,
+    settle::bury,
+    states::{DEAD, LEASED, PENDING, sql},
+    transaction::Tx,
+};
 
 #[async_trait]
 impl Nodes for SqliteStore {
@@ -41,10 +48,10 @@ impl Nodes for SqliteStore {
         self.write(move |tx| {
             let given = tx
                 .db
-                .prepare_cached(
-                    "UPDATE deliveries SET state = 2, lost_leases = 0
-                     WHERE state = 3 AND owner = ?1",
-                )?
+                .prepare_cached(sql!(
+                    "UPDATE deliveries SET state = {PENDING}, lost_leases = 0
+                     WHERE state = {LEASED} AND owner = ?1"
+                ))?
                 .execute([node.0])?;
             tx.db.prepare_cached("DELETE FROM nodes WHERE id = ?1")?.execute([node.0])?;
             if given > 0 {
@@ -71,8 +78,8 @@ fn rescue(tx: &Tx<'_>, caller: NodeId, silent_since: Time, now: Time) -> Result<
     let deliveries = tx
         .db
         .prepare_cached(&format!(
-            "UPDATE deliveries SET state = 2, lost_leases = lost_leases + (lost_leases < ?1)
-             WHERE state = 3 AND {OF_THE_DEAD}"
+            "UPDATE deliveries SET state = {PENDING}, lost_leases = lost_leases + (lost_leases < ?1)
+             WHERE state = {LEASED} AND {OF_THE_DEAD}"
         ))?
         .execute([SUSPECT_LEASES])?;
     if deliveries > 0 {
@@ -89,7 +96,7 @@ fn give_up(tx: &Tx<'_>, now: Time) -> Result<u64, Fault> {
     let killers: Vec<i64> = tx
         .db
         .prepare_cached(&format!(
-            "SELECT seq FROM deliveries WHERE state = 3 AND lost_leases >= ?1 AND {OF_THE_DEAD}"
+            "SELECT seq FROM deliveries WHERE state = {LEASED} AND lost_leases >= ?1 AND {OF_THE_DEAD}"
         ))?
         .query_map([MOST_LOST_LEASES], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
@@ -98,7 +105,9 @@ fn give_up(tx: &Tx<'_>, now: Time) -> Result<u64, Fault> {
         format!("{MOST_LOST_LEASES} nodes died while they tried it: it may be what kills them"),
     );
     for seq in &killers {
-        tx.db.prepare_cached("UPDATE deliveries SET state = 6 WHERE seq = ?1")?.execute([seq])?;
+        tx.db
+            .prepare_cached(sql!("UPDATE deliveries SET state = {DEAD} WHERE seq = ?1"))?
+            .execute([seq])?;
         bury(tx, *seq, &failure, now, now)?;
         order::move_up(tx, *seq)?;
     }

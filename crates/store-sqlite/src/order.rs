@@ -6,7 +6,11 @@ use gancho_domain::TenantId;
 use gancho_store::TargetId;
 use rusqlite::{OptionalExtension, params};
 
-use crate::{fault::Fault, transaction::Tx};
+use crate::{
+    fault::Fault,
+    states::{ENDED, PENDING, WAITING, sql},
+    transaction::Tx,
+};
 
 /// Whether an earlier one is unfinished.
 pub(crate) fn is_blocked(
@@ -17,11 +21,11 @@ pub(crate) fn is_blocked(
 ) -> Result<bool, Fault> {
     Ok(tx
         .db
-        .prepare_cached(
+        .prepare_cached(sql!(
             "SELECT 1 FROM deliveries INDEXED BY deliveries_in_order
              WHERE tenant_id = ?1 AND target_id = ?2 AND subject = ?3
-               AND subject IS NOT NULL AND state < 5 LIMIT 1",
-        )?
+               AND subject IS NOT NULL AND state < {ENDED} LIMIT 1"
+        ))?
         .exists(params![tenant.bytes(), target.bytes(), subject])?)
 }
 
@@ -30,19 +34,21 @@ pub(crate) fn is_blocked(
 pub(crate) fn move_up(tx: &Tx<'_>, seq: i64) -> Result<(), Fault> {
     let next: Option<i64> = tx
         .db
-        .prepare_cached(
+        .prepare_cached(sql!(
             "SELECT n.seq FROM deliveries e JOIN deliveries n INDEXED BY deliveries_in_order
                ON n.tenant_id = e.tenant_id AND n.target_id = e.target_id AND n.subject = e.subject
-             WHERE e.seq = ?1 AND n.subject IS NOT NULL AND n.state < 5
-             ORDER BY n.number LIMIT 1",
-        )?
+             WHERE e.seq = ?1 AND n.subject IS NOT NULL AND n.state < {ENDED}
+             ORDER BY n.number LIMIT 1"
+        ))?
         .query_row([seq], |row| row.get(0))
         .optional()?;
     // The first unfinished one may be moving already, if someone armed it by hand.
     let moved = match next {
         Some(next) => tx
             .db
-            .prepare_cached("UPDATE deliveries SET state = 2 WHERE seq = ?1 AND state = 4")?
+            .prepare_cached(sql!(
+                "UPDATE deliveries SET state = {PENDING} WHERE seq = ?1 AND state = {WAITING}"
+            ))?
             .execute([next])?,
         None => 0,
     };

@@ -6,7 +6,13 @@ use gancho_store::{OrphanScan, Orphans, Result, TenantEndpoint};
 use rusqlite::{Connection, params};
 
 use crate::{
-    SqliteStore, fault::Fault, order, settle::bury, transaction::Tx, upkeep::last_failure,
+    SqliteStore,
+    fault::Fault,
+    order,
+    settle::bury,
+    states::{DEAD, ENDED, PENDING, WAITING, sql},
+    transaction::Tx,
+    upkeep::last_failure,
     walk::next_target,
 };
 
@@ -73,22 +79,24 @@ fn give_up(tx: &Tx<'_>, of: TenantEndpoint, max: usize, now: Time) -> Result<u64
     }
     let left: Vec<i64> = tx
         .db
-        .prepare_cached(
+        .prepare_cached(sql!(
             "SELECT seq FROM deliveries INDEXED BY deliveries_pending
-             WHERE state = 2 AND lane = ?1 AND tenant_id = ?2 AND target_id = ?3
+             WHERE state = {PENDING} AND lane = ?1 AND tenant_id = ?2 AND target_id = ?3
              UNION ALL
              SELECT seq FROM deliveries INDEXED BY deliveries_in_order
-             WHERE tenant_id = ?2 AND target_id = ?3 AND subject IS NOT NULL AND state < 5
-               AND state = 4 AND lane = ?1
-             LIMIT ?4",
-        )?
+             WHERE tenant_id = ?2 AND target_id = ?3 AND subject IS NOT NULL AND state < {ENDED}
+               AND state = {WAITING} AND lane = ?1
+             LIMIT ?4"
+        ))?
         .query_map(
             params![Lane::Webhook.number(), of.0.bytes(), of.1.bytes(), max as i64],
             |row| row.get(0),
         )?
         .collect::<rusqlite::Result<_>>()?;
     for seq in &left {
-        tx.db.prepare_cached("UPDATE deliveries SET state = 6 WHERE seq = ?1")?.execute([seq])?;
+        tx.db
+            .prepare_cached(sql!("UPDATE deliveries SET state = {DEAD} WHERE seq = ?1"))?
+            .execute([seq])?;
         let last = last_failure(tx, *seq)?;
         bury(tx, *seq, &EndReason::ENDPOINT_DELETED.failure(last.as_ref()), now, now)?;
         order::move_up(tx, *seq)?;

@@ -11,7 +11,14 @@ use gancho_store::{Pruned, Result, TargetId};
 use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::{SqliteStore, external_ids, fault::Fault, once, rows, time_buckets, transaction::Tx};
+use crate::{
+    SqliteStore, external_ids,
+    fault::Fault,
+    once, rows,
+    states::{ENDED, Sql},
+    time_buckets::BUCKET_BITS,
+    transaction::Tx,
+};
 
 /// A step looks at as many parcels for each that it may remove.
 const LOOKS: usize = 10;
@@ -108,9 +115,13 @@ struct Looked<P> {
 }
 
 /// Whether all deliveries of the parcel `p` have ended and left no dead letter.
-const HAS_ENDED: &str = "p.created_at < ?1 AND NOT EXISTS
+static HAS_ENDED: Sql = Sql::new(|| {
+    format!(
+        "p.created_at < ?1 AND NOT EXISTS
    (SELECT 1 FROM json_each(p.deliveries) j JOIN deliveries d ON d.seq = j.value WHERE
-      d.state < 5 OR EXISTS (SELECT 1 FROM dead_letters l WHERE l.delivery = d.seq))";
+      d.state < {ENDED} OR EXISTS (SELECT 1 FROM dead_letters l WHERE l.delivery = d.seq))"
+    )
+});
 
 /// How much younger than its id a parcel may be for the id alone not to keep it.
 const GRACE: std::time::Duration = std::time::Duration::from_secs(60);
@@ -203,7 +214,7 @@ fn buckets_of(tx: &Tx<'_>, parcel: i64, buckets: &mut BTreeSet<Bucket>) -> Resul
     )?;
     let mut found = list.query([parcel])?;
     while let Some(row) = found.next()? {
-        let bucket = row.get::<_, i64>(0)? >> time_buckets::BUCKET_BITS;
+        let bucket = row.get::<_, i64>(0)? >> BUCKET_BITS;
         buckets.insert((bucket, rows::id(row, 1)?, rows::id(row, 2)?, row.get(3)?));
     }
     Ok(())
@@ -211,13 +222,17 @@ fn buckets_of(tx: &Tx<'_>, parcel: i64, buckets: &mut BTreeSet<Bucket>) -> Resul
 
 /// Whether nothing is left in the bucket `s`: no delivery, and no parcel that lies in it by its first. The
 /// number of a parcel's kind is that of its lane.
-const IS_EMPTY: &str = "NOT EXISTS (SELECT 1 FROM deliveries d
-    WHERE d.seq >= s.span << 22 AND d.seq < (s.span + 1) << 22
+static IS_EMPTY: Sql = Sql::new(|| {
+    format!(
+        "NOT EXISTS (SELECT 1 FROM deliveries d
+    WHERE d.seq >= s.span << {BUCKET_BITS} AND d.seq < (s.span + 1) << {BUCKET_BITS}
       AND d.tenant_id = s.tenant_id AND d.target_id = s.target_id AND d.lane = s.lane)
   AND NOT EXISTS (SELECT 1 FROM parcels p
     JOIN deliveries d ON d.seq = json_extract(p.deliveries, '$[0]')
-    WHERE p.seq >= s.span << 22 AND p.seq < (s.span + 1) << 22
-      AND p.tenant_id = s.tenant_id AND p.kind = s.lane AND d.target_id = s.target_id)";
+    WHERE p.seq >= s.span << {BUCKET_BITS} AND p.seq < (s.span + 1) << {BUCKET_BITS}
+      AND p.tenant_id = s.tenant_id AND p.kind = s.lane AND d.target_id = s.target_id)"
+    )
+});
 
 /// Those of the buckets in which nothing is left.
 fn remove_buckets(tx: &Tx<'_>, buckets: &BTreeSet<Bucket>) -> Result<(), Fault> {
@@ -247,7 +262,7 @@ fn look_at_buckets(
          WHERE s.span < ?1 AND (s.span, s.tenant_id, s.target_id, s.lane) > (?2, ?3, ?4, ?5)
          ORDER BY s.span, s.tenant_id, s.target_id, s.lane LIMIT ?6"
     ))?;
-    let end = rows::first_seq_at(before) >> time_buckets::BUCKET_BITS;
+    let end = rows::first_seq_at(before) >> BUCKET_BITS;
     let first = (0, TenantId::from_bits(0), TargetId::from_bits(0), 0);
     let (bucket, tenant, target, lane) = at.unwrap_or(first);
     let mut found =

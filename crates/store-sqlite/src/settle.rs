@@ -5,7 +5,15 @@ use gancho_domain::{Attempt, Failure, Lane, Next, State, Time};
 use gancho_store::{NodeId, Result, Settle, Settled, Settlement};
 use rusqlite::{CachedStatement, params};
 
-use crate::{SqliteStore, accept::accept_all, fault::Fault, order, rows::seq, transaction::Tx};
+use crate::{
+    SqliteStore,
+    accept::accept_all,
+    fault::Fault,
+    order,
+    rows::seq,
+    states::{LEASED, sql},
+    transaction::Tx,
+};
 
 #[async_trait]
 impl Settle for SqliteStore {
@@ -27,11 +35,11 @@ struct SettleStatements<'a> {
 impl<'a> SettleStatements<'a> {
     fn new(tx: &Tx<'a>) -> Result<Self, Fault> {
         Ok(Self {
-            advance: tx.db.prepare_cached(
+            advance: tx.db.prepare_cached(sql!(
                 "UPDATE deliveries SET state = ?1, due_at = coalesce(?2, due_at),
                    attempts = coalesce(?3, attempts), lost_leases = 0
-                 WHERE seq = ?4 AND state = 3 AND owner = ?5 AND tenant_id = ?6",
-            )?,
+                 WHERE seq = ?4 AND state = {LEASED} AND owner = ?5 AND tenant_id = ?6"
+            ))?,
             attempt: tx.db.prepare_cached(
                 "INSERT INTO attempts (delivery, number, started_at, latency_us, request_headers,
                    response_status, response_headers, response_body, code, reason, next_at)

@@ -5,7 +5,15 @@ use gancho_domain::{Failure, Lane, TenantId, Time, decide, id};
 use gancho_store::{LaneDepth, Pruned, Result, Space, Upkeep};
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::{SqliteStore, fault::Fault, order, rows, settle::bury, space, transaction::Tx};
+use crate::{
+    SqliteStore,
+    fault::Fault,
+    order, rows,
+    settle::bury,
+    space,
+    states::{DEAD, ENDED, LEASED, PENDING, WAITING, sql},
+    transaction::Tx,
+};
 
 #[async_trait]
 impl Upkeep for SqliteStore {
@@ -21,12 +29,12 @@ impl Upkeep for SqliteStore {
     async fn depths(&self) -> Result<Vec<LaneDepth>> {
         self.read_aside(|db| {
             let mut count = db.prepare_cached(
-                "SELECT
-                   (SELECT count(*) FROM deliveries WHERE state = 2 AND lane = ?1),
-                   (SELECT count(*) FROM deliveries WHERE state = 3 AND lane = ?1),
+                sql!("SELECT
+                   (SELECT count(*) FROM deliveries WHERE state = {PENDING} AND lane = ?1),
+                   (SELECT count(*) FROM deliveries WHERE state = {LEASED} AND lane = ?1),
                    (SELECT count(*) FROM deliveries INDEXED BY deliveries_in_order
-                    WHERE subject IS NOT NULL AND state < 5 AND state = 4 AND lane = ?1),
-                   (SELECT min(due_at) FROM deliveries WHERE state = 2 AND lane = ?1)",
+                    WHERE subject IS NOT NULL AND state < {ENDED} AND state = {WAITING} AND lane = ?1),
+                   (SELECT min(due_at) FROM deliveries WHERE state = {PENDING} AND lane = ?1)"),
             )?;
             let mut depths = Vec::new();
             for lane in Lane::ALL {
@@ -98,13 +106,13 @@ fn last_written(db: &Connection) -> rusqlite::Result<Option<Time>> {
 fn overdue(db: &Connection, lane: Lane, before: Time, most: usize) -> Result<Vec<i64>, Fault> {
     Ok(db
         .prepare_cached(
-            "SELECT d.seq FROM deliveries d INDEXED BY deliveries_due
-             WHERE d.state = 2 AND d.lane = ?1 AND d.created_at < ?2 AND d.attempts_before = 0
+            sql!("SELECT d.seq FROM deliveries d INDEXED BY deliveries_due
+             WHERE d.state = {PENDING} AND d.lane = ?1 AND d.created_at < ?2 AND d.attempts_before = 0
              UNION ALL
              SELECT d.seq FROM deliveries d INDEXED BY deliveries_in_order
-             WHERE d.subject IS NOT NULL AND d.state < 5 AND d.state = 4 AND d.lane = ?1
+             WHERE d.subject IS NOT NULL AND d.state < {ENDED} AND d.state = {WAITING} AND d.lane = ?1
                AND d.created_at < ?2 AND d.attempts_before = 0
-             LIMIT ?3",
+             LIMIT ?3"),
         )?
         .query_map(params![lane.number(), before.micros(), most as i64], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?)
@@ -118,8 +126,8 @@ fn expire(tx: &Tx<'_>, overdue: &[i64], now: Time) -> Result<u64, Fault> {
         let expired = tx
             .db
             .prepare_cached(
-                "UPDATE deliveries SET state = 6 WHERE seq = ?1 AND state IN (2, 4)
-                   AND NOT EXISTS (SELECT 1 FROM dead_letters l WHERE l.delivery = ?1)",
+                sql!("UPDATE deliveries SET state = {DEAD} WHERE seq = ?1 AND state IN ({PENDING}, {WAITING})
+                   AND NOT EXISTS (SELECT 1 FROM dead_letters l WHERE l.delivery = ?1)"),
             )?
             .execute([seq])?;
         if expired == 1 {

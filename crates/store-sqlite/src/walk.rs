@@ -13,7 +13,12 @@ use gancho_domain::{Id, Lane, TenantId, Time};
 use gancho_store::{ClaimCursor, ClaimRound, ClaimTurn, TargetId};
 use rusqlite::{Connection, ToSql, params};
 
-use crate::{claim::Basket, fault::Fault, rows};
+use crate::{
+    claim::Basket,
+    fault::Fault,
+    rows,
+    states::{PENDING, sql},
+};
 
 const MAX_LOOKS: usize = 1_000;
 
@@ -190,9 +195,11 @@ pub(crate) fn next_target(
     let (lane, tenant) = (lane.number(), tenant.bytes());
     let of_tenant = head(
         db,
-        "SELECT tenant_id, target_id, due_at FROM deliveries INDEXED BY deliveries_pending
-         WHERE state = 2 AND lane = ?1 AND tenant_id = ?2 AND target_id > ?3
-         ORDER BY target_id, due_at LIMIT 1",
+        sql!(
+            "SELECT tenant_id, target_id, due_at FROM deliveries INDEXED BY deliveries_pending
+             WHERE state = {PENDING} AND lane = ?1 AND tenant_id = ?2 AND target_id > ?3
+             ORDER BY target_id, due_at LIMIT 1"
+        ),
         params![lane, tenant, target.bytes()],
     )?;
     if of_tenant.is_some() {
@@ -200,9 +207,11 @@ pub(crate) fn next_target(
     }
     head(
         db,
-        "SELECT tenant_id, target_id, due_at FROM deliveries INDEXED BY deliveries_pending
-         WHERE state = 2 AND lane = ?1 AND tenant_id > ?2
-         ORDER BY tenant_id, target_id, due_at LIMIT 1",
+        sql!(
+            "SELECT tenant_id, target_id, due_at FROM deliveries INDEXED BY deliveries_pending
+             WHERE state = {PENDING} AND lane = ?1 AND tenant_id > ?2
+             ORDER BY tenant_id, target_id, due_at LIMIT 1"
+        ),
         params![lane, tenant],
     )
 }

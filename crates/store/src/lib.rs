@@ -43,6 +43,7 @@ pub mod retry_plan_codec;
 pub mod rotated_secrets_codec;
 pub mod round;
 pub mod settle;
+pub mod states;
 pub mod tenants;
 pub mod upkeep;
 pub mod usage;

@@ -16,6 +16,7 @@ use crate::{
     look::{Looks, Step, Trail, page, word},
     rows::{self, uuid},
     session::query,
+    states::{DEAD, sql},
     where_clause::Conditions,
 };
 
@@ -87,10 +88,10 @@ pub(crate) fn looked(
     conditions.add_if("l.lane = ?", filter.lane.map(Lane::number));
     conditions.add_if("l.code = ?", filter.code.clone());
     if ended {
-        conditions.add_plain(
+        conditions.add_plain(sql!(
             "exists (select from deliveries d
-                where d.tenant_id = l.tenant_id and d.id = l.delivery_id and d.state + 0 = 6)",
-        );
+                where d.tenant_id = l.tenant_id and d.id = l.delivery_id and d.state + 0 = {DEAD})"
+        ));
     }
     let fits = conditions.sql();
     let mut within = conditions.without_conditions();

@@ -12,6 +12,7 @@ use crate::{
     fault::{Fault, corrupt},
     look::Looks,
     rows::{self, seq},
+    states::{DEAD, sql},
     where_clause::Conditions,
 };
 
@@ -186,9 +187,9 @@ impl Letters<'_> {
             conditions.add(of_id, delivery.bytes());
         }
         if self.ended {
-            conditions.add_plain(
-                "EXISTS (SELECT 1 FROM deliveries d WHERE d.seq = l.delivery AND d.state = 6)",
-            );
+            conditions.add_plain(sql!(
+                "EXISTS (SELECT 1 FROM deliveries d WHERE d.seq = l.delivery AND d.state = {DEAD})"
+            ));
         }
         let word = match self.order {
             ListOrder::NewestFirst => "DESC",

@@ -6,7 +6,12 @@ use gancho_domain::{State, TenantId, Time};
 use gancho_store::{RetryOutcome, TargetId};
 use rusqlite::params;
 
-use crate::{fault::Fault, order, rows, transaction::Tx};
+use crate::{
+    fault::Fault,
+    order, rows,
+    states::{ENDED, sql},
+    transaction::Tx,
+};
 
 /// The deliveries of one subject to one target.
 type Line = (TenantId, TargetId, String);
@@ -14,10 +19,10 @@ type Line = (TenantId, TargetId, String);
 /// In this state, due now; one that had ended begins its plan anew.
 pub(super) fn arm(tx: &Tx<'_>, row: i64, state: State, now: Time) -> Result<(), Fault> {
     tx.db
-        .prepare_cached(
-            "UPDATE deliveries SET attempts_before = CASE WHEN state >= 5 THEN attempts
-               ELSE attempts_before END, state = ?3, due_at = ?2, lost_leases = 0 WHERE seq = ?1",
-        )?
+        .prepare_cached(sql!(
+            "UPDATE deliveries SET attempts_before = CASE WHEN state >= {ENDED} THEN attempts
+               ELSE attempts_before END, state = ?3, due_at = ?2, lost_leases = 0 WHERE seq = ?1"
+        ))?
         .execute(params![row, now.micros(), state.number()])?;
     Ok(())
 }

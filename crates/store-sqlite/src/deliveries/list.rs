@@ -15,6 +15,7 @@ use crate::{
     fault::Fault,
     look::{Direction, Looks, PARCEL_COST, Reach, Search, Trail, page},
     rows::{self, seq},
+    states::{DEAD, DELIVERED, ENDED, sql},
     time_buckets,
 };
 
@@ -202,10 +203,10 @@ const FITS: i64 = 3;
 fn fit(status: Option<Status>, parcels: bool) -> String {
     let status = match status {
         None => "true",
-        Some(Status::Pending) => "d.state < 5 AND d.attempts = 0",
-        Some(Status::Retrying) => "d.state < 5 AND d.attempts > 0",
-        Some(Status::Delivered) => "d.state = 5",
-        Some(Status::Failed) => "d.state = 6",
+        Some(Status::Pending) => sql!("d.state < {ENDED} AND d.attempts = 0"),
+        Some(Status::Retrying) => sql!("d.state < {ENDED} AND d.attempts > 0"),
+        Some(Status::Delivered) => sql!("d.state = {DELIVERED}"),
+        Some(Status::Failed) => sql!("d.state = {DEAD}"),
     };
     let of_parcel = if parcels {
         "WHEN NOT EXISTS (SELECT 1 FROM parcels p WHERE p.seq = d.parcel
@@ -277,7 +278,7 @@ impl Trail for Failed<'_> {
             Err(_) => ("deliveries_failed_of_lane", "d.lane = ?12"),
         };
         let from = format!(
-            "deliveries d INDEXED BY {index} WHERE d.state = 6 AND d.tenant_id = ?1 AND {by}
+            "deliveries d INDEXED BY {index} WHERE d.state = {DEAD} AND d.tenant_id = ?1 AND {by}
                AND d.seq >= ?9 AND d.seq < ?10 ORDER BY d.seq {} LIMIT ?11",
             self.asked.direction.word()
         );
