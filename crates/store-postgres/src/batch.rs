@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 
 use deadpool_postgres::ClientWrapper;
 use futures_util::try_join;
-use gancho_domain::{DeliveryId, TenantId};
-use gancho_store::{Accepted, NewParcel, NodeId, Placed, Settled, Settlement};
+use gancho_domain::{DeliveryId, TenantId, TenantScope};
+use gancho_store::{Accepted, NewEmailReport, NewParcel, NodeId, Placed, Settled, Settlement};
 
 use crate::{
     accept::{self, Incoming},
     committer::Rules,
+    email_reports,
     fault::Fault,
     ledger, order,
     orphaned_leases::{self, Leases},
@@ -24,6 +25,7 @@ pub(crate) enum Work {
     /// Through here, so that an answer that was lost is looked into. To release a second time what was
     /// released already could take it from whoever claimed it in between: this very node, perhaps.
     Release(Leases),
+    Report(TenantScope, Box<NewEmailReport>),
 }
 
 /// Its answer.
@@ -69,6 +71,7 @@ pub(crate) async fn run(
     written.raise(session).await?;
     let moved = order::move_up(session, &written.ended).await?;
     ledger::write(session, &incoming, &accepted).await?;
+    email_reports::write(session, &reports(calls, &accepted)).await?;
     let ring = Ring::of(&incoming, &accepted)
         .or(Ring::of(&following, &followed))
         .or(Ring { here: moved || released, others: moved || released });
@@ -78,7 +81,7 @@ pub(crate) async fn run(
 impl Work {
     fn endings(&self) -> impl Iterator<Item = Ending<'_>> {
         let (node, settlements) = match self {
-            Self::Accept(..) | Self::Release(_) => (NodeId(0), [].as_slice()),
+            Self::Accept(..) | Self::Release(_) | Self::Report(..) => (NodeId(0), [].as_slice()),
             Self::Settle(node, settlements) => (*node, settlements.as_slice()),
         };
         settlements.iter().map(move |settlement| Ending { node, settlement })
@@ -87,6 +90,8 @@ impl Work {
     fn incoming(&self) -> impl Iterator<Item = Incoming<'_>> {
         let (parcels, holder) = match self {
             Self::Accept(parcels, holder) => (parcels.as_slice(), *holder),
+            // None of a notice's deliveries is held, so there is no holder to name.
+            Self::Report(_, new) => (std::slice::from_ref(&new.notice), NodeId(0)),
             Self::Settle(..) | Self::Release(_) => ([].as_slice(), NodeId(0)),
         };
         parcels.iter().map(move |new| Incoming { new, holder })
@@ -141,6 +146,10 @@ impl Work {
                 (sum.0 + 1 + rows, sum.1 + bytes + answer)
             }),
             Self::Release((_, deliveries)) => (deliveries.len(), 0),
+            Self::Report(_, new) => {
+                let (rows, bytes) = of_parcels(std::slice::from_ref(&new.notice));
+                (rows + 1 + new.suppress.len(), bytes)
+            }
         }
     }
 }
@@ -148,6 +157,22 @@ impl Work {
 fn follow<'a>(ending: &Ending<'a>) -> impl Iterator<Item = Incoming<'a>> + use<'a> {
     let holder = ending.node;
     ending.settlement.follow.iter().map(move |new| Incoming { new, holder })
+}
+
+/// The reports among the calls, each with what became of its notice.
+fn reports<'a>(
+    calls: &[&'a Work],
+    mut accepted: &'a [Accepted],
+) -> Vec<(TenantScope, &'a NewEmailReport, &'a Accepted)> {
+    let mut reports = Vec::new();
+    for call in calls {
+        let (own, others) = accepted.split_at(call.incoming().count().min(accepted.len()));
+        accepted = others;
+        if let (Work::Report(scope, new), [answer]) = (call, own) {
+            reports.push((*scope, &**new, answer));
+        }
+    }
+    reports
 }
 
 /// Says whether anything was given back.
@@ -238,6 +263,7 @@ fn answers(
                     })
                     .collect(),
             ),
+            Work::Report(..) => Answer::Accepted(accepted.by_ref().take(1).collect()),
             Work::Release(_) => Answer::Released,
         })
         .collect()

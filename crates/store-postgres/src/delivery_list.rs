@@ -39,7 +39,7 @@ impl PostgresStore {
             let (ids, next) = page(&asked, request.most, looks, after).await?;
             (ids, next.map(write_place))
         };
-        Ok(Page { rows: asked.read(&ids).await?, next })
+        Ok(Page { rows: read(&session, scope, &ids).await?, next })
     }
 }
 
@@ -70,23 +70,27 @@ impl Asked<'_> {
         let (ids, next) = page(&Named(self), request.most, looks, begin).await?;
         Ok((ids, next.map(write_named_place)))
     }
+}
 
-    /// In the order of the ids.
-    async fn read(&self, ids: &[Uuid]) -> Result<Vec<DeliveryRow>> {
-        if ids.is_empty() {
-            return Ok(Vec::new());
-        }
-        let sql = format!(
-            "select {DELIVERY} from unnest($2::uuid[]) with ordinality as k(id, place)
-             cross join lateral (select * from deliveries d
-                 where d.tenant_id = $1 and d.id = k.id offset 0) d
-             cross join lateral (select p.id, p.event_type, p.external_id, p.is_test from parcels p
-                 where p.tenant_id = $1 and p.id = d.parcel_id offset 0) p
-             {OUTCOME} order by k.place"
-        );
-        let found = query(self.session, &sql, &[&uuid(self.scope.tenant()), &ids]).await;
-        found.map_err(store_error)?.iter().map(rows::delivery).collect()
+/// In the order of the ids.
+pub(crate) async fn read(
+    session: &ClientWrapper,
+    scope: TenantScope,
+    ids: &[Uuid],
+) -> Result<Vec<DeliveryRow>> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
     }
+    let sql = format!(
+        "select {DELIVERY} from unnest($2::uuid[]) with ordinality as k(id, place)
+         cross join lateral (select * from deliveries d
+             where d.tenant_id = $1 and d.id = k.id offset 0) d
+         cross join lateral (select p.id, p.event_type, p.external_id, p.is_test from parcels p
+             where p.tenant_id = $1 and p.id = d.parcel_id offset 0) p
+         {OUTCOME} order by k.place"
+    );
+    let found = query(session, &sql, &[&uuid(scope.tenant()), &ids]).await;
+    found.map_err(store_error)?.iter().map(rows::delivery).collect()
 }
 
 impl Trail for Asked<'_> {

@@ -47,6 +47,7 @@ pub(crate) const ALL: &[Migration] = &[
         name: "proven_targets",
         sql: include_str!("../migrations/0011_proven_targets.sql"),
     },
+    Migration { number: 12, name: "work", sql: include_str!("../migrations/0012_work.sql") },
 ];
 
 /// Any number that no other program takes for its own lock on the same database.
@@ -177,4 +178,92 @@ mod upgrade_tests {
         let sums: Vec<(String, i64)> = sums.iter().map(|row| (row.get(0), row.get(1))).collect();
         assert_eq!(sums, [("A".to_owned(), 1), ("B".to_owned(), 0)]);
     }
+
+    /// What earlier versions kept among the records is brought along: ids, cursors and leases included.
+    #[tokio::test]
+    async fn work_among_the_records_is_brought_along() {
+        let database = fresh_database().await.unwrap();
+        let store = PostgresStore::connect(&database.url(), Options::default()).await.unwrap();
+        let session = store.session().await.unwrap();
+        let step = ALL.iter().find(|step| step.name == "work").unwrap();
+        session
+            .batch_execute(&format!(
+                "drop table replays, email_reports, suppressions; {OLD_RECORDS}; begin; {}; commit",
+                step.sql
+            ))
+            .await
+            .unwrap();
+        let text = async |sql: &str| -> Vec<String> {
+            session.query(sql, &[]).await.unwrap().iter().map(|row| row.get(0)).collect()
+        };
+        let id = |bits: u128| uuid::Uuid::from_u128(bits);
+        let replay: gancho_domain::ReplayId = REPLAY.parse().unwrap();
+        assert_eq!(
+            text(
+                "select concat_ws(' ', id, tenant_id, state, total, is_exact, done, skipped, failed, cursor,
+                   runner, lease_until, created_at, started_at, finished_at, error) from replays"
+            )
+            .await,
+            [format!(
+                "{} {} running 50 t 1 2 0 {{\"after\": \"0f\", \"events\": 0}} rpl_X 3099 100 200",
+                id(replay.bits()),
+                id(0xAA)
+            )]
+        );
+        assert_eq!(
+            text("select convert_from(request, 'UTF8') from replays").await,
+            [concat!(
+                r#"{"to": null, "rate": 7, "filter": {"of": "deliveries", "events": []}, "#,
+                r#""oldest_first": true}"#
+            )]
+        );
+        let email: gancho_domain::EmailId = EMAIL.parse().unwrap();
+        let delivery: gancho_domain::DeliveryId = DELIVERY.parse().unwrap();
+        assert_eq!(
+            text(
+                "select concat_ws(' ', tenant_id, email_id, delivery_id, code, reason, error,
+                   is_provisional, at, until) from email_reports"
+            )
+            .await,
+            [format!(
+                "{} {} {} BOUNCE_TEMPORARY full 4.2.2 t 300 900",
+                id(0xAA),
+                id(email.bits()),
+                id(delivery.bits())
+            )]
+        );
+        assert_eq!(
+            text(
+                "select concat_ws(' ', convert_from(address, 'UTF8'), reason, detail, since)
+                 from suppressions order by address"
+            )
+            .await,
+            ["a@x.example bounce why 5", "b@x.example manual 6"]
+        );
+        assert_eq!(text("select convert_from(key, 'UTF8') from records").await, ["left alone"]);
+    }
+
+    const REPLAY: &str = "rpl_01K7ZX4QZ3M8N2T6V9WBCDEFGH";
+    const EMAIL: &str = "out_7ZZZZZZZZZZZZZZZZZZZZZZZZZ";
+    const DELIVERY: &str = "dlv_01K7ZX4QZ3M8N2T6V9WBCDEFGJ";
+    /// The order of reports was by the delivery's id turned round.
+    const OLD_RECORDS: &str = "insert into records (kind, tenant_id, key, body, version, until)
+        select kind, owner::uuid, convert_to(key, 'UTF8'), convert_to(body, 'UTF8'), 1, until from (values
+        ('replay', '00000000-0000-0000-0000-0000000000aa', 'turned round',
+            '{\"id\":\"rpl_01K7ZX4QZ3M8N2T6V9WBCDEFGH\",\"tenant\":null,\"state\":\"running\",
+            \"filter\":{\"of\":\"deliveries\",\"events\":[]},\"to\":null,\"rate\":7,\"total\":50,
+            \"is_total_exact\":true,\"done\":1,\"skipped\":2,\"failed\":0,\"error\":null,\"created_at\":100,
+            \"started_at\":200,\"finished_at\":null,\"cursor\":{\"after\":\"0f\",\"events\":0},
+            \"oldest_first\":true,\"lease\":{\"by\":\"rpl_X\",\"until\":3099}}', null::bigint),
+        ('replay_open', '00000000-0000-0000-0000-000000000000', 'turned round', '', null),
+        ('email_feedback', '00000000-0000-0000-0000-0000000000aa', 'out_7ZZZZZZZZZZZZZZZZZZZZZZZZZ',
+            '{\"code\":\"BOUNCE_TEMPORARY\",\"reason\":\"full\",\"error\":\"4.2.2\",\"at\":300}', 900),
+        ('email_feedback_order', '00000000-0000-0000-0000-0000000000aa',
+            'fe66002da01c5dd5d2e4961d2728c1ed', 'out_7ZZZZZZZZZZZZZZZZZZZZZZZZZ', 900),
+        ('suppression', '00000000-0000-0000-0000-0000000000aa', 'a@x.example',
+            '{\"reason\":\"bounce\",\"detail\":\"why\",\"since\":5}', null),
+        ('suppression', '00000000-0000-0000-0000-0000000000aa', 'b@x.example',
+            '{\"reason\":\"manual\",\"since\":6}', null),
+        ('api_key', '00000000-0000-0000-0000-0000000000aa', 'left alone', '', null))
+        as old(kind, owner, key, body, until)";
 }

@@ -41,6 +41,11 @@ delete from records r using (
     select kind, tenant_id, key from records where until <= $1 order by until limit $2) late
 where r.kind = late.kind and r.tenant_id = late.tenant_id and r.key = late.key and r.until <= $1";
 
+const FORGET_REPORTS: &str = "
+delete from email_reports r using (
+    select tenant_id, email_id from email_reports where until <= $1 order by until limit $2) late
+where r.tenant_id = late.tenant_id and r.email_id = late.email_id and r.until <= $1";
+
 const FORGET_USAGE: &str = "
 delete from usage u using (
     select tenant_id, period from usage
@@ -147,7 +152,7 @@ impl PostgresStore {
         let (parcels, more_parcels) =
             self.prune_parcels(before, max).await.map_err(Fault::into_error)?;
         more |= more_parcels;
-        more |= self.prune_spans(before, max * LOOKS).await.map_err(Fault::into_error)?;
+        more |= self.prune_buckets(before, max * LOOKS).await.map_err(Fault::into_error)?;
         if !more {
             more = self.add_up_dead_counts(max * LOOKS).await?;
         }
@@ -163,7 +168,7 @@ impl PostgresStore {
         Ok(keys == Some(max))
     }
 
-    /// Keys, records and usage whose time is over, and processes that are gone. Says whether there are
+    /// Keys, records, reports and usage whose time is over, and processes that are gone. Says whether there are
     /// more.
     async fn prune_small(&self, max: i64, now: Time) -> Result<bool> {
         self.over.set(now);
@@ -172,6 +177,7 @@ impl PostgresStore {
         for (sql, until) in [
             (FORGET_KEYS, now.micros()),
             (FORGET_RECORDS, now.micros()),
+            (FORGET_REPORTS, now.micros()),
             (FORGET_USAGE, (now - USAGE_KEPT).secs()),
         ] {
             let gone = execute(&session, sql, &[&until, &max]).await.map_err(store_error)?;
@@ -225,7 +231,7 @@ impl PostgresStore {
 
     /// Buckets go with the last delivery in them. This finds what earlier versions have left: one pass
     /// over all, after which there is nothing more to find.
-    async fn prune_spans(&self, before: Time, max: i64) -> Result<bool, Fault> {
+    async fn prune_buckets(&self, before: Time, max: i64) -> Result<bool, Fault> {
         let pass = &self.passes.buckets;
         if pass.has_ended() {
             return Ok(false);

@@ -9,8 +9,10 @@ use std::{
     time::Duration,
 };
 
-use gancho_domain::{DeliveryId, TenantId};
-use gancho_store::{Accepted, NewParcel, NodeId, Result, Settled, Settlement, StoreError};
+use gancho_domain::{DeliveryId, TenantId, TenantScope};
+use gancho_store::{
+    Accepted, NewEmailReport, NewParcel, NodeId, Result, Settled, Settlement, StoreError,
+};
 use parking_lot::Mutex;
 use tokio::{
     sync::{Notify, oneshot},
@@ -80,6 +82,13 @@ impl Queue {
         match self.call(Work::Release((node, deliveries))).await? {
             Answer::Released => Ok(()),
             Answer::Accepted(_) | Answer::Settled(_) => Err(mixed_up()),
+        }
+    }
+
+    pub(crate) async fn report(&self, scope: TenantScope, new: NewEmailReport) -> Result<Accepted> {
+        match self.call(Work::Report(scope, Box::new(new))).await? {
+            Answer::Accepted(mut answers) => answers.pop().ok_or_else(mixed_up),
+            Answer::Settled(_) | Answer::Released => Err(mixed_up()),
         }
     }
 

@@ -23,7 +23,10 @@ use crate::{
     states::DEAD,
 };
 
-pub(crate) use self::{arm::arm_in_turn, list::page_of};
+pub(crate) use self::{
+    arm::arm_in_turn,
+    list::{failed_emails, page_of},
+};
 
 #[async_trait]
 impl Deliveries for SqliteStore {

@@ -16,6 +16,7 @@ const STEPS: &[&str] = &[
     include_str!("../migrations/0006_requests.sql"),
     include_str!("../migrations/0007_upkeep.sql"),
     include_str!("../migrations/0008_dead_counts.sql"),
+    include_str!("../migrations/0009_work.sql"),
 ];
 
 /// Marks the file as ours: "Ganc".
@@ -108,4 +109,81 @@ mod tests {
         let counts: Vec<(String, String, i64)> = counts.unwrap().map(Result::unwrap).collect();
         assert_eq!(counts, [("01".to_owned(), "A".to_owned(), 1)]);
     }
+
+    /// What earlier versions kept among the records is brought along: ids, cursors and leases included.
+    #[test]
+    fn work_among_the_records_is_brought_along() {
+        let db = Connection::open_in_memory().unwrap();
+        for step in &STEPS[..8] {
+            db.execute_batch(step).unwrap();
+        }
+        db.execute_batch(&format!(
+            "PRAGMA application_id = {APPLICATION}; PRAGMA user_version = 8; {OLD_RECORDS}"
+        ))
+        .unwrap();
+        run(&db).unwrap();
+        let text = |sql: &str| -> Vec<String> {
+            let mut found = db.prepare(sql).unwrap();
+            let found = found.query_map([], |row| row.get(0)).unwrap();
+            found.map(Result::unwrap).collect()
+        };
+        let replay: gancho_domain::ReplayId = REPLAY.parse().unwrap();
+        assert_eq!(
+            text("SELECT hex(id) || hex(tenant_id) || state || total || is_exact || done || skipped ||
+                    failed || cursor || runner || lease_until || created_at || started_at FROM replays
+                  WHERE finished_at IS NULL AND error IS NULL"),
+            [format!(
+                "{:032X}AArunning501120{{\"after\":\"0f\",\"events\":0}}rpl_X3099100200",
+                replay.bits()
+            )]
+        );
+        assert_eq!(
+            text("SELECT CAST(request AS TEXT) FROM replays"),
+            [
+                r#"{"filter":{"of":"deliveries","events":[]},"to":null,"rate":7,"oldest_first":true}"#
+            ]
+        );
+        let email: gancho_domain::EmailId = EMAIL.parse().unwrap();
+        let delivery: gancho_domain::DeliveryId = DELIVERY.parse().unwrap();
+        assert_eq!(
+            text("SELECT hex(tenant_id) || hex(email_id) || hex(delivery_id) || delivery || code || reason ||
+                    error || is_provisional || at || until FROM email_reports"),
+            [format!(
+                "AA{:032X}{:032X}{}BOUNCE_TEMPORARYfull4.2.21300900",
+                email.bits(),
+                delivery.bits(),
+                gancho_domain::id::lead(delivery)
+            )]
+        );
+        assert_eq!(
+            text(
+                "SELECT hex(tenant_id) || address || reason || coalesce(detail, '-') || since
+                  FROM suppressions ORDER BY address"
+            ),
+            ["AAa@x.examplebouncewhy5", "AAb@x.examplemanual-6"]
+        );
+        assert_eq!(text("SELECT key FROM records"), ["left alone"]);
+    }
+
+    const REPLAY: &str = "rpl_01K7ZX4QZ3M8N2T6V9WBCDEFGH";
+    const EMAIL: &str = "out_7ZZZZZZZZZZZZZZZZZZZZZZZZZ";
+    const DELIVERY: &str = "dlv_01K7ZX4QZ3M8N2T6V9WBCDEFGJ";
+    /// The order of reports was by the delivery's id turned round.
+    const OLD_RECORDS: &str = "INSERT INTO records (kind, tenant_id, key, body, version, until) VALUES
+         ('replay', x'AA', 'turned round', CAST('{\"id\":\"rpl_01K7ZX4QZ3M8N2T6V9WBCDEFGH\",\"tenant\":null,
+           \"state\":\"running\",\"filter\":{\"of\":\"deliveries\",\"events\":[]},\"to\":null,\"rate\":7,
+           \"total\":50,\"is_total_exact\":true,\"done\":1,\"skipped\":2,\"failed\":0,\"error\":null,
+           \"created_at\":100,\"started_at\":200,\"finished_at\":null,
+           \"cursor\":{\"after\":\"0f\",\"events\":0},\"oldest_first\":true,
+           \"lease\":{\"by\":\"rpl_X\",\"until\":3099}}' AS BLOB), 3, NULL),
+         ('replay_open', x'', 'turned round', x'', 1, NULL),
+         ('email_feedback', x'AA', 'out_7ZZZZZZZZZZZZZZZZZZZZZZZZZ',
+           CAST('{\"code\":\"BOUNCE_TEMPORARY\",\"reason\":\"full\",\"error\":\"4.2.2\",\"at\":300}' AS BLOB),
+           1, 900),
+         ('email_feedback_order', x'AA', 'fe66002da01c5dd5d2e4961d2728c1ed', CAST('out_7ZZZZZZZZZZZZZZZZZZZZZZZZZ' AS BLOB), 1, 900),
+         ('suppression', x'AA', 'a@x.example',
+           CAST('{\"reason\":\"bounce\",\"detail\":\"why\",\"since\":5}' AS BLOB), 1, NULL),
+         ('suppression', x'AA', 'b@x.example',
+           CAST('{\"reason\":\"manual\",\"since\":6}' AS BLOB), 2, NULL),
+         ('api_key', x'AA', 'left alone', x'', 1, NULL)";
 }

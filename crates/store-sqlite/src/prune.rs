@@ -280,7 +280,7 @@ fn look_at_buckets(
     Ok(looked)
 }
 
-/// Records whose time is over, nodes that are dead, and what tenants used more than a year ago. Says
+/// Records and reports whose time is over, nodes that are dead, and what tenants used more than a year ago. Says
 /// whether there are more.
 fn prune_small(tx: &Tx<'_>, max: usize, now: Time) -> Result<bool, Fault> {
     let limit = max as i64;
@@ -289,6 +289,14 @@ fn prune_small(tx: &Tx<'_>, max: usize, now: Time) -> Result<bool, Fault> {
         .prepare_cached(
             "DELETE FROM records WHERE (kind, tenant_id, key) IN
                (SELECT kind, tenant_id, key FROM records INDEXED BY records_by_end
+                WHERE until <= ?1 ORDER BY until LIMIT ?2)",
+        )?
+        .execute(params![now.micros(), limit])?;
+    let reports = tx
+        .db
+        .prepare_cached(
+            "DELETE FROM email_reports WHERE (tenant_id, email_id) IN
+               (SELECT tenant_id, email_id FROM email_reports INDEXED BY email_reports_by_end
                 WHERE until <= ?1 ORDER BY until LIMIT ?2)",
         )?
         .execute(params![now.micros(), limit])?;
@@ -302,5 +310,5 @@ fn prune_small(tx: &Tx<'_>, max: usize, now: Time) -> Result<bool, Fault> {
         .execute(params![(now - gancho_store::upkeep::USAGE_KEPT).secs(), limit])?;
     // What they held is known by its owner's not being among the living.
     tx.db.prepare_cached("DELETE FROM nodes WHERE is_dead = 1")?.execute([])?;
-    Ok(records == max || usage == max)
+    Ok(records == max || reports == max || usage == max)
 }

@@ -25,6 +25,7 @@ pub mod claim;
 pub mod crowd;
 pub mod dead_letters;
 pub mod deliveries;
+pub mod email_reports;
 pub mod endpoints;
 pub mod events;
 pub mod expire;
@@ -46,9 +47,11 @@ pub mod prune;
 pub mod records;
 pub mod redeliver;
 pub mod replay;
+pub mod replays;
 pub mod retry_now;
 pub mod rounds;
 pub mod settle;
+pub mod suppressions;
 pub mod tenants;
 pub mod upkeep;
 pub mod usage;
@@ -365,6 +368,35 @@ macro_rules! conformance_suite {
                 one_is_found_by_its_key_on_any_shelf
                 a_kind_is_listed_shelf_by_shelf
                 shelves_do_not_mix
+            }
+            replays {
+                a_new_one_reads_as_it_was_made
+                lists_go_from_the_newest_on
+                owners_do_not_see_each_others
+                opening_stops_at_the_limits
+                twenty_at_once_do_not_pass_the_limit
+                the_oldest_that_have_ended_go
+                one_runner_at_a_time
+                pages_add_up_to_the_end
+                one_can_fail_as_a_whole
+                a_canceled_one_still_counts_what_its_runner_sent
+                of_many_runners_one_takes_it
+            }
+            suppressions {
+                one_reads_back_as_it_was_put
+                the_first_stays_unless_it_is_replaced
+                an_address_may_come_twice_in_one_call
+                the_list_goes_by_the_bytes_of_addresses
+                a_removed_one_is_gone
+            }
+            email_reports {
+                a_report_tells_suppresses_and_is_noted
+                one_that_comes_again_is_told_once
+                one_that_was_told_and_not_noted_has_the_time_that_was_told
+                a_provisional_one_is_replaced_and_no_other
+                many_reports_at_once_are_each_told
+                a_report_goes_when_its_time_is_over
+                what_failed_is_one_list
             }
             withheld {
                 the_request_reads_back

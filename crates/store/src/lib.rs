@@ -9,8 +9,8 @@
 //! [`deliveries`] reads all of it back; [`nodes`] says who lives; [`pauses`] holds work back;
 //! [`orphans`] ends what waits for a deleted endpoint;
 //! [`upkeep`] prunes, expires and counts; [`usage`] counts towards plans; [`ledger`] reads the record of what was
-//! received; [`records`] keeps the small
-//! documents that are set up rather than carried. [`retry_plan_codec`] and [`rotated_secrets_codec`] are how
+//! received; [`replays`] are jobs that send again; [`email_reports`] and [`suppressions`] are what comes back of
+//! e-mails; [`records`] keeps the small documents that are set up rather than carried. [`retry_plan_codec`] and [`rotated_secrets_codec`] are how
 //! stores write such things down; [`fair`] is how they share out their readers among tenants.
 //! [`cache`] keeps what callers read for a few seconds.
 //!
@@ -29,6 +29,7 @@ pub mod claim;
 pub mod conformance;
 pub mod dead_letters;
 pub mod deliveries;
+pub mod email_reports;
 pub mod endpoints;
 pub mod error;
 pub mod fair;
@@ -39,11 +40,13 @@ pub mod orphans;
 pub mod page;
 pub mod pauses;
 pub mod records;
+pub mod replays;
 pub mod retry_plan_codec;
 pub mod rotated_secrets_codec;
 pub mod round;
 pub mod settle;
 pub mod states;
+pub mod suppressions;
 pub mod tenants;
 pub mod upkeep;
 pub mod usage;
@@ -59,6 +62,7 @@ pub use deliveries::{
     Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, EventFilter, EventOutline, EventRow,
     EventView, RetryOutcome,
 };
+pub use email_reports::{EmailReport, EmailReports, FailedEmails, NewEmailReport};
 pub use endpoints::Endpoints;
 pub use error::StoreError;
 pub use fair::{FairPermit, FairSemaphore};
@@ -69,8 +73,13 @@ pub use orphans::{OrphanScan, Orphans, TenantEndpoint};
 pub use page::{ListOrder, MAX_PAGE_BYTES, Page, PageRequest};
 pub use pauses::{Pause, Pauses};
 pub use records::{Expect, Record, Records, Shelf};
+pub use replays::{
+    LeasedReplay, NewReplayJob, OpenedReplay, ReplayCounts, ReplayEnd, ReplayJob, ReplayJobs,
+    ReplayLease, ReplayLimits, ReplayState, ReplayTake, ReplayTotal,
+};
 pub use round::{ClaimRound, ClaimTurn};
 pub use settle::{Settle, Settled, Settlement};
+pub use suppressions::{NewSuppression, Suppression, Suppressions};
 pub use tenants::Tenants;
 pub use upkeep::{LaneDepth, Pruned, Space, Upkeep};
 pub use usage::{Spent, Usage};
@@ -83,6 +92,7 @@ pub trait Store:
     + Claiming
     + DeadLetters
     + Deliveries
+    + EmailReports
     + Endpoints
     + Archiving
     + Ledger
@@ -90,7 +100,9 @@ pub trait Store:
     + Orphans
     + Pauses
     + Records
+    + ReplayJobs
     + Settle
+    + Suppressions
     + Tenants
     + Upkeep
     + Usage

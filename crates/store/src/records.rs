@@ -1,4 +1,4 @@
-//! Small documents that are set up rather than carried: API keys, event types, replay jobs.
+//! Small documents that are set up rather than worked on: API keys, event types, sources.
 //!
 //! Each stands on a shelf (one kind of one tenant's, or of the operator's) under a key, and counts its
 //! changes, so that two who change the same version do not undo each other's work. What is in a

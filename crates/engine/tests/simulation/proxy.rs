@@ -3,6 +3,8 @@
 
 #![allow(clippy::similar_names, reason = "`self` and a shelf")]
 
+mod work;
+
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;

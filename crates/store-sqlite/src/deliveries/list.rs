@@ -4,12 +4,16 @@
 //! failed has indexes of its own; those of an event are named by its parcel. Where a publisher's own id
 //! is asked for, the list goes by event, and within it by delivery.
 
+mod reported;
+
 use std::collections::VecDeque;
 
 use gancho_domain::{DeliveryId, Id, Lane, Status, TenantScope, Time};
 use gancho_store::{DeliveryFilter, DeliveryRow, Page, PageRequest, TargetId};
 use rusqlite::{Connection, ToSql, params};
 
+use self::reported::Reported;
+pub(crate) use self::reported::failed_emails;
 use super::read;
 use crate::{
     fault::Fault,
@@ -29,13 +33,8 @@ pub(crate) fn page_of(
     if filter.external_id.is_some() && filter.event.is_none() {
         return named(db, scope, filter, request, looks);
     }
-    let direction = Direction(request.order);
-    let asked = Asked { db, scope, filter, direction };
-    let after = request.after.as_ref().map(|place| seq(place_id(place)));
-    let below = direction.start(after, asked.lowest(), asked.end());
-    let mut search = Search::new(asked.trails(), below, request.most);
-    let (rows, next) = page(&mut search, request.most, looks, |key| asked.row(key))?;
-    Ok(Page { rows, next: next.map(|key| place(rows::first_id(direction.key(key)))) })
+    let asked = Asked { db, scope, filter, direction: Direction(request.order) };
+    asked.page(asked.trails(), request, looks)
 }
 
 /// Several events may bear the same id: they are looked at one after the other.
@@ -91,6 +90,7 @@ enum DeliveryTrail<'a> {
     Buckets(InBuckets<'a>),
     Failed(Failed<'a>),
     Event(OfEvent<'a>),
+    Reported(Reported<'a>),
 }
 
 /// In the buckets of a target or of a lane, or in all of the tenant's.
@@ -125,6 +125,20 @@ impl<'a> Asked<'a> {
             (None, Some(lane)) => vec![failed(Err(lane))],
             (None, None) => Lane::ALL.map(|lane| failed(Err(lane))).into(),
         }
+    }
+
+    fn page(
+        self,
+        trails: Vec<DeliveryTrail<'_>>,
+        request: &PageRequest,
+        looks: &mut Looks,
+    ) -> Result<Page<DeliveryRow>, Fault> {
+        let direction = self.direction;
+        let after = request.after.as_ref().map(|place| seq(place_id(place)));
+        let below = direction.start(after, self.lowest(), self.end());
+        let mut search = Search::new(trails, below, request.most);
+        let (rows, next) = page(&mut search, request.most, looks, |key| self.row(key))?;
+        Ok(Page { rows, next: next.map(|key| place(rows::first_id(direction.key(key)))) })
     }
 
     fn row(&self, key: i64) -> Result<Option<DeliveryRow>, Fault> {
@@ -234,6 +248,7 @@ impl Trail for DeliveryTrail<'_> {
             Self::Buckets(trail) => trail.follow(below, step, looks, found),
             Self::Failed(trail) => trail.follow(below, step, looks, found),
             Self::Event(trail) => trail.follow(below, step, looks, found),
+            Self::Reported(trail) => trail.follow(below, step, looks, found),
         }
     }
 }

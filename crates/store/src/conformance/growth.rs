@@ -64,7 +64,7 @@ pub async fn records_go_when_their_time_is_over<F: Fixture>() {
     let acme = scope(world.tenant().await);
     let (store, start) = (&world.store, world.now());
     let body = || Bytes::from_static(b"{}");
-    let shelf = Shelf::of(acme, "email_feedback");
+    let shelf = Shelf::of(acme, "api_key");
     let put = |key: &'static str, until: u64| {
         let until = start + hours(until);
         store.put_record_until(shelf, key, body(), Expect::Anything, until)

@@ -1,0 +1,129 @@
+//! Replays and reports on e-mails, which the simulation has none of.
+
+use async_trait::async_trait;
+use gancho_domain::{EmailId, ReplayId, TenantScope, Time};
+use gancho_store::{
+    Accepted, DeliveryRow, EmailReport, EmailReports, FailedEmails, LeasedReplay, NewEmailReport,
+    NewReplayJob, NewSuppression, OpenedReplay, Page, PageRequest, ReplayCounts, ReplayEnd,
+    ReplayJob, ReplayJobs, ReplayLease, ReplayLimits, ReplayTotal, Result, Suppression,
+    Suppressions,
+};
+
+use super::Proxy;
+
+#[async_trait]
+impl ReplayJobs for Proxy {
+    async fn open_replay(
+        &self,
+        owner: Option<TenantScope>,
+        new: NewReplayJob,
+        limits: ReplayLimits,
+    ) -> Result<OpenedReplay> {
+        self.inner.open_replay(owner, new, limits).await
+    }
+
+    async fn replay(&self, owner: Option<TenantScope>, id: ReplayId) -> Result<Option<ReplayJob>> {
+        self.inner.replay(owner, id).await
+    }
+
+    async fn replays(
+        &self,
+        owner: Option<TenantScope>,
+        before: Option<ReplayId>,
+        max: usize,
+    ) -> Result<Vec<ReplayJob>> {
+        self.inner.replays(owner, before, max).await
+    }
+
+    async fn open_replays(&self, max: usize) -> Result<Vec<ReplayJob>> {
+        self.inner.open_replays(max).await
+    }
+
+    async fn lease_replay(
+        &self,
+        id: ReplayId,
+        lease: ReplayLease,
+        total: ReplayTotal,
+        now: Time,
+    ) -> Result<Option<LeasedReplay>> {
+        self.inner.lease_replay(id, lease, total, now).await
+    }
+
+    async fn advance_replay(
+        &self,
+        id: ReplayId,
+        lease: ReplayLease,
+        page: ReplayCounts,
+        cursor: String,
+    ) -> Result<bool> {
+        self.inner.advance_replay(id, lease, page, cursor).await
+    }
+
+    async fn end_replay(
+        &self,
+        id: ReplayId,
+        runner: &str,
+        page: ReplayCounts,
+        end: ReplayEnd,
+        now: Time,
+    ) -> Result<bool> {
+        self.inner.end_replay(id, runner, page, end, now).await
+    }
+
+    async fn cancel_replay(
+        &self,
+        owner: Option<TenantScope>,
+        id: ReplayId,
+        now: Time,
+    ) -> Result<Option<ReplayJob>> {
+        self.inner.cancel_replay(owner, id, now).await
+    }
+}
+
+#[async_trait]
+impl EmailReports for Proxy {
+    async fn report_email(&self, scope: TenantScope, new: NewEmailReport) -> Result<Accepted> {
+        self.inner.report_email(scope, new).await
+    }
+
+    async fn email_reports(
+        &self,
+        scope: TenantScope,
+        emails: Vec<EmailId>,
+    ) -> Result<Vec<EmailReport>> {
+        self.inner.email_reports(scope, emails).await
+    }
+
+    async fn failed_emails(
+        &self,
+        scope: TenantScope,
+        which: FailedEmails,
+        page: PageRequest,
+    ) -> Result<Page<DeliveryRow>> {
+        self.inner.failed_emails(scope, which, page).await
+    }
+}
+
+#[async_trait]
+impl Suppressions for Proxy {
+    async fn suppress(&self, scope: TenantScope, new: Vec<NewSuppression>) -> Result<u64> {
+        self.inner.suppress(scope, new).await
+    }
+
+    async fn suppression(&self, scope: TenantScope, address: &str) -> Result<Option<Suppression>> {
+        self.inner.suppression(scope, address).await
+    }
+
+    async fn suppressions(
+        &self,
+        scope: TenantScope,
+        after: Option<&str>,
+        max: usize,
+    ) -> Result<Vec<Suppression>> {
+        self.inner.suppressions(scope, after, max).await
+    }
+
+    async fn remove_suppression(&self, scope: TenantScope, address: &str) -> Result<bool> {
+        self.inner.remove_suppression(scope, address).await
+    }
+}

@@ -1,0 +1,135 @@
+//! Addresses to which a tenant's e-mails are not sent any more.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use deadpool_postgres::ClientWrapper;
+use gancho_domain::{TenantId, TenantScope};
+use gancho_store::{NewSuppression, Result, Suppression, Suppressions};
+use tokio_postgres::{Row, types::ToSql};
+use uuid::Uuid;
+
+use crate::{
+    PostgresStore,
+    fault::{Fault, corrupt, store_error},
+    rows::{self, text, uuid},
+    session::{Transaction, execute, query},
+};
+
+const COLUMNS: &str = "address, reason, detail, since";
+
+const ADD: &str = "
+insert into suppressions (tenant_id, address, reason, detail, since)
+select * from unnest($1::uuid[], $2::bytea[], $3::text[], $4::text[], $5::int8[])
+on conflict (tenant_id, address) do nothing";
+
+const REPLACE: &str = "
+update suppressions s set reason = k.reason, detail = k.detail, since = k.since
+from unnest($1::uuid[], $2::bytea[], $3::text[], $4::text[], $5::int8[])
+    as k(tenant_id, address, reason, detail, since)
+where s.tenant_id = k.tenant_id and s.address = k.address";
+
+#[async_trait]
+impl Suppressions for PostgresStore {
+    async fn suppress(&self, scope: TenantScope, new: Vec<NewSuppression>) -> Result<u64> {
+        self.suppress_once(scope, &new).await.map_err(Fault::into_error)
+    }
+
+    async fn suppression(&self, scope: TenantScope, address: &str) -> Result<Option<Suppression>> {
+        let by = "where tenant_id = $1 and address = $2";
+        let values: [&(dyn ToSql + Sync); 2] = [&uuid(scope.tenant()), &address.as_bytes()];
+        Ok(self.list_suppressions(scope, by, &values).await?.into_iter().next())
+    }
+
+    async fn suppressions(
+        &self,
+        scope: TenantScope,
+        after: Option<&str>,
+        max: usize,
+    ) -> Result<Vec<Suppression>> {
+        let (tenant, max) = (uuid(scope.tenant()), max as i64);
+        let Some(after) = after else {
+            let by = "where tenant_id = $1 order by address limit $2";
+            return self.list_suppressions(scope, by, &[&tenant, &max]).await;
+        };
+        let by = "where tenant_id = $1 and address > $2 order by address limit $3";
+        self.list_suppressions(scope, by, &[&tenant, &after.as_bytes(), &max]).await
+    }
+
+    async fn remove_suppression(&self, scope: TenantScope, address: &str) -> Result<bool> {
+        let session = self.session().await?;
+        let sql = "delete from suppressions where tenant_id = $1 and address = $2";
+        let gone = execute(&session, sql, &[&uuid(scope.tenant()), &address.as_bytes()]).await;
+        Ok(gone.map_err(store_error)? > 0)
+    }
+}
+
+/// Entries by tenant and address, in the order in which everyone writes them: two who write the same wait for
+/// each other instead of blocking each other.
+type Entries<'a> = BTreeMap<(TenantId, &'a str), &'a Suppression>;
+
+/// Says how many are new.
+pub(crate) async fn add(
+    session: &ClientWrapper,
+    new: &[(TenantId, &NewSuppression)],
+) -> Result<u64, Fault> {
+    let (mut first, mut replacing) = (Entries::new(), Entries::new());
+    for (tenant, NewSuppression { suppression, replaces }) in new {
+        let key = (*tenant, suppression.address.as_str());
+        first.entry(key).or_insert(suppression);
+        if *replaces {
+            replacing.insert(key, suppression);
+        }
+    }
+    let added = write(session, ADD, &first).await?;
+    write(session, REPLACE, &replacing).await?;
+    Ok(added)
+}
+
+async fn write(session: &ClientWrapper, sql: &str, entries: &Entries<'_>) -> Result<u64, Fault> {
+    if entries.is_empty() {
+        return Ok(0);
+    }
+    let tenants: Vec<Uuid> = entries.keys().map(|key| uuid(key.0)).collect();
+    let addresses: Vec<&[u8]> = entries.keys().map(|key| key.1.as_bytes()).collect();
+    let reasons: Vec<_> = entries.values().map(|one| text(&one.reason)).collect();
+    let details: Vec<_> = entries.values().map(|one| one.detail.as_deref().map(text)).collect();
+    let since: Vec<i64> = entries.values().map(|one| one.since.micros()).collect();
+    Ok(execute(session, sql, &[&tenants, &addresses, &reasons, &details, &since]).await?)
+}
+
+impl PostgresStore {
+    async fn suppress_once(
+        &self,
+        scope: TenantScope,
+        new: &[NewSuppression],
+    ) -> Result<u64, Fault> {
+        let transaction = Transaction::begin(self.session().await?).await?;
+        let new: Vec<_> = new.iter().map(|new| (scope.tenant(), new)).collect();
+        let added = add(transaction.session()?, &new).await?;
+        transaction.commit().await?;
+        Ok(added)
+    }
+
+    async fn list_suppressions(
+        &self,
+        scope: TenantScope,
+        by: &str,
+        values: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<Suppression>> {
+        let session = self.lookups.next(Some(scope.tenant())).await?;
+        let sql = format!("select {COLUMNS} from suppressions {by}");
+        let found = query(&session, &sql, values).await;
+        found.map_err(store_error)?.iter().map(suppression).collect()
+    }
+}
+
+fn suppression(row: &Row) -> Result<Suppression> {
+    let address = std::str::from_utf8(rows::get(row, 0)?);
+    Ok(Suppression {
+        address: address.map_err(|_| corrupt("a suppressed address is not UTF-8"))?.to_owned(),
+        reason: rows::get(row, 1)?,
+        detail: rows::get(row, 2)?,
+        since: rows::time(row, 3)?,
+    })
+}

@@ -1,0 +1,57 @@
+//! E-mails that failed: those that were given up, and those of which a failure was reported after they were
+//! sent, as one list.
+
+use std::collections::VecDeque;
+
+use gancho_domain::TenantScope;
+use gancho_store::{DeliveryFilter, DeliveryRow, Page, PageRequest, TargetId};
+use rusqlite::Connection;
+
+use super::{Asked, DeliveryTrail, Failed};
+use crate::{
+    fault::Fault,
+    look::{Direction, Looks, Reach, Trail},
+};
+
+/// `filter` asks for no state.
+pub(crate) fn failed_emails(
+    db: &Connection,
+    scope: TenantScope,
+    filter: &DeliveryFilter,
+    target: TargetId,
+    request: &PageRequest,
+    looks: &mut Looks,
+) -> Result<Page<DeliveryRow>, Fault> {
+    let asked = Asked { db, scope, filter, direction: Direction(request.order) };
+    let failed = DeliveryTrail::Failed(Failed { asked, of: Ok(target) });
+    let reported = DeliveryTrail::Reported(Reported { asked });
+    asked.page(vec![failed, reported], request, looks)
+}
+
+/// In the index of reports on e-mails.
+pub(super) struct Reported<'a> {
+    asked: Asked<'a>,
+}
+
+impl Trail for Reported<'_> {
+    fn follow(
+        &self,
+        below: i64,
+        step: usize,
+        looks: &mut Looks,
+        found: &mut VecDeque<i64>,
+    ) -> Result<Reach, Fault> {
+        let direction = self.asked.direction;
+        let from = format!(
+            "email_reports r INDEXED BY email_reports_by_delivery
+             CROSS JOIN deliveries d ON d.seq = r.delivery
+             WHERE r.tenant_id = ?1 AND r.delivery IS NOT NULL AND r.delivery >= ?9 AND r.delivery < ?10
+             ORDER BY r.delivery {} LIMIT ?11",
+            direction.word()
+        );
+        let (first, end) = direction.rows_below(below, self.asked.lowest(), self.asked.end());
+        let (count, last) =
+            self.asked.look(&from, &[&first, &end, &(step as i64)], looks, found)?;
+        Ok(last.filter(|_| count == step).map_or(Reach::End, Reach::DownTo))
+    }
+}

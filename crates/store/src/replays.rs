@@ -1,0 +1,205 @@
+//! Replays: jobs that send past deliveries or events again, page by page.
+//!
+//! A replay belongs to a tenant or, without one, to the operator. One runner at a time works on it, under a
+//! lease: whoever has lost the lease writes nothing more, except how much it had sent when the replay was
+//! canceled under it.
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use gancho_domain::{ReplayId, TenantId, TenantScope, Time};
+
+use crate::Result;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReplayState {
+    Pending,
+    Running,
+    Done,
+    Cancelled,
+    Failed,
+}
+
+impl ReplayState {
+    pub const ALL: [Self; 5] =
+        [Self::Pending, Self::Running, Self::Done, Self::Cancelled, Self::Failed];
+
+    /// Its name in the API and in the stores. Never changed.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Running => "running",
+            Self::Done => "done",
+            Self::Cancelled => "cancelled",
+            Self::Failed => "failed",
+        }
+    }
+
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.name() == name)
+    }
+
+    pub const fn is_final(self) -> bool {
+        matches!(self, Self::Done | Self::Cancelled | Self::Failed)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewReplayJob {
+    pub id: ReplayId,
+    /// What is asked for: its writer's business.
+    pub request: Bytes,
+    pub created_at: Time,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReplayJob {
+    pub id: ReplayId,
+    /// Nothing where it is the operator's.
+    pub tenant: Option<TenantId>,
+    pub state: ReplayState,
+    pub request: Bytes,
+    pub total: ReplayTotal,
+    pub sent: ReplayCounts,
+    /// Why it failed as a whole.
+    pub error: Option<String>,
+    /// Where the next page begins: its writer's business. Empty at the beginning.
+    pub cursor: String,
+    pub lease: Option<ReplayLease>,
+    pub created_at: Time,
+    pub started_at: Option<Time>,
+    pub finished_at: Option<Time>,
+}
+
+/// How many a replay is to send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ReplayTotal {
+    pub count: u64,
+    /// Counting stops at some point: then there are at least `count`.
+    pub is_exact: bool,
+}
+
+/// What became of those that a replay has come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ReplayCounts {
+    pub done: u64,
+    pub skipped: u64,
+    pub failed: u64,
+}
+
+/// Who works on a replay.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReplayLease {
+    /// A name that no other runner has.
+    pub runner: String,
+    /// From then on another runner may take the replay over.
+    pub until: Time,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeasedReplay {
+    pub job: ReplayJob,
+    pub take: ReplayTake,
+}
+
+/// How a runner came to a replay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReplayTake {
+    /// Nobody had worked on it.
+    Started,
+    /// From a runner that may have sent a page without writing so.
+    TakenOver,
+    /// It was the runner's own.
+    Renewed,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReplayLimits {
+    /// Open replays of one owner,
+    pub max_open: u64,
+    /// and of all owners together.
+    pub max_open_in_all: u64,
+    /// Replays that are kept of one owner. The oldest that have ended go first.
+    pub max_kept: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OpenedReplay {
+    Opened,
+    /// Nothing was written: the owner has this many open replays.
+    TooMany {
+        open: u64,
+    },
+}
+
+/// How a replay ends by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReplayEnd {
+    Done,
+    /// Why.
+    Failed(String),
+}
+
+/// `owner` is a tenant, or nobody for the operator.
+#[async_trait]
+pub trait ReplayJobs: Send + Sync + 'static {
+    /// Stores a replay to be run, if the limits allow another.
+    async fn open_replay(
+        &self,
+        owner: Option<TenantScope>,
+        new: NewReplayJob,
+        limits: ReplayLimits,
+    ) -> Result<OpenedReplay>;
+
+    async fn replay(&self, owner: Option<TenantScope>, id: ReplayId) -> Result<Option<ReplayJob>>;
+
+    /// Newest first, those made before `before`.
+    async fn replays(
+        &self,
+        owner: Option<TenantScope>,
+        before: Option<ReplayId>,
+        max: usize,
+    ) -> Result<Vec<ReplayJob>>;
+
+    /// Those that have not ended, of all owners, newest first.
+    async fn open_replays(&self, max: usize) -> Result<Vec<ReplayJob>>;
+
+    /// Takes a replay that nobody works on or whose lease has ended, or renews the lease, and returns the
+    /// replay as it is then. One that starts by this has the `total` that was counted before. Returns
+    /// nothing if the replay has ended or another runner has it.
+    async fn lease_replay(
+        &self,
+        id: ReplayId,
+        lease: ReplayLease,
+        total: ReplayTotal,
+        now: Time,
+    ) -> Result<Option<LeasedReplay>>;
+
+    /// Adds a page that `lease.runner` has sent, moves on to `cursor` and renews the lease. Returns whether
+    /// the runner goes on. If the replay was canceled meanwhile, only the counts are added; if another
+    /// runner has it, nothing is written: that one looks at the page again.
+    async fn advance_replay(
+        &self,
+        id: ReplayId,
+        lease: ReplayLease,
+        page: ReplayCounts,
+        cursor: String,
+    ) -> Result<bool>;
+
+    /// The same for the last page. Returns whether the replay has ended so.
+    async fn end_replay(
+        &self,
+        id: ReplayId,
+        runner: &str,
+        page: ReplayCounts,
+        end: ReplayEnd,
+        now: Time,
+    ) -> Result<bool>;
+
+    /// Cancels a replay that has not ended, and returns it as it is then. One that has ended stays as it is.
+    async fn cancel_replay(
+        &self,
+        owner: Option<TenantScope>,
+        id: ReplayId,
+        now: Time,
+    ) -> Result<Option<ReplayJob>>;
+}
