@@ -3,19 +3,18 @@
 //! first; those of one subject never overtake each other at an endpoint that is kept in order.
 //!
 //! In reading order: [`job`] is what is asked for and how it stands; `judge` finds its faults;
-//! [`jobs`] makes, lists and cancels; `kept` is how a job is kept; `count` counts without sending;
+//! [`jobs`] makes, lists and cancels; `codec` is how a job is stored; `count` counts without sending;
 //! `run` is the loop that takes open jobs in turn, a page at a time; `page` sends one page again.
 //!
-//! **Invariant.** One node at a time works on a job: it holds the job's lease, which is written with
-//! every page by compare and swap. Who finds that the record has moved on stops. A page that was
-//! sent but not noted, because a node died in between, is looked at one by one before it is sent
-//! again.
+//! **Invariant.** One node at a time works on a job: it holds the job's lease, which the store renews with
+//! every page. A node that has lost the lease stops. A page that was sent but not noted, because a node died
+//! in between, is looked at one by one before it is sent again.
 
+mod codec;
 mod count;
 pub mod job;
 pub mod jobs;
 mod judge;
-mod kept;
 mod page;
 mod run;
 

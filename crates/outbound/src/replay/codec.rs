@@ -1,37 +1,24 @@
-//! A replay as it is kept: the record's JSON, with what only the runner needs.
+//! A replay as the store keeps it: what is asked for and where the next page begins, as JSON.
 
 use std::str::FromStr;
 
+use bytes::Bytes;
 use data_encoding::HEXLOWER;
-use gancho_domain::{Lane, ReplayId, Status, TenantId, Time};
-use gancho_store::{ListOrder, Result, StoreError};
+use gancho_domain::{Lane, Status, Time};
+use gancho_store::{ListOrder, ReplayJob, Result, StoreError};
 use serde::{Deserialize, Serialize};
 
-use super::{NewReplay, Replay, ReplayFilter, ReplayOf, ReplayState};
+use super::{NewReplay, Replay, ReplayFilter, ReplayOf};
 
-#[derive(Serialize, Deserialize, Clone)]
-pub(super) struct Kept {
-    id: String,
-    tenant: Option<String>,
-    state: String,
-    filter: KeptFilter,
+/// What is asked for.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Request {
+    filter: StoredFilter,
     to: Option<String>,
     rate: u32,
-    pub total: u64,
-    pub is_total_exact: bool,
-    pub done: u64,
-    pub skipped: u64,
-    pub failed: u64,
-    pub error: Option<String>,
-    created_at: i64,
-    started_at: Option<i64>,
-    finished_at: Option<i64>,
-    /// Where the next page begins.
-    pub cursor: Cursor,
     /// A job that an earlier version began goes newest first to its end: its place is one in that list.
     #[serde(default)]
     oldest_first: bool,
-    pub lease: Option<Lease>,
 }
 
 #[derive(Serialize, Deserialize, Clone, Default, Debug, PartialEq, Eq)]
@@ -47,6 +34,17 @@ impl Cursor {
         Self { after: Some(HEXLOWER.encode(&place)), events: 0 }
     }
 
+    pub fn read(text: &str) -> Result<Self> {
+        if text.is_empty() {
+            return Ok(Self::default());
+        }
+        serde_json::from_str(text).map_err(|fault| corrupt(&fault.to_string()))
+    }
+
+    pub fn write(&self) -> Result<String> {
+        serde_json::to_string(self).map_err(|fault| corrupt(&fault.to_string()))
+    }
+
     /// Of the store's pages.
     pub fn place(&self) -> Result<Option<[u8; 32]>> {
         let read = |text: &str| {
@@ -57,14 +55,8 @@ impl Cursor {
     }
 }
 
-#[derive(Serialize, Deserialize, Clone)]
-pub(super) struct Lease {
-    pub by: String,
-    pub until: i64,
-}
-
-#[derive(Serialize, Deserialize, Clone)]
-struct KeptFilter {
+#[derive(Serialize, Deserialize)]
+struct StoredFilter {
     of: String,
     endpoint: Option<String>,
     status: Option<String>,
@@ -80,20 +72,11 @@ struct KeptFilter {
     until: Option<i64>,
 }
 
-impl Kept {
-    pub fn new(
-        id: ReplayId,
-        tenant: Option<TenantId>,
-        new: &NewReplay,
-        rate: u32,
-        now: Time,
-    ) -> Self {
+impl Request {
+    pub fn new(new: &NewReplay, rate: u32, now: Time) -> Self {
         let filter = &new.filter;
         Self {
-            id: id.to_string(),
-            tenant: tenant.map(|id| id.to_string()),
-            state: ReplayState::Pending.name().to_owned(),
-            filter: KeptFilter {
+            filter: StoredFilter {
                 of: of_name(filter.of).to_owned(),
                 endpoint: filter.endpoint.map(|id| id.to_string()),
                 status: filter.status.map(|status| status.name().to_owned()),
@@ -110,72 +93,50 @@ impl Kept {
             },
             to: new.to.map(|id| id.to_string()),
             rate,
-            total: 0,
-            is_total_exact: false,
-            done: 0,
-            skipped: 0,
-            failed: 0,
-            error: None,
-            created_at: now.micros(),
-            started_at: None,
-            finished_at: None,
-            cursor: Cursor::default(),
             oldest_first: true,
-            lease: None,
         }
     }
 
-    pub fn read(body: &[u8]) -> Result<Self> {
-        serde_json::from_slice(body).map_err(|fault| corrupt(&fault.to_string()))
+    pub fn read(job: &ReplayJob) -> Result<Self> {
+        serde_json::from_slice(&job.request).map_err(|fault| corrupt(&fault.to_string()))
     }
 
-    pub fn write(&self) -> Result<bytes::Bytes> {
+    pub fn write(&self) -> Result<Bytes> {
         serde_json::to_vec(self).map(Into::into).map_err(|fault| corrupt(&fault.to_string()))
-    }
-
-    pub fn state(&self) -> Result<ReplayState> {
-        let known = ReplayState::ALL.into_iter().find(|state| state.name() == self.state);
-        known.ok_or_else(|| corrupt(&self.state))
     }
 
     pub fn order(&self) -> ListOrder {
         if self.oldest_first { ListOrder::OldestFirst } else { ListOrder::NewestFirst }
     }
 
-    pub fn started(&mut self, now: Time) {
-        ReplayState::Running.name().clone_into(&mut self.state);
-        self.started_at.get_or_insert(now.micros());
-    }
-
-    pub fn ended(&mut self, state: ReplayState, now: Time) {
-        state.name().clone_into(&mut self.state);
-        self.finished_at = Some(now.micros());
-        self.lease = None;
-    }
-
-    pub fn shown(&self) -> Result<Replay> {
+    /// The replay of a job that was opened with this request.
+    pub fn replay(&self, job: &ReplayJob) -> Result<Replay> {
         Ok(Replay {
-            id: parsed(&self.id)?,
-            tenant: maybe(self.tenant.as_deref())?,
-            state: self.state()?,
+            id: job.id,
+            tenant: job.tenant,
+            state: job.state,
             filter: self.filter.read()?,
             to: maybe(self.to.as_deref())?,
             rate: self.rate,
             is_dry_run: false,
-            total: self.total,
-            is_total_exact: self.is_total_exact,
-            done: self.done,
-            skipped: self.skipped,
-            failed: self.failed,
-            error: self.error.clone(),
-            created_at: Time::from_micros(self.created_at),
-            started_at: self.started_at.map(Time::from_micros),
-            finished_at: self.finished_at.map(Time::from_micros),
+            total: job.total.count,
+            is_total_exact: job.total.is_exact,
+            done: job.sent.done,
+            skipped: job.sent.skipped,
+            failed: job.sent.failed,
+            error: job.error.clone(),
+            created_at: job.created_at,
+            started_at: job.started_at,
+            finished_at: job.finished_at,
         })
     }
 }
 
-impl KeptFilter {
+pub(super) fn replay_of(job: &ReplayJob) -> Result<Replay> {
+    Request::read(job)?.replay(job)
+}
+
+impl StoredFilter {
     fn read(&self) -> Result<ReplayFilter> {
         let of = [ReplayOf::Deliveries, ReplayOf::Events, ReplayOf::DeadLetters];
         Ok(ReplayFilter {

@@ -1,6 +1,7 @@
 //! A replay: what is asked for, and how it stands.
 
 use gancho_domain::{EndpointId, EventId, Lane, ReplayId, Status, TenantId, Time};
+pub use gancho_store::ReplayState;
 
 /// What is sent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -49,34 +50,6 @@ pub struct NewReplay {
     pub rate: Option<u32>,
     /// Count and send nothing.
     pub dry_run: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReplayState {
-    Pending,
-    Running,
-    Done,
-    Cancelled,
-    Failed,
-}
-
-impl ReplayState {
-    pub const ALL: [Self; 5] =
-        [Self::Pending, Self::Running, Self::Done, Self::Cancelled, Self::Failed];
-
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Running => "running",
-            Self::Done => "done",
-            Self::Cancelled => "cancelled",
-            Self::Failed => "failed",
-        }
-    }
-
-    pub const fn is_final(self) -> bool {
-        matches!(self, Self::Done | Self::Cancelled | Self::Failed)
-    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,28 +6,25 @@ use std::{
 };
 
 use gancho_domain::{Clock, FieldError, IdMaker, ReplayId, field_error::joined};
-use gancho_store::{Expect, Shelf, Store, StoreError};
+use gancho_store::{
+    NewReplayJob, OpenedReplay, ReplayCounts, ReplayJob, ReplayLimits, ReplayTotal, Store,
+    StoreError,
+};
 use parking_lot::Mutex;
 use thiserror::Error;
 use tokio::{sync::Notify, time::Instant};
 
 use super::{
     NewReplay, Replay, ReplayState,
+    codec::{Request, replay_of},
     count::count,
     judge::{self, judge},
-    kept::Kept,
 };
 use crate::{Owner, Registry};
 
-pub(super) const KIND: &str = "replay";
-/// Those that are not over yet, of all owners: what a runner looks through.
-pub(super) const OPEN: Shelf = Shelf::operators("replay_open");
-/// So many of one owner's are kept; the oldest that are over go first.
-const MOST_KEPT: usize = 500;
-/// So many of one owner's may be open.
-const MOST_OPEN: usize = 10;
-pub(super) const MOST_OPEN_IN_ALL: usize = 1_000;
-pub(super) const TRIES: usize = 10;
+pub(super) const MAX_OPEN_IN_ALL: usize = 1_000;
+const LIMITS: ReplayLimits =
+    ReplayLimits { max_open: 10, max_open_in_all: MAX_OPEN_IN_ALL as u64, max_kept: 500 };
 
 pub struct Replays {
     pub(super) store: Arc<dyn Store>,
@@ -88,30 +85,31 @@ impl Replays {
     ) -> Result<Replay, ReplayError> {
         let owner = owner.into();
         judge(&*self.store, owner, &new).await?;
-        let (id, now) = (self.ids.make(), self.clock.now());
+        let (id, created_at) = (self.ids.make(), self.clock.now());
         let rate = new.rate.unwrap_or(self.usual_rate);
-        let kept = Kept::new(id, owner.tenant(), &new, rate, now);
-        let shown = kept.shown()?;
+        let request = Request::new(&new, rate, created_at);
+        let job = NewReplayJob { id, request: request.write()?, created_at };
+        let replay = request.replay(&pending(owner, &job))?;
         if new.dry_run {
-            let (total, is_total_exact) = count(&*self.store, owner, &shown).await?;
+            let (total, is_total_exact) = count(&*self.store, owner, &replay).await?;
             let state = ReplayState::Done;
-            return Ok(Replay { total, is_total_exact, state, is_dry_run: true, ..shown });
+            return Ok(Replay { total, is_total_exact, state, is_dry_run: true, ..replay });
         }
-        self.refuse_too_many(owner).await?;
-        self.clear_old(owner).await?;
-        // First that it is open, then the job: a crash between the two leaves a mark without a job,
-        // which a runner removes; the other way round nobody would run the job.
-        let mark = owner.tenant().map_or_else(String::new, |tenant| tenant.to_string());
-        self.store.put_record(OPEN, &key(id), mark.into(), Expect::Anything).await?;
-        self.store.put_record(owner.shelf(KIND), &key(id), kept.write()?, Expect::Nothing).await?;
+        match self.store.open_replay(owner.scope(), job, LIMITS).await? {
+            OpenedReplay::Opened => {}
+            OpenedReplay::TooMany { open } => {
+                let message =
+                    format!("{open} replays are open already: wait for one to end, or cancel one");
+                return Err(ReplayError::Faulty(vec![FieldError::new("too_many", "", message)]));
+            }
+        }
         self.bell.notify_one();
-        Ok(shown)
+        Ok(replay)
     }
 
     pub async fn get(&self, owner: impl Into<Owner>, id: ReplayId) -> Result<Replay, ReplayError> {
-        let record = self.store.record(owner.into().shelf(KIND), &key(id)).await?;
-        let record = record.ok_or(ReplayError::NotFound)?;
-        Ok(Kept::read(&record.body)?.shown()?)
+        let job = self.store.replay(owner.into().scope(), id).await?;
+        Ok(replay_of(&job.ok_or(ReplayError::NotFound)?)?)
     }
 
     /// Newest first, from the one after `after` on.
@@ -121,9 +119,8 @@ impl Replays {
         after: Option<ReplayId>,
         most: usize,
     ) -> Result<Vec<Replay>, ReplayError> {
-        let after = after.map(key);
-        let records = self.store.records(owner.into().shelf(KIND), after.as_deref(), most).await?;
-        records.iter().map(|record| Ok(Kept::read(&record.body)?.shown()?)).collect()
+        let jobs = self.store.replays(owner.into().scope(), after, most).await?;
+        jobs.iter().map(|job| Ok(replay_of(job)?)).collect()
     }
 
     /// What was sent stays sent; the rest is not.
@@ -132,58 +129,30 @@ impl Replays {
         owner: impl Into<Owner>,
         id: ReplayId,
     ) -> Result<Replay, ReplayError> {
-        let place = owner.into().shelf(KIND);
         let _between_pages = self.page_lock.lock().await;
-        for _ in 0..TRIES {
-            let record = self.store.record(place, &key(id)).await?.ok_or(ReplayError::NotFound)?;
-            let mut kept = Kept::read(&record.body)?;
-            match kept.state()? {
-                ReplayState::Cancelled => return Ok(kept.shown()?),
-                state if state.is_final() => return Err(ReplayError::Over),
-                _ => kept.ended(ReplayState::Cancelled, self.clock.now()),
-            }
-            let expect = Expect::Version(record.version);
-            if self.store.put_record(place, &key(id), kept.write()?, expect).await?.is_some() {
-                self.store.delete_record(OPEN, &key(id)).await?;
-                return Ok(kept.shown()?);
-            }
+        let job = self.store.cancel_replay(owner.into().scope(), id, self.clock.now()).await?;
+        let job = job.ok_or(ReplayError::NotFound)?;
+        if job.state != ReplayState::Cancelled {
+            return Err(ReplayError::Over);
         }
-        Err(StoreError::Unavailable("the replay kept moving on: try again".into()).into())
-    }
-
-    async fn refuse_too_many(&self, owner: Owner) -> Result<(), ReplayError> {
-        let mark = owner.tenant().map_or_else(String::new, |tenant| tenant.to_string());
-        let open = self.store.records(OPEN, None, MOST_OPEN_IN_ALL).await?;
-        let own = open.iter().filter(|record| record.body == mark).count();
-        if own >= MOST_OPEN || open.len() >= MOST_OPEN_IN_ALL {
-            let message =
-                format!("{own} replays are open already: wait for one to end, or cancel one");
-            return Err(ReplayError::Faulty(vec![FieldError::new("too_many", "", message)]));
-        }
-        Ok(())
-    }
-
-    async fn clear_old(&self, owner: Owner) -> Result<(), ReplayError> {
-        let place = owner.shelf(KIND);
-        let records = self.store.records(place, None, 2 * MOST_KEPT).await?;
-        for record in records.iter().skip(MOST_KEPT) {
-            if Kept::read(&record.body)
-                .and_then(|kept| kept.state())
-                .is_ok_and(ReplayState::is_final)
-            {
-                self.store.delete_record(place, &record.key).await?;
-            }
-        }
-        Ok(())
+        Ok(replay_of(&job)?)
     }
 }
 
-/// Records are listed by key, from the least on. This turns the order of time round.
-pub(super) fn key(id: ReplayId) -> String {
-    ReplayId::from_bits(!id.bits()).to_string()
-}
-
-/// The id whose key this is.
-pub(super) fn id_of(key: &str) -> Option<ReplayId> {
-    key.parse::<ReplayId>().ok().map(|turned| ReplayId::from_bits(!turned.bits()))
+/// As it is right after it was opened.
+fn pending(owner: Owner, new: &NewReplayJob) -> ReplayJob {
+    ReplayJob {
+        id: new.id,
+        tenant: owner.tenant(),
+        state: ReplayState::Pending,
+        request: new.request.clone(),
+        total: ReplayTotal::default(),
+        sent: ReplayCounts::default(),
+        error: None,
+        cursor: String::new(),
+        lease: None,
+        created_at: new.created_at,
+        started_at: None,
+        finished_at: None,
+    }
 }

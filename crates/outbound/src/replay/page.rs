@@ -11,8 +11,8 @@ use tokio::task::JoinSet;
 
 use super::{
     Replay, ReplayOf, Replays,
+    codec::Cursor,
     count::{dead_filter, delivery_filter, event_filter, fits, is_meant, scope_of},
-    kept::Cursor,
 };
 use crate::{Owner, registry::Targets};
 

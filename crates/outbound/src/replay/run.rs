@@ -3,15 +3,18 @@
 use std::time::Duration;
 
 use gancho_domain::{ReplayId, Time};
-use gancho_store::{Expect, Record, Result, StoreError};
+use gancho_store::{
+    LeasedReplay, ReplayCounts, ReplayEnd, ReplayJob, ReplayLease, ReplayTake, ReplayTotal, Result,
+    StoreError,
+};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    ReplayState, Replays,
+    Replays,
+    codec::{Cursor, Request, replay_of},
     count::count,
-    jobs::{KIND, MOST_OPEN_IN_ALL, OPEN, TRIES, id_of, key},
-    kept::{Kept, Lease},
+    jobs::MAX_OPEN_IN_ALL,
     page::Sent,
 };
 use crate::Owner;
@@ -21,8 +24,6 @@ const LEASE: Duration = Duration::from_secs(30);
 /// How often open replays are looked for when nothing says that there are some.
 const LOOK: Duration = Duration::from_secs(2);
 const MOST_IN_A_PAGE: u32 = 100;
-/// A mark without a job is removed when it is so old: its maker is not between the two any more.
-const MARK_WITHOUT_JOB: Duration = Duration::from_secs(60);
 
 impl Replays {
     /// Until it is told to stop. What is under way then is finished, and goes on at the next start.
@@ -48,139 +49,106 @@ impl Replays {
     /// the next is.
     pub async fn run_once(&self) -> Result<Option<Duration>> {
         let mut next = None;
-        for mark in self.store.records(OPEN, None, MOST_OPEN_IN_ALL).await? {
-            let Some(id) = id_of(&mark.key) else { continue };
-            let due_in = self.due_in(id);
+        let open = self.store.open_replays(MAX_OPEN_IN_ALL).await?;
+        self.forget_ended(&open);
+        for job in open {
+            let due_in = self.due_in(job.id);
             if !due_in.is_zero() {
                 next = earlier(next, Some(due_in));
                 continue;
             }
-            let tenant = std::str::from_utf8(&mark.body).ok().and_then(|text| text.parse().ok());
-            match self.step(Owner::of(tenant), id).await {
+            match self.step(&job).await {
                 Ok(due_in) => next = earlier(next, due_in),
                 // One that cannot go on must not hold up the others.
-                Err(error) => tracing::warn!(%error, replay = %id, "a replay waits"),
+                Err(error) => tracing::warn!(%error, replay = %job.id, "a replay waits"),
             }
         }
         Ok(next)
     }
 
     /// One page of one replay, if it is ours to run.
-    async fn step(&self, owner: Owner, id: ReplayId) -> Result<Option<Duration>> {
-        let Some(record) = self.store.record(owner.shelf(KIND), &key(id)).await? else {
-            if self.clock.now().since(id.time()) > MARK_WITHOUT_JOB {
-                self.close(id).await?;
-            }
-            return Ok(None);
-        };
-        let _page = self.page_lock.lock().await;
-        let Some((mut kept, version, doubt)) = self.take(owner, id, &record).await? else {
-            return Ok(None);
-        };
-        let (replay, started) = (kept.shown()?, Instant::now());
-        let most = replay.rate.min(MOST_IN_A_PAGE) as usize;
-        let page = (&kept.cursor, kept.order());
-        let sent = self.send_page(owner, &replay, page, most, doubt).await;
-        let count = sent.as_ref().map_or(0, Sent::count);
-        let counts = sent.as_ref().ok().map(|sent| (sent.done, sent.skipped, sent.failed));
-        // What was sent of a page that failed is not known: it is looked at before it is sent again.
-        self.note_doubt(id, sent.is_err());
-        let is_over = note(&mut kept, sent, self.clock.now())?;
-        if self.save(owner, id, &mut kept, version).await?.is_none() {
-            // It was cancelled, or another took it over.
-            self.due.lock().remove(&id);
-            if let Some(counts) = counts {
-                self.count_late(owner, id, counts).await?;
-            }
-            return Ok(None);
-        }
-        if is_over {
-            self.close(id).await?;
-            return Ok(None);
-        }
-        Ok(Some(self.wait_for(id, started, count, replay.rate)))
-    }
-
-    /// Adds a page that was sent while another node cancelled the replay. Where another took the replay
-    /// over instead, that one looks at the page again and counts it.
-    async fn count_late(
-        &self,
-        owner: Owner,
-        id: ReplayId,
-        (done, skipped, failed): (u64, u64, u64),
-    ) -> Result<()> {
-        let shelf = owner.shelf(KIND);
-        for _ in 0..TRIES {
-            let Some(record) = self.store.record(shelf, &key(id)).await? else { return Ok(()) };
-            let mut kept = Kept::read(&record.body)?;
-            if kept.state()? != ReplayState::Cancelled {
-                return Ok(());
-            }
-            kept.done += done;
-            kept.skipped += skipped;
-            kept.failed += failed;
-            let expect = Expect::Version(record.version);
-            if self.store.put_record(shelf, &key(id), kept.write()?, expect).await?.is_some() {
-                return Ok(());
-            }
-        }
-        Err(StoreError::Unavailable("the replay kept being changed".into()))
-    }
-
-    /// Takes the lease, or renews it. Nothing where the replay is over or another's.
-    async fn take(
-        &self,
-        owner: Owner,
-        id: ReplayId,
-        record: &Record,
-    ) -> Result<Option<(Kept, u64, Option<Time>)>> {
-        let mut kept = Kept::read(&record.body)?;
-        let now = self.clock.now();
-        if kept.state()?.is_final() {
-            self.close(id).await?;
-            return Ok(None);
-        }
-        let is_mine = kept.lease.as_ref().is_some_and(|lease| lease.by == self.name);
-        let is_held = kept.lease.as_ref().is_some_and(|lease| lease.until > now.micros());
-        if is_mine {
-            let started_at = kept.shown()?.started_at;
-            let doubt = started_at.filter(|_| self.in_doubt.lock().contains(&id));
-            return Ok(Some((kept, record.version, doubt)));
-        }
+    async fn step(&self, found: &ReplayJob) -> Result<Option<Duration>> {
+        let (owner, id) = (Owner::of(found.tenant), found.id);
+        let is_held = found
+            .lease
+            .as_ref()
+            .is_some_and(|lease| lease.runner != self.name && lease.until > self.clock.now());
         if is_held {
             return Ok(None);
         }
-        // Whoever held it may have sent a page that it did not write down.
-        let doubt = kept.shown()?.started_at;
-        kept.started(now);
-        if doubt.is_none() {
-            (kept.total, kept.is_total_exact) = count(&*self.store, owner, &kept.shown()?).await?;
+        let _page = self.page_lock.lock().await;
+        let Some((job, doubt)) = self.take(owner, found).await? else {
+            return Ok(None);
+        };
+        let request = Request::read(&job)?;
+        let (replay, started) = (request.replay(&job)?, Instant::now());
+        let most = replay.rate.min(MOST_IN_A_PAGE) as usize;
+        let page = (&Cursor::read(&job.cursor)?, request.order());
+        let sent = self.send_page(owner, &replay, page, most, doubt).await;
+        // What was sent of a page that failed is not known: it is looked at before it is sent again.
+        self.note_doubt(id, sent.is_err());
+        let count = sent.as_ref().map_or(0, Sent::count);
+        if self.note(id, sent).await? {
+            return Ok(Some(self.wait_for(id, started, count, replay.rate)));
         }
-        let version = self.save(owner, id, &mut kept, record.version).await?;
-        Ok(version.map(|version| (kept, version, doubt)))
-    }
-
-    /// With a fresh lease, unless it is over. Nothing where another version is there by now.
-    async fn save(
-        &self,
-        owner: Owner,
-        id: ReplayId,
-        kept: &mut Kept,
-        version: u64,
-    ) -> Result<Option<u64>> {
-        if !kept.state()?.is_final() {
-            let until = (self.clock.now() + LEASE).micros();
-            kept.lease = Some(Lease { by: self.name.clone(), until });
-        }
-        let expect = Expect::Version(version);
-        self.store.put_record(owner.shelf(KIND), &key(id), kept.write()?, expect).await
-    }
-
-    async fn close(&self, id: ReplayId) -> Result<()> {
+        // It has ended, was canceled, or another took it over.
         self.due.lock().remove(&id);
         self.in_doubt.lock().remove(&id);
-        self.store.delete_record(OPEN, &key(id)).await?;
-        Ok(())
+        Ok(None)
+    }
+
+    /// Takes the lease, or renews it; with the time since when a page may have been sent that was not
+    /// written down. Nothing where the replay is over or another's.
+    async fn take(
+        &self,
+        owner: Owner,
+        found: &ReplayJob,
+    ) -> Result<Option<(ReplayJob, Option<Time>)>> {
+        let mut total = ReplayTotal::default();
+        if found.started_at.is_none() {
+            (total.count, total.is_exact) = count(&*self.store, owner, &replay_of(found)?).await?;
+        }
+        let taken =
+            self.store.lease_replay(found.id, self.lease(), total, self.clock.now()).await?;
+        Ok(taken.map(|LeasedReplay { job, take }| {
+            let is_in_doubt = match take {
+                ReplayTake::Started => false,
+                ReplayTake::TakenOver => true,
+                ReplayTake::Renewed => self.in_doubt.lock().contains(&job.id),
+            };
+            let doubt = job.started_at.filter(|_| is_in_doubt);
+            (job, doubt)
+        }))
+    }
+
+    fn lease(&self) -> ReplayLease {
+        ReplayLease { runner: self.name.clone(), until: self.clock.now() + LEASE }
+    }
+
+    /// Writes a page down, and says whether there is another. A store that cannot be asked is asked again
+    /// later; one that holds nonsense ends the replay.
+    async fn note(&self, id: ReplayId, sent: Result<Sent>) -> Result<bool> {
+        let (page, next) = match sent {
+            Ok(Sent { done, skipped, failed, next }) => {
+                (ReplayCounts { done, skipped, failed }, next.ok_or(ReplayEnd::Done))
+            }
+            Err(StoreError::Corrupt(why)) => (ReplayCounts::default(), Err(ReplayEnd::Failed(why))),
+            Err(error) => return Err(error),
+        };
+        match next {
+            Ok(cursor) => self.store.advance_replay(id, self.lease(), page, cursor.write()?).await,
+            Err(end) => {
+                self.store.end_replay(id, &self.name, page, end, self.clock.now()).await?;
+                Ok(false)
+            }
+        }
+    }
+
+    /// What is remembered of replays that have ended elsewhere.
+    fn forget_ended(&self, open: &[ReplayJob]) {
+        let is_open = |id: &ReplayId| open.iter().any(|job| job.id == *id);
+        self.due.lock().retain(|id, _| is_open(id));
+        self.in_doubt.lock().retain(is_open);
     }
 
     fn note_doubt(&self, id: ReplayId, is_in_doubt: bool) {
@@ -202,28 +170,6 @@ impl Replays {
         self.due.lock().insert(id, due);
         due.saturating_duration_since(Instant::now())
     }
-}
-
-/// Adds a page to the record, and says whether it was the last. A store that cannot be asked is asked
-/// again later; one that holds nonsense ends the replay.
-fn note(kept: &mut Kept, sent: Result<Sent>, now: Time) -> Result<bool> {
-    let sent = match sent {
-        Ok(sent) => sent,
-        Err(StoreError::Corrupt(why)) => {
-            kept.error = Some(why);
-            kept.ended(ReplayState::Failed, now);
-            return Ok(true);
-        }
-        Err(error) => return Err(error),
-    };
-    kept.done += sent.done;
-    kept.skipped += sent.skipped;
-    kept.failed += sent.failed;
-    if sent.next.is_none() {
-        kept.ended(ReplayState::Done, now);
-    }
-    kept.cursor = sent.next.unwrap_or_default();
-    Ok(kept.state()?.is_final())
 }
 
 fn earlier(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> {

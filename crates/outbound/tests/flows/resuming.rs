@@ -2,9 +2,12 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use gancho_domain::{EndpointId, ReplayId};
+use gancho_domain::{Clock, EndpointId, Lane, ReplayId};
 use gancho_outbound::{NewReplay, Replay, ReplayFilter, ReplayOf, ReplayState, Replays};
-use gancho_store::{DeliveryFilter, Expect, Records, Shelf};
+use gancho_store::{
+    Deliveries, DeliveryFilter, EventFilter, ListOrder, NewDelivery, PageRequest, ReplayJobs,
+    ReplayLease, ReplayTotal,
+};
 use gancho_testkit::receiver::Receiver;
 
 use crate::stage::{Stage, event, ok, wait_for};
@@ -93,15 +96,21 @@ async fn a_page_in_doubt_is_not_sent_twice() {
     let first = stage.replays();
     let id = first.create(stage.scope, slow(to)).await.unwrap().id;
     first.run_once().await.unwrap();
-    let shelf = Shelf::of(stage.scope, "replay");
-    let before = stage.store.records(shelf, None, 1).await.unwrap().remove(0);
-    wait_for("the second page", || async {
-        first.run_once().await.unwrap();
-        (get(&stage, &first, id).await.done == 6).then_some(())
-    })
-    .await;
-    // As if the second page had never been written down.
-    stage.store.put_record(shelf, &before.key, before.body, Expect::Anything).await.unwrap();
+    assert_eq!(get(&stage, &first, id).await.done, 3);
+    // The second page as it would have sent it, the oldest first.
+    let page = PageRequest::first(20).in_order(ListOrder::OldestFirst);
+    let events = stage.store.events(stage.scope, EventFilter::default(), page).await.unwrap();
+    for event in &events.rows[3..6] {
+        let delivery = NewDelivery {
+            id: stage.ids.make(),
+            lane: Lane::Webhook,
+            target: to,
+            due_at: stage.clock.now(),
+            in_order: false,
+            hold: false,
+        };
+        assert!(stage.store.redeliver(stage.scope, event.id, vec![delivery]).await.unwrap());
+    }
     drop(first);
     stage.clock.advance(LEASE);
     let done = finish(&stage, &stage.replays(), id).await;
@@ -127,22 +136,19 @@ async fn a_page_in_doubt_is_not_armed_twice() {
     };
     ended().await;
     stage.clock.advance(Duration::from_secs(1));
-    let first = stage.replays();
     let filter = ReplayFilter { endpoint: Some(to), ..ReplayFilter::default() };
     let new = NewReplay { filter, rate: Some(3), ..NewReplay::default() };
-    let id = first.create(stage.scope, new).await.unwrap().id;
-    let shelf = Shelf::of(stage.scope, "replay");
-    first.run_once().await.unwrap();
-    let started = stage.store.records(shelf, None, 1).await.unwrap().remove(0);
-    let unsent =
-        String::from_utf8(started.body.to_vec()).unwrap().replace("\"done\":3", "\"done\":0");
-    let cursor = unsent.find("\"cursor\":{").unwrap();
-    let end = cursor + unsent[cursor..].find('}').unwrap();
-    let unsent =
-        format!("{}\"cursor\":{{\"after\":null,\"events\":0{}", &unsent[..cursor], &unsent[end..]);
-    stage.store.put_record(shelf, &started.key, unsent.into(), Expect::Anything).await.unwrap();
+    let id = stage.replays().create(stage.scope, new).await.unwrap().id;
+    // A runner that starts, sends the first page and dies.
+    let now = stage.clock.now();
+    let lease = ReplayLease { runner: "dead".into(), until: now + Duration::from_secs(30) };
+    let total = ReplayTotal { count: 6, is_exact: true };
+    stage.store.lease_replay(id, lease, total, now).await.unwrap().unwrap();
+    let mut rows = stage.deliveries(DeliveryFilter::default()).await;
+    rows.sort_unstable_by_key(|row| row.id);
+    let page = rows[..3].iter().map(|row| row.id).collect();
+    stage.store.retry_now_in_order(stage.scope, page, now).await.unwrap();
     ended().await;
-    drop(first);
     stage.clock.advance(LEASE);
     let done = finish(&stage, &stage.replays(), id).await;
     assert_eq!((done.state, done.done), (ReplayState::Done, 6));
@@ -208,25 +214,4 @@ async fn a_canceled_replay_counts_what_was_sent() {
             assert_eq!(canceled.done, after.done, "round {round}");
         }
     }
-}
-
-/// A mark whose job was never written goes away by itself.
-#[tokio::test]
-async fn a_mark_without_a_job_is_removed() {
-    let stage = Stage::new().await;
-    let open = Shelf::operators("replay_open");
-    let id: ReplayId = stage.ids.make();
-    let key = ReplayId::from_bits(!id.bits()).to_string();
-    let mark = stage.tenant.id.to_string();
-    stage.store.put_record(open, &key, mark.into(), Expect::Anything).await.unwrap();
-    let replays = stage.replays();
-    replays.run_once().await.unwrap();
-    assert_eq!(
-        stage.store.records(open, None, 9).await.unwrap().len(),
-        1,
-        "it may be about to come"
-    );
-    stage.clock.advance(Duration::from_secs(120));
-    replays.run_once().await.unwrap();
-    assert_eq!(stage.store.records(open, None, 9).await.unwrap(), []);
 }
