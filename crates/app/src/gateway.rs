@@ -113,7 +113,7 @@ impl Gateway {
         let retention = setup.limits.retention;
         let inside = mailing
             .as_ref()
-            .map(|mailing| -> Arc<dyn Inside> { Arc::new(mailing.feedback(&base, retention)) });
+            .map(|_| -> Arc<dyn Inside> { Arc::new(Mailing::feedback(&base, retention)) });
         let dispatch = prepared.as_ref().map(|prepared| {
             let lane = prepared.lane(&base, inside);
             LaneSetup { concurrency: setup.dispatch_concurrency, ..lane }

@@ -7,18 +7,19 @@
 
 mod sns;
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use aws_lc_rs::digest::{SHA256, digest};
-use bytes::Bytes;
-use gancho_domain::{Clock, DeliveryId, EmailId, IdMaker, Kind, TenantId, TenantScope, Time};
+use gancho_domain::{Clock, EmailId, IdMaker, Kind, TenantId, TenantScope, Time};
 use gancho_outbound::Registry;
-use gancho_store::{Accepted, Expect, NodeId, Once, Record, Result, Shelf, Store, StoreError};
-use serde::{Deserialize, Serialize};
+use gancho_store::{
+    Accepted, EmailReport, EventView, NewEmailReport, NewSuppression, Once, Result, Store,
+    StoreError,
+};
 
 pub use self::sns::{NotFeedback, parse};
 use crate::{
-    FailureCode, SuppressionReason, Suppressions,
+    FailureCode, SuppressionReason,
     email::Brief,
     events::{self, About, News},
     masking,
@@ -53,16 +54,12 @@ pub enum Taken {
 pub struct FeedbackDesk {
     pub store: Arc<dyn Store>,
     pub registry: Arc<Registry>,
-    pub suppressions: Arc<Suppressions>,
     pub ids: Arc<IdMaker>,
     pub clock: Arc<dyn Clock>,
     /// How long e-mails are kept: what was reported of one is kept no longer.
     pub retention: Duration,
 }
 
-const KIND: &str = "email_feedback";
-/// Which e-mails were reported of, the newest first.
-const ORDER: &str = "email_feedback_order";
 /// A report that comes again within this time is known.
 const ONCE_WITHIN: Duration = Duration::from_hours(24 * 14);
 
@@ -75,37 +72,26 @@ pub struct Verdict {
     pub at: Time,
 }
 
-#[derive(Serialize, Deserialize)]
-struct Kept {
-    code: String,
-    reason: String,
-    error: Option<String>,
-    at: i64,
-}
-
 impl FeedbackDesk {
     /// `scope` is the tenant through whose source it came; without one it is the operator's, and the
     /// report itself says whose e-mail it was.
     ///
-    /// Every step can be done again: whoever brings a report and gets an error brings it again. It is
-    /// told before it is noted, so that no e-mail is shown as failed of which its tenant never hears.
+    /// It is told, noted and acted on in one step of the store. Whoever brings a report and gets an error
+    /// brings it again.
     pub async fn take(&self, scope: Option<TenantScope>, report: &Feedback) -> Result<Taken> {
         let named = report.tenant.map(TenantScope::internal);
         let Some(scope) = scope.or(named) else { return Ok(Taken::NotOurs) };
         if report.tenant.is_some_and(|tenant| tenant != scope.tenant()) {
             return Ok(Taken::NotOurs);
         }
-        self.suppress(scope, report).await?;
-        let Some(id) = report.email else { return Ok(Taken::NotOurs) };
-        let Some(event) = self.store.event(scope, id.cast()).await? else {
+        let now = self.clock.now();
+        let suppress = suppressed_by(report, now);
+        let Some((id, event)) = self.email(scope, report).await? else {
+            self.store.suppress(scope, suppress).await?;
             return Ok(Taken::NotOurs);
         };
-        if event.parcel.kind != Kind::Email {
-            return Ok(Taken::NotOurs);
-        }
         let odd = |fault| StoreError::Corrupt(format!("the e-mail {id}: {fault}"));
         let brief = Brief::read(&event.parcel.body).map_err(odd)?;
-        let now = self.clock.now();
         let reason = masking::text(&report.reason);
         let about = About {
             id,
@@ -117,139 +103,69 @@ impl FeedbackDesk {
         };
         let error = Some(report.error.as_str());
         let news = News::Failed { reason: &reason, code: report.code, error, at: now };
-        let mut parcel = events::parcel(&self.registry, &self.ids, &about, &news, now).await?;
-        parcel.once = Some(once(id, &report.id, now));
-        // None of its deliveries is held, so there is no holder to name.
-        let accepted = self.store.accept(vec![parcel], NodeId(0)).await?;
-        if let Some(delivery) = event.deliveries.first() {
-            self.enlist(scope, id, delivery.id, now).await?;
-        }
-        let told_at = match accepted.first() {
-            // It was told before, and is noted with the time that was told.
-            Some(Accepted::Again { first }) => {
-                self.store.event(scope, *first).await?.map_or(now, |told| told.parcel.created_at)
-            }
-            _ => now,
+        let mut notice = events::parcel(&self.registry, &self.ids, &about, &news, now).await?;
+        notice.once = Some(once(id, &report.id, now));
+        let noted = EmailReport {
+            email: id,
+            delivery: event.deliveries.first().map(|delivery| delivery.id),
+            code: report.code.name().to_owned(),
+            reason,
+            error: Some(report.error.clone()),
+            is_provisional: report.code == FailureCode::BounceTemporary,
+            at: now,
         };
-        self.note(scope, id, report, &reason, told_at).await?;
-        Ok(match accepted.first() {
-            Some(Accepted::New { .. }) => Taken::Told(id),
-            _ => Taken::Again(id),
+        let new = NewEmailReport { report: noted, notice, suppress, retention: self.retention };
+        Ok(match self.store.report_email(scope, new).await? {
+            Accepted::New { .. } => Taken::Told(id),
+            Accepted::Again { .. } | Accepted::Clash { .. } => Taken::Again(id),
         })
     }
 
-    async fn suppress(&self, scope: TenantScope, report: &Feedback) -> Result<()> {
-        let reason = match report.code {
-            FailureCode::BouncePermanent => SuppressionReason::Bounce,
-            FailureCode::Complaint => SuppressionReason::Complaint,
-            _ => return Ok(()),
-        };
-        for recipient in &report.recipients {
-            match recipient.parse() {
-                Ok(mailbox) => {
-                    let detail = Some(report.error.clone());
-                    self.suppressions.add(scope, &mailbox, reason, detail).await?;
-                }
-                Err(why) => tracing::warn!(why, "a report names what is no address"),
-            }
-        }
-        Ok(())
-    }
-
-    /// For lists of what failed.
-    async fn enlist(
+    /// The e-mail that a report is about, if it is one of this outbox.
+    async fn email(
         &self,
         scope: TenantScope,
-        id: EmailId,
-        delivery: DeliveryId,
-        now: Time,
-    ) -> Result<()> {
-        let (place, key) = (Shelf::of(scope, ORDER), backwards(delivery));
-        let (body, until) = (Bytes::from(id.to_string()), self.until(now));
-        self.store.put_record_until(place, &key, body, Expect::Nothing, until).await?;
-        Ok(())
-    }
-
-    /// A report is made after its e-mail, so this is after the e-mail has gone.
-    fn until(&self, reported_at: Time) -> Time {
-        reported_at + self.retention
-    }
-
-    /// The first word on an e-mail stays, unless it was only of a failure that might have passed.
-    async fn note(
-        &self,
-        scope: TenantScope,
-        id: EmailId,
         report: &Feedback,
-        reason: &str,
-        at: Time,
-    ) -> Result<()> {
-        let kept = Kept {
-            code: report.code.name().to_owned(),
-            reason: reason.to_owned(),
-            error: Some(report.error.clone()),
-            at: at.micros(),
-        };
-        let odd = |fault: serde_json::Error| StoreError::Corrupt(fault.to_string());
-        let body = serde_json::to_vec(&kept).map(Bytes::from).map_err(odd)?;
-        let known = verdict_on(&*self.store, scope, id).await?;
-        let expect = match known {
-            Some(known) if known.code != FailureCode::BounceTemporary => return Ok(()),
-            Some(_) => Expect::Anything,
-            None => Expect::Nothing,
-        };
-        let (shelf, key) = (Shelf::of(scope, KIND), id.to_string());
-        self.store.put_record_until(shelf, &key, body, expect, self.until(at)).await?;
-        Ok(())
+    ) -> Result<Option<(EmailId, EventView)>> {
+        let Some(id) = report.email else { return Ok(None) };
+        let event = self.store.event(scope, id.cast()).await?;
+        Ok(event.filter(|event| event.parcel.kind == Kind::Email).map(|event| (id, event)))
     }
 }
 
-/// What was reported of an e-mail after it was sent.
-pub(crate) async fn verdict_on(
+/// The addresses that can never work again.
+fn suppressed_by(report: &Feedback, now: Time) -> Vec<NewSuppression> {
+    let reason = match report.code {
+        FailureCode::BouncePermanent => SuppressionReason::Bounce,
+        FailureCode::Complaint => SuppressionReason::Complaint,
+        _ => return Vec::new(),
+    };
+    let mut suppressed = Vec::new();
+    for recipient in &report.recipients {
+        match recipient.parse() {
+            Ok(mailbox) => {
+                suppressed.push(reason.suppress(&mailbox, Some(report.error.clone()), now));
+            }
+            Err(why) => tracing::warn!(why, "a report names what is no address"),
+        }
+    }
+    suppressed
+}
+
+/// What was reported of e-mails after they were sent.
+pub(crate) async fn verdicts_on(
     store: &dyn Store,
     scope: TenantScope,
-    id: EmailId,
-) -> Result<Option<Verdict>> {
-    let Some(record) = store.record(Shelf::of(scope, KIND), &id.to_string()).await? else {
-        return Ok(None);
+    ids: Vec<EmailId>,
+) -> Result<HashMap<EmailId, Verdict>> {
+    let reports = store.email_reports(scope, ids).await?;
+    let verdict = |report: EmailReport| Verdict {
+        code: FailureCode::of(&gancho_domain::Code::from_text(&report.code)),
+        reason: report.reason,
+        error: report.error,
+        at: report.at,
     };
-    let odd = |fault| StoreError::Corrupt(format!("a report of the e-mail {id}: {fault}"));
-    let kept: Kept = serde_json::from_slice(&record.body).map_err(odd)?;
-    Ok(Some(Verdict {
-        code: FailureCode::of(&gancho_domain::Code::from_text(&kept.code)),
-        reason: kept.reason,
-        error: kept.error,
-        at: Time::from_micros(kept.at),
-    }))
-}
-
-/// An e-mail of which something was reported.
-pub(crate) struct Reported {
-    pub delivery: DeliveryId,
-    pub email: EmailId,
-}
-
-/// At most so many, the newest first, from those before a delivery on.
-pub(crate) async fn reported(
-    store: &dyn Store,
-    scope: TenantScope,
-    before: Option<DeliveryId>,
-    most: usize,
-) -> Result<Vec<Reported>> {
-    let after = before.map(backwards);
-    let records = store.records(Shelf::of(scope, ORDER), after.as_deref(), most).await?;
-    let read = |record: &Record| {
-        let delivery = u128::from_str_radix(&record.key, 16).ok()?;
-        let email = std::str::from_utf8(&record.body).ok()?.parse().ok()?;
-        Some(Reported { delivery: DeliveryId::from_bits(!delivery), email })
-    };
-    let odd = || StoreError::Corrupt("the order of reports on e-mails".into());
-    records.iter().map(|record| read(record).ok_or_else(odd)).collect()
-}
-
-/// Records stand in order of their keys: the newest delivery has the smallest.
-fn backwards(delivery: DeliveryId) -> String {
-    format!("{:032x}", !delivery.bits())
+    Ok(reports.into_iter().map(|report| (report.email, verdict(report))).collect())
 }
 
 /// The content is the key's own: the same report says the same.

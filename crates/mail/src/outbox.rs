@@ -116,7 +116,7 @@ impl Outbox {
             return Ok(None);
         };
         let Some(view) = self.store.delivery(scope, row.id).await? else { return Ok(None) };
-        let verdict = feedback::verdict_on(&*self.store, scope, id).await?;
+        let verdict = feedback::verdicts_on(&*self.store, scope, vec![id]).await?.remove(&id);
         let brief = read(&event.parcel)?;
         let last = view.attempts.last();
         let failed_at = verdict.as_ref().map(|verdict| verdict.at).or(view.row.failed_at);

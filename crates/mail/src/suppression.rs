@@ -6,14 +6,11 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use gancho_domain::{Clock, FieldError, TenantScope, Time};
-use gancho_store::{Expect, Record, Result, Shelf, Store, StoreError};
-use serde::{Deserialize, Serialize};
+use gancho_store::{NewSuppression, Result, Store, StoreError, Suppression};
 
 use crate::{FailureCode, Mailbox};
 
-const KIND: &str = "suppression";
 /// At most so many are imported in one call.
 pub const MOST_IMPORTED: usize = 10_000;
 
@@ -22,8 +19,7 @@ pub struct Suppressions {
     pub clock: Arc<dyn Clock>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SuppressionReason {
     Bounce,
     Complaint,
@@ -49,6 +45,18 @@ impl SuppressionReason {
             Self::Bounce | Self::Manual => FailureCode::BouncePermanent,
         }
     }
+
+    /// For the store. A complaint replaces what is there: it is what must not be forgotten.
+    pub(crate) fn suppress(
+        self,
+        mailbox: &Mailbox,
+        detail: Option<String>,
+        since: Time,
+    ) -> NewSuppression {
+        let (address, reason) = (mailbox.normalised(), self.name().to_owned());
+        let suppression = Suppression { address, reason, detail, since };
+        NewSuppression { suppression, replaces: self == Self::Complaint }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,18 +68,9 @@ pub struct Suppressed {
     pub since: Time,
 }
 
-#[derive(Serialize, Deserialize)]
-struct Kept {
-    reason: SuppressionReason,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    detail: Option<String>,
-    since: i64,
-}
-
 impl Suppressions {
     pub async fn get(&self, scope: TenantScope, mailbox: &Mailbox) -> Result<Option<Suppressed>> {
-        let found = self.store.record(Shelf::of(scope, KIND), &mailbox.normalised()).await?;
-        found.map(|record| read(&record)).transpose()
+        self.store.suppression(scope, &mailbox.normalised()).await?.map(read).transpose()
     }
 
     /// By address, from the one after `after` on.
@@ -81,12 +80,11 @@ impl Suppressions {
         after: Option<&str>,
         most: usize,
     ) -> Result<Vec<Suppressed>> {
-        let records = self.store.records(Shelf::of(scope, KIND), after, most).await?;
-        records.iter().map(read).collect()
+        let found = self.store.suppressions(scope, after, most).await?;
+        found.into_iter().map(read).collect()
     }
 
-    /// Whether it is new. One that is there already stays as it is, unless a complaint comes to it: a
-    /// complaint is what must not be forgotten.
+    /// Whether it is new. One that is there already stays as it is, unless a complaint comes to it.
     pub async fn add(
         &self,
         scope: TenantScope,
@@ -94,21 +92,13 @@ impl Suppressions {
         reason: SuppressionReason,
         detail: Option<String>,
     ) -> Result<bool> {
-        let since = self.clock.now();
-        let body = write(&Kept { reason, detail, since: since.micros() })?;
-        let (place, key) = (Shelf::of(scope, KIND), mailbox.normalised());
-        if self.store.put_record(place, &key, body.clone(), Expect::Nothing).await?.is_some() {
-            return Ok(true);
-        }
-        if reason == SuppressionReason::Complaint {
-            self.store.put_record(place, &key, body, Expect::Anything).await?;
-        }
-        Ok(false)
+        let new = reason.suppress(mailbox, detail, self.clock.now());
+        Ok(self.store.suppress(scope, vec![new]).await? == 1)
     }
 
     /// Whether it was there.
     pub async fn remove(&self, scope: TenantScope, mailbox: &Mailbox) -> Result<bool> {
-        self.store.delete_record(Shelf::of(scope, KIND), &mailbox.normalised()).await
+        self.store.remove_suppression(scope, &mailbox.normalised()).await
     }
 
     /// How many were new. All are judged before the first is written.
@@ -118,11 +108,9 @@ impl Suppressions {
         addresses: Vec<(String, SuppressionReason)>,
     ) -> Result<usize, ImportError> {
         let checked = check(&addresses).map_err(ImportError::Faulty)?;
-        let mut new = 0;
-        for (mailbox, reason) in checked {
-            new += usize::from(self.add(scope, &mailbox, reason, None).await?);
-        }
-        Ok(new)
+        let now = self.clock.now();
+        let new = checked.iter().map(|(mailbox, reason)| reason.suppress(mailbox, None, now));
+        Ok(self.store.suppress(scope, new.collect()).await? as usize)
     }
 }
 
@@ -154,18 +142,9 @@ fn check(
     if faults.is_empty() { Ok(checked) } else { Err(faults) }
 }
 
-fn write(kept: &Kept) -> Result<Bytes> {
-    let odd = |fault: serde_json::Error| StoreError::Corrupt(fault.to_string());
-    serde_json::to_vec(kept).map(Bytes::from).map_err(odd)
-}
-
-fn read(record: &Record) -> Result<Suppressed> {
-    let odd = |fault| StoreError::Corrupt(format!("a suppressed address: {fault}"));
-    let kept: Kept = serde_json::from_slice(&record.body).map_err(odd)?;
-    Ok(Suppressed {
-        address: record.key.clone(),
-        reason: kept.reason,
-        detail: kept.detail,
-        since: Time::from_micros(kept.since),
-    })
+fn read(kept: Suppression) -> Result<Suppressed> {
+    let Suppression { address, reason, detail, since } = kept;
+    let known = SuppressionReason::ALL.into_iter().find(|known| known.name() == reason);
+    let odd = || StoreError::Corrupt(format!("an address is suppressed for `{reason}`"));
+    Ok(Suppressed { address, reason: known.ok_or_else(odd)?, detail, since })
 }

@@ -78,17 +78,16 @@ impl Stage {
         let mail = MailCarrier {
             post: sink.clone(),
             registry: registry.clone(),
-            suppressions: suppressions.clone(),
             ids: ids.clone(),
             clock: clock.clone(),
             plan: Arc::new(RetryPlan::EMAIL),
+            suppressions: suppressions.clone(),
             limits: TenantLimits::default(),
             message_id_domain: None,
         };
         let feedback = EmailFeedback(FeedbackDesk {
             store: store.clone(),
             registry: registry.clone(),
-            suppressions: suppressions.clone(),
             ids: ids.clone(),
             clock: clock.clone(),
             retention: Duration::from_hours(24 * 30),

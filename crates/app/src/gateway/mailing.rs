@@ -93,10 +93,9 @@ impl Mailing {
     }
 
     /// Takes what SES reports of e-mails that were sent.
-    pub fn feedback(&self, base: &Base, retention: Duration) -> EmailFeedback {
+    pub fn feedback(base: &Base, retention: Duration) -> EmailFeedback {
         let Base { store, registry, ids, clock, .. } = base.clone();
-        let suppressions = self.suppressions.clone();
-        EmailFeedback(FeedbackDesk { store, registry, suppressions, ids, clock, retention })
+        EmailFeedback(FeedbackDesk { store, registry, ids, clock, retention })
     }
 
     /// What the calls about e-mails use.

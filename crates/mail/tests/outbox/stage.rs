@@ -145,7 +145,6 @@ impl Stage {
             feedback: FeedbackDesk {
                 store: store.clone(),
                 registry: registry.clone(),
-                suppressions: suppressions.clone(),
                 ids: ids.clone(),
                 clock: clock.clone(),
                 retention: Duration::from_hours(24 * 30),
