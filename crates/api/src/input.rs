@@ -2,19 +2,17 @@
 //! one list reads the request, refuses what is wrong with it and documents it.
 //!
 //! [`scan`] finds the members of a JSON object without decoding them; [`body`] reads them by their
-//! fields, [`query`] does the same for the part of a URL after `?`; [`value`] is what was read;
-//! [`nearest`] guesses what an unknown name was meant to be; [`content`] is what must hold of a body
-//! before it is looked at.
+//! fields, [`query`] does the same for the part of a URL after `?`; [`value`] is what was read; [`content`]
+//! is what must hold of a body before it is looked at.
 
 pub mod body;
 pub mod content;
 pub mod field;
-pub mod nearest;
 pub mod query;
 pub mod scan;
 pub mod value;
 
-use gancho_domain::FieldError;
+use gancho_domain::{FieldError, nearest};
 
 pub use field::{Field, Kind};
 pub use value::{Value, Values};
@@ -48,7 +46,7 @@ impl Faults {
 
     fn unknown(&mut self, pointer: String, what: &str, name: &str, fields: &[Field]) {
         let known = fields.iter().map(|field| field.name);
-        let hint = match nearest::nearest(name, known) {
+        let hint = match nearest(name, known) {
             Some(meant) => format!("did you mean `{meant}`?"),
             None if fields.is_empty() => "leave it out: none is taken here".to_owned(),
             None => {

@@ -5,7 +5,7 @@
 //! are made; `layers` gathers what was written where, from the `plain_names`, the `file`, the
 //! `environment` and the flags; `value`, `amount` and `hidden` turn text into settings; `check` looks at what must fit
 //! together; `address_policy` turns settings into rules for addresses; `plans`, `profiles` and `companies` are the three that are not single values; `fault`
-//! says what is wrong, `nearest` what was probably meant; `show` and `reference` tell of it.
+//! says what is wrong, `show` and `reference` tell of it.
 //!
 //! Every fault is reported at once, with the key's name, where it was written and what to do: an
 //! operator corrects a file once. No fault repeats a secret.
@@ -21,7 +21,6 @@ mod flags;
 mod hidden;
 mod keys;
 mod layers;
-mod nearest;
 mod plain_names;
 mod plans;
 mod profiles;

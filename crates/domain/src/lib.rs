@@ -9,7 +9,7 @@
 //! [`fairness`] are the arithmetic of sparing a target and of sharing between tenants; [`span`] reads
 //! spans of time; [`field_error`] says what is wrong with a field that a caller sent, and [`drafts`] are
 //! fields that endpoints and sources share; [`mask`] hides secrets and addresses; [`address_block`] is
-//! whom limits by address are counted for.
+//! whom limits by address are counted for; [`nearest`] guesses what a wrong name was meant to be.
 //!
 //! This crate never does I/O, never awaits, never reads a clock by itself and knows no other crate
 //! of ours. Everything in it can be tested without a runtime.
@@ -31,6 +31,7 @@ pub mod health;
 pub mod id;
 pub mod lane;
 pub mod mask;
+mod nearest;
 pub mod pace;
 pub mod parcel;
 pub mod plan;
@@ -57,6 +58,7 @@ pub use id::{
     DeliveryId, EmailId, EndpointId, EventId, Id, IdMaker, ReceiptId, ReplayId, SourceId, TenantId,
 };
 pub use lane::Lane;
+pub use nearest::nearest;
 pub use pace::Pace;
 pub use parcel::{Kind, Parcel, ParcelId};
 pub use plan::RetryPlan;

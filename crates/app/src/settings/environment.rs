@@ -2,11 +2,12 @@
 
 use std::{collections::BTreeMap, ffi::OsString};
 
+use gancho_domain::nearest;
+
 use super::{
     fault::{Fault, Origin, Wrong},
     keys::KEYS,
     layers::{Layers, Written},
-    nearest::nearest,
 };
 
 /// Variables with our prefix that are no settings: the place of the file, and what other commands

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use gancho_domain::nearest;
+
 use super::{
     fault::{Fault, Origin, Wrong},
     keys::KEYS,
-    nearest::nearest,
     value::Setting,
 };
 
