@@ -1,11 +1,14 @@
 //! The settings about addresses, in the words of the client that keeps to them.
 
+use std::borrow::Cow;
+
 use anyhow::Context;
 use data_encoding::BASE64;
 use gancho_egress::{AddressPolicy, Nat64, Policy, Proxy, Ruling};
 use hyper::http::HeaderValue;
 use ipnet::IpNet;
-use url::{Url, form_urlencoded};
+use percent_encoding::percent_decode_str;
+use url::Url;
 
 use super::Settings;
 
@@ -85,11 +88,8 @@ fn proxy(url: &Url) -> anyhow::Result<Proxy> {
     })
 }
 
-/// Percent signs undone.
-fn decoded(text: &str) -> String {
-    // A plus is a plus here, unlike in forms.
-    let pair = format!("x={}", text.replace('+', "%2B"));
-    form_urlencoded::parse(pair.as_bytes()).map(|(_, value)| value.into_owned()).collect()
+fn decoded(text: &str) -> Cow<'_, str> {
+    percent_decode_str(text).decode_utf8_lossy()
 }
 
 #[cfg(test)]

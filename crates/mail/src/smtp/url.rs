@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use data_encoding::HEXLOWER_PERMISSIVE;
+use percent_encoding::percent_decode_str;
 use thiserror::Error;
 use url::Url;
 use zeroize::Zeroizing;
@@ -30,11 +30,18 @@ pub enum TlsUse {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error(
-    "the mail server's URL {0}. hint: write it as \
-     smtp://user:password@host:587?tls=required or smtps://user:password@host:465"
-)]
+#[error("{}. hint: {}", self.what(), self.hint())]
 pub struct BadUrl(String);
+
+impl BadUrl {
+    pub fn what(&self) -> String {
+        format!("the mail server's URL {}", self.0)
+    }
+
+    pub fn hint(&self) -> &'static str {
+        "write it as smtp://user:password@host:587?tls=required or smtps://user:password@host:465"
+    }
+}
 
 impl FromStr for SmtpServer {
     type Err = BadUrl;
@@ -90,21 +97,16 @@ fn is_hello(name: &str) -> bool {
     (1..=253).contains(&name.len()) && name.bytes().all(fits)
 }
 
-/// Percent signs and what they stand for.
+/// Nothing where a percent sign is not followed by two digits, or stands for what no name or password has.
 fn decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&first, after)) = rest.split_first() {
-        rest = after;
-        if first == b'%' {
-            let (digits, after) = rest.split_at_checked(2)?;
-            bytes.extend(HEXLOWER_PERMISSIVE.decode(digits).ok()?);
-            rest = after;
-        } else {
-            bytes.push(first);
-        }
+    let is_escape = |rest: &str| {
+        rest.as_bytes().get(..2).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+    };
+    if !text.split('%').skip(1).all(is_escape) {
+        return None;
     }
-    String::from_utf8(bytes).ok().filter(|text| !text.contains(['\0', '\r', '\n']))
+    let text = percent_decode_str(text).decode_utf8().ok()?;
+    (!text.contains(['\0', '\r', '\n'])).then(|| text.into_owned())
 }
 
 /// Without the password.
