@@ -30,35 +30,56 @@ pub struct Policy {
 
 /// Why a URL may not be delivered to, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{}. hint: {}", self.what(), self.hint())]
 pub enum UrlRefused {
-    #[error("this is not a URL: {0}. hint: write it as https://host/path")]
     NotAUrl(String),
-    #[error("the URL is longer than {LONGEST} characters. hint: shorten its query")]
     TooLong,
-    #[error("the URL has control characters or blanks in it. hint: remove them")]
     Blanks,
-    #[error("the scheme {0} cannot be delivered to. hint: use https://")]
     Scheme(String),
-    #[error(
-        "plain http is not allowed here. hint: use https://, or have the operator set `allow_http`"
-    )]
     PlainHttp,
-    #[error("the URL has a user name or password in it. hint: send them as a header instead")]
     UserInfo,
-    #[error("the URL has a fragment (#…), which is never sent. hint: remove it")]
     Fragment,
-    #[error(
-        "port {0} may not be used. hint: use 443, 8443, or another above 1023 that no known service has, or have the operator add it to `allow_ports`"
-    )]
     Port(u16),
-    #[error(
-        "{0} is not a name on the public Internet. hint: use the full public name, or have the operator add it to `allow_names` (`operator_allow_names` for targets of its own)"
-    )]
     Name(String),
-    #[error(
-        "{BLOCKED}. hint: use a public address, or have the operator add its network to `allow_cidrs` (`operator_allow_cidrs` for targets of its own)"
-    )]
     Address,
+}
+
+impl UrlRefused {
+    pub fn what(&self) -> String {
+        match self {
+            Self::NotAUrl(why) => format!("this is not a URL: {why}"),
+            Self::TooLong => format!("the URL is longer than {LONGEST} characters"),
+            Self::Blanks => "the URL has control characters or blanks in it".to_owned(),
+            Self::Scheme(scheme) => format!("the scheme {scheme} cannot be delivered to"),
+            Self::PlainHttp => "plain http is not allowed here".to_owned(),
+            Self::UserInfo => "the URL has a user name or password in it".to_owned(),
+            Self::Fragment => "the URL has a fragment (#…), which is never sent".to_owned(),
+            Self::Port(port) => format!("port {port} may not be used"),
+            Self::Name(name) => format!("{name} is not a name on the public Internet"),
+            Self::Address => BLOCKED.to_owned(),
+        }
+    }
+
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::NotAUrl(_) => "write it as https://host/path",
+            Self::TooLong => "shorten its query",
+            Self::Blanks => "remove them",
+            Self::Scheme(_) => "use https://",
+            Self::PlainHttp => "use https://, or have the operator set `allow_http`",
+            Self::UserInfo => "send them as a header instead",
+            Self::Fragment => "remove it",
+            Self::Port(_) => {
+                "use 443, 8443, or another above 1023 that no known service has, or have the operator add it to `allow_ports`"
+            }
+            Self::Name(_) => {
+                "use the full public name, or have the operator add it to `allow_names` (`operator_allow_names` for targets of its own)"
+            }
+            Self::Address => {
+                "use a public address, or have the operator add its network to `allow_cidrs` (`operator_allow_cidrs` for targets of its own)"
+            }
+        }
+    }
 }
 
 /// The parts of a URL that a connection is opened by.

@@ -93,9 +93,8 @@ fn url_fault(url: Option<&str>, policy: Option<&Policy>) -> Option<Wrong> {
     let Some(url) = url else {
         return Some(Wrong::new("its value is not UTF-8", ""));
     };
-    let refused = policy?.parse(url).err()?.to_string();
-    let (what, hint) = refused.split_once(". hint: ").unwrap_or((&refused, ""));
-    Some(Wrong::new(what, hint))
+    let refused = policy?.parse(url).err()?;
+    Some(Wrong::new(refused.what(), refused.hint()))
 }
 
 fn secret_fault(secret: &str) -> Option<Wrong> {

@@ -134,11 +134,7 @@ impl Setting for MailUrl {
         let text = one(written)?;
         match text.parse::<SmtpServer>() {
             Ok(_) => Ok(Self(text.to_owned())),
-            Err(fault) => {
-                let text = fault.to_string();
-                let (what, hint) = text.split_once(". hint: ").unwrap_or((&text, ""));
-                Err(Wrong::new(what, hint))
-            }
+            Err(bad) => Err(Wrong::new(bad.what(), bad.hint())),
         }
     }
 
