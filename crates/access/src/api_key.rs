@@ -12,7 +12,9 @@ use aws_lc_rs::constant_time::verify_slices_are_equal;
 use bytes::Bytes;
 use data_encoding::HEXLOWER;
 use gancho_domain::{Clock, Id, IdMaker, Tenant, TenantId, TenantScope, Time, id::Kind};
-use gancho_store::{CachePolicy, Expect, ReadCache, Record, Result, Shelf, Store, StoreError};
+use gancho_store::{
+    CachePolicy, Collection, Document, Expect, ReadCache, Result, Store, StoreError,
+};
 use gancho_vault::Secret;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -28,10 +30,10 @@ impl Kind for OfKey {
 
 pub type KeyId = Id<OfKey>;
 
-/// The shelf of the keys, and of when each was last used: apart, so that using one changes nothing
+/// The collection of the keys, and of when each was last used: apart, so that using one changes nothing
 /// that someone may be changing.
-pub const SHELF: &str = "api_key";
-pub const USED_SHELF: &str = "api_key_used";
+pub const COLLECTION: &str = "api_key";
+pub const USED_COLLECTION: &str = "api_key_used";
 
 /// How long a key that was revoked on another node may still be taken for good.
 const TRUSTED: Duration = Duration::from_secs(5);
@@ -96,12 +98,12 @@ impl ApiKey {
         bytes.map(Bytes::from).map_err(|fault| StoreError::Corrupt(fault.to_string()))
     }
 
-    pub fn of_record(record: &Record) -> Result<Self> {
+    pub fn of_document(document: &Document) -> Result<Self> {
         let read = || -> Option<Self> {
-            let kept: Kept = serde_json::from_slice(&record.body).ok()?;
+            let kept: Kept = serde_json::from_slice(&document.body).ok()?;
             Some(Self {
-                id: record.key.parse().ok()?,
-                tenant: record.tenant?,
+                id: document.key.parse().ok()?,
+                tenant: document.tenant?,
                 name: kept.name,
                 rights: kept.scopes.iter().filter_map(|name| name.parse::<Right>().ok()).collect(),
                 hash: HEXLOWER.decode(kept.hash.as_bytes()).ok()?.try_into().ok()?,
@@ -110,22 +112,22 @@ impl ApiKey {
                 revoked_at: kept.revoked_at.map(Time::from_micros),
             })
         };
-        read().ok_or_else(|| StoreError::Corrupt(format!("the API key {}", record.key)))
+        read().ok_or_else(|| StoreError::Corrupt(format!("the API key {}", document.key)))
     }
 
-    /// Writes it to its shelf. A key that ends leaves the list some time after its end.
+    /// Writes it to its collection. A key that ends leaves the list some time after its end.
     pub async fn put(
         &self,
         store: &dyn Store,
-        shelf: Shelf,
+        collection: Collection,
         expect: Expect,
     ) -> Result<Option<u64>> {
         let (key, body) = (self.id.to_string(), self.to_bytes()?);
         match self.revoked_at.or(self.expires_at) {
             Some(end) => {
-                store.put_record_until(shelf, &key, body, expect, end + KEPT_AFTER_END).await
+                store.put_document_until(collection, &key, body, expect, end + KEPT_AFTER_END).await
             }
-            None => store.put_record(shelf, &key, body, expect).await,
+            None => store.put_document(collection, &key, body, expect).await,
         }
     }
 
@@ -195,7 +197,7 @@ impl ApiKeys {
         let (text, secret) = key_text::new_key(id).ok_or(KeyError::NoRandom)?;
         let key = ApiKey::new(id, scope.tenant(), name, rights, &secret);
         let key = ApiKey { expires_at, ..key };
-        key.put(&*self.store, Shelf::of(scope, SHELF), Expect::Nothing).await?;
+        key.put(&*self.store, Collection::of(scope, COLLECTION), Expect::Nothing).await?;
         Ok((key, text))
     }
 
@@ -206,27 +208,28 @@ impl ApiKeys {
         after: Option<&str>,
         max: usize,
     ) -> Result<Vec<ApiKeyUse>> {
-        let records = self.store.records(Shelf::of(scope, SHELF), after, max).await?;
-        let uses = self.store.records(Shelf::of(scope, USED_SHELF), after, max).await?;
-        let with_use = |record: &Record| {
-            let last_used_at = uses.iter().find(|it| it.key == record.key).and_then(used_at);
-            Ok(ApiKeyUse { key: ApiKey::of_record(record)?, last_used_at })
+        let documents = self.store.documents(Collection::of(scope, COLLECTION), after, max).await?;
+        let uses = self.store.documents(Collection::of(scope, USED_COLLECTION), after, max).await?;
+        let with_use = |document: &Document| {
+            let last_used_at = uses.iter().find(|it| it.key == document.key).and_then(used_at);
+            Ok(ApiKeyUse { key: ApiKey::of_document(document)?, last_used_at })
         };
-        records.iter().map(with_use).collect()
+        documents.iter().map(with_use).collect()
     }
 
     /// It is no longer good: here at once, on other nodes after [`TRUSTED`].
     pub async fn revoke(&self, scope: TenantScope, id: KeyId) -> Result<(), KeyError> {
-        let shelf = Shelf::of(scope, SHELF);
+        let collection = Collection::of(scope, COLLECTION);
         for _ in 0..MAX_TRIES {
-            let found = self.store.record(shelf, &id.to_string()).await?;
-            let record = found.ok_or(KeyError::NotFound)?;
-            let mut key = ApiKey::of_record(&record)?;
+            let found = self.store.document(collection, &id.to_string()).await?;
+            let document = found.ok_or(KeyError::NotFound)?;
+            let mut key = ApiKey::of_document(&document)?;
             if key.revoked_at.is_some() {
                 return Ok(());
             }
             key.revoked_at = Some(self.clock.now());
-            let written = key.put(&*self.store, shelf, Expect::Version(record.version)).await?;
+            let written =
+                key.put(&*self.store, collection, Expect::Version(document.version)).await?;
             self.known.forget(id);
             if written.is_some() {
                 tracing::info!(key = %id, "an API key was revoked");
@@ -265,8 +268,8 @@ impl ApiKeys {
     }
 
     async fn read(&self, id: KeyId, before: Option<Arc<Lookup>>) -> Result<Arc<Lookup>> {
-        let record = self.store.find_record(SHELF, &id.to_string()).await?;
-        let key = record.as_ref().map(ApiKey::of_record).transpose()?;
+        let document = self.store.find_document(COLLECTION, &id.to_string()).await?;
+        let key = document.as_ref().map(ApiKey::of_document).transpose()?;
         let noted = before.map_or_else(Arc::default, |before| before.noted.clone());
         Ok(Arc::new(Lookup { key, noted }))
     }
@@ -283,11 +286,11 @@ impl ApiKeys {
             return;
         }
         let (store, id) = (self.store.clone(), key.id);
-        let used = Shelf::of(TenantScope::internal(key.tenant), USED_SHELF);
+        let used = Collection::of(TenantScope::internal(key.tenant), USED_COLLECTION);
         self.tasks.spawn(async move {
             let body = Bytes::from(now.micros().to_string());
             let (key, until) = (id.to_string(), now + USE_REMEMBERED);
-            let noted = store.put_record_until(used, &key, body, Expect::Anything, until).await;
+            let noted = store.put_document_until(used, &key, body, Expect::Anything, until).await;
             if let Err(error) = noted {
                 tracing::debug!(%error, "the use of an API key was not noted");
             }
@@ -295,9 +298,9 @@ impl ApiKeys {
     }
 }
 
-/// When a key was last used, as it stands on its shelf.
-pub fn used_at(record: &Record) -> Option<Time> {
-    std::str::from_utf8(&record.body).ok()?.parse().ok().map(Time::from_micros)
+/// When a key was last used, as it stands on its collection.
+pub fn used_at(document: &Document) -> Option<Time> {
+    std::str::from_utf8(&document.body).ok()?.parse().ok().map(Time::from_micros)
 }
 
 #[cfg(test)]
@@ -354,8 +357,8 @@ mod tests {
         key.expires_at = Some(Time::from_secs(5));
         let body = key.to_bytes().unwrap();
         assert!(!String::from_utf8_lossy(&body).contains("s3cret"));
-        let record = Record { tenant: Some(tenant), key: key.id.to_string(), body, version: 1 };
-        assert_eq!(ApiKey::of_record(&record).unwrap(), key);
+        let document = Document { tenant: Some(tenant), key: key.id.to_string(), body, version: 1 };
+        assert_eq!(ApiKey::of_document(&document).unwrap(), key);
         assert!(key.is_good(Time::from_secs(4)) && !key.is_good(Time::from_secs(5)));
     }
 }

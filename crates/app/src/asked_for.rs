@@ -9,14 +9,14 @@ use anyhow::Context;
 use bytes::Bytes;
 use gancho_domain::{Endpoint, EndpointId, Tenant, TenantScope};
 use gancho_outbound::{EndpointDesk, EndpointDraft, endpoints::seal};
-use gancho_store::{Expect, Shelf};
+use gancho_store::{Collection, Expect};
 
 use crate::{
     gateway::Gateway,
     settings::{Hidden, Loaded, companies::URL},
 };
 
-const SHELF: Shelf = Shelf::operators("environment");
+const COLLECTION: Collection = Collection::operators("environment");
 const MOST: usize = 10_000;
 
 /// One endpoint that there is to be.
@@ -41,9 +41,9 @@ pub async fn keep_in_step(gateway: &Gateway, loaded: &Loaded) -> anyhow::Result<
     for one in &wanted {
         follow(gateway, one).await.with_context(|| format!("the endpoint of {}", one.name))?;
     }
-    for record in gateway.store.records(SHELF, None, MOST).await? {
-        if wanted.iter().all(|one| one.slug != record.key) {
-            switch_off(gateway, &record.key, &record.body).await?;
+    for document in gateway.store.documents(COLLECTION, None, MOST).await? {
+        if wanted.iter().all(|one| one.slug != document.key) {
+            switch_off(gateway, &document.key, &document.body).await?;
         }
     }
     Ok(())
@@ -101,8 +101,8 @@ async fn find(
     scope: TenantScope,
     wanted: &Wanted,
 ) -> anyhow::Result<Option<Endpoint>> {
-    if let Some(record) = gateway.store.record(SHELF, &wanted.slug).await?
-        && let Some(id) = id_of(&record.body)
+    if let Some(document) = gateway.store.document(COLLECTION, &wanted.slug).await?
+        && let Some(id) = id_of(&document.body)
         && let Some(endpoint) = gateway.store.endpoint(scope, id).await?
     {
         return Ok(Some(endpoint));
@@ -169,11 +169,11 @@ async fn note(
     slug: &str,
     id: EndpointId,
 ) -> anyhow::Result<bool> {
-    let expect = match gateway.store.record(SHELF, slug).await? {
+    let expect = match gateway.store.document(COLLECTION, slug).await? {
         None => Expect::Nothing,
         // It belongs to an endpoint that is gone, or to a node that was faster.
-        Some(record) => {
-            let other = id_of(&record.body);
+        Some(document) => {
+            let other = id_of(&document.body);
             let lives = match other {
                 Some(other) => gateway.store.endpoint(scope, other).await?.is_some(),
                 None => false,
@@ -181,7 +181,7 @@ async fn note(
             if lives {
                 return Ok(false);
             }
-            Expect::Version(record.version)
+            Expect::Version(document.version)
         }
     };
     write_down(gateway, slug, id, expect).await
@@ -194,5 +194,5 @@ async fn write_down(
     expect: Expect,
 ) -> anyhow::Result<bool> {
     let body = Bytes::from(id.to_string());
-    Ok(gateway.store.put_record(SHELF, slug, body, expect).await?.is_some())
+    Ok(gateway.store.put_document(COLLECTION, slug, body, expect).await?.is_some())
 }

@@ -1,8 +1,8 @@
 //! What partners' requests came to, of all nodes together: how many were kept, and the last that were
-//! turned away. Kept in the store, one small record for each source and one for those who named nobody.
+//! turned away. Kept in the store, one small document for each source and one for those who named nobody.
 //!
 //! Requests cost nothing here: a node counts in memory ([`tally`](crate::tally),
-//! [`rejections`](crate::rejections)) and adds what is new to the records every few seconds, a bounded
+//! [`rejections`](crate::rejections)) and adds what is new to the documents every few seconds, a bounded
 //! number of them at a time. What a node had not added when it was killed is lost; what it was asked to
 //! stop with is not.
 
@@ -10,7 +10,7 @@ use std::{collections::VecDeque, time::Duration};
 
 use bytes::Bytes;
 use gancho_domain::{ReceiptId, Time};
-use gancho_store::{Expect, Record, Result, Shelf, StoreError};
+use gancho_store::{Collection, Document, Expect, Result, StoreError};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
@@ -22,18 +22,18 @@ use crate::{
     tally::Counts,
 };
 
-const SHELF: Shelf = Shelf::operators("source_activity");
+const COLLECTION: Collection = Collection::operators("source_activity");
 /// The key of those who named no partner that is there. No source's id looks like it.
 const STRANGERS: &str = "unknown";
 const SAVE_EVERY: Duration = Duration::from_secs(2);
-/// Records written in one go, so that whoever floods every partner costs no more than that.
+/// Documents written in one go, so that whoever floods every partner costs no more than that.
 const MAX_WRITES: usize = 20;
-/// How often a record is read again because another node has changed it.
+/// How often a document is read again because another node has changed it.
 const TRIES: usize = 5;
-/// Writes that a record remembers, so that one whose answer was lost is not counted twice.
+/// Writes that a document remembers, so that one whose answer was lost is not counted twice.
 const MAX_MARKS: usize = 16;
 
-/// One record.
+/// One document.
 #[derive(Default, Serialize, Deserialize)]
 struct Kept {
     counts: Counts,
@@ -96,7 +96,7 @@ impl Inbound {
         }
     }
 
-    /// Adds what is new on this node to the records: of at most so many partners, in turn.
+    /// Adds what is new on this node to the documents: of at most so many partners, in turn.
     pub async fn save_activity(&self) -> Result<()> {
         let mut round = self.activity.0.lock().await;
         let sources = self.sources.all().await?;
@@ -124,7 +124,7 @@ impl Inbound {
     async fn seen_by(&self, partner: &str, key: &str) -> Result<Seen> {
         // Nothing is written meanwhile, so that nothing is counted twice or missed.
         let _round = self.activity.0.lock().await;
-        let (mut kept, _) = read(self.store.record(SHELF, key).await?)?;
+        let (mut kept, _) = read(self.store.document(COLLECTION, key).await?)?;
         let (counts, rejections) = (self.tally.unsaved(partner), self.rejections.unsaved(partner));
         kept.add(counts, rejections);
         let rejections =
@@ -167,7 +167,7 @@ impl Inbound {
 
     async fn write(&self, key: &str, unsaved: &Unsaved) -> Result<()> {
         for _ in 0..TRIES {
-            let (mut kept, expect) = read(self.store.record(SHELF, key).await?)?;
+            let (mut kept, expect) = read(self.store.document(COLLECTION, key).await?)?;
             if kept.marks.contains(&unsaved.mark) {
                 return Ok(());
             }
@@ -175,17 +175,17 @@ impl Inbound {
             kept.marks.push_back(unsaved.mark.clone());
             let excess = kept.marks.len().saturating_sub(MAX_MARKS);
             kept.marks.drain(..excess);
-            if self.store.put_record(SHELF, key, kept.body()?, expect).await?.is_some() {
+            if self.store.put_document(COLLECTION, key, kept.body()?, expect).await?.is_some() {
                 return Ok(());
             }
         }
-        Err(StoreError::Unavailable("the record kept being changed by other nodes".into()))
+        Err(StoreError::Unavailable("the document kept being changed by other nodes".into()))
     }
 }
 
 /// What was seen of a source that is deleted goes with it.
 pub(crate) async fn forget(store: &dyn gancho_store::Store, source: &Source) -> Result<()> {
-    store.delete_record(SHELF, &source.id.to_string()).await.map(drop)
+    store.delete_document(COLLECTION, &source.id.to_string()).await.map(drop)
 }
 
 impl Kept {
@@ -218,8 +218,8 @@ impl KeptRejection {
     }
 }
 
-fn read(record: Option<Record>) -> Result<(Kept, Expect)> {
-    let Some(record) = record else { return Ok((Kept::default(), Expect::Nothing)) };
-    let kept = crate::registry::document(&record)?;
-    Ok((kept, Expect::Version(record.version)))
+fn read(document: Option<Document>) -> Result<(Kept, Expect)> {
+    let Some(document) = document else { return Ok((Kept::default(), Expect::Nothing)) };
+    let kept = crate::registry::parse_document(&document)?;
+    Ok((kept, Expect::Version(document.version)))
 }

@@ -13,7 +13,7 @@ use std::{io, path::PathBuf, sync::Arc, time::Duration};
 use bytes::Bytes;
 use gancho_domain::Clock;
 use gancho_ledger::{Checkpoint, CheckpointError, Flaw, Hash, Head, Tree};
-use gancho_store::{Expect, Shelf, Store, StoreError};
+use gancho_store::{Collection, Expect, Store, StoreError};
 use thiserror::Error;
 use tokio::{sync::Mutex, time::Instant};
 use tokio_util::sync::CancellationToken;
@@ -21,11 +21,11 @@ use tokio_util::sync::CancellationToken;
 pub use self::files::on_file;
 use crate::SigningKeys;
 
-/// The records' kind; each stands under its size.
+/// The documents' kind; each stands under its size.
 pub const CHECKPOINTS: &str = "checkpoint";
 /// Whose ledger it is, where nothing else is said.
 pub const ORIGIN: &str = "gancho/ledger";
-const SHELF: Shelf = Shelf::operators(CHECKPOINTS);
+const COLLECTION: Collection = Collection::operators(CHECKPOINTS);
 const PAGE: usize = 1_000;
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 const NOT_SIGNED: &str = "the ledger is not signed for until someone has looked";
@@ -155,7 +155,7 @@ impl Checkpointer {
         // The file first: what is in the store can be changed by whoever changes the ledger.
         files::write(&self.settings.folder, size, &note)?;
         let name = name(size);
-        self.store.put_record(SHELF, &name, Bytes::from(note), Expect::Nothing).await?;
+        self.store.put_document(COLLECTION, &name, Bytes::from(note), Expect::Nothing).await?;
         walked.newest = Some(checkpoint.clone());
         Ok(Some(checkpoint))
     }

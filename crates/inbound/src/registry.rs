@@ -1,7 +1,7 @@
 //! All sources in memory, ready to verify with: a request from nobody in particular costs no look into
 //! the store. How long that is trusted is the [`ReadCache`]'s to say.
 //!
-//! When the time is over all records are read again, but only those that changed are made ready anew.
+//! When the time is over all documents are read again, but only those that changed are made ready anew.
 
 mod ready;
 
@@ -10,7 +10,7 @@ use std::{collections::HashMap, sync::Arc};
 use bytes::Bytes;
 use gancho_domain::{RetryPlan, SourceId, TenantId};
 use gancho_egress::Hops;
-use gancho_store::{ReadCache, Record, Result, Shelf, Store, StoreError};
+use gancho_store::{Collection, Document, ReadCache, Result, Store, StoreError};
 use gancho_vault::KeyRing;
 
 pub use self::ready::{Proving, Ready, ReadyKey, Target, To};
@@ -46,7 +46,7 @@ impl Default for SourceDefaults {
 pub struct All {
     by_partner: HashMap<Box<str>, Arc<Ready>>,
     by_tenant: HashMap<TenantId, Arc<Ready>>,
-    /// Those that this node cannot use: its ring is not the one they were sealed with, or their records
+    /// Those that this node cannot use: its ring is not the one they were sealed with, or their documents
     /// are none that it can read.
     unusable: HashMap<Box<str>, String>,
 }
@@ -98,9 +98,9 @@ impl Sources {
         if let Some(source) = self.all().await?.of_tenant(tenant) {
             return Ok(Some(source.source.partner.as_str().into()));
         }
-        let record = self.store.record(ON_DELETED, &tenant.to_string()).await?;
-        let name = |record: Record| String::from_utf8(record.body.into()).ok().map(Arc::from);
-        Ok(record.and_then(name))
+        let document = self.store.document(ON_DELETED, &tenant.to_string()).await?;
+        let name = |document: Document| String::from_utf8(document.body.into()).ok().map(Arc::from);
+        Ok(document.and_then(name))
     }
 
     /// Something was changed here.
@@ -111,29 +111,31 @@ impl Sources {
     async fn read(&self, before: Option<Arc<All>>) -> Result<All> {
         let before = before.unwrap_or_default();
         let known_unusable = &before.unusable;
-        let mut keys = HashMap::<Box<str>, Vec<Record>>::new();
-        for record in records(&*self.store, ON_KEYS).await? {
-            let partner = record.key.split('/').next().unwrap_or_default();
-            keys.entry(partner.into()).or_default().push(record);
+        let mut keys = HashMap::<Box<str>, Vec<Document>>::new();
+        for document in documents(&*self.store, ON_KEYS).await? {
+            let partner = document.key.split('/').next().unwrap_or_default();
+            keys.entry(partner.into()).or_default().push(document);
         }
         let mut all = All::default();
-        for record in records(&*self.store, ON_SOURCES).await? {
-            let keys = keys.remove(record.key.as_str()).unwrap_or_default();
-            let made_of: Vec<Bytes> =
-                std::iter::once(&record).chain(&keys).map(|record| record.body.clone()).collect();
-            let before = before.by_partner.get(record.key.as_str());
+        for document in documents(&*self.store, ON_SOURCES).await? {
+            let keys = keys.remove(document.key.as_str()).unwrap_or_default();
+            let made_of: Vec<Bytes> = std::iter::once(&document)
+                .chain(&keys)
+                .map(|document| document.body.clone())
+                .collect();
+            let before = before.by_partner.get(document.key.as_str());
             if let Some(unchanged) = before.filter(|ready| ready.made_of == made_of) {
                 all.add(unchanged.clone());
                 continue;
             }
-            match self.prepare(&record, &keys, made_of) {
+            match self.prepare(&document, &keys, made_of) {
                 Ok(ready) => all.add(Arc::new(ready)),
                 Err(why) => {
                     // Said when it is found, and not each time that all are read.
-                    if known_unusable.get(record.key.as_str()) != Some(&why) {
-                        tracing::error!(partner = record.key, why, "a source cannot be used");
+                    if known_unusable.get(document.key.as_str()) != Some(&why) {
+                        tracing::error!(partner = document.key, why, "a source cannot be used");
                     }
-                    all.unusable.insert(record.key.into(), why);
+                    all.unusable.insert(document.key.into(), why);
                 }
             }
         }
@@ -144,12 +146,12 @@ impl Sources {
     /// from them, are not held up by it.
     fn prepare(
         &self,
-        record: &Record,
-        keys: &[Record],
+        document: &Document,
+        keys: &[Document],
         made_of: Vec<Bytes>,
     ) -> std::result::Result<Ready, String> {
-        let source: Source = document(record).map_err(|fault| fault.to_string())?;
-        let keys = keys.iter().map(document::<SourceKey>).collect::<Result<Vec<_>>>();
+        let source: Source = parse_document(document).map_err(|fault| fault.to_string())?;
+        let keys = keys.iter().map(parse_document::<SourceKey>).collect::<Result<Vec<_>>>();
         let mut keys = keys.map_err(|fault| fault.to_string())?;
         keys.retain(|key| key.is_of(&source));
         Ready::prepare(source, keys, made_of, &self.ring, &self.defaults)
@@ -157,11 +159,11 @@ impl Sources {
 }
 
 /// All of them, a page at a time.
-pub(crate) async fn records(store: &dyn Store, on: Shelf) -> Result<Vec<Record>> {
-    let mut all: Vec<Record> = Vec::new();
+pub(crate) async fn documents(store: &dyn Store, on: Collection) -> Result<Vec<Document>> {
+    let mut all: Vec<Document> = Vec::new();
     loop {
-        let after = all.last().map(|record| record.key.clone());
-        let page = store.records(on, after.as_deref(), PAGE).await?;
+        let after = all.last().map(|document| document.key.clone());
+        let page = store.documents(on, after.as_deref(), PAGE).await?;
         let is_last = page.len() < PAGE;
         all.extend(page);
         if is_last {
@@ -206,10 +208,10 @@ impl All {
     }
 }
 
-/// What a record holds.
-pub(crate) fn document<T: serde::de::DeserializeOwned>(record: &Record) -> Result<T> {
-    let corrupt = |fault| StoreError::Corrupt(format!("the record `{}`: {fault}", record.key));
-    serde_json::from_slice(&record.body).map_err(corrupt)
+/// What a document holds.
+pub(crate) fn parse_document<T: serde::de::DeserializeOwned>(document: &Document) -> Result<T> {
+    let corrupt = |fault| StoreError::Corrupt(format!("the document `{}`: {fault}", document.key));
+    serde_json::from_slice(&document.body).map_err(corrupt)
 }
 
 pub(crate) fn body(document: &impl serde::Serialize) -> Result<Bytes> {

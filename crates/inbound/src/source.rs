@@ -3,20 +3,20 @@
 use std::time::Duration;
 
 use gancho_domain::{EndpointId, Rate, RetryPlan, SourceId, TenantId, TenantScope, Time};
-use gancho_store::{Shelf, retry_plan_codec};
+use gancho_store::{Collection, retry_plan_codec};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::{Partner, preset::Preset};
 
-/// The records' kinds.
+/// The documents' kinds.
 pub const SOURCES: &str = "source";
 pub const SOURCE_KEYS: &str = "source_key";
 
-pub(crate) const ON_SOURCES: Shelf = Shelf::operators(SOURCES);
-pub(crate) const ON_KEYS: Shelf = Shelf::operators(SOURCE_KEYS);
+pub(crate) const ON_SOURCES: Collection = Collection::operators(SOURCES);
+pub(crate) const ON_KEYS: Collection = Collection::operators(SOURCE_KEYS);
 /// Names of sources that were deleted, by the tenant that each was: what they received is still shown.
-pub(crate) const ON_DELETED: Shelf = Shelf::operators("source_deleted");
+pub(crate) const ON_DELETED: Collection = Collection::operators("source_deleted");
 
 /// Where receipts go unless a source says otherwise.
 pub const USUAL_TARGET: &str = "http://127.0.0.1:9458/core/hooks/ingest";
@@ -248,7 +248,7 @@ impl SourceKey {
 }
 
 /// Under which key a source's key is kept. Neither part can hold a `/`.
-pub(crate) fn record_key(partner: &Partner, key_id: &str) -> String {
+pub(crate) fn document_key(partner: &Partner, key_id: &str) -> String {
     format!("{partner}/{key_id}")
 }
 

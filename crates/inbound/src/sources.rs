@@ -23,7 +23,7 @@ use thiserror::Error;
 pub use self::draft::{KeyDraft, SourceDraft};
 use crate::{
     Partner, Source, Sources, activity,
-    registry::{Ready, body, document},
+    registry::{Ready, body, parse_document},
     source::{ON_DELETED, ON_KEYS, ON_SOURCES},
 };
 
@@ -72,13 +72,13 @@ impl SourceDesk {
         let blank = Source::blank(self.ids.make(), check::name(&draft)?, self.clock.now());
         let (source, secret) = self.apply(blank, &draft, true)?;
         let dispatch_secret = secret.ok_or(SourceError::Busy)?;
-        if self.store.records(ON_SOURCES, None, MOST_SOURCES).await?.len() >= MOST_SOURCES {
+        if self.store.documents(ON_SOURCES, None, MOST_SOURCES).await?.len() >= MOST_SOURCES {
             return Err(SourceError::TooMany { most: MOST_SOURCES });
         }
         self.clear_keys(&source.partner).await?;
         let written = self
             .store
-            .put_record(ON_SOURCES, source.partner.as_str(), body(&source)?, Expect::Nothing)
+            .put_document(ON_SOURCES, source.partner.as_str(), body(&source)?, Expect::Nothing)
             .await?;
         self.sources.forget();
         match written {
@@ -130,8 +130,8 @@ impl SourceDesk {
 
     /// By name, at most so many.
     pub async fn list(&self, after: Option<&str>, most: usize) -> Result<Vec<Source>, SourceError> {
-        let records = self.store.records(ON_SOURCES, after, most).await?;
-        Ok(records.iter().map(document).collect::<Result<_, _>>()?)
+        let documents = self.store.documents(ON_SOURCES, after, most).await?;
+        Ok(documents.iter().map(parse_document).collect::<Result<_, _>>()?)
     }
 
     /// The source and its keys. What was received stays; what still waits for dispatch ends as a dead
@@ -139,15 +139,15 @@ impl SourceDesk {
     pub async fn delete(&self, partner: &Partner) -> Result<(), SourceError> {
         // The keys first: a source without keys takes nothing, whereas keys without a source would be
         // there for the next one of that name.
-        for record in self.key_records(partner).await? {
-            self.store.delete_record(ON_KEYS, &record.key).await?;
+        for document in self.key_documents(partner).await? {
+            self.store.delete_document(ON_KEYS, &document.key).await?;
         }
         if let Ok((source, _)) = self.read(partner).await {
             let (tenant, name) = (source.tenant().to_string(), partner.to_string());
-            self.store.put_record(ON_DELETED, &tenant, name.into(), Expect::Anything).await?;
+            self.store.put_document(ON_DELETED, &tenant, name.into(), Expect::Anything).await?;
             activity::forget(&*self.store, &source).await?;
         }
-        let was_there = self.store.delete_record(ON_SOURCES, partner.as_str()).await?;
+        let was_there = self.store.delete_document(ON_SOURCES, partner.as_str()).await?;
         self.sources.forget();
         if was_there { Ok(()) } else { Err(SourceError::NotFound) }
     }
@@ -155,27 +155,27 @@ impl SourceDesk {
     /// What a source of this name that is no longer there has left behind: a key may have been put while
     /// it was deleted. They are listed before it is asked whether there is one, as its keys come after it.
     async fn clear_keys(&self, partner: &Partner) -> Result<(), SourceError> {
-        let left = self.key_records(partner).await?;
-        if self.store.record(ON_SOURCES, partner.as_str()).await?.is_some() {
+        let left = self.key_documents(partner).await?;
+        if self.store.document(ON_SOURCES, partner.as_str()).await?.is_some() {
             return Err(SourceError::Taken(partner.clone()));
         }
-        for record in left {
-            self.store.delete_record(ON_KEYS, &record.key).await?;
+        for document in left {
+            self.store.delete_document(ON_KEYS, &document.key).await?;
         }
         Ok(())
     }
 
     async fn read(&self, partner: &Partner) -> Result<(Source, u64), SourceError> {
-        let record = self.store.record(ON_SOURCES, partner.as_str()).await?;
-        let record = record.ok_or(SourceError::NotFound)?;
-        Ok((document(&record)?, record.version))
+        let document = self.store.document(ON_SOURCES, partner.as_str()).await?;
+        let document = document.ok_or(SourceError::NotFound)?;
+        Ok((parse_document(&document)?, document.version))
     }
 
     async fn write(&self, source: &Source, version: u64) -> Result<bool, SourceError> {
         let expect = Expect::Version(version);
         let written = self
             .store
-            .put_record(ON_SOURCES, source.partner.as_str(), body(source)?, expect)
+            .put_document(ON_SOURCES, source.partner.as_str(), body(source)?, expect)
             .await?;
         self.sources.forget();
         Ok(written.is_some())

@@ -1,7 +1,7 @@
 //! Whose something is that is set up rather than carried: a tenant's, or the operator's.
 
 use gancho_domain::{TenantId, TenantScope};
-use gancho_store::Shelf;
+use gancho_store::Collection;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Owner {
@@ -10,10 +10,10 @@ pub enum Owner {
 }
 
 impl Owner {
-    pub(crate) fn shelf(self, kind: &'static str) -> Shelf {
+    pub(crate) fn collection(self, kind: &'static str) -> Collection {
         match self {
-            Self::Operator => Shelf::operators(kind),
-            Self::Tenant(scope) => Shelf::of(scope, kind),
+            Self::Operator => Collection::operators(kind),
+            Self::Tenant(scope) => Collection::of(scope, kind),
         }
     }
 

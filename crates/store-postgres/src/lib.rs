@@ -10,7 +10,7 @@
 //! hands out due work by the plan of [`walk`] and [`deal`]; [`orphaned_leases`] keeps what was leased without
 //! its node learning of it. Lists are found by a bounded [`look`] back. [`dead_letters`] and [`archiving`],
 //! [`deliveries`] with [`delivery_list`], [`events`] and [`redeliver`],
-//! [`endpoints`], [`nodes`], [`orphans`], [`pauses`], [`records`], [`replays`], [`email_reports`], [`suppressions`], [`tenants`], [`upkeep`] with [`prune`] and
+//! [`endpoints`], [`nodes`], [`orphans`], [`pauses`], [`documents`], [`replays`], [`email_reports`], [`suppressions`], [`tenants`], [`upkeep`] with [`prune`] and
 //! its [`pass`]es, and [`usage`] are the
 //! rest of the contract. [`listen`] carries the bell between nodes; [`rows`] and [`where_clause`] turn rows
 //! into the words of the domain and back; [`fault`] says what an error of the database means to a
@@ -30,6 +30,7 @@ mod dead_letters;
 mod deal;
 mod deliveries;
 mod delivery_list;
+mod documents;
 mod email_reports;
 mod endpoints;
 mod events;
@@ -54,7 +55,6 @@ mod pauses;
 mod plans;
 mod prune;
 mod queue;
-mod records;
 mod redeliver;
 mod replays;
 mod rows;

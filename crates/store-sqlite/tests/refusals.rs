@@ -63,7 +63,7 @@ fn another_name_of_the_same_file_is_kept_out() {
 async fn the_file_and_its_log_are_private() {
     use std::os::unix::fs::PermissionsExt;
 
-    use gancho_store::{Expect, Records, Shelf};
+    use gancho_store::{Collection, Documents, Expect};
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("gancho.db");
     let mode = |ending: &str| {
@@ -71,8 +71,8 @@ async fn the_file_and_its_log_are_private() {
         std::fs::metadata(name).unwrap().permissions().mode() & 0o777
     };
     let store = SqliteStore::open(&Options::at(&path)).unwrap();
-    let note = Shelf::operators("note");
-    store.put_record(note, "a", "1".into(), Expect::Nothing).await.unwrap();
+    let note = Collection::operators("note");
+    store.put_document(note, "a", "1".into(), Expect::Nothing).await.unwrap();
     assert_eq!([mode(""), mode("-wal"), mode("-shm")], [0o600; 3]);
     assert_eq!(
         std::fs::metadata(path.with_extension("lock")).unwrap().permissions().mode() & 0o777,
@@ -85,7 +85,7 @@ async fn the_file_and_its_log_are_private() {
     // One that an earlier version made: others are shut out, the group stays.
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o664)).unwrap();
     let store = SqliteStore::open(&Options::at(&path)).unwrap();
-    store.put_record(note, "b", "1".into(), Expect::Nothing).await.unwrap();
+    store.put_document(note, "b", "1".into(), Expect::Nothing).await.unwrap();
     assert_eq!([mode(""), mode("-wal")], [0o660; 2]);
 }
 
@@ -160,19 +160,23 @@ fn open_and_close(path: &Path) {
 
 #[tokio::test]
 async fn others_may_look_but_not_write() {
-    use gancho_store::{Expect, Records, Shelf};
+    use gancho_store::{Collection, Documents, Expect};
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("gancho 100%.db");
     assert!(SqliteStore::open_to_read(&path).is_err(), "there is none yet");
     assert!(!path.exists(), "looking has made a file");
     let first = SqliteStore::open(&Options::at(&path)).unwrap();
-    let shelf = Shelf::operators("note");
-    first.put_record(shelf, "a", "1".into(), Expect::Nothing).await.unwrap();
+    let collection = Collection::operators("note");
+    first.put_document(collection, "a", "1".into(), Expect::Nothing).await.unwrap();
     let second = SqliteStore::open_to_read(&path).unwrap();
-    assert_eq!(second.record(shelf, "a").await.unwrap().unwrap().body, "1");
-    first.put_record(shelf, "b", "2".into(), Expect::Nothing).await.unwrap();
-    assert_eq!(second.records(shelf, None, 10).await.unwrap().len(), 2, "what came later is seen");
-    let refused = second.put_record(shelf, "c", "3".into(), Expect::Nothing).await;
+    assert_eq!(second.document(collection, "a").await.unwrap().unwrap().body, "1");
+    first.put_document(collection, "b", "2".into(), Expect::Nothing).await.unwrap();
+    assert_eq!(
+        second.documents(collection, None, 10).await.unwrap().len(),
+        2,
+        "what came later is seen"
+    );
+    let refused = second.put_document(collection, "c", "3".into(), Expect::Nothing).await;
     assert!(matches!(refused, Err(StoreError::Refused(_))), "{refused:?}");
     drop((first, second));
     // Whoever has closed it finds all of it in the file.
@@ -180,7 +184,7 @@ async fn others_may_look_but_not_write() {
     let copy = copies.path().join("copy ?#.db");
     std::fs::copy(&path, &copy).unwrap();
     let db = SqliteStore::open_to_read(&copy).unwrap();
-    assert_eq!(db.records(shelf, None, 10).await.unwrap().len(), 2);
+    assert_eq!(db.documents(collection, None, 10).await.unwrap().len(), 2);
 }
 
 #[test]

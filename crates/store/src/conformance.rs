@@ -25,6 +25,7 @@ pub mod claim;
 pub mod crowd;
 pub mod dead_letters;
 pub mod deliveries;
+pub mod documents;
 pub mod email_reports;
 pub mod endpoints;
 pub mod events;
@@ -44,7 +45,6 @@ pub mod order;
 pub mod orphans;
 pub mod pauses;
 pub mod prune;
-pub mod records;
 pub mod redeliver;
 pub mod replay;
 pub mod replays;
@@ -359,15 +359,15 @@ macro_rules! conformance_suite {
                 twice_is_once
                 a_pause_takes_nothing_out_of_the_store
             }
-            records {
+            documents {
                 one_reads_back_as_it_was_put
                 what_is_expected_decides
                 a_deleted_one_is_gone
                 of_many_changers_one_wins
                 keys_come_in_the_order_of_their_bytes
-                one_is_found_by_its_key_on_any_shelf
-                a_kind_is_listed_shelf_by_shelf
-                shelves_do_not_mix
+                one_is_found_by_its_key_in_any_collection
+                a_kind_is_listed_collection_by_collection
+                collections_do_not_mix
             }
             replays {
                 a_new_one_reads_as_it_was_made
@@ -424,7 +424,7 @@ macro_rules! conformance_suite {
             growth {
                 keys_are_forgotten_by_the_thousand
                 parcels_go_by_the_thousand_and_leave_what_must_stay
-                records_go_when_their_time_is_over
+                documents_go_when_their_time_is_over
                 usage_is_forgotten_after_a_year
                 dead_nodes_are_forgotten
             }

@@ -10,7 +10,7 @@
 //! [`orphans`] ends what waits for a deleted endpoint;
 //! [`upkeep`] prunes, expires and counts; [`usage`] counts towards plans; [`ledger`] reads the record of what was
 //! received; [`replays`] are jobs that send again; [`email_reports`] and [`suppressions`] are what comes back of
-//! e-mails; [`records`] keeps the small documents that are set up rather than carried. [`retry_plan_codec`] and [`rotated_secrets_codec`] are how
+//! e-mails; [`documents`] keeps the small documents that are set up rather than carried. [`retry_plan_codec`] and [`rotated_secrets_codec`] are how
 //! stores write such things down; [`fair`] is how they share out their readers among tenants.
 //! [`cache`] keeps what callers read for a few seconds.
 //!
@@ -29,6 +29,7 @@ pub mod claim;
 pub mod conformance;
 pub mod dead_letters;
 pub mod deliveries;
+pub mod documents;
 pub mod email_reports;
 pub mod endpoints;
 pub mod error;
@@ -39,7 +40,6 @@ pub mod once;
 pub mod orphans;
 pub mod page;
 pub mod pauses;
-pub mod records;
 pub mod replays;
 pub mod retry_plan_codec;
 pub mod rotated_secrets_codec;
@@ -62,6 +62,7 @@ pub use deliveries::{
     Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, EventFilter, EventOutline, EventRow,
     EventView, RetryOutcome,
 };
+pub use documents::{Collection, Document, Documents, Expect};
 pub use email_reports::{EmailReport, EmailReports, FailedEmails, NewEmailReport};
 pub use endpoints::Endpoints;
 pub use error::StoreError;
@@ -72,7 +73,6 @@ pub use once::Once;
 pub use orphans::{OrphanScan, Orphans, TenantEndpoint};
 pub use page::{ListOrder, MAX_PAGE_BYTES, Page, PageRequest};
 pub use pauses::{Pause, Pauses};
-pub use records::{Expect, Record, Records, Shelf};
 pub use replays::{
     LeasedReplay, NewReplayJob, OpenedReplay, ReplayCounts, ReplayEnd, ReplayJob, ReplayJobs,
     ReplayLease, ReplayLimits, ReplayState, ReplayTake, ReplayTotal,
@@ -99,7 +99,7 @@ pub trait Store:
     + Nodes
     + Orphans
     + Pauses
-    + Records
+    + Documents
     + ReplayJobs
     + Settle
     + Suppressions

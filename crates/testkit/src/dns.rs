@@ -103,56 +103,56 @@ impl<'a> Question<'a> {
 
     fn answer(&self, reply: &Reply) -> Option<Vec<u8>> {
         let asked = &self.bytes[..self.bytes.len() - 4];
-        let (code, records) = match reply {
+        let (code, documents) = match reply {
             Reply::Silence => return None,
             Reply::NoSuchName => (3, Vec::new()),
             Reply::Failure => (2, Vec::new()),
-            Reply::Addresses { aliases: 0, addresses } => (0, self.records(asked, addresses)),
+            Reply::Addresses { aliases: 0, addresses } => (0, self.documents(asked, addresses)),
             Reply::Addresses { aliases, addresses } => (0, self.chain(*aliases, addresses)),
             Reply::OfAnother(addresses) => {
-                (0, self.records(b"\x07another\x07example\0", addresses))
+                (0, self.documents(b"\x07another\x07example\0", addresses))
             }
         };
         let mut packet = self.id.to_vec();
         packet.extend_from_slice(&[0x81, 0x80 | code, 0, 1]);
-        packet.extend_from_slice(&(records.len() as u16).to_be_bytes());
+        packet.extend_from_slice(&(documents.len() as u16).to_be_bytes());
         packet.extend_from_slice(&[0; 4]);
         packet.extend_from_slice(self.bytes);
-        packet.extend(records.concat());
+        packet.extend(documents.concat());
         Some(packet)
     }
 
-    fn records(&self, name: &[u8], addresses: &[IpAddr]) -> Vec<Vec<u8>> {
+    fn documents(&self, name: &[u8], addresses: &[IpAddr]) -> Vec<Vec<u8>> {
         let data = addresses.iter().filter_map(|address| match (self.kind, address) {
             (A, IpAddr::V4(ip)) => Some(ip.octets().to_vec()),
             (AAAA, IpAddr::V6(ip)) => Some(ip.octets().to_vec()),
             _ => None,
         });
-        data.map(|data| record(name, self.kind, &data)).collect()
+        data.map(|data| document(name, self.kind, &data)).collect()
     }
 
     fn chain(&self, aliases: usize, addresses: &[IpAddr]) -> Vec<Vec<u8>> {
         let mut name = self.bytes[..self.bytes.len() - 4].to_vec();
-        let mut records = Vec::new();
+        let mut documents = Vec::new();
         for alias in 0..aliases {
             let label = format!("alias{alias}");
             let mut next = vec![label.len() as u8];
             next.extend_from_slice(label.as_bytes());
             next.extend_from_slice(b"\x07example\0");
-            records.push(record(&name, CNAME, &next));
+            documents.push(document(&name, CNAME, &next));
             name = next;
         }
-        records.extend(self.records(&name, addresses));
-        records
+        documents.extend(self.documents(&name, addresses));
+        documents
     }
 }
 
 /// With a time to live of zero, so that nothing is remembered.
-fn record(name: &[u8], kind: u16, data: &[u8]) -> Vec<u8> {
-    let mut record = name.to_vec();
-    record.extend_from_slice(&kind.to_be_bytes());
-    record.extend_from_slice(&[0, 1, 0, 0, 0, 0]);
-    record.extend_from_slice(&(data.len() as u16).to_be_bytes());
-    record.extend_from_slice(data);
-    record
+fn document(name: &[u8], kind: u16, data: &[u8]) -> Vec<u8> {
+    let mut document = name.to_vec();
+    document.extend_from_slice(&kind.to_be_bytes());
+    document.extend_from_slice(&[0, 1, 0, 0, 0, 0]);
+    document.extend_from_slice(&(data.len() as u16).to_be_bytes());
+    document.extend_from_slice(data);
+    document
 }

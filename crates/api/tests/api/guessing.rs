@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use gancho_access::{ApiKey, KeyId, Rights, api_key::SHELF, key_text};
+use gancho_access::{ApiKey, KeyId, Rights, api_key::COLLECTION, key_text};
 use gancho_api::{MetricsFor, Settings};
 use gancho_domain::{Tenant, TenantScope};
-use gancho_store::{Expect, Shelf};
+use gancho_store::{Collection, Expect};
 
 use crate::stage::{Choices, Stage};
 
@@ -83,9 +83,9 @@ async fn a_key_of_the_operators_tenant_is_good_for_nothing() {
     let id: KeyId = stage.api.ids.make();
     let (text, secret) = key_text::new_key(id).unwrap();
     let key = ApiKey::new(id, tenant.id, "old".into(), Rights::ALL, &secret);
-    let shelf = Shelf::of(TenantScope::internal(tenant.id), SHELF);
+    let collection = Collection::of(TenantScope::internal(tenant.id), COLLECTION);
     let body = key.to_bytes().unwrap();
-    stage.api.store.put_record(shelf, &id.to_string(), body, Expect::Nothing).await.unwrap();
+    stage.api.store.put_document(collection, &id.to_string(), body, Expect::Nothing).await.unwrap();
     let old = stage.anyone().with("x-api-key", &text);
     old.get("/v1/webhooks").await.refused(401, "invalid_credentials");
     let until = stage.api.clock.now() + Duration::from_secs(60);

@@ -49,7 +49,7 @@ async fn a_key_is_made_used_and_revoked() {
         let all = stage.operator().get(&path).await.is(200).json();
         let all = all["data"].as_array().unwrap();
         assert_eq!(all.iter().any(|one| one["id"] == id), listed, "after {days} days");
-        let used = stage.api.store.find_record("api_key_used", id).await.unwrap();
+        let used = stage.api.store.find_document("api_key_used", id).await.unwrap();
         assert_eq!(used.is_some(), noted, "after {days} days");
     }
 }

@@ -1,7 +1,7 @@
 //! The real store, behind one process's connection to it: every call passes a tap before and after,
 //! where it may be delayed, refused, or be the last thing its process does.
 
-#![allow(clippy::similar_names, reason = "`self` and a shelf")]
+#![allow(clippy::similar_names, reason = "`self` and a collection")]
 
 mod work;
 
@@ -14,11 +14,11 @@ use gancho_domain::{
 };
 use gancho_store::{
     Accept, Accepted, ArchiveSelection, ArchivedLetter, Archiving, Claim, Claimed, Claiming,
-    DeadFilter, DeadLetter, DeadLetters, DeadStats, Deliveries, DeliveryFilter, DeliveryRow,
-    DeliveryView, Endpoints, EventFilter, EventOutline, EventRow, EventView, Expect,
-    FullDeadLetter, LaneDepth, Ledger, NewDelivery, NewParcel, NodeId, Nodes, OrphanScan, Orphans,
-    Page, PageRequest, Pause, Pauses, Pruned, Record, Records, Replayed, Rescued, Result,
-    RetryOutcome, Settle, Settled, Settlement, Shelf, Space, Spent, Store, TenantEndpoint, Tenants,
+    Collection, DeadFilter, DeadLetter, DeadLetters, DeadStats, Deliveries, DeliveryFilter,
+    DeliveryRow, DeliveryView, Document, Documents, Endpoints, EventFilter, EventOutline, EventRow,
+    EventView, Expect, FullDeadLetter, LaneDepth, Ledger, NewDelivery, NewParcel, NodeId, Nodes,
+    OrphanScan, Orphans, Page, PageRequest, Pause, Pauses, Pruned, Replayed, Rescued, Result,
+    RetryOutcome, Settle, Settled, Settlement, Space, Spent, Store, TenantEndpoint, Tenants,
     Upkeep, Usage,
 };
 use gancho_store_sqlite::SqliteStore;
@@ -364,51 +364,56 @@ impl Tenants for Proxy {
 }
 
 #[async_trait]
-impl Records for Proxy {
-    async fn record(&self, shelf: Shelf, key: &str) -> Result<Option<Record>> {
-        self.inner.record(shelf, key).await
+impl Documents for Proxy {
+    async fn document(&self, collection: Collection, key: &str) -> Result<Option<Document>> {
+        self.inner.document(collection, key).await
     }
 
-    async fn find_record(&self, kind: &'static str, key: &str) -> Result<Option<Record>> {
-        self.inner.find_record(kind, key).await
+    async fn find_document(&self, kind: &'static str, key: &str) -> Result<Option<Document>> {
+        self.inner.find_document(kind, key).await
     }
 
-    async fn records(&self, shelf: Shelf, after: Option<&str>, most: usize) -> Result<Vec<Record>> {
-        self.inner.records(shelf, after, most).await
+    async fn documents(
+        &self,
+        collection: Collection,
+        after: Option<&str>,
+        most: usize,
+    ) -> Result<Vec<Document>> {
+        self.inner.documents(collection, after, most).await
     }
 
-    async fn records_of_all(
+    async fn documents_of_all(
         &self,
         kind: &'static str,
         after: Option<(Option<TenantId>, String)>,
         most: usize,
-    ) -> Result<Vec<Record>> {
-        self.inner.records_of_all(kind, after, most).await
+    ) -> Result<Vec<Document>> {
+        self.inner.documents_of_all(kind, after, most).await
     }
 
-    async fn put_record(
+    async fn put_document(
         &self,
-        shelf: Shelf,
+        collection: Collection,
         key: &str,
         body: Bytes,
         expect: Expect,
     ) -> Result<Option<u64>> {
-        self.inner.put_record(shelf, key, body, expect).await
+        self.inner.put_document(collection, key, body, expect).await
     }
 
-    async fn put_record_until(
+    async fn put_document_until(
         &self,
-        shelf: Shelf,
+        collection: Collection,
         key: &str,
         body: Bytes,
         expect: Expect,
         until: Time,
     ) -> Result<Option<u64>> {
-        self.inner.put_record_until(shelf, key, body, expect, until).await
+        self.inner.put_document_until(collection, key, body, expect, until).await
     }
 
-    async fn delete_record(&self, shelf: Shelf, key: &str) -> Result<bool> {
-        self.inner.delete_record(shelf, key).await
+    async fn delete_document(&self, collection: Collection, key: &str) -> Result<bool> {
+        self.inner.delete_document(collection, key).await
     }
 }
 

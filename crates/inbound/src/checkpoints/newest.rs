@@ -1,12 +1,12 @@
 //! The newest checkpoint in the store, whichever node made it.
 //!
-//! Records are listed from the first on, and there may be as many as minutes in years; so the last one
+//! Documents are listed from the first on, and there may be as many as minutes in years; so the last one
 //! is searched for, from the end of the ledger back.
 
 use gancho_ledger::Checkpoint;
-use gancho_store::{Record, Result, Store};
+use gancho_store::{Document, Result, Store};
 
-use super::{SHELF, name};
+use super::{COLLECTION, name};
 use crate::SigningKeys;
 
 /// Nothing where none was made, or where the newest is none that this gateway signed.
@@ -15,25 +15,25 @@ pub(super) async fn in_store(
     keys: &SigningKeys,
     ledger_size: u64,
 ) -> Result<Option<Checkpoint>> {
-    let Some(record) = last(store, ledger_size).await? else { return Ok(None) };
-    let note = String::from_utf8_lossy(&record.body);
+    let Some(document) = last(store, ledger_size).await? else { return Ok(None) };
+    let note = String::from_utf8_lossy(&document.body);
     let opened = keys.verifiers().iter().find_map(|verifier| verifier.open(&note).ok());
     if opened.is_none() {
         tracing::warn!(
-            size = record.key,
+            size = document.key,
             "a checkpoint in the store is not signed by this gateway"
         );
     }
     Ok(opened)
 }
 
-async fn last(store: &dyn Store, ledger_size: u64) -> Result<Option<Record>> {
+async fn last(store: &dyn Store, ledger_size: u64) -> Result<Option<Document>> {
     let mut step = 1;
     let mut end = ledger_size;
     let mut found = loop {
         let begin = ledger_size.saturating_sub(step);
         match after(store, begin).await? {
-            Some(record) => break record,
+            Some(document) => break document,
             None if begin == 0 => return Ok(None),
             None => end = begin,
         }
@@ -44,9 +44,9 @@ async fn last(store: &dyn Store, ledger_size: u64) -> Result<Option<Record>> {
     while begin < end {
         let middle = begin + (end - begin) / 2;
         match after(store, middle).await? {
-            Some(record) => {
-                begin = size(&record).max(middle + 1);
-                found = record;
+            Some(document) => {
+                begin = size(&document).max(middle + 1);
+                found = document;
             }
             None => end = middle,
         }
@@ -55,10 +55,10 @@ async fn last(store: &dyn Store, ledger_size: u64) -> Result<Option<Record>> {
 }
 
 /// The first of more than so many lines.
-async fn after(store: &dyn Store, lines: u64) -> Result<Option<Record>> {
-    Ok(store.records(SHELF, Some(&name(lines)), 1).await?.pop())
+async fn after(store: &dyn Store, lines: u64) -> Result<Option<Document>> {
+    Ok(store.documents(COLLECTION, Some(&name(lines)), 1).await?.pop())
 }
 
-fn size(record: &Record) -> u64 {
-    record.key.parse().unwrap_or(0)
+fn size(document: &Document) -> u64 {
+    document.key.parse().unwrap_or(0)
 }

@@ -3,14 +3,14 @@
 use aws_lc_rs::digest::{SHA256, digest};
 use data_encoding::{BASE64, BASE64URL_NOPAD, HEXLOWER};
 use gancho_ledger::Verifier;
-use gancho_store::{Shelf, Store, StoreError};
+use gancho_store::{Collection, Store, StoreError};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::registry::document;
+use crate::registry::parse_document;
 
 /// Where the gateway's own keys are kept, with their public halves in the clear.
-pub(crate) const SHELF: Shelf = Shelf::operators("signing_key");
+pub(crate) const COLLECTION: Collection = Collection::operators("signing_key");
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PublicKey(Verifier);
@@ -69,13 +69,13 @@ impl From<Verifier> for PublicKey {
 /// All that the store knows, the oldest first. They are the store's own word: whoever can write to it
 /// can put others there.
 pub async fn of_store(store: &dyn Store) -> Result<Vec<PublicKey>, StoreError> {
-    let records = store.records(SHELF, None, 1_000).await?;
-    let one = |record| {
-        let kept: Kept = document(record)?;
+    let documents = store.documents(COLLECTION, None, 1_000).await?;
+    let one = |document| {
+        let kept: Kept = parse_document(document)?;
         let bytes =
             BASE64.decode(kept.public.as_bytes()).ok().and_then(|bytes| bytes.try_into().ok());
         let bytes = bytes.ok_or_else(|| StoreError::Corrupt("a public key is not one".into()))?;
         Ok(PublicKey(Verifier::new(bytes)))
     };
-    records.iter().map(one).collect()
+    documents.iter().map(one).collect()
 }

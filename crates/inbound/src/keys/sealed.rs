@@ -4,29 +4,31 @@
 use std::collections::{BTreeMap, HashMap};
 
 use bytes::Bytes;
-use gancho_store::{Expect, Record, Result, Shelf, Store, StoreError};
+use gancho_store::{Collection, Document, Expect, Result, Store, StoreError};
 use gancho_vault::KeyRing;
 
 use crate::{
     Source, SourceKey,
     keys::{public_keys, signing_keys},
-    registry::{body, document, records},
+    registry::{body, documents, parse_document},
     source::{ON_KEYS, ON_SOURCES},
     sources::seal,
 };
 
-/// Each kind of record, in the order in which it is sealed anew.
-const SHELVES: [Shelf; 3] = [ON_SOURCES, ON_KEYS, public_keys::SHELF];
+/// Each kind of document, in the order in which it is sealed anew.
+const COLLECTIONS: [Collection; 3] = [ON_SOURCES, ON_KEYS, public_keys::COLLECTION];
 /// So often everything is gone through because others were changing it.
 const TRIES: usize = 10;
 
-/// How many records each key has sealed something of.
+/// How many documents each key has sealed something of.
 pub async fn in_use(store: &dyn Store) -> Result<BTreeMap<u32, u64>> {
     let mut counts = BTreeMap::new();
-    for shelf in SHELVES {
-        for record in records(store, shelf).await? {
-            let mut numbers: Vec<u32> =
-                sealed_in(shelf, &record)?.iter().filter_map(|kept| seal::key_of(kept)).collect();
+    for collection in COLLECTIONS {
+        for document in documents(store, collection).await? {
+            let mut numbers: Vec<u32> = sealed_in(collection, &document)?
+                .iter()
+                .filter_map(|kept| seal::key_of(kept))
+                .collect();
             numbers.sort_unstable();
             numbers.dedup();
             for number in numbers {
@@ -37,7 +39,7 @@ pub async fn in_use(store: &dyn Store) -> Result<BTreeMap<u32, u64>> {
     Ok(counts)
 }
 
-/// Seals with the newest key of the ring what is sealed with another, and says how many records were.
+/// Seals with the newest key of the ring what is sealed with another, and says how many documents were.
 pub async fn reseal(store: &dyn Store, ring: &KeyRing) -> Result<u64> {
     let mut count = 0;
     for _ in 0..TRIES {
@@ -54,11 +56,11 @@ pub async fn reseal(store: &dyn Store, ring: &KeyRing) -> Result<u64> {
 async fn pass(store: &dyn Store, ring: &KeyRing) -> Result<(u64, u64)> {
     let (mut resealed, mut missed) = (0, 0);
     let mut sources = HashMap::new();
-    for shelf in SHELVES {
-        for record in records(store, shelf).await? {
-            let Some(anew) = anew(ring, shelf, &record, &mut sources)? else { continue };
-            let expect = Expect::Version(record.version);
-            match store.put_record(shelf, &record.key, anew, expect).await? {
+    for collection in COLLECTIONS {
+        for document in documents(store, collection).await? {
+            let Some(anew) = anew(ring, collection, &document, &mut sources)? else { continue };
+            let expect = Expect::Version(document.version);
+            match store.put_document(collection, &document.key, anew, expect).await? {
                 Some(_) => resealed += 1,
                 None => missed += 1,
             }
@@ -67,23 +69,24 @@ async fn pass(store: &dyn Store, ring: &KeyRing) -> Result<(u64, u64)> {
     Ok((resealed, missed))
 }
 
-/// The record as it is to be; nothing if it can stay as it is.
+/// The document as it is to be; nothing if it can stay as it is.
 fn anew(
     ring: &KeyRing,
-    shelf: Shelf,
-    record: &Record,
+    collection: Collection,
+    document: &Document,
     sources: &mut HashMap<String, Source>,
 ) -> Result<Option<Bytes>> {
-    let named = |why: String| StoreError::Corrupt(format!("the record `{}`: {why}", record.key));
-    if shelf == ON_SOURCES {
-        let mut source: Source = document(record)?;
+    let named =
+        |why: String| StoreError::Corrupt(format!("the document `{}`: {why}", document.key));
+    if collection == ON_SOURCES {
+        let mut source: Source = parse_document(document)?;
         let changed = seal::reseal_source(ring, &mut source).map_err(named)?;
         let anew = changed.then(|| body(&source)).transpose();
-        sources.insert(record.key.clone(), source);
+        sources.insert(document.key.clone(), source);
         anew
-    } else if shelf == ON_KEYS {
-        let partner = record.key.split('/').next().unwrap_or_default();
-        let mut key: SourceKey = document(record)?;
+    } else if collection == ON_KEYS {
+        let partner = document.key.split('/').next().unwrap_or_default();
+        let mut key: SourceKey = parse_document(document)?;
         // What a deleted source left behind is nobody's, and is never opened again.
         let Some(source) = sources.get(partner).filter(|source| key.is_of(source)) else {
             return Ok(None);
@@ -91,19 +94,19 @@ fn anew(
         let changed = seal::reseal_key(ring, source, &mut key).map_err(named)?;
         changed.then(|| body(&key)).transpose()
     } else {
-        signing_keys::resealed(ring, record).map_err(|fault| named(fault.to_string()))
+        signing_keys::resealed(ring, document).map_err(|fault| named(fault.to_string()))
     }
 }
 
-fn sealed_in(shelf: Shelf, record: &Record) -> Result<Vec<String>> {
-    if shelf == ON_SOURCES {
-        let source: Source = document(record)?;
+fn sealed_in(collection: Collection, document: &Document) -> Result<Vec<String>> {
+    if collection == ON_SOURCES {
+        let source: Source = parse_document(document)?;
         let token = source.sealed_verify_token;
         Ok(token.into_iter().chain([source.sealed_dispatch_secret]).collect())
-    } else if shelf == ON_KEYS {
-        let key: SourceKey = document(record)?;
+    } else if collection == ON_KEYS {
+        let key: SourceKey = parse_document(document)?;
         Ok(key.sealed.into_iter().collect())
     } else {
-        Ok(vec![signing_keys::sealed(record)?])
+        Ok(vec![signing_keys::sealed(document)?])
     }
 }

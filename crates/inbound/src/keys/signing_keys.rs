@@ -8,7 +8,7 @@ use bytes::Bytes;
 use data_encoding::{BASE64, HEXLOWER};
 use gancho_domain::{Clock, Time};
 use gancho_ledger::{Signer, Verifier};
-use gancho_store::{Expect, Record, Store, StoreError};
+use gancho_store::{Document, Expect, Store, StoreError};
 use gancho_vault::{KeyRing, Place, Secret};
 use parking_lot::RwLock;
 use serde::{Deserialize, Serialize};
@@ -18,8 +18,8 @@ use zeroize::Zeroizing;
 
 use crate::{
     PublicKey,
-    keys::public_keys::SHELF,
-    registry::{body, document},
+    keys::public_keys::COLLECTION,
+    registry::{body, parse_document},
     sources::seal::key_of,
 };
 
@@ -126,8 +126,8 @@ impl SigningKeys {
 
     /// Takes on what other nodes have made.
     pub async fn read(&self) -> Result<(), KeysFault> {
-        let records = self.records().await?;
-        let keys = records.iter().map(|record| self.prepare(record));
+        let documents = self.documents().await?;
+        let keys = documents.iter().map(|document| self.prepare(document));
         let keys: Vec<Arc<OneKey>> = keys.collect::<Result<_, _>>()?;
         if !keys.is_empty() {
             *self.keys.write() = keys;
@@ -135,14 +135,14 @@ impl SigningKeys {
         Ok(())
     }
 
-    async fn records(&self) -> Result<Vec<Record>, KeysFault> {
-        Ok(self.store.records(SHELF, None, 1_000).await?)
+    async fn documents(&self) -> Result<Vec<Document>, KeysFault> {
+        Ok(self.store.documents(COLLECTION, None, 1_000).await?)
     }
 
-    fn prepare(&self, record: &Record) -> Result<Arc<OneKey>, KeysFault> {
-        let kept: Kept = document(record)?;
+    fn prepare(&self, document: &Document) -> Result<Arc<OneKey>, KeysFault> {
+        let kept: Kept = parse_document(document)?;
         let unusable = |why: &str| KeysFault::Unusable(why.to_owned());
-        let seed = unseal(&self.ring, &record.key, &kept)?;
+        let seed = unseal(&self.ring, &document.key, &kept)?;
         let seed =
             Zeroizing::new(HEXLOWER.decode(seed.as_bytes()).map_err(|_| unusable("its form"))?);
         let seed: &[u8; 32] =
@@ -154,7 +154,7 @@ impl SigningKeys {
         }
         let kid = PublicKey::from(public).kid().into();
         let made_at = Time::from_micros(kept.made_at);
-        Ok(Arc::new(OneKey { name: record.key.clone(), kid, made_at, signer }))
+        Ok(Arc::new(OneKey { name: document.key.clone(), kid, made_at, signer }))
     }
 
     /// False where another was made under that name.
@@ -168,24 +168,28 @@ impl SigningKeys {
             public: BASE64.encode(signer.public_key().bytes()),
             made_at: self.clock.now().micros(),
         };
-        Ok(self.store.put_record(SHELF, name, body(&kept)?, Expect::Nothing).await?.is_some())
+        Ok(self
+            .store
+            .put_document(COLLECTION, name, body(&kept)?, Expect::Nothing)
+            .await?
+            .is_some())
     }
 }
 
-/// The record sealed with the newest key of the ring; nothing if it is already.
-pub(crate) fn resealed(ring: &KeyRing, record: &Record) -> Result<Option<Bytes>, KeysFault> {
-    let mut kept: Kept = document(record)?;
+/// The document sealed with the newest key of the ring; nothing if it is already.
+pub(crate) fn resealed(ring: &KeyRing, document: &Document) -> Result<Option<Bytes>, KeysFault> {
+    let mut kept: Kept = parse_document(document)?;
     if key_of(&kept.sealed) == Some(ring.newest()) {
         return Ok(None);
     }
-    let seed = unseal(ring, &record.key, &kept)?;
-    kept.sealed = seal(ring, &record.key, &seed)?;
+    let seed = unseal(ring, &document.key, &kept)?;
+    kept.sealed = seal(ring, &document.key, &seed)?;
     Ok(Some(body(&kept)?))
 }
 
 /// What of it is sealed.
-pub(crate) fn sealed(record: &Record) -> Result<String, StoreError> {
-    Ok(document::<Kept>(record)?.sealed)
+pub(crate) fn sealed(document: &Document) -> Result<String, StoreError> {
+    Ok(parse_document::<Kept>(document)?.sealed)
 }
 
 fn seal(ring: &KeyRing, name: &str, seed: &Secret) -> Result<String, KeysFault> {

@@ -4,13 +4,13 @@
 use std::time::Duration;
 
 use gancho_domain::{FieldError, Time, span};
-use gancho_store::{Expect, Record};
+use gancho_store::{Document, Expect};
 
 use super::{KeyDraft, MOST_KEYS, SourceDesk, SourceError, TRIES, seal};
 use crate::{
     Partner, Source, SourceKey,
-    registry::{body, document},
-    source::{KeyScheme, ON_KEYS, record_key},
+    registry::{body, parse_document},
+    source::{KeyScheme, ON_KEYS, document_key},
 };
 
 /// For how long the old key is still good where a new one replaces it.
@@ -28,9 +28,9 @@ impl SourceDesk {
         let source = self.get(partner).await?;
         let key = self.checked_key(&source, key_id, &draft)?;
         let overlap = overlap(&draft)?;
-        let records = self.key_records(partner).await?;
-        let is_new = records.iter().all(|record| record.key != record_key(partner, key_id));
-        if is_new && records.len() >= MOST_KEYS {
+        let documents = self.key_documents(partner).await?;
+        let is_new = documents.iter().all(|document| document.key != document_key(partner, key_id));
+        if is_new && documents.len() >= MOST_KEYS {
             return Err(SourceError::TooMany { most: MOST_KEYS });
         }
         // The new one is there before the old one is given an end: at no time is there none.
@@ -43,36 +43,40 @@ impl SourceDesk {
 
     pub async fn keys(&self, partner: &Partner) -> Result<Vec<SourceKey>, SourceError> {
         let source = self.get(partner).await?;
-        let records = self.key_records(partner).await?;
-        let mut keys: Vec<SourceKey> = records.iter().map(document).collect::<Result<_, _>>()?;
+        let documents = self.key_documents(partner).await?;
+        let mut keys: Vec<SourceKey> =
+            documents.iter().map(parse_document).collect::<Result<_, _>>()?;
         keys.retain(|key| key.is_of(&source));
         Ok(keys)
     }
 
     pub async fn delete_key(&self, partner: &Partner, key_id: &str) -> Result<(), SourceError> {
-        let key = record_key(partner, key_id);
-        let was_there = self.store.delete_record(ON_KEYS, &key).await?;
+        let key = document_key(partner, key_id);
+        let was_there = self.store.delete_document(ON_KEYS, &key).await?;
         self.sources.forget();
         if was_there { Ok(()) } else { Err(SourceError::NotFound) }
     }
 
-    pub(super) async fn key_records(&self, partner: &Partner) -> Result<Vec<Record>, SourceError> {
-        let prefix = record_key(partner, "");
+    pub(super) async fn key_documents(
+        &self,
+        partner: &Partner,
+    ) -> Result<Vec<Document>, SourceError> {
+        let prefix = document_key(partner, "");
         // `/` sorts before all that a name can go on with, so those of one partner stand together.
-        let records = self.store.records(ON_KEYS, Some(&prefix), MOST_KEYS + 1).await?;
-        Ok(records.into_iter().filter(|record| record.key.starts_with(&prefix)).collect())
+        let documents = self.store.documents(ON_KEYS, Some(&prefix), MOST_KEYS + 1).await?;
+        Ok(documents.into_iter().filter(|document| document.key.starts_with(&prefix)).collect())
     }
 
     async fn end_key(&self, partner: &Partner, key_id: &str, end: Time) -> Result<(), SourceError> {
         for _ in 0..TRIES {
-            let name = record_key(partner, key_id);
-            let record = self.store.record(ON_KEYS, &name).await?;
-            let record = record.ok_or(SourceError::NotFound)?;
-            let mut key: SourceKey = document(&record)?;
+            let name = document_key(partner, key_id);
+            let document = self.store.document(ON_KEYS, &name).await?;
+            let document = document.ok_or(SourceError::NotFound)?;
+            let mut key: SourceKey = parse_document(&document)?;
             // An end that was set before and comes sooner stays.
             let end = key.not_after().map_or(end, |set| set.min(end));
             key.set_window(key.not_before(), Some(end));
-            if self.write_key(partner, &key, Expect::Version(record.version)).await? {
+            if self.write_key(partner, &key, Expect::Version(document.version)).await? {
                 return Ok(());
             }
         }
@@ -85,8 +89,8 @@ impl SourceDesk {
         key: &SourceKey,
         expect: Expect,
     ) -> Result<bool, SourceError> {
-        let name = record_key(partner, &key.key_id);
-        let written = self.store.put_record(ON_KEYS, &name, body(key)?, expect).await?;
+        let name = document_key(partner, &key.key_id);
+        let written = self.store.put_document(ON_KEYS, &name, body(key)?, expect).await?;
         self.sources.forget();
         Ok(written.is_some())
     }

@@ -4,7 +4,7 @@ use data_encoding::BASE64;
 use gancho_vault::{KeyRing, Place, Secret};
 use gancho_wire::SecretEncoding;
 
-use crate::{Source, SourceKey, source::record_key};
+use crate::{Source, SourceKey, source::document_key};
 
 fn open(
     ring: &KeyRing,
@@ -43,7 +43,7 @@ pub(crate) fn key_secret(
     key: &SourceKey,
 ) -> Result<Secret, String> {
     let kept = key.sealed.as_deref().ok_or("the key has no secret")?;
-    open(ring, source, "secret", &record_key(&source.partner, &key.key_id), kept)
+    open(ring, source, "secret", &document_key(&source.partner, &key.key_id), kept)
 }
 
 pub(crate) fn seal_key(
@@ -52,7 +52,7 @@ pub(crate) fn seal_key(
     key: &mut SourceKey,
     secret: &str,
 ) -> Result<(), String> {
-    let row = record_key(&source.partner, &key.key_id);
+    let row = document_key(&source.partner, &key.key_id);
     key.sealed = Some(seal(ring, source, "secret", &row, secret)?);
     Ok(())
 }

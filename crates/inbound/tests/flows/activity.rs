@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use gancho_domain::Clock;
 use gancho_inbound::{Reason, Rejection, SourceDraft, activity::Seen};
-use gancho_store::Shelf;
+use gancho_store::Collection;
 
 use crate::stage::{Node, SECRET, Spoil, Stage, core, kept, name, signed};
 
-const SHELF: Shelf = Shelf::operators("source_activity");
+const COLLECTION: Collection = Collection::operators("source_activity");
 
 async fn seen(node: &Node, partner: &str) -> Seen {
     let source = node.desk.get(&name(partner)).await.unwrap();
@@ -16,8 +16,8 @@ async fn seen(node: &Node, partner: &str) -> Seen {
 }
 
 async fn version(stage: &Stage, key: &str) -> Option<(u64, usize)> {
-    let record = stage.node.store.record(SHELF, key).await.unwrap();
-    record.map(|record| (record.version, record.body.len()))
+    let document = stage.node.store.document(COLLECTION, key).await.unwrap();
+    document.map(|document| (document.version, document.body.len()))
 }
 
 fn sizes(seen: &Seen) -> Vec<usize> {

@@ -5,7 +5,7 @@ use gancho_inbound::{
     checkpoints::{CHECKPOINTS, CheckpointSettings, on_file},
 };
 use gancho_ledger::{Audit, Flaw};
-use gancho_store::Shelf;
+use gancho_store::Collection;
 
 use crate::stage::{Stage, core};
 
@@ -48,8 +48,8 @@ async fn they_are_kept_outside_and_the_ledger_agrees(stage: &Stage) {
     let mut filed = on_file(&settings(stage), &stage.node.keys).unwrap();
     filed.sort_by_key(|checkpoint| checkpoint.size);
     assert_eq!(filed, [first, second]);
-    let shelf = Shelf::operators(CHECKPOINTS);
-    assert_eq!(stage.node.store.records(shelf, None, 10).await.unwrap().len(), 2);
+    let collection = Collection::operators(CHECKPOINTS);
+    assert_eq!(stage.node.store.documents(collection, None, 10).await.unwrap().len(), 2);
     let mut audit = Audit::new(filed).unwrap();
     for line in stage.node.store.ledger_lines(0, 100).await.unwrap() {
         audit.take(&line).unwrap();
@@ -177,8 +177,8 @@ async fn a_store_that_was_put_back_is_noticed(stage: &Stage) {
         }
     }
     assert_eq!(names(stage), before);
-    let shelf = Shelf::operators(CHECKPOINTS);
-    assert_eq!(old.node.store.records(shelf, None, 10).await.unwrap(), []);
+    let collection = Collection::operators(CHECKPOINTS);
+    assert_eq!(old.node.store.documents(collection, None, 10).await.unwrap(), []);
     // The ledger that they were made of is still signed for.
     receive(stage, 5..6).await;
     assert_eq!(open(stage).run_once(false).await.unwrap().unwrap().size, 6);

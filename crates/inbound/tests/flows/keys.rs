@@ -177,9 +177,9 @@ async fn secrets_are_sealed(stage: &Stage) {
     };
     stage.source("acme", &core, draft).await;
     for kind in ["source", "source_key", "signing_key"] {
-        let shelf = gancho_store::Shelf::operators(kind);
-        for record in stage.node.store.records(shelf, None, 10).await.unwrap() {
-            let text = String::from_utf8_lossy(&record.body).into_owned();
+        let collection = gancho_store::Collection::operators(kind);
+        for document in stage.node.store.documents(collection, None, 10).await.unwrap() {
+            let text = String::from_utf8_lossy(&document.body).into_owned();
             for secret in [SECRET, "a dispatch secret of ours", "a verify token of ours"] {
                 assert!(!text.contains(secret), "{text}");
             }

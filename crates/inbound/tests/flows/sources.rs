@@ -2,7 +2,7 @@
 
 use gancho_domain::{Clock, RateDraft, RetryDraft};
 use gancho_inbound::{Outcome, SourceDraft, SourceError};
-use gancho_store::{Expect, Shelf};
+use gancho_store::{Collection, Expect};
 
 use crate::stage::{SECRET, Spoil, Stage, arrived, core, hmac_key, name, raw, signed, url};
 
@@ -130,16 +130,22 @@ async fn other_nodes_follow(stage: &Stage) {
     assert!(!stage.kept(&stage.signed("{}")).await.is_repeat, "it is another source");
 }
 
-/// One record that this node cannot read, say of a newer version, is the trouble of that source alone:
+/// One document that this node cannot read, say of a newer version, is the trouble of that source alone:
 /// the others go on, and a key that is taken away is taken away.
-async fn one_unreadable_record_holds_up_no_other(stage: &Stage) {
+async fn one_unreadable_document_holds_up_no_other(stage: &Stage) {
     let core = core().await;
     stage.acme(&core).await;
     stage.source("beta", &core, SourceDraft::default()).await;
     stage.kept(&stage.signed("{\"n\":1}")).await;
     let put = async |kind: &'static str, key: &str| {
-        let (shelf, body) = (Shelf::operators(kind), r#"{"of":"tomorrow"}"#.into());
-        stage.node.store.put_record(shelf, key, body, Expect::Nothing).await.unwrap().unwrap();
+        let (collection, body) = (Collection::operators(kind), r#"{"of":"tomorrow"}"#.into());
+        stage
+            .node
+            .store
+            .put_document(collection, key, body, Expect::Nothing)
+            .await
+            .unwrap()
+            .unwrap();
         stage.node.sources.forget();
     };
     put("source", "odd").await;
@@ -174,22 +180,22 @@ async fn keys_do_not_outlive_their_source(stage: &Stage) {
     let signature = gancho_wire::sign_as_partner(&private, &time, b"{}");
     let by_old = signed("acme", "k9", SECRET, &time, "{}").with("x-signature", &signature);
     stage.kept(&by_old).await;
-    let shelf = Shelf::operators("source_key");
-    let old = stage.node.store.records(shelf, None, 10).await.unwrap();
+    let collection = Collection::operators("source_key");
+    let old = stage.node.store.documents(collection, None, 10).await.unwrap();
     assert_eq!(old.len(), 2);
-    let unbound = old.iter().map(|record| {
-        let mut key: serde_json::Value = serde_json::from_slice(&record.body).unwrap();
+    let unbound = old.iter().map(|document| {
+        let mut key: serde_json::Value = serde_json::from_slice(&document.body).unwrap();
         key.as_object_mut().unwrap().remove("source").unwrap();
-        (record.key.clone(), serde_json::to_vec(&key).unwrap().into())
+        (document.key.clone(), serde_json::to_vec(&key).unwrap().into())
     });
     // As keys are now, and as they were before the source stood in them.
-    let bound = old.iter().map(|record| (record.key.clone(), record.body.clone()));
+    let bound = old.iter().map(|document| (document.key.clone(), document.body.clone()));
     let both: [Vec<(String, bytes::Bytes)>; 2] = [bound.collect(), unbound.collect()];
     for left in both {
         stage.node.desk.delete(&name("acme")).await.unwrap();
-        assert!(stage.node.store.records(shelf, None, 10).await.unwrap().is_empty());
+        assert!(stage.node.store.documents(collection, None, 10).await.unwrap().is_empty());
         for (key, body) in left {
-            stage.node.store.put_record(shelf, &key, body, Expect::Nothing).await.unwrap();
+            stage.node.store.put_document(collection, &key, body, Expect::Nothing).await.unwrap();
         }
         let draft = SourceDraft { target_url: Some(url(&core)), ..draft("acme") };
         stage.node.desk.create(draft).await.unwrap();
@@ -198,11 +204,11 @@ async fn keys_do_not_outlive_their_source(stage: &Stage) {
         assert!(stage.node.desk.keys(&name("acme")).await.unwrap().is_empty());
     }
     // Written late by one who had seen the old source.
-    for record in old {
+    for document in old {
         stage
             .node
             .store
-            .put_record(shelf, &record.key, record.body, Expect::Nothing)
+            .put_document(collection, &document.key, document.body, Expect::Nothing)
             .await
             .unwrap();
     }
@@ -217,6 +223,6 @@ on_both!(
     a_name_is_taken_once,
     changes_count_at_once,
     other_nodes_follow,
-    one_unreadable_record_holds_up_no_other,
+    one_unreadable_document_holds_up_no_other,
     keys_do_not_outlive_their_source,
 );

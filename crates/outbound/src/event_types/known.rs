@@ -6,7 +6,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use gancho_store::{ReadCache, Record, Result, Store};
+use gancho_store::{Document, ReadCache, Result, Store};
 use gancho_wire::Schema;
 
 use super::{
@@ -18,7 +18,7 @@ use crate::Owner;
 pub(super) struct OneType {
     pub shown: KnownType,
     pub schema: Option<Result<Arc<Schema>, Unusable>>,
-    /// The record it was made from: as long as that is the same, it is not compiled again.
+    /// The document it was made from: as long as that is the same, it is not compiled again.
     body: Bytes,
 }
 
@@ -32,66 +32,66 @@ impl OneType {
         Self { shown, schema: None, body: Bytes::new() }
     }
 
-    fn read(record: &Record, owner: Owner) -> Option<Self> {
-        let kept: Kept = serde_json::from_slice(&record.body)
+    fn read(document: &Document, owner: Owner) -> Option<Self> {
+        let kept: Kept = serde_json::from_slice(&document.body)
             .inspect_err(
-                |fault| tracing::error!(key = record.key, %fault, "an event type cannot be read"),
+                |fault| tracing::error!(key = document.key, %fault, "an event type cannot be read"),
             )
             .ok()?;
-        let shown = kept.shown(&record.key, owner);
+        let shown = kept.shown(&document.key, owner);
         let compile = |schema: &serde_json::value::RawValue| {
             Schema::compile(schema.get()).map(Arc::new).map_err(|fault| {
-                tracing::error!(key = record.key, %fault, "a schema cannot be used: events of its type are refused with 503");
+                tracing::error!(key = document.key, %fault, "a schema cannot be used: events of its type are refused with 503");
                 Unusable
             })
         };
         let schema = shown.schema.as_deref().map(compile);
-        Some(Self { schema, shown, body: record.body.clone() })
+        Some(Self { schema, shown, body: document.body.clone() })
     }
 }
 
-type Shelf = HashMap<String, Arc<OneType>>;
+type Collection = HashMap<String, Arc<OneType>>;
 
 pub(super) struct Known {
     store: Arc<dyn Store>,
-    shelves: ReadCache<Owner, Shelf>,
+    collections: ReadCache<Owner, Collection>,
 }
 
 /// What one tenant can publish.
 pub(super) struct Types {
-    own: Arc<Shelf>,
-    operators: Arc<Shelf>,
+    own: Arc<Collection>,
+    operators: Arc<Collection>,
 }
 
 impl Known {
     pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { store, shelves: ReadCache::new() }
+        Self { store, collections: ReadCache::new() }
     }
 
     pub async fn of(&self, owner: impl Into<Owner>) -> Result<Types> {
         Ok(Types {
-            own: self.shelf(owner.into()).await?,
-            operators: self.shelf(Owner::Operator).await?,
+            own: self.collection(owner.into()).await?,
+            operators: self.collection(Owner::Operator).await?,
         })
     }
 
     pub fn forget(&self, owner: Owner) {
-        self.shelves.forget(owner);
+        self.collections.forget(owner);
     }
 
-    async fn shelf(&self, owner: Owner) -> Result<Arc<Shelf>> {
-        self.shelves.get(owner, |before| self.read(owner, before)).await
+    async fn collection(&self, owner: Owner) -> Result<Arc<Collection>> {
+        self.collections.get(owner, |before| self.read(owner, before)).await
     }
 
-    async fn read(&self, owner: Owner, before: Option<Arc<Shelf>>) -> Result<Arc<Shelf>> {
-        let records = self.store.records(owner.shelf(KIND), None, MOST).await?;
-        let same = |record: &Record| {
-            let known = before.as_ref()?.get(&record.key)?;
-            (known.body == record.body).then(|| known.clone())
+    async fn read(&self, owner: Owner, before: Option<Arc<Collection>>) -> Result<Arc<Collection>> {
+        let documents = self.store.documents(owner.collection(KIND), None, MOST).await?;
+        let same = |document: &Document| {
+            let known = before.as_ref()?.get(&document.key)?;
+            (known.body == document.body).then(|| known.clone())
         };
-        let each = records.iter().filter_map(|record| {
-            let one = same(record).or_else(|| OneType::read(record, owner).map(Arc::new))?;
-            Some((record.key.clone(), one))
+        let each = documents.iter().filter_map(|document| {
+            let one = same(document).or_else(|| OneType::read(document, owner).map(Arc::new))?;
+            Some((document.key.clone(), one))
         });
         Ok(Arc::new(each.collect()))
     }

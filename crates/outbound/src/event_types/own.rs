@@ -1,4 +1,4 @@
-//! Types that an operator or a tenant adds: kept as records, under their names.
+//! Types that an operator or a tenant adds: kept as documents, under their names.
 
 use bytes::Bytes;
 use gancho_domain::{EventType, FieldError, event_type::is_reserved};
@@ -11,7 +11,7 @@ use super::{Catalog, EventTypes, KnownType, TypeError, catalog};
 use crate::Owner;
 
 pub(super) const KIND: &str = "event_type";
-/// On one shelf. They are kept in memory.
+/// On one collection. They are kept in memory.
 pub(super) const MOST: usize = 1_000;
 const LONGEST_DESCRIPTION: usize = 2_000;
 const LONGEST_EXAMPLE: usize = 64 * 1024;
@@ -25,7 +25,7 @@ pub struct NewType {
     pub is_archived: bool,
 }
 
-/// As it is kept. Its name is the record's key.
+/// As it is kept. Its name is the document's key.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Kept {
     description: String,
@@ -56,22 +56,22 @@ impl EventTypes {
     pub async fn put(&self, owner: impl Into<Owner>, new: NewType) -> Result<KnownType, TypeError> {
         let owner = owner.into();
         let kept = judge(&new).map_err(TypeError::Faulty)?;
-        let place = owner.shelf(KIND);
-        if self.store.record(place, &new.name).await?.is_none()
-            && self.store.records(place, None, MOST).await?.len() >= MOST
+        let place = owner.collection(KIND);
+        if self.store.document(place, &new.name).await?.is_none()
+            && self.store.documents(place, None, MOST).await?.len() >= MOST
         {
             return Err(TypeError::TooMany { most: MOST });
         }
         let body = serde_json::to_vec(&kept)
             .map_err(|fault| TypeError::Faulty(vec![FieldError::new("malformed", "", fault)]))?;
-        self.store.put_record(place, &new.name, Bytes::from(body), Expect::Anything).await?;
+        self.store.put_document(place, &new.name, Bytes::from(body), Expect::Anything).await?;
         self.known.forget(owner);
         Ok(kept.shown(&new.name, owner))
     }
 
     pub async fn delete(&self, owner: impl Into<Owner>, name: &str) -> Result<(), TypeError> {
         let owner = owner.into();
-        let was_there = self.store.delete_record(owner.shelf(KIND), name).await?;
+        let was_there = self.store.delete_document(owner.collection(KIND), name).await?;
         self.known.forget(owner);
         match was_there {
             true => Ok(()),

@@ -31,7 +31,7 @@ const ENDLESS: &str = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 F
 /// that reads lists is taken.
 #[tokio::test]
 async fn lookups_are_answered_while_all_list_readers_are_busy() {
-    use gancho_store::{Deliveries, Endpoints, Pauses, Records, Shelf, Tenants, Upkeep};
+    use gancho_store::{Collection, Deliveries, Documents, Endpoints, Pauses, Tenants, Upkeep};
     let folder = tempfile::tempdir().unwrap();
     let store = open(&folder);
     store.create_tenant(Tenant::new(ACME, "acme", Time::from_secs(1))).await.unwrap();
@@ -54,8 +54,8 @@ async fn lookups_are_answered_while_all_list_readers_are_busy() {
     assert!(store.tenant(ACME).await.unwrap().is_some());
     assert!(store.tenant_by_slug("acme").await.unwrap().is_some());
     assert_eq!(store.endpoints(scope).await.unwrap().len(), 0);
-    assert_eq!(store.find_record("api_key", "nobody").await.unwrap(), None);
-    assert_eq!(store.records(Shelf::of(scope, "types"), None, 10).await.unwrap().len(), 0);
+    assert_eq!(store.find_document("api_key", "nobody").await.unwrap(), None);
+    assert_eq!(store.documents(Collection::of(scope, "types"), None, 10).await.unwrap().len(), 0);
     assert_eq!(store.pauses().await.unwrap().len(), 0);
     assert_eq!(store.depths().await.unwrap().len(), 3);
 

@@ -8,7 +8,7 @@ use super::{
     Fixture,
     build::{World, hours, ids, placed, scope, secs},
 };
-use crate::{Claim, Expect, Shelf, StoreError};
+use crate::{Claim, Collection, Expect, StoreError};
 
 pub async fn keys_are_forgotten_by_the_thousand<F: Fixture>() {
     let world = World::<F>::new().await;
@@ -59,31 +59,34 @@ pub async fn parcels_go_by_the_thousand_and_leave_what_must_stay<F: Fixture>() {
     assert!(world.find(acme, waiting[0].delivery(0)).await.is_some());
 }
 
-pub async fn records_go_when_their_time_is_over<F: Fixture>() {
+pub async fn documents_go_when_their_time_is_over<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = scope(world.tenant().await);
     let (store, start) = (&world.store, world.now());
     let body = || Bytes::from_static(b"{}");
-    let shelf = Shelf::of(acme, "api_key");
+    let collection = Collection::of(acme, "api_key");
     let put = |key: &'static str, until: u64| {
         let until = start + hours(until);
-        store.put_record_until(shelf, key, body(), Expect::Anything, until)
+        store.put_document_until(collection, key, body(), Expect::Anything, until)
     };
     for (key, until) in [("early", 1), ("late", 3), ("renewed", 1), ("kept", 1)] {
         assert_eq!(put(key, until).await, Ok(Some(1)));
     }
     assert_eq!(put("renewed", 3).await, Ok(Some(2)));
-    let kept = store.put_record(shelf, "kept", body(), Expect::Version(1)).await;
+    let kept = store.put_document(collection, "kept", body(), Expect::Version(1)).await;
     assert_eq!(kept, Ok(Some(2)));
-    assert_eq!(store.put_record(shelf, "always", body(), Expect::Nothing).await, Ok(Some(1)));
+    assert_eq!(
+        store.put_document(collection, "always", body(), Expect::Nothing).await,
+        Ok(Some(1))
+    );
     for number in 0..1_500 {
         let key = format!("many-{number}");
         let until = start + secs(number);
-        store.put_record_until(shelf, &key, body(), Expect::Nothing, until).await.unwrap();
+        store.put_document_until(collection, &key, body(), Expect::Nothing, until).await.unwrap();
     }
     let left = || async {
-        let records = store.records(shelf, None, 5_000).await.unwrap();
-        records.into_iter().map(|record| record.key).collect::<Vec<_>>()
+        let documents = store.documents(collection, None, 5_000).await.unwrap();
+        documents.into_iter().map(|document| document.key).collect::<Vec<_>>()
     };
     world.pass(hours(2));
     world.prune(Time::ZERO).await;

@@ -10,7 +10,7 @@ use std::{
 use anyhow::{Context, bail};
 use gancho_inbound::{PublicKey, checkpoints::CHECKPOINTS, keys::public_keys};
 use gancho_ledger::{Checkpoint, CheckpointError};
-use gancho_store::{Shelf, Store};
+use gancho_store::{Collection, Store};
 
 use super::Which;
 use crate::{
@@ -50,7 +50,7 @@ pub struct Unsound {
 
 /// Checkpoints are read so many at a time.
 const PAGE: usize = 1_000;
-const SHELF: Shelf = Shelf::operators(CHECKPOINTS);
+const COLLECTION: Collection = Collection::operators(CHECKPOINTS);
 
 impl Book {
     pub async fn open(which: &Which) -> anyhow::Result<Self> {
@@ -74,7 +74,7 @@ impl Book {
         };
         // Before the lines: those on file can then not speak of a line that is read too early.
         book.read_files()?;
-        book.read_records().await?;
+        book.read_documents().await?;
         Ok(book)
     }
 
@@ -100,15 +100,15 @@ impl Book {
         Ok(())
     }
 
-    async fn read_records(&mut self) -> anyhow::Result<()> {
+    async fn read_documents(&mut self) -> anyhow::Result<()> {
         let mut after = None;
         loop {
-            let records = self.store.records(SHELF, after.as_deref(), PAGE).await?;
-            for record in &records {
-                self.take(format!("{} in the database", record.key), &record.body, false);
+            let documents = self.store.documents(COLLECTION, after.as_deref(), PAGE).await?;
+            for document in &documents {
+                self.take(format!("{} in the database", document.key), &document.body, false);
             }
-            after = records.last().map(|record| record.key.clone());
-            if records.len() < PAGE {
+            after = documents.last().map(|document| document.key.clone());
+            if documents.len() < PAGE {
                 return Ok(());
             }
         }

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use bytes::Bytes;
 use gancho_domain::{TenantId, Time};
-use gancho_store::{Expect, Record, Records, Result, Shelf};
+use gancho_store::{Collection, Document, Documents, Expect, Result};
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 
 use crate::{SqliteStore, fault::Fault, rows};
@@ -11,8 +11,8 @@ use crate::{SqliteStore, fault::Fault, rows};
 const COLUMNS: &str = "tenant_id, key, body, version";
 
 #[async_trait]
-impl Records for SqliteStore {
-    async fn record(&self, on: Shelf, key: &str) -> Result<Option<Record>> {
+impl Documents for SqliteStore {
+    async fn document(&self, on: Collection, key: &str) -> Result<Option<Document>> {
         let key = key.to_owned();
         self.read_for(on.tenant(), move |db| {
             let by = "WHERE kind = ?1 AND tenant_id = ?2 AND key = ?3";
@@ -21,7 +21,7 @@ impl Records for SqliteStore {
         .await
     }
 
-    async fn find_record(&self, kind: &'static str, key: &str) -> Result<Option<Record>> {
+    async fn find_document(&self, kind: &'static str, key: &str) -> Result<Option<Document>> {
         let key = key.to_owned();
         self.read(move |db| {
             let by = "INDEXED BY records_by_key WHERE kind = ?1 AND key = ?2 LIMIT 1";
@@ -30,7 +30,12 @@ impl Records for SqliteStore {
         .await
     }
 
-    async fn records(&self, on: Shelf, after: Option<&str>, most: usize) -> Result<Vec<Record>> {
+    async fn documents(
+        &self,
+        on: Collection,
+        after: Option<&str>,
+        most: usize,
+    ) -> Result<Vec<Document>> {
         let from = if after.is_some() { "key > ?3" } else { "?3 IS NULL" };
         let after = after.map(str::to_owned);
         self.read_for(on.tenant(), move |db| {
@@ -40,12 +45,12 @@ impl Records for SqliteStore {
         .await
     }
 
-    async fn records_of_all(
+    async fn documents_of_all(
         &self,
         kind: &'static str,
         after: Option<(Option<TenantId>, String)>,
         most: usize,
-    ) -> Result<Vec<Record>> {
+    ) -> Result<Vec<Document>> {
         let from = if after.is_some() { "(tenant_id, key) > (?2, ?3)" } else { "?2 IS ?3" };
         let (tenant, key) = after.map(|(tenant, key)| (owner(tenant), key)).unzip();
         self.read(move |db| {
@@ -55,28 +60,28 @@ impl Records for SqliteStore {
         .await
     }
 
-    async fn put_record(
+    async fn put_document(
         &self,
-        on: Shelf,
+        on: Collection,
         key: &str,
         body: Bytes,
         expect: Expect,
     ) -> Result<Option<u64>> {
-        self.write_record(on, key, body, expect, None).await
+        self.write_document(on, key, body, expect, None).await
     }
 
-    async fn put_record_until(
+    async fn put_document_until(
         &self,
-        on: Shelf,
+        on: Collection,
         key: &str,
         body: Bytes,
         expect: Expect,
         until: Time,
     ) -> Result<Option<u64>> {
-        self.write_record(on, key, body, expect, Some(until)).await
+        self.write_document(on, key, body, expect, Some(until)).await
     }
 
-    async fn delete_record(&self, on: Shelf, key: &str) -> Result<bool> {
+    async fn delete_document(&self, on: Collection, key: &str) -> Result<bool> {
         let key = key.to_owned();
         self.write(move |tx| {
             let gone = tx
@@ -92,9 +97,9 @@ impl Records for SqliteStore {
 }
 
 impl SqliteStore {
-    async fn write_record(
+    async fn write_document(
         &self,
-        on: Shelf,
+        on: Collection,
         key: &str,
         body: Bytes,
         expect: Expect,
@@ -137,19 +142,19 @@ fn owner(tenant: Option<TenantId>) -> Vec<u8> {
     tenant.map(|tenant| tenant.bytes().to_vec()).unwrap_or_default()
 }
 
-fn list(db: &Connection, by: &str, values: &[&dyn ToSql]) -> Result<Vec<Record>, Fault> {
+fn list(db: &Connection, by: &str, values: &[&dyn ToSql]) -> Result<Vec<Document>, Fault> {
     let mut list = db.prepare_cached(&format!("SELECT {COLUMNS} FROM records {by}"))?;
     let mut found = list.query(values)?;
-    let mut records = Vec::new();
+    let mut documents = Vec::new();
     while let Some(row) = found.next()? {
-        records.push(record(row)?);
+        documents.push(document(row)?);
     }
-    Ok(records)
+    Ok(documents)
 }
 
-fn record(row: &Row<'_>) -> Result<Record, Fault> {
+fn document(row: &Row<'_>) -> Result<Document, Fault> {
     let is_operators = row.get_ref(0)?.as_blob() == Ok(&[]);
-    Ok(Record {
+    Ok(Document {
         tenant: if is_operators { None } else { Some(rows::id(row, 0)?) },
         key: row.get(1)?,
         body: rows::bytes(row, 2)?,

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use bytes::Bytes;
 use gancho_domain::{TenantId, Time};
-use gancho_store::{Expect, Record, Records, Result, Shelf};
+use gancho_store::{Collection, Document, Documents, Expect, Result};
 use tokio_postgres::{Row, types::ToSql};
 use uuid::Uuid;
 
@@ -17,69 +17,74 @@ use crate::{
 const COLUMNS: &str = "tenant_id, key, body, version";
 
 #[async_trait]
-impl Records for PostgresStore {
-    async fn record(&self, on: Shelf, key: &str) -> Result<Option<Record>> {
+impl Documents for PostgresStore {
+    async fn document(&self, on: Collection, key: &str) -> Result<Option<Document>> {
         let by = "where kind = $1 and tenant_id = $2 and key = $3";
         let owner = owner(on.tenant())?;
         let found =
-            self.list_records(on.tenant(), by, &[&on.kind(), &owner, &key.as_bytes()]).await?;
+            self.list_documents(on.tenant(), by, &[&on.kind(), &owner, &key.as_bytes()]).await?;
         Ok(found.into_iter().next())
     }
 
-    async fn find_record(&self, kind: &'static str, key: &str) -> Result<Option<Record>> {
+    async fn find_document(&self, kind: &'static str, key: &str) -> Result<Option<Document>> {
         let by = "where kind = $1 and key = $2 order by kind, key limit 1";
-        let found = self.list_records(None, by, &[&kind, &key.as_bytes()]).await?;
+        let found = self.list_documents(None, by, &[&kind, &key.as_bytes()]).await?;
         Ok(found.into_iter().next())
     }
 
-    async fn records(&self, on: Shelf, after: Option<&str>, most: usize) -> Result<Vec<Record>> {
+    async fn documents(
+        &self,
+        on: Collection,
+        after: Option<&str>,
+        most: usize,
+    ) -> Result<Vec<Document>> {
         let (kind, owner, most) = (on.kind(), owner(on.tenant())?, most as i64);
         let Some(after) = after else {
             let by = "where kind = $1 and tenant_id = $2 order by key limit $3";
-            return self.list_records(on.tenant(), by, &[&kind, &owner, &most]).await;
+            return self.list_documents(on.tenant(), by, &[&kind, &owner, &most]).await;
         };
         let by = "where kind = $1 and tenant_id = $2 and key > $3 order by key limit $4";
-        self.list_records(on.tenant(), by, &[&kind, &owner, &after.as_bytes(), &most]).await
+        self.list_documents(on.tenant(), by, &[&kind, &owner, &after.as_bytes(), &most]).await
     }
 
-    async fn records_of_all(
+    async fn documents_of_all(
         &self,
         kind: &'static str,
         after: Option<(Option<TenantId>, String)>,
         most: usize,
-    ) -> Result<Vec<Record>> {
+    ) -> Result<Vec<Document>> {
         let most = most as i64;
         let Some((tenant, key)) = after else {
             let by = "where kind = $1 order by tenant_id, key limit $2";
-            return self.list_records(None, by, &[&kind, &most]).await;
+            return self.list_documents(None, by, &[&kind, &most]).await;
         };
         let by = "where kind = $1 and (tenant_id, key) > ($2, $3)
             order by tenant_id, key limit $4";
-        self.list_records(None, by, &[&kind, &owner(tenant)?, &key.as_bytes(), &most]).await
+        self.list_documents(None, by, &[&kind, &owner(tenant)?, &key.as_bytes(), &most]).await
     }
 
-    async fn put_record(
+    async fn put_document(
         &self,
-        on: Shelf,
+        on: Collection,
         key: &str,
         body: Bytes,
         expect: Expect,
     ) -> Result<Option<u64>> {
-        self.write_record(on, key, &body, expect, None).await
+        self.write_document(on, key, &body, expect, None).await
     }
 
-    async fn put_record_until(
+    async fn put_document_until(
         &self,
-        on: Shelf,
+        on: Collection,
         key: &str,
         body: Bytes,
         expect: Expect,
         until: Time,
     ) -> Result<Option<u64>> {
-        self.write_record(on, key, &body, expect, Some(until)).await
+        self.write_document(on, key, &body, expect, Some(until)).await
     }
 
-    async fn delete_record(&self, on: Shelf, key: &str) -> Result<bool> {
+    async fn delete_document(&self, on: Collection, key: &str) -> Result<bool> {
         let owner = owner(on.tenant())?;
         let session = self.session().await?;
         let sql = "delete from records where kind = $1 and tenant_id = $2 and key = $3";
@@ -105,9 +110,9 @@ where kind = $1 and tenant_id = $2 and key = $3 and version = $5
 returning version";
 
 impl PostgresStore {
-    async fn write_record(
+    async fn write_document(
         &self,
-        on: Shelf,
+        on: Collection,
         key: &str,
         body: &[u8],
         expect: Expect,
@@ -127,16 +132,16 @@ impl PostgresStore {
         put.first().map(|row| Ok(rows::get::<i64>(row, 0)? as u64)).transpose()
     }
 
-    async fn list_records(
+    async fn list_documents(
         &self,
         tenant: Option<TenantId>,
         by: &str,
         values: &[&(dyn ToSql + Sync)],
-    ) -> Result<Vec<Record>> {
+    ) -> Result<Vec<Document>> {
         let session = self.lookups.next(tenant).await?;
         let sql = format!("select {COLUMNS} from records {by}");
         let found = query(&session, &sql, values).await;
-        found.map_err(store_error)?.iter().map(record).collect()
+        found.map_err(store_error)?.iter().map(document).collect()
     }
 }
 
@@ -149,12 +154,12 @@ fn owner(tenant: Option<TenantId>) -> Result<Uuid> {
     }
 }
 
-fn record(row: &Row) -> Result<Record> {
+fn document(row: &Row) -> Result<Document> {
     let owner: Uuid = rows::get(row, 0)?;
     let key = std::str::from_utf8(rows::get(row, 1)?);
-    Ok(Record {
+    Ok(Document {
         tenant: if owner.is_nil() { None } else { Some(rows::id(row, 0)?) },
-        key: key.map_err(|_| corrupt("a record's key is not UTF-8"))?.to_owned(),
+        key: key.map_err(|_| corrupt("a document's key is not UTF-8"))?.to_owned(),
         body: rows::bytes(row, 2)?,
         version: rows::get::<i64>(row, 3)? as u64,
     })

@@ -1,6 +1,6 @@
 //! Small documents that are set up rather than worked on: API keys, event types, sources.
 //!
-//! Each stands on a shelf (one kind of one tenant's, or of the operator's) under a key, and counts its
+//! Each stands on a collection (one kind of one tenant's, or of the operator's) under a key, and counts its
 //! changes, so that two who change the same version do not undo each other's work. What is in a
 //! document is its writer's business.
 
@@ -11,12 +11,12 @@ use gancho_domain::{TenantId, TenantScope, Time};
 use crate::Result;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Shelf {
+pub struct Collection {
     tenant: Option<TenantId>,
     kind: &'static str,
 }
 
-impl Shelf {
+impl Collection {
     pub const fn of(scope: TenantScope, kind: &'static str) -> Self {
         Self { tenant: Some(scope.tenant()), kind }
     }
@@ -36,7 +36,7 @@ impl Shelf {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Record {
+pub struct Document {
     /// Whose it is; nobody's where it is the operator's.
     pub tenant: Option<TenantId>,
     pub key: String,
@@ -45,7 +45,7 @@ pub struct Record {
     pub version: u64,
 }
 
-/// What must be there for a record to be written.
+/// What must be there for a document to be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expect {
     Anything,
@@ -54,38 +54,43 @@ pub enum Expect {
 }
 
 #[async_trait]
-pub trait Records: Send + Sync + 'static {
-    async fn record(&self, shelf: Shelf, key: &str) -> Result<Option<Record>>;
+pub trait Documents: Send + Sync + 'static {
+    async fn document(&self, collection: Collection, key: &str) -> Result<Option<Document>>;
 
-    /// The one of a kind under a key, on whosever shelf it stands. Only for keys that are made to be
+    /// The one of a kind under a key, on whosever collection it stands. Only for keys that are made to be
     /// unique, such as ids.
-    async fn find_record(&self, kind: &'static str, key: &str) -> Result<Option<Record>>;
+    async fn find_document(&self, kind: &'static str, key: &str) -> Result<Option<Document>>;
 
     /// At most so many, by key (compared as bytes), from the one after `after` on.
-    async fn records(&self, shelf: Shelf, after: Option<&str>, most: usize) -> Result<Vec<Record>>;
+    async fn documents(
+        &self,
+        collection: Collection,
+        after: Option<&str>,
+        most: usize,
+    ) -> Result<Vec<Document>>;
 
-    /// All of a kind on every shelf, at most so many, by tenant and key, the operator's first.
-    async fn records_of_all(
+    /// All of a kind on every collection, at most so many, by tenant and key, the operator's first.
+    async fn documents_of_all(
         &self,
         kind: &'static str,
         after: Option<(Option<TenantId>, String)>,
         most: usize,
-    ) -> Result<Vec<Record>>;
+    ) -> Result<Vec<Document>>;
 
     /// The new version; nothing where what was expected is not so, and then nothing is written.
-    async fn put_record(
+    async fn put_document(
         &self,
-        shelf: Shelf,
+        collection: Collection,
         key: &str,
         body: Bytes,
         expect: Expect,
     ) -> Result<Option<u64>>;
 
-    /// The same, for a record that may be removed after that time, unless it is put again. It may still
+    /// The same, for a document that may be removed after that time, unless it is put again. It may still
     /// be found for a while.
-    async fn put_record_until(
+    async fn put_document_until(
         &self,
-        shelf: Shelf,
+        collection: Collection,
         key: &str,
         body: Bytes,
         expect: Expect,
@@ -93,5 +98,5 @@ pub trait Records: Send + Sync + 'static {
     ) -> Result<Option<u64>>;
 
     /// Whether it was there.
-    async fn delete_record(&self, shelf: Shelf, key: &str) -> Result<bool>;
+    async fn delete_document(&self, collection: Collection, key: &str) -> Result<bool>;
 }

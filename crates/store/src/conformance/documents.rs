@@ -1,0 +1,219 @@
+//! Small documents stand on collections under keys, and count their changes.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use gancho_domain::TenantId;
+
+use super::{
+    Fixture,
+    build::{World, scope},
+};
+use crate::{Collection, Document, Expect};
+
+const KIND: &str = "event_type";
+const OTHER: &str = "api_key";
+
+async fn put<F: Fixture>(
+    world: &World<F>,
+    collection: Collection,
+    key: &str,
+    body: &'static str,
+    expect: Expect,
+) -> Option<u64> {
+    let body = Bytes::from_static(body.as_bytes());
+    world.store.put_document(collection, key, body, expect).await.unwrap()
+}
+
+async fn keys<F: Fixture>(
+    world: &World<F>,
+    collection: Collection,
+    after: Option<&str>,
+) -> Vec<String> {
+    let found = world.store.documents(collection, after, 100).await.unwrap();
+    found.into_iter().map(|document| document.key).collect()
+}
+
+/// The whole of a kind, by pages of so many.
+async fn all<F: Fixture>(
+    world: &World<F>,
+    kind: &'static str,
+    most: usize,
+) -> Vec<(Option<TenantId>, String)> {
+    let mut found: Vec<(Option<TenantId>, String)> = Vec::new();
+    loop {
+        let after = found.last().cloned();
+        let page = world.store.documents_of_all(kind, after, most).await.unwrap();
+        assert!(page.len() <= most, "a page holds what was asked for");
+        if page.is_empty() {
+            return found;
+        }
+        found.extend(page.into_iter().map(|document| (document.tenant, document.key)));
+    }
+}
+
+pub async fn one_reads_back_as_it_was_put<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = world.tenant().await;
+    let body: Bytes = (0..=255).collect::<Vec<u8>>().into();
+    let collections =
+        [(Some(acme), Collection::of(scope(acme), KIND)), (None, Collection::operators(KIND))];
+    for (_, collection) in collections {
+        for body in [body.clone(), Bytes::new()] {
+            let key = format!("key-{}", body.len());
+            let store = &world.store;
+            assert_eq!(
+                store.put_document(collection, &key, body, Expect::Nothing).await,
+                Ok(Some(1))
+            );
+        }
+    }
+    let world = world.reopen().await;
+    for (tenant, collection) in collections {
+        for body in [body.clone(), Bytes::new()] {
+            let key = format!("key-{}", body.len());
+            let found = world.store.document(collection, &key).await;
+            assert_eq!(found, Ok(Some(Document { tenant, key, body, version: 1 })));
+        }
+    }
+}
+
+pub async fn what_is_expected_decides<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let collection = Collection::of(scope(world.tenant().await), KIND);
+    assert_eq!(put(&world, collection, "a", "0", Expect::Version(0)).await, None, "not there");
+    assert_eq!(put(&world, collection, "a", "0", Expect::Version(1)).await, None, "not there");
+    assert_eq!(world.store.document(collection, "a").await, Ok(None), "nothing was written");
+
+    assert_eq!(put(&world, collection, "a", "1", Expect::Nothing).await, Some(1));
+    assert_eq!(put(&world, collection, "a", "2", Expect::Nothing).await, None, "there already");
+    assert_eq!(put(&world, collection, "a", "2", Expect::Version(2)).await, None, "not yet");
+    assert_eq!(put(&world, collection, "a", "2", Expect::Version(1)).await, Some(2));
+    assert_eq!(put(&world, collection, "a", "3", Expect::Version(1)).await, None, "no longer");
+    let found = world.store.document(collection, "a").await.unwrap().unwrap();
+    assert_eq!((&*found.body, found.version), (&b"2"[..], 2));
+    assert_eq!(put(&world, collection, "a", "3", Expect::Anything).await, Some(3));
+    assert_eq!(put(&world, collection, "b", "1", Expect::Anything).await, Some(1));
+    let found = world.store.document(collection, "a").await.unwrap().unwrap();
+    assert_eq!((&*found.body, found.version), (&b"3"[..], 3));
+}
+
+pub async fn a_deleted_one_is_gone<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let collection = Collection::of(scope(world.tenant().await), KIND);
+    put(&world, collection, "a", "1", Expect::Nothing).await;
+    put(&world, collection, "b", "1", Expect::Nothing).await;
+    let store = &world.store;
+    assert_eq!(store.delete_document(collection, "a").await, Ok(true));
+    assert_eq!(store.delete_document(collection, "a").await, Ok(false));
+    assert_eq!(store.document(collection, "a").await, Ok(None));
+    assert_eq!(store.find_document(KIND, "a").await, Ok(None));
+    assert_eq!(keys(&world, collection, None).await, ["b"]);
+    assert_eq!(all(&world, KIND, 10).await.len(), 1);
+    assert_eq!(put(&world, collection, "a", "2", Expect::Nothing).await, Some(1));
+}
+
+pub async fn of_many_changers_one_wins<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let collection = Collection::of(scope(world.tenant().await), KIND);
+    for (expect, version) in [(Expect::Nothing, 1), (Expect::Version(1), 2)] {
+        let mut calls = tokio::task::JoinSet::new();
+        for n in 0..20_u8 {
+            let store = Arc::clone(&world.store);
+            calls.spawn(async move {
+                let body = Bytes::from(vec![n]);
+                (n, store.put_document(collection, "a", body, expect).await.unwrap())
+            });
+        }
+        let won: Vec<_> =
+            calls.join_all().await.into_iter().filter(|(_, put)| put.is_some()).collect();
+        assert_eq!(won.len(), 1, "{won:?}");
+        assert_eq!(won[0].1, Some(version));
+        let found = world.store.document(collection, "a").await.unwrap().unwrap();
+        assert_eq!((&*found.body, found.version), (&[won[0].0][..], version));
+    }
+}
+
+pub async fn keys_come_in_the_order_of_their_bytes<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let collection = Collection::of(scope(world.tenant().await), KIND);
+    let order =
+        ["", " ", "%", "B", "_", "a", "a\0", "a\0b", "a.b", "aB", "ab", "z", "Ä", "é", "🪝"];
+    for key in order.iter().rev() {
+        assert_eq!(put(&world, collection, key, "1", Expect::Nothing).await, Some(1), "{key:?}");
+    }
+    assert_eq!(keys(&world, collection, None).await, order);
+    for (place, key) in order.iter().enumerate() {
+        assert_eq!(keys(&world, collection, Some(key)).await, order[place + 1..], "after {key:?}");
+        assert_eq!(world.store.document(collection, key).await.unwrap().unwrap().key, *key);
+    }
+    assert_eq!(
+        keys(&world, collection, Some("aC")).await,
+        order[10..],
+        "after one that is not there"
+    );
+    let few = world.store.documents(collection, Some("B"), 2).await.unwrap();
+    assert_eq!(few.iter().map(|document| &*document.key).collect::<Vec<_>>(), ["_", "a"]);
+    assert_eq!(world.store.documents(collection, None, 0).await, Ok(vec![]));
+}
+
+pub async fn one_is_found_by_its_key_in_any_collection<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let [acme, globex] = [world.tenant().await, world.tenant().await];
+    put(&world, Collection::of(scope(acme), KIND), "a", "of acme", Expect::Nothing).await;
+    put(&world, Collection::of(scope(globex), KIND), "g", "of globex", Expect::Nothing).await;
+    put(&world, Collection::operators(KIND), "o", "the operator's", Expect::Nothing).await;
+    put(&world, Collection::of(scope(globex), OTHER), "k", "of another kind", Expect::Nothing)
+        .await;
+    for (key, tenant) in [("a", Some(acme)), ("g", Some(globex)), ("o", None)] {
+        let found = world.store.find_document(KIND, key).await.unwrap().unwrap();
+        assert_eq!((found.tenant, &*found.key), (tenant, key));
+    }
+    for key in ["k", "", "A", "%", "' OR 1=1 --"] {
+        assert_eq!(world.store.find_document(KIND, key).await, Ok(None), "{key:?}");
+    }
+}
+
+pub async fn a_kind_is_listed_collection_by_collection<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let [acme, globex] = [world.tenant().await, world.tenant().await];
+    let mut expected = Vec::new();
+    for tenant in [None, Some(acme), Some(globex)] {
+        let collection = |kind| {
+            tenant.map_or(Collection::operators(kind), |tenant| Collection::of(scope(tenant), kind))
+        };
+        for key in ["", "B", "a", "c"] {
+            put(&world, collection(KIND), key, "1", Expect::Nothing).await;
+            expected.push((tenant, key.to_owned()));
+        }
+        put(&world, collection(OTHER), "b", "1", Expect::Nothing).await;
+    }
+    for most in [1, 3, 4, 100] {
+        assert_eq!(all(&world, KIND, most).await, expected, "pages of {most}");
+    }
+    assert_eq!(all(&world, OTHER, 100).await.len(), 3);
+    assert_eq!(all(&world, "nothing", 100).await, []);
+}
+
+pub async fn collections_do_not_mix<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let [acme, globex] = [world.tenant().await, world.tenant().await];
+    let own = Collection::of(scope(acme), KIND);
+    put(&world, own, "a", "of acme", Expect::Nothing).await;
+    let store = &world.store;
+    for other in [
+        Collection::of(scope(globex), KIND),
+        Collection::of(scope(acme), OTHER),
+        Collection::operators(KIND),
+        Collection::operators(OTHER),
+    ] {
+        assert_eq!(store.document(other, "a").await, Ok(None));
+        assert_eq!(store.documents(other, None, 10).await, Ok(vec![]));
+        assert_eq!(put(&world, other, "a", "stolen", Expect::Version(1)).await, None);
+        assert_eq!(store.delete_document(other, "a").await, Ok(false));
+        assert_eq!(put(&world, other, "a", "another", Expect::Nothing).await, Some(1));
+        assert_eq!(store.delete_document(other, "a").await, Ok(true));
+    }
+    let found = store.document(own, "a").await.unwrap().unwrap();
+    assert_eq!((&*found.body, found.version), (&b"of acme"[..], 1));
+}
