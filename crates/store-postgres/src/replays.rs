@@ -11,13 +11,16 @@ use uuid::Uuid;
 
 use crate::{
     PostgresStore,
-    fault::{Fault, corrupt, store_error},
+    fault::{Fault, corrupt, error_of, store_error},
     rows::{self, text, uuid},
     session::{Transaction, execute, query},
 };
 
 const COLUMNS: &str = "r.id, r.tenant_id, r.state, r.request, r.total, r.is_exact, r.done, r.skipped, \
     r.failed, r.error, r.cursor, r.runner, r.lease_until, r.created_at, r.started_at, r.finished_at";
+
+/// How often a transaction is run again that another was in the way of, or whose answer was lost.
+const MAX_TRIES: u32 = 5;
 
 /// Replays are opened one after the other: each counts those that are open before it is added.
 const OPEN_LOCK: &str = "select pg_advisory_xact_lock(hashtext('gancho replays'))";
@@ -87,7 +90,16 @@ impl ReplayJobs for PostgresStore {
         new: NewReplayJob,
         limits: ReplayLimits,
     ) -> Result<OpenedReplay> {
-        self.open_replay_once(owner, &new, limits).await.map_err(Fault::into_error)
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            match self.open_replay_once(owner, &new, limits).await {
+                Err(Fault::Retry(error)) if tries < MAX_TRIES => {
+                    tracing::debug!(%error, tries, "opening a replay once more");
+                }
+                done => return done.map_err(Fault::into_error),
+            }
+        }
     }
 
     async fn replay(&self, owner: Option<TenantScope>, id: ReplayId) -> Result<Option<ReplayJob>> {
@@ -207,6 +219,11 @@ impl PostgresStore {
         let transaction = Transaction::begin(self.session().await?).await?;
         let session = transaction.session()?;
         query(session, OPEN_LOCK, &[]).await?;
+        // The answer to a commit may have been lost: then it is there.
+        let sql = "select from replays where id = $1";
+        if !query(session, sql, &[&uuid(new.id)]).await?.is_empty() {
+            return Ok(OpenedReplay::Opened);
+        }
         let open = query(session, COUNT_OPEN, &[&tenant]).await?;
         let row = open.first().ok_or_else(|| corrupt("a count without a row"))?;
         let (own, all) = (rows::get::<i64>(row, 0)? as u64, rows::get::<i64>(row, 1)? as u64);
@@ -219,7 +236,7 @@ impl PostgresStore {
             execute(session, INSERT, &[&id, &tenant, &&*new.request, &made_at]).await?;
             OpenedReplay::Opened
         };
-        transaction.commit().await?;
+        transaction.commit().await.map_err(|error| Fault::Retry(error_of(&error)))?;
         Ok(opened)
     }
 }

@@ -85,10 +85,11 @@ impl Replays {
         let most = replay.rate.min(MOST_IN_A_PAGE) as usize;
         let page = (&Cursor::read(&job.cursor)?, request.order());
         let sent = self.send_page(owner, &replay, page, most, doubt).await;
-        // What was sent of a page that failed is not known: it is looked at before it is sent again.
-        self.note_doubt(id, sent.is_err());
-        let count = sent.as_ref().map_or(0, Sent::count);
-        if self.note(id, sent).await? {
+        let (was_sent, count) = (sent.is_ok(), sent.as_ref().map_or(0, Sent::count));
+        let noted = self.note(id, sent).await;
+        // A page that failed, or that may not have been written down, is looked at before it is sent again.
+        self.note_doubt(id, !was_sent || noted.is_err());
+        if noted? {
             return Ok(Some(self.wait_for(id, started, count, replay.rate)));
         }
         // It has ended, was canceled, or another took it over.
