@@ -9,9 +9,9 @@ use uuid::Uuid;
 
 use crate::{
     PostgresStore,
-    fault::{corrupt, store_error},
+    fault::{Fault, corrupt, store_error},
     rows::{self, uuid},
-    session::{execute, query},
+    session::{Transaction, execute, query},
 };
 
 const COLUMNS: &str = "tenant_id, key, body, version";
@@ -73,6 +73,16 @@ impl Documents for PostgresStore {
         self.write_document(on, key, &body, expect, None).await
     }
 
+    async fn put_document_within(
+        &self,
+        on: Collection,
+        key: &str,
+        body: Bytes,
+        max: usize,
+    ) -> Result<Option<u64>> {
+        self.put_within(on, key, &body, max).await.map_err(Fault::into_error)
+    }
+
     async fn put_document_until(
         &self,
         on: Collection,
@@ -109,7 +119,36 @@ update records set body = $4, version = version + 1, until = $6
 where kind = $1 and tenant_id = $2 and key = $3 and version = $5
 returning version";
 
+/// Those who add to a collection with a limit come one after the other.
+const LOCK: &str = "select pg_advisory_xact_lock(hashtextextended($1 || $2::uuid::text, 0))";
+
+const FITS: &str = "
+select exists (select from records where kind = $1 and tenant_id = $2 and key = $3)
+    or (select count(*) from records where kind = $1 and tenant_id = $2) < $4";
+
 impl PostgresStore {
+    async fn put_within(
+        &self,
+        on: Collection,
+        key: &str,
+        body: &[u8],
+        max: usize,
+    ) -> Result<Option<u64>, Fault> {
+        let (kind, owner, key) = (on.kind(), owner(on.tenant())?, key.as_bytes());
+        let transaction = Transaction::begin(self.session().await?).await?;
+        let session = transaction.session()?;
+        query(session, LOCK, &[&kind, &owner]).await?;
+        let fits = query(session, FITS, &[&kind, &owner, &key, &(max as i64)]).await?;
+        if !fits.first().map_or(Ok(false), |row| rows::get(row, 0))? {
+            return Ok(None);
+        }
+        let (first, until) = (1_i64, Option::<i64>::None);
+        let put = query(session, PUT, &[&kind, &owner, &key, &body, &first, &until]).await?;
+        let version = put.first().map(|row| rows::get::<i64>(row, 0)).transpose()?;
+        transaction.commit().await?;
+        Ok(version.map(|version| version as u64))
+    }
+
     async fn write_document(
         &self,
         on: Collection,

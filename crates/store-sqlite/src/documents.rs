@@ -70,6 +70,35 @@ impl Documents for SqliteStore {
         self.write_document(on, key, body, expect, None).await
     }
 
+    async fn put_document_within(
+        &self,
+        on: Collection,
+        key: &str,
+        body: Bytes,
+        max: usize,
+    ) -> Result<Option<u64>> {
+        let key = key.to_owned();
+        self.write_more(move |tx| {
+            let (kind, owner) = (on.kind(), owner(on.tenant()));
+            let fits: bool = tx
+                .db
+                .prepare_cached(
+                    "SELECT EXISTS (SELECT 1 FROM records WHERE kind = ?1 AND tenant_id = ?2 AND key = ?3)
+                       OR (SELECT count(*) FROM records WHERE kind = ?1 AND tenant_id = ?2) < ?4",
+                )?
+                .query_row(params![kind, owner, key, max as i64], |row| row.get(0))?;
+            if !fits {
+                return Ok(None);
+            }
+            let version: i64 = tx.db.prepare_cached(PUT)?.query_row(
+                params![kind, owner, key, &*body, 1, Option::<i64>::None],
+                |row| row.get(0),
+            )?;
+            Ok(Some(version as u64))
+        })
+        .await
+    }
+
     async fn put_document_until(
         &self,
         on: Collection,

@@ -368,6 +368,8 @@ macro_rules! conformance_suite {
                 one_is_found_by_its_key_in_any_collection
                 a_kind_is_listed_collection_by_collection
                 collections_do_not_mix
+                a_collection_takes_no_more_than_its_limit
+                twenty_at_once_do_not_pass_the_limit
             }
             replays {
                 a_new_one_reads_as_it_was_made

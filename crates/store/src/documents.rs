@@ -1,6 +1,6 @@
 //! Small documents that are set up rather than worked on: API keys, event types, sources.
 //!
-//! Each stands on a collection (one kind of one tenant's, or of the operator's) under a key, and counts its
+//! Each is in a collection (one kind of one tenant's, or of the operator's) under a key, and counts its
 //! changes, so that two who change the same version do not undo each other's work. What is in a
 //! document is its writer's business.
 
@@ -86,7 +86,17 @@ pub trait Documents: Send + Sync + 'static {
         expect: Expect,
     ) -> Result<Option<u64>>;
 
-    /// The same, for a document that may be removed after that time, unless it is put again. It may still
+    /// Puts a document that is there already, or one more if its collection has fewer than `max`. The new
+    /// version; nothing where there are too many, and then nothing is written.
+    async fn put_document_within(
+        &self,
+        collection: Collection,
+        key: &str,
+        body: Bytes,
+        max: usize,
+    ) -> Result<Option<u64>>;
+
+    /// The same as [`Self::put_document`], for a document that may be removed after that time, unless it is put again. It may still
     /// be found for a while.
     async fn put_document_until(
         &self,

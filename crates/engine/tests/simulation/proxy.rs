@@ -401,6 +401,16 @@ impl Documents for Proxy {
         self.inner.put_document(collection, key, body, expect).await
     }
 
+    async fn put_document_within(
+        &self,
+        collection: Collection,
+        key: &str,
+        body: Bytes,
+        max: usize,
+    ) -> Result<Option<u64>> {
+        self.inner.put_document_within(collection, key, body, max).await
+    }
+
     async fn put_document_until(
         &self,
         collection: Collection,

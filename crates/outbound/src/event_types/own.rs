@@ -2,7 +2,6 @@
 
 use bytes::Bytes;
 use gancho_domain::{EventType, FieldError, event_type::is_reserved};
-use gancho_store::Expect;
 use gancho_wire::Schema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -57,14 +56,12 @@ impl EventTypes {
         let owner = owner.into();
         let kept = judge(&new).map_err(TypeError::Faulty)?;
         let place = owner.collection(KIND);
-        if self.store.document(place, &new.name).await?.is_none()
-            && self.store.documents(place, None, MOST).await?.len() >= MOST
-        {
-            return Err(TypeError::TooMany { most: MOST });
-        }
         let body = serde_json::to_vec(&kept)
             .map_err(|fault| TypeError::Faulty(vec![FieldError::new("malformed", "", fault)]))?;
-        self.store.put_document(place, &new.name, Bytes::from(body), Expect::Anything).await?;
+        let put = self.store.put_document_within(place, &new.name, Bytes::from(body), MOST).await?;
+        if put.is_none() {
+            return Err(TypeError::TooMany { most: MOST });
+        }
         self.known.forget(owner);
         Ok(kept.shown(&new.name, owner))
     }

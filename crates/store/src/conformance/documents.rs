@@ -217,3 +217,37 @@ pub async fn collections_do_not_mix<F: Fixture>() {
     let found = store.document(own, "a").await.unwrap().unwrap();
     assert_eq!((&*found.body, found.version), (&b"of acme"[..], 1));
 }
+
+pub async fn a_collection_takes_no_more_than_its_limit<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let acme = scope(world.tenant().await);
+    let (own, others) = (Collection::of(acme, KIND), Collection::of(acme, OTHER));
+    let within = async |collection, key: &str, max| {
+        let body = Bytes::from_static(b"1");
+        world.store.put_document_within(collection, key, body, max).await.unwrap()
+    };
+    assert_eq!(within(own, "a", 2).await, Some(1));
+    assert_eq!(within(own, "b", 2).await, Some(1));
+    assert_eq!(within(own, "c", 2).await, None);
+    assert_eq!(keys(&world, own, None).await, ["a", "b"], "nothing was written");
+    assert_eq!(within(own, "b", 2).await, Some(2), "one that is there is no more than before");
+    assert_eq!(within(own, "b", 0).await, Some(3));
+    assert_eq!(within(others, "c", 2).await, Some(1), "each has its own");
+    assert_eq!(world.store.delete_document(own, "a").await, Ok(true));
+    assert_eq!(within(own, "c", 2).await, Some(1));
+}
+
+pub async fn twenty_at_once_do_not_pass_the_limit<F: Fixture>() {
+    let world = World::<F>::new().await;
+    let collection = Collection::of(scope(world.tenant().await), KIND);
+    let mut calls = tokio::task::JoinSet::new();
+    for number in 0..20 {
+        let store = Arc::clone(&world.store);
+        calls.spawn(async move {
+            let key = format!("key-{number}");
+            store.put_document_within(collection, &key, Bytes::new(), 3).await.unwrap()
+        });
+    }
+    let put = calls.join_all().await.into_iter().flatten().count();
+    assert_eq!((put, keys(&world, collection, None).await.len()), (3, 3));
+}
