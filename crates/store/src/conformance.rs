@@ -167,8 +167,8 @@ macro_rules! conformance_suite {
                 the_longest_due_of_a_target_comes_first
                 a_job_holds_all_that_is_needed
                 no_more_than_asked_for
-                no_more_than_its_share_from_one_target
                 more_from_a_target_that_answers
+                no_more_than_its_share_from_one_target
                 no_more_than_its_share_from_one_tenant
                 no_more_bytes_than_asked_for_but_always_one
                 the_skipped_are_passed_over
