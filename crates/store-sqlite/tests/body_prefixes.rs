@@ -53,11 +53,15 @@ async fn the_rest_of_a_body_is_not_read() {
         store.accept(vec![new], NodeId(0)).await.unwrap();
     }
 
-    let before = bytes_read();
-    let body_prefixes = store.body_prefixes(scope, made.clone(), PREFIX_BYTES).await.unwrap();
-    let read = bytes_read() - before;
-    assert!(body_prefixes.iter().all(|(_, bytes)| bytes.len() == PREFIX_BYTES));
-    assert_eq!(body_prefixes.len(), made.len());
+    // The least of some looks: the writer's checkpoint reads as well, as long as it takes.
+    let mut read = usize::MAX;
+    for _ in 0..20 {
+        let before = bytes_read();
+        let prefixes = store.body_prefixes(scope, made.clone(), PREFIX_BYTES).await.unwrap();
+        read = read.min(bytes_read() - before);
+        assert!(prefixes.iter().all(|(_, bytes)| bytes.len() == PREFIX_BYTES));
+        assert_eq!(prefixes.len(), made.len());
+    }
     assert!(read < made.len() * 4 * PREFIX_BYTES, "{read} bytes were read");
 
     // The count does count: the whole of one is more than the beginnings of all.
