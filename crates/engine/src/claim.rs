@@ -36,10 +36,10 @@ const RESTS: u32 = 4;
 const MIN_REST: Duration = Duration::from_millis(5);
 const MAX_REST: Duration = Duration::from_millis(25);
 const AFTER_REFUSAL: Duration = Duration::from_millis(200);
-/// Looking around although no bell rang takes a fiftieth of the time at most, however many targets have
-/// something pending that is not due or not to be sent.
+/// Where a look around takes several claims, because thousands of targets have something pending that is not due or
+/// not to be sent, it takes a fiftieth of the time at most while no bell rings.
 const LOOKS_EVERY: u32 = 50;
-const MAX_POLL: Duration = Duration::from_secs(10);
+const MAX_POLL: Duration = Duration::from_secs(5);
 
 pub(crate) async fn run(engine: Arc<Engine>, lane: Arc<LaneState>) {
     let mut fruitless = Duration::ZERO;
@@ -47,10 +47,11 @@ pub(crate) async fn run(engine: Arc<Engine>, lane: Arc<LaneState>) {
         let begin = Instant::now();
         let round = engine.claim_round(&lane).await;
         match round {
-            Round::More { rest } | Round::Done { rest } if !rest.is_zero() => {
+            Round::More { rest } if !rest.is_zero() => {
                 fruitless += begin.elapsed();
                 tokio::time::sleep(rest).await;
             }
+            Round::Done { rest } if !rest.is_zero() => tokio::time::sleep(rest).await,
             Round::Refused => tokio::time::sleep(AFTER_REFUSAL).await,
             Round::More { .. } | Round::Done { .. } | Round::Held => fruitless = Duration::ZERO,
         }
