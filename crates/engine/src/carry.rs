@@ -21,7 +21,8 @@ pub(crate) async fn carry(
     slot: HeldSlot,
     ticket: Ticket,
 ) {
-    if !suspect::may_try(&engine, &ticket).await {
+    // Another node may have taken it over since it left the queue.
+    if !suspect::may_try(&engine, &ticket).await || !engine.membership.is(ticket.node) {
         return;
     }
     let started_at = engine.clock.now();

@@ -50,6 +50,12 @@ impl Membership {
         self.term.lock().is_member
     }
 
+    /// Whether this engine still is that node, as far as it knows.
+    pub fn is(&self, node: NodeId) -> bool {
+        let term = *self.term.lock();
+        term.is_member && term.node == node
+    }
+
     pub fn beaten(&self, node: NodeId, at: Instant) {
         let mut term = self.term.lock();
         if term.node == node {
