@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use gancho_domain::{Endpoint, EndpointId, TenantId, TenantScope};
+use gancho_domain::{EndpointId, TenantId, TenantScope};
 use gancho_egress::Hops;
 use gancho_store::{Job, ReadCache, Result, Store};
 use gancho_vault::KeyRing;
@@ -59,17 +59,6 @@ impl Registry {
     /// Something of the tenant's was changed here.
     pub fn forget(&self, tenant: TenantId) {
         self.known.forget(tenant);
-    }
-
-    /// This endpoint of the tenant's was changed here; the others need not be read again.
-    pub fn replace(&self, endpoint: Endpoint) {
-        self.known.amend(endpoint.tenant, |targets| {
-            let place = targets.place(endpoint.id)?;
-            let ready = target::prepare(&endpoint, &self.ring, &self.profiles).ok()?;
-            let mut all = targets.all.clone();
-            all[place] = Arc::new(ready.with(endpoint));
-            Some(Targets { all, unusable: targets.unusable.clone(), version: targets.version })
-        });
     }
 
     pub fn profile(&self, name: &str) -> Option<Arc<Profile>> {

@@ -137,22 +137,6 @@ impl<K: Eq + Hash + Copy, V> ReadCache<K, V> {
         }
     }
 
-    /// A part of it was changed here, and `change` makes what it is now. What cannot be made so is read again.
-    pub fn amend(&self, key: K, change: impl FnOnce(&V) -> Option<V>) {
-        let before = self.known.read().get(&key).map(|entry| (entry.value.clone(), entry.stamp));
-        let after = before.and_then(|(value, stamp)| Some((change(&value)?, stamp)));
-        if let Some((value, stamp)) = after
-            && let Some(entry) = self.known.write().get_mut(&key)
-            && entry.stamp == stamp
-            && !entry.is_outdated
-        {
-            entry.value = Arc::new(value);
-            entry.stamp = self.next_stamp();
-            return;
-        }
-        self.forget(key);
-    }
-
     fn next_stamp(&self) -> u64 {
         self.stamps.fetch_add(1, Ordering::Relaxed) + 1
     }

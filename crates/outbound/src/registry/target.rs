@@ -49,11 +49,8 @@ pub struct Targets {
 
 impl Targets {
     pub fn get(&self, id: EndpointId) -> Option<&Arc<Target>> {
-        self.place(id).map(|place| &self.all[place])
-    }
-
-    pub(super) fn place(&self, id: EndpointId) -> Option<usize> {
-        self.all.binary_search_by_key(&id, |target| target.endpoint.id).ok()
+        let place = self.all.binary_search_by_key(&id, |target| target.endpoint.id).ok()?;
+        self.all.get(place)
     }
 
     /// Why an endpoint that is there cannot be used.

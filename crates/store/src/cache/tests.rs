@@ -43,30 +43,6 @@ async fn is_read_once_and_again_when_changed() {
 }
 
 #[tokio::test]
-async fn what_was_amended_is_trusted_and_what_cannot_be_is_read_again() {
-    let cache = ReadCache::<u8, u32>::new();
-    cache.get(1, five).await.unwrap();
-    cache.amend(1, |old| Some(old + 1));
-    assert_eq!(*cache.get(1, |_| value(9)).await.unwrap(), 6, "nothing is read");
-    cache.amend(1, |_| None);
-    assert_eq!(*cache.get(1, |_| value(9)).await.unwrap(), 9);
-    // What was forgotten is read, whatever is amended after.
-    cache.forget(1);
-    cache.amend(1, |old| Some(old + 1));
-    assert_eq!(*cache.get(1, |_| value(7)).await.unwrap(), 7);
-    // A read that began before is not kept.
-    grow_old(&cache, 1);
-    let read = cache.get(1, |_| async {
-        cache.amend(1, |old| Some(old + 1));
-        value(3).await
-    });
-    read.await.unwrap();
-    assert_eq!(cache.peek(1).as_deref(), Some(&8));
-    cache.amend(2, |old| Some(old + 1));
-    assert_eq!(cache.peek(2), None);
-}
-
-#[tokio::test]
 async fn what_was_read_before_a_change_is_not_kept_after_it() {
     let cache = ReadCache::<u8, u32>::new();
     let read = cache.get(1, |_| async {
