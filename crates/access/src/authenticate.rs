@@ -38,7 +38,7 @@ impl Access {
         }
     }
 
-    /// Says who is asking. `named` is the tenant that the operator wants to act for, by slug or id; a tenant's
+    /// Authenticates the caller. `named` is the tenant that the operator wants to act for, by slug or id; a tenant's
     /// own credential may name its own.
     pub async fn authenticate(&self, token: &str, named: Option<&str>) -> Result<Who, AccessError> {
         let proved = if key_text::is_key(token) {

@@ -1,4 +1,4 @@
-//! Who is asking, and what they may do. Whatever talks to callers (the API, and pages made on the server) asks
+//! Authentication and authorization. Whatever talks to callers (the API, and pages made on the server) asks
 //! here, and learns it in the same way.
 //!
 //! In reading order: [`authenticate`] says whose a credential is: the operator's ([`admin_token`]), a tenant's

@@ -72,7 +72,7 @@ impl FromIterator<Right> for Rights {
 /// What a call asks of who makes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Needs {
-    /// Whoever runs the gateway.
+    /// The operator of the gateway.
     Operator,
     /// A tenant's key with that scope, or the operator acting for the tenant.
     Tenant(Right),

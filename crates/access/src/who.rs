@@ -1,4 +1,4 @@
-//! Who is asking, once it is proved.
+//! The authenticated caller.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub struct Acting {
 }
 
 impl Who {
-    /// Whoever asks, as far as they may make a call with these needs.
+    /// The caller, if it may make a call with these needs.
     pub fn check(self, needs: Needs) -> Result<Self, AccessError> {
         match (&self, needs) {
             (Self::Operator(_), Needs::Operator | Needs::Anyone(_)) => Ok(self),

@@ -74,11 +74,11 @@ impl Engine {
                 for delivery in new.deliveries.iter_mut().filter(|new| new.lane == lane) {
                     let key = (new.parcel.tenant, delivery.target);
                     let before = targets.get(&key).copied().unwrap_or(0);
-                    let welcomes = |lane: &LaneState| lane.queue.lock().welcomes(key, before, now);
-                    delivery.hold = may_hold
-                        && delivery.hold
-                        && delivery.due_at <= now
-                        && self.lane(lane).is_some_and(|lane| welcomes(lane));
+                    let may_come = may_hold && delivery.hold && delivery.due_at <= now;
+                    delivery.hold = may_come
+                        && self
+                            .lane(lane)
+                            .is_some_and(|lane| lane.queue.lock().welcomes(key, before, now));
                     if delivery.hold {
                         targets.insert(key, before + 1);
                         bytes += new.parcel.body.len();

@@ -167,8 +167,13 @@ impl<T> Scheduler<T> {
             return Some(most);
         }
         let room = self.untried_room();
-        (room.jobs > 0 && room.bytes > 0)
+        self.has_untried_room()
             .then(|| Size { jobs: most.jobs.min(room.jobs), bytes: most.bytes.min(room.bytes) })
+    }
+
+    fn has_untried_room(&self) -> bool {
+        let room = self.untried_room();
+        room.jobs > 0 && room.bytes > 0
     }
 
     /// What is free of the room for targets that nobody has tried.
@@ -185,8 +190,7 @@ impl<T> Scheduler<T> {
         let has_many = |owner: &TenantLine| {
             owner.of(Pool::Untried).held.is_crowded || self.has_untried_part(owner)
         };
-        let room = self.untried_room();
-        room.jobs > 0 && room.bytes > 0 && !self.tenants.get(&tenant).is_some_and(has_many)
+        self.has_untried_room() && !self.tenants.get(&tenant).is_some_and(has_many)
     }
 
     /// There was no room for them: they lie in the store.
@@ -239,6 +243,6 @@ const SHARING: [Pool; 3] = [Pool::Prompt, Pool::Untried, Pool::Slow];
 const FEWEST_PER_TARGET: usize = 16;
 /// One is sent to a target that has not answered yet, and one waits for the answer.
 const PER_UNPROVEN_TARGET: usize = 2;
-/// So many proven targets are named to a claim, whether they have anything in the store or not.
+/// A claim names all proven targets up to this number, and beyond it only those with deliveries in the store.
 const MAX_PROVEN: usize = 1_000;
 const FEWEST_PER_TENANT: usize = 32;
