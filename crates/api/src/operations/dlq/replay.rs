@@ -14,8 +14,10 @@ use super::{
 use crate::{
     answer::Answer,
     codes,
-    input::{Field, Kind},
-    operations::replays::view::ReplayJob,
+    operations::replays::{
+        create::{DRY_RUN, RATE},
+        view::ReplayJob,
+    },
     problem::Problem,
     route::{Call, Gives, Needs, Route, Takes},
 };
@@ -39,20 +41,7 @@ pub const ROUTE: Route = Route {
     path: "/dlq/replay",
     needs: Needs::Anyone(Right::Manage),
     query: FIELDS,
-    takes: Takes::Maybe(&[
-        LANE,
-        TENANT,
-        PARTNER,
-        CODE,
-        SINCE,
-        UNTIL,
-        Field::new(
-            "rate",
-            Kind::Count { least: 1, most: 1_000 },
-            "So many a second; 100 where left out.",
-        ),
-        Field::new("dry_run", Kind::Flag, "Count, and send nothing."),
-    ]),
+    takes: Takes::Maybe(&[LANE, TENANT, PARTNER, CODE, SINCE, UNTIL, RATE, DRY_RUN]),
     gives: Gives::accepted::<ReplayJob>("The replay: its progress is at `GET /v1/replays/{id}`."),
     refuses: &[&codes::STORAGE_FULL, &codes::NOT_FOUND, &codes::RECEIVING_OFF],
     tag: TAG,

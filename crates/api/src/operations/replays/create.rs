@@ -30,6 +30,12 @@ const FILTER: &[Field] = &[
     Field::new("since", Kind::Time, "Made at or after."),
     Field::new("until", Kind::Time, "Made before; now where left out or later."),
 ];
+pub const RATE: Field = Field::new(
+    "rate",
+    Kind::Count { least: 1, most: 1_000 },
+    "Maximum number per second. Default: 100.",
+);
+pub const DRY_RUN: Field = Field::new("dry_run", Kind::Flag, "Count, and send nothing.");
 const FIELDS: &[Field] = &[
     Field::new(
         "of",
@@ -43,12 +49,8 @@ const FIELDS: &[Field] = &[
     ),
     Field::new("all", Kind::Flag, "`true` where no filter is given and all of them are meant."),
     Field::new("to", Kind::Id(Noun::Webhook), "To this webhook instead of where they went."),
-    Field::new(
-        "rate",
-        Kind::Count { least: 1, most: 1_000 },
-        "So many a second; 100 where left out.",
-    ),
-    Field::new("dry_run", Kind::Flag, "Count, and send nothing."),
+    RATE,
+    DRY_RUN,
 ];
 
 pub const ROUTE: Route = Route {

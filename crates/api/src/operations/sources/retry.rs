@@ -17,7 +17,10 @@ use crate::{
     answer::Answer,
     codes,
     input::{Field, Kind, field::Noun},
-    operations::replays::view::ReplayJob,
+    operations::replays::{
+        create::{DRY_RUN, RATE},
+        view::ReplayJob,
+    },
     problem::Problem,
     route::{Call, Gives, Needs, Route, Takes},
 };
@@ -45,12 +48,8 @@ pub const MANY: Route = Route {
         SINCE,
         UNTIL,
         Field::new("all", Kind::Flag, "`true` where no filter is given and all are meant."),
-        Field::new(
-            "rate",
-            Kind::Count { least: 1, most: 1_000 },
-            "Maximum number per second. Default: 100.",
-        ),
-        Field::new("dry_run", Kind::Flag, "Count, and send nothing."),
+        RATE,
+        DRY_RUN,
     ]),
     gives: Gives::accepted::<ReplayJob>("The replay: its progress is at `GET /v1/replays/{id}`."),
     refuses: &[&codes::RECEIVING_OFF, &codes::MISSING_FIELD, &codes::STORAGE_FULL],
