@@ -48,7 +48,7 @@ impl From<TargetStatus> for Health {
             state: match status.pool {
                 Pool::Prompt => "prompt",
                 Pool::Untried => "untried",
-                Pool::Slow => "slow",
+                Pool::Moderate | Pool::Slow => "slow",
                 Pool::Troubled => "failing",
             },
             circuit_breaker: match status.rests_until {
