@@ -19,6 +19,7 @@ use crate::{
     steady::Steady,
     through::Through,
     timings::Timing,
+    write_shares::WriteShares,
 };
 
 pub struct EngineSetup {
@@ -45,6 +46,7 @@ pub struct Engine {
     pub(crate) name: String,
     pub(crate) lanes: Vec<Arc<LaneState>>,
     pub(crate) room: Arc<Room>,
+    pub(crate) write_shares: Arc<WriteShares>,
     pub(crate) membership: Membership,
     pub(crate) steady: Steady,
     /// No more work is taken on.
@@ -78,6 +80,7 @@ impl Engine {
             membership: Membership::new(node, beaten_at, limits.trusted()),
             steady,
             room,
+            write_shares: Arc::default(),
             store,
             clock,
             random,

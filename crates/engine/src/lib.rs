@@ -2,8 +2,8 @@
 //!
 //! In reading order: `carrier` is what a lane brings, `ask` how it asks the store, and `off_thread` how
 //! flows run long checks; `engine` is the whole and how it starts;
-//! `lane` is one lane at work. In come deliveries by `accept` (straight from a flow) or
-//! `claim` (from the store), each with a seat in the `room`; `scheduler` says which goes next;
+//! `lane` is one lane at work. In come deliveries by `accept` (straight from a flow, in turns by
+//! `write_shares`) or `claim` (from the store), each with a seat in the `room`; `scheduler` says which goes next;
 //! `dispatch` sends it out; `carry` is the attempt (`suspect` says what comes before some); `follow` says
 //! what is published with its result; `settle` writes both (`reduce` says what is left out if need be);
 //! `release` puts back what will not be carried here. `membership` and `heartbeat` prove that the node
@@ -53,6 +53,7 @@ pub mod stop;
 mod suspect;
 mod through;
 pub mod timings;
+mod write_shares;
 
 pub use archive::{Archive, ArchiveFault, NotArchived};
 pub use ask::ask;
