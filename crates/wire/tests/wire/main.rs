@@ -12,4 +12,5 @@ mod presets;
 mod published;
 mod request;
 mod standard_request;
+mod strict_json;
 mod vectors;

@@ -1,10 +1,15 @@
-//! What the inside of a JSON string stands for. A lone surrogate has no UTF-8; it is written in three
-//! bytes as if it had, so that two names that differ in one stay different.
+//! Undoes the escapes of a JSON string. A lone surrogate has no UTF-8; it becomes three bytes as if it had, so that two
+//! keys that differ in one stay different.
 
-/// Of a string that was found to be well formed.
-pub(super) fn decoded(written: &[u8]) -> Vec<u8> {
-    let mut text = Vec::with_capacity(written.len());
-    let mut rest = written;
+use std::borrow::Cow;
+
+/// `inner` is what is between the quotes of a well-formed string.
+pub(super) fn unescape(inner: &str) -> Cow<'_, [u8]> {
+    if !inner.contains('\\') {
+        return Cow::Borrowed(inner.as_bytes());
+    }
+    let mut text = Vec::with_capacity(inner.len());
+    let mut rest = inner.as_bytes();
     while let Some((&byte, after)) = rest.split_first() {
         if byte != b'\\' {
             text.push(byte);
@@ -34,7 +39,7 @@ pub(super) fn decoded(written: &[u8]) -> Vec<u8> {
             other => text.push(other),
         }
     }
-    text
+    Cow::Owned(text)
 }
 
 fn unit(hex: &[u8]) -> (u32, &[u8]) {
@@ -54,7 +59,7 @@ fn push(text: &mut Vec<u8>, code: u32) {
 
 #[cfg(test)]
 mod tests {
-    use super::decoded;
+    use super::unescape;
 
     #[test]
     fn escapes_stand_for_what_they_stand_for() {
@@ -65,10 +70,10 @@ mod tests {
             (r"\u00e9", "\u{e9}"),
             (r"\u0000", "\0"),
         ] {
-            assert_eq!(decoded(written.as_bytes()), text.as_bytes(), "{written}");
+            assert_eq!(unescape(written), text.as_bytes(), "{written}");
         }
-        assert_ne!(decoded(br"\ud800"), decoded(br"\ud801"));
-        assert_eq!(decoded(br"\ud800x"), b"\xed\xa0\x80x");
-        assert_eq!(decoded(br"\ud800\u0041"), b"\xed\xa0\x80A");
+        assert_ne!(unescape(r"\ud800"), unescape(r"\ud801"));
+        assert_eq!(unescape(r"\ud800x"), &b"\xed\xa0\x80x"[..]);
+        assert_eq!(unescape(r"\ud800\u0041"), &b"\xed\xa0\x80A"[..]);
     }
 }
