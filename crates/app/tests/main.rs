@@ -29,6 +29,7 @@ mod emails {
 mod events {
     mod crash;
 }
+mod gateway;
 mod http;
 mod key_ring {
     mod lost;
@@ -41,12 +42,12 @@ mod listener {
     mod crowd;
     mod slow_clients;
 }
-mod operated;
+mod operator;
 mod partner;
 mod pipe {
     mod invalid_lines;
 }
-mod piped;
+mod pipe_process;
 mod receipts {
     mod receive;
 }
@@ -59,7 +60,6 @@ mod serve {
     mod start;
     mod stop;
 }
-mod served;
 mod sources {
     mod commands;
     mod own_targets;

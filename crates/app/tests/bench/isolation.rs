@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 use gancho_testkit::postgres::fresh_database;
 use serde_json::Value;
 
-use crate::piped::GANCHO;
+use crate::pipe_process::GANCHO;
 
 /// What it prints, and its process id.
 fn isolation(arguments: &[&str]) -> (Output, u32) {

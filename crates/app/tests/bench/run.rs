@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::piped::GANCHO;
+use crate::pipe_process::GANCHO;
 
 fn run(arguments: &[&str]) -> Vec<serde_json::Value> {
     let shown = Command::new(GANCHO).arg("bench").args(arguments).arg("--json").output().unwrap();

@@ -1,6 +1,6 @@
 //! Settings, as the binary takes and refuses them.
 
-use crate::served::command;
+use crate::gateway::command;
 
 #[test]
 fn every_fault_is_told_at_once_and_nothing_is_started() {
@@ -67,7 +67,7 @@ fn config_shows_what_counts_and_hides_secrets() {
         let line = text.lines().find(|line| line.starts_with(&format!("{name} = "))).unwrap();
         assert!(line.contains(value) && line.ends_with(origin), "{line}");
     }
-    assert!(!text.contains("hunter2") && !text.contains(crate::served::TOKEN), "{text}");
+    assert!(!text.contains("hunter2") && !text.contains(crate::gateway::TOKEN), "{text}");
     assert!(warned.contains("did you mean GANCHO_RETENTION?"), "{warned}");
 
     let mut json = command(&["config", "--json"], folder.path());
@@ -79,7 +79,7 @@ fn config_shows_what_counts_and_hides_secrets() {
 #[test]
 fn two_on_one_address_or_folder_are_told_apart() {
     let folder = tempfile::tempdir().unwrap();
-    let first = crate::served::Served::start(folder.path(), &[]);
+    let first = crate::gateway::Gateway::start(folder.path(), &[]);
     let address = first.address.to_string();
     let elsewhere = tempfile::tempdir().unwrap();
     let taken = command(&["serve", "--api-listen", &address], elsewhere.path()).output().unwrap();

@@ -3,11 +3,11 @@
 use serde_json::Value;
 
 use crate::{
+    gateway::{Gateway, until},
     http, receiver,
-    served::{Served, until},
 };
 
-fn deliveries(served: &Served, key: &str) -> Vec<Value> {
+fn deliveries(served: &Gateway, key: &str) -> Vec<Value> {
     let rows = http::call(served.address, "GET", "/v1/deliveries", &[("x-api-key", key)], "");
     rows.json()["data"].as_array().unwrap().clone()
 }
@@ -15,7 +15,7 @@ fn deliveries(served: &Served, key: &str) -> Vec<Value> {
 #[test]
 fn an_endpoint_at_the_gateways_own_api_makes_no_new_events() {
     let folder = tempfile::tempdir().unwrap();
-    let served = Served::start(folder.path(), &[]);
+    let served = Gateway::start(folder.path(), &[]);
     let key = served.tenant("acme");
     let (api, secret) = (served.address, format!(r#"{{"X-API-Key":"{key}"}}"#));
     let body = format!(
@@ -37,7 +37,7 @@ fn an_endpoint_at_the_gateways_own_api_makes_no_new_events() {
 #[test]
 fn a_core_at_the_gateways_own_ingest_makes_no_new_receipts() {
     let folder = tempfile::tempdir().unwrap();
-    let served = Served::start(folder.path(), &[]);
+    let served = Gateway::start(folder.path(), &[]);
     // What is dispatched is signed as Standard Webhooks are, with a secret that the source may have too.
     let secret = "whsec_naF9CTVc42DAugdYTAuWuNRDDEwowAdJ";
     let body = format!(
@@ -67,7 +67,7 @@ fn a_core_at_the_gateways_own_ingest_makes_no_new_receipts() {
 fn other_gateways_and_the_first_turn_are_welcome() {
     let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     let (sender, taker) =
-        (Served::start(folders[0].path(), &[]), Served::start(folders[1].path(), &[]));
+        (Gateway::start(folders[0].path(), &[]), Gateway::start(folders[1].path(), &[]));
     let (core, seen) = receiver::start();
     let secret = "whsec_naF9CTVc42DAugdYTAuWuNRDDEwowAdJ";
     let key = sender.tenant("acme");

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{http, piped::GANCHO, served::until};
+use crate::{gateway::until, http, pipe_process::GANCHO};
 
 /// A port that is free and has free ones after it, apart from those of other tests.
 fn port() -> u16 {

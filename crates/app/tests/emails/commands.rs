@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use crate::{operated::Operated, served::until};
+use crate::{gateway::until, operator::Operator};
 
 #[test]
 fn an_e_mail_from_the_command_line_to_the_sink() {
-    let at = Operated::start();
+    let at = Operator::start();
     let folder = at.folder.path();
     let none = at.run(&["emails", "list"]);
     assert!(none.err.contains("there is no tenant yet"), "{}", none.err);
@@ -74,7 +74,7 @@ fn an_e_mail_from_the_command_line_to_the_sink() {
 
 #[test]
 fn addresses_are_suppressed_and_spared_no_more() {
-    let at = Operated::start();
+    let at = Operator::start();
     at.served.tenant("acme");
     let said = at.run(&["emails", "suppressions", "add", "Ana+x@example.com"]).ok().out;
     assert_eq!(said, "ana+x@example.com is suppressed (manual).\n");

@@ -18,9 +18,9 @@ use gancho_testkit::python::PythonServer;
 use serde_json::{Value, json};
 
 use crate::{
+    gateway::{Gateway, until},
     http,
     receiver::{self, Seen},
-    served::{Served, until},
 };
 
 const CONCURRENCY: usize = 32;
@@ -89,7 +89,7 @@ fn insist(address: impl Fn() -> SocketAddr, key: &str, name: &str) -> String {
     panic!("never taken: {name}");
 }
 
-fn start(folder: &Path, url: &str, database: Option<&str>) -> Served {
+fn start(folder: &Path, url: &str, database: Option<&str>) -> Gateway {
     let concurrency = CONCURRENCY.to_string();
     let mut variables = vec![
         ("GANCHO_SMTP_URL", url),
@@ -97,7 +97,7 @@ fn start(folder: &Path, url: &str, database: Option<&str>) -> Served {
         ("GANCHO_EMAIL_CONCURRENCY", &concurrency),
     ];
     variables.extend(database.map(|url| ("GANCHO_DATABASE_URL", url)));
-    Served::start(folder, &variables)
+    Gateway::start(folder, &variables)
 }
 
 /// Killed again and again while e-mails are submitted without a pause.

@@ -3,9 +3,9 @@
 use std::{thread, time::Duration};
 
 use crate::{
-    piped::{self, Acked, Piped},
+    gateway::until,
+    pipe_process::{self, Acked, PipeProcess},
     receiver,
-    served::until,
 };
 
 fn cycles(default: u64) -> u64 {
@@ -17,11 +17,11 @@ fn cycles(default: u64) -> u64 {
 fn survives(database: Option<&str>, kills: u64) {
     let folder = tempfile::tempdir().unwrap();
     let (address, seen) = receiver::start();
-    let url = piped::url(address);
+    let url = pipe_process::url(address);
     let acked = Acked::default();
     for cycle in 0..kills {
-        let command = piped::command(&[], folder.path(), &url, database);
-        let gancho = Piped::start(command, &format!("cycle-{cycle}"), 1_000_000, &acked);
+        let command = pipe_process::command(&[], folder.path(), &url, database);
+        let gancho = PipeProcess::start(command, &format!("cycle-{cycle}"), 1_000_000, &acked);
         // Some before the first commit, most in the middle of the crowd, however slow the machine is.
         if cycle % 4 != 0 {
             let before = acked.lock().unwrap().len();
@@ -30,7 +30,7 @@ fn survives(database: Option<&str>, kills: u64) {
         thread::sleep(Duration::from_millis(30 + cycle * 37 % 400));
         gancho.kill();
     }
-    piped::drain(folder.path(), &url, database);
+    pipe_process::drain(folder.path(), &url, database);
 
     let acked = acked.lock().unwrap();
     let counts = seen.counts();

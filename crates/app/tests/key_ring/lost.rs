@@ -8,8 +8,8 @@ use std::{
 };
 
 use crate::{
-    piped, receiver,
-    served::{Served, command, until},
+    gateway::{Gateway, command, until},
+    pipe_process, receiver,
 };
 
 fn run(arguments: &[&str], folder: &Path, database: Option<&str>) -> Output {
@@ -36,7 +36,7 @@ fn asks_for_the_ring(output: &Output, folder: &Path) {
 fn is_not_replaced(database: Option<&str>) {
     let first = tempfile::tempdir().unwrap();
     let variables: Vec<_> = database.map(|url| ("GANCHO_DATABASE_URL", url)).into_iter().collect();
-    Served::start(first.path(), &variables).stop();
+    Gateway::start(first.path(), &variables).stop();
 
     // On SQLite a restore of the database alone, on PostgreSQL a node with an empty folder.
     let second = tempfile::tempdir().unwrap();
@@ -55,7 +55,7 @@ fn is_not_replaced(database: Option<&str>) {
     let ring = second.path().join("data/master.key");
     std::fs::create_dir_all(ring.parent().unwrap()).unwrap();
     std::fs::copy(first.path().join("data/master.key"), &ring).unwrap();
-    Served::start(second.path(), &variables).stop();
+    Gateway::start(second.path(), &variables).stop();
 
     // With another ring it says which does not fit, and leaves the file alone.
     let other = run(&["keys", "generate"], second.path(), database).stdout;
@@ -85,9 +85,9 @@ fn a_pipe_does_not_replace_a_lost_ring() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
     let (target, _seen) = receiver::start();
-    piped::drain(&data, &piped::url(target), None);
+    pipe_process::drain(&data, &pipe_process::url(target), None);
     std::fs::remove_file(data.join("master.key")).unwrap();
-    let mut command = piped::command(&[], &data, &piped::url(target), None);
+    let mut command = pipe_process::command(&[], &data, &pipe_process::url(target), None);
     asks_for_the_ring(&command.stdin(Stdio::null()).output().unwrap(), folder.path());
 }
 

@@ -5,8 +5,8 @@ use std::{path::Path, process::Command};
 use serde_json::Value;
 
 use crate::{
+    gateway::{Gateway, command, until},
     http, receiver,
-    served::{Served, command, until},
 };
 
 fn keys(folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Result<Value, String> {
@@ -34,7 +34,7 @@ struct Customers {
 }
 
 impl Customers {
-    fn new(served: &Served, count: usize) -> Self {
+    fn new(served: &Gateway, count: usize) -> Self {
         let (target, seen) = receiver::start();
         let keys = (0..count)
             .map(|number| {
@@ -52,7 +52,7 @@ impl Customers {
         Self { keys, seen }
     }
 
-    fn are_delivered_to(&self, served: &Served) {
+    fn are_delivered_to(&self, served: &Gateway) {
         for (number, key) in self.keys.iter().enumerate() {
             let id = served.publish(key, "a.b", "{}");
             until("a delivery arrives", || self.seen.body(&id).is_some());
@@ -71,7 +71,7 @@ const OTHERS: u64 = 3;
 #[test]
 fn rotated_while_it_stands_and_dropped_when_unused() {
     let folder = tempfile::tempdir().unwrap();
-    let served = Served::start(folder.path(), &[]);
+    let served = Gateway::start(folder.path(), &[]);
     let customers = Customers::new(&served, 3);
     served.stop();
     assert_eq!(listed(folder.path()), [(1, 3 + OTHERS)]);
@@ -86,7 +86,7 @@ fn rotated_while_it_stands_and_dropped_when_unused() {
     assert!(refused.contains("there is no key 7"), "{refused}");
     keys(folder.path(), &["drop", "1"], &[]).unwrap();
     assert_eq!(listed(folder.path()), [(2, 3 + OTHERS)]);
-    let served = Served::start(folder.path(), &[]);
+    let served = Gateway::start(folder.path(), &[]);
     customers.are_delivered_to(&served);
     served.stop();
 }
@@ -94,7 +94,7 @@ fn rotated_while_it_stands_and_dropped_when_unused() {
 #[test]
 fn rotated_while_it_runs() {
     let folder = tempfile::tempdir().unwrap();
-    let served = Served::start(folder.path(), &[]);
+    let served = Gateway::start(folder.path(), &[]);
     let customers = Customers::new(&served, 3);
     let address = served.address.to_string();
     let here = [("GANCHO_API_LISTEN", address.as_str())];
@@ -106,7 +106,7 @@ fn rotated_while_it_runs() {
     let shown = keys(folder.path(), &["list"], &here).unwrap();
     assert_eq!(shown["keys"][1]["records"], 3 + OTHERS);
     served.stop();
-    let served = Served::start(folder.path(), &[]);
+    let served = Gateway::start(folder.path(), &[]);
     customers.are_delivered_to(&served);
     served.stop();
 }
@@ -114,7 +114,7 @@ fn rotated_while_it_runs() {
 #[test]
 fn a_rotation_that_is_killed_loses_no_secret() {
     let folder = tempfile::tempdir().unwrap();
-    let served = Served::start(folder.path(), &[]);
+    let served = Gateway::start(folder.path(), &[]);
     let customers = Customers::new(&served, 30);
     served.stop();
     // At each sync: of the ring, of its folder, and of commits in the middle of the sealing.
@@ -138,7 +138,7 @@ fn a_rotation_that_is_killed_loses_no_secret() {
         partly += u64::from(counts.iter().filter(|(_, records)| *records > 0).count() > 1);
     }
     assert!(partly > 3, "only {partly} kills came in the middle of the sealing");
-    let served = Served::start(folder.path(), &[]);
+    let served = Gateway::start(folder.path(), &[]);
     customers.are_delivered_to(&served);
     served.stop();
     keys(folder.path(), &["rotate", "--no-new-key"], &[]).unwrap();
@@ -146,7 +146,7 @@ fn a_rotation_that_is_killed_loses_no_secret() {
     let (newest, old) = counts.split_last().unwrap();
     assert_eq!(newest.1, 30 + OTHERS);
     assert!(old.iter().all(|(_, records)| *records == 0), "{counts:?}");
-    let served = Served::start(folder.path(), &[]);
+    let served = Gateway::start(folder.path(), &[]);
     customers.are_delivered_to(&served);
     served.stop();
 }

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::{
     http,
-    operated::{Operated, Ran, alone},
+    operator::{Operator, Ran, alone},
 };
 
 const VERIFY: &[&str] = &["ledger", "verify"];
@@ -48,7 +48,7 @@ struct Stopped {
 
 impl Stopped {
     fn new() -> Self {
-        let at = Operated::start();
+        let at = Operator::start();
         let mut receipts = at.receive(3);
         assert_eq!(at.json(&["ledger", "checkpoint"])["checkpoint"]["size"], 3);
         receipts.extend(at.receive(2));
@@ -97,7 +97,7 @@ fn does_not_hold(ran: &Ran, words: &[&str]) {
 
 #[test]
 fn it_is_verified_beside_a_gateway_that_runs() {
-    let at = Operated::start();
+    let at = Operator::start();
     let empty = at.run(VERIFY).ok().out;
     assert!(empty.contains("The ledger holds: 0 lines"), "{empty}");
     assert!(at.run(&["ledger", "checkpoint"]).ok().out.contains("The ledger is empty"));
@@ -130,7 +130,7 @@ fn it_is_verified_beside_a_gateway_that_runs() {
 
 #[test]
 fn a_receipt_is_proved_to_anyone() {
-    let at = Operated::start();
+    let at = Operator::start();
     let body = r#"{"event_id":"evt-1","amount":12.50}"#;
     let receipts = at.receive(4);
     let simulate = ["sources", "simulate", "acme", "--body", "-", "--json"];
@@ -226,7 +226,7 @@ fn leads_to_its_root(proof: &str) {
 /// A copy, taken elsewhere without the key ring, with the public keys from elsewhere still.
 #[test]
 fn a_copy_is_verified_without_the_key_ring() {
-    let at = Operated::start();
+    let at = Operator::start();
     at.receive(3);
     let keys = http::call(at.ingest, "GET", "/.well-known/jwks.json", &[], "").body;
     let folder = at.stop();
@@ -330,7 +330,7 @@ fn a_checkpoint_that_was_changed_is_named() {
 /// A gateway that runs does not sign for what was changed under it, and goes on with the rest.
 #[test]
 fn a_gateway_that_runs_does_not_sign_for_what_was_changed() {
-    let at = Operated::start();
+    let at = Operator::start();
     at.receive(2);
     let database = at.folder.path().join("data/gancho.db");
     meddle(&database, "UPDATE ledger SET entry = X'7b7d' WHERE number = 1");
@@ -343,7 +343,7 @@ fn a_gateway_that_runs_does_not_sign_for_what_was_changed() {
 fn it_is_verified_on_postgres() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let database = runtime.block_on(gancho_testkit::postgres::fresh_database()).unwrap();
-    let at = Operated::with(&[("GANCHO_DATABASE_URL", &database.url())]);
+    let at = Operator::with(&[("GANCHO_DATABASE_URL", &database.url())]);
     let receipts = at.receive(3);
     at.run(&["ledger", "checkpoint"]).ok();
     assert_eq!(at.json(VERIFY)["lines"], 3);

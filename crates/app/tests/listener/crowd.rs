@@ -19,11 +19,11 @@ use tokio::{
 };
 
 use crate::{
+    gateway::{Gateway, command, until},
     http,
     partner::{self, SECRET},
-    piped::GANCHO,
+    pipe_process::GANCHO,
     receiver,
-    served::{Served, command, until},
 };
 
 /// Slow senders of bodies of full size, each of which begins again when it is cut off.
@@ -94,7 +94,7 @@ async fn send_slowly(
 }
 
 /// How long the slowest but one in a hundred took, all of them being taken.
-fn p99(served: &Served, mark: &str, count: usize) -> Duration {
+fn p99(served: &Gateway, mark: &str, count: usize) -> Duration {
     let mut times: Vec<Duration> = (0..count)
         .map(|number| {
             let asked = Instant::now();
@@ -115,7 +115,7 @@ fn five_thousand_slow_senders_do_not_keep_a_partner_out() {
     let (core, _) = receiver::start();
     // As if the senders came from outside: no proxy is trusted on this machine.
     let variables = [("GANCHO_TRUSTED_PROXIES", "192.0.2.1/32")];
-    let served = Served::start(folder.path(), &variables);
+    let served = Gateway::start(folder.path(), &variables);
     served.source("acme", SECRET, &format!("http://{core}/hooks"));
     let ingest = served.ingest.unwrap();
     p99(&served, "warm", 20);
@@ -132,25 +132,25 @@ fn five_thousand_slow_senders_do_not_keep_a_partner_out() {
 }
 
 /// With so many file handles and no more, from the beginning on.
-fn limited(folder: &Path, handles: u32, variables: &[(&str, &str)]) -> Served {
+fn limited(folder: &Path, handles: u32, variables: &[(&str, &str)]) -> Gateway {
     let plain = command(&["serve"], folder);
     let mut limited = Command::new("prlimit");
     limited.arg(format!("--nofile={handles}:{handles}")).args([GANCHO, "serve"]);
     limited.current_dir(folder).env_clear();
     limited.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
     limited.envs(variables.iter().copied());
-    Served::of(limited)
+    Gateway::of(limited)
 }
 
 /// The soft limit of a process that runs: the hard one can only be lowered.
-fn set_limit(served: &Served, handles: u32) {
+fn set_limit(served: &Gateway, handles: u32) {
     let process = format!("--pid={}", served.id());
     let nofile = format!("--nofile={handles}:");
     assert!(Command::new("prlimit").args([process, nofile]).status().unwrap().success());
 }
 
 /// An event that falls due in a moment.
-fn publish_later(served: &Served, key: &str, seconds: i64) -> String {
+fn publish_later(served: &Gateway, key: &str, seconds: i64) -> String {
     #[expect(clippy::disallowed_methods, reason = "the gateway under test runs by the same clock")]
     let at = jiff::Timestamp::now() + jiff::SignedDuration::from_secs(seconds);
     let body = format!(r#"{{"type":"a.b","data":{{}},"deliver_at":"{at}"}}"#);
@@ -160,7 +160,7 @@ fn publish_later(served: &Served, key: &str, seconds: i64) -> String {
 }
 
 /// Each has arrived, at its first attempt, and the endpoint is not blamed for anything.
-fn arrived_at_once(served: &Served, key: &str, webhook: &str, events: &[String]) {
+fn arrived_at_once(served: &Gateway, key: &str, webhook: &str, events: &[String]) {
     let get = |path: &str| http::call(served.address, "GET", path, &[("x-api-key", key)], "");
     for event in events {
         let path = format!("/v1/deliveries?event_id={event}");
@@ -207,7 +207,7 @@ fn few_file_handles_are_shared_out() {
 fn without_file_handles_deliveries_wait_and_nobody_is_blamed() {
     let folder = tempfile::tempdir().unwrap();
     let (target, _) = receiver::start();
-    let served = Served::start(folder.path(), &[]);
+    let served = Gateway::start(folder.path(), &[]);
     let key = served.tenant("acme");
     let draft =
         format!(r#"{{"url":"http://{target}/hook","events":["*"],"retry":{{"schedule":["1s"]}}}}"#);
@@ -240,7 +240,7 @@ fn without_file_handles_deliveries_wait_and_nobody_is_blamed() {
 }
 
 /// What the process has used, in hundredths of a second.
-fn cpu_ticks(served: &Served) -> u64 {
+fn cpu_ticks(served: &Gateway) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", served.id())).unwrap();
     let fields: Vec<&str> = stat.rsplit(") ").next().unwrap().split(' ').collect();
     fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()

@@ -7,8 +7,8 @@ use std::{
 };
 
 use crate::{
+    gateway::{Gateway, until},
     http, receiver,
-    served::{Served, until},
 };
 
 /// What a slow caller sends, and then nothing more.
@@ -22,7 +22,7 @@ const BEGINNINGS: [&str; 3] = [
 fn a_thousand_slow_callers_hold_nobody_up_and_are_cut_off() {
     let folder = tempfile::tempdir().unwrap();
     let (target, seen) = receiver::start();
-    let served = Served::start(folder.path(), &[]);
+    let served = Gateway::start(folder.path(), &[]);
     let key = served.tenant("acme");
     served.endpoint(&key, &format!("http://{target}/hook"));
     let began = Instant::now();
@@ -64,7 +64,7 @@ fn a_thousand_slow_callers_hold_nobody_up_and_are_cut_off() {
 fn a_full_store_refuses_events_and_goes_on_delivering() {
     let folder = tempfile::tempdir().unwrap();
     let (target, seen) = receiver::start();
-    let served = Served::start(folder.path(), &[("GANCHO_STORE_MAX_BYTES", "3000000")]);
+    let served = Gateway::start(folder.path(), &[("GANCHO_STORE_MAX_BYTES", "3000000")]);
     let key = served.tenant("acme");
     served.endpoint(&key, &format!("http://{target}/hook"));
     let body = format!(r#"{{"type":"invoice.paid","data":{{"text":"{}"}}}}"#, "x".repeat(100_000));

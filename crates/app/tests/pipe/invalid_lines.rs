@@ -3,14 +3,14 @@
 use std::{io::Write, process::Output};
 
 use crate::{
-    piped,
+    pipe_process,
     receiver::{self, Seen},
 };
 
 fn pipe(input: &[u8], arguments: &[&str]) -> (Output, Seen) {
     let folder = tempfile::tempdir().unwrap();
     let (target, seen) = receiver::start();
-    let mut command = piped::command(&[], folder.path(), &piped::url(target), None);
+    let mut command = pipe_process::command(&[], folder.path(), &pipe_process::url(target), None);
     let mut child = command.arg("--drain").args(arguments).spawn().unwrap();
     child.stdin.take().unwrap().write_all(input).unwrap();
     (child.wait_with_output().unwrap(), seen)

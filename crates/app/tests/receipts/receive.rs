@@ -13,9 +13,9 @@ use std::{
 };
 
 use crate::{
+    gateway::{Gateway, command, until},
     partner::{self, SECRET},
     receiver::{self, Seen},
-    served::{Served, command, until},
 };
 
 fn body(event: &str) -> String {
@@ -36,7 +36,7 @@ fn events(seen: &Seen) -> BTreeSet<String> {
 fn a_partners_webhook_reaches_the_core_and_is_counted() {
     let folder = tempfile::tempdir().unwrap();
     let (core, seen) = receiver::start();
-    let served = Served::start(folder.path(), &[]);
+    let served = Gateway::start(folder.path(), &[]);
     served.source("acme", SECRET, &format!("http://{core}/hooks"));
     let ingest = served.ingest.unwrap();
     let taken = partner::post(ingest, &body("e1"));
@@ -72,7 +72,7 @@ fn the_policy_is_read_again_on_sighup() {
         "wires":[{"name":"W_Webhook_Trusted","when":["P_Webhook_Verified","P_Rate_Bucket_OK"],
         "then":"allow_webhook"}],"else":"deny_invalid_access"}"#;
     std::fs::write(&pack, open).unwrap();
-    let served = Served::start(folder.path(), &[("GANCHO_POLICY_FILE", pack.to_str().unwrap())]);
+    let served = Gateway::start(folder.path(), &[("GANCHO_POLICY_FILE", pack.to_str().unwrap())]);
     served.source("acme", SECRET, "http://127.0.0.1:9458/core");
     let ingest = served.ingest.unwrap();
     assert_eq!(partner::post(ingest, &body("e1")).status, 204);
@@ -96,11 +96,11 @@ fn the_policy_is_read_again_on_sighup() {
 fn a_node_may_receive_alone_and_another_hands_it_on() {
     let folder = tempfile::tempdir().unwrap();
     let (core, seen) = receiver::start();
-    let served = Served::start(folder.path(), &[]);
+    let served = Gateway::start(folder.path(), &[]);
     served.source("acme", SECRET, &format!("http://{core}/hooks"));
     served.stop();
 
-    let alone = Served::of(command(&["serve", "--role", "ingest"], folder.path()));
+    let alone = Gateway::of(command(&["serve", "--role", "ingest"], folder.path()));
     assert_eq!(partner::post(alone.ingest.unwrap(), &body("e1")).status, 204);
     assert_eq!(alone.operator("GET", "/v1/sources", "").status, 404);
     // What it alone knows it tells, and what is its own it reads again.
@@ -115,7 +115,7 @@ fn a_node_may_receive_alone_and_another_hands_it_on() {
     alone.stop();
     assert!(events(&seen).is_empty());
 
-    let worker = Served::of(command(&["serve", "--role", "worker"], folder.path()));
+    let worker = Gateway::of(command(&["serve", "--role", "worker"], folder.path()));
     assert!(worker.ingest.is_none());
     until("it is handed on", || events(&seen).contains("e1"));
     worker.stop();
@@ -137,7 +137,7 @@ fn an_api_node_sees_what_an_ingest_node_saw() {
         if ring.exists() {
             command.env("GANCHO_MASTER_KEY_FILE", &ring);
         }
-        Served::of(command)
+        Gateway::of(command)
     };
     let api = start(folders[0].path(), "api");
     api.source("acme", SECRET, "http://127.0.0.1:9458/core");
@@ -148,11 +148,11 @@ fn an_api_node_sees_what_an_ingest_node_saw() {
         let forged = crate::http::call(ingest.ingest.unwrap(), "POST", path, &[], "{}");
         assert_eq!(forged.status, 403);
     }
-    let rejections = |api: &Served, path: &str| {
+    let rejections = |api: &Gateway, path: &str| {
         let list = api.operator("GET", path, "").json()["data"].as_array().unwrap().clone();
         list.into_iter().map(|one| one["partner"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
-    let agrees = |api: &Served| {
+    let agrees = |api: &Gateway| {
         let counts = api.operator("GET", "/v1/sources/acme", "").json()["counts"].clone();
         counts["received"] == 1
             && counts["repeats"] == 1
@@ -164,7 +164,7 @@ fn an_api_node_sees_what_an_ingest_node_saw() {
     assert!(log.contains("policy pack loaded"), "{log}");
     // What it signed for when it stopped is known too, and all of it is there after a restart.
     let checkpoint =
-        |api: &Served| api.operator("GET", "/v1/ledger", "").json()["checkpoint"].clone();
+        |api: &Gateway| api.operator("GET", "/v1/ledger", "").json()["checkpoint"].clone();
     assert_eq!(checkpoint(&api)["size"], 1);
     api.stop();
     let api = start(folders[0].path(), "api");
@@ -179,7 +179,7 @@ fn an_api_node_sees_what_an_ingest_node_saw() {
 fn killed_between_any_two_steps_nothing_is_lost_and_nothing_suppressed() {
     let folder = tempfile::tempdir().unwrap();
     let (core, seen) = receiver::start();
-    let served = Served::start(folder.path(), &[]);
+    let served = Gateway::start(folder.path(), &[]);
     served.source("acme", SECRET, &format!("http://{core}/hooks"));
     served.stop();
     let calls = ["accept4", "recvfrom", "pwrite64", "fdatasync", "sendto,write,writev", "connect"];
@@ -187,7 +187,7 @@ fn killed_between_any_two_steps_nothing_is_lost_and_nothing_suppressed() {
     for calls in calls {
         for when in 1..=4 {
             let event = format!("{}-{when}", calls.replace(',', "-"));
-            let served = Served::start(folder.path(), &[]);
+            let served = Gateway::start(folder.path(), &[]);
             let ingest = served.ingest.unwrap();
             let mut tracer = attach(&served, calls, when);
             // Several, so that the call is reached even where a step was saved.
@@ -200,7 +200,7 @@ fn killed_between_any_two_steps_nothing_is_lost_and_nothing_suppressed() {
             let _ = tracer.kill();
             let _ = tracer.wait();
             drop(served);
-            let served = Served::start(folder.path(), &[]);
+            let served = Gateway::start(folder.path(), &[]);
             for number in 0..3 {
                 let event = format!("{event}-{number}");
                 partner::insist(|| served.ingest.unwrap(), &body(&event));
@@ -214,11 +214,11 @@ fn killed_between_any_two_steps_nothing_is_lost_and_nothing_suppressed() {
     assert_eq!(seen.counts().len(), 24 * 3);
 }
 
-fn is_alive(served: &Served) -> bool {
+fn is_alive(served: &Gateway) -> bool {
     crate::http::try_call(served.address, "GET", "/healthz", &[], "").is_some()
 }
 
-fn attach(served: &Served, calls: &str, when: u32) -> std::process::Child {
+fn attach(served: &Gateway, calls: &str, when: u32) -> std::process::Child {
     let (trace, inject) =
         (format!("trace={calls}"), format!("inject={calls}:signal=KILL:when={when}"));
     let id = served.id().to_string();
@@ -241,7 +241,7 @@ fn survives(database: Option<&str>, kills: u64) {
     let (core, seen) = receiver::start();
     let start = || {
         let url = database.map(|url| ("GANCHO_DATABASE_URL", url));
-        Served::start(folder.path(), url.as_slice())
+        Gateway::start(folder.path(), url.as_slice())
     };
     let mut served = start();
     served.source("acme", SECRET, &format!("http://{core}/hooks"));
@@ -302,15 +302,15 @@ fn two_nodes_make_one_receipt() {
     let (core, seen) = receiver::start();
     let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     let url = database.url();
-    let first = Served::start(folders[0].path(), &[("GANCHO_DATABASE_URL", &url)]);
+    let first = Gateway::start(folders[0].path(), &[("GANCHO_DATABASE_URL", &url)]);
     // Both must have the ring that the secrets are sealed with.
     let ring = folders[0].path().join("data/master.key");
     let ring = ("GANCHO_MASTER_KEY_FILE", ring.to_str().unwrap());
-    let second = Served::start(folders[1].path(), &[("GANCHO_DATABASE_URL", &url), ring]);
+    let second = Gateway::start(folders[1].path(), &[("GANCHO_DATABASE_URL", &url), ring]);
     first.source("acme", SECRET, &format!("http://{core}/hooks"));
     // A node looks for new sources every few seconds.
     let knows =
-        |served: &Served| partner::post(served.ingest.unwrap(), &body("warm")).status == 204;
+        |served: &Gateway| partner::post(served.ingest.unwrap(), &body("warm")).status == 204;
     until("both know the partner", || knows(&first) && knows(&second));
     for round in 0..50 {
         let body = body(&format!("e{round}"));

@@ -9,8 +9,8 @@ use serde_json::json;
 
 use crate::{
     emails::crash::MailServer,
+    gateway::{Gateway, TOKEN, until},
     http, partner, receiver,
-    served::{Served, TOKEN, until},
 };
 
 const MAIL_PASSWORD: &str = "canary-mail-password-0123456789";
@@ -92,7 +92,7 @@ fn keeps_secrets(variables: &[(&str, &str)], dump: impl Fn() -> Option<String>) 
     let mail = MailServer::start();
     let mail = mail.url(&format!("anyone:{MAIL_PASSWORD}@"));
     let more = [("GANCHO_LOG_LEVEL", "trace"), ("GANCHO_SMTP_URL", &mail)];
-    let served = Served::start(folder.path(), &[variables, &more].concat());
+    let served = Gateway::start(folder.path(), &[variables, &more].concat());
     let key = served.tenant("acme");
     let given = "whsec_Y2FuYXJ5LWdpdmVuLXNlY3JldC0wMTIzNDU2Nzg5";
     let header = "canary-header-value-0123456789";
@@ -232,7 +232,7 @@ fn on_postgres() {
 }
 
 /// A partner's webhook, and what is answered to a forged one.
-fn receive(served: &Served, core: &str) -> http::Answer {
+fn receive(served: &Gateway, core: &str) -> http::Answer {
     served.source("acme", partner::SECRET, core);
     let ingest = served.ingest.unwrap();
     assert_eq!(partner::post(ingest, r#"{"event_id":"e1"}"#).status, 204);
@@ -241,7 +241,7 @@ fn receive(served: &Served, core: &str) -> http::Answer {
     forged
 }
 
-fn send_email(served: &Served, key: &str) -> String {
+fn send_email(served: &Gateway, key: &str) -> String {
     let email = json!({
         "from": "shop@example.com", "to": "ana@example.com", "subject": "x", "text": "y",
     });
@@ -269,7 +269,7 @@ fn of_mail_that_cannot_be_sent() {
     for (variables, reason) in [(by_smtp, "SMTP 535"), (by_ses, "SES")] {
         let folder = tempfile::tempdir().unwrap();
         let level = [("GANCHO_LOG_LEVEL", "trace")];
-        let served = Served::start(folder.path(), &[&variables[..], &level].concat());
+        let served = Gateway::start(folder.path(), &[&variables[..], &level].concat());
         let key = served.tenant("acme");
         let path = format!("/v1/emails/{}", send_email(&served, &key));
         let shown = || http::call(served.address, "GET", &path, &[("x-api-key", &key)], "");

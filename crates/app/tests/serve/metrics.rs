@@ -6,15 +6,15 @@ use std::{
 };
 
 use crate::{
+    gateway::{Gateway, TOKEN, until},
     http, receiver,
-    served::{Served, TOKEN, until},
 };
 
 #[test]
 fn health_readiness_and_metrics() {
     let folder = tempfile::tempdir().unwrap();
     let (target, seen) = receiver::start();
-    let served = Served::start(folder.path(), &[]);
+    let served = Gateway::start(folder.path(), &[]);
     let get = |path: &str| http::call(served.address, "GET", path, &[], "");
     assert_eq!((get("/healthz").status, &*get("/healthz").body), (200, r#"{"status":"ok"}"#));
     assert_eq!(get("/readyz").json()["status"], "ready");
@@ -79,7 +79,7 @@ fn checked_by_promtool(metrics: &str) {
 fn metrics_are_the_operators_where_others_can_ask() {
     let folder = tempfile::tempdir().unwrap();
     let everywhere = ("GANCHO_API_LISTEN", "0.0.0.0:0");
-    let served = Served::start(folder.path(), &[everywhere]);
+    let served = Gateway::start(folder.path(), &[everywhere]);
     let local = ([127, 0, 0, 1], served.address.port()).into();
     let bearer = format!("Bearer {TOKEN}");
     let get = |headers: &[(&str, &str)]| http::call(local, "GET", "/metrics", headers, "").status;
@@ -89,7 +89,7 @@ fn metrics_are_the_operators_where_others_can_ask() {
     assert_eq!(http::call(local, "GET", "/healthz", &[], "").status, 200);
     served.stop();
 
-    let served = Served::start(folder.path(), &[everywhere, ("GANCHO_METRICS_PUBLIC", "true")]);
+    let served = Gateway::start(folder.path(), &[everywhere, ("GANCHO_METRICS_PUBLIC", "true")]);
     let local = ([127, 0, 0, 1], served.address.port()).into();
     assert_eq!(http::call(local, "GET", "/metrics", &[], "").status, 200);
     served.stop();

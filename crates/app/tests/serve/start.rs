@@ -5,9 +5,9 @@ use std::os::unix::fs::PermissionsExt;
 use gancho_domain::{Clock, SystemClock};
 
 use crate::{
+    gateway::{Gateway, TOKEN, command, until},
     http,
     receiver::{self, Got},
-    served::{Served, TOKEN, command, until},
 };
 
 fn verified(got: &Got, secret: &str) {
@@ -24,7 +24,7 @@ fn verified(got: &Got, secret: &str) {
 fn serves(variables: &[(&str, &str)]) {
     let folder = tempfile::tempdir().unwrap();
     let (target, seen) = receiver::start();
-    let served = Served::start(folder.path(), variables);
+    let served = Gateway::start(folder.path(), variables);
     let key = served.tenant("acme");
     let endpoint = served.endpoint(&key, &format!("http://{target}/hook"));
     let secret = endpoint["secret"].as_str().unwrap().to_owned();
@@ -44,7 +44,7 @@ fn serves(variables: &[(&str, &str)]) {
     // What it keeps is there after a restart, on the same secrets.
     let log = served.stop();
     assert!(log.contains("stopped; nothing was left in the air"), "{log}");
-    let served = Served::start(folder.path(), variables);
+    let served = Gateway::start(folder.path(), variables);
     let id = served.publish(&key, "invoice.paid", "{}");
     until("the next one arrives", || seen.body(&id).is_some());
     verified(&seen.last(&id).unwrap(), &secret);
@@ -71,7 +71,7 @@ fn without_an_admin_token_one_is_made_and_kept_private() {
     let folder = tempfile::tempdir().unwrap();
     let mut first = command(&["serve"], folder.path());
     first.env_remove("GANCHO_ADMIN_TOKEN");
-    let served = Served::of(first);
+    let served = Gateway::of(first);
     let path = folder.path().join("data/admin.token");
     for file in [&path, &folder.path().join("data/master.key")] {
         let mode = std::fs::metadata(file).unwrap().permissions().mode() & 0o777;
@@ -91,7 +91,7 @@ fn without_an_admin_token_one_is_made_and_kept_private() {
     // The same one the next time.
     let mut again = command(&["serve"], folder.path());
     again.env_remove("GANCHO_ADMIN_TOKEN");
-    let served = Served::of(again);
+    let served = Gateway::of(again);
     assert_eq!(std::fs::read_to_string(&path).unwrap(), token);
     served.stop();
 }
@@ -107,7 +107,7 @@ fn roles_run_apart_on_one_postgres() {
         one.env("GANCHO_DATABASE_URL", &url);
         one
     };
-    let api = Served::of(role("api"));
+    let api = Gateway::of(role("api"));
     let (target, seen) = receiver::start();
     let key = api.tenant("acme");
     api.endpoint(&key, &format!("http://{target}/hook"));
@@ -115,7 +115,7 @@ fn roles_run_apart_on_one_postgres() {
     let metrics = http::call(api.address, "GET", "/metrics", &[], "").body;
     assert!(!metrics.contains("gancho_attempts_total"), "it only takes events: {metrics}");
     assert!(seen.body(&id).is_none());
-    let worker = Served::of(role("worker"));
+    let worker = Gateway::of(role("worker"));
     until("the worker delivers it", || seen.body(&id).is_some());
     assert_eq!(http::call(worker.address, "GET", "/readyz", &[], "").status, 200);
     let body = r#"{"type":"a.b","data":{}}"#;
@@ -124,7 +124,7 @@ fn roles_run_apart_on_one_postgres() {
     worker.stop();
     api.stop();
 
-    let ingest = Served::of(role("ingest"));
+    let ingest = Gateway::of(role("ingest"));
     let at = ingest.ingest();
     assert_eq!(http::call(at, "GET", "/webhooks/_health", &[], "").status, 200);
     assert_eq!(http::call(at, "POST", "/webhooks/nobody", &[], "{}").status, 403);

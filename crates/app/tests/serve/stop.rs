@@ -12,15 +12,15 @@ use std::{
 };
 
 use crate::{
+    gateway::{Gateway, command, until},
     http, receiver,
-    served::{Served, command, until},
 };
 
 #[test]
 fn sigterm_under_load_finishes_what_is_in_flight() {
     let folder = tempfile::tempdir().unwrap();
     let (target, seen) = receiver::start_slow(Duration::from_millis(50));
-    let served = Served::start(folder.path(), &[]);
+    let served = Gateway::start(folder.path(), &[]);
     let key = served.tenant("acme");
     served.endpoint(&key, &format!("http://{target}/hook"));
 
@@ -61,7 +61,7 @@ fn sigterm_under_load_finishes_what_is_in_flight() {
 
     // What had not been tried yet is in the store, and comes with the next start. Nothing that was in
     // flight was cut off, so nothing comes twice.
-    let served = Served::start(folder.path(), &[]);
+    let served = Gateway::start(folder.path(), &[]);
     let acked = acked.lock().unwrap().clone();
     until("everything acknowledged arrives", || {
         let counts = seen.counts();
@@ -76,7 +76,7 @@ fn sigterm_under_load_finishes_what_is_in_flight() {
 fn a_second_signal_stops_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let (target, seen) = receiver::start_slow(Duration::from_secs(60));
-    let served = Served::start(folder.path(), &[]);
+    let served = Gateway::start(folder.path(), &[]);
     let key = served.tenant("acme");
     served.endpoint(&key, &format!("http://{target}/hook"));
     let id = served.publish(&key, "a.b", "{}");
@@ -96,7 +96,7 @@ fn a_second_signal_stops_at_once() {
 fn what_does_not_finish_in_time_is_given_back() {
     let folder = tempfile::tempdir().unwrap();
     let (slow, hung) = receiver::start_slow(Duration::from_secs(60));
-    let served = Served::start(folder.path(), &[("GANCHO_STOP_TIMEOUT", "1s")]);
+    let served = Gateway::start(folder.path(), &[("GANCHO_STOP_TIMEOUT", "1s")]);
     let key = served.tenant("acme");
     let endpoint = served.endpoint(&key, &format!("http://{slow}/hook"));
     let id = served.publish(&key, "a.b", "{}");
@@ -107,7 +107,7 @@ fn what_does_not_finish_in_time_is_given_back() {
     assert!(log.contains("will be tried again"), "{log}");
 
     let (quick, seen) = receiver::start();
-    let served = Served::start(folder.path(), &[("GANCHO_STOP_TIMEOUT", "1s")]);
+    let served = Gateway::start(folder.path(), &[("GANCHO_STOP_TIMEOUT", "1s")]);
     let path = format!("/v1/webhooks/{}", endpoint["id"].as_str().unwrap());
     let body = format!(r#"{{"url":"http://{quick}/hook"}}"#);
     let changed = http::call(served.address, "PATCH", &path, &[("x-api-key", &key)], &body);

@@ -2,13 +2,13 @@
 
 use serde_json::json;
 
-use crate::operated::{Operated, alone};
+use crate::operator::{Operator, alone};
 
 const SECRET: &str = "a-secret-that-only-the-file-has";
 
 #[test]
 fn a_source_from_its_making_to_its_end() {
-    let at = Operated::start();
+    let at = Operator::start();
     let folder = at.folder.path();
     assert!(at.run(&["sources", "list"]).ok().out.contains("no sources yet"));
     std::fs::write(folder.join("schema.json"), r#"{"type":"object"}"#).unwrap();
@@ -58,7 +58,7 @@ fn a_source_from_its_making_to_its_end() {
 
 #[test]
 fn keys_come_from_everywhere_but_the_command_line() {
-    let at = Operated::start();
+    let at = Operator::start();
     let folder = at.folder.path();
     at.run(&["sources", "create", "acme"]).ok();
     let made = at.json(&["sources", "keys", "add", "acme", "k1", "--until", "90d"]);
@@ -101,7 +101,7 @@ fn keys_come_from_everywhere_but_the_command_line() {
 /// The key-value JSON of seed 001 §8.1, from a file and from standard input.
 #[test]
 fn keys_of_a_key_value_store_are_imported() {
-    let at = Operated::start();
+    let at = Operator::start();
     let entries = format!(
         r#"{{"webhook:partner:acme:key:k1":{{"scheme":"hmac","algo":"sha256","secret":"{SECRET}"}},
             "webhook:partner:beta:key:k9":{{"scheme":"hmac","algo":"sha256","secret":"{SECRET}"}}}}"#
@@ -120,7 +120,7 @@ fn keys_of_a_key_value_store_are_imported() {
 
 #[test]
 fn a_test_event_is_kept_and_what_is_refused_is_explained() {
-    let at = Operated::start();
+    let at = Operator::start();
     let receipts = at.receive(2);
     let listed = at.json(&["sources", "receipts", "acme", "--limit", "1"]);
     assert_eq!(listed["data"][0]["id"], receipts[1].as_str());
@@ -146,12 +146,12 @@ fn a_test_event_is_kept_and_what_is_refused_is_explained() {
 /// faults.md B4: a receipt can be looked at and sent again.
 #[test]
 fn a_receipt_is_shown_and_sent_again() {
-    let at = Operated::start();
+    let at = Operator::start();
     let (core, seen) = crate::receiver::start();
     let receipt = at.receive(1).remove(0);
     at.run(&["sources", "change", "acme", "--target", &format!("http://{core}/hooks")]).ok();
     let shown = || at.json(&["sources", "receipt", "acme", &receipt]);
-    crate::served::until("it goes to the new target", || shown()["status"] == "dispatched");
+    crate::gateway::until("it goes to the new target", || shown()["status"] == "dispatched");
     let whole = shown();
     assert_eq!(whole["context"]["req"]["path"], "/webhooks/acme");
     assert!(whole["headers"]["x-signature"].is_string(), "{whole}");
@@ -161,7 +161,7 @@ fn a_receipt_is_shown_and_sent_again() {
     }
     let said = at.run(&["sources", "retry", "acme", &receipt]).ok().out;
     assert!(said.contains(&receipt) && said.contains(&core.to_string()), "{said}");
-    crate::served::until("it comes again", || seen.counts().get(&receipt) == Some(&2));
+    crate::gateway::until("it comes again", || seen.counts().get(&receipt) == Some(&2));
     let counted = at.json(&["sources", "retry", "acme", "--status", "dlq", "--dry-run"]);
     assert_eq!((&counted["total"], &counted["dry_run"]), (&json!(0), &json!(true)));
     assert_eq!(at.run(&["sources", "retry", "acme"]).code, 2, "everything has to be asked for");

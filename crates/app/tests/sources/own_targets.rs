@@ -1,16 +1,16 @@
 //! Targets of the operator's own, and what stands for the gateway itself.
 
 use crate::{
+    gateway::{Gateway, command, until},
     http, receiver,
-    served::{Served, command, until},
 };
 
 /// A network of this machine that no default allows: the tests' own `allow_cidrs` is left out.
-fn start(folder: &std::path::Path, variables: &[(&str, &str)]) -> Served {
+fn start(folder: &std::path::Path, variables: &[(&str, &str)]) -> Gateway {
     let mut command = command(&["serve"], folder);
     command.env_remove("GANCHO_ALLOW_CIDRS");
     command.envs(variables.iter().copied());
-    Served::of(command)
+    Gateway::of(command)
 }
 
 /// faults.md 7: the core's network is open to the core and closed to tenants.

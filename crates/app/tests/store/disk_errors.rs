@@ -3,7 +3,7 @@
 use std::{process::Command, time::Duration};
 
 use crate::{
-    piped::{self, Acked, Piped},
+    pipe_process::{self, Acked, PipeProcess},
     receiver,
 };
 
@@ -28,10 +28,10 @@ fn fails_at(when: usize, file_alone: bool) {
     assert!(there, "this test needs strace: apt-get install strace");
     let folder = tempfile::tempdir().unwrap();
     let (address, seen) = receiver::start();
-    let url = piped::url(address);
+    let url = pipe_process::url(address);
     let acked = Acked::default();
     // The files exist before the trouble begins.
-    piped::drain(folder.path(), &url, None);
+    pipe_process::drain(folder.path(), &url, None);
 
     let inject = format!("inject=fdatasync,fsync:error=EIO:when={when}+");
     let mut strace = vec!["strace", "-f", "-qq", "-o", "/dev/null"];
@@ -40,13 +40,13 @@ fn fails_at(when: usize, file_alone: bool) {
     if file_alone {
         strace.extend(["-P", file.to_str().unwrap()]);
     }
-    let command = piped::command(&strace, folder.path(), &url, None);
+    let command = pipe_process::command(&strace, folder.path(), &url, None);
     let (status, errors) =
-        Piped::start(command, "line", 200_000, &acked).end(Duration::from_secs(60));
+        PipeProcess::start(command, "line", 200_000, &acked).end(Duration::from_secs(60));
     assert!(!status.success(), "it went on after a failed sync");
     assert!(errors.contains("the store stopped after an error"), "{errors}");
 
-    piped::drain(folder.path(), &url, None);
+    pipe_process::drain(folder.path(), &url, None);
     let acked = acked.lock().unwrap();
     assert!(!file_alone || acked.len() > 100, "{} were acknowledged before", acked.len());
     for (id, line) in acked.iter() {
@@ -58,14 +58,18 @@ fn fails_at(when: usize, file_alone: bool) {
 fn a_second_process_on_the_same_folder_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let (address, _) = receiver::start();
-    let url = piped::url(address);
+    let url = pipe_process::url(address);
     let acked = Acked::default();
-    let first =
-        Piped::start(piped::command(&[], folder.path(), &url, None), "first", 1_000_000, &acked);
+    let first = PipeProcess::start(
+        pipe_process::command(&[], folder.path(), &url, None),
+        "first",
+        1_000_000,
+        &acked,
+    );
     while acked.lock().unwrap().is_empty() {
         std::thread::sleep(Duration::from_millis(5));
     }
-    let second = piped::command(&[], folder.path(), &url, None).output().unwrap();
+    let second = pipe_process::command(&[], folder.path(), &url, None).output().unwrap();
     first.kill();
     assert!(!second.status.success());
     let errors = String::from_utf8(second.stderr).unwrap();

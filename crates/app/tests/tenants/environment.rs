@@ -6,8 +6,8 @@ use gancho_domain::{Clock, SystemClock};
 use gancho_wire::{DEFAULT_TOLERANCE, Profile, Recipe, SigningKey};
 
 use crate::{
+    gateway::{Gateway, until},
     receiver::{self, Got},
-    served::{Served, until},
 };
 
 const FIRST: &str = "whsec_a1b2c3d4e5f6g7h8i9j0k1l2m3n4o5p6";
@@ -22,14 +22,14 @@ fn is_signed_with(got: &Got, secret: &str) -> bool {
     recipe.verify(&[key], &headers, &got.body, SystemClock.now(), DEFAULT_TOLERANCE).is_ok()
 }
 
-fn publish(served: &Served, tenant: &str) -> String {
+fn publish(served: &Gateway, tenant: &str) -> String {
     let body = r#"{"type":"email.sent","data":{"outboxId":"out_1"},"subject":"out_1"}"#;
     let made = served.acting(tenant, "POST", "/v1/events", body);
     assert_eq!(made.status, 202, "{}", made.body);
     made.json()["id"].as_str().unwrap().to_owned()
 }
 
-fn endpoints(served: &Served, tenant: &str) -> Vec<serde_json::Value> {
+fn endpoints(served: &Gateway, tenant: &str) -> Vec<serde_json::Value> {
     let listed = served.acting(tenant, "GET", "/v1/webhooks", "").json();
     let mut webhooks = listed["data"].as_array().unwrap().clone();
     for webhook in &mut webhooks {
@@ -39,13 +39,13 @@ fn endpoints(served: &Served, tenant: &str) -> Vec<serde_json::Value> {
     webhooks
 }
 
-fn start(folder: &Path, url: Option<&str>, secret: Option<&str>) -> Served {
+fn start(folder: &Path, url: Option<&str>, secret: Option<&str>) -> Gateway {
     let variables: Vec<(&str, &str)> = url
         .map(|url| ("WEBHOOK_URL_M2", url))
         .into_iter()
         .chain(secret.map(|secret| ("WEBHOOK_SECRET_M2", secret)))
         .collect();
-    Served::start(folder, &variables)
+    Gateway::start(folder, &variables)
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn the_operator_is_told_of_what_was_given_up() {
     let folder = tempfile::tempdir().unwrap();
     let (notices, told) = receiver::start();
     let variables = [("GANCHO_NOTIFY_URL", &*format!("http://{notices}/ops"))];
-    let served = Served::start(folder.path(), &variables);
+    let served = Gateway::start(folder.path(), &variables);
     let key = served.tenant("acme");
     // Nobody listens there: it was free a moment ago.
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();

@@ -10,10 +10,10 @@ use std::{
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::served::{Served, command};
+use crate::gateway::{Gateway, command};
 
-pub struct Operated {
-    pub served: Served,
+pub struct Operator {
+    pub served: Gateway,
     pub folder: TempDir,
     pub ingest: SocketAddr,
     variables: Vec<(String, String)>,
@@ -27,7 +27,7 @@ pub struct Ran {
     pub err: String,
 }
 
-impl Operated {
+impl Operator {
     /// E-mails are caught, not sent.
     pub fn start() -> Self {
         Self::with(&[])
@@ -37,7 +37,7 @@ impl Operated {
     pub fn with(more: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let usual = [("GANCHO_EMAIL_VIA", "sink")];
-        let served = Served::start(folder.path(), &[&usual[..], more].concat());
+        let served = Gateway::start(folder.path(), &[&usual[..], more].concat());
         let ingest = served.ingest();
         let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
         Self { served, folder, ingest, variables: more.iter().map(owned).collect() }

@@ -16,7 +16,7 @@ pub const GANCHO: &str = env!("CARGO_BIN_EXE_gancho");
 /// What was acknowledged: id and the line it stands for.
 pub type Acked = Arc<Mutex<BTreeMap<String, String>>>;
 
-pub struct Piped {
+pub struct PipeProcess {
     child: Child,
     readers: Vec<JoinHandle<()>>,
     errors: Arc<Mutex<String>>,
@@ -40,7 +40,7 @@ pub fn url(address: SocketAddr) -> String {
     format!("http://{address}/hook")
 }
 
-impl Piped {
+impl PipeProcess {
     /// Feeds lines beginning with `name` until the process goes away or `lines` are fed.
     pub fn start(mut command: Command, name: &str, lines: usize, acked: &Acked) -> Self {
         let mut child = command.spawn().unwrap();
@@ -106,6 +106,6 @@ pub fn drain(folder: &Path, url: &str, database: Option<&str>) {
     let mut command = command(&[], folder, url, database);
     command.arg("--drain");
     let (status, errors) =
-        Piped::start(command, "drain", 0, &Acked::default()).end(Duration::from_secs(90));
+        PipeProcess::start(command, "drain", 0, &Acked::default()).end(Duration::from_secs(90));
     assert!(status.success(), "{errors}");
 }

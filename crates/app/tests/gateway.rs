@@ -14,12 +14,12 @@ use serde_json::Value;
 
 use crate::{
     http::{self, Answer},
-    piped::GANCHO,
+    pipe_process::GANCHO,
 };
 
 pub const TOKEN: &str = "outside-admin-token-0123456789";
 
-pub struct Served {
+pub struct Gateway {
     pub address: SocketAddr,
     /// Where partners post.
     pub ingest: Option<SocketAddr>,
@@ -45,7 +45,7 @@ pub fn command(arguments: &[&str], folder: &Path) -> Command {
     command
 }
 
-impl Served {
+impl Gateway {
     pub fn start(folder: &Path, variables: &[(&str, &str)]) -> Self {
         let mut command = command(&["serve"], folder);
         command.envs(variables.iter().copied());
@@ -181,7 +181,7 @@ impl Served {
     }
 }
 
-impl Drop for Served {
+impl Drop for Gateway {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
