@@ -346,14 +346,7 @@ impl Hands {
 
 /// What is so at last, or the test fails.
 pub async fn eventually<T, F: Future<Output = Option<T>>>(look: impl Fn() -> F) -> T {
-    let deadline = tokio::time::Instant::now() + Duration::from_secs(20);
-    loop {
-        if let Some(found) = look().await {
-            return found;
-        }
-        assert!(tokio::time::Instant::now() < deadline, "it did not come to that");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    gancho_testkit::wait_for("it comes to that", look).await
 }
 
 /// Answers every request with this status.

@@ -10,6 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use gancho_testkit::until;
 use serde_json::Value;
 
 use crate::{
@@ -108,6 +109,7 @@ impl Gateway {
                 let _ = self.child.kill();
                 panic!("still running after {within:?}: {}", self.log.lock().unwrap());
             }
+            // Sleeps until the process ends, and no longer than it may.
             thread::sleep(Duration::from_millis(10));
         }
     }
@@ -185,14 +187,5 @@ impl Drop for Gateway {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
-    }
-}
-
-/// Until it is so, or the test fails.
-pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let started = Instant::now();
-    while !is_so() {
-        assert!(started.elapsed() < Duration::from_secs(30), "it did not happen: {what}");
-        thread::sleep(Duration::from_millis(10));
     }
 }

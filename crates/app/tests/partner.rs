@@ -1,8 +1,9 @@
 //! A partner apart from the gateway's listener: signs what it posts, and posts it until it is taken.
 
-use std::{net::SocketAddr, thread, time::Duration};
+use std::net::SocketAddr;
 
 use gancho_domain::{Clock, SystemClock};
+use gancho_testkit::until;
 use gancho_wire::{Preset, SecretEncoding};
 
 use crate::http::{self, Answer};
@@ -30,11 +31,6 @@ pub fn post(ingest: SocketAddr, body: &str) -> Answer {
 
 /// As partners do: again, until it is answered with 204.
 pub fn insist(ingest: impl Fn() -> SocketAddr, body: &str) {
-    for _ in 0..600 {
-        if try_post(ingest(), body).is_some_and(|answer| answer.status == 204) {
-            return;
-        }
-        thread::sleep(Duration::from_millis(50));
-    }
-    panic!("never taken: {body}");
+    let is_taken = || try_post(ingest(), body).is_some_and(|answer| answer.status == 204);
+    until("a partner's webhook is taken", is_taken);
 }

@@ -93,6 +93,7 @@ impl PipeProcess {
                 let _ = self.child.kill();
                 panic!("still running after {within:?}");
             }
+            // Sleeps until the process ends, and no longer than it may.
             thread::sleep(Duration::from_millis(20));
         };
         self.readers.into_iter().for_each(|reader| reader.join().unwrap());

@@ -80,6 +80,7 @@ fn take(stream: &TcpStream, seen: &Seen, after: Duration) -> Option<()> {
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
     seen.0.lock().unwrap().entry(id).or_default().push(Got { headers, body });
+    // Sleeps as a slow receiver.
     thread::sleep(after);
     let mut stream = stream;
     stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").ok()

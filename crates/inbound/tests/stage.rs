@@ -2,7 +2,6 @@
 
 use std::{
     collections::VecDeque,
-    future::Future,
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -22,6 +21,7 @@ use gancho_inbound::{
 use gancho_store::{PageRequest, Store};
 use gancho_store_postgres::PostgresStore;
 use gancho_store_sqlite::SqliteStore;
+use gancho_testkit::wait_for;
 use gancho_testkit::{
     postgres::{Database, fresh_database},
     receiver::{Receiver, Step},
@@ -410,17 +410,5 @@ impl Seen {
             [one] => one,
             ref other => panic!("{name}: {other:?}"),
         }
-    }
-}
-
-/// Asks again and again, until there is something or too much time has passed.
-pub async fn wait_for<T, F: Future<Output = Option<T>>>(what: &str, look: impl Fn() -> F) -> T {
-    let until = tokio::time::Instant::now() + Duration::from_secs(20);
-    loop {
-        if let Some(found) = look().await {
-            return found;
-        }
-        assert!(tokio::time::Instant::now() < until, "{what} did not come");
-        tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }

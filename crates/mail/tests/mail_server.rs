@@ -15,12 +15,10 @@ use gancho_mail::{
     SmtpPost,
     smtp::{SmtpServer, SmtpSettings},
 };
-use gancho_testkit::python::PythonServer;
+use gancho_testkit::{python::PythonServer, wait_for};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::pki_types::CertificateDer;
 use serde_json::Value;
-
-use crate::stage::wait_for;
 
 pub struct MailServer {
     server: PythonServer,

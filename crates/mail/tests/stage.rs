@@ -1,7 +1,6 @@
 //! What the tests share: a gateway without its API, and ways to wait for what happens.
 
 use std::{
-    future::Future,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -25,6 +24,7 @@ use gancho_outbound::{
 use gancho_store::{DeadFilter, DeadLetter, EventFilter, EventView, PageRequest, Store};
 use gancho_store_postgres::PostgresStore;
 use gancho_store_sqlite::SqliteStore;
+use gancho_testkit::wait_for;
 use gancho_testkit::{
     postgres::{Database, fresh_database},
     receiver::{Receiver, Step},
@@ -291,17 +291,5 @@ pub fn draft(to: &str) -> EmailDraft {
         text: Some("Olá.\n".into()),
         external_id: Some("BOL-M2-2025-00123".into()),
         ..EmailDraft::default()
-    }
-}
-
-/// Asks again and again, until there is something or too much time has passed.
-pub async fn wait_for<T, F: Future<Output = Option<T>>>(what: &str, look: impl Fn() -> F) -> T {
-    let until = tokio::time::Instant::now() + Duration::from_secs(30);
-    loop {
-        if let Some(found) = look().await {
-            return found;
-        }
-        assert!(tokio::time::Instant::now() < until, "{what} did not come");
-        tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }

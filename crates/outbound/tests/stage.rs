@@ -1,6 +1,6 @@
 //! What the tests share: a gateway without its API, receivers, and ways to wait for what happens.
 
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use gancho_domain::{
@@ -17,7 +17,10 @@ use gancho_store::{
     Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, Endpoints, PageRequest, Store, Tenants,
 };
 use gancho_store_sqlite::{Options, SqliteStore};
-use gancho_testkit::receiver::{Receiver, Request, Step};
+use gancho_testkit::{
+    receiver::{Receiver, Request, Step},
+    wait_for,
+};
 use gancho_vault::KeyRing;
 use gancho_wire::Profile;
 use tempfile::TempDir;
@@ -305,18 +308,6 @@ impl Seen {
 
     pub fn json(&self) -> serde_json::Value {
         serde_json::from_str(&self.body).unwrap()
-    }
-}
-
-/// Asks again and again, until there is something or too much time has passed.
-pub async fn wait_for<T, F: Future<Output = Option<T>>>(what: &str, look: impl Fn() -> F) -> T {
-    let until = tokio::time::Instant::now() + Duration::from_secs(20);
-    loop {
-        if let Some(found) = look().await {
-            return found;
-        }
-        assert!(tokio::time::Instant::now() < until, "{what} did not come");
-        tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
 

@@ -57,6 +57,7 @@ async fn who_drips_a_head_is_let_go() {
         if stream.write_all(&[*byte]).await.is_err() {
             break;
         }
+        // Sleeps as a slow client.
         tokio::time::sleep(Duration::from_millis(50)).await;
         assert!(began.elapsed() < SOON);
     }

@@ -1,6 +1,8 @@
 //! What an operator is told at the start.
 
-use crate::gateway::{Gateway, TOKEN, until};
+use gancho_testkit::until;
+
+use crate::gateway::{Gateway, TOKEN};
 
 fn says(served: &Gateway, what: &str) -> bool {
     served.log.lock().unwrap().contains(what)

@@ -1,11 +1,9 @@
 //! The gateway as its own target: a loop ends at its first turn. (faults.md 31, SS-41)
 
+use gancho_testkit::until;
 use serde_json::Value;
 
-use crate::{
-    gateway::{Gateway, until},
-    http, receiver,
-};
+use crate::{gateway::Gateway, http, receiver};
 
 fn deliveries(served: &Gateway, key: &str) -> Vec<Value> {
     let rows = http::call(served.address, "GET", "/v1/deliveries", &[("x-api-key", key)], "");

@@ -10,7 +10,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{gateway::until, http, pipe_process::GANCHO};
+use gancho_testkit::until;
+
+use crate::{http, pipe_process::GANCHO};
 
 /// A port that is free and has free ones after it, apart from those of other tests.
 fn port() -> u16 {

@@ -1,8 +1,9 @@
 //! `gancho emails`, typed at a gateway that catches letters.
 
+use gancho_testkit::until;
 use serde_json::json;
 
-use crate::{gateway::until, operator::Operator};
+use crate::operator::Operator;
 
 #[test]
 fn an_e_mail_from_the_command_line_to_the_sink() {

@@ -10,15 +10,15 @@ use std::{
         atomic::{AtomicBool, Ordering::Relaxed},
     },
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use data_encoding::BASE64;
-use gancho_testkit::python::PythonServer;
+use gancho_testkit::{python::PythonServer, until};
 use serde_json::{Value, json};
 
 use crate::{
-    gateway::{Gateway, until},
+    gateway::Gateway,
     http,
     receiver::{self, Seen},
 };
@@ -77,16 +77,15 @@ fn insist(address: impl Fn() -> SocketAddr, key: &str, name: &str) -> String {
         "from": "Shop <shop@example.com>", "to": "ana@example.com", "subject": name, "text": "Hello",
         "idempotencyKey": name,
     });
-    for _ in 0..600 {
+    let mut id = None;
+    until("an e-mail is taken", || {
         let headers = [("x-api-key", key)];
         let answer =
             http::try_call(address(), "POST", "/v1/email/send", &headers, &email.to_string());
-        if let Some(answer) = answer.filter(|answer| answer.status == 201) {
-            return answer.json()["outboxId"].as_str().unwrap().to_owned();
-        }
-        thread::sleep(Duration::from_millis(50));
-    }
-    panic!("never taken: {name}");
+        id = answer.filter(|answer| answer.status == 201).map(|answer| answer.json());
+        id.is_some()
+    });
+    id.unwrap()["outboxId"].as_str().unwrap().to_owned()
 }
 
 fn start(folder: &Path, url: &str, database: Option<&str>) -> Gateway {
@@ -137,6 +136,7 @@ fn survives(database: Option<&str>, kills: usize) {
     for cycle in 0..kills {
         let before = taken.lock().unwrap().len();
         until("some are taken", || taken.lock().unwrap().len() > before + 20);
+        // Sleeps to be killed at another moment each time.
         thread::sleep(Duration::from_millis(cycle as u64 * 37 % 200));
         served.signal("KILL");
         drop(served);
@@ -153,16 +153,10 @@ fn survives(database: Option<&str>, kills: usize) {
         events.iter().any(|(_, event_type)| event_type == "email.sent")
     };
     // What a killed one held is given to another when its lease is over.
-    let patience = Instant::now() + Duration::from_secs(90);
-    loop {
+    until("the tenant is told that all were sent", || {
         let told = told(&seen);
-        let silent = taken.iter().filter(|id| !told.get(*id).is_some_and(is_sent)).count();
-        if silent == 0 {
-            break;
-        }
-        assert!(Instant::now() < patience, "nobody was told that {silent} were sent");
-        thread::sleep(Duration::from_millis(100));
-    }
+        taken.iter().all(|id| told.get(id).is_some_and(is_sent))
+    });
     let letters = mail.letters();
     for id in &taken {
         assert!(letters.contains_key(id), "{id} was never sent");

@@ -2,8 +2,9 @@
 
 use std::{thread, time::Duration};
 
+use gancho_testkit::until;
+
 use crate::{
-    gateway::until,
     pipe_process::{self, Acked, PipeProcess},
     receiver,
 };
@@ -27,6 +28,7 @@ fn survives(database: Option<&str>, kills: u64) {
             let before = acked.lock().unwrap().len();
             until("it acknowledges", || acked.lock().unwrap().len() > before);
         }
+        // Sleeps to be killed at another moment each time.
         thread::sleep(Duration::from_millis(30 + cycle * 37 % 400));
         gancho.kill();
     }

@@ -7,8 +7,10 @@ use std::{
     process::{Output, Stdio},
 };
 
+use gancho_testkit::until;
+
 use crate::{
-    gateway::{Gateway, command, until},
+    gateway::{Gateway, command},
     pipe_process, receiver,
 };
 

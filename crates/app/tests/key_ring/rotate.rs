@@ -2,10 +2,11 @@
 
 use std::{path::Path, process::Command};
 
+use gancho_testkit::until;
 use serde_json::Value;
 
 use crate::{
-    gateway::{Gateway, command, until},
+    gateway::{Gateway, command},
     http, receiver,
 };
 

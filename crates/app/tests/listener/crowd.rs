@@ -13,13 +13,14 @@ use std::{
     time::{Duration, Instant},
 };
 
+use gancho_testkit::until;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpSocket,
 };
 
 use crate::{
-    gateway::{Gateway, command, until},
+    gateway::{Gateway, command},
     http,
     partner::{self, SECRET},
     pipe_process::GANCHO,
@@ -47,6 +48,7 @@ impl Crowd {
             runtime.spawn(async move {
                 while !stop.load(Relaxed) {
                     let _ = send_slowly(ingest, from, number, &begun).await;
+                    // Sleeps as a client that comes back.
                     tokio::time::sleep(Duration::from_millis(500)).await;
                 }
             });
@@ -88,6 +90,7 @@ async fn send_slowly(
     loop {
         tokio::select! {
             read = stream.read(&mut answer) => { read?; return Ok(()) }
+            // Sleeps as a slow client.
             () = tokio::time::sleep(Duration::from_secs(1)) => stream.write_all(b" ").await?,
         }
     }
@@ -221,6 +224,7 @@ fn without_file_handles_deliveries_wait_and_nobody_is_blamed() {
     // Those who come meanwhile are not taken, and waiting for handles takes no time of the processor.
     let waiting = TcpStream::connect(served.address).unwrap();
     let before = cpu_ticks(&served);
+    // Sleeps to measure what is spent meanwhile.
     thread::sleep(Duration::from_secs(2));
     let spent = cpu_ticks(&served) - before;
     assert!(spent < 100, "{spent} hundredths of a second of the processor in two");

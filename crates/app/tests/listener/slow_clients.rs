@@ -6,10 +6,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{
-    gateway::{Gateway, until},
-    http, receiver,
-};
+use gancho_testkit::until;
+
+use crate::{gateway::Gateway, http, receiver};
 
 /// What a slow caller sends, and then nothing more.
 const BEGINNINGS: [&str; 3] = [

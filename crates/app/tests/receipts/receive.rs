@@ -12,8 +12,10 @@ use std::{
     time::Duration,
 };
 
+use gancho_testkit::until;
+
 use crate::{
-    gateway::{Gateway, command, until},
+    gateway::{Gateway, command},
     partner::{self, SECRET},
     receiver::{self, Seen},
 };
@@ -194,7 +196,7 @@ fn killed_between_any_two_steps_nothing_is_lost_and_nothing_suppressed() {
             for number in 0..3 {
                 let _ = partner::try_post(ingest, &body(&format!("{event}-{number}")));
             }
-            // The last steps come after the answer.
+            // Sleeps because the last steps come after the answer, where nobody sees them.
             thread::sleep(Duration::from_millis(100));
             killed += u64::from(!is_alive(&served));
             let _ = tracer.kill();
@@ -265,6 +267,7 @@ fn survives(database: Option<&str>, kills: u64) {
     for cycle in 0..kills {
         let before = taken.lock().unwrap().len();
         until("some are taken", || taken.lock().unwrap().len() > before + 20);
+        // Sleeps to be killed at another moment each time.
         thread::sleep(Duration::from_millis(cycle * 37 % 200));
         served.signal("KILL");
         drop(served);

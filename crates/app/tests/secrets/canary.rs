@@ -4,12 +4,13 @@
 use std::{fs, path::Path};
 
 use data_encoding::{BASE64, BASE64_NOPAD, BASE64URL_NOPAD, HEXLOWER};
+use gancho_testkit::until;
 
 use serde_json::json;
 
 use crate::{
     emails::crash::MailServer,
-    gateway::{Gateway, TOKEN, until},
+    gateway::{Gateway, TOKEN},
     http, partner, receiver,
 };
 

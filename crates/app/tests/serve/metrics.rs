@@ -5,8 +5,10 @@ use std::{
     process::{Command, Stdio},
 };
 
+use gancho_testkit::until;
+
 use crate::{
-    gateway::{Gateway, TOKEN, until},
+    gateway::{Gateway, TOKEN},
     http, receiver,
 };
 

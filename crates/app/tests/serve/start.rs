@@ -3,9 +3,10 @@
 use std::os::unix::fs::PermissionsExt;
 
 use gancho_domain::{Clock, SystemClock};
+use gancho_testkit::until;
 
 use crate::{
-    gateway::{Gateway, TOKEN, command, until},
+    gateway::{Gateway, TOKEN, command},
     http,
     receiver::{self, Got},
 };

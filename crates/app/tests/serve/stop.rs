@@ -11,8 +11,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+use gancho_testkit::until;
+
 use crate::{
-    gateway::{Gateway, command, until},
+    gateway::{Gateway, command},
     http, receiver,
 };
 

@@ -151,7 +151,7 @@ fn a_receipt_is_shown_and_sent_again() {
     let receipt = at.receive(1).remove(0);
     at.run(&["sources", "change", "acme", "--target", &format!("http://{core}/hooks")]).ok();
     let shown = || at.json(&["sources", "receipt", "acme", &receipt]);
-    crate::gateway::until("it goes to the new target", || shown()["status"] == "dispatched");
+    gancho_testkit::until("it goes to the new target", || shown()["status"] == "dispatched");
     let whole = shown();
     assert_eq!(whole["context"]["req"]["path"], "/webhooks/acme");
     assert!(whole["headers"]["x-signature"].is_string(), "{whole}");
@@ -161,7 +161,7 @@ fn a_receipt_is_shown_and_sent_again() {
     }
     let said = at.run(&["sources", "retry", "acme", &receipt]).ok().out;
     assert!(said.contains(&receipt) && said.contains(&core.to_string()), "{said}");
-    crate::gateway::until("it comes again", || seen.counts().get(&receipt) == Some(&2));
+    gancho_testkit::until("it comes again", || seen.counts().get(&receipt) == Some(&2));
     let counted = at.json(&["sources", "retry", "acme", "--status", "dlq", "--dry-run"]);
     assert_eq!((&counted["total"], &counted["dry_run"]), (&json!(0), &json!(true)));
     assert_eq!(at.run(&["sources", "retry", "acme"]).code, 2, "everything has to be asked for");

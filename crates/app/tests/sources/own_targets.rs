@@ -1,7 +1,9 @@
 //! Targets of the operator's own, and what stands for the gateway itself.
 
+use gancho_testkit::until;
+
 use crate::{
-    gateway::{Gateway, command, until},
+    gateway::{Gateway, command},
     http, receiver,
 };
 

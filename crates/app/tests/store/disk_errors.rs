@@ -2,6 +2,8 @@
 
 use std::{process::Command, time::Duration};
 
+use gancho_testkit::until;
+
 use crate::{
     pipe_process::{self, Acked, PipeProcess},
     receiver,
@@ -66,9 +68,7 @@ fn a_second_process_on_the_same_folder_is_refused() {
         1_000_000,
         &acked,
     );
-    while acked.lock().unwrap().is_empty() {
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    until("the first one works", || !acked.lock().unwrap().is_empty());
     let second = pipe_process::command(&[], folder.path(), &url, None).output().unwrap();
     first.kill();
     assert!(!second.status.success());

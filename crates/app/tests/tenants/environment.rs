@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use gancho_domain::{Clock, SystemClock};
+use gancho_testkit::until;
 use gancho_wire::{DEFAULT_TOLERANCE, Profile, Recipe, SigningKey};
 
 use crate::{
-    gateway::{Gateway, until},
+    gateway::Gateway,
     receiver::{self, Got},
 };
 

@@ -22,6 +22,7 @@ use gancho_store::{
     NewParcel, NodeId, Tenants,
 };
 use gancho_store_sqlite::SqliteStore;
+use gancho_testkit::wait_for;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -123,14 +124,11 @@ impl Stage {
         let new =
             NewParcel { parcel: Arc::new(parcel), once: None, ledger: None, deliveries: vec![to] };
         self.store.accept(vec![new], NodeId(0)).await.unwrap();
-        for _ in 0..1_000 {
+        wait_for("it is given up", || async {
             let view = self.store.delivery(TenantScope::internal(tenant), id).await.unwrap();
-            if view.unwrap().row.state == State::Dead {
-                return id;
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-        panic!("it was not given up");
+            (view.unwrap().row.state == State::Dead).then_some(id)
+        })
+        .await
     }
 
     async fn in_store(&self) -> u64 {

@@ -2,8 +2,9 @@
 //! not is not kept from coming again.
 
 use gancho_inbound::{ReceiptStatus, SourceDraft};
+use gancho_testkit::wait_for;
 
-use crate::stage::{Stage, core, kept, wait_for};
+use crate::stage::{Stage, core, kept};
 
 /// Received by a node that has no dispatch lane, as `--role ingest` is, and dispatched by another.
 async fn what_one_node_received_another_dispatches(stage: &Stage) {

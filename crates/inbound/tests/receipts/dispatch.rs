@@ -5,6 +5,7 @@ use std::time::Duration;
 use gancho_domain::{Clock, Code, Failure, Lane};
 use gancho_inbound::{InsideFault, ReceiptStatus, SourceDraft, SourceError};
 use gancho_store::{DeadFilter, PageRequest};
+use gancho_testkit::wait_for;
 
 use crate::stage::{Stage, answering, arrived, core, name, quick};
 
@@ -164,7 +165,7 @@ async fn a_replay_beside_a_delete_goes_nowhere(stage: &Stage) {
     let sent = core.accepted();
     for _ in 0..3 {
         stage.node.store.retry_now(source.scope(), delivery, stage.clock.now()).await.unwrap();
-        crate::stage::wait_for("the end of it", || async {
+        wait_for("the end of it", || async {
             stage.clock_step();
             let receipt = stage.node.receipts.get(source.scope(), dead.id).await.unwrap().unwrap();
             let is_gone = |error: &String| error.starts_with("TARGET_GONE");

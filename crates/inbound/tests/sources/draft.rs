@@ -3,6 +3,7 @@
 use gancho_domain::{Clock, RateDraft, RetryDraft};
 use gancho_inbound::{Outcome, SourceDraft, SourceError};
 use gancho_store::{Collection, Expect};
+use gancho_testkit::wait_for;
 
 use crate::stage::{SECRET, Spoil, Stage, arrived, core, hmac_key, name, raw, signed, url};
 
@@ -116,7 +117,7 @@ async fn other_nodes_follow(stage: &Stage) {
     let core = core().await;
     let second = stage.second_node().await;
     stage.acme(&core).await;
-    crate::stage::wait_for("the second node", || async {
+    wait_for("the second node", || async {
         let outcome = second.inbound.receive(&stage.signed("{}")).await;
         matches!(outcome, Outcome::Kept(_)).then_some(())
     })

@@ -4,9 +4,9 @@
 use gancho_domain::{Clock, Lane};
 use gancho_inbound::{Receipt, ReceiptStatus, SourceDraft};
 use gancho_store::DeadFilter;
-use gancho_testkit::receiver::Receiver;
+use gancho_testkit::{receiver::Receiver, wait_for};
 
-use crate::stage::{Stage, answering, arrived, core, name, quick, url, wait_for};
+use crate::stage::{Stage, answering, arrived, core, name, quick, url};
 
 async fn down() -> Receiver {
     answering(|_| "503 Service Unavailable").await

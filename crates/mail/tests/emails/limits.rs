@@ -12,9 +12,10 @@ use async_trait::async_trait;
 use gancho_domain::{EmailId, Rate};
 use gancho_engine::LaneSetup;
 use gancho_mail::{EmailStatus, Letter, Post, Receipt, TenantLimits, Trouble, limits::TenantLimit};
+use gancho_testkit::wait_for;
 use tokio::sync::Semaphore;
 
-use crate::stage::{On, Setup, Stage, draft, wait_for};
+use crate::stage::{On, Setup, Stage, draft};
 
 /// Takes letters only as it is let.
 struct Gate {

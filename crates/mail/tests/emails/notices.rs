@@ -26,6 +26,7 @@ impl Post for SlowPost {
     }
 
     async fn send(&self, letter: &Letter) -> Result<Receipt, Trouble> {
+        // Sleeps as a slow server.
         tokio::time::sleep(Duration::from_millis(7)).await;
         if letter.to.to_string().starts_with("no") {
             return Err(Trouble::Unfit { text: "as told".into() });

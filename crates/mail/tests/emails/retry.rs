@@ -8,11 +8,12 @@ use std::{
 use async_trait::async_trait;
 use gancho_domain::Clock;
 use gancho_mail::{EmailStatus, FailureCode, Letter, Post, Receipt, SmtpPost, Trouble};
+use gancho_testkit::wait_for;
 use serde_json::{Value, json};
 
 use crate::{
     mail_server::{address, mail_server},
-    stage::{On, Stage, draft, wait_for},
+    stage::{On, Stage, draft},
 };
 
 on_both! {

@@ -2,11 +2,12 @@
 
 use data_encoding::BASE64;
 use gancho_mail::{AttachmentDraft, EmailDraft, EmailStatus, SmtpPost};
+use gancho_testkit::wait_for;
 use serde_json::json;
 
 use crate::{
     mail_server::{address, mail_server},
-    stage::{On, Stage, draft, wait_for},
+    stage::{On, Stage, draft},
 };
 
 on_both! { it_is_sent_and_told_of over_many_connections }

@@ -8,9 +8,10 @@ use gancho_mail::{
     feedback::{Taken, parse},
 };
 use gancho_store::PageRequest;
+use gancho_testkit::wait_for;
 use serde_json::json;
 
-use crate::stage::{On, Setup, Stage, draft, wait_for};
+use crate::stage::{On, Setup, Stage, draft};
 
 on_both! {
     a_bounce_is_told_once_and_the_address_suppressed

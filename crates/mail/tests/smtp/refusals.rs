@@ -1,10 +1,11 @@
 //! What the server refuses for good, and what may pass.
 
 use gancho_mail::{EmailStatus, SmtpPost};
+use gancho_testkit::wait_for;
 
 use crate::{
     mail_server::{address, mail_server},
-    stage::{On, Stage, draft, wait_for},
+    stage::{On, Stage, draft},
 };
 
 on_both! { by_code_and_by_place nobody_there }

@@ -1,10 +1,11 @@
 //! TLS and passwords (attack EM-02): what is said to a server, and what is not.
 
 use gancho_mail::{EmailStatus, EmailView, SmtpPost, smtp::SmtpSettings};
+use gancho_testkit::wait_for;
 
 use crate::{
     mail_server::{Mail, address, decoded, mail_server},
-    stage::{On, Stage, draft, wait_for},
+    stage::{On, Stage, draft},
 };
 
 async fn sent(settings: SmtpSettings) -> Mail {

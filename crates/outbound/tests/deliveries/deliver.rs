@@ -6,9 +6,12 @@ use std::time::Duration;
 use gancho_domain::{Clock, Ordering, RetryDraft, Status};
 use gancho_outbound::{EndpointDraft, NewEvent};
 use gancho_store::{Deliveries, DeliveryFilter};
-use gancho_testkit::receiver::{Receiver, Step};
+use gancho_testkit::{
+    receiver::{Receiver, Step},
+    wait_for,
+};
 
-use crate::stage::{Stage, answering, arrived, draft, event, ok, wait_for};
+use crate::stage::{Stage, answering, arrived, draft, event, ok};
 
 #[tokio::test]
 async fn data_arrives_byte_for_byte() {

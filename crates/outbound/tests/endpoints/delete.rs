@@ -7,10 +7,13 @@ use gancho_outbound::{EndpointDraft, NewEvent};
 use gancho_store::{
     DeadFilter, DeadLetters, DeliveryFilter, DeliveryRow, PageRequest, Pause, Pauses,
 };
-use gancho_testkit::receiver::{Receiver, Step};
+use gancho_testkit::{
+    receiver::{Receiver, Step},
+    wait_for,
+};
 use tokio_util::sync::CancellationToken;
 
-use crate::stage::{DAY, Stage, answering, arrived, draft, event, failing, ok, wait_for};
+use crate::stage::{DAY, Stage, answering, arrived, draft, event, failing, ok};
 
 /// The sweeper at work, as in a gateway.
 struct Sweeping(CancellationToken);

@@ -5,9 +5,12 @@ use std::time::Duration;
 use gancho_domain::{Clock, Disabled, EndpointId, Health, RetryDraft, Status, Time};
 use gancho_outbound::EndpointDraft;
 use gancho_store::{DeliveryFilter, DeliveryView};
-use gancho_testkit::receiver::{Receiver, Step};
+use gancho_testkit::{
+    receiver::{Receiver, Step},
+    wait_for,
+};
 
-use crate::stage::{DAY, Stage, answering, arrived, draft, event, failing, ok, wait_for};
+use crate::stage::{DAY, Stage, answering, arrived, draft, event, failing, ok};
 
 /// Without retries, so that one event is one attempt.
 async fn once(stage: &Stage, receiver: &Receiver) -> EndpointId {

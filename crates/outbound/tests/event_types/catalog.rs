@@ -1,6 +1,7 @@
 //! Event types: the catalog, own ones, schemas, and who stands before whom.
 
 use gancho_outbound::{Catalog, NewType, Owner, PublishError, TypeError};
+use gancho_testkit::wait_for;
 use serde_json::value::RawValue;
 
 use crate::stage::{Stage, event, pointers};
@@ -151,7 +152,7 @@ async fn another_nodes_change_is_seen_soon() {
     let other = gancho_outbound::EventTypes::new(stage.store.clone());
     assert!(stage.types.get(stage.scope, "order.placed").await.is_err());
     other.put(stage.scope, named("order.placed")).await.unwrap();
-    crate::stage::wait_for("the other's change", || async {
+    wait_for("the other's change", || async {
         stage.types.get(stage.scope, "order.placed").await.ok()
     })
     .await;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use gancho_domain::Rate;
 use gancho_outbound::{NewEvent, Plan, Plans, PublishError, Published};
 use gancho_store::Usage;
+use gancho_testkit::wait_for;
 
 use crate::stage::{Setup, Stage, event};
 
@@ -126,7 +127,7 @@ async fn a_caller_who_goes_away_changes_nothing() {
     }
     publish(&stage, event("a.b", "{}")).await.unwrap();
     // Those that were begun are finished, and each is charged for.
-    crate::stage::wait_for("all to be finished", || async {
+    wait_for("all to be finished", || async {
         let page = gancho_store::PageRequest::first(100);
         let all = gancho_store::Deliveries::events(
             &*stage.store,

@@ -5,9 +5,9 @@ use std::time::Duration;
 use gancho_domain::{Clock, RetryDraft, TenantScope};
 use gancho_outbound::{EndpointDraft, PublishError};
 use gancho_store::{DeadFilter, DeadLetters, DeliveryFilter, PageRequest};
-use gancho_testkit::receiver::Receiver;
+use gancho_testkit::{receiver::Receiver, wait_for};
 
-use crate::stage::{DAY, Setup, Stage, answering, arrived, draft, event, failing, ok, wait_for};
+use crate::stage::{DAY, Setup, Stage, answering, arrived, draft, event, failing, ok};
 
 fn once(receiver: &Receiver, events: &[&str]) -> EndpointDraft {
     EndpointDraft { retry: Some(Some(RetryDraft::Schedule(vec![]))), ..draft(receiver, events) }

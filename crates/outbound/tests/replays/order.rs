@@ -8,9 +8,9 @@ use gancho_outbound::{
     EndpointDraft, NewEvent, NewReplay, Replay, ReplayFilter, ReplayOf, ReplayState, Replays,
 };
 use gancho_store::DeliveryFilter;
-use gancho_testkit::receiver::Receiver;
+use gancho_testkit::{receiver::Receiver, wait_for};
 
-use crate::stage::{Stage, answering, arrived, draft, event, ok, wait_for};
+use crate::stage::{Stage, answering, arrived, draft, event, ok};
 
 /// How long a runner that died holds its replay.
 const LEASE: Duration = Duration::from_secs(31);

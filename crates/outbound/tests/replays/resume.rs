@@ -8,9 +8,9 @@ use gancho_store::{
     Deliveries, DeliveryFilter, EventFilter, ListOrder, NewDelivery, PageRequest, ReplayJobs,
     ReplayLease, ReplayTotal,
 };
-use gancho_testkit::receiver::Receiver;
+use gancho_testkit::{receiver::Receiver, wait_for};
 
-use crate::stage::{Stage, event, ok, wait_for};
+use crate::stage::{Stage, event, ok};
 
 const LEASE: Duration = Duration::from_secs(31);
 

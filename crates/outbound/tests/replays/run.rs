@@ -11,9 +11,9 @@ use gancho_outbound::{
     Replays,
 };
 use gancho_store::DeliveryFilter;
-use gancho_testkit::receiver::Receiver;
+use gancho_testkit::{receiver::Receiver, wait_for};
 
-use crate::stage::{Stage, answering, arrived, draft, event, ok, pointers, wait_for};
+use crate::stage::{Stage, answering, arrived, draft, event, ok, pointers};
 
 fn once(receiver: &Receiver, events: &[&str]) -> EndpointDraft {
     EndpointDraft { retry: Some(Some(RetryDraft::Schedule(vec![]))), ..draft(receiver, events) }

@@ -10,7 +10,7 @@ use gancho_domain::{State, TenantScope};
 use gancho_store::{
     Accept, Accepted, Claiming, Deliveries, Nodes, Settle, Settled, Store, StoreError, Upkeep,
 };
-use gancho_testkit::postgres::fresh_database;
+use gancho_testkit::{postgres::fresh_database, wait_for};
 
 use crate::world::{Maker, accept, claim, delivered, now, open};
 
@@ -206,6 +206,7 @@ async fn the_bell_rings_at_the_other_node() {
         // The line may not be up yet, and a bell may be missed: so it is rung until it is heard.
         loop {
             accept(&first, make.event(make.tenant(), make.target()), node).await;
+            // Sleeps between two rings.
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };
@@ -234,15 +235,8 @@ async fn a_claim_given_up_loses_nothing() {
         }
     }
     // Whatever was left leased by a claim that no one waited for is given back by the next.
-    let mut found = claim(&store, node).await.jobs;
-    for _ in 0..100 {
-        if !found.is_empty() {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-        found = claim(&store, node).await.jobs;
-    }
-    assert_eq!(found[0].delivery, id);
+    let found = wait_for("it can be claimed", || async { claim(&store, node).await.jobs.pop() });
+    assert_eq!(found.await.delivery, id);
     let view = store.delivery(TenantScope::internal(tenant), id).await.unwrap().unwrap();
     assert_eq!(view.row.state, State::Leased);
 }

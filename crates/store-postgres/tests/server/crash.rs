@@ -6,7 +6,10 @@ use std::{sync::Arc, time::Duration};
 use gancho_domain::{ParcelId, TenantId, TenantScope};
 use gancho_store::{Accept, Deliveries, Nodes, StoreError};
 use gancho_store_postgres::PostgresStore;
-use gancho_testkit::postgres::{Database, Postgres, fresh_database, fresh_database_on};
+use gancho_testkit::{
+    postgres::{Database, Postgres, fresh_database, fresh_database_on},
+    wait_for,
+};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -22,8 +25,10 @@ async fn nothing_acknowledged_is_lost_when_the_server_crashes() {
     let stop = CancellationToken::new();
     let load = start_load(&store, &stop).await;
     for _ in 0..3 {
+        // Sleeps so that the server crashes under load.
         tokio::time::sleep(Duration::from_millis(300)).await;
         server.stop_at_once().unwrap();
+        // Sleeps so that callers find it down.
         tokio::time::sleep(Duration::from_millis(100)).await;
         server.start_again().unwrap();
         wait_until_it_accepts(&store).await;
@@ -47,6 +52,7 @@ async fn every_answer_is_true_when_connections_break() {
 async fn break_connections(database: &Database) {
     let client = database.client().await.unwrap();
     for _ in 0..60 {
+        // Sleeps so that some calls end before the next connections break.
         tokio::time::sleep(Duration::from_millis(20)).await;
         let sql = "select pg_terminate_backend(pid) from pg_stat_activity
             where datname = current_database() and pid <> pg_backend_pid()";
@@ -71,6 +77,7 @@ async fn start_load(
                     let id = new.parcel.id;
                     let answer = store.accept(vec![new], node).await;
                     answers.push((tenant, id, answer.map(drop)));
+                    // Sleeps as a caller between two calls.
                     tokio::time::sleep(Duration::from_millis(1)).await;
                 }
                 answers
@@ -81,32 +88,31 @@ async fn start_load(
 
 async fn wait_until_it_accepts(store: &PostgresStore) {
     let make = Maker::new();
-    let ready = async {
-        let node = loop {
-            match store.join("waits", now()).await {
-                Ok(node) => break node,
-                Err(error) => assert!(matches!(error, StoreError::Unavailable(_)), "{error}"),
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        };
-        let event = || vec![make.event(make.tenant(), make.target())];
-        while store.accept(event(), node).await.is_err() {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(10), ready).await.expect("it recovers by itself");
+    let node = wait_for("the server is back", || async {
+        let joined = store.join("waits", now()).await;
+        let error = joined.as_ref().err();
+        assert!(
+            error.is_none_or(|error| matches!(error, StoreError::Unavailable(_))),
+            "{joined:?}"
+        );
+        joined.ok()
+    })
+    .await;
+    wait_for("the store accepts again", || async {
+        store.accept(vec![make.event(make.tenant(), make.target())], node).await.ok()
+    })
+    .await;
 }
 
 async fn check(store: &PostgresStore, load: Vec<JoinHandle<Answers>>) {
     let (mut kept, mut refused) = (0, 0);
     for one in load {
         for (tenant, id, answer) in one.await.unwrap() {
-            let there = loop {
-                match store.event(TenantScope::internal(tenant), id).await {
-                    Ok(found) => break found.is_some(),
-                    Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
-                }
-            };
+            let there = wait_for("the store answers", || async {
+                let found = store.event(TenantScope::internal(tenant), id).await;
+                found.ok().map(|found| found.is_some())
+            })
+            .await;
             match answer {
                 Ok(()) => assert!(there, "{id} was acknowledged and is lost"),
                 Err(StoreError::Unavailable(_)) => assert!(!there, "{id} was refused and is there"),

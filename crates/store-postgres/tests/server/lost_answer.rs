@@ -1,12 +1,15 @@
 //! A commit whose answer is lost: the transaction is written, and its connection breaks before it can
 //! say so. The server brings that about when it waits for a standby and the session is ended.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use gancho_domain::{State, TenantScope};
 use gancho_store::{Claiming, Deliveries, NodeId, Nodes};
 use gancho_store_postgres::PostgresStore;
-use gancho_testkit::postgres::{Database, Postgres, fresh_database_on};
+use gancho_testkit::{
+    postgres::{Database, Postgres, fresh_database_on},
+    wait_for,
+};
 
 use crate::world::{Maker, accept, claim, delivered, now, open};
 
@@ -29,9 +32,10 @@ impl Server {
         client.batch_execute(&sql).await.unwrap();
         client.batch_execute("select pg_reload_conf()").await.unwrap();
         let shown = "select current_setting('synchronous_standby_names') = $1";
-        while !client.query_one(shown, &[&name]).await.unwrap().get::<_, bool>(0) {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        wait_for("the setting counts", || async {
+            client.query_one(shown, &[&name]).await.unwrap().get::<_, bool>(0).then_some(())
+        })
+        .await;
     }
 
     /// Ends a session that has committed and waits for the standby.
@@ -40,12 +44,10 @@ impl Server {
         let sql = "select pg_terminate_backend(pid) from pg_stat_activity
             where datname = current_database() and wait_event = 'SyncRep'
               and query ilike any (array['%commit%', '%update deliveries%'])";
-        let lose = async {
-            while client.query(sql, &[]).await.unwrap().is_empty() {
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
-        };
-        tokio::time::timeout(Duration::from_secs(20), lose).await.expect("something commits");
+        wait_for("something commits", || async {
+            (!client.query(sql, &[]).await.unwrap().is_empty()).then_some(())
+        })
+        .await;
     }
 }
 

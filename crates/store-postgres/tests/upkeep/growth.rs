@@ -4,7 +4,10 @@ use std::{sync::Arc, time::Duration};
 
 use gancho_store::{Accept, Accepted, NewParcel, NodeId, Nodes, Once, Settle, TargetId, Upkeep};
 use gancho_store_postgres::PostgresStore;
-use gancho_testkit::postgres::{Database, fresh_database};
+use gancho_testkit::{
+    postgres::{Database, fresh_database},
+    wait_for,
+};
 
 use crate::world::{Maker, claim, delivered, now, open};
 
@@ -111,9 +114,10 @@ async fn a_key_that_is_claimed_again_is_not_forgotten() {
     let watch = database.client().await.unwrap();
     let blocked = "select count(*) > 0 from pg_stat_activity
         where datname = current_database() and wait_event_type = 'Lock'";
-    while !watch.query_one(blocked, &[]).await.unwrap().get::<_, bool>(0) {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    wait_for("pruning waits for the lock", || async {
+        watch.query_one(blocked, &[]).await.unwrap().get::<_, bool>(0).then_some(())
+    })
+    .await;
     client.batch_execute("commit").await.unwrap();
     pruning.await.unwrap().unwrap();
     let answer = store.accept(vec![keyed(start)], NodeId(0)).await.unwrap();

@@ -1,4 +1,4 @@
-//! The beginning of a large body is read without the rest of it. Alone in its file, because it counts
+//! The beginning of a large body is read without the rest of it. Alone in its process, because it counts
 //! what the whole process reads.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]

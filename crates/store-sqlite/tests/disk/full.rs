@@ -141,12 +141,13 @@ fn is_root() -> bool {
     id.stdout.starts_with(b"0\n")
 }
 
-/// Runs one test of this program as the root of a new namespace.
+/// Runs one test of this file as the root of a new namespace.
 fn as_root(test: &str) {
+    let (_, module) = module_path!().split_once("::").unwrap();
     let ran = Command::new("unshare")
         .args(["--user", "--map-root-user", "--mount"])
         .arg(std::env::current_exe().unwrap())
-        .args(["--exact", test])
+        .args(["--exact", &format!("{module}::{test}")])
         .output()
         .expect("this test needs root, or unshare: apt-get install util-linux");
     let said = String::from_utf8_lossy(&ran.stdout);
