@@ -59,6 +59,7 @@ mod openapi {
     mod documents;
 }
 mod problems {
+    mod bodies;
     mod format;
 }
 mod queues {

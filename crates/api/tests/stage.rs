@@ -66,6 +66,8 @@ pub struct Choices {
     pub mail_plan: Option<RetryPlan>,
     /// Rows that a page of a list looks at; as many as usual where it is not given.
     pub max_looks: Option<usize>,
+    /// Whether it only sends webhooks: it neither receives any nor sends e-mails.
+    pub is_bare: bool,
 }
 
 impl Stage {
@@ -242,7 +244,7 @@ impl Stage {
             limits: MailLimits::default(),
         });
         let setup = ApiSetup {
-            mail: Some(MailDesk { outbox, suppressions, sink }),
+            mail: (!choices.is_bare).then_some(MailDesk { outbox, suppressions, sink }),
             store,
             engine: engine.clone(),
             publisher,
@@ -255,7 +257,7 @@ impl Stage {
             clock,
             watch,
             key_keeper: choices.key_keeper,
-            inbound: Some(InboundParts { desk, inbound, checkpointer }),
+            inbound: (!choices.is_bare).then_some(InboundParts { desk, inbound, checkpointer }),
             settings: choices.settings,
         };
         let api = Api::new(setup, AdminToken::new(ADMIN).unwrap(), ring);

@@ -6,6 +6,10 @@ mod bench {
     mod isolation;
     mod run;
 }
+mod cli {
+    mod help;
+    mod output;
+}
 mod config {
     mod load;
     mod warnings;
