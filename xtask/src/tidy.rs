@@ -4,7 +4,8 @@
 //! crates; [`block`] and [`deny`] read what was decided, from `ARCHITECTURE.md` and `deny.toml`. The
 //! checks are functions of what was read: [`arrows`] between crates, [`libraries`] and who may use
 //! them, [`names`] and [`lengths`] of files, how crates [`open`](opening), [`words`] that must not
-//! occur, the [`supply`] of dependencies with their [`licence`]s, and [`links`] between documents.
+//! occur, [tests](test_files) that are compiled and do not sleep, the [`supply`] of dependencies with their
+//! [`licence`]s, and [`links`] between documents.
 
 mod arrows;
 mod block;
@@ -18,6 +19,7 @@ mod links;
 mod names;
 mod opening;
 mod supply;
+mod test_files;
 mod tree;
 mod words;
 
@@ -44,6 +46,7 @@ pub fn run() -> Result<bool> {
     findings.extend(lengths::check(&tree.sources));
     findings.extend(opening::check(&cargo.members, &tree.sources));
     findings.extend(words::check(&tree.sources));
+    findings.extend(test_files::check(&tree.sources));
     findings.extend(supply::check(&rules, &cargo.packages));
     findings.extend(links::check(&tree.documents, &tree.paths));
     Ok(tell(&findings))

@@ -1,15 +1,14 @@
 //! What a caller gives, read strictly: every request is described by a list of [`Field`]s, and that
 //! one list reads the request, refuses what is wrong with it and documents it.
 //!
-//! [`scan`] finds the members of a JSON object without decoding them; [`body`] reads them by their
-//! fields, [`query`] does the same for the part of a URL after `?`; [`value`] is what was read; [`content`]
+//! [`strict_json`](gancho_wire::strict_json) finds the members of a JSON object without decoding them; [`body`] reads them
+//! by their fields, [`query`] does the same for the part of a URL after `?`; [`value`] is what was read; [`content`]
 //! is what must hold of a body before it is looked at.
 
 pub mod body;
 pub mod content;
 pub mod field;
 pub mod query;
-pub mod scan;
 pub mod value;
 
 use gancho_domain::{FieldError, nearest};

@@ -29,7 +29,7 @@ pub mod retry_after;
 pub mod settings;
 mod shelf;
 pub mod shortage;
-pub(crate) mod tls;
+pub mod tls;
 pub mod url_policy;
 pub mod verdict;
 

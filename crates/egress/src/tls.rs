@@ -13,8 +13,8 @@ use tokio_rustls::{TlsConnector, client::TlsStream};
 
 use crate::{outcome::NoAnswer, settings::SetupFault, url_policy::TargetHost};
 
-/// Offers HTTP/2 before HTTP/1.1. A container without roots of its own uses the bundled ones.
-pub(crate) fn connector(extra: &[CertificateDer<'static>]) -> Result<TlsConnector, SetupFault> {
+/// Trusts the machine's roots and the extra ones. A container without roots of its own uses the bundled ones.
+pub fn client_config(extra: &[CertificateDer<'static>]) -> Result<ClientConfig, rustls::Error> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     if roots.is_empty() {
@@ -24,10 +24,15 @@ pub(crate) fn connector(extra: &[CertificateDer<'static>]) -> Result<TlsConnecto
         roots.add(root.clone())?;
     }
     let provider = Arc::new(aws_lc_rs::default_provider());
-    let mut config = ClientConfig::builder_with_provider(provider)
+    Ok(ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?
         .with_root_certificates(roots)
-        .with_no_client_auth();
+        .with_no_client_auth())
+}
+
+/// Offers HTTP/2 before HTTP/1.1.
+pub(crate) fn connector(extra: &[CertificateDer<'static>]) -> Result<TlsConnector, SetupFault> {
+    let mut config = client_config(extra)?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(TlsConnector::from(Arc::new(config)))
 }

@@ -2,7 +2,7 @@
 //! identify (strict JSON, which message is it) → check the schema → accept, in one transaction → answer, signed.
 //!
 //! Each step has a file: [`form`] (size and type), [`handshake`] (greetings), [`verify`] (signatures), [`policy`],
-//! [`json`] and [`identity`] (which message is it), [`accept`] (one transaction), [`policy_sign`] (the signature of the
+//! [`identity`] (which message is it), [`accept`] (one transaction), [`policy_sign`] (the signature of the
 //! answer). Nothing that is not proved costs a look into the store. How each sender signs and greets is in `verify`
 //! and `handshake`.
 
@@ -10,7 +10,6 @@ pub mod accept;
 pub mod form;
 pub mod handshake;
 pub mod identity;
-pub mod json;
 pub mod policy;
 pub mod policy_sign;
 pub mod verify;
@@ -18,6 +17,7 @@ pub mod verify;
 use std::sync::Arc;
 
 use gancho_domain::{FieldError, ReceiptLabel, Time};
+use gancho_wire::strict_json;
 use tracing::instrument;
 
 use self::{
@@ -251,9 +251,9 @@ fn identify(
     source: &Arc<Ready>,
     request: &Incoming,
 ) -> Result<Parts, Denied> {
-    let found = json::check(&request.body, source.event_id.as_ref())
-        .map_err(|fault| Denied::new(400, "bad_json", Reason::BadJson, fault.to_string()))?;
-    let event_id = found.and_then(json::plain);
+    let found = strict_json::check(&request.body, source.event_id.as_ref())
+        .map_err(|error| Denied::new(400, "bad_json", Reason::BadJson, error.to_string()))?;
+    let event_id = found.and_then(identity::event_id);
     let topic = message.topic(request);
     let identity = identity::identify(message, event_id, topic, &request.body);
     let key_id: Box<str> = message.key.key.key_id.as_str().into();

@@ -1,7 +1,5 @@
 //! The suite that every store must pass, on a database of its own for each case.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use std::sync::Arc;
 
 use gancho_store::{Store, conformance::Fixture, conformance_suite};

@@ -1,7 +1,5 @@
 //! The suite every store must pass, against SQLite in a file.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use std::sync::Arc;
 
 use gancho_store::{Store, conformance::Fixture};

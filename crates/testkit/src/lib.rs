@@ -3,7 +3,7 @@
 //! [`postgres`] starts a server, or uses the one in `DATABASE_URL`; [`python`] runs servers that others
 //! wrote, such as a mail server; [`receiver`] takes webhooks and
 //! answers as its script says; [`dns`] is a name server that lies; [`tls`] makes certificates, good
-//! and bad; [`sns`] signs as Amazon SNS does. Everything listens on loopback only and ends with the test. Never part of the product.
+//! and bad; [`sns`] signs as Amazon SNS does; [`wait_for`] waits until something has happened. Everything listens on loopback only and ends with the test. Never part of the product.
 
 pub mod dns;
 pub mod postgres;
@@ -12,3 +12,6 @@ pub mod receiver;
 pub mod receiver_h2;
 pub mod sns;
 pub mod tls;
+mod wait;
+
+pub use wait::{until, wait_for};

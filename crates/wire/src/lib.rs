@@ -23,6 +23,7 @@
 //! | `as_sender` | the other side of a recipe: signing as the sender does |
 //! | `verify`, `refusal` | the decision, and why it was no |
 //! | `token` | for senders that send a fixed token instead of a signature |
+//! | `strict_json` | which bodies are JSON, and the values in them as they were written |
 //! | `schema`, `schema/cost` | JSON Schemas that strangers wrote, compiled so that they can neither reach out nor take long |
 //!
 //! What this crate must never do: open a socket or a file, read the clock (times are parameters),
@@ -48,6 +49,7 @@ mod secret;
 mod sign;
 mod signing_key;
 mod span;
+pub mod strict_json;
 mod timestamp;
 mod token;
 mod verify;

@@ -3,13 +3,10 @@
 use std::{borrow::Cow, collections::BTreeMap, time::Duration};
 
 use gancho_domain::Time;
+use gancho_wire::strict_json::{self, JsonError};
 use serde_json::value::RawValue;
 
-use super::{
-    Faults, Field, Kind, MISSING_FIELD, Value, Values, escaped,
-    field::LONGEST_ID,
-    scan::{self, NotJson},
-};
+use super::{Faults, Field, Kind, MISSING_FIELD, Value, Values, escaped, field::LONGEST_ID};
 
 /// Why a body could not be read.
 #[derive(Debug)]
@@ -19,9 +16,9 @@ pub enum Unread {
     Faulty(Faults),
 }
 
-impl From<NotJson> for Unread {
-    fn from(fault: NotJson) -> Self {
-        Self::Malformed(format!("the body is not JSON: {} (at byte {})", fault.why, fault.at))
+impl From<JsonError> for Unread {
+    fn from(error: JsonError) -> Self {
+        Self::Malformed(error.to_string())
     }
 }
 
@@ -47,7 +44,7 @@ pub fn object<'a>(
     pointer: &str,
     faults: &mut Faults,
 ) -> Result<Values<'a>, Unread> {
-    let members = scan::members(text)?;
+    let members = strict_json::members(text)?;
     let mut values = Values::none(fields);
     for (place, member) in members.iter().enumerate() {
         // Requests have few members: looking back is quicker than keeping a set.
@@ -110,7 +107,7 @@ fn value<'a>(
         Kind::Count { least, most } => {
             text.parse().ok().filter(|count| (least..=most).contains(count)).map(Value::Count)
         }
-        Kind::Objects { least, most, .. } => match scan::items(text) {
+        Kind::Objects { least, most, .. } => match strict_json::items(text) {
             Ok(items) if (least..=most).contains(&items.len()) => Some(Value::Items(items)),
             _ => None,
         },
@@ -171,7 +168,7 @@ fn decoded(text: &str) -> Option<Cow<'_, str>> {
 }
 
 fn texts(text: &str, most: usize, longest: usize) -> Option<Vec<String>> {
-    let items = scan::items(text).ok()?;
+    let items = strict_json::items(text).ok()?;
     if items.len() > most {
         return None;
     }
@@ -193,7 +190,7 @@ fn text_map(
     if !text.starts_with('{') {
         return Ok(None);
     }
-    let members = scan::members(text)?;
+    let members = strict_json::members(text)?;
     if members.len() > most {
         return Ok(None);
     }

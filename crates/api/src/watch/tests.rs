@@ -111,14 +111,11 @@ impl World {
 
     /// Until the engine has made so many attempts.
     async fn attempts(&self, count: u64) {
-        for _ in 0..1_000 {
+        gancho_testkit::wait_for("the attempts are made", || async {
             let stats = self.engine.stats(Lane::Webhook).unwrap();
-            if stats.delivered + stats.retried + stats.dead >= count {
-                return;
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-        panic!("{:?}", self.engine.stats(Lane::Webhook));
+            (stats.delivered + stats.retried + stats.dead >= count).then_some(())
+        })
+        .await;
     }
 
     async fn scrape(&self) -> String {

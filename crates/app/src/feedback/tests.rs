@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use gancho_domain::{
     Clock, EmailId, IdMaker, Lane, RetryPlan, SystemClock, SystemRandom, Tenant, TenantScope,
@@ -26,6 +26,7 @@ use gancho_testkit::{
     receiver::Receiver,
     sns::{Signer, document, notification},
     tls::{Authority, Life},
+    wait_for,
 };
 use gancho_vault::KeyRing;
 use gancho_wire::Profile;
@@ -162,7 +163,7 @@ impl Stage {
     }
 
     async fn until(&self, id: EmailId, status: EmailStatus) -> EmailView {
-        wait_for(|| async {
+        wait_for("it gets there", || async {
             let view = self.outbox.email(self.scope, id).await.unwrap().unwrap();
             (view.row.status == status).then_some(view)
         })
@@ -179,7 +180,7 @@ impl Stage {
         headers.insert("content-type", HeaderValue::from_static("text/plain; charset=UTF-8"));
         let request = Incoming::post("ses", headers, message.to_string());
         let Outcome::Kept(kept) = self.inbound.receive(&request).await else { panic!() };
-        let receipt = wait_for(|| async {
+        let receipt = wait_for("it is settled", || async {
             let found = self.receipt(kept.receipt).await;
             (![ReceiptStatus::Received, ReceiptStatus::Failed].contains(&found.status))
                 .then_some(found)
@@ -227,17 +228,6 @@ impl Stage {
             }},
         })
         .to_string()
-    }
-}
-
-async fn wait_for<T, F: Future<Output = Option<T>>>(look: impl Fn() -> F) -> T {
-    let until = tokio::time::Instant::now() + Duration::from_secs(30);
-    loop {
-        if let Some(found) = look().await {
-            return found;
-        }
-        assert!(tokio::time::Instant::now() < until, "it did not come");
-        tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
 

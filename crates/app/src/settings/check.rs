@@ -212,9 +212,7 @@ impl Rules<'_> {
         ];
         for (key, url) in own {
             if let Some(refused) = url.and_then(|url| policy.parse(url.as_str()).err()) {
-                let text = refused.to_string();
-                let (what, hint) = text.split_once(". hint: ").unwrap_or((&text, ""));
-                self.refuse(true, key, what, hint);
+                self.refuse(true, key, &refused.what(), refused.hint());
             }
         }
     }

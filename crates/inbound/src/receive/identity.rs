@@ -3,6 +3,7 @@
 
 use aws_lc_rs::digest::{Context, SHA256};
 use data_encoding::HEXLOWER;
+use gancho_wire::strict_json;
 
 use crate::{Partner, receive::verify::VerifiedMessage};
 
@@ -29,7 +30,20 @@ impl Identity {
     }
 }
 
-/// `in_body` is what stands where the source says that its ids stand.
+const MAX_ID_BYTES: usize = 256;
+
+/// An event id from a JSON value: a string or a number, as text. `None` for anything else, and for text that is empty,
+/// too long, or has control characters.
+pub fn event_id(value: &str) -> Option<String> {
+    let text = match value.as_bytes().first()? {
+        b'-' | b'0'..=b'9' => value.into(),
+        _ => strict_json::string(value)?,
+    };
+    let fits = (1..=MAX_ID_BYTES).contains(&text.len()) && !text.chars().any(char::is_control);
+    fits.then(|| text.into_owned())
+}
+
+/// `in_body` is the value at the source's event-id pointer.
 pub fn identify(
     message: &VerifiedMessage<'_>,
     in_body: Option<String>,
@@ -70,4 +84,29 @@ fn sha256(parts: &[&[u8]]) -> [u8; 32] {
     let mut bytes = [0; 32];
     bytes.copy_from_slice(context.finish().as_ref());
     bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::event_id;
+
+    #[test]
+    fn ids_are_strings_or_numbers_of_some_length() {
+        for (value, id) in [
+            (r#""e_1""#, Some("e_1")),
+            (r#""\u0065_1""#, Some("e_1")),
+            ("12", Some("12")),
+            ("12.0", Some("12.0")),
+            (r#""""#, None),
+            (r#""a\nb""#, None),
+            (r#""\ud800""#, None),
+            ("true", None),
+            ("null", None),
+            ("{}", None),
+            ("[]", None),
+        ] {
+            assert_eq!(event_id(value).as_deref(), id, "{value}");
+        }
+        assert_eq!(event_id(&format!("\"{}\"", "a".repeat(257))), None);
+    }
 }

@@ -6,7 +6,10 @@ use bytes::Bytes;
 use gancho_domain::{EndpointId, FieldError, Rate, RetryPlan, Ticker, Time};
 use gancho_engine::off_thread;
 use gancho_vault::KeyRing;
-use gancho_wire::{Profile, Recipe, Schema, SchemaCheckError, SigningKey, Token, VerifyingKey};
+use gancho_wire::{
+    Profile, Recipe, Schema, SchemaCheckError, SigningKey, Token, VerifyingKey,
+    strict_json::Pointer,
+};
 use parking_lot::Mutex;
 use url::Url;
 
@@ -14,7 +17,6 @@ use crate::{
     Source, SourceDefaults, SourceKey,
     inside::InsideTarget,
     preset::{Preset, Proof},
-    receive::json::Pointer,
     sns::Topics,
     source::KeyScheme,
     sources::seal,

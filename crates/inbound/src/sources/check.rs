@@ -5,16 +5,14 @@ use std::time::Duration;
 
 use gancho_domain::{FieldError, Rate, RateDraft, RetryDraft, span};
 use gancho_vault::Secret;
-use gancho_wire::{Profile, Schema, SigningKey, Token, new_secret};
+use gancho_wire::{
+    Profile, Schema, SigningKey, Token, new_secret,
+    strict_json::{MAX_DEPTH, Pointer},
+};
 use serde_json::value::RawValue;
 
 use super::{SourceDesk, SourceDraft, SourceError, seal, targets};
-use crate::{
-    Partner, Source,
-    inside::InsideTarget,
-    preset::Preset,
-    receive::json::{DEEPEST, Pointer},
-};
+use crate::{Partner, Source, inside::InsideTarget, preset::Preset};
 
 const MOST_TARGETS: usize = 10;
 const MOST_IN_A_PERIOD: u32 = 1_000_000;
@@ -178,7 +176,7 @@ fn checked_rate(draft: &RateDraft) -> Result<Rate, FieldError> {
 }
 
 fn checked_pointer(text: &str) -> Result<Pointer, FieldError> {
-    let fits = text.len() <= LONGEST_POINTER && text.matches('/').count() <= DEEPEST;
+    let fits = text.len() <= LONGEST_POINTER && text.matches('/').count() <= MAX_DEPTH;
     Pointer::parse(text).filter(|_| fits).ok_or_else(|| {
         let message = "it is not a JSON pointer to a place in the body: write it as /event/id";
         FieldError::new("pointer_malformed", "/event_id_pointer", message)

@@ -1,0 +1,179 @@
+//! More connections and bodies than fit: who makes room, and who is served all the same.
+
+use std::{net::Ipv4Addr, time::Duration};
+
+use gancho_api::{IngestSettings, ListenSettings, Settings, TrustedProxies};
+use serde_json::json;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpSocket, TcpStream},
+};
+
+use crate::{
+    http::{Client, exchange, read, read_all},
+    ingest::receive::{acme, post},
+    stage::{ADMIN, Choices, Stage, eventually, receiver},
+};
+
+/// A connection from 127.0.0.`number`.
+async fn from(number: u8, client: &Client) -> TcpStream {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind((Ipv4Addr::new(127, 0, 0, number), 0).into()).unwrap();
+    socket.connect(client.address).await.unwrap()
+}
+
+/// Nobody is trusted to speak for others: every address has its share.
+fn direct(listen: ListenSettings) -> ListenSettings {
+    ListenSettings { trusted_proxies: TrustedProxies::new([]), ..listen }
+}
+
+async fn is_closed(stream: &mut TcpStream) -> bool {
+    let mut byte = [0];
+    let read = tokio::time::timeout(Duration::from_millis(1), stream.read(&mut byte)).await;
+    matches!(read, Ok(Ok(0) | Err(_)))
+}
+
+/// Begins a body of full size, and sends so much of it.
+async fn begin(stream: &mut TcpStream, partner: &str, bytes: usize) {
+    let head = format!(
+        "POST /webhooks/{partner} HTTP/1.1\r\nhost: h\r\ncontent-type: application/json\r\n\
+         connection: close\r\ncontent-length: 262144\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    stream.write_all(&vec![b' '; bytes]).await.unwrap();
+}
+
+/// faults.md 6, I-13: slow strangers, from one address or many, who name a partner or nobody, make room
+/// for each other; who signs is never turned away.
+#[tokio::test(flavor = "multi_thread")]
+async fn slow_senders_take_room_from_themselves_alone() {
+    for (addresses, bytes) in [(1, 1), (1, 60_000), (50, 200_000)] {
+        let ingest = IngestSettings { body_bytes: 2 << 20, ..IngestSettings::default() };
+        let listen = direct(ListenSettings::default());
+        let stage = Stage::with(Choices { listen, ingest, ..Choices::default() }).await;
+        let (_core, url) = receiver(200).await;
+        acme(&stage, &url).await;
+        let mut slow = Vec::new();
+        for number in 0..100_u8 {
+            let mut stream = from(2 + number % addresses, &stage.partner()).await;
+            let partner = if number % 2 == 0 { "acme" } else { "nobody" };
+            begin(&mut stream, partner, bytes).await;
+            slow.push(stream);
+            let body = format!("{{\"n\":{number}}}");
+            post(&stage.partner(), "/webhooks/acme", body.as_bytes()).await.is(204);
+        }
+        // A body as large as they come finds room as well.
+        let large = format!("\"{}\"", "a".repeat(262_142));
+        post(&stage.partner(), "/webhooks/acme", large.as_bytes()).await.is(204);
+        // Whoever was cut off was told: too slow, and not that the gateway is full.
+        for stream in &mut slow {
+            let answer = read_all(stream).await;
+            let reply = read(&answer).unwrap_or_else(|| panic!("{answer:?}"));
+            reply.refused(408, "slow_body");
+        }
+    }
+}
+
+/// faults.md 6: a partner that is not there is answered after its body, like one that is.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_a_partner_cannot_be_told_by_when_a_body_is_refused() {
+    let stage = Stage::new().await;
+    let (_core, url) = receiver(200).await;
+    acme(&stage, &url).await;
+    let mut replies = Vec::new();
+    for partner in ["acme", "nobody"] {
+        let mut stream = TcpStream::connect(stage.ingest).await.unwrap();
+        begin(&mut stream, partner, 200_000).await;
+        let mut byte = [0];
+        let early = tokio::time::timeout(Duration::from_millis(200), stream.read(&mut byte)).await;
+        assert!(early.is_err(), "{partner} was answered before all was sent");
+        stream.write_all(&vec![b' '; 62_144]).await.unwrap();
+        replies.push(read(&read_all(&mut stream).await).unwrap());
+    }
+    assert_eq!(replies[0].without_request_id(), replies[1].without_request_id());
+    assert_eq!(replies[0].status, 403);
+}
+
+/// faults.md 6, 32: idle connections make room for new ones, on both listeners.
+#[tokio::test(flavor = "multi_thread")]
+async fn idle_connections_make_room() {
+    let listen = ListenSettings { connections: 20, ..ListenSettings::default() };
+    let stage = Stage::with(Choices { listen, ..Choices::default() }).await;
+    let mut idle = Vec::new();
+    for _ in 0..60 {
+        idle.push(TcpStream::connect(stage.address).await.unwrap());
+        idle.push(TcpStream::connect(stage.ingest).await.unwrap());
+    }
+    for _ in 0..5 {
+        stage.operator().get("/v1/tenants").await.is(200);
+        stage.partner().get("/webhooks/_health").await.is(200);
+    }
+    eventually(|| async { (stage.api.meter.connections() <= 21).then_some(()) }).await;
+    assert_eq!(stage.api.meter.shed(), 0);
+}
+
+/// Only if all are being answered is a new one turned away.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_being_answered_is_not_sent_away() {
+    let listen = ListenSettings { connections: 3, ..ListenSettings::default() };
+    let settings = Settings { body_deadline: Duration::from_secs(60), ..Settings::default() };
+    let stage = Stage::with(Choices { settings, listen, ..Choices::default() }).await;
+    let head = format!(
+        "POST /v1/tenants HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {ADMIN}\r\n\
+         content-type: application/json\r\nconnection: close\r\nexpect: 100-continue\r\n\
+         content-length: 12\r\n\r\n"
+    );
+    let mut busy = Vec::new();
+    for _ in 0..3 {
+        let mut stream = TcpStream::connect(stage.address).await.unwrap();
+        stream.write_all(head.as_bytes()).await.unwrap();
+        // The body is asked for once it is known that the operator sends it.
+        let mut go_on = [0; 25];
+        stream.read_exact(&mut go_on).await.unwrap();
+        assert_eq!(go_on, *b"HTTP/1.1 100 Continue\r\n\r\n");
+        busy.push(stream);
+    }
+    // Each has a place of its own, and nobody goes.
+    let shed = || async {
+        let answer = exchange(stage.address, b"").await;
+        read(&answer)
+    };
+    let reply = eventually(shed).await;
+    assert_eq!(reply.header("retry-after"), Some("1"));
+    reply.refused(503, "unavailable");
+    assert!(stage.api.meter.shed() >= 1);
+    for (stream, slug) in busy.iter_mut().zip(["a", "b", "c"]) {
+        stream.write_all(format!("{{\"slug\":\"{slug}\"}}").as_bytes()).await.unwrap();
+        let answer = read_all(stream).await;
+        assert!(answer.starts_with(b"HTTP/1.1 201"), "{}", String::from_utf8_lossy(&answer));
+    }
+}
+
+/// faults.md 6, 32: an address that opens too many loses its own.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_address_has_a_share_of_the_connections() {
+    let few = ListenSettings { connections_per_address: 5, ..ListenSettings::default() };
+    let stage = Stage::with(Choices { listen: direct(few), ..Choices::default() }).await;
+    let mut other = from(9, &stage.partner()).await;
+    let mut crowd = Vec::new();
+    for _ in 0..40 {
+        crowd.push(from(2, &stage.partner()).await);
+    }
+    let mut open = 0;
+    for _ in 0..200 {
+        open = 0;
+        for stream in &mut crowd {
+            open += usize::from(!is_closed(stream).await);
+        }
+        if open == 5 {
+            break;
+        }
+    }
+    assert_eq!(open, 5);
+    assert!(!is_closed(&mut other).await, "another's connection is left alone");
+    let mut last = from(2, &stage.partner()).await;
+    last.write_all(b"GET /webhooks/_health HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n")
+        .await
+        .unwrap();
+    assert_eq!(read(&read_all(&mut last).await).unwrap().json(), json!({"ok": true}));
+}

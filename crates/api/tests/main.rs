@@ -1,0 +1,84 @@
+//! The API as its callers see it: a real store, a real engine, a real listener, and bytes over TCP.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod access {
+    mod isolation;
+    mod scopes;
+    mod secrets;
+    mod throttle;
+}
+mod api_keys {
+    mod lifecycle;
+}
+mod deliveries {
+    mod read_and_retry;
+}
+mod dlq {
+    mod lifecycle;
+}
+mod emails {
+    mod lifecycle;
+    mod sink;
+}
+mod event_types {
+    mod catalog;
+}
+mod events {
+    mod idempotency;
+    mod publish;
+}
+mod health {
+    mod probes;
+}
+mod http;
+mod ingest {
+    mod acceptance;
+    pub mod receive;
+}
+mod input {
+    mod fields;
+    mod json;
+    mod strings;
+}
+mod ledger {
+    mod checkpoints;
+}
+mod listener {
+    mod capacity;
+    pub mod hostile_clients;
+    mod smuggling;
+    mod unread_bodies;
+}
+mod lists {
+    mod cursors;
+    mod page_size;
+    mod scan_limit;
+}
+mod openapi {
+    mod documents;
+}
+mod problems {
+    mod bodies;
+    mod format;
+}
+mod queues {
+    mod pause;
+}
+mod receipts {
+    mod read;
+}
+mod replays {
+    mod lifecycle;
+}
+mod requests;
+mod sources {
+    mod lifecycle;
+}
+mod stage;
+mod tenants {
+    mod lifecycle;
+}
+mod webhooks {
+    mod lifecycle;
+}

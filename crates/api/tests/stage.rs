@@ -1,0 +1,377 @@
+//! A whole gateway on a real store, and hands to work it with.
+
+use std::{future::Future, net::SocketAddr, sync::Arc, time::Duration};
+
+use gancho_access::AdminToken;
+use gancho_api::{
+    Api, ApiSetup, InboundParts, Ingest, IngestSettings, ListenSettings, Settings,
+    key_keeper::KeyKeeper,
+    listen, router,
+    state::MailDesk,
+    watch::{Parts, Watch},
+};
+use gancho_domain::{Clock, IdMaker, Lane, Random, RetryPlan, SystemClock, SystemRandom};
+use gancho_egress::Policy;
+use gancho_engine::{Engine, EngineSetup, LaneSetup, Limits};
+use gancho_inbound::{
+    Checkpointer, DispatchCarrier, Inbound, InboundSetup, PolicyKeeper, SigningKeys, SourceDesk,
+    Sources, checkpoints::CheckpointSettings,
+};
+use gancho_mail::{
+    MailCarrier, MailLimits, Outbox, Post, Sink, Suppressions, TenantLimits, limits,
+};
+use gancho_outbound::{
+    EndpointDesk, EventTypes, HealthKeeper, Notifier, OrphanSweeper, Plan, Plans, PublishRates,
+    Publisher, Registry, Replays, WebhookCarrier, health::FAILING_FOR,
+};
+use gancho_store::Store;
+use gancho_store_postgres::PostgresStore;
+use gancho_store_sqlite::{Options, SqliteStore};
+use gancho_testkit::{
+    postgres::{Database, fresh_database},
+    receiver::{Receiver, Step},
+};
+use gancho_vault::KeyRing;
+use gancho_wire::Profile;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use crate::http::{Client, Reply};
+
+pub const ADMIN: &str = "operator-token-of-the-tests";
+
+pub struct Stage {
+    pub api: Api,
+    pub address: SocketAddr,
+    /// Where partners post to.
+    pub ingest: SocketAddr,
+    pub stop: CancellationToken,
+    engine: Arc<Engine>,
+    /// What goes with it.
+    _kept: (Option<TempDir>, Option<Database>),
+    pub checkpoints: TempDir,
+}
+
+#[derive(Default)]
+pub struct Choices {
+    pub settings: Settings,
+    pub listen: ListenSettings,
+    pub key_keeper: Option<Arc<dyn KeyKeeper>>,
+    pub ingest: IngestSettings,
+    /// What brings e-mails on their way; a sink where it is not given.
+    pub post: Option<Arc<dyn Post>>,
+    /// Their plan; short where it is not given.
+    pub mail_plan: Option<RetryPlan>,
+    /// Rows that a page of a list looks at; as many as usual where it is not given.
+    pub max_looks: Option<usize>,
+    /// Whether it only sends webhooks: it neither receives any nor sends e-mails.
+    pub is_bare: bool,
+}
+
+impl Stage {
+    pub async fn new() -> Self {
+        Self::with(Choices::default()).await
+    }
+
+    pub async fn with(choices: Choices) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let usual = Options::at(folder.path().join("test.db"));
+        let max_looks = choices.max_looks.unwrap_or(usual.max_looks);
+        let store = SqliteStore::open(&Options { max_looks, ..usual }).unwrap();
+        Self::on(store, choices, (Some(folder), None)).await
+    }
+
+    pub async fn postgres() -> Self {
+        Self::postgres_with(Choices::default()).await
+    }
+
+    pub async fn postgres_with(choices: Choices) -> Self {
+        let database = fresh_database().await.unwrap();
+        let usual = gancho_store_postgres::Options::default();
+        let max_looks = choices.max_looks.unwrap_or(usual.max_looks);
+        let options = gancho_store_postgres::Options { max_looks, ..usual };
+        let store = PostgresStore::connect(&database.url(), options).await.unwrap();
+        Self::on(store, choices, (None, Some(database))).await
+    }
+
+    #[allow(clippy::too_many_lines, reason = "a whole gateway is put together")]
+    async fn on(
+        store: Arc<dyn Store>,
+        choices: Choices,
+        kept: (Option<TempDir>, Option<Database>),
+    ) -> Self {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let random: Arc<dyn Random> = Arc::new(SystemRandom);
+        let ids = Arc::new(IdMaker::new(clock.clone(), random.clone()));
+        let ring = Arc::new(KeyRing::generate().unwrap());
+        let registry =
+            Arc::new(Registry::new(store.clone(), ring.clone(), Profile::built_in().into()));
+        let policy = Policy { allow_http: true, ..Policy::for_dev() };
+        let client =
+            gancho_egress::Client::new(gancho_egress::Settings { policy, ..Default::default() })
+                .unwrap();
+        let notifier = Arc::new(Notifier {
+            store: store.clone(),
+            registry: registry.clone(),
+            ids: ids.clone(),
+            clock: clock.clone(),
+            operator: None,
+        });
+        let health = HealthKeeper::new(
+            store.clone(),
+            registry.clone(),
+            clock.clone(),
+            notifier.clone(),
+            FAILING_FOR,
+        );
+        let carrier = WebhookCarrier {
+            registry: registry.clone(),
+            client: client.clone(),
+            clock: clock.clone(),
+            health: Arc::new(health),
+            notifier,
+        };
+        let suppressions = Arc::new(Suppressions { store: store.clone(), clock: clock.clone() });
+        let short = RetryPlan::Exponential {
+            base: Duration::from_millis(20),
+            max: Duration::from_millis(100),
+            attempts: 5,
+        };
+        let mut sink = None;
+        let post = choices
+            .post
+            .unwrap_or_else(|| sink.insert(Arc::new(Sink::new(clock.clone(), 100))).clone());
+        let emails = limits::lane(MailCarrier {
+            post,
+            registry: registry.clone(),
+            suppressions: suppressions.clone(),
+            ids: ids.clone(),
+            clock: clock.clone(),
+            plan: Arc::new(choices.mail_plan.unwrap_or(short)),
+            limits: TenantLimits::default(),
+            message_id_domain: None,
+        });
+        let sources = Arc::new(Sources::new(store.clone(), ring.clone()));
+        let dispatch = DispatchCarrier::new(sources.clone(), client.clone(), clock.clone());
+        let engine = Engine::start(EngineSetup {
+            store: store.clone(),
+            clock: clock.clone(),
+            random,
+            lanes: vec![
+                LaneSetup::new(Lane::Webhook, Arc::new(carrier)),
+                LaneSetup::new(Lane::Dispatch, Arc::new(dispatch)),
+                emails,
+            ],
+            limits: Limits { poll: Duration::from_millis(20), ..Limits::default() },
+            archive: None,
+            name: "test".into(),
+        })
+        .await
+        .unwrap();
+        let few = Plan { endpoints: Some(1), events: Some(2) };
+        let plans = Arc::new(Plans::built_in().with("few", few));
+        let event_types = Arc::new(EventTypes::new(store.clone()));
+        let publisher = Arc::new(Publisher {
+            store: store.clone(),
+            engine: engine.clone(),
+            registry: registry.clone(),
+            ids: ids.clone(),
+            clock: clock.clone(),
+            types: event_types.clone(),
+            plans: plans.clone(),
+            rates: Arc::new(PublishRates::new(None)),
+        });
+        let endpoints = Arc::new(EndpointDesk {
+            store: store.clone(),
+            ring: ring.clone(),
+            registry: registry.clone(),
+            ids: ids.clone(),
+            clock: clock.clone(),
+            client: client.clone(),
+            plans: plans.clone(),
+            orphans: Arc::new(OrphanSweeper::new(store.clone(), clock.clone())),
+        });
+        let signing = SigningKeys::open(store.clone(), ring.clone(), clock.clone()).await.unwrap();
+        let signing = Arc::new(signing);
+        let checkpoints = tempfile::tempdir().unwrap();
+        let checkpointer = Checkpointer::open(
+            store.clone(),
+            signing.clone(),
+            clock.clone(),
+            CheckpointSettings::new("gancho.test/ledger", checkpoints.path()),
+        );
+        let checkpointer = Arc::new(checkpointer);
+        let inbound = Arc::new(Inbound::new(InboundSetup {
+            store: store.clone(),
+            engine: engine.clone(),
+            sources: sources.clone(),
+            keys: signing,
+            policy: Arc::new(PolicyKeeper::open(None).unwrap()),
+            ids: ids.clone(),
+            clock: clock.clone(),
+            limits: gancho_inbound::Limits::default(),
+        }));
+        let desk = Arc::new(SourceDesk {
+            store: store.clone(),
+            ring: ring.clone(),
+            sources,
+            ids: ids.clone(),
+            clock: clock.clone(),
+            client,
+        });
+        let ingest =
+            Ingest::new(inbound.clone(), ring.clone(), ids.clone(), choices.ingest.clone());
+        let replays =
+            Arc::new(Replays::new(store.clone(), registry.clone(), ids.clone(), clock.clone()));
+        let stop = CancellationToken::new();
+        let (running, until) = (replays.clone(), stop.clone());
+        tokio::spawn(async move { running.run(until).await });
+        let (orphans, until) = (endpoints.orphans.clone(), stop.clone());
+        tokio::spawn(async move { orphans.run(until).await });
+        let watch = Watch::new(Parts {
+            store: store.clone(),
+            engine: engine.clone(),
+            clock: clock.clone(),
+            inbound: Some(inbound.clone()),
+        });
+        let outbox = Arc::new(Outbox {
+            store: store.clone(),
+            engine: engine.clone(),
+            ids: ids.clone(),
+            clock: clock.clone(),
+            limits: MailLimits::default(),
+        });
+        let setup = ApiSetup {
+            mail: (!choices.is_bare).then_some(MailDesk { outbox, suppressions, sink }),
+            store,
+            engine: engine.clone(),
+            publisher,
+            endpoints,
+            event_types,
+            plans,
+            replays,
+            registry,
+            ids,
+            clock,
+            watch,
+            key_keeper: choices.key_keeper,
+            inbound: (!choices.is_bare).then_some(InboundParts { desk, inbound, checkpointer }),
+            settings: choices.settings,
+        };
+        let api = Api::new(setup, AdminToken::new(ADMIN).unwrap(), ring);
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let routes = router(&api, axum::Router::new());
+        let listening = choices.listen.clone();
+        tokio::spawn(listen(listener, api.clone(), routes, listening, stop.clone()));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let ingest_address = listener.local_addr().unwrap();
+        let until = stop.clone();
+        tokio::spawn(async move { ingest.listen(listener, choices.listen, until).await });
+        Self { api, address, ingest: ingest_address, stop, engine, _kept: kept, checkpoints }
+    }
+
+    pub fn anyone(&self) -> Client {
+        Client { address: self.address, headers: Vec::new() }
+    }
+
+    /// Someone at the ingest listener.
+    pub fn partner(&self) -> Client {
+        Client { address: self.ingest, headers: Vec::new() }
+    }
+
+    pub fn operator(&self) -> Client {
+        self.anyone().with("authorization", &format!("Bearer {ADMIN}"))
+    }
+
+    /// A new tenant, and a client that holds a key of its with every scope.
+    pub async fn tenant(&self, slug: &str) -> Hands {
+        self.tenant_with(json!({"slug": slug})).await
+    }
+
+    pub async fn tenant_with(&self, draft: Value) -> Hands {
+        let made = self.operator().post("/v1/tenants", &draft).await.is(201).json();
+        let slug = made["slug"].as_str().unwrap().to_owned();
+        let client = self.key(&slug, &["publish", "read", "manage"]).await;
+        Hands { client, slug, id: made["id"].as_str().unwrap().to_owned() }
+    }
+
+    /// A client that holds a new key with these scopes.
+    pub async fn key(&self, slug: &str, scopes: &[&str]) -> Client {
+        let path = format!("/v1/tenants/{slug}/api-keys");
+        let made = self.operator().post(&path, &json!({"scopes": scopes})).await.is(201).json();
+        self.anyone().with("x-api-key", made["key"].as_str().unwrap())
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        self.stop.cancel();
+        self.engine.abort();
+    }
+}
+
+/// A tenant's own.
+pub struct Hands {
+    pub client: Client,
+    pub slug: String,
+    pub id: String,
+}
+
+impl Hands {
+    pub async fn webhook(&self, url: &str) -> Value {
+        self.webhook_with(json!({"url": url, "events": ["*"]})).await
+    }
+
+    pub async fn webhook_with(&self, draft: Value) -> Value {
+        self.client.post("/v1/webhooks", &draft).await.is(201).json()
+    }
+
+    pub async fn publish(&self, event_type: &str, data: Value) -> Value {
+        let event = json!({"type": event_type, "data": data});
+        self.client.post("/v1/events", &event).await.is(202).json()
+    }
+
+    /// The one delivery of an event, once it has this status.
+    pub async fn delivery(&self, event: &Value, status: &str) -> Value {
+        let path =
+            format!("/v1/deliveries?event_id={}&status={status}", event["id"].as_str().unwrap());
+        let reply = eventually(|| async {
+            let reply = self.client.get(&path).await.is(200);
+            (reply.json()["data"].as_array().unwrap().len() == 1).then_some(reply)
+        });
+        reply.await.json()["data"][0].clone()
+    }
+}
+
+/// What is so at last, or the test fails.
+pub async fn eventually<T, F: Future<Output = Option<T>>>(look: impl Fn() -> F) -> T {
+    gancho_testkit::wait_for("it comes to that", look).await
+}
+
+/// Answers every request with this status.
+pub async fn receiver(status: u16) -> (Receiver, String) {
+    let answer = format!("HTTP/1.1 {status} X\r\ncontent-length: 2\r\nx-seen: yes\r\n\r\nok");
+    let receiver = Receiver::plain(move |_| {
+        (0..1_000).flat_map(|_| [Step::ReadRequest, Step::send(&answer)]).collect()
+    });
+    let receiver = receiver.await.unwrap();
+    let url = format!("http://127.0.0.1:{}/hook", receiver.port());
+    (receiver, url)
+}
+
+/// A dead letter of this tenant's, of a webhook that answers 500 and is tried once.
+pub async fn dead_letter(hands: &Hands, url: &str) -> (Value, Value) {
+    let draft = json!({"url": url, "events": ["dead.letter"], "retry": {"schedule": []}});
+    let webhook = hands.webhook_with(draft).await;
+    let event = hands.publish("dead.letter", json!({"n": 1})).await;
+    (webhook, hands.delivery(&event, "failed").await)
+}
+
+/// So that a list's rows can be compared.
+pub fn ids(reply: &Reply) -> Vec<String> {
+    let rows = reply.json()["data"].as_array().unwrap().clone();
+    rows.iter().map(|row| row["id"].as_str().unwrap().to_owned()).collect()
+}

@@ -1,0 +1,135 @@
+//! What the commands print, as it is printed: tables, single things, and errors with their hints.
+
+use std::fmt::Write;
+
+use gancho_testkit::until;
+
+use crate::operator::{Operator, Ran, alone};
+
+/// A session as a terminal shows it.
+#[derive(Default)]
+struct Session(String);
+
+impl Session {
+    fn add(&mut self, arguments: &[&str], ran: &Ran) {
+        let shown: Vec<_> = arguments.iter().map(|one| quoted(one)).collect();
+        write!(self.0, "$ gancho {}\n{}{}", shown.join(" "), ran.out, ran.err).unwrap();
+        if ran.code != 0 {
+            writeln!(self.0, "[exit {}]", ran.code).unwrap();
+        }
+        self.0 += "\n";
+    }
+
+    fn run(&mut self, at: &Operator, arguments: &[&str]) {
+        self.add(arguments, &at.run(arguments));
+    }
+
+    /// What differs from run to run is replaced by its name.
+    fn matches(&self, name: &str) {
+        insta::with_settings!({omit_expression => true, prepend_module_to_snapshot => false, filters => vec![
+            (r"\b(out|rcp|src|evt|dlv|wh|ten)_[0-9A-Z]{26}\b", "${1}_[id]"),
+            (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?( UTC|Z)?", "[time]"),
+            (r"\b[0-9a-f]{64}\b", "[secret]"),
+            (r"\b[0-9a-f]{16}\b", "[key id]"),
+            (r"[A-Za-z0-9+/]{43}=", "[hash]"),
+            (r"checked in [0-9.]+ s", "checked in [duration]"),
+            (r"\bwhsec_[A-Za-z0-9+/=]+", "[secret]"),
+            (r"127\.0\.0\.1:\d+", "127.0.0.1:[port]"),
+            (r"/[^ ]*/\.tmp[A-Za-z0-9]+", "[folder]"),
+            (r"\b\d+(\.\d+)? ?(ms|µs|us)\b", "[latency]"),
+            // A column is as wide as what is in it.
+            (r"took +answer", "took  answer"),
+            (r"[ \t]+\n", "\n"),
+        ]}, { insta::assert_snapshot!(name, self.0) });
+    }
+}
+
+fn quoted(argument: &str) -> String {
+    if argument.contains(' ') { format!("'{argument}'") } else { argument.to_owned() }
+}
+
+#[test]
+fn sources_as_they_are_shown() {
+    let at = Operator::start();
+    let mut session = Session::default();
+    session.run(&at, &["sources", "list"]);
+    session.run(&at, &["sources", "create", "acme", "--target", "http://127.0.0.1:19458/core"]);
+    session.run(&at, &["sources", "create", "acme"]);
+    session.run(&at, &["sources", "keys", "add", "acme", "k1"]);
+    session.run(&at, &["sources", "list"]);
+    session.run(&at, &["sources", "show", "acme"]);
+    session.run(&at, &["sources", "keys", "list", "acme"]);
+    session.run(&at, &["sources", "change", "acme", "--pause"]);
+    session.run(&at, &["sources", "rejections", "acme"]);
+    session.run(&at, &["sources", "show", "nobody"]);
+    session.run(&at, &["sources", "delete", "acme"]);
+    session.run(&at, &["sources", "delete", "acme", "--yes"]);
+    session.matches("sources");
+}
+
+#[test]
+fn emails_as_they_are_shown() {
+    let at = Operator::start();
+    let mut session = Session::default();
+    session.run(&at, &["emails", "list"]);
+    at.served.tenant("acme");
+    session.run(&at, &["emails", "list"]);
+    let message = ["--from", "shop@example.com", "--subject", "Invoice", "--text", "Hello"];
+    let send = [&["emails", "send", "--to", "ana@example.com"][..], &message].concat();
+    let sent = at.run(&send);
+    session.add(&send, &sent);
+    let id = sent.ok().out.trim().to_owned();
+    until("it is sent", || at.json(&["emails", "show", &id])["status"] == "SENT");
+    session.run(&at, &["emails", "list"]);
+    session.run(&at, &["emails", "show", &id]);
+    session.run(&at, &[&["emails", "send", "--to", "nobody"][..], &message].concat());
+    session.run(&at, &["emails", "suppressions", "add", "ana@example.com"]);
+    session.run(&at, &["emails", "suppressions", "list"]);
+    session.run(&at, &["emails", "show", "out_00000000000000000000000000"]);
+    session.matches("emails");
+}
+
+#[test]
+fn the_ledger_as_it_is_shown() {
+    let at = Operator::start();
+    let mut session = Session::default();
+    session.run(&at, &["ledger", "verify"]);
+    session.run(&at, &["ledger", "checkpoint"]);
+    at.receive(2);
+    session.run(&at, &["ledger", "checkpoint"]);
+    session.run(&at, &["ledger", "checkpoint"]);
+    session.run(&at, &["ledger", "verify"]);
+    session.run(&at, &["ledger", "prove", "rcp_00000000000000000000000000"]);
+    session.matches("ledger");
+}
+
+#[test]
+fn the_key_ring_as_it_is_shown() {
+    let at = Operator::start();
+    let mut session = Session::default();
+    session.run(&at, &["keys", "list"]);
+    session.run(&at, &["keys", "rotate"]);
+    session.run(&at, &["keys", "list"]);
+    session.run(&at, &["keys", "drop", "1"]);
+    session.run(&at, &["keys", "drop", "2"]);
+    session.matches("keys");
+}
+
+#[test]
+fn mistakes_at_the_command_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut session = Session::default();
+    for arguments in [
+        &["soruces"][..],
+        &["sources", "lsit"],
+        &["sources", "show"],
+        &["sources", "list", "--jsno"],
+        &["sources", "list"],
+        &["config", "--set", "concurency=7"],
+        &["config", "--set", "retention=soon"],
+        &["serve", "--log-format", "loud"],
+    ] {
+        session.add(arguments, &alone(folder.path(), arguments));
+    }
+    session.matches("mistakes");
+}

@@ -1,0 +1,144 @@
+//! The first of the two commands in README.md.
+
+use std::{
+    io::{BufRead, BufReader, Write},
+    net::{SocketAddr, TcpListener},
+    path::Path,
+    process::{Child, ChildStdin, Command, Stdio},
+    sync::{Arc, Mutex},
+    thread,
+    time::{Duration, Instant},
+};
+
+use gancho_testkit::until;
+
+use crate::{http, pipe_process::GANCHO};
+
+/// A port that is free and has free ones after it, apart from those of other tests.
+fn port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().min(65_000)
+}
+
+fn dev(folder: &Path, port: u16) -> Command {
+    let mut dev = Command::new(GANCHO);
+    dev.args(["dev", "--port", &port.to_string(), "--data-dir"]).arg(folder);
+    // Nothing real is touched, whatever the machine says.
+    dev.env("GANCHO_DATABASE_URL", "postgres://nobody@127.0.0.1:1/none");
+    dev.env("GANCHO_CONFIG", "/nowhere/gancho.toml");
+    dev
+}
+
+#[test]
+fn dev_delivers_a_first_signed_event_and_says_what_to_type() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut keys = Vec::new();
+    for _ in 0..2 {
+        // The second time it finds what the first has left.
+        let started = Instant::now();
+        let shown = dev(folder.path(), port()).arg("--once").output().unwrap();
+        let text = String::from_utf8(shown.stdout).unwrap();
+        assert!(shown.status.success(), "{text}{}", String::from_utf8_lossy(&shown.stderr));
+        assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+        for part in
+            ["is running", "published", "signature verified, answered 200", "/docs", "/metrics"]
+        {
+            assert!(text.contains(part), "`{part}` is not in: {text}");
+        }
+        assert!(!text.contains('\u{1b}'), "no colours without a terminal");
+        let key = text.split("X-API-Key: ").nth(1).unwrap().split('\'').next().unwrap();
+        keys.push(key.to_owned());
+    }
+    assert_eq!(keys[0], keys[1], "what was copied still works");
+}
+
+struct Running {
+    child: Child,
+    stdin: ChildStdin,
+    text: Arc<Mutex<String>>,
+}
+
+impl Running {
+    fn start(folder: &Path, port: u16) -> Self {
+        let mut child =
+            dev(folder, port).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let stdin = child.stdin.take().unwrap();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        let text = Arc::new(Mutex::new(String::new()));
+        let heard = text.clone();
+        thread::spawn(move || {
+            for line in stdout.lines().map_while(Result::ok) {
+                let mut text = heard.lock().unwrap();
+                text.push_str(&line);
+                text.push('\n');
+            }
+        });
+        let running = Self { child, stdin, text };
+        until("it says what to type", || running.says("press Enter"));
+        running
+    }
+
+    fn says(&self, part: &str) -> bool {
+        self.text.lock().unwrap().contains(part)
+    }
+
+    fn count(&self, part: &str) -> usize {
+        self.text.lock().unwrap().matches(part).count()
+    }
+
+    fn types(&mut self, letters: &str) {
+        self.stdin.write_all(letters.as_bytes()).unwrap();
+    }
+
+    /// What stands in a line that begins so, as an address.
+    fn address(&self, name: &str) -> SocketAddr {
+        let text = self.text.lock().unwrap();
+        let line = text.lines().find(|line| line.trim_start().starts_with(name)).unwrap();
+        line.split("http://").nth(1).unwrap().split_whitespace().next().unwrap().parse().unwrap()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn what_is_typed_and_what_is_printed_works() {
+    let folder = tempfile::tempdir().unwrap();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    let mut dev = Running::start(folder.path(), port);
+    assert!(dev.says(&format!("port {port} is taken")), "{}", dev.text.lock().unwrap());
+    let (api, receiver) = (dev.address("API"), dev.address("receiver"));
+    assert_ne!(api.port(), port);
+
+    // The commands that are printed, run by a shell as they stand.
+    let text = dev.text.lock().unwrap().clone();
+    let publish = text.split("    curl ").nth(1).unwrap().split("\n\n").next().unwrap().to_owned();
+    let ran = Command::new("sh").args(["-c", &format!("curl -sS {publish}")]).output().unwrap();
+    let said = String::from_utf8(ran.stdout).unwrap();
+    assert!(ran.status.success() && said.contains("evt_"), "{said} {publish}");
+    until("it arrives", || dev.says("inv_1"));
+
+    dev.types("p\n");
+    until("another arrives", || dev.count("answered 200") == 3);
+    let fail = http::call(receiver, "POST", "/control", &[], r#"{"mode":"fail","count":1}"#);
+    assert_eq!(fail.json()["mode"], "fail");
+    dev.types("p\n");
+    until("it is refused and tried again", || {
+        dev.says("answered 500 as told") && dev.count("answered 200") == 4
+    });
+    let odd = http::call(receiver, "POST", "/control", &[], r#"{"mode":"odd"}"#);
+    assert_eq!(odd.status, 422);
+    for path in ["/docs", "/metrics", "/healthz", "/openapi.json"] {
+        let status = http::call(api, "GET", path, &[], "").status;
+        assert!(status < 400, "{path}: {status}");
+    }
+    dev.types("d\ns\no\ni\nx\n");
+    until("it shows figures and help", || dev.says("given up") && dev.count("press Enter") == 2);
+    dev.types("q\n");
+    assert!(dev.child.wait().unwrap().success());
+    until("it says goodbye", || dev.says("nothing was left in the air"));
+}

@@ -1,0 +1,76 @@
+//! The built binary, from outside: served, configured, killed, starved of its disk, started twice.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod bench {
+    mod isolation;
+    mod run;
+}
+mod cli {
+    mod help;
+    mod output;
+}
+mod config {
+    mod load;
+    mod warnings;
+}
+mod deliveries {
+    mod loops;
+}
+mod dev {
+    mod start;
+}
+mod docs {
+    mod documents;
+}
+mod egress {
+    mod guard;
+}
+mod emails {
+    mod commands;
+    pub mod crash;
+}
+mod events {
+    mod crash;
+}
+mod gateway;
+mod http;
+mod key_ring {
+    mod lost;
+    mod rotate;
+}
+mod ledger {
+    mod commands;
+}
+mod listener {
+    mod crowd;
+    mod slow_clients;
+}
+mod operator;
+mod partner;
+mod pipe {
+    mod invalid_lines;
+}
+mod pipe_process;
+mod receipts {
+    mod receive;
+}
+mod receiver;
+mod secrets {
+    mod canary;
+}
+mod serve {
+    mod metrics;
+    mod start;
+    mod stop;
+}
+mod sources {
+    mod commands;
+    mod own_targets;
+}
+mod store {
+    mod disk_errors;
+}
+mod tenants {
+    mod environment;
+}

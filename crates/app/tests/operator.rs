@@ -1,0 +1,112 @@
+//! A gateway with everything switched on, and the commands that an operator types at it.
+
+use std::{
+    io::Write,
+    net::SocketAddr,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::gateway::{Gateway, command};
+
+pub struct Operator {
+    pub served: Gateway,
+    pub folder: TempDir,
+    pub ingest: SocketAddr,
+    variables: Vec<(String, String)>,
+}
+
+/// What a command said, and how it ended.
+#[derive(Debug)]
+pub struct Ran {
+    pub code: i32,
+    pub out: String,
+    pub err: String,
+}
+
+impl Operator {
+    /// E-mails are caught, not sent.
+    pub fn start() -> Self {
+        Self::with(&[])
+    }
+
+    /// With settings that the commands get too.
+    pub fn with(more: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let usual = [("GANCHO_EMAIL_VIA", "sink")];
+        let served = Gateway::start(folder.path(), &[&usual[..], more].concat());
+        let ingest = served.ingest();
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        Self { served, folder, ingest, variables: more.iter().map(owned).collect() }
+    }
+
+    /// One of the operator's commands.
+    pub fn run(&self, arguments: &[&str]) -> Ran {
+        self.run_with(arguments, &[], "")
+    }
+
+    pub fn run_with(&self, arguments: &[&str], variables: &[(&str, &str)], input: &str) -> Ran {
+        let mut command = command(arguments, self.folder.path());
+        command.env("GANCHO_API_LISTEN", self.served.address.to_string());
+        command.env("GANCHO_INGEST_LISTEN", self.ingest.to_string());
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command.envs(variables.iter().copied());
+        finished(command, input)
+    }
+
+    /// One that must go well, for programs.
+    pub fn json(&self, arguments: &[&str]) -> Value {
+        let with_json: Vec<&str> = arguments.iter().copied().chain(["--json"]).collect();
+        self.run(&with_json).ok().json()
+    }
+
+    /// A source with a key, and so many test events from it.
+    pub fn receive(&self, count: usize) -> Vec<String> {
+        if self.run(&["sources", "show", "acme"]).code != 0 {
+            self.run(&["sources", "create", "acme"]).ok();
+            self.run(&["sources", "keys", "add", "acme", "k1"]).ok();
+        }
+        let one = |_| {
+            let sent = self.json(&["sources", "simulate", "acme"]);
+            sent["answer"]["receipt"].as_str().unwrap().to_owned()
+        };
+        (0..count).map(one).collect()
+    }
+
+    pub fn stop(self) -> TempDir {
+        self.served.stop();
+        self.folder
+    }
+}
+
+impl Ran {
+    pub fn ok(self) -> Self {
+        assert_eq!(self.code, 0, "{}{}", self.out, self.err);
+        self
+    }
+
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|_| panic!("not JSON: {}", self.out))
+    }
+}
+
+/// The command where no gateway runs.
+pub fn alone(folder: &Path, arguments: &[&str]) -> Ran {
+    finished(command(arguments, folder), "")
+}
+
+fn finished(mut command: Command, input: &str) -> Ran {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    // One that does not read ends before all of it was written.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    let ended = child.wait_with_output().unwrap();
+    Ran {
+        code: ended.status.code().unwrap(),
+        out: String::from_utf8(ended.stdout).unwrap(),
+        err: String::from_utf8(ended.stderr).unwrap(),
+    }
+}

@@ -1,0 +1,36 @@
+//! A partner apart from the gateway's listener: signs what it posts, and posts it until it is taken.
+
+use std::net::SocketAddr;
+
+use gancho_domain::{Clock, SystemClock};
+use gancho_testkit::until;
+use gancho_wire::{Preset, SecretEncoding};
+
+use crate::http::{self, Answer};
+
+pub const SECRET: &str = "the secret of acme";
+
+/// The headers of a signed body.
+pub fn signed(body: &str) -> Vec<(String, String)> {
+    let key = Preset::Partner.hmac_signing_key(SECRET, SecretEncoding::Raw).unwrap();
+    let recipe = Preset::Partner.recipe().unwrap();
+    recipe.sign(&key, "k1", SystemClock.now(), "", body.as_bytes()).unwrap()
+}
+
+/// Nothing if nobody answers.
+pub fn try_post(ingest: SocketAddr, body: &str) -> Option<Answer> {
+    let headers = signed(body);
+    let headers: Vec<(&str, &str)> =
+        headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    http::try_call(ingest, "POST", "/webhooks/acme", &headers, body)
+}
+
+pub fn post(ingest: SocketAddr, body: &str) -> Answer {
+    try_post(ingest, body).expect("an answer")
+}
+
+/// As partners do: again, until it is answered with 204.
+pub fn insist(ingest: impl Fn() -> SocketAddr, body: &str) {
+    let is_taken = || try_post(ingest(), body).is_some_and(|answer| answer.status == 204);
+    until("a partner's webhook is taken", is_taken);
+}

@@ -1,0 +1,67 @@
+//! Lines that are not events, in the middle of others.
+
+use std::{io::Write, process::Output};
+
+use crate::{
+    pipe_process,
+    receiver::{self, Seen},
+};
+
+fn pipe(input: &[u8], arguments: &[&str]) -> (Output, Seen) {
+    let folder = tempfile::tempdir().unwrap();
+    let (target, seen) = receiver::start();
+    let mut command = pipe_process::command(&[], folder.path(), &pipe_process::url(target), None);
+    let mut child = command.arg("--drain").args(arguments).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    (child.wait_with_output().unwrap(), seen)
+}
+
+/// The ids that it printed, with what arrived under each.
+fn sent(output: &Output, seen: &Seen) -> Vec<(String, String)> {
+    let printed = String::from_utf8(output.stdout.clone()).unwrap();
+    let mut lines: Vec<(String, String)> = printed
+        .lines()
+        .map(|line| {
+            let (number, id) = line.split_once(' ').unwrap();
+            let body = seen.body(id).expect("a delivery");
+            (number.to_owned(), String::from_utf8(body).unwrap())
+        })
+        .collect();
+    lines.sort();
+    lines
+}
+
+// faults.md C3
+#[test]
+fn a_line_that_is_not_json_takes_no_other_with_it() {
+    let (output, seen) = pipe(b"{\"a\":1}\n{\"b\":2}\nnot json\n\n\xff\xfe\n{\"c\":3}\n", &[]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success(), "{said}");
+    for part in ["line 3 was not sent: it is not JSON", "line 5 was not sent", "2 of 5 lines"] {
+        assert!(said.contains(part), "`{part}` is missing: {said}");
+    }
+    let sent = sent(&output, &seen);
+    let expected =
+        [("1", r#""data":{"a":1}"#), ("2", r#""data":{"b":2}"#), ("6", r#""data":{"c":3}"#)];
+    assert_eq!(sent.len(), expected.len(), "{sent:?}");
+    for ((number, body), (line, data)) in sent.iter().zip(expected) {
+        assert!(number == line && body.contains(data), "{sent:?}");
+    }
+}
+
+// faults.md C3
+#[test]
+fn a_line_that_is_not_accepted_is_a_failure() {
+    let (output, seen) = pipe(b"{\"a\":1}\n{\"b\":2}\n", &["--type", "webhook.endpoint.disabled"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success(), "{said}");
+    assert!(said.contains("line 2 was not sent") && said.contains("2 of 2 lines"), "{said}");
+    assert!(sent(&output, &seen).is_empty());
+}
+
+#[test]
+fn lines_that_are_all_sent_are_a_success() {
+    let (output, seen) = pipe(b"{\"a\":1}\n\n2", &[]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(sent(&output, &seen).len(), 2);
+}

@@ -1,0 +1,87 @@
+//! A receiver apart from the gateway's code: plain sockets and threads. It remembers what it got.
+
+use std::{
+    collections::BTreeMap,
+    io::{BufRead, BufReader, Read, Write},
+    net::{SocketAddr, TcpListener, TcpStream},
+    sync::{Arc, Mutex},
+    thread,
+    time::Duration,
+};
+
+#[derive(Clone, Default)]
+pub struct Seen(Arc<Mutex<BTreeMap<String, Vec<Got>>>>);
+
+/// One request.
+#[derive(Clone)]
+pub struct Got {
+    pub headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
+}
+
+impl Seen {
+    /// How often each id came.
+    pub fn counts(&self) -> BTreeMap<String, usize> {
+        self.0.lock().unwrap().iter().map(|(id, all)| (id.clone(), all.len())).collect()
+    }
+
+    pub fn body(&self, id: &str) -> Option<Vec<u8>> {
+        self.0.lock().unwrap().get(id).map(|all| all[0].body.clone())
+    }
+
+    /// The last request with that id.
+    pub fn last(&self, id: &str) -> Option<Got> {
+        self.0.lock().unwrap().get(id).and_then(|all| all.last().cloned())
+    }
+}
+
+/// Answers everything with 200 until the test ends.
+pub fn start() -> (SocketAddr, Seen) {
+    start_slow(Duration::ZERO)
+}
+
+/// Answers everything with 200 after a while.
+pub fn start_slow(after: Duration) -> (SocketAddr, Seen) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let seen = Seen::default();
+    let book = seen.clone();
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let book = book.clone();
+            thread::spawn(move || while take(&stream, &book, after).is_some() {});
+        }
+    });
+    (address, seen)
+}
+
+/// One request; nothing when the connection ends or breaks.
+fn take(stream: &TcpStream, seen: &Seen, after: Duration) -> Option<()> {
+    let mut reader = BufReader::new(stream);
+    let (mut id, mut length, mut headers) = (String::new(), 0, Vec::new());
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line).ok()? == 0 {
+            return None;
+        }
+        let line = line.trim_end();
+        if line.is_empty() {
+            break;
+        }
+        if let Some((name, value)) = line.split_once(": ") {
+            headers.push((name.to_owned(), value.to_owned()));
+            match name.to_ascii_lowercase().as_str() {
+                "webhook-id" | "x-event-id" => value.clone_into(&mut id),
+                "content-length" => length = value.parse().ok()?,
+                _ => {}
+            }
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    seen.0.lock().unwrap().entry(id).or_default().push(Got { headers, body });
+    // Sleeps as a slow receiver.
+    thread::sleep(after);
+    let mut stream = stream;
+    stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").ok()
+}

@@ -1,0 +1,98 @@
+//! Health and metrics of the running binary.
+
+use std::{
+    io::Write,
+    process::{Command, Stdio},
+};
+
+use gancho_testkit::until;
+
+use crate::{
+    gateway::{Gateway, TOKEN},
+    http, receiver,
+};
+
+#[test]
+fn health_readiness_and_metrics() {
+    let folder = tempfile::tempdir().unwrap();
+    let (target, seen) = receiver::start();
+    let served = Gateway::start(folder.path(), &[]);
+    let get = |path: &str| http::call(served.address, "GET", path, &[], "");
+    assert_eq!((get("/healthz").status, &*get("/healthz").body), (200, r#"{"status":"ok"}"#));
+    assert_eq!(get("/readyz").json()["status"], "ready");
+
+    let key = served.tenant("acme");
+    served.endpoint(&key, &format!("http://{target}/hook"));
+    let id = served.publish(&key, "a.b", "{}");
+    until("it arrives", || seen.body(&id).is_some());
+    let counted = "gancho_deliveries_total{lane=\"webhook\",outcome=\"delivered\"} 1";
+    until("it is counted", || get("/metrics").body.contains(counted));
+    let metrics = get("/metrics").body;
+    for name in [
+        "retry_attempts_total{",
+        "retry_backoff_delay_seconds_bucket{",
+        "dlq_entries_total{",
+        "dlq_size{",
+        "dlq_age_seconds ",
+        "tenant_jobs_processed{lane=\"webhook\",tenant=\"acme\"} 1",
+        "tenant_current_priority{",
+        "tenant_consecutive_batch{",
+        "tenant_rounds_without_processing{",
+        "gancho_accept_seconds_count 1",
+        "gancho_time_to_first_attempt_seconds_count{lane=\"webhook\"} 1",
+        "gancho_endpoint_response_seconds_count{lane=\"webhook\"} 1",
+        "gancho_queue_depth{",
+        "gancho_queue_age_seconds{",
+        "gancho_store_used_bytes ",
+        "gancho_http_requests_total{",
+    ] {
+        assert!(metrics.contains(name), "no `{name}` in\n{metrics}");
+    }
+    for hidden in [key.as_str(), TOKEN, &id] {
+        assert!(!metrics.contains(hidden), "{metrics}");
+    }
+    let open = [("accept", "application/openmetrics-text; version=1.0.0")];
+    let open = http::call(served.address, "GET", "/metrics", &open, "");
+    assert!(open.head.contains("application/openmetrics-text"), "{}", open.head);
+    assert!(open.body.ends_with("# EOF\n"));
+    checked_by_promtool(&metrics);
+    served.stop();
+}
+
+/// Prometheus' own judge, where it is installed: it wants help for every metric, and names as is the
+/// custom.
+fn checked_by_promtool(metrics: &str) {
+    let promtool = Command::new("promtool")
+        .args(["check", "metrics"])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn();
+    let Ok(mut promtool) = promtool else {
+        return println!("promtool is not installed: not checked by it");
+    };
+    promtool.stdin.take().unwrap().write_all(metrics.as_bytes()).unwrap();
+    let judged = promtool.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&judged.stderr).into_owned();
+    assert!(judged.status.success(), "{said}{}", String::from_utf8_lossy(&judged.stdout));
+}
+
+#[test]
+fn metrics_are_the_operators_where_others_can_ask() {
+    let folder = tempfile::tempdir().unwrap();
+    let everywhere = ("GANCHO_API_LISTEN", "0.0.0.0:0");
+    let served = Gateway::start(folder.path(), &[everywhere]);
+    let local = ([127, 0, 0, 1], served.address.port()).into();
+    let bearer = format!("Bearer {TOKEN}");
+    let get = |headers: &[(&str, &str)]| http::call(local, "GET", "/metrics", headers, "").status;
+    assert_eq!(get(&[]), 401);
+    assert_eq!(get(&[("authorization", "Bearer not-the-token-at-all")]), 401);
+    assert_eq!(get(&[("authorization", &bearer)]), 200);
+    assert_eq!(http::call(local, "GET", "/healthz", &[], "").status, 200);
+    served.stop();
+
+    let served = Gateway::start(folder.path(), &[everywhere, ("GANCHO_METRICS_PUBLIC", "true")]);
+    let local = ([127, 0, 0, 1], served.address.port()).into();
+    assert_eq!(http::call(local, "GET", "/metrics", &[], "").status, 200);
+    served.stop();
+}

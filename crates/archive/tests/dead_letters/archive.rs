@@ -1,0 +1,293 @@
+//! Dead letters of every lane, from a real store into a folder.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use gancho_archive::FolderArchive;
+use gancho_domain::{
+    Clock, Code, DeliveryId, Failure, IdMaker, Kind, Lane, ManualClock, Parcel, RetryPlan,
+    SeededRandom, State, Tenant, TenantId, TenantScope, Time, Verdict,
+};
+use gancho_engine::{Archive, Carried, Carrier, Engine, EngineSetup, LaneSetup, Limits, Terms};
+use gancho_store::{
+    Accept, ArchiveSelection, Archiving, DeadFilter, DeadLetters, Deliveries, Job, NewDelivery,
+    NewParcel, NodeId, Tenants,
+};
+use gancho_store_sqlite::SqliteStore;
+use gancho_testkit::wait_for;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// Refuses everything, with an answer that is no text.
+struct Refusal;
+
+#[async_trait]
+impl Carrier for Refusal {
+    fn terms(&self, _: &Job) -> Terms {
+        Terms::of(Arc::new(RetryPlan::DISPATCH))
+    }
+
+    async fn carry(&self, _: &Job, _: u32) -> Carried {
+        let failure = Failure::new(Code::http(410), "it is gone");
+        Carried {
+            request_headers: Bytes::from_static(b"authorization: ***\ncontent-type: text/plain"),
+            response_status: Some(410),
+            response_headers: Bytes::from_static(b"server: a receiver"),
+            response_body: Bytes::from_static(b"\xff\xfe"),
+            ..Carried::new(Verdict::Never { failure }, Duration::from_micros(1_500))
+        }
+    }
+}
+
+struct Stage {
+    store: Arc<SqliteStore>,
+    clock: Arc<ManualClock>,
+    ids: IdMaker,
+    folder: TempDir,
+    tenant: TenantId,
+}
+
+impl Stage {
+    async fn new() -> Self {
+        let clock = Arc::new(ManualClock::default());
+        clock.set(Time::from_secs(1_769_903_999));
+        let ids = IdMaker::new(clock.clone(), Arc::new(SeededRandom::new(1)));
+        let store = SqliteStore::inline().unwrap();
+        let tenant: TenantId = ids.make();
+        store.create_tenant(Tenant::new(tenant, "m2", clock.now())).await.unwrap();
+        Self { store, clock, ids, folder: tempfile::tempdir().unwrap(), tenant }
+    }
+
+    fn root(&self) -> PathBuf {
+        self.folder.path().join("data/archive")
+    }
+
+    fn archive(&self) -> Arc<FolderArchive> {
+        Arc::new(FolderArchive::new(self.root(), self.store.clone()))
+    }
+
+    async fn engine(&self) -> Arc<Engine> {
+        let carrier = Arc::new(Refusal);
+        Engine::start(EngineSetup {
+            store: self.store.clone(),
+            clock: self.clock.clone(),
+            random: Arc::new(SeededRandom::new(2)),
+            lanes: Lane::ALL.map(|lane| LaneSetup::new(lane, carrier.clone())).into(),
+            limits: Limits {
+                poll: Duration::from_millis(10),
+                dead_letters_per_tenant: 0,
+                ..Limits::default()
+            },
+            archive: Some(self.archive()),
+            name: "test".into(),
+        })
+        .await
+        .unwrap()
+    }
+
+    /// Accepts one, and waits until it was given up.
+    async fn bury(
+        &self,
+        tenant: TenantId,
+        (lane, kind, event_type): (Lane, Kind, &str),
+        body: &'static [u8],
+    ) -> DeliveryId {
+        let now = self.clock.now();
+        let parcel = Parcel {
+            id: self.ids.make(),
+            tenant,
+            kind,
+            event_type: event_type.into(),
+            subject: Some("order-1".into()),
+            external_id: Some("inv-1".into()),
+            is_test: false,
+            body: Bytes::from_static(body),
+            created_at: now,
+        };
+        let to = NewDelivery {
+            id: self.ids.make(),
+            lane,
+            target: self.ids.make(),
+            due_at: now,
+            in_order: false,
+            hold: false,
+        };
+        let id = to.id;
+        let new =
+            NewParcel { parcel: Arc::new(parcel), once: None, ledger: None, deliveries: vec![to] };
+        self.store.accept(vec![new], NodeId(0)).await.unwrap();
+        wait_for("it is given up", || async {
+            let view = self.store.delivery(TenantScope::internal(tenant), id).await.unwrap();
+            (view.unwrap().row.state == State::Dead).then_some(id)
+        })
+        .await
+    }
+
+    async fn in_store(&self) -> u64 {
+        self.store.dead_stats(DeadFilter::default()).await.unwrap().total
+    }
+
+    /// Every file below the archive, by its name there.
+    fn files(&self) -> BTreeMap<String, Vec<u8>> {
+        let mut files = BTreeMap::new();
+        read(&self.root(), &self.root(), &mut files);
+        files
+    }
+}
+
+fn read(root: &Path, folder: &Path, files: &mut BTreeMap<String, Vec<u8>>) {
+    assert_eq!(mode(folder), 0o700, "{}", folder.display());
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            read(root, &path, files);
+        } else {
+            assert_eq!(mode(&path), 0o600, "{}", path.display());
+            let name = path.strip_prefix(root).unwrap().display().to_string();
+            files.insert(name, fs::read(&path).unwrap());
+        }
+    }
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+const WEBHOOK: (Lane, Kind, &str) = (Lane::Webhook, Kind::Event, "invoice.paid");
+const EMAIL: (Lane, Kind, &str) = (Lane::Email, Kind::Email, "email");
+
+#[tokio::test]
+async fn each_lane_has_its_place() {
+    let stage = Stage::new().await;
+    let engine = stage.engine().await;
+    let webhook = stage.bury(stage.tenant, WEBHOOK, br#"{"total": 9.90}"#).await;
+    stage.clock.advance(Duration::from_secs(1));
+    let email = stage.bury(stage.tenant, EMAIL, b"{\"to\":\"a@b.c\"}\n").await;
+    let source: TenantId = stage.ids.make();
+    let label = (Lane::Dispatch, Kind::Receipt, "acme/k1/orders/create");
+    let receipt = stage.bury(source, label, b"\0not JSON").await;
+    let sly = (Lane::Dispatch, Kind::Receipt, "../k1");
+    let odd = stage.bury(source, sly, b"{}").await;
+    let nobody: TenantId = stage.ids.make();
+    let orphan = stage.bury(nobody, WEBHOOK, b"[]").await;
+    assert_eq!(engine.archive_once().await.unwrap(), 5);
+
+    let files = stage.files();
+    let expected = [
+        format!("webhooks/m2/2026-01-31/{webhook}.json"),
+        format!("webhooks/m2/2026-02-01/{email}.json"),
+        format!("webhooks/acme/2026-02-01/{receipt}.json"),
+        format!("webhooks/{source}/2026-02-01/{odd}.json"),
+        format!("webhooks/{nobody}/2026-02-01/{orphan}.json"),
+    ];
+    let mut sorted = expected.to_vec();
+    sorted.sort();
+    assert_eq!(files.keys().cloned().collect::<Vec<_>>(), sorted);
+    assert_eq!(stage.in_store().await, 0);
+    let [webhook, email, receipt, ..] =
+        expected.map(|name| serde_json::from_slice::<Value>(&files[&name]).unwrap());
+    assert_eq!(webhook["originalData"], json!({"total": 9.9}));
+    assert_eq!(webhook.get("originalDataBase64"), None);
+    assert_eq!(email["originalData"], json!({"to": "a@b.c"}));
+    assert_eq!(email["originalDataBase64"], "eyJ0byI6ImFAYi5jIn0K", "byte for byte");
+    assert!(email["subjectId"].as_str().unwrap().starts_with("out_"));
+    assert_eq!(receipt.get("originalData"), None);
+    assert_eq!(receipt["originalDataBase64"], "AG5vdCBKU09O");
+    assert_eq!(receipt["tenant"], "acme");
+    assert!(receipt["subjectId"].as_str().unwrap().starts_with("rcp_"));
+    for lane in Lane::ALL {
+        assert!(engine.archived(lane) > 0);
+    }
+}
+
+#[tokio::test]
+async fn a_document_tells_all() {
+    let stage = Stage::new().await;
+    let engine = stage.engine().await;
+    let id = stage.bury(stage.tenant, WEBHOOK, br#"{"a":1,"a":2}"#).await;
+    let letter =
+        stage.store.dead_letters(DeadFilter::default(), gancho_store::PageRequest::first(1));
+    let letter = letter.await.unwrap().rows.remove(0);
+    engine.archive_once().await.unwrap();
+    let files = stage.files();
+    let text = String::from_utf8(files.into_values().next().unwrap()).unwrap();
+    assert!(text.contains(r#""originalData": {"a":1,"a":2}"#), "as it was given: {text}");
+    let mut read: Value = serde_json::from_str(&text).unwrap();
+    let at = Value::String("2026-01-31T23:59:59.000Z".into());
+    read.as_object_mut().unwrap().remove("originalData");
+    assert_eq!(
+        read,
+        json!({
+            "deliveryId": id.to_string(),
+            "lane": "webhook",
+            "tenant": "m2",
+            "tenantId": stage.tenant.to_string(),
+            "subjectId": letter.parcel.to_string(),
+            "subject": "order-1",
+            "targetId": letter.target.to_string(),
+            "eventType": "invoice.paid",
+            "externalId": "inv-1",
+            "isTest": false,
+            "failedAttempts": 1,
+            "lastFailureReason": "it is gone",
+            "lastFailureCode": "HTTP_410",
+            "lastFailureTimestamp": "2026-01-31T23:59:59.001Z",
+            "enqueuedAt": at,
+            "movedToDLQAt": at,
+            "expiresAt": "2026-02-07T23:59:59.000Z",
+            "attempts": [{
+                "attempt": 1,
+                "startedAt": read["attempts"][0]["startedAt"],
+                "latencyMs": 1.5,
+                "requestHeaders": ["authorization: ***", "content-type: text/plain"],
+                "responseStatus": 410,
+                "responseHeaders": ["server: a receiver"],
+                "responseBodyBase64": "//4=",
+                "failureReason": "it is gone",
+                "failureCode": "HTTP_410",
+            }],
+        })
+    );
+}
+
+#[tokio::test]
+async fn kept_twice_it_is_the_same() {
+    let stage = Stage::new().await;
+    let engine = stage.engine().await;
+    stage.bury(stage.tenant, WEBHOOK, b"{}").await;
+    stage.bury(stage.tenant, EMAIL, b"\xff").await;
+    // As if the process had died before they left the store.
+    let whole = stage
+        .store
+        .letters_to_archive(ArchiveSelection::Expired(Time::MAX), 10, 1 << 20)
+        .await
+        .unwrap();
+    stage.archive().keep(&whole).await.unwrap();
+    let first = stage.files();
+    assert_eq!((first.len(), stage.in_store().await), (2, 2));
+    assert_eq!(engine.archive_once().await.unwrap(), 2);
+    assert_eq!((stage.files(), stage.in_store().await), (first, 0));
+}
+
+#[tokio::test]
+async fn what_cannot_be_written_stays() {
+    let stage = Stage::new().await;
+    let engine = stage.engine().await;
+    stage.bury(stage.tenant, WEBHOOK, b"{}").await;
+    fs::create_dir_all(stage.root().parent().unwrap()).unwrap();
+    fs::write(stage.root(), "in the way").unwrap();
+    let fault = engine.archive_once().await.unwrap_err().to_string();
+    assert!(fault.contains("cannot write") && fault.contains("hint:"), "{fault}");
+    assert_eq!(stage.in_store().await, 1);
+    fs::remove_file(stage.root()).unwrap();
+    assert_eq!(engine.archive_once().await.unwrap(), 1);
+    assert_eq!((stage.files().len(), stage.in_store().await), (1, 0));
+}

@@ -1,0 +1,27 @@
+//! What the engine does for its callers, over a real store, in virtual time.
+
+#![allow(clippy::expect_used, clippy::panic, reason = "a test")]
+
+#[allow(dead_code, reason = "shared with the simulation")]
+#[path = "simulation/clock.rs"]
+mod clock;
+mod dead_letters {
+    mod archive;
+}
+mod deliveries {
+    mod carry;
+    mod hold;
+    mod unstorable_result;
+}
+mod nodes {
+    mod crash_loop;
+    mod leases;
+    mod stop;
+}
+mod stage;
+mod tenants {
+    mod turns;
+}
+mod upkeep {
+    mod wrong_clock;
+}

@@ -1,0 +1,414 @@
+//! What the tests share: a store, nodes on it, a partner who signs, and a core that receives.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use aws_lc_rs::hmac;
+use bytes::Bytes;
+use data_encoding::BASE64;
+use gancho_domain::{Clock, IdMaker, Lane, ManualClock, RetryDraft, SeededRandom};
+use gancho_egress::{Client, Policy, Settings};
+use gancho_engine::{Engine, EngineSetup, LaneSetup, Limits as EngineLimits};
+use gancho_inbound::{
+    Denied, DispatchCarrier, Inbound, InboundSetup, Incoming, Inside, InsideFault, InsideTarget,
+    Kept, KeyDraft, Limits, Outcome, Partner, PolicyKeeper, Receipt, ReceiptFilter, ReceiptStatus,
+    Receipts, SigningKeys, SourceDesk, SourceDraft, Sources,
+};
+use gancho_store::{PageRequest, Store};
+use gancho_store_postgres::PostgresStore;
+use gancho_store_sqlite::SqliteStore;
+use gancho_testkit::wait_for;
+use gancho_testkit::{
+    postgres::{Database, fresh_database},
+    receiver::{Receiver, Step},
+};
+use gancho_vault::KeyRing;
+use http::{HeaderMap, HeaderName, HeaderValue};
+use tempfile::TempDir;
+
+/// 2026-11-15T06:37:00Z
+pub const START: i64 = 1_794_724_620;
+pub const SECRET: &str = "a secret of some length";
+
+pub struct Stage {
+    pub node: Node,
+    pub clock: Arc<ManualClock>,
+    pub ring: Arc<KeyRing>,
+    pub folder: TempDir,
+    database: Option<Database>,
+}
+
+/// One process on the store.
+pub struct Node {
+    pub store: Arc<dyn Store>,
+    pub engine: Arc<Engine>,
+    pub sources: Arc<Sources>,
+    pub desk: SourceDesk,
+    pub inbound: Arc<Inbound>,
+    pub keys: Arc<SigningKeys>,
+    pub receipts: Receipts,
+    pub inside: Arc<Taker>,
+}
+
+/// What is inside this gateway: notes what it is given, and answers as it is told to.
+#[derive(Default)]
+pub struct Taker {
+    pub answers: Mutex<VecDeque<Result<String, InsideFault>>>,
+    pub taken: Mutex<Vec<Bytes>>,
+}
+
+#[async_trait]
+impl Inside for Taker {
+    async fn take(&self, _: InsideTarget, body: &[u8]) -> Result<String, InsideFault> {
+        self.taken.lock().unwrap().push(Bytes::copy_from_slice(body));
+        self.answers.lock().unwrap().pop_front().unwrap_or_else(|| Ok("taken".into()))
+    }
+}
+
+impl Stage {
+    pub async fn sqlite() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let options = gancho_store_sqlite::Options::at(folder.path().join("test.db"));
+        let store = SqliteStore::open(&options).unwrap();
+        Self::on(store, folder, None).await
+    }
+
+    pub async fn postgres() -> Self {
+        let database = fresh_database().await.unwrap();
+        let store =
+            PostgresStore::connect(&database.url(), gancho_store_postgres::Options::default())
+                .await
+                .unwrap();
+        Self::on(store, tempfile::tempdir().unwrap(), Some(database)).await
+    }
+
+    async fn on(store: Arc<dyn Store>, folder: TempDir, database: Option<Database>) -> Self {
+        let clock = Arc::new(ManualClock::at_secs(START));
+        let ring = Arc::new(KeyRing::generate().unwrap());
+        let node = Node::start(store, &clock, &ring, 1, true).await;
+        Self { node, clock, ring, folder, database }
+    }
+
+    /// Another node: with a connection of its own where the store allows that.
+    pub async fn second_node(&self) -> Node {
+        self.another(7, true).await
+    }
+
+    /// One that dispatches, but not to what is inside the gateway.
+    pub async fn node_without_inside(&self, seed: u64) -> Node {
+        let (store, clock) = (self.node.store.clone(), &self.clock);
+        Node::with(store, clock, &self.ring, seed, true, false).await
+    }
+
+    /// `works`: whether it has the dispatch lane, or only receives.
+    pub async fn another(&self, seed: u64, works: bool) -> Node {
+        let store: Arc<dyn Store> = match &self.database {
+            Some(database) => {
+                PostgresStore::connect(&database.url(), gancho_store_postgres::Options::default())
+                    .await
+                    .unwrap()
+            }
+            None => self.node.store.clone(),
+        };
+        Node::start(store, &self.clock, &self.ring, seed, works).await
+    }
+
+    pub fn is_postgres(&self) -> bool {
+        self.database.is_some()
+    }
+
+    /// A source for `acme` with the key `k1`, dispatching to the receiver.
+    pub async fn acme(&self, core: &Receiver) {
+        self.source("acme", core, SourceDraft::default()).await;
+    }
+
+    pub async fn source(&self, partner: &str, core: &Receiver, draft: SourceDraft) {
+        let draft = SourceDraft {
+            partner: Some(partner.to_owned()),
+            target_url: draft.targets.is_none().then(|| url(core)),
+            ..draft
+        };
+        self.node.desk.create(draft).await.unwrap();
+        self.put_key(partner, "k1", hmac_key(SECRET)).await;
+    }
+
+    pub async fn put_key(&self, partner: &str, key_id: &str, draft: KeyDraft) {
+        self.node.desk.put_key(&name(partner), key_id, draft).await.unwrap();
+    }
+
+    pub async fn send(&self, request: &Incoming) -> Outcome {
+        self.node.inbound.receive(request).await
+    }
+
+    pub async fn kept(&self, request: &Incoming) -> Kept {
+        kept(self.send(request).await)
+    }
+
+    pub async fn denied(&self, request: &Incoming) -> Denied {
+        match self.send(request).await {
+            Outcome::Denied(denied) => denied,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub async fn receipts(&self, partner: &str) -> Vec<Receipt> {
+        self.receipts_of(partner, None).await
+    }
+
+    pub async fn receipts_of(&self, partner: &str, status: Option<ReceiptStatus>) -> Vec<Receipt> {
+        let source = self.node.desk.get(&name(partner)).await.unwrap();
+        let filter = ReceiptFilter { status, ..ReceiptFilter::default() };
+        let page = PageRequest::first(1_000);
+        self.node.receipts.list(source.scope(), filter, page).await.unwrap().rows
+    }
+
+    pub async fn ledger(&self) -> Vec<serde_json::Value> {
+        let lines = self.node.store.ledger_lines(0, 10_000).await.unwrap();
+        lines.iter().map(|line| serde_json::from_slice(&line.entry).unwrap()).collect()
+    }
+
+    /// Lets time pass until the only receipt of a partner has the status.
+    pub async fn until(&self, partner: &str, status: ReceiptStatus) -> Receipt {
+        wait_for(status.name(), || async {
+            let found = self.receipts(partner).await.into_iter().next();
+            self.clock.advance(Duration::from_millis(500));
+            found.filter(|receipt| receipt.status == status)
+        })
+        .await
+    }
+
+    pub fn clock_step(&self) {
+        self.clock.advance(Duration::from_millis(500));
+    }
+
+    /// A request as partner `acme` sends it.
+    pub fn signed(&self, body: &str) -> Incoming {
+        signed("acme", "k1", SECRET, &self.clock.now().secs().to_string(), body)
+    }
+}
+
+impl Node {
+    pub async fn start(
+        store: Arc<dyn Store>,
+        clock: &Arc<ManualClock>,
+        ring: &Arc<KeyRing>,
+        seed: u64,
+        works: bool,
+    ) -> Self {
+        Self::with(store, clock, ring, seed, works, true).await
+    }
+
+    async fn with(
+        store: Arc<dyn Store>,
+        clock: &Arc<ManualClock>,
+        ring: &Arc<KeyRing>,
+        seed: u64,
+        works: bool,
+        has_inside: bool,
+    ) -> Self {
+        let ids = Arc::new(IdMaker::new(clock.clone(), Arc::new(SeededRandom::new(seed))));
+        let sources = Arc::new(Sources::new(store.clone(), ring.clone()));
+        let client = Client::new(settings()).unwrap();
+        let inside = Arc::new(Taker::default());
+        let carrier = DispatchCarrier::new(sources.clone(), client.clone(), clock.clone());
+        let carrier = if has_inside { carrier.with_inside(inside.clone()) } else { carrier };
+        let lane = LaneSetup::new(Lane::Dispatch, Arc::new(carrier));
+        let engine = Engine::start(EngineSetup {
+            store: store.clone(),
+            clock: clock.clone(),
+            random: Arc::new(SeededRandom::new(seed + 1)),
+            lanes: if works { vec![lane] } else { Vec::new() },
+            limits: EngineLimits { poll: Duration::from_millis(20), ..EngineLimits::default() },
+            archive: None,
+            name: format!("node {seed}"),
+        })
+        .await
+        .unwrap();
+        let keys = SigningKeys::open(store.clone(), ring.clone(), clock.clone()).await.unwrap();
+        let keys = Arc::new(keys);
+        let inbound = Inbound::new(InboundSetup {
+            store: store.clone(),
+            engine: engine.clone(),
+            sources: sources.clone(),
+            keys: keys.clone(),
+            policy: Arc::new(PolicyKeeper::open(None).unwrap()),
+            ids: ids.clone(),
+            clock: clock.clone(),
+            limits: Limits::default(),
+        });
+        let desk = SourceDesk {
+            store: store.clone(),
+            ring: ring.clone(),
+            sources: sources.clone(),
+            ids,
+            clock: clock.clone(),
+            client,
+        };
+        let receipts = Receipts { store: store.clone() };
+        let inbound = Arc::new(inbound);
+        Self { store, engine, sources, desk, inbound, keys, receipts, inside }
+    }
+}
+
+fn settings() -> Settings {
+    Settings {
+        policy: Policy { allow_http: true, ..Policy::for_dev() },
+        connect_timeout: Duration::from_millis(500),
+        ..Settings::default()
+    }
+}
+
+pub fn name(partner: &str) -> Partner {
+    partner.parse().unwrap()
+}
+
+pub fn url(core: &Receiver) -> String {
+    format!("http://127.0.0.1:{}/core/hooks/ingest", core.port())
+}
+
+pub fn hmac_key(secret: &str) -> KeyDraft {
+    KeyDraft {
+        scheme: Some("hmac".into()),
+        algo: Some("sha256".into()),
+        secret: Some(secret.into()),
+        ..KeyDraft::default()
+    }
+}
+
+/// Two quick retries.
+pub fn quick() -> RetryDraft {
+    RetryDraft::Exponential { base: "1s".into(), max: "2s".into(), attempts: 3 }
+}
+
+pub fn raw(text: &str) -> Box<serde_json::value::RawValue> {
+    serde_json::value::RawValue::from_string(text.to_owned()).unwrap()
+}
+
+pub fn mac(secret: &str, base: impl AsRef<[u8]>) -> Vec<u8> {
+    let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
+    hmac::sign(&key, base.as_ref()).as_ref().to_vec()
+}
+
+pub fn signed(partner: &str, key_id: &str, secret: &str, time: &str, body: &str) -> Incoming {
+    let signature = BASE64.encode(&mac(secret, format!("{time}.{body}")));
+    request(partner, body)
+        .with("x-timestamp", time)
+        .with("x-key-id", key_id)
+        .with("x-signature", &format!("hmac-sha256={signature}"))
+}
+
+/// Without a signature.
+pub fn request(partner: &str, body: &str) -> Incoming {
+    let mut headers = HeaderMap::new();
+    headers.insert("content-type", HeaderValue::from_static("application/json"));
+    Incoming::post(partner, headers, Bytes::from(body.to_owned()))
+}
+
+pub trait Spoil {
+    /// In the place of any other of its name.
+    fn with(self, name: &str, value: &str) -> Self;
+    /// Beside any other of its name.
+    fn and(self, name: &str, value: &str) -> Self;
+    fn without(self, name: &str) -> Self;
+    fn body(self, body: &str) -> Self;
+    fn to(self, partner: &str) -> Self;
+}
+
+impl Spoil for Incoming {
+    fn with(mut self, name: &str, value: &str) -> Self {
+        let name: HeaderName = name.parse().unwrap();
+        self.headers.insert(name, HeaderValue::from_bytes(value.as_bytes()).unwrap());
+        self
+    }
+
+    fn and(mut self, name: &str, value: &str) -> Self {
+        let name: HeaderName = name.parse().unwrap();
+        self.headers.append(name, HeaderValue::from_bytes(value.as_bytes()).unwrap());
+        self
+    }
+
+    fn without(mut self, name: &str) -> Self {
+        self.headers.remove(name);
+        self
+    }
+
+    fn body(mut self, body: &str) -> Self {
+        self.body = Bytes::from(body.to_owned());
+        self
+    }
+
+    fn to(mut self, partner: &str) -> Self {
+        partner.clone_into(&mut self.partner);
+        self
+    }
+}
+
+pub fn kept(outcome: Outcome) -> Kept {
+    match outcome {
+        Outcome::Kept(kept) => kept,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Answers each request on a connection of its own; `status` is asked with the request's number.
+pub async fn answering(status: impl Fn(usize) -> &'static str + Send + Sync + 'static) -> Receiver {
+    Receiver::plain(move |number| {
+        let answer = format!(
+            "HTTP/1.1 {}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
+            status(number)
+        );
+        vec![Step::ReadRequest, Step::send(&answer)]
+    })
+    .await
+    .unwrap()
+}
+
+pub async fn core() -> Receiver {
+    answering(|_| "200 OK").await
+}
+
+/// Requests that have arrived, as soon as there are so many.
+pub async fn arrived(receiver: &Receiver, count: usize) -> Vec<Seen> {
+    wait_for("requests", || async {
+        let requests = receiver.requests();
+        (requests.len() >= count)
+            .then(|| requests.iter().map(|one| Seen::of(&one.text())).collect())
+    })
+    .await
+}
+
+/// A request, taken apart.
+#[derive(Debug, Clone)]
+pub struct Seen {
+    pub line: String,
+    pub headers: Vec<(String, String)>,
+    pub body: String,
+}
+
+impl Seen {
+    fn of(text: &str) -> Self {
+        let (head, body) = text.split_once("\r\n\r\n").unwrap();
+        let mut lines = head.lines();
+        let line = lines.next().unwrap().to_owned();
+        let each = lines.map(|line| line.split_once(": ").unwrap());
+        let headers = each.map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()));
+        Self { line, headers: headers.collect(), body: body.to_owned() }
+    }
+
+    pub fn one(&self, name: &str) -> &str {
+        let all: Vec<&str> = self
+            .headers
+            .iter()
+            .filter(|(known, _)| known == name)
+            .map(|(_, v)| v.as_str())
+            .collect();
+        match all[..] {
+            [one] => one,
+            ref other => panic!("{name}: {other:?}"),
+        }
+    }
+}

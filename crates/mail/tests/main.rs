@@ -1,0 +1,47 @@
+//! The e-mail outbox from submission to what a tenant is told, with a real engine on both stores, a
+//! real mail server, and SES as moto plays it. Time is set by hand.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+/// Each of them on an SQLite file and on a PostgreSQL server.
+macro_rules! on_both {
+    ($($name:ident)*) => {
+        mod sqlite {$(
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() {
+                super::$name($crate::stage::On::Sqlite).await;
+            }
+        )*}
+        mod postgres {$(
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() {
+                super::$name($crate::stage::On::Postgres).await;
+            }
+        )*}
+    };
+}
+
+mod emails {
+    mod expire;
+    mod limits;
+    mod list;
+    mod notices;
+    mod retry;
+    mod send;
+    mod submit;
+}
+mod mail_server;
+mod ses {
+    mod feedback;
+    mod send;
+}
+mod smtp {
+    mod injection;
+    mod refusals;
+    mod replies;
+    mod tls;
+}
+mod stage;
+mod suppressions {
+    mod suppress;
+}

@@ -1,0 +1,182 @@
+//! Endpoints that fail for days, or are gone: warned of, switched off, and switched on again by hand.
+
+use std::time::Duration;
+
+use gancho_domain::{Clock, Disabled, EndpointId, Health, RetryDraft, Status, Time};
+use gancho_outbound::EndpointDraft;
+use gancho_store::{DeliveryFilter, DeliveryView};
+use gancho_testkit::{
+    receiver::{Receiver, Step},
+    wait_for,
+};
+
+use crate::stage::{DAY, Stage, answering, arrived, draft, event, failing, ok};
+
+/// Without retries, so that one event is one attempt.
+async fn once(stage: &Stage, receiver: &Receiver) -> EndpointId {
+    let retry = Some(Some(RetryDraft::Schedule(vec![])));
+    stage.create(EndpointDraft { retry, ..draft(receiver, &["*"]) }).await.endpoint.id
+}
+
+async fn attempt(stage: &Stage) -> DeliveryView {
+    stage.publish_and_end(event("a.b", "{}")).await
+}
+
+async fn health(stage: &Stage, id: EndpointId) -> Health {
+    stage.read(id).await.health
+}
+
+#[tokio::test]
+async fn five_days_of_failures() {
+    let stage = Stage::new().await;
+    let receiver = failing().await;
+    let id = once(&stage, &receiver).await;
+    let notices = ok().await;
+    stage.endpoint(&notices, &["webhook.*"]).await;
+
+    attempt(&stage).await;
+    let since = health(&stage, id).await.failing_since.unwrap();
+    assert!(stage.clock.now().since(since) < Duration::from_secs(5));
+    let written = stage.read(id).await.version;
+    for _ in 0..3 {
+        attempt(&stage).await;
+    }
+    assert_eq!(stage.read(id).await.version, written, "failing on is not written down again");
+
+    stage.clock.set(since + 2 * DAY);
+    attempt(&stage).await;
+    assert_eq!(health(&stage, id).await.warned_at, None);
+    stage.clock.set(since + 5 * DAY / 2);
+    attempt(&stage).await;
+    let warned_at = health(&stage, id).await.warned_at.expect("half of the time is over");
+    stage.clock.set(since + 4 * DAY);
+    attempt(&stage).await;
+    assert_eq!(health(&stage, id).await.warned_at, Some(warned_at), "once");
+    assert!(stage.read(id).await.is_active);
+
+    stage.clock.set(since + 5 * DAY);
+    attempt(&stage).await;
+    let endpoint = stage.read(id).await;
+    assert!(!endpoint.is_active);
+    assert_eq!(endpoint.health.disabled, Some(Disabled::Failing));
+    let calls = receiver.accepted();
+    assert_eq!(stage.publish(event("a.b", "{}")).await.deliveries, 0, "it gets nothing any more");
+    assert_eq!(receiver.accepted(), calls);
+
+    wait_for("the notice", || async {
+        let names: Vec<String> = arrived(&notices, 2)
+            .await
+            .iter()
+            .map(|seen| seen.json()["type"].as_str().unwrap().to_owned())
+            .filter(|name| name.starts_with("webhook.endpoint."))
+            .collect();
+        (names == ["webhook.endpoint.failing", "webhook.endpoint.disabled"]).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn one_success_forgets_the_failures() {
+    let stage = Stage::new().await;
+    let receiver = answering(|number| if number == 2 { "200 OK" } else { "500 No" }).await;
+    let id = once(&stage, &receiver).await;
+    attempt(&stage).await;
+    let since = health(&stage, id).await.failing_since.unwrap();
+    stage.clock.set(since + 3 * DAY);
+    attempt(&stage).await;
+    assert!(health(&stage, id).await.warned_at.is_some());
+    stage.clock.set(since + 4 * DAY);
+    assert_eq!(attempt(&stage).await.row.status(), Status::Delivered);
+    assert_eq!(health(&stage, id).await, Health::default());
+    stage.clock.set(since + 6 * DAY);
+    attempt(&stage).await;
+    let endpoint = stage.read(id).await;
+    assert!(endpoint.is_active, "it begins anew");
+    assert!(endpoint.health.failing_since >= Some(since + 6 * DAY));
+}
+
+/// An endpoint that works and fails in turn is not written at every turn.
+#[tokio::test]
+async fn flapping_is_not_written_at_every_turn() {
+    let stage = Stage::new().await;
+    let receiver = answering(|number| if number % 2 == 0 { "500 No" } else { "200 OK" }).await;
+    let id = once(&stage, &receiver).await;
+    let before = stage.read(id).await.version;
+    for _ in 0..30 {
+        let id = stage.publish(event("a.b", "{}")).await.id;
+        wait_for("an end", || async {
+            let rows = stage
+                .deliveries(DeliveryFilter { event: Some(id), ..DeliveryFilter::default() })
+                .await;
+            rows.iter().all(|row| row.state.is_final()).then_some(())
+        })
+        .await;
+    }
+    let writes = stage.read(id).await.version - before;
+    assert!(writes <= 2, "{writes} writes while the clock stood still");
+}
+
+#[tokio::test]
+async fn rx_12_gone_is_switched_off_at_once() {
+    let stage = Stage::new().await;
+    let receiver = answering(|_| "410 Gone").await;
+    let id = stage.endpoint(&receiver, &["*"]).await;
+    let notices = ok().await;
+    stage.endpoint(&notices, &["webhook.endpoint.disabled"]).await;
+    let view = attempt(&stage).await;
+    assert_eq!(view.attempts.len(), 1, "it is not retried");
+    assert_eq!(view.row.last_failure.unwrap().code().as_str(), "TARGET_GONE");
+    let endpoint = stage.read(id).await;
+    assert!(!endpoint.is_active);
+    assert_eq!(endpoint.health.disabled, Some(Disabled::Gone));
+    let seen = &arrived(&notices, 1).await[0];
+    let data = &seen.json()["data"];
+    assert_eq!(
+        (data["reason"].as_str(), data["webhook_id"].as_str()),
+        (Some("gone"), Some(id.to_string().as_str()))
+    );
+
+    let on = EndpointDraft { is_active: Some(true), ..EndpointDraft::default() };
+    let endpoint = stage.desk.change(stage.scope, id, on, false).await.unwrap();
+    assert_eq!((endpoint.is_active, endpoint.health), (true, Health::default()), "a clean slate");
+}
+
+/// A clock that jumps for years does not switch anything off by itself.
+#[tokio::test]
+async fn a_jump_of_the_clock_alone_switches_nothing_off() {
+    let stage = Stage::new().await;
+    let receiver = answering(|number| if number == 0 { "500 No" } else { "200 OK" }).await;
+    let id = once(&stage, &receiver).await;
+    attempt(&stage).await;
+    stage.clock.set(Time::from_secs(4_000_000_000));
+    attempt(&stage).await;
+    assert_eq!(health(&stage, id).await, Health::default());
+    assert!(stage.read(id).await.is_active);
+}
+
+/// I-09: an endpoint that is known to fail is tried one by one, also by a node that has just started.
+#[tokio::test]
+async fn one_that_fails_is_met_with_caution() {
+    let stage = Stage::new().await;
+    let receiver = Receiver::plain(|_| {
+        let slow = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+        vec![Step::ReadRequest, Step::Drip(slow.as_bytes().to_vec(), Duration::from_millis(8))]
+    })
+    .await
+    .unwrap();
+    let id = once(&stage, &receiver).await;
+    let mut endpoint = stage.read(id).await;
+    endpoint.health.failing_since = Some(stage.clock.now() - DAY);
+    gancho_store::Endpoints::save_endpoint(&*stage.store, stage.scope, endpoint).await.unwrap();
+    stage.registry.forget(stage.scope.tenant());
+    for _ in 0..5 {
+        stage.publish(event("a.b", "{}")).await;
+    }
+    wait_for("the first", || async { (receiver.accepted() > 0).then_some(()) }).await;
+    assert_eq!(receiver.accepted(), 1, "the others wait for the first");
+    wait_for("all", || async { (receiver.requests().len() == 5).then_some(()) }).await;
+    wait_for("a clean slate", || async {
+        (health(&stage, id).await == Health::default()).then_some(())
+    })
+    .await;
+}

@@ -1,0 +1,376 @@
+//! Replays: what is sent again, to whom, how fast, and what is not.
+
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
+
+use gancho_domain::{Clock, EndpointId, EventId, Lane, RetryDraft, Status};
+use gancho_outbound::{
+    EndpointDraft, NewReplay, Owner, Replay, ReplayError, ReplayFilter, ReplayOf, ReplayState,
+    Replays,
+};
+use gancho_store::DeliveryFilter;
+use gancho_testkit::{receiver::Receiver, wait_for};
+
+use crate::stage::{Stage, answering, arrived, draft, event, ok, pointers};
+
+fn once(receiver: &Receiver, events: &[&str]) -> EndpointDraft {
+    EndpointDraft { retry: Some(Some(RetryDraft::Schedule(vec![]))), ..draft(receiver, events) }
+}
+
+async fn publish(stage: &Stage, event_type: &str, count: usize) -> Vec<EventId> {
+    let mut ids = Vec::new();
+    for _ in 0..count {
+        ids.push(stage.publish(event(event_type, "{}")).await.id);
+    }
+    wait_for("all to end", || async {
+        let rows = stage.deliveries(DeliveryFilter::default()).await;
+        rows.iter().all(|row| row.state.is_final()).then_some(())
+    })
+    .await;
+    // A replay takes what was made before it was asked for.
+    stage.clock.advance(Duration::from_secs(1));
+    ids
+}
+
+async fn run(stage: &Stage, replays: &Replays, id: gancho_domain::ReplayId) -> Replay {
+    wait_for("the replay to end", || async {
+        replays.run_once().await.unwrap();
+        let replay = replays.get(stage.scope, id).await.unwrap();
+        replay.state.is_final().then_some(replay)
+    })
+    .await
+}
+
+fn failed_of(endpoint: EndpointId) -> ReplayFilter {
+    ReplayFilter {
+        endpoint: Some(endpoint),
+        status: Some(Status::Failed),
+        ..ReplayFilter::default()
+    }
+}
+
+fn fast(filter: ReplayFilter) -> NewReplay {
+    NewReplay { filter, rate: Some(1_000), ..NewReplay::default() }
+}
+
+#[tokio::test]
+async fn what_failed_goes_to_where_it_was_meant_to_go() {
+    let stage = Stage::new().await;
+    let receiver = answering(|number| if number < 5 { "500 No" } else { "200 OK" }).await;
+    let id = stage.create(once(&receiver, &["*"])).await.endpoint.id;
+    let events = publish(&stage, "a.b", 5).await;
+    let replays = stage.replays();
+    let counted = replays
+        .create(stage.scope, NewReplay { dry_run: true, ..fast(failed_of(id)) })
+        .await
+        .unwrap();
+    assert_eq!((counted.total, counted.is_total_exact, counted.is_dry_run), (5, true, true));
+    assert!(
+        matches!(replays.get(stage.scope, counted.id).await, Err(ReplayError::NotFound)),
+        "nothing is kept of it"
+    );
+
+    let asked = replays.create(stage.scope, fast(failed_of(id))).await.unwrap();
+    assert_eq!((asked.state, asked.done), (ReplayState::Pending, 0));
+    let done = run(&stage, &replays, asked.id).await;
+    assert_eq!((done.state, done.total, done.done, done.skipped), (ReplayState::Done, 5, 5, 0));
+    assert!(done.started_at.is_some() && done.finished_at.is_some());
+    let seen = arrived(&receiver, 10).await;
+    let again: BTreeSet<String> =
+        seen[5..].iter().map(|seen| seen.one("webhook-id").to_owned()).collect();
+    assert_eq!(again, events.iter().map(ToString::to_string).collect(), "under their own ids");
+    let listed = replays.list(stage.scope, None, 10).await.unwrap();
+    assert_eq!(listed, std::slice::from_ref(&done));
+    assert_eq!(replays.list(stage.operator, None, 10).await.unwrap(), []);
+    assert!(matches!(replays.get(stage.operator, done.id).await, Err(ReplayError::NotFound)));
+    assert!(matches!(replays.cancel(stage.scope, done.id).await, Err(ReplayError::Over)));
+}
+
+#[tokio::test]
+async fn events_go_to_an_endpoint_that_was_made_later() {
+    let stage = Stage::new().await;
+    let first = ok().await;
+    stage.endpoint(&first, &["a.*"]).await;
+    publish(&stage, "a.b", 3).await;
+    publish(&stage, "other.c", 2).await;
+    let later = ok().await;
+    let to = stage.endpoint(&later, &["nothing.of.it"]).await;
+    let replays = stage.replays();
+    let filter = ReplayFilter {
+        of: ReplayOf::Events,
+        event_type: Some("other.c".into()),
+        ..ReplayFilter::default()
+    };
+    let new = NewReplay { to: Some(to), ..fast(filter) };
+    let done = run(&stage, &replays, replays.create(stage.scope, new).await.unwrap().id).await;
+    assert_eq!((done.total, done.done), (2, 2));
+    assert_eq!(arrived(&later, 2).await.len(), 2, "also what no endpoint had wanted");
+
+    let filter = ReplayFilter { event_type: Some("a.b".into()), ..ReplayFilter::default() };
+    let new = NewReplay { to: Some(to), ..fast(filter) };
+    let done = run(&stage, &replays, replays.create(stage.scope, new).await.unwrap().id).await;
+    assert_eq!(done.done, 3, "past deliveries, to another endpoint");
+    arrived(&later, 5).await;
+    assert_eq!(first.accepted(), 3, "the first endpoint gets nothing again");
+}
+
+#[tokio::test]
+async fn tests_and_notices_are_not_meant() {
+    let stage = Stage::new().await;
+    let (bad, notices, later) = (answering(|_| "500 No").await, ok().await, ok().await);
+    let tried = stage.create(once(&bad, &["a.b"])).await.endpoint.id;
+    stage.endpoint(&notices, &["webhook.*"]).await;
+    publish(&stage, "a.b", 1).await;
+    stage.of_type(stage.scope, "webhook.delivery.exhausted").await;
+    gancho_outbound::try_out(&stage.publisher, stage.scope, &stage.tenant, tried, None)
+        .await
+        .unwrap();
+    publish(&stage, "c.d", 1).await;
+    let to = stage.endpoint(&later, &["nothing"]).await;
+    let replays = stage.replays();
+    let events = ReplayFilter { of: ReplayOf::Events, ..ReplayFilter::default() };
+    let new = NewReplay { to: Some(to), ..fast(events.clone()) };
+    let done = run(&stage, &replays, replays.create(stage.scope, new).await.unwrap().id).await;
+    assert_eq!((done.total, done.done), (2, 2), "a.b and c.d");
+    let name = Some("webhook.delivery.exhausted".to_owned());
+    let new = NewReplay { to: Some(to), ..fast(ReplayFilter { event_type: name, ..events }) };
+    let done = run(&stage, &replays, replays.create(stage.scope, new).await.unwrap().id).await;
+    assert_eq!((done.total, done.done), (1, 1), "asked for by its name");
+    let all = ReplayFilter { endpoint: Some(tried), ..ReplayFilter::default() };
+    let new = NewReplay { dry_run: true, ..fast(all) };
+    assert_eq!(replays.create(stage.scope, new).await.unwrap().total, 1, "without the test");
+}
+
+#[tokio::test]
+async fn named_events_and_no_others() {
+    let stage = Stage::new().await;
+    let receiver = ok().await;
+    let id = stage.endpoint(&receiver, &["*"]).await;
+    let events = publish(&stage, "a.b", 4).await;
+    let replays = stage.replays();
+    let named = vec![events[1], events[3], EventId::from_bits(9)];
+    let filter = ReplayFilter { events: named.clone(), ..ReplayFilter::default() };
+    let done =
+        run(&stage, &replays, replays.create(stage.scope, fast(filter)).await.unwrap().id).await;
+    assert_eq!((done.total, done.done), (2, 2), "delivered ones too: they were named");
+    let seen = arrived(&receiver, 6).await;
+    let again: BTreeSet<&str> = seen[4..].iter().map(|seen| seen.one("webhook-id")).collect();
+    assert_eq!(
+        again,
+        [events[1].to_string(), events[3].to_string()].iter().map(String::as_str).collect()
+    );
+    let filter = ReplayFilter { of: ReplayOf::Events, events: named, ..ReplayFilter::default() };
+    let new = NewReplay { to: Some(id), ..fast(filter) };
+    let done = run(&stage, &replays, replays.create(stage.scope, new).await.unwrap().id).await;
+    assert_eq!((done.done, done.failed), (2, 1), "one of them is not there");
+}
+
+/// DL-02: never to an endpoint that is gone or switched off.
+#[tokio::test]
+async fn gone_and_switched_off_are_passed_over() {
+    let stage = Stage::new().await;
+    let (gone, off) = (answering(|_| "500 No").await, answering(|_| "500 No").await);
+    let gone_id = stage.create(once(&gone, &["*"])).await.endpoint.id;
+    let off_id = stage.create(once(&off, &["*"])).await.endpoint.id;
+    publish(&stage, "a.b", 2).await;
+    stage.desk.delete(stage.scope, gone_id).await.unwrap();
+    let patch = EndpointDraft { is_active: Some(false), ..EndpointDraft::default() };
+    stage.desk.change(stage.scope, off_id, patch, false).await.unwrap();
+    let replays = stage.replays();
+    let all = ReplayFilter::default();
+    let done =
+        run(&stage, &replays, replays.create(stage.scope, fast(all)).await.unwrap().id).await;
+    assert_eq!((done.total, done.done, done.skipped), (4, 0, 4));
+    assert_eq!((gone.accepted(), off.accepted()), (2, 2));
+}
+
+#[tokio::test]
+async fn dead_letters_of_one_tenant_and_of_all() {
+    let stage = Stage::new().await;
+    let receiver = answering(|number| if number < 6 { "500 No" } else { "200 OK" }).await;
+    stage.create(once(&receiver, &["*"])).await;
+    publish(&stage, "a.b", 6).await;
+    let replays = stage.replays();
+    let dead = ReplayFilter {
+        of: ReplayOf::DeadLetters,
+        lane: Some(Lane::Webhook),
+        code: Some("HTTP_500".into()),
+        ..ReplayFilter::default()
+    };
+    let none = ReplayFilter { code: Some("HTTP_404".into()), ..dead.clone() };
+    let counted =
+        replays.create(stage.scope, NewReplay { dry_run: true, ..fast(none) }).await.unwrap();
+    assert_eq!(counted.total, 0);
+    let other = replays
+        .create(stage.operator, NewReplay { dry_run: true, ..fast(dead.clone()) })
+        .await
+        .unwrap();
+    assert_eq!(other.total, 0, "another tenant's are not its own");
+    let asked = replays.create(Owner::Operator, fast(dead)).await.unwrap();
+    let done = wait_for("the replay to end", || async {
+        replays.run_once().await.unwrap();
+        let replay = replays.get(Owner::Operator, asked.id).await.unwrap();
+        replay.state.is_final().then_some(replay)
+    })
+    .await;
+    assert_eq!((done.total, done.done), (6, 6));
+    arrived(&receiver, 12).await;
+    wait_for("no dead letter to be left", || async {
+        let stats = gancho_store::DeadLetters::dead_stats(
+            &*stage.store,
+            gancho_store::DeadFilter::default(),
+        )
+        .await;
+        (stats.unwrap().total == 0).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_replay_keeps_to_its_rate() {
+    let stage = Stage::new().await;
+    let receiver = ok().await;
+    let id = stage.endpoint(&receiver, &["*"]).await;
+    publish(&stage, "a.b", 30).await;
+    let replays = std::sync::Arc::new(stage.replays());
+    let filter = ReplayFilter { endpoint: Some(id), ..ReplayFilter::default() };
+    let started = Instant::now();
+    let new = NewReplay { filter, rate: Some(10), ..NewReplay::default() };
+    let asked = replays.create(stage.scope, new).await.unwrap();
+    let stop = tokio_util::sync::CancellationToken::new();
+    let (looped, stopped) = (replays.clone(), stop.clone());
+    let running = tokio::spawn(async move { looped.run(stopped).await });
+    let done = wait_for("the replay to end", || async {
+        let replay = replays.get(stage.scope, asked.id).await.unwrap();
+        replay.state.is_final().then_some(replay)
+    })
+    .await;
+    assert_eq!(done.done, 30);
+    let took = started.elapsed();
+    assert!(
+        took >= Duration::from_millis(1_900),
+        "30 at 10 a second, the first 10 at once: {took:?}"
+    );
+    stop.cancel();
+    running.await.unwrap();
+}
+
+#[tokio::test]
+async fn cancelled_is_cancelled() {
+    let stage = Stage::new().await;
+    let receiver = ok().await;
+    let id = stage.endpoint(&receiver, &["*"]).await;
+    publish(&stage, "a.b", 9).await;
+    let replays = stage.replays();
+    let filter = ReplayFilter { endpoint: Some(id), ..ReplayFilter::default() };
+    let slow = NewReplay { filter, rate: Some(3), ..NewReplay::default() };
+    let asked = replays.create(stage.scope, slow).await.unwrap();
+    let next = replays.run_once().await.unwrap();
+    assert!(next.is_some_and(|next| next > Duration::from_millis(500)), "{next:?}");
+    let running = replays.get(stage.scope, asked.id).await.unwrap();
+    assert_eq!((running.state, running.total, running.done), (ReplayState::Running, 9, 3));
+    let cancelled = replays.cancel(stage.scope, asked.id).await.unwrap();
+    assert_eq!((cancelled.state, cancelled.done), (ReplayState::Cancelled, 3));
+    assert_eq!(replays.run_once().await.unwrap(), None, "nothing is left to run");
+    assert_eq!(replays.get(stage.scope, asked.id).await.unwrap(), cancelled);
+    assert_eq!(arrived(&receiver, 12).await.len(), 12);
+    assert_eq!(replays.cancel(stage.scope, asked.id).await.unwrap().state, ReplayState::Cancelled);
+}
+
+#[tokio::test]
+async fn replays_that_are_refused() {
+    let stage = Stage::new().await;
+    let receiver = ok().await;
+    let off = EndpointDraft { is_active: Some(false), ..draft(&receiver, &["*"]) };
+    let off = stage.create(off).await.endpoint.id;
+    let replays = stage.replays();
+    let now = stage.clock.now();
+    let events = ReplayFilter { of: ReplayOf::Events, ..ReplayFilter::default() };
+    let dead = ReplayFilter { of: ReplayOf::DeadLetters, ..ReplayFilter::default() };
+    let upside_down =
+        ReplayFilter { since: Some(now), until: Some(now), ..ReplayFilter::default() };
+    let many =
+        ReplayFilter { events: vec![EventId::from_bits(1); 1_001], ..ReplayFilter::default() };
+    for (new, expected) in [
+        (fast(events), ("missing_field", "/to")),
+        (NewReplay { to: Some(off), ..fast(dead) }, ("out_of_place", "/to")),
+        (fast(upside_down), ("out_of_range", "/filter/until")),
+        (fast(many), ("too_many", "/filter/events")),
+        (NewReplay { rate: Some(0), ..fast(failed_of(off)) }, ("out_of_range", "/rate")),
+        (NewReplay { rate: Some(1_001), ..fast(failed_of(off)) }, ("out_of_range", "/rate")),
+        (
+            NewReplay { to: Some(EndpointId::from_bits(1)), ..fast(failed_of(off)) },
+            ("not_found", "/to"),
+        ),
+    ] {
+        match replays.create(stage.scope, new).await {
+            Err(ReplayError::Faulty(faults)) if expected.0 == "out_of_place" => {
+                assert_eq!(pointers(&faults)[0], expected);
+            }
+            Err(ReplayError::Faulty(faults)) => assert_eq!(pointers(&faults), [expected]),
+            other => panic!("{expected:?}: {other:?}"),
+        }
+    }
+    let all = replays.create(Owner::Operator, fast(failed_of(off))).await;
+    assert!(matches!(all, Err(ReplayError::Faulty(_))), "only dead letters over all tenants");
+    for _ in 0..10 {
+        replays.create(stage.scope, fast(failed_of(off))).await.unwrap();
+    }
+    let eleventh = replays.create(stage.scope, fast(failed_of(off))).await;
+    assert!(matches!(eleventh, Err(ReplayError::Faulty(faults)) if faults[0].code == "too_many"));
+}
+
+/// faults.md 9: whatever its window is, a replay sends what was there and ends.
+#[tokio::test]
+async fn every_window_comes_to_an_end() {
+    let stage = Stage::new().await;
+    let (bad, good) = (answering(|_| "500 No").await, ok().await);
+    let gone = stage.create(once(&bad, &["a.b"])).await.endpoint.id;
+    let later = stage.create(once(&good, &["a.b"])).await.endpoint.id;
+    let made_at = stage.clock.now();
+    publish(&stage, "a.b", 8).await;
+    stage.desk.delete(stage.scope, gone).await.unwrap();
+    let replays = stage.replays();
+    let (hour, year) = (Duration::from_hours(1), Duration::from_hours(24 * 365));
+    for (since, until, is_in) in [
+        (None, None, true),
+        (None, Some(made_at + hour), true),
+        (None, Some(made_at + 80 * year), true),
+        (Some(made_at - hour), Some(made_at + 80 * year), true),
+        (Some(made_at), Some(made_at + year), true),
+        (None, Some(made_at - hour), false),
+        (Some(made_at + hour), None, false),
+        (Some(made_at + hour), Some(made_at + year), false),
+    ] {
+        for (of, to, count) in [
+            (ReplayOf::DeadLetters, None, 8),
+            (ReplayOf::Deliveries, None, 16),
+            (ReplayOf::Deliveries, Some(later), 8),
+            (ReplayOf::Events, Some(later), 8),
+        ] {
+            let filter = ReplayFilter { of, since, until, ..ReplayFilter::default() };
+            let event_type = (of != ReplayOf::DeadLetters).then(|| "a.b".to_owned());
+            let new = NewReplay { to, ..fast(ReplayFilter { event_type, ..filter }) };
+            let dry = NewReplay { dry_run: true, ..new.clone() };
+            let counted = replays.create(stage.scope, dry).await.unwrap().total;
+            let asked = replays.create(stage.scope, new).await.unwrap();
+            let done = run(&stage, &replays, asked.id).await;
+            let sent = done.done + done.skipped + done.failed;
+            let what = format!("{of:?} {since:?} {until:?}: {done:?}");
+            assert_eq!((done.state, done.total), (ReplayState::Done, counted), "{what}");
+            if is_in {
+                assert!(sent >= count && sent <= counted, "{what}");
+            } else {
+                assert_eq!((sent, counted), (0, 0), "{what}");
+            }
+            wait_for("all to end", || async {
+                let rows = stage.deliveries(DeliveryFilter::default()).await;
+                rows.iter().all(|row| row.state.is_final()).then_some(())
+            })
+            .await;
+            stage.clock.advance(Duration::from_secs(1));
+        }
+    }
+}

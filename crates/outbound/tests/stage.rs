@@ -1,0 +1,316 @@
+//! What the tests share: a gateway without its API, receivers, and ways to wait for what happens.
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use gancho_domain::{
+    Clock, DeliveryId, Endpoint, EndpointId, IdMaker, Lane, ManualClock, Rate, RetryDraft,
+    SeededRandom, Tenant, TenantScope,
+};
+use gancho_egress::{Client, Policy, Settings};
+use gancho_engine::{Engine, EngineSetup, LaneSetup, Limits};
+use gancho_outbound::{
+    Created, EndpointDesk, EndpointDraft, EventTypes, HealthKeeper, NewEvent, Notifier,
+    OrphanSweeper, Plans, PublishRates, Published, Publisher, Registry, Replays, WebhookCarrier,
+};
+use gancho_store::{
+    Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, Endpoints, PageRequest, Store, Tenants,
+};
+use gancho_store_sqlite::{Options, SqliteStore};
+use gancho_testkit::{
+    receiver::{Receiver, Request, Step},
+    wait_for,
+};
+use gancho_vault::KeyRing;
+use gancho_wire::Profile;
+use tempfile::TempDir;
+
+/// 2026-11-15T06:37:00Z
+pub const START: i64 = 1_794_724_620;
+pub const DAY: Duration = Duration::from_hours(24);
+
+pub struct Setup {
+    pub plans: Plans,
+    pub rate: Option<Rate>,
+    /// Whether the operator wants notices too.
+    pub with_operator: bool,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self { plans: Plans::built_in(), rate: None, with_operator: false }
+    }
+}
+
+pub struct Stage {
+    pub store: Arc<SqliteStore>,
+    pub clock: Arc<ManualClock>,
+    pub ids: Arc<IdMaker>,
+    pub ring: Arc<KeyRing>,
+    pub registry: Arc<Registry>,
+    pub publisher: Arc<Publisher>,
+    pub desk: EndpointDesk,
+    pub health: Arc<HealthKeeper>,
+    pub types: Arc<EventTypes>,
+    pub tenant: Tenant,
+    pub scope: TenantScope,
+    pub operator: TenantScope,
+    _folder: TempDir,
+}
+
+impl Stage {
+    pub async fn new() -> Self {
+        Self::with(Setup::default()).await
+    }
+
+    pub async fn with(setup: Setup) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(&Options::at(folder.path().join("test.db"))).unwrap();
+        let clock = Arc::new(ManualClock::at_secs(START));
+        let ids = Arc::new(IdMaker::new(clock.clone(), Arc::new(SeededRandom::new(1))));
+        let ring = Arc::new(KeyRing::generate().unwrap());
+        let registry =
+            Arc::new(Registry::new(store.clone(), ring.clone(), Profile::built_in().into()));
+        let client = Client::new(settings()).unwrap();
+        let [tenant, operator] =
+            ["acme", "operator"].map(|slug| Tenant::new(ids.make(), slug, clock.now()));
+        for tenant in [&tenant, &operator] {
+            store.create_tenant(tenant.clone()).await.unwrap();
+        }
+        let [scope, operator] = [tenant.id, operator.id].map(TenantScope::internal);
+        let notifier = Arc::new(Notifier {
+            store: store.clone(),
+            registry: registry.clone(),
+            ids: ids.clone(),
+            clock: clock.clone(),
+            operator: setup.with_operator.then_some(operator),
+        });
+        let health = Arc::new(HealthKeeper::new(
+            store.clone(),
+            registry.clone(),
+            clock.clone(),
+            notifier.clone(),
+            gancho_outbound::health::FAILING_FOR,
+        ));
+        let carrier = WebhookCarrier {
+            registry: registry.clone(),
+            client: client.clone(),
+            clock: clock.clone(),
+            health: health.clone(),
+            notifier,
+        };
+        let engine = Engine::start(EngineSetup {
+            store: store.clone(),
+            clock: clock.clone(),
+            random: Arc::new(SeededRandom::new(2)),
+            lanes: vec![LaneSetup::new(Lane::Webhook, Arc::new(carrier))],
+            limits: Limits { poll: Duration::from_millis(20), ..Limits::default() },
+            archive: None,
+            name: "test".into(),
+        });
+        let engine = engine.await.unwrap();
+        let types = Arc::new(EventTypes::new(store.clone()));
+        let plans = Arc::new(setup.plans);
+        let publisher = Arc::new(Publisher {
+            store: store.clone(),
+            engine,
+            registry: registry.clone(),
+            ids: ids.clone(),
+            clock: clock.clone(),
+            types: types.clone(),
+            plans: plans.clone(),
+            rates: Arc::new(PublishRates::new(setup.rate)),
+        });
+        let desk = EndpointDesk {
+            store: store.clone(),
+            ring: ring.clone(),
+            registry: registry.clone(),
+            ids: ids.clone(),
+            clock: clock.clone(),
+            client,
+            plans,
+            orphans: Arc::new(OrphanSweeper::new(store.clone(), clock.clone())),
+        };
+        Self {
+            store,
+            clock,
+            ids,
+            ring,
+            registry,
+            publisher,
+            desk,
+            health,
+            types,
+            tenant,
+            scope,
+            operator,
+            _folder: folder,
+        }
+    }
+
+    pub fn replays(&self) -> Replays {
+        let store: Arc<dyn Store> = self.store.clone();
+        Replays::new(store, self.registry.clone(), self.ids.clone(), self.clock.clone())
+    }
+
+    pub async fn create(&self, draft: EndpointDraft) -> Created {
+        self.desk.create(self.scope, &self.tenant, draft).await.unwrap()
+    }
+
+    /// An endpoint at a receiver, wanting the given types, with two quick retries.
+    pub async fn endpoint(&self, receiver: &Receiver, events: &[&str]) -> EndpointId {
+        self.create(draft(receiver, events)).await.endpoint.id
+    }
+
+    pub async fn read(&self, id: EndpointId) -> Endpoint {
+        self.store.endpoint(self.scope, id).await.unwrap().unwrap()
+    }
+
+    pub async fn publish(&self, event: NewEvent) -> Published {
+        self.publisher.publish(self.scope, &self.tenant, event).await.unwrap()
+    }
+
+    pub async fn deliveries(&self, filter: DeliveryFilter) -> Vec<DeliveryRow> {
+        self.deliveries_of(self.scope, filter).await
+    }
+
+    pub async fn deliveries_of(
+        &self,
+        scope: TenantScope,
+        filter: DeliveryFilter,
+    ) -> Vec<DeliveryRow> {
+        self.store.deliveries(scope, filter, PageRequest::first(1_000)).await.unwrap().rows
+    }
+
+    pub async fn view(&self, id: DeliveryId) -> DeliveryView {
+        self.store.delivery(self.scope, id).await.unwrap().unwrap()
+    }
+
+    /// The one delivery of a type to this tenant's endpoints, once there is one.
+    pub async fn of_type(&self, scope: TenantScope, event_type: &str) -> DeliveryRow {
+        let filter =
+            DeliveryFilter { event_type: Some(event_type.into()), ..DeliveryFilter::default() };
+        wait_for(event_type, || async {
+            self.deliveries_of(scope, filter.clone()).await.into_iter().next()
+        })
+        .await
+    }
+
+    /// Publishes one and lets time pass until it has ended.
+    pub async fn publish_and_end(&self, event: NewEvent) -> DeliveryView {
+        let id = self.publish(event).await.id;
+        let event = self.store.event(self.scope, id).await.unwrap().unwrap();
+        self.until_ended(event.deliveries[0].id).await
+    }
+
+    pub async fn until_ended(&self, id: DeliveryId) -> DeliveryView {
+        wait_for("the end of a delivery", || async {
+            let view = self.view(id).await;
+            if view.row.state.is_final() {
+                return Some(view);
+            }
+            self.clock.advance(Duration::from_millis(500));
+            None
+        })
+        .await
+    }
+}
+
+/// Loopback is allowed, and waits are short.
+fn settings() -> Settings {
+    Settings {
+        policy: Policy { allow_http: true, ..Policy::for_dev() },
+        connect_timeout: Duration::from_millis(500),
+        ..Settings::default()
+    }
+}
+
+pub fn draft(receiver: &Receiver, events: &[&str]) -> EndpointDraft {
+    let delays = ["1s", "1s"].map(str::to_owned).to_vec();
+    EndpointDraft {
+        url: Some(format!("http://127.0.0.1:{}/hook", receiver.port())),
+        events: Some(events.iter().map(|&event| event.to_owned()).collect()),
+        retry: Some(Some(RetryDraft::Schedule(delays))),
+        ..EndpointDraft::default()
+    }
+}
+
+pub fn event(event_type: &str, data: &'static str) -> NewEvent {
+    NewEvent {
+        event_type: event_type.parse().unwrap(),
+        data: Bytes::from_static(data.as_bytes()),
+        subject: None,
+        external_id: None,
+        idempotency_key: None,
+        deliver_at: None,
+        is_test: false,
+    }
+}
+
+/// Answers each request on a connection of its own; `status` is asked with the request's number.
+pub async fn answering(status: impl Fn(usize) -> &'static str + Send + Sync + 'static) -> Receiver {
+    Receiver::plain(move |number| {
+        let answer = format!(
+            "HTTP/1.1 {}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
+            status(number)
+        );
+        vec![Step::ReadRequest, Step::send(&answer)]
+    })
+    .await
+    .unwrap()
+}
+
+pub async fn ok() -> Receiver {
+    answering(|_| "200 OK").await
+}
+
+pub async fn failing() -> Receiver {
+    answering(|_| "503 Service Unavailable").await
+}
+
+/// Requests that have arrived, as soon as there are so many.
+pub async fn arrived(receiver: &Receiver, count: usize) -> Vec<Seen> {
+    wait_for("requests", || async {
+        let requests = receiver.requests();
+        (requests.len() >= count).then(|| requests.iter().map(Seen::of).collect())
+    })
+    .await
+}
+
+/// A request, taken apart.
+#[derive(Debug, Clone)]
+pub struct Seen {
+    pub headers: Vec<(String, String)>,
+    pub body: String,
+}
+
+impl Seen {
+    fn of(request: &Request) -> Self {
+        let text = request.text();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap();
+        let lines = head.lines().skip(1).map(|line| line.split_once(": ").unwrap());
+        let headers = lines.map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()));
+        Self { headers: headers.collect(), body: body.to_owned() }
+    }
+
+    /// The values of a header, however often it is there.
+    pub fn all(&self, name: &str) -> Vec<&str> {
+        let of_name = self.headers.iter().filter(|(known, _)| known == name);
+        of_name.map(|(_, value)| value.as_str()).collect()
+    }
+
+    pub fn one(&self, name: &str) -> &str {
+        match self.all(name)[..] {
+            [one] => one,
+            ref other => panic!("{name}: {other:?}"),
+        }
+    }
+
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.body).unwrap()
+    }
+}
+
+pub fn pointers(faults: &[gancho_domain::FieldError]) -> Vec<(&'static str, &str)> {
+    faults.iter().map(|fault| (fault.code, fault.pointer.as_str())).collect()
+}

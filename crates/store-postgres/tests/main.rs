@@ -1,0 +1,24 @@
+//! The store for many nodes on a real server: the suite that every store must pass, and what only a server can get
+//! wrong.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod claims {
+    mod many_targets;
+}
+mod conformance;
+mod nodes {
+    mod many;
+}
+mod open {
+    mod refusals;
+    mod scratch;
+}
+mod server {
+    mod crash;
+    mod lost_answer;
+}
+mod upkeep {
+    mod growth;
+}
+mod world;
