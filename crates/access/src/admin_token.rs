@@ -12,13 +12,13 @@ pub struct AdminToken([u8; 32]);
 
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum WeakToken {
-    #[error("the operator's token has {0} characters: give at least 16")]
+    #[error("the operator token has {0} characters; use at least 16")]
     TooShort(usize),
     #[error(
-        "the operator's token may hold visible ASCII characters only, as it travels in a header"
+        "the operator token must consist of visible ASCII characters, because it is sent in a header"
     )]
     Odd,
-    #[error("the operator's token must not begin with `{0}`, which marks a tenant's")]
+    #[error("the operator token must not begin with `{0}`, the prefix of a tenant's credentials")]
     Tenants(&'static str),
 }
 

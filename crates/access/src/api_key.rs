@@ -112,7 +112,7 @@ impl ApiKey {
                 revoked_at: kept.revoked_at.map(Time::from_micros),
             })
         };
-        read().ok_or_else(|| StoreError::Corrupt(format!("the API key {}", document.key)))
+        read().ok_or_else(|| StoreError::Corrupt(format!("API key {}", document.key)))
     }
 
     /// Writes it to its collection. A key that ends leaves the list some time after its end.
@@ -145,11 +145,11 @@ pub struct ApiKeyUse {
 
 #[derive(Debug, Clone, Error, PartialEq, Eq)]
 pub enum KeyError {
-    #[error("there is no such key")]
+    #[error("the API key does not exist")]
     NotFound,
-    #[error("the key kept being changed by others: try again")]
+    #[error("the API key is being changed by others; retry")]
     Busy,
-    #[error("the system gave no random bytes")]
+    #[error("the system random number generator failed")]
     NoRandom,
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -232,7 +232,7 @@ impl ApiKeys {
                 key.put(&*self.store, collection, Expect::Version(document.version)).await?;
             self.known.forget(id);
             if written.is_some() {
-                tracing::info!(key = %id, "an API key was revoked");
+                tracing::info!(key = %id, "API key revoked");
                 return Ok(());
             }
         }
@@ -292,7 +292,7 @@ impl ApiKeys {
             let (key, until) = (id.to_string(), now + USE_REMEMBERED);
             let noted = store.put_document_until(used, &key, body, Expect::Anything, until).await;
             if let Err(error) = noted {
-                tracing::debug!(%error, "the use of an API key was not noted");
+                tracing::debug!(%error, "could not record the use of an API key");
             }
         });
     }

@@ -30,7 +30,7 @@ impl FromStr for Right {
 
     fn from_str(name: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|right| right.name() == name);
-        found.ok_or_else(|| "a scope is `publish`, `read` or `manage`".to_owned())
+        found.ok_or_else(|| "unknown scope; use `publish`, `read` or `manage`".to_owned())
     }
 }
 

@@ -33,7 +33,7 @@ const WARN_EVERY: Duration = Duration::from_secs(60);
 const ALARMING: u64 = 10;
 
 #[derive(Debug, Clone, Copy, Error, PartialEq, Eq)]
-#[error("too many wrong keys or tokens came from this address: try again in {retry_after:?}")]
+#[error("too many invalid API keys or tokens from this address; retry in {retry_after:?}")]
 pub struct ThrottleError {
     pub retry_after: Duration,
 }
@@ -160,7 +160,7 @@ impl Records {
             return;
         }
         let (count, addresses) = (self.untold, self.by_address.len());
-        tracing::warn!(count, addresses, last_from = %address, "wrong API keys or operator tokens were sent");
+        tracing::warn!(count, addresses, last_from = %address, "authentication failures: invalid API keys or operator tokens");
         (self.untold, self.untold_since, self.told_at) = (0, None, Some(now));
     }
 }

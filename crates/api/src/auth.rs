@@ -45,7 +45,7 @@ fn token(headers: &HeaderMap) -> Result<&str, Problem> {
     let missing = || {
         challenge(Problem::new(
             &codes::UNAUTHENTICATED,
-            "the request carries no credentials: send `X-API-Key: <key>` or `Authorization: Bearer <key>`",
+            "the request carries no credentials; send `X-API-Key: <key>` or `Authorization: Bearer <key>`",
         ))
     };
     let mut keys = headers.get_all(&X_API_KEY).iter();
@@ -73,7 +73,10 @@ fn named_tenant(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
     match (names.next(), names.next()) {
         (None, _) => Ok(None),
         (Some(name), None) => Ok(name.to_str().ok().map(str::trim).or(Some(""))),
-        _ => Err(Problem::new(&codes::BAD_REQUEST, "`X-Tenant` is given twice: give it once")),
+        _ => Err(Problem::new(
+            &codes::BAD_REQUEST,
+            "`X-Tenant` is sent more than once; send it once",
+        )),
     }
 }
 
@@ -88,16 +91,15 @@ impl From<AccessError> for Problem {
                 return challenge(Self::new(&codes::INVALID_CREDENTIALS, error.to_string()));
             }
             AccessError::UnknownTenant => {
-                let detail =
-                    "`X-Tenant` names no tenant that there is: list them with `GET /v1/tenants`";
+                let detail = "the tenant named by `X-Tenant` does not exist; list tenants with `GET /v1/tenants`";
                 return Self::new(&codes::UNKNOWN_TENANT, detail);
             }
             AccessError::OtherTenant => {
-                let detail = "a tenant's key acts for its own tenant: leave `X-Tenant` out";
+                let detail = "an API key works for its own tenant only; leave out `X-Tenant`";
                 return Self::new(&codes::OPERATOR_ONLY, detail);
             }
             AccessError::TenantRequired => {
-                let detail = "this call is about one tenant: send `X-Tenant: <slug or id>` with the operator's token";
+                let detail = "this operation works on one tenant; send `X-Tenant: <slug or id>` with the operator token";
                 return Self::new(&codes::TENANT_REQUIRED, detail);
             }
             AccessError::OperatorOnly => &codes::OPERATOR_ONLY,
@@ -111,9 +113,8 @@ impl From<AccessError> for Problem {
 impl From<ThrottleError> for Problem {
     fn from(error: ThrottleError) -> Self {
         let seconds = error.retry_after.as_secs() + 1;
-        let detail = format!(
-            "too many wrong keys or tokens came from this address: try again in {seconds} s"
-        );
+        let detail =
+            format!("too many invalid API keys or tokens from this address; retry in {seconds} s");
         Self::new(&codes::TOO_MANY_FAILURES, detail)
             .with(header::RETRY_AFTER, HeaderValue::from(seconds))
     }

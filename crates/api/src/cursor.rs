@@ -63,7 +63,7 @@ impl CursorSeal {
         self.try_open(pages, cursor).ok_or_else(|| {
             Problem::new(
                 &codes::BAD_CURSOR,
-                "the cursor does not belong to this list with these filters: begin again without it",
+                "the cursor is not valid for this list with these filters; start again without it",
             )
         })
     }

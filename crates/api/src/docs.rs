@@ -100,7 +100,7 @@ fn code_page(code: &Code, links: &str) -> String {
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" \
          content=\"width=device-width\"><title>{code}</title><style>{STYLE}</style>\
          <h1>{title}</h1><p><code>{code}</code>, HTTP status {status}</p>\
-         <h2>What it means</h2><p>{means}</p><h2>What to do</h2><p>{remedy}</p>{links}</html>",
+         <h2>Cause</h2><p>{means}</p><h2>Solution</h2><p>{remedy}</p>{links}</html>",
     )
 }
 
@@ -138,10 +138,10 @@ fn marked(text: &str) -> String {
 pub fn errors_markdown() -> String {
     let mut text = String::from(
         "# Errors\n\n\
-         What is refused is answered with `application/problem+json` (RFC 9457): `type` leads to a page \
-         about the code, `title` and `detail` say what is wrong and what to do, `errors` names each fault \
-         with its JSON pointer, and `request_id` is what to tell the operator. Codes are stable.\n\n\
-         This page is made from `crates/api/src/codes.rs`.\n",
+         Errors are `application/problem+json` (RFC 9457): `code` is stable and machine-readable, `type` is the path of \
+         a page about the code, `title` and `detail` say what is wrong and how to fix it, `errors` lists each invalid \
+         field with its JSON pointer, and `request_id` identifies the request to the operator.\n\n\
+         This page is generated from `crates/api/src/codes.rs`.\n",
     );
     let mut last = None;
     for Code { code, status, title, means, remedy } in codes::ALL {
@@ -149,7 +149,7 @@ pub fn errors_markdown() -> String {
             let _ = write!(text, "\n## {status}\n");
             last = Some(*status);
         }
-        let _ = write!(text, "\n### `{code}`\n\n{title}. {means}\n\n*What to do:* {remedy}\n");
+        let _ = write!(text, "\n### `{code}`\n\n{title}. {means}\n\n*Solution:* {remedy}\n");
     }
     text
 }

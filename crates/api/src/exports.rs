@@ -28,12 +28,12 @@ impl Exports {
         let mut running = self.0.lock();
         if running.get(&caller).is_some_and(|count| *count >= MAX_PER_CALLER) {
             let detail = format!(
-                "{MAX_PER_CALLER} exports are running already: wait for one to end, and try again"
+                "{MAX_PER_CALLER} exports are already running; wait for one to finish, then retry"
             );
             return Err(Problem::new(&codes::RATE_LIMITED, detail).retry_after(RETRY_AFTER));
         }
         if running.values().sum::<usize>() >= MAX_EXPORTS {
-            let detail = "too many exports are running at this moment: try again later";
+            let detail = "too many exports are running; retry later";
             return Err(Problem::new(&codes::UNAVAILABLE, detail).retry_after(RETRY_AFTER));
         }
         *running.entry(caller).or_default() += 1;

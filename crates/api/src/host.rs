@@ -23,7 +23,10 @@ impl Hosts {
         let mut given = headers.get_all(header::HOST).iter();
         let (first, second) = (given.next(), given.next());
         if second.is_some() {
-            return Err(Problem::new(&codes::BAD_REQUEST, "`Host` is given twice: give it once"));
+            return Err(Problem::new(
+                &codes::BAD_REQUEST,
+                "`Host` is sent more than once; send it once",
+            ));
         }
         // HTTP/2 names the host in the URI; where both are there, both must be good.
         let header = first.map(|value| value.to_str().unwrap_or("?"));
@@ -34,7 +37,7 @@ impl Hosts {
         }
         Err(Problem::new(
             &codes::WRONG_HOST,
-            "the gateway listens on this machine only and does not go by this name: use `localhost`, or allow the name in the settings",
+            "this host name is not allowed; use `localhost`, or add the name to `allowed_hosts` in the configuration",
         ))
     }
 

@@ -48,13 +48,13 @@ impl Faults {
         let known = fields.iter().map(|field| field.name);
         let hint = match nearest(name, known) {
             Some(meant) => format!("did you mean `{meant}`?"),
-            None if fields.is_empty() => "leave it out: none is taken here".to_owned(),
+            None if fields.is_empty() => "this endpoint takes no parameters".to_owned(),
             None => {
                 let names: Vec<_> = fields.iter().map(|field| field.name).collect();
-                format!("leave it out; known are {}", names.join(", "))
+                format!("known names: {}", names.join(", "))
             }
         };
-        self.add(UNKNOWN_FIELD, pointer, format!("no {what} is called `{}`: {hint}", shown(name)));
+        self.add(UNKNOWN_FIELD, pointer, format!("unknown {what} `{}`; {hint}", shown(name)));
     }
 }
 

@@ -80,9 +80,10 @@ const SHED: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
 content-type: application/problem+json\r\n\
 retry-after: 1\r\n\
 connection: close\r\n\
-content-length: 181\r\n\r\n\
-{\"type\":\"/docs/errors/unavailable\",\"title\":\"Not now\",\"status\":503,\"detail\":\"too many connections \
-are open: try again in a moment\",\"code\":\"unavailable\",\"errors\":[],\"request_id\":null}";
+content-length: 185\r\n\r\n\
+{\"type\":\"/docs/errors/unavailable\",\"title\":\"Service unavailable\",\"status\":503,\
+\"detail\":\"too many open connections; retry in a moment\",\"code\":\"unavailable\",\
+\"errors\":[],\"request_id\":null}";
 
 /// A system that is out of file handles needs a moment.
 const REST: Duration = Duration::from_millis(50);
@@ -203,7 +204,7 @@ impl Trouble {
             %error,
             count = self.count,
             closed = self.freed,
-            "connections could not be accepted; idle ones are closed to make room"
+            "could not accept connections; closing idle ones to make room"
         );
         *self = Self { said_at: Some(Instant::now()), ..Self::default() };
     }
@@ -255,7 +256,7 @@ where
             }
         };
         if let Err(error) = ended {
-            tracing::debug!(%error, "a connection ended early");
+            tracing::debug!(%error, "connection closed early");
         }
         drop(place);
     }

@@ -40,7 +40,7 @@ impl<'a> Page<'a> {
     /// For a list that the store cuts into pages.
     pub fn request(&self) -> Result<PageRequest, Problem> {
         let place = self.position.as_deref().map(<[u8; 32]>::try_from).transpose();
-        let place = place.map_err(|_| Problem::internal("a cursor's length"))?;
+        let place = place.map_err(|_| Problem::internal("cursor with a wrong length"))?;
         Ok(PageRequest::new(self.max, place))
     }
 

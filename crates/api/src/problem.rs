@@ -71,26 +71,33 @@ impl Problem {
     /// The same for what is another's and for what does not exist, so that nothing is learnt from it.
     pub fn not_found(noun: Noun) -> Self {
         let (word, what) = (noun.word(), if noun.prefix().is_some() { "id" } else { "name" });
-        let article = if word.starts_with(['a', 'e', 'A']) { "an" } else { "a" };
-        if matches!(noun, Noun::Tenant | Noun::Source | Noun::SourceKey | Noun::Receipt) {
-            let detail = format!("there is no {word} of this {what}: the list shows what there is");
-            return Self::new(&codes::NOT_FOUND, detail);
+        let detail = match noun {
+            Noun::Suppression => "this address is not suppressed for this tenant".to_owned(),
+            Noun::Tenant | Noun::Lane | Noun::Source | Noun::SourceKey | Noun::Receipt => {
+                format!("no {word} with this {what} exists")
+            }
+            _ => format!("no {word} with this {what} exists for this tenant"),
+        };
+        Self::new(&codes::NOT_FOUND, detail)
+    }
+
+    /// The path exists, and supports only these methods.
+    pub fn method_not_allowed(methods: &[&str]) -> Self {
+        let detail = format!("method not allowed; use {}", methods.join(" or "));
+        let problem = Self::new(&codes::METHOD_NOT_ALLOWED, detail);
+        match HeaderValue::from_str(&methods.join(", ")) {
+            Ok(allow) => problem.with(header::ALLOW, allow),
+            Err(_) => problem,
         }
-        Self::new(
-            &codes::NOT_FOUND,
-            format!(
-                "there is no {word} of this {what}: check it, and that it is {article} {word} of this tenant's"
-            ),
-        )
     }
 
     pub fn faulty(faults: Vec<FieldError>) -> Self {
         let code = faults.first().map_or(&codes::INVALID_FIELD, |first| code_of(first.code));
         let detail = match &faults[..] {
-            [] => "the request cannot be taken as it is".to_owned(),
+            [] => "the request is not valid".to_owned(),
             [one] => one.message.clone(),
             [first, rest @ ..] => {
-                format!("{}; and {} more, see `errors`", first.message, rest.len())
+                format!("{} (and {} more, see `errors`)", first.message, rest.len())
             }
         };
         let mut problem = Self::new(code, detail);
@@ -133,16 +140,16 @@ impl Problem {
 
     /// The gateway's own request has come back to it.
     pub fn loop_detected() -> Self {
-        let detail = "this gateway has sent the request itself: change the URL of the webhook or the target of the source that leads here";
+        let detail = "this gateway sent the request itself; change the URL of the webhook or the target of the source that points here";
         Self::new(&codes::LOOP_DETECTED, detail)
     }
 
     /// Something of ours broke. What it was is for the log, not for the caller.
     pub fn internal(what: impl std::fmt::Display) -> Self {
-        tracing::error!(fault = %what, "a request failed");
+        tracing::error!(error = %what, "internal error");
         Self::new(
             &codes::INTERNAL,
-            "something went wrong in the gateway: try again, and give the operator the request id if it stays",
+            "the gateway failed to process the request; retry, and report the `request_id` to the operator if the error persists",
         )
     }
 
@@ -221,24 +228,24 @@ impl From<StoreError> for Problem {
         match error {
             StoreError::Full(_) => Self::new(
                 &codes::STORAGE_FULL,
-                "the store is full and takes nothing more: try again later",
+                "the store is full and accepts no new data; retry later",
             )
             .retry_after(Duration::from_secs(30)),
             StoreError::Unavailable(_) | StoreError::Broken(_) | StoreError::Fenced => {
-                tracing::warn!(%error, "the store did not answer");
+                tracing::warn!(%error, "store unavailable");
                 Self::new(
                     &codes::UNAVAILABLE,
-                    "the gateway cannot reach its store, or is stopping: nothing was accepted, try again",
+                    "the store is unavailable or the gateway is shutting down; nothing was accepted, retry",
                 )
                 .retry_after(Duration::from_secs(2))
             }
             StoreError::Busy(_) => Self::new(
                 &codes::RATE_LIMITED,
-                "too many calls of this tenant are waiting: make fewer at a time, and try again",
+                "too many requests of this tenant are in progress; send fewer at a time, and retry",
             )
             .retry_after(Duration::from_secs(1)),
             StoreError::Taken(what) => {
-                Self::new(&codes::TAKEN, format!("{what} is taken already: choose another"))
+                Self::new(&codes::TAKEN, format!("{what} already exists; choose another name"))
             }
             StoreError::Refused(_) | StoreError::Corrupt(_) | StoreError::Invalid(_) => {
                 Self::internal(error)
@@ -266,7 +273,7 @@ impl From<EndpointError> for Problem {
             EndpointError::NotFound => Self::not_found(Noun::Webhook),
             EndpointError::Busy => Self::new(
                 &codes::CONFLICT,
-                "the webhook kept being changed by others: read it again and try again",
+                "the webhook is being changed by others; read it again and retry",
             ),
             EndpointError::Store(error) => error.into(),
             EndpointError::Vault(why) => Self::internal(why),
@@ -281,11 +288,11 @@ impl From<PublishError> for Problem {
             PublishError::PlanLimit(limit) => limit.into(),
             PublishError::KeyClash { first } => Self::new(
                 &codes::IDEMPOTENCY_MISMATCH,
-                format!("the idempotency key was used for another event ({first}): use a new key"),
+                format!("the idempotency key was already used for a different event ({first}); use a new key"),
             ),
             PublishError::TooFast { retry_after, limit, remaining, reset } => Self::new(
                 &codes::RATE_LIMITED,
-                format!("events come too fast: at most {limit} are taken at once; wait as `Retry-After` says"),
+                format!("rate limit exceeded: at most {limit} events at once; wait for the number of seconds in `Retry-After`"),
             )
             .with(HeaderName::from_static("ratelimit-limit"), HeaderValue::from(limit))
             .with(HeaderName::from_static("ratelimit-remaining"), HeaderValue::from(remaining))
@@ -305,7 +312,9 @@ impl From<SubmitError> for Problem {
             SubmitError::Faulty(faults) => Self::faulty(faults),
             SubmitError::KeyClash { first } => Self::new(
                 &codes::IDEMPOTENCY_MISMATCH,
-                format!("the idempotency key was used for another e-mail ({first}): use a new key"),
+                format!(
+                    "the idempotency key was already used for a different e-mail ({first}); use a new key"
+                ),
             ),
             SubmitError::Store(error) => error.into(),
         }
@@ -329,11 +338,11 @@ impl From<TypeError> for Problem {
             TypeError::Store(error) => error.into(),
             TypeError::BuiltIn => Self::new(
                 &codes::CONFLICT,
-                "this event type is built in and cannot be deleted: register one of your own under its name to replace it",
+                "a built-in event type cannot be deleted; register your own under the same name to replace it",
             ),
             TypeError::TooMany { most } => Self::field(
                 "/name",
-                format!("there are {most} event types already: delete or merge some first"),
+                format!("the limit of {most} event types is reached; delete some first"),
             ),
         }
     }
@@ -346,7 +355,7 @@ impl From<ReplayError> for Problem {
             ReplayError::NotFound => Self::not_found(Noun::Replay),
             ReplayError::Over => Self::new(
                 &codes::CONFLICT,
-                "the replay is over already: there is nothing to cancel",
+                "the replay has already finished and cannot be canceled",
             ),
             ReplayError::Store(error) => error.into(),
         }
@@ -389,7 +398,7 @@ impl From<TryOutError> for Problem {
             TryOutError::NotFound => Self::not_found(Noun::Webhook),
             TryOutError::EndpointOff => Self::new(
                 &codes::CONFLICT,
-                "the webhook is switched off: set `is_active` to true first",
+                "the webhook is disabled; set `is_active` to true first",
             ),
             TryOutError::Paused(_) => Self::new(&codes::CONFLICT, error.to_string()),
             TryOutError::Faulty(faults) => Self::faulty(faults),

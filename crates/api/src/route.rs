@@ -115,7 +115,7 @@ impl Route {
         tag: "",
         summary: "",
         about: "",
-        run: |_| Box::pin(std::future::ready(Err(Problem::internal("a route does nothing")))),
+        run: |_| Box::pin(std::future::ready(Err(Problem::internal("route without a handler")))),
     };
 
     /// The names in braces, with what they name.
@@ -210,9 +210,10 @@ impl Call {
     pub fn tenant(&self) -> Result<&Acting, Problem> {
         match &self.who {
             Who::Tenant(acting) => Ok(acting),
-            Who::Operator(_) => {
-                Err(Problem::new(&codes::TENANT_REQUIRED, "name a tenant: send `X-Tenant`"))
-            }
+            Who::Operator(_) => Err(Problem::new(
+                &codes::TENANT_REQUIRED,
+                "this operation works on one tenant; send `X-Tenant: <slug or id>`",
+            )),
         }
     }
 
@@ -227,9 +228,10 @@ impl Call {
     pub fn operator(&self) -> Result<&Operator, Problem> {
         match &self.who {
             Who::Operator(operator) => Ok(operator),
-            Who::Tenant(_) => {
-                Err(Problem::new(&codes::OPERATOR_ONLY, "only the operator may do this"))
-            }
+            Who::Tenant(_) => Err(Problem::new(
+                &codes::OPERATOR_ONLY,
+                "only the operator can do this; use the operator token",
+            )),
         }
     }
 

@@ -72,7 +72,7 @@ where
     let work = answer(api, route, caller.as_ref(), path, parts, &mut body);
     let outcome = AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| {
         api.meter.panicked();
-        Err(Problem::internal("a handler panicked"))
+        Err(Problem::internal("handler panicked"))
     });
     let response = finish(outcome, &id);
     meter.answered(response.status());
@@ -86,9 +86,9 @@ fn note(route: &Route, status: StatusCode, id: &HeaderValue) {
     let request_id = id.to_str().unwrap_or_default();
     let (method, path, status) = (route.method.as_str(), route.path, status.as_u16());
     if status >= 500 && status != 503 {
-        tracing::warn!(request_id, method, path, status, "a request failed");
+        tracing::warn!(request_id, method, path, status, "request failed");
     } else {
-        tracing::debug!(request_id, method, path, status, "a request was answered");
+        tracing::debug!(request_id, method, path, status, "request");
     }
 }
 
@@ -105,7 +105,7 @@ where
     B::Error: Display,
 {
     let Some(path) = path else {
-        return Err(Problem::new(&codes::NO_ROUTE, "the path is not text in UTF-8: correct it"));
+        return Err(Problem::new(&codes::NO_ROUTE, "the path is not valid UTF-8"));
     };
     if api.registry.hops().of(&parts.headers) > 0 {
         return Err(Problem::loop_detected());
@@ -174,15 +174,7 @@ fn refuse_method(routes: &[RouteHandle]) -> Result<Answer, Problem> {
     if methods.contains(&"GET") {
         methods.push("HEAD");
     }
-    let names = methods.join(", ");
-    let problem = Problem::new(
-        &codes::METHOD_NOT_ALLOWED,
-        format!("this path knows {names}: use one of them"),
-    );
-    Err(match HeaderValue::from_str(&names) {
-        Ok(allow) => problem.with(header::ALLOW, allow),
-        Err(_) => problem,
-    })
+    Err(Problem::method_not_allowed(&methods))
 }
 
 /// For paths at which nothing answers.
@@ -190,8 +182,10 @@ pub fn no_route<B>(api: &Api, request: Request<B>) -> Response<AnswerBody>
 where
     B: Body<Data = Bytes> + Unpin,
 {
-    let problem =
-        Problem::new(&codes::NO_ROUTE, "nothing answers at this path: compare it with `/docs`");
+    let problem = Problem::new(
+        &codes::NO_ROUTE,
+        "the gateway serves nothing at this path; see the API reference at `/docs`",
+    );
     refuse(api, request, problem)
 }
 

@@ -134,12 +134,12 @@ async fn next(body: &mut Body) -> Result<Option<Bytes>, Problem> {
 }
 
 fn lost() -> Problem {
-    let detail = "the body came too slowly while many others were coming: send it again, faster";
+    let detail = "the request body arrived too slowly while the gateway is under load; retry";
     again_soon(Problem::new(&codes::SLOW_BODY, detail))
 }
 
 fn full() -> Problem {
-    let detail = "too many webhooks are being stored: send it again in a moment";
+    let detail = "too many webhooks are being processed; retry in a moment";
     again_soon(Problem::new(&codes::UNAVAILABLE, detail))
 }
 

@@ -11,7 +11,7 @@ use std::{
 use futures_util::FutureExt;
 use gancho_egress::hops;
 use gancho_inbound::Partner;
-use http::{HeaderValue, Method, Request, Response, header, request::Parts};
+use http::{Method, Request, Response, request::Parts};
 use hyper::body::Incoming;
 use serde_json::json;
 use tower::Service;
@@ -55,7 +55,8 @@ impl Service<Request<Incoming>> for Front {
             let (parts, mut body) = request.into_parts();
             let end = Ending::of(&parts);
             let work = AssertUnwindSafe(answer(&ingest, &peer, parts, &mut body)).catch_unwind();
-            let outcome = work.await.unwrap_or_else(|_| Err(Problem::internal("ingest panicked")));
+            let outcome =
+                work.await.unwrap_or_else(|_| Err(Problem::internal("ingest handler panicked")));
             Ok(end.seal(serve::finish(outcome, &id), &mut body))
         })
     }
@@ -107,7 +108,7 @@ async fn answer(
 }
 
 pub(super) fn nothing() -> Problem {
-    let detail = "nothing answers at this path: webhooks go to `/webhooks/{partner}`";
+    let detail = "the gateway serves nothing at this path; send webhooks to `/webhooks/{partner}`";
     Problem::new(&codes::NO_ROUTE, detail)
 }
 
@@ -115,11 +116,6 @@ fn only(method: &Method, known: &[Method]) -> Result<(), Problem> {
     if known.contains(method) {
         return Ok(());
     }
-    let names = known.iter().map(Method::as_str).collect::<Vec<_>>().join(", ");
-    let detail = format!("this path knows {names}: use one of them");
-    let problem = Problem::new(&codes::METHOD_NOT_ALLOWED, detail);
-    Err(match HeaderValue::from_str(&names) {
-        Ok(allow) => problem.with(header::ALLOW, allow),
-        Err(_) => problem,
-    })
+    let names: Vec<_> = known.iter().map(Method::as_str).collect();
+    Err(Problem::method_not_allowed(&names))
 }

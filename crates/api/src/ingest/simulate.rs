@@ -21,8 +21,8 @@ use crate::{
 };
 
 const FIELDS: &[Field] = &[
-    Field::new("partner", Kind::Id(Noun::Source), "For whom the event is made.").required(),
-    Field::new("body", Kind::Json, "The body to send; one is made where it is left out."),
+    Field::new("partner", Kind::Id(Noun::Source), "Name of the partner to simulate.").required(),
+    Field::new("body", Kind::Json, "Body of the test event. Default: a generated one."),
 ];
 
 /// Nobody else learns that the path is there. A name that is not this machine's would be a web page's
@@ -40,7 +40,7 @@ pub(super) async fn only_here(ingest: &Ingest, peer: &Peer, parts: &Parts) -> Re
         Simulator::Operator(token) => {
             let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
             let Some(given) = given.and_then(|text| text.strip_prefix("Bearer ")) else {
-                let detail = "a test event takes the operator's token: send `Authorization: Bearer <token>`, or use `gancho sources simulate`";
+                let detail = "authentication required; send `Authorization: Bearer <operator token>`, or use `gancho sources simulate`";
                 return Err(Problem::new(&codes::UNAUTHENTICATED, detail));
             };
             let address = AddressBlock::from(peer.address.ip());

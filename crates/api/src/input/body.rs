@@ -21,15 +21,13 @@ pub enum Unread {
 
 impl From<NotJson> for Unread {
     fn from(fault: NotJson) -> Self {
-        Self::Malformed(format!("the body is not JSON: {} (at byte {})", fault.why, fault.at))
+        Self::Malformed(format!("the body is not valid JSON: {} (at byte {})", fault.why, fault.at))
     }
 }
 
 pub fn read<'a>(fields: &'static [Field], body: &'a [u8]) -> Result<Values<'a>, Unread> {
     if body.starts_with(b"\xef\xbb\xbf") {
-        return Err(Unread::Malformed(
-            "the body begins with a byte order mark: leave it out".into(),
-        ));
+        return Err(Unread::Malformed("the body begins with a byte order mark; remove it".into()));
     }
     let text = std::str::from_utf8(body).map_err(|fault| {
         Unread::Malformed(format!("the body is not UTF-8 (at byte {})", fault.valid_up_to()))
@@ -69,7 +67,7 @@ pub fn object<'a>(
     }
     for field in fields.iter().filter(|field| field.is_required) {
         if !members.iter().any(|member| member.key == field.name) {
-            let message = format!("`{}` is missing: give {}", field.name, field.kind.expects());
+            let message = format!("`{}` is required: {}", field.name, field.kind.expects());
             faults.add(MISSING_FIELD, format!("{pointer}/{}", field.name), message);
         }
     }
@@ -81,7 +79,7 @@ const MOST_MEMBERS: usize = 1_000;
 
 fn twice(key: &str) -> Unread {
     let key = super::shown(key);
-    Unread::Malformed(format!("the key `{key}` stands twice in the same object: give it once"))
+    Unread::Malformed(format!("the key `{key}` appears twice in the same object; remove one"))
 }
 
 /// Nothing where it is faulty.

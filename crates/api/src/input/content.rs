@@ -17,7 +17,7 @@ pub fn check_type(headers: &HeaderMap) -> Result<(), Problem> {
     {
         return Err(Problem::new(
             &codes::UNSUPPORTED_MEDIA_TYPE,
-            "the body is packed (Content-Encoding): send it as it is",
+            "compressed bodies are not supported; send the body without `Content-Encoding`",
         ));
     }
     let mut values = headers.get_all(header::CONTENT_TYPE).iter();
@@ -25,7 +25,7 @@ pub fn check_type(headers: &HeaderMap) -> Result<(), Problem> {
         (Some(value), None) if is_json(value) => Ok(()),
         _ => Err(Problem::new(
             &codes::UNSUPPORTED_MEDIA_TYPE,
-            "the body must be JSON in UTF-8: send `Content-Type: application/json`",
+            "the body must be JSON in UTF-8; send `Content-Type: application/json`",
         )),
     }
 }
@@ -104,20 +104,22 @@ where
 }
 
 pub fn broken_off(fault: &dyn Display) -> Problem {
-    tracing::debug!(%fault, "a body broke off");
-    Problem::new(&codes::BAD_REQUEST, "the body broke off or is not framed as HTTP asks")
+    tracing::debug!(%fault, "could not read the request body");
+    Problem::new(&codes::BAD_REQUEST, "the request body is incomplete or not correctly framed")
 }
 
 pub fn slow(within: Duration) -> Problem {
     Problem::new(
         &codes::SLOW_BODY,
-        format!("the body did not come within {} s: send it faster", within.as_secs()),
+        format!("the request body did not arrive within {} s", within.as_secs()),
     )
 }
 
 pub fn too_large(most: usize) -> Problem {
     Problem::new(
         &codes::TOO_LARGE,
-        format!("the body is longer than {most} bytes: send less at once, or a reference to it"),
+        format!(
+            "the request body is larger than {most} bytes; send less at once, or a reference to the data"
+        ),
     )
 }

@@ -138,6 +138,12 @@ impl Noun {
             Self::Suppression => "suppressed address",
         }
     }
+
+    fn with_article(self) -> String {
+        let word = self.word();
+        let article = if word.starts_with(['a', 'e', 'A']) { "an" } else { "a" };
+        format!("{article} {word}")
+    }
 }
 
 impl Kind {
@@ -145,34 +151,34 @@ impl Kind {
     pub fn expects(self) -> String {
         match self {
             Self::Text { least, most } if least > 0 => {
-                format!("text of {least} to {most} characters")
+                format!("a string of {least} to {most} characters")
             }
             Self::Text { most, .. } | Self::Prose { most } | Self::Secret { most } => {
-                format!("text of at most {most} characters")
+                format!("a string of at most {most} characters")
             }
             Self::Flag => "true or false".to_owned(),
-            Self::Count { least, most } => format!("a whole number from {least} to {most}"),
-            Self::Time => "a time such as \"2026-01-31T12:00:00Z\"".to_owned(),
-            Self::Span => "a duration such as \"30s\", \"5m\" or \"2h\"".to_owned(),
+            Self::Count { least, most } => format!("an integer from {least} to {most}"),
+            Self::Time => "an RFC 3339 timestamp, e.g. \"2026-01-31T12:00:00Z\"".to_owned(),
+            Self::Span => "a duration, e.g. \"30s\", \"5m\" or \"2h\"".to_owned(),
             Self::Id(noun) => match noun.prefix() {
-                Some(prefix) => format!("the id of a {}: `{prefix}_…`", noun.word()),
-                None => format!("the name of a {}", noun.word()),
+                Some(prefix) => format!("the id of {} (`{prefix}_…`)", noun.with_article()),
+                None => format!("the name of {}", noun.with_article()),
             },
             Self::Choice(words) => format!("one of \"{}\"", words.join("\", \"")),
             Self::Texts { most, longest } => {
-                format!("a list of at most {most} texts, each of at most {longest} characters")
+                format!("an array of at most {most} strings of at most {longest} characters")
             }
             Self::TextMap { most, .. } => {
-                format!("an object of at most {most} names, each with a text")
+                format!("an object with at most {most} string values")
             }
             Self::Object(fields) => {
                 let names: Vec<_> = fields.iter().map(|field| field.name).collect();
-                format!("an object with {}", names.join(", "))
+                format!("an object with the fields {}", names.join(", "))
             }
-            Self::Objects { least, most, .. } => format!("a list of {least} to {most} objects"),
-            Self::Json => "JSON".to_owned(),
+            Self::Objects { least, most, .. } => format!("an array of {least} to {most} objects"),
+            Self::Json => "any JSON value".to_owned(),
             Self::JsonObject { most } => format!("a JSON object of at most {most} bytes"),
-            Self::Cursor => "the `next_cursor` of the page before".to_owned(),
+            Self::Cursor => "the `next_cursor` of the previous page".to_owned(),
         }
     }
 }

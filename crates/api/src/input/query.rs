@@ -14,10 +14,10 @@ pub const ROWS: u64 = 50;
 pub const LIMIT: Field = Field::new(
     "limit",
     Kind::Count { least: 1, most: MOST_ROWS },
-    "How many rows a page has at most; 50 where it is left out.",
+    "Maximum number of items per page. Default: 50.",
 );
 pub const CURSOR: Field =
-    Field::new("cursor", Kind::Cursor, "The `next_cursor` of the page before.");
+    Field::new("cursor", Kind::Cursor, "The `next_cursor` of the previous page.");
 
 pub fn read(fields: &'static [Field], query: Option<&str>) -> Result<Values<'static>, Faults> {
     let mut values = Values::none(fields);
@@ -30,7 +30,7 @@ pub fn read(fields: &'static [Field], query: Option<&str>) -> Result<Values<'sta
         };
         let field = &fields[index];
         if values.is_given(field.name) {
-            faults.invalid("", format!("the parameter `{name}` is given twice: give it once"));
+            faults.invalid("", format!("the parameter `{name}` is given more than once"));
             continue;
         }
         if let Some(value) = value(field.kind, text.into_owned()) {
@@ -42,7 +42,7 @@ pub fn read(fields: &'static [Field], query: Option<&str>) -> Result<Values<'sta
     }
     for field in fields.iter().filter(|field| field.is_required) {
         if !values.is_given(field.name) && faults.0.is_empty() {
-            let message = format!("the parameter `{}` is missing", field.name);
+            let message = format!("the parameter `{}` is required", field.name);
             faults.add(MISSING_FIELD, "", message);
         }
     }
@@ -115,7 +115,7 @@ mod tests {
         ] {
             assert_eq!(messages(query).len(), 1, "{query}");
         }
-        assert_eq!(messages("statu=1"), ["no parameter is called `statu`: did you mean `status`?"]);
+        assert_eq!(messages("statu=1"), ["unknown parameter `statu`; did you mean `status`?"]);
     }
 
     #[test]

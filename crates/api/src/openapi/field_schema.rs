@@ -37,11 +37,12 @@ pub fn in_query(field: &Field) -> Parameter {
 
 pub fn in_path(name: &str, noun: Noun) -> Parameter {
     let about = match noun {
-        Noun::Tenant => "The tenant's slug or id.".to_owned(),
-        Noun::EventType => "The name of the event type.".to_owned(),
-        Noun::Lane => "`webhook`, `dispatch` or `email`.".to_owned(),
-        Noun::Suppression => "The address, such as `ana@example.com`.".to_owned(),
-        noun => format!("The id of the {}.", noun.word()),
+        Noun::Tenant => "Slug or id of the tenant.".to_owned(),
+        Noun::EventType => "Name of the event type.".to_owned(),
+        Noun::Lane => "Name of the lane: `webhook`, `dispatch` or `email`.".to_owned(),
+        Noun::Source => "Name of the partner.".to_owned(),
+        Noun::Suppression => "E-mail address, e.g. `ana@example.com`.".to_owned(),
+        noun => format!("Id of the {}.", noun.word()),
     };
     ParameterBuilder::new()
         .name(name)

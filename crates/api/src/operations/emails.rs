@@ -19,7 +19,7 @@ pub(crate) fn desk(api: &Api) -> Result<&MailDesk, Problem> {
     api.mail.as_ref().ok_or_else(|| {
         Problem::new(
             &codes::EMAIL_OFF,
-            "this gateway sends no e-mail: the operator must name a mail server or SES in its settings",
+            "e-mail is disabled on this gateway; the operator must configure an e-mail transport",
         )
     })
 }

@@ -14,7 +14,7 @@ pub(crate) const TAG: &str = "E-mails";
 pub(crate) fn sink(call: &Call) -> Result<&Sink, Problem> {
     let sink = call.api.mail.as_ref().and_then(|desk| desk.sink.as_deref());
     sink.ok_or_else(|| {
-        let detail = "this gateway catches no letters: only one whose e-mails go to the sink, as in `gancho dev`, does";
+        let detail = "this gateway captures no e-mails; use one with the `sink` transport, e.g. `gancho dev`";
         Problem::new(&codes::NO_ROUTE, detail)
     })
 }

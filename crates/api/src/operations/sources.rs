@@ -25,7 +25,8 @@ pub(crate) const TAG: &str = "Sources";
 /// Whoever works with sources, where this gateway has any.
 pub(crate) fn parts(call: &Call) -> Result<&InboundParts, Problem> {
     call.api.inbound.as_ref().ok_or_else(|| {
-        let detail = "this gateway receives no webhooks: ask one that does";
+        let detail =
+            "receiving is disabled on this gateway; send the request to one that receives webhooks";
         Problem::new(&codes::RECEIVING_OFF, detail)
     })
 }

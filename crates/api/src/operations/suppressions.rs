@@ -15,7 +15,7 @@ pub(crate) const TAG: &str = "Suppressions";
 pub(crate) const REASON: Field = Field::new(
     "reason",
     Kind::Choice(&["bounce", "complaint", "manual"]),
-    "Why; `manual` where it is left out.",
+    "Why the address is suppressed. Default: `manual`.",
 )
 .nullable();
 

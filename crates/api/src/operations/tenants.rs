@@ -22,7 +22,7 @@ pub(crate) async fn find(call: &Call) -> Result<Arc<Tenant>, Problem> {
     found.ok_or_else(|| {
         Problem::new(
             &codes::UNKNOWN_TENANT,
-            "no tenant has this slug or id: list them with `GET /v1/tenants`",
+            "no tenant has this slug or id; list tenants with `GET /v1/tenants`",
         )
     })
 }

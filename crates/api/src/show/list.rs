@@ -23,7 +23,7 @@ impl<T: ToSchema> PartialSchema for List<T> {
         let rows = ArrayBuilder::new().items(RefOr::Ref(Ref::from_schema_name(T::name())));
         let cursor = ObjectBuilder::new()
             .schema_type(SchemaType::from_iter([Type::String, Type::Null]))
-            .description(Some("Where the next page begins; null on the last one. A page may hold fewer rows than `limit`, even none, and still have a next: go on until this is null."));
+            .description(Some("Cursor of the next page; null on the last page. A page may have fewer items than `limit`, even none, and still not be the last: continue until this is null."));
         ObjectBuilder::new()
             .property("data", rows)
             .property("next_cursor", cursor)

@@ -45,11 +45,11 @@ impl Watch {
         match tokio::time::timeout(PATIENCE, self.store.pauses()).await {
             Ok(Ok(_)) => true,
             Ok(Err(error)) => {
-                tracing::warn!(%error, "not ready: the store refused");
+                tracing::warn!(%error, "not ready: store error");
                 false
             }
             Err(_) => {
-                tracing::warn!("not ready: the store does not answer");
+                tracing::warn!("not ready: store timed out");
                 false
             }
         }

@@ -118,7 +118,7 @@ impl Watch {
         }
         match self.look().await {
             Ok(observed) => *self.observer.last.write() = Some(Arc::new(observed)),
-            Err(error) => tracing::warn!(%error, "the store could not be asked for the metrics"),
+            Err(error) => tracing::warn!(%error, "could not read metrics from the store"),
         }
     }
 

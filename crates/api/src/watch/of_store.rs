@@ -25,14 +25,14 @@ fn queues(observed: &Observed, to: &mut Writer<'_>) -> Result<(), Error> {
     });
     to.gauge(
         "gancho_queue_depth",
-        "Deliveries in the store: pending (due or to be due), leased (held by nodes), waiting (behind others of their subject).",
+        "Deliveries in the store: pending (due now or later), leased (held by a node), waiting (behind an earlier one of their subject).",
         depths,
     )?;
     let ages = observed
         .depths
         .iter()
         .map(|depth| (vec![("lane", depth.of.lane.name())], depth.age.as_secs_f64()));
-    to.gauge("gancho_queue_age_seconds", "For how long the oldest pending one has been due.", ages)
+    to.gauge("gancho_queue_age_seconds", "How long the oldest pending delivery has been due.", ages)
 }
 
 fn dead(dead: &Dead, to: &mut Writer<'_>) -> Result<(), Error> {
@@ -42,19 +42,15 @@ fn dead(dead: &Dead, to: &mut Writer<'_>) -> Result<(), Error> {
     });
     to.gauge("dlq_size", "Dead letters in the store.", sizes)?;
     let age = [(vec![], dead.age.as_secs_f64())];
-    to.gauge("dlq_age_seconds", "How long ago the oldest dead letter was given up.", age)?;
+    to.gauge("dlq_age_seconds", "Age of the oldest dead letter.", age)?;
     let codes =
         dead.by_code.iter().map(|(code, count)| (vec![("code", code.as_str())], *count as f64));
-    to.gauge(
-        "dlq_by_error_code",
-        "Dead letters by why they were given up; the rest as `other`.",
-        codes,
-    )?;
+    to.gauge("dlq_by_error_code", "Dead letters by failure code; the rest as `other`.", codes)?;
     let names =
         dead.by_name.iter().map(|(name, count)| (vec![(name.label, &*name.text)], *count as f64));
     to.gauge(
         "dlq_by_company",
-        "Dead letters of the tenants and partners that have most of them; the rest as `other`.",
+        "Dead letters by tenant or partner, for those with the most; the rest as `other`.",
         names,
     )
 }
@@ -71,38 +67,34 @@ fn tenants(observed: &Observed, to: &mut Writer<'_>) -> Result<(), Error> {
     };
     to.gauge(
         "tenant_jobs_processed",
-        "Deliveries taken for a tenant since it last had nothing to do for long.",
+        "Deliveries dispatched for a tenant since it was last idle.",
         rows(|share| share.processed as f64),
     )?;
     to.gauge(
         "tenant_current_priority",
-        "5 for a tenant that was just served, down to 1 for the most urgent.",
+        "Scheduling priority of a tenant, from 5 (just served) to 1 (most urgent).",
         rows(|share| f64::from(share.priority)),
     )?;
     to.gauge(
         "tenant_consecutive_batch",
-        "Deliveries of a tenant taken in a row.",
+        "Consecutive deliveries dispatched for a tenant.",
         rows(|share| f64::from(share.consecutive)),
     )?;
     to.gauge(
         "tenant_rounds_without_processing",
-        "Turns that others had while a tenant waited for its own.",
+        "Turns of other tenants since a tenant was last served.",
         rows(|share| share.rounds_waited as f64),
     )
 }
 
 fn store(observed: &Observed, to: &mut Writer<'_>) -> Result<(), Error> {
     let space = observed.space;
-    to.gauge(
-        "gancho_store_used_bytes",
-        "Bytes that the store holds.",
-        [(vec![], space.used as f64)],
-    )?;
+    to.gauge("gancho_store_used_bytes", "Size of the store.", [(vec![], space.used as f64)])?;
     let limit = space.limit.map(|limit| (vec![], limit as f64));
-    to.gauge("gancho_store_limit_bytes", "Bytes at which it takes nothing more.", limit)?;
+    to.gauge("gancho_store_limit_bytes", "Size limit of the store.", limit)?;
     to.gauge(
         "gancho_store_observed_age_seconds",
-        "How old the figures from the store are.",
+        "Age of the figures read from the store.",
         [(vec![], observed.at.elapsed().as_secs_f64())],
     )
 }

@@ -46,27 +46,27 @@ impl Received {
         };
         to.counter(
             "webhook_received",
-            "Webhooks of partners that were accepted.",
+            "Accepted webhooks of partners.",
             rows(|counts| counts.received),
         )?;
         to.counter(
             "gancho_webhook_repeats",
-            "Webhooks that had been accepted before and were not kept again.",
+            "Duplicate webhooks, which were not stored again.",
             rows(|counts| counts.repeats),
         )?;
         to.counter(
             "gancho_webhook_clashes",
-            "Webhooks whose event id had come before with another body: kept as dead letters with code ID_CLASH.",
+            "Webhooks that reused an event id with a different body; stored as dead letters with code ID_CLASH.",
             rows(|counts| counts.clashes),
         )?;
         let denied = self.denied.iter().map(|(label, count)| (vec![("reason", *label)], *count));
-        to.counter("policy_deny", "Webhooks that were turned away, by kind.", denied)?;
+        to.counter("policy_deny", "Rejected webhooks, by policy label.", denied)?;
         let reasons = self.reasons.iter().map(|(name, count)| (vec![("reason", *name)], *count));
-        to.counter("gancho_webhook_denied", "The same, by what exactly was wrong.", reasons)?;
+        to.counter("gancho_webhook_denied", "Rejected webhooks, by exact reason.", reasons)?;
         let greetings = [(vec![], self.greetings)];
-        to.counter("gancho_webhook_greetings", "Greetings of senders, answered.", greetings)?;
+        to.counter("gancho_webhook_greetings", "Answered handshakes of senders.", greetings)?;
         let hash = [(vec![("hash", self.policy.as_str())], 1.0)];
-        to.gauge("gancho_policy_info", "The policy pack that is in force.", hash)
+        to.gauge("gancho_policy_info", "Hash of the policy pack in force.", hash)
     }
 }
 

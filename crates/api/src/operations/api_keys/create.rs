@@ -18,13 +18,13 @@ use crate::{
 };
 
 const FIELDS: &[Field] = &[
-    Field::new("name", Kind::Text { least: 0, most: 128 }, "For people."),
+    Field::new("name", Kind::Text { least: 0, most: 128 }, "Display name."),
     Field::new(
         "scopes",
         Kind::Texts { most: 3, longest: 16 },
-        "What it may be used for: `publish`, `read`, `manage`. All of them where left out.",
+        "What the key may be used for: `publish`, `read`, `manage`. Default: all of them.",
     ),
-    Field::new("expires_at", Kind::Time, "Good until then; for ever where left out.").nullable(),
+    Field::new("expires_at", Kind::Time, "When the key expires. Default: never.").nullable(),
 ];
 
 pub const ROUTE: Route = Route {
@@ -32,7 +32,7 @@ pub const ROUTE: Route = Route {
     path: "/tenants/{tenant}/api-keys",
     needs: Needs::Operator,
     takes: Takes::Maybe(FIELDS),
-    gives: Gives::created::<NewApiKey>("The key: keep it, it is never shown again."),
+    gives: Gives::created::<NewApiKey>("The new API key. Store it: it is not shown again."),
     refuses: &[&codes::UNKNOWN_TENANT, &codes::OPERATOR_ONLY, &codes::STORAGE_FULL],
     tag: TAG,
     summary: "Create an API key",
@@ -48,7 +48,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     let rights = rights(values.texts("scopes"), &mut faults);
     let expires_at = values.time("expires_at");
     if expires_at.is_some_and(|end| end <= call.api.clock.now()) {
-        faults.invalid("/expires_at", "`expires_at` is in the past: choose a later time");
+        faults.invalid("/expires_at", "`expires_at` is in the past");
     }
     if !faults.0.is_empty() {
         return Err(faults.into());
@@ -62,7 +62,10 @@ async fn run(call: Call) -> Result<Answer, Problem> {
 fn rights(names: Option<Vec<String>>, faults: &mut Faults) -> Rights {
     let Some(names) = names else { return Rights::ALL };
     if names.is_empty() {
-        faults.invalid("/scopes", "the list is empty: such a key could do nothing");
+        faults.invalid(
+            "/scopes",
+            "`scopes` must not be empty; name at least one scope, or leave it out for all of them",
+        );
     }
     let mut rights = Rights::default();
     for (index, name) in names.iter().enumerate() {
@@ -77,7 +80,8 @@ fn rights(names: Option<Vec<String>>, faults: &mut Faults) -> Rights {
 /// What belongs to the operator's own tenant tells of all others: it is for the operator's token alone.
 pub(crate) fn refuse_operators(tenant: &Tenant) -> Result<(), Problem> {
     if tenant.is_operators() {
-        let text = "this tenant is the operator's own and has neither keys nor portal links: use the operator's token";
+        let text =
+            "the operator's own tenant has no API keys or portal links; use the operator token";
         return Err(Problem::new(&codes::OPERATOR_ONLY, text));
     }
     Ok(())

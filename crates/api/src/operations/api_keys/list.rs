@@ -17,7 +17,7 @@ pub const ROUTE: Route = Route {
     needs: Needs::Operator,
     query: &[LIMIT, CURSOR],
     gives: Gives::ok::<List<ApiKeyView>>(
-        "A page of them, oldest first, without the keys themselves.",
+        "A page of API keys, oldest first, without their secrets.",
     ),
     refuses: &[&codes::UNKNOWN_TENANT],
     tag: TAG,

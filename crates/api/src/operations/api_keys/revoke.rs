@@ -15,11 +15,13 @@ pub const ROUTE: Route = Route {
     method: Method::DELETE,
     path: "/tenants/{tenant}/api-keys/{key_id}",
     needs: Needs::Operator,
-    gives: Gives::nothing("It is no longer good: here at once, on other nodes within 5 seconds."),
+    gives: Gives::nothing(
+        "The key is revoked: on this node at once, on the others within 5 seconds.",
+    ),
     refuses: &[&codes::UNKNOWN_TENANT, &codes::CONFLICT],
     tag: TAG,
     summary: "Revoke an API key",
-    about: "It stays in the list for 90 days, marked as revoked.",
+    about: "A revoked key stays in the list for 90 days.",
     run: |call| Box::pin(run(call)),
     ..Route::PLAIN
 };

@@ -16,11 +16,11 @@ pub struct ApiKeyView {
     pub created_at: Stamp,
     pub expires_at: Option<Stamp>,
     pub revoked_at: Option<Stamp>,
-    /// To the minute; null where it was not used yet.
+    /// When the key was last used, to the minute; null if never.
     pub last_used_at: Option<Stamp>,
 }
 
-/// With the key: shown when it is made, and never again.
+/// A new API key with its secret, which is not shown again.
 #[derive(Serialize, ToSchema)]
 pub struct NewApiKey {
     #[serde(flatten)]

@@ -33,12 +33,15 @@ pub(super) async fn page(
         return Ok((shown, page.next));
     }
     if filter.external_id.is_some() {
-        let message = "`external_id` is a partner's own: name the partner with `partner`";
+        let message = "`external_id` is unique per partner only; name the partner with `partner`";
         return Err(Problem::field("", message));
     }
     let all = sources::parts(call)?.inbound.sources.all().await?.sources();
     if all.len() > MAX_SOURCES {
-        let message = format!("there are {} sources: name one with `partner`", all.len());
+        let message = format!(
+            "there are {} sources, too many to list at once; name one with `partner`",
+            all.len()
+        );
         return Err(Problem::field("", message));
     }
     let most = request.most;

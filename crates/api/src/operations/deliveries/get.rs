@@ -24,8 +24,8 @@ pub const ROUTE: Route = Route {
     needs: Needs::Anyone(Right::Read),
     gives: Gives::ok::<DeliveryDetail>("The delivery, its payload and its attempts."),
     tag: TAG,
-    summary: "Show a delivery",
-    about: "The operator finds anyone's. An e-mail is shown without its content: that is at `GET /v1/emails/{outbox_id}`.",
+    summary: "Get a delivery",
+    about: "The operator can read the deliveries of every tenant. The content of an e-mail is at `GET /v1/emails/{outbox_id}`.",
     run: |call| Box::pin(run(call)),
     ..Route::PLAIN
 };
@@ -33,7 +33,7 @@ pub const ROUTE: Route = Route {
 pub const OF_WEBHOOK: Route = Route {
     path: "/webhooks/{id}/deliveries/{delivery_id}",
     needs: Needs::Tenant(Right::Read),
-    summary: "Show a webhook's delivery",
+    summary: "Get a webhook's delivery",
     about: "",
     ..ROUTE
 };

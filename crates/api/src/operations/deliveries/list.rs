@@ -22,28 +22,31 @@ use crate::{
 const STATUS: Field = Field::new(
     "status",
     Kind::Choice(&["pending", "retrying", "delivered", "failed"]),
-    "Only with this status.",
+    "Only deliveries with this status.",
 );
-const EVENT_TYPE: Field = Field::new("event_type", Kind::Id(Noun::EventType), "Only of this type.");
-const EVENT_ID: Field = Field::new("event_id", Kind::Id(Noun::Event), "Only of this event.");
+const EVENT_TYPE: Field =
+    Field::new("event_type", Kind::Id(Noun::EventType), "Only deliveries of events of this type.");
+const EVENT_ID: Field =
+    Field::new("event_id", Kind::Id(Noun::Event), "Only deliveries of this event.");
 const EXTERNAL_ID: Field = Field::new(
     "external_id",
     Kind::Text { least: 1, most: 256 },
-    "Only of events with the publisher's own id.",
+    "Only deliveries of events with this external id.",
 );
-const SINCE: Field = Field::new("since", Kind::Time, "Made at or after.");
-const UNTIL: Field = Field::new("until", Kind::Time, "Made before.");
+const SINCE: Field =
+    Field::new("since", Kind::Time, "Only deliveries created at or after this time.");
+const UNTIL: Field = Field::new("until", Kind::Time, "Only deliveries created before this time.");
 const LANE: Field = Field::new(
     "lane",
     Kind::Choice(&["webhook", "dispatch", "email"]),
-    "Of which lane: `webhook` unless it is named.",
+    "Only deliveries in this lane. Default: `webhook`.",
 );
 const WEBHOOK_ID: Field =
-    Field::new("webhook_id", Kind::Id(Noun::Webhook), "Only to this webhook.");
+    Field::new("webhook_id", Kind::Id(Noun::Webhook), "Only deliveries to this webhook.");
 const PARTNER: Field = Field::new(
     "partner",
     Kind::Id(Noun::Source),
-    "For the operator, in the lane `dispatch`: only of this partner.",
+    "Only deliveries of receipts from this partner, in the lane `dispatch`. Operator only.",
 );
 
 pub const ROUTE: Route = Route {
@@ -63,10 +66,10 @@ pub const ROUTE: Route = Route {
         PARTNER,
     ],
     refuses: &[&codes::TENANT_REQUIRED, &codes::NOT_FOUND, &codes::RECEIVING_OFF],
-    gives: Gives::ok::<List<Delivery>>("A page of them, newest first."),
+    gives: Gives::ok::<List<Delivery>>("A page of deliveries, newest first."),
     tag: TAG,
     summary: "List deliveries",
-    about: "Of webhooks, unless another lane is named: e-mails and receipts have lists of their own. What was received from partners is the operator's to see: with `lane=dispatch` and without `X-Tenant`. With a filter a page may hold fewer than `limit`, even none, and still have a next: it looks at a bounded number of deliveries. With `external_id` they come by event, the newest first.",
+    about: "Lists webhook deliveries unless `lane` says otherwise. Deliveries of receipts are visible to the operator only, with `lane=dispatch` and without `X-Tenant`. A page scans a limited number of deliveries, so with a filter it may have fewer items than `limit`, even none: continue until `next_cursor` is null. With `external_id`, deliveries are ordered by event, newest first.",
     run: |call| {
         Box::pin(async move {
             let endpoint = call.query.text("webhook_id").map(str::parse).transpose();
@@ -85,10 +88,10 @@ pub const OF_WEBHOOK: Route = Route {
     path: "/webhooks/{id}/deliveries",
     needs: Needs::Tenant(Right::Read),
     query: &[LIMIT, CURSOR, STATUS, EVENT_TYPE, EVENT_ID, EXTERNAL_ID, SINCE, UNTIL],
-    gives: Gives::ok::<List<Delivery>>("A page of them, newest first."),
+    gives: Gives::ok::<List<Delivery>>("A page of deliveries, newest first."),
     tag: TAG,
     summary: "List a webhook's deliveries",
-    about: "With a filter a page may hold fewer than `limit`, even none, and still have a next: it looks at a bounded number of deliveries.",
+    about: "A page scans a limited number of deliveries, so with a filter it may have fewer items than `limit`, even none: continue until `next_cursor` is null.",
     run: |call| {
         Box::pin(async move {
             let id: EndpointId = call.id("id")?;
@@ -143,6 +146,6 @@ async fn list(
 }
 
 fn for_operators() -> Problem {
-    let detail = "only the operator may name a partner: leave `partner` out";
+    let detail = "only the operator can filter by partner; leave out `partner`";
     Problem::new(&codes::OPERATOR_ONLY, detail)
 }

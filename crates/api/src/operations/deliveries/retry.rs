@@ -18,11 +18,11 @@ pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/deliveries/{delivery_id}/retry",
     needs: Needs::Anyone(Right::Manage),
-    gives: Gives::accepted::<Delivery>("It is due now, or is being tried at this moment."),
+    gives: Gives::accepted::<Delivery>("The delivery is due now, or an attempt is in flight."),
     refuses: &[&codes::CONFLICT, &codes::STORAGE_FULL],
     tag: TAG,
     summary: "Retry a delivery",
-    about: "It is tried now, whatever its state; one that had ended starts its retry plan from the beginning. Refused with 409 if its webhook is switched off or was deleted.",
+    about: "Attempts the delivery now, whatever its status. A delivery that was delivered or had failed starts its retry schedule from the beginning. Answers 409 if the webhook is disabled or deleted.",
     run: |call| Box::pin(run(call)),
     ..Route::PLAIN
 };
@@ -38,8 +38,10 @@ pub const OF_WEBHOOK: Route = Route {
 fn check_webhook(webhook: Option<&Endpoint>) -> Result<(), Problem> {
     let why = match webhook {
         Some(webhook) if webhook.is_active => return Ok(()),
-        Some(_) => "the webhook is switched off: set `is_active` to true first",
-        None => "the webhook was deleted: send the event to another one with `POST /v1/replays`",
+        Some(_) => "the webhook is disabled; set `is_active` to true first",
+        None => {
+            "the webhook was deleted; send the event to another webhook with `POST /v1/replays`"
+        }
     };
     Err(Problem::new(&codes::CONFLICT, why))
 }

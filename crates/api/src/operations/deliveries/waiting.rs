@@ -10,18 +10,18 @@ use utoipa::ToSchema;
 
 use crate::{problem::Problem, show::Stamp, state::Api};
 
-/// What a delivery that has not ended waits for.
+/// What an unfinished delivery is waiting for.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct WaitingFor {
-    /// `attempt`: it is on the wire or about to be. `retry`: for the time of the next attempt.
-    /// `schedule`: for the time that its publisher asked for. `lane_resume`, `tenant_resume`,
-    /// `webhook_resume`: it is paused. `circuit_breaker`: the endpoint failed too often in a row and is left
-    /// alone for a while. `rate_limit`: the endpoint's rate allows no more yet. `earlier_delivery`: an
-    /// earlier one of its subject comes first. `backlog`: older ones come first, or other tenants have
-    /// their turn.
+    /// `attempt`: an attempt is in flight or about to start. `retry`: the next attempt is not due yet.
+    /// `schedule`: its `deliver_at` has not come yet. `lane_resume`, `tenant_resume`,
+    /// `webhook_resume`: the lane, tenant or webhook is paused. `circuit_breaker`: the endpoint failed too
+    /// often in a row, and attempts are suspended. `rate_limit`: the endpoint's rate limit is used up.
+    /// `earlier_delivery`: an earlier delivery of the same subject comes first. `backlog`: older deliveries,
+    /// or those of other tenants, come first.
     #[schema(value_type = String)]
     pub reason: Reason,
-    /// When that ends, where it is known.
+    /// When the wait ends, if known.
     pub until: Option<Stamp>,
 }
 

@@ -31,12 +31,12 @@ pub const ROUTE: Route = Route {
     gives: Gives {
         media_type: MEDIA_TYPE,
         ..Gives::ok::<DeadLetterRow>(
-            "Newest first, one a line. An answer that breaks off is not complete.",
+            "Dead letters as JSON lines, newest first. A response that breaks off is incomplete.",
         )
     },
     tag: TAG,
     summary: "Export dead letters",
-    about: "Two exports of a tenant, and eight of all callers, run at the same time; beyond that the answer is 429 or 503 with `Retry-After`.",
+    about: "At most 2 exports per tenant and 8 in total run at the same time; further requests get 429 or 503 with `Retry-After`.",
     run: |call| Box::pin(run(call)),
     ..Route::PLAIN
 };

@@ -12,22 +12,30 @@ use crate::{
     route::Call,
 };
 
-pub const LANE: Field =
-    Field::new("lane", Kind::Choice(&["webhook", "dispatch", "email"]), "Only of this lane.");
+pub const LANE: Field = Field::new(
+    "lane",
+    Kind::Choice(&["webhook", "dispatch", "email"]),
+    "Only dead letters of this lane.",
+);
 pub const TENANT: Field = Field::new(
     "tenant",
     Kind::Id(Noun::Tenant),
-    "Only of this tenant, by slug or id. For the operator.",
+    "Only dead letters of this tenant (slug or id). Operator only.",
 );
-pub const PARTNER: Field =
-    Field::new("partner", Kind::Id(Noun::Source), "Only of this partner. For the operator.");
+pub const PARTNER: Field = Field::new(
+    "partner",
+    Kind::Id(Noun::Source),
+    "Only dead letters of this partner. Operator only.",
+);
 pub const CODE: Field = Field::new(
     "code",
     Kind::Text { least: 1, most: 64 },
-    "Only given up for this reason, such as `HTTP_503`.",
+    "Only dead letters with this failure code, e.g. `HTTP_503`.",
 );
-pub const SINCE: Field = Field::new("since", Kind::Time, "Given up at or after.");
-pub const UNTIL: Field = Field::new("until", Kind::Time, "Given up before.");
+pub const SINCE: Field =
+    Field::new("since", Kind::Time, "Only deliveries that failed at or after this time.");
+pub const UNTIL: Field =
+    Field::new("until", Kind::Time, "Only deliveries that failed before this time.");
 
 pub const FIELDS: &[Field] = &[LANE, TENANT, PARTNER, CODE, SINCE, UNTIL];
 /// Where a partner may be named.
@@ -38,7 +46,10 @@ pub async fn filter(call: &Call, values: &Values<'_>) -> Result<DeadFilter, Prob
     let tenant = match &call.who {
         Who::Tenant(_) if values.is_given("partner") => return Err(partner_refused()),
         Who::Operator(_) if values.is_given("partner") && values.is_given("tenant") => {
-            return Err(Problem::field("", "`tenant` and `partner` exclude each other: give one"));
+            return Err(Problem::field(
+                "",
+                "`tenant` and `partner` are mutually exclusive; give one of them",
+            ));
         }
         Who::Tenant(acting) => {
             let own = acting.tenant();
@@ -71,12 +82,12 @@ pub async fn filter(call: &Call, values: &Values<'_>) -> Result<DeadFilter, Prob
 fn unknown_tenant() -> Problem {
     Problem::new(
         &codes::UNKNOWN_TENANT,
-        "there is no such tenant here: leave `tenant` out, or correct it",
+        "the tenant named by `tenant` does not exist; correct it, or leave it out",
     )
 }
 
 fn partner_refused() -> Problem {
-    let detail = "only the operator may name a partner: leave `partner` out";
+    let detail = "only the operator can filter by partner; leave out `partner`";
     Problem::new(&codes::OPERATOR_ONLY, detail)
 }
 
@@ -85,7 +96,7 @@ pub async fn from_either(call: &Call, values: &Values<'_>) -> Result<DeadFilter,
     if !call.query.is_empty() && FIELDS.iter().any(|field| values.is_given(field.name)) {
         return Err(Problem::field(
             "",
-            "filters are given in the URL and in the body: give them in one place",
+            "filters are given both in the URL and in the body; give them in one place",
         ));
     }
     let source = if call.query.is_empty() { values } else { &call.query };

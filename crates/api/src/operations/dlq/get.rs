@@ -16,7 +16,7 @@ pub const ROUTE: Route = Route {
     needs: Needs::Anyone(Right::Read),
     gives: Gives::ok::<DeadLetterRow>("The dead letter."),
     tag: TAG,
-    summary: "Show a dead letter",
+    summary: "Get a dead letter",
     run: |call| {
         Box::pin(async move {
             let (_, letter) = find(&call).await?;

@@ -21,10 +21,10 @@ pub const ROUTE: Route = Route {
     needs: Needs::Anyone(Right::Read),
     query: &[LIMIT, CURSOR, LANE, TENANT, PARTNER, CODE, SINCE, UNTIL],
     refuses: REFUSALS,
-    gives: Gives::ok::<List<DeadLetterRow>>("A page of them, newest first."),
+    gives: Gives::ok::<List<DeadLetterRow>>("A page of dead letters, newest first."),
     tag: TAG,
     summary: "List dead letters",
-    about: "A page ends after 4 MiB of `original_data`, and with a filter it may hold none: the list ends where `next_cursor` is null.",
+    about: "A page ends after 4 MiB of `original_data`, and with a filter it may be empty: continue until `next_cursor` is null.",
     run: |call| Box::pin(run(call)),
     ..Route::PLAIN
 };

@@ -21,9 +21,9 @@ use crate::{
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Purged {
-    /// How many entries were removed.
+    /// Number of dead letters that were deleted.
     pub purged: u64,
-    /// Whether more fit the filters: call again.
+    /// Whether more dead letters match the filters; if so, call again.
     pub has_more: bool,
 }
 
@@ -31,7 +31,9 @@ pub const ONE: Route = Route {
     method: Method::DELETE,
     path: "/dlq/{letter_id}",
     needs: Needs::Anyone(Right::Manage),
-    gives: Gives::nothing("The entry is gone; the delivery stays in the log as failed."),
+    gives: Gives::nothing(
+        "The dead letter is deleted. The delivery stays in the delivery log as failed.",
+    ),
     tag: TAG,
     summary: "Delete a dead letter",
     run: |call| {
@@ -55,13 +57,17 @@ pub const ROUTE: Route = Route {
         CODE,
         SINCE,
         UNTIL,
-        Field::new("all", Kind::Flag, "`true` where no filter is given and all are meant."),
+        Field::new(
+            "all",
+            Kind::Flag,
+            "`true` to delete all dead letters. Required if no filter is given.",
+        ),
     ],
-    gives: Gives::ok::<Purged>("How many entries were removed."),
+    gives: Gives::ok::<Purged>("The number of deleted dead letters."),
     refuses: &[&codes::MISSING_FIELD, &codes::NOT_FOUND, &codes::RECEIVING_OFF],
     tag: TAG,
     summary: "Purge dead letters",
-    about: "Removes the entries that fit the filters, at most 10,000 in one call. Without a filter it asks for `all=true`.",
+    about: "Deletes the dead letters that match the filters, at most 10,000 per call. Without a filter, `all=true` is required.",
     run: |call| Box::pin(run(call)),
     ..Route::PLAIN
 };
@@ -79,7 +85,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     if !is_narrow && query.flag("all") != Some(true) {
         return Err(Problem::new(
             &codes::MISSING_FIELD,
-            "no filter is given: add one, or `all=true` to purge every entry",
+            "no filter given; add one, or `all=true` to delete all dead letters",
         ));
     }
     let filter = filter::filter(&call, query).await?;

@@ -27,7 +27,7 @@ pub const ONE: Route = Route {
     path: "/dlq/{letter_id}/replay",
     needs: Needs::Anyone(Right::Manage),
     gives: Gives::accepted::<DeadLetterRow>(
-        "It is due now, or when it is its turn; the entry leaves when it is delivered.",
+        "The delivery is due again. The dead letter is removed once it is delivered.",
     ),
     refuses: &[&codes::STORAGE_FULL],
     tag: TAG,
@@ -42,11 +42,13 @@ pub const ROUTE: Route = Route {
     needs: Needs::Anyone(Right::Manage),
     query: FIELDS,
     takes: Takes::Maybe(&[LANE, TENANT, PARTNER, CODE, SINCE, UNTIL, RATE, DRY_RUN]),
-    gives: Gives::accepted::<ReplayJob>("The replay: its progress is at `GET /v1/replays/{id}`."),
+    gives: Gives::accepted::<ReplayJob>(
+        "The replay job; follow its progress at `GET /v1/replays/{id}`.",
+    ),
     refuses: &[&codes::STORAGE_FULL, &codes::NOT_FOUND, &codes::RECEIVING_OFF],
     tag: TAG,
     summary: "Replay dead letters",
-    about: "All that fit the filters, the oldest first, at a rate, in the background. Filters may stand in the URL or in the body.",
+    about: "Starts a background job that sends the dead letters that match the filters again, oldest first, at the given rate. Filters can be given in the URL or in the body.",
     run: |call| Box::pin(many(call)),
 };
 

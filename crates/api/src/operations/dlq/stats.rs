@@ -23,12 +23,12 @@ use crate::{
 pub struct DeadLetterStats {
     pub total: u64,
     pub by_code: BTreeMap<String, u64>,
-    /// By the tenant's id.
+    /// By tenant id.
     pub by_tenant: BTreeMap<String, u64>,
-    /// What was received from partners, by their names.
+    /// Dead letters of the lane `dispatch`, by partner name.
     pub by_partner: BTreeMap<String, u64>,
     pub by_lane: BTreeMap<String, u64>,
-    /// When the oldest was given up.
+    /// When the oldest one failed.
     pub oldest: Option<Stamp>,
 }
 

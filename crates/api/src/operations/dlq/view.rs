@@ -18,23 +18,23 @@ use crate::{
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct DeadLetterRow {
-    /// The delivery's.
+    /// Id of the delivery.
     pub id: String,
     /// `webhook`, `dispatch` or `email`.
     pub lane: &'static str,
-    /// Null in the lane `dispatch`: those are a partner's.
+    /// Null in the lane `dispatch`, see `partner`.
     pub tenant_id: Option<String>,
-    /// In the lane `dispatch`: whose it is.
+    /// The partner that sent the receipt, in the lane `dispatch`.
     pub partner: Option<String>,
-    /// What it was about: the event, the receipt or the e-mail.
+    /// Id of the event, receipt or e-mail.
     pub subject_id: String,
-    /// The subject that the publisher named, if one was.
+    /// The `subject` that the publisher gave, if any.
     pub subject: Option<String>,
-    /// In the lane `webhook`: the webhook to which it was to go.
+    /// The webhook, in the lane `webhook`.
     pub target_id: Option<String>,
-    /// In the lane `dispatch`: where a replay sends it. Null where the source was deleted.
+    /// The URL that a replay sends it to, in the lane `dispatch`; null if the source was deleted.
     pub target_url: Option<String>,
-    /// As it was accepted. Addresses in an e-mail are masked, and its attachments left out.
+    /// The data as it was accepted. E-mail addresses are masked and attachments left out.
     pub original_data: Json,
     pub failed_attempts: u32,
     pub last_failure_reason: String,

@@ -14,10 +14,10 @@ use crate::{
 pub const ROUTE: Route = Route {
     path: "/emails/{outbox_id}",
     needs: Needs::Tenant(Right::Read),
-    gives: Gives::ok::<Email>("The e-mail, with every attempt to send it."),
+    gives: Gives::ok::<Email>("The e-mail with all delivery attempts."),
     refuses: &[&codes::EMAIL_OFF],
     tag: TAG,
-    summary: "Show an e-mail",
+    summary: "Get an e-mail",
     run: |call| Box::pin(run(call)),
     ..Route::PLAIN
 };

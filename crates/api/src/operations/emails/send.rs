@@ -21,49 +21,49 @@ const CONTENT: Kind = Kind::Prose { most: 2 * 1024 * 1024 };
 const ID: Kind = Kind::Text { least: 1, most: 256 };
 
 const ATTACHMENT: &[Field] = &[
-    Field::new("filename", Kind::Text { least: 1, most: 200 }, "How the file is called.")
+    Field::new("filename", Kind::Text { least: 1, most: 200 }, "File name.")
         .required(),
-    Field::new("content", Kind::Prose { most: 16 * 1024 * 1024 }, "The file, as base64.")
+    Field::new("content", Kind::Prose { most: 16 * 1024 * 1024 }, "Content of the file, in base64.")
         .required(),
     Field::new(
         "contentType",
         Kind::Text { least: 1, most: 200 },
-        "Its media type; `application/octet-stream` where it is left out.",
+        "Media type. Default: `application/octet-stream`.",
     )
     .nullable(),
     Field::new(
         "contentId",
         Kind::Text { least: 1, most: 100 },
-        "Where given, the HTML can show it as `cid:…`, and it is not listed as a file.",
+        "Content id, to embed the file in the HTML as `cid:…`. The file is then inline and not listed as an attachment.",
     )
     .nullable(),
 ];
 
 const FIELDS: &[Field] = &[
-    Field::new("from", ADDRESS, "`shop@example.com` or `Shop <shop@example.com>`.").required(),
-    Field::new("to", ADDRESS, "The one recipient: an e-mail to several is several e-mails.")
+    Field::new("from", ADDRESS, "Sender: `shop@example.com` or `Shop <shop@example.com>`.").required(),
+    Field::new("to", ADDRESS, "Recipient. An e-mail has exactly one; send several e-mails to reach several recipients.")
         .required(),
-    Field::new("subject", Kind::Text { least: 0, most: 900 }, "The subject.").required(),
-    Field::new("html", CONTENT, "The HTML; `html`, `text` or both must be given.").nullable(),
-    Field::new("text", CONTENT, "The plain text.").nullable(),
-    Field::new("replyTo", ADDRESS, "Where answers go.").nullable(),
+    Field::new("subject", Kind::Text { least: 0, most: 900 }, "Subject line.").required(),
+    Field::new("html", CONTENT, "HTML body. At least one of `html` and `text` is required.").nullable(),
+    Field::new("text", CONTENT, "Plain-text body.").nullable(),
+    Field::new("replyTo", ADDRESS, "Address for replies.").nullable(),
     Field::new(
         "headers",
         Kind::TextMap { most: 50, longest: 1_000 },
-        "Headers of your own, such as `List-Unsubscribe`. Those that the gateway writes are refused.",
+        "Custom headers, e.g. `List-Unsubscribe`. Headers that the gateway sets itself are rejected.",
     )
     .nullable(),
     Field::new(
         "attachments",
         Kind::Objects { fields: ATTACHMENT, least: 0, most: 50 },
-        "Files, at most 10 MiB together.",
+        "Attachments, at most 10 MiB in total.",
     )
     .nullable(),
-    Field::new("externalId", ID, "Your own id for it, told in every event about it.").nullable(),
+    Field::new("externalId", ID, "Your own id for the e-mail. Included in every event about it.").nullable(),
     Field::new(
         "idempotencyKey",
         ID,
-        "The same key within 24 hours is the same e-mail. May be given as the header `Idempotency-Key` instead.",
+        "Idempotency key: the same key within 24 hours sends one e-mail. Can also be sent as the `Idempotency-Key` header.",
     )
     .nullable(),
 ];
@@ -80,12 +80,12 @@ pub const ROUTE: Route = Route {
     needs: Needs::Tenant(Right::Publish),
     takes: Takes::Large(FIELDS),
     gives: Gives::created::<AcceptedEmail>(
-        "It is on stable storage and will be sent. `Idempotent-Replayed: true` marks the answer to a repeated key.",
+        "The e-mail is durably stored and will be sent. A repeated idempotency key is answered with `Idempotent-Replayed: true`.",
     ),
     refuses: &[&codes::IDEMPOTENCY_MISMATCH, &codes::STORAGE_FULL, &codes::EMAIL_OFF],
     tag: TAG,
     summary: "Send an e-mail",
-    about: "What becomes of it is told by the events `email.sent`, `email.retry_scheduled` and `email.failed`, and by `GET /v1/emails/{outbox_id}`. An e-mail to a suppressed address is accepted and fails at once.",
+    about: "The outcome is reported by the events `email.sent`, `email.retry_scheduled` and `email.failed`, and by `GET /v1/emails/{outbox_id}`. An e-mail to a suppressed address is accepted and fails immediately.",
     run: |call| Box::pin(run(call)),
     ..Route::PLAIN
 };
@@ -104,7 +104,7 @@ fn draft(values: &Values<'_>, header_key: Option<&str>) -> Result<EmailDraft, Pr
         (Some(header), Some(field)) if header != field => {
             return Err(Problem::field(
                 "/idempotencyKey",
-                "the header `Idempotency-Key` and the field differ: give one, or the same twice",
+                "the header `Idempotency-Key` and the field `idempotencyKey` differ; send one of them",
             ));
         }
         (header, field) => header.or(field).map(str::to_owned),
@@ -129,7 +129,8 @@ fn attachments(values: &Values<'_>) -> Result<Vec<AttachmentDraft>, Problem> {
     for (place, item) in values.items("attachments").unwrap_or_default().iter().enumerate() {
         let pointer = format!("/attachments/{place}");
         if !item.starts_with('{') {
-            faults.invalid(pointer, "an attachment is an object with `filename` and `content`");
+            faults
+                .invalid(pointer, "an attachment must be an object with `filename` and `content`");
             continue;
         }
         let file = body::object(ATTACHMENT, item, &pointer, &mut faults)?;

@@ -7,15 +7,15 @@ use utoipa::ToSchema;
 
 use crate::show::Stamp;
 
-/// In a list.
+/// An e-mail without its attempts.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EmailSummary {
     pub outbox_id: String,
     pub external_id: Option<String>,
-    /// The tenant's slug.
+    /// Slug of the tenant.
     pub company_id: String,
-    /// Masked.
+    /// Masked e-mail address.
     pub recipient: String,
     pub subject: String,
     /// `PENDING`, `SENT`, `FAILED` or `RETRY_SCHEDULED`.
@@ -33,14 +33,14 @@ pub struct EmailSummary {
 pub struct Email {
     #[serde(flatten)]
     pub summary: EmailSummary,
-    /// Masked.
+    /// Masked e-mail address.
     pub from: String,
-    /// Under which whoever took it knows it.
+    /// The message id assigned by the receiving server.
     pub message_id: Option<String>,
-    /// The mail server's or SES's own code for the failure.
+    /// Error code of the mail server or SES.
     pub ses_error: Option<String>,
     pub failed_at: Option<Stamp>,
-    /// As a delivery: to be retried or replayed by.
+    /// The e-mail's delivery, to retry or replay it.
     pub delivery_id: String,
     /// Oldest first.
     pub attempt_log: Vec<EmailAttempt>,
@@ -52,9 +52,9 @@ pub struct EmailAttempt {
     pub attempt: u32,
     pub started_at: Stamp,
     pub latency_ms: u64,
-    /// The mail server's code, or the HTTP status of SES.
+    /// SMTP reply code, or HTTP status of SES.
     pub response_status: Option<u16>,
-    /// What it said.
+    /// SMTP reply, or response body of SES.
     pub response: String,
     pub error: Option<String>,
     pub next_retry_at: Option<Stamp>,

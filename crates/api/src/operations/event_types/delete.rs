@@ -15,7 +15,7 @@ pub const ROUTE: Route = Route {
     method: Method::DELETE,
     path: "/webhooks/events/{event_type}",
     needs: Needs::Anyone(Right::Manage),
-    gives: Gives::nothing("It is gone; what was published stays."),
+    gives: Gives::nothing("The event type is deleted. Published events of this type are kept."),
     refuses: &[&codes::CONFLICT],
     tag: TAG,
     summary: "Delete an event type",

@@ -14,7 +14,7 @@ pub const ROUTE: Route = Route {
     needs: Needs::Anyone(Right::Read),
     gives: Gives::ok::<EventType>("The event type."),
     tag: TAG,
-    summary: "Show an event type",
+    summary: "Get an event type",
     run: |call| Box::pin(run(call)),
     ..Route::PLAIN
 };

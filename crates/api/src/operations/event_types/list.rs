@@ -24,13 +24,13 @@ pub const ROUTE: Route = Route {
         Field::new(
             "catalog",
             Kind::Choice(&["email", "agents", "saas", "operations", "operator", "tenant"]),
-            "Only of this catalog.",
+            "Only event types of this catalog.",
         ),
     ],
-    gives: Gives::ok::<List<EventType>>("A page of them, by name."),
+    gives: Gives::ok::<List<EventType>>("A page of event types, by name."),
     tag: TAG,
     summary: "List event types",
-    about: "Three catalogs are built in: `email`, `agents` and `saas`. A page has 500 where no `limit` is given.",
+    about: "The catalogs `email`, `agents` and `saas` are built in. The default `limit` is 500.",
     run: |call| Box::pin(run(call)),
     ..Route::PLAIN
 };

@@ -20,7 +20,7 @@ pub const ROUTE: Route = Route {
     path: "/webhooks/events/{event_type}",
     needs: Needs::Anyone(Right::Manage),
     takes: Takes::Body(WITHOUT_NAME),
-    gives: Gives::ok::<EventType>("The event type as it is now."),
+    gives: Gives::ok::<EventType>("The updated event type."),
     refuses: &[&codes::RESERVED_EVENT_TYPE, &codes::SCHEMA_MISMATCH, &codes::STORAGE_FULL],
     tag: TAG,
     summary: "Register or replace an event type",

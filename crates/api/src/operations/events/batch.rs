@@ -27,18 +27,18 @@ pub const MOST: usize = 1_000;
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct BatchOutcome {
-    /// How many are on stable storage now, or were before under the same key.
+    /// Number of accepted events, those with a repeated idempotency key included.
     pub accepted: usize,
     pub refused: usize,
-    /// One for each event, in order.
+    /// One result per event, in the order of the request.
     pub results: Vec<BatchResult>,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct BatchResult {
-    /// The place of the event in the list, from 0.
+    /// Index of the event in the request, from 0.
     pub index: usize,
-    /// What the status of a single call would have been: 202 where it was accepted.
+    /// The HTTP status that publishing this event alone would have had: 202 if accepted.
     pub status: u16,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
@@ -48,10 +48,10 @@ pub struct BatchResult {
     pub created_at: Option<Stamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deliveries: Option<usize>,
-    /// It was published before under the same key.
+    /// Whether the event was published before with the same idempotency key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replayed: Option<bool>,
-    /// `code`, `detail` and `errors`, as in a refusal of a single call.
+    /// `code`, `detail` and `errors` of the error, if the event was refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Json, required = false)]
     pub error: Option<Json>,
@@ -60,7 +60,7 @@ pub struct BatchResult {
 const FIELDS: &[Field] = &[Field::new(
     "events",
     Kind::Objects { fields: new_event::FIELDS, least: 1, most: MOST },
-    "The events, each as in a single call.",
+    "Events to publish.",
 )
 .required()];
 
@@ -70,12 +70,12 @@ pub const ROUTE: Route = Route {
     needs: Needs::Tenant(Right::Publish),
     takes: Takes::Batch(FIELDS),
     gives: Gives::accepted::<BatchOutcome>(
-        "What became of each. Those accepted are on stable storage. Where some were refused with 429, `Retry-After` and the `RateLimit-*` headers say when to send them again.",
+        "The result of each event. Accepted events are durably stored. If events were refused with 429, `Retry-After` and the `RateLimit-*` headers say when to retry them.",
     ),
     refuses: &[&codes::STORAGE_FULL],
     tag: TAG,
     summary: "Publish many events",
-    about: "Up to 1,000, each accepted or refused on its own. An `Idempotency-Key` in the header stands for the whole list: each event without a key of its own gets one from it and its place.",
+    about: "Publishes up to 1,000 events; each is accepted or refused independently. An `Idempotency-Key` header covers the whole batch: each event without a key of its own gets one derived from the header and the event's index.",
     run: |call| Box::pin(run(call)),
     ..Route::PLAIN
 };
@@ -112,7 +112,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
                 Some(Err(error)) => {
                     refused(index, &Problem::from(error).below(&format!("/events/{index}")))
                 }
-                None => refused(index, &Problem::internal("an event of a batch has no answer")),
+                None => refused(index, &Problem::internal("event of a batch without a result")),
             },
         })
         .collect();
@@ -164,7 +164,7 @@ fn read(call: &Call, item: &str, index: usize, key: Option<&str>) -> Result<NewE
     let pointer = format!("/events/{index}");
     let mut faults = Faults::default();
     if !item.starts_with('{') {
-        faults.invalid(pointer.as_str(), "an event is an object with `type` and `data`");
+        faults.invalid(pointer.as_str(), "an event must be an object with `type` and `data`");
         return Err(faults.into());
     }
     let values = body::object(new_event::FIELDS, item, &pointer, &mut faults)?;

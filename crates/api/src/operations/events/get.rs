@@ -16,7 +16,7 @@ pub const ROUTE: Route = Route {
     needs: Needs::Tenant(Right::Read),
     gives: Gives::ok::<Event>("The event, its data and its deliveries."),
     tag: TAG,
-    summary: "Show an event",
+    summary: "Get an event",
     run: |call| Box::pin(run(call)),
     ..Route::PLAIN
 };

@@ -24,20 +24,20 @@ pub const ROUTE: Route = Route {
     query: &[
         LIMIT,
         CURSOR,
-        Field::new("event_type", Kind::Id(Noun::EventType), "Only of this type."),
+        Field::new("event_type", Kind::Id(Noun::EventType), "Only events of this type."),
         Field::new(
             "external_id",
             Kind::Text { least: 1, most: 256 },
-            "Only with the publisher's own id.",
+            "Only events with this external id.",
         ),
-        Field::new("unmatched", Kind::Flag, "`true`: only those that no webhook wanted."),
-        Field::new("since", Kind::Time, "Published at or after."),
-        Field::new("until", Kind::Time, "Published before."),
+        Field::new("unmatched", Kind::Flag, "`true`: only events that matched no webhook."),
+        Field::new("since", Kind::Time, "Only events published at or after this time."),
+        Field::new("until", Kind::Time, "Only events published before this time."),
     ],
-    gives: Gives::ok::<List<EventSummary>>("A page of them, newest first."),
+    gives: Gives::ok::<List<EventSummary>>("A page of events, newest first."),
     tag: TAG,
     summary: "List events",
-    about: "With a filter a page may hold fewer than `limit`, even none, and still have a next: it looks at a bounded number of events.",
+    about: "A page scans a limited number of events, so with a filter it may have fewer items than `limit`, even none: continue until `next_cursor` is null.",
     run: |call| Box::pin(run(call)),
     ..Route::PLAIN
 };

@@ -13,20 +13,20 @@ use crate::{
 };
 
 pub const FIELDS: &[Field] = &[
-    Field::new("type", Kind::Text { least: 1, most: 128 }, "The event type, such as `invoice.paid`.").required(),
-    Field::new("data", Kind::Json, "What happened: any JSON. It is delivered byte for byte.").required(),
-    Field::new("external_id", Kind::Text { least: 1, most: 256 }, "The publisher's own id for it, to be found by.").nullable(),
+    Field::new("type", Kind::Text { least: 1, most: 128 }, "Event type, e.g. `invoice.paid`.").required(),
+    Field::new("data", Kind::Json, "Payload of the event: any JSON value. Delivered byte for byte.").required(),
+    Field::new("external_id", Kind::Text { least: 1, most: 256 }, "Your own id for the event. Events and deliveries can be searched by it.").nullable(),
     Field::new(
         "idempotency_key",
         Kind::Text { least: 1, most: 256 },
-        "The same key within 24 hours is the same event. May be given as the header `Idempotency-Key` instead.",
+        "Idempotency key: the same key within 24 hours publishes one event. Can also be sent as the `Idempotency-Key` header.",
     ).nullable(),
     Field::new(
         "subject",
         Kind::Text { least: 1, most: 256 },
-        "What it is about: events of a subject are numbered, and kept in order where a webhook asks for it.",
+        "What the event is about, e.g. an order id. Events of a subject are numbered, and delivered in order to webhooks with `ordering: per_subject`.",
     ).nullable(),
-    Field::new("deliver_at", Kind::Time, "Not before this time; at most a year ahead.").nullable(),
+    Field::new("deliver_at", Kind::Time, "Earliest time of delivery, at most one year ahead.").nullable(),
 ];
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -45,7 +45,10 @@ pub fn header_key(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
                 "the header `Idempotency-Key` must be 1 to 256 visible ASCII characters",
             )),
         },
-        _ => Err(Problem::field("", "the header `Idempotency-Key` is given twice: give it once")),
+        _ => Err(Problem::field(
+            "",
+            "the header `Idempotency-Key` is sent more than once; send it once",
+        )),
     }
 }
 
@@ -64,16 +67,13 @@ pub fn new_event(
     }
     let deliver_at = values.time("deliver_at");
     if deliver_at.is_some_and(|at| at > now + FARTHEST) {
-        faults.invalid(
-            format!("{pointer}/deliver_at"),
-            "`deliver_at` is more than a year ahead: choose a nearer time",
-        );
+        faults.invalid(format!("{pointer}/deliver_at"), "`deliver_at` is more than a year ahead");
     }
     let key = match (header_key, values.text("idempotency_key")) {
         (Some(header), Some(field)) if header != field => {
             faults.invalid(
                 format!("{pointer}/idempotency_key"),
-                "the header `Idempotency-Key` and the field differ: give one, or the same twice",
+                "the header `Idempotency-Key` and the field `idempotency_key` differ; send one of them",
             );
             None
         }

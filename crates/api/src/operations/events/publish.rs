@@ -25,7 +25,7 @@ pub struct PublishedEvent {
     pub id: String,
     pub r#type: String,
     pub created_at: Stamp,
-    /// To how many webhooks it goes.
+    /// Number of webhooks that the event is delivered to.
     pub deliveries: usize,
 }
 
@@ -35,7 +35,7 @@ pub const ROUTE: Route = Route {
     needs: Needs::Tenant(Right::Publish),
     takes: Takes::Body(new_event::FIELDS),
     gives: Gives::accepted::<PublishedEvent>(
-        "It is on stable storage, with a delivery for every webhook that wants it. `Idempotent-Replayed: true` marks the answer to a repeated key.",
+        "The event is durably stored, with a delivery for each matching webhook. A repeated idempotency key is answered with `Idempotent-Replayed: true`.",
     ),
     refuses: &[
         &codes::PLAN_LIMIT,
@@ -48,7 +48,7 @@ pub const ROUTE: Route = Route {
     ],
     tag: TAG,
     summary: "Publish an event",
-    about: "It is delivered to every active webhook of the tenant that wants its type.",
+    about: "Delivers the event to every active webhook of the tenant that is subscribed to its type.",
     run: |call| Box::pin(run(call)),
     ..Route::PLAIN
 };

@@ -9,18 +9,18 @@ use crate::{
     show::{Json, Stamp},
 };
 
-/// In a list, without its data.
+/// An event without its data.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct EventSummary {
     pub id: String,
     pub r#type: String,
     pub subject: Option<String>,
     pub external_id: Option<String>,
-    /// Its number among the events of its subject, from 1.
+    /// Number of the event within its subject, from 1.
     pub sequence_number: Option<u64>,
-    /// It was made by a test call.
+    /// Whether it was created by a test call.
     pub is_test: bool,
-    /// To how many webhooks it went.
+    /// Number of webhooks that the event is delivered to.
     pub deliveries: u64,
     pub created_at: Stamp,
 }
@@ -32,9 +32,9 @@ pub struct Event {
     pub data: Json,
     pub subject: Option<String>,
     pub external_id: Option<String>,
-    /// Its number among the events of its subject, from 1.
+    /// Number of the event within its subject, from 1.
     pub sequence_number: Option<u64>,
-    /// It was made by a test call.
+    /// Whether it was created by a test call.
     pub is_test: bool,
     pub created_at: Stamp,
     pub deliveries: Vec<Delivery>,

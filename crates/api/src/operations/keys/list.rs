@@ -19,17 +19,17 @@ pub struct SealingKeys {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SealingKey {
     pub number: u32,
-    /// How many records are sealed with it.
+    /// Number of stored secrets that are encrypted with this key.
     pub records: u64,
 }
 
 pub const ROUTE: Route = Route {
     path: "/keys",
     needs: Needs::Operator,
-    gives: Gives::ok::<SealingKeys>("The numbers of the keys, never the keys."),
+    gives: Gives::ok::<SealingKeys>("The key numbers. The keys themselves are never shown."),
     refuses: &[&codes::CONFLICT],
     tag: TAG,
-    summary: "List sealing keys",
+    summary: "List encryption keys",
     run: |call| Box::pin(run(call)),
     ..Route::PLAIN
 };
@@ -44,6 +44,6 @@ async fn run(call: Call) -> Result<Answer, Problem> {
 pub(super) fn no_keeper() -> Problem {
     Problem::new(
         &codes::CONFLICT,
-        "this node does not keep the key ring's file: rotate it where it is kept",
+        "this node does not manage the key ring file; rotate the key on the node that does",
     )
 }

@@ -15,9 +15,9 @@ use crate::{
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct KeyRotation {
-    /// The number of the key that seals from now on.
+    /// Number of the key that encrypts new secrets from now on.
     pub newest: u32,
-    /// How many records were sealed anew.
+    /// Number of stored secrets that were re-encrypted.
     pub resealed: u64,
     pub keys: Vec<u32>,
 }
@@ -29,13 +29,13 @@ pub const ROUTE: Route = Route {
     takes: Takes::Maybe(&[Field::new(
         "new_key",
         Kind::Flag,
-        "`false`: make none, and only seal with the newest what is not.",
+        "`false`: create no new key, only re-encrypt secrets that use an older key. Default: `true`.",
     )]),
-    gives: Gives::ok::<KeyRotation>("How it went."),
+    gives: Gives::ok::<KeyRotation>("The result of the rotation."),
     refuses: &[&codes::CONFLICT, &codes::STORAGE_FULL],
     tag: TAG,
-    summary: "Rotate the sealing key",
-    about: "Stopping in between is safe: call it again with `new_key` false.",
+    summary: "Rotate the encryption key",
+    about: "Creates a new key and re-encrypts all stored secrets with it. If the operation is interrupted, call it again with `new_key: false`.",
     run: |call| Box::pin(run(call)),
     ..Route::PLAIN
 };

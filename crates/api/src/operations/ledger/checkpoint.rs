@@ -15,11 +15,11 @@ pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/ledger/checkpoint",
     needs: Needs::Operator,
-    gives: Gives::ok::<MadeCheckpoint>("The checkpoint that speaks of every line there is."),
+    gives: Gives::ok::<MadeCheckpoint>("The checkpoint over all lines of the ledger."),
     refuses: &[&codes::RECEIVING_OFF, &codes::LEDGER_BROKEN, &codes::STORAGE_FULL],
     tag: TAG,
-    summary: "Make a checkpoint of the ledger",
-    about: "Every line that this node has not looked at is checked first. A ledger that does not hold is not signed for.",
+    summary: "Create a ledger checkpoint",
+    about: "Verifies all lines that this node has not verified yet, then signs a checkpoint. A ledger that fails verification is not signed.",
     run: |call| Box::pin(run(call)),
     ..Route::PLAIN
 };

@@ -12,11 +12,11 @@ use crate::{
 pub const ROUTE: Route = Route {
     path: "/ledger",
     needs: Needs::Operator,
-    gives: Gives::ok::<LedgerView>("How far it goes, and how far it is signed for."),
+    gives: Gives::ok::<LedgerView>("Size of the ledger, and its newest checkpoint."),
     refuses: &[&codes::RECEIVING_OFF],
     tag: TAG,
-    summary: "Show the ledger's standing",
-    about: "Nothing is checked by this call: `gancho ledger verify` walks every line.",
+    summary: "Get the ledger status",
+    about: "This operation verifies nothing; run `gancho ledger verify` to check every line.",
     run: |call| Box::pin(run(call)),
     ..Route::PLAIN
 };

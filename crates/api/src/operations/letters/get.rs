@@ -12,10 +12,10 @@ use crate::{
 pub const ROUTE: Route = Route {
     path: "/dev/letters/{outbox_id}",
     needs: Needs::Operator,
-    gives: Gives::ok::<Letter>("The letter, as it would have been sent."),
+    gives: Gives::ok::<Letter>("The captured e-mail, as it would have been sent."),
     refuses: &[&codes::NO_ROUTE],
     tag: TAG,
-    summary: "Show a letter that was caught",
+    summary: "Get a captured e-mail",
     run: |call| Box::pin(std::future::ready(run(&call))),
     ..Route::PLAIN
 };

@@ -12,11 +12,11 @@ use crate::{
 pub const ROUTE: Route = Route {
     path: "/dev/letters",
     needs: Needs::Operator,
-    gives: Gives::ok::<List<LetterSummary>>("The last ones, newest first."),
+    gives: Gives::ok::<List<LetterSummary>>("The latest captured e-mails, newest first."),
     refuses: &[&codes::NO_ROUTE],
     tag: TAG,
-    summary: "List the letters that were caught",
-    about: "Only where e-mails go to the developer's sink. They are kept in memory, and not for long.",
+    summary: "List captured e-mails",
+    about: "Only available with the `sink` transport, which captures e-mails in memory for a short time instead of sending them.",
     run: |call| Box::pin(std::future::ready(run(&call))),
     ..Route::PLAIN
 };

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use crate::show::Stamp;
 
-/// In a list.
+/// A captured e-mail without its content.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LetterSummary {
@@ -17,7 +17,7 @@ pub struct LetterSummary {
     pub subject: String,
     pub message_id: String,
     pub caught_at: Stamp,
-    /// In bytes.
+    /// Size in bytes.
     pub size: usize,
 }
 
@@ -26,7 +26,7 @@ pub struct LetterSummary {
 pub struct Letter {
     #[serde(flatten)]
     pub summary: LetterSummary,
-    /// As it would have been sent: headers, an empty line, and the parts.
+    /// The raw message: headers, an empty line, and the body.
     pub raw: String,
 }
 

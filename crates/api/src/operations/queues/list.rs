@@ -16,25 +16,25 @@ use crate::{
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Queues {
     pub data: Vec<Queue>,
-    /// Tenants that are held back.
+    /// Ids of paused tenants.
     pub paused_tenants: Vec<String>,
-    /// Webhooks that are held back.
+    /// Ids of paused webhooks.
     pub paused_webhooks: Vec<String>,
-    /// Always null: lanes are few.
+    /// Always null: the list has one page.
     pub next_cursor: Option<String>,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Queue {
     pub lane: &'static str,
-    /// Waiting in the store, in flight and behind others of their subject.
+    /// Total number of undelivered deliveries: `pending`, `in_flight` and `waiting`.
     pub depth: u64,
     pub pending: u64,
-    /// In the hands of nodes.
+    /// Deliveries leased by a node.
     pub in_flight: u64,
-    /// Behind others of their subject.
+    /// Deliveries that wait for an earlier one of their subject.
     pub waiting: u64,
-    /// For how long the oldest that is due has been due.
+    /// How long the oldest due delivery has been due.
     pub age_seconds: f64,
     pub oldest_due_at: Option<Stamp>,
     pub is_paused: bool,
@@ -43,7 +43,7 @@ pub struct Queue {
 pub const ROUTE: Route = Route {
     path: "/queues",
     needs: Needs::Operator,
-    gives: Gives::ok::<Queues>("One entry for each lane."),
+    gives: Gives::ok::<Queues>("One queue per lane."),
     tag: TAG,
     summary: "List queues",
     run: |call| Box::pin(run(call)),

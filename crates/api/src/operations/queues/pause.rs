@@ -14,9 +14,10 @@ pub const PAUSE: Route = Route {
     method: Method::POST,
     path: "/queues/{lane}/pause",
     needs: Needs::Operator,
-    gives: Gives::nothing("It is paused. Doing it twice is doing it once."),
+    gives: Gives::nothing("The lane is paused. Pausing it again has no effect."),
     tag: TAG,
     summary: "Pause a lane",
+    about: "Deliveries in flight finish; all others wait until the lane is resumed.",
     run: |call| {
         Box::pin(async move {
             call.api.engine.pause(what(&call)?).await?;
@@ -30,7 +31,7 @@ pub const RESUME: Route = Route {
     method: Method::POST,
     path: "/queues/{lane}/resume",
     needs: Needs::Operator,
-    gives: Gives::nothing("What waited goes on."),
+    gives: Gives::nothing("The lane is resumed."),
     tag: TAG,
     summary: "Resume a lane",
     run: |call| {

@@ -15,7 +15,9 @@ pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/replays/{replay_id}/cancel",
     needs: Needs::Anyone(Right::Manage),
-    gives: Gives::ok::<ReplayJob>("The replay as it was stopped."),
+    gives: Gives::ok::<ReplayJob>(
+        "The canceled replay. Deliveries that were already sent again are not undone.",
+    ),
     refuses: &[&codes::CONFLICT],
     tag: TAG,
     summary: "Cancel a replay",

@@ -14,7 +14,7 @@ pub const ROUTE: Route = Route {
     needs: Needs::Anyone(Right::Read),
     gives: Gives::ok::<ReplayJob>("The replay and its progress."),
     tag: TAG,
-    summary: "Show a replay",
+    summary: "Get a replay",
     run: |call| Box::pin(run(call)),
     ..Route::PLAIN
 };

@@ -16,7 +16,7 @@ pub const ROUTE: Route = Route {
     path: "/replays",
     needs: Needs::Anyone(Right::Read),
     query: &[LIMIT, CURSOR],
-    gives: Gives::ok::<List<ReplayJob>>("A page of them, newest first."),
+    gives: Gives::ok::<List<ReplayJob>>("A page of replays, newest first."),
     tag: TAG,
     summary: "List replays",
     run: |call| Box::pin(run(call)),

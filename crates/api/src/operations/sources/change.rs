@@ -15,10 +15,11 @@ pub const ROUTE: Route = Route {
     path: "/sources/{partner}",
     needs: Needs::Operator,
     takes: Takes::Body(draft::PART),
-    gives: Gives::ok::<SourceView>("The source as it is now."),
+    gives: Gives::ok::<SourceView>("The updated source."),
     refuses: &[&codes::RECEIVING_OFF, &codes::CONFLICT, &codes::STORAGE_FULL],
     tag: TAG,
-    summary: "Change a source",
+    summary: "Update a source",
+    about: "Fields that are left out keep their value; `null` resets a field to its default. The partner name never changes.",
     run: |call| Box::pin(run(call)),
     ..Route::PLAIN
 };

@@ -19,7 +19,7 @@ pub const ROUTE: Route = Route {
     needs: Needs::Operator,
     takes: Takes::Body(draft::NEW),
     gives: Gives::created::<NewSource>(
-        "The source, with the secret that signs what is dispatched.",
+        "The source, with the secret that dispatched receipts are signed with.",
     ),
     refuses: &[&codes::RECEIVING_OFF, &codes::TAKEN, &codes::STORAGE_FULL],
     tag: TAG,

@@ -14,11 +14,11 @@ pub const ROUTE: Route = Route {
     method: Method::DELETE,
     path: "/sources/{partner}",
     needs: Needs::Operator,
-    gives: Gives::nothing("It is gone."),
+    gives: Gives::nothing("The source and its keys are deleted."),
     refuses: &[&codes::RECEIVING_OFF],
     tag: TAG,
     summary: "Delete a source",
-    about: "What was received stays in the ledger; what still waits for dispatch becomes a dead letter.",
+    about: "Receipts stay in the ledger. Receipts that are still waiting to be dispatched become dead letters.",
     run: |call| Box::pin(run(call)),
     ..Route::PLAIN
 };

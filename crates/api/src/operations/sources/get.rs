@@ -14,10 +14,10 @@ use crate::{
 pub const ROUTE: Route = Route {
     path: "/sources/{partner}",
     needs: Needs::Operator,
-    gives: Gives::ok::<SourceCounts>("The source, and how much was received from it."),
+    gives: Gives::ok::<SourceCounts>("The source, with its counters."),
     refuses: &[&codes::RECEIVING_OFF],
     tag: TAG,
-    summary: "Show a source",
+    summary: "Get a source",
     run: |call| Box::pin(run(call)),
     ..Route::PLAIN
 };

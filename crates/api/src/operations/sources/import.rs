@@ -18,11 +18,11 @@ pub const ROUTE: Route = Route {
     path: "/source-keys/import",
     needs: Needs::Operator,
     takes: Takes::Batch(FIELDS),
-    gives: Gives::ok::<ImportedKeys>("How many there were."),
+    gives: Gives::ok::<ImportedKeys>("The numbers of created sources and imported keys."),
     refuses: &[&codes::RECEIVING_OFF, &codes::CONFLICT, &codes::STORAGE_FULL],
     tag: TAG,
     summary: "Import keys of many partners",
-    about: "Sources that are not there yet are made. What is faulty is told before anything is written.",
+    about: "Creates missing sources. All entries are validated first; if one is invalid, nothing is imported.",
     run: |call| Box::pin(run(call)),
     ..Route::PLAIN
 };
@@ -30,15 +30,15 @@ pub const ROUTE: Route = Route {
 const FIELDS: &[Field] = &[Field::new(
     "entries",
     Kind::Json,
-    "`{\"webhook:partner:<name>:key:<id>\": {\"scheme\": \"hmac\", \"secret\": \"…\"}, …}`, or the list of `{\"key\": …, \"value\": …}` of an export.",
+    "`{\"webhook:partner:<name>:key:<id>\": {\"scheme\": \"hmac\", \"secret\": \"…\"}, …}`, or an exported array of `{\"key\": …, \"value\": …}`.",
 )
 .required()];
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ImportedKeys {
-    /// Sources that were made.
+    /// Number of sources created.
     pub sources: usize,
-    /// Keys that were put.
+    /// Number of keys imported.
     pub keys: usize,
 }
 

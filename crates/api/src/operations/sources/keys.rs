@@ -14,7 +14,7 @@ use crate::{
 pub const LIST: Route = Route {
     path: "/sources/{partner}/keys",
     needs: Needs::Operator,
-    gives: Gives::ok::<List<SourceKeyView>>("All of them, without their secrets."),
+    gives: Gives::ok::<List<SourceKeyView>>("All keys of the source, without their secrets."),
     refuses: &[&codes::RECEIVING_OFF],
     tag: TAG,
     summary: "List a source's keys",
@@ -30,8 +30,8 @@ pub const PUT: Route = Route {
     gives: Gives::ok::<SourceKeyView>("The key, without its secret."),
     refuses: &[&codes::RECEIVING_OFF, &codes::CONFLICT, &codes::STORAGE_FULL],
     tag: TAG,
-    summary: "Put a source's key",
-    about: "Several keys are good at a time. With `replaces`, the key that it names ends after `overlap`.",
+    summary: "Create or replace a source's key",
+    about: "A source can have several valid keys at a time. With `replaces`, the replaced key expires after `overlap`.",
     run: |call| Box::pin(put(call)),
     ..Route::PLAIN
 };
@@ -40,7 +40,7 @@ pub const DELETE: Route = Route {
     method: Method::DELETE,
     path: "/sources/{partner}/keys/{partner_key}",
     needs: Needs::Operator,
-    gives: Gives::nothing("It is good no more."),
+    gives: Gives::nothing("The key is deleted and no longer valid."),
     refuses: &[&codes::RECEIVING_OFF],
     tag: TAG,
     summary: "Delete a source's key",

@@ -15,7 +15,7 @@ pub const ROUTE: Route = Route {
     path: "/sources",
     needs: Needs::Operator,
     query: &[LIMIT, CURSOR],
-    gives: Gives::ok::<List<SourceView>>("A page of them, by name."),
+    gives: Gives::ok::<List<SourceView>>("A page of sources, by name."),
     refuses: &[&codes::RECEIVING_OFF],
     tag: TAG,
     summary: "List sources",

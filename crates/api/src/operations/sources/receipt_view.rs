@@ -18,7 +18,7 @@ use crate::{
 pub struct ReceiptView {
     #[serde(flatten)]
     pub receipt: ReceiptSummary,
-    /// One for each target, and one more for each that it was sent to later.
+    /// One delivery per target, targets added by a later retry included.
     pub deliveries: Vec<ReceiptDelivery>,
 }
 
@@ -30,9 +30,9 @@ pub struct ReceiptSummary {
     pub topic: Option<String>,
     pub event_id: Option<String>,
     pub ts_received: Stamp,
-    /// `received`, `dispatched`, `failed` (it is tried again) or `dlq`.
+    /// `received`, `dispatched`, `failed` (will be retried) or `dlq` (failed permanently).
     pub status: &'static str,
-    /// Of all its deliveries together.
+    /// Number of attempts of all deliveries together.
     pub attempts: u32,
     pub last_error: Option<String>,
     pub is_test: bool,
@@ -42,14 +42,14 @@ pub struct ReceiptSummary {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ReceiptDelivery {
     pub id: String,
-    /// Where it goes now; null where the source has no such target any more.
+    /// The current URL of the target; null if the source no longer has this target.
     pub target_url: Option<String>,
     /// `pending`, `retrying`, `delivered` or `failed`.
     pub status: &'static str,
     pub attempts: u32,
-    /// Of the last attempt.
+    /// HTTP status of the last attempt's response.
     pub response_status: Option<u16>,
-    /// Why it was given up, or else why the last attempt failed.
+    /// Why the delivery failed permanently, or else why the last attempt failed.
     pub last_error: Option<String>,
     pub last_error_code: Option<String>,
     pub next_retry_at: Option<Stamp>,
@@ -61,9 +61,9 @@ pub struct ReceiptDelivery {
 pub struct ReceiptDetailView {
     #[serde(flatten)]
     pub receipt: ReceiptSummary,
-    /// The body as it was posted; a secret in it is masked.
+    /// The body as it was received, with secrets masked.
     pub payload: Json,
-    /// As they came; those that may be secret are masked. Null for receipts from before they were kept.
+    /// The request headers, with secrets masked; null for old receipts, whose headers were not stored.
     pub headers: Option<BTreeMap<String, String>>,
     pub context: VerificationContext,
     pub deliveries: Vec<ReceiptDeliveryDetail>,
@@ -77,7 +77,7 @@ pub struct ReceiptDeliveryDetail {
     pub attempt_log: Vec<AttemptEntry>,
 }
 
-/// What the policy was asked about.
+/// The facts that the policy decided on.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct VerificationContext {
     pub webhook: VerifiedWebhook,
@@ -86,7 +86,7 @@ pub struct VerificationContext {
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct VerifiedWebhook {
-    /// Always true: nothing else becomes a receipt.
+    /// Always true: only verified webhooks become receipts.
     pub verified: bool,
     pub partner: String,
     pub key_id: String,

@@ -15,11 +15,11 @@ use crate::{
 pub const OF_SOURCE: Route = Route {
     path: "/sources/{partner}/rejections",
     needs: Needs::Operator,
-    gives: Gives::ok::<List<RejectionView>>("The last ones, newest first."),
+    gives: Gives::ok::<List<RejectionView>>("The latest rejections, newest first."),
     refuses: &[&codes::RECEIVING_OFF],
     tag: TAG,
-    summary: "List what was turned away from a source",
-    about: "The last 50 of all nodes. What another node has just turned away is there after a few seconds.",
+    summary: "List a source's rejected webhooks",
+    about: "The last 50 rejections on all nodes, with the reason that the sender is not told. Rejections on other nodes appear after a few seconds.",
     run: |call| Box::pin(of_source(call)),
     ..Route::PLAIN
 };
@@ -27,11 +27,11 @@ pub const OF_SOURCE: Route = Route {
 pub const OF_NOBODY: Route = Route {
     path: "/rejections",
     needs: Needs::Operator,
-    gives: Gives::ok::<List<RejectionView>>("The last ones, newest first."),
+    gives: Gives::ok::<List<RejectionView>>("The latest rejections, newest first."),
     refuses: &[&codes::RECEIVING_OFF],
     tag: TAG,
-    summary: "List what was turned away for naming no partner",
-    about: "The last 50 of all nodes. What another node has just turned away is there after a few seconds.",
+    summary: "List rejected webhooks of unknown partners",
+    about: "The last 50 rejections on all nodes, with the reason that the sender is not told. Rejections on other nodes appear after a few seconds.",
     run: |call| Box::pin(async move { shown(parts(&call)?.inbound.seen_of_strangers().await?) }),
     ..Route::PLAIN
 };

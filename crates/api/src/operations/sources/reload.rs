@@ -16,18 +16,18 @@ pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/_reload",
     needs: Needs::Operator,
-    gives: Gives::ok::<Reloaded>("The pack that is used from now on."),
+    gives: Gives::ok::<Reloaded>("The policy pack that is now in force."),
     refuses: &[&codes::RECEIVING_OFF],
     tag: TAG,
-    summary: "Read the policy pack again",
-    about: "A faulty pack is refused and changes nothing.",
+    summary: "Reload the policy pack and sources",
+    about: "An invalid policy pack is refused, and the current one stays in force.",
     run: |call| Box::pin(std::future::ready(run(&call))),
     ..Route::PLAIN
 };
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Reloaded {
-    /// SHA-256 of its text, in hex.
+    /// SHA-256 of the policy pack, in hex.
     pub policy_hash: String,
 }
 

@@ -22,9 +22,9 @@ pub struct SourceView {
     #[schema(value_type = Json)]
     pub schema: Option<Json>,
     pub rate_limit: Option<RateLimit>,
-    /// Null where it is the preset's own.
+    /// Null if the preset defines it.
     pub event_id_pointer: Option<String>,
-    /// Null where it is the lane's own.
+    /// Null for the default schedule.
     pub retry: Option<Retry>,
     pub has_verify_token: bool,
     pub created_at: Stamp,
@@ -54,7 +54,7 @@ impl From<&Source> for SourceView {
 pub struct NewSource {
     #[serde(flatten)]
     pub source: SourceView,
-    /// Signs what is dispatched. Shown only here.
+    /// Secret that dispatched receipts are signed with. Not shown again.
     pub dispatch_secret: String,
 }
 
@@ -62,17 +62,17 @@ pub struct NewSource {
 pub struct SourceCounts {
     #[serde(flatten)]
     pub source: SourceView,
-    /// On all nodes, since the source was made. Those of the last seconds may be missing.
+    /// Totals of all nodes since the source was created. The last seconds may be missing.
     pub counts: CountsView,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct CountsView {
-    /// Receipts.
+    /// Number of accepted webhooks.
     pub received: u64,
-    /// Posted again, and answered as before.
+    /// Number of duplicates, which were answered like the original.
     pub repeats: u64,
-    /// Event ids that came again with another body: kept as dead letters with code `ID_CLASH`.
+    /// Number of webhooks that reused an event id with a different body. They are stored as dead letters with code `ID_CLASH`.
     pub clashes: u64,
 }
 
@@ -91,7 +91,7 @@ pub struct SourceKeyView {
     pub public_key: Option<String>,
     pub not_before: Option<Stamp>,
     pub not_after: Option<Stamp>,
-    /// Whether it is good now.
+    /// Whether the key is valid now.
     pub is_valid: bool,
     pub created_at: Stamp,
 }
@@ -118,7 +118,7 @@ pub struct RejectionView {
     pub status: u16,
     pub reason: &'static str,
     pub detail: Option<String>,
-    /// Those that might be secret are masked.
+    /// The request headers, with secrets masked.
     pub headers: BTreeMap<String, String>,
     pub size: usize,
 }

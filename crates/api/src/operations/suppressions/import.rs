@@ -19,7 +19,7 @@ const FIELDS: &[Field] = &[
     Field::new(
         "addresses",
         Kind::Texts { most: gancho_mail::suppression::MOST_IMPORTED, longest: 600 },
-        "At most 10,000 of them.",
+        "E-mail addresses, at most 10,000.",
     )
     .required(),
     REASON,
@@ -27,9 +27,9 @@ const FIELDS: &[Field] = &[
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ImportedAddresses {
-    /// How many were not on the list before.
+    /// Number of addresses that were not suppressed before.
     pub added: usize,
-    /// How many were given.
+    /// Number of addresses in the request.
     pub given: usize,
 }
 
@@ -38,11 +38,11 @@ pub const ROUTE: Route = Route {
     path: "/suppressions/import",
     needs: Needs::Tenant(Right::Manage),
     takes: Takes::Batch(FIELDS),
-    gives: Gives::ok::<ImportedAddresses>("All of them are on the list."),
+    gives: Gives::ok::<ImportedAddresses>("All addresses are suppressed."),
     refuses: &[&codes::EMAIL_OFF, &codes::STORAGE_FULL],
     tag: TAG,
-    summary: "Suppress many addresses",
-    about: "If one of them is no address, none is taken.",
+    summary: "Import suppressed addresses",
+    about: "If one address is invalid, none is imported.",
     run: |call| Box::pin(run(call)),
     ..Route::PLAIN
 };

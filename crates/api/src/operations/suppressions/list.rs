@@ -18,7 +18,7 @@ pub const ROUTE: Route = Route {
     path: "/suppressions",
     needs: Needs::Tenant(Right::Read),
     query: &[LIMIT, CURSOR],
-    gives: Gives::ok::<List<Suppression>>("A page of them, by address."),
+    gives: Gives::ok::<List<Suppression>>("A page of suppressed addresses, in alphabetical order."),
     refuses: &[&codes::EMAIL_OFF],
     tag: TAG,
     summary: "List suppressed addresses",

@@ -18,10 +18,10 @@ pub const ROUTE: Route = Route {
     method: Method::DELETE,
     path: "/suppressions/{address}",
     needs: Needs::Tenant(Right::Manage),
-    gives: Gives::nothing("It is off the list."),
+    gives: Gives::nothing("The address is no longer suppressed."),
     refuses: &[&codes::EMAIL_OFF],
     tag: TAG,
-    summary: "Take an address off the list",
+    summary: "Remove a suppressed address",
     run: |call| Box::pin(run(call)),
     ..Route::PLAIN
 };

@@ -8,11 +8,11 @@ use crate::show::Stamp;
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Suppression {
-    /// In lower case.
+    /// E-mail address, in lower case.
     pub address: String,
     /// `bounce`, `complaint` or `manual`.
     pub reason: &'static str,
-    /// What was said when it came here.
+    /// Diagnostic text of the bounce or complaint.
     pub detail: Option<String>,
     pub since: Stamp,
 }

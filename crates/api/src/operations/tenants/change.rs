@@ -16,10 +16,11 @@ pub const ROUTE: Route = Route {
     path: "/tenants/{tenant}",
     needs: Needs::Operator,
     takes: Takes::Body(draft::PART),
-    gives: Gives::ok::<TenantView>("The tenant as it is now."),
+    gives: Gives::ok::<TenantView>("The updated tenant."),
     refuses: &[&codes::UNKNOWN_TENANT, &codes::STORAGE_FULL],
     tag: TAG,
-    summary: "Change a tenant",
+    summary: "Update a tenant",
+    about: "Fields that are left out keep their value. The slug never changes.",
     run: |call| Box::pin(run(call)),
     ..Route::PLAIN
 };

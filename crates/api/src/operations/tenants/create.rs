@@ -34,13 +34,12 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     if !is_slug(slug) {
         return Err(Problem::field(
             "/slug",
-            "a slug has 1 to 63 lower-case letters, digits, `-` and `_`, and begins with a letter or digit",
+            "`slug` must have 1 to 63 lower-case letters, digits, `-` and `_`, and begin with a letter or digit",
         ));
     }
     if RESERVED_SLUGS.contains(&slug) {
         let names = RESERVED_SLUGS.join("`, `");
-        let text =
-            format!("the slug is reserved for the gateway, as are `{names}`: choose another");
+        let text = format!("this slug is reserved (reserved slugs: `{names}`); choose another");
         return Err(Problem::field("/slug", text));
     }
     let mut tenant = Tenant::new(call.api.ids.make(), slug, call.api.clock.now());

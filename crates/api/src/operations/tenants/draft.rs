@@ -12,27 +12,30 @@ use crate::{
 pub const SLUG: Field = Field::new(
     "slug",
     Kind::Text { least: 1, most: 63 },
-    "The human name: lower-case letters, digits, `-` and `_`. It never changes.",
+    "Short name of the tenant: lower-case letters, digits, `-` and `_`. Cannot be changed.",
 )
 .required();
 const NAME: Field =
-    Field::new("name", Kind::Text { least: 1, most: 128 }, "For people; the slug where left out.");
+    Field::new("name", Kind::Text { least: 1, most: 128 }, "Display name. Default: the slug.");
 const PLAN: Field = Field::new(
     "plan",
     Kind::Text { least: 1, most: 64 },
-    "The plan it is on; `unlimited` where left out.",
+    "Plan of the tenant. Default: `unlimited`.",
 );
 const DEFAULT_PROFILE: Field = Field::new(
     "default_profile",
     Kind::Text { least: 1, most: 64 },
-    "The wire profile of webhooks that name none; `standard` where left out.",
+    "Profile of webhooks that do not name one. Default: `standard`.",
 );
-const STRICT: Field =
-    Field::new("strict_event_types", Kind::Flag, "Only registered event types may be published.");
+const STRICT: Field = Field::new(
+    "strict_event_types",
+    Kind::Flag,
+    "Whether only registered event types can be published. Default: `false`.",
+);
 const PUBLISH_RATE: Field = Field::new(
     "publish_rate",
     Kind::Object(RATE_FIELDS),
-    "How fast it may publish; the operator's default where left out.",
+    "Maximum rate of publishing. Default: set by the operator.",
 )
 .nullable();
 
@@ -48,18 +51,14 @@ pub fn apply(api: &Api, tenant: &mut Tenant, values: &Values<'_>) -> Result<(), 
     if let Some(plan) = values.text("plan") {
         if api.plans.get(plan).is_none() {
             let known: Vec<_> = api.plans.names().collect();
-            faults
-                .invalid("/plan", format!("there is no such plan: there are {}", known.join(", ")));
+            faults.invalid("/plan", format!("unknown plan; known plans: {}", known.join(", ")));
         }
         plan.clone_into(&mut tenant.plan);
     }
     if let Some(profile) = values.text("default_profile") {
         if api.registry.profile(profile).is_none() {
             let known = api.registry.profile_names().join(", ");
-            faults.invalid(
-                "/default_profile",
-                format!("there is no such profile: there are {known}"),
-            );
+            faults.invalid("/default_profile", format!("unknown profile; known profiles: {known}"));
         }
         profile.clone_into(&mut tenant.default_profile);
     }
@@ -73,7 +72,7 @@ pub fn apply(api: &Api, tenant: &mut Tenant, values: &Values<'_>) -> Result<(), 
             Ok(per) if (1..=86_400).contains(&per.as_secs()) => {
                 tenant.publish_rate = Some(Rate { count: given.count, per });
             }
-            Ok(_) => faults.invalid("/publish_rate/per", "it must lie between 1s and 1d"),
+            Ok(_) => faults.invalid("/publish_rate/per", "`per` must be between 1s and 1d"),
             Err(fault) => faults.invalid("/publish_rate/per", fault.to_string()),
         }
     }

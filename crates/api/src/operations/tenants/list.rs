@@ -14,7 +14,7 @@ pub const ROUTE: Route = Route {
     path: "/tenants",
     needs: Needs::Operator,
     query: &[LIMIT, CURSOR],
-    gives: Gives::ok::<List<TenantView>>("A page of them, by slug."),
+    gives: Gives::ok::<List<TenantView>>("A page of tenants, by slug."),
     tag: TAG,
     summary: "List tenants",
     run: |call| Box::pin(run(call)),

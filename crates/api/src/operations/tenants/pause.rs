@@ -14,11 +14,11 @@ pub const PAUSE: Route = Route {
     method: Method::POST,
     path: "/tenants/{tenant}/pause",
     needs: Needs::Operator,
-    gives: Gives::nothing("It is paused. Doing it twice is doing it once."),
+    gives: Gives::nothing("The tenant is paused. Pausing it again has no effect."),
     refuses: &[&codes::UNKNOWN_TENANT],
     tag: TAG,
     summary: "Pause a tenant",
-    about: "Its events go on being accepted, and wait.",
+    about: "Deliveries in flight finish. Events are still accepted; their deliveries wait until the tenant is resumed.",
     run: |call| {
         Box::pin(async move {
             let tenant = find(&call).await?;
@@ -33,7 +33,7 @@ pub const RESUME: Route = Route {
     method: Method::POST,
     path: "/tenants/{tenant}/resume",
     needs: Needs::Operator,
-    gives: Gives::nothing("What waited goes on."),
+    gives: Gives::nothing("The tenant is resumed."),
     refuses: &[&codes::UNKNOWN_TENANT],
     tag: TAG,
     summary: "Resume a tenant",

@@ -14,7 +14,7 @@ pub struct TenantView {
     pub plan: String,
     pub default_profile: String,
     pub strict_event_types: bool,
-    /// Null where it is the operator's default.
+    /// Null for the operator's default.
     pub publish_rate: Option<RateLimit>,
     pub created_at: Stamp,
 }

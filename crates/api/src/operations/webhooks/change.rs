@@ -20,11 +20,11 @@ pub const ROUTE: Route = Route {
     path: "/webhooks/{id}",
     needs: Needs::Tenant(Right::Manage),
     takes: Takes::Body(draft::PART),
-    gives: Gives::ok::<Webhook>("The webhook as it is now."),
+    gives: Gives::ok::<Webhook>("The updated webhook."),
     refuses: &[&codes::CONFLICT, &codes::STORAGE_FULL],
     tag: TAG,
-    summary: "Change a webhook",
-    about: "What is left out stays as it is; `null` takes a setting back to the profile's own.",
+    summary: "Update a webhook",
+    about: "Fields that are left out keep their value; `null` resets a setting to the profile's default.",
     run: |call| Box::pin(run(call, false)),
     ..Route::PLAIN
 };

@@ -21,12 +21,12 @@ pub const ROUTE: Route = Route {
     needs: Needs::Tenant(Right::Manage),
     takes: Takes::Body(draft::WHOLE),
     gives: Gives::created::<NewWebhook>(
-        "The webhook, and its secret: keep it, it is not shown again unasked.",
+        "The webhook with its signing secret. Other operations do not show the secret, except `GET /v1/webhooks/{id}/secret`.",
     ),
     refuses: &[&codes::PLAN_LIMIT, &codes::STORAGE_FULL],
     tag: TAG,
     summary: "Create a webhook",
-    about: "`url` and `events` are enough.",
+    about: "Only `url` and `events` are required.",
     run: |call| Box::pin(run(call)),
     ..Route::PLAIN
 };

@@ -14,10 +14,10 @@ pub const ROUTE: Route = Route {
     method: Method::DELETE,
     path: "/webhooks/{id}",
     needs: Needs::Tenant(Right::Manage),
-    gives: Gives::nothing("It is gone."),
+    gives: Gives::nothing("The webhook is deleted."),
     tag: TAG,
     summary: "Delete a webhook",
-    about: "Its deliveries stay in the log; those still waiting end as dead letters.",
+    about: "Its deliveries stay in the delivery log. Those that are still waiting become dead letters.",
     run: |call| Box::pin(run(call)),
     ..Route::PLAIN
 };

@@ -18,7 +18,7 @@ pub const ROUTE: Route = Route {
     needs: Needs::Tenant(Right::Read),
     gives: Gives::ok::<Webhook>("The webhook, without its secret."),
     tag: TAG,
-    summary: "Show a webhook",
+    summary: "Get a webhook",
     run: |call| Box::pin(run(call)),
     ..Route::PLAIN
 };

@@ -19,7 +19,7 @@ pub const ROUTE: Route = Route {
     path: "/webhooks",
     needs: Needs::Tenant(Right::Read),
     query: &[LIMIT, CURSOR],
-    gives: Gives::ok::<List<Webhook>>("A page of them, newest first."),
+    gives: Gives::ok::<List<Webhook>>("A page of webhooks, newest first."),
     tag: TAG,
     summary: "List webhooks",
     run: |call| Box::pin(run(call)),

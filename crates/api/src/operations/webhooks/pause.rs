@@ -17,10 +17,10 @@ pub const PAUSE: Route = Route {
     method: Method::POST,
     path: "/webhooks/{id}/pause",
     needs: Needs::Tenant(Right::Manage),
-    gives: Gives::nothing("It is paused. Doing it twice is doing it once."),
+    gives: Gives::nothing("The webhook is paused. Pausing it again has no effect."),
     tag: TAG,
     summary: "Pause a webhook",
-    about: "Events go on being accepted for it, and wait.",
+    about: "Deliveries in flight finish. Events are still accepted; their deliveries wait until the webhook is resumed.",
     run: |call| {
         Box::pin(async move {
             let what = existing(&call).await?;
@@ -35,7 +35,7 @@ pub const RESUME: Route = Route {
     method: Method::POST,
     path: "/webhooks/{id}/resume",
     needs: Needs::Tenant(Right::Manage),
-    gives: Gives::nothing("What waited goes on."),
+    gives: Gives::nothing("The webhook is resumed."),
     tag: TAG,
     summary: "Resume a webhook",
     run: |call| {

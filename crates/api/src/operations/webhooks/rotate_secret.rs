@@ -18,11 +18,11 @@ use crate::{
 #[derive(Serialize, ToSchema)]
 pub struct RotatedSecret {
     pub secret: String,
-    /// `base64` (what stands after `whsec_` is the key), `raw` (the text is the key) or `ed25519`.
+    /// `base64` (the key is the base64 text after `whsec_`), `raw` (the text is the key) or `ed25519`.
     pub secret_format: &'static str,
-    /// `whpk_…`, to give to receivers; null unless `secret_format` is `ed25519`.
+    /// Public key for receivers (`whpk_…`); null unless `secret_format` is `ed25519`.
     pub public_key: Option<String>,
-    /// Until when the one before signs too; null without an overlap.
+    /// Until when deliveries are also signed with the previous secret; null without an overlap.
     pub old_secret_until: Option<Stamp>,
 }
 
@@ -30,12 +30,12 @@ const FIELDS: &[Field] = &[
     Field::new(
         "secret",
         Kind::Secret { most: 256 },
-        "The new one. One of the same kind as before is made where it is left out.",
+        "The new secret. Default: a generated one of the same format.",
     ),
     Field::new(
         "overlap",
         Kind::Span,
-        "How long both sign: `24h` where left out, at most `7d`, `0s` for not at all.",
+        "How long deliveries are signed with both secrets. Default: `24h`; at most `7d`; `0s` for no overlap.",
     ),
 ];
 

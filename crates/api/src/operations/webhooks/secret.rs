@@ -15,18 +15,18 @@ use crate::{
 #[derive(Serialize, ToSchema)]
 pub struct WebhookSecret {
     pub secret: String,
-    /// `base64` (what stands after `whsec_` is the key), `raw` (the text is the key) or `ed25519`.
+    /// `base64` (the key is the base64 text after `whsec_`), `raw` (the text is the key) or `ed25519`.
     pub secret_format: &'static str,
-    /// `whpk_…`, to give to receivers; null unless `secret_format` is `ed25519`.
+    /// Public key for receivers (`whpk_…`); null unless `secret_format` is `ed25519`.
     pub public_key: Option<String>,
-    /// Until when secrets that were rotated away still sign.
+    /// Until when deliveries are also signed with each rotated secret.
     pub old_secrets_until: Vec<Stamp>,
 }
 
 pub const ROUTE: Route = Route {
     path: "/webhooks/{id}/secret",
     needs: Needs::Tenant(Right::Manage),
-    gives: Gives::ok::<WebhookSecret>("The secret that signs now."),
+    gives: Gives::ok::<WebhookSecret>("The current signing secret."),
     tag: TAG,
     summary: "Reveal a webhook's secret",
     run: |call| Box::pin(run(call)),
@@ -37,7 +37,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     let acting = call.tenant()?;
     let id = call.id("id")?;
     let revealed = call.api.endpoints.reveal(acting.scope(), id).await?;
-    tracing::info!(tenant = %acting.scope().tenant(), endpoint = %id, "a secret was revealed");
+    tracing::info!(tenant = %acting.scope().tenant(), endpoint = %id, "webhook secret revealed");
     Answer::ok(&WebhookSecret {
         secret: revealed.secret.to_string(),
         secret_format: format_name(revealed.secret_format),
