@@ -2,9 +2,9 @@
 //! here, and learns it in the same way.
 //!
 //! In reading order: [`authenticate`] says whose a credential is: the operator's ([`admin_token`]), a tenant's
-//! API key ([`api_key`], whose text is [`key_text`]'s business) or a [`portal`] token. The answer is a [`who`],
+//! API key ([`api_key`], whose text is [`key_text`]'s business) or a [`portal`] token. The answer is a [`principal`],
 //! with its [`rights`]. A credential that is unknown, wrong, revoked or expired is one [`error`] and takes as long;
-//! an address that sends many of them is slowed down by [`throttle`], with [`familiar`] for those that were good
+//! an address that sends many of them is slowed down by [`throttle`], with [`seen_set`] for those that were good
 //! before. [`tenant_cache`] keeps tenants in memory.
 //!
 //! Only this crate makes a [`TenantScope`](gancho_domain::TenantScope) for a caller. It knows no HTTP.
@@ -13,21 +13,21 @@ pub mod admin_token;
 pub mod api_key;
 pub mod authenticate;
 pub mod error;
-pub mod familiar;
 pub mod key_text;
 pub mod portal;
+pub mod principal;
 pub mod rights;
+pub mod seen_set;
 pub mod tenant_cache;
 pub mod throttle;
-pub mod who;
 
 pub use admin_token::{AdminToken, WeakToken};
 pub use api_key::{ApiKey, ApiKeyUse, ApiKeys, KeyError, KeyId};
 pub use authenticate::Access;
 pub use error::AccessError;
-pub use familiar::Familiar;
 pub use portal::PortalTokens;
+pub use principal::{Acting, Operator, Who};
 pub use rights::{Needs, Right, Rights};
+pub use seen_set::Familiar;
 pub use tenant_cache::TenantCache;
 pub use throttle::{Throttle, ThrottleError};
-pub use who::{Acting, Operator, Who};

@@ -8,8 +8,8 @@
 
 mod body;
 mod body_budget;
-mod front;
 mod receive;
+mod service;
 mod simulate;
 
 use std::{io, ops::Deref, sync::Arc, time::Duration};
@@ -21,7 +21,7 @@ use gancho_vault::KeyRing;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use self::{body_budget::BodyBudget, front::Front};
+use self::{body_budget::BodyBudget, service::Front};
 use crate::{
     listener::{ListenSettings, take},
     meter::Traffic,

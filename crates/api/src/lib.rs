@@ -4,9 +4,9 @@
 //! [`serve`] is the way of every request: [`auth`] (who asks, and may they), [`input`] (what was
 //! sent, read strictly), the operation itself, [`answer`] or [`problem`] (what goes back, with
 //! [`codes`] for every refusal there is). [`operations`] have a file each, in the folder of their noun.
-//! [`show`], [`page`] and [`cursor`] are what their answers share; [`openapi`] and [`docs`] tell of all of it.
-//! [`front`] is the first to see a request. Below stands [`listener`], with [`host`], [`client_address`],
-//! `caller` and `ending`; beside it [`state`] (with the [`key_keeper`] and [`exports`]), [`meter`], [`probes`] and [`watch`].
+//! [`render`], [`page`] and [`cursor`] are what their answers share; [`openapi`] and [`docs`] tell of all of it.
+//! [`service`] is the first to see a request. Below stands [`listener`], with [`host`], [`client_address`],
+//! `caller` and `ending`; beside it [`state`] (with the [`key_ring`] and [`exports`]), [`meter`], [`probes`] and [`watch`].
 //!
 //! This crate decides nothing about deliveries: it checks, calls the flows and shows the outcome. It
 //! never makes a [`gancho_domain::TenantScope`] ([`gancho_access`] does), never builds a refusal but in
@@ -19,13 +19,12 @@ pub mod client_address;
 pub mod codes;
 pub mod cursor;
 pub mod docs;
-mod ending;
 pub mod exports;
-pub mod front;
 pub mod host;
 pub mod ingest;
 pub mod input;
-pub mod key_keeper;
+mod keep_alive;
+pub mod key_ring;
 pub mod listener;
 pub mod meter;
 pub mod openapi;
@@ -33,16 +32,17 @@ pub mod operations;
 pub mod page;
 pub mod probes;
 pub mod problem;
+pub mod render;
 pub mod route;
 pub mod router;
 pub mod serve;
-pub mod show;
+pub mod service;
 pub mod state;
 pub mod watch;
 
 pub use client_address::TrustedProxies;
-pub use front::listen;
 pub use ingest::{Ingest, IngestSettings, Simulator};
 pub use listener::ListenSettings;
 pub use router::{of_node, router};
+pub use service::listen;
 pub use state::{Api, ApiSetup, InboundParts, MetricsFor, Settings};

@@ -6,9 +6,9 @@
 //! with its deadlines; `framing` reads along and stops what could be read in two ways. Who answers is given
 //! by the caller: `front` for the API, `ingest` for partners.
 
+mod connections;
 mod framing;
-mod guarded;
-mod table;
+mod guarded_stream;
 
 use std::{convert::Infallible, io, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -28,12 +28,12 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower::Service;
 
 use self::{
-    guarded::Guarded,
-    table::{Place, Table},
+    connections::{Place, Table},
+    guarded_stream::Guarded,
 };
 use crate::{answer::AnswerBody, client_address::TrustedProxies, meter::Traffic};
 
-pub use self::table::Standing;
+pub use self::connections::Standing;
 
 #[derive(Debug, Clone)]
 pub struct ListenSettings {

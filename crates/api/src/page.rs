@@ -5,7 +5,7 @@ use gancho_store::PageRequest;
 use serde::Serialize;
 
 use crate::{
-    answer::Answer, cursor::Pages, input::query::ROWS, problem::Problem, route::Call, show::List,
+    answer::Answer, cursor::Pages, input::query::ROWS, problem::Problem, render::List, route::Call,
 };
 
 pub struct Page<'a> {

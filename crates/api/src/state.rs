@@ -13,7 +13,7 @@ use gancho_vault::KeyRing;
 use tokio_util::task::TaskTracker;
 
 use crate::{
-    cursor::CursorSeal, exports::Exports, key_keeper::KeyKeeper, meter::Meter, watch::Watch,
+    cursor::CursorSeal, exports::Exports, key_ring::KeyKeeper, meter::Meter, watch::Watch,
 };
 
 /// Given by whoever puts the gateway together.

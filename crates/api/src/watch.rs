@@ -11,14 +11,14 @@
 
 mod encode;
 mod health;
+mod inbound_metrics;
 mod metric;
 mod observe;
-mod of_store;
 mod process;
-mod received;
+mod store_metrics;
 #[cfg(test)]
 mod tests;
-mod text;
+mod text_format;
 
 use std::{
     sync::{

@@ -8,7 +8,7 @@ use http::{header, request::Parts};
 use hyper::body::Incoming as Body;
 use serde_json::{Value, json};
 
-use super::{Ingest, Simulator, front::nothing};
+use super::{Ingest, Simulator, service::nothing};
 use crate::{
     answer::Answer,
     client_address::is_passed_on,
@@ -17,7 +17,7 @@ use crate::{
     input::{Field, Kind, body, content, field::Noun},
     listener::Peer,
     problem::Problem,
-    show::Json,
+    render::Json,
 };
 
 const FIELDS: &[Field] = &[

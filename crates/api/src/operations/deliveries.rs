@@ -2,12 +2,12 @@
 //! webhook, one for the whole tenant. The operator, who names no tenant, looks at what was received from
 //! partners and handed to the core, and at anyone's delivery by its id.
 
-pub mod dispatched;
+pub mod dispatch_lane;
 pub mod get;
 pub mod list;
 pub mod retry;
 pub mod view;
-pub mod waiting;
+pub mod waiting_for;
 
 use gancho_access::Who;
 use gancho_domain::{DeliveryId, EndpointId, TenantScope};

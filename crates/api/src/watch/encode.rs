@@ -15,8 +15,8 @@ use prometheus_client::{
 use crate::meter::{Answers, Meter};
 
 use super::{
-    Page, Watch, metric::Writer, observe::Observed, of_store, process::Process, received::Received,
-    text,
+    Page, Watch, inbound_metrics::Received, metric::Writer, observe::Observed, process::Process,
+    store_metrics, text_format,
 };
 
 /// What one scrape shows.
@@ -64,9 +64,9 @@ impl Watch {
         let mut body = String::with_capacity(16 << 10);
         if encode(&mut body, &registry).is_err() {
             let status = StatusCode::INTERNAL_SERVER_ERROR;
-            return Page { status, content_type: text::PLAIN, body: String::new() };
+            return Page { status, content_type: text_format::PLAIN, body: String::new() };
         }
-        let (content_type, body) = text::in_form(body, accept);
+        let (content_type, body) = text_format::in_form(body, accept);
         Page { status: StatusCode::OK, content_type, body }
     }
 }
@@ -82,7 +82,7 @@ impl Collector for Scrape {
         let mut to = Writer::new(encoder);
         self.deliveries(&mut to)?;
         if let Some(observed) = &self.observed {
-            of_store::encode(observed, &mut to)?;
+            store_metrics::encode(observed, &mut to)?;
         }
         self.api(&mut to)?;
         if let Some(received) = &self.received {

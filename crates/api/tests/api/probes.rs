@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use gancho_api::key_keeper::{KeyKeeper, KeyUse, Rotation};
+use gancho_api::key_ring::{KeyKeeper, KeyUse, Rotation};
 
 use crate::stage::{Choices, Stage};
 

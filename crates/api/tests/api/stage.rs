@@ -5,7 +5,7 @@ use std::{future::Future, net::SocketAddr, sync::Arc, time::Duration};
 use gancho_access::AdminToken;
 use gancho_api::{
     Api, ApiSetup, InboundParts, Ingest, IngestSettings, ListenSettings, Settings,
-    key_keeper::KeyKeeper,
+    key_ring::KeyKeeper,
     listen, router,
     state::MailDesk,
     watch::{Parts, Watch},

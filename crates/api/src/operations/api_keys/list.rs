@@ -8,8 +8,8 @@ use crate::{
     operations::tenants,
     page::Page,
     problem::Problem,
+    render::List,
     route::{Call, Gives, Needs, Route},
-    show::List,
 };
 
 pub const ROUTE: Route = Route {

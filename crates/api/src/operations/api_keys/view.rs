@@ -5,7 +5,7 @@ use gancho_domain::Time;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::show::Stamp;
+use crate::render::Stamp;
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ApiKeyView {

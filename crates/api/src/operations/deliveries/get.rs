@@ -8,15 +8,15 @@ use gancho_store::DeliveryView;
 use gancho_wire::{Content, Envelope};
 
 use super::{
-    TAG, dispatched, find,
+    TAG, dispatch_lane, find,
     view::{AttemptEntry, Delivery, DeliveryDetail},
-    waiting::Holds,
+    waiting_for::Holds,
 };
 use crate::{
     answer::Answer,
     problem::Problem,
+    render::Json,
     route::{Call, Gives, Needs, Route},
-    show::Json,
 };
 
 pub const ROUTE: Route = Route {
@@ -47,7 +47,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
             (Delivery::from(view.row), Some(payload))
         }
         Lane::Dispatch => {
-            let source = dispatched::source_of(&call, scope.tenant()).await?;
+            let source = dispatch_lane::source_of(&call, scope.tenant()).await?;
             let preset = source.as_ref().map(gancho_inbound::Source::preset);
             let payload = Json::of(&payload::shown(preset.as_ref(), &view.parcel.body));
             let delivery = match &source {

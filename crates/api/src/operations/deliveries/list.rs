@@ -4,7 +4,7 @@ use gancho_access::{Right, Who};
 use gancho_domain::{EndpointId, Lane};
 use gancho_store::{DeliveryFilter, DeliveryRow};
 
-use super::{TAG, dispatched, view::Delivery, waiting::Holds};
+use super::{TAG, dispatch_lane, view::Delivery, waiting_for::Holds};
 use crate::{
     answer::Answer,
     codes,
@@ -15,8 +15,8 @@ use crate::{
     },
     page::Page,
     problem::Problem,
+    render::List,
     route::{Call, Gives, Needs, Route},
-    show::List,
 };
 
 const STATUS: Field = Field::new(
@@ -128,7 +128,7 @@ async fn list(
     let request = page.request()?;
     let (data, next) = match &call.who {
         Who::Operator(_) if lane == Lane::Dispatch => {
-            dispatched::page(&call, partner.as_deref(), filter, request).await?
+            dispatch_lane::page(&call, partner.as_deref(), filter, request).await?
         }
         Who::Tenant(_) if partner.is_some() => return Err(for_operators()),
         _ => {

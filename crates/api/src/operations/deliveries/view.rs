@@ -12,8 +12,8 @@ use gancho_store::DeliveryRow;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::waiting::WaitingFor;
-use crate::show::{Json, Stamp};
+use super::waiting_for::WaitingFor;
+use crate::render::{Json, Stamp};
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Delivery {

@@ -5,7 +5,7 @@ use gancho_mail::{EmailRow, EmailView};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::show::Stamp;
+use crate::render::Stamp;
 
 /// An e-mail without its attempts.
 #[derive(Debug, Serialize, ToSchema)]

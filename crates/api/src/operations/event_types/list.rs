@@ -11,8 +11,8 @@ use crate::{
         query::{CURSOR, LIMIT, MOST_ROWS},
     },
     problem::Problem,
+    render::List,
     route::{Call, Gives, Needs, Route},
-    show::List,
 };
 
 pub const ROUTE: Route = Route {

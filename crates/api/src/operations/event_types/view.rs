@@ -4,7 +4,7 @@ use gancho_outbound::event_types::KnownType;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::show::Json;
+use crate::render::Json;
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct EventType {

@@ -19,8 +19,8 @@ use crate::{
     codes,
     input::{Faults, Field, Kind, body},
     problem::Problem,
+    render::{Json, Stamp},
     route::{Call, Gives, Needs, Route, Takes},
-    show::{Json, Stamp},
 };
 
 pub const MOST: usize = 1_000;

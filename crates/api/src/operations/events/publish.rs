@@ -16,8 +16,8 @@ use crate::{
     answer::{Answer, whole_seconds},
     codes,
     problem::Problem,
+    render::Stamp,
     route::{Call, Gives, Needs, Route, Takes},
-    show::Stamp,
 };
 
 #[derive(Debug, Serialize, ToSchema)]

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use crate::{
     operations::deliveries::view::Delivery,
-    show::{Json, Stamp},
+    render::{Json, Stamp},
 };
 
 /// An event without its data.

@@ -11,8 +11,8 @@ use crate::{
     input::{Field, Kind, field::Noun},
     operations::api_keys::create::refuse_operators,
     problem::Problem,
+    render::Stamp,
     route::{Call, Gives, Needs, Route, Takes},
-    show::Stamp,
 };
 
 #[derive(Serialize, ToSchema)]

@@ -9,8 +9,8 @@ use super::TAG;
 use crate::{
     answer::Answer,
     problem::Problem,
+    render::Stamp,
     route::{Call, Gives, Needs, Route},
-    show::Stamp,
 };
 
 #[derive(Debug, Serialize, ToSchema)]

@@ -4,7 +4,7 @@ use gancho_outbound::replay::{Replay, ReplayOf};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::show::Stamp;
+use crate::render::Stamp;
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ReplayJob {

@@ -7,8 +7,8 @@ use crate::{
     answer::Answer,
     codes,
     problem::Problem,
+    render::List,
     route::{Call, Gives, Needs, Route, Takes},
-    show::List,
 };
 
 pub const LIST: Route = Route {

@@ -7,8 +7,8 @@ use crate::{
     input::query::{CURSOR, LIMIT},
     page::Page,
     problem::Problem,
+    render::List,
     route::{Call, Gives, Needs, Route},
-    show::List,
 };
 
 pub const ROUTE: Route = Route {

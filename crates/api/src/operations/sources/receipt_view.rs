@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 
 use crate::{
     operations::deliveries::view::AttemptEntry,
-    show::{Json, Stamp},
+    render::{Json, Stamp},
 };
 
 #[derive(Debug, Serialize, ToSchema)]

@@ -18,8 +18,8 @@ use crate::{
     },
     page::Page,
     problem::Problem,
+    render::List,
     route::{Call, Gives, Needs, Route},
-    show::List,
 };
 
 pub(super) const STATUS: Field = Field::new(

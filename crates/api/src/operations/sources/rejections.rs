@@ -8,8 +8,8 @@ use crate::{
     answer::Answer,
     codes,
     problem::Problem,
+    render::List,
     route::{Call, Gives, Needs, Route},
-    show::List,
 };
 
 pub const OF_SOURCE: Route = Route {

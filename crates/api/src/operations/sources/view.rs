@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use crate::{
     operations::webhooks::view::{RateLimit, Retry},
-    show::{Json, Stamp},
+    render::{Json, Stamp},
 };
 
 #[derive(Debug, Serialize, ToSchema)]

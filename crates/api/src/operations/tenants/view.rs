@@ -4,7 +4,7 @@ use gancho_domain::Tenant;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::{operations::webhooks::view::RateLimit, show::Stamp};
+use crate::{operations::webhooks::view::RateLimit, render::Stamp};
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct TenantView {

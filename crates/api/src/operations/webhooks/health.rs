@@ -5,7 +5,7 @@ use gancho_engine::{Pool, TargetStatus};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::{show::Stamp, state::Api};
+use crate::{render::Stamp, state::Api};
 
 /// Health of the webhook, as seen by the node that answers.
 #[derive(Debug, Serialize, ToSchema)]

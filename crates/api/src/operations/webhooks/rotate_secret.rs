@@ -11,8 +11,8 @@ use crate::{
     codes,
     input::{Field, Kind},
     problem::Problem,
+    render::Stamp,
     route::{Call, Gives, Needs, Route, Takes},
-    show::Stamp,
 };
 
 #[derive(Serialize, ToSchema)]

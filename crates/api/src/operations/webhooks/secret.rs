@@ -8,8 +8,8 @@ use super::{TAG, view::format_name};
 use crate::{
     answer::Answer,
     problem::Problem,
+    render::Stamp,
     route::{Call, Gives, Needs, Route},
-    show::Stamp,
 };
 
 #[derive(Serialize, ToSchema)]

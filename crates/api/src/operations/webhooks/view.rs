@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use super::health::Health;
 use crate::{
     problem::Problem,
-    show::{Json, Stamp},
+    render::{Json, Stamp},
     state::Api,
 };
 

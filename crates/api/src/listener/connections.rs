@@ -257,5 +257,5 @@ impl Open {
 }
 
 #[cfg(test)]
-#[path = "table_tests.rs"]
+#[path = "connections_tests.rs"]
 mod tests;

@@ -20,7 +20,7 @@ use super::{Ingest, receive, simulate};
 use crate::{
     answer::{Answer, AnswerBody},
     codes, docs,
-    ending::Ending,
+    keep_alive::Ending,
     listener::Peer,
     problem::Problem,
     serve,

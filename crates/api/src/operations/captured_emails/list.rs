@@ -5,8 +5,8 @@ use crate::{
     answer::Answer,
     codes,
     problem::Problem,
+    render::List,
     route::{Call, Gives, Needs, Route},
-    show::List,
 };
 
 pub const ROUTE: Route = Route {

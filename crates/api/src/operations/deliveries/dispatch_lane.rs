@@ -8,7 +8,7 @@ use gancho_domain::{DeliveryId, Lane, TenantId};
 use gancho_inbound::{Source, registry::Ready};
 use gancho_store::{DeliveryFilter, DeliveryRow, Page, PageRequest};
 
-use super::{view::Delivery, waiting::Holds};
+use super::{view::Delivery, waiting_for::Holds};
 use crate::{operations::sources, problem::Problem, route::Call};
 
 /// With more sources than this, one has to be named.

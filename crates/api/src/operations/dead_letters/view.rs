@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 
 use crate::{
     problem::Problem,
-    show::{Json, Stamp},
+    render::{Json, Stamp},
     state::Api,
 };
 

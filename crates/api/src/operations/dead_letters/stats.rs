@@ -15,8 +15,8 @@ use super::{
 use crate::{
     answer::Answer,
     problem::Problem,
+    render::Stamp,
     route::{Call, Gives, Needs, Route},
-    show::Stamp,
 };
 
 #[derive(Debug, Serialize, ToSchema)]

@@ -4,7 +4,7 @@ use gancho_mail::sink::Caught;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::show::Stamp;
+use crate::render::Stamp;
 
 /// A captured e-mail without its content.
 #[derive(Debug, Serialize, ToSchema)]

@@ -8,7 +8,7 @@ use gancho_store::{DeliveryRow, Pause};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::{problem::Problem, show::Stamp, state::Api};
+use crate::{problem::Problem, render::Stamp, state::Api};
 
 /// What an unfinished delivery is waiting for.
 #[derive(Debug, Serialize, ToSchema)]
