@@ -21,13 +21,13 @@ pub mod seen_set;
 pub mod tenant_cache;
 pub mod throttle;
 
-pub use admin_token::{AdminToken, WeakToken};
+pub use admin_token::{AdminToken, AdminTokenError};
 pub use api_key::{ApiKey, ApiKeyUse, ApiKeys, KeyError, KeyId};
 pub use authenticate::Access;
 pub use error::AccessError;
 pub use portal::PortalTokens;
-pub use principal::{Acting, Operator, Who};
+pub use principal::{Operator, Principal, TenantPrincipal};
 pub use rights::{Needs, Right, Rights};
-pub use seen_set::Familiar;
+pub use seen_set::SeenSet;
 pub use tenant_cache::TenantCache;
 pub use throttle::{Throttle, ThrottleError};

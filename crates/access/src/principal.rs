@@ -6,11 +6,11 @@ use gancho_domain::{Tenant, TenantId, TenantScope};
 
 use crate::{AccessError, Needs, Rights};
 
-/// Who makes a call, once it is proved.
+/// Principal makes a call, once it is proved.
 #[derive(Debug, Clone)]
-pub enum Who {
+pub enum Principal {
     Operator(Operator),
-    Tenant(Acting),
+    Tenant(TenantPrincipal),
 }
 
 /// Proof that the operator is asking. Only [`Access`](crate::Access) can make one.
@@ -19,7 +19,7 @@ pub struct Operator(());
 
 /// Someone acting for a tenant. Only this crate can make one.
 #[derive(Debug, Clone)]
-pub struct Acting {
+pub struct TenantPrincipal {
     scope: TenantScope,
     tenant: Arc<Tenant>,
     rights: Rights,
@@ -27,19 +27,19 @@ pub struct Acting {
     operator: Option<Operator>,
 }
 
-impl Who {
+impl Principal {
     /// The caller, if it may make a call with these needs.
     pub fn check(self, needs: Needs) -> Result<Self, AccessError> {
         match (&self, needs) {
             (Self::Operator(_), Needs::Operator | Needs::Anyone(_)) => Ok(self),
             (Self::Operator(_), Needs::Tenant(_)) => Err(AccessError::TenantRequired),
             // An operator who named a tenant can still do what is the operator's.
-            (Self::Tenant(acting), Needs::Operator) => match &acting.operator {
+            (Self::Tenant(principal), Needs::Operator) => match &principal.operator {
                 Some(operator) => Ok(Self::Operator(operator.clone())),
                 None => Err(AccessError::OperatorOnly),
             },
-            (Self::Tenant(acting), Needs::Tenant(right) | Needs::Anyone(right)) => {
-                if acting.rights.has(right) {
+            (Self::Tenant(principal), Needs::Tenant(right) | Needs::Anyone(right)) => {
+                if principal.rights.has(right) {
                     return Ok(self);
                 }
                 Err(AccessError::MissingRight(right))
@@ -49,14 +49,14 @@ impl Who {
 }
 
 impl Operator {
-    pub(crate) const fn proved() -> Self {
+    pub(crate) const fn authenticated() -> Self {
         Self(())
     }
 
     /// The operator may act for anyone.
-    pub fn act_for(&self, tenant: Arc<Tenant>) -> Acting {
+    pub fn act_for(&self, tenant: Arc<Tenant>) -> TenantPrincipal {
         let operator = Some(self.clone());
-        Acting { scope: self.scope_of(tenant.id), tenant, rights: Rights::ALL, operator }
+        TenantPrincipal { scope: self.scope_of(tenant.id), tenant, rights: Rights::ALL, operator }
     }
 
     /// The operator may look at anyone's, also at what was received for a source.
@@ -67,12 +67,12 @@ impl Operator {
     }
 }
 
-impl Acting {
+impl TenantPrincipal {
     #[expect(
         clippy::disallowed_methods,
         reason = "the caller of this has checked a credential of the tenant's"
     )]
-    pub(crate) fn proved(tenant: Arc<Tenant>, rights: Rights) -> Self {
+    pub(crate) fn authenticated(tenant: Arc<Tenant>, rights: Rights) -> Self {
         Self { scope: TenantScope::granted(tenant.id), tenant, rights, operator: None }
     }
 

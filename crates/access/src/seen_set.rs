@@ -8,33 +8,33 @@ use std::{
 
 const SLOTS: usize = 4_096;
 
-pub struct Familiar {
+pub struct SeenSet {
     hasher: RandomState,
     slots: Box<[AtomicU64]>,
 }
 
-impl Default for Familiar {
+impl Default for SeenSet {
     fn default() -> Self {
         let slots = std::iter::repeat_with(AtomicU64::default).take(SLOTS).collect();
         Self { hasher: RandomState::new(), slots }
     }
 }
 
-impl Familiar {
-    pub fn note(&self, what: &impl Hash) {
-        let (slot, mark) = self.place(what);
+impl SeenSet {
+    pub fn insert(&self, what: &impl Hash) {
+        let (slot, mark) = self.slot(what);
         // Mostly it is there already, and then nobody's cache line is touched.
         if slot.load(Ordering::Relaxed) != mark {
             slot.store(mark, Ordering::Relaxed);
         }
     }
 
-    pub fn knows(&self, what: &impl Hash) -> bool {
-        let (slot, mark) = self.place(what);
+    pub fn contains(&self, what: &impl Hash) -> bool {
+        let (slot, mark) = self.slot(what);
         slot.load(Ordering::Relaxed) == mark
     }
 
-    fn place(&self, what: &impl Hash) -> (&AtomicU64, u64) {
+    fn slot(&self, what: &impl Hash) -> (&AtomicU64, u64) {
         // Zero is an empty slot.
         let mark = self.hasher.hash_one(what).max(1);
         (&self.slots[mark as usize % SLOTS], mark)
@@ -46,14 +46,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn knows_what_it_saw_and_no_more() {
-        let familiar = Familiar::default();
-        assert!(!familiar.knows(&"ana"));
-        familiar.note(&"ana");
-        assert!(familiar.knows(&"ana") && !familiar.knows(&"ann"));
-        (0..100_000).for_each(|number| familiar.note(&number));
-        assert!(familiar.knows(&99_999));
-        let kept = (0..100_000).filter(|number| familiar.knows(number)).count();
-        assert!(kept <= SLOTS, "{kept}");
+    fn contains_what_it_saw_and_no_more() {
+        let set = SeenSet::default();
+        assert!(!set.contains(&"ana"));
+        set.insert(&"ana");
+        assert!(set.contains(&"ana") && !set.contains(&"ann"));
+        (0..100_000).for_each(|number| set.insert(&number));
+        assert!(set.contains(&99_999));
+        let remembered = (0..100_000).filter(|number| set.contains(number)).count();
+        assert!(remembered <= SLOTS, "{remembered}");
     }
 }

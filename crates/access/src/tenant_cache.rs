@@ -7,25 +7,25 @@ use gancho_store::{CachePolicy, ReadCache, Result, Store};
 use parking_lot::RwLock;
 
 /// More are forgotten and read again.
-const MAX_KNOWN: usize = 50_000;
+const MAX_CACHED: usize = 50_000;
 
 pub struct TenantCache {
     store: Arc<dyn Store>,
-    known: ReadCache<TenantId, Option<Arc<Tenant>>>,
+    cache: ReadCache<TenantId, Option<Arc<Tenant>>>,
     /// Slugs never change, so this is only ever added to.
     slugs: RwLock<HashMap<Box<str>, TenantId>>,
 }
 
 impl TenantCache {
     pub fn new(store: Arc<dyn Store>) -> Self {
-        let policy = CachePolicy { max_entries: MAX_KNOWN, ..CachePolicy::default() };
-        Self { store, known: ReadCache::with(policy), slugs: RwLock::default() }
+        let policy = CachePolicy { max_entries: MAX_CACHED, ..CachePolicy::default() };
+        Self { store, cache: ReadCache::with(policy), slugs: RwLock::default() }
     }
 
     /// A tenant does not go away because the database does.
     pub async fn get(&self, id: TenantId) -> Result<Option<Arc<Tenant>>> {
         let read = |_| async move { Ok(Arc::new(self.store.tenant(id).await?.map(Arc::new))) };
-        Ok(self.known.get(id, read).await?.as_ref().clone())
+        Ok(self.cache.get(id, read).await?.as_ref().clone())
     }
 
     /// By slug or by id, as an operator names it.
@@ -40,7 +40,7 @@ impl TenantCache {
         }
         let Some(found) = self.store.tenant_by_slug(name).await? else { return Ok(None) };
         let mut slugs = self.slugs.write();
-        if slugs.len() >= MAX_KNOWN {
+        if slugs.len() >= MAX_CACHED {
             slugs.clear();
         }
         slugs.insert(name.into(), found.id);
@@ -49,6 +49,6 @@ impl TenantCache {
 
     /// It was changed here.
     pub fn forget(&self, id: TenantId) {
-        self.known.forget(id);
+        self.cache.forget(id);
     }
 }

@@ -15,10 +15,10 @@ use parking_lot::Mutex;
 use thiserror::Error;
 use tokio::time::Instant;
 
-use crate::Familiar;
+use crate::SeenSet;
 
 /// So many wrong ones cost nothing: keys are mistyped.
-const FREE: u32 = 10;
+const FREE_FAILURES: u32 = 10;
 /// Between two checks; doubles with every two failures.
 const FIRST_SPACING: Duration = Duration::from_millis(50);
 const MAX_SPACING: Duration = Duration::from_secs(1);
@@ -28,9 +28,9 @@ const MAX_WAIT: Duration = Duration::from_secs(3);
 const HALF_LIFE: Duration = Duration::from_secs(60);
 /// More addresses than these share one record.
 const MAX_ADDRESSES: usize = 10_000;
-const WARN_EVERY: Duration = Duration::from_secs(60);
+const WARN_INTERVAL: Duration = Duration::from_secs(60);
 /// So many at once are told of without waiting for the minute to end.
-const ALARMING: u64 = 10;
+const ALARM_THRESHOLD: u64 = 10;
 
 #[derive(Debug, Clone, Copy, Error, PartialEq, Eq)]
 #[error("too many invalid API keys or tokens from this address; retry in {retry_after:?}")]
@@ -43,16 +43,16 @@ pub struct Throttle {
     records: Mutex<Records>,
     /// How many addresses are on record. While there are none, nothing is locked.
     count: AtomicUsize,
-    familiar: Familiar,
+    seen: SeenSet,
 }
 
 #[derive(Default)]
 struct Records {
     by_address: HashMap<AddressBlock, Record>,
     /// Failures that were not told of yet, and since when.
-    untold: u64,
-    untold_since: Option<Instant>,
-    told_at: Option<Instant>,
+    unreported: u64,
+    unreported_since: Option<Instant>,
+    reported_at: Option<Instant>,
     /// When addresses were last forgotten that have hardly failed.
     swept_at: Option<Instant>,
 }
@@ -61,7 +61,7 @@ struct Record {
     failures: u32,
     last: Instant,
     /// When the next check is due.
-    free_at: Instant,
+    next_check_at: Instant,
 }
 
 enum Turn {
@@ -90,24 +90,24 @@ impl Throttle {
         }
         let now = Instant::now();
         let mut records = self.records.lock();
-        records.tell(now, address);
+        records.report(now, address);
         let Some(record) = records.of(address) else { return Turn::Now };
-        record.forgive(now);
-        if record.failures < FREE || self.familiar.knows(&(address, token)) {
+        record.decay(now);
+        if record.failures < FREE_FAILURES || self.seen.contains(&(address, token)) {
             return Turn::Now;
         }
-        let at = record.free_at.max(now);
+        let at = record.next_check_at.max(now);
         let wait = at.duration_since(now);
         if wait > MAX_WAIT {
             return Turn::Never(wait);
         }
-        record.free_at = at + record.spacing();
+        record.next_check_at = at + record.spacing();
         if wait.is_zero() { Turn::Now } else { Turn::At(at) }
     }
 
     /// The credential was good.
     pub fn succeed(&self, address: AddressBlock, token: &str) {
-        self.familiar.note(&(address, token));
+        self.seen.insert(&(address, token));
     }
 
     /// It was not.
@@ -115,9 +115,9 @@ impl Throttle {
         let now = Instant::now();
         let mut records = self.records.lock();
         records.fail(address, now);
-        records.untold += 1;
-        records.untold_since.get_or_insert(now);
-        records.tell(now, address);
+        records.unreported += 1;
+        records.unreported_since.get_or_insert(now);
+        records.report(now, address);
         self.count.store(records.by_address.len(), Ordering::Relaxed);
     }
 }
@@ -130,8 +130,8 @@ impl Records {
 
     /// Where there are too many addresses, those that are not known yet are one.
     fn key(&self, address: AddressBlock) -> AddressBlock {
-        let is_room = self.by_address.len() < MAX_ADDRESSES;
-        if is_room || self.by_address.contains_key(&address) { address } else { all_others() }
+        let has_room = self.by_address.len() < MAX_ADDRESSES;
+        if has_room || self.by_address.contains_key(&address) { address } else { all_others() }
     }
 
     fn fail(&mut self, address: AddressBlock, now: Instant) {
@@ -139,34 +139,35 @@ impl Records {
         if self.by_address.len() >= MAX_ADDRESSES && !is_swept {
             self.swept_at = Some(now);
             self.by_address.retain(|_, record| {
-                record.forgive(now);
+                record.decay(now);
                 record.failures > 1
             });
         }
         let key = self.key(address);
-        let new = Record { failures: 0, last: now, free_at: now };
+        let new = Record { failures: 0, last: now, next_check_at: now };
         let record = self.by_address.entry(key).or_insert(new);
-        record.forgive(now);
+        record.decay(now);
         record.failures = record.failures.saturating_add(1);
         record.last = now;
     }
 
     /// Once a minute, and at once where it begins to look like an attack.
-    fn tell(&mut self, now: Instant, address: AddressBlock) {
-        let Some(since) = self.untold_since else { return };
-        let is_first = self.told_at.is_none_or(|at| now.duration_since(at) >= WARN_EVERY);
-        let is_due = now.duration_since(since) >= WARN_EVERY || self.untold >= ALARMING;
+    fn report(&mut self, now: Instant, address: AddressBlock) {
+        let Some(since) = self.unreported_since else { return };
+        let is_first = self.reported_at.is_none_or(|at| now.duration_since(at) >= WARN_INTERVAL);
+        let is_due =
+            now.duration_since(since) >= WARN_INTERVAL || self.unreported >= ALARM_THRESHOLD;
         if !is_first || !is_due {
             return;
         }
-        let (count, addresses) = (self.untold, self.by_address.len());
+        let (count, addresses) = (self.unreported, self.by_address.len());
         tracing::warn!(count, addresses, last_from = %address, "authentication failures: invalid API keys or operator tokens");
-        (self.untold, self.untold_since, self.told_at) = (0, None, Some(now));
+        (self.unreported, self.unreported_since, self.reported_at) = (0, None, Some(now));
     }
 }
 
 impl Record {
-    fn forgive(&mut self, now: Instant) {
+    fn decay(&mut self, now: Instant) {
         let halvings = now.duration_since(self.last).as_secs() / HALF_LIFE.as_secs();
         if halvings > 0 {
             self.failures = self.failures.checked_shr(halvings as u32).unwrap_or(0);
@@ -175,7 +176,7 @@ impl Record {
     }
 
     fn spacing(&self) -> Duration {
-        let doublings = (self.failures.saturating_sub(FREE) / 2).min(10);
+        let doublings = (self.failures.saturating_sub(FREE_FAILURES) / 2).min(10);
         (FIRST_SPACING * (1 << doublings)).min(MAX_SPACING)
     }
 }
@@ -205,7 +206,7 @@ mod tests {
     async fn guessing_becomes_slow_and_stays_slow() {
         let throttle = Throttle::default();
         let began = Instant::now();
-        for _ in 0..FREE {
+        for _ in 0..FREE_FAILURES {
             assert!(guess(&throttle, block(1), "wrong").await);
         }
         assert!(began.elapsed().is_zero(), "a few mistakes cost nothing");
@@ -276,6 +277,6 @@ mod tests {
         }
         assert!(throttle.records.lock().by_address.len() <= MAX_ADDRESSES + 1);
         // Those for whom there was no room are counted together.
-        assert!(throttle.records.lock().by_address[&all_others()].failures > FREE);
+        assert!(throttle.records.lock().by_address[&all_others()].failures > FREE_FAILURES);
     }
 }

@@ -29,7 +29,7 @@ impl Answer {
     pub fn json(status: StatusCode, body: &impl Serialize) -> Result<Self, Problem> {
         match serde_json::to_vec(body) {
             Ok(bytes) => Ok(Self::of(status, JSON, bytes)),
-            Err(fault) => Err(Problem::internal(fault)),
+            Err(error) => Err(Problem::internal(error)),
         }
     }
 
@@ -45,7 +45,7 @@ impl Answer {
         Self::json(StatusCode::ACCEPTED, body)
     }
 
-    pub fn nothing() -> Self {
+    pub fn no_content() -> Self {
         let mut response = Response::new(Either::Left(Full::default()));
         *response.status_mut() = StatusCode::NO_CONTENT;
         Self(response)

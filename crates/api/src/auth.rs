@@ -1,7 +1,7 @@
-//! Who is asking, as headers say it: reads the credential and the tenant that a request names, asks
+//! Principal is asking, as headers say it: reads the credential and the tenant that a request names, asks
 //! [`gancho_access`], and turns its answer into a refusal where it is one.
 
-use gancho_access::{AccessError, KeyError, Needs, ThrottleError, Who};
+use gancho_access::{AccessError, KeyError, Needs, Principal, ThrottleError};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
 use crate::{caller::Caller, codes, input::field::Noun, problem::Problem, state::Api};
@@ -15,27 +15,27 @@ pub async fn authorize(
     headers: &HeaderMap,
     caller: Option<&Caller>,
     needs: Needs,
-) -> Result<Who, Problem> {
+) -> Result<Principal, Problem> {
     let token = token(headers)?;
-    let who = match caller {
+    let principal = match caller {
         Some(caller) => {
             api.throttle.admit(caller.address.block, token).await?;
-            let who = authenticate(api, token, headers).await.inspect_err(|problem| {
+            let principal = authenticate(api, token, headers).await.inspect_err(|problem| {
                 if *problem.code() == codes::INVALID_CREDENTIALS {
                     api.meter.login_failed();
                     api.throttle.fail(caller.address.block);
                 }
             })?;
             api.throttle.succeed(caller.address.block, token);
-            caller.standing.prove();
-            who
+            caller.connection.mark_authenticated();
+            principal
         }
         None => authenticate(api, token, headers).await?,
     };
-    Ok(who.check(needs)?)
+    Ok(principal.check(needs)?)
 }
 
-async fn authenticate(api: &Api, token: &str, headers: &HeaderMap) -> Result<Who, Problem> {
+async fn authenticate(api: &Api, token: &str, headers: &HeaderMap) -> Result<Principal, Problem> {
     let named = named_tenant(headers)?;
     Ok(api.access.authenticate(token, named).await?)
 }

@@ -23,7 +23,7 @@ impl Default for TrustedProxies {
     }
 }
 
-/// Who sends, as far as that can be told.
+/// Principal sends, as far as that can be told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ClientAddress {
     pub block: AddressBlock,
@@ -33,12 +33,12 @@ pub struct ClientAddress {
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 /// What proxies add to a request that they pass on.
-pub const PASSED_ON: [&str; 6] =
+pub const FORWARDING_HEADERS: [&str; 6] =
     ["x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "forwarded", "via", "x-real-ip"];
 
 /// Whether a proxy says that it has passed the request on.
-pub fn is_passed_on(headers: &HeaderMap) -> bool {
-    PASSED_ON.iter().any(|name| headers.contains_key(*name))
+pub fn is_forwarded(headers: &HeaderMap) -> bool {
+    FORWARDING_HEADERS.iter().any(|name| headers.contains_key(*name))
 }
 
 impl TrustedProxies {

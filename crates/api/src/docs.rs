@@ -85,7 +85,7 @@ const LINKS: &str =
     "<p><a href=\"/docs/errors\">All codes</a> · <a href=\"/docs/\">Reference</a></p>";
 
 /// The same page where the rest of the documentation is not, such as on the ingest listener.
-pub(crate) fn lone_error_page(code: &str) -> Option<Answer> {
+pub(crate) fn standalone_error_page(code: &str) -> Option<Answer> {
     let page = code_page(codes::find(code)?, "");
     let answer = Answer::of(StatusCode::OK, HeaderValue::from_static(HTML), page);
     let policy = HeaderValue::from_static(POLICY);
@@ -95,7 +95,7 @@ pub(crate) fn lone_error_page(code: &str) -> Option<Answer> {
 /// Nothing of a caller's stands in these pages: they are made of the list of codes alone.
 fn code_page(code: &Code, links: &str) -> String {
     let Code { code, status, title, means, remedy } = code;
-    let (means, remedy) = (marked(means), marked(remedy));
+    let (means, remedy) = (to_html(means), to_html(remedy));
     format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" \
          content=\"width=device-width\"><title>{code}</title><style>{STYLE}</style>\
@@ -121,7 +121,7 @@ fn list_page() -> String {
 }
 
 /// Text as HTML, with what stands between backticks as code.
-fn marked(text: &str) -> String {
+fn to_html(text: &str) -> String {
     let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     let mut html = String::with_capacity(escaped.len() + 32);
     for (index, part) in escaped.split('`').enumerate() {

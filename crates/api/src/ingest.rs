@@ -14,31 +14,31 @@ mod simulate;
 
 use std::{io, ops::Deref, sync::Arc, time::Duration};
 
-use gancho_access::{AdminToken, Familiar, Throttle};
+use gancho_access::{AdminToken, SeenSet, Throttle};
 use gancho_domain::IdMaker;
 use gancho_inbound::Inbound;
 use gancho_vault::KeyRing;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use self::{body_budget::BodyBudget, service::Front};
+use self::{body_budget::BodyBudget, service::IngestService};
 use crate::{
-    listener::{ListenSettings, take},
+    listener::{ListenSettings, accept_connections},
     meter::Traffic,
 };
 
 /// What every request may use. Made once, shared by all.
 #[derive(Clone)]
-pub struct Ingest(Arc<Parts>);
+pub struct Ingest(Arc<IngestState>);
 
-pub struct Parts {
+pub struct IngestState {
     pub inbound: Arc<Inbound>,
     pub ring: Arc<KeyRing>,
     pub ids: Arc<IdMaker>,
     pub traffic: Arc<Traffic>,
     budget: BodyBudget,
     /// Addresses that have proved something.
-    familiar: Familiar,
+    verified_addresses: SeenSet,
     /// For the operator's token.
     throttle: Throttle,
     pub settings: IngestSettings,
@@ -75,9 +75,9 @@ impl Default for IngestSettings {
 }
 
 impl Deref for Ingest {
-    type Target = Parts;
+    type Target = IngestState;
 
-    fn deref(&self) -> &Parts {
+    fn deref(&self) -> &IngestState {
         &self.0
     }
 }
@@ -89,13 +89,13 @@ impl Ingest {
         ids: Arc<IdMaker>,
         settings: IngestSettings,
     ) -> Self {
-        Self(Arc::new(Parts {
+        Self(Arc::new(IngestState {
             inbound,
             ring,
             ids,
             traffic: Arc::default(),
             budget: BodyBudget::new(settings.body_bytes),
-            familiar: Familiar::default(),
+            verified_addresses: SeenSet::default(),
             throttle: Throttle::default(),
             settings,
         }))
@@ -109,9 +109,9 @@ impl Ingest {
         stop: CancellationToken,
     ) -> io::Result<()> {
         let ingest = self.clone();
-        let front = move |peer| Front::new(ingest.clone(), peer);
+        let service = move |peer| IngestService::new(ingest.clone(), peer);
         // What stands before it speaks HTTP/1 to it, where every connection has its deadlines.
         let settings = ListenSettings { http2: false, ..settings };
-        take(listener, front, self.traffic.clone(), settings, stop).await
+        accept_connections(listener, service, self.traffic.clone(), settings, stop).await
     }
 }

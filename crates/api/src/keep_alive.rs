@@ -9,23 +9,23 @@ use hyper::body::Body;
 use crate::answer::AnswerBody;
 
 /// What must be known of a request to end its answer.
-pub(crate) struct Ending {
+pub(crate) struct KeepAlive {
     /// In HTTP/2 a body that is not read holds up nothing else.
     is_http1: bool,
-    expects: bool,
+    expects_continue: bool,
 }
 
-impl Ending {
+impl KeepAlive {
     pub(crate) fn of(parts: &Parts) -> Self {
         Self {
             is_http1: parts.version < Version::HTTP_2,
-            expects: parts.headers.contains_key(header::EXPECT),
+            expects_continue: parts.headers.contains_key(header::EXPECT),
         }
     }
 
     /// A connection on which more of a request is to come cannot be used again, and that is said: who
     /// is not told sends the next request on it, and gets no answer.
-    pub(crate) fn seal<B>(
+    pub(crate) fn finish<B>(
         &self,
         mut response: Response<AnswerBody>,
         body: &mut B,
@@ -33,7 +33,7 @@ impl Ending {
     where
         B: Body<Data = Bytes> + Unpin,
     {
-        if self.is_http1 && !is_at_end(self.expects, body) {
+        if self.is_http1 && !is_body_consumed(self.expects_continue, body) {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         response
@@ -43,19 +43,19 @@ impl Ending {
 /// Whether nothing more is to come of a request that is answered already: then its connection can be
 /// used again. What has arrived is taken, up to a bound; nothing is waited for.
 /// `expects` says that the sender waits to be told to go on, which it must not be now.
-fn is_at_end<B>(expects: bool, body: &mut B) -> bool
+fn is_body_consumed<B>(expects_continue: bool, body: &mut B) -> bool
 where
     B: Body<Data = Bytes> + Unpin,
 {
-    let mut taken = 0;
+    let mut drained = 0;
     while !body.is_end_stream() {
-        if expects {
+        if expects_continue {
             return false;
         }
         match body.frame().now_or_never() {
             Some(Some(Ok(frame))) => {
-                taken += frame.data_ref().map_or(0, Bytes::len);
-                if taken > MOST_TAKEN {
+                drained += frame.data_ref().map_or(0, Bytes::len);
+                if drained > MAX_DRAINED {
                     return false;
                 }
             }
@@ -66,4 +66,4 @@ where
     true
 }
 
-const MOST_TAKEN: usize = 64 * 1024;
+const MAX_DRAINED: usize = 64 * 1024;

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 /// Whoever keeps the key ring: knows its file, and the records that are sealed with it.
 #[async_trait]
-pub trait KeyKeeper: Send + Sync {
+pub trait KeyRingService: Send + Sync {
     /// Adds a key to the ring if `new_key`, and seals everything with the newest.
     async fn rotate(&self, new_key: bool) -> Result<Rotation, String>;
 

@@ -43,6 +43,6 @@ pub mod watch;
 pub use client_address::TrustedProxies;
 pub use ingest::{Ingest, IngestSettings, Simulator};
 pub use listener::ListenSettings;
-pub use router::{of_node, router};
+pub use router::{node_router, router};
 pub use service::listen;
 pub use state::{Api, ApiSetup, InboundParts, MetricsFor, Settings};

@@ -212,7 +212,7 @@ fn refusal(status: StatusCode, codes: &[&Code]) -> Response {
 fn problem_schema() -> RefOr<Schema> {
     let text =
         |about: &str| ObjectBuilder::new().schema_type(Type::String).description(Some(about));
-    let fault = ObjectBuilder::new()
+    let error = ObjectBuilder::new()
         .property("pointer", text("JSON pointer (RFC 6901) into the request body; empty if the error is not about a field of the body."))
         .property("detail", text("What is wrong there, and how to fix it."))
         .required("pointer")
@@ -224,7 +224,7 @@ fn problem_schema() -> RefOr<Schema> {
         .property("status", ObjectBuilder::new().schema_type(Type::Integer))
         .property("detail", text("What is wrong, and how to fix it."))
         .property("code", text("Stable, machine-readable error code."))
-        .property("errors", ArrayBuilder::new().items(fault))
+        .property("errors", ArrayBuilder::new().items(error))
         .property(
             "request_id",
             ObjectBuilder::new()

@@ -5,12 +5,13 @@ use gancho_store::PageRequest;
 use serde::Serialize;
 
 use crate::{
-    answer::Answer, cursor::Pages, input::query::ROWS, problem::Problem, render::List, route::Call,
+    answer::Answer, cursor::CursorScope, input::query::DEFAULT_ROWS, problem::Problem,
+    render::List, route::Call,
 };
 
 pub struct Page<'a> {
     call: &'a Call,
-    pages: Pages,
+    scope: CursorScope,
     position: Option<Vec<u8>>,
     max: usize,
 }
@@ -27,14 +28,14 @@ impl<'a> Page<'a> {
         tenant: Option<TenantId>,
         part: Option<&str>,
     ) -> Result<Self, Problem> {
-        let pages = Pages::of(call.route.path, tenant, &call.query);
-        let pages = match part {
-            Some(part) => pages.below(part),
-            None => pages,
+        let scope = CursorScope::of(call.route.path, tenant, &call.query);
+        let scope = match part {
+            Some(part) => scope.below(part),
+            None => scope,
         };
-        let position = call.api.cursors.position(&pages, &call.query)?;
-        let max = call.query.count("limit").unwrap_or(ROWS) as usize;
-        Ok(Self { call, pages, position, max })
+        let position = call.api.cursors.position(&scope, &call.query)?;
+        let max = call.query.count("limit").unwrap_or(DEFAULT_ROWS) as usize;
+        Ok(Self { call, scope, position, max })
     }
 
     /// For a list that the store cuts into pages.
@@ -81,6 +82,6 @@ impl<'a> Page<'a> {
     }
 
     fn seal(&self, position: &[u8]) -> String {
-        self.call.api.cursors.seal(&self.pages, position)
+        self.call.api.cursors.seal(&self.scope, position)
     }
 }

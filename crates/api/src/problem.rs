@@ -17,15 +17,15 @@ use serde_json::{Map, Value, json};
 use crate::{
     answer::{Answer, whole_seconds},
     codes::{self, Code},
-    input::{Faults, body::Unread, field::Noun},
+    input::{FieldErrors, body::BodyError, field::Noun},
 };
 
 /// A refusal. Boxed, so that what goes well is not made larger by what may go wrong.
 #[derive(Debug)]
-pub struct Problem(Box<Inner>);
+pub struct Problem(Box<ProblemParts>);
 
 #[derive(Debug)]
-struct Inner {
+struct ProblemParts {
     code: &'static Code,
     detail: String,
     errors: Vec<FieldError>,
@@ -35,27 +35,27 @@ struct Inner {
 }
 
 #[derive(Serialize)]
-struct Shown<'a> {
+struct ProblemBody<'a> {
     r#type: String,
     title: &'a str,
     status: u16,
     detail: &'a str,
     code: &'a str,
-    errors: Vec<ShownFault<'a>>,
+    errors: Vec<FieldErrorBody<'a>>,
     request_id: &'a str,
     #[serde(flatten)]
     more: &'a Map<String, Value>,
 }
 
 #[derive(Serialize)]
-struct ShownFault<'a> {
+struct FieldErrorBody<'a> {
     pointer: &'a str,
     detail: &'a str,
 }
 
 impl Problem {
     pub fn new(code: &'static Code, detail: impl Into<String>) -> Self {
-        Self(Box::new(Inner {
+        Self(Box::new(ProblemParts {
             code,
             detail: detail.into(),
             errors: Vec::new(),
@@ -91,9 +91,9 @@ impl Problem {
         }
     }
 
-    pub fn faulty(faults: Vec<FieldError>) -> Self {
-        let code = faults.first().map_or(&codes::INVALID_FIELD, |first| code_of(first.code));
-        let detail = match &faults[..] {
+    pub fn invalid_fields(errors: Vec<FieldError>) -> Self {
+        let code = errors.first().map_or(&codes::INVALID_FIELD, |first| code_of(first.code));
+        let detail = match &errors[..] {
             [] => "the request is not valid".to_owned(),
             [one] => one.message.clone(),
             [first, rest @ ..] => {
@@ -101,22 +101,22 @@ impl Problem {
             }
         };
         let mut problem = Self::new(code, detail);
-        problem.0.errors = faults;
+        problem.0.errors = errors;
         problem
     }
 
     /// One field that holds what it cannot hold.
     pub fn field(pointer: &str, message: impl Into<String>) -> Self {
-        let mut faults = Faults::default();
-        faults.invalid(pointer, message);
-        faults.into()
+        let mut errors = FieldErrors::default();
+        errors.invalid(pointer, message);
+        errors.into()
     }
 
     /// About a part of what was given: its faults are told from there.
     #[must_use]
     pub fn below(mut self, pointer: &str) -> Self {
-        for fault in &mut self.0.errors {
-            fault.pointer.insert_str(0, pointer);
+        for error in &mut self.0.errors {
+            error.pointer.insert_str(0, pointer);
         }
         self
     }
@@ -128,7 +128,7 @@ impl Problem {
     }
 
     #[must_use]
-    fn and(mut self, name: &str, value: Value) -> Self {
+    fn with_member(mut self, name: &str, value: Value) -> Self {
         self.0.more.insert(name.to_owned(), value);
         self
     }
@@ -155,11 +155,11 @@ impl Problem {
 
     /// As one item of a list of outcomes.
     pub fn as_value(&self) -> Value {
-        let faults: Vec<_> = self.0.errors.iter().map(shown_fault).collect();
+        let errors: Vec<_> = self.0.errors.iter().map(field_error_body).collect();
         let mut value = json!({
             "code": self.0.code.code,
             "detail": self.0.detail,
-            "errors": faults,
+            "errors": errors,
         });
         if let Value::Object(members) = &mut value {
             members.extend(self.0.more.clone());
@@ -168,19 +168,19 @@ impl Problem {
     }
 
     pub fn into_answer(self, request_id: &str) -> Answer {
-        let Inner { code, detail, errors, more, headers } = *self.0;
-        let shown = Shown {
+        let ProblemParts { code, detail, errors, more, headers } = *self.0;
+        let body = ProblemBody {
             r#type: format!("/docs/errors/{}", code.code),
             title: code.title,
             status: code.status.as_u16(),
             detail: &detail,
             code: code.code,
-            errors: errors.iter().map(shown_fault).collect(),
+            errors: errors.iter().map(field_error_body).collect(),
             request_id,
             more: &more,
         };
         // It is made of texts and numbers: it cannot fail.
-        let body = serde_json::to_vec(&shown).unwrap_or_default();
+        let body = serde_json::to_vec(&body).unwrap_or_default();
         let mut answer = Answer::of(code.status, HeaderValue::from_static(MEDIA_TYPE), body);
         for (name, value) in headers {
             answer = answer.with(name, value);
@@ -204,21 +204,21 @@ fn code_of(word: &str) -> &'static Code {
 
 pub const MEDIA_TYPE: &str = "application/problem+json";
 
-fn shown_fault(fault: &FieldError) -> ShownFault<'_> {
-    ShownFault { pointer: &fault.pointer, detail: &fault.message }
+fn field_error_body(error: &FieldError) -> FieldErrorBody<'_> {
+    FieldErrorBody { pointer: &error.pointer, detail: &error.message }
 }
 
-impl From<Faults> for Problem {
-    fn from(faults: Faults) -> Self {
-        Self::faulty(faults.0)
+impl From<FieldErrors> for Problem {
+    fn from(errors: FieldErrors) -> Self {
+        Self::invalid_fields(errors.0)
     }
 }
 
-impl From<Unread> for Problem {
-    fn from(unread: Unread) -> Self {
-        match unread {
-            Unread::Malformed(why) => Self::new(&codes::BAD_JSON, why),
-            Unread::Faulty(faults) => faults.into(),
+impl From<BodyError> for Problem {
+    fn from(error: BodyError) -> Self {
+        match error {
+            BodyError::Malformed(why) => Self::new(&codes::BAD_JSON, why),
+            BodyError::Invalid(errors) => errors.into(),
         }
     }
 }
@@ -257,18 +257,18 @@ impl From<StoreError> for Problem {
 impl From<PlanLimit> for Problem {
     fn from(limit: PlanLimit) -> Self {
         Self::new(&codes::PLAN_LIMIT, limit.to_string())
-            .and("plan", json!(limit.plan))
-            .and("what", json!(limit.what))
-            .and("limit", json!(limit.limit))
-            .and("used", json!(limit.used))
-            .and("resets_at", json!(limit.resets_at.map(|at| at.to_string())))
+            .with_member("plan", json!(limit.plan))
+            .with_member("what", json!(limit.what))
+            .with_member("limit", json!(limit.limit))
+            .with_member("used", json!(limit.used))
+            .with_member("resets_at", json!(limit.resets_at.map(|at| at.to_string())))
     }
 }
 
 impl From<EndpointError> for Problem {
     fn from(error: EndpointError) -> Self {
         match error {
-            EndpointError::Faulty(faults) => Self::faulty(faults),
+            EndpointError::Faulty(errors) => Self::invalid_fields(errors),
             EndpointError::PlanLimit(limit) => limit.into(),
             EndpointError::NotFound => Self::not_found(Noun::Webhook),
             EndpointError::Busy => Self::new(
@@ -284,7 +284,7 @@ impl From<EndpointError> for Problem {
 impl From<PublishError> for Problem {
     fn from(error: PublishError) -> Self {
         match error {
-            PublishError::Faulty(faults) => Self::faulty(faults),
+            PublishError::Faulty(errors) => Self::invalid_fields(errors),
             PublishError::PlanLimit(limit) => limit.into(),
             PublishError::KeyClash { first } => Self::new(
                 &codes::IDEMPOTENCY_MISMATCH,
@@ -309,7 +309,7 @@ impl From<PublishError> for Problem {
 impl From<SubmitError> for Problem {
     fn from(error: SubmitError) -> Self {
         match error {
-            SubmitError::Faulty(faults) => Self::faulty(faults),
+            SubmitError::Faulty(errors) => Self::invalid_fields(errors),
             SubmitError::KeyClash { first } => Self::new(
                 &codes::IDEMPOTENCY_MISMATCH,
                 format!(
@@ -324,7 +324,7 @@ impl From<SubmitError> for Problem {
 impl From<ImportError> for Problem {
     fn from(error: ImportError) -> Self {
         match error {
-            ImportError::Faulty(faults) => Self::faulty(faults),
+            ImportError::Faulty(errors) => Self::invalid_fields(errors),
             ImportError::Store(error) => error.into(),
         }
     }
@@ -333,16 +333,16 @@ impl From<ImportError> for Problem {
 impl From<TypeError> for Problem {
     fn from(error: TypeError) -> Self {
         match error {
-            TypeError::Faulty(faults) => Self::faulty(faults),
+            TypeError::Faulty(errors) => Self::invalid_fields(errors),
             TypeError::NotFound => Self::not_found(Noun::EventType),
             TypeError::Store(error) => error.into(),
             TypeError::BuiltIn => Self::new(
                 &codes::CONFLICT,
                 "a built-in event type cannot be deleted; register your own under the same name to replace it",
             ),
-            TypeError::TooMany { most } => Self::field(
+            TypeError::TooMany { most: max } => Self::field(
                 "/name",
-                format!("the limit of {most} event types is reached; delete some first"),
+                format!("the limit of {max} event types is reached; delete some first"),
             ),
         }
     }
@@ -351,7 +351,7 @@ impl From<TypeError> for Problem {
 impl From<ReplayError> for Problem {
     fn from(error: ReplayError) -> Self {
         match error {
-            ReplayError::Faulty(faults) => Self::faulty(faults),
+            ReplayError::Faulty(errors) => Self::invalid_fields(errors),
             ReplayError::NotFound => Self::not_found(Noun::Replay),
             ReplayError::Over => Self::new(
                 &codes::CONFLICT,
@@ -381,7 +381,7 @@ impl From<Denied> for Problem {
 impl From<SourceError> for Problem {
     fn from(error: SourceError) -> Self {
         match error {
-            SourceError::Faulty(faults) => Self::faulty(faults),
+            SourceError::Faulty(errors) => Self::invalid_fields(errors),
             SourceError::NotFound => Self::not_found(Noun::Source),
             SourceError::Taken(_) => Self::new(&codes::TAKEN, error.to_string()),
             SourceError::TooMany { .. } => Self::field("", error.to_string()),
@@ -401,7 +401,7 @@ impl From<TryOutError> for Problem {
                 "the webhook is disabled; set `is_active` to true first",
             ),
             TryOutError::Paused(_) => Self::new(&codes::CONFLICT, error.to_string()),
-            TryOutError::Faulty(faults) => Self::faulty(faults),
+            TryOutError::Faulty(errors) => Self::invalid_fields(errors),
             TryOutError::Publish(error) => error.into(),
             TryOutError::Store(error) => error.into(),
         }

@@ -17,15 +17,15 @@ use utoipa::{
 pub use list::List;
 
 #[derive(Debug, Clone, Copy)]
-pub struct Stamp(pub Time);
+pub struct Timestamp(pub Time);
 
-impl Serialize for Stamp {
+impl Serialize for Timestamp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&self.0)
     }
 }
 
-impl PartialSchema for Stamp {
+impl PartialSchema for Timestamp {
     fn schema() -> RefOr<Schema> {
         ObjectBuilder::new()
             .schema_type(Type::String)
@@ -34,7 +34,7 @@ impl PartialSchema for Stamp {
     }
 }
 
-impl ToSchema for Stamp {}
+impl ToSchema for Timestamp {}
 
 /// JSON of someone else's, shown as it was given.
 #[derive(Debug, Clone, Serialize)]

@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 pub use gancho_access::Needs;
-use gancho_access::{Acting, Operator, Who};
+use gancho_access::{Operator, Principal, TenantPrincipal};
 use gancho_outbound::Owner;
 use http::{HeaderMap, Method, StatusCode};
 use utoipa::{
@@ -90,7 +90,7 @@ impl Gives {
         Self::json::<T>(StatusCode::ACCEPTED, about)
     }
 
-    pub const fn nothing(about: &'static str) -> Self {
+    pub const fn no_content(about: &'static str) -> Self {
         Self { status: StatusCode::NO_CONTENT, about, media_type: "", schema: None }
     }
 }
@@ -104,13 +104,13 @@ fn schema_of<T: ToSchema>(all: &mut Vec<(String, RefOr<Schema>)>) -> RefOr<Schem
 
 impl Route {
     /// What most routes have.
-    pub const PLAIN: Self = Self {
+    pub const DEFAULT: Self = Self {
         method: Method::GET,
         path: "",
         needs: Needs::Operator,
         query: &[],
         takes: Takes::Nothing,
-        gives: Gives::nothing(""),
+        gives: Gives::no_content(""),
         refuses: &[],
         tag: "",
         summary: "",
@@ -197,7 +197,7 @@ fn noun(name: &str) -> Noun {
 pub struct Call {
     pub api: Api,
     pub route: &'static Route,
-    pub who: Who,
+    pub principal: Principal,
     /// By the names in the route's path.
     pub path: Vec<(Box<str>, Box<str>)>,
     pub query: Values<'static>,
@@ -207,10 +207,10 @@ pub struct Call {
 
 impl Call {
     /// The tenant whom the call is about. Routes that need one are not reached without.
-    pub fn tenant(&self) -> Result<&Acting, Problem> {
-        match &self.who {
-            Who::Tenant(acting) => Ok(acting),
-            Who::Operator(_) => Err(Problem::new(
+    pub fn tenant(&self) -> Result<&TenantPrincipal, Problem> {
+        match &self.principal {
+            Principal::Tenant(principal) => Ok(principal),
+            Principal::Operator(_) => Err(Problem::new(
                 &codes::TENANT_REQUIRED,
                 "this operation works on one tenant; send `X-Tenant: <slug or id>`",
             )),
@@ -219,29 +219,29 @@ impl Call {
 
     /// Whose shelf is meant: the tenant's, or the operator's, which is for everyone.
     pub fn owner(&self) -> Owner {
-        match &self.who {
-            Who::Tenant(acting) => Owner::Tenant(acting.scope()),
-            Who::Operator(_) => Owner::Operator,
+        match &self.principal {
+            Principal::Tenant(principal) => Owner::Tenant(principal.scope()),
+            Principal::Operator(_) => Owner::Operator,
         }
     }
 
     pub fn operator(&self) -> Result<&Operator, Problem> {
-        match &self.who {
-            Who::Operator(operator) => Ok(operator),
-            Who::Tenant(_) => Err(Problem::new(
+        match &self.principal {
+            Principal::Operator(operator) => Ok(operator),
+            Principal::Tenant(_) => Err(Problem::new(
                 &codes::OPERATOR_ONLY,
                 "only the operator can do this; use the operator token",
             )),
         }
     }
 
-    pub fn part(&self, name: &str) -> &str {
+    pub fn path_param(&self, name: &str) -> &str {
         self.path.iter().find(|(known, _)| **known == *name).map_or("", |(_, value)| value)
     }
 
     /// An id in the path. What is not an id is answered as one that is not there.
     pub fn id<T: std::str::FromStr>(&self, name: &str) -> Result<T, Problem> {
-        self.part(name).parse().map_err(|_| Problem::not_found(noun(name)))
+        self.path_param(name).parse().map_err(|_| Problem::not_found(noun(name)))
     }
 
     /// The body, by the fields of the route.

@@ -99,7 +99,7 @@ pub const ROUTES: &[&Route] = &[
     &sources::retry::ONE,
     &sources::retry::MANY,
     &sources::rejections::OF_SOURCE,
-    &sources::rejections::OF_NOBODY,
+    &sources::rejections::OF_UNKNOWN_PARTNERS,
     &sources::reload::ROUTE,
     &ledger::get::ROUTE,
     &ledger::checkpoint::ROUTE,
@@ -109,21 +109,24 @@ pub const ROUTES: &[&Route] = &[
 
 /// The API, its documentation, and whatever else is to answer beside them.
 pub fn router(api: &Api, extra: Router) -> Router {
-    let router = answering(api, by_path()).merge(docs::router(api));
+    let router = api_router(api, by_path()).merge(docs::router(api));
     with_probes(api, router.merge(extra))
 }
 
 /// For a node that is no API: how it does, and what it alone knows or must be told.
-pub fn of_node(api: &Api) -> Router {
-    let own = |path: &&str| OF_NODE.iter().any(|route| route.path == *path);
+pub fn node_router(api: &Api) -> Router {
+    let own = |path: &&str| NODE_ROUTES.iter().any(|route| route.path == *path);
     let paths = by_path().into_iter().filter(|(path, _)| own(path)).collect();
-    with_probes(api, answering(api, paths))
+    with_probes(api, api_router(api, paths))
 }
 
-const OF_NODE: [&Route; 3] =
-    [&sources::rejections::OF_SOURCE, &sources::rejections::OF_NOBODY, &sources::reload::ROUTE];
+const NODE_ROUTES: [&Route; 3] = [
+    &sources::rejections::OF_SOURCE,
+    &sources::rejections::OF_UNKNOWN_PARTNERS,
+    &sources::reload::ROUTE,
+];
 
-fn answering(api: &Api, paths: BTreeMap<&'static str, Vec<&'static Route>>) -> Router {
+fn api_router(api: &Api, paths: BTreeMap<&'static str, Vec<&'static Route>>) -> Router {
     let mut router = Router::new();
     for (path, routes) in paths {
         let here: Arc<[RouteHandle]> =
@@ -180,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_route_stands_twice() {
+    fn no_route_is_listed_twice() {
         let all: BTreeSet<_> = ROUTES.iter().map(|r| (r.path, r.method.as_str())).collect();
         assert_eq!(all.len(), ROUTES.len());
     }

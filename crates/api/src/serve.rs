@@ -20,7 +20,7 @@ use crate::{
     caller::Caller,
     codes,
     input::{content, query},
-    keep_alive::Ending,
+    keep_alive::KeepAlive,
     meter::RouteMeter,
     problem::Problem,
     route::{Call, Route, Takes},
@@ -64,10 +64,10 @@ where
     let id = request_id(&api.ids, request.headers());
     let (mut parts, mut body) = request.into_parts();
     let Some(RouteHandle { route, meter }) = choose(routes, &parts.method) else {
-        let end = Ending::of(&parts);
-        return end.seal(finish(refuse_method(routes), &id), &mut body);
+        let keep_alive = KeepAlive::of(&parts);
+        return keep_alive.finish(finish(refuse_method(routes), &id), &mut body);
     };
-    let end = Ending::of(&parts);
+    let keep_alive = KeepAlive::of(&parts);
     let caller = parts.extensions.remove::<Caller>();
     let work = answer(api, route, caller.as_ref(), path, parts, &mut body);
     let outcome = AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| {
@@ -76,13 +76,13 @@ where
     });
     let response = finish(outcome, &id);
     meter.answered(response.status());
-    note(route, response.status(), &id);
-    end.seal(response, &mut body)
+    log_answer(route, response.status(), &id);
+    keep_alive.finish(response, &mut body)
 }
 
 /// One line for each answer, under the id that the caller was given. Only what went wrong here is for
 /// everyone to see; a gateway that is full or stopping says so once, not at every call.
-fn note(route: &Route, status: StatusCode, id: &HeaderValue) {
+fn log_answer(route: &Route, status: StatusCode, id: &HeaderValue) {
     let request_id = id.to_str().unwrap_or_default();
     let (method, path, status) = (route.method.as_str(), route.path, status.as_u16());
     if status >= 500 && status != 503 {
@@ -110,11 +110,19 @@ where
     if api.registry.hops().of(&parts.headers) > 0 {
         return Err(Problem::loop_detected());
     }
-    let who = auth::authorize(api, &parts.headers, caller, route.needs).await?;
+    let principal = auth::authorize(api, &parts.headers, caller, route.needs).await?;
     let query = query::read(route.query, parts.uri.query())?;
     let body = read_body(api, route, &parts.headers, body).await?;
-    (route.run)(Call { api: api.clone(), route, who, path, query, headers: parts.headers, body })
-        .await
+    (route.run)(Call {
+        api: api.clone(),
+        route,
+        principal,
+        path,
+        query,
+        headers: parts.headers,
+        body,
+    })
+    .await
 }
 
 async fn read_body<B>(
@@ -128,7 +136,7 @@ where
     B::Error: Display,
 {
     let settings = &api.settings;
-    let most = match route.takes {
+    let max = match route.takes {
         // Whatever comes with a call that takes nothing is not looked at, but must not be much.
         Takes::Nothing => 0,
         Takes::Body(_) | Takes::Maybe(_) => settings.body_bytes,
@@ -138,7 +146,8 @@ where
     match route.takes {
         Takes::Nothing => {
             if !body.is_end_stream() {
-                let read = content::read(headers, body, NEGLIGIBLE, settings.body_deadline).await;
+                let read =
+                    content::read(headers, body, MAX_IGNORED_BODY, settings.body_deadline).await;
                 // A client that always sends `{}` is not to be told off.
                 return read.map(|_| Bytes::new());
             }
@@ -146,7 +155,7 @@ where
         }
         Takes::Maybe(_) if body.is_end_stream() => Ok(Bytes::new()),
         Takes::Maybe(_) if !headers.contains_key(header::CONTENT_TYPE) => {
-            let read = content::read(headers, body, most, settings.body_deadline).await?;
+            let read = content::read(headers, body, max, settings.body_deadline).await?;
             if read.is_empty() {
                 return Ok(read);
             }
@@ -155,13 +164,13 @@ where
         }
         _ => {
             content::check_type(headers)?;
-            content::read(headers, body, most, settings.body_deadline).await
+            content::read(headers, body, max, settings.body_deadline).await
         }
     }
 }
 
 /// A body that is not asked for may be this long.
-const NEGLIGIBLE: usize = 16 * 1024;
+const MAX_IGNORED_BODY: usize = 16 * 1024;
 
 fn choose<'a>(routes: &'a [RouteHandle], method: &Method) -> Option<&'a RouteHandle> {
     // What answers GET answers HEAD; the body is left out on the way.
@@ -196,7 +205,7 @@ where
 {
     let (parts, mut body) = request.into_parts();
     let refused = finish(Err(problem), &request_id(&api.ids, &parts.headers));
-    Ending::of(&parts).seal(refused, &mut body)
+    KeepAlive::of(&parts).finish(refused, &mut body)
 }
 
 pub(crate) fn finish(outcome: Result<Answer, Problem>, id: &HeaderValue) -> Response<AnswerBody> {

@@ -22,7 +22,7 @@ use crate::{
     answer::AnswerBody,
     caller::Caller,
     host::Hosts,
-    listener::{ListenSettings, Peer, take},
+    listener::{ListenSettings, Peer, accept_connections},
     operations::events,
     route::Route,
     serve::{self, RouteHandle},
@@ -43,12 +43,12 @@ pub async fn listen(
     let is_local = listener.local_addr()?.ip().is_loopback();
     let hosts = is_local.then(|| Hosts::new(settings.allowed_hosts.clone()));
     let traffic = api.meter.traffic.clone();
-    let front = Front::new(api, router, hosts, settings.publishes);
-    take(listener, move |peer| front.of(peer), traffic, settings, stop).await
+    let service = ApiService::new(api, router, hosts, settings.publishes);
+    accept_connections(listener, move |peer| service.for_peer(peer), traffic, settings, stop).await
 }
 
 #[derive(Clone)]
-pub struct Front {
+pub struct ApiService {
     api: Api,
     /// Nothing before there is a connection.
     peer: Option<Peer>,
@@ -59,19 +59,19 @@ pub struct Front {
     publish: Option<Arc<[RouteHandle]>>,
 }
 
-impl Front {
+impl ApiService {
     pub fn new(api: Api, router: Router, hosts: Option<Hosts>, publishes: bool) -> Self {
         let publish = publishes.then(|| Arc::from([RouteHandle::new(&api, PUBLISH)]));
         Self { api, peer: None, router, hosts: hosts.map(Arc::new), publish }
     }
 
     /// For one connection.
-    pub fn of(&self, peer: Peer) -> Self {
+    pub fn for_peer(&self, peer: Peer) -> Self {
         Self { peer: Some(peer), ..self.clone() }
     }
 }
 
-impl Service<Request<Incoming>> for Front {
+impl Service<Request<Incoming>> for ApiService {
     type Response = Response<AnswerBody>;
     type Error = Infallible;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
@@ -82,7 +82,7 @@ impl Service<Request<Incoming>> for Front {
 
     fn call(&mut self, mut request: Request<Incoming>) -> Self::Future {
         let api = self.api.clone();
-        let answering = self.peer.as_ref().map(|peer| peer.standing.answer());
+        let answering = self.peer.as_ref().map(|peer| peer.connection.answer());
         if let Some(peer) = &self.peer {
             let caller = Caller::new(peer, request.headers());
             request.extensions_mut().insert(caller);

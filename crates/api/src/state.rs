@@ -13,7 +13,7 @@ use gancho_vault::KeyRing;
 use tokio_util::task::TaskTracker;
 
 use crate::{
-    cursor::CursorSeal, exports::Exports, key_ring::KeyKeeper, meter::Meter, watch::Watch,
+    cursor::CursorSeal, exports::Exports, key_ring::KeyRingService, meter::Meter, watch::Watch,
 };
 
 /// Given by whoever puts the gateway together.
@@ -30,9 +30,9 @@ pub struct ApiSetup {
     pub clock: Arc<dyn Clock>,
     pub watch: Arc<Watch>,
     /// Nothing where the key ring cannot be rotated from here.
-    pub key_keeper: Option<Arc<dyn KeyKeeper>>,
+    pub key_ring: Option<Arc<dyn KeyRingService>>,
     /// Nothing where no e-mails are sent.
-    pub mail: Option<MailDesk>,
+    pub mail: Option<MailParts>,
     /// Nothing where no webhooks are received.
     pub inbound: Option<InboundParts>,
     pub settings: Settings,
@@ -40,7 +40,7 @@ pub struct ApiSetup {
 
 /// What the calls about e-mails use.
 #[derive(Clone)]
-pub struct MailDesk {
+pub struct MailParts {
     pub outbox: Arc<Outbox>,
     pub suppressions: Arc<Suppressions>,
     /// Where letters are caught instead of sent.
@@ -50,7 +50,7 @@ pub struct MailDesk {
 /// What receives webhooks, as far as the operator works with it.
 #[derive(Clone)]
 pub struct InboundParts {
-    pub desk: Arc<SourceDesk>,
+    pub sources: Arc<SourceDesk>,
     pub inbound: Arc<Inbound>,
     pub checkpointer: Arc<Checkpointer>,
 }
@@ -72,7 +72,7 @@ pub struct Settings {
     pub egress_addresses: Vec<String>,
 }
 
-/// Who may read `/metrics` without the operator's token.
+/// Principal may read `/metrics` without the operator's token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MetricsFor {
     Anyone,

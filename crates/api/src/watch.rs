@@ -37,7 +37,7 @@ use tokio_util::task::TaskTracker;
 
 use observe::Observer;
 
-pub struct Parts {
+pub struct WatchSetup {
     pub store: Arc<dyn Store>,
     pub engine: Arc<Engine>,
     pub clock: Arc<dyn Clock>,
@@ -67,8 +67,8 @@ pub struct Page {
 }
 
 impl Watch {
-    pub fn new(parts: Parts) -> Arc<Self> {
-        let Parts { store, engine, clock, inbound } = parts;
+    pub fn new(parts: WatchSetup) -> Arc<Self> {
+        let WatchSetup { store, engine, clock, inbound } = parts;
         Arc::new(Self {
             store,
             engine,

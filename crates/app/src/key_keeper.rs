@@ -161,7 +161,7 @@ impl KeyKeeper {
 
 /// For the API, by which a gateway that runs is asked.
 #[async_trait]
-impl key_ring::KeyKeeper for KeyKeeper {
+impl key_ring::KeyRingService for KeyKeeper {
     async fn rotate(&self, new_key: bool) -> Result<Rotation, String> {
         Self::rotate(self, new_key).await.map_err(|error| format!("{error:#}"))
     }

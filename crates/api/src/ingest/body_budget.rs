@@ -46,40 +46,40 @@ struct Transfer {
     sender: Sender,
     began: Instant,
     bytes: AtomicUsize,
-    is_lost: AtomicBool,
-    lost: Notify,
+    is_evicted: AtomicBool,
+    evicted: Notify,
     /// Where it stands in the list. Only changed while that is locked.
     place: AtomicUsize,
 }
 
-/// Who sends, as far as that is known before anything is proved.
+/// Principal sends, as far as that is known before anything is proved.
 #[derive(Debug, Clone)]
 pub struct Sender {
     pub address: ClientAddress,
     pub partner: Box<str>,
     /// Its bytes are kept. What is sent to nobody is read and thrown away: it takes no room, but is
     /// cut off like all others, so that it cannot be told from them.
-    pub is_kept: bool,
+    pub is_stored: bool,
     /// It has proved something before.
-    pub is_familiar: bool,
+    pub is_known: bool,
 }
 
 /// All of the room is taken by bodies that came whole.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Full;
+pub struct BudgetFullError;
 
 /// The body must make room for others.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Lost;
+pub struct EvictedError;
 
 /// Bytes of a body that came whole, until it is answered.
-pub struct Held<'a> {
+pub struct HeldBytes<'a> {
     budget: &'a BodyBudget,
     bytes: usize,
 }
 
 /// A body that is coming in.
-pub struct Incoming<'a> {
+pub struct IncomingBody<'a> {
     budget: &'a BodyBudget,
     transfer: Arc<Transfer>,
 }
@@ -90,47 +90,47 @@ impl BodyBudget {
     }
 
     /// For a body that came in one piece, as nearly all do.
-    pub fn hold(&self, bytes: usize) -> Result<Held<'_>, Full> {
+    pub fn hold(&self, bytes: usize) -> Result<HeldBytes<'_>, BudgetFullError> {
         let used = self.used.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        let held = Held { budget: self, bytes };
+        let held = HeldBytes { budget: self, bytes };
         if used > self.max_bytes && self.transfers.lock().free(used - self.max_bytes, self) {
-            return Err(Full);
+            return Err(BudgetFullError);
         }
         Ok(held)
     }
 
     /// For one that did not, of which so much is there.
-    pub fn begin(&self, sender: Sender, bytes: usize) -> Result<Incoming<'_>, Lost> {
+    pub fn begin(&self, sender: Sender, bytes: usize) -> Result<IncomingBody<'_>, EvictedError> {
         let transfer = Arc::new(Transfer {
             sender,
             began: Instant::now(),
             bytes: AtomicUsize::new(0),
-            is_lost: AtomicBool::new(false),
-            lost: Notify::new(),
+            is_evicted: AtomicBool::new(false),
+            evicted: Notify::new(),
             place: AtomicUsize::new(0),
         });
         self.transfers.lock().add(transfer.clone());
-        let incoming = Incoming { budget: self, transfer };
+        let incoming = IncomingBody { budget: self, transfer };
         incoming.add(bytes)?;
         Ok(incoming)
     }
 }
 
-impl Drop for Held<'_> {
+impl Drop for HeldBytes<'_> {
     fn drop(&mut self) {
         self.budget.used.fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }
 
-impl<'a> Incoming<'a> {
+impl<'a> IncomingBody<'a> {
     /// So many bytes more have come.
-    pub fn add(&self, bytes: usize) -> Result<(), Lost> {
+    pub fn add(&self, bytes: usize) -> Result<(), EvictedError> {
         let mut transfers = self.budget.transfers.lock();
-        if self.transfer.is_lost.load(Ordering::Relaxed) {
-            return Err(Lost);
+        if self.transfer.is_evicted.load(Ordering::Relaxed) {
+            return Err(EvictedError);
         }
         self.transfer.bytes.fetch_add(bytes, Ordering::Relaxed);
-        if !self.transfer.sender.is_kept {
+        if !self.transfer.sender.is_stored {
             return Ok(());
         }
         transfers.count(&self.transfer.sender, bytes);
@@ -138,29 +138,29 @@ impl<'a> Incoming<'a> {
         if used > self.budget.max_bytes {
             transfers.free(used - self.budget.max_bytes, self.budget);
         }
-        if self.transfer.is_lost.load(Ordering::Relaxed) { Err(Lost) } else { Ok(()) }
+        if self.transfer.is_evicted.load(Ordering::Relaxed) { Err(EvictedError) } else { Ok(()) }
     }
 
     /// Until it must make room.
-    pub async fn lost(&self) -> Lost {
-        let lost = self.transfer.lost.notified();
-        if !self.transfer.is_lost.load(Ordering::Acquire) {
-            lost.await;
+    pub async fn evicted(&self) -> EvictedError {
+        let evicted = self.transfer.evicted.notified();
+        if !self.transfer.is_evicted.load(Ordering::Acquire) {
+            evicted.await;
         }
-        Lost
+        EvictedError
     }
 
     /// It came whole, so that it stays.
-    pub fn finish(self) -> Result<Held<'a>, Lost> {
+    pub fn finish(self) -> Result<HeldBytes<'a>, EvictedError> {
         let mut transfers = self.budget.transfers.lock();
         // What is taken out here is not given back when `self` is dropped.
-        let bytes = transfers.remove(&self.transfer).ok_or(Lost)?;
+        let bytes = transfers.remove(&self.transfer).ok_or(EvictedError)?;
         drop(transfers);
-        Ok(Held { budget: self.budget, bytes })
+        Ok(HeldBytes { budget: self.budget, bytes })
     }
 }
 
-impl Drop for Incoming<'_> {
+impl Drop for IncomingBody<'_> {
     fn drop(&mut self) {
         if let Some(bytes) = self.budget.transfers.lock().remove(&self.transfer) {
             self.budget.used.fetch_sub(bytes, Ordering::Relaxed);
@@ -192,7 +192,7 @@ impl Transfers {
             moved.place.store(place, Ordering::Relaxed);
         }
         let sender = &transfer.sender;
-        if !sender.is_kept {
+        if !sender.is_stored {
             return Some(0);
         }
         let bytes = transfer.bytes.load(Ordering::Relaxed);
@@ -208,8 +208,8 @@ impl Transfers {
             let bytes = self.remove(&worst).unwrap_or(0);
             budget.used.fetch_sub(bytes, Ordering::Relaxed);
             missing = missing.saturating_sub(bytes);
-            worst.is_lost.store(true, Ordering::Release);
-            worst.lost.notify_waiters();
+            worst.is_evicted.store(true, Ordering::Release);
+            worst.evicted.notify_waiters();
         }
         false
     }
@@ -237,7 +237,7 @@ impl Transfers {
         } else {
             transfer.bytes.load(Ordering::Relaxed) as u64 * 1_000 / age.as_millis() as u64
         };
-        (sender.is_familiar, !is_greedy, is_young, measure)
+        (sender.is_known, !is_greedy, is_young, measure)
     }
 }
 

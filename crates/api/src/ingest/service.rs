@@ -20,25 +20,25 @@ use super::{Ingest, receive, simulate};
 use crate::{
     answer::{Answer, AnswerBody},
     codes, docs,
-    keep_alive::Ending,
+    keep_alive::KeepAlive,
     listener::Peer,
     problem::Problem,
     serve,
 };
 
 #[derive(Clone)]
-pub struct Front {
+pub struct IngestService {
     ingest: Ingest,
     peer: Peer,
 }
 
-impl Front {
+impl IngestService {
     pub fn new(ingest: Ingest, peer: Peer) -> Self {
         Self { ingest, peer }
     }
 }
 
-impl Service<Request<Incoming>> for Front {
+impl Service<Request<Incoming>> for IngestService {
     type Response = Response<AnswerBody>;
     type Error = Infallible;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
@@ -50,14 +50,14 @@ impl Service<Request<Incoming>> for Front {
     fn call(&mut self, request: Request<Incoming>) -> Self::Future {
         let Self { ingest, peer } = self.clone();
         Box::pin(async move {
-            let _answering = peer.standing.answer();
+            let _answering = peer.connection.answer();
             let id = serve::request_id(&ingest.ids, request.headers());
             let (parts, mut body) = request.into_parts();
-            let end = Ending::of(&parts);
+            let keep_alive = KeepAlive::of(&parts);
             let work = AssertUnwindSafe(answer(&ingest, &peer, parts, &mut body)).catch_unwind();
             let outcome =
                 work.await.unwrap_or_else(|_| Err(Problem::internal("ingest handler panicked")));
-            Ok(end.seal(serve::finish(outcome, &id), &mut body))
+            Ok(keep_alive.finish(serve::finish(outcome, &id), &mut body))
         })
     }
 }
@@ -76,25 +76,25 @@ async fn answer(
     let method = parts.method.clone();
     match parts.uri.path() {
         "/webhooks/_health" => {
-            only(&method, &[Method::GET, Method::HEAD])?;
+            allow_methods(&method, &[Method::GET, Method::HEAD])?;
             Answer::ok(&json!({ "ok": true }))
         }
         "/.well-known/jwks.json" => {
-            only(&method, &[Method::GET, Method::HEAD])?;
+            allow_methods(&method, &[Method::GET, Method::HEAD])?;
             Answer::ok(&ingest.inbound.keys.jwks())
         }
         "/webhooks/_simulate" => {
-            simulate::only_here(ingest, peer, &parts).await?;
-            only(&method, &[Method::POST])?;
+            simulate::check_caller(ingest, peer, &parts).await?;
+            allow_methods(&method, &[Method::POST])?;
             simulate::simulate(ingest, &parts, body).await
         }
         path if path.starts_with(ERRORS) => {
-            only(&method, &[Method::GET, Method::HEAD])?;
-            docs::lone_error_page(&path[ERRORS.len()..]).ok_or_else(nothing)
+            allow_methods(&method, &[Method::GET, Method::HEAD])?;
+            docs::standalone_error_page(&path[ERRORS.len()..]).ok_or_else(unknown_path)
         }
         path => match path.strip_prefix("/webhooks/").filter(|name| Partner::fits(name)) {
             Some(partner) => {
-                only(&method, &[Method::POST, Method::GET])?;
+                allow_methods(&method, &[Method::POST, Method::GET])?;
                 // What endpoints get may be received once; what was received may not be again.
                 if ingest.inbound.sources.hops().of(&parts.headers) > hops::OF_EVENT {
                     return Err(Problem::loop_detected());
@@ -102,17 +102,17 @@ async fn answer(
                 let partner = partner.to_owned();
                 receive::receive(ingest, peer, partner, parts, body).await
             }
-            None => Err(nothing()),
+            None => Err(unknown_path()),
         },
     }
 }
 
-pub(super) fn nothing() -> Problem {
+pub(super) fn unknown_path() -> Problem {
     let detail = "the gateway serves nothing at this path; send webhooks to `/webhooks/{partner}`";
     Problem::new(&codes::NO_ROUTE, detail)
 }
 
-fn only(method: &Method, known: &[Method]) -> Result<(), Problem> {
+fn allow_methods(method: &Method, known: &[Method]) -> Result<(), Problem> {
     if known.contains(method) {
         return Ok(());
     }

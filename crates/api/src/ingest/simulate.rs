@@ -8,10 +8,10 @@ use http::{header, request::Parts};
 use hyper::body::Incoming as Body;
 use serde_json::{Value, json};
 
-use super::{Ingest, Simulator, service::nothing};
+use super::{Ingest, Simulator, service::unknown_path};
 use crate::{
     answer::Answer,
-    client_address::is_passed_on,
+    client_address::is_forwarded,
     codes,
     host::Hosts,
     input::{Field, Kind, body, content, field::Noun},
@@ -27,15 +27,19 @@ const FIELDS: &[Field] = &[
 
 /// Nobody else learns that the path is there. A name that is not this machine's would be a web page's
 /// that was let point here.
-pub(super) async fn only_here(ingest: &Ingest, peer: &Peer, parts: &Parts) -> Result<(), Problem> {
+pub(super) async fn check_caller(
+    ingest: &Ingest,
+    peer: &Peer,
+    parts: &Parts,
+) -> Result<(), Problem> {
     let headers = &parts.headers;
     let is_here = peer.address.ip().to_canonical().is_loopback();
     // Whoever stands before us speaks for others, and may say so.
-    if !is_here || is_passed_on(headers) || Hosts::default().check(&parts.uri, headers).is_err() {
-        return Err(nothing());
+    if !is_here || is_forwarded(headers) || Hosts::default().check(&parts.uri, headers).is_err() {
+        return Err(unknown_path());
     }
     match &ingest.settings.simulator {
-        Simulator::Nobody => Err(nothing()),
+        Simulator::Nobody => Err(unknown_path()),
         Simulator::Anyone => Ok(()),
         Simulator::Operator(token) => {
             let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
@@ -47,7 +51,7 @@ pub(super) async fn only_here(ingest: &Ingest, peer: &Peer, parts: &Parts) -> Re
             ingest.throttle.admit(address, given).await?;
             if !token.matches(given.trim()) {
                 ingest.throttle.fail(address);
-                return Err(nothing());
+                return Err(unknown_path());
             }
             ingest.throttle.succeed(address, given);
             Ok(())
@@ -61,8 +65,8 @@ pub(super) async fn simulate(
     given: &mut Body,
 ) -> Result<Answer, Problem> {
     content::check_type(&parts.headers)?;
-    let most = ingest.inbound.limits.body_bytes + 1_024;
-    let given = content::read(&parts.headers, given, most, ingest.settings.body_deadline).await?;
+    let max = ingest.inbound.limits.body_bytes + 1_024;
+    let given = content::read(&parts.headers, given, max, ingest.settings.body_deadline).await?;
     let values = body::read(FIELDS, &given)?;
     let partner = values.text("partner").unwrap_or_default();
     let own = values.json("body").map(|text| Bytes::from(text.to_owned()));
@@ -71,11 +75,11 @@ pub(super) async fn simulate(
         simulated.headers.into_iter().map(|(name, value)| (name, value.into())).collect();
     Answer::ok(&json!({
         "sent": { "headers": headers, "body": Json::of(&simulated.body) },
-        "answer": shown(simulated.outcome),
+        "answer": render(simulated.outcome),
     }))
 }
 
-fn shown(outcome: Outcome) -> Value {
+fn render(outcome: Outcome) -> Value {
     match outcome {
         Outcome::Kept(kept) => json!({
             "status": 204,

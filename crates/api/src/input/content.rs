@@ -48,11 +48,11 @@ fn is_json(value: &HeaderValue) -> bool {
 }
 
 /// What is announced as too long is refused before it is read.
-pub fn check_length(headers: &HeaderMap, most: usize) -> Result<(), Problem> {
+pub fn check_length(headers: &HeaderMap, max: usize) -> Result<(), Problem> {
     let announced = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
     let announced = announced.and_then(|text| text.parse::<u64>().ok());
-    if announced.is_some_and(|length| length > most as u64) {
-        return Err(too_large(most));
+    if announced.is_some_and(|length| length > max as u64) {
+        return Err(too_large(max));
     }
     Ok(())
 }
@@ -61,21 +61,21 @@ pub fn check_length(headers: &HeaderMap, most: usize) -> Result<(), Problem> {
 pub async fn read<B>(
     headers: &HeaderMap,
     body: B,
-    most: usize,
+    max: usize,
     within: Duration,
 ) -> Result<Bytes, Problem>
 where
     B: Body<Data = Bytes> + Unpin,
     B::Error: Display,
 {
-    check_length(headers, most)?;
-    match tokio::time::timeout(within, collect(body, most)).await {
+    check_length(headers, max)?;
+    match tokio::time::timeout(within, collect(body, max)).await {
         Ok(read) => read,
-        Err(_) => Err(slow(within)),
+        Err(_) => Err(timed_out(within)),
     }
 }
 
-async fn collect<B>(mut body: B, most: usize) -> Result<Bytes, Problem>
+async fn collect<B>(mut body: B, max: usize) -> Result<Bytes, Problem>
 where
     B: Body<Data = Bytes> + Unpin,
     B::Error: Display,
@@ -83,10 +83,10 @@ where
     let mut first = Bytes::new();
     let mut all = BytesMut::new();
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|fault| broken_off(&fault))?;
+        let frame = frame.map_err(|error| incomplete(&error))?;
         let Ok(data) = frame.into_data() else { continue };
-        if first.len() + all.len() + data.remaining() > most {
-            return Err(too_large(most));
+        if first.len() + all.len() + data.remaining() > max {
+            return Err(too_large(max));
         }
         // A body that comes in one piece, as most do, is not copied.
         if first.is_empty() && all.is_empty() {
@@ -103,23 +103,23 @@ where
     Ok(if all.is_empty() { first } else { all.freeze() })
 }
 
-pub fn broken_off(fault: &dyn Display) -> Problem {
-    tracing::debug!(%fault, "could not read the request body");
+pub fn incomplete(error: &dyn Display) -> Problem {
+    tracing::debug!(%error, "could not read the request body");
     Problem::new(&codes::BAD_REQUEST, "the request body is incomplete or not correctly framed")
 }
 
-pub fn slow(within: Duration) -> Problem {
+pub fn timed_out(within: Duration) -> Problem {
     Problem::new(
         &codes::SLOW_BODY,
         format!("the request body did not arrive within {} s", within.as_secs()),
     )
 }
 
-pub fn too_large(most: usize) -> Problem {
+pub fn too_large(max: usize) -> Problem {
     Problem::new(
         &codes::TOO_LARGE,
         format!(
-            "the request body is larger than {most} bytes; send less at once, or a reference to the data"
+            "the request body is larger than {max} bytes; send less at once, or a reference to the data"
         ),
     )
 }

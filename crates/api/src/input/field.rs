@@ -28,21 +28,21 @@ impl Field {
 pub enum Kind {
     /// Characters, none of which steers a terminal.
     Text {
-        least: usize,
-        most: usize,
+        min: usize,
+        max: usize,
     },
     /// Text of several lines.
     Prose {
-        most: usize,
+        max: usize,
     },
     /// Text that must not be repeated in any answer.
     Secret {
-        most: usize,
+        max: usize,
     },
     Flag,
     Count {
-        least: u64,
-        most: u64,
+        min: u64,
+        max: u64,
     },
     /// RFC 3339.
     Time,
@@ -51,26 +51,26 @@ pub enum Kind {
     Id(Noun),
     Choice(&'static [&'static str]),
     Texts {
-        most: usize,
-        longest: usize,
+        max: usize,
+        max_length: usize,
     },
     /// Names and values.
     TextMap {
-        most: usize,
-        longest: usize,
+        max: usize,
+        max_length: usize,
     },
     Object(&'static [Field]),
     /// Objects that are judged one by one.
     Objects {
         fields: &'static [Field],
-        least: usize,
-        most: usize,
+        min: usize,
+        max: usize,
     },
     /// Any JSON, kept as it was written.
     Json,
     /// Any JSON object, kept as it was written.
     JsonObject {
-        most: usize,
+        max: usize,
     },
     /// Where the next page begins.
     Cursor,
@@ -150,14 +150,14 @@ impl Kind {
     /// What is expected, for a message.
     pub fn expects(self) -> String {
         match self {
-            Self::Text { least, most } if least > 0 => {
-                format!("a string of {least} to {most} characters")
+            Self::Text { min, max } if min > 0 => {
+                format!("a string of {min} to {max} characters")
             }
-            Self::Text { most, .. } | Self::Prose { most } | Self::Secret { most } => {
-                format!("a string of at most {most} characters")
+            Self::Text { max, .. } | Self::Prose { max } | Self::Secret { max } => {
+                format!("a string of at most {max} characters")
             }
             Self::Flag => "true or false".to_owned(),
-            Self::Count { least, most } => format!("an integer from {least} to {most}"),
+            Self::Count { min, max } => format!("an integer from {min} to {max}"),
             Self::Time => "an RFC 3339 timestamp, e.g. \"2026-01-31T12:00:00Z\"".to_owned(),
             Self::Span => "a duration, e.g. \"30s\", \"5m\" or \"2h\"".to_owned(),
             Self::Id(noun) => match noun.prefix() {
@@ -165,23 +165,23 @@ impl Kind {
                 None => format!("the name of {}", noun.with_article()),
             },
             Self::Choice(words) => format!("one of \"{}\"", words.join("\", \"")),
-            Self::Texts { most, longest } => {
-                format!("an array of at most {most} strings of at most {longest} characters")
+            Self::Texts { max, max_length } => {
+                format!("an array of at most {max} strings of at most {max_length} characters")
             }
-            Self::TextMap { most, .. } => {
-                format!("an object with at most {most} string values")
+            Self::TextMap { max, .. } => {
+                format!("an object with at most {max} string values")
             }
             Self::Object(fields) => {
                 let names: Vec<_> = fields.iter().map(|field| field.name).collect();
                 format!("an object with the fields {}", names.join(", "))
             }
-            Self::Objects { least, most, .. } => format!("an array of {least} to {most} objects"),
+            Self::Objects { min, max, .. } => format!("an array of {min} to {max} objects"),
             Self::Json => "any JSON value".to_owned(),
-            Self::JsonObject { most } => format!("a JSON object of at most {most} bytes"),
+            Self::JsonObject { max } => format!("a JSON object of at most {max} bytes"),
             Self::Cursor => "the `next_cursor` of the previous page".to_owned(),
         }
     }
 }
 
 /// Ids, names of tenants, event types and error codes are never longer.
-pub const LONGEST_ID: usize = 256;
+pub const MAX_ID_LENGTH: usize = 256;

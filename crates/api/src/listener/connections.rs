@@ -24,59 +24,59 @@ use crate::client_address::TrustedProxies;
 /// among so many.
 const SAMPLE: usize = 256;
 
-pub struct Table {
+pub struct ConnectionTable {
     max: usize,
     max_per_address: usize,
     trusted: TrustedProxies,
     began: Instant,
-    open: Mutex<Open>,
+    open: Mutex<OpenConnections>,
 }
 
 #[derive(Default)]
-struct Open {
+struct OpenConnections {
     all: Vec<Entry>,
     /// How many each address has; trusted proxies are not counted.
-    by_address: HashMap<AddressBlock, Vec<Arc<Standing>>>,
+    by_address: HashMap<AddressBlock, Vec<Arc<ConnectionState>>>,
 }
 
 struct Entry {
-    standing: Arc<Standing>,
+    connection: Arc<ConnectionState>,
     address: Option<AddressBlock>,
 }
 
 /// How a connection stands.
-pub struct Standing {
+pub struct ConnectionState {
     began: Instant,
     /// Requests that are being answered.
     answering: AtomicU32,
     /// A body is coming in, of a sender who has not proved anything.
     is_reading: AtomicBool,
     /// A request on it was proved to be somebody's.
-    is_proved: AtomicBool,
+    is_authenticated: AtomicBool,
     /// Since when it waits for the peer, in milliseconds since the table was made.
     since: AtomicU64,
-    must_go: AtomicBool,
-    gone: Notify,
+    must_close: AtomicBool,
+    closing: Notify,
     /// Where it stands in the two lists. Only changed while the table is locked.
     place: AtomicUsize,
-    place_of_address: AtomicUsize,
+    index_in_address: AtomicUsize,
 }
 
-impl Standing {
+impl ConnectionState {
     fn new(began: Instant) -> Self {
-        let standing = Self {
+        let connection = Self {
             began,
             answering: AtomicU32::new(0),
             is_reading: AtomicBool::new(false),
-            is_proved: AtomicBool::new(false),
+            is_authenticated: AtomicBool::new(false),
             since: AtomicU64::new(0),
-            must_go: AtomicBool::new(false),
-            gone: Notify::new(),
+            must_close: AtomicBool::new(false),
+            closing: Notify::new(),
             place: AtomicUsize::new(0),
-            place_of_address: AtomicUsize::new(0),
+            index_in_address: AtomicUsize::new(0),
         };
-        standing.touch();
-        standing
+        connection.touch();
+        connection
     }
 
     /// The peer did something that only one who takes part does.
@@ -85,22 +85,22 @@ impl Standing {
     }
 
     /// A request is being answered as long as the guard lives.
-    pub fn answer(self: &Arc<Self>) -> Answering {
+    pub fn answer(self: &Arc<Self>) -> AnswerGuard {
         self.touch();
         self.answering.fetch_add(1, Ordering::Relaxed);
-        Answering(self.clone())
+        AnswerGuard(self.clone())
     }
 
     /// Its body is waited for, and who sends it is not known, as long as the guard lives.
-    pub fn read(&self) -> Reading<'_> {
+    pub fn read(&self) -> ReadGuard<'_> {
         self.touch();
         self.is_reading.store(true, Ordering::Relaxed);
-        Reading(self)
+        ReadGuard(self)
     }
 
-    pub fn prove(&self) {
-        if !self.is_proved.load(Ordering::Relaxed) {
-            self.is_proved.store(true, Ordering::Relaxed);
+    pub fn mark_authenticated(&self) {
+        if !self.is_authenticated.load(Ordering::Relaxed) {
+            self.is_authenticated.store(true, Ordering::Relaxed);
         }
     }
 
@@ -109,10 +109,10 @@ impl Standing {
     }
 
     /// Until it must make room for another.
-    pub async fn must_go(&self) {
-        let gone = self.gone.notified();
-        if !self.must_go.load(Ordering::Acquire) {
-            gone.await;
+    pub async fn must_close(&self) {
+        let closing = self.closing.notified();
+        if !self.must_close.load(Ordering::Acquire) {
+            closing.await;
         }
     }
 
@@ -122,64 +122,64 @@ impl Standing {
         if self.is_being_answered() && !is_reading {
             return None;
         }
-        let waited = now.saturating_sub(self.since.load(Ordering::Relaxed));
-        Some((!self.is_proved.load(Ordering::Relaxed), waited))
+        let idle = now.saturating_sub(self.since.load(Ordering::Relaxed));
+        Some((!self.is_authenticated.load(Ordering::Relaxed), idle))
     }
 }
 
-pub struct Answering(Arc<Standing>);
+pub struct AnswerGuard(Arc<ConnectionState>);
 
-impl Drop for Answering {
+impl Drop for AnswerGuard {
     fn drop(&mut self) {
         self.0.touch();
         self.0.answering.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-pub struct Reading<'a>(&'a Standing);
+pub struct ReadGuard<'a>(&'a ConnectionState);
 
-impl Drop for Reading<'_> {
+impl Drop for ReadGuard<'_> {
     fn drop(&mut self) {
         self.0.is_reading.store(false, Ordering::Relaxed);
     }
 }
 
 /// A place in the table, given back when it is dropped.
-pub struct Place {
-    table: Arc<Table>,
-    pub standing: Arc<Standing>,
+pub struct ConnectionSlot {
+    table: Arc<ConnectionTable>,
+    pub connection: Arc<ConnectionState>,
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
-        self.table.open.lock().remove(&self.standing);
+        self.table.open.lock().remove(&self.connection);
     }
 }
 
-impl Table {
+impl ConnectionTable {
     pub fn new(max: usize, max_per_address: usize, trusted: TrustedProxies) -> Self {
         Self { max, max_per_address, trusted, began: Instant::now(), open: Mutex::default() }
     }
 
     /// A place for a new connection. Where there is none, whoever can best be spared makes room; nothing
     /// where nobody can.
-    pub fn admit(self: &Arc<Self>, peer: IpAddr) -> Option<Place> {
+    pub fn admit(self: &Arc<Self>, peer: IpAddr) -> Option<ConnectionSlot> {
         let address = (!self.trusted.has(peer)).then(|| AddressBlock::from(peer));
         let mut open = self.open.lock();
         if let Some(of_address) = address.and_then(|address| open.by_address.get(&address))
             && of_address.len() >= self.max_per_address
         {
             let worst = self.worst(of_address.len(), |at| &of_address[at])?;
-            open.dismiss(&worst);
+            open.evict(&worst);
         }
         if open.all.len() >= self.max {
-            let worst = self.worst(open.all.len(), |at| &open.all[at].standing)?;
-            open.dismiss(&worst);
+            let worst = self.worst(open.all.len(), |at| &open.all[at].connection)?;
+            open.evict(&worst);
         }
-        let standing = Arc::new(Standing::new(self.began));
-        open.add(standing.clone(), address);
+        let connection = Arc::new(ConnectionState::new(self.began));
+        open.add(connection.clone(), address);
         drop(open);
-        Some(Place { table: self.clone(), standing })
+        Some(ConnectionSlot { table: self.clone(), connection })
     }
 
     /// Lets some go that can be spared: file handles are short.
@@ -188,9 +188,9 @@ impl Table {
         let mut gone = 0;
         while gone < count
             && !open.all.is_empty()
-            && let Some(worst) = self.worst(open.all.len(), |at| &open.all[at].standing)
+            && let Some(worst) = self.worst(open.all.len(), |at| &open.all[at].connection)
         {
-            open.dismiss(&worst);
+            open.evict(&worst);
             gone += 1;
         }
         gone
@@ -199,11 +199,11 @@ impl Table {
     fn worst<'a>(
         &self,
         count: usize,
-        at: impl Fn(usize) -> &'a Arc<Standing>,
-    ) -> Option<Arc<Standing>> {
+        at: impl Fn(usize) -> &'a Arc<ConnectionState>,
+    ) -> Option<Arc<ConnectionState>> {
         let now = self.began.elapsed().as_millis() as u64;
         let ranked = sample(count).filter_map(|place| Some((at(place).rank(now)?, at(place))));
-        ranked.max_by_key(|(rank, _)| *rank).map(|(_, standing)| standing.clone())
+        ranked.max_by_key(|(rank, _)| *rank).map(|(_, connection)| connection.clone())
     }
 }
 
@@ -214,41 +214,42 @@ fn sample(count: usize) -> impl Iterator<Item = usize> {
         .map(move |place| if is_few { place } else { rand::random_range(0..count) })
 }
 
-impl Open {
-    fn add(&mut self, standing: Arc<Standing>, address: Option<AddressBlock>) {
+impl OpenConnections {
+    fn add(&mut self, connection: Arc<ConnectionState>, address: Option<AddressBlock>) {
         if let Some(address) = address {
             let of_address = self.by_address.entry(address).or_default();
-            standing.place_of_address.store(of_address.len(), Ordering::Relaxed);
-            of_address.push(standing.clone());
+            connection.index_in_address.store(of_address.len(), Ordering::Relaxed);
+            of_address.push(connection.clone());
         }
-        standing.place.store(self.all.len(), Ordering::Relaxed);
-        self.all.push(Entry { standing, address });
+        connection.place.store(self.all.len(), Ordering::Relaxed);
+        self.all.push(Entry { connection, address });
     }
 
     /// It is told to go, and no longer counts.
-    fn dismiss(&mut self, standing: &Arc<Standing>) {
-        self.remove(standing);
-        standing.must_go.store(true, Ordering::Release);
-        standing.gone.notify_waiters();
+    fn evict(&mut self, connection: &Arc<ConnectionState>) {
+        self.remove(connection);
+        connection.must_close.store(true, Ordering::Release);
+        connection.closing.notify_waiters();
     }
 
     /// Takes it out, if it is still in.
-    fn remove(&mut self, standing: &Arc<Standing>) {
-        let place = standing.place.load(Ordering::Relaxed);
-        let is_in = self.all.get(place).is_some_and(|entry| Arc::ptr_eq(&entry.standing, standing));
-        if !is_in {
+    fn remove(&mut self, connection: &Arc<ConnectionState>) {
+        let place = connection.place.load(Ordering::Relaxed);
+        let is_listed =
+            self.all.get(place).is_some_and(|entry| Arc::ptr_eq(&entry.connection, connection));
+        if !is_listed {
             return;
         }
         let entry = self.all.swap_remove(place);
         if let Some(moved) = self.all.get(place) {
-            moved.standing.place.store(place, Ordering::Relaxed);
+            moved.connection.place.store(place, Ordering::Relaxed);
         }
         let Some(address) = entry.address else { return };
         let Some(of_address) = self.by_address.get_mut(&address) else { return };
-        let place = standing.place_of_address.load(Ordering::Relaxed);
+        let place = connection.index_in_address.load(Ordering::Relaxed);
         of_address.swap_remove(place);
         if let Some(moved) = of_address.get(place) {
-            moved.place_of_address.store(place, Ordering::Relaxed);
+            moved.index_in_address.store(place, Ordering::Relaxed);
         }
         if of_address.is_empty() {
             self.by_address.remove(&address);

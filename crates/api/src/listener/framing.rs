@@ -43,7 +43,7 @@ enum State {
         last: bool,
     },
     Http2,
-    Spoiled,
+    Rejected,
 }
 
 #[derive(Debug, Default)]
@@ -63,12 +63,12 @@ pub struct Framing {
 }
 
 /// No line of a head is longer.
-const LONGEST_LINE: usize = 64 * 1024;
+const MAX_LINE_BYTES: usize = 64 * 1024;
 /// Sizes of more digits are nobody's.
-const MOST_DIGITS: usize = 15;
-const MOST_HEX_DIGITS: u8 = 8;
+const MAX_DIGITS: usize = 15;
+const MAX_HEX_DIGITS: u8 = 8;
 
-struct Spoiled;
+struct FramingError;
 
 impl Framing {
     pub fn new() -> Self {
@@ -76,15 +76,15 @@ impl Framing {
     }
 
     /// Something could be read in two ways: from there on, nothing was let through.
-    pub fn is_spoiled(&self) -> bool {
-        self.state == State::Spoiled
+    pub fn is_rejected(&self) -> bool {
+        self.state == State::Rejected
     }
 
     /// A body has begun and not come to its end.
     pub fn is_in_body(&self) -> bool {
         !matches!(
             self.state,
-            State::Idle | State::RequestLine | State::Headers | State::Http2 | State::Spoiled
+            State::Idle | State::RequestLine | State::Headers | State::Http2 | State::Rejected
         )
     }
 
@@ -93,14 +93,14 @@ impl Framing {
         let mut at = 0;
         while at < bytes.len() {
             let Ok(count) = self.step(&bytes[at..]) else {
-                self.state = State::Spoiled;
+                self.state = State::Rejected;
                 bytes[at..].fill(0);
                 break;
             };
             at += count;
         }
         match self.state {
-            State::Idle | State::Spoiled => Part::Between,
+            State::Idle | State::Rejected => Part::Between,
             State::RequestLine | State::Headers => Part::Head,
             State::Http2 => Part::Other,
             _ => Part::Body,
@@ -108,11 +108,11 @@ impl Framing {
     }
 
     /// How many bytes were understood: at least one.
-    fn step(&mut self, bytes: &[u8]) -> Result<usize, Spoiled> {
+    fn step(&mut self, bytes: &[u8]) -> Result<usize, FramingError> {
         let Some(first) = bytes.first().copied() else { return Ok(0) };
         match self.state {
             State::Http2 => Ok(bytes.len()),
-            State::Spoiled => Err(Spoiled),
+            State::Rejected => Err(FramingError),
             State::Idle => {
                 // An empty line before a request is allowed by the standard, and sent by some.
                 if !matches!(first, b'\r' | b'\n') {
@@ -127,11 +127,11 @@ impl Framing {
             }
             State::ChunkSize { size, digits } => {
                 self.state = match (first, char::from(first).to_digit(16)) {
-                    (_, Some(digit)) if digits < MOST_HEX_DIGITS => {
+                    (_, Some(digit)) if digits < MAX_HEX_DIGITS => {
                         State::ChunkSize { size: size << 4 | u64::from(digit), digits: digits + 1 }
                     }
                     (b'\r', _) if digits > 0 => State::ChunkSizeEnd(size),
-                    _ => return Err(Spoiled),
+                    _ => return Err(FramingError),
                 };
                 Ok(1)
             }
@@ -151,9 +151,9 @@ impl Framing {
         }
     }
 
-    fn expect(&mut self, byte: u8, wanted: u8, next: State) -> Result<usize, Spoiled> {
+    fn expect(&mut self, byte: u8, wanted: u8, next: State) -> Result<usize, FramingError> {
         if byte != wanted {
-            return Err(Spoiled);
+            return Err(FramingError);
         }
         self.state = next;
         Ok(1)
@@ -165,38 +165,38 @@ impl Framing {
         count as usize
     }
 
-    fn take_line(&mut self, bytes: &[u8]) -> Result<usize, Spoiled> {
+    fn take_line(&mut self, bytes: &[u8]) -> Result<usize, FramingError> {
         let Some(end) = bytes.iter().position(|byte| *byte == b'\n') else {
-            if self.line.len() + bytes.len() > LONGEST_LINE {
-                return Err(Spoiled);
+            if self.line.len() + bytes.len() > MAX_LINE_BYTES {
+                return Err(FramingError);
             }
             self.line.extend_from_slice(bytes);
             return Ok(bytes.len());
         };
         if self.line.is_empty() {
-            self.judge(&bytes[..end])?;
+            self.check_line(&bytes[..end])?;
         } else {
             let mut line = std::mem::take(&mut self.line);
             line.extend_from_slice(&bytes[..end]);
-            let judged = self.judge(&line);
+            let checked = self.check_line(&line);
             line.clear();
             self.line = line;
-            judged?;
+            checked?;
         }
         Ok(end + 1)
     }
 
     /// A whole line, without its LF.
-    fn judge(&mut self, line: &[u8]) -> Result<(), Spoiled> {
-        let line = line.strip_suffix(b"\r").ok_or(Spoiled)?;
-        if line.len() > LONGEST_LINE || line.iter().any(|byte| matches!(byte, b'\r' | 0)) {
-            return Err(Spoiled);
+    fn check_line(&mut self, line: &[u8]) -> Result<(), FramingError> {
+        let line = line.strip_suffix(b"\r").ok_or(FramingError)?;
+        if line.len() > MAX_LINE_BYTES || line.iter().any(|byte| matches!(byte, b'\r' | 0)) {
+            return Err(FramingError);
         }
         match self.state {
             State::Idle if line.is_empty() => Ok(()),
             State::RequestLine if line == b"PRI * HTTP/2.0" => {
                 if !self.is_first {
-                    return Err(Spoiled);
+                    return Err(FramingError);
                 }
                 self.state = State::Http2;
                 Ok(())
@@ -206,43 +206,45 @@ impl Framing {
                 self.lengths = Lengths::default();
                 self.state = State::Headers;
                 // What follows such a request is no request.
-                if line.starts_with(b"CONNECT ") { Err(Spoiled) } else { Ok(()) }
+                if line.starts_with(b"CONNECT ") { Err(FramingError) } else { Ok(()) }
             }
             State::Headers if line.is_empty() => {
                 self.state = match &self.lengths {
-                    Lengths { is_chunked: true, content_length: Some(_) } => return Err(Spoiled),
+                    Lengths { is_chunked: true, content_length: Some(_) } => {
+                        return Err(FramingError);
+                    }
                     Lengths { is_chunked: true, .. } => State::ChunkSize { size: 0, digits: 0 },
                     Lengths { content_length: Some(0) | None, .. } => State::Idle,
                     Lengths { content_length: Some(length), .. } => State::Body(*length),
                 };
                 Ok(())
             }
-            _ => self.judge_header(line),
+            _ => self.check_header(line),
         }
     }
 
-    fn judge_header(&mut self, line: &[u8]) -> Result<(), Spoiled> {
-        let colon = line.iter().position(|byte| *byte == b':').ok_or(Spoiled)?;
+    fn check_header(&mut self, line: &[u8]) -> Result<(), FramingError> {
+        let colon = line.iter().position(|byte| *byte == b':').ok_or(FramingError)?;
         let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
         if name.is_empty() || name.iter().any(|byte| matches!(byte, b' ' | b'\t')) {
-            return Err(Spoiled);
+            return Err(FramingError);
         }
         if name.eq_ignore_ascii_case(b"content-length") {
             let is_plain =
-                (1..=MOST_DIGITS).contains(&value.len()) && value.iter().all(u8::is_ascii_digit);
+                (1..=MAX_DIGITS).contains(&value.len()) && value.iter().all(u8::is_ascii_digit);
             if !is_plain || self.lengths.content_length.is_some() {
-                return Err(Spoiled);
+                return Err(FramingError);
             }
             let digits = value.iter().map(|digit| u64::from(digit - b'0'));
             self.lengths.content_length = Some(digits.fold(0, |sum, digit| sum * 10 + digit));
         } else if name.eq_ignore_ascii_case(b"transfer-encoding") {
             if self.lengths.is_chunked || !value.eq_ignore_ascii_case(b"chunked") {
-                return Err(Spoiled);
+                return Err(FramingError);
             }
             self.lengths.is_chunked = true;
         }
         if self.lengths.is_chunked && self.lengths.content_length.is_some() {
-            return Err(Spoiled);
+            return Err(FramingError);
         }
         Ok(())
     }

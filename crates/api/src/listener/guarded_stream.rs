@@ -21,11 +21,11 @@ use tokio::{
 };
 
 use super::{
-    ListenSettings, Standing,
+    ConnectionState, ListenSettings,
     framing::{Framing, Part},
 };
 
-pub struct Guarded {
+pub struct GuardedStream {
     stream: TcpStream,
     framing: Framing,
     head_deadline: Duration,
@@ -36,8 +36,8 @@ pub struct Guarded {
     moved_at: Instant,
     timer: Pin<Box<Sleep>>,
     /// What could be read in two ways was ended, see [`ENDING`].
-    is_ended: bool,
-    standing: Arc<Standing>,
+    is_invalid_head_sent: bool,
+    connection: Arc<ConnectionState>,
     lingering: Option<Lingering>,
 }
 
@@ -57,10 +57,14 @@ const LINGER_BYTES: usize = 16 * 1024;
 
 /// What follows the zeros that [`Framing`] left: the end of a head, so that whoever reads it looks at
 /// it, and finds that it is none.
-const ENDING: &[u8] = b"\0\r\n\r\n";
+const INVALID_HEAD: &[u8] = b"\0\r\n\r\n";
 
-impl Guarded {
-    pub fn new(stream: TcpStream, settings: &ListenSettings, standing: Arc<Standing>) -> Self {
+impl GuardedStream {
+    pub fn new(
+        stream: TcpStream,
+        settings: &ListenSettings,
+        connection: Arc<ConnectionState>,
+    ) -> Self {
         let now = Instant::now();
         let ListenSettings { head_deadline, idle_deadline, .. } = *settings;
         Self {
@@ -72,8 +76,8 @@ impl Guarded {
             head_since: Some(now),
             moved_at: now,
             timer: Box::pin(tokio::time::sleep_until(now + head_deadline)),
-            is_ended: false,
-            standing,
+            is_invalid_head_sent: false,
+            connection,
             lingering: None,
         }
     }
@@ -101,14 +105,14 @@ impl Guarded {
     }
 }
 
-impl AsyncRead for Guarded {
+impl AsyncRead for GuardedStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let this = &mut *self;
-        if this.framing.is_spoiled() {
+        if this.framing.is_rejected() {
             return this.end(context, buffer);
         }
         let before = buffer.filled().len();
@@ -131,14 +135,14 @@ impl AsyncRead for Guarded {
     }
 }
 
-impl Guarded {
+impl GuardedStream {
     /// Nothing more is read from who sends what could be read in two ways.
     fn end(&mut self, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        if self.is_ended || buffer.remaining() < ENDING.len() {
+        if self.is_invalid_head_sent || buffer.remaining() < INVALID_HEAD.len() {
             return self.poll_deadline(context).map(Err);
         }
-        self.is_ended = true;
-        buffer.put_slice(ENDING);
+        self.is_invalid_head_sent = true;
+        buffer.put_slice(INVALID_HEAD);
         Poll::Ready(Ok(()))
     }
 
@@ -179,7 +183,7 @@ impl Guarded {
         match written {
             Poll::Ready(Ok(count)) => {
                 self.moved_at = Instant::now();
-                self.standing.touch();
+                self.connection.touch();
                 Poll::Ready(Ok(count))
             }
             Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
@@ -189,7 +193,7 @@ impl Guarded {
     }
 }
 
-impl AsyncWrite for Guarded {
+impl AsyncWrite for GuardedStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

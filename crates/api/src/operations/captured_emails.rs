@@ -12,7 +12,7 @@ pub(crate) const TAG: &str = "E-mails";
 
 /// Where the gateway sends e-mails for real, there is nothing of the kind.
 pub(crate) fn sink(call: &Call) -> Result<&Sink, Problem> {
-    let sink = call.api.mail.as_ref().and_then(|desk| desk.sink.as_deref());
+    let sink = call.api.mail.as_ref().and_then(|mail| mail.sink.as_deref());
     sink.ok_or_else(|| {
         let detail = "this gateway captures no e-mails; use one with the `sink` transport, e.g. `gancho dev`";
         Problem::new(&codes::NO_ROUTE, detail)

@@ -9,7 +9,7 @@ pub mod retry;
 pub mod view;
 pub mod waiting_for;
 
-use gancho_access::Who;
+use gancho_access::Principal;
 use gancho_domain::{DeliveryId, EndpointId, TenantScope};
 use gancho_store::DeliveryView;
 
@@ -21,9 +21,9 @@ pub(crate) const TAG: &str = "Deliveries";
 async fn find(call: &Call) -> Result<(TenantScope, DeliveryView), Problem> {
     let not_found = || Problem::not_found(Noun::Delivery);
     let id: DeliveryId = call.id("delivery_id")?;
-    let scope = match &call.who {
-        Who::Tenant(acting) => acting.scope(),
-        Who::Operator(operator) => {
+    let scope = match &call.principal {
+        Principal::Tenant(principal) => principal.scope(),
+        Principal::Operator(operator) => {
             let owner = call.api.store.delivery_owner(id).await?;
             operator.scope_of(owner.ok_or_else(not_found)?)
         }

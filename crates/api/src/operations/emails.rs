@@ -9,13 +9,13 @@ pub mod view;
 use crate::{
     codes,
     problem::Problem,
-    state::{Api, MailDesk},
+    state::{Api, MailParts},
 };
 
 pub(crate) const TAG: &str = "E-mails";
 
 /// A gateway that knows no mail server accepts no e-mail, rather than keeping it for nobody.
-pub(crate) fn desk(api: &Api) -> Result<&MailDesk, Problem> {
+pub(crate) fn mail(api: &Api) -> Result<&MailParts, Problem> {
     api.mail.as_ref().ok_or_else(|| {
         Problem::new(
             &codes::EMAIL_OFF,

@@ -23,7 +23,7 @@ use crate::{codes, input::field::Noun, problem::Problem, route::Call, state::Inb
 pub(crate) const TAG: &str = "Sources";
 
 /// Whoever works with sources, where this gateway has any.
-pub(crate) fn parts(call: &Call) -> Result<&InboundParts, Problem> {
+pub(crate) fn inbound(call: &Call) -> Result<&InboundParts, Problem> {
     call.api.inbound.as_ref().ok_or_else(|| {
         let detail =
             "receiving is disabled on this gateway; send the request to one that receives webhooks";
@@ -33,15 +33,15 @@ pub(crate) fn parts(call: &Call) -> Result<&InboundParts, Problem> {
 
 /// The partner that the path names. What is not a name is answered as one that is not there.
 pub(crate) fn partner(call: &Call) -> Result<Partner, Problem> {
-    call.part("partner").parse().map_err(|_| Problem::not_found(Noun::Source))
+    call.path_param("partner").parse().map_err(|_| Problem::not_found(Noun::Source))
 }
 
 /// The source of a partner that a query or a body names.
-pub(crate) async fn named(call: &Call, partner: &str) -> Result<Source, Problem> {
+pub(crate) async fn find_by_name(call: &Call, partner: &str) -> Result<Source, Problem> {
     let partner: Partner = partner.parse().map_err(|_| Problem::not_found(Noun::Source))?;
-    Ok(parts(call)?.desk.get(&partner).await?)
+    Ok(inbound(call)?.sources.get(&partner).await?)
 }
 
 pub(crate) async fn find(call: &Call) -> Result<Source, Problem> {
-    named(call, call.part("partner")).await
+    find_by_name(call, call.path_param("partner")).await
 }

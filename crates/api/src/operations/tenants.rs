@@ -18,7 +18,7 @@ pub(crate) const TAG: &str = "Tenants";
 
 /// The one that the path names, by slug or id.
 pub(crate) async fn find(call: &Call) -> Result<Arc<Tenant>, Problem> {
-    let found = call.api.access.tenants.find(call.part("tenant")).await?;
+    let found = call.api.access.tenants.find(call.path_param("tenant")).await?;
     found.ok_or_else(|| {
         Problem::new(
             &codes::UNKNOWN_TENANT,

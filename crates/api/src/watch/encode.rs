@@ -15,15 +15,15 @@ use prometheus_client::{
 use crate::meter::{Answers, Meter};
 
 use super::{
-    Page, Watch, inbound_metrics::Received, metric::Writer, observe::Observed, process::Process,
-    store_metrics, text_format,
+    Page, Watch, inbound_metrics::InboundMetrics, metric::Writer, observe::StoreSnapshot,
+    process::Process, store_metrics, text_format,
 };
 
 /// What one scrape shows.
 struct Scrape {
     lanes: Vec<(Lane, Stats, Timing)>,
     archived: [(Lane, u64); Lane::ALL.len()],
-    observed: Option<Arc<Observed>>,
+    snapshot: Option<Arc<StoreSnapshot>>,
     answers: Vec<Answers>,
     handler_panics: u64,
     failed_logins: u64,
@@ -33,21 +33,21 @@ struct Scrape {
     events_accepted: u64,
     held: gancho_engine::room::Size,
     process: Process,
-    received: Option<Received>,
+    inbound: Option<InboundMetrics>,
 }
 
 impl Watch {
     /// `accept` is the header of that name: the newer form for those who ask for it, the older one for
     /// all others.
     pub async fn metrics(self: &Arc<Self>, meter: &Meter, accept: Option<&str>) -> Page {
-        let observed = self.observed().await;
+        let snapshot = self.snapshot().await;
         let lanes = Lane::ALL
             .into_iter()
             .filter_map(|lane| Some((lane, self.engine.stats(lane)?, self.engine.timing(lane)?)));
         let scrape = Scrape {
             lanes: lanes.collect(),
             archived: Lane::ALL.map(|lane| (lane, self.engine.archived(lane))),
-            observed,
+            snapshot,
             answers: meter.answers(),
             handler_panics: meter.panics(),
             failed_logins: meter.failed_logins(),
@@ -56,8 +56,8 @@ impl Watch {
             accept: self.accept.snapshot(),
             events_accepted: self.events_accepted.load(Ordering::Relaxed),
             held: self.engine.held(),
-            process: Process::look(),
-            received: self.inbound.as_deref().map(Received::look),
+            process: Process::read(),
+            inbound: self.inbound.as_deref().map(InboundMetrics::read),
         };
         let mut registry = Registry::default();
         registry.register_collector(Box::new(scrape));
@@ -66,7 +66,7 @@ impl Watch {
             let status = StatusCode::INTERNAL_SERVER_ERROR;
             return Page { status, content_type: text_format::PLAIN, body: String::new() };
         }
-        let (content_type, body) = text_format::in_form(body, accept);
+        let (content_type, body) = text_format::convert(body, accept);
         Page { status: StatusCode::OK, content_type, body }
     }
 }
@@ -81,12 +81,12 @@ impl Collector for Scrape {
     fn encode(&self, encoder: DescriptorEncoder<'_>) -> Result<(), Error> {
         let mut to = Writer::new(encoder);
         self.deliveries(&mut to)?;
-        if let Some(observed) = &self.observed {
-            store_metrics::encode(observed, &mut to)?;
+        if let Some(snapshot) = &self.snapshot {
+            store_metrics::encode(snapshot, &mut to)?;
         }
         self.api(&mut to)?;
-        if let Some(received) = &self.received {
-            received.encode(&mut to)?;
+        if let Some(inbound) = &self.inbound {
+            inbound.encode(&mut to)?;
         }
         self.process(&mut to)
     }

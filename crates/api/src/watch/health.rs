@@ -10,7 +10,7 @@ use super::{Page, Watch};
 
 const JSON: &str = "application/json";
 /// A store that takes longer than this to say anything is as good as gone.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 
 impl Watch {
     /// The process answers: that is all that is asked.
@@ -42,7 +42,7 @@ impl Watch {
     }
 
     async fn store_answers(&self) -> bool {
-        match tokio::time::timeout(PATIENCE, self.store.pauses()).await {
+        match tokio::time::timeout(TIMEOUT, self.store.pauses()).await {
             Ok(Ok(_)) => true,
             Ok(Err(error)) => {
                 tracing::warn!(%error, "not ready: store error");

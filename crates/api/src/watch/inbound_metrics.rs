@@ -6,10 +6,10 @@ use gancho_inbound::{Inbound, tally::Counts};
 
 use super::{
     metric::Writer,
-    observe::{MOST_NAMED, OTHER},
+    observe::{MAX_NAMED, OTHER},
 };
 
-pub struct Received {
+pub struct InboundMetrics {
     /// The busiest partners, and the rest as `other`.
     partners: Vec<(Box<str>, Counts)>,
     denied: BTreeMap<&'static str, u64>,
@@ -18,8 +18,8 @@ pub struct Received {
     policy: String,
 }
 
-impl Received {
-    pub fn look(inbound: &Inbound) -> Self {
+impl InboundMetrics {
+    pub fn read(inbound: &Inbound) -> Self {
         let tally = &inbound.tally;
         let mut denied = BTreeMap::new();
         let mut reasons = Vec::new();
@@ -72,7 +72,7 @@ impl Received {
 
 fn busiest(mut partners: Vec<(Box<str>, Counts)>) -> Vec<(Box<str>, Counts)> {
     partners.sort_by_key(|(_, counts)| std::cmp::Reverse(counts.received));
-    let rest = partners.split_off(partners.len().min(MOST_NAMED));
+    let rest = partners.split_off(partners.len().min(MAX_NAMED));
     if !rest.is_empty() {
         let mut sum = Counts::default();
         for (_, counts) in rest {

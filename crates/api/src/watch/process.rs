@@ -10,7 +10,7 @@ pub struct Process {
 const TICKS: f64 = 100.0;
 
 impl Process {
-    pub fn look() -> Self {
+    pub fn read() -> Self {
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         let kib = status
             .lines()

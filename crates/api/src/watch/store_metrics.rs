@@ -7,18 +7,18 @@ use gancho_engine::scheduler::Share;
 
 use super::{
     metric::Writer,
-    observe::{Dead, Observed},
+    observe::{Dead, StoreSnapshot},
 };
 
-pub fn encode(observed: &Observed, to: &mut Writer<'_>) -> Result<(), Error> {
-    queues(observed, to)?;
-    dead(&observed.dead, to)?;
-    tenants(observed, to)?;
-    store(observed, to)
+pub fn encode(snapshot: &StoreSnapshot, to: &mut Writer<'_>) -> Result<(), Error> {
+    queues(snapshot, to)?;
+    dead(&snapshot.dead, to)?;
+    tenants(snapshot, to)?;
+    store(snapshot, to)
 }
 
-fn queues(observed: &Observed, to: &mut Writer<'_>) -> Result<(), Error> {
-    let depths = observed.depths.iter().flat_map(|depth| {
+fn queues(snapshot: &StoreSnapshot, to: &mut Writer<'_>) -> Result<(), Error> {
+    let depths = snapshot.depths.iter().flat_map(|depth| {
         let of = &depth.of;
         [("pending", of.pending), ("leased", of.leased), ("waiting", of.waiting)]
             .map(|(state, count)| (vec![("lane", of.lane.name()), ("state", state)], count as f64))
@@ -28,7 +28,7 @@ fn queues(observed: &Observed, to: &mut Writer<'_>) -> Result<(), Error> {
         "Deliveries in the store: pending (due now or later), leased (held by a node), waiting (behind an earlier one of their subject).",
         depths,
     )?;
-    let ages = observed
+    let ages = snapshot
         .depths
         .iter()
         .map(|depth| (vec![("lane", depth.of.lane.name())], depth.age.as_secs_f64()));
@@ -56,9 +56,9 @@ fn dead(dead: &Dead, to: &mut Writer<'_>) -> Result<(), Error> {
 }
 
 /// The tenants that are busiest, and how they take turns.
-fn tenants(observed: &Observed, to: &mut Writer<'_>) -> Result<(), Error> {
+fn tenants(snapshot: &StoreSnapshot, to: &mut Writer<'_>) -> Result<(), Error> {
     let rows = |pick: fn(&Share) -> f64| {
-        observed.shares.iter().flat_map(move |(lane, shares)| {
+        snapshot.shares.iter().flat_map(move |(lane, shares)| {
             shares.iter().map(move |one| {
                 let name = (one.name.label, &*one.name.text);
                 (vec![("lane", lane.name()), name], pick(&one.share))
@@ -87,14 +87,14 @@ fn tenants(observed: &Observed, to: &mut Writer<'_>) -> Result<(), Error> {
     )
 }
 
-fn store(observed: &Observed, to: &mut Writer<'_>) -> Result<(), Error> {
-    let space = observed.space;
+fn store(snapshot: &StoreSnapshot, to: &mut Writer<'_>) -> Result<(), Error> {
+    let space = snapshot.space;
     to.gauge("gancho_store_used_bytes", "Size of the store.", [(vec![], space.used as f64)])?;
     let limit = space.limit.map(|limit| (vec![], limit as f64));
     to.gauge("gancho_store_limit_bytes", "Size limit of the store.", limit)?;
     to.gauge(
         "gancho_store_observed_age_seconds",
         "Age of the figures read from the store.",
-        [(vec![], observed.at.elapsed().as_secs_f64())],
+        [(vec![], snapshot.at.elapsed().as_secs_f64())],
     )
 }

@@ -12,7 +12,7 @@ use gancho_engine::{Carried, Carrier, Engine, EngineSetup, LaneSetup, Limits, Te
 use gancho_store::{Job, NewDelivery, NewParcel, NodeId, Store};
 use gancho_store_sqlite::{Options, SqliteStore};
 
-use super::{Parts, Watch};
+use super::{Watch, WatchSetup};
 use crate::meter::Meter;
 
 /// Delivers some, retries some, gives some up.
@@ -63,7 +63,7 @@ impl World {
         })
         .await
         .unwrap();
-        let parts = Parts {
+        let parts = WatchSetup {
             store: store.clone(),
             engine: engine.clone(),
             clock: clock.clone(),

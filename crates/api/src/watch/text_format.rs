@@ -6,7 +6,7 @@ use std::fmt::Write;
 pub const OPEN: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 pub const PLAIN: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-pub fn in_form(open: String, accept: Option<&str>) -> (&'static str, String) {
+pub fn convert(open: String, accept: Option<&str>) -> (&'static str, String) {
     match accept {
         Some(accept) if accept.contains("application/openmetrics-text") => (OPEN, open),
         _ => (PLAIN, plain(&open)),
@@ -45,13 +45,13 @@ mod tests {
 
     #[test]
     fn the_older_form_names_counters_in_full() {
-        let (kind, text) = in_form(SEEN.to_owned(), Some("text/plain"));
+        let (kind, text) = convert(SEEN.to_owned(), Some("text/plain"));
         assert_eq!(kind, PLAIN);
         assert_eq!(
             text,
             "# HELP a_total Some.\n# TYPE a_total counter\na_total{x=\"1\"} 3\n# HELP b Else.\n# TYPE b gauge\nb 1.0\n"
         );
         let asked = Some("application/openmetrics-text; version=1.0.0,text/plain;q=0.5");
-        assert_eq!(in_form(SEEN.to_owned(), asked), (OPEN, SEEN.to_owned()));
+        assert_eq!(convert(SEEN.to_owned(), asked), (OPEN, SEEN.to_owned()));
     }
 }

@@ -5,10 +5,10 @@ use std::{future::Future, net::SocketAddr, sync::Arc, time::Duration};
 use gancho_access::AdminToken;
 use gancho_api::{
     Api, ApiSetup, InboundParts, Ingest, IngestSettings, ListenSettings, Settings,
-    key_ring::KeyKeeper,
+    key_ring::KeyRingService,
     listen, router,
-    state::MailDesk,
-    watch::{Parts, Watch},
+    state::MailParts,
+    watch::{Watch, WatchSetup},
 };
 use gancho_domain::{Clock, IdMaker, Lane, Random, RetryPlan, SystemClock, SystemRandom};
 use gancho_egress::Policy;
@@ -58,7 +58,7 @@ pub struct Stage {
 pub struct Choices {
     pub settings: Settings,
     pub listen: ListenSettings,
-    pub key_keeper: Option<Arc<dyn KeyKeeper>>,
+    pub key_keeper: Option<Arc<dyn KeyRingService>>,
     pub ingest: IngestSettings,
     /// What brings e-mails on their way; a sink where it is not given.
     pub post: Option<Arc<dyn Post>>,
@@ -228,7 +228,7 @@ impl Stage {
         tokio::spawn(async move { running.run(until).await });
         let (orphans, until) = (endpoints.orphans.clone(), stop.clone());
         tokio::spawn(async move { orphans.run(until).await });
-        let watch = Watch::new(Parts {
+        let watch = Watch::new(WatchSetup {
             store: store.clone(),
             engine: engine.clone(),
             clock: clock.clone(),
@@ -242,7 +242,7 @@ impl Stage {
             limits: MailLimits::default(),
         });
         let setup = ApiSetup {
-            mail: Some(MailDesk { outbox, suppressions, sink }),
+            mail: Some(MailParts { outbox, suppressions, sink }),
             store,
             engine: engine.clone(),
             publisher,
@@ -254,8 +254,8 @@ impl Stage {
             ids,
             clock,
             watch,
-            key_keeper: choices.key_keeper,
-            inbound: Some(InboundParts { desk, inbound, checkpointer }),
+            key_ring: choices.key_keeper,
+            inbound: Some(InboundParts { sources: desk, inbound, checkpointer }),
             settings: choices.settings,
         };
         let api = Api::new(setup, AdminToken::new(ADMIN).unwrap(), ring);

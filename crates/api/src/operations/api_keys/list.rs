@@ -23,7 +23,7 @@ pub const ROUTE: Route = Route {
     tag: TAG,
     summary: "List API keys",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {

@@ -15,7 +15,7 @@ pub const ROUTE: Route = Route {
     method: Method::DELETE,
     path: "/tenants/{tenant}/api-keys/{key_id}",
     needs: Needs::Operator,
-    gives: Gives::nothing(
+    gives: Gives::no_content(
         "The key is revoked: on this node at once, on the others within 5 seconds.",
     ),
     refuses: &[&codes::UNKNOWN_TENANT, &codes::CONFLICT],
@@ -23,7 +23,7 @@ pub const ROUTE: Route = Route {
     summary: "Revoke an API key",
     about: "A revoked key stays in the list for 90 days.",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
@@ -31,5 +31,5 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     let id = call.id("key_id")?;
     let scope = call.operator()?.act_for(tenant).scope();
     call.api.access.keys.revoke(scope, id).await?;
-    Ok(Answer::nothing())
+    Ok(Answer::no_content())
 }

@@ -5,7 +5,7 @@ use gancho_domain::Time;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::render::Stamp;
+use crate::render::Timestamp;
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ApiKeyView {
@@ -13,11 +13,11 @@ pub struct ApiKeyView {
     pub tenant_id: String,
     pub name: String,
     pub scopes: Vec<&'static str>,
-    pub created_at: Stamp,
-    pub expires_at: Option<Stamp>,
-    pub revoked_at: Option<Stamp>,
+    pub created_at: Timestamp,
+    pub expires_at: Option<Timestamp>,
+    pub revoked_at: Option<Timestamp>,
     /// When the key was last used, to the minute; null if never.
-    pub last_used_at: Option<Stamp>,
+    pub last_used_at: Option<Timestamp>,
 }
 
 /// A new API key with its secret, which is not shown again.
@@ -35,10 +35,10 @@ impl ApiKeyView {
             tenant_id: key.tenant.to_string(),
             name: key.name.clone(),
             scopes: key.rights.names(),
-            created_at: Stamp(key.created_at),
-            expires_at: key.expires_at.map(Stamp),
-            revoked_at: key.revoked_at.map(Stamp),
-            last_used_at: last_used_at.map(Stamp),
+            created_at: Timestamp(key.created_at),
+            expires_at: key.expires_at.map(Timestamp),
+            revoked_at: key.revoked_at.map(Timestamp),
+            last_used_at: last_used_at.map(Timestamp),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `GET /v1/dev/letters/{outbox_id}`.
 
-use super::{TAG, sink, view::Letter};
+use super::{TAG, sink, view::CapturedEmail};
 use crate::{
     answer::Answer,
     codes,
@@ -12,16 +12,16 @@ use crate::{
 pub const ROUTE: Route = Route {
     path: "/dev/letters/{outbox_id}",
     needs: Needs::Operator,
-    gives: Gives::ok::<Letter>("The captured e-mail, as it would have been sent."),
+    gives: Gives::ok::<CapturedEmail>("The captured e-mail, as it would have been sent."),
     refuses: &[&codes::NO_ROUTE],
     tag: TAG,
     summary: "Get a captured e-mail",
     run: |call| Box::pin(std::future::ready(run(&call))),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 fn run(call: &Call) -> Result<Answer, Problem> {
     let caught = sink(call)?.letter(call.id("outbox_id")?);
     let caught = caught.ok_or_else(|| Problem::not_found(Noun::Email))?;
-    Answer::ok(&Letter::from(&*caught))
+    Answer::ok(&CapturedEmail::from(&*caught))
 }

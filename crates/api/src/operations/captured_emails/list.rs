@@ -1,6 +1,6 @@
 //! `GET /v1/dev/letters`: newest first.
 
-use super::{TAG, sink, view::LetterSummary};
+use super::{TAG, sink, view::CapturedEmailSummary};
 use crate::{
     answer::Answer,
     codes,
@@ -12,17 +12,17 @@ use crate::{
 pub const ROUTE: Route = Route {
     path: "/dev/letters",
     needs: Needs::Operator,
-    gives: Gives::ok::<List<LetterSummary>>("The latest captured e-mails, newest first."),
+    gives: Gives::ok::<List<CapturedEmailSummary>>("The latest captured e-mails, newest first."),
     refuses: &[&codes::NO_ROUTE],
     tag: TAG,
     summary: "List captured e-mails",
     about: "Only available with the `sink` transport, which captures e-mails in memory for a short time instead of sending them.",
     run: |call| Box::pin(std::future::ready(run(&call))),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 fn run(call: &Call) -> Result<Answer, Problem> {
-    let letters = sink(call)?.letters();
-    let data = letters.iter().map(|caught| LetterSummary::from(&**caught)).collect();
-    Answer::ok(&List::<LetterSummary> { data, next_cursor: None })
+    let emails = sink(call)?.letters();
+    let data = emails.iter().map(|caught| CapturedEmailSummary::from(&**caught)).collect();
+    Answer::ok(&List::<CapturedEmailSummary> { data, next_cursor: None })
 }

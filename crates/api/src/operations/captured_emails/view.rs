@@ -4,33 +4,33 @@ use gancho_mail::sink::Caught;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::render::Stamp;
+use crate::render::Timestamp;
 
 /// A captured e-mail without its content.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct LetterSummary {
+pub struct CapturedEmailSummary {
     pub outbox_id: String,
     pub tenant_id: String,
     pub from: String,
     pub to: String,
     pub subject: String,
     pub message_id: String,
-    pub caught_at: Stamp,
+    pub caught_at: Timestamp,
     /// Size in bytes.
     pub size: usize,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Letter {
+pub struct CapturedEmail {
     #[serde(flatten)]
-    pub summary: LetterSummary,
+    pub summary: CapturedEmailSummary,
     /// The raw message: headers, an empty line, and the body.
     pub raw: String,
 }
 
-impl From<&Caught> for LetterSummary {
+impl From<&Caught> for CapturedEmailSummary {
     fn from(caught: &Caught) -> Self {
         let letter = &caught.letter;
         Self {
@@ -40,13 +40,13 @@ impl From<&Caught> for LetterSummary {
             to: letter.to.to_string(),
             subject: letter.subject.clone(),
             message_id: letter.message_id.clone(),
-            caught_at: Stamp(caught.at),
+            caught_at: Timestamp(caught.at),
             size: letter.raw.len(),
         }
     }
 }
 
-impl From<&Caught> for Letter {
+impl From<&Caught> for CapturedEmail {
     fn from(caught: &Caught) -> Self {
         let raw = String::from_utf8_lossy(&caught.letter.raw).into_owned();
         Self { summary: caught.into(), raw }

@@ -38,7 +38,7 @@ pub const ROUTE: Route = Route {
     summary: "Export dead letters",
     about: "At most 2 exports per tenant and 8 in total run at the same time; further requests get 429 or 503 with `Retry-After`.",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {

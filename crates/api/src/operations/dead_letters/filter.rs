@@ -1,7 +1,7 @@
 //! Which dead letters are meant: in the part of a URL after `?`, or, where something is done to them,
 //! in the body.
 
-use gancho_access::Who;
+use gancho_access::Principal;
 use gancho_store::DeadFilter;
 
 use crate::{
@@ -29,7 +29,7 @@ pub const PARTNER: Field = Field::new(
 );
 pub const CODE: Field = Field::new(
     "code",
-    Kind::Text { least: 1, most: 64 },
+    Kind::Text { min: 1, max: 64 },
     "Only dead letters with this failure code, e.g. `HTTP_503`.",
 );
 pub const SINCE: Field =
@@ -43,28 +43,28 @@ pub const REFUSALS: &[&Code] = &[&codes::NOT_FOUND, &codes::RECEIVING_OFF];
 
 /// A tenant's filter is never about another tenant, whatever it says.
 pub async fn filter(call: &Call, values: &Values<'_>) -> Result<DeadFilter, Problem> {
-    let tenant = match &call.who {
-        Who::Tenant(_) if values.is_given("partner") => return Err(partner_refused()),
-        Who::Operator(_) if values.is_given("partner") && values.is_given("tenant") => {
+    let tenant = match &call.principal {
+        Principal::Tenant(_) if values.is_given("partner") => return Err(partner_refused()),
+        Principal::Operator(_) if values.is_given("partner") && values.is_given("tenant") => {
             return Err(Problem::field(
                 "",
                 "`tenant` and `partner` are mutually exclusive; give one of them",
             ));
         }
-        Who::Tenant(acting) => {
-            let own = acting.tenant();
+        Principal::Tenant(principal) => {
+            let own = principal.tenant();
             let is_own = |name: &str| name == own.slug || name.parse() == Ok(own.id);
             if values.text("tenant").is_some_and(|name| !is_own(name)) {
                 return Err(unknown_tenant());
             }
             Some(own.id)
         }
-        Who::Operator(_) => match (values.text("tenant"), values.text("partner")) {
+        Principal::Operator(_) => match (values.text("tenant"), values.text("partner")) {
             (Some(name), _) => {
                 let found = call.api.access.tenants.find(name).await?;
                 Some(found.ok_or_else(unknown_tenant)?.id)
             }
-            (None, Some(partner)) => Some(sources::named(call, partner).await?.tenant()),
+            (None, Some(partner)) => Some(sources::find_by_name(call, partner).await?.tenant()),
             (None, None) => None,
         },
     };

@@ -23,5 +23,5 @@ pub const ROUTE: Route = Route {
             Answer::ok(&DeadLetterRows::new(&call.api).row(letter).await?)
         })
     },
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };

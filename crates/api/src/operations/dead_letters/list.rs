@@ -26,7 +26,7 @@ pub const ROUTE: Route = Route {
     summary: "List dead letters",
     about: "A page ends after 4 MiB of `original_data`, and with a filter it may be empty: continue until `next_cursor` is null.",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {

@@ -31,7 +31,7 @@ pub const ONE: Route = Route {
     method: Method::DELETE,
     path: "/dlq/{letter_id}",
     needs: Needs::Anyone(Right::Manage),
-    gives: Gives::nothing(
+    gives: Gives::no_content(
         "The dead letter is deleted. The delivery stays in the delivery log as failed.",
     ),
     tag: TAG,
@@ -40,10 +40,10 @@ pub const ONE: Route = Route {
         Box::pin(async move {
             let (filter, _) = find(&call).await?;
             call.api.store.purge_dead(filter, 1).await?;
-            Ok(Answer::nothing())
+            Ok(Answer::no_content())
         })
     },
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 pub const ROUTE: Route = Route {
@@ -69,13 +69,13 @@ pub const ROUTE: Route = Route {
     summary: "Purge dead letters",
     about: "Deletes the dead letters that match the filters, at most 10,000 per call. Without a filter, `all=true` is required.",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 /// In one step of the store, so that no other writer waits long,
-const STEP: usize = 500;
+const MAX_PER_STEP: usize = 500;
 /// and in one call.
-const MOST: u64 = 10_000;
+const MAX_PER_CALL: u64 = 10_000;
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let query = &call.query;
@@ -91,10 +91,10 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     let filter = filter::filter(&call, query).await?;
     let mut purged = 0;
     loop {
-        let step = call.api.store.purge_dead(filter.clone(), STEP).await?;
+        let step = call.api.store.purge_dead(filter.clone(), MAX_PER_STEP).await?;
         purged += step;
-        let has_more = step == STEP as u64;
-        if !has_more || purged >= MOST {
+        let has_more = step == MAX_PER_STEP as u64;
+        if !has_more || purged >= MAX_PER_CALL {
             return Answer::ok(&Purged { purged, has_more });
         }
     }

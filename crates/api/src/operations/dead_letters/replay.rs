@@ -33,7 +33,7 @@ pub const ONE: Route = Route {
     tag: TAG,
     summary: "Replay a dead letter",
     run: |call| Box::pin(one(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 pub const ROUTE: Route = Route {

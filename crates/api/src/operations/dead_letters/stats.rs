@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gancho_access::{Right, Who};
+use gancho_access::{Principal, Right};
 use gancho_domain::{Lane, SourceId, TenantId};
 use gancho_store::{DeadFilter, DeadStats};
 use serde::Serialize;
@@ -15,7 +15,7 @@ use super::{
 use crate::{
     answer::Answer,
     problem::Problem,
-    render::Stamp,
+    render::Timestamp,
     route::{Call, Gives, Needs, Route},
 };
 
@@ -29,7 +29,7 @@ pub struct DeadLetterStats {
     pub by_partner: BTreeMap<String, u64>,
     pub by_lane: BTreeMap<String, u64>,
     /// When the oldest one failed.
-    pub oldest: Option<Stamp>,
+    pub oldest: Option<Timestamp>,
 }
 
 pub const ROUTE: Route = Route {
@@ -41,7 +41,7 @@ pub const ROUTE: Route = Route {
     tag: TAG,
     summary: "Count dead letters",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 /// The name of the source that this tenant is, or its id where the name is not known any more.
@@ -57,9 +57,9 @@ async fn partner(call: &Call, id: TenantId) -> Result<String, Problem> {
 async fn run(call: Call) -> Result<Answer, Problem> {
     let filter = filter::filter(&call, &call.query).await?;
     let is_asked = filter.lane.is_none_or(|lane| lane == Lane::Dispatch);
-    let received = match &call.who {
+    let received = match &call.principal {
         // Only the operator sees what was received, and each source is a tenant in the store.
-        Who::Operator(_) if is_asked => {
+        Principal::Operator(_) if is_asked => {
             let filter = DeadFilter { lane: Some(Lane::Dispatch), ..filter.clone() };
             call.api.store.dead_stats(filter).await?
         }
@@ -83,6 +83,6 @@ async fn run(call: Call) -> Result<Answer, Problem> {
         by_tenant,
         by_partner,
         by_lane: by_lane.collect(),
-        oldest: stats.oldest.map(Stamp),
+        oldest: stats.oldest.map(Timestamp),
     })
 }

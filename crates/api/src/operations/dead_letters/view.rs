@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 
 use crate::{
     problem::Problem,
-    render::{Json, Stamp},
+    render::{Json, Timestamp},
     state::Api,
 };
 
@@ -39,10 +39,10 @@ pub struct DeadLetterRow {
     pub failed_attempts: u32,
     pub last_failure_reason: String,
     pub last_failure_code: String,
-    pub last_failure_timestamp: Stamp,
-    pub enqueued_at: Stamp,
-    pub moved_to_dlq_at: Stamp,
-    pub expires_at: Stamp,
+    pub last_failure_timestamp: Timestamp,
+    pub enqueued_at: Timestamp,
+    pub moved_to_dlq_at: Timestamp,
+    pub expires_at: Timestamp,
 }
 
 /// Dead letters as they are shown. Whose they are is looked up once for each.
@@ -135,9 +135,9 @@ fn plain(letter: DeadLetter) -> DeadLetterRow {
         failed_attempts: letter.failed_attempts,
         last_failure_reason: letter.failure.reason().to_owned(),
         last_failure_code: letter.failure.code().to_string(),
-        last_failure_timestamp: Stamp(letter.failed_at),
-        enqueued_at: Stamp(letter.enqueued_at),
-        moved_to_dlq_at: Stamp(letter.moved_at),
-        expires_at: Stamp(letter.expires_at),
+        last_failure_timestamp: Timestamp(letter.failed_at),
+        enqueued_at: Timestamp(letter.enqueued_at),
+        moved_to_dlq_at: Timestamp(letter.moved_at),
+        expires_at: Timestamp(letter.expires_at),
     }
 }

@@ -8,7 +8,7 @@ use gancho_domain::{DeliveryId, Lane, TenantId};
 use gancho_inbound::{Source, registry::Ready};
 use gancho_store::{DeliveryFilter, DeliveryRow, Page, PageRequest};
 
-use super::{view::Delivery, waiting_for::Holds};
+use super::{view::Delivery, waiting_for::WaitContext};
 use crate::{operations::sources, problem::Problem, route::Call};
 
 /// With more sources than this, one has to be named.
@@ -26,17 +26,18 @@ pub(super) async fn page(
 ) -> Result<(Vec<Delivery>, Option<[u8; 32]>), Problem> {
     let filter = DeliveryFilter { lane: Some(Lane::Dispatch), ..filter };
     if let Some(partner) = partner {
-        let source = sources::named(call, partner).await?;
+        let source = sources::find_by_name(call, partner).await?;
         let page = call.api.store.deliveries(source.scope(), filter, request).await?;
-        let holds = Holds::read(&call.api).await?;
-        let shown = page.rows.into_iter().map(|row| shown(call, &holds, row, &source)).collect();
-        return Ok((shown, page.next));
+        let context = WaitContext::read(&call.api).await?;
+        let deliveries =
+            page.rows.into_iter().map(|row| render(call, &context, row, &source)).collect();
+        return Ok((deliveries, page.next));
     }
     if filter.external_id.is_some() {
         let message = "`external_id` is unique per partner only; name the partner with `partner`";
         return Err(Problem::field("", message));
     }
-    let all = sources::parts(call)?.inbound.sources.all().await?.sources();
+    let all = sources::inbound(call)?.inbound.sources.all().await?.sources();
     if all.len() > MAX_SOURCES {
         let message = format!(
             "there are {} sources, too many to list at once; name one with `partner`",
@@ -44,7 +45,7 @@ pub(super) async fn page(
         );
         return Err(Problem::field("", message));
     }
-    let most = request.most;
+    let max = request.most;
     let one = |source: Arc<Ready>| {
         let (filter, request) = (filter.clone(), request.clone());
         async move {
@@ -54,14 +55,14 @@ pub(super) async fn page(
     };
     let pages: Vec<(Arc<Ready>, Page<DeliveryRow>)> =
         stream::iter(all).map(one).buffer_unordered(AT_ONCE).try_collect().await?;
-    let (rows, next) = merge(pages, most);
-    let holds = Holds::read(&call.api).await?;
-    let rows = rows.into_iter().map(|(source, row)| shown(call, &holds, row, &source.source));
+    let (rows, next) = merge(pages, max);
+    let context = WaitContext::read(&call.api).await?;
+    let rows = rows.into_iter().map(|(source, row)| render(call, &context, row, &source.source));
     Ok((rows.collect(), next))
 }
 
-fn shown(call: &Call, holds: &Holds, row: DeliveryRow, source: &Source) -> Delivery {
-    let waiting_for = holds.on(&call.api, source.tenant(), &row);
+fn render(call: &Call, context: &WaitContext, row: DeliveryRow, source: &Source) -> Delivery {
+    let waiting_for = context.on(&call.api, source.tenant(), &row);
     Delivery::of_source(row, source).waiting(waiting_for)
 }
 
@@ -69,7 +70,7 @@ fn shown(call: &Call, holds: &Holds, row: DeliveryRow, source: &Source) -> Deliv
 /// source's look ended is not known to be complete, and comes with the next page.
 fn merge(
     pages: Vec<(Arc<Ready>, Page<DeliveryRow>)>,
-    most: usize,
+    max: usize,
 ) -> (Vec<SourceRow>, Option<[u8; 32]>) {
     let horizon = pages.iter().filter_map(|(_, page)| page.next).max();
     let mut rows: Vec<SourceRow> = Vec::new();
@@ -79,8 +80,8 @@ fn merge(
         rows.extend(known.map(|row| (source.clone(), row)));
     }
     rows.sort_unstable_by_key(|(_, row)| Reverse(row.id));
-    let is_cut = rows.len() > most;
-    rows.truncate(most);
+    let is_cut = rows.len() > max;
+    rows.truncate(max);
     let last = rows.last().map(|(_, row)| place(row.id));
     let next = if is_cut { last } else { horizon };
     (rows, next)

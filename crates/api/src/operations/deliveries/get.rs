@@ -10,7 +10,7 @@ use gancho_wire::{Content, Envelope};
 use super::{
     TAG, dispatch_lane, find,
     view::{AttemptEntry, Delivery, DeliveryDetail},
-    waiting_for::Holds,
+    waiting_for::WaitContext,
 };
 use crate::{
     answer::Answer,
@@ -27,7 +27,7 @@ pub const ROUTE: Route = Route {
     summary: "Get a delivery",
     about: "The operator can read the deliveries of every tenant. The content of an e-mail is at `GET /v1/emails/{outbox_id}`.",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 pub const OF_WEBHOOK: Route = Route {
@@ -40,7 +40,7 @@ pub const OF_WEBHOOK: Route = Route {
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let (scope, view) = find(&call).await?;
-    let waiting_for = Holds::read(&call.api).await?.on(&call.api, scope.tenant(), &view.row);
+    let waiting_for = WaitContext::read(&call.api).await?.on(&call.api, scope.tenant(), &view.row);
     let (delivery, payload) = match view.row.lane {
         Lane::Webhook => {
             let payload = rendered(&call, scope.tenant(), &view).await?;

@@ -1,10 +1,10 @@
 //! `GET /v1/deliveries` and `GET /v1/webhooks/{id}/deliveries`: newest first.
 
-use gancho_access::{Right, Who};
+use gancho_access::{Principal, Right};
 use gancho_domain::{EndpointId, Lane};
 use gancho_store::{DeliveryFilter, DeliveryRow};
 
-use super::{TAG, dispatch_lane, view::Delivery, waiting_for::Holds};
+use super::{TAG, dispatch_lane, view::Delivery, waiting_for::WaitContext};
 use crate::{
     answer::Answer,
     codes,
@@ -30,7 +30,7 @@ const EVENT_ID: Field =
     Field::new("event_id", Kind::Id(Noun::Event), "Only deliveries of this event.");
 const EXTERNAL_ID: Field = Field::new(
     "external_id",
-    Kind::Text { least: 1, most: 256 },
+    Kind::Text { min: 1, max: 256 },
     "Only deliveries of events with this external id.",
 );
 const SINCE: Field =
@@ -73,15 +73,15 @@ pub const ROUTE: Route = Route {
     run: |call| {
         Box::pin(async move {
             let endpoint = call.query.text("webhook_id").map(str::parse).transpose();
-            let endpoint = endpoint.map_err(|fault: gancho_domain::id::NotAnId| {
-                Problem::field("", format!("`webhook_id` is {fault}"))
+            let endpoint = endpoint.map_err(|error: gancho_domain::id::NotAnId| {
+                Problem::field("", format!("`webhook_id` is {error}"))
             })?;
             let lane = call.query.text("lane").and_then(|lane| lane.parse().ok());
             let partner = call.query.string("partner");
             list(call, endpoint, lane.unwrap_or(Lane::Webhook), partner).await
         })
     },
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 pub const OF_WEBHOOK: Route = Route {
@@ -100,7 +100,7 @@ pub const OF_WEBHOOK: Route = Route {
             list(call, Some(id), Lane::Webhook, None).await
         })
     },
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn list(
@@ -110,10 +110,10 @@ async fn list(
     partner: Option<String>,
 ) -> Result<Answer, Problem> {
     let query = &call.query;
-    let page = Page::below(&call, call.owner().tenant(), Some(call.part("id")))?;
+    let page = Page::below(&call, call.owner().tenant(), Some(call.path_param("id")))?;
     let event = query.text("event_id").map(str::parse).transpose();
-    let event = event.map_err(|fault: gancho_domain::id::NotAnId| {
-        Problem::field("", format!("`event_id` is {fault}"))
+    let event = event.map_err(|error: gancho_domain::id::NotAnId| {
+        Problem::field("", format!("`event_id` is {error}"))
     })?;
     let filter = DeliveryFilter {
         lane: Some(lane),
@@ -126,26 +126,26 @@ async fn list(
         until: query.time("until"),
     };
     let request = page.request()?;
-    let (data, next) = match &call.who {
-        Who::Operator(_) if lane == Lane::Dispatch => {
+    let (data, next) = match &call.principal {
+        Principal::Operator(_) if lane == Lane::Dispatch => {
             dispatch_lane::page(&call, partner.as_deref(), filter, request).await?
         }
-        Who::Tenant(_) if partner.is_some() => return Err(for_operators()),
+        Principal::Tenant(_) if partner.is_some() => return Err(partner_refused()),
         _ => {
             let scope = call.tenant()?.scope();
             let found = call.api.store.deliveries(scope, filter, request).await?;
-            let holds = Holds::read(&call.api).await?;
-            let shown = |row: DeliveryRow| {
-                let waiting_for = holds.on(&call.api, scope.tenant(), &row);
+            let context = WaitContext::read(&call.api).await?;
+            let render = |row: DeliveryRow| {
+                let waiting_for = context.on(&call.api, scope.tenant(), &row);
                 Delivery::from(row).waiting(waiting_for)
             };
-            (found.rows.into_iter().map(shown).collect(), found.next)
+            (found.rows.into_iter().map(render).collect(), found.next)
         }
     };
     page.answer(data, next)
 }
 
-fn for_operators() -> Problem {
+fn partner_refused() -> Problem {
     let detail = "only the operator can filter by partner; leave out `partner`";
     Problem::new(&codes::OPERATOR_ONLY, detail)
 }

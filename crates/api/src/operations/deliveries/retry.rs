@@ -24,7 +24,7 @@ pub const ROUTE: Route = Route {
     summary: "Retry a delivery",
     about: "Attempts the delivery now, whatever its status. A delivery that was delivered or had failed starts its retry schedule from the beginning. Answers 409 if the webhook is disabled or deleted.",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 pub const OF_WEBHOOK: Route = Route {

@@ -13,7 +13,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::waiting_for::WaitingFor;
-use crate::render::{Json, Stamp};
+use crate::render::{Json, Timestamp};
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Delivery {
@@ -53,13 +53,13 @@ pub struct Delivery {
     pub last_error: Option<String>,
     pub last_error_code: Option<String>,
     /// When the next attempt is due.
-    pub next_retry_at: Option<Stamp>,
+    pub next_retry_at: Option<Timestamp>,
     /// What the delivery is waiting for; null once it is delivered or has failed.
     pub waiting_for: Option<WaitingFor>,
-    pub delivered_at: Option<Stamp>,
+    pub delivered_at: Option<Timestamp>,
     /// Whether it was created by a test call.
     pub is_test: bool,
-    pub created_at: Stamp,
+    pub created_at: Timestamp,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -77,7 +77,7 @@ pub struct DeliveryDetail {
 pub struct AttemptEntry {
     /// Number of the attempt, from 1.
     pub attempt: u32,
-    pub started_at: Stamp,
+    pub started_at: Timestamp,
     pub latency_ms: f64,
     /// The headers that were sent, with secrets masked.
     pub request_headers: BTreeMap<String, String>,
@@ -110,11 +110,11 @@ impl From<DeliveryRow> for Delivery {
             response_status: row.response_status,
             last_error: row.last_failure.as_ref().map(|why| why.reason().to_owned()),
             last_error_code: row.last_failure.as_ref().map(|why| why.code().to_string()),
-            next_retry_at: row.next_retry_at.map(Stamp),
+            next_retry_at: row.next_retry_at.map(Timestamp),
             waiting_for: None,
-            delivered_at: row.delivered_at.map(Stamp),
+            delivered_at: row.delivered_at.map(Timestamp),
             is_test: row.is_test,
-            created_at: Stamp(row.created_at),
+            created_at: Timestamp(row.created_at),
         }
     }
 }
@@ -136,7 +136,7 @@ impl From<Attempt> for AttemptEntry {
         let body = &attempt.response_body;
         Self {
             attempt: attempt.number,
-            started_at: Stamp(attempt.started_at),
+            started_at: Timestamp(attempt.started_at),
             latency_ms: attempt.latency.as_micros() as f64 / 1_000.0,
             request_headers: headers(&attempt.request_headers),
             response_status: attempt.response_status,

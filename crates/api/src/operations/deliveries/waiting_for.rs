@@ -8,7 +8,7 @@ use gancho_store::{DeliveryRow, Pause};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::{problem::Problem, render::Stamp, state::Api};
+use crate::{problem::Problem, render::Timestamp, state::Api};
 
 /// What an unfinished delivery is waiting for.
 #[derive(Debug, Serialize, ToSchema)]
@@ -22,7 +22,7 @@ pub struct WaitingFor {
     #[schema(value_type = String)]
     pub reason: Reason,
     /// When the wait ends, if known.
-    pub until: Option<Stamp>,
+    pub until: Option<Timestamp>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -41,12 +41,12 @@ pub enum Reason {
 }
 
 /// What holds deliveries back at the moment, read once for all that are shown.
-pub struct Holds {
+pub struct WaitContext {
     now: Time,
     pauses: BTreeSet<Pause>,
 }
 
-impl Holds {
+impl WaitContext {
     pub async fn read(api: &Api) -> Result<Self, Problem> {
         let pauses = api.store.pauses().await?.into_iter().collect();
         Ok(Self { now: api.clock.now(), pauses })
@@ -59,7 +59,7 @@ impl Holds {
         }
         let status = api.engine.target_status(row.lane, tenant, row.target);
         let (reason, until) = self.reason(tenant, row, status);
-        Some(WaitingFor { reason, until: until.map(Stamp) })
+        Some(WaitingFor { reason, until: until.map(Timestamp) })
     }
 
     /// What holds it longest comes first: a pause has no end that is known.
@@ -148,8 +148,8 @@ mod tests {
         }
     }
 
-    fn holds(pauses: &[Pause]) -> Holds {
-        Holds { now: NOW, pauses: pauses.iter().copied().collect() }
+    fn context(pauses: &[Pause]) -> WaitContext {
+        WaitContext { now: NOW, pauses: pauses.iter().copied().collect() }
     }
 
     // faults.md C6
@@ -157,8 +157,9 @@ mod tests {
     fn each_delivery_that_waits_says_why() {
         let tenant = TenantId::from_bits(7);
         let due = row(State::Pending, 1, NOW);
-        let free = holds(&[]);
-        let reason = |holds: &Holds, row: &DeliveryRow, status| holds.reason(tenant, row, status);
+        let free = context(&[]);
+        let reason =
+            |context: &WaitContext, row: &DeliveryRow, status| context.reason(tenant, row, status);
         assert_eq!(reason(&free, &row(State::Leased, 0, NOW), None), (Reason::Attempt, None));
         let behind = row(State::Waiting, 0, NOW);
         assert_eq!(reason(&free, &behind, None), (Reason::EarlierDelivery, None));
@@ -176,9 +177,9 @@ mod tests {
             (Pause::Tenant(tenant), Reason::TenantResume),
             (Pause::Endpoint(tenant, due.target), Reason::WebhookResume),
         ] {
-            assert_eq!(reason(&holds(&[pause]), &again, Some(resting)), (why, None));
+            assert_eq!(reason(&context(&[pause]), &again, Some(resting)), (why, None));
         }
         let elsewhere = [Pause::Lane(Lane::Email), Pause::Tenant(TenantId::from_bits(8))];
-        assert_eq!(reason(&holds(&elsewhere), &due, None), (Reason::Backlog, None));
+        assert_eq!(reason(&context(&elsewhere), &due, None), (Reason::Backlog, None));
     }
 }

@@ -25,7 +25,7 @@ pub const ROUTE: Route = Route {
     about: "The IP addresses that deliveries come from, for firewall allow lists, as configured in `egress_addresses`. \
             An address is no proof of origin: verify signatures as well.",
     run: |call| Box::pin(std::future::ready(run(&call))),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 fn run(call: &Call) -> Result<Answer, Problem> {

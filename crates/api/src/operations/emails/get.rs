@@ -19,12 +19,12 @@ pub const ROUTE: Route = Route {
     tag: TAG,
     summary: "Get an e-mail",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let (acting, id) = (call.tenant()?, call.id("outbox_id")?);
-    let found = super::desk(&call.api)?.outbox.email(acting.scope(), id).await?;
+    let (principal, id) = (call.tenant()?, call.id("outbox_id")?);
+    let found = super::mail(&call.api)?.outbox.email(principal.scope(), id).await?;
     let view = found.ok_or_else(|| Problem::not_found(Noun::Email))?;
     Answer::ok(&Email::from(view))
 }

@@ -30,7 +30,7 @@ pub const ROUTE: Route = Route {
         ),
         Field::new(
             "externalId",
-            Kind::Text { least: 1, most: 256 },
+            Kind::Text { min: 1, max: 256 },
             "Only e-mails with this external id.",
         ),
         Field::new("since", Kind::Time, "Only e-mails submitted at or after this time."),
@@ -41,12 +41,12 @@ pub const ROUTE: Route = Route {
     tag: TAG,
     summary: "List e-mails",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let (acting, query) = (call.tenant()?, &call.query);
-    let page = Page::of(&call, Some(acting.scope().tenant()))?;
+    let (principal, query) = (call.tenant()?, &call.query);
+    let page = Page::of(&call, Some(principal.scope().tenant()))?;
     let status = query.text("status");
     let filter = EmailFilter {
         status: EmailStatus::ALL.into_iter().find(|known| Some(known.name()) == status),
@@ -54,7 +54,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
         since: query.time("since"),
         until: query.time("until"),
     };
-    let outbox = &super::desk(&call.api)?.outbox;
-    let found = outbox.emails(acting.scope(), filter, page.request()?).await?;
+    let outbox = &super::mail(&call.api)?.outbox;
+    let found = outbox.emails(principal.scope(), filter, page.request()?).await?;
     page.answer(found.rows.into_iter().map(EmailSummary::from).collect(), found.next)
 }

@@ -10,30 +10,30 @@ use super::TAG;
 use crate::{
     answer::Answer,
     codes,
-    input::{Faults, Field, Kind, Values, body},
-    operations::events::{new_event::header_key, publish::marked},
+    input::{Field, FieldErrors, Kind, Values, body},
+    operations::events::{new_event::header_key, publish::with_replay_header},
     problem::Problem,
     route::{Call, Gives, Needs, Route, Takes},
 };
 
-const ADDRESS: Kind = Kind::Text { least: 1, most: 600 };
-const CONTENT: Kind = Kind::Prose { most: 2 * 1024 * 1024 };
-const ID: Kind = Kind::Text { least: 1, most: 256 };
+const ADDRESS: Kind = Kind::Text { min: 1, max: 600 };
+const CONTENT: Kind = Kind::Prose { max: 2 * 1024 * 1024 };
+const ID: Kind = Kind::Text { min: 1, max: 256 };
 
 const ATTACHMENT: &[Field] = &[
-    Field::new("filename", Kind::Text { least: 1, most: 200 }, "File name.")
+    Field::new("filename", Kind::Text { min: 1, max: 200 }, "File name.")
         .required(),
-    Field::new("content", Kind::Prose { most: 16 * 1024 * 1024 }, "Content of the file, in base64.")
+    Field::new("content", Kind::Prose { max: 16 * 1024 * 1024 }, "Content of the file, in base64.")
         .required(),
     Field::new(
         "contentType",
-        Kind::Text { least: 1, most: 200 },
+        Kind::Text { min: 1, max: 200 },
         "Media type. Default: `application/octet-stream`.",
     )
     .nullable(),
     Field::new(
         "contentId",
-        Kind::Text { least: 1, most: 100 },
+        Kind::Text { min: 1, max: 100 },
         "Content id, to embed the file in the HTML as `cid:…`. The file is then inline and not listed as an attachment.",
     )
     .nullable(),
@@ -43,19 +43,19 @@ const FIELDS: &[Field] = &[
     Field::new("from", ADDRESS, "Sender: `shop@example.com` or `Shop <shop@example.com>`.").required(),
     Field::new("to", ADDRESS, "Recipient. An e-mail has exactly one; send several e-mails to reach several recipients.")
         .required(),
-    Field::new("subject", Kind::Text { least: 0, most: 900 }, "Subject line.").required(),
+    Field::new("subject", Kind::Text { min: 0, max: 900 }, "Subject line.").required(),
     Field::new("html", CONTENT, "HTML body. At least one of `html` and `text` is required.").nullable(),
     Field::new("text", CONTENT, "Plain-text body.").nullable(),
     Field::new("replyTo", ADDRESS, "Address for replies.").nullable(),
     Field::new(
         "headers",
-        Kind::TextMap { most: 50, longest: 1_000 },
+        Kind::TextMap { max: 50, max_length: 1_000 },
         "Custom headers, e.g. `List-Unsubscribe`. Headers that the gateway sets itself are rejected.",
     )
     .nullable(),
     Field::new(
         "attachments",
-        Kind::Objects { fields: ATTACHMENT, least: 0, most: 50 },
+        Kind::Objects { fields: ATTACHMENT, min: 0, max: 50 },
         "Attachments, at most 10 MiB in total.",
     )
     .nullable(),
@@ -87,16 +87,16 @@ pub const ROUTE: Route = Route {
     summary: "Send an e-mail",
     about: "The outcome is reported by the events `email.sent`, `email.retry_scheduled` and `email.failed`, and by `GET /v1/emails/{outbox_id}`. An e-mail to a suppressed address is accepted and fails immediately.",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let acting = call.tenant()?;
+    let principal = call.tenant()?;
     let draft = draft(&call.values()?, header_key(&call.headers)?)?;
-    let outbox = &super::desk(&call.api)?.outbox;
-    let submitted = outbox.submit(acting.scope(), acting.tenant(), draft).await?;
+    let outbox = &super::mail(&call.api)?.outbox;
+    let submitted = outbox.submit(principal.scope(), principal.tenant(), draft).await?;
     let answer = Answer::created(&AcceptedEmail { outbox_id: submitted.id.to_string() })?;
-    Ok(marked(answer, submitted.is_repeat))
+    Ok(with_replay_header(answer, submitted.is_repeat))
 }
 
 fn draft(values: &Values<'_>, header_key: Option<&str>) -> Result<EmailDraft, Problem> {
@@ -124,16 +124,16 @@ fn draft(values: &Values<'_>, header_key: Option<&str>) -> Result<EmailDraft, Pr
 }
 
 fn attachments(values: &Values<'_>) -> Result<Vec<AttachmentDraft>, Problem> {
-    let mut faults = Faults::default();
+    let mut errors = FieldErrors::default();
     let mut all = Vec::new();
     for (place, item) in values.items("attachments").unwrap_or_default().iter().enumerate() {
         let pointer = format!("/attachments/{place}");
         if !item.starts_with('{') {
-            faults
+            errors
                 .invalid(pointer, "an attachment must be an object with `filename` and `content`");
             continue;
         }
-        let file = body::object(ATTACHMENT, item, &pointer, &mut faults)?;
+        let file = body::object(ATTACHMENT, item, &pointer, &mut errors)?;
         all.push(AttachmentDraft {
             filename: file.string("filename").unwrap_or_default(),
             content: file.string("content").unwrap_or_default(),
@@ -141,5 +141,5 @@ fn attachments(values: &Values<'_>) -> Result<Vec<AttachmentDraft>, Problem> {
             content_id: file.string("contentId"),
         });
     }
-    if faults.0.is_empty() { Ok(all) } else { Err(faults.into()) }
+    if errors.0.is_empty() { Ok(all) } else { Err(errors.into()) }
 }

@@ -31,17 +31,17 @@ pub const ROUTE: Route = Route {
     tag: TAG,
     summary: "List encryption keys",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let keeper = call.api.key_keeper.as_ref().ok_or_else(no_keeper)?;
-    let keys = keeper.keys().await.map_err(Problem::internal)?;
+    let key_ring = call.api.key_ring.as_ref().ok_or_else(unavailable)?;
+    let keys = key_ring.keys().await.map_err(Problem::internal)?;
     let keys = keys.into_iter().map(|key| SealingKey { number: key.number, records: key.records });
     Answer::ok(&SealingKeys { keys: keys.collect() })
 }
 
-pub(super) fn no_keeper() -> Problem {
+pub(super) fn unavailable() -> Problem {
     Problem::new(
         &codes::CONFLICT,
         "this node does not manage the key ring file; rotate the key on the node that does",

@@ -4,7 +4,7 @@ use http::Method;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{TAG, list::no_keeper};
+use super::{TAG, list::unavailable};
 use crate::{
     answer::Answer,
     codes,
@@ -37,13 +37,13 @@ pub const ROUTE: Route = Route {
     summary: "Rotate the encryption key",
     about: "Creates a new key and re-encrypts all stored secrets with it. If the operation is interrupted, call it again with `new_key: false`.",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let new_key = call.values()?.flag("new_key").unwrap_or(true);
-    let keeper = call.api.key_keeper.as_ref().ok_or_else(no_keeper)?;
-    let rotation = keeper.rotate(new_key).await.map_err(Problem::internal)?;
+    let key_ring = call.api.key_ring.as_ref().ok_or_else(unavailable)?;
+    let rotation = key_ring.rotate(new_key).await.map_err(Problem::internal)?;
     Answer::ok(&KeyRotation {
         newest: rotation.newest,
         resealed: rotation.resealed,

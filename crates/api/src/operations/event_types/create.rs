@@ -31,7 +31,7 @@ pub const ROUTE: Route = Route {
     summary: "Register an event type",
     about: "A tenant's event type overrides the operator's of the same name, which overrides a built-in one. The operator's event types apply to all tenants.",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {

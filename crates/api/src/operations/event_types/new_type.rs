@@ -4,19 +4,16 @@ use gancho_outbound::event_types::NewType;
 
 use crate::input::{Field, Kind, Values, body};
 
-pub const NAME: Field = Field::new(
-    "name",
-    Kind::Text { least: 1, most: 128 },
-    "Dot-separated name, e.g. `invoice.paid`.",
-)
-.required();
+pub const NAME: Field =
+    Field::new("name", Kind::Text { min: 1, max: 128 }, "Dot-separated name, e.g. `invoice.paid`.")
+        .required();
 const DESCRIPTION: Field =
-    Field::new("description", Kind::Prose { most: 2_000 }, "Human-readable description.");
+    Field::new("description", Kind::Prose { max: 2_000 }, "Human-readable description.");
 const EXAMPLE: Field =
     Field::new("example", Kind::Json, "Example of the event's data. Test calls send it.");
 const SCHEMA: Field = Field::new(
     "schema",
-    Kind::JsonObject { most: 64 * 1024 },
+    Kind::JsonObject { max: 64 * 1024 },
     "JSON Schema that the event's data must match. External references are not allowed.",
 )
 .nullable();

@@ -25,11 +25,11 @@ pub const ROUTE: Route = Route {
     tag: TAG,
     summary: "Register or replace an event type",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let name = call.part("event_type").to_owned();
+    let name = call.path_param("event_type").to_owned();
     let new = new_type(name, &call.values()?);
     let known = call.api.event_types.put(call.owner(), new).await?;
     Answer::ok(&EventType::from(known))

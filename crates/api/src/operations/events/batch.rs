@@ -12,18 +12,18 @@ use utoipa::ToSchema;
 use super::{
     TAG,
     new_event::{self, header_key, new_event},
-    publish::{shown, with_standing},
+    publish::{render, with_rate_headers},
 };
 use crate::{
     answer::{Answer, whole_seconds},
     codes,
-    input::{Faults, Field, Kind, body},
+    input::{Field, FieldErrors, Kind, body},
     problem::Problem,
-    render::{Json, Stamp},
+    render::{Json, Timestamp},
     route::{Call, Gives, Needs, Route, Takes},
 };
 
-pub const MOST: usize = 1_000;
+pub const MAX_EVENTS: usize = 1_000;
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct BatchOutcome {
@@ -45,7 +45,7 @@ pub struct BatchResult {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub r#type: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub created_at: Option<Stamp>,
+    pub created_at: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deliveries: Option<usize>,
     /// Whether the event was published before with the same idempotency key.
@@ -59,7 +59,7 @@ pub struct BatchResult {
 
 const FIELDS: &[Field] = &[Field::new(
     "events",
-    Kind::Objects { fields: new_event::FIELDS, least: 1, most: MOST },
+    Kind::Objects { fields: new_event::FIELDS, min: 1, max: MAX_EVENTS },
     "Events to publish.",
 )
 .required()];
@@ -77,12 +77,12 @@ pub const ROUTE: Route = Route {
     summary: "Publish many events",
     about: "Publishes up to 1,000 events; each is accepted or refused independently. An `Idempotency-Key` header covers the whole batch: each event without a key of its own gets one derived from the header and the event's index.",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let began = Instant::now();
-    let acting = call.tenant()?;
+    let principal = call.tenant()?;
     let values = call.values()?;
     let items = values.items("events").unwrap_or_default();
     let key = header_key(&call.headers)?;
@@ -98,8 +98,9 @@ async fn run(call: Call) -> Result<Answer, Problem> {
             Err(problem) => results.push(Ok(refused(index, &problem))),
         }
     }
-    let published = call.api.publisher.publish_all(acting.scope(), acting.tenant(), good).await;
-    stop_if_the_store_did(&published)?;
+    let published =
+        call.api.publisher.publish_all(principal.scope(), principal.tenant(), good).await;
+    fail_if_the_store_failed(&published)?;
     let limit = RateLimit::of(&published);
     let mut published = published.into_iter();
     let results: Vec<_> = results
@@ -119,7 +120,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     let accepted = results.iter().filter(|result| result.id.is_some()).count();
     call.api.watch.accepted(accepted, began.elapsed());
     let outcome = BatchOutcome { accepted, refused: results.len() - accepted, results };
-    Ok(limit.tell(Answer::accepted(&outcome)?))
+    Ok(limit.add_headers(Answer::accepted(&outcome)?))
 }
 
 /// What the headers say of the tenant's rate: where events were refused for it, how it stood then.
@@ -138,8 +139,8 @@ impl RateLimit {
                 Ok(one) if limit.retry_after.is_none() => {
                     limit.standing = one.rate.or(limit.standing);
                 }
-                &Err(PublishError::TooFast { retry_after, limit: most, remaining, reset }) => {
-                    limit.standing = Some(RateStanding { limit: most, remaining, reset });
+                &Err(PublishError::TooFast { retry_after, limit: max, remaining, reset }) => {
+                    limit.standing = Some(RateStanding { limit: max, remaining, reset });
                     limit.retry_after = limit.retry_after.max(Some(retry_after));
                 }
                 _ => {}
@@ -148,8 +149,8 @@ impl RateLimit {
         limit
     }
 
-    fn tell(self, answer: Answer) -> Answer {
-        let answer = with_standing(answer, self.standing);
+    fn add_headers(self, answer: Answer) -> Answer {
+        let answer = with_rate_headers(answer, self.standing);
         match self.retry_after {
             Some(wait) => {
                 let seconds = HeaderValue::from(whole_seconds(wait).max(1));
@@ -162,14 +163,14 @@ impl RateLimit {
 
 fn read(call: &Call, item: &str, index: usize, key: Option<&str>) -> Result<NewEvent, Problem> {
     let pointer = format!("/events/{index}");
-    let mut faults = Faults::default();
+    let mut errors = FieldErrors::default();
     if !item.starts_with('{') {
-        faults.invalid(pointer.as_str(), "an event must be an object with `type` and `data`");
-        return Err(faults.into());
+        errors.invalid(pointer.as_str(), "an event must be an object with `type` and `data`");
+        return Err(errors.into());
     }
-    let values = body::object(new_event::FIELDS, item, &pointer, &mut faults)?;
-    if !faults.0.is_empty() {
-        return Err(faults.into());
+    let values = body::object(new_event::FIELDS, item, &pointer, &mut errors)?;
+    if !errors.0.is_empty() {
+        return Err(errors.into());
     }
     // A key of its own stands; the list's is told apart by the place in the list.
     let key = match values.text("idempotency_key") {
@@ -180,7 +181,7 @@ fn read(call: &Call, item: &str, index: usize, key: Option<&str>) -> Result<NewE
 }
 
 /// Where the store takes nothing, the whole call is to be made again, and is told so by its status.
-fn stop_if_the_store_did(published: &[Result<Published, PublishError>]) -> Result<(), Problem> {
+fn fail_if_the_store_failed(published: &[Result<Published, PublishError>]) -> Result<(), Problem> {
     let first_error = published.iter().find_map(|one| match one {
         Err(PublishError::Store(error)) => Some(error),
         _ => None,
@@ -193,14 +194,14 @@ fn stop_if_the_store_did(published: &[Result<Published, PublishError>]) -> Resul
 }
 
 fn accepted(index: usize, one: &Published, name: String) -> BatchResult {
-    let shown = shown(one, name);
+    let render = render(one, name);
     BatchResult {
         index,
         status: 202,
-        id: Some(shown.id),
-        r#type: Some(shown.r#type),
-        created_at: Some(shown.created_at),
-        deliveries: Some(shown.deliveries),
+        id: Some(render.id),
+        r#type: Some(render.r#type),
+        created_at: Some(render.created_at),
+        deliveries: Some(render.deliveries),
         replayed: one.is_repeat.then_some(true),
         error: None,
     }

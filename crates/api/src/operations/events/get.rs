@@ -18,12 +18,12 @@ pub const ROUTE: Route = Route {
     tag: TAG,
     summary: "Get an event",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let acting = call.tenant()?;
-    let found = call.api.store.event(acting.scope(), call.id("event_id")?).await?;
+    let principal = call.tenant()?;
+    let found = call.api.store.event(principal.scope(), call.id("event_id")?).await?;
     // E-mails are kept as events are, and are shown elsewhere, with their recipients masked.
     let found = found.filter(|view| view.parcel.kind == Kind::Event);
     let view = found.ok_or_else(|| Problem::not_found(Noun::Event))?;

@@ -27,7 +27,7 @@ pub const ROUTE: Route = Route {
         Field::new("event_type", Kind::Id(Noun::EventType), "Only events of this type."),
         Field::new(
             "external_id",
-            Kind::Text { least: 1, most: 256 },
+            Kind::Text { min: 1, max: 256 },
             "Only events with this external id.",
         ),
         Field::new("unmatched", Kind::Flag, "`true`: only events that matched no webhook."),
@@ -39,12 +39,12 @@ pub const ROUTE: Route = Route {
     summary: "List events",
     about: "A page scans a limited number of events, so with a filter it may have fewer items than `limit`, even none: continue until `next_cursor` is null.",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let (acting, query) = (call.tenant()?, &call.query);
-    let page = Page::of(&call, Some(acting.scope().tenant()))?;
+    let (principal, query) = (call.tenant()?, &call.query);
+    let page = Page::of(&call, Some(principal.scope().tenant()))?;
     let filter = EventFilter {
         kind: parcel::Kind::Event,
         event_type: query.string("event_type"),
@@ -53,6 +53,6 @@ async fn run(call: Call) -> Result<Answer, Problem> {
         since: query.time("since"),
         until: query.time("until"),
     };
-    let found = call.api.store.events(acting.scope(), filter, page.request()?).await?;
+    let found = call.api.store.events(principal.scope(), filter, page.request()?).await?;
     page.answer(found.rows.into_iter().map(EventSummary::from).collect(), found.next)
 }

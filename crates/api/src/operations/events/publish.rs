@@ -16,7 +16,7 @@ use crate::{
     answer::{Answer, whole_seconds},
     codes,
     problem::Problem,
-    render::Stamp,
+    render::Timestamp,
     route::{Call, Gives, Needs, Route, Takes},
 };
 
@@ -24,7 +24,7 @@ use crate::{
 pub struct PublishedEvent {
     pub id: String,
     pub r#type: String,
-    pub created_at: Stamp,
+    pub created_at: Timestamp,
     /// Number of webhooks that the event is delivered to.
     pub deliveries: usize,
 }
@@ -50,31 +50,32 @@ pub const ROUTE: Route = Route {
     summary: "Publish an event",
     about: "Delivers the event to every active webhook of the tenant that is subscribed to its type.",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let began = Instant::now();
-    let acting = call.tenant()?;
+    let principal = call.tenant()?;
     let header_key = header_key(&call.headers)?;
     let event = new_event(&call.values()?, &call.body, header_key, "", call.api.clock.now())?;
     let name = event.event_type.as_str().to_owned();
-    let published = call.api.publisher.publish(acting.scope(), acting.tenant(), event).await?;
+    let published =
+        call.api.publisher.publish(principal.scope(), principal.tenant(), event).await?;
     call.api.watch.accepted(1, began.elapsed());
-    let answer = Answer::accepted(&shown(&published, name))?;
-    Ok(with_standing(marked(answer, published.is_repeat), published.rate))
+    let answer = Answer::accepted(&render(&published, name))?;
+    Ok(with_rate_headers(with_replay_header(answer, published.is_repeat), published.rate))
 }
 
-pub fn shown(published: &Published, name: String) -> PublishedEvent {
+pub fn render(published: &Published, name: String) -> PublishedEvent {
     PublishedEvent {
         id: published.id.to_string(),
         r#type: name,
-        created_at: Stamp(published.created_at),
+        created_at: Timestamp(published.created_at),
         deliveries: published.deliveries,
     }
 }
 
-pub fn marked(answer: Answer, is_repeat: bool) -> Answer {
+pub fn with_replay_header(answer: Answer, is_repeat: bool) -> Answer {
     if !is_repeat {
         return answer;
     }
@@ -82,7 +83,7 @@ pub fn marked(answer: Answer, is_repeat: bool) -> Answer {
 }
 
 /// Tells tenants that are limited how much is left.
-pub fn with_standing(answer: Answer, standing: Option<RateStanding>) -> Answer {
+pub fn with_rate_headers(answer: Answer, standing: Option<RateStanding>) -> Answer {
     let Some(standing) = standing else { return answer };
     answer
         .with(HeaderName::from_static("ratelimit-limit"), HeaderValue::from(standing.limit))

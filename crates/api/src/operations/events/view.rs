@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use crate::{
     operations::deliveries::view::Delivery,
-    render::{Json, Stamp},
+    render::{Json, Timestamp},
 };
 
 /// An event without its data.
@@ -22,7 +22,7 @@ pub struct EventSummary {
     pub is_test: bool,
     /// Number of webhooks that the event is delivered to.
     pub deliveries: u64,
-    pub created_at: Stamp,
+    pub created_at: Timestamp,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -36,7 +36,7 @@ pub struct Event {
     pub sequence_number: Option<u64>,
     /// Whether it was created by a test call.
     pub is_test: bool,
-    pub created_at: Stamp,
+    pub created_at: Timestamp,
     pub deliveries: Vec<Delivery>,
 }
 
@@ -50,7 +50,7 @@ impl From<EventRow> for EventSummary {
             sequence_number: row.number,
             is_test: row.is_test,
             deliveries: row.deliveries,
-            created_at: Stamp(row.created_at),
+            created_at: Timestamp(row.created_at),
         }
     }
 }
@@ -66,7 +66,7 @@ impl From<EventView> for Event {
             external_id: parcel.external_id.as_deref().map(Into::into),
             sequence_number: number,
             is_test: parcel.is_test,
-            created_at: Stamp(parcel.created_at),
+            created_at: Timestamp(parcel.created_at),
             deliveries: deliveries.into_iter().map(Into::into).collect(),
         }
     }

@@ -6,7 +6,7 @@ use super::{TAG, problem, view::MadeCheckpoint};
 use crate::{
     answer::Answer,
     codes,
-    operations::sources::parts,
+    operations::sources::inbound,
     problem::Problem,
     route::{Call, Gives, Needs, Route},
 };
@@ -21,11 +21,11 @@ pub const ROUTE: Route = Route {
     summary: "Create a ledger checkpoint",
     about: "Verifies all lines that this node has not verified yet, then signs a checkpoint. A ledger that fails verification is not signed.",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let checkpointer = &parts(&call)?.checkpointer;
+    let checkpointer = &inbound(&call)?.checkpointer;
     let made = checkpointer.run_once(false).await.map_err(problem)?;
     let standing = checkpointer.standing().await.map_err(problem)?;
     Answer::ok(&MadeCheckpoint { ledger: standing.into(), is_new: made.is_some() })

@@ -4,7 +4,7 @@ use super::{TAG, problem, view::LedgerView};
 use crate::{
     answer::Answer,
     codes,
-    operations::sources::parts,
+    operations::sources::inbound,
     problem::Problem,
     route::{Call, Gives, Needs, Route},
 };
@@ -18,10 +18,10 @@ pub const ROUTE: Route = Route {
     summary: "Get the ledger status",
     about: "This operation verifies nothing; run `gancho ledger verify` to check every line.",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let standing = parts(&call)?.checkpointer.standing().await.map_err(problem)?;
+    let standing = inbound(&call)?.checkpointer.standing().await.map_err(problem)?;
     Answer::ok(&LedgerView::from(standing))
 }

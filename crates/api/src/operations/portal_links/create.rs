@@ -9,9 +9,9 @@ use crate::{
     answer::Answer,
     codes,
     input::{Field, Kind, field::Noun},
-    operations::api_keys::create::refuse_operators,
+    operations::api_keys::create::reject_operator_tenant,
     problem::Problem,
-    render::Stamp,
+    render::Timestamp,
     route::{Call, Gives, Needs, Route, Takes},
 };
 
@@ -22,7 +22,7 @@ pub struct PortalLink {
     pub token: String,
     pub tenant_id: String,
     pub scopes: Vec<&'static str>,
-    pub expires_at: Stamp,
+    pub expires_at: Timestamp,
 }
 
 const FIELDS: &[Field] = &[
@@ -45,7 +45,7 @@ pub const ROUTE: Route = Route {
     summary: "Create a portal link",
     about: "Anyone with the link can read and manage the tenant's data, but cannot publish events.",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
@@ -57,7 +57,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
             "no tenant has this slug or id; list tenants with `GET /v1/tenants`",
         )
     })?;
-    refuse_operators(&tenant)?;
+    reject_operator_tenant(&tenant)?;
     let span = values.span("expires_in").unwrap_or(portal::DEFAULT_TTL);
     if span.as_secs() == 0 || span > portal::MAX_TTL {
         return Err(Problem::field("/expires_in", "`expires_in` must be between 1s and 24h"));
@@ -69,6 +69,6 @@ async fn run(call: Call) -> Result<Answer, Problem> {
         token,
         tenant_id: tenant.id.to_string(),
         scopes: rights.names(),
-        expires_at: Stamp(until),
+        expires_at: Timestamp(until),
     })
 }

@@ -9,7 +9,7 @@ use super::TAG;
 use crate::{
     answer::Answer,
     problem::Problem,
-    render::Stamp,
+    render::Timestamp,
     route::{Call, Gives, Needs, Route},
 };
 
@@ -36,7 +36,7 @@ pub struct Queue {
     pub waiting: u64,
     /// How long the oldest due delivery has been due.
     pub age_seconds: f64,
-    pub oldest_due_at: Option<Stamp>,
+    pub oldest_due_at: Option<Timestamp>,
     pub is_paused: bool,
 }
 
@@ -47,7 +47,7 @@ pub const ROUTE: Route = Route {
     tag: TAG,
     summary: "List queues",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
@@ -66,7 +66,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
             in_flight,
             waiting,
             age_seconds: oldest.map_or(0.0, |due| now.since(due).as_secs_f64()),
-            oldest_due_at: oldest.map(Stamp),
+            oldest_due_at: oldest.map(Timestamp),
             is_paused: pauses.contains(&Pause::Lane(lane)),
         }
     });

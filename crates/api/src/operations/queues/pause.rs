@@ -14,35 +14,35 @@ pub const PAUSE: Route = Route {
     method: Method::POST,
     path: "/queues/{lane}/pause",
     needs: Needs::Operator,
-    gives: Gives::nothing("The lane is paused. Pausing it again has no effect."),
+    gives: Gives::no_content("The lane is paused. Pausing it again has no effect."),
     tag: TAG,
     summary: "Pause a lane",
     about: "Deliveries in flight finish; all others wait until the lane is resumed.",
     run: |call| {
         Box::pin(async move {
-            call.api.engine.pause(what(&call)?).await?;
-            Ok(Answer::nothing())
+            call.api.engine.pause(pause(&call)?).await?;
+            Ok(Answer::no_content())
         })
     },
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 pub const RESUME: Route = Route {
     method: Method::POST,
     path: "/queues/{lane}/resume",
     needs: Needs::Operator,
-    gives: Gives::nothing("The lane is resumed."),
+    gives: Gives::no_content("The lane is resumed."),
     tag: TAG,
     summary: "Resume a lane",
     run: |call| {
         Box::pin(async move {
-            call.api.engine.resume(what(&call)?).await?;
-            Ok(Answer::nothing())
+            call.api.engine.resume(pause(&call)?).await?;
+            Ok(Answer::no_content())
         })
     },
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
-fn what(call: &Call) -> Result<Pause, Problem> {
+fn pause(call: &Call) -> Result<Pause, Problem> {
     call.id("lane").map(Pause::Lane)
 }

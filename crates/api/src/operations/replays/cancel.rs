@@ -22,7 +22,7 @@ pub const ROUTE: Route = Route {
     tag: TAG,
     summary: "Cancel a replay",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {

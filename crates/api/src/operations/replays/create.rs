@@ -22,7 +22,7 @@ const FILTER: &[Field] = &[
         "Only deliveries with this status.",
     ),
     Field::new("event_type", Kind::Id(Noun::EventType), "Only events of this type."),
-    Field::new("event_ids", Kind::Texts { most: 1_000, longest: 64 }, "Only these events."),
+    Field::new("event_ids", Kind::Texts { max: 1_000, max_length: 64 }, "Only these events."),
     Field::new("since", Kind::Time, "Only deliveries or events created at or after this time."),
     Field::new(
         "until",
@@ -32,7 +32,7 @@ const FILTER: &[Field] = &[
 ];
 pub const RATE: Field = Field::new(
     "rate",
-    Kind::Count { least: 1, most: 1_000 },
+    Kind::Count { min: 1, max: 1_000 },
     "Maximum deliveries per second. Default: 100.",
 );
 pub const DRY_RUN: Field =
@@ -67,11 +67,11 @@ pub const ROUTE: Route = Route {
     summary: "Replay deliveries or events",
     about: "Starts a background job that sends deliveries or events again, oldest first. Webhooks with `ordering: per_subject` still receive each subject in order. Without a filter, `all` is required. With `dry_run`, the job only counts what would be sent.",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let acting = call.tenant()?;
+    let principal = call.tenant()?;
     let values = call.values()?;
     let everything = Values::none(FILTER);
     let filter = values.object("filter").unwrap_or(&everything);
@@ -96,18 +96,18 @@ async fn run(call: Call) -> Result<Answer, Problem> {
         rate: values.count("rate").map(|rate| rate as u32),
         dry_run: values.flag("dry_run").unwrap_or(false),
     };
-    let replay = call.api.replays.create(acting.scope(), new).await?;
+    let replay = call.api.replays.create(principal.scope(), new).await?;
     Answer::accepted(&ReplayJob::from(replay))
 }
 
 /// A client whose filter got lost on the way must not send everything again.
 fn unfiltered() -> Problem {
-    let fault = FieldError::new(
+    let error = FieldError::new(
         "missing_field",
         "/filter",
         "no filter given; add a condition, or `\"all\": true` to replay everything",
     );
-    Problem::faulty(vec![fault])
+    Problem::invalid_fields(vec![error])
 }
 
 /// One of the tenant's own; another's is as one that is not there.
@@ -130,8 +130,8 @@ fn events(values: &Values<'_>) -> Result<Vec<EventId>, Problem> {
         return Err(Problem::field("/filter/event_ids", hint));
     }
     let ids = texts.iter().enumerate().map(|(index, text)| {
-        text.parse().map_err(|fault: gancho_domain::id::NotAnId| {
-            Problem::field(&format!("/filter/event_ids/{index}"), fault.to_string())
+        text.parse().map_err(|error: gancho_domain::id::NotAnId| {
+            Problem::field(&format!("/filter/event_ids/{index}"), error.to_string())
         })
     });
     ids.collect()

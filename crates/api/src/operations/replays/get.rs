@@ -16,7 +16,7 @@ pub const ROUTE: Route = Route {
     tag: TAG,
     summary: "Get a replay",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {

@@ -20,7 +20,7 @@ pub const ROUTE: Route = Route {
     tag: TAG,
     summary: "List replays",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {

@@ -4,7 +4,7 @@ use gancho_outbound::replay::{Replay, ReplayOf};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::render::Stamp;
+use crate::render::Timestamp;
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ReplayJob {
@@ -32,9 +32,9 @@ pub struct ReplayJob {
     pub failed: u64,
     /// Why the replay as a whole failed.
     pub error: Option<String>,
-    pub created_at: Stamp,
-    pub started_at: Option<Stamp>,
-    pub finished_at: Option<Stamp>,
+    pub created_at: Timestamp,
+    pub started_at: Option<Timestamp>,
+    pub finished_at: Option<Timestamp>,
 }
 
 impl From<Replay> for ReplayJob {
@@ -57,9 +57,9 @@ impl From<Replay> for ReplayJob {
             skipped: replay.skipped,
             failed: replay.failed,
             error: replay.error,
-            created_at: Stamp(replay.created_at),
-            started_at: replay.started_at.map(Stamp),
-            finished_at: replay.finished_at.map(Stamp),
+            created_at: Timestamp(replay.created_at),
+            started_at: replay.started_at.map(Timestamp),
+            finished_at: replay.finished_at.map(Timestamp),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use http::Method;
 
-use super::{TAG, draft, partner, parts, view::SourceView};
+use super::{TAG, draft, inbound, partner, view::SourceView};
 use crate::{
     answer::Answer,
     codes,
@@ -21,11 +21,11 @@ pub const ROUTE: Route = Route {
     summary: "Update a source",
     about: "Fields that are left out keep their value; `null` resets a field to its default. The partner name never changes.",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let draft = draft::draft(&call.values()?, None)?;
-    let source = parts(&call)?.desk.change(&partner(&call)?, draft).await?;
+    let source = inbound(&call)?.sources.change(&partner(&call)?, draft).await?;
     Answer::ok(&SourceView::from(&source))
 }

@@ -10,7 +10,7 @@ use crate::{
 
 const PARTNER: Field = Field::new(
     "partner",
-    Kind::Text { least: 1, most: 63 },
+    Kind::Text { min: 1, max: 63 },
     "Name of the partner, used in the URL: lower-case letters, digits and `-`. Cannot be changed.",
 )
 .required();
@@ -23,17 +23,17 @@ const PRESET: Field = Field::new(
 );
 const TARGET_URL: Field = Field::new(
     "target_url",
-    Kind::Text { least: 1, most: 2_048 },
+    Kind::Text { min: 1, max: 2_048 },
     "URL that receipts are dispatched to. Default: `http://127.0.0.1:9458/core/hooks/ingest`. `gancho:email-feedback` processes bounces and complaints reported by SES.",
 );
 const TARGETS: Field = Field::new(
     "targets",
-    Kind::Texts { most: 10, longest: 2_048 },
+    Kind::Texts { max: 10, max_length: 2_048 },
     "Several target URLs, instead of `target_url`.",
 );
 const SCHEMA: Field = Field::new(
     "schema",
-    Kind::JsonObject { most: 64 * 1024 },
+    Kind::JsonObject { max: 64 * 1024 },
     "JSON Schema for request bodies. A webhook that does not match is recorded, refused with 422 and not dispatched.",
 )
 .nullable();
@@ -45,7 +45,7 @@ const RATE_LIMIT: Field = Field::new(
 .nullable();
 const EVENT_ID_POINTER: Field = Field::new(
     "event_id_pointer",
-    Kind::Text { least: 1, most: 256 },
+    Kind::Text { min: 1, max: 256 },
     "JSON pointer to the event id in the body, used for deduplication. Default: defined by the preset.",
 )
 .nullable();
@@ -57,12 +57,12 @@ const RETRY: Field = Field::new(
 .nullable();
 const DISPATCH_SECRET: Field = Field::new(
     "dispatch_secret",
-    Kind::Secret { most: 256 },
+    Kind::Secret { max: 256 },
     "Secret that dispatched receipts are signed with. Default: a generated one.",
 );
 const VERIFY_TOKEN: Field = Field::new(
     "verify_token",
-    Kind::Secret { most: 256 },
+    Kind::Secret { max: 256 },
     "Verify token of Meta's subscription handshake (`hub.verify_token`).",
 )
 .nullable();
@@ -121,7 +121,7 @@ pub const KEY: &[Field] = &[
         Kind::Choice(&["sha256"]),
         "Hash algorithm of `hmac`. Only `sha256` is supported.",
     ),
-    Field::new("secret", Kind::Secret { most: 256 }, "Shared secret. Required for `hmac`."),
+    Field::new("secret", Kind::Secret { max: 256 }, "Shared secret. Required for `hmac`."),
     Field::new(
         "encoding",
         Kind::Choice(&["raw", "base64", "hex"]),
@@ -129,19 +129,19 @@ pub const KEY: &[Field] = &[
     ),
     Field::new(
         "publicKey",
-        Kind::Text { least: 1, most: 256 },
+        Kind::Text { min: 1, max: 256 },
         "The partner's public key, in base64. Required for `ed25519`.",
     ),
     Field::new("not_before", Kind::Time, "The key is not valid before this time.").nullable(),
     Field::new("not_after", Kind::Time, "The key is not valid after this time.").nullable(),
     Field::new(
         "replaces",
-        Kind::Text { least: 1, most: 128 },
+        Kind::Text { min: 1, max: 128 },
         "Id of the key that this one replaces. The old key expires after `overlap`.",
     ),
     Field::new(
         "overlap",
-        Kind::Text { least: 1, most: 40 },
+        Kind::Text { min: 1, max: 40 },
         "How long a replaced key stays valid. Default: `24h`.",
     ),
 ];

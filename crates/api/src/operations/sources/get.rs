@@ -1,7 +1,7 @@
 //! `GET /v1/sources/{partner}`.
 
 use super::{
-    TAG, find, parts,
+    TAG, find, inbound,
     view::{SourceCounts, SourceView},
 };
 use crate::{
@@ -19,11 +19,11 @@ pub const ROUTE: Route = Route {
     tag: TAG,
     summary: "Get a source",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let source = find(&call).await?;
-    let seen = parts(&call)?.inbound.seen(&source).await?;
+    let seen = inbound(&call)?.inbound.seen(&source).await?;
     Answer::ok(&SourceCounts { source: SourceView::from(&source), counts: seen.counts.into() })
 }

@@ -4,7 +4,7 @@ use http::Method;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{TAG, parts};
+use super::{TAG, inbound};
 use crate::{
     answer::Answer,
     codes,
@@ -24,7 +24,7 @@ pub const ROUTE: Route = Route {
     summary: "Import keys of many partners",
     about: "Creates missing sources. All entries are validated first; if one is invalid, nothing is imported.",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 const FIELDS: &[Field] = &[Field::new(
@@ -45,7 +45,7 @@ pub struct ImportedKeys {
 async fn run(call: Call) -> Result<Answer, Problem> {
     let values = call.values()?;
     let entries = values.json("entries").unwrap_or_default();
-    let done = parts(&call)?.desk.import(entries).await.map_err(Problem::from);
+    let done = inbound(&call)?.sources.import(entries).await.map_err(Problem::from);
     let done = done.map_err(|problem| problem.below("/entries"))?;
     Answer::ok(&ImportedKeys { sources: done.sources, keys: done.keys })
 }

@@ -1,6 +1,6 @@
 //! `GET /v1/sources`: by name.
 
-use super::{TAG, parts, view::SourceView};
+use super::{TAG, inbound, view::SourceView};
 use crate::{
     answer::Answer,
     codes,
@@ -20,12 +20,12 @@ pub const ROUTE: Route = Route {
     tag: TAG,
     summary: "List sources",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let page = Page::of(&call, None)?;
-    let rows = parts(&call)?.desk.list(page.after_name(), page.max_read()).await?;
+    let rows = inbound(&call)?.sources.list(page.after_name(), page.max_read()).await?;
     let (rows, next_cursor) = page.cut(rows, |last| last.partner.as_str().into());
     Answer::ok(&List { data: rows.iter().map(SourceView::from).collect(), next_cursor })
 }

@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 
 use crate::{
     operations::deliveries::view::AttemptEntry,
-    render::{Json, Stamp},
+    render::{Json, Timestamp},
 };
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -29,7 +29,7 @@ pub struct ReceiptSummary {
     pub key_id: String,
     pub topic: Option<String>,
     pub event_id: Option<String>,
-    pub ts_received: Stamp,
+    pub ts_received: Timestamp,
     /// `received`, `dispatched`, `failed` (will be retried) or `dlq` (failed permanently).
     pub status: &'static str,
     /// Number of attempts of all deliveries together.
@@ -52,9 +52,9 @@ pub struct ReceiptDelivery {
     /// Why the delivery failed permanently, or else why the last attempt failed.
     pub last_error: Option<String>,
     pub last_error_code: Option<String>,
-    pub next_retry_at: Option<Stamp>,
-    pub delivered_at: Option<Stamp>,
-    pub created_at: Stamp,
+    pub next_retry_at: Option<Timestamp>,
+    pub delivered_at: Option<Timestamp>,
+    pub created_at: Timestamp,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -106,7 +106,7 @@ impl From<&Receipt> for ReceiptSummary {
             key_id: receipt.key_id.clone(),
             topic: receipt.topic.clone(),
             event_id: receipt.event_id.clone(),
-            ts_received: Stamp(receipt.ts_received),
+            ts_received: Timestamp(receipt.ts_received),
             status: receipt.status.name(),
             attempts: receipt.attempts,
             last_error: receipt.last_error.clone(),
@@ -134,9 +134,9 @@ impl ReceiptDelivery {
             response_status: row.response_status,
             last_error: failure.map(|why| why.reason().to_owned()),
             last_error_code: failure.map(|why| why.code().to_string()),
-            next_retry_at: row.next_retry_at.map(Stamp),
-            delivered_at: row.delivered_at.map(Stamp),
-            created_at: Stamp(row.created_at),
+            next_retry_at: row.next_retry_at.map(Timestamp),
+            delivered_at: row.delivered_at.map(Timestamp),
+            created_at: Timestamp(row.created_at),
         }
     }
 }

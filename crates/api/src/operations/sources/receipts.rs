@@ -29,7 +29,7 @@ pub(super) const STATUS: Field = Field::new(
 );
 pub(super) const EVENT_ID: Field = Field::new(
     "event_id",
-    Kind::Text { least: 1, most: 256 },
+    Kind::Text { min: 1, max: 256 },
     "Only receipts with this event id of the partner.",
 );
 pub(super) const SINCE: Field =
@@ -47,7 +47,7 @@ pub const LIST: Route = Route {
     summary: "List a source's receipts",
     about: "With a filter, a page may have fewer items than `limit`, even none: continue until `next_cursor` is null.",
     run: |call| Box::pin(list(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 pub const GET: Route = Route {
@@ -60,7 +60,7 @@ pub const GET: Route = Route {
     tag: TAG,
     summary: "Get a receipt",
     run: |call| Box::pin(get(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 pub(super) fn filter(values: &Values<'_>) -> ReceiptFilter {

@@ -3,7 +3,7 @@
 
 use gancho_inbound::activity::Seen;
 
-use super::{TAG, find, parts, view::RejectionView};
+use super::{TAG, find, inbound, view::RejectionView};
 use crate::{
     answer::Answer,
     codes,
@@ -21,10 +21,10 @@ pub const OF_SOURCE: Route = Route {
     summary: "List a source's rejected webhooks",
     about: "The last 50 rejections on all nodes, with the reason that the sender is not told. Rejections on other nodes appear after a few seconds.",
     run: |call| Box::pin(of_source(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
-pub const OF_NOBODY: Route = Route {
+pub const OF_UNKNOWN_PARTNERS: Route = Route {
     path: "/rejections",
     needs: Needs::Operator,
     gives: Gives::ok::<List<RejectionView>>("The latest rejections, newest first."),
@@ -32,16 +32,16 @@ pub const OF_NOBODY: Route = Route {
     tag: TAG,
     summary: "List rejected webhooks of unknown partners",
     about: "The last 50 rejections on all nodes, with the reason that the sender is not told. Rejections on other nodes appear after a few seconds.",
-    run: |call| Box::pin(async move { shown(parts(&call)?.inbound.seen_of_strangers().await?) }),
-    ..Route::PLAIN
+    run: |call| Box::pin(async move { render(inbound(&call)?.inbound.seen_of_strangers().await?) }),
+    ..Route::DEFAULT
 };
 
 async fn of_source(call: Call) -> Result<Answer, Problem> {
     let source = find(&call).await?;
-    shown(parts(&call)?.inbound.seen(&source).await?)
+    render(inbound(&call)?.inbound.seen(&source).await?)
 }
 
-fn shown(seen: Seen) -> Result<Answer, Problem> {
+fn render(seen: Seen) -> Result<Answer, Problem> {
     let data = seen.rejections.into_iter().map(RejectionView::from).collect();
     Answer::ok(&List::<RejectionView> { data, next_cursor: None })
 }

@@ -4,7 +4,7 @@ use http::Method;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{TAG, parts};
+use super::{TAG, inbound};
 use crate::{
     answer::Answer,
     codes,
@@ -22,7 +22,7 @@ pub const ROUTE: Route = Route {
     summary: "Reload the policy pack and sources",
     about: "An invalid policy pack is refused, and the current one stays in force.",
     run: |call| Box::pin(std::future::ready(run(&call))),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -32,8 +32,8 @@ pub struct Reloaded {
 }
 
 fn run(call: &Call) -> Result<Answer, Problem> {
-    let inbound = &parts(call)?.inbound;
-    let pack = inbound.policy.reload().map_err(|fault| Problem::field("", fault.to_string()))?;
+    let inbound = &inbound(call)?.inbound;
+    let pack = inbound.policy.reload().map_err(|error| Problem::field("", error.to_string()))?;
     inbound.sources.forget();
     Answer::ok(&Reloaded { policy_hash: pack.hash().to_owned() })
 }

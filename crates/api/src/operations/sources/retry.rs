@@ -35,7 +35,7 @@ pub const ONE: Route = Route {
     summary: "Retry a receipt",
     about: "Dispatches the receipt again to each current target of the source, whatever its status; finished deliveries start their retry schedule from the beginning. `webhook-id` remains the receipt id, so that the receiver can deduplicate.",
     run: |call| Box::pin(one(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 pub const MANY: Route = Route {
@@ -63,7 +63,7 @@ pub const MANY: Route = Route {
     summary: "Retry receipts",
     about: "Starts a background job that dispatches the receipts that match the filter again, at the given rate. Without a filter, `all` is required. Test events are skipped.",
     run: |call| Box::pin(many(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn one(call: Call) -> Result<Answer, Problem> {
@@ -83,7 +83,11 @@ async fn many(call: Call) -> Result<Answer, Problem> {
     let is_narrow = [STATUS, EVENT_ID, SINCE, UNTIL].iter().any(|it| values.is_given(it.name));
     if !is_narrow && values.flag("all") != Some(true) {
         let message = "no filter given; add one, or `\"all\": true` to retry all receipts";
-        return Err(Problem::faulty(vec![FieldError::new("missing_field", "/all", message)]));
+        return Err(Problem::invalid_fields(vec![FieldError::new(
+            "missing_field",
+            "/all",
+            message,
+        )]));
     }
     let (source, filter) = (find(&call).await?, filter(&values));
     let new = NewReplay {

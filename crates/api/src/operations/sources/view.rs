@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use crate::{
     operations::webhooks::view::{RateLimit, Retry},
-    render::{Json, Stamp},
+    render::{Json, Timestamp},
 };
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -27,8 +27,8 @@ pub struct SourceView {
     /// Null for the default schedule.
     pub retry: Option<Retry>,
     pub has_verify_token: bool,
-    pub created_at: Stamp,
-    pub updated_at: Stamp,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
 }
 
 impl From<&Source> for SourceView {
@@ -44,8 +44,8 @@ impl From<&Source> for SourceView {
             event_id_pointer: source.event_id_pointer.clone(),
             retry: source.retry().as_ref().map(Retry::of),
             has_verify_token: source.has_verify_token(),
-            created_at: Stamp(source.created_at()),
-            updated_at: Stamp(source.updated_at()),
+            created_at: Timestamp(source.created_at()),
+            updated_at: Timestamp(source.updated_at()),
         }
     }
 }
@@ -89,11 +89,11 @@ pub struct SourceKeyView {
     pub encoding: String,
     #[serde(rename = "publicKey")]
     pub public_key: Option<String>,
-    pub not_before: Option<Stamp>,
-    pub not_after: Option<Stamp>,
+    pub not_before: Option<Timestamp>,
+    pub not_after: Option<Timestamp>,
     /// Whether the key is valid now.
     pub is_valid: bool,
-    pub created_at: Stamp,
+    pub created_at: Timestamp,
 }
 
 impl SourceKeyView {
@@ -103,17 +103,17 @@ impl SourceKeyView {
             scheme: key.scheme.name(),
             encoding: key.encoding.clone(),
             public_key: key.public_key.clone(),
-            not_before: key.not_before().map(Stamp),
-            not_after: key.not_after().map(Stamp),
+            not_before: key.not_before().map(Timestamp),
+            not_after: key.not_after().map(Timestamp),
             is_valid: key.is_valid_at(now),
-            created_at: Stamp(key.created_at()),
+            created_at: Timestamp(key.created_at()),
         }
     }
 }
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct RejectionView {
-    pub at: Stamp,
+    pub at: Timestamp,
     pub partner: String,
     pub status: u16,
     pub reason: &'static str,
@@ -126,7 +126,7 @@ pub struct RejectionView {
 impl From<Rejection> for RejectionView {
     fn from(rejection: Rejection) -> Self {
         Self {
-            at: Stamp(rejection.at),
+            at: Timestamp(rejection.at),
             partner: rejection.partner,
             status: rejection.status,
             reason: rejection.reason.name(),

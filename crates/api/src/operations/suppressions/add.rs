@@ -18,7 +18,7 @@ use crate::{
 const FIELDS: &[Field] = &[
     Field::new(
         "address",
-        Kind::Text { least: 1, most: 600 },
+        Kind::Text { min: 1, max: 600 },
         "E-mail address, e.g. `ana@example.com`.",
     )
     .required(),
@@ -36,7 +36,7 @@ pub const ROUTE: Route = Route {
     summary: "Suppress an address",
     about: "E-mails to a suppressed address are accepted and fail immediately, with `COMPLAINT` or `BOUNCE_PERMANENT`.",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
@@ -45,7 +45,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     let mailbox: Mailbox = values.text("address").unwrap_or_default().parse().map_err(|why| {
         Problem::field("/address", format!("`address` is not a valid e-mail address: {why}"))
     })?;
-    let list = &emails::desk(&call.api)?.suppressions;
+    let list = &emails::mail(&call.api)?.suppressions;
     list.add(scope, &mailbox, reason(&values), None).await?;
     let kept = list.get(scope, &mailbox).await?;
     let kept = kept.ok_or_else(|| Problem::internal("new suppression not found"))?;

@@ -18,7 +18,7 @@ use crate::{
 const FIELDS: &[Field] = &[
     Field::new(
         "addresses",
-        Kind::Texts { most: gancho_mail::suppression::MOST_IMPORTED, longest: 600 },
+        Kind::Texts { max: gancho_mail::suppression::MOST_IMPORTED, max_length: 600 },
         "E-mail addresses, at most 10,000.",
     )
     .required(),
@@ -44,7 +44,7 @@ pub const ROUTE: Route = Route {
     summary: "Import suppressed addresses",
     about: "If one address is invalid, none is imported.",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
@@ -53,7 +53,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     let reason = reason(&values);
     let given = values.texts("addresses").unwrap_or_default();
     let count = given.len();
-    let list = &emails::desk(&call.api)?.suppressions;
+    let list = &emails::mail(&call.api)?.suppressions;
     let rows = given.into_iter().map(|address| (address, reason)).collect();
     let added = list.import(scope, rows).await?;
     Answer::ok(&ImportedAddresses { added, given: count })

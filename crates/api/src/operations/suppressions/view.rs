@@ -4,7 +4,7 @@ use gancho_mail::Suppressed;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::render::Stamp;
+use crate::render::Timestamp;
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Suppression {
@@ -14,7 +14,7 @@ pub struct Suppression {
     pub reason: &'static str,
     /// Diagnostic text of the bounce or complaint.
     pub detail: Option<String>,
-    pub since: Stamp,
+    pub since: Timestamp,
 }
 
 impl From<Suppressed> for Suppression {
@@ -23,7 +23,7 @@ impl From<Suppressed> for Suppression {
             address: one.address,
             reason: one.reason.name(),
             detail: one.detail,
-            since: Stamp(one.since),
+            since: Timestamp(one.since),
         }
     }
 }

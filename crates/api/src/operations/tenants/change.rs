@@ -22,7 +22,7 @@ pub const ROUTE: Route = Route {
     summary: "Update a tenant",
     about: "Fields that are left out keep their value. The slug never changes.",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {

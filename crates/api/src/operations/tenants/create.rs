@@ -24,7 +24,7 @@ pub const ROUTE: Route = Route {
     tag: TAG,
     summary: "Create a tenant",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {

@@ -20,5 +20,5 @@ pub const ROUTE: Route = Route {
             Answer::ok(&TenantView::from(&*tenant))
         })
     },
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };

@@ -18,7 +18,7 @@ pub const ROUTE: Route = Route {
     tag: TAG,
     summary: "List tenants",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {

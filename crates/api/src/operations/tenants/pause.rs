@@ -14,7 +14,7 @@ pub const PAUSE: Route = Route {
     method: Method::POST,
     path: "/tenants/{tenant}/pause",
     needs: Needs::Operator,
-    gives: Gives::nothing("The tenant is paused. Pausing it again has no effect."),
+    gives: Gives::no_content("The tenant is paused. Pausing it again has no effect."),
     refuses: &[&codes::UNKNOWN_TENANT],
     tag: TAG,
     summary: "Pause a tenant",
@@ -23,17 +23,17 @@ pub const PAUSE: Route = Route {
         Box::pin(async move {
             let tenant = find(&call).await?;
             call.api.engine.pause(Pause::Tenant(tenant.id)).await?;
-            Ok(Answer::nothing())
+            Ok(Answer::no_content())
         })
     },
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 pub const RESUME: Route = Route {
     method: Method::POST,
     path: "/tenants/{tenant}/resume",
     needs: Needs::Operator,
-    gives: Gives::nothing("The tenant is resumed."),
+    gives: Gives::no_content("The tenant is resumed."),
     refuses: &[&codes::UNKNOWN_TENANT],
     tag: TAG,
     summary: "Resume a tenant",
@@ -41,8 +41,8 @@ pub const RESUME: Route = Route {
         Box::pin(async move {
             let tenant = find(&call).await?;
             call.api.engine.resume(Pause::Tenant(tenant.id)).await?;
-            Ok(Answer::nothing())
+            Ok(Answer::no_content())
         })
     },
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };

@@ -4,7 +4,7 @@ use gancho_domain::Tenant;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::{operations::webhooks::view::RateLimit, render::Stamp};
+use crate::{operations::webhooks::view::RateLimit, render::Timestamp};
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct TenantView {
@@ -16,7 +16,7 @@ pub struct TenantView {
     pub strict_event_types: bool,
     /// Null for the operator's default.
     pub publish_rate: Option<RateLimit>,
-    pub created_at: Stamp,
+    pub created_at: Timestamp,
 }
 
 impl From<&Tenant> for TenantView {
@@ -29,7 +29,7 @@ impl From<&Tenant> for TenantView {
             default_profile: tenant.default_profile.clone(),
             strict_event_types: tenant.strict_event_types,
             publish_rate: tenant.publish_rate.map(RateLimit::of),
-            created_at: Stamp(tenant.created_at),
+            created_at: Timestamp(tenant.created_at),
         }
     }
 }

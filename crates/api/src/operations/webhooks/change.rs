@@ -26,15 +26,15 @@ pub const ROUTE: Route = Route {
     summary: "Update a webhook",
     about: "Fields that are left out keep their value; `null` resets a setting to the profile's default.",
     run: |call| Box::pin(run(call, false)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 /// `whole`: what is not given goes back to what a new one has.
 pub(super) async fn run(call: Call, whole: bool) -> Result<Answer, Problem> {
-    let acting = call.tenant()?;
+    let principal = call.tenant()?;
     let id = call.id("id")?;
     let draft = draft(&call.values()?)?;
-    let endpoint = call.api.endpoints.change(acting.scope(), id, draft, whole).await?;
+    let endpoint = call.api.endpoints.change(principal.scope(), id, draft, whole).await?;
     let paused = PausedWebhooks::read(&call.api).await?;
     Answer::ok(&Webhook::of(&call.api, &endpoint, &paused)?)
 }

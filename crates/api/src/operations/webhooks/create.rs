@@ -28,13 +28,13 @@ pub const ROUTE: Route = Route {
     summary: "Create a webhook",
     about: "Only `url` and `events` are required.",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let acting = call.tenant()?;
+    let principal = call.tenant()?;
     let draft = draft(&call.values()?)?;
-    let created = call.api.endpoints.create(acting.scope(), acting.tenant(), draft).await?;
+    let created = call.api.endpoints.create(principal.scope(), principal.tenant(), draft).await?;
     Answer::created(&NewWebhook {
         webhook: Webhook::of(&call.api, &created.endpoint, &PausedWebhooks::none())?,
         secret: created.secret.to_string(),

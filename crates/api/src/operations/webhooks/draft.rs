@@ -10,23 +10,23 @@ use crate::{
 
 const URL: Field = Field::new(
     "url",
-    Kind::Text { least: 1, most: 2_048 },
+    Kind::Text { min: 1, max: 2_048 },
     "URL to deliver to. Must be HTTPS and not a private address, unless the operator allows it.",
 );
 const EVENTS: Field = Field::new(
     "events",
-    Kind::Texts { most: 100, longest: 128 },
+    Kind::Texts { max: 100, max_length: 128 },
     "Event types to subscribe to: names, `invoice.*` for a prefix, or `*` for all.",
 );
-const NAME: Field = Field::new("name", Kind::Text { least: 0, most: 128 }, "Display name.");
+const NAME: Field = Field::new("name", Kind::Text { min: 0, max: 128 }, "Display name.");
 const SECRET: Field = Field::new(
     "secret",
-    Kind::Secret { most: 256 },
+    Kind::Secret { max: 256 },
     "Signing secret, at least 16 characters. Default: a generated one.",
 );
 const HEADERS: Field = Field::new(
     "headers",
-    Kind::TextMap { most: 100, longest: 8_192 },
+    Kind::TextMap { max: 100, max_length: 8_192 },
     "Custom headers for every delivery. The values are stored encrypted and never shown again.",
 );
 const IS_ACTIVE: Field = Field::new(
@@ -36,7 +36,7 @@ const IS_ACTIVE: Field = Field::new(
 );
 const PROFILE: Field = Field::new(
     "profile",
-    Kind::Text { least: 1, most: 64 },
+    Kind::Text { min: 1, max: 64 },
     "Format of deliveries: `standard`, `email-gateway`, `auracore`, `saas`, or a profile defined by the operator.",
 );
 const RETRY: Field = Field::new(
@@ -48,20 +48,20 @@ const RETRY: Field = Field::new(
 pub const RETRY_FIELDS: &[Field] = &[
     Field::new(
         "schedule",
-        Kind::Texts { most: 30, longest: 40 },
+        Kind::Texts { max: 30, max_length: 40 },
         "Delays between attempts; one fewer than the number of attempts.",
     ),
     Field::new(
         "base",
-        Kind::Text { least: 1, most: 40 },
+        Kind::Text { min: 1, max: 40 },
         "First delay; each following delay is twice as long.",
     ),
-    Field::new("max", Kind::Text { least: 1, most: 40 }, "Maximum delay."),
-    Field::new("attempts", Kind::Count { least: 1, most: 31 }, "Maximum number of attempts."),
+    Field::new("max", Kind::Text { min: 1, max: 40 }, "Maximum delay."),
+    Field::new("attempts", Kind::Count { min: 1, max: 31 }, "Maximum number of attempts."),
 ];
 const TIMEOUT: Field = Field::new(
     "timeout",
-    Kind::Text { least: 1, most: 40 },
+    Kind::Text { min: 1, max: 40 },
     "Time limit of an attempt, e.g. `15s`. Default: defined by the profile.",
 )
 .nullable();
@@ -72,14 +72,14 @@ const RATE_LIMIT: Field = Field::new(
 )
 .nullable();
 pub const RATE_FIELDS: &[Field] = &[
-    Field::new("count", Kind::Count { least: 1, most: 1_000_000 }, "Maximum number per window.")
+    Field::new("count", Kind::Count { min: 1, max: 1_000_000 }, "Maximum number per window.")
         .required(),
-    Field::new("per", Kind::Text { least: 1, most: 40 }, "Length of the window, e.g. `1s`.")
+    Field::new("per", Kind::Text { min: 1, max: 40 }, "Length of the window, e.g. `1s`.")
         .required(),
 ];
 const MAX_IN_FLIGHT: Field = Field::new(
     "max_in_flight",
-    Kind::Count { least: 1, most: 512 },
+    Kind::Count { min: 1, max: 512 },
     "Maximum number of concurrent deliveries.",
 )
 .nullable();
@@ -90,7 +90,7 @@ const ORDERING: Field = Field::new(
 );
 const METADATA: Field = Field::new(
     "metadata",
-    Kind::JsonObject { most: 16 * 1024 },
+    Kind::JsonObject { max: 16 * 1024 },
     "Custom JSON object, stored with the webhook.",
 );
 

@@ -5,7 +5,7 @@ use gancho_engine::{Pool, TargetStatus};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::{render::Stamp, state::Api};
+use crate::{render::Timestamp, state::Api};
 
 /// Health of the webhook, as seen by the node that answers.
 #[derive(Debug, Serialize, ToSchema)]
@@ -17,7 +17,7 @@ pub struct Health {
     /// (one delivery is sent to test whether it works again).
     pub circuit_breaker: &'static str,
     /// When the circuit breaker lets the next delivery through.
-    pub circuit_open_until: Option<Stamp>,
+    pub circuit_open_until: Option<Timestamp>,
     /// Number of attempts in flight.
     pub in_flight: u32,
     /// Number of deliveries queued in memory.
@@ -56,7 +56,7 @@ impl From<TargetStatus> for Health {
                 None if status.is_probed => "half_open",
                 None => "closed",
             },
-            circuit_open_until: status.rests_until.map(Stamp),
+            circuit_open_until: status.rests_until.map(Timestamp),
             in_flight: status.in_flight,
             waiting: status.queued,
             has_backlog: status.is_behind,

@@ -23,14 +23,14 @@ pub const ROUTE: Route = Route {
     tag: TAG,
     summary: "List webhooks",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let acting = call.tenant()?;
-    let page = Page::of(&call, Some(acting.scope().tenant()))?;
+    let principal = call.tenant()?;
+    let page = Page::of(&call, Some(principal.scope().tenant()))?;
     let (after, max) = (page.after_id(), page.max_read());
-    let found = call.api.store.newest_endpoints(acting.scope(), after, max).await?;
+    let found = call.api.store.newest_endpoints(principal.scope(), after, max).await?;
     let (found, next_cursor) = page.cut(found, |last| last.id.bytes().to_vec());
     let paused = PausedWebhooks::read(&call.api).await?;
     let data = found.iter().map(|one| Webhook::of(&call.api, one, &paused));

@@ -17,42 +17,42 @@ pub const PAUSE: Route = Route {
     method: Method::POST,
     path: "/webhooks/{id}/pause",
     needs: Needs::Tenant(Right::Manage),
-    gives: Gives::nothing("The webhook is paused. Pausing it again has no effect."),
+    gives: Gives::no_content("The webhook is paused. Pausing it again has no effect."),
     tag: TAG,
     summary: "Pause a webhook",
     about: "Deliveries in flight finish. Events are still accepted; their deliveries wait until the webhook is resumed.",
     run: |call| {
         Box::pin(async move {
-            let what = existing(&call).await?;
-            call.api.engine.pause(what).await?;
-            Ok(Answer::nothing())
+            let pause = existing(&call).await?;
+            call.api.engine.pause(pause).await?;
+            Ok(Answer::no_content())
         })
     },
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 pub const RESUME: Route = Route {
     method: Method::POST,
     path: "/webhooks/{id}/resume",
     needs: Needs::Tenant(Right::Manage),
-    gives: Gives::nothing("The webhook is resumed."),
+    gives: Gives::no_content("The webhook is resumed."),
     tag: TAG,
     summary: "Resume a webhook",
     run: |call| {
         Box::pin(async move {
-            let what = paused(&call).await?;
-            call.api.engine.resume(what).await?;
-            Ok(Answer::nothing())
+            let pause = paused(&call).await?;
+            call.api.engine.resume(pause).await?;
+            Ok(Answer::no_content())
         })
     },
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 /// A pause is lifted by the id alone: nothing may stay paused because its webhook is gone.
 async fn paused(call: &Call) -> Result<Pause, Problem> {
-    let what = Pause::Endpoint(call.tenant()?.scope().tenant(), call.id("id")?);
-    if call.api.store.pauses().await?.contains(&what) {
-        return Ok(what);
+    let pause = Pause::Endpoint(call.tenant()?.scope().tenant(), call.id("id")?);
+    if call.api.store.pauses().await?.contains(&pause) {
+        return Ok(pause);
     }
     existing(call).await
 }

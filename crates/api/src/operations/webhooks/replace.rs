@@ -20,5 +20,5 @@ pub const ROUTE: Route = Route {
     summary: "Replace a webhook",
     about: "Fields that are left out are reset to their defaults, except the secret, which changes only if given.",
     run: |call| Box::pin(run(call, true)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };

@@ -11,7 +11,7 @@ use crate::{
     codes,
     input::{Field, Kind},
     problem::Problem,
-    render::Stamp,
+    render::Timestamp,
     route::{Call, Gives, Needs, Route, Takes},
 };
 
@@ -23,13 +23,13 @@ pub struct RotatedSecret {
     /// Public key for receivers (`whpk_…`); null unless `secret_format` is `ed25519`.
     pub public_key: Option<String>,
     /// Until when deliveries are also signed with the previous secret; null without an overlap.
-    pub old_secret_until: Option<Stamp>,
+    pub old_secret_until: Option<Timestamp>,
 }
 
 const FIELDS: &[Field] = &[
     Field::new(
         "secret",
-        Kind::Secret { most: 256 },
+        Kind::Secret { max: 256 },
         "The new secret. Default: a generated one of the same format.",
     ),
     Field::new(
@@ -49,21 +49,21 @@ pub const ROUTE: Route = Route {
     tag: TAG,
     summary: "Rotate a webhook's secret",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let acting = call.tenant()?;
+    let principal = call.tenant()?;
     let values = call.values()?;
     let rotated = call
         .api
         .endpoints
-        .rotate(acting.scope(), call.id("id")?, values.string("secret"), values.span("overlap"))
+        .rotate(principal.scope(), call.id("id")?, values.string("secret"), values.span("overlap"))
         .await?;
     Answer::ok(&RotatedSecret {
         secret: rotated.secret.to_string(),
         secret_format: format_name(rotated.secret_format),
         public_key: rotated.public_key,
-        old_secret_until: rotated.old_until.map(Stamp),
+        old_secret_until: rotated.old_until.map(Timestamp),
     })
 }

@@ -8,7 +8,7 @@ use super::{TAG, view::format_name};
 use crate::{
     answer::Answer,
     problem::Problem,
-    render::Stamp,
+    render::Timestamp,
     route::{Call, Gives, Needs, Route},
 };
 
@@ -20,7 +20,7 @@ pub struct WebhookSecret {
     /// Public key for receivers (`whpk_…`); null unless `secret_format` is `ed25519`.
     pub public_key: Option<String>,
     /// Until when deliveries are also signed with each rotated secret.
-    pub old_secrets_until: Vec<Stamp>,
+    pub old_secrets_until: Vec<Timestamp>,
 }
 
 pub const ROUTE: Route = Route {
@@ -30,18 +30,18 @@ pub const ROUTE: Route = Route {
     tag: TAG,
     summary: "Reveal a webhook's secret",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let acting = call.tenant()?;
+    let principal = call.tenant()?;
     let id = call.id("id")?;
-    let revealed = call.api.endpoints.reveal(acting.scope(), id).await?;
-    tracing::info!(tenant = %acting.scope().tenant(), endpoint = %id, "webhook secret revealed");
+    let revealed = call.api.endpoints.reveal(principal.scope(), id).await?;
+    tracing::info!(tenant = %principal.scope().tenant(), endpoint = %id, "webhook secret revealed");
     Answer::ok(&WebhookSecret {
         secret: revealed.secret.to_string(),
         secret_format: format_name(revealed.secret_format),
         public_key: revealed.public_key,
-        old_secrets_until: revealed.old_until.into_iter().map(Stamp).collect(),
+        old_secrets_until: revealed.old_until.into_iter().map(Timestamp).collect(),
     })
 }

@@ -37,7 +37,7 @@ pub struct TestOutcome {
 
 const EVENT_TYPE: Field = Field::new(
     "event_type",
-    Kind::Text { least: 1, most: 128 },
+    Kind::Text { min: 1, max: 128 },
     "Event type of the sample. Default: one that the webhook is subscribed to.",
 );
 
@@ -58,7 +58,7 @@ pub const ROUTE: Route = Route {
             test(&call, id, event_type).await
         })
     },
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 pub const BY_BODY: Route = Route {
@@ -82,9 +82,9 @@ pub const BY_BODY: Route = Route {
 };
 
 async fn test(call: &Call, id: EndpointId, event_type: Option<String>) -> Result<Answer, Problem> {
-    let acting = call.tenant()?;
+    let principal = call.tenant()?;
     let outcome =
-        try_out(&call.api.publisher, acting.scope(), acting.tenant(), id, event_type).await?;
+        try_out(&call.api.publisher, principal.scope(), principal.tenant(), id, event_type).await?;
     Answer::ok(&TestOutcome::from(outcome))
 }
 

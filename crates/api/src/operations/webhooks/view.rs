@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use super::health::Health;
 use crate::{
     problem::Problem,
-    render::{Json, Stamp},
+    render::{Json, Timestamp},
     state::Api,
 };
 
@@ -40,11 +40,11 @@ pub struct Webhook {
     pub ordering: &'static str,
     pub metadata: Json,
     /// Since when all attempts have failed; null while deliveries succeed.
-    pub failing_since: Option<Stamp>,
+    pub failing_since: Option<Timestamp>,
     /// Why the gateway disabled the webhook: `gone` (it responded with 410) or `failing`; null if it did not.
     pub disabled_reason: Option<&'static str>,
-    pub created_at: Stamp,
-    pub updated_at: Stamp,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
 }
 
 /// Retry schedule: either `schedule`, or `base`, `max` and `attempts`.
@@ -124,13 +124,13 @@ impl Webhook {
                 Ordering::PerSubject => "per_subject",
             },
             metadata: Json::of(endpoint.metadata.as_bytes()),
-            failing_since: endpoint.health.failing_since.map(Stamp),
+            failing_since: endpoint.health.failing_since.map(Timestamp),
             disabled_reason: endpoint.health.disabled.map(|why| match why {
                 Disabled::Gone => "gone",
                 Disabled::Failing => "failing",
             }),
-            created_at: Stamp(endpoint.created_at),
-            updated_at: Stamp(endpoint.updated_at),
+            created_at: Timestamp(endpoint.created_at),
+            updated_at: Timestamp(endpoint.updated_at),
         })
     }
 }
