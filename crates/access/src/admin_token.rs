@@ -1,12 +1,12 @@
-//! The operator's token.
+//! The operator token.
 
 use aws_lc_rs::{constant_time::verify_slices_are_equal, digest};
 use thiserror::Error;
 
 use crate::{key_text, portal};
 
-/// Kept as a digest: comparing digests takes as long whatever the token and however long it is, and
-/// the token itself is not in memory to be shown.
+/// Stored as a digest. Comparing digests takes the same time for every token, and the token itself cannot
+/// leak from memory.
 #[derive(Clone)]
 pub struct AdminToken([u8; 32]);
 

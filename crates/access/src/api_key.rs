@@ -1,4 +1,4 @@
-//! A tenant's API keys: how they are made, kept, checked and revoked, and when one was last used.
+//! API keys of tenants: creation, verification, revocation, and when each was last used.
 
 use std::{
     sync::{
@@ -30,22 +30,22 @@ impl Kind for OfKey {
 
 pub type KeyId = Id<OfKey>;
 
-/// The collection of the keys, and of when each was last used: apart, so that using one changes nothing
-/// that someone may be changing.
+/// The collections of the keys and of their last uses. They are separate so that recording a use never
+/// conflicts with a change of the key.
 pub const COLLECTION: &str = "api_key";
 pub const USED_COLLECTION: &str = "api_key_used";
 
-/// How long a key that was revoked on another node may still be taken for good.
+/// How long another node may still accept a revoked key.
 const CACHE_TTL: Duration = Duration::from_secs(5);
-/// More are forgotten and read again: strangers must not fill the memory with ids they make up.
+/// Beyond this many, entries are evicted: invented ids must not fill the memory.
 const MAX_CACHED: usize = 20_000;
-/// So often a change is made again because another one was faster.
+/// Attempts to write a change that conflicts with others.
 const MAX_TRIES: usize = 5;
-/// Use is noted no more often than this,
+/// A use is recorded at most this often.
 const USE_RECORD_INTERVAL: Duration = Duration::from_secs(60);
-/// and remembered as long as this.
+/// How long the last use is remembered.
 const USE_RETENTION: Duration = Duration::from_hours(24 * 400);
-/// How long a key that is no longer good stays in the list.
+/// How long an expired or revoked key stays in the list.
 pub const RETENTION_AFTER_END: Duration = Duration::from_hours(24 * 90);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub struct ApiKey {
     pub tenant: TenantId,
     pub name: String,
     pub rights: Rights,
-    /// SHA-256 of the secret part, which has 256 bits of chance: nothing slower is needed.
+    /// SHA-256 of the secret part. The secret has 256 random bits, so no slow hash is needed.
     hash: [u8; 32],
     pub created_at: Time,
     pub expires_at: Option<Time>,
@@ -119,7 +119,7 @@ impl ApiKey {
         read().ok_or_else(|| StoreError::Corrupt(format!("API key {}", document.key)))
     }
 
-    /// Writes it to its collection. A key that ends leaves the list some time after its end.
+    /// Writes the key to its collection. A key with an end is removed [`RETENTION_AFTER_END`] after it.
     pub async fn put(
         &self,
         store: &dyn Store,
@@ -161,7 +161,7 @@ pub enum KeyError {
     Store(#[from] StoreError),
 }
 
-/// Makes, checks and revokes keys, and keeps those that were looked up for a moment.
+/// Creates, verifies and revokes API keys. Caches lookups for [`CACHE_TTL`].
 pub struct ApiKeys {
     store: Arc<dyn Store>,
     ids: Arc<IdMaker>,
@@ -170,17 +170,17 @@ pub struct ApiKeys {
     cache: ReadCache<KeyId, Lookup>,
 }
 
-/// What was found under an id.
+/// The cached result of looking up an id.
 #[derive(Default)]
 struct Lookup {
-    /// Nothing where there is no such key.
+    /// `None` if no such key exists.
     key: Option<ApiKey>,
-    /// When its use was last written down.
+    /// When a use was last recorded, in microseconds.
     recorded_at: Arc<AtomicI64>,
 }
 
 impl ApiKeys {
-    /// What is written beside a request runs in `tasks`.
+    /// `tasks` runs the writes that requests do not wait for.
     pub fn new(
         store: Arc<dyn Store>,
         ids: Arc<IdMaker>,
@@ -191,7 +191,7 @@ impl ApiKeys {
         Self { store, ids, clock, tasks, cache: ReadCache::with(policy) }
     }
 
-    /// A new key, with its text, which is nowhere afterwards.
+    /// Creates a key. Returns it with its text, which cannot be read again.
     pub async fn create(
         &self,
         scope: TenantScope,
@@ -207,7 +207,7 @@ impl ApiKeys {
         Ok((key, text))
     }
 
-    /// Those behind `after`, oldest first, revoked ones included.
+    /// Lists the keys after `after`, oldest first, including revoked ones.
     pub async fn list(
         &self,
         scope: TenantScope,
@@ -223,7 +223,7 @@ impl ApiKeys {
         documents.iter().map(with_use).collect()
     }
 
-    /// It is no longer good: here at once, on other nodes after [`TRUSTED`].
+    /// Revokes a key: on this node at once, on the others after [`CACHE_TTL`].
     pub async fn revoke(&self, scope: TenantScope, id: KeyId) -> Result<(), KeyError> {
         let collection = Collection::of(scope, COLLECTION);
         for _ in 0..MAX_TRIES {
@@ -245,7 +245,7 @@ impl ApiKeys {
         Err(KeyError::Busy)
     }
 
-    /// Whose key it is and what it may do; nothing where it is not good, for whatever reason.
+    /// Returns the tenant and rights of a valid key, and `None` for every invalid one.
     pub async fn verify(
         &self,
         tenants: &TenantCache,
@@ -256,7 +256,7 @@ impl ApiKeys {
             Some((id, _)) => self.look_up(id).await?,
             None => Arc::default(),
         };
-        // The same work whether there is such a key or not, and whether it is good or not.
+        // Do the same work for unknown, wrong and valid keys, so that timing reveals nothing.
         let hash = sha256(parsed.map_or(token, |(_, secret)| secret));
         let expected = found.key.as_ref().map_or([0; 32], |key| key.hash);
         let is_right = verify_slices_are_equal(&hash, &expected).is_ok();
@@ -280,7 +280,7 @@ impl ApiKeys {
         Ok(Arc::new(Lookup { key, recorded_at }))
     }
 
-    /// Written beside the request, and seldom. Of many requests at once, one writes.
+    /// Records the use in the background. Of concurrent requests, one writes.
     fn record_use(&self, key: &ApiKey, recorded_at: &AtomicI64, now: Time) {
         let before = recorded_at.load(Ordering::Relaxed);
         let is_recent = now.since(Time::from_micros(before)) < USE_RECORD_INTERVAL;
@@ -304,7 +304,7 @@ impl ApiKeys {
     }
 }
 
-/// When a key was last used, as it stands on its collection.
+/// When a key was last used, as stored in [`USED_COLLECTION`].
 pub fn used_at(document: &Document) -> Option<Time> {
     std::str::from_utf8(&document.body).ok()?.parse().ok().map(Time::from_micros)
 }
@@ -328,7 +328,6 @@ mod tests {
         (keys, TenantCache::new(store), scope)
     }
 
-    // faults.md E7
     #[tokio::test]
     async fn what_was_revoked_while_it_was_read_does_not_come_back() {
         let (keys, tenants, scope) = stage().await;

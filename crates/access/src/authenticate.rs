@@ -1,5 +1,5 @@
-//! Whose a credential is. Three kinds, told apart by how they begin: the operator's token, a tenant's API key
-//! (`gk_…`) and a portal token (`gp_…`).
+//! Identifies the owner of a credential. There are three kinds, distinguished by prefix: the operator token,
+//! API keys (`gk_…`) and portal tokens (`gp_…`).
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub struct Access {
 }
 
 impl Access {
-    /// What is written beside a request runs in `tasks`.
+    /// `tasks` runs the writes that requests do not wait for.
     pub fn new(
         admin: AdminToken,
         store: Arc<dyn Store>,
@@ -38,8 +38,8 @@ impl Access {
         }
     }
 
-    /// Authenticates the caller. `named` is the tenant that the operator wants to act for, by slug or id; a tenant's
-    /// own credential may name its own.
+    /// Authenticates the caller. `named` is the tenant that the operator acts for, by slug or id; a tenant's
+    /// own credential may name its own tenant only.
     pub async fn authenticate(
         &self,
         token: &str,
@@ -54,10 +54,10 @@ impl Access {
         } else {
             None
         };
-        // A key of the operator's own tenant, from before its slug was reserved, would show notices about all.
+        // The operator's own tenant has notices about all tenants, so none of its keys is accepted.
         let credential = credential.filter(|(tenant, _)| !tenant.is_operators());
         let (tenant, rights) = credential.ok_or(AccessError::InvalidCredentials)?;
-        // A key speaks for its own tenant only, and does not tell whether another one exists.
+        // A key works for its own tenant only, and must not reveal whether another tenant exists.
         if named.is_some_and(|name| name != tenant.slug && name.parse() != Ok(tenant.id)) {
             return Err(AccessError::OtherTenant);
         }

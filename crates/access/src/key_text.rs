@@ -1,7 +1,7 @@
 //! The text of an API key: `gk_<id>_<secret>_<check>`.
 //!
-//! The prefix lets scanners of leaked secrets find it; the id is what it is looked up by, so that the
-//! store never sees the secret; the check tells a mistyped key without asking the store.
+//! The prefix lets secret scanners find leaked keys. The id is used for the lookup, so that the store never
+//! sees the secret. The checksum detects typos without asking the store.
 
 use aws_lc_rs::rand;
 use gancho_domain::Id;
@@ -20,13 +20,13 @@ pub fn is_key(token: &str) -> bool {
     token.starts_with(PREFIX)
 }
 
-/// A new key of this id: 43 letters and digits are 256 bits.
+/// Creates the text of a key and its secret part: 43 letters and digits, 256 bits.
 pub fn new_key(id: KeyId) -> Option<(Secret, Secret)> {
     let mut secret = Secret::new(String::with_capacity(SECRET_LENGTH));
     let mut bytes = [0_u8; 64];
     while secret.len() < SECRET_LENGTH {
         rand::fill(&mut bytes).ok()?;
-        // Those from 248 on would make some letters more likely than others.
+        // Bytes from 248 on would make some letters more likely than others.
         let letters = bytes.iter().filter(|byte| **byte < 248);
         let letters = letters.map(|byte| char::from(ALPHABET[usize::from(byte % 62)]));
         let missing = SECRET_LENGTH - secret.len();
@@ -41,8 +41,8 @@ pub fn new_key(id: KeyId) -> Option<(Secret, Secret)> {
     Some((key, secret))
 }
 
-/// The id and the secret part, where the text is a key's and its check is right. Done for every
-/// request, so nothing is allocated.
+/// Returns the id and the secret part of a well-formed key with a correct checksum. Called for every
+/// request, so it does not allocate.
 pub fn parse(token: &str) -> Option<(KeyId, &str)> {
     let rest = token.strip_prefix(PREFIX)?;
     if rest.len() != ID_LENGTH + 1 + SECRET_LENGTH + 1 + CHECK_LENGTH || !rest.is_ascii() {
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn the_check_is_the_usual_crc() {
-        // 0xCBF43926 for "123456789", the value every CRC-32 is tested with.
+        // 0xCBF43926 is the standard check value of CRC-32, for "123456789".
         let mut rest = 0xCBF4_3926_u32;
         let mut letters = vec![0; CHECK_LENGTH];
         for place in letters.iter_mut().rev() {

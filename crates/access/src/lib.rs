@@ -1,11 +1,10 @@
-//! Authentication and authorization. Whatever talks to callers (the API, and pages made on the server) asks
-//! here, and learns it in the same way.
+//! Authentication and authorization, for the API and for pages rendered on the server.
 //!
-//! In reading order: [`authenticate`] says whose a credential is: the operator's ([`admin_token`]), a tenant's
-//! API key ([`api_key`], whose text is [`key_text`]'s business) or a [`portal`] token. The answer is a [`principal`],
-//! with its [`rights`]. A credential that is unknown, wrong, revoked or expired is one [`error`] and takes as long;
-//! an address that sends many of them is slowed down by [`throttle`], with [`seen_set`] for those that were good
-//! before. [`tenant_cache`] keeps tenants in memory.
+//! In reading order: [`authenticate`] identifies the owner of a credential: the operator token
+//! ([`admin_token`]), an API key ([`api_key`], with its format in [`key_text`]) or a [`portal`] token. The
+//! result is a [`principal`] with [`rights`]. An unknown, wrong, revoked or expired credential is one
+//! [`error`] and takes the same time. [`throttle`] slows down addresses that send many invalid credentials,
+//! except for credentials in its [`seen_set`]. [`tenant_cache`] caches tenants.
 //!
 //! Only this crate makes a [`TenantScope`](gancho_domain::TenantScope) for a caller. It knows no HTTP.
 

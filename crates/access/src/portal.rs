@@ -1,6 +1,5 @@
-//! Portal tokens: a link to the dashboard that is good for one tenant and a short time. Nothing is
-//! stored: the token says what it is good for, and a tag that only this gateway can make says that it
-//! is so.
+//! Portal tokens: access to the dashboard for one tenant and a short time. Nothing is stored: the token
+//! contains its claims, authenticated by a tag that only this gateway can compute.
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,12 +14,12 @@ pub const PREFIX: &str = "gp_";
 const VERSION: u8 = 1;
 const CLAIM_BYTES: usize = 1 + 4 + 16 + 8 + 1;
 
-/// A link cannot be taken back, so it is not good for long.
+/// A link cannot be revoked, so it expires soon.
 pub const MAX_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 pub const DEFAULT_TTL: Duration = Duration::from_secs(60 * 60);
 
 pub struct PortalTokens {
-    /// Keys are derived at each use: the ring may have taken on a new one meanwhile.
+    /// Keys are derived at each use, because the ring may get a new key at any time.
     ring: Arc<KeyRing>,
     clock: Arc<dyn Clock>,
 }
@@ -38,7 +37,7 @@ impl PortalTokens {
         self.ring.derive("portal tokens")
     }
 
-    /// What a tenant's people may do there: see everything, and manage it. Publishing is for programs.
+    /// The rights of a portal token: read and manage. Publishing is for programs.
     pub fn rights() -> Rights {
         Rights::default().with(Right::Read).with(Right::Manage)
     }

@@ -6,34 +6,34 @@ use gancho_domain::{Tenant, TenantId, TenantScope};
 
 use crate::{AccessError, Needs, Rights};
 
-/// Principal makes a call, once it is proved.
+/// An authenticated caller.
 #[derive(Debug, Clone)]
 pub enum Principal {
     Operator(Operator),
     Tenant(TenantPrincipal),
 }
 
-/// Proof that the operator is asking. Only [`Access`](crate::Access) can make one.
+/// Proof that the caller is the operator. Only [`Access`](crate::Access) creates it.
 #[derive(Debug, Clone)]
 pub struct Operator(());
 
-/// Someone acting for a tenant. Only this crate can make one.
+/// A caller that acts for a tenant. Only this crate creates it.
 #[derive(Debug, Clone)]
 pub struct TenantPrincipal {
     scope: TenantScope,
     tenant: Arc<Tenant>,
     rights: Rights,
-    /// Where it is the operator who acts.
+    /// Set if the operator acts for the tenant.
     operator: Option<Operator>,
 }
 
 impl Principal {
-    /// The caller, if it may make a call with these needs.
+    /// Returns the caller if it has the access that an operation needs.
     pub fn check(self, needs: Needs) -> Result<Self, AccessError> {
         match (&self, needs) {
             (Self::Operator(_), Needs::Operator | Needs::Anyone(_)) => Ok(self),
             (Self::Operator(_), Needs::Tenant(_)) => Err(AccessError::TenantRequired),
-            // An operator who named a tenant can still do what is the operator's.
+            // An operator who named a tenant may still do what needs the operator.
             (Self::Tenant(principal), Needs::Operator) => match &principal.operator {
                 Some(operator) => Ok(Self::Operator(operator.clone())),
                 None => Err(AccessError::OperatorOnly),
@@ -53,13 +53,13 @@ impl Operator {
         Self(())
     }
 
-    /// The operator may act for anyone.
+    /// The operator may act for every tenant.
     pub fn act_for(&self, tenant: Arc<Tenant>) -> TenantPrincipal {
         let operator = Some(self.clone());
         TenantPrincipal { scope: self.scope_of(tenant.id), tenant, rights: Rights::ALL, operator }
     }
 
-    /// The operator may look at anyone's, also at what was received for a source.
+    /// The operator may read the data of every tenant, receipts of sources included.
     #[allow(clippy::unused_self, reason = "the proof that the operator is asking")]
     #[expect(clippy::disallowed_methods, reason = "the operator has proved who they are")]
     pub fn scope_of(&self, tenant: TenantId) -> TenantScope {

@@ -1,5 +1,6 @@
-//! What was seen before, in a fixed amount of memory. It may forget, and takes a stranger for known
-//! only by a chance of 1 in 2^64: made for privileges under pressure, never for access.
+//! A lossy set of values seen before, in a fixed amount of memory. It may forget values, and takes an
+//! unknown value for a seen one with a probability of 1 in 2^64. Use it for priority under load, never for
+//! access.
 
 use std::{
     hash::{BuildHasher, Hash, RandomState},
@@ -23,7 +24,7 @@ impl Default for SeenSet {
 impl SeenSet {
     pub fn insert(&self, what: &impl Hash) {
         let (slot, mark) = self.slot(what);
-        // Mostly it is there already, and then nobody's cache line is touched.
+        // Usually the value is present; not writing it again spares the cache line.
         if slot.load(Ordering::Relaxed) != mark {
             slot.store(mark, Ordering::Relaxed);
         }

@@ -1,7 +1,6 @@
-//! Slows down who guesses. After a few wrong credentials from an address, further ones are checked one
-//! after the other, further and further apart, and those for whom the wait would be long are refused
-//! unchecked. A credential that was good from the same address before does not wait, so that nobody is
-//! locked out by who shares the address.
+//! Slows down credential guessing. After a few invalid credentials from an address, further ones are checked
+//! one at a time, at growing intervals, and refused unchecked when the wait would be long. A credential that
+//! was valid from the same address before does not wait, so that guessing locks nobody out.
 
 use std::{
     collections::HashMap,
@@ -17,19 +16,19 @@ use tokio::time::Instant;
 
 use crate::SeenSet;
 
-/// So many wrong ones cost nothing: keys are mistyped.
+/// Invalid credentials that cost nothing, because keys are mistyped.
 const FREE_FAILURES: u32 = 10;
-/// Between two checks; doubles with every two failures.
+/// Interval between two checks; doubles with every two failures.
 const FIRST_SPACING: Duration = Duration::from_millis(50);
 const MAX_SPACING: Duration = Duration::from_secs(1);
-/// Nobody is made to wait longer.
+/// The maximum wait of a caller.
 const MAX_WAIT: Duration = Duration::from_secs(3);
-/// Of the failures of an address, half are forgotten in this time.
+/// Half of an address's failures are forgotten in this time.
 const HALF_LIFE: Duration = Duration::from_secs(60);
-/// More addresses than these share one record.
+/// Addresses beyond this many share one record.
 const MAX_ADDRESSES: usize = 10_000;
 const WARN_INTERVAL: Duration = Duration::from_secs(60);
-/// So many at once are told of without waiting for the minute to end.
+/// This many failures are reported at once, without waiting for [`WARN_INTERVAL`].
 const ALARM_THRESHOLD: u64 = 10;
 
 #[derive(Debug, Clone, Copy, Error, PartialEq, Eq)]
@@ -41,7 +40,7 @@ pub struct ThrottleError {
 #[derive(Default)]
 pub struct Throttle {
     records: Mutex<Records>,
-    /// How many addresses are on record. While there are none, nothing is locked.
+    /// Number of addresses with failures. While it is zero, nothing is locked.
     count: AtomicUsize,
     seen: SeenSet,
 }
@@ -49,11 +48,11 @@ pub struct Throttle {
 #[derive(Default)]
 struct Records {
     by_address: HashMap<AddressBlock, Record>,
-    /// Failures that were not told of yet, and since when.
+    /// Failures that were not logged yet, and since when.
     unreported: u64,
     unreported_since: Option<Instant>,
     reported_at: Option<Instant>,
-    /// When addresses were last forgotten that have hardly failed.
+    /// When addresses with hardly any failures were last removed.
     swept_at: Option<Instant>,
 }
 
@@ -67,12 +66,12 @@ struct Record {
 enum Turn {
     Now,
     At(Instant),
-    /// Too many wait already; in so long there will be room.
+    /// Too many callers are waiting; there is room after this time.
     Never(Duration),
 }
 
 impl Throttle {
-    /// Comes back when the credential may be checked.
+    /// Returns when the credential may be checked.
     pub async fn admit(&self, address: AddressBlock, token: &str) -> Result<(), ThrottleError> {
         match self.turn(address, token) {
             Turn::Now => Ok(()),
@@ -105,12 +104,12 @@ impl Throttle {
         if wait.is_zero() { Turn::Now } else { Turn::At(at) }
     }
 
-    /// The credential was good.
+    /// Records a valid credential.
     pub fn succeed(&self, address: AddressBlock, token: &str) {
         self.seen.insert(&(address, token));
     }
 
-    /// It was not.
+    /// Records an invalid credential.
     pub fn fail(&self, address: AddressBlock) {
         let now = Instant::now();
         let mut records = self.records.lock();
@@ -128,7 +127,7 @@ impl Records {
         self.by_address.get_mut(&key)
     }
 
-    /// Where there are too many addresses, those that are not known yet are one.
+    /// When there are too many addresses, unknown ones share a record.
     fn key(&self, address: AddressBlock) -> AddressBlock {
         let has_room = self.by_address.len() < MAX_ADDRESSES;
         if has_room || self.by_address.contains_key(&address) { address } else { all_others() }
@@ -151,7 +150,7 @@ impl Records {
         record.last = now;
     }
 
-    /// Once a minute, and at once where it begins to look like an attack.
+    /// Logs the failures once a minute, and at once when it looks like an attack.
     fn report(&mut self, now: Instant, address: AddressBlock) {
         let Some(since) = self.unreported_since else { return };
         let is_first = self.reported_at.is_none_or(|at| now.duration_since(at) >= WARN_INTERVAL);
@@ -201,7 +200,6 @@ mod tests {
         is_admitted
     }
 
-    // faults.md 20
     #[tokio::test(start_paused = true)]
     async fn guessing_becomes_slow_and_stays_slow() {
         let throttle = Throttle::default();
@@ -215,7 +213,7 @@ mod tests {
         }
         assert!(began.elapsed() > Duration::from_secs(80), "{:?}", began.elapsed());
         assert_eq!(throttle.records.lock().by_address[&block(1)].failures, 110);
-        // Nobody else is slowed down.
+        // Other addresses are not slowed down.
         let began = Instant::now();
         assert!(guess(&throttle, block(2), "wrong").await);
         assert!(began.elapsed().is_zero());
@@ -229,7 +227,7 @@ mod tests {
         while began.elapsed() < Duration::from_secs(60) {
             let guesses = (0..1_000).map(|_| guess(&throttle, block(1), "wrong"));
             let checked = futures_util::future::join_all(guesses).await;
-            // The first burst is decided before any of it has failed.
+            // The first burst is admitted before any of it has failed.
             admitted += checked.into_iter().filter(|is_admitted| *is_admitted).count();
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
@@ -248,10 +246,10 @@ mod tests {
             throttle.admit(block(1), "known").await.unwrap();
         }
         assert!(began.elapsed().is_zero());
-        // One that was never used from there waits its turn, and no longer than that.
+        // A credential that was never used from there waits, at most [`MAX_WAIT`].
         throttle.admit(block(1), "new").await.unwrap();
         assert!(began.elapsed() <= MAX_WAIT);
-        // The good one of one address is none of another's.
+        // A valid credential counts for its own address only.
         throttle.fail(block(2));
         (0..100).for_each(|_| throttle.fail(block(2)));
         let turns: Vec<bool> =
@@ -276,7 +274,7 @@ mod tests {
             (0..3).for_each(|_| throttle.fail(block(number + 1)));
         }
         assert!(throttle.records.lock().by_address.len() <= MAX_ADDRESSES + 1);
-        // Those for whom there was no room are counted together.
+        // Addresses without a record of their own are counted together.
         assert!(throttle.records.lock().by_address[&all_others()].failures > FREE_FAILURES);
     }
 }

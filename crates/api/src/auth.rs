@@ -1,5 +1,5 @@
-//! Principal is asking, as headers say it: reads the credential and the tenant that a request names, asks
-//! [`gancho_access`], and turns its answer into a refusal where it is one.
+//! Authentication of HTTP requests: reads the credential and `X-Tenant` from the headers, asks
+//! [`gancho_access`], and turns its errors into problems.
 
 use gancho_access::{AccessError, KeyError, Needs, Principal, ThrottleError};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
@@ -9,7 +9,7 @@ use crate::{caller::Caller, codes, input::field::Noun, problem::Problem, state::
 const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const X_TENANT: HeaderName = HeaderName::from_static("x-tenant");
 
-/// Says who is asking, and that they may make a call with these needs.
+/// Authenticates the caller, and checks that it has the access that the operation needs.
 pub async fn authorize(
     api: &Api,
     headers: &HeaderMap,
@@ -40,7 +40,7 @@ async fn authenticate(api: &Api, token: &str, headers: &HeaderMap) -> Result<Pri
     Ok(api.access.authenticate(token, named).await?)
 }
 
-/// The one credential that the request carries.
+/// The one credential of the request.
 fn token(headers: &HeaderMap) -> Result<&str, Problem> {
     let missing = || {
         challenge(Problem::new(
@@ -61,7 +61,7 @@ fn token(headers: &HeaderMap) -> Result<&str, Problem> {
             token
         }
         (None, _, None, _) => return Err(missing()),
-        // Several: which one is meant is not for us to guess.
+        // Several credentials: do not guess which one is meant.
         _ => return Err(invalid()),
     };
     let value = value.trim();

@@ -1,4 +1,4 @@
-//! Principal makes a request, as far as the connection tells.
+//! The unauthenticated caller of a request.
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use crate::{
     listener::{ConnectionState, Peer},
 };
 
-/// Principal makes a request, before anything is proved.
+/// What the connection says about the caller, before authentication.
 #[derive(Clone)]
 pub struct Caller {
     pub address: ClientAddress,
-    /// On this machine, and not speaking for anyone else.
+    /// On this machine, and not a proxy for someone else.
     pub is_local: bool,
     pub connection: Arc<ConnectionState>,
 }

@@ -1,5 +1,5 @@
-//! Where the next page begins, sealed: a cursor is good for one list, one tenant and one filter, and
-//! cannot be made or changed by whoever holds it.
+//! Authenticated cursors: a cursor is valid for one list, one tenant and one set of filters, and clients
+//! cannot construct or change one.
 
 use std::sync::Arc;
 
@@ -12,20 +12,20 @@ use crate::{codes, input::Values, problem::Problem};
 const TAG_BYTES: usize = 16;
 const VERSION: u8 = 1;
 
-/// Keys are derived at each use: the ring may have taken on a new one meanwhile.
+/// Keys are derived at each use, because the ring may get a new key at any time.
 pub struct CursorSeal(Arc<KeyRing>);
 
-/// Which list it belongs to.
+/// The list that a cursor belongs to.
 #[derive(Debug, Clone)]
 pub struct CursorScope {
     path: &'static str,
-    /// Nobody's where the operator sees everyone's.
+    /// `None` for a list of the operator over all tenants.
     tenant: Option<TenantId>,
     filter: String,
 }
 
 impl CursorScope {
-    /// `path` is the route's own, so the two forms of a path share their cursors.
+    /// `path` is the path of the route, so that both forms of a path share cursors.
     pub fn of(path: &'static str, tenant: Option<TenantId>, query: &Values<'_>) -> Self {
         Self { path, tenant, filter: query.fingerprint() }
     }
@@ -78,7 +78,7 @@ impl CursorSeal {
         (*version == VERSION && is_authentic).then(|| position.to_vec())
     }
 
-    /// The page that the query asks for.
+    /// The position that the query's cursor points to.
     pub fn position(
         &self,
         scope: &CursorScope,

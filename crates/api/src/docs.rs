@@ -1,5 +1,5 @@
-//! What is told to people and tools: `/openapi.json`, its pages at `/docs`, and a page for every code
-//! at `/docs/errors/{code}`. All of it comes out of the binary and works without a network.
+//! The documentation that the gateway serves: `/openapi.json`, its pages at `/docs`, and a page for every
+//! error code at `/docs/errors/{code}`. It is part of the binary and works offline.
 
 use std::{fmt::Write, sync::Arc};
 
@@ -19,7 +19,7 @@ use crate::{
     state::Api,
 };
 
-/// The pages bring their own script and style; nothing else may run there.
+/// The pages contain their own script and style; nothing else may run there.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
                       img-src 'self' data:; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'";
 
@@ -84,7 +84,7 @@ const STYLE: &str = "body{font:1rem/1.6 system-ui,sans-serif;max-width:42rem;mar
 const LINKS: &str =
     "<p><a href=\"/docs/errors\">All codes</a> · <a href=\"/docs/\">Reference</a></p>";
 
-/// The same page where the rest of the documentation is not, such as on the ingest listener.
+/// The page of an error code for listeners without the rest of the documentation, such as ingest.
 pub(crate) fn standalone_error_page(code: &str) -> Option<Answer> {
     let page = code_page(codes::find(code)?, "");
     let answer = Answer::of(StatusCode::OK, HeaderValue::from_static(HTML), page);
@@ -92,7 +92,7 @@ pub(crate) fn standalone_error_page(code: &str) -> Option<Answer> {
     Some(answer.with(header::CONTENT_SECURITY_POLICY, policy))
 }
 
-/// Nothing of a caller's stands in these pages: they are made of the list of codes alone.
+/// The pages contain nothing that a caller sent, only the list of codes.
 fn code_page(code: &Code, links: &str) -> String {
     let Code { code, status, title, means, remedy } = code;
     let (means, remedy) = (to_html(means), to_html(remedy));
@@ -120,7 +120,7 @@ fn list_page() -> String {
     page
 }
 
-/// Text as HTML, with what stands between backticks as code.
+/// Converts text to HTML, with `code` between backticks.
 fn to_html(text: &str) -> String {
     let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     let mut html = String::with_capacity(escaped.len() + 32);
@@ -134,7 +134,7 @@ fn to_html(text: &str) -> String {
     html
 }
 
-/// `docs/errors.md`, which is checked in.
+/// Generates `docs/errors.md`.
 pub fn errors_markdown() -> String {
     let mut text = String::from(
         "# Errors\n\n\

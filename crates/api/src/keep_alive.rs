@@ -1,4 +1,4 @@
-//! The end of an answer: whether the connection can be used for another request.
+//! Decides whether a connection can be reused for another request.
 
 use bytes::Bytes;
 use futures_util::FutureExt;
@@ -8,9 +8,9 @@ use hyper::body::Body;
 
 use crate::answer::AnswerBody;
 
-/// What must be known of a request to end its answer.
+/// What must be known about a request to finish its response.
 pub(crate) struct KeepAlive {
-    /// In HTTP/2 a body that is not read holds up nothing else.
+    /// In HTTP/2 an unread body does not block other requests.
     is_http1: bool,
     expects_continue: bool,
 }
@@ -23,8 +23,8 @@ impl KeepAlive {
         }
     }
 
-    /// A connection on which more of a request is to come cannot be used again, and that is said: who
-    /// is not told sends the next request on it, and gets no answer.
+    /// Adds `Connection: close` if the rest of the request body is still to come. A client that is not told
+    /// would send its next request on this connection, and get no response.
     pub(crate) fn finish<B>(
         &self,
         mut response: Response<AnswerBody>,
@@ -40,9 +40,9 @@ impl KeepAlive {
     }
 }
 
-/// Whether nothing more is to come of a request that is answered already: then its connection can be
-/// used again. What has arrived is taken, up to a bound; nothing is waited for.
-/// `expects` says that the sender waits to be told to go on, which it must not be now.
+/// Whether the body of an answered request has fully arrived, so that its connection can be reused. Reads
+/// what has arrived, up to a limit, without waiting. `expects_continue` says that the client waits for `100
+/// Continue`, which it must not get now.
 fn is_body_consumed<B>(expects_continue: bool, body: &mut B) -> bool
 where
     B: Body<Data = Bytes> + Unpin,

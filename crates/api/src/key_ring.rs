@@ -1,11 +1,11 @@
-//! The keys that secrets are sealed with, as far as the API works with them.
+//! The keys that encrypt stored secrets, as far as the API manages them.
 
 use async_trait::async_trait;
 
-/// Whoever keeps the key ring: knows its file, and the records that are sealed with it.
+/// Manages the key ring: its file, and the secrets encrypted with it.
 #[async_trait]
 pub trait KeyRingService: Send + Sync {
-    /// Adds a key to the ring if `new_key`, and seals everything with the newest.
+    /// Adds a key to the ring if `new_key`, then re-encrypts all secrets with the newest key.
     async fn rotate(&self, new_key: bool) -> Result<Rotation, String>;
 
     async fn keys(&self) -> Result<Vec<KeyUse>, String>;
@@ -13,9 +13,9 @@ pub trait KeyRingService: Send + Sync {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rotation {
-    /// The number of the key that seals from now on.
+    /// Number of the key that encrypts new secrets.
     pub newest: u32,
-    /// How many records were sealed anew.
+    /// Number of secrets that were re-encrypted.
     pub resealed: u64,
     pub keys: Vec<u32>,
 }
@@ -23,6 +23,6 @@ pub struct Rotation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyUse {
     pub number: u32,
-    /// How many records are sealed with it.
+    /// Number of secrets that are encrypted with it.
     pub records: u64,
 }

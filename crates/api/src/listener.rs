@@ -1,10 +1,10 @@
-//! Taking connections: an accept loop of its own, because what keeps a listener alive among strangers
-//! (deadlines for the first byte, the head and the body, a cap on connections, a strict reading of
-//! where one request ends) is not offered ready-made.
+//! Accepts connections. It has its own accept loop, because no library offers what a listener needs on a
+//! public network: deadlines for the first byte, the head and the body, connection limits, and strict
+//! framing.
 //!
-//! `table` knows who is connected and who can be spared; `guarded` is the stream under a connection,
-//! with its deadlines; `framing` reads along and stops what could be read in two ways. Principal answers is given
-//! by the caller: `front` for the API, `ingest` for partners.
+//! `connections` tracks open connections and chooses which to close; `guarded_stream` is the stream of a
+//! connection, with its deadlines; `framing` rejects ambiguous framing. The service that answers is passed
+//! in: `service` for the API, `ingest` for partners.
 
 mod connections;
 mod framing;
@@ -37,25 +37,24 @@ pub use self::connections::ConnectionState;
 
 #[derive(Debug, Clone)]
 pub struct ListenSettings {
-    /// Where there are more, those make room that wait longest and have proved nothing. Only if all are
-    /// being answered is a new one turned away.
+    /// Maximum open connections. Beyond it, the connection that has been idle longest without authentication
+    /// is closed. A new one is refused only if all others are being answered.
     pub connections: usize,
-    /// The same for one address.
+    /// The same limit for one address.
     pub connections_per_address: usize,
-    /// Principal speaks for others, and has no such share.
+    /// Proxies, which have no limit per address.
     pub trusted_proxies: TrustedProxies,
-    /// From the first byte of a head, or from the connection, to the end of the head.
+    /// Time limit for a request head, from its first byte or from the start of the connection.
     pub head_deadline: Duration,
-    /// Nothing moved in either direction for so long.
+    /// A connection is closed after this time without a byte in either direction.
     pub idle_deadline: Duration,
-    /// The longest head.
+    /// Maximum size of a request head.
     pub head_bytes: usize,
-    /// Names to answer to beside those of this machine, when listening on it alone.
+    /// Host names to accept besides those of this machine, when listening on the loopback interface.
     pub allowed_hosts: Vec<String>,
-    /// Whether events may be published here: then they go straight there, past the router. Not so on a
-    /// node that only works.
+    /// Whether events can be published here; they bypass the router. False on nodes without the API.
     pub publishes: bool,
-    /// Whether HTTP/2 is spoken besides HTTP/1.
+    /// Whether to accept HTTP/2 besides HTTP/1.
     pub http2: bool,
 }
 
@@ -75,7 +74,7 @@ impl Default for ListenSettings {
     }
 }
 
-/// What is sent to those who are turned away, before the connection is closed.
+/// The response to a refused connection.
 const REFUSAL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
 content-type: application/problem+json\r\n\
 retry-after: 1\r\n\
@@ -85,13 +84,13 @@ content-length: 185\r\n\r\n\
 \"detail\":\"too many open connections; retry in a moment\",\"code\":\"unavailable\",\
 \"errors\":[],\"request_id\":null}";
 
-/// A system that is out of file handles needs a moment.
+/// Pause after an accept error, e.g. when the system is out of file handles.
 const RETRY_PAUSE: Duration = Duration::from_millis(50);
-/// So many connections make room then, if they can be spared.
+/// Number of idle connections to close then.
 const CONNECTIONS_TO_FREE: usize = 8;
 const LOG_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Principal is at the other end of a connection.
+/// The other end of a connection.
 #[derive(Clone)]
 pub struct Peer {
     pub address: SocketAddr,
@@ -99,7 +98,8 @@ pub struct Peer {
     pub trusted_proxies: TrustedProxies,
 }
 
-/// Takes connections until `stop`; comes back when the last one has ended. `front` is asked for each connection.
+/// Accepts connections until `stop`, and returns when the last one is closed. `service` is called for each
+/// connection.
 pub(crate) async fn accept_connections<S>(
     listener: TcpListener,
     service: impl Fn(Peer) -> S,
@@ -175,7 +175,7 @@ fn builder(settings: &ListenSettings) -> auto::Builder<TokioExecutor> {
     if settings.http2 { builder } else { builder.http1_only() }
 }
 
-/// The peer's doing, and over with it.
+/// Errors of the peer that need no reaction.
 fn is_transient(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -186,7 +186,7 @@ fn is_transient(error: &io::Error) -> bool {
     )
 }
 
-/// What keeps connections from being taken, said once a minute and not each time.
+/// Accept errors, logged once a minute.
 #[derive(Default)]
 struct AcceptErrors {
     logged_at: Option<Instant>,
@@ -235,7 +235,7 @@ where
         let Self { stream, slot, service, stop } = self;
         let state = slot.connection.clone();
         let _open = OpenCount::new(traffic);
-        // Answers are small and are waited for.
+        // Responses are small and waited for.
         let _ = stream.set_nodelay(true);
         let guarded = GuardedStream::new(stream, &settings, state.clone());
         let service = TowerToHyperService::new(service);
@@ -248,7 +248,7 @@ where
                 connection.await
             }
             () = state.must_close() => {
-                // A request that came in the meantime is answered.
+                // A request that arrived in the meantime is answered.
                 if !state.is_being_answered() {
                     return;
                 }
@@ -263,7 +263,7 @@ where
     }
 }
 
-/// Counted while it lives, however it ends.
+/// Counts an open connection until it is dropped.
 struct OpenCount(Arc<Traffic>);
 
 impl OpenCount {

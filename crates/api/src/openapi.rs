@@ -1,5 +1,5 @@
-//! The documentation of the API, made from the table of routes: what a route takes is what its
-//! fields say, and what it refuses is what its needs and its inputs can lead to.
+//! The OpenAPI document, generated from the table of routes: parameters and bodies from their fields, errors
+//! from what the route needs and takes.
 
 mod field_schema;
 
@@ -98,7 +98,7 @@ pub fn document() -> OpenApi {
         .build()
 }
 
-/// As it is served and checked in.
+/// The document as it is served and checked in.
 pub fn text() -> String {
     let mut text = serde_json::to_string_pretty(&document()).unwrap_or_default();
     text.push('\n');
@@ -129,7 +129,7 @@ fn operation(route: &Route, schemas: &mut Vec<(String, RefOr<Schema>)>) -> Opera
         builder = builder.parameter(field_schema::in_query(field));
     }
     for scheme in ["api_key", "bearer"] {
-        // The operator's token is a bearer's.
+        // The operator token is a bearer token.
         if scheme == "bearer" || route.needs != Needs::Operator {
             builder = builder.security(SecurityRequirement::new(scheme, [] as [&str; 0]));
         }

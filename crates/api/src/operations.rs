@@ -1,4 +1,4 @@
-//! What can be asked for: a folder for each noun, a file for each operation.
+//! The operations of the API: a folder for each noun, a file for each operation.
 
 pub mod api_keys;
 pub mod captured_emails;

@@ -1,5 +1,4 @@
-//! What supervisors and collectors ask: `/healthz`, `/readyz` and `/metrics`. What they are told is
-//! `watch`'s business.
+//! The endpoints of monitoring: `/healthz`, `/readyz` and `/metrics`. Their content comes from `watch`.
 
 use axum::{
     Router,

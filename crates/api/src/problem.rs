@@ -1,5 +1,5 @@
-//! The one place where a refusal becomes an answer: `application/problem+json` (RFC 9457) with a
-//! stable code, a sentence that says what is wrong and what to do, and where.
+//! Error responses: `application/problem+json` (RFC 9457) with a stable code, and a text that says what is
+//! wrong, where, and how to fix it. This is the only place that creates them.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use crate::{
     input::{FieldErrors, body::BodyError, field::Noun},
 };
 
-/// A refusal. Boxed, so that what goes well is not made larger by what may go wrong.
+/// An error response. Boxed, so that results stay small.
 #[derive(Debug)]
 pub struct Problem(Box<ProblemParts>);
 
@@ -29,7 +29,7 @@ struct ProblemParts {
     code: &'static Code,
     detail: String,
     errors: Vec<FieldError>,
-    /// Members beyond those that every refusal has.
+    /// Members beyond those that every problem has.
     more: Map<String, Value>,
     headers: Vec<(HeaderName, HeaderValue)>,
 }
@@ -68,7 +68,8 @@ impl Problem {
         self.0.code
     }
 
-    /// The same for what is another's and for what does not exist, so that nothing is learnt from it.
+    /// The same for another tenant's object and for one that does not exist, so that the response reveals
+    /// nothing.
     pub fn not_found(noun: Noun) -> Self {
         let (word, what) = (noun.word(), if noun.prefix().is_some() { "id" } else { "name" });
         let detail = match noun {
@@ -105,14 +106,14 @@ impl Problem {
         problem
     }
 
-    /// One field that holds what it cannot hold.
+    /// One field with an invalid value.
     pub fn field(pointer: &str, message: impl Into<String>) -> Self {
         let mut errors = FieldErrors::default();
         errors.invalid(pointer, message);
         errors.into()
     }
 
-    /// About a part of what was given: its faults are told from there.
+    /// Prefixes the pointers of the errors, for errors in a part of the request.
     #[must_use]
     pub fn below(mut self, pointer: &str) -> Self {
         for error in &mut self.0.errors {
@@ -138,13 +139,13 @@ impl Problem {
         self.with(header::RETRY_AFTER, HeaderValue::from(whole_seconds(wait).max(1)))
     }
 
-    /// The gateway's own request has come back to it.
+    /// A request of the gateway came back to it.
     pub fn loop_detected() -> Self {
         let detail = "this gateway sent the request itself; change the URL of the webhook or the target of the source that points here";
         Self::new(&codes::LOOP_DETECTED, detail)
     }
 
-    /// Something of ours broke. What it was is for the log, not for the caller.
+    /// An internal error. Its cause is logged, not shown to the caller.
     pub fn internal(what: impl std::fmt::Display) -> Self {
         tracing::error!(error = %what, "internal error");
         Self::new(
@@ -153,7 +154,7 @@ impl Problem {
         )
     }
 
-    /// As one item of a list of outcomes.
+    /// The problem as one item of a list of results.
     pub fn as_value(&self) -> Value {
         let errors: Vec<_> = self.0.errors.iter().map(field_error_body).collect();
         let mut value = json!({
@@ -179,7 +180,7 @@ impl Problem {
             request_id,
             more: &more,
         };
-        // It is made of texts and numbers: it cannot fail.
+        // Serializing strings and numbers cannot fail.
         let body = serde_json::to_vec(&body).unwrap_or_default();
         let mut answer = Answer::of(code.status, HeaderValue::from_static(MEDIA_TYPE), body);
         for (name, value) in headers {
@@ -189,7 +190,7 @@ impl Problem {
     }
 }
 
-/// The code of the answer to a fault. The flows have finer words than there are pages for.
+/// Maps the code of a field error to the code of the response. The flows have finer codes than the API.
 fn code_of(word: &str) -> &'static Code {
     match word {
         "required" => &codes::MISSING_FIELD,
@@ -362,7 +363,7 @@ impl From<ReplayError> for Problem {
     }
 }
 
-/// A webhook that was turned away. Nothing but what the sender may know goes into it.
+/// A rejected webhook. Contains only what the sender may know.
 impl From<Denied> for Problem {
     fn from(denied: Denied) -> Self {
         let code = match denied.code {

@@ -1,5 +1,5 @@
-//! How things look in answers: names in snake_case, times as RFC 3339 with milliseconds, ids as
-//! text, lists as `data` and `next_cursor` ([`List`]).
+//! How values look in responses: names in snake_case, timestamps as RFC 3339 with milliseconds, ids as
+//! strings, lists as `data` and `next_cursor` ([`List`]).
 
 mod list;
 
@@ -36,13 +36,13 @@ impl PartialSchema for Timestamp {
 
 impl ToSchema for Timestamp {}
 
-/// JSON of someone else's, shown as it was given.
+/// JSON from a caller, rendered as it was received.
 #[derive(Debug, Clone, Serialize)]
 #[serde(transparent)]
 pub struct Json(pub Box<RawValue>);
 
 impl Json {
-    /// What is no JSON, as a receipt may be, is shown as text.
+    /// Renders what is not JSON, such as some receipts, as a string.
     pub fn of(bytes: &[u8]) -> Self {
         let text = String::from_utf8_lossy(bytes);
         let raw = RawValue::from_string(text.clone().into_owned())

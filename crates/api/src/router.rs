@@ -1,4 +1,4 @@
-//! The one table of routes. Every path answers with `/v1` before it and without.
+//! The table of routes. Every path works with and without the prefix `/v1`.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -107,13 +107,13 @@ pub const ROUTES: &[&Route] = &[
     &captured_emails::get::ROUTE,
 ];
 
-/// The API, its documentation, and whatever else is to answer beside them.
+/// The API and its documentation, merged with `extra`.
 pub fn router(api: &Api, extra: Router) -> Router {
     let router = api_router(api, by_path()).merge(docs::router(api));
     with_probes(api, router.merge(extra))
 }
 
-/// For a node that is no API: how it does, and what it alone knows or must be told.
+/// The router of a node without the API: its probes, and the operations that each node serves itself.
 pub fn node_router(api: &Api) -> Router {
     let own = |path: &&str| NODE_ROUTES.iter().any(|route| route.path == *path);
     let paths = by_path().into_iter().filter(|(path, _)| own(path)).collect();
@@ -158,7 +158,7 @@ fn by_path() -> BTreeMap<&'static str, Vec<&'static Route>> {
     paths
 }
 
-/// The parts of a path that are not fixed; nothing where they are not UTF-8.
+/// Path parameters; `None` if they are not UTF-8.
 struct Parts(PathParts);
 
 impl<S: Send + Sync> axum::extract::OptionalFromRequestParts<S> for Parts {

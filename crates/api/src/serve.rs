@@ -1,7 +1,7 @@
-//! The way of every request: who asks → may they → what was sent → run → answer.
+//! Handles a request: authorize → parse → run → respond.
 //!
-//! Nothing of a request is read before it is known who makes it, and nothing is done before all of it
-//! was read and found good.
+//! Invariant: nothing of a request is read before its caller is authenticated, and nothing is done before
+//! all of it is read and valid.
 
 use std::{fmt::Display, panic::AssertUnwindSafe, sync::Arc};
 
@@ -35,10 +35,10 @@ impl Kind for OfRequest {
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// The names and values of the parts of a path.
+/// Names and values of path parameters.
 pub type PathParts = Vec<(Box<str>, Box<str>)>;
 
-/// A route, with the counts of its answers.
+/// A route with its counters.
 pub struct RouteHandle {
     route: &'static Route,
     meter: Arc<RouteMeter>,
@@ -50,7 +50,7 @@ impl RouteHandle {
     }
 }
 
-/// Answers a request to a path; `routes` are those of the path, one for each method.
+/// Answers a request. `routes` are the routes of its path, one for each method.
 pub async fn serve<B>(
     api: &Api,
     routes: &[RouteHandle],
@@ -80,8 +80,8 @@ where
     keep_alive.finish(response, &mut body)
 }
 
-/// One line for each answer, under the id that the caller was given. Only what went wrong here is for
-/// everyone to see; a gateway that is full or stopping says so once, not at every call.
+/// Logs the response with its request id. Only internal errors are warnings: a gateway that is full or
+/// stopping says so elsewhere, once.
 fn log_answer(route: &Route, status: StatusCode, id: &HeaderValue) {
     let request_id = id.to_str().unwrap_or_default();
     let (method, path, status) = (route.method.as_str(), route.path, status.as_u16());
@@ -137,7 +137,7 @@ where
 {
     let settings = &api.settings;
     let max = match route.takes {
-        // Whatever comes with a call that takes nothing is not looked at, but must not be much.
+        // An unexpected body is ignored, but must be small.
         Takes::Nothing => 0,
         Takes::Body(_) | Takes::Maybe(_) => settings.body_bytes,
         Takes::Batch(_) => settings.batch_bytes,
@@ -148,7 +148,7 @@ where
             if !body.is_end_stream() {
                 let read =
                     content::read(headers, body, MAX_IGNORED_BODY, settings.body_deadline).await;
-                // A client that always sends `{}` is not to be told off.
+                // Clients that always send `{}` are accepted.
                 return read.map(|_| Bytes::new());
             }
             Ok(Bytes::new())
@@ -169,11 +169,11 @@ where
     }
 }
 
-/// A body that is not asked for may be this long.
+/// Maximum size of a body that is ignored.
 const MAX_IGNORED_BODY: usize = 16 * 1024;
 
 fn choose<'a>(routes: &'a [RouteHandle], method: &Method) -> Option<&'a RouteHandle> {
-    // What answers GET answers HEAD; the body is left out on the way.
+    // GET routes answer HEAD; hyper drops the body.
     let method = if *method == Method::HEAD { &Method::GET } else { method };
     routes.iter().find(|handle| handle.route.method == *method)
 }
@@ -186,7 +186,7 @@ fn refuse_method(routes: &[RouteHandle]) -> Result<Answer, Problem> {
     Err(Problem::method_not_allowed(&methods))
 }
 
-/// For paths at which nothing answers.
+/// The response for unknown paths.
 pub fn no_route<B>(api: &Api, request: Request<B>) -> Response<AnswerBody>
 where
     B: Body<Data = Bytes> + Unpin,
@@ -198,7 +198,7 @@ where
     refuse(api, request, problem)
 }
 
-/// For requests that are refused before they reach a route.
+/// The response for requests that are refused before they reach a route.
 pub fn refuse<B>(api: &Api, request: Request<B>, problem: Problem) -> Response<AnswerBody>
 where
     B: Body<Data = Bytes> + Unpin,
@@ -210,13 +210,13 @@ where
 
 pub(crate) fn finish(outcome: Result<Answer, Problem>, id: &HeaderValue) -> Response<AnswerBody> {
     let answer = outcome.unwrap_or_else(|problem| {
-        // It was made of visible ASCII, so it is text.
+        // Request ids consist of visible ASCII.
         problem.into_answer(id.to_str().unwrap_or_default())
     });
     answer.finish(id.clone())
 }
 
-/// The caller's own, where it is plain, or a new one.
+/// The caller's request id if it is well-formed, or a new one.
 pub(crate) fn request_id(ids: &IdMaker, headers: &HeaderMap) -> HeaderValue {
     let plain =
         |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':');

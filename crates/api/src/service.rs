@@ -1,5 +1,5 @@
-//! The first to see a request: turns away what was meant for another host, sends an event to be
-//! published straight on, and leaves the rest to the router.
+//! The tower service of the API: checks the host, publishes events directly, and passes everything else to
+//! the router.
 
 use std::{
     convert::Infallible,
@@ -29,10 +29,10 @@ use crate::{
     state::Api,
 };
 
-/// Goes past the router: it is called far more often than all others.
+/// Bypasses the router, because it is called far more often than all other routes.
 const PUBLISH: &Route = &events::publish::ROUTE;
 
-/// Takes connections until `stop`; comes back when the last one has ended.
+/// Accepts connections until `stop`, and returns when the last one is closed.
 pub async fn listen(
     listener: TcpListener,
     api: Api,
@@ -50,12 +50,12 @@ pub async fn listen(
 #[derive(Clone)]
 pub struct ApiService {
     api: Api,
-    /// Nothing before there is a connection.
+    /// Set for each connection.
     peer: Option<Peer>,
     router: Router,
-    /// Where only names of this machine are answered to.
+    /// Set when listening on the loopback interface.
     hosts: Option<Arc<Hosts>>,
-    /// Nothing where no events may be published.
+    /// `None` if events cannot be published here.
     publish: Option<Arc<[RouteHandle]>>,
 }
 
@@ -65,7 +65,7 @@ impl ApiService {
         Self { api, peer: None, router, hosts: hosts.map(Arc::new), publish }
     }
 
-    /// For one connection.
+    /// The service of one connection.
     pub fn for_peer(&self, peer: Peer) -> Self {
         Self { peer: Some(peer), ..self.clone() }
     }

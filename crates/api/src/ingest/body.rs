@@ -1,4 +1,5 @@
-//! Reads a partner's body, within its time and its room. Nobody is proved before it is there.
+//! Reads the body of a webhook, within its deadline and the memory budget. The sender is not verified before
+//! the body is complete.
 
 use std::sync::LazyLock;
 
@@ -14,11 +15,11 @@ use super::{
 };
 use crate::{codes, input::content, listener::Peer, problem::Problem};
 
-/// What stands for a body that was thrown away. It is as long, so that refusing it takes as long.
+/// Replaces a body that was dropped. It has the same length, so that refusing it takes the same time.
 static ZEROS: LazyLock<Bytes> = LazyLock::new(|| Bytes::from(vec![0; 256 * 1024]));
 
 impl Ingest {
-    /// The whole body, with its room until it is answered.
+    /// Reads the whole body. Its memory is held until it is answered.
     pub(super) async fn read<'a>(
         &'a self,
         peer: &Peer,
@@ -69,7 +70,7 @@ impl Ingest {
         Ok((buffer.whole(), held))
     }
 
-    /// Only asked for bodies that come in pieces: all others take no more room than their connection.
+    /// Only needed for bodies that arrive in pieces; all others take no more memory than their connection.
     async fn sender(
         &self,
         peer: &Peer,
@@ -87,7 +88,7 @@ impl Ingest {
     }
 }
 
-/// What is there of a body: its bytes, or how many they were.
+/// The bytes of a body, or only their number.
 struct BodyBuffer {
     bytes: Option<BytesMut>,
     length: usize,
@@ -125,7 +126,7 @@ async fn next_or_evicted(
     }
 }
 
-/// The next bytes; nothing at the end.
+/// The next bytes; `None` at the end.
 async fn next(body: &mut Body) -> Result<Option<Bytes>, Problem> {
     while let Some(frame) = body.frame().await {
         match frame.map_err(|error| content::incomplete(&error))?.into_data() {

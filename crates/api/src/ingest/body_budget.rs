@@ -1,9 +1,9 @@
-//! Memory for bodies of senders who have proved nothing yet. It is counted as bytes arrive, never as
-//! they are announced. When it is used up, whoever sends slowest loses its body, so that the next one
-//! is taken: a crowd of slow senders takes room from itself.
+//! Memory budget for bodies of unverified senders. Bytes are counted as they arrive, never as announced.
+//! When the budget is used up, the slowest sender loses its body, so that the next one can be read: a crowd
+//! of slow senders competes with itself.
 //!
-//! A body that came whole keeps its bytes until it is answered, and is not taken away any more. Only
-//! where such bodies fill all of the room is another one refused.
+//! A complete body keeps its bytes until it is answered and cannot be evicted. Another one is refused only
+//! if complete bodies fill the budget.
 
 use std::{
     collections::HashMap,
@@ -20,11 +20,11 @@ use tokio::sync::Notify;
 
 use crate::client_address::ClientAddress;
 
-/// So many are compared to find the slowest.
+/// Number of transfers compared to find the slowest.
 const SAMPLE: usize = 256;
-/// How slow a sender is can be told after this.
+/// After this time a sender's speed can be judged.
 const GRACE: Duration = Duration::from_secs(1);
-/// Of all the room, the part that one address, and one partner, may hold before it loses bodies first.
+/// The share of the budget that an address, or a partner, may hold before its bodies are evicted first.
 const ADDRESS_SHARE: usize = 8;
 const PARTNER_SHARE: usize = 2;
 
@@ -41,44 +41,44 @@ struct Transfers {
     by_partner: HashMap<Box<str>, usize>,
 }
 
-/// A body on its way in.
+/// A body that is arriving.
 struct Transfer {
     sender: Sender,
     began: Instant,
     bytes: AtomicUsize,
     is_evicted: AtomicBool,
     evicted: Notify,
-    /// Where it stands in the list. Only changed while that is locked.
+    /// Position in the list. Invariant: it changes only while the list is locked.
     place: AtomicUsize,
 }
 
-/// Principal sends, as far as that is known before anything is proved.
+/// What is known about a sender before verification.
 #[derive(Debug, Clone)]
 pub struct Sender {
     pub address: ClientAddress,
     pub partner: Box<str>,
-    /// Its bytes are kept. What is sent to nobody is read and thrown away: it takes no room, but is
-    /// cut off like all others, so that it cannot be told from them.
+    /// Whether its bytes are stored. A body for an unknown partner is read and dropped; it takes no memory,
+    /// but is evicted like all others, so that the sender cannot tell the difference.
     pub is_stored: bool,
-    /// It has proved something before.
+    /// Whether its address sent a verified webhook before.
     pub is_known: bool,
 }
 
-/// All of the room is taken by bodies that came whole.
+/// Complete bodies fill the budget.
 #[derive(Debug, PartialEq, Eq)]
 pub struct BudgetFullError;
 
-/// The body must make room for others.
+/// The body was evicted to make room for others.
 #[derive(Debug, PartialEq, Eq)]
 pub struct EvictedError;
 
-/// Bytes of a body that came whole, until it is answered.
+/// The bytes of a complete body, until it is answered.
 pub struct HeldBytes<'a> {
     budget: &'a BodyBudget,
     bytes: usize,
 }
 
-/// A body that is coming in.
+/// A body that is arriving.
 pub struct IncomingBody<'a> {
     budget: &'a BodyBudget,
     transfer: Arc<Transfer>,
@@ -89,7 +89,7 @@ impl BodyBudget {
         Self { max_bytes, used: AtomicUsize::new(0), transfers: Mutex::default() }
     }
 
-    /// For a body that came in one piece, as nearly all do.
+    /// Takes the bytes of a body that came in one piece, as nearly all do.
     pub fn hold(&self, bytes: usize) -> Result<HeldBytes<'_>, BudgetFullError> {
         let used = self.used.fetch_add(bytes, Ordering::Relaxed) + bytes;
         let held = HeldBytes { budget: self, bytes };
@@ -99,7 +99,7 @@ impl BodyBudget {
         Ok(held)
     }
 
-    /// For one that did not, of which so much is there.
+    /// Begins a body that arrives in pieces, with its first bytes.
     pub fn begin(&self, sender: Sender, bytes: usize) -> Result<IncomingBody<'_>, EvictedError> {
         let transfer = Arc::new(Transfer {
             sender,
@@ -123,7 +123,7 @@ impl Drop for HeldBytes<'_> {
 }
 
 impl<'a> IncomingBody<'a> {
-    /// So many bytes more have come.
+    /// Counts bytes that arrived.
     pub fn add(&self, bytes: usize) -> Result<(), EvictedError> {
         let mut transfers = self.budget.transfers.lock();
         if self.transfer.is_evicted.load(Ordering::Relaxed) {
@@ -141,7 +141,7 @@ impl<'a> IncomingBody<'a> {
         if self.transfer.is_evicted.load(Ordering::Relaxed) { Err(EvictedError) } else { Ok(()) }
     }
 
-    /// Until it must make room.
+    /// Waits until the body is evicted.
     pub async fn evicted(&self) -> EvictedError {
         let evicted = self.transfer.evicted.notified();
         if !self.transfer.is_evicted.load(Ordering::Acquire) {
@@ -150,10 +150,10 @@ impl<'a> IncomingBody<'a> {
         EvictedError
     }
 
-    /// It came whole, so that it stays.
+    /// Completes the body, which can no longer be evicted.
     pub fn finish(self) -> Result<HeldBytes<'a>, EvictedError> {
         let mut transfers = self.budget.transfers.lock();
-        // What is taken out here is not given back when `self` is dropped.
+        // What is removed here is not given back when `self` is dropped.
         let bytes = transfers.remove(&self.transfer).ok_or(EvictedError)?;
         drop(transfers);
         Ok(HeldBytes { budget: self.budget, bytes })
@@ -181,7 +181,7 @@ impl Transfers {
         *self.by_partner.entry(sender.partner.clone()).or_default() += bytes;
     }
 
-    /// The bytes that it took, if it was still in.
+    /// Removes a transfer. Returns its bytes if it was still listed.
     fn remove(&mut self, transfer: &Arc<Transfer>) -> Option<usize> {
         let place = transfer.place.load(Ordering::Relaxed);
         if !self.all.get(place).is_some_and(|known| Arc::ptr_eq(known, transfer)) {
@@ -201,7 +201,7 @@ impl Transfers {
         Some(bytes)
     }
 
-    /// Takes bodies away until so many bytes are free. Says whether there were too few.
+    /// Evicts bodies until this many bytes are free. Returns whether there were too few.
     fn free(&mut self, mut missing: usize, budget: &BodyBudget) -> bool {
         while missing > 0 {
             let Some(worst) = self.worst(budget.max_bytes) else { return true };
@@ -223,8 +223,8 @@ impl Transfers {
         ranked.min().map(|(_, place)| self.all[place].clone())
     }
 
-    /// The lower, the sooner it is taken away: strangers, then those beyond their share, then the
-    /// slowest; those that have only just begun last, the oldest of them first.
+    /// The lowest rank is evicted first: unknown senders, then those beyond their share, then the slowest.
+    /// Transfers that have just begun come last, the oldest of them first.
     fn rank(&self, transfer: &Transfer, max_bytes: usize, now: Instant) -> impl Ord + use<> {
         let sender = &transfer.sender;
         let held = |bytes: Option<&usize>| bytes.copied().unwrap_or(0);
@@ -241,7 +241,7 @@ impl Transfers {
     }
 }
 
-/// Counts down, and forgets what is at zero.
+/// Subtracts from a count, and removes it at zero.
 fn take<K: Hash + Eq>(counts: &mut HashMap<K, usize>, key: &K, bytes: usize) {
     if let Some(count) = counts.get_mut(key) {
         *count = count.saturating_sub(bytes);

@@ -20,7 +20,7 @@ fn is_evicted(incoming: &IncomingBody<'_>) -> bool {
     incoming.transfer.is_evicted.load(Ordering::Relaxed)
 }
 
-/// As if it had begun so long ago.
+/// Begins a transfer that is already this old.
 fn begun(budget: &BodyBudget, sender: Sender, bytes: usize, ago: Duration) -> IncomingBody<'_> {
     let incoming = budget.begin(sender, 0).unwrap();
     let mut transfers = budget.transfers.lock();
@@ -43,11 +43,10 @@ fn begun(budget: &BodyBudget, sender: Sender, bytes: usize, ago: Duration) -> In
 
 const SECOND: Duration = Duration::from_secs(1);
 
-// faults.md 6
 #[test]
 fn what_is_announced_takes_nothing_and_the_slowest_makes_room() {
     let budget = BodyBudget::new(1_000);
-    // A thousand who have announced much and sent a byte take a thousandth of it each.
+    // A thousand senders that announce much and send a byte take a thousandth of it each.
     let slow: Vec<_> =
         (0..900).map(|number| begun(&budget, sender(number, "a"), 1, 5 * SECOND)).collect();
     let quick = begun(&budget, sender(5_000, "b"), 90, 2 * SECOND);
@@ -82,7 +81,7 @@ fn who_takes_more_than_its_share_makes_room_first() {
     }
     let _held = budget.hold(1_000).unwrap();
     assert!(!is_evicted(&fair) && greedy.iter().any(is_evicted));
-    // The same where many addresses send as one partner.
+    // The same if many addresses send as one partner.
     let budget = BodyBudget::new(8_000);
     let fair = begun(&budget, sender(1, "a"), 10, 5 * SECOND);
     let crowd: Vec<_> =

@@ -1,4 +1,4 @@
-//! `POST /webhooks/{partner}`: the request to the flow, and its outcome as an answer.
+//! `POST /webhooks/{partner}`: passes the request to the flow, and turns the outcome into a response.
 
 use gancho_inbound::{Incoming, Outcome, Verb, receive::policy_sign};
 use http::{HeaderName, HeaderValue, Method, StatusCode, request::Parts};

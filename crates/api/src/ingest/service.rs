@@ -1,4 +1,4 @@
-//! The first to see a request: which of the few paths is it?
+//! The tower service of the ingest listener: routes requests to its few paths.
 
 use std::{
     convert::Infallible,
@@ -62,11 +62,11 @@ impl Service<Request<Incoming>> for IngestService {
     }
 }
 
-/// Where problems lead whoever reads them.
+/// The path of the error pages.
 const ERRORS: &str = "/docs/errors/";
 
-/// A partner's name has one spelling, so the path is compared as it stands: what is encoded, or has
-/// anything more in it, is no path of ours.
+/// A partner's name has one spelling, so the path is compared as it is: encoded characters or further
+/// segments are not accepted.
 async fn answer(
     ingest: &Ingest,
     peer: &Peer,
@@ -95,7 +95,8 @@ async fn answer(
         path => match path.strip_prefix("/webhooks/").filter(|name| Partner::fits(name)) {
             Some(partner) => {
                 allow_methods(&method, &[Method::POST, Method::GET])?;
-                // What endpoints get may be received once; what was received may not be again.
+                // A delivery to an endpoint may be received once; a dispatched receipt may not be received
+                // again.
                 if ingest.inbound.sources.hops().of(&parts.headers) > hops::OF_EVENT {
                     return Err(Problem::loop_detected());
                 }

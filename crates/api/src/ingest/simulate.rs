@@ -1,4 +1,4 @@
-//! `POST /webhooks/_simulate`, for this machine alone: signs a test event as the partner would, and
+//! `POST /webhooks/_simulate`, for callers on this machine: signs a test event as the partner would, and
 //! receives it.
 
 use bytes::Bytes;
@@ -25,8 +25,7 @@ const FIELDS: &[Field] = &[
     Field::new("body", Kind::Json, "Body of the test event. Default: a generated one."),
 ];
 
-/// Nobody else learns that the path is there. A name that is not this machine's would be a web page's
-/// that was let point here.
+/// Hides the path from all other callers. A `Host` of another machine would be DNS rebinding.
 pub(super) async fn check_caller(
     ingest: &Ingest,
     peer: &Peer,
@@ -34,7 +33,7 @@ pub(super) async fn check_caller(
 ) -> Result<(), Problem> {
     let headers = &parts.headers;
     let is_here = peer.address.ip().to_canonical().is_loopback();
-    // Whoever stands before us speaks for others, and may say so.
+    // A proxy on this machine forwards requests of others.
     if !is_here || is_forwarded(headers) || Hosts::default().check(&parts.uri, headers).is_err() {
         return Err(unknown_path());
     }
@@ -94,7 +93,7 @@ fn render(outcome: Outcome) -> Value {
         Outcome::Denied(denied) => json!({
             "status": denied.status,
             "code": denied.code,
-            // Whoever may simulate may know why.
+            // Callers who may simulate may know the reason.
             "reason": denied.reason.name(),
             "detail": denied.detail,
         }),

@@ -1,5 +1,4 @@
-//! What must hold of a body before it is looked at: it says that it is JSON, it is not packed, it is
-//! not too long, and it comes within its time.
+//! Checks before a body is parsed: media type, encoding, size and time limit.
 
 use std::{fmt::Display, time::Duration};
 
@@ -10,7 +9,7 @@ use hyper::body::Body;
 
 use crate::{codes, problem::Problem};
 
-/// Something came, or may come, that must say what it is.
+/// Checks `Content-Encoding` and `Content-Type`.
 pub fn check_type(headers: &HeaderMap) -> Result<(), Problem> {
     if let Some(coding) = headers.get(header::CONTENT_ENCODING)
         && !coding.as_bytes().eq_ignore_ascii_case(b"identity")
@@ -47,7 +46,7 @@ fn is_json(value: &HeaderValue) -> bool {
     })
 }
 
-/// What is announced as too long is refused before it is read.
+/// Refuses a body that is announced as too large, without reading it.
 pub fn check_length(headers: &HeaderMap, max: usize) -> Result<(), Problem> {
     let announced = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
     let announced = announced.and_then(|text| text.parse::<u64>().ok());
@@ -57,7 +56,7 @@ pub fn check_length(headers: &HeaderMap, max: usize) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The whole body, or why not.
+/// Reads the whole body.
 pub async fn read<B>(
     headers: &HeaderMap,
     body: B,
@@ -88,7 +87,7 @@ where
         if first.len() + all.len() + data.remaining() > max {
             return Err(too_large(max));
         }
-        // A body that comes in one piece, as most do, is not copied.
+        // A body that arrives in one piece, as most do, is not copied.
         if first.is_empty() && all.is_empty() {
             first = data;
         } else {

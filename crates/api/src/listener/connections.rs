@@ -1,8 +1,8 @@
-//! The connections that are open, and who must go when there are too many: whoever waits longest
-//! without having proved anything. Connections that are being answered stay.
+//! Open connections, and which to close when there are too many: the one that has been idle longest without
+//! authentication. Connections that are being answered are never closed.
 //!
-//! A connection keeps its own standing in a few atomics, so that a request costs no lock here. The table
-//! is locked when a connection comes or goes; who must go is found among a few picked by chance.
+//! Each connection keeps its state in atomics, so that a request takes no lock here. The table is locked
+//! when a connection opens or closes; the connection to close is chosen from a random sample.
 
 use std::{
     collections::HashMap,
@@ -20,8 +20,8 @@ use tokio::sync::Notify;
 
 use crate::client_address::TrustedProxies;
 
-/// So many are compared. Where a hundredth of the connections are idle, one of them is nearly always
-/// among so many.
+/// Size of the sample. If a hundredth of the connections are idle, the sample nearly always contains one of
+/// them.
 const SAMPLE: usize = 256;
 
 pub struct ConnectionTable {
@@ -35,7 +35,7 @@ pub struct ConnectionTable {
 #[derive(Default)]
 struct OpenConnections {
     all: Vec<Entry>,
-    /// How many each address has; trusted proxies are not counted.
+    /// The connections of each address, except those of trusted proxies.
     by_address: HashMap<AddressBlock, Vec<Arc<ConnectionState>>>,
 }
 
@@ -44,20 +44,20 @@ struct Entry {
     address: Option<AddressBlock>,
 }
 
-/// How a connection stands.
+/// The state of a connection.
 pub struct ConnectionState {
     began: Instant,
-    /// Requests that are being answered.
+    /// Number of requests that are being answered.
     answering: AtomicU32,
-    /// A body is coming in, of a sender who has not proved anything.
+    /// Whether the body of an unauthenticated sender is being read.
     is_reading: AtomicBool,
-    /// A request on it was proved to be somebody's.
+    /// Whether a request on it was authenticated.
     is_authenticated: AtomicBool,
-    /// Since when it waits for the peer, in milliseconds since the table was made.
+    /// Since when it has been idle, in milliseconds since the table was created.
     since: AtomicU64,
     must_close: AtomicBool,
     closing: Notify,
-    /// Where it stands in the two lists. Only changed while the table is locked.
+    /// Positions in the two lists. Invariant: they change only while the table is locked.
     place: AtomicUsize,
     index_in_address: AtomicUsize,
 }
@@ -79,19 +79,19 @@ impl ConnectionState {
         connection
     }
 
-    /// The peer did something that only one who takes part does.
+    /// Restarts the idle time, after the peer did something that only an active peer does.
     pub fn touch(&self) {
         self.since.store(self.began.elapsed().as_millis() as u64, Ordering::Relaxed);
     }
 
-    /// A request is being answered as long as the guard lives.
+    /// Marks a request as being answered until the guard is dropped.
     pub fn answer(self: &Arc<Self>) -> AnswerGuard {
         self.touch();
         self.answering.fetch_add(1, Ordering::Relaxed);
         AnswerGuard(self.clone())
     }
 
-    /// Its body is waited for, and who sends it is not known, as long as the guard lives.
+    /// Marks the body of an unauthenticated sender as being read until the guard is dropped.
     pub fn read(&self) -> ReadGuard<'_> {
         self.touch();
         self.is_reading.store(true, Ordering::Relaxed);
@@ -108,7 +108,7 @@ impl ConnectionState {
         self.answering.load(Ordering::Relaxed) > 0
     }
 
-    /// Until it must make room for another.
+    /// Waits until the connection must be closed to make room.
     pub async fn must_close(&self) {
         let closing = self.closing.notified();
         if !self.must_close.load(Ordering::Acquire) {
@@ -116,7 +116,7 @@ impl ConnectionState {
         }
     }
 
-    /// The higher, the sooner it goes; nothing where it must stay.
+    /// The connection with the highest rank is closed first; `None` if it must not be closed.
     fn rank(&self, now: u64) -> Option<(bool, u64)> {
         let is_reading = self.is_reading.load(Ordering::Relaxed);
         if self.is_being_answered() && !is_reading {
@@ -144,7 +144,7 @@ impl Drop for ReadGuard<'_> {
     }
 }
 
-/// A place in the table, given back when it is dropped.
+/// A slot in the table, freed when dropped.
 pub struct ConnectionSlot {
     table: Arc<ConnectionTable>,
     pub connection: Arc<ConnectionState>,
@@ -161,8 +161,8 @@ impl ConnectionTable {
         Self { max, max_per_address, trusted, began: Instant::now(), open: Mutex::default() }
     }
 
-    /// A place for a new connection. Where there is none, whoever can best be spared makes room; nothing
-    /// where nobody can.
+    /// Returns a slot for a new connection, closing another one if the table is full. Returns `None` if no
+    /// connection can be closed.
     pub fn admit(self: &Arc<Self>, peer: IpAddr) -> Option<ConnectionSlot> {
         let address = (!self.trusted.has(peer)).then(|| AddressBlock::from(peer));
         let mut open = self.open.lock();
@@ -182,7 +182,7 @@ impl ConnectionTable {
         Some(ConnectionSlot { table: self.clone(), connection })
     }
 
-    /// Lets some go that can be spared: file handles are short.
+    /// Closes up to `count` connections, because file handles are short.
     pub fn make_room(&self, count: usize) -> usize {
         let mut open = self.open.lock();
         let mut gone = 0;
@@ -207,7 +207,7 @@ impl ConnectionTable {
     }
 }
 
-/// Places below `count`: all of them if they are few, or else some, picked by chance.
+/// Positions below `count`: all of them if they are few, otherwise a random sample.
 fn sample(count: usize) -> impl Iterator<Item = usize> {
     let is_few = count <= SAMPLE;
     (0..count.min(SAMPLE))
@@ -225,14 +225,14 @@ impl OpenConnections {
         self.all.push(Entry { connection, address });
     }
 
-    /// It is told to go, and no longer counts.
+    /// Tells the connection to close, and removes it.
     fn evict(&mut self, connection: &Arc<ConnectionState>) {
         self.remove(connection);
         connection.must_close.store(true, Ordering::Release);
         connection.closing.notify_waiters();
     }
 
-    /// Takes it out, if it is still in.
+    /// Removes the connection, if it is still listed.
     fn remove(&mut self, connection: &Arc<ConnectionState>) {
         let place = connection.place.load(Ordering::Relaxed);
         let is_listed =

@@ -14,7 +14,7 @@ fn must_close(slot: &ConnectionSlot) -> bool {
     slot.connection.must_close.load(Ordering::Relaxed)
 }
 
-/// As if it had waited so long.
+/// Pretends that the connection has been idle for this long.
 fn wait(slot: &ConnectionSlot, millis: u64) {
     let since = slot.connection.since.load(Ordering::Relaxed);
     slot.connection.since.store(since.saturating_sub(millis), Ordering::Relaxed);
@@ -22,7 +22,7 @@ fn wait(slot: &ConnectionSlot, millis: u64) {
 
 fn started(max: usize, max_per_address: usize) -> Arc<ConnectionTable> {
     let table = table(max, max_per_address);
-    // Far enough from its beginning for connections to have waited.
+    // Old enough for connections to have been idle.
     let began = table.began.checked_sub(Duration::from_secs(1_000)).unwrap();
     Arc::new(ConnectionTable {
         began,
@@ -33,7 +33,6 @@ fn started(max: usize, max_per_address: usize) -> Arc<ConnectionTable> {
     })
 }
 
-// faults.md 6, 32
 #[test]
 fn who_waits_longest_makes_room() {
     let table = started(10, 10);
@@ -64,7 +63,7 @@ fn who_has_proved_something_goes_last_and_who_is_answered_stays() {
     let newest = table.admit(from(5)).unwrap();
     let _answering = newest.connection.answer();
     assert!(must_close(&slots[0]) && !must_close(&slots[1]));
-    // A body that comes in for nobody in particular does not keep its place.
+    // A connection whose body comes from an unauthenticated sender can be closed.
     let reading = slots[1].connection.read();
     assert!(table.admit(from(6)).is_some() && must_close(&slots[1]));
     drop((reading, answering));

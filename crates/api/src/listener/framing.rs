@@ -1,41 +1,40 @@
-//! Where one HTTP/1 request ends and the next begins, read as narrowly as can be.
+//! Strict framing of HTTP/1: where one request ends and the next begins.
 //!
-//! Whatever two readers could understand differently (two lengths, a length and chunks, a length that
-//! is not plain digits, a line that ends without CR, a folded header, a space before the colon, an
-//! extension or a trailer of chunks) is the way in for a request that hides inside another one.
-//! Nothing of the kind is needed by anyone who calls an API, so it is stopped here, under the HTTP
-//! library: the bytes from there on are replaced by zeros, which no parser takes for a request, and
-//! the library answers 400 and closes.
+//! Request smuggling exploits what two parsers understand differently: two lengths, a length and chunks, a
+//! length that is not plain digits, a line without CR, a folded header, a space before the colon, a chunk
+//! extension or a trailer. API clients need none of these, so they are rejected here, below the HTTP
+//! library: the bytes from there on are replaced by zeros, which no parser takes for a request, so that the
+//! library answers 400 and closes.
 
 /// What the last byte belonged to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// A head that is not complete.
+    /// An incomplete head.
     Head,
     Body,
-    /// Nothing: the next request may begin, or the connection was spoiled.
+    /// Nothing: the next request may begin, or the connection was rejected.
     Between,
-    /// HTTP/2, which frames by itself.
+    /// HTTP/2, which has its own framing.
     Other,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Nothing of a head yet.
+    /// Before a head.
     Idle,
     RequestLine,
     Headers,
-    /// So many bytes are to come.
+    /// The number of bytes still to come.
     Body(u64),
-    /// The size of a chunk, with so many digits seen.
+    /// The size of a chunk, and the number of its digits so far.
     ChunkSize {
         size: u64,
         digits: u8,
     },
-    /// The LF after the size.
+    /// Before the LF after the size.
     ChunkSizeEnd(u64),
     ChunkData(u64),
-    /// CR and LF after the data; `last` is the empty chunk at the end.
+    /// Before CR and LF after the data; `last` is the empty chunk at the end.
     ChunkCr {
         last: bool,
     },
@@ -55,16 +54,16 @@ struct Lengths {
 #[derive(Debug)]
 pub struct Framing {
     state: State,
-    /// What came so far of a line whose end has not come.
+    /// The beginning of an incomplete line.
     line: Vec<u8>,
     lengths: Lengths,
-    /// Nothing was asked on this connection before.
+    /// Whether no request came on this connection yet.
     is_first: bool,
 }
 
-/// No line of a head is longer.
+/// Maximum length of a line of a head.
 const MAX_LINE_BYTES: usize = 64 * 1024;
-/// Sizes of more digits are nobody's.
+/// Maximum number of digits of a length.
 const MAX_DIGITS: usize = 15;
 const MAX_HEX_DIGITS: u8 = 8;
 
@@ -75,12 +74,12 @@ impl Framing {
         Self { state: State::Idle, line: Vec::new(), lengths: Lengths::default(), is_first: true }
     }
 
-    /// Something could be read in two ways: from there on, nothing was let through.
+    /// Whether the framing was ambiguous; nothing from there on is passed through.
     pub fn is_rejected(&self) -> bool {
         self.state == State::Rejected
     }
 
-    /// A body has begun and not come to its end.
+    /// Whether a body has begun and is incomplete.
     pub fn is_in_body(&self) -> bool {
         !matches!(
             self.state,
@@ -88,7 +87,7 @@ impl Framing {
         )
     }
 
-    /// Reads along, and wipes out what must not be read by others.
+    /// Follows the framing, and zeroes the bytes after an error.
     pub fn read(&mut self, bytes: &mut [u8]) -> Part {
         let mut at = 0;
         while at < bytes.len() {
@@ -107,14 +106,14 @@ impl Framing {
         }
     }
 
-    /// How many bytes were understood: at least one.
+    /// Returns the number of bytes consumed, at least one.
     fn step(&mut self, bytes: &[u8]) -> Result<usize, FramingError> {
         let Some(first) = bytes.first().copied() else { return Ok(0) };
         match self.state {
             State::Http2 => Ok(bytes.len()),
             State::Rejected => Err(FramingError),
             State::Idle => {
-                // An empty line before a request is allowed by the standard, and sent by some.
+                // RFC 9112 allows an empty line before a request, and some clients send one.
                 if !matches!(first, b'\r' | b'\n') {
                     self.state = State::RequestLine;
                 }
@@ -186,7 +185,7 @@ impl Framing {
         Ok(end + 1)
     }
 
-    /// A whole line, without its LF.
+    /// Checks a whole line, without its LF.
     fn check_line(&mut self, line: &[u8]) -> Result<(), FramingError> {
         let line = line.strip_suffix(b"\r").ok_or(FramingError)?;
         if line.len() > MAX_LINE_BYTES || line.iter().any(|byte| matches!(byte, b'\r' | 0)) {
@@ -205,7 +204,7 @@ impl Framing {
                 self.is_first = false;
                 self.lengths = Lengths::default();
                 self.state = State::Headers;
-                // What follows such a request is no request.
+                // What follows CONNECT is not HTTP.
                 if line.starts_with(b"CONNECT ") { Err(FramingError) } else { Ok(()) }
             }
             State::Headers if line.is_empty() => {

@@ -1,6 +1,6 @@
 use super::*;
 
-/// Fed in pieces of every length; what came out, and where it stood at the end.
+/// Feeds the text in pieces of different lengths. Returns what came out, and the last part.
 fn fed(text: &str) -> (String, Part) {
     let mut outcomes = Vec::new();
     for length in [1, 2, 3, 7, 64, text.len().max(1)] {

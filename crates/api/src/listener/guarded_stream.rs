@@ -1,8 +1,8 @@
-//! A connection's stream, with its deadlines.
+//! The stream of a connection, with its deadlines.
 //!
-//! They are kept here, under the protocol, so that they hold from the first moment on, for every
-//! protocol, and cost nothing while bytes flow: the one timer is only looked at when there is nothing
-//! to read or no room to write.
+//! Deadlines are enforced below the protocol, so that they hold from the first byte and for every protocol.
+//! They cost nothing while bytes flow: the timer is only checked when there is nothing to read or no room to
+//! write.
 
 use std::{
     future::Future,
@@ -30,33 +30,32 @@ pub struct GuardedStream {
     framing: Framing,
     head_deadline: Duration,
     idle_deadline: Duration,
-    /// Since when the head that is coming in has been coming.
+    /// When the current head began to arrive.
     head_since: Option<Instant>,
-    /// When bytes last moved, either way.
+    /// When bytes last moved, in either direction.
     moved_at: Instant,
     timer: Pin<Box<Sleep>>,
-    /// What could be read in two ways was ended, see [`ENDING`].
+    /// Whether [`INVALID_HEAD`] was passed on.
     is_invalid_head_sent: bool,
     connection: Arc<ConnectionState>,
     lingering: Option<Lingering>,
 }
 
-/// The answer is out and the rest of the request is still coming. A connection that is closed while
-/// bytes come in is reset, and then the peer may never see the answer: so they are read and dropped for
-/// a while.
+/// The response is sent while the request is still arriving. Closing a connection with unread bytes resets
+/// it, and the peer may never see the response. So the bytes are read and dropped for a while.
 struct Lingering {
     since: Instant,
     is_shut: bool,
 }
 
-/// For so long in all,
+/// Maximum time to linger.
 const LINGER: Duration = Duration::from_secs(5);
-/// and so long without a byte.
+/// Maximum time to linger without a byte.
 const LINGER_IDLE: Duration = Duration::from_secs(1);
 const LINGER_BYTES: usize = 16 * 1024;
 
-/// What follows the zeros that [`Framing`] left: the end of a head, so that whoever reads it looks at
-/// it, and finds that it is none.
+/// Follows the zeros that [`Framing`] wrote: the end of a head, so that the HTTP library parses it and
+/// answers 400.
 const INVALID_HEAD: &[u8] = b"\0\r\n\r\n";
 
 impl GuardedStream {
@@ -72,7 +71,7 @@ impl GuardedStream {
             framing: Framing::new(),
             head_deadline,
             idle_deadline,
-            // Whoever connects has something to say.
+            // A new connection must send a head.
             head_since: Some(now),
             moved_at: now,
             timer: Box::pin(tokio::time::sleep_until(now + head_deadline)),
@@ -87,12 +86,12 @@ impl GuardedStream {
         self.head_since.map_or(idle, |since| idle.min(since + self.head_deadline))
     }
 
-    /// Nothing can be done now: is it too late? The timer may have been set before bytes moved; then
-    /// it is set anew when it fires, not at every byte.
+    /// Checks the deadline when nothing else can be done. The timer is reset when it fires, not at every
+    /// byte.
     fn poll_deadline(&mut self, context: &mut Context<'_>) -> Poll<io::Error> {
         loop {
             let deadline = self.deadline();
-            // A nearer deadline than the timer's is the only one that cannot wait for it to fire.
+            // Only a deadline before the timer's cannot wait for it to fire.
             if deadline < self.timer.deadline() {
                 self.timer.as_mut().reset(deadline);
             }
@@ -136,7 +135,7 @@ impl AsyncRead for GuardedStream {
 }
 
 impl GuardedStream {
-    /// Nothing more is read from who sends what could be read in two ways.
+    /// Ends a connection with ambiguous framing.
     fn end(&mut self, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         if self.is_invalid_head_sent || buffer.remaining() < INVALID_HEAD.len() {
             return self.poll_deadline(context).map(Err);
@@ -146,7 +145,7 @@ impl GuardedStream {
         Poll::Ready(Ok(()))
     }
 
-    /// Closes our side, and reads what still comes until the peer has closed its own or takes too long.
+    /// Closes our side, and reads until the peer closes its side or takes too long.
     fn poll_linger(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let now = Instant::now();
         let lingering = self.lingering.get_or_insert(Lingering { since: now, is_shut: false });

@@ -1,4 +1,4 @@
-//! How the fields of a request look in the documentation.
+//! OpenAPI schemas of request fields.
 
 use utoipa::openapi::{
     KnownFormat, RefOr, Required, Schema, SchemaFormat,

@@ -17,7 +17,7 @@ pub struct List<T> {
     pub next_cursor: Option<String>,
 }
 
-/// By hand, because each kind of list needs a name of its own.
+/// By hand, because each kind of list needs its own name.
 impl<T: ToSchema> PartialSchema for List<T> {
     fn schema() -> RefOr<Schema> {
         let rows = ArrayBuilder::new().items(RefOr::Ref(Ref::from_schema_name(T::name())));

@@ -1,4 +1,4 @@
-//! Everything that is known, as metrics.
+//! Encodes all metrics.
 
 use std::{
     fmt::Error,
@@ -19,7 +19,7 @@ use super::{
     process::Process, store_metrics, text_format,
 };
 
-/// What one scrape shows.
+/// The figures of one scrape.
 struct Scrape {
     lanes: Vec<(Lane, Stats, Timing)>,
     archived: [(Lane, u64); Lane::ALL.len()],
@@ -37,7 +37,7 @@ struct Scrape {
 }
 
 impl Watch {
-    /// `accept` is the header of that name: the newer form for those who ask for it, the older one for
+    /// `accept` is the `Accept` header: OpenMetrics for clients that ask for it, the older text format for
     /// all others.
     pub async fn metrics(self: &Arc<Self>, meter: &Meter, accept: Option<&str>) -> Page {
         let snapshot = self.snapshot().await;
@@ -158,7 +158,7 @@ impl Scrape {
         )
     }
 
-    /// By the number of the attempt; the last stands for all beyond it.
+    /// By attempt number; the last one includes all further attempts.
     fn retries(&self, to: &mut Writer<'_>) -> Result<(), Error> {
         let numbers: Vec<String> = (2..)
             .take(gancho_engine::timings::LAST_ATTEMPT - 1)

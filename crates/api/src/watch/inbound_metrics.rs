@@ -1,4 +1,4 @@
-//! The metrics of what partners posted, and of what was turned away.
+//! Metrics of received and rejected webhooks.
 
 use std::{collections::BTreeMap, fmt::Error};
 

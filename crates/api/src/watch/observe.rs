@@ -1,7 +1,7 @@
-//! What only the store knows: how much waits, what was given up, how full it is.
+//! Figures that only the store knows: backlog, dead letters and size.
 //!
-//! Counting costs the store something, so one look serves everyone for a few seconds, and a scrape
-//! does not wait for a slow one: it shows the look before, and says how old that is.
+//! Counting is expensive, so a snapshot is reused for a few seconds. A scrape does not wait for a slow one:
+//! it shows the previous snapshot and its age.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -16,29 +16,29 @@ use tokio::{sync::Mutex, time::Instant};
 
 use super::Watch;
 
-/// At most so many tenants, and so many codes, have a series of their own.
+/// Maximum number of tenants, and of codes, with a series of their own.
 pub const MAX_NAMED: usize = 50;
-/// What stands for all the others.
+/// The label value of all others.
 pub const OTHER: &str = "other";
 const FRESH: Duration = Duration::from_secs(2);
-/// A look that took long serves for longer: counting takes a twentieth of one reader's time at most,
-/// however much there is to count.
+/// A snapshot that took long is reused for longer, so that counting takes at most a twentieth of a reader's
+/// time.
 const REST_FACTOR: u32 = 20;
-/// A scrape waits so long for a new look.
+/// How long a scrape waits for a new snapshot.
 const TIMEOUT: Duration = Duration::from_millis(150);
-/// The first has nothing else to show.
+/// The same for the first scrape, which has no previous snapshot.
 const FIRST_TIMEOUT: Duration = Duration::from_secs(5);
 const MAX_CACHED_NAMES: usize = 4_096;
 
 #[derive(Default)]
 pub struct Observer {
     last: RwLock<Option<Arc<StoreSnapshot>>>,
-    /// One look at a time.
+    /// Held by the task that reads a snapshot.
     refreshing: Mutex<()>,
     names: RwLock<HashMap<TenantId, Name>>,
 }
 
-/// Under what a series stands: a tenant's slug, or a partner's name. Each source is a tenant in the store.
+/// The name of a series: a tenant's slug or a partner's name. In the store, each source is a tenant.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Name {
     /// `tenant` or `partner`.
@@ -55,19 +55,19 @@ impl Name {
 #[derive(Debug)]
 pub struct StoreSnapshot {
     pub at: Instant,
-    /// How long the look took.
+    /// How long reading the snapshot took.
     pub took: Duration,
     pub depths: Vec<Depth>,
     pub dead: Dead,
     pub space: Space,
-    /// Tenants that take their turn, by lane.
+    /// The scheduler's shares of the busiest tenants, by lane.
     pub shares: Vec<(Lane, Vec<TenantShare>)>,
 }
 
 #[derive(Debug)]
 pub struct Depth {
     pub of: LaneDepth,
-    /// For how long the oldest has been due.
+    /// How long the oldest delivery has been due.
     pub age: Duration,
 }
 
@@ -76,7 +76,7 @@ pub struct Dead {
     pub by_lane: BTreeMap<Lane, u64>,
     pub by_code: BTreeMap<String, u64>,
     pub by_name: BTreeMap<Name, u64>,
-    /// How long ago the oldest was given up.
+    /// Age of the oldest dead letter.
     pub age: Duration,
 }
 
@@ -97,7 +97,7 @@ fn fresh_for(took: Duration) -> Duration {
 }
 
 impl Watch {
-    /// A look that is young enough, or else the youngest there is. None if the store never answered.
+    /// Returns a fresh snapshot, or else the latest one; `None` if the store never answered.
     pub(super) async fn snapshot(self: &Arc<Self>) -> Option<Arc<StoreSnapshot>> {
         let last = self.observer.last.read().clone();
         if let Some(fresh) = last.as_ref().filter(|last| last.is_fresh()) {
@@ -106,7 +106,7 @@ impl Watch {
         let watch = self.clone();
         let refreshing = self.tasks.spawn(async move { watch.refresh().await });
         let timeout = if last.is_some() { TIMEOUT } else { FIRST_TIMEOUT };
-        // Whether it is through or not: what is there now is shown.
+        // On a timeout, the latest snapshot is shown.
         let _ = tokio::time::timeout(timeout, refreshing).await;
         self.observer.last.read().clone()
     }
@@ -145,7 +145,7 @@ impl Watch {
         })
     }
 
-    /// The busiest, named.
+    /// The shares of the busiest tenants, with their names.
     async fn read_shares(&self, lane: Lane) -> Result<Vec<TenantShare>> {
         let mut shares = self.engine.shares(lane);
         shares.sort_by_key(|share| {
@@ -177,7 +177,7 @@ impl Watch {
         Ok(Dead { by_lane: stats.by_lane, by_code, by_name, age: since(stats.oldest, now) })
     }
 
-    /// Names do not change, so each is asked for once.
+    /// Names never change, so each is read once.
     async fn name(&self, tenant: TenantId) -> Result<Name> {
         if let Some(name) = self.observer.names.read().get(&tenant) {
             return Ok(name.clone());
@@ -209,7 +209,7 @@ fn since(then: Option<Time>, now: Time) -> Duration {
     then.map_or(Duration::ZERO, |then| now.since(then))
 }
 
-/// The largest, and the sum of the rest.
+/// The largest counts, and the sum of the others.
 fn largest<K: Ord>(counts: BTreeMap<K, u64>) -> (Vec<(K, u64)>, u64) {
     let mut all: Vec<(K, u64)> = counts.into_iter().collect();
     all.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
@@ -221,7 +221,6 @@ fn largest<K: Ord>(counts: BTreeMap<K, u64>) -> (Vec<(K, u64)>, u64) {
 mod tests {
     use super::*;
 
-    // faults.md 21
     #[test]
     fn a_look_that_took_long_serves_for_longer() {
         assert_eq!(fresh_for(Duration::from_millis(5)), FRESH);

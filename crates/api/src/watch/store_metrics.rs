@@ -1,4 +1,4 @@
-//! The metrics of what the store told, and of how tenants take turns.
+//! Metrics read from the store, and the scheduler's shares of tenants.
 
 use std::fmt::Error;
 
@@ -55,7 +55,7 @@ fn dead(dead: &Dead, to: &mut Writer<'_>) -> Result<(), Error> {
     )
 }
 
-/// The tenants that are busiest, and how they take turns.
+/// The scheduler's shares of the busiest tenants.
 fn tenants(snapshot: &StoreSnapshot, to: &mut Writer<'_>) -> Result<(), Error> {
     let rows = |pick: fn(&Share) -> f64| {
         snapshot.shares.iter().flat_map(move |(lane, shares)| {

@@ -15,7 +15,7 @@ use gancho_store_sqlite::{Options, SqliteStore};
 use super::{Watch, WatchSetup};
 use crate::meter::Meter;
 
-/// Delivers some, retries some, gives some up.
+/// Delivers some, retries some, fails some permanently.
 struct Moody;
 
 #[async_trait]
@@ -109,7 +109,7 @@ impl World {
         self.store.accept(vec![new], NodeId(0)).await.unwrap();
     }
 
-    /// Until the engine has made so many attempts.
+    /// Waits until the engine has made this many attempts.
     async fn attempts(&self, count: u64) {
         for _ in 0..1_000 {
             let stats = self.engine.stats(Lane::Webhook).unwrap();
@@ -142,7 +142,7 @@ async fn what_was_done_is_counted() {
     for event_type in ["fine", "fine", "never", "busy"] {
         world.accept(&tenant, event_type).await;
     }
-    // `busy` is tried twice and then given up.
+    // `busy` is tried twice and then fails permanently.
     world.attempts(5).await;
     world.watch.accepted(4, Duration::from_millis(2));
     let text = world.scrape().await;

@@ -1,5 +1,5 @@
-//! The two forms of the same metrics: OpenMetrics for those who ask for it, and the older text form,
-//! which every tool reads.
+//! The two formats of metrics: OpenMetrics for clients that ask for it, and the older text format, which
+//! every tool reads.
 
 use std::fmt::Write;
 
@@ -13,7 +13,7 @@ pub fn convert(open: String, accept: Option<&str>) -> (&'static str, String) {
     }
 }
 
-/// The older form names a counter with its `_total`, and knows no units and no end.
+/// The older format names a counter with its `_total`, and has no units and no end marker.
 fn plain(open: &str) -> String {
     let counters: Vec<&str> = open
         .lines()

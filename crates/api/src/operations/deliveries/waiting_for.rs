@@ -152,7 +152,6 @@ mod tests {
         WaitContext { now: NOW, pauses: pauses.iter().copied().collect() }
     }
 
-    // faults.md C6
     #[test]
     fn each_delivery_that_waits_says_why() {
         let tenant = TenantId::from_bits(7);
