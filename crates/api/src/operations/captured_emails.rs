@@ -1,4 +1,4 @@
-//! The letters that a developer's gateway has caught instead of sending them. For the operator.
+//! E-mails that the development sink captured instead of sending them. Operator only.
 
 pub mod get;
 pub mod list;
@@ -10,7 +10,7 @@ use crate::{codes, problem::Problem, route::Call};
 
 pub(crate) const TAG: &str = "E-mails";
 
-/// Where the gateway sends e-mails for real, there is nothing of the kind.
+/// The sink; an error if the gateway sends e-mails for real.
 pub(crate) fn sink(call: &Call) -> Result<&Sink, Problem> {
     let sink = call.api.mail.as_ref().and_then(|mail| mail.sink.as_deref());
     sink.ok_or_else(|| {

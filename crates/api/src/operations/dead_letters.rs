@@ -1,6 +1,6 @@
-//! Dead letters: deliveries that were given up. A tenant sees its own; the operator everyone's.
+//! Dead letters: deliveries that failed permanently. A tenant sees its own; the operator sees all.
 //!
-//! [`filter`] is which of them are meant, and [`view`] how one is shown.
+//! [`filter`] has the filters, [`view`] renders one.
 
 pub mod export;
 pub mod filter;
@@ -18,7 +18,7 @@ use crate::{input::field::Noun, problem::Problem, route::Call};
 
 pub(crate) const TAG: &str = "Dead letters";
 
-/// The one that the path names.
+/// The dead letter in the path.
 async fn find(call: &Call) -> Result<(DeadFilter, DeadLetter), Problem> {
     let id: DeliveryId = call.id("letter_id")?;
     let filter =

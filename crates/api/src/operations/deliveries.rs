@@ -1,6 +1,5 @@
-//! Deliveries: what was brought where, attempt by attempt. Each call has two paths: one below the
-//! webhook, one for the whole tenant. The operator, who names no tenant, looks at what was received from
-//! partners and handed to the core, and at anyone's delivery by its id.
+//! Deliveries, with every attempt. Each operation has two paths: below a webhook, and for the whole tenant.
+//! The operator without a tenant sees the lane `dispatch`, and every delivery by its id.
 
 pub mod dispatch_lane;
 pub mod get;
@@ -17,7 +16,7 @@ use crate::{input::field::Noun, problem::Problem, route::Call};
 
 pub(crate) const TAG: &str = "Deliveries";
 
-/// The delivery that a path names, of the webhook that it names before it, if it does.
+/// The delivery in the path. It must belong to the webhook in the path, if there is one.
 async fn find(call: &Call) -> Result<(TenantScope, DeliveryView), Problem> {
     let not_found = || Problem::not_found(Noun::Delivery);
     let id: DeliveryId = call.id("delivery_id")?;

@@ -1,5 +1,5 @@
-//! E-mails: sending them, and looking for what became of them. Their names are those of the contract
-//! that they come from, in camelCase.
+//! E-mails: sending them and looking up their status. Field names are in camelCase, as in the contract that
+//! they come from.
 
 pub mod get;
 pub mod list;
@@ -14,7 +14,7 @@ use crate::{
 
 pub(crate) const TAG: &str = "E-mails";
 
-/// A gateway that knows no mail server accepts no e-mail, rather than keeping it for nobody.
+/// A gateway without a transport accepts no e-mail, rather than storing it for ever.
 pub(crate) fn mail(api: &Api) -> Result<&MailParts, Problem> {
     api.mail.as_ref().ok_or_else(|| {
         Problem::new(

@@ -1,5 +1,5 @@
-//! The keys that secrets are sealed with: which there are, and changing to a new one while the
-//! gateway runs. For the operator. (Not to be confused with API keys.)
+//! The keys that encrypt stored secrets: listing them, and rotating them at run time. Operator only. (Not to
+//! be confused with API keys.)
 
 pub mod list;
 pub mod rotate;

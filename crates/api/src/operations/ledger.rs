@@ -1,4 +1,4 @@
-//! The ledger of what was received: how far it goes, and how far it is signed for. For the operator.
+//! The ledger of received webhooks: its size and its checkpoints. Operator only.
 
 pub mod checkpoint;
 pub mod get;

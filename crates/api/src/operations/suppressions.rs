@@ -1,4 +1,4 @@
-//! Addresses to which a tenant's e-mails are not sent: listed, added, imported, removed.
+//! Addresses that a tenant's e-mails are not sent to: listed, added, imported, removed.
 
 pub mod add;
 pub mod import;

@@ -1,4 +1,4 @@
-//! `POST /v1/tenants/{tenant}/api-keys`: a new key, shown this once.
+//! `POST /v1/tenants/{tenant}/api-keys`: creates a key, which is shown only here.
 
 use gancho_access::{Right, Rights};
 use gancho_domain::Tenant;
@@ -77,7 +77,7 @@ fn rights(names: Option<Vec<String>>, errors: &mut FieldErrors) -> Rights {
     rights
 }
 
-/// What belongs to the operator's own tenant tells of all others: it is for the operator's token alone.
+/// The operator's own tenant has data about all tenants, so only the operator token may read it.
 pub(crate) fn reject_operator_tenant(tenant: &Tenant) -> Result<(), Problem> {
     if tenant.is_operators() {
         let text =

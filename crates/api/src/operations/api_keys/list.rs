@@ -1,4 +1,4 @@
-//! `GET /v1/tenants/{tenant}/api-keys`: oldest first, those that were revoked included.
+//! `GET /v1/tenants/{tenant}/api-keys`: oldest first, including revoked keys.
 
 use super::{TAG, view::ApiKeyView};
 use crate::{

@@ -1,4 +1,4 @@
-//! `DELETE /v1/tenants/{tenant}/api-keys/{key_id}`: at once here, within seconds on every node.
+//! `DELETE /v1/tenants/{tenant}/api-keys/{key_id}`: at once on this node, within seconds on all others.
 
 use http::Method;
 

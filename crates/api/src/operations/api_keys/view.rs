@@ -1,4 +1,4 @@
-//! How an API key is shown: all but the key.
+//! Renders an API key, without its secret.
 
 use gancho_access::ApiKey;
 use gancho_domain::Time;

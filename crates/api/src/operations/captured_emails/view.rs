@@ -1,4 +1,4 @@
-//! How a caught letter is shown: whole, because it went nowhere and a developer wants to see it.
+//! Renders a captured e-mail in full: it went nowhere, and a developer wants to see it.
 
 use gancho_mail::sink::Caught;
 use serde::Serialize;

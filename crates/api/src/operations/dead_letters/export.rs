@@ -1,5 +1,4 @@
-//! `GET /v1/dlq/export`: all of them, one JSON document a line, as a stream: neither side holds more
-//! than a page.
+//! `GET /v1/dlq/export`: a stream of JSON lines. Neither side holds more than a page.
 
 use axum::body::Body;
 use bytes::{BufMut, Bytes, BytesMut};
@@ -44,18 +43,18 @@ pub const ROUTE: Route = Route {
 async fn run(call: Call) -> Result<Answer, Problem> {
     let filter = filter::filter(&call, &call.query).await?;
     let permit = call.api.exports.begin(call.owner().tenant())?;
-    // The first page is read before anything is answered: what goes wrong here has a status.
+    // The first page is read before the response begins, so that its errors have a status.
     let first = lines(&call.api, &filter, None).await?;
     let (api, filter) = (call.api.clone(), filter);
     let pages = try_unfold(Some(Next::Lines(first)), move |next| {
-        // Held for as long as there is a stream.
+        // Held as long as the stream.
         let _running = &permit;
         let (api, filter) = (api.clone(), filter.clone());
         async move {
             let (bytes, place) = match next {
                 None => return Ok(None),
                 Some(Next::Lines(lines)) => lines,
-                // Read when the page before has gone out: one is held at a time.
+                // Read after the previous page was sent, so that one page is held at a time.
                 Some(Next::Page(place)) => {
                     lines(&api, &filter, Some(place)).await.map_err(|problem| broken(&problem))?
                 }
@@ -73,7 +72,7 @@ enum Next {
 
 type Lines = (Bytes, Option<[u8; 32]>);
 
-/// The lines of the next page that has some. A page is a bounded look, and may be empty.
+/// The lines of the next page that is not empty. A page scans a limited number of rows, and may be empty.
 async fn lines(
     api: &Api,
     filter: &DeadFilter,
@@ -95,7 +94,7 @@ async fn lines(
     }
 }
 
-/// The stream breaks off, which the caller sees: a short export must not look like a whole one.
+/// Breaks the stream off, so that an incomplete export cannot look complete.
 fn broken(problem: &Problem) -> std::io::Error {
     std::io::Error::other(problem.code().code)
 }

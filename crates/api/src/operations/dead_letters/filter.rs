@@ -1,5 +1,4 @@
-//! Which dead letters are meant: in the part of a URL after `?`, or, where something is done to them,
-//! in the body.
+//! The filters of dead letters: in the URL, or, for operations that change them, in the body.
 
 use gancho_access::Principal;
 use gancho_store::DeadFilter;
@@ -38,10 +37,10 @@ pub const UNTIL: Field =
     Field::new("until", Kind::Time, "Only deliveries that failed before this time.");
 
 pub const FIELDS: &[Field] = &[LANE, TENANT, PARTNER, CODE, SINCE, UNTIL];
-/// Where a partner may be named.
+/// Errors of a filter by partner.
 pub const REFUSALS: &[&Code] = &[&codes::NOT_FOUND, &codes::RECEIVING_OFF];
 
-/// A tenant's filter is never about another tenant, whatever it says.
+/// A tenant's filter never matches another tenant's dead letters.
 pub async fn filter(call: &Call, values: &Values<'_>) -> Result<DeadFilter, Problem> {
     let tenant = match &call.principal {
         Principal::Tenant(_) if values.is_given("partner") => return Err(partner_refused()),
@@ -78,7 +77,7 @@ pub async fn filter(call: &Call, values: &Values<'_>) -> Result<DeadFilter, Prob
     })
 }
 
-/// A tenant learns nothing of whether there is such a tenant.
+/// Does not reveal whether another tenant exists.
 fn unknown_tenant() -> Problem {
     Problem::new(
         &codes::UNKNOWN_TENANT,
@@ -91,7 +90,7 @@ fn partner_refused() -> Problem {
     Problem::new(&codes::OPERATOR_ONLY, detail)
 }
 
-/// From the URL or from the body, not from both.
+/// Takes the filters from the URL or from the body, not from both.
 pub async fn from_either(call: &Call, values: &Values<'_>) -> Result<DeadFilter, Problem> {
     if !call.query.is_empty() && FIELDS.iter().any(|field| values.is_given(field.name)) {
         return Err(Problem::field(

@@ -1,5 +1,5 @@
-//! `DELETE /v1/dlq/{letter_id}` and `DELETE /v1/dlq`: entries that nobody needs any more. The
-//! deliveries stay in the log as failed.
+//! `DELETE /v1/dlq/{letter_id}` and `DELETE /v1/dlq`: deletes dead letters. The deliveries stay in the
+//! delivery log as failed.
 
 use gancho_access::Right;
 use http::Method;
@@ -72,9 +72,9 @@ pub const ROUTE: Route = Route {
     ..Route::DEFAULT
 };
 
-/// In one step of the store, so that no other writer waits long,
+/// Maximum per step of the store, so that no other writer waits long.
 const MAX_PER_STEP: usize = 500;
-/// and in one call.
+/// Maximum per call.
 const MAX_PER_CALL: u64 = 10_000;
 
 async fn run(call: Call) -> Result<Answer, Problem> {

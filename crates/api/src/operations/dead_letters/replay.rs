@@ -1,5 +1,5 @@
-//! `POST /v1/dlq/{letter_id}/replay` and `POST /v1/dlq/replay`: given another chance. An entry leaves
-//! when its delivery succeeds.
+//! `POST /v1/dlq/{letter_id}/replay` and `POST /v1/dlq/replay`: sends dead letters again. An entry is
+//! removed when its delivery succeeds.
 
 use gancho_access::Right;
 use gancho_outbound::replay::{NewReplay, ReplayFilter, ReplayOf};
@@ -67,7 +67,7 @@ async fn many(call: Call) -> Result<Answer, Problem> {
             of: ReplayOf::DeadLetters,
             lane: filter.lane,
             code: filter.code,
-            // A tenant's own replay is the tenant's by its owner.
+            // A tenant's own replay is limited to the tenant by its owner.
             tenant: filter.tenant.filter(|_| owner.tenant().is_none()),
             since: filter.since,
             until: filter.until,

@@ -1,4 +1,4 @@
-//! `GET /v1/dlq/stats`: how many, by code, by tenant and by lane.
+//! `GET /v1/dlq/stats`: counts by code, tenant, partner and lane.
 
 use std::collections::BTreeMap;
 
@@ -44,7 +44,7 @@ pub const ROUTE: Route = Route {
     ..Route::DEFAULT
 };
 
-/// The name of the source that this tenant is, or its id where the name is not known any more.
+/// The partner name of a source's tenant, or the source's id if the name is no longer known.
 async fn partner(call: &Call, id: TenantId) -> Result<String, Problem> {
     let name = match &call.api.inbound {
         Some(inbound) => inbound.inbound.sources.partner_of(id).await?,
@@ -58,7 +58,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     let filter = filter::filter(&call, &call.query).await?;
     let is_asked = filter.lane.is_none_or(|lane| lane == Lane::Dispatch);
     let received = match &call.principal {
-        // Only the operator sees what was received, and each source is a tenant in the store.
+        // Only the operator sees receipts. In the store, each source is a tenant.
         Principal::Operator(_) if is_asked => {
             let filter = DeadFilter { lane: Some(Lane::Dispatch), ..filter.clone() };
             call.api.store.dead_stats(filter).await?

@@ -1,5 +1,4 @@
-//! How a dead letter is shown: with the tenant or the partner whose it is, and nothing of an e-mail by
-//! which its recipient would be known.
+//! Renders a dead letter, with its tenant or partner. The recipient of an e-mail is never shown.
 
 use std::collections::HashMap;
 
@@ -45,13 +44,13 @@ pub struct DeadLetterRow {
     pub expires_at: Timestamp,
 }
 
-/// Dead letters as they are shown. Whose they are is looked up once for each.
+/// Renders dead letters. Each tenant or partner is looked up once.
 pub struct DeadLetterRows<'a> {
     api: &'a Api,
     sources: HashMap<TenantId, Partner>,
 }
 
-/// A source, or what is left of it.
+/// A source, or what is known of a deleted one.
 #[derive(Clone, Default)]
 struct Partner {
     name: Option<String>,
@@ -115,12 +114,12 @@ impl<'a> DeadLetterRows<'a> {
     }
 }
 
-/// What cannot be read as an e-mail is not shown: it may hold an address.
+/// What cannot be parsed as an e-mail is not shown, because it may contain an address.
 fn masked(original: &[u8]) -> Bytes {
     gancho_mail::email::masked(original).unwrap_or_else(|| Bytes::from_static(b"null"))
 }
 
-/// What is the same in every lane.
+/// The fields that are the same in every lane.
 fn plain(letter: DeadLetter) -> DeadLetterRow {
     DeadLetterRow {
         id: letter.delivery.to_string(),

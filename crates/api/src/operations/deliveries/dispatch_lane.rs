@@ -1,5 +1,5 @@
-//! What was received from partners and is handed to the core, of all sources or of one: for the operator.
-//! Each source is a tenant in the store, so a page is put together from a page of each.
+//! Deliveries of receipts, of all sources or of one. Operator only. In the store, each source is a tenant,
+//! so a page is merged from a page of each source.
 
 use std::{cmp::Reverse, sync::Arc};
 
@@ -11,13 +11,13 @@ use gancho_store::{DeliveryFilter, DeliveryRow, Page, PageRequest};
 use super::{view::Delivery, waiting_for::WaitContext};
 use crate::{operations::sources, problem::Problem, route::Call};
 
-/// With more sources than this, one has to be named.
+/// With more sources than this, `partner` is required.
 const MAX_SOURCES: usize = 500;
 const AT_ONCE: usize = 4;
 
 type SourceRow = (Arc<Ready>, DeliveryRow);
 
-/// Newest first, and where the next page begins.
+/// Returns a page, newest first, and the position of the next one.
 pub(super) async fn page(
     call: &Call,
     partner: Option<&str>,
@@ -66,8 +66,8 @@ fn render(call: &Call, context: &WaitContext, row: DeliveryRow, source: &Source)
     Delivery::of_source(row, source).waiting(waiting_for)
 }
 
-/// A row's place in a list is its delivery's id, in each source's list alike. What lies below where any
-/// source's look ended is not known to be complete, and comes with the next page.
+/// Merges pages. Rows are ordered by delivery id in each source's list. Rows beyond the end of any source's
+/// page may be incomplete, and come with the next page.
 fn merge(
     pages: Vec<(Arc<Ready>, Page<DeliveryRow>)>,
     max: usize,
@@ -93,7 +93,7 @@ fn place(id: DeliveryId) -> [u8; 32] {
     place
 }
 
-/// The source of a delivery in the lane `dispatch`; nothing where it was deleted.
+/// The source of a delivery in the lane `dispatch`; `None` if it was deleted.
 pub(super) async fn source_of(call: &Call, tenant: TenantId) -> Result<Option<Source>, Problem> {
     let Some(inbound) = &call.api.inbound else { return Ok(None) };
     let source = inbound.inbound.sources.all().await?.of_tenant(tenant);

@@ -1,5 +1,5 @@
-//! `GET /v1/deliveries/{delivery_id}` and the same below a webhook: a delivery, what was sent, and
-//! every attempt.
+//! `GET /v1/deliveries/{delivery_id}` and the same below a webhook: a delivery, its payload and its
+//! attempts.
 
 use gancho_access::Right;
 use gancho_domain::{Lane, TenantId};
@@ -62,14 +62,14 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     Answer::ok(&DeliveryDetail { delivery: delivery.waiting(waiting_for), payload, attempt_log })
 }
 
-/// As the webhook's profile renders it: what the signature is made over.
+/// Renders the payload with the webhook's profile: the bytes that are signed.
 async fn rendered(call: &Call, tenant: TenantId, view: &DeliveryView) -> Result<Json, Problem> {
     let targets = call.api.registry.of(tenant).await?;
     let known = targets.get(view.row.target).map(|target| target.profile.envelope);
     let envelope = if let Some(envelope) = known {
         envelope
     } else {
-        // Of a webhook that is gone, the tenant's usual one is the best guess.
+        // For a deleted webhook, the tenant's default profile is the best guess.
         let owner = call.api.access.tenants.get(tenant).await?;
         let usual = owner.and_then(|owner| call.api.registry.profile(&owner.default_profile));
         usual.map_or(Envelope::Standard, |profile| profile.envelope)

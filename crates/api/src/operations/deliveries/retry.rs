@@ -1,4 +1,5 @@
-//! `POST /v1/deliveries/{delivery_id}/retry` and the same below a webhook: now, whatever its state.
+//! `POST /v1/deliveries/{delivery_id}/retry` and the same below a webhook: attempts it now, whatever its
+//! state.
 
 use gancho_access::Right;
 use gancho_domain::{Endpoint, Lane};
@@ -34,7 +35,8 @@ pub const OF_WEBHOOK: Route = Route {
     ..ROUTE
 };
 
-/// What cannot be sent is refused at once: to try it would only replace the reason that it failed for.
+/// A delivery that cannot succeed is refused at once: an attempt would only overwrite the reason of its
+/// failure.
 fn check_webhook(webhook: Option<&Endpoint>) -> Result<(), Problem> {
     let why = match webhook {
         Some(webhook) if webhook.is_active => return Ok(()),

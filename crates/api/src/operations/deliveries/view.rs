@@ -1,5 +1,5 @@
-//! How a delivery and its attempts are shown. A delivery names what it has: a webhook and an event, a
-//! partner and a receipt, or an e-mail.
+//! Renders a delivery and its attempts. A delivery names what it has: a webhook and an event, a partner and
+//! a receipt, or an e-mail.
 
 use std::collections::BTreeMap;
 
@@ -150,7 +150,7 @@ impl From<Attempt> for AttemptEntry {
     }
 }
 
-/// From `name: value` lines. A name that stands twice has both values.
+/// Parses `name: value` lines. The values of a repeated name are joined.
 fn headers(lines: &[u8]) -> BTreeMap<String, String> {
     let mut all = BTreeMap::<String, String>::new();
     for line in String::from_utf8_lossy(lines).lines() {

@@ -1,4 +1,4 @@
-//! Why a delivery waits: what a person who looks at it wants to know first.
+//! Why a delivery is waiting.
 
 use std::collections::BTreeSet;
 
@@ -40,7 +40,7 @@ pub enum Reason {
     Backlog,
 }
 
-/// What holds deliveries back at the moment, read once for all that are shown.
+/// What holds deliveries back, read once for a whole response.
 pub struct WaitContext {
     now: Time,
     pauses: BTreeSet<Pause>,
@@ -52,7 +52,7 @@ impl WaitContext {
         Ok(Self { now: api.clock.now(), pauses })
     }
 
-    /// Nothing for a delivery that has ended.
+    /// Returns `None` for a finished delivery.
     pub fn on(&self, api: &Api, tenant: TenantId, row: &DeliveryRow) -> Option<WaitingFor> {
         if row.state.is_final() {
             return None;
@@ -62,7 +62,7 @@ impl WaitContext {
         Some(WaitingFor { reason, until: until.map(Timestamp) })
     }
 
-    /// What holds it longest comes first: a pause has no end that is known.
+    /// A pause comes first, because its end is not known.
     fn reason(
         &self,
         tenant: TenantId,

@@ -1,4 +1,4 @@
-//! `GET /v1/egress-addresses`: what a tenant must let through its firewall.
+//! `GET /v1/egress-addresses`: the addresses that a tenant's firewall must allow.
 
 use gancho_access::Right;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! `GET /v1/emails/{outbox_id}`: an e-mail, and what became of it.
+//! `GET /v1/emails/{outbox_id}`: an e-mail and its status.
 
 use gancho_access::Right;
 

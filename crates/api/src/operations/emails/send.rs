@@ -1,4 +1,4 @@
-//! `POST /v1/email/send`: when it answers 201, the e-mail is on stable storage.
+//! `POST /v1/email/send`: answers 201 only after the e-mail is durably stored.
 
 use gancho_access::Right;
 use gancho_mail::{AttachmentDraft, EmailDraft};

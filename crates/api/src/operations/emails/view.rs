@@ -1,4 +1,4 @@
-//! How an e-mail is shown: its recipient masked, whoever looks.
+//! Renders an e-mail, always with its recipient masked.
 
 use gancho_domain::Attempt;
 use gancho_mail::{EmailRow, EmailView};

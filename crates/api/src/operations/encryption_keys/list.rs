@@ -1,4 +1,4 @@
-//! `GET /v1/keys`: which there are, and how much is sealed with each.
+//! `GET /v1/keys`: the keys, and how many secrets each encrypts.
 
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -1,4 +1,4 @@
-//! `POST /v1/keys/rotate`: a new key, and everything sealed with it.
+//! `POST /v1/keys/rotate`: creates a key, and re-encrypts all secrets with it.
 
 use http::Method;
 use serde::Serialize;

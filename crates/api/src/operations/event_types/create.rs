@@ -1,4 +1,4 @@
-//! `POST /v1/webhooks/events`: a new event type.
+//! `POST /v1/webhooks/events`: registers an event type.
 
 use gancho_access::Right;
 use http::Method;

@@ -1,4 +1,4 @@
-//! `DELETE /v1/webhooks/events/{event_type}`: one's own; those that are built in stay.
+//! `DELETE /v1/webhooks/events/{event_type}`: deletes an event type of the caller; built-in ones stay.
 
 use gancho_access::Right;
 use http::Method;

@@ -1,4 +1,4 @@
-//! `GET /v1/webhooks/events`: everything that can be published, by name.
+//! `GET /v1/webhooks/events`: all event types that can be published, by name.
 
 use gancho_access::Right;
 

@@ -1,4 +1,4 @@
-//! What may be given for an event type.
+//! The body of an event type.
 
 use gancho_outbound::event_types::NewType;
 

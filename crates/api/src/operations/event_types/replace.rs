@@ -1,4 +1,4 @@
-//! `PUT /v1/webhooks/events/{event_type}`: makes it, or replaces the one of that name.
+//! `PUT /v1/webhooks/events/{event_type}`: registers or replaces an event type.
 
 use gancho_access::Right;
 use http::Method;

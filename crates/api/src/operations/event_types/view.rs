@@ -1,4 +1,4 @@
-//! How an event type is shown.
+//! Renders an event type.
 
 use gancho_outbound::event_types::KnownType;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! `POST /v1/events/batch`: many events, each accepted or refused on its own.
+//! `POST /v1/events/batch`: many events, each accepted or refused independently.
 
 use std::time::{Duration, Instant};
 
@@ -123,11 +123,11 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     Ok(limit.add_headers(Answer::accepted(&outcome)?))
 }
 
-/// What the headers say of the tenant's rate: where events were refused for it, how it stood then.
+/// The rate limit headers: if events were refused, the state of the limit at that moment.
 #[derive(Default)]
 struct RateLimit {
     standing: Option<RateStanding>,
-    /// Where events were refused.
+    /// Set if events were refused.
     retry_after: Option<Duration>,
 }
 
@@ -172,7 +172,7 @@ fn read(call: &Call, item: &str, index: usize, key: Option<&str>) -> Result<NewE
     if !errors.0.is_empty() {
         return Err(errors.into());
     }
-    // A key of its own stands; the list's is told apart by the place in the list.
+    // An event's own key wins; the key of the batch is extended by the event's index.
     let key = match values.text("idempotency_key") {
         Some(_) => None,
         None => key.map(|key| format!("{key}#{index}")),
@@ -180,7 +180,7 @@ fn read(call: &Call, item: &str, index: usize, key: Option<&str>) -> Result<NewE
     new_event(&values, &call.body, key.as_deref(), &pointer, call.api.clock.now())
 }
 
-/// Where the store takes nothing, the whole call is to be made again, and is told so by its status.
+/// If the store accepted nothing, the whole request fails, so that the client retries all of it.
 fn fail_if_the_store_failed(published: &[Result<Published, PublishError>]) -> Result<(), Problem> {
     let first_error = published.iter().find_map(|one| match one {
         Err(PublishError::Store(error)) => Some(error),

@@ -1,4 +1,4 @@
-//! `GET /v1/events`: newest first, those that matched no webhook included.
+//! `GET /v1/events`: newest first, including events that matched no webhook.
 
 use gancho_access::Right;
 use gancho_domain::parcel;

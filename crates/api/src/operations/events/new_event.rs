@@ -1,4 +1,4 @@
-//! What may be given for an event.
+//! The body of an event.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const MAX_DELAY: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 const MAX_KEY_LENGTH: usize = 256;
 
-/// The key in the header, if there is one.
+/// The `Idempotency-Key` header, if present.
 pub fn header_key(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
     let mut keys = headers.get_all(&IDEMPOTENCY_KEY).iter();
     match (keys.next(), keys.next()) {
@@ -95,8 +95,8 @@ pub fn new_event(
     })
 }
 
-/// A part that is most of the body stays in it, uncopied. A small one is copied: it may wait in memory for hours,
-/// and would keep the whole of a batch there, which nobody counts.
+/// Data that makes up most of the body shares its memory. Smaller data is copied: it may wait in memory for
+/// hours, and would keep the whole batch alive, which no limit counts.
 fn part_of(body: &Bytes, part: &[u8]) -> Bytes {
     if part.len() >= body.len() / 2 { body.slice_ref(part) } else { Bytes::copy_from_slice(part) }
 }

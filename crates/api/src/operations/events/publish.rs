@@ -1,4 +1,4 @@
-//! `POST /v1/events`: when it answers 202, the event and all of its deliveries are on stable storage.
+//! `POST /v1/events`: answers 202 only after the event and all its deliveries are durably stored.
 
 use std::time::Instant;
 
@@ -82,7 +82,7 @@ pub fn with_replay_header(answer: Answer, is_repeat: bool) -> Answer {
     answer.with(HeaderName::from_static("idempotent-replayed"), HeaderValue::from_static("true"))
 }
 
-/// Tells tenants that are limited how much is left.
+/// Adds the state of the rate limit, for tenants that have one.
 pub fn with_rate_headers(answer: Answer, standing: Option<RateStanding>) -> Answer {
     let Some(standing) = standing else { return answer };
     answer

@@ -1,4 +1,4 @@
-//! How an event is shown.
+//! Renders an event.
 
 use gancho_store::{EventRow, EventView};
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! `POST /v1/ledger/checkpoint`: signs for the ledger as it is now.
+//! `POST /v1/ledger/checkpoint`: signs the current state of the ledger.
 
 use http::Method;
 

@@ -1,4 +1,4 @@
-//! How the ledger's standing is shown.
+//! Renders the status of the ledger.
 
 use gancho_inbound::checkpoints::Standing;
 use serde::Serialize;

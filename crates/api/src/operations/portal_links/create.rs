@@ -1,4 +1,4 @@
-//! `POST /v1/portal-links`: a link to the dashboard, limited to one tenant, good for a short time.
+//! `POST /v1/portal-links`: creates a link to the dashboard, limited to one tenant and a short time.
 
 use gancho_access::{PortalTokens, portal};
 use http::Method;

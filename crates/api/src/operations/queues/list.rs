@@ -1,4 +1,4 @@
-//! `GET /v1/queues`: the depth and age of each lane, and what is paused.
+//! `GET /v1/queues`: the backlog and age of each lane, and what is paused.
 
 use gancho_domain::Lane;
 use gancho_store::Pause;

@@ -1,4 +1,4 @@
-//! `POST /v1/replays/{replay_id}/cancel`: what was sent stays sent; the rest is not.
+//! `POST /v1/replays/{replay_id}/cancel`: stops the job. What was sent stays sent.
 
 use gancho_access::Right;
 use http::Method;

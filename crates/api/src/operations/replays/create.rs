@@ -1,4 +1,4 @@
-//! `POST /v1/replays`: past deliveries or events again, by filter.
+//! `POST /v1/replays`: sends past deliveries or events again, by filter.
 
 use gancho_access::Right;
 use gancho_domain::{EndpointId, EventId, FieldError};
@@ -100,7 +100,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     Answer::accepted(&ReplayJob::from(replay))
 }
 
-/// A client whose filter got lost on the way must not send everything again.
+/// A client that loses its filter by mistake must not replay everything.
 fn unfiltered() -> Problem {
     let error = FieldError::new(
         "missing_field",
@@ -110,7 +110,7 @@ fn unfiltered() -> Problem {
     Problem::invalid_fields(vec![error])
 }
 
-/// One of the tenant's own; another's is as one that is not there.
+/// A webhook of the tenant. Another tenant's is answered like one that does not exist.
 async fn webhook(
     call: &Call,
     values: &Values<'_>,

@@ -1,4 +1,4 @@
-//! `GET /v1/replays/{replay_id}`: how far it is.
+//! `GET /v1/replays/{replay_id}`: a replay and its progress.
 
 use gancho_access::Right;
 

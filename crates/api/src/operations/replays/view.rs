@@ -1,4 +1,4 @@
-//! How a replay is shown.
+//! Renders a replay.
 
 use gancho_outbound::replay::{Replay, ReplayOf};
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! `PATCH /v1/sources/{partner}`: what is not given stays; the name never changes.
+//! `PATCH /v1/sources/{partner}`: fields that are left out keep their value.
 
 use http::Method;
 

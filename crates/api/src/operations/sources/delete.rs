@@ -1,4 +1,4 @@
-//! `DELETE /v1/sources/{partner}`: with its keys. What was received stays.
+//! `DELETE /v1/sources/{partner}`: deletes a source and its keys. Receipts are kept.
 
 use http::Method;
 

@@ -1,4 +1,4 @@
-//! What may be given for a source or a key.
+//! The bodies of a source and of a key.
 
 use gancho_inbound::{KeyDraft, SourceDraft};
 

@@ -1,4 +1,4 @@
-//! `POST /v1/source-keys/import`: keys as a key-value store holds them.
+//! `POST /v1/source-keys/import`: imports keys from the export of a key-value store.
 
 use http::Method;
 use serde::Serialize;

@@ -1,5 +1,5 @@
-//! How a receipt is shown: in a list with where its deliveries stand, by itself with the request that it
-//! came in and every attempt to hand it on. No secret is in it.
+//! Renders a receipt: in a list with its deliveries, alone with the original request and all attempts.
+//! Secrets are masked.
 
 use std::collections::BTreeMap;
 
@@ -177,7 +177,7 @@ impl VerificationContext {
     }
 }
 
-/// A name that stands twice has both values.
+/// The values of a repeated name are joined.
 fn headers(lines: Vec<(String, String)>) -> BTreeMap<String, String> {
     let mut all = BTreeMap::<String, String>::new();
     for (name, value) in lines {

@@ -1,5 +1,4 @@
-//! `GET /v1/sources/{partner}/receipts`: newest first; and `GET …/{receipt_id}`: one with all that is known
-//! of it.
+//! `GET /v1/sources/{partner}/receipts`: newest first; and `GET …/{receipt_id}`: one receipt in full.
 
 use gancho_domain::ReceiptId;
 use gancho_inbound::{ReceiptFilter, ReceiptStatus, Receipts};

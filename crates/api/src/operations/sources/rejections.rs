@@ -1,5 +1,5 @@
-//! `GET /v1/sources/{partner}/rejections` and `GET /v1/rejections`: the last that were turned away, on any
-//! node, newest first, with the reason that the sender was not told.
+//! `GET /v1/sources/{partner}/rejections` and `GET /v1/rejections`: the latest rejected webhooks on all
+//! nodes, with the reason that the sender is not told.
 
 use gancho_inbound::activity::Seen;
 

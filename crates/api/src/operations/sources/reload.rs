@@ -1,4 +1,4 @@
-//! `POST /v1/_reload`: reads the policy pack and the sources again.
+//! `POST /v1/_reload`: reloads the policy pack and the sources.
 
 use http::Method;
 use serde::Serialize;

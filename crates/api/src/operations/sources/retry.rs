@@ -1,5 +1,5 @@
-//! `POST /v1/sources/{partner}/receipts/{receipt_id}/retry` and `POST …/receipts/retry`: handed to the core
-//! again, whatever became of them before.
+//! `POST /v1/sources/{partner}/receipts/{receipt_id}/retry` and `POST …/receipts/retry`: dispatches receipts
+//! again, whatever their status.
 
 use gancho_domain::{FieldError, Lane, ReceiptId};
 use gancho_outbound::{

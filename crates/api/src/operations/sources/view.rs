@@ -1,4 +1,4 @@
-//! How sources, keys and rejections are shown. No secret is in any of them.
+//! Renders sources, keys and rejections, without secrets.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! `POST /v1/suppressions`: one address. One that is there already stays as it is, unless a complaint
-//! comes to it.
+//! `POST /v1/suppressions`: suppresses an address. An existing entry is kept, unless the new reason is a
+//! complaint.
 
 use gancho_access::Right;
 use gancho_mail::Mailbox;

@@ -1,4 +1,4 @@
-//! `POST /v1/suppressions/import`: many addresses, all or none of them.
+//! `POST /v1/suppressions/import`: imports many addresses, all or none.
 
 use gancho_access::Right;
 use http::Method;

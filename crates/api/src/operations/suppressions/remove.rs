@@ -1,4 +1,4 @@
-//! `DELETE /v1/suppressions/{address}`: e-mails go there again.
+//! `DELETE /v1/suppressions/{address}`: removes an address, so that e-mails are sent to it again.
 
 use gancho_access::Right;
 use gancho_mail::Mailbox;

@@ -1,4 +1,4 @@
-//! How a suppressed address is shown: whole, because whoever looks must be able to name it.
+//! Renders a suppressed address in full, because the caller must be able to remove it.
 
 use gancho_mail::Suppressed;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! `PATCH /v1/tenants/{tenant}`: what is not given stays; the slug never changes.
+//! `PATCH /v1/tenants/{tenant}`: fields that are left out keep their value; the slug never changes.
 
 use http::Method;
 
@@ -27,7 +27,7 @@ pub const ROUTE: Route = Route {
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let id = find(&call).await?.id;
-    // As it is in the store, not as it was a moment ago.
+    // Read from the store, because the cache may be old.
     let found = call.api.store.tenant(id).await?;
     let mut tenant = found.ok_or_else(|| Problem::not_found(Noun::Tenant))?;
     draft::apply(&call.api, &mut tenant, &call.values()?)?;

@@ -30,7 +30,7 @@ pub const ROUTE: Route = Route {
 async fn run(call: Call) -> Result<Answer, Problem> {
     let values = call.values()?;
     let slug = values.text("slug").unwrap_or_default();
-    // An id in the place of a slug would be taken for the tenant of that id.
+    // A slug that looks like an id would be taken for the tenant with that id.
     if !is_slug(slug) {
         return Err(Problem::field(
             "/slug",

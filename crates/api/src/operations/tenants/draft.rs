@@ -1,4 +1,4 @@
-//! What may be given for a tenant.
+//! The bodies of a tenant.
 
 use gancho_domain::{Rate, Tenant, span};
 
@@ -39,7 +39,7 @@ const PUBLISH_RATE: Field = Field::new(
 pub const NEW: &[Field] = &[SLUG, NAME, PLAN, DEFAULT_PROFILE, STRICT, PUBLISH_RATE];
 pub const PART: &[Field] = &[NAME, PLAN, DEFAULT_PROFILE, STRICT, PUBLISH_RATE];
 
-/// Puts what was given into the tenant, or says all that is wrong with it.
+/// Applies the body to the tenant, or returns all its errors.
 pub fn apply(api: &Api, tenant: &mut Tenant, values: &Values<'_>) -> Result<(), Problem> {
     let mut errors = FieldErrors::default();
     if let Some(name) = values.text("name") {

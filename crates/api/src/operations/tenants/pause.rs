@@ -1,4 +1,4 @@
-//! `POST /v1/tenants/{tenant}/pause` and `…/resume`: what is in flight finishes, the rest waits.
+//! `POST /v1/tenants/{tenant}/pause` and `…/resume`: deliveries in flight finish, all others wait.
 
 use gancho_store::Pause;
 use http::Method;

@@ -1,4 +1,4 @@
-//! How a tenant is shown.
+//! Renders a tenant.
 
 use gancho_domain::Tenant;
 use serde::Serialize;

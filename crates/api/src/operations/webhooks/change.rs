@@ -1,4 +1,4 @@
-//! `PATCH /v1/webhooks/{id}`: what is not given stays.
+//! `PATCH /v1/webhooks/{id}`: fields that are left out keep their value.
 
 use gancho_access::Right;
 use http::Method;
@@ -29,7 +29,7 @@ pub const ROUTE: Route = Route {
     ..Route::DEFAULT
 };
 
-/// `whole`: what is not given goes back to what a new one has.
+/// With `whole`, fields that are left out are reset to their defaults.
 pub(super) async fn run(call: Call, whole: bool) -> Result<Answer, Problem> {
     let principal = call.tenant()?;
     let id = call.id("id")?;

@@ -1,4 +1,4 @@
-//! `POST /v1/webhooks`: a new one, with its secret.
+//! `POST /v1/webhooks`: creates a webhook, and shows its secret.
 
 use gancho_access::Right;
 use http::Method;

@@ -25,7 +25,7 @@ pub const ROUTE: Route = Route {
 async fn run(call: Call) -> Result<Answer, Problem> {
     let principal = call.tenant()?;
     call.api.endpoints.delete(principal.scope(), call.id("id")?).await?;
-    // Its pause went with it. All nodes see that within a second, this one at once.
+    // Its pause is deleted with it. Other nodes notice within a second, this one now.
     let _ = call.api.engine.refresh_pauses().await;
     Ok(Answer::no_content())
 }

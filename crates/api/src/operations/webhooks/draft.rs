@@ -1,4 +1,4 @@
-//! What may be given for a webhook.
+//! The bodies of a webhook.
 
 use gancho_domain::{RateDraft, RetryDraft};
 use gancho_outbound::EndpointDraft;

@@ -1,4 +1,4 @@
-//! How deliveries to a webhook are going at the moment.
+//! Renders how deliveries to a webhook are going.
 
 use gancho_domain::{Endpoint, Lane};
 use gancho_engine::{Pool, TargetStatus};

@@ -1,4 +1,4 @@
-//! `GET /v1/webhooks`: a tenant's, newest first.
+//! `GET /v1/webhooks`: newest first.
 
 use gancho_access::Right;
 

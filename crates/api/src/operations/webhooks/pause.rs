@@ -1,4 +1,4 @@
-//! `POST /v1/webhooks/{id}/pause` and `…/resume`: what is in flight finishes, the rest waits.
+//! `POST /v1/webhooks/{id}/pause` and `…/resume`: deliveries in flight finish, all others wait.
 
 use gancho_access::Right;
 use gancho_domain::EndpointId;
@@ -48,7 +48,7 @@ pub const RESUME: Route = Route {
     ..Route::DEFAULT
 };
 
-/// A pause is lifted by the id alone: nothing may stay paused because its webhook is gone.
+/// Resuming needs only the id, so that nothing stays paused because its webhook was deleted.
 async fn paused(call: &Call) -> Result<Pause, Problem> {
     let pause = Pause::Endpoint(call.tenant()?.scope().tenant(), call.id("id")?);
     if call.api.store.pauses().await?.contains(&pause) {

@@ -1,4 +1,4 @@
-//! `PUT /v1/webhooks/{id}`: what is not given goes back to what a new one has, but for the secret.
+//! `PUT /v1/webhooks/{id}`: fields that are left out are reset, except the secret.
 
 use gancho_access::Right;
 use http::Method;

@@ -1,4 +1,4 @@
-//! `POST /v1/webhooks/{id}/rotate-secret`: a new secret; the old one signs too for a while.
+//! `POST /v1/webhooks/{id}/rotate-secret`: sets a new secret; the old one also signs for a while.
 
 use gancho_access::Right;
 use http::Method;

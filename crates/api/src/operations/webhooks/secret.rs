@@ -1,4 +1,4 @@
-//! `GET /v1/webhooks/{id}/secret`: shown to who asks for it by name and may change it anyway.
+//! `GET /v1/webhooks/{id}/secret`: reveals the secret to callers who could change it anyway.
 
 use gancho_access::Right;
 use serde::Serialize;

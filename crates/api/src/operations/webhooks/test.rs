@@ -1,5 +1,5 @@
-//! `POST /v1/webhooks/{id}/test` and `POST /v1/webhooks/test`: a sample event through the real path,
-//! and what came of it.
+//! `POST /v1/webhooks/{id}/test` and `POST /v1/webhooks/test`: sends a sample event as a real delivery, and
+//! returns its result.
 
 use gancho_access::Right;
 use gancho_domain::EndpointId;

@@ -1,4 +1,4 @@
-//! How a webhook is shown.
+//! Renders a webhook.
 
 use std::collections::BTreeMap;
 
@@ -84,7 +84,7 @@ pub struct NewWebhook {
     pub public_key: Option<String>,
 }
 
-/// Which webhooks are paused, read once for all that are shown.
+/// The paused webhooks, read once for a whole response.
 pub struct PausedWebhooks(Vec<Pause>);
 
 impl PausedWebhooks {
