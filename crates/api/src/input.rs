@@ -21,20 +21,20 @@ pub const MISSING_FIELD: &str = "missing_field";
 pub const INVALID_FIELD: &str = "invalid_field";
 
 /// Whoever sent a thousand faults is not helped by a list of them all.
-const MOST_FAULTS: usize = 50;
+const MAX_ERRORS: usize = 50;
 
 /// The faults of one request, gathered so that a caller is told of all of them at once.
 #[derive(Debug, Default)]
-pub struct Faults(pub Vec<FieldError>);
+pub struct FieldErrors(pub Vec<FieldError>);
 
-impl Faults {
+impl FieldErrors {
     pub fn add(
         &mut self,
         code: &'static str,
         pointer: impl Into<String>,
         message: impl Into<String>,
     ) {
-        if self.0.len() < MOST_FAULTS {
+        if self.0.len() < MAX_ERRORS {
             self.0.push(FieldError { code, pointer: pointer.into(), message: message.into() });
         }
     }
@@ -47,29 +47,29 @@ impl Faults {
         let known = fields.iter().map(|field| field.name);
         let hint = match nearest(name, known) {
             Some(meant) => format!("did you mean `{meant}`?"),
-            None if fields.is_empty() => "leave it out: none is taken here".to_owned(),
+            None if fields.is_empty() => "this endpoint takes no parameters".to_owned(),
             None => {
                 let names: Vec<_> = fields.iter().map(|field| field.name).collect();
-                format!("leave it out; known are {}", names.join(", "))
+                format!("known names: {}", names.join(", "))
             }
         };
-        self.add(UNKNOWN_FIELD, pointer, format!("no {what} is called `{}`: {hint}", shown(name)));
+        self.add(UNKNOWN_FIELD, pointer, format!("unknown {what} `{}`; {hint}", excerpt(name)));
     }
 }
 
 /// A caller's own text within a message of ours: not too long, and nothing that steers a terminal.
-pub fn shown(text: &str) -> String {
-    let mut shown: String =
+pub fn excerpt(text: &str) -> String {
+    let mut excerpt: String =
         text.chars().take(64).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
     if text.chars().nth(64).is_some() {
-        shown.push('…');
+        excerpt.push('…');
     }
-    shown
+    excerpt
 }
 
 /// A name as it stands in a JSON pointer.
-pub fn escaped(name: &str) -> String {
-    shown(name).replace('~', "~0").replace('/', "~1")
+pub fn pointer_segment(name: &str) -> String {
+    excerpt(name).replace('~', "~0").replace('/', "~1")
 }
 
 #[cfg(test)]
@@ -78,8 +78,8 @@ mod tests {
 
     #[test]
     fn names_in_pointers_and_messages() {
-        assert_eq!(escaped("a/b~c"), "a~1b~0c");
-        assert_eq!(shown("a\u{1b}[31m\n"), "a\u{fffd}[31m\u{fffd}");
-        assert_eq!(shown(&"x".repeat(100)).chars().count(), 65);
+        assert_eq!(pointer_segment("a/b~c"), "a~1b~0c");
+        assert_eq!(excerpt("a\u{1b}[31m\n"), "a\u{fffd}[31m\u{fffd}");
+        assert_eq!(excerpt(&"x".repeat(100)).chars().count(), 65);
     }
 }

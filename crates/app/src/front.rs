@@ -60,7 +60,7 @@ impl Front {
         let router = if has_role(settings, Role::Api) {
             gancho_api::router(&api, axum::Router::new())
         } else {
-            gancho_api::of_node(&api)
+            gancho_api::node_router(&api)
         };
         let listening = gancho_api::listen(listener, api.clone(), router, limits, stop.clone());
         tasks.spawn(async move {

@@ -12,7 +12,7 @@ use std::{sync::Arc, time::Duration};
 
 use anyhow::Context;
 use gancho_access::AdminToken;
-use gancho_api::{Api, ApiSetup, Ingest, Simulator, state::MailDesk, watch};
+use gancho_api::{Api, ApiSetup, Ingest, Simulator, state::MailParts, watch};
 use gancho_archive::FolderArchive;
 use gancho_domain::{
     Clock, EndpointId, IdMaker, Lane, Random, SystemClock, SystemRandom, Tenant, TenantScope,
@@ -68,7 +68,7 @@ pub struct Gateway {
     base: Base,
     health: Arc<HealthKeeper>,
     mailing: Option<Mailing>,
-    mail: Option<MailDesk>,
+    mail: Option<MailParts>,
     event_types: Arc<EventTypes>,
     plans: Arc<Plans>,
     replays: Arc<Replays>,
@@ -158,7 +158,7 @@ impl Gateway {
             orphans: orphans.clone(),
         };
         let (endpoints, own_endpoints) = (desk(&client), desk(&own_client));
-        let watched = watch::Parts {
+        let watched = watch::WatchSetup {
             store: store.clone(),
             engine: engine.clone(),
             clock: clock.clone(),
@@ -235,7 +235,7 @@ impl Gateway {
             ids: self.base.ids.clone(),
             clock: self.base.clock.clone(),
             watch: self.watch.clone(),
-            key_keeper: Some(self.keeper.clone()),
+            key_ring: Some(self.keeper.clone()),
             inbound: self.receiving.as_ref().map(Receiving::parts),
             mail: self.mail.clone(),
             settings,

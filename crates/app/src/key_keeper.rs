@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use anyhow::{Context, bail};
 use async_trait::async_trait;
-use gancho_api::key_keeper::{self, KeyUse, Rotation};
+use gancho_api::key_ring::{self, KeyUse, Rotation};
 use gancho_domain::{Endpoint, TenantScope};
 use gancho_inbound::keys::sealed;
 use gancho_outbound::endpoints::seal;
@@ -161,7 +161,7 @@ impl KeyKeeper {
 
 /// For the API, by which a gateway that runs is asked.
 #[async_trait]
-impl key_keeper::KeyKeeper for KeyKeeper {
+impl key_ring::KeyRingService for KeyKeeper {
     async fn rotate(&self, new_key: bool) -> Result<Rotation, String> {
         Self::rotate(self, new_key).await.map_err(|error| format!("{error:#}"))
     }

@@ -28,21 +28,21 @@ impl Field {
 pub enum Kind {
     /// Characters, none of which steers a terminal.
     Text {
-        least: usize,
-        most: usize,
+        min: usize,
+        max: usize,
     },
     /// Text of several lines.
     Prose {
-        most: usize,
+        max: usize,
     },
     /// Text that must not be repeated in any answer.
     Secret {
-        most: usize,
+        max: usize,
     },
     Flag,
     Count {
-        least: u64,
-        most: u64,
+        min: u64,
+        max: u64,
     },
     /// RFC 3339.
     Time,
@@ -51,26 +51,26 @@ pub enum Kind {
     Id(Noun),
     Choice(&'static [&'static str]),
     Texts {
-        most: usize,
-        longest: usize,
+        max: usize,
+        max_length: usize,
     },
     /// Names and values.
     TextMap {
-        most: usize,
-        longest: usize,
+        max: usize,
+        max_length: usize,
     },
     Object(&'static [Field]),
     /// Objects that are judged one by one.
     Objects {
         fields: &'static [Field],
-        least: usize,
-        most: usize,
+        min: usize,
+        max: usize,
     },
     /// Any JSON, kept as it was written.
     Json,
     /// Any JSON object, kept as it was written.
     JsonObject {
-        most: usize,
+        max: usize,
     },
     /// Where the next page begins.
     Cursor,
@@ -138,44 +138,50 @@ impl Noun {
             Self::Suppression => "suppressed address",
         }
     }
+
+    fn with_article(self) -> String {
+        let word = self.word();
+        let article = if word.starts_with(['a', 'e', 'A']) { "an" } else { "a" };
+        format!("{article} {word}")
+    }
 }
 
 impl Kind {
     /// What is expected, for a message.
     pub fn expects(self) -> String {
         match self {
-            Self::Text { least, most } if least > 0 => {
-                format!("text of {least} to {most} characters")
+            Self::Text { min, max } if min > 0 => {
+                format!("a string of {min} to {max} characters")
             }
-            Self::Text { most, .. } | Self::Prose { most } | Self::Secret { most } => {
-                format!("text of at most {most} characters")
+            Self::Text { max, .. } | Self::Prose { max } | Self::Secret { max } => {
+                format!("a string of at most {max} characters")
             }
             Self::Flag => "true or false".to_owned(),
-            Self::Count { least, most } => format!("a whole number from {least} to {most}"),
-            Self::Time => "a time such as \"2026-01-31T12:00:00Z\"".to_owned(),
-            Self::Span => "a duration such as \"30s\", \"5m\" or \"2h\"".to_owned(),
+            Self::Count { min, max } => format!("an integer from {min} to {max}"),
+            Self::Time => "an RFC 3339 timestamp, e.g. \"2026-01-31T12:00:00Z\"".to_owned(),
+            Self::Span => "a duration, e.g. \"30s\", \"5m\" or \"2h\"".to_owned(),
             Self::Id(noun) => match noun.prefix() {
-                Some(prefix) => format!("the id of a {}: `{prefix}_…`", noun.word()),
-                None => format!("the name of a {}", noun.word()),
+                Some(prefix) => format!("the id of {} (`{prefix}_…`)", noun.with_article()),
+                None => format!("the name of {}", noun.with_article()),
             },
             Self::Choice(words) => format!("one of \"{}\"", words.join("\", \"")),
-            Self::Texts { most, longest } => {
-                format!("a list of at most {most} texts, each of at most {longest} characters")
+            Self::Texts { max, max_length } => {
+                format!("an array of at most {max} strings of at most {max_length} characters")
             }
-            Self::TextMap { most, .. } => {
-                format!("an object of at most {most} names, each with a text")
+            Self::TextMap { max, .. } => {
+                format!("an object with at most {max} string values")
             }
             Self::Object(fields) => {
                 let names: Vec<_> = fields.iter().map(|field| field.name).collect();
-                format!("an object with {}", names.join(", "))
+                format!("an object with the fields {}", names.join(", "))
             }
-            Self::Objects { least, most, .. } => format!("a list of {least} to {most} objects"),
-            Self::Json => "JSON".to_owned(),
-            Self::JsonObject { most } => format!("a JSON object of at most {most} bytes"),
-            Self::Cursor => "the `next_cursor` of the page before".to_owned(),
+            Self::Objects { min, max, .. } => format!("an array of {min} to {max} objects"),
+            Self::Json => "any JSON value".to_owned(),
+            Self::JsonObject { max } => format!("a JSON object of at most {max} bytes"),
+            Self::Cursor => "the `next_cursor` of the previous page".to_owned(),
         }
     }
 }
 
 /// Ids, names of tenants, event types and error codes are never longer.
-pub const LONGEST_ID: usize = 256;
+pub const MAX_ID_LENGTH: usize = 256;

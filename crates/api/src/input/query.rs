@@ -4,59 +4,59 @@ use std::borrow::Cow;
 
 use url::form_urlencoded;
 
-use super::{Faults, Field, Kind, MISSING_FIELD, Value, Values, body::from_text};
+use super::{Field, FieldErrors, Kind, MISSING_FIELD, Value, Values, body::from_text};
 
-/// Pages have at most so many rows,
-pub const MOST_ROWS: u64 = 500;
-/// and so many where nothing was asked for.
-pub const ROWS: u64 = 50;
+/// The maximum of `limit`.
+pub const MAX_ROWS: u64 = 500;
+/// The default of `limit`.
+pub const DEFAULT_ROWS: u64 = 50;
 
 pub const LIMIT: Field = Field::new(
     "limit",
-    Kind::Count { least: 1, most: MOST_ROWS },
-    "How many rows a page has at most; 50 where it is left out.",
+    Kind::Count { min: 1, max: MAX_ROWS },
+    "Maximum number of items per page. Default: 50.",
 );
 pub const CURSOR: Field =
-    Field::new("cursor", Kind::Cursor, "The `next_cursor` of the page before.");
+    Field::new("cursor", Kind::Cursor, "The `next_cursor` of the previous page.");
 
-pub fn read(fields: &'static [Field], query: Option<&str>) -> Result<Values<'static>, Faults> {
+pub fn read(fields: &'static [Field], query: Option<&str>) -> Result<Values<'static>, FieldErrors> {
     let mut values = Values::none(fields);
-    let mut faults = Faults::default();
+    let mut errors = FieldErrors::default();
     for (name, text) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
         let Some(index) = fields.iter().position(|field| field.name == name) else {
             // There is no pointer into a URL: the name says where.
-            faults.unknown(String::new(), "parameter", &name, fields);
+            errors.unknown(String::new(), "parameter", &name, fields);
             continue;
         };
         let field = &fields[index];
         if values.is_given(field.name) {
-            faults.invalid("", format!("the parameter `{name}` is given twice: give it once"));
+            errors.invalid("", format!("the parameter `{name}` is given more than once"));
             continue;
         }
         if let Some(value) = value(field.kind, text.into_owned()) {
             values.put(index, value);
         } else {
             let expects = field.kind.expects();
-            faults.invalid("", format!("the parameter `{name}` must be {expects}"));
+            errors.invalid("", format!("the parameter `{name}` must be {expects}"));
         }
     }
     for field in fields.iter().filter(|field| field.is_required) {
-        if !values.is_given(field.name) && faults.0.is_empty() {
-            let message = format!("the parameter `{}` is missing", field.name);
-            faults.add(MISSING_FIELD, "", message);
+        if !values.is_given(field.name) && errors.0.is_empty() {
+            let message = format!("the parameter `{}` is required", field.name);
+            errors.add(MISSING_FIELD, "", message);
         }
     }
-    if faults.0.is_empty() { Ok(values) } else { Err(faults) }
+    if errors.0.is_empty() { Ok(values) } else { Err(errors) }
 }
 
 fn value(kind: Kind, text: String) -> Option<Value<'static>> {
     match kind {
-        Kind::Count { least, most } => {
+        Kind::Count { min, max } => {
             // `+5`, ` 5` and `05` are not how a number is written here.
             let plain = text.bytes().all(|byte| byte.is_ascii_digit())
                 && (text.len() == 1 || !text.starts_with('0'));
             let count = text.parse().ok().filter(|_| plain)?;
-            (least..=most).contains(&count).then_some(Value::Count(count))
+            (min..=max).contains(&count).then_some(Value::Count(count))
         }
         Kind::Flag => match &*text {
             "true" => Some(Value::Flag(true)),
@@ -81,7 +81,7 @@ mod tests {
     fn messages(query: &str) -> Vec<String> {
         match read(FIELDS, Some(query)) {
             Ok(_) => Vec::new(),
-            Err(faults) => faults.0.into_iter().map(|fault| fault.message).collect(),
+            Err(errors) => errors.0.into_iter().map(|error| error.message).collect(),
         }
     }
 
@@ -115,7 +115,7 @@ mod tests {
         ] {
             assert_eq!(messages(query).len(), 1, "{query}");
         }
-        assert_eq!(messages("statu=1"), ["no parameter is called `statu`: did you mean `status`?"]);
+        assert_eq!(messages("statu=1"), ["unknown parameter `statu`; did you mean `status`?"]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Addresses to which a tenant's e-mails are not sent: listed, added, imported, removed.
+//! Addresses that a tenant's e-mails are not sent to: listed, added, imported, removed.
 
 pub mod add;
 pub mod import;
@@ -15,7 +15,7 @@ pub(crate) const TAG: &str = "Suppressions";
 pub(crate) const REASON: Field = Field::new(
     "reason",
     Kind::Choice(&["bounce", "complaint", "manual"]),
-    "Why; `manual` where it is left out.",
+    "Why the address is suppressed. Default: `manual`.",
 )
 .nullable();
 

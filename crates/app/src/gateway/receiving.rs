@@ -117,7 +117,7 @@ impl Receiving {
     /// For the operator's calls.
     pub fn parts(&self) -> InboundParts {
         InboundParts {
-            desk: self.desk.clone(),
+            sources: self.desk.clone(),
             inbound: self.inbound.clone(),
             checkpointer: self.checkpointer.clone(),
         }

@@ -1,4 +1,4 @@
-//! `GET /v1/tenants/{tenant}/api-keys`: oldest first, those that were revoked included.
+//! `GET /v1/tenants/{tenant}/api-keys`: oldest first, including revoked keys.
 
 use super::{TAG, view::ApiKeyView};
 use crate::{
@@ -8,8 +8,8 @@ use crate::{
     operations::tenants,
     page::Page,
     problem::Problem,
+    render::List,
     route::{Call, Gives, Needs, Route},
-    show::List,
 };
 
 pub const ROUTE: Route = Route {
@@ -17,13 +17,13 @@ pub const ROUTE: Route = Route {
     needs: Needs::Operator,
     query: &[LIMIT, CURSOR],
     gives: Gives::ok::<List<ApiKeyView>>(
-        "A page of them, oldest first, without the keys themselves.",
+        "A page of API keys, oldest first, without their secrets.",
     ),
     refuses: &[&codes::UNKNOWN_TENANT],
     tag: TAG,
     summary: "List API keys",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {

@@ -1,10 +1,10 @@
 //! `GET /v1/deliveries` and `GET /v1/webhooks/{id}/deliveries`: newest first.
 
-use gancho_access::{Right, Who};
+use gancho_access::{Principal, Right};
 use gancho_domain::{EndpointId, Lane};
 use gancho_store::{DeliveryFilter, DeliveryRow};
 
-use super::{TAG, dispatched, view::Delivery, waiting::Holds};
+use super::{TAG, dispatch_lane, view::Delivery, waiting_for::WaitContext};
 use crate::{
     answer::Answer,
     codes,
@@ -15,35 +15,38 @@ use crate::{
     },
     page::Page,
     problem::Problem,
+    render::List,
     route::{Call, Gives, Needs, Route},
-    show::List,
 };
 
 const STATUS: Field = Field::new(
     "status",
     Kind::Choice(&["pending", "retrying", "delivered", "failed"]),
-    "Only with this status.",
+    "Only deliveries with this status.",
 );
-const EVENT_TYPE: Field = Field::new("event_type", Kind::Id(Noun::EventType), "Only of this type.");
-const EVENT_ID: Field = Field::new("event_id", Kind::Id(Noun::Event), "Only of this event.");
+const EVENT_TYPE: Field =
+    Field::new("event_type", Kind::Id(Noun::EventType), "Only deliveries of events of this type.");
+const EVENT_ID: Field =
+    Field::new("event_id", Kind::Id(Noun::Event), "Only deliveries of this event.");
 const EXTERNAL_ID: Field = Field::new(
     "external_id",
-    Kind::Text { least: 1, most: 256 },
-    "Only of events with the publisher's own id.",
+    Kind::Text { min: 1, max: 256 },
+    "Only deliveries of events with this external id.",
 );
-const SINCE: Field = Field::new("since", Kind::Time, "Made at or after.");
-const UNTIL: Field = Field::new("until", Kind::Time, "Made before.");
+const SINCE: Field =
+    Field::new("since", Kind::Time, "Only deliveries created at or after this time.");
+const UNTIL: Field = Field::new("until", Kind::Time, "Only deliveries created before this time.");
 const LANE: Field = Field::new(
     "lane",
     Kind::Choice(&["webhook", "dispatch", "email"]),
-    "Of which lane: `webhook` unless it is named.",
+    "Only deliveries in this lane. Default: `webhook`.",
 );
 const WEBHOOK_ID: Field =
-    Field::new("webhook_id", Kind::Id(Noun::Webhook), "Only to this webhook.");
+    Field::new("webhook_id", Kind::Id(Noun::Webhook), "Only deliveries to this webhook.");
 const PARTNER: Field = Field::new(
     "partner",
     Kind::Id(Noun::Source),
-    "For the operator, in the lane `dispatch`: only of this partner.",
+    "Only deliveries of receipts from this partner, in the lane `dispatch`. Operator only.",
 );
 
 pub const ROUTE: Route = Route {
@@ -63,32 +66,32 @@ pub const ROUTE: Route = Route {
         PARTNER,
     ],
     refuses: &[&codes::TENANT_REQUIRED, &codes::NOT_FOUND, &codes::RECEIVING_OFF],
-    gives: Gives::ok::<List<Delivery>>("A page of them, newest first."),
+    gives: Gives::ok::<List<Delivery>>("A page of deliveries, newest first."),
     tag: TAG,
     summary: "List deliveries",
-    about: "Of webhooks, unless another lane is named: e-mails and receipts have lists of their own. What was received from partners is the operator's to see: with `lane=dispatch` and without `X-Tenant`. With a filter a page may hold fewer than `limit`, even none, and still have a next: it looks at a bounded number of deliveries. With `external_id` they come by event, the newest first.",
+    about: "Lists webhook deliveries unless `lane` says otherwise. Deliveries of receipts are visible to the operator only, with `lane=dispatch` and without `X-Tenant`. A page scans a limited number of deliveries, so with a filter it may have fewer items than `limit`, even none: continue until `next_cursor` is null. With `external_id`, deliveries are ordered by event, newest first.",
     run: |call| {
         Box::pin(async move {
             let endpoint = call.query.text("webhook_id").map(str::parse).transpose();
-            let endpoint = endpoint.map_err(|fault: gancho_domain::id::NotAnId| {
-                Problem::field("", format!("`webhook_id` is {fault}"))
+            let endpoint = endpoint.map_err(|error: gancho_domain::id::NotAnId| {
+                Problem::field("", format!("`webhook_id` is {error}"))
             })?;
             let lane = call.query.text("lane").and_then(|lane| lane.parse().ok());
             let partner = call.query.string("partner");
             list(call, endpoint, lane.unwrap_or(Lane::Webhook), partner).await
         })
     },
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 pub const OF_WEBHOOK: Route = Route {
     path: "/webhooks/{id}/deliveries",
     needs: Needs::Tenant(Right::Read),
     query: &[LIMIT, CURSOR, STATUS, EVENT_TYPE, EVENT_ID, EXTERNAL_ID, SINCE, UNTIL],
-    gives: Gives::ok::<List<Delivery>>("A page of them, newest first."),
+    gives: Gives::ok::<List<Delivery>>("A page of deliveries, newest first."),
     tag: TAG,
     summary: "List a webhook's deliveries",
-    about: "With a filter a page may hold fewer than `limit`, even none, and still have a next: it looks at a bounded number of deliveries.",
+    about: "A page scans a limited number of deliveries, so with a filter it may have fewer items than `limit`, even none: continue until `next_cursor` is null.",
     run: |call| {
         Box::pin(async move {
             let id: EndpointId = call.id("id")?;
@@ -97,7 +100,7 @@ pub const OF_WEBHOOK: Route = Route {
             list(call, Some(id), Lane::Webhook, None).await
         })
     },
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn list(
@@ -107,10 +110,10 @@ async fn list(
     partner: Option<String>,
 ) -> Result<Answer, Problem> {
     let query = &call.query;
-    let page = Page::below(&call, call.owner().tenant(), Some(call.part("id")))?;
+    let page = Page::below(&call, call.owner().tenant(), Some(call.path_param("id")))?;
     let event = query.text("event_id").map(str::parse).transpose();
-    let event = event.map_err(|fault: gancho_domain::id::NotAnId| {
-        Problem::field("", format!("`event_id` is {fault}"))
+    let event = event.map_err(|error: gancho_domain::id::NotAnId| {
+        Problem::field("", format!("`event_id` is {error}"))
     })?;
     let filter = DeliveryFilter {
         lane: Some(lane),
@@ -123,26 +126,26 @@ async fn list(
         until: query.time("until"),
     };
     let request = page.request()?;
-    let (data, next) = match &call.who {
-        Who::Operator(_) if lane == Lane::Dispatch => {
-            dispatched::page(&call, partner.as_deref(), filter, request).await?
+    let (data, next) = match &call.principal {
+        Principal::Operator(_) if lane == Lane::Dispatch => {
+            dispatch_lane::page(&call, partner.as_deref(), filter, request).await?
         }
-        Who::Tenant(_) if partner.is_some() => return Err(for_operators()),
+        Principal::Tenant(_) if partner.is_some() => return Err(partner_refused()),
         _ => {
             let scope = call.tenant()?.scope();
             let found = call.api.store.deliveries(scope, filter, request).await?;
-            let holds = Holds::read(&call.api).await?;
-            let shown = |row: DeliveryRow| {
-                let waiting_for = holds.on(&call.api, scope.tenant(), &row);
+            let context = WaitContext::read(&call.api).await?;
+            let render = |row: DeliveryRow| {
+                let waiting_for = context.on(&call.api, scope.tenant(), &row);
                 Delivery::from(row).waiting(waiting_for)
             };
-            (found.rows.into_iter().map(shown).collect(), found.next)
+            (found.rows.into_iter().map(render).collect(), found.next)
         }
     };
     page.answer(data, next)
 }
 
-fn for_operators() -> Problem {
-    let detail = "only the operator may name a partner: leave `partner` out";
+fn partner_refused() -> Problem {
+    let detail = "only the operator can filter by partner; leave out `partner`";
     Problem::new(&codes::OPERATOR_ONLY, detail)
 }

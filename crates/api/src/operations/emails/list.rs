@@ -13,8 +13,8 @@ use crate::{
     },
     page::Page,
     problem::Problem,
+    render::List,
     route::{Call, Gives, Needs, Route},
-    show::List,
 };
 
 pub const ROUTE: Route = Route {
@@ -26,23 +26,27 @@ pub const ROUTE: Route = Route {
         Field::new(
             "status",
             Kind::Choice(&["PENDING", "SENT", "FAILED", "RETRY_SCHEDULED"]),
-            "Only those that stand so. One that bounced after it was sent is `FAILED`. A page may then have fewer than `limit`; the list ends where `next_cursor` is null.",
+            "Only e-mails with this status. An e-mail that bounced after it was sent is `FAILED`. With this filter a page may have fewer items than `limit`: continue until `next_cursor` is null.",
         ),
-        Field::new("externalId", Kind::Text { least: 1, most: 256 }, "Only with your own id."),
-        Field::new("since", Kind::Time, "Submitted at or after."),
-        Field::new("until", Kind::Time, "Submitted before."),
+        Field::new(
+            "externalId",
+            Kind::Text { min: 1, max: 256 },
+            "Only e-mails with this external id.",
+        ),
+        Field::new("since", Kind::Time, "Only e-mails submitted at or after this time."),
+        Field::new("until", Kind::Time, "Only e-mails submitted before this time."),
     ],
-    gives: Gives::ok::<List<EmailSummary>>("A page of them, newest first."),
+    gives: Gives::ok::<List<EmailSummary>>("A page of e-mails, newest first."),
     refuses: &[&codes::EMAIL_OFF],
     tag: TAG,
     summary: "List e-mails",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let (acting, query) = (call.tenant()?, &call.query);
-    let page = Page::of(&call, Some(acting.scope().tenant()))?;
+    let (principal, query) = (call.tenant()?, &call.query);
+    let page = Page::of(&call, Some(principal.scope().tenant()))?;
     let status = query.text("status");
     let filter = EmailFilter {
         status: EmailStatus::ALL.into_iter().find(|known| Some(known.name()) == status),
@@ -50,7 +54,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
         since: query.time("since"),
         until: query.time("until"),
     };
-    let outbox = &super::desk(&call.api)?.outbox;
-    let found = outbox.emails(acting.scope(), filter, page.request()?).await?;
+    let outbox = &super::mail(&call.api)?.outbox;
+    let found = outbox.emails(principal.scope(), filter, page.request()?).await?;
     page.answer(found.rows.into_iter().map(EmailSummary::from).collect(), found.next)
 }

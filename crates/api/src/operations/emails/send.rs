@@ -1,4 +1,4 @@
-//! `POST /v1/email/send`: when it answers 201, the e-mail is on stable storage.
+//! `POST /v1/email/send`: answers 201 only after the e-mail is durably stored.
 
 use gancho_access::Right;
 use gancho_mail::{AttachmentDraft, EmailDraft};
@@ -10,60 +10,60 @@ use super::TAG;
 use crate::{
     answer::Answer,
     codes,
-    input::{Faults, Field, Kind, Values, body},
-    operations::events::{new_event::header_key, publish::marked},
+    input::{Field, FieldErrors, Kind, Values, body},
+    operations::events::{new_event::header_key, publish::with_replay_header},
     problem::Problem,
     route::{Call, Gives, Needs, Route, Takes},
 };
 
-const ADDRESS: Kind = Kind::Text { least: 1, most: 600 };
-const CONTENT: Kind = Kind::Prose { most: 2 * 1024 * 1024 };
-const ID: Kind = Kind::Text { least: 1, most: 256 };
+const ADDRESS: Kind = Kind::Text { min: 1, max: 600 };
+const CONTENT: Kind = Kind::Prose { max: 2 * 1024 * 1024 };
+const ID: Kind = Kind::Text { min: 1, max: 256 };
 
 const ATTACHMENT: &[Field] = &[
-    Field::new("filename", Kind::Text { least: 1, most: 200 }, "How the file is called.")
+    Field::new("filename", Kind::Text { min: 1, max: 200 }, "File name.")
         .required(),
-    Field::new("content", Kind::Prose { most: 16 * 1024 * 1024 }, "The file, as base64.")
+    Field::new("content", Kind::Prose { max: 16 * 1024 * 1024 }, "Content of the file, in base64.")
         .required(),
     Field::new(
         "contentType",
-        Kind::Text { least: 1, most: 200 },
-        "Its media type; `application/octet-stream` where it is left out.",
+        Kind::Text { min: 1, max: 200 },
+        "Media type. Default: `application/octet-stream`.",
     )
     .nullable(),
     Field::new(
         "contentId",
-        Kind::Text { least: 1, most: 100 },
-        "Where given, the HTML can show it as `cid:…`, and it is not listed as a file.",
+        Kind::Text { min: 1, max: 100 },
+        "Content id, to embed the file in the HTML as `cid:…`. The file is then inline and not listed as an attachment.",
     )
     .nullable(),
 ];
 
 const FIELDS: &[Field] = &[
-    Field::new("from", ADDRESS, "`shop@example.com` or `Shop <shop@example.com>`.").required(),
-    Field::new("to", ADDRESS, "The one recipient: an e-mail to several is several e-mails.")
+    Field::new("from", ADDRESS, "Sender: `shop@example.com` or `Shop <shop@example.com>`.").required(),
+    Field::new("to", ADDRESS, "Recipient. An e-mail has exactly one; send several e-mails to reach several recipients.")
         .required(),
-    Field::new("subject", Kind::Text { least: 0, most: 900 }, "The subject.").required(),
-    Field::new("html", CONTENT, "The HTML; `html`, `text` or both must be given.").nullable(),
-    Field::new("text", CONTENT, "The plain text.").nullable(),
-    Field::new("replyTo", ADDRESS, "Where answers go.").nullable(),
+    Field::new("subject", Kind::Text { min: 0, max: 900 }, "Subject line.").required(),
+    Field::new("html", CONTENT, "HTML body. At least one of `html` and `text` is required.").nullable(),
+    Field::new("text", CONTENT, "Plain-text body.").nullable(),
+    Field::new("replyTo", ADDRESS, "Address for replies.").nullable(),
     Field::new(
         "headers",
-        Kind::TextMap { most: 50, longest: 1_000 },
-        "Headers of your own, such as `List-Unsubscribe`. Those that the gateway writes are refused.",
+        Kind::TextMap { max: 50, max_length: 1_000 },
+        "Custom headers, e.g. `List-Unsubscribe`. Headers that the gateway sets itself are rejected.",
     )
     .nullable(),
     Field::new(
         "attachments",
-        Kind::Objects { fields: ATTACHMENT, least: 0, most: 50 },
-        "Files, at most 10 MiB together.",
+        Kind::Objects { fields: ATTACHMENT, min: 0, max: 50 },
+        "Attachments, at most 10 MiB in total.",
     )
     .nullable(),
-    Field::new("externalId", ID, "Your own id for it, told in every event about it.").nullable(),
+    Field::new("externalId", ID, "Your own id for the e-mail. Included in every event about it.").nullable(),
     Field::new(
         "idempotencyKey",
         ID,
-        "The same key within 24 hours is the same e-mail. May be given as the header `Idempotency-Key` instead.",
+        "Idempotency key: the same key within 24 hours sends one e-mail. Can also be sent as the `Idempotency-Key` header.",
     )
     .nullable(),
 ];
@@ -80,23 +80,23 @@ pub const ROUTE: Route = Route {
     needs: Needs::Tenant(Right::Publish),
     takes: Takes::Large(FIELDS),
     gives: Gives::created::<AcceptedEmail>(
-        "It is on stable storage and will be sent. `Idempotent-Replayed: true` marks the answer to a repeated key.",
+        "The e-mail is durably stored and will be sent. A repeated idempotency key is answered with `Idempotent-Replayed: true`.",
     ),
     refuses: &[&codes::IDEMPOTENCY_MISMATCH, &codes::STORAGE_FULL, &codes::EMAIL_OFF],
     tag: TAG,
     summary: "Send an e-mail",
-    about: "What becomes of it is told by the events `email.sent`, `email.retry_scheduled` and `email.failed`, and by `GET /v1/emails/{outbox_id}`. An e-mail to a suppressed address is accepted and fails at once.",
+    about: "The outcome is reported by the events `email.sent`, `email.retry_scheduled` and `email.failed`, and by `GET /v1/emails/{outbox_id}`. An e-mail to a suppressed address is accepted and fails immediately.",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let acting = call.tenant()?;
+    let principal = call.tenant()?;
     let draft = draft(&call.values()?, header_key(&call.headers)?)?;
-    let outbox = &super::desk(&call.api)?.outbox;
-    let submitted = outbox.submit(acting.scope(), acting.tenant(), draft).await?;
+    let outbox = &super::mail(&call.api)?.outbox;
+    let submitted = outbox.submit(principal.scope(), principal.tenant(), draft).await?;
     let answer = Answer::created(&AcceptedEmail { outbox_id: submitted.id.to_string() })?;
-    Ok(marked(answer, submitted.is_repeat))
+    Ok(with_replay_header(answer, submitted.is_repeat))
 }
 
 fn draft(values: &Values<'_>, header_key: Option<&str>) -> Result<EmailDraft, Problem> {
@@ -104,7 +104,7 @@ fn draft(values: &Values<'_>, header_key: Option<&str>) -> Result<EmailDraft, Pr
         (Some(header), Some(field)) if header != field => {
             return Err(Problem::field(
                 "/idempotencyKey",
-                "the header `Idempotency-Key` and the field differ: give one, or the same twice",
+                "the header `Idempotency-Key` and the field `idempotencyKey` differ; send one of them",
             ));
         }
         (header, field) => header.or(field).map(str::to_owned),
@@ -124,15 +124,16 @@ fn draft(values: &Values<'_>, header_key: Option<&str>) -> Result<EmailDraft, Pr
 }
 
 fn attachments(values: &Values<'_>) -> Result<Vec<AttachmentDraft>, Problem> {
-    let mut faults = Faults::default();
+    let mut errors = FieldErrors::default();
     let mut all = Vec::new();
     for (place, item) in values.items("attachments").unwrap_or_default().iter().enumerate() {
         let pointer = format!("/attachments/{place}");
         if !item.starts_with('{') {
-            faults.invalid(pointer, "an attachment is an object with `filename` and `content`");
+            errors
+                .invalid(pointer, "an attachment must be an object with `filename` and `content`");
             continue;
         }
-        let file = body::object(ATTACHMENT, item, &pointer, &mut faults)?;
+        let file = body::object(ATTACHMENT, item, &pointer, &mut errors)?;
         all.push(AttachmentDraft {
             filename: file.string("filename").unwrap_or_default(),
             content: file.string("content").unwrap_or_default(),
@@ -140,5 +141,5 @@ fn attachments(values: &Values<'_>) -> Result<Vec<AttachmentDraft>, Problem> {
             content_id: file.string("contentId"),
         });
     }
-    if faults.0.is_empty() { Ok(all) } else { Err(faults.into()) }
+    if errors.0.is_empty() { Ok(all) } else { Err(errors.into()) }
 }

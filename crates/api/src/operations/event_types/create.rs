@@ -1,4 +1,4 @@
-//! `POST /v1/webhooks/events`: a new event type.
+//! `POST /v1/webhooks/events`: registers an event type.
 
 use gancho_access::Right;
 use http::Method;
@@ -29,9 +29,9 @@ pub const ROUTE: Route = Route {
     ],
     tag: TAG,
     summary: "Register an event type",
-    about: "A tenant's own stands before the operator's of the same name, and that before a built-in one. The operator's is everyone's.",
+    about: "A tenant's event type overrides the operator's of the same name, which overrides a built-in one. The operator's event types apply to all tenants.",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
@@ -46,7 +46,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     if own.iter().any(is_own) {
         return Err(Problem::new(
             &codes::TAKEN,
-            "the event type is registered already: replace it with PUT, or choose another name",
+            "the event type already exists; replace it with PUT, or choose another name",
         ));
     }
     let known = call.api.event_types.put(owner, new_type(name, &values)).await?;

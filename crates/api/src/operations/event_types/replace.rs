@@ -1,4 +1,4 @@
-//! `PUT /v1/webhooks/events/{event_type}`: makes it, or replaces the one of that name.
+//! `PUT /v1/webhooks/events/{event_type}`: registers or replaces an event type.
 
 use gancho_access::Right;
 use http::Method;
@@ -20,16 +20,16 @@ pub const ROUTE: Route = Route {
     path: "/webhooks/events/{event_type}",
     needs: Needs::Anyone(Right::Manage),
     takes: Takes::Body(WITHOUT_NAME),
-    gives: Gives::ok::<EventType>("The event type as it is now."),
+    gives: Gives::ok::<EventType>("The updated event type."),
     refuses: &[&codes::RESERVED_EVENT_TYPE, &codes::SCHEMA_MISMATCH, &codes::STORAGE_FULL],
     tag: TAG,
     summary: "Register or replace an event type",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let name = call.part("event_type").to_owned();
+    let name = call.path_param("event_type").to_owned();
     let new = new_type(name, &call.values()?);
     let known = call.api.event_types.put(call.owner(), new).await?;
     Answer::ok(&EventType::from(known))

@@ -1,4 +1,4 @@
-//! `GET /v1/events`: newest first, those that matched no webhook included.
+//! `GET /v1/events`: newest first, including events that matched no webhook.
 
 use gancho_access::Right;
 use gancho_domain::parcel;
@@ -14,8 +14,8 @@ use crate::{
     },
     page::Page,
     problem::Problem,
+    render::List,
     route::{Call, Gives, Needs, Route},
-    show::List,
 };
 
 pub const ROUTE: Route = Route {
@@ -24,27 +24,27 @@ pub const ROUTE: Route = Route {
     query: &[
         LIMIT,
         CURSOR,
-        Field::new("event_type", Kind::Id(Noun::EventType), "Only of this type."),
+        Field::new("event_type", Kind::Id(Noun::EventType), "Only events of this type."),
         Field::new(
             "external_id",
-            Kind::Text { least: 1, most: 256 },
-            "Only with the publisher's own id.",
+            Kind::Text { min: 1, max: 256 },
+            "Only events with this external id.",
         ),
-        Field::new("unmatched", Kind::Flag, "`true`: only those that no webhook wanted."),
-        Field::new("since", Kind::Time, "Published at or after."),
-        Field::new("until", Kind::Time, "Published before."),
+        Field::new("unmatched", Kind::Flag, "`true`: only events that matched no webhook."),
+        Field::new("since", Kind::Time, "Only events published at or after this time."),
+        Field::new("until", Kind::Time, "Only events published before this time."),
     ],
-    gives: Gives::ok::<List<EventSummary>>("A page of them, newest first."),
+    gives: Gives::ok::<List<EventSummary>>("A page of events, newest first."),
     tag: TAG,
     summary: "List events",
-    about: "With a filter a page may hold fewer than `limit`, even none, and still have a next: it looks at a bounded number of events.",
+    about: "A page scans a limited number of events, so with a filter it may have fewer items than `limit`, even none: continue until `next_cursor` is null.",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let (acting, query) = (call.tenant()?, &call.query);
-    let page = Page::of(&call, Some(acting.scope().tenant()))?;
+    let (principal, query) = (call.tenant()?, &call.query);
+    let page = Page::of(&call, Some(principal.scope().tenant()))?;
     let filter = EventFilter {
         kind: parcel::Kind::Event,
         event_type: query.string("event_type"),
@@ -53,6 +53,6 @@ async fn run(call: Call) -> Result<Answer, Problem> {
         since: query.time("since"),
         until: query.time("until"),
     };
-    let found = call.api.store.events(acting.scope(), filter, page.request()?).await?;
+    let found = call.api.store.events(principal.scope(), filter, page.request()?).await?;
     page.answer(found.rows.into_iter().map(EventSummary::from).collect(), found.next)
 }

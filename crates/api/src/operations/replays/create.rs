@@ -1,4 +1,4 @@
-//! `POST /v1/replays`: past deliveries or events again, by filter.
+//! `POST /v1/replays`: sends past deliveries or events again, by filter.
 
 use gancho_access::Right;
 use gancho_domain::{EndpointId, EventId, FieldError};
@@ -21,34 +21,35 @@ const FILTER: &[Field] = &[
         Kind::Choice(&["pending", "retrying", "delivered", "failed"]),
         "Only deliveries with this status.",
     ),
-    Field::new("event_type", Kind::Id(Noun::EventType), "Only of this type."),
+    Field::new("event_type", Kind::Id(Noun::EventType), "Only events of this type."),
+    Field::new("event_ids", Kind::Texts { max: 1_000, max_length: 64 }, "Only these events."),
+    Field::new("since", Kind::Time, "Only deliveries or events created at or after this time."),
     Field::new(
-        "event_ids",
-        Kind::Texts { most: 1_000, longest: 64 },
-        "These events and no others.",
+        "until",
+        Kind::Time,
+        "Only deliveries or events created before this time. Default and maximum: now.",
     ),
-    Field::new("since", Kind::Time, "Made at or after."),
-    Field::new("until", Kind::Time, "Made before; now where left out or later."),
 ];
 pub const RATE: Field = Field::new(
     "rate",
-    Kind::Count { least: 1, most: 1_000 },
-    "Maximum number per second. Default: 100.",
+    Kind::Count { min: 1, max: 1_000 },
+    "Maximum deliveries per second. Default: 100.",
 );
-pub const DRY_RUN: Field = Field::new("dry_run", Kind::Flag, "Count, and send nothing.");
+pub const DRY_RUN: Field =
+    Field::new("dry_run", Kind::Flag, "Count what would be sent, without sending it.");
 const FIELDS: &[Field] = &[
     Field::new(
         "of",
         Kind::Choice(&["deliveries", "events"]),
-        "`deliveries` (where left out): to where they went. `events`: to the webhook in `to`, though it may have been made later.",
+        "What to replay. `deliveries` (default) are sent again to their webhook; `events` are sent to the webhook in `to`, even if it was created later.",
     ),
     Field::new(
         "filter",
         Kind::Object(FILTER),
-        "Which of them: at least one condition, or else `all`.",
+        "What to replay: at least one condition, unless `all` is true.",
     ),
-    Field::new("all", Kind::Flag, "`true` where no filter is given and all of them are meant."),
-    Field::new("to", Kind::Id(Noun::Webhook), "To this webhook instead of where they went."),
+    Field::new("all", Kind::Flag, "`true` to replay everything. Required if no filter is given."),
+    Field::new("to", Kind::Id(Noun::Webhook), "Webhook to send to, instead of the original one."),
     RATE,
     DRY_RUN,
 ];
@@ -58,17 +59,19 @@ pub const ROUTE: Route = Route {
     path: "/replays",
     needs: Needs::Tenant(Right::Manage),
     takes: Takes::Body(FIELDS),
-    gives: Gives::accepted::<ReplayJob>("The replay: its progress is at `GET /v1/replays/{id}`."),
+    gives: Gives::accepted::<ReplayJob>(
+        "The replay job; follow its progress at `GET /v1/replays/{id}`.",
+    ),
     refuses: &[&codes::NOT_FOUND, &codes::MISSING_FIELD, &codes::STORAGE_FULL],
     tag: TAG,
     summary: "Replay deliveries or events",
-    about: "The oldest go first. At a webhook with `ordering: per_subject`, those of one subject never overtake each other. Without a filter it asks for `all`. With `dry_run`, what would be sent is counted and nothing is done.",
+    about: "Starts a background job that sends deliveries or events again, oldest first. Webhooks with `ordering: per_subject` still receive each subject in order. Without a filter, `all` is required. With `dry_run`, the job only counts what would be sent.",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let acting = call.tenant()?;
+    let principal = call.tenant()?;
     let values = call.values()?;
     let everything = Values::none(FILTER);
     let filter = values.object("filter").unwrap_or(&everything);
@@ -93,21 +96,21 @@ async fn run(call: Call) -> Result<Answer, Problem> {
         rate: values.count("rate").map(|rate| rate as u32),
         dry_run: values.flag("dry_run").unwrap_or(false),
     };
-    let replay = call.api.replays.create(acting.scope(), new).await?;
+    let replay = call.api.replays.create(principal.scope(), new).await?;
     Answer::accepted(&ReplayJob::from(replay))
 }
 
-/// A client whose filter got lost on the way must not send everything again.
+/// A client that loses its filter by mistake must not replay everything.
 fn unfiltered() -> Problem {
-    let fault = FieldError::new(
+    let error = FieldError::new(
         "missing_field",
         "/filter",
-        "no filter is given: add a condition, or `\"all\": true` to replay everything",
+        "no filter given; add a condition, or `\"all\": true` to replay everything",
     );
-    Problem::faulty(vec![fault])
+    Problem::invalid_fields(vec![error])
 }
 
-/// One of the tenant's own; another's is as one that is not there.
+/// A webhook of the tenant. Another tenant's is answered like one that does not exist.
 async fn webhook(
     call: &Call,
     values: &Values<'_>,
@@ -123,12 +126,12 @@ async fn webhook(
 fn events(values: &Values<'_>) -> Result<Vec<EventId>, Problem> {
     let Some(texts) = values.texts("event_ids") else { return Ok(Vec::new()) };
     if texts.is_empty() {
-        let hint = "the list is empty: name at least one event, or leave it out";
+        let hint = "`event_ids` must not be empty; name at least one event, or leave it out";
         return Err(Problem::field("/filter/event_ids", hint));
     }
     let ids = texts.iter().enumerate().map(|(index, text)| {
-        text.parse().map_err(|fault: gancho_domain::id::NotAnId| {
-            Problem::field(&format!("/filter/event_ids/{index}"), fault.to_string())
+        text.parse().map_err(|error: gancho_domain::id::NotAnId| {
+            Problem::field(&format!("/filter/event_ids/{index}"), error.to_string())
         })
     });
     ids.collect()

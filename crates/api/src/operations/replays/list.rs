@@ -8,19 +8,19 @@ use crate::{
     input::query::{CURSOR, LIMIT},
     page::Page,
     problem::Problem,
+    render::List,
     route::{Call, Gives, Needs, Route},
-    show::List,
 };
 
 pub const ROUTE: Route = Route {
     path: "/replays",
     needs: Needs::Anyone(Right::Read),
     query: &[LIMIT, CURSOR],
-    gives: Gives::ok::<List<ReplayJob>>("A page of them, newest first."),
+    gives: Gives::ok::<List<ReplayJob>>("A page of replays, newest first."),
     tag: TAG,
     summary: "List replays",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {

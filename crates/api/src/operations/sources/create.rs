@@ -3,7 +3,7 @@
 use http::Method;
 
 use super::{
-    TAG, draft, parts,
+    TAG, draft, inbound,
     view::{NewSource, SourceView},
 };
 use crate::{
@@ -19,19 +19,19 @@ pub const ROUTE: Route = Route {
     needs: Needs::Operator,
     takes: Takes::Body(draft::NEW),
     gives: Gives::created::<NewSource>(
-        "The source, with the secret that signs what is dispatched.",
+        "The source, with the secret that dispatched receipts are signed with.",
     ),
     refuses: &[&codes::RECEIVING_OFF, &codes::TAKEN, &codes::STORAGE_FULL],
     tag: TAG,
     summary: "Create a source",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let values = call.values()?;
     let draft = draft::draft(&values, values.string("partner"))?;
-    let created = parts(&call)?.desk.create(draft).await?;
+    let created = inbound(&call)?.sources.create(draft).await?;
     Answer::created(&NewSource {
         source: SourceView::from(&created.source),
         dispatch_secret: created.dispatch_secret.to_string(),

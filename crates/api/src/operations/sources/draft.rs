@@ -1,4 +1,4 @@
-//! What may be given for a source or a key.
+//! The bodies of a source and of a key.
 
 use gancho_inbound::{KeyDraft, SourceDraft};
 
@@ -10,59 +10,60 @@ use crate::{
 
 const PARTNER: Field = Field::new(
     "partner",
-    Kind::Text { least: 1, most: 63 },
-    "The name in the path: lower-case letters, digits and `-`. It never changes.",
+    Kind::Text { min: 1, max: 63 },
+    "Name of the partner, used in the URL: lower-case letters, digits and `-`. Cannot be changed.",
 )
 .required();
-const IS_ACTIVE: Field = Field::new("is_active", Kind::Flag, "Whether anything is taken from it.");
+const IS_ACTIVE: Field =
+    Field::new("is_active", Kind::Flag, "Whether webhooks from the partner are accepted.");
 const PRESET: Field = Field::new(
     "preset",
     Kind::Json,
-    "How it signs: `\"partner\"` (where left out), `\"standard\"`, `\"stripe\"`, `\"github\"`, `\"slack\"`, `\"shopify\"`, `\"meta\"`, `\"microsoft\"`, `{\"sns\": {\"topics\": [\"arn:aws:sns:…\"]}}` (Amazon SNS, and the topics that are taken), `{\"generic\": {…}}` or `{\"token\": {\"header\": …}}`.",
+    "How the partner signs: `\"partner\"` (default), `\"standard\"`, `\"stripe\"`, `\"github\"`, `\"slack\"`, `\"shopify\"`, `\"meta\"`, `\"microsoft\"`, `{\"sns\": {\"topics\": [\"arn:aws:sns:…\"]}}` (Amazon SNS, with the accepted topics), `{\"generic\": {…}}` or `{\"token\": {\"header\": …}}`.",
 );
 const TARGET_URL: Field = Field::new(
     "target_url",
-    Kind::Text { least: 1, most: 2_048 },
-    "Where receipts go; `http://127.0.0.1:9458/core/hooks/ingest` where left out. `gancho:email-feedback` is the gateway's own outbox, for bounces and complaints that SES reports.",
+    Kind::Text { min: 1, max: 2_048 },
+    "URL that receipts are dispatched to. Default: `http://127.0.0.1:9458/core/hooks/ingest`. `gancho:email-feedback` processes bounces and complaints reported by SES.",
 );
 const TARGETS: Field = Field::new(
     "targets",
-    Kind::Texts { most: 10, longest: 2_048 },
-    "Several places where receipts go, instead of `target_url`; each as that is.",
+    Kind::Texts { max: 10, max_length: 2_048 },
+    "Several target URLs, instead of `target_url`.",
 );
 const SCHEMA: Field = Field::new(
     "schema",
-    Kind::JsonObject { most: 64 * 1024 },
-    "A JSON Schema for bodies. What does not fit is recorded, refused with 422 and not dispatched.",
+    Kind::JsonObject { max: 64 * 1024 },
+    "JSON Schema for request bodies. A webhook that does not match is recorded, refused with 422 and not dispatched.",
 )
 .nullable();
 const RATE_LIMIT: Field = Field::new(
     "rate_limit",
     Kind::Object(RATE_FIELDS),
-    "How many webhooks each key may bring in which time.",
+    "Rate limit per key for incoming webhooks.",
 )
 .nullable();
 const EVENT_ID_POINTER: Field = Field::new(
     "event_id_pointer",
-    Kind::Text { least: 1, most: 256 },
-    "A JSON pointer to the event's id in the body, by which it is kept once. The preset's own where left out.",
+    Kind::Text { min: 1, max: 256 },
+    "JSON pointer to the event id in the body, used for deduplication. Default: defined by the preset.",
 )
 .nullable();
 const RETRY: Field = Field::new(
     "retry",
     Kind::Object(RETRY_FIELDS),
-    "When to dispatch again; 2 s doubled up to 32 s, ten attempts, where left out.",
+    "Retry schedule of dispatches. Default: 10 attempts, with delays from 2s doubling up to 32s.",
 )
 .nullable();
 const DISPATCH_SECRET: Field = Field::new(
     "dispatch_secret",
-    Kind::Secret { most: 256 },
-    "What dispatched receipts are signed with. One is made where it is left out.",
+    Kind::Secret { max: 256 },
+    "Secret that dispatched receipts are signed with. Default: a generated one.",
 );
 const VERIFY_TOKEN: Field = Field::new(
     "verify_token",
-    Kind::Secret { most: 256 },
-    "The token with which Meta greets (`hub.verify_token`).",
+    Kind::Secret { max: 256 },
+    "Verify token of Meta's subscription handshake (`hub.verify_token`).",
 )
 .nullable();
 
@@ -113,27 +114,36 @@ pub fn draft(values: &Values<'_>, partner: Option<String>) -> Result<SourceDraft
 }
 
 pub const KEY: &[Field] = &[
-    Field::new("scheme", Kind::Choice(&["hmac", "ed25519"]), "Which kind of key it is.").required(),
-    Field::new("algo", Kind::Choice(&["sha256"]), "The only one there is."),
-    Field::new("secret", Kind::Secret { most: 256 }, "For `hmac`: what both sides know."),
+    Field::new("scheme", Kind::Choice(&["hmac", "ed25519"]), "Signature scheme of the key.")
+        .required(),
+    Field::new(
+        "algo",
+        Kind::Choice(&["sha256"]),
+        "Hash algorithm of `hmac`. Only `sha256` is supported.",
+    ),
+    Field::new("secret", Kind::Secret { max: 256 }, "Shared secret. Required for `hmac`."),
     Field::new(
         "encoding",
         Kind::Choice(&["raw", "base64", "hex"]),
-        "How the secret is written; `raw` where left out.",
+        "Encoding of `secret`. Default: `raw`.",
     ),
     Field::new(
         "publicKey",
-        Kind::Text { least: 1, most: 256 },
-        "For `ed25519`: the partner's public key, in base64.",
+        Kind::Text { min: 1, max: 256 },
+        "The partner's public key, in base64. Required for `ed25519`.",
     ),
-    Field::new("not_before", Kind::Time, "It is good from then on.").nullable(),
-    Field::new("not_after", Kind::Time, "It is good until then.").nullable(),
+    Field::new("not_before", Kind::Time, "The key is not valid before this time.").nullable(),
+    Field::new("not_after", Kind::Time, "The key is not valid after this time.").nullable(),
     Field::new(
         "replaces",
-        Kind::Text { least: 1, most: 128 },
-        "The id of a key that this one follows: it ends after `overlap`.",
+        Kind::Text { min: 1, max: 128 },
+        "Id of the key that this one replaces. The old key expires after `overlap`.",
     ),
-    Field::new("overlap", Kind::Text { least: 1, most: 40 }, "`24h` where left out."),
+    Field::new(
+        "overlap",
+        Kind::Text { min: 1, max: 40 },
+        "How long a replaced key stays valid. Default: `24h`.",
+    ),
 ];
 
 pub fn key(values: &Values<'_>) -> KeyDraft {

@@ -1,5 +1,4 @@
-//! `GET /v1/sources/{partner}/receipts`: newest first; and `GET …/{receipt_id}`: one with all that is known
-//! of it.
+//! `GET /v1/sources/{partner}/receipts`: newest first; and `GET …/{receipt_id}`: one receipt in full.
 
 use gancho_domain::ReceiptId;
 use gancho_inbound::{ReceiptFilter, ReceiptStatus, Receipts};
@@ -18,44 +17,49 @@ use crate::{
     },
     page::Page,
     problem::Problem,
+    render::List,
     route::{Call, Gives, Needs, Route},
-    show::List,
 };
 
 pub(super) const STATUS: Field = Field::new(
     "status",
     Kind::Choice(&["received", "dispatched", "failed", "dlq"]),
-    "Only with this status.",
+    "Only receipts with this status.",
 );
-pub(super) const EVENT_ID: Field =
-    Field::new("event_id", Kind::Text { least: 1, most: 256 }, "Only of the partner's event.");
-pub(super) const SINCE: Field = Field::new("since", Kind::Time, "Received at or after.");
-pub(super) const UNTIL: Field = Field::new("until", Kind::Time, "Received before.");
+pub(super) const EVENT_ID: Field = Field::new(
+    "event_id",
+    Kind::Text { min: 1, max: 256 },
+    "Only receipts with this event id of the partner.",
+);
+pub(super) const SINCE: Field =
+    Field::new("since", Kind::Time, "Only receipts received at or after this time.");
+pub(super) const UNTIL: Field =
+    Field::new("until", Kind::Time, "Only receipts received before this time.");
 
 pub const LIST: Route = Route {
     path: "/sources/{partner}/receipts",
     needs: Needs::Operator,
     query: &[LIMIT, CURSOR, STATUS, EVENT_ID, SINCE, UNTIL],
-    gives: Gives::ok::<List<ReceiptView>>("A page of them, newest first."),
+    gives: Gives::ok::<List<ReceiptView>>("A page of receipts, newest first."),
     refuses: &[&codes::RECEIVING_OFF],
     tag: TAG,
     summary: "List a source's receipts",
-    about: "With a filter a page may hold fewer than `limit`, even none, and still have a next.",
+    about: "With a filter, a page may have fewer items than `limit`, even none: continue until `next_cursor` is null.",
     run: |call| Box::pin(list(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 pub const GET: Route = Route {
     path: "/sources/{partner}/receipts/{receipt_id}",
     needs: Needs::Operator,
     gives: Gives::ok::<ReceiptDetailView>(
-        "The receipt, the request that it came in, and every attempt to hand it on.",
+        "The receipt, with the original request and all dispatch attempts.",
     ),
     refuses: &[&codes::RECEIVING_OFF],
     tag: TAG,
-    summary: "Show a receipt",
+    summary: "Get a receipt",
     run: |call| Box::pin(get(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 pub(super) fn filter(values: &Values<'_>) -> ReceiptFilter {

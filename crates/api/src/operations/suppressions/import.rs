@@ -1,4 +1,4 @@
-//! `POST /v1/suppressions/import`: many addresses, all or none of them.
+//! `POST /v1/suppressions/import`: imports many addresses, all or none.
 
 use gancho_access::Right;
 use http::Method;
@@ -18,8 +18,8 @@ use crate::{
 const FIELDS: &[Field] = &[
     Field::new(
         "addresses",
-        Kind::Texts { most: gancho_mail::suppression::MOST_IMPORTED, longest: 600 },
-        "At most 10,000 of them.",
+        Kind::Texts { max: gancho_mail::suppression::MOST_IMPORTED, max_length: 600 },
+        "E-mail addresses, at most 10,000.",
     )
     .required(),
     REASON,
@@ -27,9 +27,9 @@ const FIELDS: &[Field] = &[
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ImportedAddresses {
-    /// How many were not on the list before.
+    /// Number of addresses that were not suppressed before.
     pub added: usize,
-    /// How many were given.
+    /// Number of addresses in the request.
     pub given: usize,
 }
 
@@ -38,13 +38,13 @@ pub const ROUTE: Route = Route {
     path: "/suppressions/import",
     needs: Needs::Tenant(Right::Manage),
     takes: Takes::Batch(FIELDS),
-    gives: Gives::ok::<ImportedAddresses>("All of them are on the list."),
+    gives: Gives::ok::<ImportedAddresses>("All addresses are suppressed."),
     refuses: &[&codes::EMAIL_OFF, &codes::STORAGE_FULL],
     tag: TAG,
-    summary: "Suppress many addresses",
-    about: "If one of them is no address, none is taken.",
+    summary: "Import suppressed addresses",
+    about: "If one address is invalid, none is imported.",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
@@ -53,7 +53,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     let reason = reason(&values);
     let given = values.texts("addresses").unwrap_or_default();
     let count = given.len();
-    let list = &emails::desk(&call.api)?.suppressions;
+    let list = &emails::mail(&call.api)?.suppressions;
     let rows = given.into_iter().map(|address| (address, reason)).collect();
     let added = list.import(scope, rows).await?;
     Answer::ok(&ImportedAddresses { added, given: count })

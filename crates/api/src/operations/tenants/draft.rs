@@ -1,9 +1,9 @@
-//! What may be given for a tenant.
+//! The bodies of a tenant.
 
 use gancho_domain::{Rate, Tenant, span};
 
 use crate::{
-    input::{Faults, Field, Kind, Values},
+    input::{Field, FieldErrors, Kind, Values},
     operations::webhooks::draft::{RATE_FIELDS, rate},
     problem::Problem,
     state::Api,
@@ -11,55 +11,51 @@ use crate::{
 
 pub const SLUG: Field = Field::new(
     "slug",
-    Kind::Text { least: 1, most: 63 },
-    "The human name: lower-case letters, digits, `-` and `_`. It never changes.",
+    Kind::Text { min: 1, max: 63 },
+    "Short name of the tenant: lower-case letters, digits, `-` and `_`. Cannot be changed.",
 )
 .required();
 const NAME: Field =
-    Field::new("name", Kind::Text { least: 1, most: 128 }, "For people; the slug where left out.");
-const PLAN: Field = Field::new(
-    "plan",
-    Kind::Text { least: 1, most: 64 },
-    "The plan it is on; `unlimited` where left out.",
-);
+    Field::new("name", Kind::Text { min: 1, max: 128 }, "Display name. Default: the slug.");
+const PLAN: Field =
+    Field::new("plan", Kind::Text { min: 1, max: 64 }, "Plan of the tenant. Default: `unlimited`.");
 const DEFAULT_PROFILE: Field = Field::new(
     "default_profile",
-    Kind::Text { least: 1, most: 64 },
-    "The wire profile of webhooks that name none; `standard` where left out.",
+    Kind::Text { min: 1, max: 64 },
+    "Profile of webhooks that do not name one. Default: `standard`.",
 );
-const STRICT: Field =
-    Field::new("strict_event_types", Kind::Flag, "Only registered event types may be published.");
+const STRICT: Field = Field::new(
+    "strict_event_types",
+    Kind::Flag,
+    "Whether only registered event types can be published. Default: `false`.",
+);
 const PUBLISH_RATE: Field = Field::new(
     "publish_rate",
     Kind::Object(RATE_FIELDS),
-    "How fast it may publish; the operator's default where left out.",
+    "Maximum rate of publishing. Default: set by the operator.",
 )
 .nullable();
 
 pub const NEW: &[Field] = &[SLUG, NAME, PLAN, DEFAULT_PROFILE, STRICT, PUBLISH_RATE];
 pub const PART: &[Field] = &[NAME, PLAN, DEFAULT_PROFILE, STRICT, PUBLISH_RATE];
 
-/// Puts what was given into the tenant, or says all that is wrong with it.
+/// Applies the body to the tenant, or returns all its errors.
 pub fn apply(api: &Api, tenant: &mut Tenant, values: &Values<'_>) -> Result<(), Problem> {
-    let mut faults = Faults::default();
+    let mut errors = FieldErrors::default();
     if let Some(name) = values.text("name") {
         name.clone_into(&mut tenant.name);
     }
     if let Some(plan) = values.text("plan") {
         if api.plans.get(plan).is_none() {
             let known: Vec<_> = api.plans.names().collect();
-            faults
-                .invalid("/plan", format!("there is no such plan: there are {}", known.join(", ")));
+            errors.invalid("/plan", format!("unknown plan; known plans: {}", known.join(", ")));
         }
         plan.clone_into(&mut tenant.plan);
     }
     if let Some(profile) = values.text("default_profile") {
         if api.registry.profile(profile).is_none() {
             let known = api.registry.profile_names().join(", ");
-            faults.invalid(
-                "/default_profile",
-                format!("there is no such profile: there are {known}"),
-            );
+            errors.invalid("/default_profile", format!("unknown profile; known profiles: {known}"));
         }
         profile.clone_into(&mut tenant.default_profile);
     }
@@ -73,9 +69,9 @@ pub fn apply(api: &Api, tenant: &mut Tenant, values: &Values<'_>) -> Result<(), 
             Ok(per) if (1..=86_400).contains(&per.as_secs()) => {
                 tenant.publish_rate = Some(Rate { count: given.count, per });
             }
-            Ok(_) => faults.invalid("/publish_rate/per", "it must lie between 1s and 1d"),
-            Err(fault) => faults.invalid("/publish_rate/per", fault.to_string()),
+            Ok(_) => errors.invalid("/publish_rate/per", "`per` must be between 1s and 1d"),
+            Err(error) => errors.invalid("/publish_rate/per", error.to_string()),
         }
     }
-    if faults.0.is_empty() { Ok(()) } else { Err(faults.into()) }
+    if errors.0.is_empty() { Ok(()) } else { Err(errors.into()) }
 }

@@ -6,19 +6,19 @@ use crate::{
     input::query::{CURSOR, LIMIT},
     page::Page,
     problem::Problem,
+    render::List,
     route::{Call, Gives, Needs, Route},
-    show::List,
 };
 
 pub const ROUTE: Route = Route {
     path: "/tenants",
     needs: Needs::Operator,
     query: &[LIMIT, CURSOR],
-    gives: Gives::ok::<List<TenantView>>("A page of them, by slug."),
+    gives: Gives::ok::<List<TenantView>>("A page of tenants, by slug."),
     tag: TAG,
     summary: "List tenants",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {

@@ -1,4 +1,4 @@
-//! `PATCH /v1/webhooks/{id}`: what is not given stays.
+//! `PATCH /v1/webhooks/{id}`: fields that are left out keep their value.
 
 use gancho_access::Right;
 use http::Method;
@@ -20,21 +20,21 @@ pub const ROUTE: Route = Route {
     path: "/webhooks/{id}",
     needs: Needs::Tenant(Right::Manage),
     takes: Takes::Body(draft::PART),
-    gives: Gives::ok::<Webhook>("The webhook as it is now."),
+    gives: Gives::ok::<Webhook>("The updated webhook."),
     refuses: &[&codes::CONFLICT, &codes::STORAGE_FULL],
     tag: TAG,
-    summary: "Change a webhook",
-    about: "What is left out stays as it is; `null` takes a setting back to the profile's own.",
+    summary: "Update a webhook",
+    about: "Fields that are left out keep their value; `null` resets a setting to the profile's default.",
     run: |call| Box::pin(run(call, false)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
-/// `whole`: what is not given goes back to what a new one has.
+/// With `whole`, fields that are left out are reset to their defaults.
 pub(super) async fn run(call: Call, whole: bool) -> Result<Answer, Problem> {
-    let acting = call.tenant()?;
+    let principal = call.tenant()?;
     let id = call.id("id")?;
     let draft = draft(&call.values()?)?;
-    let endpoint = call.api.endpoints.change(acting.scope(), id, draft, whole).await?;
+    let endpoint = call.api.endpoints.change(principal.scope(), id, draft, whole).await?;
     let paused = PausedWebhooks::read(&call.api).await?;
     Answer::ok(&Webhook::of(&call.api, &endpoint, &paused)?)
 }

@@ -1,4 +1,4 @@
-//! `POST /v1/webhooks`: a new one, with its secret.
+//! `POST /v1/webhooks`: creates a webhook, and shows its secret.
 
 use gancho_access::Right;
 use http::Method;
@@ -21,20 +21,20 @@ pub const ROUTE: Route = Route {
     needs: Needs::Tenant(Right::Manage),
     takes: Takes::Body(draft::WHOLE),
     gives: Gives::created::<NewWebhook>(
-        "The webhook, and its secret: keep it, it is not shown again unasked.",
+        "The webhook with its signing secret. Other operations do not show the secret, except `GET /v1/webhooks/{id}/secret`.",
     ),
     refuses: &[&codes::PLAN_LIMIT, &codes::STORAGE_FULL],
     tag: TAG,
     summary: "Create a webhook",
-    about: "`url` and `events` are enough.",
+    about: "Only `url` and `events` are required.",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let acting = call.tenant()?;
+    let principal = call.tenant()?;
     let draft = draft(&call.values()?)?;
-    let created = call.api.endpoints.create(acting.scope(), acting.tenant(), draft).await?;
+    let created = call.api.endpoints.create(principal.scope(), principal.tenant(), draft).await?;
     Answer::created(&NewWebhook {
         webhook: Webhook::of(&call.api, &created.endpoint, &PausedWebhooks::none())?,
         secret: created.secret.to_string(),

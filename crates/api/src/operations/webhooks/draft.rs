@@ -1,4 +1,4 @@
-//! What may be given for a webhook.
+//! The bodies of a webhook.
 
 use gancho_domain::{RateDraft, RetryDraft};
 use gancho_outbound::EndpointDraft;
@@ -10,86 +10,88 @@ use crate::{
 
 const URL: Field = Field::new(
     "url",
-    Kind::Text { least: 1, most: 2_048 },
-    "Where to deliver to: HTTPS, and no private address, unless the operator allows more.",
+    Kind::Text { min: 1, max: 2_048 },
+    "URL to deliver to. Must be HTTPS and not a private address, unless the operator allows it.",
 );
 const EVENTS: Field = Field::new(
     "events",
-    Kind::Texts { most: 100, longest: 128 },
-    "The event types it wants: names, `invoice.*` for all below a prefix, `*` for all.",
+    Kind::Texts { max: 100, max_length: 128 },
+    "Event types to subscribe to: names, `invoice.*` for a prefix, or `*` for all.",
 );
-const NAME: Field = Field::new("name", Kind::Text { least: 0, most: 128 }, "For people.");
+const NAME: Field = Field::new("name", Kind::Text { min: 0, max: 128 }, "Display name.");
 const SECRET: Field = Field::new(
     "secret",
-    Kind::Secret { most: 256 },
-    "What deliveries are signed with: at least 16 characters. One is made where it is left out.",
+    Kind::Secret { max: 256 },
+    "Signing secret, at least 16 characters. Default: a generated one.",
 );
 const HEADERS: Field = Field::new(
     "headers",
-    Kind::TextMap { most: 100, longest: 8_192 },
-    "Headers that every delivery carries. Their values are kept sealed and never shown again.",
+    Kind::TextMap { max: 100, max_length: 8_192 },
+    "Custom headers for every delivery. The values are stored encrypted and never shown again.",
 );
 const IS_ACTIVE: Field = Field::new(
     "is_active",
     Kind::Flag,
-    "Whether anything is delivered to it; true where left out.",
+    "Whether events are delivered to the webhook. Default: `true`.",
 );
 const PROFILE: Field = Field::new(
     "profile",
-    Kind::Text { least: 1, most: 64 },
-    "How a delivery looks: `standard`, `email-gateway`, `auracore`, `saas`, or one of the operator's.",
+    Kind::Text { min: 1, max: 64 },
+    "Format of deliveries: `standard`, `email-gateway`, `auracore`, `saas`, or a profile defined by the operator.",
 );
 const RETRY: Field = Field::new(
     "retry",
     Kind::Object(RETRY_FIELDS),
-    "When to try again: `{\"schedule\": [\"1s\", \"5m\"]}` or `{\"base\": \"1s\", \"max\": \"60s\", \"attempts\": 5}`. The profile's own where left out.",
+    "Retry schedule: `{\"schedule\": [\"1s\", \"5m\"]}` or `{\"base\": \"1s\", \"max\": \"60s\", \"attempts\": 5}`. Default: defined by the profile.",
 )
 .nullable();
 pub const RETRY_FIELDS: &[Field] = &[
     Field::new(
         "schedule",
-        Kind::Texts { most: 30, longest: 40 },
-        "The delays between attempts: one fewer than there are attempts.",
+        Kind::Texts { max: 30, max_length: 40 },
+        "Delays between attempts; one fewer than the number of attempts.",
     ),
     Field::new(
         "base",
-        Kind::Text { least: 1, most: 40 },
-        "The first delay; each is twice the one before.",
+        Kind::Text { min: 1, max: 40 },
+        "First delay; each following delay is twice as long.",
     ),
-    Field::new("max", Kind::Text { least: 1, most: 40 }, "No delay is longer."),
-    Field::new("attempts", Kind::Count { least: 1, most: 31 }, "How many attempts there are."),
+    Field::new("max", Kind::Text { min: 1, max: 40 }, "Maximum delay."),
+    Field::new("attempts", Kind::Count { min: 1, max: 31 }, "Maximum number of attempts."),
 ];
 const TIMEOUT: Field = Field::new(
     "timeout",
-    Kind::Text { least: 1, most: 40 },
-    "How long an attempt may take, such as `15s`. The profile's own where left out.",
+    Kind::Text { min: 1, max: 40 },
+    "Time limit of an attempt, e.g. `15s`. Default: defined by the profile.",
 )
 .nullable();
 const RATE_LIMIT: Field = Field::new(
     "rate_limit",
     Kind::Object(RATE_FIELDS),
-    "How many deliveries it gets in which time. More wait; they do not fail.",
+    "Rate limit of deliveries. Deliveries beyond it wait; they do not fail.",
 )
 .nullable();
 pub const RATE_FIELDS: &[Field] = &[
-    Field::new("count", Kind::Count { least: 1, most: 1_000_000 }, "So many").required(),
-    Field::new("per", Kind::Text { least: 1, most: 40 }, "in so long, such as `1s`.").required(),
+    Field::new("count", Kind::Count { min: 1, max: 1_000_000 }, "Maximum number per window.")
+        .required(),
+    Field::new("per", Kind::Text { min: 1, max: 40 }, "Length of the window, e.g. `1s`.")
+        .required(),
 ];
 const MAX_IN_FLIGHT: Field = Field::new(
     "max_in_flight",
-    Kind::Count { least: 1, most: 512 },
-    "How many deliveries are on their way to it at once.",
+    Kind::Count { min: 1, max: 512 },
+    "Maximum number of concurrent deliveries.",
 )
 .nullable();
 const ORDERING: Field = Field::new(
     "ordering",
     Kind::Choice(&["best_effort", "per_subject"]),
-    "`per_subject`: the next event of a subject waits until the one before is delivered or dead.",
+    "`best_effort` (default), or `per_subject`: the next event of a subject waits until the previous one is delivered or has failed permanently.",
 );
 const METADATA: Field = Field::new(
     "metadata",
-    Kind::JsonObject { most: 16 * 1024 },
-    "Whatever the tenant likes to keep with it.",
+    Kind::JsonObject { max: 16 * 1024 },
+    "Custom JSON object, stored with the webhook.",
 );
 
 /// For one that is changed in part.
@@ -159,7 +161,7 @@ pub fn retry(values: &Values<'_>) -> Result<RetryDraft, Problem> {
         }
         _ => Err(Problem::field(
             "/retry",
-            "give either `schedule`, or all of `base`, `max` and `attempts`",
+            "`retry` must have either `schedule`, or `base`, `max` and `attempts`",
         )),
     }
 }

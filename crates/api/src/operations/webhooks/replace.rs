@@ -1,4 +1,4 @@
-//! `PUT /v1/webhooks/{id}`: what is not given goes back to what a new one has, but for the secret.
+//! `PUT /v1/webhooks/{id}`: fields that are left out are reset, except the secret.
 
 use gancho_access::Right;
 use http::Method;
@@ -14,11 +14,11 @@ pub const ROUTE: Route = Route {
     path: "/webhooks/{id}",
     needs: Needs::Tenant(Right::Manage),
     takes: Takes::Body(draft::WHOLE),
-    gives: Gives::ok::<Webhook>("The webhook as it is now."),
+    gives: Gives::ok::<Webhook>("The updated webhook."),
     refuses: &[&codes::CONFLICT, &codes::STORAGE_FULL],
     tag: TAG,
     summary: "Replace a webhook",
-    about: "What is left out goes back to what a new webhook has, except the secret, which changes only when given.",
+    about: "Fields that are left out are reset to their defaults, except the secret, which changes only if given.",
     run: |call| Box::pin(run(call, true)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };

@@ -1,4 +1,4 @@
-//! `POST /v1/webhooks/{id}/rotate-secret`: a new secret; the old one signs too for a while.
+//! `POST /v1/webhooks/{id}/rotate-secret`: sets a new secret; the old one also signs for a while.
 
 use gancho_access::Right;
 use http::Method;
@@ -11,31 +11,31 @@ use crate::{
     codes,
     input::{Field, Kind},
     problem::Problem,
+    render::Timestamp,
     route::{Call, Gives, Needs, Route, Takes},
-    show::Stamp,
 };
 
 #[derive(Serialize, ToSchema)]
 pub struct RotatedSecret {
     pub secret: String,
-    /// `base64` (what stands after `whsec_` is the key), `raw` (the text is the key) or `ed25519`.
+    /// `base64` (the key is the base64 text after `whsec_`), `raw` (the text is the key) or `ed25519`.
     pub secret_format: &'static str,
-    /// `whpk_…`, to give to receivers; null unless `secret_format` is `ed25519`.
+    /// Public key for receivers (`whpk_…`); null unless `secret_format` is `ed25519`.
     pub public_key: Option<String>,
-    /// Until when the one before signs too; null without an overlap.
-    pub old_secret_until: Option<Stamp>,
+    /// Until when deliveries are also signed with the previous secret; null without an overlap.
+    pub old_secret_until: Option<Timestamp>,
 }
 
 const FIELDS: &[Field] = &[
     Field::new(
         "secret",
-        Kind::Secret { most: 256 },
-        "The new one. One of the same kind as before is made where it is left out.",
+        Kind::Secret { max: 256 },
+        "The new secret. Default: a generated one of the same format.",
     ),
     Field::new(
         "overlap",
         Kind::Span,
-        "How long both sign: `24h` where left out, at most `7d`, `0s` for not at all.",
+        "How long deliveries are signed with both secrets. Default: `24h`; at most `7d`; `0s` for no overlap.",
     ),
 ];
 
@@ -49,21 +49,21 @@ pub const ROUTE: Route = Route {
     tag: TAG,
     summary: "Rotate a webhook's secret",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let acting = call.tenant()?;
+    let principal = call.tenant()?;
     let values = call.values()?;
     let rotated = call
         .api
         .endpoints
-        .rotate(acting.scope(), call.id("id")?, values.string("secret"), values.span("overlap"))
+        .rotate(principal.scope(), call.id("id")?, values.string("secret"), values.span("overlap"))
         .await?;
     Answer::ok(&RotatedSecret {
         secret: rotated.secret.to_string(),
         secret_format: format_name(rotated.secret_format),
         public_key: rotated.public_key,
-        old_secret_until: rotated.old_until.map(Stamp),
+        old_secret_until: rotated.old_until.map(Timestamp),
     })
 }

@@ -1,5 +1,5 @@
-//! `POST /v1/webhooks/{id}/test` and `POST /v1/webhooks/test`: a sample event through the real path,
-//! and what came of it.
+//! `POST /v1/webhooks/{id}/test` and `POST /v1/webhooks/test`: sends a sample event as a real delivery, and
+//! returns its result.
 
 use gancho_access::Right;
 use gancho_domain::EndpointId;
@@ -20,7 +20,7 @@ use crate::{
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct TestOutcome {
-    /// Whether the webhook answered with 2xx.
+    /// Whether the webhook responded with 2xx.
     pub success: bool,
     pub delivery_id: String,
     pub event_id: String,
@@ -31,14 +31,14 @@ pub struct TestOutcome {
     pub latency_ms: Option<f64>,
     pub response_body: Option<String>,
     pub error: Option<String>,
-    /// The attempt in full; null where there was none in time.
+    /// The attempt in detail; null if there was none in time.
     pub attempt: Option<AttemptEntry>,
 }
 
 const EVENT_TYPE: Field = Field::new(
     "event_type",
-    Kind::Text { least: 1, most: 128 },
-    "Of which type the sample is; one that the webhook wants where left out.",
+    Kind::Text { min: 1, max: 128 },
+    "Event type of the sample. Default: one that the webhook is subscribed to.",
 );
 
 pub const ROUTE: Route = Route {
@@ -46,11 +46,11 @@ pub const ROUTE: Route = Route {
     path: "/webhooks/{id}/test",
     needs: Needs::Tenant(Right::Manage),
     takes: Takes::Maybe(&[EVENT_TYPE]),
-    gives: Gives::ok::<TestOutcome>("What came of the first attempt."),
+    gives: Gives::ok::<TestOutcome>("The result of the first attempt."),
     refuses: &[&codes::CONFLICT, &codes::RATE_LIMITED, &codes::STORAGE_FULL],
     tag: TAG,
     summary: "Test a webhook",
-    about: "Sends a sample event of a type to it alone, through the real path, and waits for the first attempt. It is marked as a test in the log.",
+    about: "Sends a sample event to this webhook only, as a real delivery, and waits for the first attempt. The delivery is marked as a test in the delivery log.",
     run: |call| {
         Box::pin(async move {
             let id = call.id("id")?;
@@ -58,17 +58,17 @@ pub const ROUTE: Route = Route {
             test(&call, id, event_type).await
         })
     },
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 pub const BY_BODY: Route = Route {
     path: "/webhooks/test",
     takes: Takes::Body(&[
-        Field::new("webhook_id", Kind::Id(Noun::Webhook), "Which webhook.").required(),
+        Field::new("webhook_id", Kind::Id(Noun::Webhook), "Webhook to test.").required(),
         EVENT_TYPE,
     ]),
     refuses: &[&codes::NOT_FOUND, &codes::CONFLICT, &codes::RATE_LIMITED, &codes::STORAGE_FULL],
-    summary: "Test a webhook that the body names",
+    summary: "Test a webhook, named in the body",
     run: |call| {
         Box::pin(async move {
             let values = call.values()?;
@@ -82,9 +82,9 @@ pub const BY_BODY: Route = Route {
 };
 
 async fn test(call: &Call, id: EndpointId, event_type: Option<String>) -> Result<Answer, Problem> {
-    let acting = call.tenant()?;
+    let principal = call.tenant()?;
     let outcome =
-        try_out(&call.api.publisher, acting.scope(), acting.tenant(), id, event_type).await?;
+        try_out(&call.api.publisher, principal.scope(), principal.tenant(), id, event_type).await?;
     Answer::ok(&TestOutcome::from(outcome))
 }
 
