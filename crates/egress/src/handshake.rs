@@ -51,7 +51,7 @@ where
         .map_err(|error| unstarted(&error))?;
     tasks.spawn(async move {
         if let Err(error) = connection.await {
-            tracing::trace!(%error, "a connection ended");
+            tracing::trace!(%error, "connection ended");
         }
     });
     Ok(Sender::H1(sender))
@@ -73,7 +73,7 @@ where
         .map_err(|error| unstarted(&error))?;
     tasks.spawn(async move {
         if let Err(error) = connection.await {
-            tracing::trace!(%error, "a connection ended");
+            tracing::trace!(%error, "connection ended");
         }
     });
     Ok(Sender::H2(sender))

@@ -64,7 +64,7 @@ pub(crate) async fn look_up(
         match policy.admit(SocketAddr::new(*ip, port)) {
             Ok(address) => judged.push(address),
             Err(why) => {
-                tracing::debug!(name, %ip, why, "the DNS gave an address that is denied");
+                tracing::debug!(name, %ip, reason = why, "DNS returned a denied address");
                 return Err(NoAnswer::blocked());
             }
         }

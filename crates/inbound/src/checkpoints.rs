@@ -28,7 +28,6 @@ pub const ORIGIN: &str = "gancho/ledger";
 const COLLECTION: Collection = Collection::operators(CHECKPOINTS);
 const PAGE: usize = 1_000;
 const LOOK_EVERY: Duration = Duration::from_secs(5);
-const NOT_SIGNED: &str = "the ledger is not signed for until someone has looked";
 
 pub struct Checkpointer {
     store: Arc<dyn Store>,
@@ -117,7 +116,7 @@ impl Checkpointer {
         let ahead = match ahead(&settings, &keys) {
             Ok(ahead) => Some(ahead),
             Err(fault) => {
-                tracing::error!(%fault, "{NOT_SIGNED}");
+                tracing::error!(error = %fault, "checkpoints are suspended");
                 None
             }
         };
@@ -183,10 +182,10 @@ impl Checkpointer {
                     Ok(Some(_)) => made = Instant::now(),
                     Ok(None) => {}
                     Err(fault) if is_held => {
-                        tracing::error!(%fault, "{NOT_SIGNED}");
+                        tracing::error!(error = %fault, "checkpoints are suspended");
                         made = Instant::now();
                     }
-                    Err(fault) => tracing::warn!(%fault, "no checkpoint could be made"),
+                    Err(fault) => tracing::warn!(error = %fault, "could not sign a checkpoint"),
                 }
             }
             if is_last {

@@ -189,7 +189,7 @@ impl Inbound {
         if let Some(first) = taken.clashes_with {
             let receipt = taken.receipt;
             self.tally.clashed(partner.as_str());
-            tracing::warn!(%partner, %receipt, %first, "event id reused with another body; kept as a dead letter");
+            tracing::warn!(%partner, %receipt, %first, "event id reused with a different body; stored as a dead letter");
         }
     }
 

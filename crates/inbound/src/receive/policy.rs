@@ -150,7 +150,7 @@ impl PolicyKeeper {
     pub fn reload(&self) -> Result<Arc<Pack>, PackFault> {
         let pack = Arc::new(read(self.path.as_ref())?);
         *self.pack.write() = pack.clone();
-        tracing::info!(hash = pack.hash(), "the policy pack was read");
+        tracing::info!(hash = pack.hash(), "policy pack reloaded");
         Ok(pack)
     }
 }
