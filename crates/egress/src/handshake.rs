@@ -80,7 +80,7 @@ where
 }
 
 fn unstarted(error: &hyper::Error) -> NoAnswer {
-    NoAnswer::new(Code::PROTOCOL_ERROR, format!("HTTP could not be started: {error}"))
+    NoAnswer::new(Code::PROTOCOL_ERROR, format!("could not start HTTP: {error}"))
 }
 
 /// Lets hyper start its tasks where they are counted.

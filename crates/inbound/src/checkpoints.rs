@@ -84,15 +84,15 @@ pub enum CheckpointFault {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The ledger is not what it was. Nothing is signed.
-    #[error("the ledger does not hold: {0}. hint: run `gancho ledger verify`")]
+    #[error("the ledger is invalid: {0}. hint: run `gancho ledger verify`")]
     Flaw(#[from] Flaw),
-    #[error("the checkpoint at {0} cannot be written or read: {1}")]
+    #[error("cannot write or read the checkpoint {0}: {1}")]
     File(PathBuf, io::Error),
-    #[error("the checkpoint cannot be signed or opened: {0}")]
+    #[error("cannot sign or verify the checkpoint: {0}")]
     Note(#[from] CheckpointError),
     /// Nothing is signed while it is there.
     #[error(
-        "{0} is no checkpoint that this gateway signed. hint: compare it with copies that are kept elsewhere, then move it out of the folder"
+        "{0} is not a checkpoint signed by this gateway. hint: compare it with copies stored elsewhere, then move it out of the directory"
     )]
     Foreign(PathBuf),
 }

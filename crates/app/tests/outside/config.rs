@@ -31,8 +31,8 @@ error: invalid configuration: 7 problems
   plans.pro (gancho.toml:5)
     unknown field `endpoint`, expected `endpoints` or `events`
   WEBHOOK_URL_M2 (environment variable WEBHOOK_URL_M2)
-    the address is not one that may be reached
-    hint: use a public address, or have the operator add its network to `allow_cidrs` (`operator_allow_cidrs` for targets of its own)
+    the address is not allowed
+    hint: use a public address, or ask the operator to add its network to `allow_cidrs` (`operator_allow_cidrs` for the operator's own targets)
   WEBHOOK_SECRET_M2 (environment variable WEBHOOK_SECRET_M2)
     the secret has only 7 of at least 16 bytes
     hint: 32 random bytes are a good choice

@@ -180,7 +180,10 @@ fn a_receipt_is_proved_to_anyone() {
         }),
         &["the line is not in the ledger that the checkpoint signs"],
     );
-    does_not_hold(&changed(|proof| proof["line"]["number"] = 4.into()), &["is not in the ledger that the checkpoint signs"]);
+    does_not_hold(
+        &changed(|proof| proof["line"]["number"] = 4.into()),
+        &["is not in the ledger that the checkpoint signs"],
+    );
     does_not_hold(
         &changed(|proof| {
             let note = proof["checkpoint"].as_str().unwrap().replace("\n5\n", "\n6\n");

@@ -59,7 +59,7 @@ impl Sns {
                 tracing::info!(%partner, topic, "SNS subscription confirmed");
                 return Ok(DONE);
             }
-            Ok(answer) => format!("SNS answered {}", answer.status),
+            Ok(answer) => format!("SNS responded with {}", answer.status),
             Err(none) => none.failure.reason().to_owned(),
         };
         tracing::warn!(%partner, topic, reason = why, "could not confirm an SNS subscription");
