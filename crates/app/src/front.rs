@@ -65,7 +65,7 @@ impl Front {
         let listening = gancho_api::listen(listener, api.clone(), router, limits, stop.clone());
         tasks.spawn(async move {
             if let Err(error) = listening.await {
-                tracing::error!(%error, "the listener broke");
+                tracing::error!(%error, "API listener failed");
             }
         });
         Ok(Self { address, ingest: None, stop, tasks, api })
@@ -86,7 +86,7 @@ impl Front {
         let stop = self.stop.clone();
         self.tasks.spawn(async move {
             if let Err(error) = ingest.listen(listener, limits, stop).await {
-                tracing::error!(%error, "the listener for partners broke");
+                tracing::error!(%error, "ingest listener failed");
             }
         });
         Ok(())

@@ -88,8 +88,10 @@ impl Gateway {
         let ring = setup.ring.open(&*store).await?;
         let profiles = Profile::built_in().into_iter().chain(setup.profiles).collect();
         let registry = Arc::new(Registry::new(store.clone(), ring.keys.clone(), profiles));
-        let client = gancho_egress::Client::new(setup.client).context("the HTTP client")?;
-        let own_client = gancho_egress::Client::new(setup.own_client).context("the HTTP client")?;
+        let client =
+            gancho_egress::Client::new(setup.client).context("cannot create the HTTP client")?;
+        let own_client = gancho_egress::Client::new(setup.own_client)
+            .context("cannot create the HTTP client")?;
         let tenants = Tenants { store: store.clone(), ids: ids.clone(), clock: clock.clone() };
         let operator = if setup.has_notices {
             Some(tenants.get(Tenant::OPERATOR, "standard").await?)

@@ -27,7 +27,7 @@ pub struct Submitted {
 pub enum SubmitError {
     #[error("{}", joined(.0))]
     Faulty(Vec<FieldError>),
-    #[error("the idempotency key was used for another e-mail ({first}): use a new key")]
+    #[error("the idempotency key was already used for another e-mail ({first}): use a new key")]
     KeyClash { first: EmailId },
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -99,7 +99,9 @@ impl HealthKeeper {
             let notice = window.notice(tenant, endpoint);
             match self.notifier.send(tenant, &notice, &window.once(endpoint)).await {
                 Ok(()) => self.digests.told(tenant, endpoint, &window, now),
-                Err(error) => tracing::warn!(%error, %endpoint, "a digest of dead letters waits"),
+                Err(error) => {
+                    tracing::warn!(%error, %endpoint, "could not send a digest of dead letters; will retry")
+                }
             }
         }
     }
@@ -126,7 +128,7 @@ impl HealthKeeper {
         let stored = match self.write(endpoint, seen, failure, tells).await {
             Ok(stored) => stored,
             Err(error) => {
-                tracing::warn!(%error, endpoint = %endpoint.id, "how an endpoint is doing was not written down");
+                tracing::warn!(%error, endpoint = %endpoint.id, "could not save endpoint health");
                 None
             }
         };
@@ -195,7 +197,7 @@ impl HealthKeeper {
             fresh.health = health;
             fresh.is_active = fresh.health.disabled.is_none();
             if let Some(Tell::Disabled(why)) = tell {
-                tracing::warn!(endpoint = %fresh.id, why = why.name(), "an endpoint is switched off");
+                tracing::warn!(endpoint = %fresh.id, reason = why.name(), "endpoint disabled");
             }
             let stored = (fresh.version + 1, fresh.health.clone());
             let is_active = fresh.is_active;

@@ -68,11 +68,11 @@ pub struct Published {
 
 #[derive(Debug, Clone, Error, PartialEq, Eq)]
 pub enum PublishError {
-    #[error("the idempotency key was used for another event ({first}): use a new key")]
+    #[error("the idempotency key was already used for another event ({first}): use a new key")]
     KeyClash { first: EventId },
     #[error("{0}")]
     PlanLimit(PlanLimit),
-    #[error("{limit} events were published already in a short time: try again in {retry_after:?}")]
+    #[error("publish rate of {limit} exceeded: try again in {} s", retry_after.as_secs() + 1)]
     TooFast { retry_after: Duration, limit: u32, remaining: u32, reset: Duration },
     #[error("{}", joined(.0))]
     Faulty(Vec<FieldError>),

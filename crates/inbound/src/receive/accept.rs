@@ -101,7 +101,7 @@ impl Keeper {
         }
         if let Some(received) = &mut new.ledger {
             let reason = format!(
-                "the event id came before with another body, in {first}: replay it to send this one too"
+                "the event id was already used with a different body, in {first}: replay this dead letter to dispatch it as well"
             );
             received.withheld = Some(Failure::new(Code::from_text(ID_CLASH), reason));
         }
