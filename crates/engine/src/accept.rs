@@ -17,7 +17,7 @@ use crate::{
     lane::{LaneState, Ticket},
     room::{Seats, Size},
     scheduler::Incoming,
-    write_shares::{in_turns, rows_of},
+    tenant_shares::{in_turns, rows_of},
 };
 
 /// Room in the queue of a lane. Dropped, it is free again.

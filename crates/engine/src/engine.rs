@@ -17,9 +17,9 @@ use crate::{
     scheduler::Share,
     stats::{Counter, Stats},
     steady::Steady,
+    tenant_shares::{MAX_ROWS, TenantShares},
     through::Through,
     timings::Timing,
-    write_shares::WriteShares,
 };
 
 pub struct EngineSetup {
@@ -46,7 +46,7 @@ pub struct Engine {
     pub(crate) name: String,
     pub(crate) lanes: Vec<Arc<LaneState>>,
     pub(crate) room: Arc<Room>,
-    pub(crate) write_shares: Arc<WriteShares>,
+    pub(crate) write_shares: Arc<TenantShares>,
     pub(crate) membership: Membership,
     pub(crate) steady: Steady,
     /// No more work is taken on.
@@ -80,7 +80,7 @@ impl Engine {
             membership: Membership::new(node, beaten_at, limits.trusted()),
             steady,
             room,
-            write_shares: Arc::default(),
+            write_shares: TenantShares::new(MAX_ROWS),
             store,
             clock,
             random,

@@ -1,7 +1,7 @@
-//! Turns at the store for those who write to it: of each tenant only so much is in the store's hands at a time.
+//! Turns by tenant: of each tenant only so much goes on at a time, and the rest waits for its own, not for others'.
 //!
-//! The store commits in the order in which it is asked. Without this, a tenant that publishes thousands of events at
-//! once would be in front of everybody who asks after it.
+//! The store commits in the order in which it is asked, and a request is read in one go. Without this, a tenant that
+//! publishes thousands of events at once would be in front of everybody who asks after it.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -14,40 +14,42 @@ use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Rows that a tenant may have in the store's hands. What is larger goes alone.
-pub const MAX_ROWS: usize = 512;
+pub(crate) const MAX_ROWS: usize = 512;
 /// A body counts as one more row for each of these.
 const BYTES_PER_ROW: usize = 4 << 10;
 
-#[derive(Default)]
-pub struct WriteShares {
-    /// Of tenants that write now.
+/// Hands out the same share to each tenant.
+pub struct TenantShares {
+    max: usize,
+    /// Of tenants that have something going on.
     tenants: Mutex<HashMap<TenantId, Arc<Semaphore>>>,
 }
 
-/// A tenant's turn. It ends when this is dropped.
-pub struct WriteShare {
-    shares: Arc<WriteShares>,
+/// A part of a tenant's share. Dropped, it is free again.
+pub struct TenantShare {
+    shares: Arc<TenantShares>,
     tenant: TenantId,
     permit: Option<OwnedSemaphorePermit>,
 }
 
-impl WriteShares {
-    /// When the tenant has few enough rows in the store's hands for these. First come, first served.
-    pub async fn acquire(self: &Arc<Self>, tenant: TenantId, rows: usize) -> WriteShare {
-        let share = {
-            let mut tenants = self.tenants.lock();
-            let all = tenants.entry(tenant).or_insert_with(|| Arc::new(Semaphore::new(MAX_ROWS)));
-            // Made before the wait, so that the entry stays for as long as anybody needs it.
-            (all.clone(), WriteShare { shares: self.clone(), tenant, permit: None })
-        };
-        let (all, mut share) = share;
-        // It is never closed; if it were, nobody would have to wait.
-        share.permit = all.acquire_many_owned(rows.clamp(1, MAX_ROWS) as u32).await.ok();
+impl TenantShares {
+    pub fn new(max: usize) -> Arc<Self> {
+        Arc::new(Self { max, tenants: Mutex::default() })
+    }
+
+    /// Waits until the tenant has `count` free, or all of its share where it is less. First come, first served.
+    pub async fn acquire(self: &Arc<Self>, tenant: TenantId, count: usize) -> TenantShare {
+        let share = || Arc::new(Semaphore::new(self.max));
+        let all = self.tenants.lock().entry(tenant).or_insert_with(share).clone();
+        // Made before the wait: one who gives up leaves nothing behind.
+        let mut share = TenantShare { shares: self.clone(), tenant, permit: None };
+        // The semaphore is never closed; if it were, nobody would have to wait.
+        share.permit = all.acquire_many_owned(count.clamp(1, self.max) as u32).await.ok();
         share
     }
 }
 
-impl Drop for WriteShare {
+impl Drop for TenantShare {
     fn drop(&mut self) {
         drop(self.permit.take());
         let mut tenants = self.shares.tenants.lock();
@@ -60,7 +62,7 @@ impl Drop for WriteShare {
 }
 
 /// What it takes to store these.
-pub fn rows_of(parcels: &[NewParcel]) -> usize {
+pub(crate) fn rows_of(parcels: &[NewParcel]) -> usize {
     parcels.iter().map(rows).sum()
 }
 
@@ -69,7 +71,7 @@ fn rows(new: &NewParcel) -> usize {
 }
 
 /// Parcels in parts that each have their turn: of no more than [`MAX_ROWS`], unless one parcel alone has more.
-pub fn in_turns(parcels: Vec<NewParcel>) -> Vec<Vec<NewParcel>> {
+pub(crate) fn in_turns(parcels: Vec<NewParcel>) -> Vec<Vec<NewParcel>> {
     let mut turns: Vec<Vec<NewParcel>> = Vec::new();
     let mut taken = MAX_ROWS;
     for new in parcels {
@@ -99,11 +101,11 @@ mod tests {
 
     #[tokio::test]
     async fn a_tenant_waits_for_itself_and_for_nobody_else() {
-        let shares = Arc::new(WriteShares::default());
+        let shares = TenantShares::new(8);
         let all = shares.acquire(ONE, 10_000).await;
         let mut next = Box::pin(shares.acquire(ONE, 1));
         assert!(next.as_mut().now_or_never().is_none(), "its own are in the way");
-        let other = shares.acquire(OTHER, MAX_ROWS).now_or_never();
+        let other = shares.acquire(OTHER, 8).now_or_never();
         assert!(other.is_some(), "another's are not");
         drop(all);
         let next = next.await;
@@ -113,8 +115,8 @@ mod tests {
 
     #[tokio::test]
     async fn one_who_gives_up_waiting_leaves_nothing() {
-        let shares = Arc::new(WriteShares::default());
-        let all = shares.acquire(ONE, MAX_ROWS).await;
+        let shares = TenantShares::new(8);
+        let all = shares.acquire(ONE, 8).await;
         assert!(shares.acquire(ONE, 1).now_or_never().is_none());
         drop(all);
         assert!(shares.tenants.lock().is_empty());
