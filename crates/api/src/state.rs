@@ -4,7 +4,7 @@ use std::{ops::Deref, sync::Arc, time::Duration};
 
 use gancho_access::{Access, AdminToken, Throttle};
 use gancho_domain::{Clock, IdMaker};
-use gancho_engine::Engine;
+use gancho_engine::{Engine, TenantShares};
 use gancho_inbound::{Checkpointer, Inbound, SourceDesk};
 use gancho_mail::{Outbox, Sink, Suppressions};
 use gancho_outbound::{EndpointDesk, EventTypes, Plans, Publisher, Registry, Replays};
@@ -107,9 +107,14 @@ pub struct State {
     pub cursors: CursorSeal,
     pub meter: Meter,
     pub exports: Exports,
+    /// Batches of a tenant that are read and stored at a time. Reading one takes as long as hundreds of single calls.
+    pub batches: Arc<TenantShares>,
     /// Background tasks of requests; shutdown waits for them.
     pub tasks: TaskTracker,
 }
+
+/// One is read while the one before is stored.
+const MAX_BATCHES: usize = 2;
 
 impl Deref for Api {
     type Target = State;
@@ -146,6 +151,7 @@ impl Api {
             cursors: CursorSeal::new(ring),
             meter: Meter::default(),
             exports: Exports::default(),
+            batches: TenantShares::new(MAX_BATCHES),
             tasks,
         }))
     }

@@ -83,6 +83,7 @@ pub const ROUTE: Route = Route {
 async fn run(call: Call) -> Result<Answer, Problem> {
     let began = Instant::now();
     let principal = call.tenant()?;
+    let _turn = call.api.batches.acquire(principal.tenant().id, 1).await;
     let values = call.values()?;
     let items = values.items("events").unwrap_or_default();
     let key = header_key(&call.headers)?;
