@@ -26,8 +26,8 @@ pub struct CursorScope {
 
 impl CursorScope {
     /// `path` is the path of the route, so that both forms of a path share cursors.
-    pub fn of(path: &'static str, tenant: Option<TenantId>, query: &Values<'_>) -> Self {
-        Self { path, tenant, filter: query.fingerprint() }
+    pub fn of(path: &'static str, tenant: Option<TenantId>, parameters: &Values<'_>) -> Self {
+        Self { path, tenant, filter: parameters.fingerprint() }
     }
 
     #[must_use]
@@ -76,15 +76,6 @@ impl CursorSeal {
         let key = u32::from_be_bytes(*key);
         let is_authentic = self.keys().verify(key, &parts(scope, position), tag);
         (*version == VERSION && is_authentic).then(|| position.to_vec())
-    }
-
-    /// The position that the query's cursor points to.
-    pub fn position(
-        &self,
-        scope: &CursorScope,
-        query: &Values<'_>,
-    ) -> Result<Option<Vec<u8>>, Problem> {
-        query.text("cursor").map(|cursor| self.open(scope, cursor)).transpose()
     }
 }
 

@@ -5,8 +5,12 @@ use gancho_store::PageRequest;
 use serde::Serialize;
 
 use crate::{
-    answer::Answer, cursor::CursorScope, input::query::DEFAULT_ROWS, problem::Problem,
-    render::List, route::Call,
+    answer::Answer,
+    cursor::CursorScope,
+    input::query::{DEFAULT_ROWS, Paging},
+    problem::Problem,
+    render::List,
+    route::Call,
 };
 
 pub struct Page<'a> {
@@ -18,8 +22,8 @@ pub struct Page<'a> {
 
 impl<'a> Page<'a> {
     /// `tenant` is the owner of the list; `None` if the operator lists all tenants.
-    pub fn of(call: &'a Call, tenant: Option<TenantId>) -> Result<Self, Problem> {
-        Self::below(call, tenant, None)
+    pub fn of(call: &'a Call, tenant: Option<TenantId>, paging: &Paging) -> Result<Self, Problem> {
+        Self::below(call, tenant, None, paging)
     }
 
     /// The same for a list below an object in the path.
@@ -27,14 +31,16 @@ impl<'a> Page<'a> {
         call: &'a Call,
         tenant: Option<TenantId>,
         part: Option<&str>,
+        paging: &Paging,
     ) -> Result<Self, Problem> {
-        let scope = CursorScope::of(call.route.path, tenant, &call.query);
+        let scope = CursorScope::of(call.route.path, tenant, &call.parameters);
         let scope = match part {
             Some(part) => scope.below(part),
             None => scope,
         };
-        let position = call.api.cursors.position(&scope, &call.query)?;
-        let max = call.query.count("limit").unwrap_or(DEFAULT_ROWS) as usize;
+        let cursor = paging.cursor.as_deref();
+        let position = cursor.map(|cursor| call.api.cursors.open(&scope, cursor)).transpose()?;
+        let max = paging.limit.unwrap_or(DEFAULT_ROWS) as usize;
         Ok(Self { call, scope, position, max })
     }
 

@@ -220,6 +220,7 @@ impl From<BodyError> for Problem {
         match error {
             BodyError::Malformed(why) => Self::new(&codes::BAD_JSON, why),
             BodyError::Invalid(errors) => errors.into(),
+            BodyError::Mismatch => Self::internal("a body does not match its type"),
         }
     }
 }

@@ -15,7 +15,7 @@ use utoipa::{
 use crate::{
     answer::Answer,
     codes::{self, Code},
-    input::{Field, Values, body, field::Noun, query},
+    input::{Field, Request, Values, body, field::Noun, query},
     problem::Problem,
     state::Api,
 };
@@ -154,7 +154,7 @@ impl Route {
         if self.path_fields().next().is_some() {
             all.push(&codes::NOT_FOUND);
         }
-        if self.query.iter().any(|field| field.name == query::CURSOR.name) {
+        if self.query.iter().any(|field| field.name == query::CURSOR) {
             all.push(&codes::BAD_CURSOR);
         }
         if !matches!(self.takes, Takes::Nothing) {
@@ -200,7 +200,7 @@ pub struct Call {
     pub principal: Principal,
     /// Path parameters by name.
     pub path: Vec<(Box<str>, Box<str>)>,
-    pub query: Values<'static>,
+    pub parameters: Values<'static>,
     pub headers: HeaderMap,
     pub body: Bytes,
 }
@@ -244,15 +244,23 @@ impl Call {
         self.path_param(name).parse().map_err(|_| Problem::not_found(noun(name)))
     }
 
-    /// The body, by the fields of the route.
-    pub fn values(&self) -> Result<Values<'_>, Problem> {
-        match self.route.takes {
-            Takes::Nothing => Ok(Values::none(&[])),
-            Takes::Maybe(fields) if self.body.is_empty() => Ok(Values::none(fields)),
-            Takes::Body(fields)
-            | Takes::Maybe(fields)
-            | Takes::Batch(fields)
-            | Takes::Large(fields) => Ok(body::read(fields, &self.body)?),
-        }
+    /// The query parameters, as the type whose fields the route declares.
+    pub fn parse_query<R: Request<'static>>(&self) -> Result<R, Problem> {
+        debug_assert!(is_same(R::FIELDS, self.route.query), "{}", self.route.path);
+        let mut slots = self.parameters.clone().into_slots();
+        R::from_slots(&mut slots)
+            .ok_or_else(|| Problem::internal("a query does not match its type"))
     }
+
+    /// The body, as the type whose fields the route declares. An optional body may be empty.
+    pub fn parse_body<'a, R: Request<'a>>(&'a self) -> Result<R, Problem> {
+        debug_assert!(is_same(R::FIELDS, self.route.takes.fields()), "{}", self.route.path);
+        let is_left_out = matches!(self.route.takes, Takes::Maybe(_)) && self.body.is_empty();
+        Ok(body::parse(if is_left_out { b"{}" } else { &self.body })?)
+    }
+}
+
+/// Whether a request is parsed by the fields that its route documents.
+fn is_same(parsed: &[Field], documented: &[Field]) -> bool {
+    parsed.iter().map(|field| field.name).eq(documented.iter().map(|field| field.name))
 }

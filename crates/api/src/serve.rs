@@ -111,14 +111,14 @@ where
         return Err(Problem::loop_detected());
     }
     let principal = auth::authorize(api, &parts.headers, caller, route.needs).await?;
-    let query = query::read(route.query, parts.uri.query())?;
+    let parameters = query::read(route.query, parts.uri.query())?;
     let body = read_body(api, route, &parts.headers, body).await?;
     (route.run)(Call {
         api: api.clone(),
         route,
         principal,
         path,
-        query,
+        parameters,
         headers: parts.headers,
         body,
     })

@@ -1,6 +1,8 @@
 //! `POST /webhooks/_simulate`, for callers on this machine: signs a test event as the partner would, and
 //! receives it.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use gancho_domain::AddressBlock;
 use gancho_inbound::{Outcome, simulate::NotSimulated};
@@ -14,16 +16,20 @@ use crate::{
     client_address::is_forwarded,
     codes,
     host::Hosts,
-    input::{Field, Kind, body, content, field::Noun},
+    input::{body, content, field::Noun, request},
     listener::Peer,
     problem::Problem,
     render::Json,
 };
 
-const FIELDS: &[Field] = &[
-    Field::new("partner", Kind::Id(Noun::Source), "Name of the partner to simulate.").required(),
-    Field::new("body", Kind::Json, "Body of the test event. Default: a generated one."),
-];
+request! {
+    struct SimulateBody<'a> {
+        /// Name of the partner to simulate.
+        required partner: Cow<'a, str> as id(Noun::Source),
+        /// Body of the test event. Default: a generated one.
+        optional body: &'a str as json(),
+    }
+}
 
 /// Hides the path from all other callers. A `Host` of another machine would be DNS rebinding.
 pub(super) async fn check_caller(
@@ -66,10 +72,9 @@ pub(super) async fn simulate(
     content::check_type(&parts.headers)?;
     let max = ingest.inbound.limits.body_bytes + 1_024;
     let given = content::read(&parts.headers, given, max, ingest.settings.body_deadline).await?;
-    let values = body::read(FIELDS, &given)?;
-    let partner = values.text("partner").unwrap_or_default();
-    let own = values.json("body").map(|text| Bytes::from(text.to_owned()));
-    let simulated = ingest.inbound.simulate(&ingest.ring, partner, own).await.map_err(problem)?;
+    let SimulateBody { partner, body } = body::parse(&given)?;
+    let own = body.map(|text| Bytes::from(text.to_owned()));
+    let simulated = ingest.inbound.simulate(&ingest.ring, &partner, own).await.map_err(problem)?;
     let headers: serde_json::Map<String, Value> =
         simulated.headers.into_iter().map(|(name, value)| (name, value.into())).collect();
     Answer::ok(&json!({

@@ -1,21 +1,23 @@
-//! Reading a JSON body by its fields.
+//! Parses JSON bodies by their fields.
 
 use std::{borrow::Cow, collections::BTreeMap, time::Duration};
 
 use gancho_domain::Time;
 use gancho_wire::strict_json::{self, JsonError};
-use serde_json::value::RawValue;
 
 use super::{
-    Field, FieldErrors, Kind, MISSING_FIELD, Value, Values, field::MAX_ID_LENGTH, pointer_segment,
+    Field, FieldErrors, Kind, MISSING_FIELD, Request, Value, Values, field::MAX_ID_LENGTH,
+    pointer_segment,
 };
 
-/// Why a body could not be read.
+/// Why a body cannot be parsed.
 #[derive(Debug)]
 pub enum BodyError {
-    /// It is no JSON object, or a key stands in it twice.
+    /// It is not a JSON object, or contains a key twice.
     Malformed(String),
     Invalid(FieldErrors),
+    /// It matches the fields of its type, but not the type: a mistake in a declaration.
+    Mismatch,
 }
 
 impl From<JsonError> for BodyError {
@@ -24,7 +26,8 @@ impl From<JsonError> for BodyError {
     }
 }
 
-pub fn read<'a>(fields: &'static [Field], body: &'a [u8]) -> Result<Values<'a>, BodyError> {
+/// Parses a whole body.
+pub fn parse<'a, R: Request<'a>>(body: &'a [u8]) -> Result<R, BodyError> {
     if body.starts_with(b"\xef\xbb\xbf") {
         return Err(BodyError::Malformed(
             "the body begins with a byte order mark; remove it".into(),
@@ -33,14 +36,21 @@ pub fn read<'a>(fields: &'static [Field], body: &'a [u8]) -> Result<Values<'a>, 
     let text = std::str::from_utf8(body).map_err(|error| {
         BodyError::Malformed(format!("the body is not UTF-8 (at byte {})", error.valid_up_to()))
     })?;
-    let mut errors = FieldErrors::default();
-    let values = object(fields, text, "", &mut errors)?;
-    if errors.0.is_empty() { Ok(values) } else { Err(BodyError::Invalid(errors)) }
+    parse_item(text, "")
 }
 
-/// An object at a pointer. Its faults are added to the others; only what is no JSON, or not to be
-/// told from something else, ends the reading.
-pub fn object<'a>(
+/// Parses an object at a pointer: an item of an array, or a whole body.
+pub fn parse_item<'a, R: Request<'a>>(text: &'a str, pointer: &str) -> Result<R, BodyError> {
+    let mut errors = FieldErrors::default();
+    let values = object(R::FIELDS, text, pointer, &mut errors)?;
+    if !errors.0.is_empty() {
+        return Err(BodyError::Invalid(errors));
+    }
+    R::from_slots(&mut values.into_slots()).ok_or(BodyError::Mismatch)
+}
+
+/// Collects the errors of all fields. Stops only at malformed JSON and at a duplicate key, which is ambiguous.
+fn object<'a>(
     fields: &'static [Field],
     text: &'a str,
     pointer: &str,
@@ -49,7 +59,7 @@ pub fn object<'a>(
     let members = strict_json::members(text)?;
     let mut values = Values::none(fields);
     for (place, member) in members.iter().enumerate() {
-        // Requests have few members: looking back is quicker than keeping a set.
+        // Requests have few members, so looking back is faster than a set.
         if members[..place].iter().any(|before| before.key == member.key) {
             return Err(duplicate_key(&member.key));
         }
@@ -75,7 +85,7 @@ pub fn object<'a>(
     Ok(values)
 }
 
-/// No request has as many: the rest of one that does is not read.
+/// Members beyond this many are not parsed; no valid request has as many.
 const MAX_MEMBERS: usize = 1_000;
 
 fn duplicate_key(key: &str) -> BodyError {
@@ -83,7 +93,7 @@ fn duplicate_key(key: &str) -> BodyError {
     BodyError::Malformed(format!("the key `{key}` appears twice in the same object; remove one"))
 }
 
-/// Nothing where it is faulty.
+/// Returns `None` for an invalid value.
 fn value<'a>(
     field: &Field,
     text: &'a str,
@@ -126,10 +136,10 @@ fn value<'a>(
     Ok(read)
 }
 
-/// A value that was given as text: in a body or after `?`.
+/// Parses the text of a value, from a body or a query.
 pub(super) fn from_text(kind: Kind, text: Cow<'_, str>) -> Option<Value<'_>> {
     let fits = |min: usize, max: usize| {
-        // Most texts are short and plain, and are not counted letter by letter.
+        // Counting characters is only needed for long texts.
         let long = text.len() > max && text.chars().count() > max;
         !long && text.len() >= min
     };
@@ -160,7 +170,7 @@ pub(super) fn from_text(kind: Kind, text: Cow<'_, str>) -> Option<Value<'_>> {
     }
 }
 
-/// Text between quotes, decoded where there is something to decode.
+/// The content of a JSON string; only decoded if it has escapes.
 fn decode_string(text: &str) -> Option<Cow<'_, str>> {
     let inner = text.strip_prefix('"')?.strip_suffix('"')?;
     if inner.contains('\\') {
@@ -198,7 +208,7 @@ fn text_map(
     }
     let mut map = BTreeMap::new();
     for member in members {
-        // What a header may hold is judged where headers are known; here it need only be text.
+        // Whether names and values are valid headers is checked elsewhere; here they must be strings.
         let Some(value) = decode_string(member.value).filter(|text| text.len() <= max_length)
         else {
             return Ok(None);
@@ -213,8 +223,8 @@ fn text_map(
     Ok(Some(map))
 }
 
-/// RFC 3339, with any offset.
-pub fn time(text: &str) -> Option<Time> {
+/// Parses RFC 3339, with any offset.
+fn time(text: &str) -> Option<Time> {
     if text.len() > 40 || !text.is_ascii() {
         return None;
     }
@@ -222,12 +232,7 @@ pub fn time(text: &str) -> Option<Time> {
     Some(Time::from_micros(time.as_microsecond()))
 }
 
-/// As people write it: `30s`.
-pub fn span(text: &str) -> Option<Duration> {
+/// Parses a duration, e.g. `30s`.
+fn span(text: &str) -> Option<Duration> {
     gancho_domain::span::parse(text).ok()
-}
-
-/// JSON that was found good, as a value to be kept.
-pub fn raw(json: &str) -> Option<Box<RawValue>> {
-    RawValue::from_string(json.to_owned()).ok()
 }

@@ -1,41 +1,55 @@
-//! A field of a request, as data: its name, what it may hold, and what it is for.
+//! A field of a request, as data: its name, what it accepts, and its description.
 
 #[derive(Debug, Clone, Copy)]
 pub struct Field {
     pub name: &'static str,
     pub kind: Kind,
     pub is_required: bool,
-    /// `null` may be given, and stands for the default.
+    /// Whether `null` is accepted, for the default.
     pub is_nullable: bool,
     pub about: &'static str,
 }
 
-impl Field {
-    pub const fn new(name: &'static str, kind: Kind, about: &'static str) -> Self {
-        Self { name, kind, is_required: false, is_nullable: false, about }
+/// The number of fields in all parts together.
+pub const fn total(parts: &[&[Field]]) -> usize {
+    let (mut count, mut part) = (0, 0);
+    while part < parts.len() {
+        count += parts[part].len();
+        part += 1;
     }
+    count
+}
 
-    pub const fn required(self) -> Self {
-        Self { is_required: true, ..self }
+/// The fields of all parts, in their order. `N` is their [`total`].
+pub const fn concat<const N: usize>(parts: &[&[Field]]) -> [Field; N] {
+    const NONE: Field =
+        Field { name: "", kind: Kind::Flag, is_required: false, is_nullable: false, about: "" };
+    let mut all = [NONE; N];
+    let (mut count, mut part) = (0, 0);
+    while part < parts.len() {
+        let mut index = 0;
+        while index < parts[part].len() {
+            all[count] = parts[part][index];
+            count += 1;
+            index += 1;
+        }
+        part += 1;
     }
-
-    pub const fn nullable(self) -> Self {
-        Self { is_nullable: true, ..self }
-    }
+    all
 }
 
 #[derive(Debug, Clone, Copy)]
 pub enum Kind {
-    /// Characters, none of which steers a terminal.
+    /// A string without control characters.
     Text {
         min: usize,
         max: usize,
     },
-    /// Text of several lines.
+    /// A string of several lines.
     Prose {
         max: usize,
     },
-    /// Text that must not be repeated in any answer.
+    /// A string that no response may repeat.
     Secret {
         max: usize,
     },
@@ -44,9 +58,9 @@ pub enum Kind {
         min: u64,
         max: u64,
     },
-    /// RFC 3339.
+    /// An RFC 3339 timestamp.
     Time,
-    /// `30s`, `5m`, `2h`.
+    /// A duration: `30s`, `5m`, `2h`.
     Span,
     Id(Noun),
     Choice(&'static [&'static str]),
@@ -54,29 +68,29 @@ pub enum Kind {
         max: usize,
         max_length: usize,
     },
-    /// Names and values.
+    /// An object with string values.
     TextMap {
         max: usize,
         max_length: usize,
     },
     Object(&'static [Field]),
-    /// Objects that are judged one by one.
+    /// An array of objects, which are parsed one by one.
     Objects {
         fields: &'static [Field],
         min: usize,
         max: usize,
     },
-    /// Any JSON, kept as it was written.
+    /// Any JSON value, kept as it was sent.
     Json,
-    /// Any JSON object, kept as it was written.
+    /// Any JSON object, kept as it was sent.
     JsonObject {
         max: usize,
     },
-    /// Where the next page begins.
+    /// The cursor of a page.
     Cursor,
 }
 
-/// What an id names. The tests of isolation give every field of such a kind a foreign one.
+/// What an id names. The isolation tests send another tenant's id in every field of this kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Noun {
     Tenant,
@@ -93,12 +107,12 @@ pub enum Noun {
     Receipt,
     Code,
     Email,
-    /// By its address.
+    /// Named by its address.
     Suppression,
 }
 
 impl Noun {
-    /// How such an id begins; nothing where it is a name.
+    /// The prefix of such ids; `None` if it is a name.
     pub const fn prefix(self) -> Option<&'static str> {
         match self {
             Self::Tenant
@@ -118,7 +132,7 @@ impl Noun {
         }
     }
 
-    /// The word for it in messages.
+    /// The noun in messages.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Tenant => "tenant",
@@ -147,7 +161,7 @@ impl Noun {
 }
 
 impl Kind {
-    /// What is expected, for a message.
+    /// What the field accepts, for messages.
     pub fn expects(self) -> String {
         match self {
             Self::Text { min, max } if min > 0 => {
@@ -183,5 +197,5 @@ impl Kind {
     }
 }
 
-/// Ids, names of tenants, event types and error codes are never longer.
+/// Maximum length of ids, and of the names of tenants, event types and error codes.
 pub const MAX_ID_LENGTH: usize = 256;

@@ -1,35 +1,39 @@
-//! Reading the part of a URL after `?` by its fields, as strictly as a body.
+//! Parses query parameters by their fields, as strictly as a body.
 
 use std::borrow::Cow;
 
 use url::form_urlencoded;
 
-use super::{Field, FieldErrors, Kind, MISSING_FIELD, Value, Values, body::from_text};
+use super::{Field, FieldErrors, Kind, MISSING_FIELD, Value, Values, body::from_text, request};
 
 /// The maximum of `limit`.
 pub const MAX_ROWS: u64 = 500;
 /// The default of `limit`.
 pub const DEFAULT_ROWS: u64 = 50;
+/// The name of the parameter that makes a list paginated.
+pub const CURSOR: &str = "cursor";
 
-pub const LIMIT: Field = Field::new(
-    "limit",
-    Kind::Count { min: 1, max: MAX_ROWS },
-    "Maximum number of items per page. Default: 50.",
-);
-pub const CURSOR: Field =
-    Field::new("cursor", Kind::Cursor, "The `next_cursor` of the previous page.");
+request! {
+    /// The parameters of every paginated list.
+    pub struct Paging {
+        /// Maximum number of items per page. Default: 50.
+        optional limit: u64 as count(1, MAX_ROWS),
+        /// The `next_cursor` of the previous page.
+        optional cursor: String as cursor(),
+    }
+}
 
 pub fn read(fields: &'static [Field], query: Option<&str>) -> Result<Values<'static>, FieldErrors> {
     let mut values = Values::none(fields);
     let mut errors = FieldErrors::default();
     for (name, text) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
         let Some(index) = fields.iter().position(|field| field.name == name) else {
-            // There is no pointer into a URL: the name says where.
+            // A URL has no JSON pointers; the message contains the name.
             errors.unknown(String::new(), "parameter", &name, fields);
             continue;
         };
         let field = &fields[index];
-        if values.is_given(field.name) {
+        if values.is_given(index) {
             errors.invalid("", format!("the parameter `{name}` is given more than once"));
             continue;
         }
@@ -40,8 +44,8 @@ pub fn read(fields: &'static [Field], query: Option<&str>) -> Result<Values<'sta
             errors.invalid("", format!("the parameter `{name}` must be {expects}"));
         }
     }
-    for field in fields.iter().filter(|field| field.is_required) {
-        if !values.is_given(field.name) && errors.0.is_empty() {
+    for (index, field) in fields.iter().enumerate().filter(|(_, field)| field.is_required) {
+        if !values.is_given(index) && errors.0.is_empty() {
             let message = format!("the parameter `{}` is required", field.name);
             errors.add(MISSING_FIELD, "", message);
         }
@@ -52,7 +56,7 @@ pub fn read(fields: &'static [Field], query: Option<&str>) -> Result<Values<'sta
 fn value(kind: Kind, text: String) -> Option<Value<'static>> {
     match kind {
         Kind::Count { min, max } => {
-            // `+5`, ` 5` and `05` are not how a number is written here.
+            // Reject `+5`, ` 5` and `05`.
             let plain = text.bytes().all(|byte| byte.is_ascii_digit())
                 && (text.len() == 1 || !text.starts_with('0'));
             let count = text.parse().ok().filter(|_| plain)?;
@@ -69,14 +73,20 @@ fn value(kind: Kind, text: String) -> Option<Value<'static>> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use gancho_domain::Time;
 
-    const FIELDS: &[Field] = &[
-        LIMIT,
-        CURSOR,
-        Field::new("status", Kind::Choice(&["failed", "delivered"]), ""),
-        Field::new("since", Kind::Time, ""),
-    ];
+    use super::*;
+    use crate::input::Request;
+
+    request! {
+        struct Sample {
+            flatten page: Paging,
+            optional status: String as choice(&["failed", "delivered"]),
+            optional since: Time as time(),
+        }
+    }
+
+    const FIELDS: &[Field] = Sample::FIELDS;
 
     fn messages(query: &str) -> Vec<String> {
         match read(FIELDS, Some(query)) {
@@ -89,9 +99,10 @@ mod tests {
     fn what_is_taken() {
         let values =
             read(FIELDS, Some("limit=7&status=failed&since=2026-01-01T00:00:00Z")).unwrap();
-        assert_eq!(values.count("limit"), Some(7));
-        assert_eq!(values.text("status"), Some("failed"));
-        assert_eq!(values.time("since").map(gancho_domain::Time::secs), Some(1_767_225_600));
+        let sample = Sample::from_slots(&mut values.into_slots()).unwrap();
+        assert_eq!((sample.page.limit, sample.page.cursor), (Some(7), None));
+        assert_eq!(sample.status.as_deref(), Some("failed"));
+        assert_eq!(sample.since.map(Time::secs), Some(1_767_225_600));
         assert!(read(FIELDS, None).unwrap().is_empty());
     }
 

@@ -8,19 +8,21 @@ pub mod view;
 
 use gancho_mail::SuppressionReason;
 
-use crate::input::{Field, Kind, Values};
+use crate::input::request;
 
 pub(crate) const TAG: &str = "Suppressions";
 
-pub(crate) const REASON: Field = Field::new(
-    "reason",
-    Kind::Choice(&["bounce", "complaint", "manual"]),
-    "Why the address is suppressed. Default: `manual`.",
-)
-.nullable();
+request! {
+    pub(crate) struct ReasonBody {
+        /// Why the address is suppressed. Default: `manual`.
+        nullable reason: String as choice(&["bounce", "complaint", "manual"]),
+    }
+}
 
-pub(crate) fn reason(values: &Values<'_>) -> SuppressionReason {
-    let given = values.text("reason");
-    let known = SuppressionReason::ALL.into_iter().find(|known| Some(known.name()) == given);
-    known.unwrap_or(SuppressionReason::Manual)
+impl ReasonBody {
+    pub(crate) fn reason(&self) -> SuppressionReason {
+        let given = self.reason.as_deref();
+        let known = SuppressionReason::ALL.into_iter().find(|known| Some(known.name()) == given);
+        known.unwrap_or(SuppressionReason::Manual)
+    }
 }

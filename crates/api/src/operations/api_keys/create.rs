@@ -1,7 +1,7 @@
 //! `POST /v1/tenants/{tenant}/api-keys`: creates a key, which is shown only here.
 
 use gancho_access::{Right, Rights};
-use gancho_domain::Tenant;
+use gancho_domain::{Tenant, Time};
 use http::Method;
 
 use super::{
@@ -11,27 +11,28 @@ use super::{
 use crate::{
     answer::Answer,
     codes,
-    input::{Field, FieldErrors, Kind},
+    input::{FieldErrors, Request, request},
     operations::tenants,
     problem::Problem,
     route::{Call, Gives, Needs, Route, Takes},
 };
 
-const FIELDS: &[Field] = &[
-    Field::new("name", Kind::Text { min: 0, max: 128 }, "Display name."),
-    Field::new(
-        "scopes",
-        Kind::Texts { max: 3, max_length: 16 },
-        "What the key may be used for: `publish`, `read`, `manage`. Default: all of them.",
-    ),
-    Field::new("expires_at", Kind::Time, "When the key expires. Default: never.").nullable(),
-];
+request! {
+    struct ApiKeyBody {
+        /// Display name.
+        optional name: String as text(0, 128),
+        /// What the key may be used for: `publish`, `read`, `manage`. Default: all of them.
+        optional scopes: Vec<String> as texts(3, 16),
+        /// When the key expires. Default: never.
+        nullable expires_at: Time as time(),
+    }
+}
 
 pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/tenants/{tenant}/api-keys",
     needs: Needs::Operator,
-    takes: Takes::Maybe(FIELDS),
+    takes: Takes::Maybe(ApiKeyBody::FIELDS),
     gives: Gives::created::<NewApiKey>("The new API key. Store it: it is not shown again."),
     refuses: &[&codes::UNKNOWN_TENANT, &codes::OPERATOR_ONLY, &codes::STORAGE_FULL],
     tag: TAG,
@@ -43,23 +44,22 @@ pub const ROUTE: Route = Route {
 async fn run(call: Call) -> Result<Answer, Problem> {
     let tenant = tenants::find(&call).await?;
     reject_operator_tenant(&tenant)?;
-    let values = call.values()?;
+    let body: ApiKeyBody = call.parse_body()?;
     let mut errors = FieldErrors::default();
-    let rights = rights(values.texts("scopes"), &mut errors);
-    let expires_at = values.time("expires_at");
-    if expires_at.is_some_and(|end| end <= call.api.clock.now()) {
+    let rights = rights(body.scopes.as_deref(), &mut errors);
+    if body.expires_at.is_some_and(|end| end <= call.api.clock.now()) {
         errors.invalid("/expires_at", "`expires_at` is in the past");
     }
     if !errors.0.is_empty() {
         return Err(errors.into());
     }
     let scope = call.operator()?.act_for(tenant).scope();
-    let name = values.string("name").unwrap_or_default();
-    let (key, text) = call.api.access.keys.create(scope, name, rights, expires_at).await?;
+    let name = body.name.unwrap_or_default();
+    let (key, text) = call.api.access.keys.create(scope, name, rights, body.expires_at).await?;
     Answer::created(&NewApiKey { view: ApiKeyView::of(&key, None), key: text.to_string() })
 }
 
-fn rights(names: Option<Vec<String>>, errors: &mut FieldErrors) -> Rights {
+fn rights(names: Option<&[String]>, errors: &mut FieldErrors) -> Rights {
     let Some(names) = names else { return Rights::ALL };
     if names.is_empty() {
         errors.invalid(

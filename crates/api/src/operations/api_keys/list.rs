@@ -4,7 +4,7 @@ use super::{TAG, view::ApiKeyView};
 use crate::{
     answer::Answer,
     codes,
-    input::query::{CURSOR, LIMIT},
+    input::{Request, query::Paging},
     operations::tenants,
     page::Page,
     problem::Problem,
@@ -15,7 +15,7 @@ use crate::{
 pub const ROUTE: Route = Route {
     path: "/tenants/{tenant}/api-keys",
     needs: Needs::Operator,
-    query: &[LIMIT, CURSOR],
+    query: Paging::FIELDS,
     gives: Gives::ok::<List<ApiKeyView>>(
         "A page of API keys, oldest first, without their secrets.",
     ),
@@ -29,7 +29,7 @@ pub const ROUTE: Route = Route {
 async fn run(call: Call) -> Result<Answer, Problem> {
     let tenant = tenants::find(&call).await?;
     let scope = call.operator()?.act_for(tenant).scope();
-    let page = Page::of(&call, Some(scope.tenant()))?;
+    let page = Page::of(&call, Some(scope.tenant()), &call.parse_query()?)?;
     let keys = call.api.access.keys.list(scope, page.after_name(), page.max_read()).await?;
     let (keys, next_cursor) = page.cut(keys, |last| last.key.id.to_string().into_bytes());
     let data = keys.iter().map(|one| ApiKeyView::of(&one.key, one.last_used_at)).collect();

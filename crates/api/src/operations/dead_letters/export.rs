@@ -8,12 +8,13 @@ use gancho_store::{DeadFilter, PageRequest};
 
 use super::{
     TAG,
-    filter::{self, FIELDS},
+    filter::{self, DeadLetterFilter},
     view::{DeadLetterRow, DeadLetterRows},
 };
 use crate::{
     answer::Answer,
     codes,
+    input::Request,
     problem::Problem,
     route::{Call, Gives, Needs, Route},
     state::Api,
@@ -25,7 +26,7 @@ const PAGE: usize = 200;
 pub const ROUTE: Route = Route {
     path: "/dlq/export",
     needs: Needs::Anyone(Right::Read),
-    query: FIELDS,
+    query: DeadLetterFilter::FIELDS,
     refuses: &[&codes::NOT_FOUND, &codes::RECEIVING_OFF, &codes::RATE_LIMITED],
     gives: Gives {
         media_type: MEDIA_TYPE,
@@ -41,7 +42,7 @@ pub const ROUTE: Route = Route {
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let filter = filter::filter(&call, &call.query).await?;
+    let filter = filter::filter(&call, call.parse_query()?).await?;
     let permit = call.api.exports.begin(call.owner().tenant())?;
     // The first page is read before the response begins, so that its errors have a status.
     let first = lines(&call.api, &filter, None).await?;

@@ -4,22 +4,29 @@ use gancho_access::Right;
 
 use super::{
     TAG,
-    filter::{self, CODE, LANE, PARTNER, REFUSALS, SINCE, TENANT, UNTIL},
+    filter::{self, DeadLetterFilter, REFUSALS},
     view::{DeadLetterRow, DeadLetterRows},
 };
 use crate::{
     answer::Answer,
-    input::query::{CURSOR, LIMIT},
+    input::{Request, query::Paging, request},
     page::Page,
     problem::Problem,
     render::List,
     route::{Call, Gives, Needs, Route},
 };
 
+request! {
+    struct DeadLettersQuery {
+        flatten page: Paging,
+        flatten filter: DeadLetterFilter,
+    }
+}
+
 pub const ROUTE: Route = Route {
     path: "/dlq",
     needs: Needs::Anyone(Right::Read),
-    query: &[LIMIT, CURSOR, LANE, TENANT, PARTNER, CODE, SINCE, UNTIL],
+    query: DeadLettersQuery::FIELDS,
     refuses: REFUSALS,
     gives: Gives::ok::<List<DeadLetterRow>>("A page of dead letters, newest first."),
     tag: TAG,
@@ -30,8 +37,9 @@ pub const ROUTE: Route = Route {
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let filter = filter::filter(&call, &call.query).await?;
-    let page = Page::of(&call, call.owner().tenant())?;
+    let query: DeadLettersQuery = call.parse_query()?;
+    let filter = filter::filter(&call, query.filter).await?;
+    let page = Page::of(&call, call.owner().tenant(), &query.page)?;
     let found = call.api.store.dead_letters(filter, page.request()?).await?;
     let data: Vec<DeadLetterRow> = DeadLetterRows::new(&call.api).all(found.rows).await?;
     page.answer(data, found.next)

@@ -8,13 +8,13 @@ use utoipa::ToSchema;
 
 use super::{
     TAG,
-    filter::{self, CODE, LANE, PARTNER, SINCE, TENANT, UNTIL},
+    filter::{self, DeadLetterFilter},
     find,
 };
 use crate::{
     answer::Answer,
     codes,
-    input::{Field, Kind},
+    input::{Request, request},
     problem::Problem,
     route::{Call, Gives, Needs, Route},
 };
@@ -25,6 +25,14 @@ pub struct Purged {
     pub purged: u64,
     /// Whether more dead letters match the filters; if so, call again.
     pub has_more: bool,
+}
+
+request! {
+    struct PurgeQuery {
+        flatten filter: DeadLetterFilter,
+        /// `true` to delete all dead letters. Required if no filter is given.
+        optional all: bool as flag(),
+    }
 }
 
 pub const ONE: Route = Route {
@@ -50,19 +58,7 @@ pub const ROUTE: Route = Route {
     method: Method::DELETE,
     path: "/dlq",
     needs: Needs::Anyone(Right::Manage),
-    query: &[
-        LANE,
-        TENANT,
-        PARTNER,
-        CODE,
-        SINCE,
-        UNTIL,
-        Field::new(
-            "all",
-            Kind::Flag,
-            "`true` to delete all dead letters. Required if no filter is given.",
-        ),
-    ],
+    query: PurgeQuery::FIELDS,
     gives: Gives::ok::<Purged>("The number of deleted dead letters."),
     refuses: &[&codes::MISSING_FIELD, &codes::NOT_FOUND, &codes::RECEIVING_OFF],
     tag: TAG,
@@ -78,17 +74,14 @@ const MAX_PER_STEP: usize = 500;
 const MAX_PER_CALL: u64 = 10_000;
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let query = &call.query;
-    let is_narrow = ["lane", "code", "since", "until", "tenant", "partner"]
-        .iter()
-        .any(|name| query.is_given(name));
-    if !is_narrow && query.flag("all") != Some(true) {
+    let query: PurgeQuery = call.parse_query()?;
+    if query.filter.is_empty() && query.all != Some(true) {
         return Err(Problem::new(
             &codes::MISSING_FIELD,
             "no filter given; add one, or `all=true` to delete all dead letters",
         ));
     }
-    let filter = filter::filter(&call, query).await?;
+    let filter = filter::filter(&call, query.filter).await?;
     let mut purged = 0;
     loop {
         let step = call.api.store.purge_dead(filter.clone(), MAX_PER_STEP).await?;

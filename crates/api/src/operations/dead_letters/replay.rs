@@ -7,20 +7,25 @@ use http::Method;
 
 use super::{
     TAG,
-    filter::{self, CODE, FIELDS, LANE, PARTNER, SINCE, TENANT, UNTIL},
+    filter::{self, DeadLetterFilter},
     find,
     view::{DeadLetterRow, DeadLetterRows},
 };
 use crate::{
     answer::Answer,
     codes,
-    operations::replays::{
-        create::{DRY_RUN, RATE},
-        view::ReplayJob,
-    },
+    input::{Request, request},
+    operations::replays::{create::ReplayOptions, view::ReplayJob},
     problem::Problem,
     route::{Call, Gives, Needs, Route, Takes},
 };
+
+request! {
+    struct ReplayDeadLettersBody {
+        flatten filter: DeadLetterFilter,
+        flatten options: ReplayOptions,
+    }
+}
 
 pub const ONE: Route = Route {
     method: Method::POST,
@@ -40,8 +45,8 @@ pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/dlq/replay",
     needs: Needs::Anyone(Right::Manage),
-    query: FIELDS,
-    takes: Takes::Maybe(&[LANE, TENANT, PARTNER, CODE, SINCE, UNTIL, RATE, DRY_RUN]),
+    query: DeadLetterFilter::FIELDS,
+    takes: Takes::Maybe(ReplayDeadLettersBody::FIELDS),
     gives: Gives::accepted::<ReplayJob>(
         "The replay job; follow its progress at `GET /v1/replays/{id}`.",
     ),
@@ -59,8 +64,8 @@ async fn one(call: Call) -> Result<Answer, Problem> {
 }
 
 async fn many(call: Call) -> Result<Answer, Problem> {
-    let values = call.values()?;
-    let filter = filter::from_either(&call, &values).await?;
+    let body: ReplayDeadLettersBody = call.parse_body()?;
+    let filter = filter::from_either(&call, body.filter).await?;
     let owner = call.owner();
     let new = NewReplay {
         filter: ReplayFilter {
@@ -74,8 +79,8 @@ async fn many(call: Call) -> Result<Answer, Problem> {
             ..ReplayFilter::default()
         },
         to: None,
-        rate: values.count("rate").map(|rate| rate as u32),
-        dry_run: values.flag("dry_run").unwrap_or(false),
+        rate: body.options.rate,
+        dry_run: body.options.dry_run.unwrap_or(false),
     };
     let replay = call.api.replays.create(owner, new).await?;
     Answer::accepted(&ReplayJob::from(replay))

@@ -10,10 +10,11 @@ use utoipa::ToSchema;
 
 use super::{
     TAG,
-    filter::{self, FIELDS, REFUSALS},
+    filter::{self, DeadLetterFilter, REFUSALS},
 };
 use crate::{
     answer::Answer,
+    input::Request,
     problem::Problem,
     render::Timestamp,
     route::{Call, Gives, Needs, Route},
@@ -35,7 +36,7 @@ pub struct DeadLetterStats {
 pub const ROUTE: Route = Route {
     path: "/dlq/stats",
     needs: Needs::Anyone(Right::Read),
-    query: FIELDS,
+    query: DeadLetterFilter::FIELDS,
     refuses: REFUSALS,
     gives: Gives::ok::<DeadLetterStats>("The counts."),
     tag: TAG,
@@ -55,7 +56,7 @@ async fn partner(call: &Call, id: TenantId) -> Result<String, Problem> {
 }
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let filter = filter::filter(&call, &call.query).await?;
+    let filter = filter::filter(&call, call.parse_query()?).await?;
     let is_asked = filter.lane.is_none_or(|lane| lane == Lane::Dispatch);
     let received = match &call.principal {
         // Only the operator sees receipts. In the store, each source is a tenant.

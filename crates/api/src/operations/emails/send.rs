@@ -1,5 +1,7 @@
 //! `POST /v1/email/send`: answers 201 only after the e-mail is durably stored.
 
+use std::collections::BTreeMap;
+
 use gancho_access::Right;
 use gancho_mail::{AttachmentDraft, EmailDraft};
 use http::Method;
@@ -10,63 +12,58 @@ use super::TAG;
 use crate::{
     answer::Answer,
     codes,
-    input::{Field, FieldErrors, Kind, Values, body},
+    input::{
+        FieldErrors, Request,
+        body::{self, BodyError},
+        request,
+    },
     operations::events::{new_event::header_key, publish::with_replay_header},
     problem::Problem,
     route::{Call, Gives, Needs, Route, Takes},
 };
 
-const ADDRESS: Kind = Kind::Text { min: 1, max: 600 };
-const CONTENT: Kind = Kind::Prose { max: 2 * 1024 * 1024 };
-const ID: Kind = Kind::Text { min: 1, max: 256 };
+request! {
+    struct AttachmentBody {
+        /// File name.
+        required filename: String as text(1, 200),
+        /// Content of the file, in base64.
+        required content: String as prose(16 * 1024 * 1024),
+        /// Media type. Default: `application/octet-stream`.
+        nullable content_type = "contentType": String as text(1, 200),
+        /// Content id, to embed the file in the HTML as `cid:…`. The file is then inline and not listed as an
+        /// attachment.
+        nullable content_id = "contentId": String as text(1, 100),
+    }
+}
 
-const ATTACHMENT: &[Field] = &[
-    Field::new("filename", Kind::Text { min: 1, max: 200 }, "File name.")
-        .required(),
-    Field::new("content", Kind::Prose { max: 16 * 1024 * 1024 }, "Content of the file, in base64.")
-        .required(),
-    Field::new(
-        "contentType",
-        Kind::Text { min: 1, max: 200 },
-        "Media type. Default: `application/octet-stream`.",
-    )
-    .nullable(),
-    Field::new(
-        "contentId",
-        Kind::Text { min: 1, max: 100 },
-        "Content id, to embed the file in the HTML as `cid:…`. The file is then inline and not listed as an attachment.",
-    )
-    .nullable(),
-];
+const MAX_ADDRESS: usize = 600;
+const MAX_CONTENT: usize = 2 * 1024 * 1024;
 
-const FIELDS: &[Field] = &[
-    Field::new("from", ADDRESS, "Sender: `shop@example.com` or `Shop <shop@example.com>`.").required(),
-    Field::new("to", ADDRESS, "Recipient. An e-mail has exactly one; send several e-mails to reach several recipients.")
-        .required(),
-    Field::new("subject", Kind::Text { min: 0, max: 900 }, "Subject line.").required(),
-    Field::new("html", CONTENT, "HTML body. At least one of `html` and `text` is required.").nullable(),
-    Field::new("text", CONTENT, "Plain-text body.").nullable(),
-    Field::new("replyTo", ADDRESS, "Address for replies.").nullable(),
-    Field::new(
-        "headers",
-        Kind::TextMap { max: 50, max_length: 1_000 },
-        "Custom headers, e.g. `List-Unsubscribe`. Headers that the gateway sets itself are rejected.",
-    )
-    .nullable(),
-    Field::new(
-        "attachments",
-        Kind::Objects { fields: ATTACHMENT, min: 0, max: 50 },
-        "Attachments, at most 10 MiB in total.",
-    )
-    .nullable(),
-    Field::new("externalId", ID, "Your own id for the e-mail. Included in every event about it.").nullable(),
-    Field::new(
-        "idempotencyKey",
-        ID,
-        "Idempotency key: the same key within 24 hours sends one e-mail. Can also be sent as the `Idempotency-Key` header.",
-    )
-    .nullable(),
-];
+request! {
+    struct EmailBody<'a> {
+        /// Sender: `shop@example.com` or `Shop <shop@example.com>`.
+        required from: String as text(1, MAX_ADDRESS),
+        /// Recipient. An e-mail has exactly one; send several e-mails to reach several recipients.
+        required to: String as text(1, MAX_ADDRESS),
+        /// Subject line.
+        required subject: String as text(0, 900),
+        /// HTML body. At least one of `html` and `text` is required.
+        nullable html: String as prose(MAX_CONTENT),
+        /// Plain-text body.
+        nullable text: String as prose(MAX_CONTENT),
+        /// Address for replies.
+        nullable reply_to = "replyTo": String as text(1, MAX_ADDRESS),
+        /// Custom headers, e.g. `List-Unsubscribe`. Headers that the gateway sets itself are rejected.
+        nullable headers: BTreeMap<String, String> as text_map(50, 1_000),
+        /// Attachments, at most 10 MiB in total.
+        nullable attachments: Vec<&'a str> as objects::<AttachmentBody>(0, 50),
+        /// Your own id for the e-mail. Included in every event about it.
+        nullable external_id = "externalId": String as text(1, 256),
+        /// Idempotency key: the same key within 24 hours sends one e-mail. Can also be sent as the `Idempotency-Key`
+        /// header.
+        nullable idempotency_key = "idempotencyKey": String as text(1, 256),
+    }
+}
 
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -78,7 +75,7 @@ pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/email/send",
     needs: Needs::Tenant(Right::Publish),
-    takes: Takes::Large(FIELDS),
+    takes: Takes::Large(EmailBody::FIELDS),
     gives: Gives::created::<AcceptedEmail>(
         "The e-mail is durably stored and will be sent. A repeated idempotency key is answered with `Idempotent-Replayed: true`.",
     ),
@@ -92,54 +89,57 @@ pub const ROUTE: Route = Route {
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let principal = call.tenant()?;
-    let draft = draft(&call.values()?, header_key(&call.headers)?)?;
+    let draft = draft(call.parse_body()?, header_key(&call.headers)?)?;
     let outbox = &super::mail(&call.api)?.outbox;
     let submitted = outbox.submit(principal.scope(), principal.tenant(), draft).await?;
     let answer = Answer::created(&AcceptedEmail { outbox_id: submitted.id.to_string() })?;
     Ok(with_replay_header(answer, submitted.is_repeat))
 }
 
-fn draft(values: &Values<'_>, header_key: Option<&str>) -> Result<EmailDraft, Problem> {
-    let key = match (header_key, values.text("idempotencyKey")) {
-        (Some(header), Some(field)) if header != field => {
+fn draft(body: EmailBody<'_>, header_key: Option<&str>) -> Result<EmailDraft, Problem> {
+    let key = match (header_key, body.idempotency_key) {
+        (Some(header), Some(field)) if *header != field => {
             return Err(Problem::field(
                 "/idempotencyKey",
                 "the header `Idempotency-Key` and the field `idempotencyKey` differ; send one of them",
             ));
         }
-        (header, field) => header.or(field).map(str::to_owned),
+        (header, field) => field.or(header.map(str::to_owned)),
     };
     Ok(EmailDraft {
-        from: values.string("from"),
-        to: values.string("to"),
-        subject: values.string("subject"),
-        html: values.string("html"),
-        text: values.string("text"),
-        reply_to: values.string("replyTo"),
-        headers: values.text_map("headers").unwrap_or_default().into_iter().collect(),
-        attachments: attachments(values)?,
-        external_id: values.string("externalId"),
+        from: Some(body.from),
+        to: Some(body.to),
+        subject: Some(body.subject),
+        html: body.html,
+        text: body.text,
+        reply_to: body.reply_to,
+        headers: body.headers.unwrap_or_default().into_iter().collect(),
+        attachments: attachments(&body.attachments.unwrap_or_default())?,
+        external_id: body.external_id,
         idempotency_key: key,
     })
 }
 
-fn attachments(values: &Values<'_>) -> Result<Vec<AttachmentDraft>, Problem> {
+fn attachments(items: &[&str]) -> Result<Vec<AttachmentDraft>, Problem> {
     let mut errors = FieldErrors::default();
     let mut all = Vec::new();
-    for (place, item) in values.items("attachments").unwrap_or_default().iter().enumerate() {
-        let pointer = format!("/attachments/{place}");
+    for (index, item) in items.iter().enumerate() {
+        let pointer = format!("/attachments/{index}");
         if !item.starts_with('{') {
             errors
                 .invalid(pointer, "an attachment must be an object with `filename` and `content`");
             continue;
         }
-        let file = body::object(ATTACHMENT, item, &pointer, &mut errors)?;
-        all.push(AttachmentDraft {
-            filename: file.string("filename").unwrap_or_default(),
-            content: file.string("content").unwrap_or_default(),
-            content_type: file.string("contentType"),
-            content_id: file.string("contentId"),
-        });
+        match body::parse_item::<AttachmentBody>(item, &pointer) {
+            Ok(file) => all.push(AttachmentDraft {
+                filename: file.filename,
+                content: file.content,
+                content_type: file.content_type,
+                content_id: file.content_id,
+            }),
+            Err(BodyError::Invalid(of_item)) => errors.extend(of_item),
+            Err(error) => return Err(error.into()),
+        }
     }
     if errors.0.is_empty() { Ok(all) } else { Err(errors.into()) }
 }

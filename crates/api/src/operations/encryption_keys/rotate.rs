@@ -8,7 +8,7 @@ use super::{TAG, list::unavailable};
 use crate::{
     answer::Answer,
     codes,
-    input::{Field, Kind},
+    input::{Request, request},
     problem::Problem,
     route::{Call, Gives, Needs, Route, Takes},
 };
@@ -22,15 +22,18 @@ pub struct KeyRotation {
     pub keys: Vec<u32>,
 }
 
+request! {
+    struct RotateBody {
+        /// `false`: create no new key, only re-encrypt secrets that use an older key. Default: `true`.
+        optional new_key: bool as flag(),
+    }
+}
+
 pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/keys/rotate",
     needs: Needs::Operator,
-    takes: Takes::Maybe(&[Field::new(
-        "new_key",
-        Kind::Flag,
-        "`false`: create no new key, only re-encrypt secrets that use an older key. Default: `true`.",
-    )]),
+    takes: Takes::Maybe(RotateBody::FIELDS),
     gives: Gives::ok::<KeyRotation>("The result of the rotation."),
     refuses: &[&codes::CONFLICT, &codes::STORAGE_FULL],
     tag: TAG,
@@ -41,7 +44,7 @@ pub const ROUTE: Route = Route {
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let new_key = call.values()?.flag("new_key").unwrap_or(true);
+    let new_key = call.parse_body::<RotateBody>()?.new_key.unwrap_or(true);
     let key_ring = call.api.key_ring.as_ref().ok_or_else(unavailable)?;
     let rotation = key_ring.rotate(new_key).await.map_err(Problem::internal)?;
     Answer::ok(&KeyRotation {

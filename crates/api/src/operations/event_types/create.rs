@@ -3,14 +3,11 @@
 use gancho_access::Right;
 use http::Method;
 
-use super::{
-    TAG,
-    new_type::{WITH_NAME, new_type},
-    view::EventType,
-};
+use super::{TAG, new_type::NewEventTypeBody, view::EventType};
 use crate::{
     answer::Answer,
     codes,
+    input::Request,
     problem::Problem,
     route::{Call, Gives, Needs, Route, Takes},
 };
@@ -19,7 +16,7 @@ pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/webhooks/events",
     needs: Needs::Anyone(Right::Manage),
-    takes: Takes::Body(WITH_NAME),
+    takes: Takes::Body(NewEventTypeBody::FIELDS),
     gives: Gives::created::<EventType>("The event type."),
     refuses: &[
         &codes::TAKEN,
@@ -36,8 +33,7 @@ pub const ROUTE: Route = Route {
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let owner = call.owner();
-    let values = call.values()?;
-    let name = values.string("name").unwrap_or_default();
+    let NewEventTypeBody { name, settings } = call.parse_body()?;
     let own = call.api.event_types.list(owner).await?;
     let is_own = |one: &gancho_outbound::event_types::KnownType| {
         let catalog = if owner.tenant().is_some() { "tenant" } else { "operator" };
@@ -49,6 +45,6 @@ async fn run(call: Call) -> Result<Answer, Problem> {
             "the event type already exists; replace it with PUT, or choose another name",
         ));
     }
-    let known = call.api.event_types.put(owner, new_type(name, &values)).await?;
+    let known = call.api.event_types.put(owner, settings.named(name)).await?;
     Answer::created(&EventType::from(known))
 }

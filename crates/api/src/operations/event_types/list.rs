@@ -7,26 +7,27 @@ use crate::{
     answer::Answer,
     cursor::CursorScope,
     input::{
-        Field, Kind,
-        query::{CURSOR, LIMIT, MAX_ROWS},
+        Request,
+        query::{MAX_ROWS, Paging},
+        request,
     },
     problem::Problem,
     render::List,
     route::{Call, Gives, Needs, Route},
 };
 
+request! {
+    struct EventTypesQuery {
+        flatten page: Paging,
+        /// Only event types of this catalog.
+        optional catalog: String as choice(&["email", "agents", "saas", "operations", "operator", "tenant"]),
+    }
+}
+
 pub const ROUTE: Route = Route {
     path: "/webhooks/events",
     needs: Needs::Anyone(Right::Read),
-    query: &[
-        LIMIT,
-        CURSOR,
-        Field::new(
-            "catalog",
-            Kind::Choice(&["email", "agents", "saas", "operations", "operator", "tenant"]),
-            "Only event types of this catalog.",
-        ),
-    ],
+    query: EventTypesQuery::FIELDS,
     gives: Gives::ok::<List<EventType>>("A page of event types, by name."),
     tag: TAG,
     summary: "List event types",
@@ -36,13 +37,15 @@ pub const ROUTE: Route = Route {
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let (owner, query) = (call.owner(), &call.query);
-    let scope = CursorScope::of(call.route.path, owner.tenant(), query);
-    let after = call.api.cursors.position(&scope, query)?;
-    let max = query.count("limit").unwrap_or(MAX_ROWS) as usize;
+    let owner = call.owner();
+    let EventTypesQuery { page, catalog } = call.parse_query()?;
+    let scope = CursorScope::of(call.route.path, owner.tenant(), &call.parameters);
+    let cursor = page.cursor.as_deref();
+    let after = cursor.map(|cursor| call.api.cursors.open(&scope, cursor)).transpose()?;
+    let max = page.limit.unwrap_or(MAX_ROWS) as usize;
     let all = call.api.event_types.list(owner).await?;
     let mut rest = all.into_iter().filter(|one| {
-        query.text("catalog").is_none_or(|name| one.catalog.name() == name)
+        catalog.as_deref().is_none_or(|name| one.catalog.name() == name)
             && after.as_ref().is_none_or(|after| one.name.as_bytes() > after.as_slice())
     });
     let items: Vec<_> = rest.by_ref().take(max).map(EventType::from).collect();

@@ -11,13 +11,13 @@ use utoipa::ToSchema;
 
 use super::{
     TAG,
-    new_event::{self, header_key, new_event},
+    new_event::{EventBody, header_key, new_event},
     publish::{render, with_rate_headers},
 };
 use crate::{
     answer::{Answer, whole_seconds},
     codes,
-    input::{Field, FieldErrors, Kind, body},
+    input::{Request, body, request},
     problem::Problem,
     render::{Json, Timestamp},
     route::{Call, Gives, Needs, Route, Takes},
@@ -57,18 +57,18 @@ pub struct BatchResult {
     pub error: Option<Json>,
 }
 
-const FIELDS: &[Field] = &[Field::new(
-    "events",
-    Kind::Objects { fields: new_event::FIELDS, min: 1, max: MAX_EVENTS },
-    "Events to publish.",
-)
-.required()];
+request! {
+    struct BatchBody<'a> {
+        /// Events to publish.
+        required events: Vec<&'a str> as objects::<EventBody>(1, MAX_EVENTS),
+    }
+}
 
 pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/events/batch",
     needs: Needs::Tenant(Right::Publish),
-    takes: Takes::Batch(FIELDS),
+    takes: Takes::Batch(BatchBody::FIELDS),
     gives: Gives::accepted::<BatchOutcome>(
         "The result of each event. Accepted events are durably stored. If events were refused with 429, `Retry-After` and the `RateLimit-*` headers say when to retry them.",
     ),
@@ -84,8 +84,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     let began = Instant::now();
     let principal = call.tenant()?;
     let _turn = call.api.batches.acquire(principal.tenant().id, 1).await;
-    let values = call.values()?;
-    let items = values.items("events").unwrap_or_default();
+    let items = call.parse_body::<BatchBody>()?.events;
     let key = header_key(&call.headers)?;
 
     let mut results = Vec::with_capacity(items.len());
@@ -164,21 +163,16 @@ impl RateLimit {
 
 fn read(call: &Call, item: &str, index: usize, key: Option<&str>) -> Result<NewEvent, Problem> {
     let pointer = format!("/events/{index}");
-    let mut errors = FieldErrors::default();
     if !item.starts_with('{') {
-        errors.invalid(pointer.as_str(), "an event must be an object with `type` and `data`");
-        return Err(errors.into());
+        return Err(Problem::field(&pointer, "an event must be an object with `type` and `data`"));
     }
-    let values = body::object(new_event::FIELDS, item, &pointer, &mut errors)?;
-    if !errors.0.is_empty() {
-        return Err(errors.into());
-    }
+    let body: EventBody = body::parse_item(item, &pointer)?;
     // An event's own key wins; the key of the batch is extended by the event's index.
-    let key = match values.text("idempotency_key") {
+    let key = match &body.idempotency_key {
         Some(_) => None,
         None => key.map(|key| format!("{key}#{index}")),
     };
-    new_event(&values, &call.body, key.as_deref(), &pointer, call.api.clock.now())
+    new_event(&body, &call.body, key.as_deref(), &pointer, call.api.clock.now())
 }
 
 /// If the store accepted nothing, the whole request fails, so that the client retries all of it.

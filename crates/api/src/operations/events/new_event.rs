@@ -1,6 +1,6 @@
 //! The body of an event.
 
-use std::time::Duration;
+use std::{borrow::Cow, time::Duration};
 
 use bytes::Bytes;
 use gancho_domain::{EventType, Time};
@@ -8,26 +8,28 @@ use gancho_outbound::NewEvent;
 use http::{HeaderMap, HeaderName};
 
 use crate::{
-    input::{Field, FieldErrors, Kind, Values},
+    input::{FieldErrors, request},
     problem::Problem,
 };
 
-pub const FIELDS: &[Field] = &[
-    Field::new("type", Kind::Text { min: 1, max: 128 }, "Event type, e.g. `invoice.paid`.").required(),
-    Field::new("data", Kind::Json, "Payload of the event: any JSON value. Delivered byte for byte.").required(),
-    Field::new("external_id", Kind::Text { min: 1, max: 256 }, "Your own id for the event. Events and deliveries can be searched by it.").nullable(),
-    Field::new(
-        "idempotency_key",
-        Kind::Text { min: 1, max: 256 },
-        "Idempotency key: the same key within 24 hours publishes one event. Can also be sent as the `Idempotency-Key` header.",
-    ).nullable(),
-    Field::new(
-        "subject",
-        Kind::Text { min: 1, max: 256 },
-        "What the event is about, e.g. an order id. Events of a subject are numbered, and delivered in order to webhooks with `ordering: per_subject`.",
-    ).nullable(),
-    Field::new("deliver_at", Kind::Time, "Earliest time of delivery, at most one year ahead.").nullable(),
-];
+request! {
+    pub struct EventBody<'a> {
+        /// Event type, e.g. `invoice.paid`.
+        required event_type = "type": Cow<'a, str> as text(1, 128),
+        /// Payload of the event: any JSON value. Delivered byte for byte.
+        required data: &'a str as json(),
+        /// Your own id for the event. Events and deliveries can be searched by it.
+        nullable external_id: Cow<'a, str> as text(1, 256),
+        /// Idempotency key: the same key within 24 hours publishes one event. Can also be sent as the
+        /// `Idempotency-Key` header.
+        nullable idempotency_key: Cow<'a, str> as text(1, 256),
+        /// What the event is about, e.g. an order id. Events of a subject are numbered, and delivered in order to
+        /// webhooks with `ordering: per_subject`.
+        nullable subject: Cow<'a, str> as text(1, 256),
+        /// Earliest time of delivery, at most one year ahead.
+        nullable deliver_at: Time as time(),
+    }
+}
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const MAX_DELAY: Duration = Duration::from_secs(366 * 24 * 60 * 60);
@@ -52,24 +54,23 @@ pub fn header_key(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
     }
 }
 
-/// `body` is what the values were read from.
+/// Turns the body into an event. `bytes` is what the body was parsed from, and `pointer` where it is in the request.
 pub fn new_event(
-    values: &Values<'_>,
-    body: &Bytes,
+    body: &EventBody<'_>,
+    bytes: &Bytes,
     header_key: Option<&str>,
     pointer: &str,
     now: Time,
 ) -> Result<NewEvent, Problem> {
     let mut errors = FieldErrors::default();
-    let event_type = values.text("type").unwrap_or_default().parse::<EventType>();
+    let event_type = body.event_type.parse::<EventType>();
     if let Err(error) = &event_type {
         errors.invalid(format!("{pointer}/type"), error.to_string());
     }
-    let deliver_at = values.time("deliver_at");
-    if deliver_at.is_some_and(|at| at > now + MAX_DELAY) {
+    if body.deliver_at.is_some_and(|at| at > now + MAX_DELAY) {
         errors.invalid(format!("{pointer}/deliver_at"), "`deliver_at` is more than a year ahead");
     }
-    let key = match (header_key, values.text("idempotency_key")) {
+    let key = match (header_key, body.idempotency_key.as_deref()) {
         (Some(header), Some(field)) if header != field => {
             errors.invalid(
                 format!("{pointer}/idempotency_key"),
@@ -83,14 +84,13 @@ pub fn new_event(
     if !errors.0.is_empty() {
         return Err(errors.into());
     }
-    let data = values.json("data").unwrap_or("null");
     Ok(NewEvent {
         event_type,
-        data: part_of(body, data.as_bytes()),
-        subject: values.text("subject").map(Into::into),
-        external_id: values.text("external_id").map(Into::into),
+        data: part_of(bytes, body.data.as_bytes()),
+        subject: body.subject.as_deref().map(Into::into),
+        external_id: body.external_id.as_deref().map(Into::into),
         idempotency_key: key.map(Into::into),
-        deliver_at,
+        deliver_at: body.deliver_at,
         is_test: false,
     })
 }

@@ -10,11 +10,12 @@ use utoipa::ToSchema;
 
 use super::{
     TAG,
-    new_event::{self, header_key, new_event},
+    new_event::{EventBody, header_key, new_event},
 };
 use crate::{
     answer::{Answer, whole_seconds},
     codes,
+    input::Request,
     problem::Problem,
     render::Timestamp,
     route::{Call, Gives, Needs, Route, Takes},
@@ -33,7 +34,7 @@ pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/events",
     needs: Needs::Tenant(Right::Publish),
-    takes: Takes::Body(new_event::FIELDS),
+    takes: Takes::Body(EventBody::FIELDS),
     gives: Gives::accepted::<PublishedEvent>(
         "The event is durably stored, with a delivery for each matching webhook. A repeated idempotency key is answered with `Idempotent-Replayed: true`.",
     ),
@@ -57,7 +58,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     let began = Instant::now();
     let principal = call.tenant()?;
     let header_key = header_key(&call.headers)?;
-    let event = new_event(&call.values()?, &call.body, header_key, "", call.api.clock.now())?;
+    let event = new_event(&call.parse_body()?, &call.body, header_key, "", call.api.clock.now())?;
     let name = event.event_type.as_str().to_owned();
     let published =
         call.api.publisher.publish(principal.scope(), principal.tenant(), event).await?;

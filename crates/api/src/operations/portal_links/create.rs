@@ -1,5 +1,7 @@
 //! `POST /v1/portal-links`: creates a link to the dashboard, limited to one tenant and a short time.
 
+use std::time::Duration;
+
 use gancho_access::{PortalTokens, portal};
 use http::Method;
 use serde::Serialize;
@@ -8,7 +10,7 @@ use utoipa::ToSchema;
 use crate::{
     answer::Answer,
     codes,
-    input::{Field, Kind, field::Noun},
+    input::{Request, field::Noun, request},
     operations::api_keys::create::reject_operator_tenant,
     problem::Problem,
     render::Timestamp,
@@ -25,20 +27,20 @@ pub struct PortalLink {
     pub expires_at: Timestamp,
 }
 
-const FIELDS: &[Field] = &[
-    Field::new("tenant", Kind::Id(Noun::Tenant), "Slug or id of the tenant.").required(),
-    Field::new(
-        "expires_in",
-        Kind::Span,
-        "How long the link is valid. Default: `1h`; at most `24h`.",
-    ),
-];
+request! {
+    struct PortalLinkBody {
+        /// Slug or id of the tenant.
+        required tenant: String as id(Noun::Tenant),
+        /// How long the link is valid. Default: `1h`; at most `24h`.
+        optional expires_in: Duration as span(),
+    }
+}
 
 pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/portal-links",
     needs: Needs::Operator,
-    takes: Takes::Body(FIELDS),
+    takes: Takes::Body(PortalLinkBody::FIELDS),
     gives: Gives::created::<PortalLink>("The portal link."),
     refuses: &[&codes::UNKNOWN_TENANT, &codes::OPERATOR_ONLY],
     tag: "Tenants",
@@ -49,8 +51,8 @@ pub const ROUTE: Route = Route {
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let values = call.values()?;
-    let found = call.api.access.tenants.find(values.text("tenant").unwrap_or_default()).await?;
+    let body: PortalLinkBody = call.parse_body()?;
+    let found = call.api.access.tenants.find(&body.tenant).await?;
     let tenant = found.ok_or_else(|| {
         Problem::new(
             &codes::UNKNOWN_TENANT,
@@ -58,7 +60,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
         )
     })?;
     reject_operator_tenant(&tenant)?;
-    let span = values.span("expires_in").unwrap_or(portal::DEFAULT_TTL);
+    let span = body.expires_in.unwrap_or(portal::DEFAULT_TTL);
     if span.as_secs() == 0 || span > portal::MAX_TTL {
         return Err(Problem::field("/expires_in", "`expires_in` must be between 1s and 24h"));
     }

@@ -2,10 +2,11 @@
 
 use http::Method;
 
-use super::{TAG, draft, inbound, partner, view::SourceView};
+use super::{TAG, draft::SourceBody, inbound, partner, view::SourceView};
 use crate::{
     answer::Answer,
     codes,
+    input::Request,
     problem::Problem,
     route::{Call, Gives, Needs, Route, Takes},
 };
@@ -14,7 +15,7 @@ pub const ROUTE: Route = Route {
     method: Method::PATCH,
     path: "/sources/{partner}",
     needs: Needs::Operator,
-    takes: Takes::Body(draft::PART),
+    takes: Takes::Body(SourceBody::FIELDS),
     gives: Gives::ok::<SourceView>("The updated source."),
     refuses: &[&codes::RECEIVING_OFF, &codes::CONFLICT, &codes::STORAGE_FULL],
     tag: TAG,
@@ -25,7 +26,7 @@ pub const ROUTE: Route = Route {
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let draft = draft::draft(&call.values()?, None)?;
+    let draft = call.parse_body::<SourceBody>()?.draft(None)?;
     let source = inbound(&call)?.sources.change(&partner(&call)?, draft).await?;
     Answer::ok(&SourceView::from(&source))
 }

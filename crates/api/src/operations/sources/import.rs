@@ -8,7 +8,7 @@ use super::{TAG, inbound};
 use crate::{
     answer::Answer,
     codes,
-    input::{Field, Kind},
+    input::{Request, request},
     problem::Problem,
     route::{Call, Gives, Needs, Route, Takes},
 };
@@ -17,7 +17,7 @@ pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/source-keys/import",
     needs: Needs::Operator,
-    takes: Takes::Batch(FIELDS),
+    takes: Takes::Batch(ImportBody::FIELDS),
     gives: Gives::ok::<ImportedKeys>("The numbers of created sources and imported keys."),
     refuses: &[&codes::RECEIVING_OFF, &codes::CONFLICT, &codes::STORAGE_FULL],
     tag: TAG,
@@ -27,12 +27,13 @@ pub const ROUTE: Route = Route {
     ..Route::DEFAULT
 };
 
-const FIELDS: &[Field] = &[Field::new(
-    "entries",
-    Kind::Json,
-    "`{\"webhook:partner:<name>:key:<id>\": {\"scheme\": \"hmac\", \"secret\": \"…\"}, …}`, or an exported array of `{\"key\": …, \"value\": …}`.",
-)
-.required()];
+request! {
+    struct ImportBody<'a> {
+        /// `{"webhook:partner:<name>:key:<id>": {"scheme": "hmac", "secret": "…"}, …}`, or an exported array of
+        /// `{"key": …, "value": …}`.
+        required entries: &'a str as json(),
+    }
+}
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ImportedKeys {
@@ -43,8 +44,7 @@ pub struct ImportedKeys {
 }
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let values = call.values()?;
-    let entries = values.json("entries").unwrap_or_default();
+    let ImportBody { entries } = call.parse_body()?;
     let done = inbound(&call)?.sources.import(entries).await.map_err(Problem::from);
     let done = done.map_err(|problem| problem.below("/entries"))?;
     Answer::ok(&ImportedKeys { sources: done.sources, keys: done.keys })

@@ -2,10 +2,11 @@
 
 use http::Method;
 
-use super::{TAG, draft, inbound, partner, view::SourceKeyView};
+use super::{TAG, draft::SourceKeyBody, inbound, partner, view::SourceKeyView};
 use crate::{
     answer::Answer,
     codes,
+    input::Request,
     problem::Problem,
     render::List,
     route::{Call, Gives, Needs, Route, Takes},
@@ -26,7 +27,7 @@ pub const PUT: Route = Route {
     method: Method::PUT,
     path: "/sources/{partner}/keys/{partner_key}",
     needs: Needs::Operator,
-    takes: Takes::Body(draft::KEY),
+    takes: Takes::Body(SourceKeyBody::FIELDS),
     gives: Gives::ok::<SourceKeyView>("The key, without its secret."),
     refuses: &[&codes::RECEIVING_OFF, &codes::CONFLICT, &codes::STORAGE_FULL],
     tag: TAG,
@@ -56,7 +57,7 @@ async fn list(call: Call) -> Result<Answer, Problem> {
 }
 
 async fn put(call: Call) -> Result<Answer, Problem> {
-    let draft = draft::key(&call.values()?);
+    let draft = call.parse_body::<SourceKeyBody>()?.into();
     let sources = &inbound(&call)?.sources;
     let key = sources.put_key(&partner(&call)?, call.path_param("partner_key"), draft).await?;
     Answer::ok(&SourceKeyView::of(&key, call.api.clock.now()))

@@ -4,7 +4,7 @@ use super::{TAG, inbound, view::SourceView};
 use crate::{
     answer::Answer,
     codes,
-    input::query::{CURSOR, LIMIT},
+    input::{Request, query::Paging},
     page::Page,
     problem::Problem,
     render::List,
@@ -14,7 +14,7 @@ use crate::{
 pub const ROUTE: Route = Route {
     path: "/sources",
     needs: Needs::Operator,
-    query: &[LIMIT, CURSOR],
+    query: Paging::FIELDS,
     gives: Gives::ok::<List<SourceView>>("A page of sources, by name."),
     refuses: &[&codes::RECEIVING_OFF],
     tag: TAG,
@@ -24,7 +24,7 @@ pub const ROUTE: Route = Route {
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let page = Page::of(&call, None)?;
+    let page = Page::of(&call, None, &call.parse_query()?)?;
     let rows = inbound(&call)?.sources.list(page.after_name(), page.max_read()).await?;
     let (rows, next_cursor) = page.cut(rows, |last| last.partner.as_str().into());
     Answer::ok(&List { data: rows.iter().map(SourceView::from).collect(), next_cursor })

@@ -1,6 +1,6 @@
 //! `GET /v1/sources/{partner}/receipts`: newest first; and `GET …/{receipt_id}`: one receipt in full.
 
-use gancho_domain::ReceiptId;
+use gancho_domain::{ReceiptId, Time};
 use gancho_inbound::{ReceiptFilter, ReceiptStatus, Receipts};
 
 use super::{
@@ -10,36 +10,39 @@ use super::{
 use crate::{
     answer::Answer,
     codes,
-    input::{
-        Field, Kind, Values,
-        field::Noun,
-        query::{CURSOR, LIMIT},
-    },
+    input::{Request, field::Noun, query::Paging, request},
     page::Page,
     problem::Problem,
     render::List,
     route::{Call, Gives, Needs, Route},
 };
 
-pub(super) const STATUS: Field = Field::new(
-    "status",
-    Kind::Choice(&["received", "dispatched", "failed", "dlq"]),
-    "Only receipts with this status.",
-);
-pub(super) const EVENT_ID: Field = Field::new(
-    "event_id",
-    Kind::Text { min: 1, max: 256 },
-    "Only receipts with this event id of the partner.",
-);
-pub(super) const SINCE: Field =
-    Field::new("since", Kind::Time, "Only receipts received at or after this time.");
-pub(super) const UNTIL: Field =
-    Field::new("until", Kind::Time, "Only receipts received before this time.");
+request! {
+    /// The filters of receipts.
+    #[derive(Default, PartialEq)]
+    pub(super) struct ReceiptFilterQuery {
+        /// Only receipts with this status.
+        optional status: String as choice(&["received", "dispatched", "failed", "dlq"]),
+        /// Only receipts with this event id of the partner.
+        optional event_id: String as text(1, 256),
+        /// Only receipts received at or after this time.
+        optional since: Time as time(),
+        /// Only receipts received before this time.
+        optional until: Time as time(),
+    }
+}
+
+request! {
+    struct ReceiptsQuery {
+        flatten page: Paging,
+        flatten filter: ReceiptFilterQuery,
+    }
+}
 
 pub const LIST: Route = Route {
     path: "/sources/{partner}/receipts",
     needs: Needs::Operator,
-    query: &[LIMIT, CURSOR, STATUS, EVENT_ID, SINCE, UNTIL],
+    query: ReceiptsQuery::FIELDS,
     gives: Gives::ok::<List<ReceiptView>>("A page of receipts, newest first."),
     refuses: &[&codes::RECEIVING_OFF],
     tag: TAG,
@@ -62,12 +65,14 @@ pub const GET: Route = Route {
     ..Route::DEFAULT
 };
 
-pub(super) fn filter(values: &Values<'_>) -> ReceiptFilter {
-    ReceiptFilter {
-        status: values.text("status").and_then(ReceiptStatus::from_name),
-        event_id: values.string("event_id"),
-        since: values.time("since"),
-        until: values.time("until"),
+impl From<ReceiptFilterQuery> for ReceiptFilter {
+    fn from(query: ReceiptFilterQuery) -> Self {
+        Self {
+            status: query.status.as_deref().and_then(ReceiptStatus::from_name),
+            event_id: query.event_id,
+            since: query.since,
+            until: query.until,
+        }
     }
 }
 
@@ -76,9 +81,10 @@ pub(super) fn receipts(call: &Call) -> Receipts {
 }
 
 async fn list(call: Call) -> Result<Answer, Problem> {
-    let (source, query) = (find(&call).await?, &call.query);
-    let page = Page::of(&call, Some(source.tenant()))?;
-    let found = receipts(&call).list(source.scope(), filter(query), page.request()?).await?;
+    let source = find(&call).await?;
+    let query: ReceiptsQuery = call.parse_query()?;
+    let page = Page::of(&call, Some(source.tenant()), &query.page)?;
+    let found = receipts(&call).list(source.scope(), query.filter.into(), page.request()?).await?;
     let data = found.rows.iter().map(|receipt| ReceiptView::of(receipt, &source)).collect();
     page.answer(data, found.next)
 }

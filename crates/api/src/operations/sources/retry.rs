@@ -2,6 +2,7 @@
 //! again, whatever their status.
 
 use gancho_domain::{FieldError, Lane, ReceiptId};
+use gancho_inbound::ReceiptFilter;
 use gancho_outbound::{
     Owner,
     replay::{NewReplay, ReplayFilter, ReplayOf},
@@ -11,19 +12,25 @@ use http::Method;
 use super::{
     TAG, find,
     receipt_view::ReceiptView,
-    receipts::{EVENT_ID, SINCE, STATUS, UNTIL, filter, receipts},
+    receipts::{ReceiptFilterQuery, receipts},
 };
 use crate::{
     answer::Answer,
     codes,
-    input::{Field, Kind, field::Noun},
-    operations::replays::{
-        create::{DRY_RUN, RATE},
-        view::ReplayJob,
-    },
+    input::{Request, field::Noun, request},
+    operations::replays::{create::ReplayOptions, view::ReplayJob},
     problem::Problem,
     route::{Call, Gives, Needs, Route, Takes},
 };
+
+request! {
+    struct RetryReceiptsBody {
+        flatten filter: ReceiptFilterQuery,
+        /// `true` to retry all receipts. Required if no filter is given.
+        optional all: bool as flag(),
+        flatten options: ReplayOptions,
+    }
+}
 
 pub const ONE: Route = Route {
     method: Method::POST,
@@ -42,19 +49,7 @@ pub const MANY: Route = Route {
     method: Method::POST,
     path: "/sources/{partner}/receipts/retry",
     needs: Needs::Operator,
-    takes: Takes::Body(&[
-        STATUS,
-        EVENT_ID,
-        SINCE,
-        UNTIL,
-        Field::new(
-            "all",
-            Kind::Flag,
-            "`true` to retry all receipts. Required if no filter is given.",
-        ),
-        RATE,
-        DRY_RUN,
-    ]),
+    takes: Takes::Body(RetryReceiptsBody::FIELDS),
     gives: Gives::accepted::<ReplayJob>(
         "The replay job; follow its progress at `GET /v1/replays/{id}`.",
     ),
@@ -79,9 +74,8 @@ async fn one(call: Call) -> Result<Answer, Problem> {
 }
 
 async fn many(call: Call) -> Result<Answer, Problem> {
-    let values = call.values()?;
-    let is_narrow = [STATUS, EVENT_ID, SINCE, UNTIL].iter().any(|it| values.is_given(it.name));
-    if !is_narrow && values.flag("all") != Some(true) {
+    let RetryReceiptsBody { filter, all, options } = call.parse_body()?;
+    if filter == ReceiptFilterQuery::default() && all != Some(true) {
         let message = "no filter given; add one, or `\"all\": true` to retry all receipts";
         return Err(Problem::invalid_fields(vec![FieldError::new(
             "missing_field",
@@ -89,7 +83,7 @@ async fn many(call: Call) -> Result<Answer, Problem> {
             message,
         )]));
     }
-    let (source, filter) = (find(&call).await?, filter(&values));
+    let (source, filter) = (find(&call).await?, ReceiptFilter::from(filter));
     let new = NewReplay {
         filter: ReplayFilter {
             of: ReplayOf::Deliveries,
@@ -102,8 +96,8 @@ async fn many(call: Call) -> Result<Answer, Problem> {
             ..ReplayFilter::default()
         },
         to: None,
-        rate: values.count("rate").map(|rate| rate as u32),
-        dry_run: values.flag("dry_run").unwrap_or(false),
+        rate: options.rate,
+        dry_run: options.dry_run.unwrap_or(false),
     };
     let replay = call.api.replays.create(Owner::Operator, new).await?;
     Answer::accepted(&ReplayJob::from(replay))

@@ -5,25 +5,23 @@ use http::Method;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{REASON, TAG, reason};
+use super::{ReasonBody, TAG};
 use crate::{
     answer::Answer,
     codes,
-    input::{Field, Kind},
+    input::{Request, request},
     operations::emails,
     problem::Problem,
     route::{Call, Gives, Needs, Route, Takes},
 };
 
-const FIELDS: &[Field] = &[
-    Field::new(
-        "addresses",
-        Kind::Texts { max: gancho_mail::suppression::MOST_IMPORTED, max_length: 600 },
-        "E-mail addresses, at most 10,000.",
-    )
-    .required(),
-    REASON,
-];
+request! {
+    struct ImportBody {
+        /// E-mail addresses, at most 10,000.
+        required addresses: Vec<String> as texts(gancho_mail::suppression::MOST_IMPORTED, 600),
+        flatten reason: ReasonBody,
+    }
+}
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ImportedAddresses {
@@ -37,7 +35,7 @@ pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/suppressions/import",
     needs: Needs::Tenant(Right::Manage),
-    takes: Takes::Batch(FIELDS),
+    takes: Takes::Batch(ImportBody::FIELDS),
     gives: Gives::ok::<ImportedAddresses>("All addresses are suppressed."),
     refuses: &[&codes::EMAIL_OFF, &codes::STORAGE_FULL],
     tag: TAG,
@@ -49,12 +47,10 @@ pub const ROUTE: Route = Route {
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let scope = call.tenant()?.scope();
-    let values = call.values()?;
-    let reason = reason(&values);
-    let given = values.texts("addresses").unwrap_or_default();
-    let count = given.len();
+    let ImportBody { addresses, reason } = call.parse_body()?;
+    let (reason, count) = (reason.reason(), addresses.len());
     let list = &emails::mail(&call.api)?.suppressions;
-    let rows = given.into_iter().map(|address| (address, reason)).collect();
+    let rows = addresses.into_iter().map(|address| (address, reason)).collect();
     let added = list.import(scope, rows).await?;
     Answer::ok(&ImportedAddresses { added, given: count })
 }

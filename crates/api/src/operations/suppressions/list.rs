@@ -6,7 +6,7 @@ use super::{TAG, view::Suppression};
 use crate::{
     answer::Answer,
     codes,
-    input::query::{CURSOR, LIMIT},
+    input::{Request, query::Paging},
     operations::emails,
     page::Page,
     problem::Problem,
@@ -17,7 +17,7 @@ use crate::{
 pub const ROUTE: Route = Route {
     path: "/suppressions",
     needs: Needs::Tenant(Right::Read),
-    query: &[LIMIT, CURSOR],
+    query: Paging::FIELDS,
     gives: Gives::ok::<List<Suppression>>("A page of suppressed addresses, in alphabetical order."),
     refuses: &[&codes::EMAIL_OFF],
     tag: TAG,
@@ -28,7 +28,7 @@ pub const ROUTE: Route = Route {
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let scope = call.tenant()?.scope();
-    let page = Page::of(&call, Some(scope.tenant()))?;
+    let page = Page::of(&call, Some(scope.tenant()), &call.parse_query()?)?;
     let mail = emails::mail(&call.api)?;
     let rows = mail.suppressions.list(scope, page.after_name(), page.max_read()).await?;
     let (rows, next_cursor) = page.cut(rows, |last| last.address.as_str().into());

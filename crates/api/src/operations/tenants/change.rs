@@ -2,11 +2,11 @@
 
 use http::Method;
 
-use super::{TAG, draft, find, view::TenantView};
+use super::{TAG, draft::TenantBody, find, view::TenantView};
 use crate::{
     answer::Answer,
     codes,
-    input::field::Noun,
+    input::{Request, field::Noun},
     problem::Problem,
     route::{Call, Gives, Needs, Route, Takes},
 };
@@ -15,7 +15,7 @@ pub const ROUTE: Route = Route {
     method: Method::PATCH,
     path: "/tenants/{tenant}",
     needs: Needs::Operator,
-    takes: Takes::Body(draft::PART),
+    takes: Takes::Body(TenantBody::FIELDS),
     gives: Gives::ok::<TenantView>("The updated tenant."),
     refuses: &[&codes::UNKNOWN_TENANT, &codes::STORAGE_FULL],
     tag: TAG,
@@ -30,7 +30,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     // Read from the store, because the cache may be old.
     let found = call.api.store.tenant(id).await?;
     let mut tenant = found.ok_or_else(|| Problem::not_found(Noun::Tenant))?;
-    draft::apply(&call.api, &mut tenant, &call.values()?)?;
+    call.parse_body::<TenantBody>()?.apply(&call.api, &mut tenant)?;
     call.api.store.change_tenant(tenant.clone()).await?;
     call.api.access.tenants.forget(id);
     Answer::ok(&TenantView::from(&tenant))

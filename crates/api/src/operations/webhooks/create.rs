@@ -5,12 +5,13 @@ use http::Method;
 
 use super::{
     TAG,
-    draft::{self, draft},
+    draft::WebhookBody,
     view::{NewWebhook, PausedWebhooks, Webhook, format_name},
 };
 use crate::{
     answer::Answer,
     codes,
+    input::Request,
     problem::Problem,
     route::{Call, Gives, Needs, Route, Takes},
 };
@@ -19,7 +20,7 @@ pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/webhooks",
     needs: Needs::Tenant(Right::Manage),
-    takes: Takes::Body(draft::WHOLE),
+    takes: Takes::Body(WebhookBody::FIELDS),
     gives: Gives::created::<NewWebhook>(
         "The webhook with its signing secret. Other operations do not show the secret, except `GET /v1/webhooks/{id}/secret`.",
     ),
@@ -33,7 +34,7 @@ pub const ROUTE: Route = Route {
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let principal = call.tenant()?;
-    let draft = draft(&call.values()?)?;
+    let draft = call.parse_body::<WebhookBody>()?.draft()?;
     let created = call.api.endpoints.create(principal.scope(), principal.tenant(), draft).await?;
     Answer::created(&NewWebhook {
         webhook: Webhook::of(&call.api, &created.endpoint, &PausedWebhooks::none())?,

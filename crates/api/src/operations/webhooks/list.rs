@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     answer::Answer,
-    input::query::{CURSOR, LIMIT},
+    input::{Request, query::Paging},
     page::Page,
     problem::Problem,
     render::List,
@@ -18,7 +18,7 @@ use crate::{
 pub const ROUTE: Route = Route {
     path: "/webhooks",
     needs: Needs::Tenant(Right::Read),
-    query: &[LIMIT, CURSOR],
+    query: Paging::FIELDS,
     gives: Gives::ok::<List<Webhook>>("A page of webhooks, newest first."),
     tag: TAG,
     summary: "List webhooks",
@@ -28,7 +28,7 @@ pub const ROUTE: Route = Route {
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let principal = call.tenant()?;
-    let page = Page::of(&call, Some(principal.scope().tenant()))?;
+    let page = Page::of(&call, Some(principal.scope().tenant()), &call.parse_query()?)?;
     let (after, max) = (page.after_id(), page.max_read());
     let found = call.api.store.newest_endpoints(principal.scope(), after, max).await?;
     let (found, next_cursor) = page.cut(found, |last| last.id.bytes().to_vec());

@@ -3,9 +3,10 @@
 use gancho_access::Right;
 use http::Method;
 
-use super::{TAG, change::run, draft, view::Webhook};
+use super::{TAG, change::change, draft::WebhookBody, view::Webhook};
 use crate::{
     codes,
+    input::Request,
     route::{Gives, Needs, Route, Takes},
 };
 
@@ -13,12 +14,17 @@ pub const ROUTE: Route = Route {
     method: Method::PUT,
     path: "/webhooks/{id}",
     needs: Needs::Tenant(Right::Manage),
-    takes: Takes::Body(draft::WHOLE),
+    takes: Takes::Body(WebhookBody::FIELDS),
     gives: Gives::ok::<Webhook>("The updated webhook."),
     refuses: &[&codes::CONFLICT, &codes::STORAGE_FULL],
     tag: TAG,
     summary: "Replace a webhook",
     about: "Fields that are left out are reset to their defaults, except the secret, which changes only if given.",
-    run: |call| Box::pin(run(call, true)),
+    run: |call| {
+        Box::pin(async move {
+            let draft = call.parse_body::<WebhookBody>()?.draft()?;
+            change(&call, draft, true).await
+        })
+    },
     ..Route::DEFAULT
 };

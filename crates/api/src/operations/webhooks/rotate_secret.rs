@@ -1,5 +1,7 @@
 //! `POST /v1/webhooks/{id}/rotate-secret`: sets a new secret; the old one also signs for a while.
 
+use std::time::Duration;
+
 use gancho_access::Right;
 use http::Method;
 use serde::Serialize;
@@ -9,7 +11,7 @@ use super::{TAG, view::format_name};
 use crate::{
     answer::Answer,
     codes,
-    input::{Field, Kind},
+    input::{Request, request},
     problem::Problem,
     render::Timestamp,
     route::{Call, Gives, Needs, Route, Takes},
@@ -26,24 +28,20 @@ pub struct RotatedSecret {
     pub old_secret_until: Option<Timestamp>,
 }
 
-const FIELDS: &[Field] = &[
-    Field::new(
-        "secret",
-        Kind::Secret { max: 256 },
-        "The new secret. Default: a generated one of the same format.",
-    ),
-    Field::new(
-        "overlap",
-        Kind::Span,
-        "How long deliveries are signed with both secrets. Default: `24h`; at most `7d`; `0s` for no overlap.",
-    ),
-];
+request! {
+    struct RotateSecretBody {
+        /// The new secret. Default: a generated one of the same format.
+        optional secret: String as secret(256),
+        /// How long deliveries are signed with both secrets. Default: `24h`; at most `7d`; `0s` for no overlap.
+        optional overlap: Duration as span(),
+    }
+}
 
 pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/webhooks/{id}/rotate-secret",
     needs: Needs::Tenant(Right::Manage),
-    takes: Takes::Maybe(FIELDS),
+    takes: Takes::Maybe(RotateSecretBody::FIELDS),
     gives: Gives::ok::<RotatedSecret>("The new secret."),
     refuses: &[&codes::CONFLICT, &codes::STORAGE_FULL],
     tag: TAG,
@@ -54,12 +52,9 @@ pub const ROUTE: Route = Route {
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let principal = call.tenant()?;
-    let values = call.values()?;
-    let rotated = call
-        .api
-        .endpoints
-        .rotate(principal.scope(), call.id("id")?, values.string("secret"), values.span("overlap"))
-        .await?;
+    let RotateSecretBody { secret, overlap } = call.parse_body()?;
+    let rotated =
+        call.api.endpoints.rotate(principal.scope(), call.id("id")?, secret, overlap).await?;
     Answer::ok(&RotatedSecret {
         secret: rotated.secret.to_string(),
         secret_format: format_name(rotated.secret_format),

@@ -12,7 +12,7 @@ use super::TAG;
 use crate::{
     answer::Answer,
     codes,
-    input::{Field, Kind, field::Noun},
+    input::{Request, field::Noun, request},
     operations::deliveries::view::AttemptEntry,
     problem::Problem,
     route::{Call, Gives, Needs, Route, Takes},
@@ -35,17 +35,26 @@ pub struct TestOutcome {
     pub attempt: Option<AttemptEntry>,
 }
 
-const EVENT_TYPE: Field = Field::new(
-    "event_type",
-    Kind::Text { min: 1, max: 128 },
-    "Event type of the sample. Default: one that the webhook is subscribed to.",
-);
+request! {
+    struct TestBody {
+        /// Event type of the sample. Default: one that the webhook is subscribed to.
+        optional event_type: String as text(1, 128),
+    }
+}
+
+request! {
+    struct TestByIdBody {
+        /// Webhook to test.
+        required webhook_id: String as id(Noun::Webhook),
+        flatten test: TestBody,
+    }
+}
 
 pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/webhooks/{id}/test",
     needs: Needs::Tenant(Right::Manage),
-    takes: Takes::Maybe(&[EVENT_TYPE]),
+    takes: Takes::Maybe(TestBody::FIELDS),
     gives: Gives::ok::<TestOutcome>("The result of the first attempt."),
     refuses: &[&codes::CONFLICT, &codes::RATE_LIMITED, &codes::STORAGE_FULL],
     tag: TAG,
@@ -54,8 +63,8 @@ pub const ROUTE: Route = Route {
     run: |call| {
         Box::pin(async move {
             let id = call.id("id")?;
-            let event_type = call.values()?.string("event_type");
-            test(&call, id, event_type).await
+            let body: TestBody = call.parse_body()?;
+            test(&call, id, body.event_type).await
         })
     },
     ..Route::DEFAULT
@@ -63,19 +72,14 @@ pub const ROUTE: Route = Route {
 
 pub const BY_BODY: Route = Route {
     path: "/webhooks/test",
-    takes: Takes::Body(&[
-        Field::new("webhook_id", Kind::Id(Noun::Webhook), "Webhook to test.").required(),
-        EVENT_TYPE,
-    ]),
+    takes: Takes::Body(TestByIdBody::FIELDS),
     refuses: &[&codes::NOT_FOUND, &codes::CONFLICT, &codes::RATE_LIMITED, &codes::STORAGE_FULL],
     summary: "Test a webhook, named in the body",
     run: |call| {
         Box::pin(async move {
-            let values = call.values()?;
-            let id = values.text("webhook_id").unwrap_or_default().parse();
-            let id = id.map_err(|_| Problem::not_found(Noun::Webhook))?;
-            let event_type = values.string("event_type");
-            test(&call, id, event_type).await
+            let body: TestByIdBody = call.parse_body()?;
+            let id = body.webhook_id.parse().map_err(|_| Problem::not_found(Noun::Webhook))?;
+            test(&call, id, body.test.event_type).await
         })
     },
     ..ROUTE
