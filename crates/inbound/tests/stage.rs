@@ -21,10 +21,11 @@ use gancho_inbound::{
 use gancho_store::{PageRequest, Store};
 use gancho_store_postgres::PostgresStore;
 use gancho_store_sqlite::SqliteStore;
-use gancho_testkit::wait_for;
 use gancho_testkit::{
+    http_request::answering,
     postgres::{Database, fresh_database},
-    receiver::{Receiver, Step},
+    receiver::Receiver,
+    wait_for,
 };
 use gancho_vault::KeyRing;
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -354,61 +355,6 @@ pub fn kept(outcome: Outcome) -> Kept {
     }
 }
 
-/// Answers each request on a connection of its own; `status` is asked with the request's number.
-pub async fn answering(status: impl Fn(usize) -> &'static str + Send + Sync + 'static) -> Receiver {
-    Receiver::plain(move |number| {
-        let answer = format!(
-            "HTTP/1.1 {}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
-            status(number)
-        );
-        vec![Step::ReadRequest, Step::send(&answer)]
-    })
-    .await
-    .unwrap()
-}
-
 pub async fn core() -> Receiver {
     answering(|_| "200 OK").await
-}
-
-/// Requests that have arrived, as soon as there are so many.
-pub async fn arrived(receiver: &Receiver, count: usize) -> Vec<Seen> {
-    wait_for("requests", || async {
-        let requests = receiver.requests();
-        (requests.len() >= count)
-            .then(|| requests.iter().map(|one| Seen::of(&one.text())).collect())
-    })
-    .await
-}
-
-/// A request, taken apart.
-#[derive(Debug, Clone)]
-pub struct Seen {
-    pub line: String,
-    pub headers: Vec<(String, String)>,
-    pub body: String,
-}
-
-impl Seen {
-    fn of(text: &str) -> Self {
-        let (head, body) = text.split_once("\r\n\r\n").unwrap();
-        let mut lines = head.lines();
-        let line = lines.next().unwrap().to_owned();
-        let each = lines.map(|line| line.split_once(": ").unwrap());
-        let headers = each.map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()));
-        Self { line, headers: headers.collect(), body: body.to_owned() }
-    }
-
-    pub fn one(&self, name: &str) -> &str {
-        let all: Vec<&str> = self
-            .headers
-            .iter()
-            .filter(|(known, _)| known == name)
-            .map(|(_, v)| v.as_str())
-            .collect();
-        match all[..] {
-            [one] => one,
-            ref other => panic!("{name}: {other:?}"),
-        }
-    }
 }

@@ -24,10 +24,11 @@ use gancho_outbound::{
 use gancho_store::{DeadFilter, DeadLetter, EventFilter, EventView, PageRequest, Store};
 use gancho_store_postgres::PostgresStore;
 use gancho_store_sqlite::SqliteStore;
-use gancho_testkit::wait_for;
 use gancho_testkit::{
+    http_request::answering,
     postgres::{Database, fresh_database},
-    receiver::{Receiver, Step},
+    receiver::Receiver,
+    wait_for,
 };
 use gancho_vault::KeyRing;
 use gancho_wire::Profile;
@@ -220,11 +221,7 @@ impl Stage {
 
     /// A receiver of all that is told of e-mails, as the contract has it.
     pub async fn receiver(&self) -> Receiver {
-        let receiver = Receiver::plain(|_| {
-            let answer = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
-            vec![Step::ReadRequest, Step::send(answer)]
-        });
-        let receiver = receiver.await.unwrap();
+        let receiver = answering(|_| "200 OK").await;
         let draft = EndpointDraft {
             url: Some(format!("http://127.0.0.1:{}/hook", receiver.port())),
             events: Some(vec!["email.*".into()]),

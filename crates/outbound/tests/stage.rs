@@ -17,10 +17,7 @@ use gancho_store::{
     Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, Endpoints, PageRequest, Store, Tenants,
 };
 use gancho_store_sqlite::{Options, SqliteStore};
-use gancho_testkit::{
-    receiver::{Receiver, Request, Step},
-    wait_for,
-};
+use gancho_testkit::{http_request::answering, receiver::Receiver, wait_for};
 use gancho_vault::KeyRing;
 use gancho_wire::Profile;
 use tempfile::TempDir;
@@ -247,68 +244,12 @@ pub fn event(event_type: &str, data: &'static str) -> NewEvent {
     }
 }
 
-/// Answers each request on a connection of its own; `status` is asked with the request's number.
-pub async fn answering(status: impl Fn(usize) -> &'static str + Send + Sync + 'static) -> Receiver {
-    Receiver::plain(move |number| {
-        let answer = format!(
-            "HTTP/1.1 {}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
-            status(number)
-        );
-        vec![Step::ReadRequest, Step::send(&answer)]
-    })
-    .await
-    .unwrap()
-}
-
 pub async fn ok() -> Receiver {
     answering(|_| "200 OK").await
 }
 
 pub async fn failing() -> Receiver {
     answering(|_| "503 Service Unavailable").await
-}
-
-/// Requests that have arrived, as soon as there are so many.
-pub async fn arrived(receiver: &Receiver, count: usize) -> Vec<Seen> {
-    wait_for("requests", || async {
-        let requests = receiver.requests();
-        (requests.len() >= count).then(|| requests.iter().map(Seen::of).collect())
-    })
-    .await
-}
-
-/// A request, taken apart.
-#[derive(Debug, Clone)]
-pub struct Seen {
-    pub headers: Vec<(String, String)>,
-    pub body: String,
-}
-
-impl Seen {
-    fn of(request: &Request) -> Self {
-        let text = request.text();
-        let (head, body) = text.split_once("\r\n\r\n").unwrap();
-        let lines = head.lines().skip(1).map(|line| line.split_once(": ").unwrap());
-        let headers = lines.map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()));
-        Self { headers: headers.collect(), body: body.to_owned() }
-    }
-
-    /// The values of a header, however often it is there.
-    pub fn all(&self, name: &str) -> Vec<&str> {
-        let of_name = self.headers.iter().filter(|(known, _)| known == name);
-        of_name.map(|(_, value)| value.as_str()).collect()
-    }
-
-    pub fn one(&self, name: &str) -> &str {
-        match self.all(name)[..] {
-            [one] => one,
-            ref other => panic!("{name}: {other:?}"),
-        }
-    }
-
-    pub fn json(&self) -> serde_json::Value {
-        serde_json::from_str(&self.body).unwrap()
-    }
 }
 
 pub fn pointers(faults: &[gancho_domain::FieldError]) -> Vec<(&'static str, &str)> {

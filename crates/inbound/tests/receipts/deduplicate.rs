@@ -9,9 +9,9 @@ use std::{
 use gancho_domain::{Clock, Time};
 use gancho_inbound::{Kept, ReceiptStatus, SourceDraft};
 use gancho_store::DeadFilter;
-use gancho_testkit::wait_for;
+use gancho_testkit::{http_request::arrived, wait_for};
 
-use crate::stage::{SECRET, Stage, arrived, core, kept, name, raw, signed};
+use crate::stage::{SECRET, Stage, core, kept, name, raw, signed};
 
 /// DR-01: a hundred at once, on two nodes.
 async fn a_hundred_at_once_are_one(stage: &Stage) {

@@ -5,9 +5,12 @@ use std::time::Duration;
 use gancho_domain::{Clock, Code, Failure, Lane};
 use gancho_inbound::{InsideFault, ReceiptStatus, SourceDraft, SourceError};
 use gancho_store::{DeadFilter, PageRequest};
-use gancho_testkit::wait_for;
+use gancho_testkit::{
+    http_request::{answering, arrived},
+    wait_for,
+};
 
-use crate::stage::{Stage, answering, arrived, core, name, quick};
+use crate::stage::{Stage, core, name, quick};
 
 /// The fourth "proof of done": the core is away, attempts rise, and it ends as a dead letter.
 async fn a_core_that_is_away_makes_a_dead_letter(stage: &Stage) {

@@ -5,9 +5,10 @@ use data_encoding::{BASE64, HEXLOWER};
 use gancho_domain::{Clock, RateDraft};
 use gancho_inbound::{Outcome, Reason, ReceiptStatus, SourceDraft};
 use gancho_ledger::Verifier;
+use gancho_testkit::http_request::{answering, arrived};
 use gancho_wire::{DEFAULT_TOLERANCE, Preset, VerifyingKey};
 
-use crate::stage::{Spoil, Stage, arrived, core, name, quick, raw, signed};
+use crate::stage::{Spoil, Stage, core, name, quick, raw, signed};
 
 const BODY: &str = r#"{"event":"ping","event_id":"e_123"}"#;
 
@@ -180,7 +181,7 @@ async fn every_form_of_the_headers_is_taken(stage: &Stage) {
 }
 
 async fn several_targets_each_get_it(stage: &Stage) {
-    let (first, second) = (core().await, crate::stage::answering(|_| "503 No").await);
+    let (first, second) = (core().await, answering(|_| "503 No").await);
     let targets = Some(vec![crate::stage::url(&first), crate::stage::url(&second)]);
     let draft = SourceDraft { targets, retry: Some(Some(quick())), ..SourceDraft::default() };
     stage.source("acme", &first, draft).await;

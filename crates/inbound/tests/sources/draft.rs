@@ -3,9 +3,12 @@
 use gancho_domain::{Clock, RateDraft, RetryDraft};
 use gancho_inbound::{Outcome, SourceDraft, SourceError};
 use gancho_store::{Collection, Expect};
-use gancho_testkit::wait_for;
+use gancho_testkit::{
+    http_request::{answering, arrived},
+    wait_for,
+};
 
-use crate::stage::{SECRET, Spoil, Stage, arrived, core, hmac_key, name, raw, signed, url};
+use crate::stage::{SECRET, Spoil, Stage, core, hmac_key, name, raw, signed, url};
 
 fn draft(partner: &str) -> SourceDraft {
     SourceDraft { partner: Some(partner.into()), ..SourceDraft::default() }
@@ -85,7 +88,7 @@ async fn a_name_is_taken_once(stage: &Stage) {
 /// A change made here counts for the next request, also while deliveries wait; a target keeps its id
 /// as long as it is there.
 async fn changes_count_at_once(stage: &Stage) {
-    let (old, new) = (crate::stage::answering(|_| "503 No").await, core().await);
+    let (old, new) = (answering(|_| "503 No").await, core().await);
     stage.acme(&old).await;
     let before = stage.node.desk.get(&name("acme")).await.unwrap();
     let targets = Some(vec![url(&new), url(&old)]);

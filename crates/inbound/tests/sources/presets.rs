@@ -5,8 +5,9 @@ use gancho_domain::Clock;
 use gancho_inbound::{
     Incoming, Outcome, Reason, ReceiptStatus, SourceDraft, simulate::NotSimulated,
 };
+use gancho_testkit::http_request::arrived;
 
-use crate::stage::{SECRET, Spoil, Stage, arrived, core, mac, name, raw, request};
+use crate::stage::{SECRET, Spoil, Stage, core, mac, name, raw, request};
 
 const GENERIC: &str = r#"{"generic":{"header":"X-Sig","encoding":"hex","base":"{timestamp}:{body}","timestamp_header":"X-Time"}}"#;
 

@@ -10,13 +10,14 @@ use gancho_inbound::{
     SnsHosts, SourceDraft, sns::certificates::BY_SOURCE,
 };
 use gancho_testkit::{
+    http_request::arrived,
     receiver::{Receiver, Step},
     sns::{Signer, confirmation, document, elliptic_certificate, notification},
     tls::{Authority, Life},
 };
 use serde_json::{Value, json};
 
-use crate::stage::{Spoil, Stage, arrived, core, kept, name, raw, request, url};
+use crate::stage::{Spoil, Stage, core, kept, name, raw, request, url};
 
 const TOPIC: &str = "arn:aws:sns:eu-west-1:123456789012:ses-feedback";
 const ID: &str = "22b80b92-fdea-4c2c-8f9d-bdfb0c7bf324";

@@ -4,9 +4,13 @@
 use gancho_domain::{Clock, Lane};
 use gancho_inbound::{Receipt, ReceiptStatus, SourceDraft};
 use gancho_store::DeadFilter;
-use gancho_testkit::{receiver::Receiver, wait_for};
+use gancho_testkit::{
+    http_request::{answering, arrived},
+    receiver::Receiver,
+    wait_for,
+};
 
-use crate::stage::{Stage, answering, arrived, core, name, quick, url};
+use crate::stage::{Stage, core, name, quick, url};
 
 async fn down() -> Receiver {
     answering(|_| "503 Service Unavailable").await

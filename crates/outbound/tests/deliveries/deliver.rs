@@ -7,11 +7,12 @@ use gancho_domain::{Clock, Ordering, RetryDraft, Status};
 use gancho_outbound::{EndpointDraft, NewEvent};
 use gancho_store::{Deliveries, DeliveryFilter};
 use gancho_testkit::{
+    http_request::{answering, arrived},
     receiver::{Receiver, Step},
     wait_for,
 };
 
-use crate::stage::{Stage, answering, arrived, draft, event, ok};
+use crate::stage::{Stage, draft, event, ok};
 
 #[tokio::test]
 async fn data_arrives_byte_for_byte() {

@@ -8,12 +8,13 @@ use gancho_store::{
     DeadFilter, DeadLetters, DeliveryFilter, DeliveryRow, PageRequest, Pause, Pauses,
 };
 use gancho_testkit::{
+    http_request::{answering, arrived},
     receiver::{Receiver, Step},
     wait_for,
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::stage::{DAY, Stage, answering, arrived, draft, event, failing, ok};
+use crate::stage::{DAY, Stage, draft, event, failing, ok};
 
 /// The sweeper at work, as in a gateway.
 struct Sweeping(CancellationToken);

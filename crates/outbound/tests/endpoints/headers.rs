@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use gancho_outbound::{EndpointDraft, EndpointError};
 use gancho_store::DeliveryFilter;
+use gancho_testkit::http_request::arrived;
 
-use crate::stage::{Stage, arrived, draft, event, ok};
+use crate::stage::{Stage, draft, event, ok};
 
 async fn verdict(stage: &Stage, headers: &[(&str, &str)]) -> Vec<&'static str> {
     let headers: BTreeMap<String, String> =

@@ -6,11 +6,12 @@ use gancho_domain::{Clock, Disabled, EndpointId, Health, RetryDraft, Status, Tim
 use gancho_outbound::EndpointDraft;
 use gancho_store::{DeliveryFilter, DeliveryView};
 use gancho_testkit::{
+    http_request::{answering, arrived},
     receiver::{Receiver, Step},
     wait_for,
 };
 
-use crate::stage::{DAY, Stage, answering, arrived, draft, event, failing, ok};
+use crate::stage::{DAY, Stage, draft, event, failing, ok};
 
 /// Without retries, so that one event is one attempt.
 async fn once(stage: &Stage, receiver: &Receiver) -> EndpointId {

@@ -4,14 +4,15 @@ use std::time::Duration;
 
 use gancho_domain::{Clock, Time};
 use gancho_outbound::{EndpointDraft, EndpointError};
+use gancho_testkit::http_request::{HttpRequest, arrived};
 use gancho_wire::{
     DEFAULT_TOLERANCE, GenericHmac, Preset, Recipe, Refusal, SecretEncoding, VerifyingKey,
     new_key_pair,
 };
 
-use crate::stage::{DAY, Seen, Stage, arrived, draft, event, ok};
+use crate::stage::{DAY, Stage, draft, event, ok};
 
-fn verified(seen: &Seen, preset: &Preset, secret: &str, now: Time) -> Result<(), Refusal> {
+fn verified(seen: &HttpRequest, preset: &Preset, secret: &str, now: Time) -> Result<(), Refusal> {
     let recipe: Recipe = preset.recipe().unwrap();
     let key: VerifyingKey = preset.hmac_key(secret, SecretEncoding::Raw).unwrap();
     let headers: Vec<(&str, &[u8])> =

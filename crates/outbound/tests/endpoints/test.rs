@@ -5,9 +5,12 @@ use std::time::Duration;
 use gancho_domain::{EndpointId, Lane, Status};
 use gancho_outbound::{EndpointDraft, TryOut, TryOutError, try_out};
 use gancho_store::{DeadFilter, DeadLetters, DeliveryFilter, Pause, Upkeep};
-use gancho_testkit::receiver::{Receiver, Step};
+use gancho_testkit::{
+    http_request::arrived,
+    receiver::{Receiver, Step},
+};
 
-use crate::stage::{Stage, arrived, draft, failing, ok};
+use crate::stage::{Stage, draft, failing, ok};
 
 async fn trying(
     stage: &Stage,

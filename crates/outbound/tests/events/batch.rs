@@ -5,8 +5,9 @@ use std::time::Duration;
 use gancho_domain::{Clock, Rate, Tenant, TenantScope};
 use gancho_outbound::{NewEvent, Plan, Plans, PublishError};
 use gancho_store::{Tenants, Usage};
+use gancho_testkit::http_request::arrived;
 
-use crate::stage::{Setup, Stage, arrived, draft, event, ok};
+use crate::stage::{Setup, Stage, draft, event, ok};
 
 #[tokio::test]
 async fn each_has_its_own_answer() {

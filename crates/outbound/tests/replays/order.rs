@@ -8,9 +8,13 @@ use gancho_outbound::{
     EndpointDraft, NewEvent, NewReplay, Replay, ReplayFilter, ReplayOf, ReplayState, Replays,
 };
 use gancho_store::DeliveryFilter;
-use gancho_testkit::{receiver::Receiver, wait_for};
+use gancho_testkit::{
+    http_request::{answering, arrived},
+    receiver::Receiver,
+    wait_for,
+};
 
-use crate::stage::{Stage, answering, arrived, draft, event, ok};
+use crate::stage::{Stage, draft, event, ok};
 
 /// How long a runner that died holds its replay.
 const LEASE: Duration = Duration::from_secs(31);

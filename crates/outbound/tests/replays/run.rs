@@ -11,9 +11,13 @@ use gancho_outbound::{
     Replays,
 };
 use gancho_store::DeliveryFilter;
-use gancho_testkit::{receiver::Receiver, wait_for};
+use gancho_testkit::{
+    http_request::{answering, arrived},
+    receiver::Receiver,
+    wait_for,
+};
 
-use crate::stage::{Stage, answering, arrived, draft, event, ok, pointers};
+use crate::stage::{Stage, draft, event, ok, pointers};
 
 fn once(receiver: &Receiver, events: &[&str]) -> EndpointDraft {
     EndpointDraft { retry: Some(Some(RetryDraft::Schedule(vec![]))), ..draft(receiver, events) }
