@@ -4,10 +4,10 @@
 use std::time::Duration;
 
 use gancho_domain::FieldError;
-use gancho_inbound::{Denied, SourceError};
+use gancho_inbound::{ReceiveError, SourceError};
 use gancho_mail::{SubmitError, suppression::ImportError};
 use gancho_outbound::{
-    EndpointError, PlanLimit, PublishError, ReplayError, TryOutError, TypeError,
+    EndpointError, EventTypeError, PlanLimit, PublishError, ReplayError, TryOutError,
 };
 use gancho_store::StoreError;
 use http::{HeaderName, HeaderValue, header};
@@ -321,17 +321,17 @@ impl From<ImportError> for Problem {
     }
 }
 
-impl From<TypeError> for Problem {
-    fn from(error: TypeError) -> Self {
+impl From<EventTypeError> for Problem {
+    fn from(error: EventTypeError) -> Self {
         match error {
-            TypeError::Faulty(faults) => Self::faulty(faults),
-            TypeError::NotFound => Self::not_found(Noun::EventType),
-            TypeError::Store(error) => error.into(),
-            TypeError::BuiltIn => Self::new(
+            EventTypeError::Faulty(faults) => Self::faulty(faults),
+            EventTypeError::NotFound => Self::not_found(Noun::EventType),
+            EventTypeError::Store(error) => error.into(),
+            EventTypeError::BuiltIn => Self::new(
                 &codes::CONFLICT,
                 "this event type is built in and cannot be deleted: register one of your own under its name to replace it",
             ),
-            TypeError::TooMany { most } => Self::field(
+            EventTypeError::TooMany { most } => Self::field(
                 "/name",
                 format!("there are {most} event types already: delete or merge some first"),
             ),
@@ -354,8 +354,8 @@ impl From<ReplayError> for Problem {
 }
 
 /// A webhook that was turned away. Nothing but what the sender may know goes into it.
-impl From<Denied> for Problem {
-    fn from(denied: Denied) -> Self {
+impl From<ReceiveError> for Problem {
+    fn from(denied: ReceiveError) -> Self {
         let code = match denied.code {
             "malformed_request" => &codes::BAD_REQUEST,
             other => codes::find(other).unwrap_or(&codes::DENY_INVALID_ACCESS),

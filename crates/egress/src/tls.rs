@@ -11,10 +11,10 @@ use rustls::{
 use tokio::{net::TcpStream, time::timeout};
 use tokio_rustls::{TlsConnector, client::TlsStream};
 
-use crate::{outcome::NoAnswer, settings::SetupFault, url_policy::TargetHost};
+use crate::{outcome::RequestError, settings::SetupError, url_policy::TargetHost};
 
 /// Offers HTTP/2 before HTTP/1.1. A container without roots of its own uses the bundled ones.
-pub(crate) fn connector(extra: &[CertificateDer<'static>]) -> Result<TlsConnector, SetupFault> {
+pub(crate) fn connector(extra: &[CertificateDer<'static>]) -> Result<TlsConnector, SetupError> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     if roots.is_empty() {
@@ -38,9 +38,9 @@ pub(crate) async fn shake_hands(
     host: TargetHost<'_>,
     stream: TcpStream,
     within: Duration,
-) -> Result<TlsStream<TcpStream>, NoAnswer> {
+) -> Result<TlsStream<TcpStream>, RequestError> {
     let failed = |why: &dyn std::fmt::Display| {
-        NoAnswer::new(Code::TLS_FAILED, format!("the TLS handshake failed: {why}"))
+        RequestError::new(Code::TLS_FAILED, format!("the TLS handshake failed: {why}"))
     };
     let name = match host {
         TargetHost::Name(name) => {

@@ -13,7 +13,7 @@ use std::{
 
 use gancho_domain::{
     Clock, DeliveryId, Endpoint, EndpointId, Failure, Lane, Status, TenantScope, Time,
-    health::{Change, Seen, Tell},
+    health::{AttemptSignal, Change, HealthNotice},
 };
 use gancho_store::{DeliveryFilter, PageRequest, Result, Store};
 use parking_lot::Mutex;
@@ -21,10 +21,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Registry,
-    notify::{Exhausted, Missed, Notice, Notifier, digest::Digests},
+    notify::{ExhaustedDelivery, MissedDeliveries, Notice, Notifier, digest::Digests},
 };
 
-pub struct HealthKeeper {
+pub struct HealthService {
     store: Arc<dyn Store>,
     registry: Arc<Registry>,
     clock: Arc<dyn Clock>,
@@ -33,11 +33,11 @@ pub struct HealthKeeper {
     /// Deliveries that were given up and are told together.
     digests: Digests,
     /// Those being written now, or written a moment ago.
-    lately: Mutex<HashMap<EndpointId, Lately>>,
+    lately: Mutex<HashMap<EndpointId, LastWrite>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Lately {
+enum LastWrite {
     Writing,
     Wrote(Time),
 }
@@ -56,7 +56,7 @@ const COUNTED: usize = 10_000;
 /// How far back a 410 without failures before it looks for what was missed.
 const GONE_LOOKS_BACK: Duration = Duration::from_hours(24);
 
-impl HealthKeeper {
+impl HealthService {
     pub fn new(
         store: Arc<dyn Store>,
         registry: Arc<Registry>,
@@ -76,7 +76,7 @@ impl HealthKeeper {
     }
 
     /// Whether a delivery that was given up is told of by itself; otherwise it is counted for a digest.
-    pub(crate) fn tells_single(&self, what: &Exhausted<'_>) -> bool {
+    pub(crate) fn tells_single(&self, what: &ExhaustedDelivery<'_>) -> bool {
         self.digests.is_single(what)
     }
 
@@ -113,7 +113,7 @@ impl HealthKeeper {
     pub async fn note(
         &self,
         endpoint: &Endpoint,
-        seen: Seen,
+        seen: AttemptSignal,
         failure: Option<&Failure>,
         tells: bool,
     ) {
@@ -127,22 +127,26 @@ impl HealthKeeper {
         if let Err(error) = &written {
             tracing::warn!(%error, endpoint = %endpoint.id, "could not save endpoint health");
         }
-        self.lately.lock().insert(endpoint.id, Lately::Wrote(now));
+        self.lately.lock().insert(endpoint.id, LastWrite::Wrote(now));
     }
 
     /// One at a time, and not too often.
-    fn begin(&self, id: EndpointId, seen: Seen, now: Time) -> bool {
+    fn begin(&self, id: EndpointId, seen: AttemptSignal, now: Time) -> bool {
         let mut lately = self.lately.lock();
         let may = match lately.get(&id) {
             None => true,
-            Some(Lately::Writing) => false,
-            Some(Lately::Wrote(at)) => seen != Seen::Failed || now.since(*at) >= REST || now < *at,
+            Some(LastWrite::Writing) => false,
+            Some(LastWrite::Wrote(at)) => {
+                seen != AttemptSignal::Failed || now.since(*at) >= REST || now < *at
+            }
         };
         if may {
             if lately.len() >= REMEMBERED {
-                lately.retain(|_, what| matches!(what, Lately::Wrote(at) if now.since(*at) < REST));
+                lately.retain(
+                    |_, what| matches!(what, LastWrite::Wrote(at) if now.since(*at) < REST),
+                );
             }
-            lately.insert(id, Lately::Writing);
+            lately.insert(id, LastWrite::Writing);
         }
         may
     }
@@ -150,7 +154,7 @@ impl HealthKeeper {
     async fn write(
         &self,
         endpoint: &Endpoint,
-        seen: Seen,
+        seen: AttemptSignal,
         failure: Option<&Failure>,
         tells: bool,
     ) -> Result<()> {
@@ -169,7 +173,7 @@ impl HealthKeeper {
             }
             fresh.health = health;
             fresh.is_active = fresh.health.disabled.is_none();
-            if let Some(Tell::Disabled(why)) = tell {
+            if let Some(HealthNotice::Disabled(why)) = tell {
                 tracing::warn!(endpoint = %fresh.id, reason = why.name(), "endpoint disabled");
             }
             if self.store.change_endpoint(scope, fresh).await? {
@@ -180,14 +184,19 @@ impl HealthKeeper {
         Ok(())
     }
 
-    async fn tell(&self, endpoint: &Endpoint, tell: Tell, failure: Option<&Failure>) -> Result<()> {
+    async fn tell(
+        &self,
+        endpoint: &Endpoint,
+        tell: HealthNotice,
+        failure: Option<&Failure>,
+    ) -> Result<()> {
         let now = self.clock.now();
         let since = endpoint.health.failing_since;
         let notice = match tell {
-            Tell::Failing => {
+            HealthNotice::Failing => {
                 Notice::failing(endpoint, since.unwrap_or(now) + self.failing_for, failure)
             }
-            Tell::Disabled(why) => {
+            HealthNotice::Disabled(why) => {
                 let since = since.unwrap_or(now - GONE_LOOKS_BACK).max(endpoint.created_at);
                 Notice::disabled(endpoint, why, &self.missed(endpoint, since).await?, failure)
             }
@@ -199,7 +208,7 @@ impl HealthKeeper {
 
     /// What still waits counts too, also the delivery whose failure is being judged: it is given up once
     /// the endpoint is switched off.
-    async fn missed(&self, endpoint: &Endpoint, since: Time) -> Result<Missed> {
+    async fn missed(&self, endpoint: &Endpoint, since: Time) -> Result<MissedDeliveries> {
         let mut count = Count { since, seen: HashSet::new(), is_exact: true };
         for status in [Status::Pending, Status::Retrying] {
             self.count(endpoint, status, None, &mut count).await?;
@@ -207,7 +216,7 @@ impl HealthKeeper {
         let since = count.since;
         self.count(endpoint, Status::Failed, Some(since), &mut count).await?;
         let failed_deliveries = count.seen.len() as u64;
-        Ok(Missed { since, failed_deliveries, is_exact: count.is_exact })
+        Ok(MissedDeliveries { since, failed_deliveries, is_exact: count.is_exact })
     }
 
     async fn count(

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use bytes::{Bytes, BytesMut};
-use gancho_inbound::Found;
+use gancho_inbound::Lookup;
 use http::{HeaderMap, HeaderValue, header};
 use http_body_util::BodyExt;
 use hyper::body::{Body as _, Incoming as Body};
@@ -54,7 +54,7 @@ impl Ingest {
             return Ok((first, held));
         }
         let sender = self.sender(peer, partner, headers).await?;
-        let mut kept = Kept::new(&sender);
+        let mut kept = Acceptance::new(&sender);
         kept.add(&first);
         let incoming = self.budget.begin(sender, first.len()).map_err(|Lost| lost())?;
         drop(first);
@@ -81,19 +81,19 @@ impl Ingest {
         Ok(Sender {
             address,
             partner: partner.into(),
-            is_kept: !matches!(found, Found::Nobody),
+            is_kept: !matches!(found, Lookup::Nobody),
             is_familiar: self.familiar.knows(&address),
         })
     }
 }
 
 /// What is there of a body: its bytes, or how many they were.
-struct Kept {
+struct Acceptance {
     bytes: Option<BytesMut>,
     length: usize,
 }
 
-impl Kept {
+impl Acceptance {
     fn new(sender: &Sender) -> Self {
         Self { bytes: sender.is_kept.then(BytesMut::new), length: 0 }
     }

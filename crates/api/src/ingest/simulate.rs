@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use gancho_domain::AddressBlock;
-use gancho_inbound::{Outcome, simulate::NotSimulated};
+use gancho_inbound::{Outcome, simulate::SimulateError};
 use http::{header, request::Parts};
 use hyper::body::Incoming as Body;
 use serde_json::{Value, json};
@@ -77,7 +77,7 @@ pub(super) async fn simulate(
 
 fn shown(outcome: Outcome) -> Value {
     match outcome {
-        Outcome::Kept(kept) => json!({
+        Outcome::Accepted(kept) => json!({
             "status": 204,
             "receipt": kept.receipt.to_string(),
             "is_repeat": kept.is_repeat,
@@ -87,7 +87,7 @@ fn shown(outcome: Outcome) -> Value {
         Outcome::Reply(reply) => {
             json!({ "status": 200, "body": String::from_utf8_lossy(&reply.body) })
         }
-        Outcome::Denied(denied) => json!({
+        Outcome::Rejected(denied) => json!({
             "status": denied.status,
             "code": denied.code,
             // Whoever may simulate may know why.
@@ -97,11 +97,11 @@ fn shown(outcome: Outcome) -> Value {
     }
 }
 
-fn problem(error: NotSimulated) -> Problem {
+fn problem(error: SimulateError) -> Problem {
     match error {
-        NotSimulated::UnknownPartner => Problem::not_found(Noun::Source),
-        NotSimulated::NoKey => Problem::new(&codes::CONFLICT, error.to_string()),
-        NotSimulated::Unusable(why) => Problem::internal(why),
-        NotSimulated::Store(error) => error.into(),
+        SimulateError::UnknownPartner => Problem::not_found(Noun::Source),
+        SimulateError::NoKey => Problem::new(&codes::CONFLICT, error.to_string()),
+        SimulateError::Unusable(why) => Problem::internal(why),
+        SimulateError::Store(error) => error.into(),
     }
 }

@@ -14,14 +14,14 @@ use gancho_domain::{Clock, IdMaker, Lane, Random, RetryPlan, SystemClock, System
 use gancho_egress::Policy;
 use gancho_engine::{Engine, EngineSetup, LaneSetup, Limits};
 use gancho_inbound::{
-    Checkpointer, DispatchCarrier, Inbound, InboundSetup, PolicyKeeper, SigningKeys, SourceDesk,
-    Sources, checkpoints::CheckpointSettings,
+    Checkpointer, DispatchCarrier, Inbound, InboundSetup, PolicyService, SigningKeys,
+    SourceService, Sources, checkpoints::CheckpointSettings,
 };
 use gancho_mail::{
     MailCarrier, MailLimits, Outbox, Post, Sink, Suppressions, TenantLimits, limits,
 };
 use gancho_outbound::{
-    EndpointDesk, EventTypes, HealthKeeper, Notifier, OrphanSweeper, Plan, Plans, PublishRates,
+    EndpointService, EventTypes, HealthService, Notifier, OrphanSweeper, Plan, Plans, PublishRates,
     Publisher, Registry, Replays, WebhookCarrier, health::FAILING_FOR,
 };
 use gancho_store::Store;
@@ -117,7 +117,7 @@ impl Stage {
             clock: clock.clone(),
             operator: None,
         });
-        let health = HealthKeeper::new(
+        let health = HealthService::new(
             store.clone(),
             registry.clone(),
             clock.clone(),
@@ -181,7 +181,7 @@ impl Stage {
             plans: plans.clone(),
             rates: Arc::new(PublishRates::new(None)),
         });
-        let endpoints = Arc::new(EndpointDesk {
+        let endpoints = Arc::new(EndpointService {
             store: store.clone(),
             ring: ring.clone(),
             registry: registry.clone(),
@@ -206,12 +206,12 @@ impl Stage {
             engine: engine.clone(),
             sources: sources.clone(),
             keys: signing,
-            policy: Arc::new(PolicyKeeper::open(None).unwrap()),
+            policy: Arc::new(PolicyService::open(None).unwrap()),
             ids: ids.clone(),
             clock: clock.clone(),
             limits: gancho_inbound::Limits::default(),
         }));
-        let desk = Arc::new(SourceDesk {
+        let desk = Arc::new(SourceService {
             store: store.clone(),
             ring: ring.clone(),
             sources,

@@ -32,8 +32,8 @@ async fn old_and_new_overlap(stage: &Stage) {
         let old = stage.send(&signed("acme", "k1", SECRET, &time, &body)).await;
         let new = stage.send(&signed("acme", "k2", NEW, &time, &body)).await;
         let neither = stage.send(&signed("acme", "k3", NEW, &time, &body)).await;
-        assert!(matches!(neither, gancho_inbound::Outcome::Denied(_)));
-        [old, new].map(|outcome| matches!(outcome, gancho_inbound::Outcome::Kept(_)))
+        assert!(matches!(neither, gancho_inbound::Outcome::Rejected(_)));
+        [old, new].map(|outcome| matches!(outcome, gancho_inbound::Outcome::Accepted(_)))
     };
     assert_eq!(try_both(end - Duration::from_hours(24)).await, [true, true]);
     assert_eq!(try_both(end - Duration::from_secs(1)).await, [true, true]);

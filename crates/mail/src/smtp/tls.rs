@@ -11,7 +11,7 @@ use rustls::{
 use tokio::net::TcpStream;
 use tokio_rustls::{TlsConnector, client::TlsStream};
 
-use crate::post::Trouble;
+use crate::transport::TransportError;
 
 pub(super) fn connector(extra: &[CertificateDer<'static>]) -> Result<TlsConnector, rustls::Error> {
     let mut roots = RootCertStore::empty();
@@ -35,8 +35,8 @@ pub(super) async fn secure(
     connector: &TlsConnector,
     host: &str,
     stream: TcpStream,
-) -> Result<TlsStream<TcpStream>, Trouble> {
-    let failed = |why: &dyn std::fmt::Display| Trouble::NoAnswer {
+) -> Result<TlsStream<TcpStream>, TransportError> {
+    let failed = |why: &dyn std::fmt::Display| TransportError::NoResponse {
         text: format!("could not establish TLS with the mail server: {why}"),
     };
     let name = ServerName::try_from(host.to_owned()).map_err(|fault| failed(&fault))?;

@@ -153,7 +153,7 @@ async fn disabled_offers_the_replay_of_what_was_missed() {
     for receiver in [&notices, &operators] {
         let seen = arrived(receiver, 2).await;
         assert_eq!(seen.len(), 2, "a warning and the end");
-        let mut told: Vec<_> = seen.iter().map(crate::stage::Seen::json).collect();
+        let mut told: Vec<_> = seen.iter().map(crate::stage::AttemptSignal::json).collect();
         told.sort_by_key(|told| told["timestamp"].to_string());
         assert_eq!(told[0]["type"], "webhook.endpoint.failing");
         assert_eq!(told[0]["data"]["disabled_at"], (since + 5 * DAY).to_string());
@@ -248,7 +248,7 @@ async fn many_that_are_exhausted_are_told_together() {
     stage.health.send_digests(false).await;
     stage.health.send_digests(false).await;
     let seen = arrived(&notices, 7).await;
-    let told: Vec<_> = seen.iter().map(crate::stage::Seen::json).collect();
+    let told: Vec<_> = seen.iter().map(crate::stage::AttemptSignal::json).collect();
     let digests: Vec<_> = told.iter().filter(|told| told["data"]["is_digest"] == true).collect();
     assert_eq!((told.len(), digests.len()), (7, 1), "{told:?}");
     let data = &digests[0]["data"];
@@ -265,6 +265,7 @@ async fn many_that_are_exhausted_are_told_together() {
     }
     stage.health.send_digests(true).await;
     let seen = arrived(&notices, 13).await;
-    let of_two = |seen: &&crate::stage::Seen| seen.json()["data"]["failed_deliveries"] == 2;
+    let of_two =
+        |seen: &&crate::stage::AttemptSignal| seen.json()["data"]["failed_deliveries"] == 2;
     assert_eq!((seen.len(), seen.iter().filter(of_two).count()), (13, 1));
 }

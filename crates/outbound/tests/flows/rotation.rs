@@ -9,9 +9,9 @@ use gancho_wire::{
     new_key_pair,
 };
 
-use crate::stage::{DAY, Seen, Stage, arrived, draft, event, ok};
+use crate::stage::{AttemptSignal, DAY, Stage, arrived, draft, event, ok};
 
-fn verified(seen: &Seen, preset: &Preset, secret: &str, now: Time) -> Result<(), Refusal> {
+fn verified(seen: &AttemptSignal, preset: &Preset, secret: &str, now: Time) -> Result<(), Refusal> {
     let recipe: Recipe = preset.recipe().unwrap();
     let key: VerifyingKey = preset.hmac_key(secret, SecretEncoding::Raw).unwrap();
     let headers: Vec<(&str, &[u8])> =

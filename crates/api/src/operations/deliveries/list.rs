@@ -70,7 +70,7 @@ pub const ROUTE: Route = Route {
     run: |call| {
         Box::pin(async move {
             let endpoint = call.query.text("webhook_id").map(str::parse).transpose();
-            let endpoint = endpoint.map_err(|fault: gancho_domain::id::NotAnId| {
+            let endpoint = endpoint.map_err(|fault: gancho_domain::id::IdParseError| {
                 Problem::field("", format!("`webhook_id` is {fault}"))
             })?;
             let lane = call.query.text("lane").and_then(|lane| lane.parse().ok());
@@ -109,7 +109,7 @@ async fn list(
     let query = &call.query;
     let page = Page::below(&call, call.owner().tenant(), Some(call.part("id")))?;
     let event = query.text("event_id").map(str::parse).transpose();
-    let event = event.map_err(|fault: gancho_domain::id::NotAnId| {
+    let event = event.map_err(|fault: gancho_domain::id::IdParseError| {
         Problem::field("", format!("`event_id` is {fault}"))
     })?;
     let filter = DeliveryFilter {

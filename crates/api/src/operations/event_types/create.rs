@@ -39,7 +39,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     let values = call.values()?;
     let name = values.string("name").unwrap_or_default();
     let own = call.api.event_types.list(owner).await?;
-    let is_own = |one: &gancho_outbound::event_types::KnownType| {
+    let is_own = |one: &gancho_outbound::event_types::EventTypeInfo| {
         let catalog = if owner.tenant().is_some() { "tenant" } else { "operator" };
         one.name == name && one.catalog.name() == catalog
     };

@@ -1,6 +1,6 @@
 //! What may be given for an event type.
 
-use gancho_outbound::event_types::NewType;
+use gancho_outbound::event_types::NewEventType;
 
 use crate::input::{Field, Kind, Values, body};
 
@@ -21,8 +21,8 @@ const IS_ARCHIVED: Field = Field::new("is_archived", Kind::Flag, "No longer offe
 pub const WITH_NAME: &[Field] = &[NAME, DESCRIPTION, EXAMPLE, SCHEMA, IS_ARCHIVED];
 pub const WITHOUT_NAME: &[Field] = &[DESCRIPTION, EXAMPLE, SCHEMA, IS_ARCHIVED];
 
-pub fn new_type(name: String, values: &Values<'_>) -> NewType {
-    NewType {
+pub fn new_type(name: String, values: &Values<'_>) -> NewEventType {
+    NewEventType {
         name,
         description: values.string("description"),
         example: values.json("example").and_then(body::raw),

@@ -1,6 +1,6 @@
 //! How a caught letter is shown: whole, because it went nowhere and a developer wants to see it.
 
-use gancho_mail::sink::Caught;
+use gancho_mail::sink::CapturedEmail;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -30,8 +30,8 @@ pub struct Letter {
     pub raw: String,
 }
 
-impl From<&Caught> for LetterSummary {
-    fn from(caught: &Caught) -> Self {
+impl From<&CapturedEmail> for LetterSummary {
+    fn from(caught: &CapturedEmail) -> Self {
         let letter = &caught.letter;
         Self {
             outbox_id: letter.id.to_string(),
@@ -46,8 +46,8 @@ impl From<&Caught> for LetterSummary {
     }
 }
 
-impl From<&Caught> for Letter {
-    fn from(caught: &Caught) -> Self {
+impl From<&CapturedEmail> for Letter {
+    fn from(caught: &CapturedEmail) -> Self {
         let raw = String::from_utf8_lossy(&caught.letter.raw).into_owned();
         Self { summary: caught.into(), raw }
     }

@@ -127,7 +127,7 @@ fn events(values: &Values<'_>) -> Result<Vec<EventId>, Problem> {
         return Err(Problem::field("/filter/event_ids", hint));
     }
     let ids = texts.iter().enumerate().map(|(index, text)| {
-        text.parse().map_err(|fault: gancho_domain::id::NotAnId| {
+        text.parse().map_err(|fault: gancho_domain::id::IdParseError| {
             Problem::field(&format!("/filter/event_ids/{index}"), fault.to_string())
         })
     });

@@ -1,7 +1,7 @@
 //! `GET /v1/sources/{partner}/rejections` and `GET /v1/rejections`: the last that were turned away, on any
 //! node, newest first, with the reason that the sender was not told.
 
-use gancho_inbound::activity::Seen;
+use gancho_inbound::activity::SourceActivity;
 
 use super::{TAG, find, parts, view::RejectionView};
 use crate::{
@@ -41,7 +41,7 @@ async fn of_source(call: Call) -> Result<Answer, Problem> {
     shown(parts(&call)?.inbound.seen(&source).await?)
 }
 
-fn shown(seen: Seen) -> Result<Answer, Problem> {
+fn shown(seen: SourceActivity) -> Result<Answer, Problem> {
     let data = seen.rejections.into_iter().map(RejectionView::from).collect();
     Answer::ok(&List::<RejectionView> { data, next_cursor: None })
 }

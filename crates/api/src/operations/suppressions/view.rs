@@ -1,6 +1,6 @@
 //! How a suppressed address is shown: whole, because whoever looks must be able to name it.
 
-use gancho_mail::Suppressed;
+use gancho_mail::SuppressedAddress;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -17,8 +17,8 @@ pub struct Suppression {
     pub since: Stamp,
 }
 
-impl From<Suppressed> for Suppression {
-    fn from(one: Suppressed) -> Self {
+impl From<SuppressedAddress> for Suppression {
+    fn from(one: SuppressedAddress) -> Self {
         Self {
             address: one.address,
             reason: one.reason.name(),
