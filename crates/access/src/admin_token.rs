@@ -1,39 +1,39 @@
-//! The operator's token.
+//! The operator token.
 
 use aws_lc_rs::{constant_time::verify_slices_are_equal, digest};
 use thiserror::Error;
 
 use crate::{key_text, portal};
 
-/// Kept as a digest: comparing digests takes as long whatever the token and however long it is, and
-/// the token itself is not in memory to be shown.
+/// Stored as a digest. Comparing digests takes the same time for every token, and the token itself cannot
+/// leak from memory.
 #[derive(Clone)]
 pub struct AdminToken([u8; 32]);
 
 #[derive(Debug, Error, PartialEq, Eq)]
-pub enum WeakToken {
-    #[error("the operator's token has {0} characters: give at least 16")]
+pub enum AdminTokenError {
+    #[error("the operator token has {0} characters; use at least 16")]
     TooShort(usize),
     #[error(
-        "the operator's token may hold visible ASCII characters only, as it travels in a header"
+        "the operator token must consist of visible ASCII characters, because it is sent in a header"
     )]
-    Odd,
-    #[error("the operator's token must not begin with `{0}`, which marks a tenant's")]
-    Tenants(&'static str),
+    InvalidCharacter,
+    #[error("the operator token must not begin with `{0}`, the prefix of a tenant's credentials")]
+    ReservedPrefix(&'static str),
 }
 
 impl AdminToken {
-    pub fn new(token: &str) -> Result<Self, WeakToken> {
+    pub fn new(token: &str) -> Result<Self, AdminTokenError> {
         for prefix in [key_text::PREFIX, portal::PREFIX] {
             if token.starts_with(prefix) {
-                return Err(WeakToken::Tenants(prefix));
+                return Err(AdminTokenError::ReservedPrefix(prefix));
             }
         }
         if token.len() < 16 {
-            return Err(WeakToken::TooShort(token.len()));
+            return Err(AdminTokenError::TooShort(token.len()));
         }
         if !token.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(WeakToken::Odd);
+            return Err(AdminTokenError::InvalidCharacter);
         }
         Ok(Self(sha256(token)))
     }
@@ -65,8 +65,14 @@ mod tests {
 
     #[test]
     fn weak_ones_are_refused() {
-        assert_eq!(AdminToken::new("short").err(), Some(WeakToken::TooShort(5)));
-        assert_eq!(AdminToken::new("with a space inside").err(), Some(WeakToken::Odd));
-        assert_eq!(AdminToken::new("gk_0123456789abcdef").err(), Some(WeakToken::Tenants("gk_")));
+        assert_eq!(AdminToken::new("short").err(), Some(AdminTokenError::TooShort(5)));
+        assert_eq!(
+            AdminToken::new("with a space inside").err(),
+            Some(AdminTokenError::InvalidCharacter)
+        );
+        assert_eq!(
+            AdminToken::new("gk_0123456789abcdef").err(),
+            Some(AdminTokenError::ReservedPrefix("gk_"))
+        );
     }
 }

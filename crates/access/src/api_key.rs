@@ -1,4 +1,4 @@
-//! A tenant's API keys: how they are made, kept, checked and revoked, and when one was last used.
+//! API keys of tenants: creation, verification, revocation, and when each was last used.
 
 use std::{
     sync::{
@@ -30,23 +30,23 @@ impl Kind for OfKey {
 
 pub type KeyId = Id<OfKey>;
 
-/// The collection of the keys, and of when each was last used: apart, so that using one changes nothing
-/// that someone may be changing.
+/// The collections of the keys and of their last uses. They are separate so that recording a use never
+/// conflicts with a change of the key.
 pub const COLLECTION: &str = "api_key";
 pub const USED_COLLECTION: &str = "api_key_used";
 
-/// How long a key that was revoked on another node may still be taken for good.
-const TRUSTED: Duration = Duration::from_secs(5);
-/// More are forgotten and read again: strangers must not fill the memory with ids they make up.
-const MAX_KNOWN: usize = 20_000;
-/// So often a change is made again because another one was faster.
+/// How long another node may still accept a revoked key.
+const CACHE_TTL: Duration = Duration::from_secs(5);
+/// Beyond this many, entries are evicted: invented ids must not fill the memory.
+const MAX_CACHED: usize = 20_000;
+/// Attempts to write a change that conflicts with others.
 const MAX_TRIES: usize = 5;
-/// Use is noted no more often than this,
-const NOTED_EVERY: Duration = Duration::from_secs(60);
-/// and remembered as long as this.
-const USE_REMEMBERED: Duration = Duration::from_hours(24 * 400);
-/// How long a key that is no longer good stays in the list.
-pub const KEPT_AFTER_END: Duration = Duration::from_hours(24 * 90);
+/// A use is recorded at most this often.
+const USE_RECORD_INTERVAL: Duration = Duration::from_secs(60);
+/// How long the last use is remembered.
+const USE_RETENTION: Duration = Duration::from_hours(24 * 400);
+/// How long an expired or revoked key stays in the list.
+pub const RETENTION_AFTER_END: Duration = Duration::from_hours(24 * 90);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiKey {
@@ -54,7 +54,7 @@ pub struct ApiKey {
     pub tenant: TenantId,
     pub name: String,
     pub rights: Rights,
-    /// SHA-256 of the secret part, which has 256 bits of chance: nothing slower is needed.
+    /// SHA-256 of the secret part. The secret has 256 random bits, so no slow hash is needed.
     hash: [u8; 32],
     pub created_at: Time,
     pub expires_at: Option<Time>,
@@ -62,7 +62,7 @@ pub struct ApiKey {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct StoredKey {
     name: String,
     scopes: Vec<String>,
     hash: String,
@@ -86,7 +86,7 @@ impl ApiKey {
     }
 
     pub fn to_bytes(&self) -> Result<Bytes> {
-        let kept = Kept {
+        let stored = StoredKey {
             name: self.name.clone(),
             scopes: self.rights.names().into_iter().map(ToOwned::to_owned).collect(),
             hash: HEXLOWER.encode(&self.hash),
@@ -94,28 +94,32 @@ impl ApiKey {
             expires_at: self.expires_at.map(Time::micros),
             revoked_at: self.revoked_at.map(Time::micros),
         };
-        let bytes = serde_json::to_vec(&kept);
-        bytes.map(Bytes::from).map_err(|fault| StoreError::Corrupt(fault.to_string()))
+        let bytes = serde_json::to_vec(&stored);
+        bytes.map(Bytes::from).map_err(|error| StoreError::Corrupt(error.to_string()))
     }
 
     pub fn of_document(document: &Document) -> Result<Self> {
         let read = || -> Option<Self> {
-            let kept: Kept = serde_json::from_slice(&document.body).ok()?;
+            let stored: StoredKey = serde_json::from_slice(&document.body).ok()?;
             Some(Self {
                 id: document.key.parse().ok()?,
                 tenant: document.tenant?,
-                name: kept.name,
-                rights: kept.scopes.iter().filter_map(|name| name.parse::<Right>().ok()).collect(),
-                hash: HEXLOWER.decode(kept.hash.as_bytes()).ok()?.try_into().ok()?,
-                created_at: Time::from_micros(kept.created_at),
-                expires_at: kept.expires_at.map(Time::from_micros),
-                revoked_at: kept.revoked_at.map(Time::from_micros),
+                name: stored.name,
+                rights: stored
+                    .scopes
+                    .iter()
+                    .filter_map(|name| name.parse::<Right>().ok())
+                    .collect(),
+                hash: HEXLOWER.decode(stored.hash.as_bytes()).ok()?.try_into().ok()?,
+                created_at: Time::from_micros(stored.created_at),
+                expires_at: stored.expires_at.map(Time::from_micros),
+                revoked_at: stored.revoked_at.map(Time::from_micros),
             })
         };
-        read().ok_or_else(|| StoreError::Corrupt(format!("the API key {}", document.key)))
+        read().ok_or_else(|| StoreError::Corrupt(format!("API key {}", document.key)))
     }
 
-    /// Writes it to its collection. A key that ends leaves the list some time after its end.
+    /// Writes the key to its collection. A key with an end is removed [`RETENTION_AFTER_END`] after it.
     pub async fn put(
         &self,
         store: &dyn Store,
@@ -125,13 +129,15 @@ impl ApiKey {
         let (key, body) = (self.id.to_string(), self.to_bytes()?);
         match self.revoked_at.or(self.expires_at) {
             Some(end) => {
-                store.put_document_until(collection, &key, body, expect, end + KEPT_AFTER_END).await
+                store
+                    .put_document_until(collection, &key, body, expect, end + RETENTION_AFTER_END)
+                    .await
             }
             None => store.put_document(collection, &key, body, expect).await,
         }
     }
 
-    fn is_good(&self, now: Time) -> bool {
+    fn is_valid(&self, now: Time) -> bool {
         self.revoked_at.is_none() && self.expires_at.is_none_or(|end| now < end)
     }
 }
@@ -145,47 +151,47 @@ pub struct ApiKeyUse {
 
 #[derive(Debug, Clone, Error, PartialEq, Eq)]
 pub enum KeyError {
-    #[error("there is no such key")]
+    #[error("the API key does not exist")]
     NotFound,
-    #[error("the key kept being changed by others: try again")]
+    #[error("the API key is being changed by others; retry")]
     Busy,
-    #[error("the system gave no random bytes")]
+    #[error("the system random number generator failed")]
     NoRandom,
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// Makes, checks and revokes keys, and keeps those that were looked up for a moment.
+/// Creates, verifies and revokes API keys. Caches lookups for [`CACHE_TTL`].
 pub struct ApiKeys {
     store: Arc<dyn Store>,
     ids: Arc<IdMaker>,
     clock: Arc<dyn Clock>,
     tasks: TaskTracker,
-    known: ReadCache<KeyId, Lookup>,
+    cache: ReadCache<KeyId, Lookup>,
 }
 
-/// What was found under an id.
+/// The cached result of looking up an id.
 #[derive(Default)]
 struct Lookup {
-    /// Nothing where there is no such key.
+    /// `None` if no such key exists.
     key: Option<ApiKey>,
-    /// When its use was last written down.
-    noted: Arc<AtomicI64>,
+    /// When a use was last recorded, in microseconds.
+    recorded_at: Arc<AtomicI64>,
 }
 
 impl ApiKeys {
-    /// What is written beside a request runs in `tasks`.
+    /// `tasks` runs the writes that requests do not wait for.
     pub fn new(
         store: Arc<dyn Store>,
         ids: Arc<IdMaker>,
         clock: Arc<dyn Clock>,
         tasks: TaskTracker,
     ) -> Self {
-        let policy = CachePolicy { ttl: TRUSTED, max_entries: MAX_KNOWN, is_strict: true };
-        Self { store, ids, clock, tasks, known: ReadCache::with(policy) }
+        let policy = CachePolicy { ttl: CACHE_TTL, max_entries: MAX_CACHED, is_strict: true };
+        Self { store, ids, clock, tasks, cache: ReadCache::with(policy) }
     }
 
-    /// A new key, with its text, which is nowhere afterwards.
+    /// Creates a key. Returns it with its text, which cannot be read again.
     pub async fn create(
         &self,
         scope: TenantScope,
@@ -201,7 +207,7 @@ impl ApiKeys {
         Ok((key, text))
     }
 
-    /// Those behind `after`, oldest first, revoked ones included.
+    /// Lists the keys after `after`, oldest first, including revoked ones.
     pub async fn list(
         &self,
         scope: TenantScope,
@@ -217,7 +223,7 @@ impl ApiKeys {
         documents.iter().map(with_use).collect()
     }
 
-    /// It is no longer good: here at once, on other nodes after [`TRUSTED`].
+    /// Revokes a key: on this node at once, on the others after [`CACHE_TTL`].
     pub async fn revoke(&self, scope: TenantScope, id: KeyId) -> Result<(), KeyError> {
         let collection = Collection::of(scope, COLLECTION);
         for _ in 0..MAX_TRIES {
@@ -230,16 +236,16 @@ impl ApiKeys {
             key.revoked_at = Some(self.clock.now());
             let written =
                 key.put(&*self.store, collection, Expect::Version(document.version)).await?;
-            self.known.forget(id);
+            self.cache.forget(id);
             if written.is_some() {
-                tracing::info!(key = %id, "an API key was revoked");
+                tracing::info!(key = %id, "API key revoked");
                 return Ok(());
             }
         }
         Err(KeyError::Busy)
     }
 
-    /// Whose key it is and what it may do; nothing where it is not good, for whatever reason.
+    /// Returns the tenant and rights of a valid key, and `None` for every invalid one.
     pub async fn verify(
         &self,
         tenants: &TenantCache,
@@ -250,36 +256,36 @@ impl ApiKeys {
             Some((id, _)) => self.look_up(id).await?,
             None => Arc::default(),
         };
-        // The same work whether there is such a key or not, and whether it is good or not.
+        // Do the same work for unknown, wrong and valid keys, so that timing reveals nothing.
         let hash = sha256(parsed.map_or(token, |(_, secret)| secret));
         let expected = found.key.as_ref().map_or([0; 32], |key| key.hash);
         let is_right = verify_slices_are_equal(&hash, &expected).is_ok();
         let now = self.clock.now();
-        let Some(key) = found.key.as_ref().filter(|key| is_right && key.is_good(now)) else {
+        let Some(key) = found.key.as_ref().filter(|key| is_right && key.is_valid(now)) else {
             return Ok(None);
         };
         let Some(tenant) = tenants.get(key.tenant).await? else { return Ok(None) };
-        self.note_use(key, &found.noted, now);
+        self.record_use(key, &found.recorded_at, now);
         Ok(Some((tenant, key.rights)))
     }
 
     async fn look_up(&self, id: KeyId) -> Result<Arc<Lookup>> {
-        self.known.get(id, |before| self.read(id, before)).await
+        self.cache.get(id, |before| self.read(id, before)).await
     }
 
     async fn read(&self, id: KeyId, before: Option<Arc<Lookup>>) -> Result<Arc<Lookup>> {
         let document = self.store.find_document(COLLECTION, &id.to_string()).await?;
         let key = document.as_ref().map(ApiKey::of_document).transpose()?;
-        let noted = before.map_or_else(Arc::default, |before| before.noted.clone());
-        Ok(Arc::new(Lookup { key, noted }))
+        let recorded_at = before.map_or_else(Arc::default, |before| before.recorded_at.clone());
+        Ok(Arc::new(Lookup { key, recorded_at }))
     }
 
-    /// Written beside the request, and seldom. Of many requests at once, one writes.
-    fn note_use(&self, key: &ApiKey, noted: &AtomicI64, now: Time) {
-        let before = noted.load(Ordering::Relaxed);
-        let is_recent = now.since(Time::from_micros(before)) < NOTED_EVERY;
+    /// Records the use in the background. Of concurrent requests, one writes.
+    fn record_use(&self, key: &ApiKey, recorded_at: &AtomicI64, now: Time) {
+        let before = recorded_at.load(Ordering::Relaxed);
+        let is_recent = now.since(Time::from_micros(before)) < USE_RECORD_INTERVAL;
         if before != 0 && is_recent
-            || noted
+            || recorded_at
                 .compare_exchange(before, now.micros(), Ordering::Relaxed, Ordering::Relaxed)
                 .is_err()
         {
@@ -289,16 +295,16 @@ impl ApiKeys {
         let used = Collection::of(TenantScope::internal(key.tenant), USED_COLLECTION);
         self.tasks.spawn(async move {
             let body = Bytes::from(now.micros().to_string());
-            let (key, until) = (id.to_string(), now + USE_REMEMBERED);
-            let noted = store.put_document_until(used, &key, body, Expect::Anything, until).await;
-            if let Err(error) = noted {
-                tracing::debug!(%error, "the use of an API key was not noted");
+            let (key, until) = (id.to_string(), now + USE_RETENTION);
+            let written = store.put_document_until(used, &key, body, Expect::Anything, until).await;
+            if let Err(error) = written {
+                tracing::debug!(%error, "could not record the use of an API key");
             }
         });
     }
 }
 
-/// When a key was last used, as it stands on its collection.
+/// When a key was last used, as stored in [`USED_COLLECTION`].
 pub fn used_at(document: &Document) -> Option<Time> {
     std::str::from_utf8(&document.body).ok()?.parse().ok().map(Time::from_micros)
 }
@@ -322,12 +328,11 @@ mod tests {
         (keys, TenantCache::new(store), scope)
     }
 
-    // faults.md E7
     #[tokio::test]
     async fn what_was_revoked_while_it_was_read_does_not_come_back() {
         let (keys, tenants, scope) = stage().await;
         let (key, text) = keys.create(scope, "ci".into(), Rights::ALL, None).await.unwrap();
-        let read = keys.known.get(key.id, |before| async {
+        let read = keys.cache.get(key.id, |before| async {
             let read = keys.read(key.id, before).await;
             keys.revoke(scope, key.id).await.unwrap();
             read
@@ -359,6 +364,6 @@ mod tests {
         assert!(!String::from_utf8_lossy(&body).contains("s3cret"));
         let document = Document { tenant: Some(tenant), key: key.id.to_string(), body, version: 1 };
         assert_eq!(ApiKey::of_document(&document).unwrap(), key);
-        assert!(key.is_good(Time::from_secs(4)) && !key.is_good(Time::from_secs(5)));
+        assert!(key.is_valid(Time::from_secs(4)) && !key.is_valid(Time::from_secs(5)));
     }
 }

@@ -1,5 +1,5 @@
-//! Whose a credential is. Three kinds, told apart by how they begin: the operator's token, a tenant's API key
-//! (`gk_…`) and a portal token (`gp_…`).
+//! Identifies the owner of a credential. There are three kinds, distinguished by prefix: the operator token,
+//! API keys (`gk_…`) and portal tokens (`gp_…`).
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use gancho_vault::KeyRing;
 use tokio_util::task::TaskTracker;
 
 use crate::{
-    AccessError, Acting, AdminToken, ApiKeys, Operator, PortalTokens, TenantCache, Who, key_text,
-    portal,
+    AccessError, AdminToken, ApiKeys, Operator, PortalTokens, Principal, TenantCache,
+    TenantPrincipal, key_text, portal,
 };
 
 pub struct Access {
@@ -21,7 +21,7 @@ pub struct Access {
 }
 
 impl Access {
-    /// What is written beside a request runs in `tasks`.
+    /// `tasks` runs the writes that requests do not wait for.
     pub fn new(
         admin: AdminToken,
         store: Arc<dyn Store>,
@@ -38,31 +38,39 @@ impl Access {
         }
     }
 
-    /// Authenticates the caller. `named` is the tenant that the operator wants to act for, by slug or id; a tenant's
-    /// own credential may name its own.
-    pub async fn authenticate(&self, token: &str, named: Option<&str>) -> Result<Who, AccessError> {
-        let proved = if key_text::is_key(token) {
+    /// Authenticates the caller. `named` is the tenant that the operator acts for, by slug or id; a tenant's
+    /// own credential may name its own tenant only.
+    pub async fn authenticate(
+        &self,
+        token: &str,
+        named: Option<&str>,
+    ) -> Result<Principal, AccessError> {
+        let credential = if key_text::is_key(token) {
             self.keys.verify(&self.tenants, token).await?
         } else if portal::is_token(token) {
             self.portal.verify(&self.tenants, token).await?
         } else if self.admin.matches(token) {
-            return self.act_for(Operator::proved(), named).await;
+            return self.act_for(Operator::authenticated(), named).await;
         } else {
             None
         };
-        // A key of the operator's own tenant, from before its slug was reserved, would show notices about all.
-        let proved = proved.filter(|(tenant, _)| !tenant.is_operators());
-        let (tenant, rights) = proved.ok_or(AccessError::InvalidCredentials)?;
-        // A key speaks for its own tenant only, and does not tell whether another one exists.
+        // The operator's own tenant has notices about all tenants, so none of its keys is accepted.
+        let credential = credential.filter(|(tenant, _)| !tenant.is_operators());
+        let (tenant, rights) = credential.ok_or(AccessError::InvalidCredentials)?;
+        // A key works for its own tenant only, and must not reveal whether another tenant exists.
         if named.is_some_and(|name| name != tenant.slug && name.parse() != Ok(tenant.id)) {
             return Err(AccessError::OtherTenant);
         }
-        Ok(Who::Tenant(Acting::proved(tenant, rights)))
+        Ok(Principal::Tenant(TenantPrincipal::authenticated(tenant, rights)))
     }
 
-    async fn act_for(&self, operator: Operator, named: Option<&str>) -> Result<Who, AccessError> {
-        let Some(name) = named else { return Ok(Who::Operator(operator)) };
+    async fn act_for(
+        &self,
+        operator: Operator,
+        named: Option<&str>,
+    ) -> Result<Principal, AccessError> {
+        let Some(name) = named else { return Ok(Principal::Operator(operator)) };
         let tenant = self.tenants.find(name).await?.ok_or(AccessError::UnknownTenant)?;
-        Ok(Who::Tenant(operator.act_for(tenant)))
+        Ok(Principal::Tenant(operator.act_for(tenant)))
     }
 }

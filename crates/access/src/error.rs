@@ -1,4 +1,4 @@
-//! Why a caller may not do something.
+//! Why access is denied.
 
 use gancho_store::StoreError;
 use thiserror::Error;
@@ -7,23 +7,23 @@ use crate::Right;
 
 #[derive(Debug, Clone, Error, PartialEq, Eq)]
 pub enum AccessError {
-    /// The same for whatever is wrong with a credential.
+    /// The same for every kind of invalid credential.
     #[error(
-        "the key is unknown, revoked, expired or mistyped: check that the whole of it was copied"
+        "the API key is unknown, revoked, expired or mistyped; check that the whole key was copied"
     )]
     InvalidCredentials,
-    /// The operator named a tenant that is not there.
-    #[error("there is no such tenant")]
+    /// The operator named a tenant that does not exist.
+    #[error("the tenant does not exist")]
     UnknownTenant,
     /// A tenant's credential named another tenant.
-    #[error("a tenant's key acts for its own tenant")]
+    #[error("an API key works for its own tenant only")]
     OtherTenant,
-    /// The call is about one tenant, and the operator named none.
-    #[error("this call is about one tenant: name it")]
+    /// The operation works on one tenant, and the operator named none.
+    #[error("this operation works on one tenant; name it")]
     TenantRequired,
-    #[error("only the operator may do this: use the operator's token")]
+    #[error("only the operator can do this; use the operator token")]
     OperatorOnly,
-    #[error("the key lacks the scope `{0}`: use one that has it")]
+    #[error("the API key lacks the scope `{0}`; use a key that has it")]
     MissingRight(Right),
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -1,7 +1,7 @@
 //! The text of an API key: `gk_<id>_<secret>_<check>`.
 //!
-//! The prefix lets scanners of leaked secrets find it; the id is what it is looked up by, so that the
-//! store never sees the secret; the check tells a mistyped key without asking the store.
+//! The prefix lets secret scanners find leaked keys. The id is used for the lookup, so that the store never
+//! sees the secret. The checksum detects typos without asking the store.
 
 use aws_lc_rs::rand;
 use gancho_domain::Id;
@@ -11,25 +11,25 @@ use crate::api_key::{KeyId, OfKey};
 
 pub const PREFIX: &str = "gk_";
 const ID_PREFIX: &str = "key_";
-const SECRET: usize = 43;
-const CHECK: usize = 6;
-const ID: usize = 26;
+const SECRET_LENGTH: usize = 43;
+const CHECK_LENGTH: usize = 6;
+const ID_LENGTH: usize = 26;
 const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 pub fn is_key(token: &str) -> bool {
     token.starts_with(PREFIX)
 }
 
-/// A new key of this id: 43 letters and digits are 256 bits.
+/// Creates the text of a key and its secret part: 43 letters and digits, 256 bits.
 pub fn new_key(id: KeyId) -> Option<(Secret, Secret)> {
-    let mut secret = Secret::new(String::with_capacity(SECRET));
+    let mut secret = Secret::new(String::with_capacity(SECRET_LENGTH));
     let mut bytes = [0_u8; 64];
-    while secret.len() < SECRET {
+    while secret.len() < SECRET_LENGTH {
         rand::fill(&mut bytes).ok()?;
-        // Those from 248 on would make some letters more likely than others.
+        // Bytes from 248 on would make some letters more likely than others.
         let letters = bytes.iter().filter(|byte| **byte < 248);
         let letters = letters.map(|byte| char::from(ALPHABET[usize::from(byte % 62)]));
-        let missing = SECRET - secret.len();
+        let missing = SECRET_LENGTH - secret.len();
         secret.extend(letters.take(missing));
     }
     let text = id.to_string();
@@ -41,20 +41,20 @@ pub fn new_key(id: KeyId) -> Option<(Secret, Secret)> {
     Some((key, secret))
 }
 
-/// The id and the secret part, where the text is a key's and its check is right. Done for every
-/// request, so nothing is allocated.
+/// Returns the id and the secret part of a well-formed key with a correct checksum. Called for every
+/// request, so it does not allocate.
 pub fn parse(token: &str) -> Option<(KeyId, &str)> {
     let rest = token.strip_prefix(PREFIX)?;
-    if rest.len() != ID + 1 + SECRET + 1 + CHECK || !rest.is_ascii() {
+    if rest.len() != ID_LENGTH + 1 + SECRET_LENGTH + 1 + CHECK_LENGTH || !rest.is_ascii() {
         return None;
     }
-    let (id, rest) = rest.split_at(ID);
-    let (secret, given) = rest.strip_prefix('_')?.split_at(SECRET);
+    let (id, rest) = rest.split_at(ID_LENGTH);
+    let (secret, given) = rest.strip_prefix('_')?.split_at(SECRET_LENGTH);
     let given = given.strip_prefix('_')?;
-    if given.as_bytes() != check(&token[..token.len() - CHECK - 1]) {
+    if given.as_bytes() != check(&token[..token.len() - CHECK_LENGTH - 1]) {
         return None;
     }
-    let mut text = [0; ID_PREFIX.len() + ID];
+    let mut text = [0; ID_PREFIX.len() + ID_LENGTH];
     text[..ID_PREFIX.len()].copy_from_slice(ID_PREFIX.as_bytes());
     text[ID_PREFIX.len()..].copy_from_slice(id.as_bytes());
     let id: Id<OfKey> = std::str::from_utf8(&text).ok()?.parse().ok()?;
@@ -62,10 +62,10 @@ pub fn parse(token: &str) -> Option<(KeyId, &str)> {
 }
 
 /// CRC-32 in base 62.
-fn check(text: &str) -> [u8; CHECK] {
+fn check(text: &str) -> [u8; CHECK_LENGTH] {
     let crc = text.bytes().fold(u32::MAX, |crc, byte| crc >> 8 ^ CRC[(crc as u8 ^ byte) as usize]);
     let mut rest = !crc;
-    let mut letters = [0; CHECK];
+    let mut letters = [0; CHECK_LENGTH];
     for place in letters.iter_mut().rev() {
         *place = ALPHABET[(rest % 62) as usize];
         rest /= 62;
@@ -122,9 +122,9 @@ mod tests {
 
     #[test]
     fn the_check_is_the_usual_crc() {
-        // 0xCBF43926 for "123456789", the value every CRC-32 is tested with.
+        // 0xCBF43926 is the standard check value of CRC-32, for "123456789".
         let mut rest = 0xCBF4_3926_u32;
-        let mut letters = vec![0; CHECK];
+        let mut letters = vec![0; CHECK_LENGTH];
         for place in letters.iter_mut().rev() {
             *place = ALPHABET[(rest % 62) as usize];
             rest /= 62;

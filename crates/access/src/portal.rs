@@ -1,6 +1,5 @@
-//! Portal tokens: a link to the dashboard that is good for one tenant and a short time. Nothing is
-//! stored: the token says what it is good for, and a tag that only this gateway can make says that it
-//! is so.
+//! Portal tokens: access to the dashboard for one tenant and a short time. Nothing is stored: the token
+//! contains its claims, authenticated by a tag that only this gateway can compute.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,14 +12,14 @@ use crate::{Right, Rights, TenantCache};
 
 pub const PREFIX: &str = "gp_";
 const VERSION: u8 = 1;
-const CLAIM: usize = 1 + 4 + 16 + 8 + 1;
+const CLAIM_BYTES: usize = 1 + 4 + 16 + 8 + 1;
 
-/// A link cannot be taken back, so it is not good for long.
+/// A link cannot be revoked, so it expires soon.
 pub const MAX_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 pub const DEFAULT_TTL: Duration = Duration::from_secs(60 * 60);
 
 pub struct PortalTokens {
-    /// Keys are derived at each use: the ring may have taken on a new one meanwhile.
+    /// Keys are derived at each use, because the ring may get a new key at any time.
     ring: Arc<KeyRing>,
     clock: Arc<dyn Clock>,
 }
@@ -38,7 +37,7 @@ impl PortalTokens {
         self.ring.derive("portal tokens")
     }
 
-    /// What a tenant's people may do there: see everything, and manage it. Publishing is for programs.
+    /// The rights of a portal token: read and manage. Publishing is for programs.
     pub fn rights() -> Rights {
         Rights::default().with(Right::Read).with(Right::Manage)
     }
@@ -46,7 +45,7 @@ impl PortalTokens {
     pub fn make(&self, tenant: TenantId, until: Time, rights: Rights) -> String {
         let keys = self.keys();
         let key = keys.newest();
-        let mut claim = Vec::with_capacity(CLAIM + 32);
+        let mut claim = Vec::with_capacity(CLAIM_BYTES + 32);
         claim.push(VERSION);
         claim.extend_from_slice(&key.to_be_bytes());
         claim.extend_from_slice(&tenant.bytes());
@@ -69,15 +68,15 @@ impl PortalTokens {
     fn read(&self, token: &str) -> Option<(TenantId, Rights)> {
         let text = token.strip_prefix(PREFIX)?;
         let bytes = BASE64URL_NOPAD.decode(text.as_bytes()).ok()?;
-        let (claim, tag) = bytes.split_at_checked(CLAIM)?;
+        let (claim, tag) = bytes.split_at_checked(CLAIM_BYTES)?;
         let (version, rest) = claim.split_first()?;
         let (key, rest) = rest.split_first_chunk::<4>()?;
         let (tenant, rest) = rest.split_first_chunk::<16>()?;
         let (until, rights) = rest.split_first_chunk::<8>()?;
-        let is_ours =
+        let is_authentic =
             tag.len() == 32 && self.keys().verify(u32::from_be_bytes(*key), &[claim], tag);
         let until = Time::from_micros(i64::from_be_bytes(*until));
-        if *version != VERSION || !is_ours || self.clock.now() >= until {
+        if *version != VERSION || !is_authentic || self.clock.now() >= until {
             return None;
         }
         Some((TenantId::from_bytes(*tenant), Rights::from_bits(*rights.first()?)?))

@@ -1,8 +1,8 @@
-//! What a credential may be used for, and what a call asks for.
+//! What a credential may be used for, and what an operation requires.
 
 use std::{fmt, str::FromStr};
 
-/// What a key may be used for. None includes another.
+/// What a key may be used for. No right includes another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Right {
     Publish,
@@ -30,7 +30,7 @@ impl FromStr for Right {
 
     fn from_str(name: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|right| right.name() == name);
-        found.ok_or_else(|| "a scope is `publish`, `read` or `manage`".to_owned())
+        found.ok_or_else(|| "unknown scope; use `publish`, `read` or `manage`".to_owned())
     }
 }
 
@@ -69,13 +69,13 @@ impl FromIterator<Right> for Rights {
     }
 }
 
-/// What a call asks of who makes it.
+/// What an operation requires of its caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Needs {
     /// The operator of the gateway.
     Operator,
-    /// A tenant's key with that scope, or the operator acting for the tenant.
+    /// An API key with this scope, or the operator acting for a tenant.
     Tenant(Right),
-    /// The same, or the operator for everyone.
+    /// The same, or the operator for all tenants.
     Anyone(Right),
 }

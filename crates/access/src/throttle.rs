@@ -1,7 +1,6 @@
-//! Slows down who guesses. After a few wrong credentials from an address, further ones are checked one
-//! after the other, further and further apart, and those for whom the wait would be long are refused
-//! unchecked. A credential that was good from the same address before does not wait, so that nobody is
-//! locked out by who shares the address.
+//! Slows down credential guessing. After a few invalid credentials from an address, further ones are checked
+//! one at a time, at growing intervals, and refused unchecked when the wait would be long. A credential that
+//! was valid from the same address before does not wait, so that guessing locks nobody out.
 
 use std::{
     collections::HashMap,
@@ -15,25 +14,25 @@ use parking_lot::Mutex;
 use thiserror::Error;
 use tokio::time::Instant;
 
-use crate::Familiar;
+use crate::SeenSet;
 
-/// So many wrong ones cost nothing: keys are mistyped.
-const FREE: u32 = 10;
-/// Between two checks; doubles with every two failures.
+/// Invalid credentials that cost nothing, because keys are mistyped.
+const FREE_FAILURES: u32 = 10;
+/// Interval between two checks; doubles with every two failures.
 const FIRST_SPACING: Duration = Duration::from_millis(50);
 const MAX_SPACING: Duration = Duration::from_secs(1);
-/// Nobody is made to wait longer.
+/// The maximum wait of a caller.
 const MAX_WAIT: Duration = Duration::from_secs(3);
-/// Of the failures of an address, half are forgotten in this time.
+/// Half of an address's failures are forgotten in this time.
 const HALF_LIFE: Duration = Duration::from_secs(60);
-/// More addresses than these share one record.
+/// Addresses beyond this many share one record.
 const MAX_ADDRESSES: usize = 10_000;
-const WARN_EVERY: Duration = Duration::from_secs(60);
-/// So many at once are told of without waiting for the minute to end.
-const ALARMING: u64 = 10;
+const WARN_INTERVAL: Duration = Duration::from_secs(60);
+/// This many failures are reported at once, without waiting for [`WARN_INTERVAL`].
+const ALARM_THRESHOLD: u64 = 10;
 
 #[derive(Debug, Clone, Copy, Error, PartialEq, Eq)]
-#[error("too many wrong keys or tokens came from this address: try again in {retry_after:?}")]
+#[error("too many invalid API keys or tokens from this address; retry in {retry_after:?}")]
 pub struct ThrottleError {
     pub retry_after: Duration,
 }
@@ -41,19 +40,19 @@ pub struct ThrottleError {
 #[derive(Default)]
 pub struct Throttle {
     records: Mutex<Records>,
-    /// How many addresses are on record. While there are none, nothing is locked.
+    /// Number of addresses with failures. While it is zero, nothing is locked.
     count: AtomicUsize,
-    familiar: Familiar,
+    seen: SeenSet,
 }
 
 #[derive(Default)]
 struct Records {
     by_address: HashMap<AddressBlock, Record>,
-    /// Failures that were not told of yet, and since when.
-    untold: u64,
-    untold_since: Option<Instant>,
-    told_at: Option<Instant>,
-    /// When addresses were last forgotten that have hardly failed.
+    /// Failures that were not logged yet, and since when.
+    unreported: u64,
+    unreported_since: Option<Instant>,
+    reported_at: Option<Instant>,
+    /// When addresses with hardly any failures were last removed.
     swept_at: Option<Instant>,
 }
 
@@ -61,18 +60,18 @@ struct Record {
     failures: u32,
     last: Instant,
     /// When the next check is due.
-    free_at: Instant,
+    next_check_at: Instant,
 }
 
 enum Turn {
     Now,
     At(Instant),
-    /// Too many wait already; in so long there will be room.
+    /// Too many callers are waiting; there is room after this time.
     Never(Duration),
 }
 
 impl Throttle {
-    /// Comes back when the credential may be checked.
+    /// Returns when the credential may be checked.
     pub async fn admit(&self, address: AddressBlock, token: &str) -> Result<(), ThrottleError> {
         match self.turn(address, token) {
             Turn::Now => Ok(()),
@@ -90,34 +89,34 @@ impl Throttle {
         }
         let now = Instant::now();
         let mut records = self.records.lock();
-        records.tell(now, address);
+        records.report(now, address);
         let Some(record) = records.of(address) else { return Turn::Now };
-        record.forgive(now);
-        if record.failures < FREE || self.familiar.knows(&(address, token)) {
+        record.decay(now);
+        if record.failures < FREE_FAILURES || self.seen.contains(&(address, token)) {
             return Turn::Now;
         }
-        let at = record.free_at.max(now);
+        let at = record.next_check_at.max(now);
         let wait = at.duration_since(now);
         if wait > MAX_WAIT {
             return Turn::Never(wait);
         }
-        record.free_at = at + record.spacing();
+        record.next_check_at = at + record.spacing();
         if wait.is_zero() { Turn::Now } else { Turn::At(at) }
     }
 
-    /// The credential was good.
+    /// Records a valid credential.
     pub fn succeed(&self, address: AddressBlock, token: &str) {
-        self.familiar.note(&(address, token));
+        self.seen.insert(&(address, token));
     }
 
-    /// It was not.
+    /// Records an invalid credential.
     pub fn fail(&self, address: AddressBlock) {
         let now = Instant::now();
         let mut records = self.records.lock();
         records.fail(address, now);
-        records.untold += 1;
-        records.untold_since.get_or_insert(now);
-        records.tell(now, address);
+        records.unreported += 1;
+        records.unreported_since.get_or_insert(now);
+        records.report(now, address);
         self.count.store(records.by_address.len(), Ordering::Relaxed);
     }
 }
@@ -128,10 +127,10 @@ impl Records {
         self.by_address.get_mut(&key)
     }
 
-    /// Where there are too many addresses, those that are not known yet are one.
+    /// When there are too many addresses, unknown ones share a record.
     fn key(&self, address: AddressBlock) -> AddressBlock {
-        let is_room = self.by_address.len() < MAX_ADDRESSES;
-        if is_room || self.by_address.contains_key(&address) { address } else { all_others() }
+        let has_room = self.by_address.len() < MAX_ADDRESSES;
+        if has_room || self.by_address.contains_key(&address) { address } else { all_others() }
     }
 
     fn fail(&mut self, address: AddressBlock, now: Instant) {
@@ -139,34 +138,35 @@ impl Records {
         if self.by_address.len() >= MAX_ADDRESSES && !is_swept {
             self.swept_at = Some(now);
             self.by_address.retain(|_, record| {
-                record.forgive(now);
+                record.decay(now);
                 record.failures > 1
             });
         }
         let key = self.key(address);
-        let new = Record { failures: 0, last: now, free_at: now };
+        let new = Record { failures: 0, last: now, next_check_at: now };
         let record = self.by_address.entry(key).or_insert(new);
-        record.forgive(now);
+        record.decay(now);
         record.failures = record.failures.saturating_add(1);
         record.last = now;
     }
 
-    /// Once a minute, and at once where it begins to look like an attack.
-    fn tell(&mut self, now: Instant, address: AddressBlock) {
-        let Some(since) = self.untold_since else { return };
-        let is_first = self.told_at.is_none_or(|at| now.duration_since(at) >= WARN_EVERY);
-        let is_due = now.duration_since(since) >= WARN_EVERY || self.untold >= ALARMING;
+    /// Logs the failures once a minute, and at once when it looks like an attack.
+    fn report(&mut self, now: Instant, address: AddressBlock) {
+        let Some(since) = self.unreported_since else { return };
+        let is_first = self.reported_at.is_none_or(|at| now.duration_since(at) >= WARN_INTERVAL);
+        let is_due =
+            now.duration_since(since) >= WARN_INTERVAL || self.unreported >= ALARM_THRESHOLD;
         if !is_first || !is_due {
             return;
         }
-        let (count, addresses) = (self.untold, self.by_address.len());
-        tracing::warn!(count, addresses, last_from = %address, "wrong API keys or operator tokens were sent");
-        (self.untold, self.untold_since, self.told_at) = (0, None, Some(now));
+        let (count, addresses) = (self.unreported, self.by_address.len());
+        tracing::warn!(count, addresses, last_from = %address, "authentication failures: invalid API keys or operator tokens");
+        (self.unreported, self.unreported_since, self.reported_at) = (0, None, Some(now));
     }
 }
 
 impl Record {
-    fn forgive(&mut self, now: Instant) {
+    fn decay(&mut self, now: Instant) {
         let halvings = now.duration_since(self.last).as_secs() / HALF_LIFE.as_secs();
         if halvings > 0 {
             self.failures = self.failures.checked_shr(halvings as u32).unwrap_or(0);
@@ -175,7 +175,7 @@ impl Record {
     }
 
     fn spacing(&self) -> Duration {
-        let doublings = (self.failures.saturating_sub(FREE) / 2).min(10);
+        let doublings = (self.failures.saturating_sub(FREE_FAILURES) / 2).min(10);
         (FIRST_SPACING * (1 << doublings)).min(MAX_SPACING)
     }
 }
@@ -200,12 +200,11 @@ mod tests {
         is_admitted
     }
 
-    // faults.md 20
     #[tokio::test(start_paused = true)]
     async fn guessing_becomes_slow_and_stays_slow() {
         let throttle = Throttle::default();
         let began = Instant::now();
-        for _ in 0..FREE {
+        for _ in 0..FREE_FAILURES {
             assert!(guess(&throttle, block(1), "wrong").await);
         }
         assert!(began.elapsed().is_zero(), "a few mistakes cost nothing");
@@ -214,7 +213,7 @@ mod tests {
         }
         assert!(began.elapsed() > Duration::from_secs(80), "{:?}", began.elapsed());
         assert_eq!(throttle.records.lock().by_address[&block(1)].failures, 110);
-        // Nobody else is slowed down.
+        // Other addresses are not slowed down.
         let began = Instant::now();
         assert!(guess(&throttle, block(2), "wrong").await);
         assert!(began.elapsed().is_zero());
@@ -228,7 +227,7 @@ mod tests {
         while began.elapsed() < Duration::from_secs(60) {
             let guesses = (0..1_000).map(|_| guess(&throttle, block(1), "wrong"));
             let checked = futures_util::future::join_all(guesses).await;
-            // The first burst is decided before any of it has failed.
+            // The first burst is admitted before any of it has failed.
             admitted += checked.into_iter().filter(|is_admitted| *is_admitted).count();
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
@@ -247,10 +246,10 @@ mod tests {
             throttle.admit(block(1), "known").await.unwrap();
         }
         assert!(began.elapsed().is_zero());
-        // One that was never used from there waits its turn, and no longer than that.
+        // A credential that was never used from there waits, at most [`MAX_WAIT`].
         throttle.admit(block(1), "new").await.unwrap();
         assert!(began.elapsed() <= MAX_WAIT);
-        // The good one of one address is none of another's.
+        // A valid credential counts for its own address only.
         throttle.fail(block(2));
         (0..100).for_each(|_| throttle.fail(block(2)));
         let turns: Vec<bool> =
@@ -275,7 +274,7 @@ mod tests {
             (0..3).for_each(|_| throttle.fail(block(number + 1)));
         }
         assert!(throttle.records.lock().by_address.len() <= MAX_ADDRESSES + 1);
-        // Those for whom there was no room are counted together.
-        assert!(throttle.records.lock().by_address[&all_others()].failures > FREE);
+        // Addresses without a record of their own are counted together.
+        assert!(throttle.records.lock().by_address[&all_others()].failures > FREE_FAILURES);
     }
 }

@@ -1,4 +1,4 @@
-//! What goes back: a status, a body that is mostly JSON, and headers.
+//! A successful response: a status, a body (usually JSON) and headers.
 
 use axum::body::Body;
 use bytes::Bytes;
@@ -29,7 +29,7 @@ impl Answer {
     pub fn json(status: StatusCode, body: &impl Serialize) -> Result<Self, Problem> {
         match serde_json::to_vec(body) {
             Ok(bytes) => Ok(Self::of(status, JSON, bytes)),
-            Err(fault) => Err(Problem::internal(fault)),
+            Err(error) => Err(Problem::internal(error)),
         }
     }
 
@@ -45,13 +45,13 @@ impl Answer {
         Self::json(StatusCode::ACCEPTED, body)
     }
 
-    pub fn nothing() -> Self {
+    pub fn no_content() -> Self {
         let mut response = Response::new(Either::Left(Full::default()));
         *response.status_mut() = StatusCode::NO_CONTENT;
         Self(response)
     }
 
-    /// Piece by piece.
+    /// A body that is produced piece by piece.
     pub fn stream(media_type: &'static str, body: Body) -> Self {
         let mut response = Response::new(Either::Right(body));
         response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
@@ -68,11 +68,11 @@ impl Answer {
         self.0.status()
     }
 
-    /// With what every answer bears.
+    /// Adds the headers that every response has.
     pub fn finish(mut self, request_id: HeaderValue) -> Response<AnswerBody> {
         let headers = self.0.headers_mut();
         headers.insert(HeaderName::from_static("x-request-id"), request_id);
-        // Answers hold one tenant's data, sometimes a secret: no cache may keep them.
+        // Responses contain one tenant's data, sometimes a secret, so no cache may store them.
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         self.0
@@ -83,7 +83,7 @@ pub fn into_axum(response: Response<AnswerBody>) -> Response<Body> {
     response.map(Body::new)
 }
 
-/// As headers tell a time to wait: rounded up, so that nobody comes back too early.
+/// Whole seconds for `Retry-After`, rounded up so that nobody retries too early.
 pub fn whole_seconds(wait: std::time::Duration) -> u64 {
     wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
 }
@@ -94,7 +94,6 @@ mod tests {
 
     use super::whole_seconds;
 
-    // faults.md E6
     #[test]
     fn waits_are_rounded_up() {
         for (millis, seconds) in [(0, 0), (1, 1), (999, 1), (1_000, 1), (1_001, 2), (59_500, 60)] {

@@ -1,7 +1,7 @@
-//! Who is asking, as headers say it: reads the credential and the tenant that a request names, asks
-//! [`gancho_access`], and turns its answer into a refusal where it is one.
+//! Authentication of HTTP requests: reads the credential and `X-Tenant` from the headers, asks
+//! [`gancho_access`], and turns its errors into problems.
 
-use gancho_access::{AccessError, KeyError, Needs, ThrottleError, Who};
+use gancho_access::{AccessError, KeyError, Needs, Principal, ThrottleError};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
 use crate::{caller::Caller, codes, input::field::Noun, problem::Problem, state::Api};
@@ -9,43 +9,43 @@ use crate::{caller::Caller, codes, input::field::Noun, problem::Problem, state::
 const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const X_TENANT: HeaderName = HeaderName::from_static("x-tenant");
 
-/// Says who is asking, and that they may make a call with these needs.
+/// Authenticates the caller, and checks that it has the access that the operation needs.
 pub async fn authorize(
     api: &Api,
     headers: &HeaderMap,
     caller: Option<&Caller>,
     needs: Needs,
-) -> Result<Who, Problem> {
+) -> Result<Principal, Problem> {
     let token = token(headers)?;
-    let who = match caller {
+    let principal = match caller {
         Some(caller) => {
             api.throttle.admit(caller.address.block, token).await?;
-            let who = authenticate(api, token, headers).await.inspect_err(|problem| {
+            let principal = authenticate(api, token, headers).await.inspect_err(|problem| {
                 if *problem.code() == codes::INVALID_CREDENTIALS {
                     api.meter.login_failed();
                     api.throttle.fail(caller.address.block);
                 }
             })?;
             api.throttle.succeed(caller.address.block, token);
-            caller.standing.prove();
-            who
+            caller.connection.mark_authenticated();
+            principal
         }
         None => authenticate(api, token, headers).await?,
     };
-    Ok(who.check(needs)?)
+    Ok(principal.check(needs)?)
 }
 
-async fn authenticate(api: &Api, token: &str, headers: &HeaderMap) -> Result<Who, Problem> {
+async fn authenticate(api: &Api, token: &str, headers: &HeaderMap) -> Result<Principal, Problem> {
     let named = named_tenant(headers)?;
     Ok(api.access.authenticate(token, named).await?)
 }
 
-/// The one credential that the request carries.
+/// The one credential of the request.
 fn token(headers: &HeaderMap) -> Result<&str, Problem> {
     let missing = || {
         challenge(Problem::new(
             &codes::UNAUTHENTICATED,
-            "the request carries no credentials: send `X-API-Key: <key>` or `Authorization: Bearer <key>`",
+            "the request carries no credentials; send `X-API-Key: <key>` or `Authorization: Bearer <key>`",
         ))
     };
     let mut keys = headers.get_all(&X_API_KEY).iter();
@@ -61,7 +61,7 @@ fn token(headers: &HeaderMap) -> Result<&str, Problem> {
             token
         }
         (None, _, None, _) => return Err(missing()),
-        // Several: which one is meant is not for us to guess.
+        // Several credentials: do not guess which one is meant.
         _ => return Err(invalid()),
     };
     let value = value.trim();
@@ -73,7 +73,10 @@ fn named_tenant(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
     match (names.next(), names.next()) {
         (None, _) => Ok(None),
         (Some(name), None) => Ok(name.to_str().ok().map(str::trim).or(Some(""))),
-        _ => Err(Problem::new(&codes::BAD_REQUEST, "`X-Tenant` is given twice: give it once")),
+        _ => Err(Problem::new(
+            &codes::BAD_REQUEST,
+            "`X-Tenant` is sent more than once; send it once",
+        )),
     }
 }
 
@@ -88,16 +91,15 @@ impl From<AccessError> for Problem {
                 return challenge(Self::new(&codes::INVALID_CREDENTIALS, error.to_string()));
             }
             AccessError::UnknownTenant => {
-                let detail =
-                    "`X-Tenant` names no tenant that there is: list them with `GET /v1/tenants`";
+                let detail = "the tenant named by `X-Tenant` does not exist; list tenants with `GET /v1/tenants`";
                 return Self::new(&codes::UNKNOWN_TENANT, detail);
             }
             AccessError::OtherTenant => {
-                let detail = "a tenant's key acts for its own tenant: leave `X-Tenant` out";
+                let detail = "an API key works for its own tenant only; leave out `X-Tenant`";
                 return Self::new(&codes::OPERATOR_ONLY, detail);
             }
             AccessError::TenantRequired => {
-                let detail = "this call is about one tenant: send `X-Tenant: <slug or id>` with the operator's token";
+                let detail = "this operation works on one tenant; send `X-Tenant: <slug or id>` with the operator token";
                 return Self::new(&codes::TENANT_REQUIRED, detail);
             }
             AccessError::OperatorOnly => &codes::OPERATOR_ONLY,
@@ -111,9 +113,8 @@ impl From<AccessError> for Problem {
 impl From<ThrottleError> for Problem {
     fn from(error: ThrottleError) -> Self {
         let seconds = error.retry_after.as_secs() + 1;
-        let detail = format!(
-            "too many wrong keys or tokens came from this address: try again in {seconds} s"
-        );
+        let detail =
+            format!("too many invalid API keys or tokens from this address; retry in {seconds} s");
         Self::new(&codes::TOO_MANY_FAILURES, detail)
             .with(header::RETRY_AFTER, HeaderValue::from(seconds))
     }

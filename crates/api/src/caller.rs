@@ -1,21 +1,21 @@
-//! Who makes a request, as far as the connection tells.
+//! The unauthenticated caller of a request.
 
 use std::sync::Arc;
 
 use http::HeaderMap;
 
 use crate::{
-    client_address::{ClientAddress, is_passed_on},
-    listener::{Peer, Standing},
+    client_address::{ClientAddress, is_forwarded},
+    listener::{ConnectionState, Peer},
 };
 
-/// Who makes a request, before anything is proved.
+/// What the connection says about the caller, before authentication.
 #[derive(Clone)]
 pub struct Caller {
     pub address: ClientAddress,
-    /// On this machine, and not speaking for anyone else.
+    /// On this machine, and not a proxy for someone else.
     pub is_local: bool,
-    pub standing: Arc<Standing>,
+    pub connection: Arc<ConnectionState>,
 }
 
 impl Caller {
@@ -23,8 +23,8 @@ impl Caller {
         let ip = peer.address.ip();
         Self {
             address: peer.trusted_proxies.client(ip, headers),
-            is_local: ip.to_canonical().is_loopback() && !is_passed_on(headers),
-            standing: peer.standing.clone(),
+            is_local: ip.to_canonical().is_loopback() && !is_forwarded(headers),
+            connection: peer.connection.clone(),
         }
     }
 }

@@ -1,5 +1,4 @@
-//! Whose request it is, as far as limits go: the address at the other end of the connection, or the
-//! one that a proxy of the operator's says it speaks for.
+//! The address that limits apply to: the peer of the connection, or the client that a trusted proxy names.
 
 use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
@@ -10,12 +9,12 @@ use gancho_domain::AddressBlock;
 use http::{HeaderMap, HeaderName};
 use ipnet::IpNet;
 
-/// The networks from which proxies speak for others.
+/// The networks of proxies whose `X-Forwarded-For` is trusted.
 #[derive(Debug, Clone)]
 pub struct TrustedProxies(Arc<[IpNet]>);
 
 impl Default for TrustedProxies {
-    /// Whatever stands before the gateway on this machine.
+    /// Proxies on this machine.
     fn default() -> Self {
         let four = IpNet::from(IpAddr::V4(Ipv4Addr::LOCALHOST));
         let four = IpNet::new(four.addr(), 8).unwrap_or(four).trunc();
@@ -23,22 +22,22 @@ impl Default for TrustedProxies {
     }
 }
 
-/// Who sends, as far as that can be told.
+/// The address of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ClientAddress {
     pub block: AddressBlock,
-    /// A proxy that does not say for whom it speaks: many may be behind it.
+    /// The address of a proxy that does not name its client: many clients may share it.
     pub is_shared: bool,
 }
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
-/// What proxies add to a request that they pass on.
-pub const PASSED_ON: [&str; 6] =
+/// Headers that proxies add to forwarded requests.
+pub const FORWARDING_HEADERS: [&str; 6] =
     ["x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "forwarded", "via", "x-real-ip"];
 
-/// Whether a proxy says that it has passed the request on.
-pub fn is_passed_on(headers: &HeaderMap) -> bool {
-    PASSED_ON.iter().any(|name| headers.contains_key(*name))
+/// Whether a proxy forwarded the request.
+pub fn is_forwarded(headers: &HeaderMap) -> bool {
+    FORWARDING_HEADERS.iter().any(|name| headers.contains_key(*name))
 }
 
 impl TrustedProxies {
@@ -51,8 +50,8 @@ impl TrustedProxies {
         self.0.iter().any(|network| network.contains(&ip))
     }
 
-    /// The peer, or for a trusted proxy the last address before it that is none of the operator's. What
-    /// stands further to the left anyone may have written.
+    /// Returns the peer, or for a trusted proxy the last address in `X-Forwarded-For` that is not itself a
+    /// trusted proxy. Addresses further to the left can be forged.
     pub fn client(&self, peer: IpAddr, headers: &HeaderMap) -> ClientAddress {
         if !self.has(peer) {
             return ClientAddress { block: peer.into(), is_shared: false };
@@ -98,7 +97,7 @@ mod tests {
         assert_eq!(client("192.0.2.7", &["203.0.113.9"]), direct("192.0.2.7"));
         assert_eq!(client("127.0.0.1", &["203.0.113.9"]), direct("203.0.113.9"));
         assert_eq!(client("::ffff:127.0.0.1", &["203.0.113.9:4711"]), direct("203.0.113.9"));
-        // The sender wrote the first one itself.
+        // The client forged the first one.
         assert_eq!(client("127.0.0.1", &["10.0.0.1, 203.0.113.9"]), direct("203.0.113.9"));
         assert_eq!(client("127.0.0.1", &["10.0.0.1", "203.0.113.9"]), direct("203.0.113.9"));
         assert_eq!(client("127.0.0.1", &["203.0.113.9, 127.0.0.2"]), direct("203.0.113.9"));

@@ -1,5 +1,5 @@
-//! Where the next page begins, sealed: a cursor is good for one list, one tenant and one filter, and
-//! cannot be made or changed by whoever holds it.
+//! Authenticated cursors: a cursor is valid for one list, one tenant and one set of filters, and clients
+//! cannot construct or change one.
 
 use std::sync::Arc;
 
@@ -9,25 +9,25 @@ use gancho_vault::{DerivedKeys, KeyRing};
 
 use crate::{codes, input::Values, problem::Problem};
 
-const TAG: usize = 16;
+const TAG_BYTES: usize = 16;
 const VERSION: u8 = 1;
 
-/// Keys are derived at each use: the ring may have taken on a new one meanwhile.
+/// Keys are derived at each use, because the ring may get a new key at any time.
 pub struct CursorSeal(Arc<KeyRing>);
 
-/// Which list it belongs to.
+/// The list that a cursor belongs to.
 #[derive(Debug, Clone)]
-pub struct Pages {
+pub struct CursorScope {
     path: &'static str,
-    /// Nobody's where the operator sees everyone's.
+    /// `None` for a list of the operator over all tenants.
     tenant: Option<TenantId>,
     filter: String,
 }
 
-impl Pages {
-    /// `path` is the route's own, so the two forms of a path share their cursors.
-    pub fn of(path: &'static str, tenant: Option<TenantId>, query: &Values<'_>) -> Self {
-        Self { path, tenant, filter: query.fingerprint() }
+impl CursorScope {
+    /// `path` is the path of the route, so that both forms of a path share cursors.
+    pub fn of(path: &'static str, tenant: Option<TenantId>, parameters: &Values<'_>) -> Self {
+        Self { path, tenant, filter: parameters.fingerprint() }
     }
 
     #[must_use]
@@ -47,68 +47,63 @@ impl CursorSeal {
         self.0.derive("cursors")
     }
 
-    pub fn seal(&self, pages: &Pages, position: &[u8]) -> String {
+    pub fn seal(&self, scope: &CursorScope, position: &[u8]) -> String {
         let keys = self.keys();
         let key = keys.newest();
-        let tag = keys.tag(key, &parts(pages, position)).unwrap_or_default();
-        let mut bytes = Vec::with_capacity(1 + 4 + position.len() + TAG);
+        let tag = keys.tag(key, &parts(scope, position)).unwrap_or_default();
+        let mut bytes = Vec::with_capacity(1 + 4 + position.len() + TAG_BYTES);
         bytes.push(VERSION);
         bytes.extend_from_slice(&key.to_be_bytes());
         bytes.extend_from_slice(position);
-        bytes.extend_from_slice(&tag[..TAG]);
+        bytes.extend_from_slice(&tag[..TAG_BYTES]);
         BASE64URL_NOPAD.encode(&bytes)
     }
 
-    pub fn open(&self, pages: &Pages, cursor: &str) -> Result<Vec<u8>, Problem> {
-        self.try_open(pages, cursor).ok_or_else(|| {
+    pub fn open(&self, scope: &CursorScope, cursor: &str) -> Result<Vec<u8>, Problem> {
+        self.try_open(scope, cursor).ok_or_else(|| {
             Problem::new(
                 &codes::BAD_CURSOR,
-                "the cursor does not belong to this list with these filters: begin again without it",
+                "the cursor is not valid for this list with these filters; start again without it",
             )
         })
     }
 
-    fn try_open(&self, pages: &Pages, cursor: &str) -> Option<Vec<u8>> {
+    fn try_open(&self, scope: &CursorScope, cursor: &str) -> Option<Vec<u8>> {
         let bytes = BASE64URL_NOPAD.decode(cursor.as_bytes()).ok()?;
-        let (body, tag) = bytes.split_at_checked(bytes.len().checked_sub(TAG)?)?;
+        let (body, tag) = bytes.split_at_checked(bytes.len().checked_sub(TAG_BYTES)?)?;
         let (version, body) = body.split_first()?;
         let (key, position) = body.split_first_chunk::<4>()?;
         let key = u32::from_be_bytes(*key);
-        let good = self.keys().verify(key, &parts(pages, position), tag);
-        (*version == VERSION && good).then(|| position.to_vec())
-    }
-
-    /// The page that the query asks for.
-    pub fn position(&self, pages: &Pages, query: &Values<'_>) -> Result<Option<Vec<u8>>, Problem> {
-        query.text("cursor").map(|cursor| self.open(pages, cursor)).transpose()
+        let is_authentic = self.keys().verify(key, &parts(scope, position), tag);
+        (*version == VERSION && is_authentic).then(|| position.to_vec())
     }
 }
 
-fn parts<'a>(pages: &'a Pages, position: &'a [u8]) -> Vec<Vec<u8>> {
-    let tenant = pages.tenant.map_or(Vec::new(), |tenant| tenant.bytes().to_vec());
-    vec![pages.path.into(), tenant, pages.filter.as_bytes().to_vec(), position.to_vec()]
+fn parts<'a>(scope: &'a CursorScope, position: &'a [u8]) -> Vec<Vec<u8>> {
+    let tenant = scope.tenant.map_or(Vec::new(), |tenant| tenant.bytes().to_vec());
+    vec![scope.path.into(), tenant, scope.filter.as_bytes().to_vec(), position.to_vec()]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn pages(path: &'static str, tenant: u128, filter: &str) -> Pages {
-        Pages { path, tenant: Some(TenantId::from_bits(tenant)), filter: filter.to_owned() }
+    fn scope(path: &'static str, tenant: u128, filter: &str) -> CursorScope {
+        CursorScope { path, tenant: Some(TenantId::from_bits(tenant)), filter: filter.to_owned() }
     }
 
     #[test]
     fn good_where_it_was_made_and_nowhere_else() {
         let ring = Arc::new(KeyRing::generate().unwrap());
         let seal = CursorSeal::new(ring.clone());
-        let here = pages("/deliveries", 1, "status=failed");
+        let here = scope("/deliveries", 1, "status=failed");
         let cursor = seal.seal(&here, &[7; 32]);
         assert_eq!(seal.open(&here, &cursor).unwrap(), [7; 32]);
         for elsewhere in [
-            pages("/events", 1, "status=failed"),
-            pages("/deliveries", 2, "status=failed"),
-            pages("/deliveries", 1, "status=delivered"),
-            Pages { tenant: None, ..here.clone() },
+            scope("/events", 1, "status=failed"),
+            scope("/deliveries", 2, "status=failed"),
+            scope("/deliveries", 1, "status=delivered"),
+            CursorScope { tenant: None, ..here.clone() },
         ] {
             assert!(seal.open(&elsewhere, &cursor).is_err(), "{elsewhere:?}");
         }
@@ -121,7 +116,7 @@ mod tests {
     #[test]
     fn every_changed_bit_is_noticed() {
         let seal = CursorSeal::new(Arc::new(KeyRing::generate().unwrap()));
-        let here = pages("/deliveries", 1, "");
+        let here = scope("/deliveries", 1, "");
         let bytes = BASE64URL_NOPAD.decode(seal.seal(&here, b"abc").as_bytes()).unwrap();
         for at in 0..bytes.len() {
             for bit in 0..8 {
@@ -131,8 +126,8 @@ mod tests {
             }
             assert!(seal.open(&here, &BASE64URL_NOPAD.encode(&bytes[..at])).is_err());
         }
-        for odd in ["", "!", "{\"id\":1}", "AAAA", &"A".repeat(10_000)] {
-            assert!(seal.open(&here, odd).is_err());
+        for malformed in ["", "!", "{\"id\":1}", "AAAA", &"A".repeat(10_000)] {
+            assert!(seal.open(&here, malformed).is_err());
         }
     }
 }

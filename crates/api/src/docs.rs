@@ -1,5 +1,5 @@
-//! What is told to people and tools: `/openapi.json`, its pages at `/docs`, and a page for every code
-//! at `/docs/errors/{code}`. All of it comes out of the binary and works without a network.
+//! The documentation that the gateway serves: `/openapi.json`, its pages at `/docs`, and a page for every
+//! error code at `/docs/errors/{code}`. It is part of the binary and works offline.
 
 use std::{fmt::Write, sync::Arc};
 
@@ -19,7 +19,7 @@ use crate::{
     state::Api,
 };
 
-/// The pages bring their own script and style; nothing else may run there.
+/// The pages contain their own script and style; nothing else may run there.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
                       img-src 'self' data:; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'";
 
@@ -84,23 +84,23 @@ const STYLE: &str = "body{font:1rem/1.6 system-ui,sans-serif;max-width:42rem;mar
 const LINKS: &str =
     "<p><a href=\"/docs/errors\">All codes</a> · <a href=\"/docs/\">Reference</a></p>";
 
-/// The same page where the rest of the documentation is not, such as on the ingest listener.
-pub(crate) fn lone_error_page(code: &str) -> Option<Answer> {
+/// The page of an error code for listeners without the rest of the documentation, such as ingest.
+pub(crate) fn standalone_error_page(code: &str) -> Option<Answer> {
     let page = code_page(codes::find(code)?, "");
     let answer = Answer::of(StatusCode::OK, HeaderValue::from_static(HTML), page);
     let policy = HeaderValue::from_static(POLICY);
     Some(answer.with(header::CONTENT_SECURITY_POLICY, policy))
 }
 
-/// Nothing of a caller's stands in these pages: they are made of the list of codes alone.
+/// The pages contain nothing that a caller sent, only the list of codes.
 fn code_page(code: &Code, links: &str) -> String {
     let Code { code, status, title, means, remedy } = code;
-    let (means, remedy) = (marked(means), marked(remedy));
+    let (means, remedy) = (to_html(means), to_html(remedy));
     format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" \
          content=\"width=device-width\"><title>{code}</title><style>{STYLE}</style>\
          <h1>{title}</h1><p><code>{code}</code>, HTTP status {status}</p>\
-         <h2>What it means</h2><p>{means}</p><h2>What to do</h2><p>{remedy}</p>{links}</html>",
+         <h2>Cause</h2><p>{means}</p><h2>Solution</h2><p>{remedy}</p>{links}</html>",
     )
 }
 
@@ -120,8 +120,8 @@ fn list_page() -> String {
     page
 }
 
-/// Text as HTML, with what stands between backticks as code.
-fn marked(text: &str) -> String {
+/// Converts text to HTML, with `code` between backticks.
+fn to_html(text: &str) -> String {
     let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     let mut html = String::with_capacity(escaped.len() + 32);
     for (index, part) in escaped.split('`').enumerate() {
@@ -134,14 +134,14 @@ fn marked(text: &str) -> String {
     html
 }
 
-/// `docs/errors.md`, which is checked in.
+/// Generates `docs/errors.md`.
 pub fn errors_markdown() -> String {
     let mut text = String::from(
         "# Errors\n\n\
-         What is refused is answered with `application/problem+json` (RFC 9457): `type` leads to a page \
-         about the code, `title` and `detail` say what is wrong and what to do, `errors` names each fault \
-         with its JSON pointer, and `request_id` is what to tell the operator. Codes are stable.\n\n\
-         This page is made from `crates/api/src/codes.rs`.\n",
+         Errors are `application/problem+json` (RFC 9457): `code` is stable and machine-readable, `type` is the path of \
+         a page about the code, `title` and `detail` say what is wrong and how to fix it, `errors` lists each invalid \
+         field with its JSON pointer, and `request_id` identifies the request to the operator.\n\n\
+         This page is generated from `crates/api/src/codes.rs`.\n",
     );
     let mut last = None;
     for Code { code, status, title, means, remedy } in codes::ALL {
@@ -149,7 +149,7 @@ pub fn errors_markdown() -> String {
             let _ = write!(text, "\n## {status}\n");
             last = Some(*status);
         }
-        let _ = write!(text, "\n### `{code}`\n\n{title}. {means}\n\n*What to do:* {remedy}\n");
+        let _ = write!(text, "\n### `{code}`\n\n{title}. {means}\n\n*Solution:* {remedy}\n");
     }
     text
 }

@@ -1,4 +1,4 @@
-//! How many exports run at once: each holds a page of dead letters for as long as its reader takes.
+//! Limits concurrent exports: each holds a page of dead letters while its reader reads.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -7,17 +7,17 @@ use parking_lot::Mutex;
 
 use crate::{codes, problem::Problem};
 
-/// Exports that run at once, of all callers together,
+/// Maximum concurrent exports of all callers.
 const MAX_EXPORTS: usize = 8;
-/// of one tenant, or of the operator.
+/// Maximum concurrent exports of one tenant, or of the operator.
 const MAX_PER_CALLER: usize = 2;
 const RETRY_AFTER: Duration = Duration::from_secs(5);
 
-/// Counts the exports that run, by who asked for them: a tenant, or the operator.
+/// Counts running exports by caller: a tenant, or the operator.
 #[derive(Default)]
 pub struct Exports(Arc<Mutex<HashMap<Option<TenantId>, usize>>>);
 
-/// Ends the export when it is dropped.
+/// Ends the export when dropped.
 pub struct ExportPermit {
     running: Arc<Mutex<HashMap<Option<TenantId>, usize>>>,
     caller: Option<TenantId>,
@@ -28,12 +28,12 @@ impl Exports {
         let mut running = self.0.lock();
         if running.get(&caller).is_some_and(|count| *count >= MAX_PER_CALLER) {
             let detail = format!(
-                "{MAX_PER_CALLER} exports are running already: wait for one to end, and try again"
+                "{MAX_PER_CALLER} exports are already running; wait for one to finish, then retry"
             );
             return Err(Problem::new(&codes::RATE_LIMITED, detail).retry_after(RETRY_AFTER));
         }
         if running.values().sum::<usize>() >= MAX_EXPORTS {
-            let detail = "too many exports are running at this moment: try again later";
+            let detail = "too many exports are running; retry later";
             return Err(Problem::new(&codes::UNAVAILABLE, detail).retry_after(RETRY_AFTER));
         }
         *running.entry(caller).or_default() += 1;
@@ -58,7 +58,6 @@ impl Drop for ExportPermit {
 mod tests {
     use super::*;
 
-    /// faults.md 5
     #[test]
     fn each_caller_has_two_and_all_together_eight() {
         let exports = Exports::default();

@@ -1,6 +1,6 @@
-//! For whom a request is meant. A gateway that listens on this machine only is still reached by any
-//! web page that its user opens, under a name that the page's owner lets point here. So such a
-//! gateway answers to names of this machine alone.
+//! Checks the `Host` header. A gateway that listens on the loopback interface can be reached by any web page
+//! in the user's browser, under a name that its owner points to 127.0.0.1 (DNS rebinding). So such a gateway
+//! accepts only names of this machine.
 
 use std::net::IpAddr;
 
@@ -10,7 +10,7 @@ use crate::{codes, problem::Problem};
 
 #[derive(Debug, Clone, Default)]
 pub struct Hosts {
-    /// Names beside those of this machine, in lower case.
+    /// Allowed names besides those of this machine, in lower case.
     allowed: Vec<String>,
 }
 
@@ -23,9 +23,12 @@ impl Hosts {
         let mut given = headers.get_all(header::HOST).iter();
         let (first, second) = (given.next(), given.next());
         if second.is_some() {
-            return Err(Problem::new(&codes::BAD_REQUEST, "`Host` is given twice: give it once"));
+            return Err(Problem::new(
+                &codes::BAD_REQUEST,
+                "`Host` is sent more than once; send it once",
+            ));
         }
-        // HTTP/2 names the host in the URI; where both are there, both must be good.
+        // HTTP/2 has the host in the URI. If both are present, both must be allowed.
         let header = first.map(|value| value.to_str().unwrap_or("?"));
         let authority = uri.authority().map(http::uri::Authority::as_str);
         let mut names = header.into_iter().chain(authority).peekable();
@@ -34,7 +37,7 @@ impl Hosts {
         }
         Err(Problem::new(
             &codes::WRONG_HOST,
-            "the gateway listens on this machine only and does not go by this name: use `localhost`, or allow the name in the settings",
+            "this host name is not allowed; use `localhost`, or add the name to `allowed_hosts` in the configuration",
         ))
     }
 

@@ -1,66 +1,67 @@
-//! The ingest listener: the one that is meant for the Internet. It knows five paths, and nothing of the
-//! API: `POST /webhooks/{partner}` (and `GET`, for senders that greet so), `GET /webhooks/_health`,
-//! `POST /webhooks/_simulate` for this machine alone, the public keys at `/.well-known/jwks.json`, and the
-//! pages about its refusals at `/docs/errors/{code}`.
+//! The ingest listener, which faces the Internet. It serves five paths, and nothing of the API: `POST
+//! /webhooks/{partner}` (and `GET`, for handshakes), `GET /webhooks/_health`, `POST /webhooks/_simulate` for
+//! callers on this machine, the public keys at `/.well-known/jwks.json`, and the pages of its error codes at
+//! `/docs/errors/{code}`.
 //!
-//! `front` chooses the path, `body` reads a webhook's body within the `body_budget`, `receive` brings it to
-//! [`gancho_inbound`] and its outcome back, `simulate` sends a test event. The loop under it, with its deadlines and caps, is [`crate::listener`]'s.
+//! `service` routes requests, `body` reads a body within the `body_budget`, `receive` passes it to
+//! [`gancho_inbound`] and turns the outcome into a response, `simulate` sends a test event.
+//! [`crate::listener`] accepts the connections.
 
 mod body;
 mod body_budget;
-mod front;
 mod receive;
+mod service;
 mod simulate;
 
 use std::{io, ops::Deref, sync::Arc, time::Duration};
 
-use gancho_access::{AdminToken, Familiar, Throttle};
+use gancho_access::{AdminToken, SeenSet, Throttle};
 use gancho_domain::IdMaker;
 use gancho_inbound::Inbound;
 use gancho_vault::KeyRing;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use self::{body_budget::BodyBudget, front::Front};
+use self::{body_budget::BodyBudget, service::IngestService};
 use crate::{
-    listener::{ListenSettings, take},
+    listener::{ListenSettings, accept_connections},
     meter::Traffic,
 };
 
-/// What every request may use. Made once, shared by all.
+/// The state that all requests share.
 #[derive(Clone)]
-pub struct Ingest(Arc<Parts>);
+pub struct Ingest(Arc<IngestState>);
 
-pub struct Parts {
+pub struct IngestState {
     pub inbound: Arc<Inbound>,
     pub ring: Arc<KeyRing>,
     pub ids: Arc<IdMaker>,
     pub traffic: Arc<Traffic>,
     budget: BodyBudget,
-    /// Addresses that have proved something.
-    familiar: Familiar,
-    /// For the operator's token.
+    /// Addresses that sent a verified webhook.
+    verified_addresses: SeenSet,
+    /// For guesses of the operator token.
     throttle: Throttle,
     pub settings: IngestSettings,
 }
 
 #[derive(Clone)]
 pub struct IngestSettings {
-    /// A body must come within this.
+    /// Time limit for a request body.
     pub body_deadline: Duration,
     pub simulator: Simulator,
-    /// Memory for all bodies together, from their first byte to their answer.
+    /// Memory limit for all bodies, from their first byte to their response.
     pub body_bytes: usize,
 }
 
-/// Whom `/webhooks/_simulate` answers. Only ever callers on this machine, but whatever stands before the
-/// gateway on this machine looks like one of them too.
+/// Who may call `/webhooks/_simulate`. Callers must be on this machine, but a reverse proxy on this machine
+/// looks like one of them.
 #[derive(Clone)]
 pub enum Simulator {
     Nobody,
-    /// Whoever has the operator's token.
+    /// Callers with the operator token.
     Operator(AdminToken),
-    /// For development.
+    /// All callers on this machine, for development.
     Anyone,
 }
 
@@ -75,9 +76,9 @@ impl Default for IngestSettings {
 }
 
 impl Deref for Ingest {
-    type Target = Parts;
+    type Target = IngestState;
 
-    fn deref(&self) -> &Parts {
+    fn deref(&self) -> &IngestState {
         &self.0
     }
 }
@@ -89,19 +90,19 @@ impl Ingest {
         ids: Arc<IdMaker>,
         settings: IngestSettings,
     ) -> Self {
-        Self(Arc::new(Parts {
+        Self(Arc::new(IngestState {
             inbound,
             ring,
             ids,
             traffic: Arc::default(),
             budget: BodyBudget::new(settings.body_bytes),
-            familiar: Familiar::default(),
+            verified_addresses: SeenSet::default(),
             throttle: Throttle::default(),
             settings,
         }))
     }
 
-    /// Takes connections until `stop`; comes back when the last one has ended.
+    /// Accepts connections until `stop`, and returns when the last one is closed.
     pub async fn listen(
         &self,
         listener: TcpListener,
@@ -109,9 +110,9 @@ impl Ingest {
         stop: CancellationToken,
     ) -> io::Result<()> {
         let ingest = self.clone();
-        let front = move |peer| Front::new(ingest.clone(), peer);
-        // What stands before it speaks HTTP/1 to it, where every connection has its deadlines.
+        let service = move |peer| IngestService::new(ingest.clone(), peer);
+        // A reverse proxy speaks HTTP/1 to it, where every connection has its deadlines.
         let settings = ListenSettings { http2: false, ..settings };
-        take(listener, front, self.traffic.clone(), settings, stop).await
+        accept_connections(listener, service, self.traffic.clone(), settings, stop).await
     }
 }

@@ -1,42 +1,51 @@
-//! What a caller gives, read strictly: every request is described by a list of [`Field`]s, and that
-//! one list reads the request, refuses what is wrong with it and documents it.
+//! Strict parsing of requests. A request type is declared once, with [`request!`](request): the declaration is the
+//! struct, the list of [`Field`]s that parses and documents it, and the conversion of one into the other.
 //!
-//! [`strict_json`](gancho_wire::strict_json) finds the members of a JSON object without decoding them; [`body`] reads them
-//! by their fields, [`query`] does the same for the part of a URL after `?`; [`value`] is what was read; [`content`]
-//! is what must hold of a body before it is looked at.
+//! [`spec`] says what a field accepts and which Rust types can hold it. [`content`] checks a body before it is parsed,
+//! [`strict_json`](gancho_wire::strict_json) finds the members of a JSON object without decoding them, [`body`] parses
+//! them by their fields, and [`query`] does the same for query parameters. [`value`] is what was parsed.
 
 pub mod body;
 pub mod content;
 pub mod field;
 pub mod query;
+pub mod request;
+pub mod spec;
 pub mod value;
 
 use gancho_domain::{FieldError, nearest};
 
 pub use field::{Field, Kind};
+pub use request::Request;
+pub(crate) use request::request;
 pub use value::{Value, Values};
 
 pub const UNKNOWN_FIELD: &str = "unknown_field";
 pub const MISSING_FIELD: &str = "missing_field";
 pub const INVALID_FIELD: &str = "invalid_field";
 
-/// Whoever sent a thousand faults is not helped by a list of them all.
-const MOST_FAULTS: usize = 50;
+/// Maximum number of errors in a response.
+const MAX_ERRORS: usize = 50;
 
-/// The faults of one request, gathered so that a caller is told of all of them at once.
+/// The errors of one request, collected so that the caller sees all of them at once.
 #[derive(Debug, Default)]
-pub struct Faults(pub Vec<FieldError>);
+pub struct FieldErrors(pub Vec<FieldError>);
 
-impl Faults {
+impl FieldErrors {
     pub fn add(
         &mut self,
         code: &'static str,
         pointer: impl Into<String>,
         message: impl Into<String>,
     ) {
-        if self.0.len() < MOST_FAULTS {
+        if self.0.len() < MAX_ERRORS {
             self.0.push(FieldError { code, pointer: pointer.into(), message: message.into() });
         }
+    }
+
+    pub fn extend(&mut self, others: Self) {
+        let room = MAX_ERRORS.saturating_sub(self.0.len());
+        self.0.extend(others.0.into_iter().take(room));
     }
 
     pub fn invalid(&mut self, pointer: impl Into<String>, message: impl Into<String>) {
@@ -47,29 +56,29 @@ impl Faults {
         let known = fields.iter().map(|field| field.name);
         let hint = match nearest(name, known) {
             Some(meant) => format!("did you mean `{meant}`?"),
-            None if fields.is_empty() => "leave it out: none is taken here".to_owned(),
+            None if fields.is_empty() => "this endpoint takes no parameters".to_owned(),
             None => {
                 let names: Vec<_> = fields.iter().map(|field| field.name).collect();
-                format!("leave it out; known are {}", names.join(", "))
+                format!("known names: {}", names.join(", "))
             }
         };
-        self.add(UNKNOWN_FIELD, pointer, format!("no {what} is called `{}`: {hint}", shown(name)));
+        self.add(UNKNOWN_FIELD, pointer, format!("unknown {what} `{}`; {hint}", excerpt(name)));
     }
 }
 
-/// A caller's own text within a message of ours: not too long, and nothing that steers a terminal.
-pub fn shown(text: &str) -> String {
-    let mut shown: String =
+/// A caller's text for use in a message: shortened, and without control characters.
+pub fn excerpt(text: &str) -> String {
+    let mut excerpt: String =
         text.chars().take(64).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
     if text.chars().nth(64).is_some() {
-        shown.push('…');
+        excerpt.push('…');
     }
-    shown
+    excerpt
 }
 
-/// A name as it stands in a JSON pointer.
-pub fn escaped(name: &str) -> String {
-    shown(name).replace('~', "~0").replace('/', "~1")
+/// A name as a segment of a JSON pointer.
+pub fn pointer_segment(name: &str) -> String {
+    excerpt(name).replace('~', "~0").replace('/', "~1")
 }
 
 #[cfg(test)]
@@ -78,8 +87,8 @@ mod tests {
 
     #[test]
     fn names_in_pointers_and_messages() {
-        assert_eq!(escaped("a/b~c"), "a~1b~0c");
-        assert_eq!(shown("a\u{1b}[31m\n"), "a\u{fffd}[31m\u{fffd}");
-        assert_eq!(shown(&"x".repeat(100)).chars().count(), 65);
+        assert_eq!(pointer_segment("a/b~c"), "a~1b~0c");
+        assert_eq!(excerpt("a\u{1b}[31m\n"), "a\u{fffd}[31m\u{fffd}");
+        assert_eq!(excerpt(&"x".repeat(100)).chars().count(), 65);
     }
 }

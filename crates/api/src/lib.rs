@@ -1,16 +1,17 @@
-//! The JSON API: who may ask for what, how it is asked, and how the answer looks.
+//! The JSON API: its operations, who may call them, and how requests and responses look.
 //!
-//! In reading order: [`router`] has the one table of routes, [`route`] says what an entry holds;
-//! [`serve`] is the way of every request: [`auth`] (who asks, and may they), [`input`] (what was
-//! sent, read strictly), the operation itself, [`answer`] or [`problem`] (what goes back, with
-//! [`codes`] for every refusal there is). [`operations`] have a file each, in the folder of their noun.
-//! [`show`], [`page`] and [`cursor`] are what their answers share; [`openapi`] and [`docs`] tell of all of it.
-//! [`front`] is the first to see a request. Below stands [`listener`], with [`host`], [`client_address`],
-//! `caller` and `ending`; beside it [`state`] (with the [`key_keeper`] and [`exports`]), [`meter`], [`probes`] and [`watch`].
+//! In reading order: [`router`] has the table of routes, [`route`] says what an entry contains. [`serve`]
+//! handles a request: [`auth`] (authentication and authorization), [`input`] (strict parsing), the
+//! operation, then [`answer`] or [`problem`], with [`codes`] for every error. Each of the [`operations`] is
+//! a file, in the folder of its noun. [`render`], [`page`] and [`cursor`] are shared by responses;
+//! [`openapi`] and [`docs`] generate the documentation. [`service`] is the tower service of the API;
+//! [`ingest`] is the one for partners. Below them is [`listener`], with [`host`], [`client_address`],
+//! `caller` and `keep_alive`; beside them [`state`] (with [`key_ring`] and [`exports`]), [`meter`],
+//! [`probes`] and [`watch`].
 //!
-//! This crate decides nothing about deliveries: it checks, calls the flows and shows the outcome. It
-//! never makes a [`gancho_domain::TenantScope`] ([`gancho_access`] does), never builds a refusal but in
-//! [`problem`], and never reads a body before it knows who sent it.
+//! This crate decides nothing about deliveries: it checks requests, calls the flows and renders the outcome.
+//! It never creates a [`gancho_domain::TenantScope`] ([`gancho_access`] does), creates error responses only
+//! in [`problem`], and never reads a body before the caller is authenticated.
 
 pub mod answer;
 pub mod auth;
@@ -19,13 +20,12 @@ pub mod client_address;
 pub mod codes;
 pub mod cursor;
 pub mod docs;
-mod ending;
 pub mod exports;
-pub mod front;
 pub mod host;
 pub mod ingest;
 pub mod input;
-pub mod key_keeper;
+mod keep_alive;
+pub mod key_ring;
 pub mod listener;
 pub mod meter;
 pub mod openapi;
@@ -33,16 +33,17 @@ pub mod operations;
 pub mod page;
 pub mod probes;
 pub mod problem;
+pub mod render;
 pub mod route;
 pub mod router;
 pub mod serve;
-pub mod show;
+pub mod service;
 pub mod state;
 pub mod watch;
 
 pub use client_address::TrustedProxies;
-pub use front::listen;
 pub use ingest::{Ingest, IngestSettings, Simulator};
 pub use listener::ListenSettings;
-pub use router::{of_node, router};
+pub use router::{node_router, router};
+pub use service::listen;
 pub use state::{Api, ApiSetup, InboundParts, MetricsFor, Settings};

@@ -1,14 +1,14 @@
-//! Taking connections: an accept loop of its own, because what keeps a listener alive among strangers
-//! (deadlines for the first byte, the head and the body, a cap on connections, a strict reading of
-//! where one request ends) is not offered ready-made.
+//! Accepts connections. It has its own accept loop, because no library offers what a listener needs on a
+//! public network: deadlines for the first byte, the head and the body, connection limits, and strict
+//! framing.
 //!
-//! `table` knows who is connected and who can be spared; `guarded` is the stream under a connection,
-//! with its deadlines; `framing` reads along and stops what could be read in two ways. Who answers is given
-//! by the caller: `front` for the API, `ingest` for partners.
+//! `connections` tracks open connections and chooses which to close; `guarded_stream` is the stream of a
+//! connection, with its deadlines; `framing` rejects ambiguous framing. The service that answers is passed
+//! in: `service` for the API, `ingest` for partners.
 
+mod connections;
 mod framing;
-mod guarded;
-mod table;
+mod guarded_stream;
 
 use std::{convert::Infallible, io, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -28,34 +28,33 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower::Service;
 
 use self::{
-    guarded::Guarded,
-    table::{Place, Table},
+    connections::{ConnectionSlot, ConnectionTable},
+    guarded_stream::GuardedStream,
 };
 use crate::{answer::AnswerBody, client_address::TrustedProxies, meter::Traffic};
 
-pub use self::table::Standing;
+pub use self::connections::ConnectionState;
 
 #[derive(Debug, Clone)]
 pub struct ListenSettings {
-    /// Where there are more, those make room that wait longest and have proved nothing. Only if all are
-    /// being answered is a new one turned away.
+    /// Maximum open connections. Beyond it, the connection that has been idle longest without authentication
+    /// is closed. A new one is refused only if all others are being answered.
     pub connections: usize,
-    /// The same for one address.
+    /// The same limit for one address.
     pub connections_per_address: usize,
-    /// Who speaks for others, and has no such share.
+    /// Proxies, which have no limit per address.
     pub trusted_proxies: TrustedProxies,
-    /// From the first byte of a head, or from the connection, to the end of the head.
+    /// Time limit for a request head, from its first byte or from the start of the connection.
     pub head_deadline: Duration,
-    /// Nothing moved in either direction for so long.
+    /// A connection is closed after this time without a byte in either direction.
     pub idle_deadline: Duration,
-    /// The longest head.
+    /// Maximum size of a request head.
     pub head_bytes: usize,
-    /// Names to answer to beside those of this machine, when listening on it alone.
+    /// Host names to accept besides those of this machine, when listening on the loopback interface.
     pub allowed_hosts: Vec<String>,
-    /// Whether events may be published here: then they go straight there, past the router. Not so on a
-    /// node that only works.
+    /// Whether events can be published here; they bypass the router. False on nodes without the API.
     pub publishes: bool,
-    /// Whether HTTP/2 is spoken besides HTTP/1.
+    /// Whether to accept HTTP/2 besides HTTP/1.
     pub http2: bool,
 }
 
@@ -75,33 +74,35 @@ impl Default for ListenSettings {
     }
 }
 
-/// What is sent to those who are turned away, before the connection is closed.
-const SHED: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
+/// The response to a refused connection.
+const REFUSAL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
 content-type: application/problem+json\r\n\
 retry-after: 1\r\n\
 connection: close\r\n\
-content-length: 181\r\n\r\n\
-{\"type\":\"/docs/errors/unavailable\",\"title\":\"Not now\",\"status\":503,\"detail\":\"too many connections \
-are open: try again in a moment\",\"code\":\"unavailable\",\"errors\":[],\"request_id\":null}";
+content-length: 185\r\n\r\n\
+{\"type\":\"/docs/errors/unavailable\",\"title\":\"Service unavailable\",\"status\":503,\
+\"detail\":\"too many open connections; retry in a moment\",\"code\":\"unavailable\",\
+\"errors\":[],\"request_id\":null}";
 
-/// A system that is out of file handles needs a moment.
-const REST: Duration = Duration::from_millis(50);
-/// So many connections make room then, if they can be spared.
-const FREED: usize = 8;
-const SAID_EVERY: Duration = Duration::from_secs(60);
+/// Pause after an accept error, e.g. when the system is out of file handles.
+const RETRY_PAUSE: Duration = Duration::from_millis(50);
+/// Number of idle connections to close then.
+const CONNECTIONS_TO_FREE: usize = 8;
+const LOG_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Who is at the other end of a connection.
+/// The other end of a connection.
 #[derive(Clone)]
 pub struct Peer {
     pub address: SocketAddr,
-    pub standing: Arc<Standing>,
+    pub connection: Arc<ConnectionState>,
     pub trusted_proxies: TrustedProxies,
 }
 
-/// Takes connections until `stop`; comes back when the last one has ended. `front` is asked for each connection.
-pub(crate) async fn take<S>(
+/// Accepts connections until `stop`, and returns when the last one is closed. `service` is called for each
+/// connection.
+pub(crate) async fn accept_connections<S>(
     listener: TcpListener,
-    front: impl Fn(Peer) -> S,
+    service: impl Fn(Peer) -> S,
     traffic: Arc<Traffic>,
     settings: ListenSettings,
     stop: CancellationToken,
@@ -113,12 +114,12 @@ where
         + 'static,
     S::Future: Send,
 {
-    let table = Arc::new(Table::new(
+    let table = Arc::new(ConnectionTable::new(
         settings.connections,
         settings.connections_per_address,
         settings.trusted_proxies.clone(),
     ));
-    let mut trouble = Trouble::default();
+    let mut accept_errors = AcceptErrors::default();
     let server = Arc::new(builder(&settings));
     let tracker = TaskTracker::new();
     loop {
@@ -130,25 +131,26 @@ where
         let (stream, peer) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
-                if !is_passing(&error) {
-                    let freed = if is_shortage(&error) { table.make_room(FREED) } else { 0 };
-                    trouble.note(&error, freed);
-                    tokio::time::sleep(REST).await;
+                if !is_transient(&error) {
+                    let freed =
+                        if is_shortage(&error) { table.make_room(CONNECTIONS_TO_FREE) } else { 0 };
+                    accept_errors.log(&error, freed);
+                    tokio::time::sleep(RETRY_PAUSE).await;
                 }
                 continue;
             }
         };
-        let Some(place) = table.admit(peer.ip()) else {
+        let Some(slot) = table.admit(peer.ip()) else {
             traffic.shed_one();
-            let _ = stream.try_write(SHED);
+            let _ = stream.try_write(REFUSAL);
             continue;
         };
         let peer = Peer {
             address: peer,
-            standing: place.standing.clone(),
+            connection: slot.connection.clone(),
             trusted_proxies: settings.trusted_proxies.clone(),
         };
-        let connection = Connection { stream, place, front: front(peer), stop: stop.clone() };
+        let connection = Connection { stream, slot, service: service(peer), stop: stop.clone() };
         tracker.spawn(connection.serve(server.clone(), traffic.clone(), settings.clone()));
     }
     drop(listener);
@@ -173,8 +175,8 @@ fn builder(settings: &ListenSettings) -> auto::Builder<TokioExecutor> {
     if settings.http2 { builder } else { builder.http1_only() }
 }
 
-/// The peer's doing, and over with it.
-fn is_passing(error: &io::Error) -> bool {
+/// Errors of the peer that need no reaction.
+fn is_transient(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::ConnectionAborted
@@ -184,35 +186,35 @@ fn is_passing(error: &io::Error) -> bool {
     )
 }
 
-/// What keeps connections from being taken, said once a minute and not each time.
+/// Accept errors, logged once a minute.
 #[derive(Default)]
-struct Trouble {
-    said_at: Option<Instant>,
+struct AcceptErrors {
+    logged_at: Option<Instant>,
     count: u64,
     freed: usize,
 }
 
-impl Trouble {
-    fn note(&mut self, error: &io::Error, freed: usize) {
+impl AcceptErrors {
+    fn log(&mut self, error: &io::Error, freed: usize) {
         self.count += 1;
         self.freed += freed;
-        if self.said_at.is_some_and(|at| at.elapsed() < SAID_EVERY) {
+        if self.logged_at.is_some_and(|at| at.elapsed() < LOG_INTERVAL) {
             return;
         }
         tracing::warn!(
             %error,
             count = self.count,
             closed = self.freed,
-            "connections could not be accepted; idle ones are closed to make room"
+            "could not accept connections; closing idle ones to make room"
         );
-        *self = Self { said_at: Some(Instant::now()), ..Self::default() };
+        *self = Self { logged_at: Some(Instant::now()), ..Self::default() };
     }
 }
 
 struct Connection<S> {
     stream: TcpStream,
-    place: Place,
-    front: S,
+    slot: ConnectionSlot,
+    service: S,
     stop: CancellationToken,
 }
 
@@ -230,13 +232,13 @@ where
         traffic: Arc<Traffic>,
         settings: ListenSettings,
     ) {
-        let Self { stream, place, front, stop } = self;
-        let standing = place.standing.clone();
-        let _open = Open::new(traffic);
-        // Answers are small and are waited for.
+        let Self { stream, slot, service, stop } = self;
+        let state = slot.connection.clone();
+        let _open = OpenCount::new(traffic);
+        // Responses are small and waited for.
         let _ = stream.set_nodelay(true);
-        let guarded = Guarded::new(stream, &settings, standing.clone());
-        let service = TowerToHyperService::new(front);
+        let guarded = GuardedStream::new(stream, &settings, state.clone());
+        let service = TowerToHyperService::new(service);
         let connection = server.serve_connection(TokioIo::new(guarded), service);
         tokio::pin!(connection);
         let ended = tokio::select! {
@@ -245,9 +247,9 @@ where
                 connection.as_mut().graceful_shutdown();
                 connection.await
             }
-            () = standing.must_go() => {
-                // A request that came in the meantime is answered.
-                if !standing.is_being_answered() {
+            () = state.must_close() => {
+                // A request that arrived in the meantime is answered.
+                if !state.is_being_answered() {
                     return;
                 }
                 connection.as_mut().graceful_shutdown();
@@ -255,23 +257,23 @@ where
             }
         };
         if let Err(error) = ended {
-            tracing::debug!(%error, "a connection ended early");
+            tracing::debug!(%error, "connection closed early");
         }
-        drop(place);
+        drop(slot);
     }
 }
 
-/// Counted while it lives, however it ends.
-struct Open(Arc<Traffic>);
+/// Counts an open connection until it is dropped.
+struct OpenCount(Arc<Traffic>);
 
-impl Open {
+impl OpenCount {
     fn new(traffic: Arc<Traffic>) -> Self {
         traffic.connected();
         Self(traffic)
     }
 }
 
-impl Drop for Open {
+impl Drop for OpenCount {
     fn drop(&mut self) {
         self.0.disconnected();
     }
@@ -283,7 +285,7 @@ mod tests {
 
     #[test]
     fn those_who_are_turned_away_get_a_whole_answer() {
-        let text = std::str::from_utf8(SHED).unwrap();
+        let text = std::str::from_utf8(REFUSAL).unwrap();
         let (head, body) = text.split_once("\r\n\r\n").unwrap();
         assert!(head.contains(&format!("content-length: {}", body.len())), "{}", body.len());
         let body: serde_json::Value = serde_json::from_str(body).unwrap();

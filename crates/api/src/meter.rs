@@ -1,4 +1,4 @@
-//! What happened, counted: requests by route and kind of status, and what broke.
+//! Counters of the API: requests by route and status class, panics and authentication failures.
 
 use std::sync::{
     Arc,
@@ -8,7 +8,7 @@ use std::sync::{
 use http::{Method, StatusCode};
 use parking_lot::Mutex;
 
-/// Counted for each route: 2xx, 3xx, 4xx, 5xx.
+/// Status classes that are counted: 2xx, 3xx, 4xx, 5xx.
 const CLASSES: usize = 4;
 
 #[derive(Default)]
@@ -19,7 +19,7 @@ pub struct Meter {
     pub(crate) traffic: Arc<Traffic>,
 }
 
-/// The answers of one route.
+/// The responses of one route.
 pub struct RouteMeter {
     method: Method,
     path: &'static str,
@@ -53,29 +53,29 @@ impl Traffic {
         self.open.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Connections that were turned away because there were too many.
+    /// Connections refused because too many were open.
     pub fn shed(&self) -> u64 {
         self.shed.load(Ordering::Relaxed)
     }
 
-    /// Connections that are open now.
+    /// Open connections.
     pub fn open(&self) -> u64 {
         self.open.load(Ordering::Relaxed)
     }
 }
 
-/// One figure of [`Meter::answers`].
+/// One counter of [`Meter::answers`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Answers {
     pub method: &'static str,
     pub path: &'static str,
-    /// `2xx` and so on.
+    /// `2xx`, `3xx`, `4xx` or `5xx`.
     pub class: &'static str,
     pub count: u64,
 }
 
 impl Meter {
-    /// The one meter of a route, however many routers have it.
+    /// Returns the meter of a route, which all routers share.
     pub(crate) fn route(&self, method: &Method, path: &'static str) -> Arc<RouteMeter> {
         let mut routes = self.routes.lock();
         if let Some(known) = routes.iter().find(|it| it.path == path && it.method == *method) {
@@ -95,12 +95,12 @@ impl Meter {
         self.failed_logins.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Wrong API keys, operator tokens and portal tokens.
+    /// Invalid API keys, operator tokens and portal tokens.
     pub fn failed_logins(&self) -> u64 {
         self.failed_logins.load(Ordering::Relaxed)
     }
 
-    /// Every figure that is not zero.
+    /// All counters that are not zero.
     pub fn answers(&self) -> Vec<Answers> {
         const NAMES: [&str; CLASSES] = ["2xx", "3xx", "4xx", "5xx"];
         let mut all = Vec::new();
@@ -116,17 +116,17 @@ impl Meter {
         all
     }
 
-    /// Handlers that broke.
+    /// Panics in handlers.
     pub fn panics(&self) -> u64 {
         self.panics.load(Ordering::Relaxed)
     }
 
-    /// Connections that were turned away because there were too many.
+    /// Connections refused because too many were open.
     pub fn shed(&self) -> u64 {
         self.traffic.shed()
     }
 
-    /// Connections that are open now.
+    /// Open connections.
     pub fn connections(&self) -> u64 {
         self.traffic.open()
     }

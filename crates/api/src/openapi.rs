@@ -1,5 +1,5 @@
-//! The documentation of the API, made from the table of routes: what a route takes is what its
-//! fields say, and what it refuses is what its needs and its inputs can lead to.
+//! The OpenAPI document, generated from the table of routes: parameters and bodies from their fields, errors
+//! from what the route needs and takes.
 
 mod field_schema;
 
@@ -27,28 +27,32 @@ use crate::{
 };
 
 const TAGS: &[(&str, &str)] = &[
-    ("Events", "Publish what happened, and find it again."),
-    ("E-mails", "Send e-mails, and find what became of them."),
-    ("Suppressions", "Addresses to which no e-mail is sent any more."),
-    ("Webhooks", "The URLs that want events."),
-    ("Event types", "The catalog of what can be published."),
-    ("Deliveries", "What was brought where, attempt by attempt."),
-    ("Replays", "Sending the past again."),
-    ("Dead letters", "Deliveries that were given up, each with its reason."),
-    ("Queues", "What waits, and holding it back."),
-    ("Keys", "The keys that secrets are sealed with. For the operator."),
-    ("Tenants", "Who owns webhooks and events. For the operator."),
+    ("Events", "Publish events and look them up."),
+    ("E-mails", "Send e-mails and look up their status."),
+    ("Suppressions", "Addresses that no e-mail is sent to."),
+    ("Webhooks", "The endpoints that events are delivered to."),
+    ("Event types", "The catalog of events that can be published."),
+    ("Deliveries", "The delivery log, with every attempt."),
+    ("Replays", "Jobs that send past deliveries or events again."),
+    ("Dead letters", "Deliveries that failed permanently, with the reason."),
+    (
+        "Sources",
+        "Partners that send webhooks to the gateway, their keys and receipts. Operator only.",
+    ),
+    ("Ledger", "The tamper-evident record of received webhooks. Operator only."),
+    ("Queues", "Backlog per lane; pausing and resuming lanes. Operator only."),
+    ("Keys", "The keys that encrypt stored secrets. Operator only."),
+    ("Tenants", "Tenants, their API keys and portal links. Operator only."),
 ];
 
-const ABOUT: &str = "Gancho brings events to the URLs that want them, signed, retried and never lost.\n\n\
-Every path answers with `/v1` before it and without. Lists answer `{\"data\": […], \"next_cursor\": …}`. \
-A page may hold fewer rows than `limit`, even none, because it looks at a bounded number of rows: the \
-list ends where `next_cursor` is null. \
-Times are RFC 3339 in UTC with milliseconds. What is refused is answered with \
-`application/problem+json` (RFC 9457): a stable `code`, a sentence that says what is wrong and what \
-to do, and the JSON pointer of each fault.\n\n\
-A tenant is known by its API key (`X-API-Key` or `Authorization: Bearer`), the operator by the \
-operator's token (`Authorization: Bearer`), acting for a tenant with `X-Tenant: <slug or id>`.";
+const ABOUT: &str = "Gancho delivers events to webhooks: signed, retried, and never lost once accepted.\n\n\
+Every path works with and without the prefix `/v1`. Timestamps are RFC 3339 in UTC with milliseconds. \
+Lists have the form `{\"data\": […], \"next_cursor\": …}`. A page scans a limited number of rows, so it may have \
+fewer items than `limit`, even none: continue until `next_cursor` is null.\n\n\
+Errors are `application/problem+json` (RFC 9457), with a stable `code`, a `detail` that says what is wrong and how to \
+fix it, and in `errors` the JSON pointer of each invalid field.\n\n\
+Tenants authenticate with an API key (`X-API-Key` or `Authorization: Bearer`). The operator authenticates with the \
+operator token (`Authorization: Bearer`), and acts for a tenant with `X-Tenant: <slug or id>`.";
 
 pub fn document() -> OpenApi {
     let mut schemas = Vec::new();
@@ -94,7 +98,7 @@ pub fn document() -> OpenApi {
         .build()
 }
 
-/// As it is served and checked in.
+/// The document as it is served and checked in.
 pub fn text() -> String {
     let mut text = serde_json::to_string_pretty(&document()).unwrap_or_default();
     text.push('\n');
@@ -125,7 +129,7 @@ fn operation(route: &Route, schemas: &mut Vec<(String, RefOr<Schema>)>) -> Opera
         builder = builder.parameter(field_schema::in_query(field));
     }
     for scheme in ["api_key", "bearer"] {
-        // The operator's token is a bearer's.
+        // The operator token is a bearer token.
         if scheme == "bearer" || route.needs != Needs::Operator {
             builder = builder.security(SecurityRequirement::new(scheme, [] as [&str; 0]));
         }
@@ -146,11 +150,11 @@ fn operation_id(route: &Route) -> String {
 
 fn description(route: &Route) -> String {
     let needs = match route.needs {
-        Needs::Operator => "For the operator.".to_owned(),
-        Needs::Tenant(right) => format!("Needs the scope `{right}`."),
+        Needs::Operator => "Operator only.".to_owned(),
+        Needs::Tenant(right) => format!("Required scope: `{right}`."),
         Needs::Anyone(right) => {
             format!(
-                "Needs the scope `{right}`; the operator sees everyone's, or with `X-Tenant` one tenant's."
+                "Required scope: `{right}`. The operator token works on all tenants, or with `X-Tenant` on one."
             )
         }
     };
@@ -198,7 +202,7 @@ fn refusal(status: StatusCode, codes: &[&Code]) -> Response {
     if matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
         let header = HeaderBuilder::new()
             .schema(Some(Object::with_type(Type::Integer)))
-            .description(Some("Seconds to wait."))
+            .description(Some("Seconds to wait before retrying."))
             .build();
         builder = builder.header("Retry-After", header);
     }
@@ -208,24 +212,24 @@ fn refusal(status: StatusCode, codes: &[&Code]) -> Response {
 fn problem_schema() -> RefOr<Schema> {
     let text =
         |about: &str| ObjectBuilder::new().schema_type(Type::String).description(Some(about));
-    let fault = ObjectBuilder::new()
-        .property("pointer", text("RFC 6901, into the body; empty where it is not about a field."))
-        .property("detail", text("What is wrong there, and what to do."))
+    let error = ObjectBuilder::new()
+        .property("pointer", text("JSON pointer (RFC 6901) into the request body; empty if the error is not about a field of the body."))
+        .property("detail", text("What is wrong there, and how to fix it."))
         .required("pointer")
         .required("detail");
     ObjectBuilder::new()
-        .description(Some("A refusal, as RFC 9457 has it."))
-        .property("type", text("A page about the code."))
-        .property("title", text("The code in words."))
+        .description(Some("An error, in the format of RFC 9457."))
+        .property("type", text("Path of the page about the error code."))
+        .property("title", text("Short description of the error code."))
         .property("status", ObjectBuilder::new().schema_type(Type::Integer))
-        .property("detail", text("What is wrong, and what to do."))
-        .property("code", text("A stable word for programs."))
-        .property("errors", ArrayBuilder::new().items(fault))
+        .property("detail", text("What is wrong, and how to fix it."))
+        .property("code", text("Stable, machine-readable error code."))
+        .property("errors", ArrayBuilder::new().items(error))
         .property(
             "request_id",
             ObjectBuilder::new()
                 .schema_type(SchemaType::Array(vec![Type::String, Type::Null]))
-                .description(Some("To be told to the operator.")),
+                .description(Some("Id of the request, to report to the operator.")),
         )
         .required("type")
         .required("title")

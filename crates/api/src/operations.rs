@@ -1,15 +1,15 @@
-//! What can be asked for: a folder for each noun, a file for each operation.
+//! The operations of the API: a folder for each noun, a file for each operation.
 
 pub mod api_keys;
+pub mod captured_emails;
+pub mod dead_letters;
 pub mod deliveries;
-pub mod dlq;
 pub mod egress_addresses;
 pub mod emails;
+pub mod encryption_keys;
 pub mod event_types;
 pub mod events;
-pub mod keys;
 pub mod ledger;
-pub mod letters;
 pub mod portal_links;
 pub mod queues;
 pub mod replays;

@@ -1,50 +1,57 @@
-//! One page of a list, as a call asks for it: from its cursor and limit to the answer with the next cursor.
+//! Pagination: from the cursor and limit of a request to the response with the next cursor.
 
 use gancho_domain::{Id, TenantId, id::Kind};
 use gancho_store::PageRequest;
 use serde::Serialize;
 
 use crate::{
-    answer::Answer, cursor::Pages, input::query::ROWS, problem::Problem, route::Call, show::List,
+    answer::Answer,
+    cursor::CursorScope,
+    input::query::{DEFAULT_ROWS, Paging},
+    problem::Problem,
+    render::List,
+    route::Call,
 };
 
 pub struct Page<'a> {
     call: &'a Call,
-    pages: Pages,
+    scope: CursorScope,
     position: Option<Vec<u8>>,
     max: usize,
 }
 
 impl<'a> Page<'a> {
-    /// `tenant` is whose list it is; nobody's where the operator sees everyone's.
-    pub fn of(call: &'a Call, tenant: Option<TenantId>) -> Result<Self, Problem> {
-        Self::below(call, tenant, None)
+    /// `tenant` is the owner of the list; `None` if the operator lists all tenants.
+    pub fn of(call: &'a Call, tenant: Option<TenantId>, paging: &Paging) -> Result<Self, Problem> {
+        Self::below(call, tenant, None, paging)
     }
 
-    /// The same of a list below something that the path names.
+    /// The same for a list below an object in the path.
     pub fn below(
         call: &'a Call,
         tenant: Option<TenantId>,
         part: Option<&str>,
+        paging: &Paging,
     ) -> Result<Self, Problem> {
-        let pages = Pages::of(call.route.path, tenant, &call.query);
-        let pages = match part {
-            Some(part) => pages.below(part),
-            None => pages,
+        let scope = CursorScope::of(call.route.path, tenant, &call.parameters);
+        let scope = match part {
+            Some(part) => scope.below(part),
+            None => scope,
         };
-        let position = call.api.cursors.position(&pages, &call.query)?;
-        let max = call.query.count("limit").unwrap_or(ROWS) as usize;
-        Ok(Self { call, pages, position, max })
+        let cursor = paging.cursor.as_deref();
+        let position = cursor.map(|cursor| call.api.cursors.open(&scope, cursor)).transpose()?;
+        let max = paging.limit.unwrap_or(DEFAULT_ROWS) as usize;
+        Ok(Self { call, scope, position, max })
     }
 
-    /// For a list that the store cuts into pages.
+    /// The page to request, for a list that the store paginates.
     pub fn request(&self) -> Result<PageRequest, Problem> {
         let place = self.position.as_deref().map(<[u8; 32]>::try_from).transpose();
-        let place = place.map_err(|_| Problem::internal("a cursor's length"))?;
+        let place = place.map_err(|_| Problem::internal("cursor with a wrong length"))?;
         Ok(PageRequest::new(self.max, place))
     }
 
-    /// The answer to it: `next` is where the store says that the next page begins.
+    /// The response. `next` is the position that the store returned.
     pub fn answer<T: Serialize>(
         &self,
         data: Vec<T>,
@@ -53,22 +60,23 @@ impl<'a> Page<'a> {
         Answer::ok(&List { data, next_cursor: next.map(|place| self.seal(&place)) })
     }
 
-    /// For a list by name: the last name of the page before.
+    /// The last name of the previous page, for a list ordered by name.
     pub fn after_name(&self) -> Option<&str> {
         std::str::from_utf8(self.position.as_deref()?).ok()
     }
 
-    /// For a list by id: the last id of the page before.
+    /// The last id of the previous page, for a list ordered by id.
     pub fn after_id<K: Kind>(&self) -> Option<Id<K>> {
         self.position.as_deref()?.try_into().ok().map(Id::from_bytes)
     }
 
-    /// How many rows are to be read: one more than are shown, which tells whether there is a next page.
+    /// The number of rows to read: one more than a page has, to know whether there is a next page.
     pub fn max_read(&self) -> usize {
         self.max + 1
     }
 
-    /// The rows that are shown, and the next cursor if there are more. `key` is what a row is listed by.
+    /// Returns the rows of this page, and the next cursor if there are more. `key` is what rows are ordered
+    /// by.
     pub fn cut<R>(
         &self,
         mut rows: Vec<R>,
@@ -81,6 +89,6 @@ impl<'a> Page<'a> {
     }
 
     fn seal(&self, position: &[u8]) -> String {
-        self.call.api.cursors.seal(&self.pages, position)
+        self.call.api.cursors.seal(&self.scope, position)
     }
 }

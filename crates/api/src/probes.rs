@@ -1,5 +1,4 @@
-//! What supervisors and collectors ask: `/healthz`, `/readyz` and `/metrics`. What they are told is
-//! `watch`'s business.
+//! The endpoints of monitoring: `/healthz`, `/readyz` and `/metrics`. Their content comes from `watch`.
 
 use axum::{
     Router,
@@ -22,15 +21,15 @@ use crate::{
 pub fn router(api: &Api) -> Router {
     let (health, ready, metrics) = (api.clone(), api.clone(), api.clone());
     Router::new()
-        .route("/healthz", get(move || async move { shown(health.watch.healthz()) }))
-        .route("/readyz", get(move || async move { shown(ready.watch.readyz().await) }))
+        .route("/healthz", get(move || async move { render(health.watch.healthz()) }))
+        .route("/readyz", get(move || async move { render(ready.watch.readyz().await) }))
         .route(
             "/metrics",
-            get(move |request: Request| async move { measured(&metrics, request).await }),
+            get(move |request: Request| async move { metrics_page(&metrics, request).await }),
         )
 }
 
-async fn measured(api: &Api, request: Request) -> Response {
+async fn metrics_page(api: &Api, request: Request) -> Response {
     let (headers, caller) = (request.headers(), request.extensions().get::<Caller>());
     let is_open = match api.settings.metrics_for {
         MetricsFor::Anyone => true,
@@ -41,10 +40,10 @@ async fn measured(api: &Api, request: Request) -> Response {
         return into_axum(serve::refuse(api, request, problem));
     }
     let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
-    shown(api.watch.metrics(&api.meter, accept).await)
+    render(api.watch.metrics(&api.meter, accept).await)
 }
 
-fn shown(page: Page) -> Response {
+fn render(page: Page) -> Response {
     let headers = [
         (header::CONTENT_TYPE, page.content_type),
         (header::CACHE_CONTROL, "no-store"),

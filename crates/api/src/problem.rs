@@ -1,5 +1,5 @@
-//! The one place where a refusal becomes an answer: `application/problem+json` (RFC 9457) with a
-//! stable code, a sentence that says what is wrong and what to do, and where.
+//! Error responses: `application/problem+json` (RFC 9457) with a stable code, and a text that says what is
+//! wrong, where, and how to fix it. This is the only place that creates them.
 
 use std::time::Duration;
 
@@ -17,45 +17,45 @@ use serde_json::{Map, Value, json};
 use crate::{
     answer::{Answer, whole_seconds},
     codes::{self, Code},
-    input::{Faults, body::Unread, field::Noun},
+    input::{FieldErrors, body::BodyError, field::Noun},
 };
 
-/// A refusal. Boxed, so that what goes well is not made larger by what may go wrong.
+/// An error response. Boxed, so that results stay small.
 #[derive(Debug)]
-pub struct Problem(Box<Inner>);
+pub struct Problem(Box<ProblemParts>);
 
 #[derive(Debug)]
-struct Inner {
+struct ProblemParts {
     code: &'static Code,
     detail: String,
     errors: Vec<FieldError>,
-    /// Members beyond those that every refusal has.
+    /// Members beyond those that every problem has.
     more: Map<String, Value>,
     headers: Vec<(HeaderName, HeaderValue)>,
 }
 
 #[derive(Serialize)]
-struct Shown<'a> {
+struct ProblemBody<'a> {
     r#type: String,
     title: &'a str,
     status: u16,
     detail: &'a str,
     code: &'a str,
-    errors: Vec<ShownFault<'a>>,
+    errors: Vec<FieldErrorBody<'a>>,
     request_id: &'a str,
     #[serde(flatten)]
     more: &'a Map<String, Value>,
 }
 
 #[derive(Serialize)]
-struct ShownFault<'a> {
+struct FieldErrorBody<'a> {
     pointer: &'a str,
     detail: &'a str,
 }
 
 impl Problem {
     pub fn new(code: &'static Code, detail: impl Into<String>) -> Self {
-        Self(Box::new(Inner {
+        Self(Box::new(ProblemParts {
             code,
             detail: detail.into(),
             errors: Vec::new(),
@@ -68,48 +68,56 @@ impl Problem {
         self.0.code
     }
 
-    /// The same for what is another's and for what does not exist, so that nothing is learnt from it.
+    /// The same for another tenant's object and for one that does not exist, so that the response reveals
+    /// nothing.
     pub fn not_found(noun: Noun) -> Self {
         let (word, what) = (noun.word(), if noun.prefix().is_some() { "id" } else { "name" });
-        let article = if word.starts_with(['a', 'e', 'A']) { "an" } else { "a" };
-        if matches!(noun, Noun::Tenant | Noun::Source | Noun::SourceKey | Noun::Receipt) {
-            let detail = format!("there is no {word} of this {what}: the list shows what there is");
-            return Self::new(&codes::NOT_FOUND, detail);
-        }
-        Self::new(
-            &codes::NOT_FOUND,
-            format!(
-                "there is no {word} of this {what}: check it, and that it is {article} {word} of this tenant's"
-            ),
-        )
+        let detail = match noun {
+            Noun::Suppression => "this address is not suppressed for this tenant".to_owned(),
+            Noun::Tenant | Noun::Lane | Noun::Source | Noun::SourceKey | Noun::Receipt => {
+                format!("no {word} with this {what} exists")
+            }
+            _ => format!("no {word} with this {what} exists for this tenant"),
+        };
+        Self::new(&codes::NOT_FOUND, detail)
     }
 
-    pub fn faulty(faults: Vec<FieldError>) -> Self {
-        let code = faults.first().map_or(&codes::INVALID_FIELD, |first| code_of(first.code));
-        let detail = match &faults[..] {
-            [] => "the request cannot be taken as it is".to_owned(),
+    /// The path exists, and supports only these methods.
+    pub fn method_not_allowed(methods: &[&str]) -> Self {
+        let detail = format!("method not allowed; use {}", methods.join(" or "));
+        let problem = Self::new(&codes::METHOD_NOT_ALLOWED, detail);
+        match HeaderValue::from_str(&methods.join(", ")) {
+            Ok(allow) => problem.with(header::ALLOW, allow),
+            Err(_) => problem,
+        }
+    }
+
+    pub fn invalid_fields(errors: Vec<FieldError>) -> Self {
+        let code = errors.first().map_or(&codes::INVALID_FIELD, |first| code_of(first.code));
+        let detail = match &errors[..] {
+            [] => "the request is not valid".to_owned(),
             [one] => one.message.clone(),
             [first, rest @ ..] => {
-                format!("{}; and {} more, see `errors`", first.message, rest.len())
+                format!("{} (and {} more, see `errors`)", first.message, rest.len())
             }
         };
         let mut problem = Self::new(code, detail);
-        problem.0.errors = faults;
+        problem.0.errors = errors;
         problem
     }
 
-    /// One field that holds what it cannot hold.
+    /// One field with an invalid value.
     pub fn field(pointer: &str, message: impl Into<String>) -> Self {
-        let mut faults = Faults::default();
-        faults.invalid(pointer, message);
-        faults.into()
+        let mut errors = FieldErrors::default();
+        errors.invalid(pointer, message);
+        errors.into()
     }
 
-    /// About a part of what was given: its faults are told from there.
+    /// Prefixes the pointers of the errors, for errors in a part of the request.
     #[must_use]
     pub fn below(mut self, pointer: &str) -> Self {
-        for fault in &mut self.0.errors {
-            fault.pointer.insert_str(0, pointer);
+        for error in &mut self.0.errors {
+            error.pointer.insert_str(0, pointer);
         }
         self
     }
@@ -121,7 +129,7 @@ impl Problem {
     }
 
     #[must_use]
-    fn and(mut self, name: &str, value: Value) -> Self {
+    fn with_member(mut self, name: &str, value: Value) -> Self {
         self.0.more.insert(name.to_owned(), value);
         self
     }
@@ -131,28 +139,28 @@ impl Problem {
         self.with(header::RETRY_AFTER, HeaderValue::from(whole_seconds(wait).max(1)))
     }
 
-    /// The gateway's own request has come back to it.
+    /// A request of the gateway came back to it.
     pub fn loop_detected() -> Self {
-        let detail = "this gateway has sent the request itself: change the URL of the webhook or the target of the source that leads here";
+        let detail = "this gateway sent the request itself; change the URL of the webhook or the target of the source that points here";
         Self::new(&codes::LOOP_DETECTED, detail)
     }
 
-    /// Something of ours broke. What it was is for the log, not for the caller.
+    /// An internal error. Its cause is logged, not shown to the caller.
     pub fn internal(what: impl std::fmt::Display) -> Self {
-        tracing::error!(fault = %what, "a request failed");
+        tracing::error!(error = %what, "internal error");
         Self::new(
             &codes::INTERNAL,
-            "something went wrong in the gateway: try again, and give the operator the request id if it stays",
+            "the gateway failed to process the request; retry, and report the `request_id` to the operator if the error persists",
         )
     }
 
-    /// As one item of a list of outcomes.
+    /// The problem as one item of a list of results.
     pub fn as_value(&self) -> Value {
-        let faults: Vec<_> = self.0.errors.iter().map(shown_fault).collect();
+        let errors: Vec<_> = self.0.errors.iter().map(field_error_body).collect();
         let mut value = json!({
             "code": self.0.code.code,
             "detail": self.0.detail,
-            "errors": faults,
+            "errors": errors,
         });
         if let Value::Object(members) = &mut value {
             members.extend(self.0.more.clone());
@@ -161,19 +169,19 @@ impl Problem {
     }
 
     pub fn into_answer(self, request_id: &str) -> Answer {
-        let Inner { code, detail, errors, more, headers } = *self.0;
-        let shown = Shown {
+        let ProblemParts { code, detail, errors, more, headers } = *self.0;
+        let body = ProblemBody {
             r#type: format!("/docs/errors/{}", code.code),
             title: code.title,
             status: code.status.as_u16(),
             detail: &detail,
             code: code.code,
-            errors: errors.iter().map(shown_fault).collect(),
+            errors: errors.iter().map(field_error_body).collect(),
             request_id,
             more: &more,
         };
-        // It is made of texts and numbers: it cannot fail.
-        let body = serde_json::to_vec(&shown).unwrap_or_default();
+        // Serializing strings and numbers cannot fail.
+        let body = serde_json::to_vec(&body).unwrap_or_default();
         let mut answer = Answer::of(code.status, HeaderValue::from_static(MEDIA_TYPE), body);
         for (name, value) in headers {
             answer = answer.with(name, value);
@@ -182,7 +190,7 @@ impl Problem {
     }
 }
 
-/// The code of the answer to a fault. The flows have finer words than there are pages for.
+/// Maps the code of a field error to the code of the response. The flows have finer codes than the API.
 fn code_of(word: &str) -> &'static Code {
     match word {
         "required" => &codes::MISSING_FIELD,
@@ -197,21 +205,22 @@ fn code_of(word: &str) -> &'static Code {
 
 pub const MEDIA_TYPE: &str = "application/problem+json";
 
-fn shown_fault(fault: &FieldError) -> ShownFault<'_> {
-    ShownFault { pointer: &fault.pointer, detail: &fault.message }
+fn field_error_body(error: &FieldError) -> FieldErrorBody<'_> {
+    FieldErrorBody { pointer: &error.pointer, detail: &error.message }
 }
 
-impl From<Faults> for Problem {
-    fn from(faults: Faults) -> Self {
-        Self::faulty(faults.0)
+impl From<FieldErrors> for Problem {
+    fn from(errors: FieldErrors) -> Self {
+        Self::invalid_fields(errors.0)
     }
 }
 
-impl From<Unread> for Problem {
-    fn from(unread: Unread) -> Self {
-        match unread {
-            Unread::Malformed(why) => Self::new(&codes::BAD_JSON, why),
-            Unread::Faulty(faults) => faults.into(),
+impl From<BodyError> for Problem {
+    fn from(error: BodyError) -> Self {
+        match error {
+            BodyError::Malformed(why) => Self::new(&codes::BAD_JSON, why),
+            BodyError::Invalid(errors) => errors.into(),
+            BodyError::Mismatch => Self::internal("a body does not match its type"),
         }
     }
 }
@@ -221,24 +230,24 @@ impl From<StoreError> for Problem {
         match error {
             StoreError::Full(_) => Self::new(
                 &codes::STORAGE_FULL,
-                "the store is full and takes nothing more: try again later",
+                "the store is full and accepts no new data; retry later",
             )
             .retry_after(Duration::from_secs(30)),
             StoreError::Unavailable(_) | StoreError::Broken(_) | StoreError::Fenced => {
-                tracing::warn!(%error, "the store did not answer");
+                tracing::warn!(%error, "store unavailable");
                 Self::new(
                     &codes::UNAVAILABLE,
-                    "the gateway cannot reach its store, or is stopping: nothing was accepted, try again",
+                    "the store is unavailable or the gateway is shutting down; nothing was accepted, retry",
                 )
                 .retry_after(Duration::from_secs(2))
             }
             StoreError::Busy(_) => Self::new(
                 &codes::RATE_LIMITED,
-                "too many calls of this tenant are waiting: make fewer at a time, and try again",
+                "too many requests of this tenant are in progress; send fewer at a time, and retry",
             )
             .retry_after(Duration::from_secs(1)),
             StoreError::Taken(what) => {
-                Self::new(&codes::TAKEN, format!("{what} is taken already: choose another"))
+                Self::new(&codes::TAKEN, format!("{what} already exists; choose another name"))
             }
             StoreError::Refused(_) | StoreError::Corrupt(_) | StoreError::Invalid(_) => {
                 Self::internal(error)
@@ -250,23 +259,23 @@ impl From<StoreError> for Problem {
 impl From<PlanLimit> for Problem {
     fn from(limit: PlanLimit) -> Self {
         Self::new(&codes::PLAN_LIMIT, limit.to_string())
-            .and("plan", json!(limit.plan))
-            .and("what", json!(limit.what))
-            .and("limit", json!(limit.limit))
-            .and("used", json!(limit.used))
-            .and("resets_at", json!(limit.resets_at.map(|at| at.to_string())))
+            .with_member("plan", json!(limit.plan))
+            .with_member("what", json!(limit.what))
+            .with_member("limit", json!(limit.limit))
+            .with_member("used", json!(limit.used))
+            .with_member("resets_at", json!(limit.resets_at.map(|at| at.to_string())))
     }
 }
 
 impl From<EndpointError> for Problem {
     fn from(error: EndpointError) -> Self {
         match error {
-            EndpointError::Faulty(faults) => Self::faulty(faults),
+            EndpointError::Faulty(errors) => Self::invalid_fields(errors),
             EndpointError::PlanLimit(limit) => limit.into(),
             EndpointError::NotFound => Self::not_found(Noun::Webhook),
             EndpointError::Busy => Self::new(
                 &codes::CONFLICT,
-                "the webhook kept being changed by others: read it again and try again",
+                "the webhook is being changed by others; read it again and retry",
             ),
             EndpointError::Store(error) => error.into(),
             EndpointError::Vault(why) => Self::internal(why),
@@ -277,15 +286,15 @@ impl From<EndpointError> for Problem {
 impl From<PublishError> for Problem {
     fn from(error: PublishError) -> Self {
         match error {
-            PublishError::Faulty(faults) => Self::faulty(faults),
+            PublishError::Faulty(errors) => Self::invalid_fields(errors),
             PublishError::PlanLimit(limit) => limit.into(),
             PublishError::KeyClash { first } => Self::new(
                 &codes::IDEMPOTENCY_MISMATCH,
-                format!("the idempotency key was used for another event ({first}): use a new key"),
+                format!("the idempotency key was already used for a different event ({first}); use a new key"),
             ),
             PublishError::TooFast { retry_after, limit, remaining, reset } => Self::new(
                 &codes::RATE_LIMITED,
-                format!("events come too fast: at most {limit} are taken at once; wait as `Retry-After` says"),
+                format!("rate limit exceeded: at most {limit} events at once; wait for the number of seconds in `Retry-After`"),
             )
             .with(HeaderName::from_static("ratelimit-limit"), HeaderValue::from(limit))
             .with(HeaderName::from_static("ratelimit-remaining"), HeaderValue::from(remaining))
@@ -302,10 +311,12 @@ impl From<PublishError> for Problem {
 impl From<SubmitError> for Problem {
     fn from(error: SubmitError) -> Self {
         match error {
-            SubmitError::Faulty(faults) => Self::faulty(faults),
+            SubmitError::Faulty(errors) => Self::invalid_fields(errors),
             SubmitError::KeyClash { first } => Self::new(
                 &codes::IDEMPOTENCY_MISMATCH,
-                format!("the idempotency key was used for another e-mail ({first}): use a new key"),
+                format!(
+                    "the idempotency key was already used for a different e-mail ({first}); use a new key"
+                ),
             ),
             SubmitError::Store(error) => error.into(),
         }
@@ -315,7 +326,7 @@ impl From<SubmitError> for Problem {
 impl From<ImportError> for Problem {
     fn from(error: ImportError) -> Self {
         match error {
-            ImportError::Faulty(faults) => Self::faulty(faults),
+            ImportError::Faulty(errors) => Self::invalid_fields(errors),
             ImportError::Store(error) => error.into(),
         }
     }
@@ -324,16 +335,16 @@ impl From<ImportError> for Problem {
 impl From<TypeError> for Problem {
     fn from(error: TypeError) -> Self {
         match error {
-            TypeError::Faulty(faults) => Self::faulty(faults),
+            TypeError::Faulty(errors) => Self::invalid_fields(errors),
             TypeError::NotFound => Self::not_found(Noun::EventType),
             TypeError::Store(error) => error.into(),
             TypeError::BuiltIn => Self::new(
                 &codes::CONFLICT,
-                "this event type is built in and cannot be deleted: register one of your own under its name to replace it",
+                "a built-in event type cannot be deleted; register your own under the same name to replace it",
             ),
-            TypeError::TooMany { most } => Self::field(
+            TypeError::TooMany { most: max } => Self::field(
                 "/name",
-                format!("there are {most} event types already: delete or merge some first"),
+                format!("the limit of {max} event types is reached; delete some first"),
             ),
         }
     }
@@ -342,18 +353,18 @@ impl From<TypeError> for Problem {
 impl From<ReplayError> for Problem {
     fn from(error: ReplayError) -> Self {
         match error {
-            ReplayError::Faulty(faults) => Self::faulty(faults),
+            ReplayError::Faulty(errors) => Self::invalid_fields(errors),
             ReplayError::NotFound => Self::not_found(Noun::Replay),
             ReplayError::Over => Self::new(
                 &codes::CONFLICT,
-                "the replay is over already: there is nothing to cancel",
+                "the replay has already finished and cannot be canceled",
             ),
             ReplayError::Store(error) => error.into(),
         }
     }
 }
 
-/// A webhook that was turned away. Nothing but what the sender may know goes into it.
+/// A rejected webhook. Contains only what the sender may know.
 impl From<Denied> for Problem {
     fn from(denied: Denied) -> Self {
         let code = match denied.code {
@@ -372,7 +383,7 @@ impl From<Denied> for Problem {
 impl From<SourceError> for Problem {
     fn from(error: SourceError) -> Self {
         match error {
-            SourceError::Faulty(faults) => Self::faulty(faults),
+            SourceError::Faulty(errors) => Self::invalid_fields(errors),
             SourceError::NotFound => Self::not_found(Noun::Source),
             SourceError::Taken(_) => Self::new(&codes::TAKEN, error.to_string()),
             SourceError::TooMany { .. } => Self::field("", error.to_string()),
@@ -389,10 +400,10 @@ impl From<TryOutError> for Problem {
             TryOutError::NotFound => Self::not_found(Noun::Webhook),
             TryOutError::EndpointOff => Self::new(
                 &codes::CONFLICT,
-                "the webhook is switched off: set `is_active` to true first",
+                "the webhook is disabled; set `is_active` to true first",
             ),
             TryOutError::Paused(_) => Self::new(&codes::CONFLICT, error.to_string()),
-            TryOutError::Faulty(faults) => Self::faulty(faults),
+            TryOutError::Faulty(errors) => Self::invalid_fields(errors),
             TryOutError::Publish(error) => error.into(),
             TryOutError::Store(error) => error.into(),
         }

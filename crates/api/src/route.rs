@@ -1,10 +1,10 @@
-//! A route, as data: who may call it, what it takes, what it answers and which refusals it knows. The
-//! router, the checks before a call and the documentation all read the same entry.
+//! A route, as data: who may call it, what it takes, what it returns and which errors it has. The router,
+//! the checks before a call and the documentation use the same entry.
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 pub use gancho_access::Needs;
-use gancho_access::{Acting, Operator, Who};
+use gancho_access::{Operator, Principal, TenantPrincipal};
 use gancho_outbound::Owner;
 use http::{HeaderMap, Method, StatusCode};
 use utoipa::{
@@ -15,22 +15,22 @@ use utoipa::{
 use crate::{
     answer::Answer,
     codes::{self, Code},
-    input::{Field, Values, body, field::Noun, query},
+    input::{Field, Request, Values, body, field::Noun, query},
     problem::Problem,
     state::Api,
 };
 
 pub struct Route {
     pub method: Method,
-    /// Without `/v1`: it answers with and without it.
+    /// Without `/v1`; the route answers with and without it.
     pub path: &'static str,
     pub needs: Needs,
     pub query: &'static [Field],
     pub takes: Takes,
     pub gives: Gives,
-    /// Beyond those that follow from the rest.
+    /// Error codes beyond those that follow from the other fields.
     pub refuses: &'static [&'static Code],
-    /// The group in the documentation.
+    /// The tag in the documentation.
     pub tag: &'static str,
     pub summary: &'static str,
     pub about: &'static str,
@@ -41,11 +41,11 @@ pub struct Route {
 pub enum Takes {
     Nothing,
     Body(&'static [Field]),
-    /// A body that may be left out.
+    /// An optional body.
     Maybe(&'static [Field]),
-    /// A body with many parts, which may be longer than others.
+    /// A body with many items, with a higher size limit.
     Batch(&'static [Field]),
-    /// A body with files in it.
+    /// A body with files, with the highest size limit.
     Large(&'static [Field]),
 }
 
@@ -61,7 +61,7 @@ impl Takes {
     }
 }
 
-/// The answer when all goes well.
+/// The successful response.
 #[derive(Clone, Copy)]
 pub struct Gives {
     pub status: StatusCode,
@@ -70,7 +70,7 @@ pub struct Gives {
     pub schema: Option<SchemaOf>,
 }
 
-/// Adds what a schema refers to, and refers to it.
+/// Adds the schemas that a response uses, and returns a reference to it.
 pub type SchemaOf = fn(&mut Vec<(String, RefOr<Schema>)>) -> RefOr<Schema>;
 
 impl Gives {
@@ -90,7 +90,7 @@ impl Gives {
         Self::json::<T>(StatusCode::ACCEPTED, about)
     }
 
-    pub const fn nothing(about: &'static str) -> Self {
+    pub const fn no_content(about: &'static str) -> Self {
         Self { status: StatusCode::NO_CONTENT, about, media_type: "", schema: None }
     }
 }
@@ -103,22 +103,22 @@ fn schema_of<T: ToSchema>(all: &mut Vec<(String, RefOr<Schema>)>) -> RefOr<Schem
 }
 
 impl Route {
-    /// What most routes have.
-    pub const PLAIN: Self = Self {
+    /// The defaults of a route.
+    pub const DEFAULT: Self = Self {
         method: Method::GET,
         path: "",
         needs: Needs::Operator,
         query: &[],
         takes: Takes::Nothing,
-        gives: Gives::nothing(""),
+        gives: Gives::no_content(""),
         refuses: &[],
         tag: "",
         summary: "",
         about: "",
-        run: |_| Box::pin(std::future::ready(Err(Problem::internal("a route does nothing")))),
+        run: |_| Box::pin(std::future::ready(Err(Problem::internal("route without a handler")))),
     };
 
-    /// The names in braces, with what they name.
+    /// The path parameters, with the nouns that they name.
     pub fn path_fields(&self) -> impl Iterator<Item = (&'static str, Noun)> {
         let names = self
             .path
@@ -127,7 +127,7 @@ impl Route {
         names.map(|name| (name, noun(name)))
     }
 
-    /// Every refusal that a caller may see, each once, by status.
+    /// All error codes that a caller may see, each once, ordered by status.
     pub fn all_refusals(&self) -> Vec<&'static Code> {
         let mut all = vec![
             &codes::BAD_REQUEST,
@@ -137,7 +137,7 @@ impl Route {
             &codes::INTERNAL,
             &codes::UNAVAILABLE,
         ];
-        // Every call takes parameters strictly, be there any or none.
+        // Every operation rejects unknown parameters, even if it has none.
         all.extend([&codes::UNKNOWN_FIELD, &codes::INVALID_FIELD]);
         match self.needs {
             Needs::Operator => all.push(&codes::OPERATOR_ONLY),
@@ -154,7 +154,7 @@ impl Route {
         if self.path_fields().next().is_some() {
             all.push(&codes::NOT_FOUND);
         }
-        if self.query.iter().any(|field| field.name == query::CURSOR.name) {
+        if self.query.iter().any(|field| field.name == query::CURSOR) {
             all.push(&codes::BAD_CURSOR);
         }
         if !matches!(self.takes, Takes::Nothing) {
@@ -193,64 +193,74 @@ fn noun(name: &str) -> Noun {
     }
 }
 
-/// One request that may be made: who makes it is known, and what it holds was read.
+/// An authorized request.
 pub struct Call {
     pub api: Api,
     pub route: &'static Route,
-    pub who: Who,
-    /// By the names in the route's path.
+    pub principal: Principal,
+    /// Path parameters by name.
     pub path: Vec<(Box<str>, Box<str>)>,
-    pub query: Values<'static>,
+    pub parameters: Values<'static>,
     pub headers: HeaderMap,
     pub body: Bytes,
 }
 
 impl Call {
-    /// The tenant whom the call is about. Routes that need one are not reached without.
-    pub fn tenant(&self) -> Result<&Acting, Problem> {
-        match &self.who {
-            Who::Tenant(acting) => Ok(acting),
-            Who::Operator(_) => {
-                Err(Problem::new(&codes::TENANT_REQUIRED, "name a tenant: send `X-Tenant`"))
-            }
+    /// The tenant that the call works on. Routes that need one are not reached without it.
+    pub fn tenant(&self) -> Result<&TenantPrincipal, Problem> {
+        match &self.principal {
+            Principal::Tenant(principal) => Ok(principal),
+            Principal::Operator(_) => Err(Problem::new(
+                &codes::TENANT_REQUIRED,
+                "this operation works on one tenant; send `X-Tenant: <slug or id>`",
+            )),
         }
     }
 
-    /// Whose shelf is meant: the tenant's, or the operator's, which is for everyone.
+    /// The owner of the objects: the tenant, or the operator for all tenants.
     pub fn owner(&self) -> Owner {
-        match &self.who {
-            Who::Tenant(acting) => Owner::Tenant(acting.scope()),
-            Who::Operator(_) => Owner::Operator,
+        match &self.principal {
+            Principal::Tenant(principal) => Owner::Tenant(principal.scope()),
+            Principal::Operator(_) => Owner::Operator,
         }
     }
 
     pub fn operator(&self) -> Result<&Operator, Problem> {
-        match &self.who {
-            Who::Operator(operator) => Ok(operator),
-            Who::Tenant(_) => {
-                Err(Problem::new(&codes::OPERATOR_ONLY, "only the operator may do this"))
-            }
+        match &self.principal {
+            Principal::Operator(operator) => Ok(operator),
+            Principal::Tenant(_) => Err(Problem::new(
+                &codes::OPERATOR_ONLY,
+                "only the operator can do this; use the operator token",
+            )),
         }
     }
 
-    pub fn part(&self, name: &str) -> &str {
+    pub fn path_param(&self, name: &str) -> &str {
         self.path.iter().find(|(known, _)| **known == *name).map_or("", |(_, value)| value)
     }
 
-    /// An id in the path. What is not an id is answered as one that is not there.
+    /// An id in the path. A malformed id is answered like one that does not exist.
     pub fn id<T: std::str::FromStr>(&self, name: &str) -> Result<T, Problem> {
-        self.part(name).parse().map_err(|_| Problem::not_found(noun(name)))
+        self.path_param(name).parse().map_err(|_| Problem::not_found(noun(name)))
     }
 
-    /// The body, by the fields of the route.
-    pub fn values(&self) -> Result<Values<'_>, Problem> {
-        match self.route.takes {
-            Takes::Nothing => Ok(Values::none(&[])),
-            Takes::Maybe(fields) if self.body.is_empty() => Ok(Values::none(fields)),
-            Takes::Body(fields)
-            | Takes::Maybe(fields)
-            | Takes::Batch(fields)
-            | Takes::Large(fields) => Ok(body::read(fields, &self.body)?),
-        }
+    /// The query parameters, as the type whose fields the route declares.
+    pub fn parse_query<R: Request<'static>>(&self) -> Result<R, Problem> {
+        debug_assert!(is_same(R::FIELDS, self.route.query), "{}", self.route.path);
+        let mut slots = self.parameters.clone().into_slots();
+        R::from_slots(&mut slots)
+            .ok_or_else(|| Problem::internal("a query does not match its type"))
     }
+
+    /// The body, as the type whose fields the route declares. An optional body may be empty.
+    pub fn parse_body<'a, R: Request<'a>>(&'a self) -> Result<R, Problem> {
+        debug_assert!(is_same(R::FIELDS, self.route.takes.fields()), "{}", self.route.path);
+        let is_left_out = matches!(self.route.takes, Takes::Maybe(_)) && self.body.is_empty();
+        Ok(body::parse(if is_left_out { b"{}" } else { &self.body })?)
+    }
+}
+
+/// Whether a request is parsed by the fields that its route documents.
+fn is_same(parsed: &[Field], documented: &[Field]) -> bool {
+    parsed.iter().map(|field| field.name).eq(documented.iter().map(|field| field.name))
 }

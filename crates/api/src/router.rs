@@ -1,4 +1,4 @@
-//! The one table of routes. Every path answers with `/v1` before it and without.
+//! The table of routes. Every path works with and without the prefix `/v1`.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -12,8 +12,9 @@ use crate::{
     answer::into_axum,
     docs,
     operations::{
-        api_keys, deliveries, dlq, egress_addresses, emails, event_types, events, keys, ledger,
-        letters, portal_links, queues, replays, sources, suppressions, tenants, webhooks,
+        api_keys, captured_emails, dead_letters, deliveries, egress_addresses, emails,
+        encryption_keys, event_types, events, ledger, portal_links, queues, replays, sources,
+        suppressions, tenants, webhooks,
     },
     probes,
     route::Route,
@@ -61,14 +62,14 @@ pub const ROUTES: &[&Route] = &[
     &replays::list::ROUTE,
     &replays::get::ROUTE,
     &replays::cancel::ROUTE,
-    &dlq::list::ROUTE,
-    &dlq::stats::ROUTE,
-    &dlq::export::ROUTE,
-    &dlq::get::ROUTE,
-    &dlq::replay::ONE,
-    &dlq::replay::ROUTE,
-    &dlq::purge::ONE,
-    &dlq::purge::ROUTE,
+    &dead_letters::list::ROUTE,
+    &dead_letters::stats::ROUTE,
+    &dead_letters::export::ROUTE,
+    &dead_letters::get::ROUTE,
+    &dead_letters::replay::ONE,
+    &dead_letters::replay::ROUTE,
+    &dead_letters::purge::ONE,
+    &dead_letters::purge::ROUTE,
     &queues::list::ROUTE,
     &queues::pause::PAUSE,
     &queues::pause::RESUME,
@@ -82,8 +83,8 @@ pub const ROUTES: &[&Route] = &[
     &api_keys::list::ROUTE,
     &api_keys::revoke::ROUTE,
     &portal_links::create::ROUTE,
-    &keys::list::ROUTE,
-    &keys::rotate::ROUTE,
+    &encryption_keys::list::ROUTE,
+    &encryption_keys::rotate::ROUTE,
     &sources::create::ROUTE,
     &sources::list::ROUTE,
     &sources::get::ROUTE,
@@ -98,31 +99,34 @@ pub const ROUTES: &[&Route] = &[
     &sources::retry::ONE,
     &sources::retry::MANY,
     &sources::rejections::OF_SOURCE,
-    &sources::rejections::OF_NOBODY,
+    &sources::rejections::OF_UNKNOWN_PARTNERS,
     &sources::reload::ROUTE,
     &ledger::get::ROUTE,
     &ledger::checkpoint::ROUTE,
-    &letters::list::ROUTE,
-    &letters::get::ROUTE,
+    &captured_emails::list::ROUTE,
+    &captured_emails::get::ROUTE,
 ];
 
-/// The API, its documentation, and whatever else is to answer beside them.
+/// The API and its documentation, merged with `extra`.
 pub fn router(api: &Api, extra: Router) -> Router {
-    let router = answering(api, by_path()).merge(docs::router(api));
+    let router = api_router(api, by_path()).merge(docs::router(api));
     with_probes(api, router.merge(extra))
 }
 
-/// For a node that is no API: how it does, and what it alone knows or must be told.
-pub fn of_node(api: &Api) -> Router {
-    let own = |path: &&str| OF_NODE.iter().any(|route| route.path == *path);
+/// The router of a node without the API: its probes, and the operations that each node serves itself.
+pub fn node_router(api: &Api) -> Router {
+    let own = |path: &&str| NODE_ROUTES.iter().any(|route| route.path == *path);
     let paths = by_path().into_iter().filter(|(path, _)| own(path)).collect();
-    with_probes(api, answering(api, paths))
+    with_probes(api, api_router(api, paths))
 }
 
-const OF_NODE: [&Route; 3] =
-    [&sources::rejections::OF_SOURCE, &sources::rejections::OF_NOBODY, &sources::reload::ROUTE];
+const NODE_ROUTES: [&Route; 3] = [
+    &sources::rejections::OF_SOURCE,
+    &sources::rejections::OF_UNKNOWN_PARTNERS,
+    &sources::reload::ROUTE,
+];
 
-fn answering(api: &Api, paths: BTreeMap<&'static str, Vec<&'static Route>>) -> Router {
+fn api_router(api: &Api, paths: BTreeMap<&'static str, Vec<&'static Route>>) -> Router {
     let mut router = Router::new();
     for (path, routes) in paths {
         let here: Arc<[RouteHandle]> =
@@ -154,7 +158,7 @@ fn by_path() -> BTreeMap<&'static str, Vec<&'static Route>> {
     paths
 }
 
-/// The parts of a path that are not fixed; nothing where they are not UTF-8.
+/// Path parameters; `None` if they are not UTF-8.
 struct Parts(PathParts);
 
 impl<S: Send + Sync> axum::extract::OptionalFromRequestParts<S> for Parts {
@@ -179,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_route_stands_twice() {
+    fn no_route_is_listed_twice() {
         let all: BTreeSet<_> = ROUTES.iter().map(|r| (r.path, r.method.as_str())).collect();
         assert_eq!(all.len(), ROUTES.len());
     }

@@ -1,7 +1,7 @@
-//! The way of every request: who asks → may they → what was sent → run → answer.
+//! Handles a request: authorize → parse → run → respond.
 //!
-//! Nothing of a request is read before it is known who makes it, and nothing is done before all of it
-//! was read and found good.
+//! Invariant: nothing of a request is read before its caller is authenticated, and nothing is done before
+//! all of it is read and valid.
 
 use std::{fmt::Display, panic::AssertUnwindSafe, sync::Arc};
 
@@ -19,8 +19,8 @@ use crate::{
     auth,
     caller::Caller,
     codes,
-    ending::Ending,
     input::{content, query},
+    keep_alive::KeepAlive,
     meter::RouteMeter,
     problem::Problem,
     route::{Call, Route, Takes},
@@ -35,10 +35,10 @@ impl Kind for OfRequest {
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// The names and values of the parts of a path.
+/// Names and values of path parameters.
 pub type PathParts = Vec<(Box<str>, Box<str>)>;
 
-/// A route, with the counts of its answers.
+/// A route with its counters.
 pub struct RouteHandle {
     route: &'static Route,
     meter: Arc<RouteMeter>,
@@ -50,7 +50,7 @@ impl RouteHandle {
     }
 }
 
-/// Answers a request to a path; `routes` are those of the path, one for each method.
+/// Answers a request. `routes` are the routes of its path, one for each method.
 pub async fn serve<B>(
     api: &Api,
     routes: &[RouteHandle],
@@ -64,31 +64,31 @@ where
     let id = request_id(&api.ids, request.headers());
     let (mut parts, mut body) = request.into_parts();
     let Some(RouteHandle { route, meter }) = choose(routes, &parts.method) else {
-        let end = Ending::of(&parts);
-        return end.seal(finish(refuse_method(routes), &id), &mut body);
+        let keep_alive = KeepAlive::of(&parts);
+        return keep_alive.finish(finish(refuse_method(routes), &id), &mut body);
     };
-    let end = Ending::of(&parts);
+    let keep_alive = KeepAlive::of(&parts);
     let caller = parts.extensions.remove::<Caller>();
     let work = answer(api, route, caller.as_ref(), path, parts, &mut body);
     let outcome = AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| {
         api.meter.panicked();
-        Err(Problem::internal("a handler panicked"))
+        Err(Problem::internal("handler panicked"))
     });
     let response = finish(outcome, &id);
     meter.answered(response.status());
-    note(route, response.status(), &id);
-    end.seal(response, &mut body)
+    log_answer(route, response.status(), &id);
+    keep_alive.finish(response, &mut body)
 }
 
-/// One line for each answer, under the id that the caller was given. Only what went wrong here is for
-/// everyone to see; a gateway that is full or stopping says so once, not at every call.
-fn note(route: &Route, status: StatusCode, id: &HeaderValue) {
+/// Logs the response with its request id. Only internal errors are warnings: a gateway that is full or
+/// stopping says so elsewhere, once.
+fn log_answer(route: &Route, status: StatusCode, id: &HeaderValue) {
     let request_id = id.to_str().unwrap_or_default();
     let (method, path, status) = (route.method.as_str(), route.path, status.as_u16());
     if status >= 500 && status != 503 {
-        tracing::warn!(request_id, method, path, status, "a request failed");
+        tracing::warn!(request_id, method, path, status, "request failed");
     } else {
-        tracing::debug!(request_id, method, path, status, "a request was answered");
+        tracing::debug!(request_id, method, path, status, "request");
     }
 }
 
@@ -105,16 +105,24 @@ where
     B::Error: Display,
 {
     let Some(path) = path else {
-        return Err(Problem::new(&codes::NO_ROUTE, "the path is not text in UTF-8: correct it"));
+        return Err(Problem::new(&codes::NO_ROUTE, "the path is not valid UTF-8"));
     };
     if api.registry.hops().of(&parts.headers) > 0 {
         return Err(Problem::loop_detected());
     }
-    let who = auth::authorize(api, &parts.headers, caller, route.needs).await?;
-    let query = query::read(route.query, parts.uri.query())?;
+    let principal = auth::authorize(api, &parts.headers, caller, route.needs).await?;
+    let parameters = query::read(route.query, parts.uri.query())?;
     let body = read_body(api, route, &parts.headers, body).await?;
-    (route.run)(Call { api: api.clone(), route, who, path, query, headers: parts.headers, body })
-        .await
+    (route.run)(Call {
+        api: api.clone(),
+        route,
+        principal,
+        path,
+        parameters,
+        headers: parts.headers,
+        body,
+    })
+    .await
 }
 
 async fn read_body<B>(
@@ -128,8 +136,8 @@ where
     B::Error: Display,
 {
     let settings = &api.settings;
-    let most = match route.takes {
-        // Whatever comes with a call that takes nothing is not looked at, but must not be much.
+    let max = match route.takes {
+        // An unexpected body is ignored, but must be small.
         Takes::Nothing => 0,
         Takes::Body(_) | Takes::Maybe(_) => settings.body_bytes,
         Takes::Batch(_) => settings.batch_bytes,
@@ -138,15 +146,16 @@ where
     match route.takes {
         Takes::Nothing => {
             if !body.is_end_stream() {
-                let read = content::read(headers, body, NEGLIGIBLE, settings.body_deadline).await;
-                // A client that always sends `{}` is not to be told off.
+                let read =
+                    content::read(headers, body, MAX_IGNORED_BODY, settings.body_deadline).await;
+                // Clients that always send `{}` are accepted.
                 return read.map(|_| Bytes::new());
             }
             Ok(Bytes::new())
         }
         Takes::Maybe(_) if body.is_end_stream() => Ok(Bytes::new()),
         Takes::Maybe(_) if !headers.contains_key(header::CONTENT_TYPE) => {
-            let read = content::read(headers, body, most, settings.body_deadline).await?;
+            let read = content::read(headers, body, max, settings.body_deadline).await?;
             if read.is_empty() {
                 return Ok(read);
             }
@@ -155,16 +164,16 @@ where
         }
         _ => {
             content::check_type(headers)?;
-            content::read(headers, body, most, settings.body_deadline).await
+            content::read(headers, body, max, settings.body_deadline).await
         }
     }
 }
 
-/// A body that is not asked for may be this long.
-const NEGLIGIBLE: usize = 16 * 1024;
+/// Maximum size of a body that is ignored.
+const MAX_IGNORED_BODY: usize = 16 * 1024;
 
 fn choose<'a>(routes: &'a [RouteHandle], method: &Method) -> Option<&'a RouteHandle> {
-    // What answers GET answers HEAD; the body is left out on the way.
+    // GET routes answer HEAD; hyper drops the body.
     let method = if *method == Method::HEAD { &Method::GET } else { method };
     routes.iter().find(|handle| handle.route.method == *method)
 }
@@ -174,46 +183,40 @@ fn refuse_method(routes: &[RouteHandle]) -> Result<Answer, Problem> {
     if methods.contains(&"GET") {
         methods.push("HEAD");
     }
-    let names = methods.join(", ");
-    let problem = Problem::new(
-        &codes::METHOD_NOT_ALLOWED,
-        format!("this path knows {names}: use one of them"),
-    );
-    Err(match HeaderValue::from_str(&names) {
-        Ok(allow) => problem.with(header::ALLOW, allow),
-        Err(_) => problem,
-    })
+    Err(Problem::method_not_allowed(&methods))
 }
 
-/// For paths at which nothing answers.
+/// The response for unknown paths.
 pub fn no_route<B>(api: &Api, request: Request<B>) -> Response<AnswerBody>
 where
     B: Body<Data = Bytes> + Unpin,
 {
-    let problem =
-        Problem::new(&codes::NO_ROUTE, "nothing answers at this path: compare it with `/docs`");
+    let problem = Problem::new(
+        &codes::NO_ROUTE,
+        "the gateway serves nothing at this path; see the API reference at `/docs`",
+    );
     refuse(api, request, problem)
 }
 
-/// For requests that are refused before they reach a route.
+/// The response for requests that are refused before they reach a route.
 pub fn refuse<B>(api: &Api, request: Request<B>, problem: Problem) -> Response<AnswerBody>
 where
     B: Body<Data = Bytes> + Unpin,
 {
     let (parts, mut body) = request.into_parts();
     let refused = finish(Err(problem), &request_id(&api.ids, &parts.headers));
-    Ending::of(&parts).seal(refused, &mut body)
+    KeepAlive::of(&parts).finish(refused, &mut body)
 }
 
 pub(crate) fn finish(outcome: Result<Answer, Problem>, id: &HeaderValue) -> Response<AnswerBody> {
     let answer = outcome.unwrap_or_else(|problem| {
-        // It was made of visible ASCII, so it is text.
+        // Request ids consist of visible ASCII.
         problem.into_answer(id.to_str().unwrap_or_default())
     });
     answer.finish(id.clone())
 }
 
-/// The caller's own, where it is plain, or a new one.
+/// The caller's request id if it is well-formed, or a new one.
 pub(crate) fn request_id(ids: &IdMaker, headers: &HeaderMap) -> HeaderValue {
     let plain =
         |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':');

@@ -1,10 +1,10 @@
-//! What every request may use. Made once, shared by all.
+//! The state that all requests share.
 
 use std::{ops::Deref, sync::Arc, time::Duration};
 
 use gancho_access::{Access, AdminToken, Throttle};
 use gancho_domain::{Clock, IdMaker};
-use gancho_engine::Engine;
+use gancho_engine::{Engine, TenantShares};
 use gancho_inbound::{Checkpointer, Inbound, SourceDesk};
 use gancho_mail::{Outbox, Sink, Suppressions};
 use gancho_outbound::{EndpointDesk, EventTypes, Plans, Publisher, Registry, Replays};
@@ -13,10 +13,10 @@ use gancho_vault::KeyRing;
 use tokio_util::task::TaskTracker;
 
 use crate::{
-    cursor::CursorSeal, exports::Exports, key_keeper::KeyKeeper, meter::Meter, watch::Watch,
+    cursor::CursorSeal, exports::Exports, key_ring::KeyRingService, meter::Meter, watch::Watch,
 };
 
-/// Given by whoever puts the gateway together.
+/// What the API needs from the rest of the gateway.
 pub struct ApiSetup {
     pub store: Arc<dyn Store>,
     pub engine: Arc<Engine>,
@@ -29,56 +29,56 @@ pub struct ApiSetup {
     pub ids: Arc<IdMaker>,
     pub clock: Arc<dyn Clock>,
     pub watch: Arc<Watch>,
-    /// Nothing where the key ring cannot be rotated from here.
-    pub key_keeper: Option<Arc<dyn KeyKeeper>>,
-    /// Nothing where no e-mails are sent.
-    pub mail: Option<MailDesk>,
-    /// Nothing where no webhooks are received.
+    /// `None` if the key ring cannot be rotated on this node.
+    pub key_ring: Option<Arc<dyn KeyRingService>>,
+    /// `None` if e-mail is disabled.
+    pub mail: Option<MailParts>,
+    /// `None` if receiving is disabled.
     pub inbound: Option<InboundParts>,
     pub settings: Settings,
 }
 
-/// What the calls about e-mails use.
+/// The parts of `gancho_mail` that operations use.
 #[derive(Clone)]
-pub struct MailDesk {
+pub struct MailParts {
     pub outbox: Arc<Outbox>,
     pub suppressions: Arc<Suppressions>,
-    /// Where letters are caught instead of sent.
+    /// Captures e-mails instead of sending them, for development.
     pub sink: Option<Arc<Sink>>,
 }
 
-/// What receives webhooks, as far as the operator works with it.
+/// The parts of `gancho_inbound` that operations use.
 #[derive(Clone)]
 pub struct InboundParts {
-    pub desk: Arc<SourceDesk>,
+    pub sources: Arc<SourceDesk>,
     pub inbound: Arc<Inbound>,
     pub checkpointer: Arc<Checkpointer>,
 }
 
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The longest body,
+    /// Maximum size of a request body.
     pub body_bytes: usize,
-    /// and the longest with many events in it.
+    /// Maximum size of the body of a batch.
     pub batch_bytes: usize,
-    /// and the longest with files in it.
+    /// Maximum size of the body of an e-mail.
     pub email_bytes: usize,
-    /// A body must come within this.
+    /// Time limit for a request body.
     pub body_deadline: Duration,
-    /// Where the gateway is reached from outside, without a slash at its end: for portal links.
+    /// Public URL of the gateway without a trailing slash, for portal links.
     pub public_url: String,
     pub metrics_for: MetricsFor,
-    /// From where deliveries leave, for tenants to know.
+    /// The addresses that deliveries come from, shown to tenants.
     pub egress_addresses: Vec<String>,
 }
 
-/// Who may read `/metrics` without the operator's token.
+/// Who may read `/metrics` without the operator token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MetricsFor {
     Anyone,
-    /// Callers on this machine that do not say that they speak for others.
+    /// Callers on this machine, except through a proxy.
     ThisMachine,
-    /// Nobody else.
+    /// Only the operator.
     Operator,
 }
 
@@ -99,7 +99,7 @@ impl Default for Settings {
 #[derive(Clone)]
 pub struct Api(Arc<State>);
 
-/// What was given, and what the API makes for itself.
+/// The setup, and what the API creates itself.
 pub struct State {
     setup: ApiSetup,
     pub access: Access,
@@ -107,9 +107,14 @@ pub struct State {
     pub cursors: CursorSeal,
     pub meter: Meter,
     pub exports: Exports,
-    /// Whatever is done beside a request; stopping waits for it.
+    /// Batches of a tenant that are read and stored at a time. Reading one takes as long as hundreds of single calls.
+    pub batches: Arc<TenantShares>,
+    /// Background tasks of requests; shutdown waits for them.
     pub tasks: TaskTracker,
 }
+
+/// One is read while the one before is stored.
+const MAX_BATCHES: usize = 2;
 
 impl Deref for Api {
     type Target = State;
@@ -128,7 +133,7 @@ impl Deref for State {
 }
 
 impl Api {
-    /// `admin` and `ring` are secrets, and are not to be had from it again.
+    /// `admin` and `ring` are secrets; the API does not expose them.
     pub fn new(setup: ApiSetup, admin: AdminToken, ring: Arc<KeyRing>) -> Self {
         let tasks = TaskTracker::new();
         let access = Access::new(
@@ -146,11 +151,12 @@ impl Api {
             cursors: CursorSeal::new(ring),
             meter: Meter::default(),
             exports: Exports::default(),
+            batches: TenantShares::new(MAX_BATCHES),
             tasks,
         }))
     }
 
-    /// Waits for what is done beside requests. To be called when none come any more.
+    /// Waits for the background tasks. Call it after the last request.
     pub async fn finish(&self) {
         self.tasks.close();
         self.tasks.wait().await;

@@ -1,24 +1,24 @@
-//! Watching the gateway: whether it lives, whether it is ready, and what it has done.
+//! Monitoring: liveness, readiness and metrics.
 //!
-//! In reading order: `health` answers the two questions of a supervisor; `observe` asks the store
-//! what only it knows, at most every few seconds; `encode` writes all of it as metrics and
-//! `of_store` what the store told and `received` what partners posted, in the words of `metric`, with
-//! `process` for what the system knows of us; `text` is the older form of the same.
+//! In reading order: `health` answers the probes; `observe` reads figures from the store, at most every few
+//! seconds; `encode` writes all metrics, with `store_metrics`, `inbound_metrics` and `process` for those
+//! from the store, the sources and the system, using `metric`; `text_format` converts OpenMetrics to the
+//! older text format.
 //!
-//! **Bounded.** No label holds what a caller chose, except tenants, of which the busiest fifty are
-//! named and the rest are `other`. So the number of series does not grow with the number of tenants,
-//! endpoints or event types.
+//! **Bounded cardinality.** No label value is chosen by a caller, except tenants: the busiest fifty are
+//! named, the rest are `other`. So the number of series does not grow with the number of tenants, endpoints
+//! or event types.
 
 mod encode;
 mod health;
+mod inbound_metrics;
 mod metric;
 mod observe;
-mod of_store;
 mod process;
-mod received;
+mod store_metrics;
 #[cfg(test)]
 mod tests;
-mod text;
+mod text_format;
 
 use std::{
     sync::{
@@ -37,11 +37,11 @@ use tokio_util::task::TaskTracker;
 
 use observe::Observer;
 
-pub struct Parts {
+pub struct WatchSetup {
     pub store: Arc<dyn Store>,
     pub engine: Arc<Engine>,
     pub clock: Arc<dyn Clock>,
-    /// Nothing where no webhooks are received.
+    /// `None` if receiving is disabled.
     pub inbound: Option<Arc<Inbound>>,
 }
 
@@ -51,14 +51,14 @@ pub struct Watch {
     clock: Arc<dyn Clock>,
     inbound: Option<Arc<Inbound>>,
     observer: Observer,
-    /// From the beginning of a publish call to its being on stable storage.
+    /// Time from a publish request to its events being durably stored.
     accept: Histogram,
     events_accepted: AtomicU64,
     is_stopping: AtomicBool,
     tasks: TaskTracker,
 }
 
-/// What to answer.
+/// A response of a probe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
     pub status: StatusCode,
@@ -67,8 +67,8 @@ pub struct Page {
 }
 
 impl Watch {
-    pub fn new(parts: Parts) -> Arc<Self> {
-        let Parts { store, engine, clock, inbound } = parts;
+    pub fn new(parts: WatchSetup) -> Arc<Self> {
+        let WatchSetup { store, engine, clock, inbound } = parts;
         Arc::new(Self {
             store,
             engine,
@@ -82,13 +82,13 @@ impl Watch {
         })
     }
 
-    /// So many events of one call are on stable storage.
+    /// Records the events of a publish request that are durably stored.
     pub fn accepted(&self, count: usize, took: Duration) {
         self.accept.add(took);
         self.events_accepted.fetch_add(count as u64, Ordering::Relaxed);
     }
 
-    /// From now on this process is not ready: whoever spreads requests goes elsewhere.
+    /// Makes this process not ready, so that load balancers send requests elsewhere.
     pub fn stopping(&self) {
         self.is_stopping.store(true, Ordering::Relaxed);
     }

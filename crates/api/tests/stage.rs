@@ -5,10 +5,10 @@ use std::{future::Future, net::SocketAddr, sync::Arc, time::Duration};
 use gancho_access::AdminToken;
 use gancho_api::{
     Api, ApiSetup, InboundParts, Ingest, IngestSettings, ListenSettings, Settings,
-    key_keeper::KeyKeeper,
+    key_ring::KeyRingService,
     listen, router,
-    state::MailDesk,
-    watch::{Parts, Watch},
+    state::MailParts,
+    watch::{Watch, WatchSetup},
 };
 use gancho_domain::{Clock, IdMaker, Lane, Random, RetryPlan, SystemClock, SystemRandom};
 use gancho_egress::Policy;
@@ -58,7 +58,7 @@ pub struct Stage {
 pub struct Choices {
     pub settings: Settings,
     pub listen: ListenSettings,
-    pub key_keeper: Option<Arc<dyn KeyKeeper>>,
+    pub key_keeper: Option<Arc<dyn KeyRingService>>,
     pub ingest: IngestSettings,
     /// What brings e-mails on their way; a sink where it is not given.
     pub post: Option<Arc<dyn Post>>,
@@ -230,7 +230,7 @@ impl Stage {
         tokio::spawn(async move { running.run(until).await });
         let (orphans, until) = (endpoints.orphans.clone(), stop.clone());
         tokio::spawn(async move { orphans.run(until).await });
-        let watch = Watch::new(Parts {
+        let watch = Watch::new(WatchSetup {
             store: store.clone(),
             engine: engine.clone(),
             clock: clock.clone(),
@@ -244,7 +244,7 @@ impl Stage {
             limits: MailLimits::default(),
         });
         let setup = ApiSetup {
-            mail: (!choices.is_bare).then_some(MailDesk { outbox, suppressions, sink }),
+            mail: (!choices.is_bare).then_some(MailParts { outbox, suppressions, sink }),
             store,
             engine: engine.clone(),
             publisher,
@@ -256,8 +256,12 @@ impl Stage {
             ids,
             clock,
             watch,
-            key_keeper: choices.key_keeper,
-            inbound: (!choices.is_bare).then_some(InboundParts { desk, inbound, checkpointer }),
+            key_ring: choices.key_keeper,
+            inbound: (!choices.is_bare).then_some(InboundParts {
+                sources: desk,
+                inbound,
+                checkpointer,
+            }),
             settings: choices.settings,
         };
         let api = Api::new(setup, AdminToken::new(ADMIN).unwrap(), ring);

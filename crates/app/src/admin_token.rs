@@ -1,4 +1,4 @@
-//! The operator's token: as it was set, or made once and kept in the data folder.
+//! The operator's token: from the settings, or generated once and stored in the data directory.
 
 use std::{
     collections::BTreeSet,
@@ -25,7 +25,7 @@ pub struct Token {
 
 impl Token {
     pub fn check(&self) -> anyhow::Result<AdminToken> {
-        AdminToken::new(self.text.reveal()).context("the admin token")
+        AdminToken::new(self.text.reveal()).context("invalid admin token")
     }
 }
 

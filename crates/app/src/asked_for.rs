@@ -86,8 +86,8 @@ async fn follow(gateway: &Gateway, wanted: &Wanted) -> anyhow::Result<()> {
     let created = wanted.desk(gateway).create(scope, &tenant, draft).await?;
     let id = created.endpoint.id;
     if note(gateway, scope, &wanted.slug, id).await? {
-        let made_secret = wanted.secret.is_none();
-        tracing::info!(tenant = wanted.slug, endpoint = %id, made_secret, "set up by the settings");
+        let is_secret_generated = wanted.secret.is_none();
+        tracing::info!(tenant = wanted.slug, endpoint = %id, is_secret_generated, "endpoint created from the configuration");
     } else {
         // Another node was faster, and its endpoint is the one.
         gateway.endpoints.delete(scope, id).await?;
@@ -141,7 +141,7 @@ async fn change(
         ..EndpointDraft::default()
     };
     wanted.desk(gateway).change(scope, endpoint.id, draft, false).await?;
-    tracing::info!(tenant = wanted.slug, endpoint = %endpoint.id, is_other_url, is_other_secret, "kept in step with the settings");
+    tracing::info!(tenant = wanted.slug, endpoint = %endpoint.id, is_url_changed = is_other_url, is_secret_changed = is_other_secret, "endpoint updated from the configuration");
     Ok(())
 }
 
@@ -153,7 +153,7 @@ async fn switch_off(gateway: &Gateway, slug: &str, body: &[u8]) -> anyhow::Resul
     if endpoint.is_active {
         let draft = EndpointDraft { is_active: Some(false), ..EndpointDraft::default() };
         gateway.endpoints.change(scope, id, draft, false).await?;
-        tracing::warn!(tenant = slug, endpoint = %id, "switched off: the settings no longer ask for it");
+        tracing::warn!(tenant = slug, endpoint = %id, "endpoint disabled: removed from the configuration");
     }
     Ok(())
 }

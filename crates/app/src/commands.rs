@@ -17,16 +17,16 @@ mod table;
 
 use std::fmt;
 
-/// A failure with an exit code that says more than that there was one.
+/// A failure with a specific exit code.
 #[derive(Debug)]
 pub struct Failure {
     pub code: u8,
     text: String,
 }
 
-/// Asked for in a way that cannot be.
+/// The command line is invalid.
 const USAGE: u8 = 2;
-/// What was to be checked was changed, or is not what it is said to be.
+/// A verification failed: the data was changed, or is not what it claims to be.
 const DOES_NOT_HOLD: u8 = 3;
 
 impl Failure {

@@ -27,20 +27,22 @@ pub async fn open(url: &str, options: Options) -> anyhow::Result<Arc<dyn Store>>
     if let Some(path) = url.strip_prefix("sqlite:") {
         let at = gancho_store_sqlite::Options::at(path);
         let options = gancho_store_sqlite::Options { max_bytes, dead_letter_ttl, ..at };
-        return Ok(SqliteStore::open(&options).context("the database")?);
+        return Ok(SqliteStore::open(&options).context("cannot open the database")?);
     }
     if url.starts_with("postgres://") || url.starts_with("postgresql://") {
         let usual = gancho_store_postgres::Options::default();
         let options = gancho_store_postgres::Options { dead_letter_ttl, ..usual };
-        return Ok(PostgresStore::connect(url, options).await.context("the database")?);
+        return Ok(PostgresStore::connect(url, options)
+            .await
+            .context("cannot open the database")?);
     }
-    bail!("this is not a database: write sqlite:PATH or postgres://USER@HOST/NAME")
+    bail!("not a database URL. hint: write sqlite:PATH or postgres://USER@HOST/NAME")
 }
 
 /// To look at it: also beside a gateway that runs on it, and at a copy.
 pub async fn open_to_read(url: &str) -> anyhow::Result<Arc<dyn Store>> {
     match url.strip_prefix("sqlite:") {
-        Some(path) => Ok(SqliteStore::open_to_read(path).context("the database")?),
+        Some(path) => Ok(SqliteStore::open_to_read(path).context("cannot open the database")?),
         // PostgreSQL is for many nodes: this is one more.
         None => open(url, Options::default()).await,
     }

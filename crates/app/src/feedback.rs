@@ -30,10 +30,10 @@ impl Inside for EmailFeedback {
         // Sources are the operator's, so the report itself says whose e-mail it was.
         match self.0.take(None, &report).await {
             Ok(Taken::Told(id)) => Ok(format!("{id} failed: {}", report.code.name())),
-            Ok(Taken::Again(id)) => Ok(format!("{id} was reported before")),
-            Ok(Taken::NotOurs) => Ok("it is about no e-mail of this outbox".to_owned()),
+            Ok(Taken::Again(id)) => Ok(format!("{id} was already reported")),
+            Ok(Taken::NotOurs) => Ok("not about an e-mail of this outbox".to_owned()),
             Err(error) => {
-                let reason = format!("the report could not be kept: {error}");
+                let reason = format!("could not store the report: {error}");
                 Err(InsideFault::Later(Failure::new(Code::UNSPECIFIED, reason)))
             }
         }

@@ -60,8 +60,8 @@ pub fn share_out(limit: usize, settings: &mut Settings, setup: &mut Setup) {
         max_connections = shares.api,
         ingest_max_connections = shares.ingest,
         deliveries = shares.deliveries,
-        "the limit of open files is lower than the settings ask for, so that they are cut: raise it \
-         with `ulimit -Hn` or `LimitNOFILE=`"
+        hint = "raise it with `ulimit -Hn` or `LimitNOFILE=`",
+        "open-file limit is lower than the settings require; connection limits were reduced"
     );
 }
 

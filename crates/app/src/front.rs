@@ -60,12 +60,12 @@ impl Front {
         let router = if has_role(settings, Role::Api) {
             gancho_api::router(&api, axum::Router::new())
         } else {
-            gancho_api::of_node(&api)
+            gancho_api::node_router(&api)
         };
         let listening = gancho_api::listen(listener, api.clone(), router, limits, stop.clone());
         tasks.spawn(async move {
             if let Err(error) = listening.await {
-                tracing::error!(%error, "the listener broke");
+                tracing::error!(%error, "API listener failed");
             }
         });
         Ok(Self { address, ingest: None, stop, tasks, api })
@@ -86,7 +86,7 @@ impl Front {
         let stop = self.stop.clone();
         self.tasks.spawn(async move {
             if let Err(error) = ingest.listen(listener, limits, stop).await {
-                tracing::error!(%error, "the listener for partners broke");
+                tracing::error!(%error, "ingest listener failed");
             }
         });
         Ok(())

@@ -12,7 +12,7 @@ use std::{sync::Arc, time::Duration};
 
 use anyhow::Context;
 use gancho_access::AdminToken;
-use gancho_api::{Api, ApiSetup, Ingest, Simulator, state::MailDesk, watch};
+use gancho_api::{Api, ApiSetup, Ingest, Simulator, state::MailParts, watch};
 use gancho_archive::FolderArchive;
 use gancho_domain::{
     Clock, EndpointId, IdMaker, Lane, Random, SystemClock, SystemRandom, Tenant, TenantScope,
@@ -68,7 +68,7 @@ pub struct Gateway {
     base: Base,
     health: Arc<HealthKeeper>,
     mailing: Option<Mailing>,
-    mail: Option<MailDesk>,
+    mail: Option<MailParts>,
     event_types: Arc<EventTypes>,
     plans: Arc<Plans>,
     replays: Arc<Replays>,
@@ -88,8 +88,10 @@ impl Gateway {
         let ring = setup.ring.open(&*store).await?;
         let profiles = Profile::built_in().into_iter().chain(setup.profiles).collect();
         let registry = Arc::new(Registry::new(store.clone(), ring.keys.clone(), profiles));
-        let client = gancho_egress::Client::new(setup.client).context("the HTTP client")?;
-        let own_client = gancho_egress::Client::new(setup.own_client).context("the HTTP client")?;
+        let client =
+            gancho_egress::Client::new(setup.client).context("cannot create the HTTP client")?;
+        let own_client = gancho_egress::Client::new(setup.own_client)
+            .context("cannot create the HTTP client")?;
         let tenants = Tenants { store: store.clone(), ids: ids.clone(), clock: clock.clone() };
         let operator = if setup.has_notices {
             Some(tenants.get(Tenant::OPERATOR, "standard").await?)
@@ -158,7 +160,7 @@ impl Gateway {
             orphans: orphans.clone(),
         };
         let (endpoints, own_endpoints) = (desk(&client), desk(&own_client));
-        let watched = watch::Parts {
+        let watched = watch::WatchSetup {
             store: store.clone(),
             engine: engine.clone(),
             clock: clock.clone(),
@@ -235,7 +237,7 @@ impl Gateway {
             ids: self.base.ids.clone(),
             clock: self.base.clock.clone(),
             watch: self.watch.clone(),
-            key_keeper: Some(self.keeper.clone()),
+            key_ring: Some(self.keeper.clone()),
             inbound: self.receiving.as_ref().map(Receiving::parts),
             mail: self.mail.clone(),
             settings,

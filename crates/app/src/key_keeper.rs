@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use anyhow::{Context, bail};
 use async_trait::async_trait;
-use gancho_api::key_keeper::{self, KeyUse, Rotation};
+use gancho_api::key_ring::{self, KeyUse, Rotation};
 use gancho_domain::{Endpoint, TenantScope};
 use gancho_inbound::keys::sealed;
 use gancho_outbound::endpoints::seal;
@@ -42,7 +42,7 @@ impl KeyKeeper {
         let _one = self.busy.lock().await;
         if new_key {
             let number = self.ring.add_key()?;
-            tracing::info!(number, "added a key to the ring");
+            tracing::info!(key = number, "key added to the key ring");
             // Other nodes that share the file must have it before they meet what it has sealed.
             if self.store.name() != "sqlite" {
                 tokio::time::sleep(2 * LOOK).await;
@@ -52,9 +52,9 @@ impl KeyKeeper {
         let resealed = self.reseal_all().await?;
         let keys = &self.ring.keys;
         tracing::info!(
-            newest = keys.newest(),
-            resealed,
-            "everything is sealed with the newest key"
+            key = keys.newest(),
+            count = resealed,
+            "secrets re-encrypted with the newest key"
         );
         Ok(Rotation { newest: keys.newest(), resealed, keys: keys.numbers() })
     }
@@ -75,16 +75,18 @@ impl KeyKeeper {
         let _one = self.busy.lock().await;
         if number == self.ring.keys.newest() {
             bail!(
-                "key {number} is the newest, which seals. hint: `gancho keys rotate` adds another first"
+                "key {number} is the current key. hint: add another one with `gancho keys rotate` first"
             );
         }
         match self.in_use().await?.get(&number) {
             None => {
-                bail!("there is no key {number} in the ring. hint: `gancho keys list` shows them")
+                bail!(
+                    "the key ring has no key {number}. hint: list the keys with `gancho keys list`"
+                )
             }
             Some(0) => self.ring.drop_key(number),
             Some(count) => bail!(
-                "{count} records are still sealed with key {number}. hint: `gancho keys rotate` seals them anew"
+                "{count} records are still encrypted with key {number}. hint: re-encrypt them with `gancho keys rotate`"
             ),
         }
     }
@@ -96,13 +98,10 @@ impl KeyKeeper {
             while tokio::time::timeout(LOOK, stop.cancelled()).await.is_err() {
                 match keeper.ring.refresh() {
                     Ok(true) => {
-                        tracing::info!(
-                            newest = keeper.ring.keys.newest(),
-                            "took on a longer key ring"
-                        );
+                        tracing::info!(key = keeper.ring.keys.newest(), "key ring reloaded");
                     }
                     Ok(false) => {}
-                    Err(error) => tracing::warn!(%error, "the key ring's file cannot be taken on"),
+                    Err(error) => tracing::warn!(%error, "could not reload the key ring"),
                 }
             }
         });
@@ -113,7 +112,7 @@ impl KeyKeeper {
         match sealed::reseal(&*self.store, &self.ring.keys).await {
             Ok(count) => resealed += count,
             Err(error) => {
-                tracing::error!(%error, "what belongs to sources cannot be sealed anew");
+                tracing::error!(%error, "could not re-encrypt the secrets of sources");
                 failed += 1;
             }
         }
@@ -125,7 +124,7 @@ impl KeyKeeper {
                     match self.reseal(scope, endpoint).await {
                         Ok(changed) => resealed += u64::from(changed),
                         Err(error) => {
-                            tracing::error!(%error, tenant = tenant.slug, "cannot be sealed anew");
+                            tracing::error!(%error, tenant = tenant.slug, "could not re-encrypt the secrets of an endpoint");
                             failed += 1;
                         }
                     }
@@ -133,9 +132,7 @@ impl KeyKeeper {
             }
         }
         if failed > 0 {
-            bail!(
-                "{resealed} records were sealed anew and {failed} could not be: the log says which and why"
-            );
+            bail!("re-encrypted {resealed} records; {failed} failed, see the log");
         }
         Ok(resealed)
     }
@@ -155,13 +152,13 @@ impl KeyKeeper {
                 None => return Ok(false),
             }
         }
-        bail!("endpoint {id} kept being changed by others: run it again")
+        bail!("endpoint {id} was changed concurrently. hint: run the command again")
     }
 }
 
 /// For the API, by which a gateway that runs is asked.
 #[async_trait]
-impl key_keeper::KeyKeeper for KeyKeeper {
+impl key_ring::KeyRingService for KeyKeeper {
     async fn rotate(&self, new_key: bool) -> Result<Rotation, String> {
         Self::rotate(self, new_key).await.map_err(|error| format!("{error:#}"))
     }

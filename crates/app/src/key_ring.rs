@@ -18,7 +18,7 @@ use crate::{
 
 const FILE: &str = "master.key";
 /// What to do without the right ring.
-const HINT: &str = "hint: copy master.key from another node of this database or from a backup (mode 0600), or name it with master_key_file";
+const HINT: &str = "hint: copy master.key from another node of this database or from a backup (mode 0600), or set master_key_file";
 
 #[derive(Clone)]
 pub struct Ring {
@@ -55,7 +55,7 @@ pub fn of(settings: &Settings) -> anyhow::Result<RingSource> {
         Some(path) => match private_file::read(path)? {
             Some(text) => Ok(parsed(&text, path)?.into()),
             None => bail!(
-                "the key ring {} (master_key_file) does not exist. hint: copy it from another node or from a backup; for a new database, make one with `gancho keys generate > {}` and `chmod 600`",
+                "the key ring {} (master_key_file) does not exist. hint: copy it from another node or from a backup; for a new database, create one with `gancho keys generate > {}` and `chmod 600`",
                 path.display(),
                 path.display()
             ),
@@ -87,7 +87,7 @@ impl RingSource {
             let (word, records) =
                 (if numbers.len() == 1 { "key" } else { "keys" }, in_use.values().sum::<u64>());
             bail!(
-                "the key ring {} does not exist, and {records} records in the database are sealed with its {word} {}. No new ring was made. {HINT}",
+                "the key ring {} does not exist, but {records} records in the database are encrypted with its {word} {}. No new key ring was created. {HINT}",
                 path.display(),
                 numbers.join(", ")
             );
@@ -96,14 +96,15 @@ impl RingSource {
         let (text, made) = private_file::read_or_make(&path, new)?;
         let is_new = made == Made::Now;
         if is_new {
-            tracing::warn!(path = %path.display(), "made a key ring; keep a copy apart from the database");
+            tracing::warn!(path = %path.display(), "key ring created; back it up separately from the database");
         }
         Ok(Ring { is_new, ..parsed(&text, &path)? })
     }
 }
 
 fn parsed(text: &str, path: &Path) -> anyhow::Result<Ring> {
-    let keys = KeyRing::parse(text).with_context(|| format!("the key ring {}", path.display()))?;
+    let keys =
+        KeyRing::parse(text).with_context(|| format!("invalid key ring {}", path.display()))?;
     Ok(Ring { keys: Arc::new(keys), file: Some(path.to_owned()), is_new: false })
 }
 
@@ -116,25 +117,27 @@ impl Ring {
         }
         let name = match &self.file {
             Some(path) => path.display().to_string(),
-            None => "in the settings (master_key)".to_owned(),
+            None => "the one in the settings (master_key)".to_owned(),
         };
         if let (true, Some(path)) = (self.is_new, &self.file)
             && let Err(error) = std::fs::remove_file(path)
         {
-            tracing::warn!(%error, path = %path.display(), "delete this key ring: it seals nothing");
+            tracing::warn!(%error, path = %path.display(), "could not delete an unused key ring");
         }
-        error.context(format!("the database was sealed with another key ring than {name}. {HINT}"))
+        error.context(format!(
+            "the secrets in the database are encrypted with another key ring than {name}. {HINT}"
+        ))
     }
 
     /// Adds a key to the file. It seals here only after [`Ring::refresh`].
     pub fn add_key(&self) -> anyhow::Result<u32> {
         let Some(path) = &self.file else {
             bail!(
-                "the key ring is in the settings (master_key) and cannot be changed from here. hint: add a line there yourself, start every node with it, and run `gancho keys rotate --no-new-key`"
+                "the key ring is in the settings (master_key) and cannot be changed by this command. hint: add a line to master_key, restart every node with it, and run `gancho keys rotate --no-new-key`"
             );
         };
-        let text =
-            private_file::read(path)?.with_context(|| format!("{} is gone", path.display()))?;
+        let text = private_file::read(path)?
+            .with_context(|| format!("{} no longer exists", path.display()))?;
         let longer = KeyRing::parse(&text)?.with_new_key()?;
         private_file::replace(path, &longer.text())?;
         Ok(longer.newest())
@@ -143,10 +146,10 @@ impl Ring {
     /// Takes on what the file has by now. Says whether anything was new.
     pub fn refresh(&self) -> anyhow::Result<bool> {
         let Some(path) = &self.file else { return Ok(false) };
-        let text =
-            private_file::read(path)?.with_context(|| format!("{} is gone", path.display()))?;
-        let read =
-            KeyRing::parse(&text).with_context(|| format!("the key ring {}", path.display()))?;
+        let text = private_file::read(path)?
+            .with_context(|| format!("{} no longer exists", path.display()))?;
+        let read = KeyRing::parse(&text)
+            .with_context(|| format!("invalid key ring {}", path.display()))?;
         if read.numbers() == self.keys.numbers() {
             return Ok(false);
         }
@@ -156,8 +159,10 @@ impl Ring {
 
     /// Removes a key from the file, for good.
     pub fn drop_key(&self, number: u32) -> anyhow::Result<()> {
-        let path =
-            self.file.as_ref().context("the key ring is in the settings: remove the line there")?;
+        let path = self
+            .file
+            .as_ref()
+            .context("the key ring is in the settings (master_key). hint: remove the line there")?;
         private_file::replace(path, &self.keys.without(number)?.text())
     }
 }

@@ -36,9 +36,9 @@ use clap::{Parser, Subcommand};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// A webhook gateway: sends signed webhooks for many tenants and never loses one.
+/// Webhook gateway: sends signed webhooks, receives and verifies partners' webhooks, and sends e-mail.
 #[derive(Debug, Parser)]
-#[command(version, about, propagate_version = true)]
+#[command(version, propagate_version = true)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

@@ -26,7 +26,7 @@ pub fn read_or_make(
     let mut new = tempfile::Builder::new()
         .permissions(Permissions::from_mode(OWNER_ONLY))
         .tempfile_in(folder)
-        .with_context(|| format!("cannot write to the folder {}", folder.display()))?;
+        .with_context(|| format!("cannot write to the directory {}", folder.display()))?;
     new.write_all(text.as_bytes())?;
     new.as_file().sync_all()?;
     // It appears whole, and only if no other was faster.
@@ -36,10 +36,11 @@ pub fn read_or_make(
             Ok((text, Made::Now))
         }
         Err(error) if error.error.kind() == ErrorKind::AlreadyExists => {
-            let text = read(path)?.with_context(|| format!("{} came and went", path.display()))?;
+            let text = read(path)?
+                .with_context(|| format!("{} was removed concurrently", path.display()))?;
             Ok((text, Made::Before))
         }
-        Err(error) => Err(error.error).with_context(|| format!("cannot make {}", path.display())),
+        Err(error) => Err(error.error).with_context(|| format!("cannot create {}", path.display())),
     }
 }
 
@@ -49,7 +50,7 @@ pub fn folder(path: &Path) -> anyhow::Result<()> {
         .recursive(true)
         .mode(0o700)
         .create(path)
-        .with_context(|| format!("cannot make the folder {}", path.display()))
+        .with_context(|| format!("cannot create the directory {}", path.display()))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +70,7 @@ pub fn read(path: &Path) -> anyhow::Result<Option<String>> {
     let mode = file.metadata()?.permissions().mode() & 0o777;
     if mode & 0o077 != 0 {
         bail!(
-            "others than its owner may open {} (mode {mode:o}): make it private with `chmod 600 {}`",
+            "{} is accessible by its group or others (mode {mode:o}). hint: run `chmod 600 {}`",
             path.display(),
             path.display()
         );
@@ -106,7 +107,7 @@ fn folder_of(path: &Path) -> &Path {
 }
 
 fn sync_folder(folder: &Path) -> anyhow::Result<()> {
-    File::open(folder)?.sync_all().with_context(|| format!("cannot sync {}", folder.display()))
+    File::open(folder)?.sync_all().with_context(|| format!("cannot fsync {}", folder.display()))
 }
 
 #[cfg(test)]

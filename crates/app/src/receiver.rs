@@ -63,7 +63,7 @@ impl Receiver {
         let (arrivals, seen) = mpsc::unbounded_channel();
         let recipe = Recipe::for_profile(&profile)?;
         let state = Arc::new(State { recipe, key, arrivals, control: Control::default() });
-        let address = listener.local_addr().context("the receiver's address")?;
+        let address = listener.local_addr().context("cannot read the receiver's address")?;
         tasks.spawn(accept(listener, state.clone(), tasks.clone()));
         Ok((Self { address, state }, seen))
     }
@@ -103,7 +103,7 @@ impl State {
             return self.controlled(&parts.method, &body);
         }
         if parts.method != Method::POST {
-            return answer(StatusCode::METHOD_NOT_ALLOWED, "webhooks come as POST\n");
+            return answer(StatusCode::METHOD_NOT_ALLOWED, "method not allowed: use POST\n");
         }
         let headers: Vec<(&str, &[u8])> =
             parts.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();

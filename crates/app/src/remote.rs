@@ -70,7 +70,7 @@ impl RemoteFault {
         Self::Refused {
             status,
             code: text(&body["code"]),
-            detail: body["detail"].as_str().unwrap_or("it gave no reason").to_owned(),
+            detail: body["detail"].as_str().unwrap_or("no reason given").to_owned(),
             errors: errors
                 .iter()
                 .map(|error| (text(&error["pointer"]), text(&error["detail"])))
@@ -82,9 +82,9 @@ impl RemoteFault {
 impl fmt::Display for RemoteFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unreachable(why) => write!(f, "no gateway answers: {why}"),
+            Self::Unreachable(why) => write!(f, "cannot reach the gateway: {why}"),
             Self::Refused { status, detail, errors, .. } => {
-                write!(f, "the gateway refused ({status}): ")?;
+                write!(f, "the gateway responded {status}: ")?;
                 match &errors[..] {
                     [] => f.write_str(detail),
                     [(pointer, _)] if pointer.is_empty() => f.write_str(detail),
@@ -96,7 +96,7 @@ impl fmt::Display for RemoteFault {
                     }
                 }
             }
-            Self::Broken(why) => write!(f, "the gateway's answer broke off: {why}"),
+            Self::Broken(why) => write!(f, "the response was interrupted: {why}"),
         }
     }
 }
@@ -158,7 +158,7 @@ impl Remote {
         let stream = match timeout(TO_CONNECT, TcpStream::connect(self.address)).await {
             Ok(Ok(stream)) => stream,
             Ok(Err(error)) => return Err(RemoteFault::Unreachable(error.to_string())),
-            Err(_) => return Err(RemoteFault::Unreachable("no answer in time".to_owned())),
+            Err(_) => return Err(RemoteFault::Unreachable("timed out".to_owned())),
         };
         let (mut sender, connection) =
             http1::handshake(TokioIo::new(stream)).await.map_err(|error| broken(&error))?;
@@ -180,7 +180,7 @@ impl Remote {
         };
         let (status, body) = timeout(TO_ANSWER, answered)
             .await
-            .map_err(|_| RemoteFault::Broken("no answer in time".to_owned()))??;
+            .map_err(|_| RemoteFault::Broken("timed out".to_owned()))??;
         let value: Value = serde_json::from_slice(&body).unwrap_or_default();
         if status.is_success() { Ok(value) } else { Err(RemoteFault::refused(status, &value)) }
     }
@@ -194,8 +194,10 @@ impl Remote {
         let mut request =
             Request::builder().method(method).uri(path).header(HOST, self.address.to_string());
         if let Some(token) = &self.token {
-            let mut bearer = HeaderValue::try_from(format!("Bearer {}", token.reveal()))
-                .map_err(|_| RemoteFault::Broken("the admin token cannot be sent".to_owned()))?;
+            let mut bearer =
+                HeaderValue::try_from(format!("Bearer {}", token.reveal())).map_err(|_| {
+                    RemoteFault::Broken("the admin token contains invalid characters".to_owned())
+                })?;
             bearer.set_sensitive(true);
             request = request.header(AUTHORIZATION, bearer);
         }

@@ -57,7 +57,7 @@ impl Archive for FolderArchive {
         let files = self.files(letters).await?;
         let folder = self.folder.clone();
         let written = tokio::task::spawn_blocking(move || write_all(&folder, &files)).await;
-        written.map_err(|_| ArchiveFault("writing to the archive broke off".into()))?
+        written.map_err(|_| ArchiveFault("writing to the archive was interrupted".into()))?
     }
 }
 
@@ -68,7 +68,7 @@ fn write_all(root: &Path, files: &[(String, Vec<u8>)]) -> Result<(), ArchiveFaul
         let path = root.join(name);
         write(root, &path, text, &mut folders).map_err(|error| {
             ArchiveFault(format!(
-                "cannot write {}: {error}. hint: the archive needs room, and a folder that this process may write to",
+                "cannot write {}: {error}. hint: check the free space and the permissions of the archive directory",
                 path.display()
             ))
         })?;
@@ -81,7 +81,7 @@ fn write_all(root: &Path, files: &[(String, Vec<u8>)]) -> Result<(), ArchiveFaul
             // The one above the archive may be another's.
             Err(error) if error.kind() == PermissionDenied && !folder.starts_with(root) => {}
             Err(error) => {
-                let why = format!("cannot sync the folder {}: {error}", folder.display());
+                let why = format!("cannot fsync the directory {}: {error}", folder.display());
                 return Err(ArchiveFault(why));
             }
         }

@@ -82,7 +82,7 @@ impl FromStr for Status {
 
     fn from_str(name: &str) -> Result<Self, String> {
         Self::ALL.into_iter().find(|status| status.name() == name).ok_or_else(|| {
-            format!("no status is called `{name}`: it is pending, retrying, delivered or failed")
+            format!("unknown status `{name}`: use pending, retrying, delivered or failed")
         })
     }
 }

@@ -42,12 +42,12 @@ impl RetryDraft {
                 let max = errors.take(parse_within(max, "/retry/max", &WITHIN));
                 let max_attempts = MAX_DELAYS as u32 + 1;
                 if !(1..=max_attempts).contains(attempts) {
-                    let message = format!("it must lie between 1 and {max_attempts}");
+                    let message = format!("must be between 1 and {max_attempts}");
                     errors.add("out_of_range", "/retry/attempts", message);
                 }
                 let (base, max) = (base?, max?);
                 if max < base {
-                    errors.add("out_of_range", "/retry/max", "it must not be less than `base`");
+                    errors.add("out_of_range", "/retry/max", "must not be less than `base`");
                 }
                 Some(RetryPlan::Exponential { base, max, attempts: *attempts })
             }
@@ -57,7 +57,7 @@ impl RetryDraft {
 
 fn schedule(delays: &[String], errors: &mut FieldErrors) -> Option<RetryPlan> {
     if delays.len() > MAX_DELAYS {
-        let message = format!("{} delays are too many: at most {MAX_DELAYS}", delays.len());
+        let message = format!("too many delays: {}, the maximum is {MAX_DELAYS}", delays.len());
         errors.add("too_many", "/retry/schedule", message);
         return None;
     }

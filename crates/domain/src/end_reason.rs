@@ -15,8 +15,8 @@ pub struct EndReason {
 impl EndReason {
     pub const EXPIRED: Self = Self {
         code: Code::EXPIRED,
-        untried: "its time ran out before it could be tried",
-        tried: "no time was left for another attempt; the last failed with",
+        untried: "expired before its first attempt",
+        tried: "expired before the next attempt; the last one failed with",
     };
     pub const ENDPOINT_DELETED: Self = Self {
         code: Code::TARGET_GONE,

@@ -20,12 +20,12 @@ pub enum Pattern {
 
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum NotAnEventType {
-    #[error("an event type is empty: write something like `invoice.paid`")]
+    #[error("the event type is empty: use a name such as `invoice.paid`")]
     Empty,
-    #[error("an event type has {0} characters: at most 128 are taken")]
+    #[error("the event type has {0} characters: the maximum is 128")]
     TooLong(usize),
     #[error(
-        "an event type may hold letters, digits, `_` and `-`, in parts joined by single dots: `{0}` does not fit"
+        "`{0}` is not a valid event type: use letters, digits, `_` and `-`, in parts separated by single dots"
     )]
     Malformed(String),
 }

@@ -78,7 +78,7 @@ impl Failure {
     pub fn new(code: Code, reason: impl AsRef<str>) -> Self {
         let reason = reason.as_ref().trim();
         let reason = if reason.is_empty() {
-            format!("no reason was given (code {code})")
+            format!("no reason given (code {code})")
         } else {
             let mut end = reason.len().min(LONGEST);
             while !reason.is_char_boundary(end) {

@@ -135,7 +135,7 @@ impl<K> Hash for Id<K> {
 
 #[derive(Debug, Error, PartialEq, Eq)]
 #[error(
-    "not an id of this kind: expected `{prefix}_` and 26 characters of 0-9 A-Z without I L O U"
+    "not a valid id: expected `{prefix}_` followed by 26 characters of 0-9 and A-Z without I, L, O and U"
 )]
 pub struct NotAnId {
     prefix: &'static str,

@@ -55,6 +55,6 @@ impl FromStr for Lane {
         Self::ALL
             .into_iter()
             .find(|lane| lane.name() == name)
-            .ok_or_else(|| format!("no lane is called `{name}`: it is webhook, dispatch or email"))
+            .ok_or_else(|| format!("unknown lane `{name}`: use webhook, dispatch or email"))
     }
 }

@@ -9,7 +9,7 @@ use crate::FieldError;
 
 #[derive(Debug, Error, PartialEq, Eq)]
 #[error(
-    "`{0}` is not a span of time: write whole numbers with ms, s, m, h or d, the largest first, such as 500ms, 5s, 2h or 1h30m"
+    "`{0}` is not a duration: use integers with ms, s, m, h or d, the largest unit first, e.g. 500ms, 5s, 2h or 1h30m"
 )]
 pub struct NotASpan(String);
 
@@ -47,7 +47,7 @@ pub fn parse_within(
         return Ok(span);
     }
     let [min, max] = [within.start(), within.end()].map(|end| write(*end));
-    Err(FieldError::new("out_of_range", pointer, format!("it must lie between {min} and {max}")))
+    Err(FieldError::new("out_of_range", pointer, format!("must be between {min} and {max}")))
 }
 
 /// In the largest unit that writes it whole, so that what was given is what is shown.

@@ -14,7 +14,7 @@ use ipnet::{IpNet, Ipv6Net};
 
 /// What is shown for every denied address. It is the same for all of them: a text that told a
 /// closed port from an open one would let a tenant map the operator's network.
-pub const BLOCKED: &str = "the address is not one that may be reached";
+pub const BLOCKED: &str = "the address is not allowed";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ruling {
@@ -101,7 +101,7 @@ impl TryFrom<Ipv6Net> for Nat64 {
         match prefix.prefix_len() {
             32 | 40 | 48 | 56 | 64 | 96 => Ok(Self(prefix.trunc())),
             _ => Err(format!(
-                "{prefix} is not a NAT64 prefix: its length must be 32, 40, 48, 56, 64 or 96"
+                "{prefix} is not a NAT64 prefix: the length must be 32, 40, 48, 56, 64 or 96"
             )),
         }
     }

@@ -89,11 +89,11 @@ const KEEP_ALIVE: header::HeaderName = header::HeaderName::from_static("keep-ali
 /// Nothing that can be called an answer came.
 pub(crate) fn broken(error: &hyper::Error) -> NoAnswer {
     let what = if error.is_parse_too_large() {
-        "the headers of the answer are too long"
+        "the response headers are too long"
     } else if error.is_parse() {
-        "the answer is not HTTP"
+        "the response is not HTTP"
     } else {
-        "the connection broke off before an answer came"
+        "the connection was closed before a response arrived"
     };
     NoAnswer::new(Code::PROTOCOL_ERROR, format!("{what}: {}", chain(error)))
 }

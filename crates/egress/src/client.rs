@@ -154,7 +154,7 @@ impl Inner {
         }
         let mut held = match timeout_at(until, self.open(origin, target, &policy)).await {
             Ok(opened) => opened?,
-            Err(_) => return Err(late("while the connection was being opened")),
+            Err(_) => return Err(late("while connecting")),
         };
         match self.send(&mut held, ask, headers, until).await? {
             Sent::Answered(response) => Ok(self.finish(origin, held, response, most, until).await),
@@ -194,7 +194,7 @@ impl Inner {
             }
         };
         match sent {
-            Err(_) => Err(late("before an answer came")),
+            Err(_) => Err(late("before a response arrived")),
             Ok(Ok(response)) => Ok(Sent::Answered(response)),
             Ok(Err(mut error)) => {
                 let back = error.take_message().map(|request| request.into_parts().0.headers);
@@ -263,5 +263,5 @@ impl Inner {
 }
 
 fn late(when: &str) -> NoAnswer {
-    NoAnswer::new(Code::TIMEOUT, format!("the time ran out {when}"))
+    NoAnswer::new(Code::TIMEOUT, format!("timed out {when}"))
 }

@@ -98,8 +98,12 @@ impl Connector {
     }
 
     async fn through(&self, proxy: &Proxy, target: Target<'_>) -> Result<TcpStream, NoAnswer> {
-        let unknown =
-            |why| NoAnswer::new(Code::CONNECT_FAILED, format!("the proxy has no address: {why}"));
+        let unknown = |why| {
+            NoAnswer::new(
+                Code::CONNECT_FAILED,
+                format!("the proxy's host name could not be resolved: {why}"),
+            )
+        };
         let addresses = match proxy.host.parse::<IpAddr>() {
             Ok(ip) => vec![ip],
             Err(_) => match timeout(self.resolve_timeout, self.resolver.resolve(&proxy.host)).await
@@ -107,7 +111,7 @@ impl Connector {
                 Ok(Ok(addresses)) => addresses,
                 Ok(Err(NoAddress::Unasked(why))) => return Err(NoAnswer::ours(why)),
                 Ok(Err(NoAddress::None(why))) => return Err(unknown(why)),
-                Err(_) => return Err(unknown("the name servers did not answer".to_owned())),
+                Err(_) => return Err(unknown("DNS lookup timed out".to_owned())),
             },
         };
         let addresses: Vec<_> = addresses
@@ -118,7 +122,7 @@ impl Connector {
             dial(&addresses, self.connect_timeout).await.map_err(|error| match error {
                 Undialled::Ours(_) => unconnected(&error),
                 Undialled::Theirs(error) => {
-                    let reason = format!("the proxy cannot be reached: {error}");
+                    let reason = format!("cannot connect to the proxy: {error}");
                     NoAnswer::new(Code::CONNECT_FAILED, reason)
                 }
             })?;
@@ -151,7 +155,7 @@ impl From<io::Error> for Undialled {
 async fn dial(addresses: &[Judged], within: Duration) -> Result<TcpStream, Undialled> {
     let until = Instant::now() + within;
     let tries = addresses.len().min(MOST_TRIES);
-    let mut last = io::Error::other("there is no address to connect to");
+    let mut last = io::Error::other("no address to connect to");
     let mut portless = None;
     for (tried, judged) in addresses.iter().take(MOST_TRIES).enumerate() {
         let left = until.saturating_duration_since(Instant::now());
@@ -180,7 +184,7 @@ fn unconnected(error: &Undialled) -> NoAnswer {
             NoAnswer::ours(format!("this node could not open a connection: {error}"))
         }
         Undialled::Theirs(error) => {
-            let reason = format!("no connection could be made: {error}");
+            let reason = format!("could not connect: {error}");
             NoAnswer::new(Code::CONNECT_FAILED, reason)
         }
     }

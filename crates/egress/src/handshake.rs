@@ -51,7 +51,7 @@ where
         .map_err(|error| unstarted(&error))?;
     tasks.spawn(async move {
         if let Err(error) = connection.await {
-            tracing::trace!(%error, "a connection ended");
+            tracing::trace!(%error, "connection ended");
         }
     });
     Ok(Sender::H1(sender))
@@ -73,14 +73,14 @@ where
         .map_err(|error| unstarted(&error))?;
     tasks.spawn(async move {
         if let Err(error) = connection.await {
-            tracing::trace!(%error, "a connection ended");
+            tracing::trace!(%error, "connection ended");
         }
     });
     Ok(Sender::H2(sender))
 }
 
 fn unstarted(error: &hyper::Error) -> NoAnswer {
-    NoAnswer::new(Code::PROTOCOL_ERROR, format!("HTTP could not be started: {error}"))
+    NoAnswer::new(Code::PROTOCOL_ERROR, format!("could not start HTTP: {error}"))
 }
 
 /// Lets hyper start its tasks where they are counted.

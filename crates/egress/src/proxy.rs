@@ -44,10 +44,10 @@ impl Proxy {
             Ok(Ok(head)) => match status_of(&head) {
                 Some(200..=299) => Ok(()),
                 Some(status) => Err(failed(format!("answered {status} to CONNECT"))),
-                None => Err(failed("did not answer in HTTP".to_owned())),
+                None => Err(failed("did not respond with HTTP".to_owned())),
             },
             Ok(Err(error)) => Err(failed(format!("broke off: {error}"))),
-            Err(_) => Err(failed("did not answer in time".to_owned())),
+            Err(_) => Err(failed("timed out".to_owned())),
         }
     }
 
@@ -73,7 +73,7 @@ async fn read_head(stream: &mut TcpStream) -> std::io::Result<Vec<u8>> {
     let mut head = Vec::with_capacity(256);
     while !head.ends_with(b"\r\n\r\n") {
         if head.len() == LONGEST_HEAD {
-            return Err(std::io::Error::other("its answer is too long"));
+            return Err(std::io::Error::other("its response is too long"));
         }
         head.push(stream.read_u8().await?);
     }

@@ -54,23 +54,23 @@ pub(crate) async fn look_up(
         Ok(Ok(answers)) => answers,
         Ok(Err(NoAddress::Unasked(why))) => return Err(NoAnswer::ours(why)),
         Ok(Err(NoAddress::None(why))) => return Err(failed(&why)),
-        Err(_) => return Err(failed("the name servers did not answer in time")),
+        Err(_) => return Err(failed("DNS lookup timed out")),
     };
     if answers.is_empty() {
-        return Err(failed("the name has no address"));
+        return Err(failed("the host name has no address"));
     }
     let mut judged = Vec::with_capacity(answers.len().min(MOST_ANSWERS));
     for ip in &answers {
         match policy.admit(SocketAddr::new(*ip, port)) {
             Ok(address) => judged.push(address),
             Err(why) => {
-                tracing::debug!(name, %ip, why, "the DNS gave an address that is denied");
+                tracing::debug!(name, %ip, reason = why, "DNS returned a denied address");
                 return Err(NoAnswer::blocked());
             }
         }
     }
     if judged.len() > MOST_ANSWERS {
-        return Err(failed("the name has more than 32 addresses"));
+        return Err(failed("the host name has more than 32 addresses"));
     }
     Ok(alternate(judged))
 }
@@ -138,14 +138,12 @@ impl Resolve for NameServers {
         match self.0.lookup_ip(format!("{name}.")).await {
             Ok(found) => Ok(found.iter().take(MOST_ANSWERS + 1).collect()),
             Err(error) if error.is_no_records_found() => {
-                Err(NoAddress::None("the name has no address".to_owned()))
+                Err(NoAddress::None("the host name has no address".to_owned()))
             }
             Err(error) if is_ours(&error) => {
-                Err(NoAddress::Unasked(format!("this node could not ask for an address: {error}")))
+                Err(NoAddress::Unasked(format!("this node could not query DNS: {error}")))
             }
-            Err(error) => {
-                Err(NoAddress::None(format!("the name could not be looked up ({error})")))
-            }
+            Err(error) => Err(NoAddress::None(format!("DNS lookup failed ({error})"))),
         }
     }
 }

@@ -61,8 +61,8 @@ impl Settings {
 /// Why a client could not be made.
 #[derive(Debug, Error)]
 pub enum SetupFault {
-    #[error("the name servers of this machine are not known: {0}. hint: name some in the settings")]
+    #[error("cannot read the system's DNS configuration: {0}. hint: set `nameservers`")]
     NameServers(String),
-    #[error("TLS cannot be set up: {0}")]
+    #[error("cannot set up TLS: {0}")]
     Tls(#[from] rustls::Error),
 }

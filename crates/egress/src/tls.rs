@@ -56,6 +56,6 @@ pub(crate) async fn shake_hands(
     match timeout(within, connector.connect(name, stream)).await {
         Ok(Ok(stream)) => Ok(stream),
         Ok(Err(error)) => Err(failed(&error)),
-        Err(_) => Err(failed(&"it was not finished in time")),
+        Err(_) => Err(failed(&"timed out")),
     }
 }

@@ -47,15 +47,15 @@ pub enum UrlRefused {
 impl UrlRefused {
     pub fn what(&self) -> String {
         match self {
-            Self::NotAUrl(why) => format!("this is not a URL: {why}"),
+            Self::NotAUrl(why) => format!("not a URL: {why}"),
             Self::TooLong => format!("the URL is longer than {LONGEST} characters"),
-            Self::Blanks => "the URL has control characters or blanks in it".to_owned(),
-            Self::Scheme(scheme) => format!("the scheme {scheme} cannot be delivered to"),
-            Self::PlainHttp => "plain http is not allowed here".to_owned(),
-            Self::UserInfo => "the URL has a user name or password in it".to_owned(),
-            Self::Fragment => "the URL has a fragment (#…), which is never sent".to_owned(),
-            Self::Port(port) => format!("port {port} may not be used"),
-            Self::Name(name) => format!("{name} is not a name on the public Internet"),
+            Self::Blanks => "the URL contains control characters or spaces".to_owned(),
+            Self::Scheme(scheme) => format!("the scheme {scheme} is not supported"),
+            Self::PlainHttp => "plain http is not allowed".to_owned(),
+            Self::UserInfo => "the URL contains a user name or password".to_owned(),
+            Self::Fragment => "the URL contains a fragment (#…), which is never sent".to_owned(),
+            Self::Port(port) => format!("port {port} is not allowed"),
+            Self::Name(name) => format!("{name} is not a public host name"),
             Self::Address => BLOCKED.to_owned(),
         }
     }
@@ -66,17 +66,17 @@ impl UrlRefused {
             Self::TooLong => "shorten its query",
             Self::Blanks => "remove them",
             Self::Scheme(_) => "use https://",
-            Self::PlainHttp => "use https://, or have the operator set `allow_http`",
+            Self::PlainHttp => "use https://, or ask the operator to set `allow_http`",
             Self::UserInfo => "send them as a header instead",
             Self::Fragment => "remove it",
             Self::Port(_) => {
-                "use 443, 8443, or another above 1023 that no known service has, or have the operator add it to `allow_ports`"
+                "use 443, 8443 or a port above 1023 that no well-known service uses, or ask the operator to add it to `allow_ports`"
             }
             Self::Name(_) => {
-                "use the full public name, or have the operator add it to `allow_names` (`operator_allow_names` for targets of its own)"
+                "use the full public host name, or ask the operator to add it to `allow_names` (`operator_allow_names` for the operator's own targets)"
             }
             Self::Address => {
-                "use a public address, or have the operator add its network to `allow_cidrs` (`operator_allow_cidrs` for targets of its own)"
+                "use a public address, or ask the operator to add its network to `allow_cidrs` (`operator_allow_cidrs` for the operator's own targets)"
             }
         }
     }

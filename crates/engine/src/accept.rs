@@ -17,6 +17,7 @@ use crate::{
     lane::{LaneState, Ticket},
     room::{Seats, Size},
     scheduler::Incoming,
+    tenant_shares::{in_turns, rows_of},
 };
 
 /// Room in the queue of a lane. Dropped, it is free again.
@@ -26,13 +27,49 @@ struct Reservation {
 }
 
 impl Engine {
-    /// Stores the parcels in one transaction, with one answer for each, in order. Deliveries that are
-    /// marked `hold` are queued here if they are due and there is room. A caller who goes away before the
-    /// answer changes nothing: what was begun is finished.
-    pub async fn accept(self: &Arc<Self>, parcels: Vec<NewParcel>) -> Result<Vec<Accepted>> {
+    /// Stores the parcels of one tenant, with one answer for each, in order. Deliveries that are marked `hold`
+    /// are queued here if they are due and there is room. A caller who goes away before the answer changes
+    /// nothing: what was begun is finished. Many parcels are stored in several transactions, and between them it
+    /// is the turn of other tenants; where one fails, so do those after it.
+    pub async fn accept(self: &Arc<Self>, parcels: Vec<NewParcel>) -> Vec<Result<Accepted>> {
+        let mut answers = Vec::with_capacity(parcels.len());
+        let mut failure = None;
+        for turn in in_turns(parcels) {
+            let count = turn.len();
+            if failure.is_none() {
+                match self.accept_turn(turn).await {
+                    Ok(accepted) => answers.extend(accepted.into_iter().map(Ok)),
+                    Err(error) => failure = Some(error),
+                }
+            }
+            if let Some(error) = &failure {
+                answers.extend(std::iter::repeat_n(Err(error.clone()), count));
+            }
+        }
+        answers
+    }
+
+    /// The same for one parcel.
+    pub async fn accept_one(self: &Arc<Self>, new: NewParcel) -> Result<Accepted> {
+        let accepted = self.accept_turn(vec![new]).await?.pop();
+        accepted
+            .ok_or_else(|| StoreError::Corrupt("a parcel that was accepted has no answer".into()))
+    }
+
+    /// In one transaction.
+    async fn accept_turn(self: &Arc<Self>, parcels: Vec<NewParcel>) -> Result<Vec<Accepted>> {
+        let Some(tenant) = parcels.first().map(|new| new.parcel.tenant) else {
+            return Ok(Vec::new());
+        };
+        let share = self.write_shares.acquire(tenant, rows_of(&parcels)).await;
         let this = self.clone();
-        let accepted = self.see_through(async move { this.store_and_queue(parcels).await }).await;
-        accepted.unwrap_or_else(|| Err(StoreError::Unavailable("the gateway is stopping".into())))
+        let work = async move {
+            let accepted = this.store_and_queue(parcels).await;
+            drop(share);
+            accepted
+        };
+        let stopping = || Err(StoreError::Unavailable("the gateway is stopping".into()));
+        self.see_through(work).await.unwrap_or_else(stopping)
     }
 
     async fn store_and_queue(

@@ -17,6 +17,7 @@ use crate::{
     scheduler::Share,
     stats::{Counter, Stats},
     steady::Steady,
+    tenant_shares::{MAX_ROWS, TenantShares},
     through::Through,
     timings::Timing,
 };
@@ -45,6 +46,7 @@ pub struct Engine {
     pub(crate) name: String,
     pub(crate) lanes: Vec<Arc<LaneState>>,
     pub(crate) room: Arc<Room>,
+    pub(crate) write_shares: Arc<TenantShares>,
     pub(crate) membership: Membership,
     pub(crate) steady: Steady,
     /// No more work is taken on.
@@ -78,6 +80,7 @@ impl Engine {
             membership: Membership::new(node, beaten_at, limits.trusted()),
             steady,
             room,
+            write_shares: TenantShares::new(MAX_ROWS),
             store,
             clock,
             random,

@@ -2,8 +2,8 @@
 //!
 //! In reading order: `carrier` is what a lane brings, `ask` how it asks the store, and `off_thread` how
 //! flows run long checks; `engine` is the whole and how it starts;
-//! `lane` is one lane at work. In come deliveries by `accept` (straight from a flow) or
-//! `claim` (from the store), each with a seat in the `room`; `scheduler` says which goes next;
+//! `lane` is one lane at work. In come deliveries by `accept` (straight from a flow, in turns by
+//! `tenant_shares`) or `claim` (from the store), each with a seat in the `room`; `scheduler` says which goes next;
 //! `dispatch` sends it out; `carry` is the attempt (`suspect` says what comes before some); `follow` says
 //! what is published with its result; `settle` writes both (`reduce` says what is left out if need be);
 //! `release` puts back what will not be carried here. `membership` and `heartbeat` prove that the node
@@ -51,6 +51,7 @@ pub mod status;
 mod steady;
 pub mod stop;
 mod suspect;
+mod tenant_shares;
 mod through;
 pub mod timings;
 
@@ -65,4 +66,5 @@ pub use scheduler::Pool;
 pub use stats::Stats;
 pub use status::TargetStatus;
 pub use stop::Stopped;
+pub use tenant_shares::{TenantShare, TenantShares};
 pub use timings::{Buckets, Histogram, Timing};

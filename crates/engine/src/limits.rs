@@ -35,7 +35,7 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            most_jobs: 8_192,
+            most_jobs: 12_288,
             most_bytes: 48 << 20,
             tenant_batch: fairness::TURN,
             batch: 256,

@@ -1,6 +1,6 @@
 //! The queue of one lane: whose delivery goes next.
 //!
-//! Targets draw on one of four pools, by how they answer (`pool`, `standing`): a target that hangs
+//! Targets draw on one of five pools, by how they answer (`pool`, `standing`): a target that hangs
 //! shares its pool with others of its kind and takes nothing from targets that answer promptly.
 //! Within a pool tenants take turns, three deliveries at most while others wait; within a tenant its
 //! targets take turns; within a target the first to come is the first to go. The line of tenants is in
@@ -89,6 +89,10 @@ pub struct Scheduler<T> {
     queued: usize,
     pool_limits: [PoolLimit; Pool::COUNT],
     held: [Holding; Pool::COUNT],
+    /// Tenants that hold something of a pool.
+    holders: [BTreeSet<TenantId>; Pool::COUNT],
+    /// How full each pool was when all of those were last judged.
+    fill: [usize; Pool::COUNT],
     /// Targets with something to do, by the pool they draw on.
     busy: [usize; Pool::COUNT],
     timers: BTreeSet<(Time, Key)>,
@@ -121,9 +125,8 @@ pub struct Incoming<T> {
 impl<T> Scheduler<T> {
     pub fn new(limits: LaneLimits) -> Self {
         let LaneLimits { concurrency, most_jobs, most_bytes, is_hard, .. } = limits;
-        let pools = [Pool::Prompt, Pool::Untried, Pool::Slow, Pool::Troubled];
         let mut pool_limits =
-            pools.map(|pool| PoolLimit::of(pool, concurrency, most_jobs, most_bytes));
+            Pool::ALL.map(|pool| PoolLimit::of(pool, concurrency, most_jobs, most_bytes));
         if is_hard {
             pool_limits[Pool::Prompt.index()].in_flight = concurrency;
         }
@@ -140,6 +143,8 @@ impl<T> Scheduler<T> {
             queued: 0,
             pool_limits,
             held: Default::default(),
+            holders: Default::default(),
+            fill: [0; Pool::COUNT],
             busy: [0; Pool::COUNT],
             timers: BTreeSet::new(),
             idle: Ring::default(),
@@ -254,7 +259,7 @@ impl<T> Scheduler<T> {
     fn servable(&self) -> Option<Pool> {
         let is_servable =
             |pool: &Pool| !self.turns[pool.index()].is_empty() && self.has_slot(*pool);
-        Pool::order(self.taken).into_iter().find(is_servable)
+        Pool::order(self.taken).find(is_servable)
     }
 
     /// The first in line that has not had its batch and, while others wait, does not hold half of the

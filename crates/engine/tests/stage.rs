@@ -169,9 +169,9 @@ impl Stage {
     pub async fn publish(&self, engine: &Arc<Engine>) -> (DeliveryId, bool) {
         let new = self.parcel(true);
         let id = new.deliveries[0].id;
-        let accepted = engine.accept(vec![new]).await.expect("the store works");
+        let accepted = engine.accept_one(new).await.expect("the store works");
         let is_queued = matches!(
-            &accepted[0],
+            &accepted,
             Accepted::New { placed, .. } if placed.as_ref() == [Placed::Leased]
         );
         (id, is_queued)

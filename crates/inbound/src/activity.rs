@@ -179,7 +179,7 @@ impl Inbound {
                 return Ok(());
             }
         }
-        Err(StoreError::Unavailable("the document kept being changed by other nodes".into()))
+        Err(StoreError::Unavailable("the document was changed concurrently by other nodes".into()))
     }
 }
 

@@ -28,7 +28,6 @@ pub const ORIGIN: &str = "gancho/ledger";
 const COLLECTION: Collection = Collection::operators(CHECKPOINTS);
 const PAGE: usize = 1_000;
 const LOOK_EVERY: Duration = Duration::from_secs(5);
-const NOT_SIGNED: &str = "the ledger is not signed for until someone has looked";
 
 pub struct Checkpointer {
     store: Arc<dyn Store>,
@@ -85,15 +84,15 @@ pub enum CheckpointFault {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The ledger is not what it was. Nothing is signed.
-    #[error("the ledger does not hold: {0}. hint: run `gancho ledger verify`")]
+    #[error("the ledger is invalid: {0}. hint: run `gancho ledger verify`")]
     Flaw(#[from] Flaw),
-    #[error("the checkpoint at {0} cannot be written or read: {1}")]
+    #[error("cannot write or read the checkpoint {0}: {1}")]
     File(PathBuf, io::Error),
-    #[error("the checkpoint cannot be signed or opened: {0}")]
+    #[error("cannot sign or verify the checkpoint: {0}")]
     Note(#[from] CheckpointError),
     /// Nothing is signed while it is there.
     #[error(
-        "{0} is no checkpoint that this gateway signed. hint: compare it with copies that are kept elsewhere, then move it out of the folder"
+        "{0} is not a checkpoint signed by this gateway. hint: compare it with copies stored elsewhere, then move it out of the directory"
     )]
     Foreign(PathBuf),
 }
@@ -117,7 +116,7 @@ impl Checkpointer {
         let ahead = match ahead(&settings, &keys) {
             Ok(ahead) => Some(ahead),
             Err(fault) => {
-                tracing::error!(%fault, "{NOT_SIGNED}");
+                tracing::error!(error = %fault, "checkpoints are suspended");
                 None
             }
         };
@@ -183,10 +182,10 @@ impl Checkpointer {
                     Ok(Some(_)) => made = Instant::now(),
                     Ok(None) => {}
                     Err(fault) if is_held => {
-                        tracing::error!(%fault, "{NOT_SIGNED}");
+                        tracing::error!(error = %fault, "checkpoints are suspended");
                         made = Instant::now();
                     }
-                    Err(fault) => tracing::warn!(%fault, "no checkpoint could be made"),
+                    Err(fault) => tracing::warn!(error = %fault, "could not sign a checkpoint"),
                 }
             }
             if is_last {

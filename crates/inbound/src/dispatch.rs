@@ -70,11 +70,11 @@ impl Carrier for DispatchCarrier {
     async fn carry(&self, job: &Job, attempt: u32) -> Carried {
         let all = match ask(|| self.sources.all()).await {
             Ok(all) => all,
-            Err(fault) => return ours(format!("the source could not be looked up: {fault}")),
+            Err(fault) => return ours(format!("could not read the source: {fault}")),
         };
         let Some(source) = all.of_tenant(job.tenant) else {
             // Which one is not known; a node with the right ring, or this one with it, will tell.
-            let reason = "this node cannot use the source";
+            let reason = "the source is unusable on this node";
             return if all.has_unusable() {
                 ours(reason.into())
             } else {
@@ -82,9 +82,7 @@ impl Carrier for DispatchCarrier {
             };
         };
         let carried = match source.destination(job.target, was_given_up(job)) {
-            None => {
-                gone("the source no longer has this target: a replay sends it to the first one")
-            }
+            None => gone("the source no longer has this target: a replay uses the first target"),
             // Checked at each attempt: a dead letter can be replayed once the schema is mended.
             Some(target) => match source.schema_errors(&job.parcel.body).await {
                 Err(error) => ours(error.to_string()),
@@ -103,7 +101,7 @@ impl DispatchCarrier {
     async fn post(&self, job: &Job, attempt: u32, source: &Ready, url: &Url) -> Carried {
         let headers = match self.headers(job, attempt, source, self.clock.now()) {
             Ok(headers) => headers,
-            Err(fault) => return ours(format!("the request could not be made: {fault}")),
+            Err(fault) => return ours(format!("could not build the request: {fault}")),
         };
         let record = header_record(&headers);
         let body = job.parcel.body.clone();
@@ -115,7 +113,7 @@ impl DispatchCarrier {
     async fn hand_over(&self, job: &Job, target: InsideTarget) -> Carried {
         let Some(inside) = &self.inside else {
             // Another node may have it, or this one once it is set up.
-            return ours("this node has no such part: it sends no e-mail".into());
+            return ours("e-mail is off on this node".into());
         };
         let began = Instant::now();
         match inside.take(target, &job.parcel.body).await {
@@ -183,7 +181,7 @@ fn value(text: &str) -> Result<HeaderValue, String> {
 
 /// Why a body that does not fit the schema is not sent.
 pub(crate) fn misfit(first: &FieldError) -> Failure {
-    let reason = format!("the body does not fit the source's schema: {first}");
+    let reason = format!("the body does not match the schema of the source: {first}");
     Failure::new(Code::from_text(SCHEMA_INVALID), reason)
 }
 

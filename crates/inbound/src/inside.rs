@@ -20,7 +20,7 @@ impl InsideTarget {
         match text {
             EMAIL_FEEDBACK => Some(Ok(Self::EmailFeedback)),
             other if other.starts_with(BEGINNING) => Some(Err(format!(
-                "there is no `{other}` in the gateway. hint: the only one is `{EMAIL_FEEDBACK}`"
+                "unknown internal target `{other}`. hint: use `{EMAIL_FEEDBACK}`"
             ))),
             _ => None,
         }

@@ -180,14 +180,14 @@ impl Denied {
 
     /// Kept, and not sent on.
     pub(crate) fn misfit(faults: Vec<FieldError>, receipt: ReceiptId) -> Self {
-        let detail = "the body does not fit the schema that was agreed";
+        let detail = "the body does not match the schema";
         let denied = Self::new(422, "schema_mismatch", Reason::Schema, detail);
         Self { faults: faults.into(), receipt: Some(Box::new(receipt)), ..denied }
     }
 
     /// Whether it is good could not be found out, for a reason that is ours.
     pub(crate) fn unusable() -> Self {
-        let detail = "the webhook could not be checked: send it again in a moment";
+        let detail = "the webhook could not be verified at the moment: send it again";
         let denied = Self::new(503, "unavailable", Reason::Store, detail);
         Self { retry_after: Some(Duration::from_secs(5)), ..denied }
     }
@@ -195,9 +195,9 @@ impl Denied {
     pub(crate) fn store(error: &StoreError) -> Self {
         let (code, detail) = match error {
             StoreError::Full(_) => {
-                ("storage_full", "the gateway's storage is full: send it again later")
+                ("storage_full", "the gateway's storage is full: send the webhook again later")
             }
-            _ => ("unavailable", "the webhook could not be kept: send it again in a moment"),
+            _ => ("unavailable", "the webhook could not be stored: send it again"),
         };
         let retry_after = Some(Duration::from_secs(5));
         Self { retry_after, ..Self::new(503, code, Reason::Store, detail) }

@@ -9,7 +9,9 @@ use thiserror::Error;
 pub struct Partner(Box<str>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("a partner's name has 1 to 63 of a-z, 0-9 and `-`, and does not begin with `-`")]
+#[error(
+    "a partner name must have 1 to 63 characters of a-z, 0-9 and `-`, and must not start with `-`"
+)]
 pub struct NotAPartner;
 
 impl Partner {

@@ -50,9 +50,9 @@ const MOST_TOPICS: usize = 50;
 pub enum PresetFault {
     #[error(transparent)]
     Generic(#[from] GenericFault),
-    #[error("`topics` has 1 to {MOST_TOPICS} ARNs, so that no other topic is taken")]
+    #[error("`topics` must have 1 to {MOST_TOPICS} ARNs; other topics are rejected")]
     TopicCount,
-    #[error("`{0}` is no ARN of a topic, such as arn:aws:sns:eu-west-1:123456789012:name")]
+    #[error("`{0}` is not the ARN of a topic, e.g. arn:aws:sns:eu-west-1:123456789012:name")]
     Topic(String),
 }
 

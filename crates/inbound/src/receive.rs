@@ -128,7 +128,8 @@ impl Inbound {
         match (self.policy.pack().decide(bits), taken) {
             (Decision::Allow, _) => Ok(()),
             (Decision::Deny, Err(wait)) => {
-                let detail = "this key sends faster than was agreed: wait and send it again";
+                let detail =
+                    "the rate limit of this key is exceeded: wait and send the request again";
                 let denied = Denied::new(429, "rate_limited", Reason::Rate, detail);
                 Err(Denied { retry_after: Some(wait), ..denied })
             }
@@ -189,7 +190,7 @@ impl Inbound {
         if let Some(first) = taken.clashes_with {
             let receipt = taken.receipt;
             self.tally.clashed(partner.as_str());
-            tracing::warn!(%partner, %receipt, %first, "event id reused with another body; kept as a dead letter");
+            tracing::warn!(%partner, %receipt, %first, "event id reused with a different body; stored as a dead letter");
         }
     }
 

@@ -133,7 +133,7 @@ impl Sources {
                 Err(why) => {
                     // Said when it is found, and not each time that all are read.
                     if known_unusable.get(document.key.as_str()) != Some(&why) {
-                        tracing::error!(partner = document.key, why, "a source cannot be used");
+                        tracing::error!(partner = document.key, reason = why, "source is unusable");
                     }
                     all.unusable.insert(document.key.into(), why);
                 }

@@ -17,13 +17,13 @@ use crate::{
 
 #[derive(Debug, Error)]
 pub enum NotSimulated {
-    #[error("there is no source for this partner: make one first")]
+    #[error("no source exists for this partner: create one first")]
     UnknownPartner,
     #[error(
-        "the source has no valid key of a kind that can be signed with here: an Ed25519 partner alone has its private key; add an HMAC key to try things out"
+        "the source has no valid HMAC key: only the partner has the private part of an Ed25519 key; add an HMAC key for tests"
     )]
     NoKey,
-    #[error("the source cannot be used: {0}")]
+    #[error("the source is unusable: {0}")]
     Unusable(String),
     #[error(transparent)]
     Store(#[from] gancho_store::StoreError),

@@ -104,7 +104,7 @@ impl Sns {
         }
         let signature = BASE64.decode(message.signature.as_bytes());
         let signature =
-            signature.map_err(|_| refused(Reason::MalformedSignature, "it is not base64"))?;
+            signature.map_err(|_| refused(Reason::MalformedSignature, "not valid base64"))?;
         let url = self.hosts.certificate(&message.signing_cert_url);
         let url = url.map_err(|why| {
             refused(Reason::Certificate, format!("{why}: {}", shown(&message.signing_cert_url)))
@@ -117,7 +117,10 @@ impl Sns {
         certificate.check_dates(now).map_err(|why| refused(Reason::Certificate, why))?;
         let base = message.base();
         if !certificate.verify(message.hash, base.as_bytes(), &signature) {
-            return Err(refused(Reason::SignatureMismatch, "the message is not as it was signed"));
+            return Err(refused(
+                Reason::SignatureMismatch,
+                "the signature does not match the message",
+            ));
         }
         let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, base.as_bytes());
         Ok(Proved {
@@ -137,7 +140,7 @@ fn refused(reason: Reason, why: impl Into<String>) -> Denied {
 
 /// SNS tries again after a 5xx, and after nothing else that says no.
 fn away(reason: Reason, why: impl Into<String>) -> Denied {
-    let detail = "the message could not be checked: send it again in a moment";
+    let detail = "the message could not be verified at the moment: send it again";
     let denied = Denied::new(503, "unavailable", reason, detail).noted(why);
     Denied { retry_after: Some(Duration::from_secs(5)), ..denied }
 }
@@ -145,9 +148,9 @@ fn away(reason: Reason, why: impl Into<String>) -> Denied {
 /// For a gateway that was not told where SNS is. Only who knows a topic of the source is told so.
 pub(crate) fn not_here(topics: &Topics, body: &[u8]) -> Denied {
     if !Message::read(body).is_ok_and(|message| topics.arns.contains(&message.topic_arn)) {
-        return refused(Reason::Topic, "it is no message of a topic that the source lists");
+        return refused(Reason::Topic, "the topic is not listed in the source");
     }
-    away(Reason::CertificateAway, "this gateway is not set up to receive from SNS")
+    away(Reason::CertificateAway, "SNS is not configured on this gateway")
 }
 
 /// Of what a stranger wrote.

@@ -47,17 +47,17 @@ pub struct Created {
 pub enum SourceError {
     #[error("{}", joined(.0))]
     Faulty(Vec<FieldError>),
-    #[error("there is no such source or key")]
+    #[error("no source or key with this name exists")]
     NotFound,
-    #[error("the partner `{0}` has a source already: change that one")]
+    #[error("a source for the partner `{0}` already exists: change that one")]
     Taken(Partner),
-    #[error("there are {most} already: remove some that are no longer used")]
+    #[error("the maximum of {most} is reached: remove unused ones")]
     TooMany { most: usize },
-    #[error("it kept being changed by others: try again")]
+    #[error("changed concurrently: try again")]
     Busy,
     #[error(transparent)]
     Store(#[from] StoreError),
-    #[error("a secret cannot be sealed or opened: {0}")]
+    #[error("cannot encrypt or decrypt a secret: {0}")]
     Vault(String),
 }
 
@@ -111,15 +111,16 @@ impl SourceDesk {
     async fn check_fits(&self, source: &Source) -> Result<(), SourceError> {
         let keys = self.keys(&source.partner).await?;
         if !keys.is_empty() && !source.preset().has_keys() {
-            let message =
-                "the source has keys, which this preset has no use for: delete them first";
+            let message = "the source has keys, which this preset does not use: delete them first";
             let fault = FieldError::new("preset_unfit", "/preset", message);
             return Err(SourceError::Faulty(vec![fault]));
         }
         let ready =
             Ready::prepare(source.clone(), keys, Vec::new(), &self.ring, self.sources.defaults());
         ready.map(|_| ()).map_err(|why| {
-            let message = format!("the source's keys do not fit this preset ({why}): replace them");
+            let message = format!(
+                "the keys of the source do not work with this preset ({why}): replace them"
+            );
             SourceError::Faulty(vec![FieldError::new("preset_unfit", "/preset", message)])
         })
     }

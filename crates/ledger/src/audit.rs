@@ -12,19 +12,19 @@ use crate::{
 /// What is wrong, and where it is first seen.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Flaw {
-    #[error("line {expected} is missing: line {found} comes in its place")]
+    #[error("line {expected} is missing: found line {found} instead")]
     Hole { expected: u64, found: u64 },
-    #[error("line {number} is not what was written: its link does not follow from the line before")]
+    #[error("line {number} was changed: its link does not match the line before")]
     Changed { number: u64 },
     #[error(
-        "the lines up to {size} are not those of the checkpoint made at {made_at}: the ledger was rewritten"
+        "the lines up to {size} do not match the checkpoint signed at {made_at}: the ledger was rewritten"
     )]
     Rewritten { size: u64, made_at: String },
     #[error(
-        "the ledger ends at line {found}, but a checkpoint made at {made_at} counts {size}: lines were removed from its end, or an old copy was put back"
+        "the ledger ends at line {found}, but a checkpoint signed at {made_at} covers {size} lines: lines were removed from its end, or an old copy was restored"
     )]
     Short { found: u64, size: u64, made_at: String },
-    #[error("two checkpoints of {size} lines name different roots: one of them is forged")]
+    #[error("two checkpoints of {size} lines have different roots: one of them is forged")]
     Forked { size: u64 },
 }
 

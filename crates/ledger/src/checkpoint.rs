@@ -31,11 +31,13 @@ pub struct Checkpoint {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum CheckpointError {
-    #[error("this is not a checkpoint: it needs an origin, a size, a root and a signature")]
+    #[error("not a checkpoint: it needs an origin, a size, a root and a signature")]
     Form,
     #[error("the checkpoint is not signed with this key")]
     OtherKey,
-    #[error("the checkpoint's signature is wrong: it was changed, or made by someone else")]
+    #[error(
+        "the signature of the checkpoint is invalid: it was changed, or signed by another gateway"
+    )]
     Signature,
     #[error("the key is not an Ed25519 seed or public key of 32 bytes")]
     Key,

@@ -52,19 +52,18 @@ impl FromStr for Mailbox {
 
     fn from_str(text: &str) -> Result<Self, String> {
         if text.chars().any(char::is_control) {
-            return Err("it holds a control character, such as a line break: remove it".into());
+            return Err("contains a control character, such as a line break: remove it".into());
         }
         let text = text.trim();
         let (name, address) = match text.strip_suffix('>') {
             None => (None, text),
             Some(rest) => {
-                let (name, address) =
-                    rest.rsplit_once('<').ok_or("it has a `>` without a `<` before it")?;
+                let (name, address) = rest.rsplit_once('<').ok_or("`>` without a preceding `<`")?;
                 (shown_name(name)?, address)
             }
         };
         let (local, domain) =
-            address.rsplit_once('@').ok_or("it has no `@`: write it as name@example.com")?;
+            address.rsplit_once('@').ok_or("no `@`: use the form name@example.com")?;
         check_local(local)?;
         Ok(Self { name, local: local.to_owned(), domain: ascii_domain(domain)? })
     }
@@ -77,7 +76,7 @@ fn shown_name(text: &str) -> Result<Option<String>, String> {
         None => text.to_owned(),
     };
     if name.chars().count() > LONGEST_NAME {
-        return Err(format!("its name is longer than {LONGEST_NAME} characters"));
+        return Err(format!("the display name is longer than {LONGEST_NAME} characters"));
     }
     Ok(Some(name).filter(|name| !name.is_empty()))
 }
@@ -95,21 +94,21 @@ fn unescape(quoted: &str) -> String {
 fn check_local(local: &str) -> Result<(), String> {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-/=?^_`{|}~.".contains(&byte);
     if local.is_empty() {
-        return Err("nothing stands before its `@`".into());
+        return Err("the local part before the `@` is empty".into());
     }
     if local.len() > LONGEST_LOCAL {
         return Err(format!(
-            "what stands before its `@` is longer than {LONGEST_LOCAL} characters"
+            "the local part before the `@` is longer than {LONGEST_LOCAL} characters"
         ));
     }
     if let Some(odd) = local.chars().find(|letter| !letter.is_ascii() || !fits(*letter as u8)) {
         return Err(format!(
-            "`{}` may not stand before the `@`: letters, digits and !#$%&'*+-/=?^_`{{|}}~. may",
+            "`{}` is not allowed before the `@`: use letters, digits and !#$%&'*+-/=?^_`{{|}}~.",
             odd.escape_default()
         ));
     }
     if local.starts_with('.') || local.ends_with('.') || local.contains("..") {
-        return Err("a dot before the `@` must stand between other characters".into());
+        return Err("a dot before the `@` must be between other characters".into());
     }
     Ok(())
 }
@@ -118,12 +117,12 @@ fn check_local(local: &str) -> Result<(), String> {
 fn ascii_domain(domain: &str) -> Result<String, String> {
     let odd = |letter: char| letter == '%' || letter.is_ascii() && !is_of_host(letter);
     if domain.chars().any(odd) {
-        return Err("what follows its `@` is not the name of a host".into());
+        return Err("the part after the `@` is not a host name".into());
     }
     let name = match url::Host::parse(domain) {
         Ok(url::Host::Domain(name)) => name,
-        Ok(_) => return Err("an IP address follows its `@`: give the name of a host".into()),
-        Err(_) => return Err("what follows its `@` is not the name of a host".into()),
+        Ok(_) => return Err("the part after the `@` is an IP address: use a host name".into()),
+        Err(_) => return Err("the part after the `@` is not a host name".into()),
     };
     let is_label = |label: &str| {
         (1..=63).contains(&label.len())
@@ -132,10 +131,12 @@ fn ascii_domain(domain: &str) -> Result<String, String> {
             && !label.ends_with('-')
     };
     if name.len() > LONGEST_DOMAIN || !name.split('.').all(is_label) {
-        return Err("what follows its `@` is not the name of a host".into());
+        return Err("the part after the `@` is not a host name".into());
     }
     if !name.contains('.') && name != "localhost" {
-        return Err(format!("`{name}` is no whole name of a host: write it as example.com"));
+        return Err(format!(
+            "`{name}` is not a fully qualified host name: use the form example.com"
+        ));
     }
     Ok(name)
 }

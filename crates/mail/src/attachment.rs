@@ -40,7 +40,7 @@ pub fn check(
         faults.push(FieldError::new(
             "too_many",
             "/attachments",
-            format!("at most {MOST} attachments"),
+            format!("the maximum is {MOST} attachments"),
         ));
         return Vec::new();
     }
@@ -53,8 +53,7 @@ pub fn check(
     }
     if bytes > most_bytes {
         let why = format!(
-            "the attachments have {bytes} bytes together, and {most_bytes} are allowed: send a link \
-             to what is larger"
+            "the attachments have {bytes} bytes together, the maximum is {most_bytes}: send a link instead"
         );
         faults.push(FieldError::new("too_large", "/attachments", why));
     }
@@ -79,13 +78,13 @@ fn check_one(
     if let Some(id) = &draft.content_id
         && !is_content_id(id)
     {
-        let why = "it is made of letters, digits and `.`, `_`, `-`, `@`, at most 100 of them";
+        let why = "must have 1 to 100 letters, digits, `.`, `_`, `-` and `@`";
         refuse("contentId", why.to_owned());
     }
     // Line breaks in base64 are common, and mean nothing.
     let decoded = BASE64_MIME_PERMISSIVE.decode(draft.content.as_bytes());
     let decoded = decoded.unwrap_or_else(|fault| {
-        refuse("content", format!("it is not base64: {fault}"));
+        refuse("content", format!("not valid base64: {fault}"));
         Vec::new()
     });
     let attachment = Attachment {
@@ -99,20 +98,20 @@ fn check_one(
 
 fn check_filename(name: &str) -> Result<(), String> {
     if name.trim().is_empty() {
-        return Err("an attachment needs a filename".into());
+        return Err("an attachment must have a filename".into());
     }
     if name.chars().any(|letter| letter.is_control() || "/\\\"".contains(letter)) {
-        return Err("a filename may not hold `/`, `\\`, `\"` or control characters".into());
+        return Err("a filename must not contain `/`, `\\`, `\"` or control characters".into());
     }
     if name.chars().count() > LONGEST_FILENAME {
-        return Err(format!("a filename may have {LONGEST_FILENAME} characters at most"));
+        return Err(format!("a filename must not have more than {LONGEST_FILENAME} characters"));
     }
     Ok(())
 }
 
 /// `type/subtype`, perhaps with parameters.
 fn check_content_type(text: &str) -> Result<(), String> {
-    let wrong = || format!("`{}` is no media type, such as application/pdf", text.escape_debug());
+    let wrong = || format!("`{}` is not a media type, e.g. application/pdf", text.escape_debug());
     let is_plain = text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) && text.len() <= 200;
     if !is_plain || lettre::message::header::ContentType::parse(text).is_err() {
         return Err(wrong());
@@ -120,7 +119,7 @@ fn check_content_type(text: &str) -> Result<(), String> {
     // A part that holds parts would let a caller write the structure of the mail.
     let kind = text.trim_start().to_ascii_lowercase();
     if kind.starts_with("multipart/") || kind.starts_with("message/") {
-        return Err("an attachment cannot be of a type that holds others".into());
+        return Err("an attachment cannot have a multipart or message type".into());
     }
     Ok(())
 }

@@ -47,16 +47,16 @@ impl Carrier for MailCarrier {
         let email = match Email::read(&job.parcel.body) {
             Ok(email) => email,
             Err(fault) => {
-                let why = format!("the e-mail cannot be read as it was kept: {fault}");
+                let why = format!("the stored e-mail is unreadable: {fault}");
                 return Carried::never(FailureCode::InternalError.failure(why));
             }
         };
         let scope = TenantScope::internal(job.tenant);
         match ask(|| self.suppressions.get(scope, &email.to)).await {
-            Err(fault) => return ours(format!("the suppression list could not be read: {fault}")),
+            Err(fault) => return ours(format!("could not read the suppression list: {fault}")),
             Ok(Some(found)) => {
                 let why = format!(
-                    "the address is on the suppression list since {} ({}): nothing was sent",
+                    "the address has been on the suppression list since {} ({}); nothing was sent",
                     found.since,
                     found.reason.name()
                 );
@@ -67,7 +67,7 @@ impl Carrier for MailCarrier {
         match self.letter(job, email) {
             Ok(letter) => self.hand_over(&letter).await,
             Err(why) => {
-                let why = format!("the e-mail cannot be written: {why}");
+                let why = format!("could not build the e-mail: {why}");
                 Carried::never(FailureCode::InvalidContent.failure(why))
             }
         }

@@ -237,7 +237,7 @@ fn of_ses(status: u16, error: &str, text: &str) -> Ruling {
 
 fn said(text: &str) -> &str {
     let text = text.trim();
-    if text.is_empty() { "no reason was given" } else { text }
+    if text.is_empty() { "no reason given" } else { text }
 }
 
 /// SES's own mail servers say it with 454, others with other codes, and all with these words.

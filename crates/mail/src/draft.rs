@@ -46,7 +46,7 @@ impl EmailDraft {
         let reply_to = self.reply_to.as_deref();
         let reply_to = reply_to.map(|text| mailbox("replyTo", Some(text), &mut faults));
         match self.subject.as_deref() {
-            None => faults.push(missing("subject", "give one, which may be empty")),
+            None => faults.push(missing("subject", "set a subject, which may be empty")),
             Some(subject) => {
                 if let Err(why) = check_value(subject) {
                     faults.push(FieldError::new(
@@ -81,13 +81,13 @@ impl EmailDraft {
 
 fn mailbox(field: &str, text: Option<&str>, faults: &mut Vec<FieldError>) -> Option<Mailbox> {
     let Some(text) = text else {
-        faults.push(missing(field, "write it as name@example.com or `Name <name@example.com>`"));
+        faults.push(missing(field, "use the form name@example.com or `Name <name@example.com>`"));
         return None;
     };
     match text.parse() {
         Ok(mailbox) => Some(mailbox),
         Err(why) => {
-            let what = format!("`{field}` is not the address of one mailbox: {why}");
+            let what = format!("`{field}` is not an e-mail address: {why}");
             faults.push(FieldError::new("address", format!("/{field}"), what));
             None
         }
@@ -101,19 +101,20 @@ fn check_content(
     faults: &mut Vec<FieldError>,
 ) {
     if text.is_none() && html.is_none() {
-        faults.push(missing("text", "give `text`, `html` or both"));
+        faults.push(missing("text", "set `text`, `html` or both"));
     }
     for (field, content) in [("text", text), ("html", html)] {
         let is_odd = |letter: char| letter.is_control() && !"\r\n\t\u{c}".contains(letter);
         if content.is_some_and(|content| content.chars().any(is_odd)) {
-            let why = format!("`{field}` holds a control character that no mail may hold");
+            let why =
+                format!("`{field}` contains a control character that is not allowed in e-mail");
             faults.push(FieldError::new("content", format!("/{field}"), why));
         }
     }
     let size = text.map_or(0, str::len) + html.map_or(0, str::len);
     if size > limits.content_bytes {
         let why = format!(
-            "text and HTML have {size} bytes together, and {} are allowed",
+            "text and HTML have {size} bytes together, the maximum is {}",
             limits.content_bytes
         );
         faults.push(FieldError::new(
@@ -129,7 +130,8 @@ fn check_id(field: &str, id: Option<&str>, faults: &mut Vec<FieldError>) {
         (1..=LONGEST_ID).contains(&id.chars().count()) && !id.chars().any(char::is_control)
     };
     if id.is_some_and(|id| !fits(id)) {
-        let why = format!("`{field}` must have 1 to {LONGEST_ID} characters, none of them control");
+        let why =
+            format!("`{field}` must have 1 to {LONGEST_ID} characters and no control characters");
         faults.push(FieldError::new("id", format!("/{field}"), why));
     }
 }

@@ -146,7 +146,7 @@ fn suppressed_by(report: &Feedback, now: Time) -> Vec<NewSuppression> {
             Ok(mailbox) => {
                 suppressed.push(reason.suppress(&mailbox, Some(report.error.clone()), now));
             }
-            Err(why) => tracing::warn!(why, "a report names what is no address"),
+            Err(why) => tracing::warn!(reason = why, "invalid recipient address in an SES report"),
         }
     }
     suppressed

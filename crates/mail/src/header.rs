@@ -38,7 +38,11 @@ const FORBIDDEN_BEGINNINGS: [&str; 5] = ["content-", "resent-", "arc-", "x-ses-"
 
 pub fn check(headers: &[(String, String)], faults: &mut Vec<FieldError>) {
     if headers.len() > MOST {
-        faults.push(FieldError::new("too_many", "/headers", format!("at most {MOST} headers")));
+        faults.push(FieldError::new(
+            "too_many",
+            "/headers",
+            format!("the maximum is {MOST} headers"),
+        ));
     }
     for (place, (name, value)) in headers.iter().enumerate() {
         let pointer = format!("/headers/{}", pointer_part(name));
@@ -46,7 +50,7 @@ pub fn check(headers: &[(String, String)], faults: &mut Vec<FieldError>) {
             faults.push(FieldError::new("header_name", pointer.as_str(), why));
         }
         if headers[..place].iter().any(|(other, _)| other.eq_ignore_ascii_case(name)) {
-            let why = format!("the header `{name}` is given twice, in another case");
+            let why = format!("duplicate header `{name}`");
             faults.push(FieldError::new("header_name", pointer.as_str(), why));
         }
         if let Err(why) = check_value(value) {
@@ -59,14 +63,12 @@ pub fn check(headers: &[(String, String)], faults: &mut Vec<FieldError>) {
 fn check_name(name: &str) -> Result<(), String> {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
     if !(1..=LONGEST_NAME).contains(&name.len()) || !name.bytes().all(fits) {
-        return Err(format!(
-            "a header's name is made of letters, digits and `-`, at most {LONGEST_NAME} of them"
-        ));
+        return Err(format!("a header name must have 1 to {LONGEST_NAME} letters, digits and `-`"));
     }
     let small = name.to_ascii_lowercase();
     let begins = FORBIDDEN_BEGINNINGS.iter().any(|start| small.starts_with(start));
     if begins || FORBIDDEN.contains(&small.as_str()) {
-        return Err(format!("the header `{name}` is not yours to set: leave it out"));
+        return Err(format!("the header `{name}` is reserved: remove it"));
     }
     Ok(())
 }
@@ -74,7 +76,7 @@ fn check_name(name: &str) -> Result<(), String> {
 /// For subjects too. Others than ASCII are encoded; what ends a line has no place in one.
 pub fn check_value(value: &str) -> Result<(), String> {
     if value.chars().any(char::is_control) {
-        return Err("holds a control character, such as a line break: remove it".into());
+        return Err("contains a control character, such as a line break: remove it".into());
     }
     if value.chars().count() > LONGEST_VALUE {
         return Err(format!("is longer than {LONGEST_VALUE} characters"));

@@ -62,7 +62,7 @@ pub fn write(email: &Email, stamp: Stamp, domain: &str) -> Result<Bytes, String>
     };
     let bytes = message.map_err(|fault| fault.to_string())?.formatted();
     if !bytes.is_ascii() {
-        return Err("a part of it could not be written in ASCII".into());
+        return Err("it could not be encoded in ASCII".into());
     }
     Ok(bytes.into())
 }
@@ -144,7 +144,7 @@ fn without_dots(encoded: Vec<u8>) -> Vec<u8> {
 }
 
 fn attached(file: &Attachment) -> Result<SinglePart, String> {
-    let bytes = file.bytes().ok_or("an attachment is kept in a form that cannot be read")?;
+    let bytes = file.bytes().ok_or("a stored attachment is unreadable")?;
     let content_type = ContentType::parse(&file.content_type).map_err(|fault| fault.to_string())?;
     let body = Body::new_with_encoding(bytes, ContentTransferEncoding::Base64)
         .map_err(|_| "an attachment could not be encoded".to_owned())?;

@@ -42,11 +42,11 @@ pub struct SesSettings {
 
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SesSetupFault {
-    #[error("SES needs {0} in the environment")]
+    #[error("SES requires the environment variable {0}")]
     Missing(&'static str),
-    #[error("`{0}` is no region, such as eu-west-1")]
+    #[error("`{0}` is not an AWS region, e.g. eu-west-1")]
     Region(String),
-    #[error("the endpoint of SES is no http or https URL without a path")]
+    #[error("the SES endpoint must be an http or https URL without a path")]
     Endpoint,
 }
 
@@ -129,7 +129,8 @@ impl SesPost {
             "ses",
             self.clock.now(),
         );
-        let unfit = |_| Trouble::NoAnswer { text: "the credentials of SES cannot be sent".into() };
+        let unfit =
+            |_| Trouble::NoAnswer { text: "the SES credentials contain invalid characters".into() };
         let mut headers = HeaderMap::new();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         for (name, value) in signed {
@@ -154,7 +155,7 @@ impl Post for SesPost {
         match outcome.answer {
             Ok(said) => answer::read(&said),
             Err(none) => {
-                let text = format!("SES could not be asked: {}", none.failure.reason());
+                let text = format!("cannot reach SES: {}", none.failure.reason());
                 Err(if none.is_ours { Trouble::Local { text } } else { Trouble::NoAnswer { text } })
             }
         }

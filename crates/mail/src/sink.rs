@@ -73,7 +73,7 @@ impl Post for Sink {
         Ok(Receipt {
             message_id: letter.message_id.clone(),
             status: 250,
-            text: "kept by the sink; nothing was sent".into(),
+            text: "captured by the sink; nothing was sent".into(),
         })
     }
 }

@@ -58,7 +58,7 @@ impl SmtpSettings {
             self.extra_roots.push(one.map_err(|fault| fault.to_string())?);
         }
         if self.extra_roots.len() == before {
-            return Err("it holds no certificate in PEM form".to_owned());
+            return Err("it contains no PEM certificate".to_owned());
         }
         Ok(self)
     }
@@ -133,7 +133,7 @@ impl Post for SmtpPost {
         match tokio::time::timeout(deadline, self.attempt(letter)).await {
             Ok(ended) => ended,
             Err(_) => Err(Trouble::NoAnswer {
-                text: format!("the mail server did not finish within {deadline:?}"),
+                text: format!("the mail server did not finish within {} s", deadline.as_secs()),
             }),
         }
     }

@@ -27,7 +27,7 @@ pub struct Submitted {
 pub enum SubmitError {
     #[error("{}", joined(.0))]
     Faulty(Vec<FieldError>),
-    #[error("the idempotency key was used for another e-mail ({first}): use a new key")]
+    #[error("the idempotency key was already used for another e-mail ({first}): use a new key")]
     KeyClash { first: EmailId },
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -49,9 +49,7 @@ impl Outbox {
         let once = key.map(|key| self.once(&key, external_id.as_deref(), &body));
         let new = self.stamp(scope, external_id, body, once);
         let id = outbox_id(&new.parcel);
-        let accepted = self.engine.accept(vec![new]).await?.pop();
-        let missing = || StoreError::Corrupt("an accepted e-mail has no answer".into());
-        match accepted.ok_or_else(missing)? {
+        match self.engine.accept_one(new).await? {
             Accepted::New { .. } => Ok(Submitted { id, is_repeat: false }),
             Accepted::Again { first } => Ok(Submitted { id: first.cast(), is_repeat: true }),
             Accepted::Clash { first } => Err(SubmitError::KeyClash { first: first.cast() }),

@@ -116,7 +116,7 @@ impl Suppressions {
 
 #[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
 pub enum ImportError {
-    #[error("{} of the addresses are none", .0.len())]
+    #[error("{} of the addresses are invalid", .0.len())]
     Faulty(Vec<FieldError>),
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -126,7 +126,8 @@ fn check(
     addresses: &[(String, SuppressionReason)],
 ) -> Result<Vec<(Mailbox, SuppressionReason)>, Vec<FieldError>> {
     if addresses.len() > MOST_IMPORTED {
-        let why = format!("at most {MOST_IMPORTED} addresses in one call: send the rest in others");
+        let why =
+            format!("the maximum is {MOST_IMPORTED} addresses per request: send several requests");
         return Err(vec![FieldError::new("too_many", "/addresses", why)]);
     }
     let (mut checked, mut faults) = (Vec::with_capacity(addresses.len()), Vec::new());
@@ -134,7 +135,7 @@ fn check(
         match text.parse() {
             Ok(mailbox) => checked.push((mailbox, *reason)),
             Err(why) => {
-                let why = format!("it is not the address of one mailbox: {why}");
+                let why = format!("not an e-mail address: {why}");
                 faults.push(FieldError::new("address", format!("/addresses/{place}"), why));
             }
         }
@@ -145,6 +146,6 @@ fn check(
 fn read(kept: Suppression) -> Result<Suppressed> {
     let Suppression { address, reason, detail, since } = kept;
     let known = SuppressionReason::ALL.into_iter().find(|known| known.name() == reason);
-    let odd = || StoreError::Corrupt(format!("an address is suppressed for `{reason}`"));
+    let odd = || StoreError::Corrupt(format!("unknown suppression reason `{reason}`"));
     Ok(Suppressed { address, reason: known.ok_or_else(odd)?, detail, since })
 }

@@ -52,7 +52,7 @@ impl Carrier for WebhookCarrier {
         let targets = match ask(|| self.registry.of(job.tenant)).await {
             Ok(targets) => targets,
             Err(fault) => {
-                let reason = format!("the endpoint could not be looked up: {fault}");
+                let reason = format!("could not read the endpoint: {fault}");
                 return Carried::deferred(Failure::new(Code::UNSPECIFIED, reason));
             }
         };
@@ -62,9 +62,9 @@ impl Carrier for WebhookCarrier {
                 // As it is now, not as it was when the delivery was queued.
                 Carried { plan: Some(plan_of(job, target)), ..carried }
             }
-            Some(_) => gone("the endpoint is switched off"),
+            Some(_) => gone("the endpoint is disabled"),
             None => match targets.trouble(job.target) {
-                Some(why) => ours(format!("this node cannot use the endpoint: {why}")),
+                Some(why) => ours(format!("the endpoint is unusable on this node: {why}")),
                 None => gone("the endpoint was deleted"),
             },
         }
@@ -122,7 +122,7 @@ impl WebhookCarrier {
         let prepared = request::prepare(target, &sending, &trace, hops, &body);
         let Prepared { headers, record } = match prepared {
             Ok(prepared) => prepared,
-            Err(fault) => return ours(format!("the request could not be made: {fault}")),
+            Err(fault) => return ours(format!("could not build the request: {fault}")),
         };
         let outcome = self.client.post(&target.url, headers, body, target.timeout).await;
         let carried = carried(outcome, record, self.clock.now());

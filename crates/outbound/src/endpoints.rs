@@ -63,13 +63,13 @@ pub enum EndpointError {
     Faulty(Vec<FieldError>),
     #[error("{0}")]
     PlanLimit(PlanLimit),
-    #[error("there is no such endpoint")]
+    #[error("no endpoint with this id exists")]
     NotFound,
-    #[error("the endpoint kept being changed by others: try again")]
+    #[error("the endpoint was changed concurrently: try again")]
     Busy,
     #[error(transparent)]
     Store(#[from] StoreError),
-    #[error("a secret cannot be sealed or opened: {0}")]
+    #[error("cannot encrypt or decrypt a secret: {0}")]
     Vault(String),
 }
 

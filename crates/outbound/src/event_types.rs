@@ -64,11 +64,11 @@ pub struct KnownType {
 pub enum TypeError {
     #[error("{}", joined(.0))]
     Faulty(Vec<FieldError>),
-    #[error("there is no such event type")]
+    #[error("no event type with this name exists")]
     NotFound,
     #[error("this event type is built in and cannot be deleted")]
     BuiltIn,
-    #[error("there are {most} event types already: delete or merge some")]
+    #[error("the maximum of {most} event types is reached: delete or merge some")]
     TooMany { most: usize },
     #[error(transparent)]
     Store(#[from] StoreError),

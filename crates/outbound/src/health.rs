@@ -12,7 +12,7 @@ use std::{
 };
 
 use gancho_domain::{
-    Clock, DeliveryId, Endpoint, EndpointId, Failure, Lane, Status, TenantScope, Time,
+    Clock, DeliveryId, Endpoint, EndpointId, Failure, Health, Lane, Status, TenantScope, Time,
     health::{Change, Seen, Tell},
 };
 use gancho_store::{DeliveryFilter, PageRequest, Result, Store};
@@ -33,13 +33,17 @@ pub struct HealthKeeper {
     /// Deliveries that were given up and are told together.
     digests: Digests,
     /// Those being written now, or written a moment ago.
-    lately: Mutex<HashMap<EndpointId, Lately>>,
+    writes: Mutex<HashMap<EndpointId, HealthWrite>>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Lately {
-    Writing,
-    Wrote(Time),
+#[derive(Clone)]
+enum HealthWrite {
+    Running,
+    /// When it ended, and what is stored since then: the tenant's endpoints in memory may be older.
+    Done {
+        at: Time,
+        stored: Option<(u64, Health)>,
+    },
 }
 
 /// An endpoint that has only failed for so long is switched off.
@@ -71,7 +75,7 @@ impl HealthKeeper {
             notifier,
             failing_for,
             digests: Digests::default(),
-            lately: Mutex::default(),
+            writes: Mutex::default(),
         }
     }
 
@@ -95,7 +99,9 @@ impl HealthKeeper {
             let notice = window.notice(tenant, endpoint);
             match self.notifier.send(tenant, &notice, &window.once(endpoint)).await {
                 Ok(()) => self.digests.told(tenant, endpoint, &window, now),
-                Err(error) => tracing::warn!(%error, %endpoint, "a digest of dead letters waits"),
+                Err(error) => {
+                    tracing::warn!(%error, %endpoint, "could not send a digest of dead letters; will retry")
+                }
             }
         }
     }
@@ -116,31 +122,49 @@ impl HealthKeeper {
         tells: bool,
     ) {
         let now = self.clock.now();
-        if endpoint.health.after(seen, now, self.failing_for).is_none()
-            || !self.begin(endpoint.id, seen, now)
-        {
+        if self.is_unchanged(endpoint, seen, now) || !self.begin(endpoint.id, seen, now) {
             return;
         }
-        let written = self.write(endpoint, seen, failure, tells).await;
-        if let Err(error) = &written {
-            tracing::warn!(%error, endpoint = %endpoint.id, "how an endpoint is doing was not written down");
+        let stored = match self.write(endpoint, seen, failure, tells).await {
+            Ok(stored) => stored,
+            Err(error) => {
+                tracing::warn!(%error, endpoint = %endpoint.id, "could not save endpoint health");
+                None
+            }
+        };
+        self.writes.lock().insert(endpoint.id, HealthWrite::Done { at: now, stored });
+    }
+
+    /// By what was stored last, here or elsewhere.
+    fn is_unchanged(&self, endpoint: &Endpoint, seen: Seen, now: Time) -> bool {
+        let is_same = |health: &Health| health.after(seen, now, self.failing_for).is_none();
+        match self.writes.lock().get(&endpoint.id) {
+            Some(HealthWrite::Done { stored: Some((version, health)), .. })
+                if *version > endpoint.version =>
+            {
+                is_same(health)
+            }
+            _ => is_same(&endpoint.health),
         }
-        self.lately.lock().insert(endpoint.id, Lately::Wrote(now));
     }
 
     /// One at a time, and not too often.
     fn begin(&self, id: EndpointId, seen: Seen, now: Time) -> bool {
-        let mut lately = self.lately.lock();
-        let may = match lately.get(&id) {
+        let mut writes = self.writes.lock();
+        let may = match writes.get(&id) {
             None => true,
-            Some(Lately::Writing) => false,
-            Some(Lately::Wrote(at)) => seen != Seen::Failed || now.since(*at) >= REST || now < *at,
+            Some(HealthWrite::Running) => false,
+            Some(HealthWrite::Done { at, .. }) => {
+                seen != Seen::Failed || now.since(*at) >= REST || now < *at
+            }
         };
         if may {
-            if lately.len() >= REMEMBERED {
-                lately.retain(|_, what| matches!(what, Lately::Wrote(at) if now.since(*at) < REST));
+            if writes.len() >= REMEMBERED {
+                writes.retain(
+                    |_, write| matches!(write, HealthWrite::Done { at, .. } if now.since(*at) < REST),
+                );
             }
-            lately.insert(id, Lately::Writing);
+            writes.insert(id, HealthWrite::Running);
         }
         may
     }
@@ -151,15 +175,20 @@ impl HealthKeeper {
         seen: Seen,
         failure: Option<&Failure>,
         tells: bool,
-    ) -> Result<()> {
+    ) -> Result<Option<(u64, Health)>> {
         let scope = TenantScope::internal(endpoint.tenant);
         let mut may_tell = tells;
         for _ in 0..TRIES {
-            let Some(mut fresh) = self.store.endpoint(scope, endpoint.id).await? else { break };
+            let Some(mut fresh) = self.store.endpoint(scope, endpoint.id).await? else {
+                self.registry.forget(endpoint.tenant);
+                return Ok(None);
+            };
             let now = self.clock.now();
             let change =
                 fresh.health.after(seen, now, self.failing_for).filter(|_| fresh.is_active);
-            let Some(Change { health, tell }) = change else { break };
+            let Some(Change { health, tell }) = change else {
+                return Ok(Some((fresh.version, fresh.health)));
+            };
             // Told first, and under a key, so that a crash in between tells it neither never nor twice.
             if let Some(tell) = tell.filter(|_| may_tell) {
                 self.tell(&fresh, tell, failure).await?;
@@ -168,14 +197,19 @@ impl HealthKeeper {
             fresh.health = health;
             fresh.is_active = fresh.health.disabled.is_none();
             if let Some(Tell::Disabled(why)) = tell {
-                tracing::warn!(endpoint = %fresh.id, why = why.name(), "an endpoint is switched off");
+                tracing::warn!(endpoint = %fresh.id, reason = why.name(), "endpoint disabled");
             }
+            let stored = (fresh.version + 1, fresh.health.clone());
+            let is_active = fresh.is_active;
             if self.store.change_endpoint(scope, fresh).await? {
-                break;
+                // The tenant's endpoints are read again within seconds. Thousands may begin to fail at once.
+                if !is_active {
+                    self.registry.forget(endpoint.tenant);
+                }
+                return Ok(Some(stored));
             }
         }
-        self.registry.forget(endpoint.tenant);
-        Ok(())
+        Ok(None)
     }
 
     async fn tell(&self, endpoint: &Endpoint, tell: Tell, failure: Option<&Failure>) -> Result<()> {

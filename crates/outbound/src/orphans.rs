@@ -65,7 +65,7 @@ impl OrphanSweeper {
     pub async fn sweep(&self) -> Result<u64> {
         let lifted = self.store.lift_orphaned_pauses().await?;
         if lifted > 0 {
-            tracing::info!(lifted, "lifted the pauses of deleted endpoints");
+            tracing::info!(count = lifted, "removed pauses of deleted endpoints");
         }
         let (mut count, mut after) = (0, None);
         loop {
@@ -107,7 +107,7 @@ impl OrphanSweeper {
 fn report(done: Result<u64>) {
     match done {
         Ok(0) => {}
-        Ok(count) => tracing::info!(count, "gave up deliveries to deleted endpoints"),
-        Err(error) => tracing::warn!(%error, "could not clear up after deleted endpoints"),
+        Ok(count) => tracing::info!(count, "ended deliveries to deleted endpoints"),
+        Err(error) => tracing::warn!(%error, "could not clean up after deleted endpoints"),
     }
 }

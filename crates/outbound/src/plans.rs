@@ -39,8 +39,8 @@ impl std::fmt::Display for PlanLimit {
         let Self { plan, what, limit, used, resets_at } = self;
         write!(f, "the plan `{plan}` allows {limit} {what}")?;
         match resets_at {
-            Some(at) => write!(f, " a month, and {used} are used; it begins anew at {at}"),
-            None => write!(f, ", and there are {used}; delete one, or have the plan changed"),
+            Some(at) => write!(f, " per month, and {used} are used; the next month starts at {at}"),
+            None => write!(f, ", and {used} exist; delete one, or change the plan"),
         }
     }
 }

@@ -68,11 +68,11 @@ pub struct Published {
 
 #[derive(Debug, Clone, Error, PartialEq, Eq)]
 pub enum PublishError {
-    #[error("the idempotency key was used for another event ({first}): use a new key")]
+    #[error("the idempotency key was already used for another event ({first}): use a new key")]
     KeyClash { first: EventId },
     #[error("{0}")]
     PlanLimit(PlanLimit),
-    #[error("{limit} events were published already in a short time: try again in {retry_after:?}")]
+    #[error("publish rate of {limit} exceeded: try again in {} s", retry_after.as_secs() + 1)]
     TooFast { retry_after: Duration, limit: u32, remaining: u32, reset: Duration },
     #[error("{}", joined(.0))]
     Faulty(Vec<FieldError>),
@@ -93,7 +93,7 @@ impl Publisher {
         only(self.publish_all(scope, tenant, vec![event]).await)
     }
 
-    /// One answer for each event, in order; one transaction for all that are accepted.
+    /// One answer for each event, in order.
     #[instrument(name = "publish", level = "debug", skip_all, fields(tenant = tenant.slug))]
     pub async fn publish_all(
         self: &Arc<Self>,
@@ -142,7 +142,7 @@ impl Publisher {
             let targets = self.registry.of(scope.tenant()).await?;
             let parcels = self.stamp_and_fan_out(scope, events, &targets, to);
             let published: Vec<Published> = parcels.iter().map(Published::of).collect();
-            let accepted = self.engine.accept(parcels).await?;
+            let accepted = self.engine.accept(parcels).await;
             Ok(self.answer(scope, published, accepted).await)
         };
         accept.await.unwrap_or_else(|error: StoreError| vec![Err(error.into()); count])

@@ -99,7 +99,7 @@ impl Registry {
             match target::prepare(&endpoint, &self.ring, &self.profiles) {
                 Ok(ready) => targets.all.push(Arc::new(ready.with(endpoint))),
                 Err(why) => {
-                    tracing::error!(endpoint = %endpoint.id, why, "an endpoint cannot be used");
+                    tracing::error!(endpoint = %endpoint.id, reason = why, "endpoint is unusable");
                     targets.unusable.push((endpoint, why));
                 }
             }

@@ -26,12 +26,12 @@ pub struct TryOut {
 
 #[derive(Debug, Error)]
 pub enum TryOutError {
-    #[error("there is no such endpoint")]
+    #[error("no endpoint with this id exists")]
     NotFound,
-    #[error("the endpoint is switched off: switch it on first")]
+    #[error("the endpoint is disabled: enable it first")]
     EndpointOff,
     /// What is paused is the endpoint, its tenant or the whole lane.
-    #[error("{what} paused, and a test would wait with the rest: resume first", what = paused_what(*.0))]
+    #[error("{what} paused, so a test event would wait: resume first", what = paused_what(*.0))]
     Paused(Pause),
     #[error("{}", joined(.0))]
     Faulty(Vec<FieldError>),

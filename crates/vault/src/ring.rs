@@ -41,27 +41,25 @@ pub struct Place<'a> {
 
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum RingFault {
-    #[error("the key ring is empty: it needs a line such as `1 <base64 of 32 bytes>`")]
+    #[error("the key ring is empty: it needs a line of the form `1 <32 bytes in base64>`")]
     Empty,
-    #[error("line {0} of the key ring is not a number and the base64 of 32 bytes")]
+    #[error("line {0} of the key ring is not a number followed by 32 bytes in base64")]
     Malformed(usize),
     #[error("the key ring has two keys with the number {0}")]
     Twice(u32),
-    #[error("the system gave no random bytes")]
+    #[error("the system's random number generator failed")]
     NoRandom,
-    #[error("the new key ring lacks the key {0}: keep the old lines and add to them")]
+    #[error("the new key ring does not contain key {0}: keep the existing lines and add to them")]
     Lacks(u32),
 }
 
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum UnsealFault {
-    #[error("the sealed secret is cut short or of an unknown form")]
+    #[error("the ciphertext is truncated or has an unknown format")]
     Malformed,
-    #[error(
-        "the key with the number {0} is not in the key ring: put the ring back that it was sealed with"
-    )]
+    #[error("key {0} is not in the key ring: restore the key ring that encrypted this secret")]
     UnknownKey(u32),
-    #[error("the sealed secret does not belong here, or was changed")]
+    #[error("the ciphertext was modified or belongs to another record")]
     Refused,
 }
 

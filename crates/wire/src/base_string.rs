@@ -23,16 +23,16 @@ pub(crate) enum Piece {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BaseStringFault {
-    #[error("`{{{0}}}` is not a part of a request; use {{timestamp}}, {{id}} and {{body}}")]
+    #[error("unknown placeholder `{{{0}}}`; use {{timestamp}}, {{id}} and {{body}}")]
     Unknown(String),
-    #[error("a brace is not closed; parts are written {{timestamp}}, {{id}} and {{body}}")]
+    #[error("unclosed brace; the placeholders are {{timestamp}}, {{id}} and {{body}}")]
     Unclosed,
-    #[error("`{{{0}}}` is there twice; write it once")]
+    #[error("duplicate placeholder `{{{0}}}`; use it once")]
     Repeated(&'static str),
-    #[error("the base string must contain {{body}}, or anything could be sent under a signature")]
+    #[error("`base` must contain {{body}}, or the signature would not protect the body")]
     NoBody,
     #[error(
-        "{{id}} must be set apart by a character that no id has, such as `.` or `:`, or a message could be cut at another place"
+        "{{id}} must be followed by a character that no id contains, such as `.` or `:`, or the signed text would be ambiguous"
     )]
     IdNotSetApart,
 }

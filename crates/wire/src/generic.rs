@@ -42,22 +42,22 @@ pub enum SignatureEncoding {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GenericFault {
-    #[error("`{0}` is not a name for a header; use letters, digits and `-`")]
+    #[error("`{0}` is not a valid header name; use letters, digits and `-`")]
     HeaderName(String),
-    #[error("the header `{0}` is named for two purposes; each needs its own")]
+    #[error("the header `{0}` is used twice; each purpose needs its own header")]
     RepeatedHeader(String),
     #[error("the prefix must be printable ASCII")]
     Prefix,
-    #[error("the base string has {{timestamp}}; name its header as `timestamp_header`")]
+    #[error("`base` contains {{timestamp}}; set `timestamp_header`")]
     NoTimestampHeader,
     #[error(
-        "a timestamp that is not signed proves nothing; put {{timestamp}} into `base` or remove `timestamp_header`"
+        "an unsigned timestamp proves nothing; add {{timestamp}} to `base` or remove `timestamp_header`"
     )]
     UnsignedTimestamp,
-    #[error("the base string has {{id}}; name its header as `id_header`")]
+    #[error("`base` contains {{id}}; set `id_header`")]
     NoIdHeader,
     #[error(
-        "an id that is not signed could be changed to replay a message; put {{id}} into `base` or remove `id_header`"
+        "an unsigned id could be changed to replay a message; add {{id}} to `base` or remove `id_header`"
     )]
     UnsignedId,
 }

@@ -10,9 +10,7 @@ use zeroize::Zeroizing;
 use crate::secret::{HMAC_PREFIX, PRIVATE_PREFIX, PUBLIC_PREFIX};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "the system gives no random bytes, so no secret can be made; check the host's entropy source"
-)]
+#[error("cannot generate a secret: the system's random number generator failed")]
 pub struct RandomFault;
 
 /// An Ed25519 key pair in the text forms of Standard Webhooks.

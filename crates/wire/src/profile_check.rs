@@ -32,16 +32,16 @@ const RESERVED: &[&str] = &[
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProfileFault {
-    #[error("`{0}` is not a name for a profile; use 1 to 64 of a-z, 0-9, `-` and `_`")]
+    #[error("`{0}` is not a valid profile name; use 1 to 64 characters of a-z, 0-9, `-` and `_`")]
     Name(String),
-    #[error("`{0}` is not a name for a header; use letters, digits and `-`")]
+    #[error("`{0}` is not a valid header name; use letters, digits and `-`")]
     HeaderName(String),
-    #[error("the header `{0}` is set for every request already; choose another name")]
+    #[error("the header `{0}` is reserved; choose another name")]
     ReservedHeader(String),
-    #[error("the header `{0}` is there twice; receivers would not know which to believe")]
+    #[error("duplicate header `{0}`; remove one of them")]
     RepeatedHeader(String),
     #[error(
-        "the scheme `standard` signs the {0}, so a header must carry it; add one with value `{1}`"
+        "the scheme `standard` signs the {0} and needs a header for it; add one with the value `{1}`"
     )]
     MissingHeader(&'static str, &'static str),
     #[error("the user agent must be printable ASCII and not empty")]

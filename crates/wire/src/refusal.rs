@@ -9,23 +9,23 @@ use crate::{MAX_HEADER_BYTES, MAX_SIGNATURES};
 pub enum Refusal {
     #[error("the header with the {0} is missing")]
     Missing(Part),
-    #[error("the header with the {0} is there more than once")]
+    #[error("the header with the {0} is repeated")]
     Duplicated(Part),
     #[error("the header with the {0} is longer than {MAX_HEADER_BYTES} bytes")]
     TooLong(Part),
     #[error("the timestamp is malformed: {0}")]
     MalformedTimestamp(TimestampFault),
-    #[error("the timestamp is too far from now")]
+    #[error("the timestamp is not within the tolerance")]
     Stale,
-    #[error("the message's id may hold 1 to 128 of A-Z, a-z, 0-9, `_` and `-`")]
+    #[error("the message id must have 1 to 128 characters of A-Z, a-z, 0-9, `_` and `-`")]
     MalformedId,
-    #[error("the key's id may hold 1 to 128 of A-Z, a-z, 0-9, `_`, `-` and `.`")]
+    #[error("the key id must have 1 to 128 characters of A-Z, a-z, 0-9, `_`, `-` and `.`")]
     MalformedKeyId,
-    #[error("the signature is not written in the expected form")]
+    #[error("the signature does not have the expected format")]
     MalformedSignature,
     #[error("there are more than {MAX_SIGNATURES} signatures")]
     TooManySignatures,
-    #[error("no key made this signature of this message")]
+    #[error("the signature does not match any key")]
     NoMatch,
 }
 
@@ -40,13 +40,13 @@ pub enum Part {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum TimestampFault {
-    #[error("seconds expected, as a plain number without sign, leading zeros or fraction")]
+    #[error("expected seconds as an integer without sign or leading zeros")]
     SecondsExpected,
-    #[error("milliseconds expected, as a plain number without sign, leading zeros or fraction")]
+    #[error("expected milliseconds as an integer without sign or leading zeros")]
     MillisecondsExpected,
-    #[error("a time like 2024-01-23T12:19:05Z expected, with `Z` or an offset")]
+    #[error("expected a time such as 2024-01-23T12:19:05Z, with `Z` or an offset")]
     Rfc3339Expected,
-    #[error("seconds expected as a plain number, or a time like 2024-01-23T12:19:05Z")]
+    #[error("expected seconds as an integer, or a time such as 2024-01-23T12:19:05Z")]
     SecondsOrRfc3339Expected,
 }
 
@@ -90,8 +90,8 @@ impl std::fmt::Display for Part {
         f.write_str(match self {
             Self::Signature => "signature",
             Self::Timestamp => "timestamp",
-            Self::Id => "message's id",
-            Self::KeyId => "key's id",
+            Self::Id => "message id",
+            Self::KeyId => "key id",
         })
     }
 }

@@ -26,7 +26,7 @@ const MOST_FAULTS: usize = 10;
 /// Whether data fits is not known, because the check itself broke. Nobody's data is to blame: it is neither
 /// accepted nor refused, and is to be tried again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the schema could not be checked: try again")]
+#[error("the schema check failed: try again")]
 pub struct SchemaCheckError;
 
 pub struct Schema {
@@ -47,7 +47,7 @@ impl Schema {
             FieldError::new("schema_malformed", format!("/schema{pointer}"), message)
         };
         if text.len() > LONGEST {
-            let message = format!("{} bytes are too many: at most {LONGEST}", text.len());
+            let message = format!("too large: {} bytes, the maximum is {LONGEST}", text.len());
             return Err(FieldError::new("too_long", "/schema", message));
         }
         let schema: Value =
@@ -71,7 +71,8 @@ impl Schema {
         let too_much =
             work > MOST_WORK || self.cost.has_patterns && data.len() > LONGEST_FOR_PATTERNS;
         if too_much {
-            let message = "it is too large to be checked against the type's schema: send less, or simplify the schema";
+            let message =
+                "too large to validate against the schema: send less data, or simplify the schema";
             return vec![FieldError::new("schema_too_costly", "/data", message)];
         }
         let value: Value = match serde_json::from_slice(data) {

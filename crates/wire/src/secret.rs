@@ -53,51 +53,49 @@ pub enum SecretEncoding {
 /// Why a secret or a key cannot be used, and what to do about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum KeyFault {
-    #[error("the secret is empty; give at least 16 characters, or leave it out to have one made")]
+    #[error("the secret is empty; use at least 16 characters, or omit it to have one generated")]
     Empty,
-    #[error("the secret is only a prefix; put the base64 of 24 to 64 random bytes after it")]
+    #[error("the secret is only a prefix; add 24 to 64 random bytes in base64")]
     PrefixOnly,
-    #[error("the secret has only {0} of at least 16 bytes; 32 random bytes are a good choice")]
+    #[error("the secret has only {0} bytes, the minimum is 16; use 32 random bytes")]
     TooShort(usize),
-    #[error("the secret has {0} bytes, the most is {1}; give a shorter one")]
+    #[error("the secret has {0} bytes, the maximum is {1}; use a shorter one")]
     TooLong(usize, usize),
-    #[error(
-        "the secret begins or ends with white space; remove it, as receivers would have to sign with it too"
-    )]
+    #[error("the secret starts or ends with whitespace; remove it")]
     WhiteSpace,
-    #[error("the secret is not base64 (RFC 4648, with padding); encode the key's bytes again")]
+    #[error("the secret is not valid base64 (RFC 4648, with padding); encode the key again")]
     NotBase64,
     #[error(
-        "what stands after `whsec_` is not base64 (RFC 4648, with padding): it may have been cut; give the whole secret, or a text without the prefix"
+        "the part after `whsec_` is not valid base64 (RFC 4648, with padding): it may be truncated; use the whole secret, or a plain text without the prefix"
     )]
     BrokenAfterPrefix,
     #[error(
-        "the last character of the secret's base64 has bits that stand for nothing, so libraries would disagree about the key; encode the key's bytes again"
+        "the base64 of the secret has nonzero trailing bits, which libraries decode differently; encode the key again"
     )]
     StrayBits,
-    #[error("the secret is not hexadecimal; use pairs of 0-9 and a-f, or choose another encoding")]
+    #[error("the secret is not valid hexadecimal; use pairs of 0-9 and a-f, or another encoding")]
     NotHex,
-    #[error(
-        "`whpk_` marks a public key, which anyone may know; give a secret: `whsec_…` for HMAC or `whsk_…` for Ed25519"
-    )]
+    #[error("`whpk_` marks a public key; use a secret: `whsec_…` for HMAC or `whsk_…` for Ed25519")]
     PublicKeyAsSecret,
     #[error(
-        "`whsk_` marks an Ed25519 private key, but this form of signature is HMAC; give a `whsec_…` or plain secret"
+        "`whsk_` marks an Ed25519 private key, but this signature scheme is HMAC; use a `whsec_…` or plain secret"
     )]
     PrivateKeyForHmac,
-    #[error("`whsk_` marks a private key, which only the sender may have; give the public key")]
+    #[error("`whsk_` marks a private key, which only the sender may have; use the public key")]
     PrivateKeyAsPublic,
-    #[error("an Ed25519 key has 32 bytes (a private key may be 64), this one has {0}")]
+    #[error("an Ed25519 key has 32 bytes (a private key may have 64), not {0}")]
     Ed25519Length(usize),
-    #[error("this is not an Ed25519 public key; ask the sender for the 32 bytes in base64")]
+    #[error("not an Ed25519 public key; ask the sender for the 32 bytes in base64")]
     NotEd25519,
     #[error(
-        "this Ed25519 public key is weak: signatures by it can be made without the private key; ask the sender for a proper one"
+        "this Ed25519 public key is weak: signatures can be forged without the private key; ask the sender for another one"
     )]
     WeakEd25519,
-    #[error("the second half of this Ed25519 private key is not its public key; export it again")]
+    #[error(
+        "the second half of the Ed25519 private key is not its public key; export the key again"
+    )]
     KeyPairMismatch,
-    #[error("this form of signature knows HMAC only; give a secret instead of a public key")]
+    #[error("this signature scheme supports HMAC only; use a secret instead of a public key")]
     HmacOnly,
 }
 

@@ -26,11 +26,11 @@ pub struct Sending<'a> {
 /// None of these can happen to a stored delivery; they keep a mistake elsewhere off the wire.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SignFault {
-    #[error("there is no key to sign with")]
+    #[error("no signing key")]
     NoKey,
-    #[error("an Ed25519 key cannot sign in the form of the header `{0}`")]
+    #[error("the scheme of the header `{0}` does not support Ed25519 keys")]
     KeyDoesNotFit(String),
-    #[error("the event's id cannot be signed: it may hold A-Z, a-z, 0-9, `_` and `-` only")]
+    #[error("the event id cannot be signed: use A-Z, a-z, 0-9, `_` and `-` only")]
     EventId,
     #[error("the value of the header `{0}` is not printable ASCII")]
     Unprintable(String),

@@ -22,7 +22,7 @@ use self::{
 pub const MAX_DEPTH: usize = 64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("the body is not JSON: {why} (at byte {at})")]
+#[error("the body is not valid JSON: {why} (at byte {at})")]
 pub struct JsonError {
     /// Counted from 0.
     pub at: usize,

@@ -1,4 +1,5 @@
-//! Reads a partner's body, within its time and its room. Nobody is proved before it is there.
+//! Reads the body of a webhook, within its deadline and the memory budget. The sender is not verified before
+//! the body is complete.
 
 use std::sync::LazyLock;
 
@@ -10,30 +11,30 @@ use hyper::body::{Body as _, Incoming as Body};
 
 use super::{
     Ingest,
-    body_budget::{Full, Held, Incoming, Lost, Sender},
+    body_budget::{BudgetFullError, EvictedError, HeldBytes, IncomingBody, Sender},
 };
 use crate::{codes, input::content, listener::Peer, problem::Problem};
 
-/// What stands for a body that was thrown away. It is as long, so that refusing it takes as long.
+/// Replaces a body that was dropped. It has the same length, so that refusing it takes the same time.
 static ZEROS: LazyLock<Bytes> = LazyLock::new(|| Bytes::from(vec![0; 256 * 1024]));
 
 impl Ingest {
-    /// The whole body, with its room until it is answered.
+    /// Reads the whole body. Its memory is held until it is answered.
     pub(super) async fn read<'a>(
         &'a self,
         peer: &Peer,
         partner: &str,
         headers: &HeaderMap,
         body: &mut Body,
-    ) -> Result<(Bytes, Held<'a>), Problem> {
-        let most = self.inbound.limits.body_bytes;
-        content::check_length(headers, most)?;
-        let _reading = peer.standing.read();
+    ) -> Result<(Bytes, HeldBytes<'a>), Problem> {
+        let max = self.inbound.limits.body_bytes;
+        content::check_length(headers, max)?;
+        let _reading = peer.connection.read();
         let within = self.settings.body_deadline;
-        let reading = self.read_frames(peer, partner, headers, body, most);
+        let reading = self.read_frames(peer, partner, headers, body, max);
         match tokio::time::timeout(within, reading).await {
             Ok(read) => read,
-            Err(_) => Err(content::slow(within)),
+            Err(_) => Err(content::timed_out(within)),
         }
     }
 
@@ -43,33 +44,33 @@ impl Ingest {
         partner: &str,
         headers: &HeaderMap,
         body: &mut Body,
-        most: usize,
-    ) -> Result<(Bytes, Held<'a>), Problem> {
+        max: usize,
+    ) -> Result<(Bytes, HeldBytes<'a>), Problem> {
         let first = next(body).await?.unwrap_or_default();
-        if first.len() > most {
-            return Err(content::too_large(most));
+        if first.len() > max {
+            return Err(content::too_large(max));
         }
         if body.is_end_stream() {
-            let held = self.budget.hold(first.len()).map_err(|Full| full())?;
+            let held = self.budget.hold(first.len()).map_err(|BudgetFullError| budget_full())?;
             return Ok((first, held));
         }
         let sender = self.sender(peer, partner, headers).await?;
-        let mut kept = Kept::new(&sender);
-        kept.add(&first);
-        let incoming = self.budget.begin(sender, first.len()).map_err(|Lost| lost())?;
+        let mut buffer = BodyBuffer::new(&sender);
+        buffer.add(&first);
+        let incoming = self.budget.begin(sender, first.len()).map_err(|EvictedError| evicted())?;
         drop(first);
-        while let Some(data) = next_or_lost(body, &incoming).await? {
-            if kept.length + data.len() > most {
-                return Err(content::too_large(most));
+        while let Some(data) = next_or_evicted(body, &incoming).await? {
+            if buffer.length + data.len() > max {
+                return Err(content::too_large(max));
             }
-            incoming.add(data.len()).map_err(|Lost| lost())?;
-            kept.add(&data);
+            incoming.add(data.len()).map_err(|EvictedError| evicted())?;
+            buffer.add(&data);
         }
-        let held = incoming.finish().map_err(|Lost| lost())?;
-        Ok((kept.whole(), held))
+        let held = incoming.finish().map_err(|EvictedError| evicted())?;
+        Ok((buffer.whole(), held))
     }
 
-    /// Only asked for bodies that come in pieces: all others take no more room than their connection.
+    /// Only needed for bodies that arrive in pieces; all others take no more memory than their connection.
     async fn sender(
         &self,
         peer: &Peer,
@@ -81,21 +82,21 @@ impl Ingest {
         Ok(Sender {
             address,
             partner: partner.into(),
-            is_kept: !matches!(found, Found::Nobody),
-            is_familiar: self.familiar.knows(&address),
+            is_stored: !matches!(found, Found::Nobody),
+            is_known: self.verified_addresses.contains(&address),
         })
     }
 }
 
-/// What is there of a body: its bytes, or how many they were.
-struct Kept {
+/// The bytes of a body, or only their number.
+struct BodyBuffer {
     bytes: Option<BytesMut>,
     length: usize,
 }
 
-impl Kept {
+impl BodyBuffer {
     fn new(sender: &Sender) -> Self {
-        Self { bytes: sender.is_kept.then(BytesMut::new), length: 0 }
+        Self { bytes: sender.is_stored.then(BytesMut::new), length: 0 }
     }
 
     fn add(&mut self, data: &Bytes) {
@@ -114,18 +115,21 @@ impl Kept {
     }
 }
 
-async fn next_or_lost(body: &mut Body, incoming: &Incoming<'_>) -> Result<Option<Bytes>, Problem> {
+async fn next_or_evicted(
+    body: &mut Body,
+    incoming: &IncomingBody<'_>,
+) -> Result<Option<Bytes>, Problem> {
     tokio::select! {
         biased;
-        Lost = incoming.lost() => Err(lost()),
+        EvictedError = incoming.evicted() => Err(evicted()),
         data = next(body) => data,
     }
 }
 
-/// The next bytes; nothing at the end.
+/// The next bytes; `None` at the end.
 async fn next(body: &mut Body) -> Result<Option<Bytes>, Problem> {
     while let Some(frame) = body.frame().await {
-        match frame.map_err(|fault| content::broken_off(&fault))?.into_data() {
+        match frame.map_err(|error| content::incomplete(&error))?.into_data() {
             Ok(data) if !data.is_empty() => return Ok(Some(data)),
             _ => {}
         }
@@ -133,16 +137,16 @@ async fn next(body: &mut Body) -> Result<Option<Bytes>, Problem> {
     Ok(None)
 }
 
-fn lost() -> Problem {
-    let detail = "the body came too slowly while many others were coming: send it again, faster";
-    again_soon(Problem::new(&codes::SLOW_BODY, detail))
+fn evicted() -> Problem {
+    let detail = "the request body arrived too slowly while the gateway is under load; retry";
+    retry_soon(Problem::new(&codes::SLOW_BODY, detail))
 }
 
-fn full() -> Problem {
-    let detail = "too many webhooks are being stored: send it again in a moment";
-    again_soon(Problem::new(&codes::UNAVAILABLE, detail))
+fn budget_full() -> Problem {
+    let detail = "too many webhooks are being processed; retry in a moment";
+    retry_soon(Problem::new(&codes::UNAVAILABLE, detail))
 }
 
-fn again_soon(problem: Problem) -> Problem {
+fn retry_soon(problem: Problem) -> Problem {
     problem.with(header::RETRY_AFTER, HeaderValue::from_static("1"))
 }

@@ -1,9 +1,9 @@
-//! Memory for bodies of senders who have proved nothing yet. It is counted as bytes arrive, never as
-//! they are announced. When it is used up, whoever sends slowest loses its body, so that the next one
-//! is taken: a crowd of slow senders takes room from itself.
+//! Memory budget for bodies of unverified senders. Bytes are counted as they arrive, never as announced.
+//! When the budget is used up, the slowest sender loses its body, so that the next one can be read: a crowd
+//! of slow senders competes with itself.
 //!
-//! A body that came whole keeps its bytes until it is answered, and is not taken away any more. Only
-//! where such bodies fill all of the room is another one refused.
+//! A complete body keeps its bytes until it is answered and cannot be evicted. Another one is refused only
+//! if complete bodies fill the budget.
 
 use std::{
     collections::HashMap,
@@ -20,11 +20,11 @@ use tokio::sync::Notify;
 
 use crate::client_address::ClientAddress;
 
-/// So many are compared to find the slowest.
+/// Number of transfers compared to find the slowest.
 const SAMPLE: usize = 256;
-/// How slow a sender is can be told after this.
+/// After this time a sender's speed can be judged.
 const GRACE: Duration = Duration::from_secs(1);
-/// Of all the room, the part that one address, and one partner, may hold before it loses bodies first.
+/// The share of the budget that an address, or a partner, may hold before its bodies are evicted first.
 const ADDRESS_SHARE: usize = 8;
 const PARTNER_SHARE: usize = 2;
 
@@ -41,45 +41,45 @@ struct Transfers {
     by_partner: HashMap<Box<str>, usize>,
 }
 
-/// A body on its way in.
+/// A body that is arriving.
 struct Transfer {
     sender: Sender,
     began: Instant,
     bytes: AtomicUsize,
-    is_lost: AtomicBool,
-    lost: Notify,
-    /// Where it stands in the list. Only changed while that is locked.
+    is_evicted: AtomicBool,
+    evicted: Notify,
+    /// Position in the list. Invariant: it changes only while the list is locked.
     place: AtomicUsize,
 }
 
-/// Who sends, as far as that is known before anything is proved.
+/// What is known about a sender before verification.
 #[derive(Debug, Clone)]
 pub struct Sender {
     pub address: ClientAddress,
     pub partner: Box<str>,
-    /// Its bytes are kept. What is sent to nobody is read and thrown away: it takes no room, but is
-    /// cut off like all others, so that it cannot be told from them.
-    pub is_kept: bool,
-    /// It has proved something before.
-    pub is_familiar: bool,
+    /// Whether its bytes are stored. A body for an unknown partner is read and dropped; it takes no memory,
+    /// but is evicted like all others, so that the sender cannot tell the difference.
+    pub is_stored: bool,
+    /// Whether its address sent a verified webhook before.
+    pub is_known: bool,
 }
 
-/// All of the room is taken by bodies that came whole.
+/// Complete bodies fill the budget.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Full;
+pub struct BudgetFullError;
 
-/// The body must make room for others.
+/// The body was evicted to make room for others.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Lost;
+pub struct EvictedError;
 
-/// Bytes of a body that came whole, until it is answered.
-pub struct Held<'a> {
+/// The bytes of a complete body, until it is answered.
+pub struct HeldBytes<'a> {
     budget: &'a BodyBudget,
     bytes: usize,
 }
 
-/// A body that is coming in.
-pub struct Incoming<'a> {
+/// A body that is arriving.
+pub struct IncomingBody<'a> {
     budget: &'a BodyBudget,
     transfer: Arc<Transfer>,
 }
@@ -89,48 +89,48 @@ impl BodyBudget {
         Self { max_bytes, used: AtomicUsize::new(0), transfers: Mutex::default() }
     }
 
-    /// For a body that came in one piece, as nearly all do.
-    pub fn hold(&self, bytes: usize) -> Result<Held<'_>, Full> {
+    /// Takes the bytes of a body that came in one piece, as nearly all do.
+    pub fn hold(&self, bytes: usize) -> Result<HeldBytes<'_>, BudgetFullError> {
         let used = self.used.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        let held = Held { budget: self, bytes };
+        let held = HeldBytes { budget: self, bytes };
         if used > self.max_bytes && self.transfers.lock().free(used - self.max_bytes, self) {
-            return Err(Full);
+            return Err(BudgetFullError);
         }
         Ok(held)
     }
 
-    /// For one that did not, of which so much is there.
-    pub fn begin(&self, sender: Sender, bytes: usize) -> Result<Incoming<'_>, Lost> {
+    /// Begins a body that arrives in pieces, with its first bytes.
+    pub fn begin(&self, sender: Sender, bytes: usize) -> Result<IncomingBody<'_>, EvictedError> {
         let transfer = Arc::new(Transfer {
             sender,
             began: Instant::now(),
             bytes: AtomicUsize::new(0),
-            is_lost: AtomicBool::new(false),
-            lost: Notify::new(),
+            is_evicted: AtomicBool::new(false),
+            evicted: Notify::new(),
             place: AtomicUsize::new(0),
         });
         self.transfers.lock().add(transfer.clone());
-        let incoming = Incoming { budget: self, transfer };
+        let incoming = IncomingBody { budget: self, transfer };
         incoming.add(bytes)?;
         Ok(incoming)
     }
 }
 
-impl Drop for Held<'_> {
+impl Drop for HeldBytes<'_> {
     fn drop(&mut self) {
         self.budget.used.fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }
 
-impl<'a> Incoming<'a> {
-    /// So many bytes more have come.
-    pub fn add(&self, bytes: usize) -> Result<(), Lost> {
+impl<'a> IncomingBody<'a> {
+    /// Counts bytes that arrived.
+    pub fn add(&self, bytes: usize) -> Result<(), EvictedError> {
         let mut transfers = self.budget.transfers.lock();
-        if self.transfer.is_lost.load(Ordering::Relaxed) {
-            return Err(Lost);
+        if self.transfer.is_evicted.load(Ordering::Relaxed) {
+            return Err(EvictedError);
         }
         self.transfer.bytes.fetch_add(bytes, Ordering::Relaxed);
-        if !self.transfer.sender.is_kept {
+        if !self.transfer.sender.is_stored {
             return Ok(());
         }
         transfers.count(&self.transfer.sender, bytes);
@@ -138,29 +138,29 @@ impl<'a> Incoming<'a> {
         if used > self.budget.max_bytes {
             transfers.free(used - self.budget.max_bytes, self.budget);
         }
-        if self.transfer.is_lost.load(Ordering::Relaxed) { Err(Lost) } else { Ok(()) }
+        if self.transfer.is_evicted.load(Ordering::Relaxed) { Err(EvictedError) } else { Ok(()) }
     }
 
-    /// Until it must make room.
-    pub async fn lost(&self) -> Lost {
-        let lost = self.transfer.lost.notified();
-        if !self.transfer.is_lost.load(Ordering::Acquire) {
-            lost.await;
+    /// Waits until the body is evicted.
+    pub async fn evicted(&self) -> EvictedError {
+        let evicted = self.transfer.evicted.notified();
+        if !self.transfer.is_evicted.load(Ordering::Acquire) {
+            evicted.await;
         }
-        Lost
+        EvictedError
     }
 
-    /// It came whole, so that it stays.
-    pub fn finish(self) -> Result<Held<'a>, Lost> {
+    /// Completes the body, which can no longer be evicted.
+    pub fn finish(self) -> Result<HeldBytes<'a>, EvictedError> {
         let mut transfers = self.budget.transfers.lock();
-        // What is taken out here is not given back when `self` is dropped.
-        let bytes = transfers.remove(&self.transfer).ok_or(Lost)?;
+        // What is removed here is not given back when `self` is dropped.
+        let bytes = transfers.remove(&self.transfer).ok_or(EvictedError)?;
         drop(transfers);
-        Ok(Held { budget: self.budget, bytes })
+        Ok(HeldBytes { budget: self.budget, bytes })
     }
 }
 
-impl Drop for Incoming<'_> {
+impl Drop for IncomingBody<'_> {
     fn drop(&mut self) {
         if let Some(bytes) = self.budget.transfers.lock().remove(&self.transfer) {
             self.budget.used.fetch_sub(bytes, Ordering::Relaxed);
@@ -181,7 +181,7 @@ impl Transfers {
         *self.by_partner.entry(sender.partner.clone()).or_default() += bytes;
     }
 
-    /// The bytes that it took, if it was still in.
+    /// Removes a transfer. Returns its bytes if it was still listed.
     fn remove(&mut self, transfer: &Arc<Transfer>) -> Option<usize> {
         let place = transfer.place.load(Ordering::Relaxed);
         if !self.all.get(place).is_some_and(|known| Arc::ptr_eq(known, transfer)) {
@@ -192,7 +192,7 @@ impl Transfers {
             moved.place.store(place, Ordering::Relaxed);
         }
         let sender = &transfer.sender;
-        if !sender.is_kept {
+        if !sender.is_stored {
             return Some(0);
         }
         let bytes = transfer.bytes.load(Ordering::Relaxed);
@@ -201,15 +201,15 @@ impl Transfers {
         Some(bytes)
     }
 
-    /// Takes bodies away until so many bytes are free. Says whether there were too few.
+    /// Evicts bodies until this many bytes are free. Returns whether there were too few.
     fn free(&mut self, mut missing: usize, budget: &BodyBudget) -> bool {
         while missing > 0 {
             let Some(worst) = self.worst(budget.max_bytes) else { return true };
             let bytes = self.remove(&worst).unwrap_or(0);
             budget.used.fetch_sub(bytes, Ordering::Relaxed);
             missing = missing.saturating_sub(bytes);
-            worst.is_lost.store(true, Ordering::Release);
-            worst.lost.notify_waiters();
+            worst.is_evicted.store(true, Ordering::Release);
+            worst.evicted.notify_waiters();
         }
         false
     }
@@ -223,8 +223,8 @@ impl Transfers {
         ranked.min().map(|(_, place)| self.all[place].clone())
     }
 
-    /// The lower, the sooner it is taken away: strangers, then those beyond their share, then the
-    /// slowest; those that have only just begun last, the oldest of them first.
+    /// The lowest rank is evicted first: unknown senders, then those beyond their share, then the slowest.
+    /// Transfers that have just begun come last, the oldest of them first.
     fn rank(&self, transfer: &Transfer, max_bytes: usize, now: Instant) -> impl Ord + use<> {
         let sender = &transfer.sender;
         let held = |bytes: Option<&usize>| bytes.copied().unwrap_or(0);
@@ -237,11 +237,11 @@ impl Transfers {
         } else {
             transfer.bytes.load(Ordering::Relaxed) as u64 * 1_000 / age.as_millis() as u64
         };
-        (sender.is_familiar, !is_greedy, is_young, measure)
+        (sender.is_known, !is_greedy, is_young, measure)
     }
 }
 
-/// Counts down, and forgets what is at zero.
+/// Subtracts from a count, and removes it at zero.
 fn take<K: Hash + Eq>(counts: &mut HashMap<K, usize>, key: &K, bytes: usize) {
     if let Some(count) = counts.get_mut(key) {
         *count = count.saturating_sub(bytes);

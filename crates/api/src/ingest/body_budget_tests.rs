@@ -7,8 +7,8 @@ fn sender(address: u32, partner: &str) -> Sender {
     Sender {
         address: ClientAddress { block: ip.into(), is_shared: false },
         partner: partner.into(),
-        is_kept: true,
-        is_familiar: false,
+        is_stored: true,
+        is_known: false,
     }
 }
 
@@ -16,12 +16,12 @@ fn used(budget: &BodyBudget) -> usize {
     budget.used.load(Ordering::Relaxed)
 }
 
-fn is_lost(incoming: &Incoming<'_>) -> bool {
-    incoming.transfer.is_lost.load(Ordering::Relaxed)
+fn is_evicted(incoming: &IncomingBody<'_>) -> bool {
+    incoming.transfer.is_evicted.load(Ordering::Relaxed)
 }
 
-/// As if it had begun so long ago.
-fn begun(budget: &BodyBudget, sender: Sender, bytes: usize, ago: Duration) -> Incoming<'_> {
+/// Begins a transfer that is already this old.
+fn begun(budget: &BodyBudget, sender: Sender, bytes: usize, ago: Duration) -> IncomingBody<'_> {
     let incoming = budget.begin(sender, 0).unwrap();
     let mut transfers = budget.transfers.lock();
     let place = incoming.transfer.place.load(Ordering::Relaxed);
@@ -29,33 +29,32 @@ fn begun(budget: &BodyBudget, sender: Sender, bytes: usize, ago: Duration) -> In
         sender: incoming.transfer.sender.clone(),
         began: Instant::now().checked_sub(ago).unwrap(),
         bytes: AtomicUsize::new(0),
-        is_lost: AtomicBool::new(false),
-        lost: Notify::new(),
+        is_evicted: AtomicBool::new(false),
+        evicted: Notify::new(),
         place: AtomicUsize::new(place),
     });
     transfers.all[place] = older.clone();
     drop(transfers);
     drop(incoming);
-    let incoming = Incoming { budget, transfer: older };
+    let incoming = IncomingBody { budget, transfer: older };
     incoming.add(bytes).unwrap();
     incoming
 }
 
 const SECOND: Duration = Duration::from_secs(1);
 
-// faults.md 6
 #[test]
 fn what_is_announced_takes_nothing_and_the_slowest_makes_room() {
     let budget = BodyBudget::new(1_000);
-    // A thousand who have announced much and sent a byte take a thousandth of it each.
+    // A thousand senders that announce much and send a byte take a thousandth of it each.
     let slow: Vec<_> =
         (0..900).map(|number| begun(&budget, sender(number, "a"), 1, 5 * SECOND)).collect();
     let quick = begun(&budget, sender(5_000, "b"), 90, 2 * SECOND);
     assert_eq!(used(&budget), 990);
     let held = budget.hold(400).unwrap();
     assert!(used(&budget) <= 1_000, "{}", used(&budget));
-    assert!(!is_lost(&quick), "whoever sends faster stays");
-    assert_eq!(slow.iter().filter(|incoming| is_lost(incoming)).count(), 390);
+    assert!(!is_evicted(&quick), "whoever sends faster stays");
+    assert_eq!(slow.iter().filter(|incoming| is_evicted(incoming)).count(), 390);
     drop((slow, quick, held));
     assert_eq!(used(&budget), 0);
     let transfers = budget.transfers.lock();
@@ -69,7 +68,7 @@ fn who_has_only_begun_is_not_the_slowest() {
     let old = begun(&budget, sender(1, "a"), 900, 9 * SECOND);
     let new = budget.begin(sender(2, "a"), 10).unwrap();
     let _held = budget.hold(500).unwrap();
-    assert!(is_lost(&old) && !is_lost(&new));
+    assert!(is_evicted(&old) && !is_evicted(&new));
 }
 
 #[test]
@@ -81,24 +80,24 @@ fn who_takes_more_than_its_share_makes_room_first() {
         greedy.push(begun(&budget, sender(2, "b"), 390, 2 * SECOND));
     }
     let _held = budget.hold(1_000).unwrap();
-    assert!(!is_lost(&fair) && greedy.iter().any(is_lost));
-    // The same where many addresses send as one partner.
+    assert!(!is_evicted(&fair) && greedy.iter().any(is_evicted));
+    // The same if many addresses send as one partner.
     let budget = BodyBudget::new(8_000);
     let fair = begun(&budget, sender(1, "a"), 10, 5 * SECOND);
     let crowd: Vec<_> =
         (0..20).map(|number| begun(&budget, sender(10 + number, "b"), 390, 2 * SECOND)).collect();
     let _held = budget.hold(1_000).unwrap();
-    assert!(!is_lost(&fair) && crowd.iter().any(is_lost));
+    assert!(!is_evicted(&fair) && crowd.iter().any(is_evicted));
 }
 
 #[test]
 fn who_is_known_makes_room_last() {
     let budget = BodyBudget::new(1_000);
-    let known = Sender { is_familiar: true, ..sender(1, "a") };
+    let known = Sender { is_known: true, ..sender(1, "a") };
     let known = begun(&budget, known, 500, 9 * SECOND);
     let stranger = begun(&budget, sender(2, "a"), 500, 2 * SECOND);
     let _held = budget.hold(100).unwrap();
-    assert!(!is_lost(&known) && is_lost(&stranger));
+    assert!(!is_evicted(&known) && is_evicted(&stranger));
 }
 
 #[test]
@@ -107,7 +106,7 @@ fn only_whole_bodies_fill_it_up() {
     let coming = budget.begin(sender(1, "a"), 400).unwrap();
     let whole = coming.finish().unwrap();
     let held = budget.hold(600).unwrap();
-    assert_eq!(budget.hold(1).err(), Some(Full));
+    assert_eq!(budget.hold(1).err(), Some(BudgetFullError));
     let late = budget.begin(sender(2, "a"), 1);
     assert!(late.is_err(), "there is nobody else who could make room");
     drop((whole, late));
@@ -119,27 +118,27 @@ fn only_whole_bodies_fill_it_up() {
 #[test]
 fn what_is_thrown_away_takes_no_room_and_is_cut_off_like_all_others() {
     let budget = BodyBudget::new(1_000);
-    let nobody = Sender { is_kept: false, ..sender(1, "nobody") };
+    let nobody = Sender { is_stored: false, ..sender(1, "nobody") };
     let nobody = begun(&budget, nobody, 1_000_000, 9 * SECOND);
     assert_eq!(used(&budget), 0);
     let slow = begun(&budget, sender(2, "a"), 900, 9 * SECOND);
     let _held = budget.hold(500).unwrap();
-    assert!(is_lost(&slow) && !is_lost(&nobody), "it is far quicker");
-    let slower = Sender { is_kept: false, ..sender(3, "nobody") };
+    assert!(is_evicted(&slow) && !is_evicted(&nobody), "it is far quicker");
+    let slower = Sender { is_stored: false, ..sender(3, "nobody") };
     let slower = begun(&budget, slower, 10, 9 * SECOND);
     let other = begun(&budget, sender(4, "a"), 100, 9 * SECOND);
     let _more = budget.hold(450).unwrap();
-    assert!(is_lost(&slower) && is_lost(&other));
+    assert!(is_evicted(&slower) && is_evicted(&other));
 }
 
 #[tokio::test]
 async fn who_makes_room_is_told() {
     let budget = BodyBudget::new(100);
     let slow = begun(&budget, sender(1, "a"), 80, 5 * SECOND);
-    let waits = slow.lost();
+    let waits = slow.evicted();
     let held = budget.hold(90).unwrap();
-    assert_eq!(waits.await, Lost);
-    assert_eq!(slow.add(1), Err(Lost));
+    assert_eq!(waits.await, EvictedError);
+    assert_eq!(slow.add(1), Err(EvictedError));
     assert!(slow.finish().is_err());
     drop(held);
     assert_eq!(used(&budget), 0);

@@ -1,4 +1,4 @@
-//! `POST /webhooks/{partner}`: the request to the flow, and its outcome as an answer.
+//! `POST /webhooks/{partner}`: passes the request to the flow, and turns the outcome into a response.
 
 use gancho_inbound::{Incoming, Outcome, Verb, receive::policy_sign};
 use http::{HeaderName, HeaderValue, Method, StatusCode, request::Parts};
@@ -28,9 +28,9 @@ pub(super) async fn receive(
     let incoming = Incoming { verb, partner, query, headers, body, is_test: false };
     let outcome = ingest.inbound.receive(&incoming).await;
     if matches!(outcome, Outcome::Kept(_)) {
-        peer.standing.prove();
+        peer.connection.mark_authenticated();
         let address = peer.trusted_proxies.client(peer.address.ip(), &incoming.headers);
-        ingest.familiar.note(&address);
+        ingest.verified_addresses.insert(&address);
     }
     answer(outcome)
 }
@@ -39,9 +39,9 @@ fn answer(outcome: Outcome) -> Result<Answer, Problem> {
     match outcome {
         Outcome::Kept(kept) => {
             let sign = HeaderValue::from_str(&kept.policy_sign).map_err(Problem::internal)?;
-            Ok(Answer::nothing().with(X_POLICY_SIGN, sign))
+            Ok(Answer::no_content().with(X_POLICY_SIGN, sign))
         }
-        Outcome::Reply(reply) if reply.body.is_empty() => Ok(Answer::nothing()),
+        Outcome::Reply(reply) if reply.body.is_empty() => Ok(Answer::no_content()),
         Outcome::Reply(reply) => {
             let media_type = HeaderValue::from_static(reply.content_type);
             Ok(Answer::of(StatusCode::OK, media_type, reply.body))

@@ -1,5 +1,7 @@
-//! `POST /webhooks/_simulate`, for this machine alone: signs a test event as the partner would, and
+//! `POST /webhooks/_simulate`, for callers on this machine: signs a test event as the partner would, and
 //! receives it.
+
+use std::borrow::Cow;
 
 use bytes::Bytes;
 use gancho_domain::AddressBlock;
@@ -8,46 +10,53 @@ use http::{header, request::Parts};
 use hyper::body::Incoming as Body;
 use serde_json::{Value, json};
 
-use super::{Ingest, Simulator, front::nothing};
+use super::{Ingest, Simulator, service::unknown_path};
 use crate::{
     answer::Answer,
-    client_address::is_passed_on,
+    client_address::is_forwarded,
     codes,
     host::Hosts,
-    input::{Field, Kind, body, content, field::Noun},
+    input::{body, content, field::Noun, request},
     listener::Peer,
     problem::Problem,
-    show::Json,
+    render::Json,
 };
 
-const FIELDS: &[Field] = &[
-    Field::new("partner", Kind::Id(Noun::Source), "For whom the event is made.").required(),
-    Field::new("body", Kind::Json, "The body to send; one is made where it is left out."),
-];
+request! {
+    struct SimulateBody<'a> {
+        /// Name of the partner to simulate.
+        required partner: Cow<'a, str> as id(Noun::Source),
+        /// Body of the test event. Default: a generated one.
+        optional body: &'a str as json(),
+    }
+}
 
-/// Nobody else learns that the path is there. A name that is not this machine's would be a web page's
-/// that was let point here.
-pub(super) async fn only_here(ingest: &Ingest, peer: &Peer, parts: &Parts) -> Result<(), Problem> {
+/// Hides the path from all other callers. A `Host` of another machine would be DNS rebinding.
+pub(super) async fn check_caller(
+    ingest: &Ingest,
+    peer: &Peer,
+    parts: &Parts,
+) -> Result<(), Problem> {
     let headers = &parts.headers;
     let is_here = peer.address.ip().to_canonical().is_loopback();
-    // Whoever stands before us speaks for others, and may say so.
-    if !is_here || is_passed_on(headers) || Hosts::default().check(&parts.uri, headers).is_err() {
-        return Err(nothing());
+    // A proxy on this machine forwards requests of others.
+    if !is_here || is_forwarded(headers) || Hosts::default().check(&parts.uri, headers).is_err() {
+        return Err(unknown_path());
     }
     match &ingest.settings.simulator {
-        Simulator::Nobody => Err(nothing()),
+        Simulator::Nobody => Err(unknown_path()),
         Simulator::Anyone => Ok(()),
         Simulator::Operator(token) => {
             let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
             let Some(given) = given.and_then(|text| text.strip_prefix("Bearer ")) else {
-                let detail = "a test event takes the operator's token: send `Authorization: Bearer <token>`, or use `gancho sources simulate`";
+                let detail = "authentication required; send `Authorization: Bearer <operator token>`, or use `gancho sources simulate`";
                 return Err(Problem::new(&codes::UNAUTHENTICATED, detail));
             };
             let address = AddressBlock::from(peer.address.ip());
             ingest.throttle.admit(address, given).await?;
             if !token.matches(given.trim()) {
                 ingest.throttle.fail(address);
-                return Err(nothing());
+                return Err(unknown_path());
             }
             ingest.throttle.succeed(address, given);
             Ok(())
@@ -61,21 +70,20 @@ pub(super) async fn simulate(
     given: &mut Body,
 ) -> Result<Answer, Problem> {
     content::check_type(&parts.headers)?;
-    let most = ingest.inbound.limits.body_bytes + 1_024;
-    let given = content::read(&parts.headers, given, most, ingest.settings.body_deadline).await?;
-    let values = body::read(FIELDS, &given)?;
-    let partner = values.text("partner").unwrap_or_default();
-    let own = values.json("body").map(|text| Bytes::from(text.to_owned()));
-    let simulated = ingest.inbound.simulate(&ingest.ring, partner, own).await.map_err(problem)?;
+    let max = ingest.inbound.limits.body_bytes + 1_024;
+    let given = content::read(&parts.headers, given, max, ingest.settings.body_deadline).await?;
+    let SimulateBody { partner, body } = body::parse(&given)?;
+    let own = body.map(|text| Bytes::from(text.to_owned()));
+    let simulated = ingest.inbound.simulate(&ingest.ring, &partner, own).await.map_err(problem)?;
     let headers: serde_json::Map<String, Value> =
         simulated.headers.into_iter().map(|(name, value)| (name, value.into())).collect();
     Answer::ok(&json!({
         "sent": { "headers": headers, "body": Json::of(&simulated.body) },
-        "answer": shown(simulated.outcome),
+        "answer": render(simulated.outcome),
     }))
 }
 
-fn shown(outcome: Outcome) -> Value {
+fn render(outcome: Outcome) -> Value {
     match outcome {
         Outcome::Kept(kept) => json!({
             "status": 204,
@@ -90,7 +98,7 @@ fn shown(outcome: Outcome) -> Value {
         Outcome::Denied(denied) => json!({
             "status": denied.status,
             "code": denied.code,
-            // Whoever may simulate may know why.
+            // Callers who may simulate may know the reason.
             "reason": denied.reason.name(),
             "detail": denied.detail,
         }),

@@ -1,153 +1,165 @@
-//! Reading a JSON body by its fields.
+//! Parses JSON bodies by their fields.
 
 use std::{borrow::Cow, collections::BTreeMap, time::Duration};
 
 use gancho_domain::Time;
 use gancho_wire::strict_json::{self, JsonError};
-use serde_json::value::RawValue;
 
-use super::{Faults, Field, Kind, MISSING_FIELD, Value, Values, escaped, field::LONGEST_ID};
+use super::{
+    Field, FieldErrors, Kind, MISSING_FIELD, Request, Value, Values, field::MAX_ID_LENGTH,
+    pointer_segment,
+};
 
-/// Why a body could not be read.
+/// Why a body cannot be parsed.
 #[derive(Debug)]
-pub enum Unread {
-    /// It is no JSON object, or a key stands in it twice.
+pub enum BodyError {
+    /// It is not a JSON object, or contains a key twice.
     Malformed(String),
-    Faulty(Faults),
+    Invalid(FieldErrors),
+    /// It matches the fields of its type, but not the type: a mistake in a declaration.
+    Mismatch,
 }
 
-impl From<JsonError> for Unread {
+impl From<JsonError> for BodyError {
     fn from(error: JsonError) -> Self {
         Self::Malformed(error.to_string())
     }
 }
 
-pub fn read<'a>(fields: &'static [Field], body: &'a [u8]) -> Result<Values<'a>, Unread> {
+/// Parses a whole body.
+pub fn parse<'a, R: Request<'a>>(body: &'a [u8]) -> Result<R, BodyError> {
     if body.starts_with(b"\xef\xbb\xbf") {
-        return Err(Unread::Malformed(
-            "the body begins with a byte order mark: leave it out".into(),
+        return Err(BodyError::Malformed(
+            "the body begins with a byte order mark; remove it".into(),
         ));
     }
-    let text = std::str::from_utf8(body).map_err(|fault| {
-        Unread::Malformed(format!("the body is not UTF-8 (at byte {})", fault.valid_up_to()))
+    let text = std::str::from_utf8(body).map_err(|error| {
+        BodyError::Malformed(format!("the body is not UTF-8 (at byte {})", error.valid_up_to()))
     })?;
-    let mut faults = Faults::default();
-    let values = object(fields, text, "", &mut faults)?;
-    if faults.0.is_empty() { Ok(values) } else { Err(Unread::Faulty(faults)) }
+    parse_item(text, "")
 }
 
-/// An object at a pointer. Its faults are added to the others; only what is no JSON, or not to be
-/// told from something else, ends the reading.
-pub fn object<'a>(
+/// Parses an object at a pointer: an item of an array, or a whole body.
+pub fn parse_item<'a, R: Request<'a>>(text: &'a str, pointer: &str) -> Result<R, BodyError> {
+    let mut errors = FieldErrors::default();
+    let values = object(R::FIELDS, text, pointer, &mut errors)?;
+    if !errors.0.is_empty() {
+        return Err(BodyError::Invalid(errors));
+    }
+    R::from_slots(&mut values.into_slots()).ok_or(BodyError::Mismatch)
+}
+
+/// Collects the errors of all fields. Stops only at malformed JSON and at a duplicate key, which is ambiguous.
+fn object<'a>(
     fields: &'static [Field],
     text: &'a str,
     pointer: &str,
-    faults: &mut Faults,
-) -> Result<Values<'a>, Unread> {
+    errors: &mut FieldErrors,
+) -> Result<Values<'a>, BodyError> {
     let members = strict_json::members(text)?;
     let mut values = Values::none(fields);
     for (place, member) in members.iter().enumerate() {
-        // Requests have few members: looking back is quicker than keeping a set.
+        // Requests have few members, so looking back is faster than a set.
         if members[..place].iter().any(|before| before.key == member.key) {
-            return Err(twice(&member.key));
+            return Err(duplicate_key(&member.key));
         }
         let Some(index) = fields.iter().position(|field| field.name == member.key) else {
-            let here = format!("{pointer}/{}", escaped(&member.key));
-            faults.unknown(here, "field", &member.key, fields);
-            if place > MOST_MEMBERS {
+            let here = format!("{pointer}/{}", pointer_segment(&member.key));
+            errors.unknown(here, "field", &member.key, fields);
+            if place > MAX_MEMBERS {
                 break;
             }
             continue;
         };
         let here = || format!("{pointer}/{}", fields[index].name);
-        if let Some(value) = value(&fields[index], member.value, &here, faults)? {
+        if let Some(value) = value(&fields[index], member.value, &here, errors)? {
             values.put(index, value);
         }
     }
     for field in fields.iter().filter(|field| field.is_required) {
         if !members.iter().any(|member| member.key == field.name) {
-            let message = format!("`{}` is missing: give {}", field.name, field.kind.expects());
-            faults.add(MISSING_FIELD, format!("{pointer}/{}", field.name), message);
+            let message = format!("`{}` is required: {}", field.name, field.kind.expects());
+            errors.add(MISSING_FIELD, format!("{pointer}/{}", field.name), message);
         }
     }
     Ok(values)
 }
 
-/// No request has as many: the rest of one that does is not read.
-const MOST_MEMBERS: usize = 1_000;
+/// Members beyond this many are not parsed; no valid request has as many.
+const MAX_MEMBERS: usize = 1_000;
 
-fn twice(key: &str) -> Unread {
-    let key = super::shown(key);
-    Unread::Malformed(format!("the key `{key}` stands twice in the same object: give it once"))
+fn duplicate_key(key: &str) -> BodyError {
+    let key = super::excerpt(key);
+    BodyError::Malformed(format!("the key `{key}` appears twice in the same object; remove one"))
 }
 
-/// Nothing where it is faulty.
+/// Returns `None` for an invalid value.
 fn value<'a>(
     field: &Field,
     text: &'a str,
     pointer: &dyn Fn() -> String,
-    faults: &mut Faults,
-) -> Result<Option<Value<'a>>, Unread> {
+    errors: &mut FieldErrors,
+) -> Result<Option<Value<'a>>, BodyError> {
     if text == "null" && field.is_nullable {
         return Ok(Some(Value::Null));
     }
     let read = match field.kind {
         Kind::Object(fields) if text.starts_with('{') => {
-            return Ok(Some(Value::Object(object(fields, text, &pointer(), faults)?)));
+            return Ok(Some(Value::Object(object(fields, text, &pointer(), errors)?)));
         }
         Kind::Json => Some(Value::Json(text)),
-        Kind::JsonObject { most } => {
-            (text.starts_with('{') && text.len() <= most).then_some(Value::Json(text))
+        Kind::JsonObject { max } => {
+            (text.starts_with('{') && text.len() <= max).then_some(Value::Json(text))
         }
         Kind::Flag => match text {
             "true" => Some(Value::Flag(true)),
             "false" => Some(Value::Flag(false)),
             _ => None,
         },
-        Kind::Count { least, most } => {
-            text.parse().ok().filter(|count| (least..=most).contains(count)).map(Value::Count)
+        Kind::Count { min, max } => {
+            text.parse().ok().filter(|count| (min..=max).contains(count)).map(Value::Count)
         }
-        Kind::Objects { least, most, .. } => match strict_json::items(text) {
-            Ok(items) if (least..=most).contains(&items.len()) => Some(Value::Items(items)),
+        Kind::Objects { min, max, .. } => match strict_json::items(text) {
+            Ok(items) if (min..=max).contains(&items.len()) => Some(Value::Items(items)),
             _ => None,
         },
-        Kind::Texts { most, longest } => texts(text, most, longest).map(Value::Texts),
-        Kind::TextMap { most, longest } => text_map(text, most, longest)?.map(Value::TextMap),
+        Kind::Texts { max, max_length } => texts(text, max, max_length).map(Value::Texts),
+        Kind::TextMap { max, max_length } => text_map(text, max, max_length)?.map(Value::TextMap),
         Kind::Object(_) => None,
         _ if !text.starts_with('"') => None,
-        kind => decoded(text).and_then(|text| from_text(kind, text)),
+        kind => decode_string(text).and_then(|text| from_text(kind, text)),
     };
     if read.is_none() {
         let expects = field.kind.expects();
-        faults.invalid(pointer(), format!("`{}` must be {expects}", field.name));
+        errors.invalid(pointer(), format!("`{}` must be {expects}", field.name));
     }
     Ok(read)
 }
 
-/// A value that was given as text: in a body or after `?`.
+/// Parses the text of a value, from a body or a query.
 pub(super) fn from_text(kind: Kind, text: Cow<'_, str>) -> Option<Value<'_>> {
-    let fits = |least: usize, most: usize| {
-        // Most texts are short and plain, and are not counted letter by letter.
-        let long = text.len() > most && text.chars().count() > most;
-        !long && text.len() >= least
+    let fits = |min: usize, max: usize| {
+        // Counting characters is only needed for long texts.
+        let long = text.len() > max && text.chars().count() > max;
+        !long && text.len() >= min
     };
     match kind {
-        Kind::Text { least, most } => {
-            (fits(least, most) && !text.chars().any(char::is_control)).then_some(Value::Text(text))
+        Kind::Text { min, max } => {
+            (fits(min, max) && !text.chars().any(char::is_control)).then_some(Value::Text(text))
         }
-        Kind::Prose { most } => {
-            let odd = |c: char| c.is_control() && !matches!(c, '\n' | '\t' | '\r');
-            (fits(0, most) && !text.chars().any(odd)).then_some(Value::Text(text))
+        Kind::Prose { max } => {
+            let is_control = |c: char| c.is_control() && !matches!(c, '\n' | '\t' | '\r');
+            (fits(0, max) && !text.chars().any(is_control)).then_some(Value::Text(text))
         }
-        Kind::Secret { most } => {
-            (fits(0, most) && !text.chars().any(char::is_control)).then_some(Value::Text(text))
+        Kind::Secret { max } => {
+            (fits(0, max) && !text.chars().any(char::is_control)).then_some(Value::Text(text))
         }
         Kind::Id(noun) => {
             let begins = match noun.prefix() {
                 Some(prefix) => text.starts_with(prefix),
                 None => true,
             };
-            (begins && fits(1, LONGEST_ID) && !text.chars().any(char::is_control))
+            (begins && fits(1, MAX_ID_LENGTH) && !text.chars().any(char::is_control))
                 .then_some(Value::Text(text))
         }
         Kind::Cursor => fits(1, 1_024).then_some(Value::Text(text)),
@@ -158,8 +170,8 @@ pub(super) fn from_text(kind: Kind, text: Cow<'_, str>) -> Option<Value<'_>> {
     }
 }
 
-/// Text between quotes, decoded where there is something to decode.
-fn decoded(text: &str) -> Option<Cow<'_, str>> {
+/// The content of a JSON string; only decoded if it has escapes.
+fn decode_string(text: &str) -> Option<Cow<'_, str>> {
     let inner = text.strip_prefix('"')?.strip_suffix('"')?;
     if inner.contains('\\') {
         return serde_json::from_str(text).ok().map(Cow::Owned);
@@ -167,15 +179,15 @@ fn decoded(text: &str) -> Option<Cow<'_, str>> {
     Some(Cow::Borrowed(inner))
 }
 
-fn texts(text: &str, most: usize, longest: usize) -> Option<Vec<String>> {
+fn texts(text: &str, max: usize, max_length: usize) -> Option<Vec<String>> {
     let items = strict_json::items(text).ok()?;
-    if items.len() > most {
+    if items.len() > max {
         return None;
     }
-    let kind = Kind::Text { least: 0, most: longest };
+    let kind = Kind::Text { min: 0, max: max_length };
     items
         .into_iter()
-        .map(|item| match from_text(kind, decoded(item)?)? {
+        .map(|item| match from_text(kind, decode_string(item)?)? {
             Value::Text(text) => Some(text.into_owned()),
             _ => None,
         })
@@ -184,34 +196,35 @@ fn texts(text: &str, most: usize, longest: usize) -> Option<Vec<String>> {
 
 fn text_map(
     text: &str,
-    most: usize,
-    longest: usize,
-) -> Result<Option<BTreeMap<String, String>>, Unread> {
+    max: usize,
+    max_length: usize,
+) -> Result<Option<BTreeMap<String, String>>, BodyError> {
     if !text.starts_with('{') {
         return Ok(None);
     }
     let members = strict_json::members(text)?;
-    if members.len() > most {
+    if members.len() > max {
         return Ok(None);
     }
     let mut map = BTreeMap::new();
     for member in members {
-        // What a header may hold is judged where headers are known; here it need only be text.
-        let Some(value) = decoded(member.value).filter(|text| text.len() <= longest) else {
+        // Whether names and values are valid headers is checked elsewhere; here they must be strings.
+        let Some(value) = decode_string(member.value).filter(|text| text.len() <= max_length)
+        else {
             return Ok(None);
         };
-        if member.key.len() > longest {
+        if member.key.len() > max_length {
             return Ok(None);
         }
         if map.insert(member.key.to_string(), value.into_owned()).is_some() {
-            return Err(twice(&member.key));
+            return Err(duplicate_key(&member.key));
         }
     }
     Ok(Some(map))
 }
 
-/// RFC 3339, with any offset.
-pub fn time(text: &str) -> Option<Time> {
+/// Parses RFC 3339, with any offset.
+fn time(text: &str) -> Option<Time> {
     if text.len() > 40 || !text.is_ascii() {
         return None;
     }
@@ -219,12 +232,7 @@ pub fn time(text: &str) -> Option<Time> {
     Some(Time::from_micros(time.as_microsecond()))
 }
 
-/// As people write it: `30s`.
-pub fn span(text: &str) -> Option<Duration> {
+/// Parses a duration, e.g. `30s`.
+fn span(text: &str) -> Option<Duration> {
     gancho_domain::span::parse(text).ok()
-}
-
-/// JSON that was found good, as a value to be kept.
-pub fn raw(json: &str) -> Option<Box<RawValue>> {
-    RawValue::from_string(json.to_owned()).ok()
 }

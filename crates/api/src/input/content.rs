@@ -1,5 +1,4 @@
-//! What must hold of a body before it is looked at: it says that it is JSON, it is not packed, it is
-//! not too long, and it comes within its time.
+//! Checks before a body is parsed: media type, encoding, size and time limit.
 
 use std::{fmt::Display, time::Duration};
 
@@ -10,14 +9,14 @@ use hyper::body::Body;
 
 use crate::{codes, problem::Problem};
 
-/// Something came, or may come, that must say what it is.
+/// Checks `Content-Encoding` and `Content-Type`.
 pub fn check_type(headers: &HeaderMap) -> Result<(), Problem> {
     if let Some(coding) = headers.get(header::CONTENT_ENCODING)
         && !coding.as_bytes().eq_ignore_ascii_case(b"identity")
     {
         return Err(Problem::new(
             &codes::UNSUPPORTED_MEDIA_TYPE,
-            "the body is packed (Content-Encoding): send it as it is",
+            "compressed bodies are not supported; send the body without `Content-Encoding`",
         ));
     }
     let mut values = headers.get_all(header::CONTENT_TYPE).iter();
@@ -25,7 +24,7 @@ pub fn check_type(headers: &HeaderMap) -> Result<(), Problem> {
         (Some(value), None) if is_json(value) => Ok(()),
         _ => Err(Problem::new(
             &codes::UNSUPPORTED_MEDIA_TYPE,
-            "the body must be JSON in UTF-8: send `Content-Type: application/json`",
+            "the body must be JSON in UTF-8; send `Content-Type: application/json`",
         )),
     }
 }
@@ -47,35 +46,35 @@ fn is_json(value: &HeaderValue) -> bool {
     })
 }
 
-/// What is announced as too long is refused before it is read.
-pub fn check_length(headers: &HeaderMap, most: usize) -> Result<(), Problem> {
+/// Refuses a body that is announced as too large, without reading it.
+pub fn check_length(headers: &HeaderMap, max: usize) -> Result<(), Problem> {
     let announced = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
     let announced = announced.and_then(|text| text.parse::<u64>().ok());
-    if announced.is_some_and(|length| length > most as u64) {
-        return Err(too_large(most));
+    if announced.is_some_and(|length| length > max as u64) {
+        return Err(too_large(max));
     }
     Ok(())
 }
 
-/// The whole body, or why not.
+/// Reads the whole body.
 pub async fn read<B>(
     headers: &HeaderMap,
     body: B,
-    most: usize,
+    max: usize,
     within: Duration,
 ) -> Result<Bytes, Problem>
 where
     B: Body<Data = Bytes> + Unpin,
     B::Error: Display,
 {
-    check_length(headers, most)?;
-    match tokio::time::timeout(within, collect(body, most)).await {
+    check_length(headers, max)?;
+    match tokio::time::timeout(within, collect(body, max)).await {
         Ok(read) => read,
-        Err(_) => Err(slow(within)),
+        Err(_) => Err(timed_out(within)),
     }
 }
 
-async fn collect<B>(mut body: B, most: usize) -> Result<Bytes, Problem>
+async fn collect<B>(mut body: B, max: usize) -> Result<Bytes, Problem>
 where
     B: Body<Data = Bytes> + Unpin,
     B::Error: Display,
@@ -83,12 +82,12 @@ where
     let mut first = Bytes::new();
     let mut all = BytesMut::new();
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|fault| broken_off(&fault))?;
+        let frame = frame.map_err(|error| incomplete(&error))?;
         let Ok(data) = frame.into_data() else { continue };
-        if first.len() + all.len() + data.remaining() > most {
-            return Err(too_large(most));
+        if first.len() + all.len() + data.remaining() > max {
+            return Err(too_large(max));
         }
-        // A body that comes in one piece, as most do, is not copied.
+        // A body that arrives in one piece, as most do, is not copied.
         if first.is_empty() && all.is_empty() {
             first = data;
         } else {
@@ -103,21 +102,23 @@ where
     Ok(if all.is_empty() { first } else { all.freeze() })
 }
 
-pub fn broken_off(fault: &dyn Display) -> Problem {
-    tracing::debug!(%fault, "a body broke off");
-    Problem::new(&codes::BAD_REQUEST, "the body broke off or is not framed as HTTP asks")
+pub fn incomplete(error: &dyn Display) -> Problem {
+    tracing::debug!(%error, "could not read the request body");
+    Problem::new(&codes::BAD_REQUEST, "the request body is incomplete or not correctly framed")
 }
 
-pub fn slow(within: Duration) -> Problem {
+pub fn timed_out(within: Duration) -> Problem {
     Problem::new(
         &codes::SLOW_BODY,
-        format!("the body did not come within {} s: send it faster", within.as_secs()),
+        format!("the request body did not arrive within {} s", within.as_secs()),
     )
 }
 
-pub fn too_large(most: usize) -> Problem {
+pub fn too_large(max: usize) -> Problem {
     Problem::new(
         &codes::TOO_LARGE,
-        format!("the body is longer than {most} bytes: send less at once, or a reference to it"),
+        format!(
+            "the request body is larger than {max} bytes; send less at once, or a reference to the data"
+        ),
     )
 }

@@ -1,82 +1,96 @@
-//! A field of a request, as data: its name, what it may hold, and what it is for.
+//! A field of a request, as data: its name, what it accepts, and its description.
 
 #[derive(Debug, Clone, Copy)]
 pub struct Field {
     pub name: &'static str,
     pub kind: Kind,
     pub is_required: bool,
-    /// `null` may be given, and stands for the default.
+    /// Whether `null` is accepted, for the default.
     pub is_nullable: bool,
     pub about: &'static str,
 }
 
-impl Field {
-    pub const fn new(name: &'static str, kind: Kind, about: &'static str) -> Self {
-        Self { name, kind, is_required: false, is_nullable: false, about }
+/// The number of fields in all parts together.
+pub const fn total(parts: &[&[Field]]) -> usize {
+    let (mut count, mut part) = (0, 0);
+    while part < parts.len() {
+        count += parts[part].len();
+        part += 1;
     }
+    count
+}
 
-    pub const fn required(self) -> Self {
-        Self { is_required: true, ..self }
+/// The fields of all parts, in their order. `N` is their [`total`].
+pub const fn concat<const N: usize>(parts: &[&[Field]]) -> [Field; N] {
+    const NONE: Field =
+        Field { name: "", kind: Kind::Flag, is_required: false, is_nullable: false, about: "" };
+    let mut all = [NONE; N];
+    let (mut count, mut part) = (0, 0);
+    while part < parts.len() {
+        let mut index = 0;
+        while index < parts[part].len() {
+            all[count] = parts[part][index];
+            count += 1;
+            index += 1;
+        }
+        part += 1;
     }
-
-    pub const fn nullable(self) -> Self {
-        Self { is_nullable: true, ..self }
-    }
+    all
 }
 
 #[derive(Debug, Clone, Copy)]
 pub enum Kind {
-    /// Characters, none of which steers a terminal.
+    /// A string without control characters.
     Text {
-        least: usize,
-        most: usize,
+        min: usize,
+        max: usize,
     },
-    /// Text of several lines.
+    /// A string of several lines.
     Prose {
-        most: usize,
+        max: usize,
     },
-    /// Text that must not be repeated in any answer.
+    /// A string that no response may repeat.
     Secret {
-        most: usize,
+        max: usize,
     },
     Flag,
     Count {
-        least: u64,
-        most: u64,
+        min: u64,
+        max: u64,
     },
-    /// RFC 3339.
+    /// An RFC 3339 timestamp.
     Time,
-    /// `30s`, `5m`, `2h`.
+    /// A duration: `30s`, `5m`, `2h`.
     Span,
     Id(Noun),
     Choice(&'static [&'static str]),
     Texts {
-        most: usize,
-        longest: usize,
+        max: usize,
+        max_length: usize,
     },
-    /// Names and values.
+    /// An object with string values.
     TextMap {
-        most: usize,
-        longest: usize,
+        max: usize,
+        max_length: usize,
     },
     Object(&'static [Field]),
-    /// Objects that are judged one by one.
+    /// An array of objects, which are parsed one by one.
     Objects {
         fields: &'static [Field],
-        least: usize,
-        most: usize,
+        min: usize,
+        max: usize,
     },
-    /// Any JSON, kept as it was written.
+    /// Any JSON value, kept as it was sent.
     Json,
-    /// Any JSON object, kept as it was written.
+    /// Any JSON object, kept as it was sent.
     JsonObject {
-        most: usize,
+        max: usize,
     },
-    /// Where the next page begins.
+    /// The cursor of a page.
     Cursor,
 }
 
-/// What an id names. The tests of isolation give every field of such a kind a foreign one.
+/// What an id names. The isolation tests send another tenant's id in every field of this kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Noun {
     Tenant,
@@ -93,12 +107,12 @@ pub enum Noun {
     Receipt,
     Code,
     Email,
-    /// By its address.
+    /// Named by its address.
     Suppression,
 }
 
 impl Noun {
-    /// How such an id begins; nothing where it is a name.
+    /// The prefix of such ids; `None` if it is a name.
     pub const fn prefix(self) -> Option<&'static str> {
         match self {
             Self::Tenant
@@ -118,7 +132,7 @@ impl Noun {
         }
     }
 
-    /// The word for it in messages.
+    /// The noun in messages.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Tenant => "tenant",
@@ -138,44 +152,50 @@ impl Noun {
             Self::Suppression => "suppressed address",
         }
     }
+
+    fn with_article(self) -> String {
+        let word = self.word();
+        let article = if word.starts_with(['a', 'e', 'A']) { "an" } else { "a" };
+        format!("{article} {word}")
+    }
 }
 
 impl Kind {
-    /// What is expected, for a message.
+    /// What the field accepts, for messages.
     pub fn expects(self) -> String {
         match self {
-            Self::Text { least, most } if least > 0 => {
-                format!("text of {least} to {most} characters")
+            Self::Text { min, max } if min > 0 => {
+                format!("a string of {min} to {max} characters")
             }
-            Self::Text { most, .. } | Self::Prose { most } | Self::Secret { most } => {
-                format!("text of at most {most} characters")
+            Self::Text { max, .. } | Self::Prose { max } | Self::Secret { max } => {
+                format!("a string of at most {max} characters")
             }
             Self::Flag => "true or false".to_owned(),
-            Self::Count { least, most } => format!("a whole number from {least} to {most}"),
-            Self::Time => "a time such as \"2026-01-31T12:00:00Z\"".to_owned(),
-            Self::Span => "a duration such as \"30s\", \"5m\" or \"2h\"".to_owned(),
+            Self::Count { min, max } => format!("an integer from {min} to {max}"),
+            Self::Time => "an RFC 3339 timestamp, e.g. \"2026-01-31T12:00:00Z\"".to_owned(),
+            Self::Span => "a duration, e.g. \"30s\", \"5m\" or \"2h\"".to_owned(),
             Self::Id(noun) => match noun.prefix() {
-                Some(prefix) => format!("the id of a {}: `{prefix}_…`", noun.word()),
-                None => format!("the name of a {}", noun.word()),
+                Some(prefix) => format!("the id of {} (`{prefix}_…`)", noun.with_article()),
+                None => format!("the name of {}", noun.with_article()),
             },
             Self::Choice(words) => format!("one of \"{}\"", words.join("\", \"")),
-            Self::Texts { most, longest } => {
-                format!("a list of at most {most} texts, each of at most {longest} characters")
+            Self::Texts { max, max_length } => {
+                format!("an array of at most {max} strings of at most {max_length} characters")
             }
-            Self::TextMap { most, .. } => {
-                format!("an object of at most {most} names, each with a text")
+            Self::TextMap { max, .. } => {
+                format!("an object with at most {max} string values")
             }
             Self::Object(fields) => {
                 let names: Vec<_> = fields.iter().map(|field| field.name).collect();
-                format!("an object with {}", names.join(", "))
+                format!("an object with the fields {}", names.join(", "))
             }
-            Self::Objects { least, most, .. } => format!("a list of {least} to {most} objects"),
-            Self::Json => "JSON".to_owned(),
-            Self::JsonObject { most } => format!("a JSON object of at most {most} bytes"),
-            Self::Cursor => "the `next_cursor` of the page before".to_owned(),
+            Self::Objects { min, max, .. } => format!("an array of {min} to {max} objects"),
+            Self::Json => "any JSON value".to_owned(),
+            Self::JsonObject { max } => format!("a JSON object of at most {max} bytes"),
+            Self::Cursor => "the `next_cursor` of the previous page".to_owned(),
         }
     }
 }
 
-/// Ids, names of tenants, event types and error codes are never longer.
-pub const LONGEST_ID: usize = 256;
+/// Maximum length of ids, and of the names of tenants, event types and error codes.
+pub const MAX_ID_LENGTH: usize = 256;

@@ -1,62 +1,66 @@
-//! Reading the part of a URL after `?` by its fields, as strictly as a body.
+//! Parses query parameters by their fields, as strictly as a body.
 
 use std::borrow::Cow;
 
 use url::form_urlencoded;
 
-use super::{Faults, Field, Kind, MISSING_FIELD, Value, Values, body::from_text};
+use super::{Field, FieldErrors, Kind, MISSING_FIELD, Value, Values, body::from_text, request};
 
-/// Pages have at most so many rows,
-pub const MOST_ROWS: u64 = 500;
-/// and so many where nothing was asked for.
-pub const ROWS: u64 = 50;
+/// The maximum of `limit`.
+pub const MAX_ROWS: u64 = 500;
+/// The default of `limit`.
+pub const DEFAULT_ROWS: u64 = 50;
+/// The name of the parameter that makes a list paginated.
+pub const CURSOR: &str = "cursor";
 
-pub const LIMIT: Field = Field::new(
-    "limit",
-    Kind::Count { least: 1, most: MOST_ROWS },
-    "How many rows a page has at most; 50 where it is left out.",
-);
-pub const CURSOR: Field =
-    Field::new("cursor", Kind::Cursor, "The `next_cursor` of the page before.");
+request! {
+    /// The parameters of every paginated list.
+    pub struct Paging {
+        /// Maximum number of items per page. Default: 50.
+        optional limit: u64 as count(1, MAX_ROWS),
+        /// The `next_cursor` of the previous page.
+        optional cursor: String as cursor(),
+    }
+}
 
-pub fn read(fields: &'static [Field], query: Option<&str>) -> Result<Values<'static>, Faults> {
+pub fn read(fields: &'static [Field], query: Option<&str>) -> Result<Values<'static>, FieldErrors> {
     let mut values = Values::none(fields);
-    let mut faults = Faults::default();
+    let mut errors = FieldErrors::default();
     for (name, text) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
         let Some(index) = fields.iter().position(|field| field.name == name) else {
-            // There is no pointer into a URL: the name says where.
-            faults.unknown(String::new(), "parameter", &name, fields);
+            // A URL has no JSON pointers; the message contains the name.
+            errors.unknown(String::new(), "parameter", &name, fields);
             continue;
         };
         let field = &fields[index];
-        if values.is_given(field.name) {
-            faults.invalid("", format!("the parameter `{name}` is given twice: give it once"));
+        if values.is_given(index) {
+            errors.invalid("", format!("the parameter `{name}` is given more than once"));
             continue;
         }
         if let Some(value) = value(field.kind, text.into_owned()) {
             values.put(index, value);
         } else {
             let expects = field.kind.expects();
-            faults.invalid("", format!("the parameter `{name}` must be {expects}"));
+            errors.invalid("", format!("the parameter `{name}` must be {expects}"));
         }
     }
-    for field in fields.iter().filter(|field| field.is_required) {
-        if !values.is_given(field.name) && faults.0.is_empty() {
-            let message = format!("the parameter `{}` is missing", field.name);
-            faults.add(MISSING_FIELD, "", message);
+    for (index, field) in fields.iter().enumerate().filter(|(_, field)| field.is_required) {
+        if !values.is_given(index) && errors.0.is_empty() {
+            let message = format!("the parameter `{}` is required", field.name);
+            errors.add(MISSING_FIELD, "", message);
         }
     }
-    if faults.0.is_empty() { Ok(values) } else { Err(faults) }
+    if errors.0.is_empty() { Ok(values) } else { Err(errors) }
 }
 
 fn value(kind: Kind, text: String) -> Option<Value<'static>> {
     match kind {
-        Kind::Count { least, most } => {
-            // `+5`, ` 5` and `05` are not how a number is written here.
+        Kind::Count { min, max } => {
+            // Reject `+5`, ` 5` and `05`.
             let plain = text.bytes().all(|byte| byte.is_ascii_digit())
                 && (text.len() == 1 || !text.starts_with('0'));
             let count = text.parse().ok().filter(|_| plain)?;
-            (least..=most).contains(&count).then_some(Value::Count(count))
+            (min..=max).contains(&count).then_some(Value::Count(count))
         }
         Kind::Flag => match &*text {
             "true" => Some(Value::Flag(true)),
@@ -69,19 +73,25 @@ fn value(kind: Kind, text: String) -> Option<Value<'static>> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use gancho_domain::Time;
 
-    const FIELDS: &[Field] = &[
-        LIMIT,
-        CURSOR,
-        Field::new("status", Kind::Choice(&["failed", "delivered"]), ""),
-        Field::new("since", Kind::Time, ""),
-    ];
+    use super::*;
+    use crate::input::Request;
+
+    request! {
+        struct Sample {
+            flatten page: Paging,
+            optional status: String as choice(&["failed", "delivered"]),
+            optional since: Time as time(),
+        }
+    }
+
+    const FIELDS: &[Field] = Sample::FIELDS;
 
     fn messages(query: &str) -> Vec<String> {
         match read(FIELDS, Some(query)) {
             Ok(_) => Vec::new(),
-            Err(faults) => faults.0.into_iter().map(|fault| fault.message).collect(),
+            Err(errors) => errors.0.into_iter().map(|error| error.message).collect(),
         }
     }
 
@@ -89,9 +99,10 @@ mod tests {
     fn what_is_taken() {
         let values =
             read(FIELDS, Some("limit=7&status=failed&since=2026-01-01T00:00:00Z")).unwrap();
-        assert_eq!(values.count("limit"), Some(7));
-        assert_eq!(values.text("status"), Some("failed"));
-        assert_eq!(values.time("since").map(gancho_domain::Time::secs), Some(1_767_225_600));
+        let sample = Sample::from_slots(&mut values.into_slots()).unwrap();
+        assert_eq!((sample.page.limit, sample.page.cursor), (Some(7), None));
+        assert_eq!(sample.status.as_deref(), Some("failed"));
+        assert_eq!(sample.since.map(Time::secs), Some(1_767_225_600));
         assert!(read(FIELDS, None).unwrap().is_empty());
     }
 
@@ -115,7 +126,7 @@ mod tests {
         ] {
             assert_eq!(messages(query).len(), 1, "{query}");
         }
-        assert_eq!(messages("statu=1"), ["no parameter is called `statu`: did you mean `status`?"]);
+        assert_eq!(messages("statu=1"), ["unknown parameter `statu`; did you mean `status`?"]);
     }
 
     #[test]

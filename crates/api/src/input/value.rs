@@ -1,10 +1,10 @@
-//! What was read of a request: a value, or nothing, for each of its fields.
+//! The parsed values of a request, before they become its type: one slot for each field.
 
 use std::{borrow::Cow, collections::BTreeMap, fmt::Write, time::Duration};
 
 use gancho_domain::Time;
 
-use super::Field;
+use super::{Field, request::Slots};
 
 #[derive(Debug, Clone)]
 pub enum Value<'a> {
@@ -17,9 +17,9 @@ pub enum Value<'a> {
     Texts(Vec<String>),
     TextMap(BTreeMap<String, String>),
     Object(Values<'a>),
-    /// Each as it was written.
+    /// The items of an array, as they were sent.
     Items(Vec<&'a str>),
-    /// JSON as it was written.
+    /// JSON as it was sent.
     Json(&'a str),
 }
 
@@ -40,99 +40,19 @@ impl<'a> Values<'a> {
         }
     }
 
-    pub fn get(&self, name: &str) -> Option<&Value<'a>> {
-        let index = self.fields.iter().position(|field| field.name == name);
-        debug_assert!(index.is_some(), "no field is called {name}");
-        self.slots.get(index?)?.as_ref()
-    }
-
-    pub fn is_given(&self, name: &str) -> bool {
-        self.get(name).is_some()
+    pub(super) fn is_given(&self, index: usize) -> bool {
+        self.slots.get(index).is_some_and(Option::is_some)
     }
 
     pub fn is_empty(&self) -> bool {
         self.slots.iter().all(Option::is_none)
     }
 
-    pub fn is_null(&self, name: &str) -> bool {
-        matches!(self.get(name), Some(Value::Null))
+    pub fn into_slots(self) -> Slots<'a> {
+        self.slots.into_iter()
     }
 
-    pub fn text(&self, name: &str) -> Option<&str> {
-        match self.get(name) {
-            Some(Value::Text(text)) => Some(text),
-            _ => None,
-        }
-    }
-
-    pub fn string(&self, name: &str) -> Option<String> {
-        self.text(name).map(ToOwned::to_owned)
-    }
-
-    pub fn flag(&self, name: &str) -> Option<bool> {
-        match self.get(name) {
-            Some(Value::Flag(flag)) => Some(*flag),
-            _ => None,
-        }
-    }
-
-    pub fn count(&self, name: &str) -> Option<u64> {
-        match self.get(name) {
-            Some(Value::Count(count)) => Some(*count),
-            _ => None,
-        }
-    }
-
-    pub fn time(&self, name: &str) -> Option<Time> {
-        match self.get(name) {
-            Some(Value::Time(time)) => Some(*time),
-            _ => None,
-        }
-    }
-
-    pub fn span(&self, name: &str) -> Option<Duration> {
-        match self.get(name) {
-            Some(Value::Span(span)) => Some(*span),
-            _ => None,
-        }
-    }
-
-    pub fn texts(&self, name: &str) -> Option<Vec<String>> {
-        match self.get(name) {
-            Some(Value::Texts(texts)) => Some(texts.clone()),
-            _ => None,
-        }
-    }
-
-    pub fn text_map(&self, name: &str) -> Option<BTreeMap<String, String>> {
-        match self.get(name) {
-            Some(Value::TextMap(map)) => Some(map.clone()),
-            _ => None,
-        }
-    }
-
-    pub fn object(&self, name: &str) -> Option<&Values<'a>> {
-        match self.get(name) {
-            Some(Value::Object(values)) => Some(values),
-            _ => None,
-        }
-    }
-
-    pub fn items(&self, name: &str) -> Option<&[&'a str]> {
-        match self.get(name) {
-            Some(Value::Items(items)) => Some(items),
-            _ => None,
-        }
-    }
-
-    pub fn json(&self, name: &str) -> Option<&'a str> {
-        match self.get(name) {
-            Some(Value::Json(json)) => Some(json),
-            _ => None,
-        }
-    }
-
-    /// All that was given but the page, spelled in one way: what a cursor is bound to.
+    /// All values except those of the page, in a canonical form: what a cursor is bound to.
     pub fn fingerprint(&self) -> String {
         let mut text = String::new();
         for (field, slot) in self.fields.iter().zip(&self.slots) {
@@ -140,9 +60,9 @@ impl<'a> Values<'a> {
             if matches!(field.name, "cursor" | "limit") {
                 continue;
             }
-            // Names and lengths stand before values, so that no two filters read the same.
-            let shown = format!("{value:?}");
-            let _ = write!(text, "{}={}:{shown};", field.name, shown.len());
+            // The length comes before the value, so that no two filters have the same form.
+            let value = format!("{value:?}");
+            let _ = write!(text, "{}={}:{value};", field.name, value.len());
         }
         text
     }

@@ -1,41 +1,40 @@
-//! Where one HTTP/1 request ends and the next begins, read as narrowly as can be.
+//! Strict framing of HTTP/1: where one request ends and the next begins.
 //!
-//! Whatever two readers could understand differently (two lengths, a length and chunks, a length that
-//! is not plain digits, a line that ends without CR, a folded header, a space before the colon, an
-//! extension or a trailer of chunks) is the way in for a request that hides inside another one.
-//! Nothing of the kind is needed by anyone who calls an API, so it is stopped here, under the HTTP
-//! library: the bytes from there on are replaced by zeros, which no parser takes for a request, and
-//! the library answers 400 and closes.
+//! Request smuggling exploits what two parsers understand differently: two lengths, a length and chunks, a
+//! length that is not plain digits, a line without CR, a folded header, a space before the colon, a chunk
+//! extension or a trailer. API clients need none of these, so they are rejected here, below the HTTP
+//! library: the bytes from there on are replaced by zeros, which no parser takes for a request, so that the
+//! library answers 400 and closes.
 
 /// What the last byte belonged to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// A head that is not complete.
+    /// An incomplete head.
     Head,
     Body,
-    /// Nothing: the next request may begin, or the connection was spoiled.
+    /// Nothing: the next request may begin, or the connection was rejected.
     Between,
-    /// HTTP/2, which frames by itself.
+    /// HTTP/2, which has its own framing.
     Other,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Nothing of a head yet.
+    /// Before a head.
     Idle,
     RequestLine,
     Headers,
-    /// So many bytes are to come.
+    /// The number of bytes still to come.
     Body(u64),
-    /// The size of a chunk, with so many digits seen.
+    /// The size of a chunk, and the number of its digits so far.
     ChunkSize {
         size: u64,
         digits: u8,
     },
-    /// The LF after the size.
+    /// Before the LF after the size.
     ChunkSizeEnd(u64),
     ChunkData(u64),
-    /// CR and LF after the data; `last` is the empty chunk at the end.
+    /// Before CR and LF after the data; `last` is the empty chunk at the end.
     ChunkCr {
         last: bool,
     },
@@ -43,7 +42,7 @@ enum State {
         last: bool,
     },
     Http2,
-    Spoiled,
+    Rejected,
 }
 
 #[derive(Debug, Default)]
@@ -55,66 +54,66 @@ struct Lengths {
 #[derive(Debug)]
 pub struct Framing {
     state: State,
-    /// What came so far of a line whose end has not come.
+    /// The beginning of an incomplete line.
     line: Vec<u8>,
     lengths: Lengths,
-    /// Nothing was asked on this connection before.
+    /// Whether no request came on this connection yet.
     is_first: bool,
 }
 
-/// No line of a head is longer.
-const LONGEST_LINE: usize = 64 * 1024;
-/// Sizes of more digits are nobody's.
-const MOST_DIGITS: usize = 15;
-const MOST_HEX_DIGITS: u8 = 8;
+/// Maximum length of a line of a head.
+const MAX_LINE_BYTES: usize = 64 * 1024;
+/// Maximum number of digits of a length.
+const MAX_DIGITS: usize = 15;
+const MAX_HEX_DIGITS: u8 = 8;
 
-struct Spoiled;
+struct FramingError;
 
 impl Framing {
     pub fn new() -> Self {
         Self { state: State::Idle, line: Vec::new(), lengths: Lengths::default(), is_first: true }
     }
 
-    /// Something could be read in two ways: from there on, nothing was let through.
-    pub fn is_spoiled(&self) -> bool {
-        self.state == State::Spoiled
+    /// Whether the framing was ambiguous; nothing from there on is passed through.
+    pub fn is_rejected(&self) -> bool {
+        self.state == State::Rejected
     }
 
-    /// A body has begun and not come to its end.
+    /// Whether a body has begun and is incomplete.
     pub fn is_in_body(&self) -> bool {
         !matches!(
             self.state,
-            State::Idle | State::RequestLine | State::Headers | State::Http2 | State::Spoiled
+            State::Idle | State::RequestLine | State::Headers | State::Http2 | State::Rejected
         )
     }
 
-    /// Reads along, and wipes out what must not be read by others.
+    /// Follows the framing, and zeroes the bytes after an error.
     pub fn read(&mut self, bytes: &mut [u8]) -> Part {
         let mut at = 0;
         while at < bytes.len() {
             let Ok(count) = self.step(&bytes[at..]) else {
-                self.state = State::Spoiled;
+                self.state = State::Rejected;
                 bytes[at..].fill(0);
                 break;
             };
             at += count;
         }
         match self.state {
-            State::Idle | State::Spoiled => Part::Between,
+            State::Idle | State::Rejected => Part::Between,
             State::RequestLine | State::Headers => Part::Head,
             State::Http2 => Part::Other,
             _ => Part::Body,
         }
     }
 
-    /// How many bytes were understood: at least one.
-    fn step(&mut self, bytes: &[u8]) -> Result<usize, Spoiled> {
+    /// Returns the number of bytes consumed, at least one.
+    fn step(&mut self, bytes: &[u8]) -> Result<usize, FramingError> {
         let Some(first) = bytes.first().copied() else { return Ok(0) };
         match self.state {
             State::Http2 => Ok(bytes.len()),
-            State::Spoiled => Err(Spoiled),
+            State::Rejected => Err(FramingError),
             State::Idle => {
-                // An empty line before a request is allowed by the standard, and sent by some.
+                // RFC 9112 allows an empty line before a request, and some clients send one.
                 if !matches!(first, b'\r' | b'\n') {
                     self.state = State::RequestLine;
                 }
@@ -127,11 +126,11 @@ impl Framing {
             }
             State::ChunkSize { size, digits } => {
                 self.state = match (first, char::from(first).to_digit(16)) {
-                    (_, Some(digit)) if digits < MOST_HEX_DIGITS => {
+                    (_, Some(digit)) if digits < MAX_HEX_DIGITS => {
                         State::ChunkSize { size: size << 4 | u64::from(digit), digits: digits + 1 }
                     }
                     (b'\r', _) if digits > 0 => State::ChunkSizeEnd(size),
-                    _ => return Err(Spoiled),
+                    _ => return Err(FramingError),
                 };
                 Ok(1)
             }
@@ -151,9 +150,9 @@ impl Framing {
         }
     }
 
-    fn expect(&mut self, byte: u8, wanted: u8, next: State) -> Result<usize, Spoiled> {
+    fn expect(&mut self, byte: u8, wanted: u8, next: State) -> Result<usize, FramingError> {
         if byte != wanted {
-            return Err(Spoiled);
+            return Err(FramingError);
         }
         self.state = next;
         Ok(1)
@@ -165,38 +164,38 @@ impl Framing {
         count as usize
     }
 
-    fn take_line(&mut self, bytes: &[u8]) -> Result<usize, Spoiled> {
+    fn take_line(&mut self, bytes: &[u8]) -> Result<usize, FramingError> {
         let Some(end) = bytes.iter().position(|byte| *byte == b'\n') else {
-            if self.line.len() + bytes.len() > LONGEST_LINE {
-                return Err(Spoiled);
+            if self.line.len() + bytes.len() > MAX_LINE_BYTES {
+                return Err(FramingError);
             }
             self.line.extend_from_slice(bytes);
             return Ok(bytes.len());
         };
         if self.line.is_empty() {
-            self.judge(&bytes[..end])?;
+            self.check_line(&bytes[..end])?;
         } else {
             let mut line = std::mem::take(&mut self.line);
             line.extend_from_slice(&bytes[..end]);
-            let judged = self.judge(&line);
+            let checked = self.check_line(&line);
             line.clear();
             self.line = line;
-            judged?;
+            checked?;
         }
         Ok(end + 1)
     }
 
-    /// A whole line, without its LF.
-    fn judge(&mut self, line: &[u8]) -> Result<(), Spoiled> {
-        let line = line.strip_suffix(b"\r").ok_or(Spoiled)?;
-        if line.len() > LONGEST_LINE || line.iter().any(|byte| matches!(byte, b'\r' | 0)) {
-            return Err(Spoiled);
+    /// Checks a whole line, without its LF.
+    fn check_line(&mut self, line: &[u8]) -> Result<(), FramingError> {
+        let line = line.strip_suffix(b"\r").ok_or(FramingError)?;
+        if line.len() > MAX_LINE_BYTES || line.iter().any(|byte| matches!(byte, b'\r' | 0)) {
+            return Err(FramingError);
         }
         match self.state {
             State::Idle if line.is_empty() => Ok(()),
             State::RequestLine if line == b"PRI * HTTP/2.0" => {
                 if !self.is_first {
-                    return Err(Spoiled);
+                    return Err(FramingError);
                 }
                 self.state = State::Http2;
                 Ok(())
@@ -205,44 +204,46 @@ impl Framing {
                 self.is_first = false;
                 self.lengths = Lengths::default();
                 self.state = State::Headers;
-                // What follows such a request is no request.
-                if line.starts_with(b"CONNECT ") { Err(Spoiled) } else { Ok(()) }
+                // What follows CONNECT is not HTTP.
+                if line.starts_with(b"CONNECT ") { Err(FramingError) } else { Ok(()) }
             }
             State::Headers if line.is_empty() => {
                 self.state = match &self.lengths {
-                    Lengths { is_chunked: true, content_length: Some(_) } => return Err(Spoiled),
+                    Lengths { is_chunked: true, content_length: Some(_) } => {
+                        return Err(FramingError);
+                    }
                     Lengths { is_chunked: true, .. } => State::ChunkSize { size: 0, digits: 0 },
                     Lengths { content_length: Some(0) | None, .. } => State::Idle,
                     Lengths { content_length: Some(length), .. } => State::Body(*length),
                 };
                 Ok(())
             }
-            _ => self.judge_header(line),
+            _ => self.check_header(line),
         }
     }
 
-    fn judge_header(&mut self, line: &[u8]) -> Result<(), Spoiled> {
-        let colon = line.iter().position(|byte| *byte == b':').ok_or(Spoiled)?;
+    fn check_header(&mut self, line: &[u8]) -> Result<(), FramingError> {
+        let colon = line.iter().position(|byte| *byte == b':').ok_or(FramingError)?;
         let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
         if name.is_empty() || name.iter().any(|byte| matches!(byte, b' ' | b'\t')) {
-            return Err(Spoiled);
+            return Err(FramingError);
         }
         if name.eq_ignore_ascii_case(b"content-length") {
             let is_plain =
-                (1..=MOST_DIGITS).contains(&value.len()) && value.iter().all(u8::is_ascii_digit);
+                (1..=MAX_DIGITS).contains(&value.len()) && value.iter().all(u8::is_ascii_digit);
             if !is_plain || self.lengths.content_length.is_some() {
-                return Err(Spoiled);
+                return Err(FramingError);
             }
             let digits = value.iter().map(|digit| u64::from(digit - b'0'));
             self.lengths.content_length = Some(digits.fold(0, |sum, digit| sum * 10 + digit));
         } else if name.eq_ignore_ascii_case(b"transfer-encoding") {
             if self.lengths.is_chunked || !value.eq_ignore_ascii_case(b"chunked") {
-                return Err(Spoiled);
+                return Err(FramingError);
             }
             self.lengths.is_chunked = true;
         }
         if self.lengths.is_chunked && self.lengths.content_length.is_some() {
-            return Err(Spoiled);
+            return Err(FramingError);
         }
         Ok(())
     }

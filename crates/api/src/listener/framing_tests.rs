@@ -1,6 +1,6 @@
 use super::*;
 
-/// Fed in pieces of every length; what came out, and where it stood at the end.
+/// Feeds the text in pieces of different lengths. Returns what came out, and the last part.
 fn fed(text: &str) -> (String, Part) {
     let mut outcomes = Vec::new();
     for length in [1, 2, 3, 7, 64, text.len().max(1)] {
@@ -118,12 +118,12 @@ fn chunks_that_are_not_plain() {
 }
 
 #[test]
-fn odd_beginnings() {
+fn unusual_request_lines() {
     is_stopped(&format!("GET /a HTTP/1.1\nhost: a\r\n\r\n{NEXT}"));
     is_stopped(&format!("\n{NEXT}"));
     is_stopped(&format!("CONNECT a:1 HTTP/1.1\r\n\r\n{NEXT}"));
     is_stopped(&format!("{NEXT}PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"));
-    is_stopped(&format!("GET /{} HTTP/1.1\r\n\r\n", "a".repeat(LONGEST_LINE)));
+    is_stopped(&format!("GET /{} HTTP/1.1\r\n\r\n", "a".repeat(MAX_LINE_BYTES)));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! How the fields of a request look in the documentation.
+//! OpenAPI schemas of request fields.
 
 use utoipa::openapi::{
     KnownFormat, RefOr, Required, Schema, SchemaFormat,
@@ -8,7 +8,7 @@ use utoipa::openapi::{
 
 use crate::input::{
     Field, Kind,
-    field::{LONGEST_ID, Noun},
+    field::{MAX_ID_LENGTH, Noun},
 };
 
 /// An object with these fields and no others.
@@ -37,18 +37,19 @@ pub fn in_query(field: &Field) -> Parameter {
 
 pub fn in_path(name: &str, noun: Noun) -> Parameter {
     let about = match noun {
-        Noun::Tenant => "The tenant's slug or id.".to_owned(),
-        Noun::EventType => "The name of the event type.".to_owned(),
-        Noun::Lane => "`webhook`, `dispatch` or `email`.".to_owned(),
-        Noun::Suppression => "The address, such as `ana@example.com`.".to_owned(),
-        noun => format!("The id of the {}.", noun.word()),
+        Noun::Tenant => "Slug or id of the tenant.".to_owned(),
+        Noun::EventType => "Name of the event type.".to_owned(),
+        Noun::Lane => "Name of the lane: `webhook`, `dispatch` or `email`.".to_owned(),
+        Noun::Source => "Name of the partner.".to_owned(),
+        Noun::Suppression => "E-mail address, e.g. `ana@example.com`.".to_owned(),
+        noun => format!("Id of the {}.", noun.word()),
     };
     ParameterBuilder::new()
         .name(name)
         .parameter_in(ParameterIn::Path)
         .required(Required::True)
         .description(Some(about))
-        .schema(Some(text(1, LONGEST_ID)))
+        .schema(Some(text(1, MAX_ID_LENGTH)))
         .build()
 }
 
@@ -82,18 +83,18 @@ fn or_null(schema_type: SchemaType) -> SchemaType {
 
 fn of_kind(kind: Kind) -> RefOr<Schema> {
     match kind {
-        Kind::Text { least, most } => text(least, most),
-        Kind::Prose { most } => text(0, most),
-        Kind::Secret { most } => ObjectBuilder::new()
+        Kind::Text { min, max } => text(min, max),
+        Kind::Prose { max } => text(0, max),
+        Kind::Secret { max } => ObjectBuilder::new()
             .schema_type(Type::String)
             .format(Some(SchemaFormat::KnownFormat(KnownFormat::Password)))
-            .max_length(Some(most))
+            .max_length(Some(max))
             .into(),
         Kind::Flag => ObjectBuilder::new().schema_type(Type::Boolean).into(),
-        Kind::Count { least, most } => ObjectBuilder::new()
+        Kind::Count { min, max } => ObjectBuilder::new()
             .schema_type(Type::Integer)
-            .minimum(Some(least as f64))
-            .maximum(Some(most as f64))
+            .minimum(Some(min as f64))
+            .maximum(Some(max as f64))
             .into(),
         Kind::Time => ObjectBuilder::new()
             .schema_type(Type::String)
@@ -107,24 +108,24 @@ fn of_kind(kind: Kind) -> RefOr<Schema> {
         Kind::Id(noun) => match noun.prefix() {
             Some(prefix) => ObjectBuilder::new()
                 .schema_type(Type::String)
-                .max_length(Some(LONGEST_ID))
+                .max_length(Some(MAX_ID_LENGTH))
                 .pattern(Some(format!("^{prefix}_")))
                 .into(),
-            None => text(1, LONGEST_ID),
+            None => text(1, MAX_ID_LENGTH),
         },
         Kind::Cursor => text(1, 1_024),
         Kind::Choice(words) => {
             ObjectBuilder::new().schema_type(Type::String).enum_values(Some(words.to_vec())).into()
         }
-        Kind::Texts { most, longest } => list(text(0, longest), None, most).into(),
-        Kind::TextMap { most, longest } => ObjectBuilder::new()
+        Kind::Texts { max, max_length } => list(text(0, max_length), None, max).into(),
+        Kind::TextMap { max, max_length } => ObjectBuilder::new()
             .schema_type(Type::Object)
-            .max_properties(Some(most))
-            .additional_properties(Some(text(0, longest)))
+            .max_properties(Some(max))
+            .additional_properties(Some(text(0, max_length)))
             .into(),
         Kind::Object(fields) => RefOr::T(Schema::Object(object(fields))),
-        Kind::Objects { fields, least, most } => {
-            list(RefOr::T(Schema::Object(object(fields))), Some(least), most).into()
+        Kind::Objects { fields, min, max } => {
+            list(RefOr::T(Schema::Object(object(fields))), Some(min), max).into()
         }
         Kind::Json => ObjectBuilder::new().schema_type(SchemaType::AnyValue).into(),
         Kind::JsonObject { .. } => ObjectBuilder::new()
@@ -134,11 +135,11 @@ fn of_kind(kind: Kind) -> RefOr<Schema> {
     }
 }
 
-fn text(least: usize, most: usize) -> RefOr<Schema> {
-    let builder = ObjectBuilder::new().schema_type(Type::String).max_length(Some(most));
-    builder.min_length((least > 0).then_some(least)).into()
+fn text(min: usize, max: usize) -> RefOr<Schema> {
+    let builder = ObjectBuilder::new().schema_type(Type::String).max_length(Some(max));
+    builder.min_length((min > 0).then_some(min)).into()
 }
 
-fn list(items: RefOr<Schema>, least: Option<usize>, most: usize) -> Array {
-    ArrayBuilder::new().items(items).min_items(least).max_items(Some(most)).build()
+fn list(items: RefOr<Schema>, min: Option<usize>, max: usize) -> Array {
+    ArrayBuilder::new().items(items).min_items(min).max_items(Some(max)).build()
 }

@@ -1,4 +1,4 @@
-//! API keys: made, listed and revoked by the operator. The key itself is shown once, when it is made.
+//! API keys: created, listed and revoked by the operator. The key itself is shown once, when it is created.
 
 pub mod create;
 pub mod list;

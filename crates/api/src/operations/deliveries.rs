@@ -1,15 +1,14 @@
-//! Deliveries: what was brought where, attempt by attempt. Each call has two paths: one below the
-//! webhook, one for the whole tenant. The operator, who names no tenant, looks at what was received from
-//! partners and handed to the core, and at anyone's delivery by its id.
+//! Deliveries, with every attempt. Each operation has two paths: below a webhook, and for the whole tenant.
+//! The operator without a tenant sees the lane `dispatch`, and every delivery by its id.
 
-pub mod dispatched;
+pub mod dispatch_lane;
 pub mod get;
 pub mod list;
 pub mod retry;
 pub mod view;
-pub mod waiting;
+pub mod waiting_for;
 
-use gancho_access::Who;
+use gancho_access::Principal;
 use gancho_domain::{DeliveryId, EndpointId, TenantScope};
 use gancho_store::DeliveryView;
 
@@ -17,13 +16,13 @@ use crate::{input::field::Noun, problem::Problem, route::Call};
 
 pub(crate) const TAG: &str = "Deliveries";
 
-/// The delivery that a path names, of the webhook that it names before it, if it does.
+/// The delivery in the path. It must belong to the webhook in the path, if there is one.
 async fn find(call: &Call) -> Result<(TenantScope, DeliveryView), Problem> {
     let not_found = || Problem::not_found(Noun::Delivery);
     let id: DeliveryId = call.id("delivery_id")?;
-    let scope = match &call.who {
-        Who::Tenant(acting) => acting.scope(),
-        Who::Operator(operator) => {
+    let scope = match &call.principal {
+        Principal::Tenant(principal) => principal.scope(),
+        Principal::Operator(operator) => {
             let owner = call.api.store.delivery_owner(id).await?;
             operator.scope_of(owner.ok_or_else(not_found)?)
         }

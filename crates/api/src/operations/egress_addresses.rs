@@ -1,3 +1,3 @@
-//! The addresses from which deliveries leave.
+//! The addresses that deliveries come from.
 
 pub mod list;

@@ -1,5 +1,5 @@
-//! E-mails: sending them, and looking for what became of them. Their names are those of the contract
-//! that they come from, in camelCase.
+//! E-mails: sending them and looking up their status. Field names are in camelCase, as in the contract that
+//! they come from.
 
 pub mod get;
 pub mod list;
@@ -9,17 +9,17 @@ pub mod view;
 use crate::{
     codes,
     problem::Problem,
-    state::{Api, MailDesk},
+    state::{Api, MailParts},
 };
 
 pub(crate) const TAG: &str = "E-mails";
 
-/// A gateway that knows no mail server accepts no e-mail, rather than keeping it for nobody.
-pub(crate) fn desk(api: &Api) -> Result<&MailDesk, Problem> {
+/// A gateway without a transport accepts no e-mail, rather than storing it for ever.
+pub(crate) fn mail(api: &Api) -> Result<&MailParts, Problem> {
     api.mail.as_ref().ok_or_else(|| {
         Problem::new(
             &codes::EMAIL_OFF,
-            "this gateway sends no e-mail: the operator must name a mail server or SES in its settings",
+            "e-mail is disabled on this gateway; the operator must configure an e-mail transport",
         )
     })
 }

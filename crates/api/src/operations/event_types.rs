@@ -1,4 +1,4 @@
-//! Event types: the catalog of what can be published, and what a tenant or the operator adds to it.
+//! Event types: the built-in catalogs, and the types of a tenant or the operator.
 
 pub mod create;
 pub mod delete;

@@ -1,4 +1,4 @@
-//! Events: publishing them, and finding them again. [`new_event`] is what may be given for one.
+//! Events: publishing them and looking them up. [`new_event`] is the body of an event.
 
 pub mod batch;
 pub mod get;

@@ -1,4 +1,4 @@
-//! The ledger of what was received: how far it goes, and how far it is signed for. For the operator.
+//! The ledger of received webhooks: its size and its checkpoints. Operator only.
 
 pub mod checkpoint;
 pub mod get;
@@ -10,11 +10,11 @@ use crate::{codes, problem::Problem};
 
 pub(crate) const TAG: &str = "Ledger";
 
-pub(crate) fn problem(fault: CheckpointFault) -> Problem {
-    match fault {
+pub(crate) fn problem(error: CheckpointFault) -> Problem {
+    match error {
         CheckpointFault::Store(error) => error.into(),
         CheckpointFault::Flaw(_) | CheckpointFault::Foreign(_) => {
-            Problem::new(&codes::LEDGER_BROKEN, fault.to_string())
+            Problem::new(&codes::LEDGER_BROKEN, error.to_string())
         }
         other => Problem::internal(other),
     }

@@ -1,3 +1,3 @@
-//! Portal links: a short-lived way into the dashboard for the people of one tenant.
+//! Portal links: short-lived access to the dashboard for the users of one tenant.
 
 pub mod create;

@@ -1,4 +1,4 @@
-//! Queues: what waits in each lane, and holding it back. For the operator.
+//! Queues: the backlog of each lane, and pausing lanes. Operator only.
 
 pub mod list;
 pub mod pause;

@@ -1,4 +1,5 @@
-//! Replays: sending the past again, as jobs that count first, keep to a rate and can be cancelled.
+//! Replays: background jobs that send past deliveries or events again. They count first, keep to a rate and
+//! can be canceled.
 
 pub mod cancel;
 pub mod create;

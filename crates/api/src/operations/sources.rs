@@ -1,5 +1,4 @@
-//! Sources: the partners who may post webhooks to the gateway, with their keys, and what they posted.
-//! For the operator.
+//! Sources: the partners that send webhooks to the gateway, their keys and receipts. Operator only.
 
 pub mod change;
 pub mod create;
@@ -22,25 +21,26 @@ use crate::{codes, input::field::Noun, problem::Problem, route::Call, state::Inb
 
 pub(crate) const TAG: &str = "Sources";
 
-/// Whoever works with sources, where this gateway has any.
-pub(crate) fn parts(call: &Call) -> Result<&InboundParts, Problem> {
+/// The inbound part of the gateway; an error if receiving is disabled.
+pub(crate) fn inbound(call: &Call) -> Result<&InboundParts, Problem> {
     call.api.inbound.as_ref().ok_or_else(|| {
-        let detail = "this gateway receives no webhooks: ask one that does";
+        let detail =
+            "receiving is disabled on this gateway; send the request to one that receives webhooks";
         Problem::new(&codes::RECEIVING_OFF, detail)
     })
 }
 
-/// The partner that the path names. What is not a name is answered as one that is not there.
+/// The partner in the path. A malformed name is answered like one that does not exist.
 pub(crate) fn partner(call: &Call) -> Result<Partner, Problem> {
-    call.part("partner").parse().map_err(|_| Problem::not_found(Noun::Source))
+    call.path_param("partner").parse().map_err(|_| Problem::not_found(Noun::Source))
 }
 
-/// The source of a partner that a query or a body names.
-pub(crate) async fn named(call: &Call, partner: &str) -> Result<Source, Problem> {
+/// The source of a partner, named in a query or a body.
+pub(crate) async fn find_by_name(call: &Call, partner: &str) -> Result<Source, Problem> {
     let partner: Partner = partner.parse().map_err(|_| Problem::not_found(Noun::Source))?;
-    Ok(parts(call)?.desk.get(&partner).await?)
+    Ok(inbound(call)?.sources.get(&partner).await?)
 }
 
 pub(crate) async fn find(call: &Call) -> Result<Source, Problem> {
-    named(call, call.part("partner")).await
+    find_by_name(call, call.path_param("partner")).await
 }

@@ -1,4 +1,4 @@
-//! Addresses to which a tenant's e-mails are not sent: listed, added, imported, removed.
+//! Addresses that a tenant's e-mails are not sent to: listed, added, imported, removed.
 
 pub mod add;
 pub mod import;
@@ -8,19 +8,21 @@ pub mod view;
 
 use gancho_mail::SuppressionReason;
 
-use crate::input::{Field, Kind, Values};
+use crate::input::request;
 
 pub(crate) const TAG: &str = "Suppressions";
 
-pub(crate) const REASON: Field = Field::new(
-    "reason",
-    Kind::Choice(&["bounce", "complaint", "manual"]),
-    "Why; `manual` where it is left out.",
-)
-.nullable();
+request! {
+    pub(crate) struct ReasonBody {
+        /// Why the address is suppressed. Default: `manual`.
+        nullable reason: String as choice(&["bounce", "complaint", "manual"]),
+    }
+}
 
-pub(crate) fn reason(values: &Values<'_>) -> SuppressionReason {
-    let given = values.text("reason");
-    let known = SuppressionReason::ALL.into_iter().find(|known| Some(known.name()) == given);
-    known.unwrap_or(SuppressionReason::Manual)
+impl ReasonBody {
+    pub(crate) fn reason(&self) -> SuppressionReason {
+        let given = self.reason.as_deref();
+        let known = SuppressionReason::ALL.into_iter().find(|known| Some(known.name()) == given);
+        known.unwrap_or(SuppressionReason::Manual)
+    }
 }

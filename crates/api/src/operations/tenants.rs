@@ -1,4 +1,4 @@
-//! Tenants: who owns webhooks and events. For the operator.
+//! Tenants, which own webhooks and events. Operator only.
 
 pub mod change;
 pub mod create;
@@ -16,13 +16,13 @@ use crate::{codes, problem::Problem, route::Call};
 
 pub(crate) const TAG: &str = "Tenants";
 
-/// The one that the path names, by slug or id.
+/// The tenant in the path, by slug or id.
 pub(crate) async fn find(call: &Call) -> Result<Arc<Tenant>, Problem> {
-    let found = call.api.access.tenants.find(call.part("tenant")).await?;
+    let found = call.api.access.tenants.find(call.path_param("tenant")).await?;
     found.ok_or_else(|| {
         Problem::new(
             &codes::UNKNOWN_TENANT,
-            "no tenant has this slug or id: list them with `GET /v1/tenants`",
+            "no tenant has this slug or id; list tenants with `GET /v1/tenants`",
         )
     })
 }

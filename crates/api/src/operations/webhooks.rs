@@ -1,7 +1,5 @@
-//! Webhooks: a tenant's endpoints, under the name that they have in paths.
-//!
-//! [`draft`] is what may be given for one, [`view`] how one is shown; the rest are calls, one file
-//! each.
+//! Webhooks: a tenant's endpoints. [`draft`] has the bodies, [`view`] renders a webhook; the other files are
+//! operations.
 
 pub mod change;
 pub mod create;

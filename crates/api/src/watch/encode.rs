@@ -1,4 +1,4 @@
-//! Everything that is known, as metrics.
+//! Encodes all metrics.
 
 use std::{
     fmt::Error,
@@ -15,15 +15,15 @@ use prometheus_client::{
 use crate::meter::{Answers, Meter};
 
 use super::{
-    Page, Watch, metric::Writer, observe::Observed, of_store, process::Process, received::Received,
-    text,
+    Page, Watch, inbound_metrics::InboundMetrics, metric::Writer, observe::StoreSnapshot,
+    process::Process, store_metrics, text_format,
 };
 
-/// What one scrape shows.
+/// The figures of one scrape.
 struct Scrape {
     lanes: Vec<(Lane, Stats, Timing)>,
     archived: [(Lane, u64); Lane::ALL.len()],
-    observed: Option<Arc<Observed>>,
+    snapshot: Option<Arc<StoreSnapshot>>,
     answers: Vec<Answers>,
     handler_panics: u64,
     failed_logins: u64,
@@ -33,21 +33,21 @@ struct Scrape {
     events_accepted: u64,
     held: gancho_engine::room::Size,
     process: Process,
-    received: Option<Received>,
+    inbound: Option<InboundMetrics>,
 }
 
 impl Watch {
-    /// `accept` is the header of that name: the newer form for those who ask for it, the older one for
+    /// `accept` is the `Accept` header: OpenMetrics for clients that ask for it, the older text format for
     /// all others.
     pub async fn metrics(self: &Arc<Self>, meter: &Meter, accept: Option<&str>) -> Page {
-        let observed = self.observed().await;
+        let snapshot = self.snapshot().await;
         let lanes = Lane::ALL
             .into_iter()
             .filter_map(|lane| Some((lane, self.engine.stats(lane)?, self.engine.timing(lane)?)));
         let scrape = Scrape {
             lanes: lanes.collect(),
             archived: Lane::ALL.map(|lane| (lane, self.engine.archived(lane))),
-            observed,
+            snapshot,
             answers: meter.answers(),
             handler_panics: meter.panics(),
             failed_logins: meter.failed_logins(),
@@ -56,17 +56,17 @@ impl Watch {
             accept: self.accept.snapshot(),
             events_accepted: self.events_accepted.load(Ordering::Relaxed),
             held: self.engine.held(),
-            process: Process::look(),
-            received: self.inbound.as_deref().map(Received::look),
+            process: Process::read(),
+            inbound: self.inbound.as_deref().map(InboundMetrics::read),
         };
         let mut registry = Registry::default();
         registry.register_collector(Box::new(scrape));
         let mut body = String::with_capacity(16 << 10);
         if encode(&mut body, &registry).is_err() {
             let status = StatusCode::INTERNAL_SERVER_ERROR;
-            return Page { status, content_type: text::PLAIN, body: String::new() };
+            return Page { status, content_type: text_format::PLAIN, body: String::new() };
         }
-        let (content_type, body) = text::in_form(body, accept);
+        let (content_type, body) = text_format::convert(body, accept);
         Page { status: StatusCode::OK, content_type, body }
     }
 }
@@ -81,12 +81,12 @@ impl Collector for Scrape {
     fn encode(&self, encoder: DescriptorEncoder<'_>) -> Result<(), Error> {
         let mut to = Writer::new(encoder);
         self.deliveries(&mut to)?;
-        if let Some(observed) = &self.observed {
-            of_store::encode(observed, &mut to)?;
+        if let Some(snapshot) = &self.snapshot {
+            store_metrics::encode(snapshot, &mut to)?;
         }
         self.api(&mut to)?;
-        if let Some(received) = &self.received {
-            received.encode(&mut to)?;
+        if let Some(inbound) = &self.inbound {
+            inbound.encode(&mut to)?;
         }
         self.process(&mut to)
     }
@@ -101,40 +101,40 @@ impl Scrape {
         });
         to.counter(
             "gancho_deliveries",
-            "Attempts by what followed: delivered, to be tried again, or given up.",
+            "Attempts by outcome: delivered, retried or dead (failed permanently).",
             outcomes,
         )?;
         let one = |pick: fn(&Stats) -> u64| {
             lanes.iter().map(move |(lane, stats, _)| (vec![("lane", lane.name())], pick(stats)))
         };
-        to.counter("gancho_attempts", "Attempts made.", one(|stats| stats.carried))?;
+        to.counter("gancho_attempts", "Delivery attempts.", one(|stats| stats.carried))?;
         to.counter(
             "gancho_deferred",
-            "Deliveries put off because this node lacked something, such as a file handle.",
+            "Deliveries deferred because this node lacked a resource, e.g. file handles.",
             one(|stats| stats.deferred),
         )?;
-        to.counter("dlq_entries", "Deliveries that were given up.", one(|stats| stats.dead))?;
+        to.counter("dlq_entries", "Deliveries that became dead letters.", one(|stats| stats.dead))?;
         let archived =
             self.archived.iter().map(|(lane, count)| (vec![("lane", lane.name())], *count));
-        to.counter("gancho_archived", "Dead letters brought to the archive.", archived)?;
+        to.counter("gancho_archived", "Dead letters moved to the archive.", archived)?;
         to.counter(
             "gancho_lease_lost",
-            "Results that were refused because another node holds the delivery.",
+            "Results discarded because another node holds the lease.",
             one(|stats| stats.lease_lost),
         )?;
         to.counter(
             "gancho_unstorable_results",
-            "Results that the store cannot hold, and that were written without their details.",
+            "Results that the store rejected and that were stored without details.",
             one(|stats| stats.unstorable),
         )?;
-        to.counter("gancho_panics", "Carriers that broke.", one(|stats| stats.panics))?;
+        to.counter("gancho_panics", "Panics in carriers.", one(|stats| stats.panics))?;
         let now = |pick: fn(&Stats) -> u64| {
             lanes
                 .iter()
                 .map(move |(lane, stats, _)| (vec![("lane", lane.name())], pick(stats) as f64))
         };
-        to.gauge("gancho_in_flight", "Deliveries on the wire now.", now(|stats| stats.in_flight))?;
-        to.gauge("gancho_queued", "Deliveries waiting in memory now.", now(|stats| stats.queued))?;
+        to.gauge("gancho_in_flight", "Deliveries in flight.", now(|stats| stats.in_flight))?;
+        to.gauge("gancho_queued", "Deliveries queued in memory.", now(|stats| stats.queued))?;
         self.retries(to)?;
         let time = |pick: fn(&Timing) -> &gancho_engine::Buckets| {
             lanes
@@ -143,22 +143,22 @@ impl Scrape {
         };
         to.histogram(
             "retry_backoff_delay_seconds",
-            "How long the plan says to wait before the next attempt.",
+            "Scheduled delay before the next attempt.",
             time(|timing| &timing.backoff),
         )?;
         to.histogram(
             "gancho_time_to_first_attempt_seconds",
-            "From being accepted to the first attempt, a delay that was asked for included.",
+            "Time from acceptance to the first attempt, including a requested delay.",
             time(|timing| &timing.to_first_attempt),
         )?;
         to.histogram(
             "gancho_endpoint_response_seconds",
-            "How long one attempt took, whatever came of it.",
+            "Duration of an attempt, whatever its outcome.",
             time(|timing| &timing.attempt),
         )
     }
 
-    /// By the number of the attempt; the last stands for all beyond it.
+    /// By attempt number; the last one includes all further attempts.
     fn retries(&self, to: &mut Writer<'_>) -> Result<(), Error> {
         let numbers: Vec<String> = (2..)
             .take(gancho_engine::timings::LAST_ATTEMPT - 1)
@@ -171,33 +171,41 @@ impl Scrape {
                 (vec![("lane", lane.name()), ("attempt", number.as_str())], *count)
             })
         });
-        to.counter("retry_attempts", "Attempts after the first, by their number.", rows)
+        to.counter("retry_attempts", "Attempts after the first, by attempt number.", rows)
     }
 
     fn api(&self, to: &mut Writer<'_>) -> Result<(), Error> {
         to.counter(
             "gancho_events_accepted",
-            "Events that are on stable storage.",
+            "Events accepted and durably stored.",
             [(vec![], self.events_accepted)],
         )?;
         to.histogram(
             "gancho_accept_seconds",
-            "From a publish call to its events being on stable storage.",
+            "Time from a publish request to its events being durably stored.",
             [(vec![], self.accept.clone())],
         )?;
         let counts = self.answers.iter().map(|seen| {
             let labels = [("route", seen.path), ("method", seen.method), ("status", seen.class)];
             (labels.to_vec(), seen.count)
         });
-        to.counter("gancho_http_requests", "Requests to the API, by kind of answer.", counts)?;
+        to.counter(
+            "gancho_http_requests",
+            "API requests by route, method and status class.",
+            counts,
+        )?;
         let broken = [(vec![], self.handler_panics)];
-        to.counter("gancho_http_panics", "Requests whose handling broke.", broken)?;
+        to.counter("gancho_http_panics", "Panics in request handlers.", broken)?;
         let failed = [(vec![], self.failed_logins)];
-        to.counter("gancho_auth_failures", "Wrong API keys and operator tokens.", failed)?;
+        to.counter(
+            "gancho_auth_failures",
+            "Authentication failures: invalid API keys, operator tokens and portal tokens.",
+            failed,
+        )?;
         let shed = [(vec![], self.shed)];
-        to.counter("gancho_http_shed", "Connections turned away: there were too many.", shed)?;
+        to.counter("gancho_http_shed", "Connections refused because too many were open.", shed)?;
         let open = [(vec![], self.connections as f64)];
-        to.gauge("gancho_http_connections", "Connections that are open now.", open)
+        to.gauge("gancho_http_connections", "Open connections.", open)
     }
 
     fn process(&self, to: &mut Writer<'_>) -> Result<(), Error> {
@@ -205,26 +213,26 @@ impl Scrape {
         let process = &self.process;
         to.gauge(
             "gancho_held_deliveries",
-            "Deliveries in memory: waiting, on the wire or being settled.",
+            "Deliveries in memory: queued, in flight or being settled.",
             [(vec![], self.held.jobs as f64)],
         )?;
         to.gauge(
             "gancho_held_bytes",
-            "Bytes of their bodies.",
+            "Size of the bodies of the deliveries in memory.",
             [(vec![], self.held.bytes as f64)],
         )?;
         to.gauge(
             "process_resident_memory_bytes",
-            "Memory of this process.",
+            "Resident memory size.",
             plain(process.resident_bytes.map(|bytes| bytes as f64)),
         )?;
-        to.seconds("process_cpu_seconds", "CPU time of this process.", process.cpu_seconds)?;
+        to.seconds("process_cpu_seconds", "User and system CPU time.", process.cpu_seconds)?;
         to.gauge(
             "process_open_fds",
-            "Files and sockets of this process.",
+            "Open file descriptors.",
             plain(process.open_files.map(|count| count as f64)),
         )?;
         let version = vec![("version", env!("CARGO_PKG_VERSION"))];
-        to.gauge("gancho_build_info", "The version that runs.", [(version, 1.0)])
+        to.gauge("gancho_build_info", "Version of the running binary.", [(version, 1.0)])
     }
 }

@@ -1,6 +1,6 @@
-//! Whether the process lives, and whether it is worth sending requests to.
+//! Liveness and readiness.
 //!
-//! What is wrong goes to the log; the answers name only the part, as anyone may read them.
+//! Anyone may read the responses, so they only name the failing part; the log has the error.
 
 use std::{sync::atomic::Ordering, time::Duration};
 
@@ -9,17 +9,17 @@ use http::StatusCode;
 use super::{Page, Watch};
 
 const JSON: &str = "application/json";
-/// A store that takes longer than this to say anything is as good as gone.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// A store that takes longer is considered unavailable.
+const TIMEOUT: Duration = Duration::from_secs(2);
 
 impl Watch {
-    /// The process answers: that is all that is asked.
+    /// Liveness: the process answers.
     pub fn healthz(&self) -> Page {
         let body = r#"{"status":"ok"}"#.to_owned();
         Page { status: StatusCode::OK, content_type: JSON, body }
     }
 
-    /// The store answers, the engine works, and nobody has asked for a stop.
+    /// Readiness: the store answers, the engine works, and the gateway is not shutting down.
     pub async fn readyz(&self) -> Page {
         let store = self.store_answers().await;
         let engine = self.engine.is_alive();
@@ -42,14 +42,14 @@ impl Watch {
     }
 
     async fn store_answers(&self) -> bool {
-        match tokio::time::timeout(PATIENCE, self.store.pauses()).await {
+        match tokio::time::timeout(TIMEOUT, self.store.pauses()).await {
             Ok(Ok(_)) => true,
             Ok(Err(error)) => {
-                tracing::warn!(%error, "not ready: the store refused");
+                tracing::warn!(%error, "not ready: store error");
                 false
             }
             Err(_) => {
-                tracing::warn!("not ready: the store does not answer");
+                tracing::warn!("not ready: store timed out");
                 false
             }
         }

@@ -1,4 +1,4 @@
-//! One metric after another, in the terms of the encoder: name, help, and rows of labels and values.
+//! Writes metrics to the encoder: name, help, and rows of labels and values.
 
 use std::fmt::Error;
 
@@ -18,7 +18,7 @@ impl<'a> Writer<'a> {
         Self(encoder)
     }
 
-    /// Only rises, until the process starts again. The name gets `_total` behind it.
+    /// A counter. The encoder appends `_total` to the name.
     pub fn counter<'l, R>(&mut self, name: &str, help: &str, rows: R) -> Result<(), Error>
     where
         R: IntoIterator<Item = (Labels<'l>, u64)>,
@@ -27,7 +27,7 @@ impl<'a> Writer<'a> {
         self.rows(name, help, MetricType::Counter, rows)
     }
 
-    /// One that rises by parts.
+    /// A counter of fractional seconds.
     pub fn seconds(&mut self, name: &str, help: &str, value: Option<f64>) -> Result<(), Error> {
         let row = value.map(|value| (Vec::new(), ConstCounter::new(value)));
         self.rows(name, help, MetricType::Counter, row.into_iter())
@@ -70,13 +70,13 @@ impl<'a> Writer<'a> {
         rows: impl Iterator<Item = (Labels<'l>, M)>,
     ) -> Result<(), Error> {
         let mut rows = rows.peekable();
-        // A metric without rows is left out, as readers would stumble over its name alone.
+        // A metric without rows is left out: some parsers reject a name without samples.
         if rows.peek().is_none() {
             return Ok(());
         }
         let mut metric = self.0.encode_descriptor(name, help, None, kind)?;
         for (labels, value) in rows {
-            // Without labels the metric has one row, and nothing follows it.
+            // A metric without labels has one row.
             if labels.is_empty() {
                 return value.encode(metric);
             }

@@ -1,7 +1,7 @@
-//! What only the store knows: how much waits, what was given up, how full it is.
+//! Figures that only the store knows: backlog, dead letters and size.
 //!
-//! Counting costs the store something, so one look serves everyone for a few seconds, and a scrape
-//! does not wait for a slow one: it shows the look before, and says how old that is.
+//! Counting is expensive, so a snapshot is reused for a few seconds. A scrape does not wait for a slow one:
+//! it shows the previous snapshot and its age.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -16,29 +16,29 @@ use tokio::{sync::Mutex, time::Instant};
 
 use super::Watch;
 
-/// At most so many tenants, and so many codes, have a series of their own.
-pub const MOST_NAMED: usize = 50;
-/// What stands for all the others.
+/// Maximum number of tenants, and of codes, with a series of their own.
+pub const MAX_NAMED: usize = 50;
+/// The label value of all others.
 pub const OTHER: &str = "other";
 const FRESH: Duration = Duration::from_secs(2);
-/// A look that took long serves for longer: counting takes a twentieth of one reader's time at most,
-/// however much there is to count.
+/// A snapshot that took long is reused for longer, so that counting takes at most a twentieth of a reader's
+/// time.
 const REST_FACTOR: u32 = 20;
-/// A scrape waits so long for a new look.
-const PATIENCE: Duration = Duration::from_millis(150);
-/// The first has nothing else to show.
-const FIRST_PATIENCE: Duration = Duration::from_secs(5);
-const MOST_REMEMBERED: usize = 4_096;
+/// How long a scrape waits for a new snapshot.
+const TIMEOUT: Duration = Duration::from_millis(150);
+/// The same for the first scrape, which has no previous snapshot.
+const FIRST_TIMEOUT: Duration = Duration::from_secs(5);
+const MAX_CACHED_NAMES: usize = 4_096;
 
 #[derive(Default)]
 pub struct Observer {
-    last: RwLock<Option<Arc<Observed>>>,
-    /// One look at a time.
-    looking: Mutex<()>,
+    last: RwLock<Option<Arc<StoreSnapshot>>>,
+    /// Held by the task that reads a snapshot.
+    refreshing: Mutex<()>,
     names: RwLock<HashMap<TenantId, Name>>,
 }
 
-/// Under what a series stands: a tenant's slug, or a partner's name. Each source is a tenant in the store.
+/// The name of a series: a tenant's slug or a partner's name. In the store, each source is a tenant.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Name {
     /// `tenant` or `partner`.
@@ -53,21 +53,21 @@ impl Name {
 }
 
 #[derive(Debug)]
-pub struct Observed {
+pub struct StoreSnapshot {
     pub at: Instant,
-    /// How long the look took.
+    /// How long reading the snapshot took.
     pub took: Duration,
     pub depths: Vec<Depth>,
     pub dead: Dead,
     pub space: Space,
-    /// Tenants that take their turn, by lane.
+    /// The scheduler's shares of the busiest tenants, by lane.
     pub shares: Vec<(Lane, Vec<TenantShare>)>,
 }
 
 #[derive(Debug)]
 pub struct Depth {
     pub of: LaneDepth,
-    /// For how long the oldest has been due.
+    /// How long the oldest delivery has been due.
     pub age: Duration,
 }
 
@@ -76,7 +76,7 @@ pub struct Dead {
     pub by_lane: BTreeMap<Lane, u64>,
     pub by_code: BTreeMap<String, u64>,
     pub by_name: BTreeMap<Name, u64>,
-    /// How long ago the oldest was given up.
+    /// Age of the oldest dead letter.
     pub age: Duration,
 }
 
@@ -86,7 +86,7 @@ pub struct TenantShare {
     pub share: gancho_engine::scheduler::Share,
 }
 
-impl Observed {
+impl StoreSnapshot {
     fn is_fresh(&self) -> bool {
         self.at.elapsed() < fresh_for(self.took)
     }
@@ -97,32 +97,32 @@ fn fresh_for(took: Duration) -> Duration {
 }
 
 impl Watch {
-    /// A look that is young enough, or else the youngest there is. None if the store never answered.
-    pub(super) async fn observed(self: &Arc<Self>) -> Option<Arc<Observed>> {
+    /// Returns a fresh snapshot, or else the latest one; `None` if the store never answered.
+    pub(super) async fn snapshot(self: &Arc<Self>) -> Option<Arc<StoreSnapshot>> {
         let last = self.observer.last.read().clone();
         if let Some(fresh) = last.as_ref().filter(|last| last.is_fresh()) {
             return Some(fresh.clone());
         }
         let watch = self.clone();
-        let looking = self.tasks.spawn(async move { watch.look_once().await });
-        let patience = if last.is_some() { PATIENCE } else { FIRST_PATIENCE };
-        // Whether it is through or not: what is there now is shown.
-        let _ = tokio::time::timeout(patience, looking).await;
+        let refreshing = self.tasks.spawn(async move { watch.refresh().await });
+        let timeout = if last.is_some() { TIMEOUT } else { FIRST_TIMEOUT };
+        // On a timeout, the latest snapshot is shown.
+        let _ = tokio::time::timeout(timeout, refreshing).await;
         self.observer.last.read().clone()
     }
 
-    async fn look_once(&self) {
-        let _one = self.observer.looking.lock().await;
+    async fn refresh(&self) {
+        let _one = self.observer.refreshing.lock().await;
         if self.observer.last.read().as_ref().is_some_and(|last| last.is_fresh()) {
             return;
         }
-        match self.look().await {
-            Ok(observed) => *self.observer.last.write() = Some(Arc::new(observed)),
-            Err(error) => tracing::warn!(%error, "the store could not be asked for the metrics"),
+        match self.read().await {
+            Ok(snapshot) => *self.observer.last.write() = Some(Arc::new(snapshot)),
+            Err(error) => tracing::warn!(%error, "could not read metrics from the store"),
         }
     }
 
-    async fn look(&self) -> Result<Observed> {
+    async fn read(&self) -> Result<StoreSnapshot> {
         let begin = Instant::now();
         let depths = self.store.depths().await?;
         let dead = self.store.dead_stats(DeadFilter::default()).await?;
@@ -130,29 +130,29 @@ impl Watch {
         let now = self.clock.now();
         let mut shares = Vec::new();
         for lane in Lane::ALL {
-            shares.push((lane, self.look_at_shares(lane).await?));
+            shares.push((lane, self.read_shares(lane).await?));
         }
-        Ok(Observed {
+        Ok(StoreSnapshot {
             at: Instant::now(),
             took: begin.elapsed(),
             depths: depths
                 .into_iter()
                 .map(|of| Depth { age: since(of.oldest_due, now), of })
                 .collect(),
-            dead: self.name_the_dead(dead, now).await?,
+            dead: self.name_dead_letters(dead, now).await?,
             space,
             shares,
         })
     }
 
-    /// The busiest, named.
-    async fn look_at_shares(&self, lane: Lane) -> Result<Vec<TenantShare>> {
+    /// The shares of the busiest tenants, with their names.
+    async fn read_shares(&self, lane: Lane) -> Result<Vec<TenantShare>> {
         let mut shares = self.engine.shares(lane);
         shares.sort_by_key(|share| {
             let held = share.queued as u64 + u64::from(share.in_flight);
             std::cmp::Reverse((held > 0, share.processed, share.tenant))
         });
-        shares.truncate(MOST_NAMED);
+        shares.truncate(MAX_NAMED);
         let mut named = Vec::new();
         for share in shares {
             named.push(TenantShare { name: self.name(share.tenant).await?, share });
@@ -160,7 +160,7 @@ impl Watch {
         Ok(named)
     }
 
-    async fn name_the_dead(&self, stats: DeadStats, now: Time) -> Result<Dead> {
+    async fn name_dead_letters(&self, stats: DeadStats, now: Time) -> Result<Dead> {
         let (codes, other_codes) = largest(stats.by_code);
         let mut by_code: BTreeMap<String, u64> = codes.into_iter().collect();
         if other_codes > 0 {
@@ -177,7 +177,7 @@ impl Watch {
         Ok(Dead { by_lane: stats.by_lane, by_code, by_name, age: since(stats.oldest, now) })
     }
 
-    /// Names do not change, so each is asked for once.
+    /// Names never change, so each is read once.
     async fn name(&self, tenant: TenantId) -> Result<Name> {
         if let Some(name) = self.observer.names.read().get(&tenant) {
             return Ok(name.clone());
@@ -190,7 +190,7 @@ impl Watch {
             },
         };
         let mut names = self.observer.names.write();
-        if names.len() >= MOST_REMEMBERED {
+        if names.len() >= MAX_CACHED_NAMES {
             names.clear();
         }
         names.insert(tenant, name.clone());
@@ -209,11 +209,11 @@ fn since(then: Option<Time>, now: Time) -> Duration {
     then.map_or(Duration::ZERO, |then| now.since(then))
 }
 
-/// The largest, and the sum of the rest.
+/// The largest counts, and the sum of the others.
 fn largest<K: Ord>(counts: BTreeMap<K, u64>) -> (Vec<(K, u64)>, u64) {
     let mut all: Vec<(K, u64)> = counts.into_iter().collect();
     all.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    let rest = all.split_off(all.len().min(MOST_NAMED));
+    let rest = all.split_off(all.len().min(MAX_NAMED));
     (all, rest.iter().map(|(_, count)| count).sum())
 }
 
@@ -221,7 +221,6 @@ fn largest<K: Ord>(counts: BTreeMap<K, u64>) -> (Vec<(K, u64)>, u64) {
 mod tests {
     use super::*;
 
-    // faults.md 21
     #[test]
     fn a_look_that_took_long_serves_for_longer() {
         assert_eq!(fresh_for(Duration::from_millis(5)), FRESH);

@@ -1,4 +1,4 @@
-//! What the system knows of this process. Left out where it cannot be read.
+//! Figures of this process from `/proc`. Omitted if they cannot be read.
 
 pub struct Process {
     pub resident_bytes: Option<u64>,
@@ -6,11 +6,11 @@ pub struct Process {
     pub open_files: Option<u64>,
 }
 
-/// Linux counts CPU time in hundredths of a second for those who read it here.
+/// Linux reports CPU time in hundredths of a second.
 const TICKS: f64 = 100.0;
 
 impl Process {
-    pub fn look() -> Self {
+    pub fn read() -> Self {
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         let kib = status
             .lines()
@@ -26,7 +26,7 @@ impl Process {
 
 fn cpu_seconds() -> Option<f64> {
     let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
-    // After the name in brackets; user and system time are fields 14 and 15.
+    // After the name in parentheses; user and system time are fields 14 and 15.
     let mut fields = stat.rsplit(')').next()?.split_whitespace().skip(11);
     let user: f64 = fields.next()?.parse().ok()?;
     let system: f64 = fields.next()?.parse().ok()?;

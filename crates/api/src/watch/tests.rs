@@ -12,10 +12,10 @@ use gancho_engine::{Carried, Carrier, Engine, EngineSetup, LaneSetup, Limits, Te
 use gancho_store::{Job, NewDelivery, NewParcel, NodeId, Store};
 use gancho_store_sqlite::{Options, SqliteStore};
 
-use super::{Parts, Watch};
+use super::{Watch, WatchSetup};
 use crate::meter::Meter;
 
-/// Delivers some, retries some, gives some up.
+/// Delivers some, retries some, fails some permanently.
 struct Moody;
 
 #[async_trait]
@@ -63,7 +63,7 @@ impl World {
         })
         .await
         .unwrap();
-        let parts = Parts {
+        let parts = WatchSetup {
             store: store.clone(),
             engine: engine.clone(),
             clock: clock.clone(),
@@ -109,7 +109,7 @@ impl World {
         self.store.accept(vec![new], NodeId(0)).await.unwrap();
     }
 
-    /// Until the engine has made so many attempts.
+    /// Waits until the engine has made this many attempts.
     async fn attempts(&self, count: u64) {
         gancho_testkit::wait_for("the attempts are made", || async {
             let stats = self.engine.stats(Lane::Webhook).unwrap();
@@ -139,7 +139,7 @@ async fn what_was_done_is_counted() {
     for event_type in ["fine", "fine", "never", "busy"] {
         world.accept(&tenant, event_type).await;
     }
-    // `busy` is tried twice and then given up.
+    // `busy` is tried twice and then fails permanently.
     world.attempts(5).await;
     world.watch.accepted(4, Duration::from_millis(2));
     let text = world.scrape().await;

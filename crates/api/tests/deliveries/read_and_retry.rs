@@ -135,7 +135,7 @@ async fn not_tried_again_where_it_cannot_be_sent() {
     hands.client.patch(&path, &json!({"is_active": false})).await.is(200);
     for retry in [format!("{path}/deliveries/{id}/retry"), format!("/v1/deliveries/{id}/retry")] {
         let refused = hands.client.call("POST", &retry, None).await.refused(409, "conflict");
-        assert!(refused.text().contains("switched off"), "{}", refused.text());
+        assert!(refused.text().contains("disabled"), "{}", refused.text());
     }
     hands.client.call("DELETE", &path, None).await.is(204);
     let retry = format!("/v1/deliveries/{id}/retry");

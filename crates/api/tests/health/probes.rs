@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use gancho_api::key_keeper::{KeyKeeper, KeyUse, Rotation};
+use gancho_api::key_ring::{KeyRingService, KeyUse, Rotation};
 
 use crate::stage::{Choices, Stage};
 
@@ -11,7 +11,7 @@ use crate::stage::{Choices, Stage};
 struct Breaking;
 
 #[async_trait]
-impl KeyKeeper for Breaking {
+impl KeyRingService for Breaking {
     async fn rotate(&self, new_key: bool) -> Result<Rotation, String> {
         Ok(Rotation { newest: 2, resealed: u64::from(new_key), keys: vec![1, 2] })
     }
@@ -23,7 +23,7 @@ impl KeyKeeper for Breaking {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_handler_that_breaks_breaks_alone() {
-    let key_keeper: Option<Arc<dyn KeyKeeper>> = Some(Arc::new(Breaking));
+    let key_keeper: Option<Arc<dyn KeyRingService>> = Some(Arc::new(Breaking));
     let stage = Stage::with(Choices { key_keeper, ..Choices::default() }).await;
     let reply = stage.operator().get("/v1/keys").await.refused(500, "internal");
     assert!(!reply.text().contains("canary"));

@@ -18,7 +18,7 @@ use clap::{Args, Subcommand};
 
 use crate::{logs, settings::LogFormat};
 
-/// Measure how fast the parts are here. Figures of one run are good against each other only.
+/// Measure performance on this machine. Compare only figures of the same run.
 #[derive(Debug, Args)]
 pub struct Bench {
     #[command(subcommand)]

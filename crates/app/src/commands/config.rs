@@ -1,16 +1,16 @@
-//! `gancho config`: the settings as they count, and where each comes from.
+//! `gancho config`: the effective settings, and where each value comes from.
 
 use clap::Args;
 
 use crate::settings::{self, Flags, reference, show};
 
-/// Show the settings as they count, with secrets covered, and where each was written.
+/// Show the effective configuration, with secrets masked, and where each value comes from.
 #[derive(Debug, Args)]
 pub struct Config {
-    /// For programs.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
-    /// Print the reference of all settings instead (docs/config.md).
+    /// Print the reference of all settings (docs/config.md) instead.
     #[arg(long)]
     reference: bool,
     #[command(flatten)]

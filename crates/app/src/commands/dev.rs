@@ -1,8 +1,8 @@
-//! `gancho dev`: everything on embedded defaults, with a first delivery to look at and something to
-//! type next.
+//! `gancho dev`: runs everything with built-in defaults, delivers a first event and suggests what to try
+//! next.
 //!
-//! `stage` sets the sample tenant, its key and its endpoint up; `screen` is what is shown; `talk`
-//! answers what is typed.
+//! `stage` sets up the sample tenant, its API key and its endpoint; `screen` prints; `talk` answers the
+//! keyboard.
 
 mod screen;
 mod stage;
@@ -19,17 +19,17 @@ use tokio_util::task::TaskTracker;
 
 use crate::{lifecycle::Stop, logs, settings::LogFormat};
 
-/// Start everything on embedded defaults and deliver a first signed event. Settings files and
-/// variables are not read, so that nothing real is touched.
+/// Run everything with built-in defaults and deliver a first signed event. Configuration files and
+/// environment variables are ignored, so real data is never touched.
 #[derive(Debug, Args)]
 pub struct Dev {
-    /// The folder that it keeps its data in between runs. Delete it to begin anew.
-    #[arg(long, default_value = ".gancho-dev", value_name = "FOLDER")]
+    /// Data directory, kept between runs. Delete it to start over.
+    #[arg(long, default_value = ".gancho-dev", value_name = "DIR")]
     data_dir: PathBuf,
-    /// The port of the API; the next free one if it is taken.
+    /// Port of the API. If it is in use, the next free port.
     #[arg(long, default_value_t = 3000)]
     port: u16,
-    /// Deliver the first event, then stop.
+    /// Deliver the first event and exit.
     #[arg(long)]
     once: bool,
 }
@@ -50,8 +50,8 @@ impl Dev {
         screen::published(&first);
         let arrived = tokio::time::timeout(IN_TIME, arrivals.recv())
             .await
-            .context("nothing arrived within 10 seconds")?
-            .context("the receiver has stopped")?;
+            .context("the first event was not delivered within 10 seconds")?
+            .context("the built-in receiver has stopped")?;
         screen::arrived(&arrived);
         screen::first(started.elapsed());
         screen::next_steps(&stage);
@@ -66,7 +66,7 @@ impl Dev {
         }
         let stopped = tokio::select! {
             biased;
-            () = stop.asked() => anyhow::bail!("stopped at once; what was in flight is delivered next time"),
+            () = stop.asked() => anyhow::bail!("stopped immediately; in-flight deliveries will be retried at the next start"),
             stopped = stage.front.drain(&stage.gateway, TO_STOP) => stopped,
         };
         screen::closing(stopped.unfinished, &self.data_dir);

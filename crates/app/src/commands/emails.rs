@@ -1,8 +1,8 @@
-//! `gancho emails`: what the outbox holds, addresses that nothing is sent to, and the letters that a
-//! developer's gateway has caught. A gateway that runs does the work.
+//! `gancho emails`: the outbox, suppressed addresses, and the e-mails that the sink of a development
+//! gateway has captured. A running gateway does the work.
 //!
-//! In reading order: `send` submits one, `suppressions` are addresses that are spared, `caught` is what
-//! the sink holds, `show` is how e-mails look.
+//! In reading order: `send` submits an e-mail, `suppressions` manages suppressed addresses, `caught` reads
+//! the sink, `show` prints e-mails.
 
 mod caught;
 mod send;
@@ -21,7 +21,7 @@ use crate::{
     remote::{Remote, part},
 };
 
-/// Send e-mails and see what became of them.
+/// Send e-mails and follow their delivery.
 #[derive(Debug, Args)]
 pub struct Emails {
     #[command(subcommand)]
@@ -30,23 +30,23 @@ pub struct Emails {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Show a tenant's e-mails, newest first. Recipients are masked.
+    /// List a tenant's e-mails, newest first. Recipients are masked.
     List(List),
-    /// Show an e-mail with every attempt to send it.
+    /// Show an e-mail with all delivery attempts.
     Show(Show),
-    /// Send an e-mail. When its id is printed, it is on stable storage.
+    /// Send an e-mail. Prints its id once it is stored and fsynced.
     Send(Box<send::Send>),
-    /// Look after the addresses that a tenant's e-mails are not sent to.
+    /// Manage a tenant's suppressed addresses.
     #[command(subcommand)]
     Suppressions(suppressions::Suppressions),
-    /// Show the letters that were caught instead of sent, where e-mails go to the sink (`gancho dev`).
+    /// List captured e-mails, or show one, if the transport is `sink` (as in `gancho dev`).
     Caught(caught::Caught),
 }
 
-/// For which tenant.
+/// Selects the tenant.
 #[derive(Debug, Args)]
 struct Acting {
-    /// The tenant's slug or id. May be left out where there is only one.
+    /// Slug or id of the tenant. Default: the only tenant, if there is just one.
     #[arg(long, env = "GANCHO_TENANT", value_name = "TENANT")]
     tenant: Option<String>,
     #[command(flatten)]
@@ -55,13 +55,13 @@ struct Acting {
 
 #[derive(Debug, Args)]
 struct List {
-    /// Only those that are pending, sent, failed or retry_scheduled.
+    /// Only e-mails with this status: pending, sent, failed or retry_scheduled.
     #[arg(long)]
     status: Option<String>,
-    /// Only those with this id of the tenant's own.
+    /// Only e-mails with this external id.
     #[arg(long, value_name = "ID")]
     external_id: Option<String>,
-    /// How many at most.
+    /// Maximum number of e-mails.
     #[arg(long, default_value_t = 50)]
     limit: usize,
     #[command(flatten)]
@@ -70,9 +70,9 @@ struct List {
 
 #[derive(Debug, Args)]
 struct Show {
-    /// The e-mail's id: out_…
+    /// Id of the e-mail: out_…
     outbox_id: String,
-    /// The letter itself, where it was caught by the sink.
+    /// Print the raw message, if it was captured by the sink.
     #[arg(long)]
     raw: bool,
     #[command(flatten)]
@@ -92,7 +92,7 @@ impl Emails {
 }
 
 impl Acting {
-    /// The gateway, as the operator who acts for the tenant.
+    /// Finds the gateway, to call it as the operator on behalf of the tenant.
     async fn gateway(&self) -> anyhow::Result<Remote> {
         let remote = self.running.gateway().await?;
         let tenant = match &self.tenant {
@@ -101,7 +101,7 @@ impl Acting {
         };
         match remote.acting_for(&tenant) {
             Some(remote) => Ok(remote),
-            None => bail!("no tenant can be called so. hint: name its slug or id"),
+            None => bail!("invalid tenant name. hint: use the tenant's slug or id"),
         }
     }
 }
@@ -110,10 +110,10 @@ async fn only_tenant(remote: &Remote) -> anyhow::Result<String> {
     let tenants = rows(remote, "/v1/tenants", 20).await?.rows;
     let slugs: Vec<String> = tenants.iter().map(|tenant| text(&tenant["slug"])).collect();
     match &slugs[..] {
-        [] => bail!("there is no tenant yet. hint: make one with `POST /v1/tenants`"),
+        [] => bail!("there are no tenants yet. hint: create one with `POST /v1/tenants`"),
         [one] => Ok(one.clone()),
         many => {
-            bail!("there are several tenants. hint: say which with --tenant: {}", many.join(", "))
+            bail!("there are several tenants. hint: choose one with --tenant: {}", many.join(", "))
         }
     }
 }
@@ -128,11 +128,11 @@ impl List {
             return table::json(&found.json());
         }
         if found.rows.is_empty() {
-            return table::say("There are no such e-mails.");
+            return table::say("No e-mails found.");
         }
         show::emails(&found.rows).print()?;
         if found.has_more {
-            table::say(&format!("{DIM}… and older ones: --limit says how many are shown{DIM:#}"))?;
+            table::say(&format!("{DIM}… more e-mails exist; use --limit to show them{DIM:#}"))?;
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
-//! What a person hands to a command: files, standard input, secrets, a yes. Secrets come from a file, a
-//! variable or standard input, never from the command line, where history and other users would see
-//! them.
+//! Input of commands: files, standard input, secrets and confirmations. Secrets come from a file, an
+//! environment variable or standard input, never from the command line, where the shell history and
+//! other users would see them.
 
 use std::{
     collections::BTreeMap,
@@ -17,26 +17,26 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use super::Failure;
 
-/// A file's text, or that of standard input for `-`.
+/// Reads a file, or standard input for `-`.
 pub fn text(path: &Path) -> anyhow::Result<String> {
     if path == Path::new("-") {
         let mut text = String::new();
-        std::io::stdin().read_to_string(&mut text).context("standard input cannot be read")?;
+        std::io::stdin().read_to_string(&mut text).context("cannot read standard input")?;
         return Ok(text);
     }
     std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
-/// JSON as it stands in a file. It is passed on byte for byte.
+/// Reads JSON from a file and passes it on byte for byte.
 pub fn json(path: &Path) -> anyhow::Result<Box<RawValue>> {
     let text = text(path)?;
     parse(text.trim()).with_context(|| format!("{} is not JSON", path.display()))
 }
 
-/// JSON as it stands, or a word, which then is a text.
+/// Takes text that starts with `{` as JSON, and anything else as a JSON string.
 pub fn json_or_word(text: &str) -> anyhow::Result<Box<RawValue>> {
     if text.starts_with('{') {
-        return parse(text).context("what begins with { must be JSON");
+        return parse(text).context("a value that starts with { must be valid JSON");
     }
     Ok(to_raw_value(text)?)
 }
@@ -45,11 +45,11 @@ fn parse(text: &str) -> anyhow::Result<Box<RawValue>> {
     Ok(RawValue::from_string(text.to_owned())?)
 }
 
-/// Where a secret comes from.
+/// The origin of a secret.
 #[derive(Debug, Args)]
 #[group(multiple = false)]
 pub struct SecretFrom {
-    /// Read the secret from this file; - is standard input. A line break at its end is left out.
+    /// Read the secret from this file, or from standard input if it is `-`. A trailing newline is removed.
     #[arg(long, value_name = "FILE")]
     secret_file: Option<std::path::PathBuf>,
     /// Read the secret from this environment variable.
@@ -64,19 +64,20 @@ impl SecretFrom {
         }
         let Some(name) = &self.secret_env else { return Ok(None) };
         #[expect(clippy::disallowed_methods, reason = "the variable is named on the command line")]
-        let text = std::env::var(name).map_err(|_| anyhow!("there is no variable {name}"))?;
+        let text = std::env::var(name)
+            .map_err(|_| anyhow!("the environment variable {name} is not set"))?;
         Ok(Some(text))
     }
 }
 
-/// A secret that a file or standard input holds.
+/// Reads a secret from a file or standard input.
 pub fn secret(path: &Path) -> anyhow::Result<String> {
     let text = text(path)?;
     let secret = text.strip_suffix('\n').unwrap_or(&text);
     Ok(secret.strip_suffix('\r').unwrap_or(secret).to_owned())
 }
 
-/// A time, or a span from now on, as the API takes it.
+/// Turns a time, or a duration from now, into a time for the API.
 pub fn time(text: &str) -> String {
     match span::parse(text) {
         Ok(span) => (SystemClock.now() + span.max(Duration::from_millis(1))).to_string(),
@@ -84,7 +85,7 @@ pub fn time(text: &str) -> String {
     }
 }
 
-/// A body for the API, of what was given and nothing else.
+/// A request body with the fields that were given and no others.
 #[derive(Debug, Default, Serialize)]
 #[serde(transparent)]
 pub struct Draft(BTreeMap<&'static str, Box<RawValue>>);
@@ -108,14 +109,14 @@ impl Draft {
     }
 }
 
-/// Asks before what cannot be undone. A program must say so beforehand.
+/// Asks for confirmation before a change that cannot be undone. Without a terminal, `--yes` is required.
 pub fn confirmed(question: &str, yes: bool) -> anyhow::Result<()> {
     if yes {
         return Ok(());
     }
     if !std::io::stdin().is_terminal() {
         return Err(Failure::usage(format!(
-            "{question} Nobody is there to be asked. hint: say so with --yes"
+            "{question} stdin is not a terminal. hint: pass --yes to confirm"
         )));
     }
     anstream::eprint!("{question} [y/N] ");
@@ -125,5 +126,5 @@ pub fn confirmed(question: &str, yes: bool) -> anyhow::Result<()> {
     if ["y", "yes"].contains(&answer.trim().to_ascii_lowercase().as_str()) {
         return Ok(());
     }
-    Err(anyhow!("nothing was done"))
+    Err(anyhow!("canceled; nothing was changed"))
 }

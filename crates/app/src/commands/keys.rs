@@ -1,7 +1,7 @@
-//! `gancho keys`: the ring of keys that seals secrets in the database.
+//! `gancho keys`: the key ring that encrypts secrets in the database.
 //!
-//! Where a gateway runs with these settings it does the work itself, as it holds the database and the
-//! ring; otherwise it is done here.
+//! If a gateway is running with these settings, it does the work, since it holds the database and the
+//! ring. Otherwise this process does.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use crate::{
     settings::{self, Flags, Settings},
 };
 
-/// Look after the keys that seal secrets in the database.
+/// Manage the keys that encrypt secrets in the database.
 #[derive(Debug, Args)]
 pub struct Keys {
     #[command(subcommand)]
@@ -28,19 +28,19 @@ pub struct Keys {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Show the keys of the ring and how many records (endpoints, sources, keys) each has sealed.
+    /// List the keys and how many records (endpoints, sources, source keys) each of them encrypts.
     List(Here),
-    /// Add a key to the ring and seal every secret with it. Can be killed and run again at any time.
+    /// Add a key and re-encrypt every secret with it. Can be interrupted and run again at any time.
     Rotate(Rotate),
-    /// Remove a key from the ring that nothing is sealed with any more.
+    /// Remove a key that no longer encrypts anything.
     Drop(Drop),
-    /// Print a new ring with one key, for a file or for GANCHO_MASTER_KEY.
+    /// Print a new key ring with one key, for a file or for GANCHO_MASTER_KEY.
     Generate,
 }
 
 #[derive(Debug, Args)]
 struct Here {
-    /// For programs.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -49,7 +49,7 @@ struct Here {
 
 #[derive(Debug, Args)]
 struct Rotate {
-    /// Only seal with the newest key what is not yet sealed with it.
+    /// Add no key; re-encrypt with the newest key whatever is not encrypted with it yet.
     #[arg(long)]
     no_new_key: bool,
     #[command(flatten)]
@@ -58,7 +58,7 @@ struct Rotate {
 
 #[derive(Debug, Args)]
 struct Drop {
-    /// The key's number.
+    /// Number of the key.
     number: u32,
     #[command(flatten)]
     here: Here,
@@ -78,7 +78,7 @@ impl Keys {
     }
 }
 
-/// The gateway that runs, or else the keeper of the keys here.
+/// Where the work is done: in a running gateway, or in this process.
 enum Through {
     Running(Remote),
     Here(KeyKeeper),
@@ -97,7 +97,7 @@ async fn through(here: &Here) -> anyhow::Result<Through> {
     Ok(Through::Here(KeyKeeper::new(store, ring)))
 }
 
-/// Only a gateway that takes this data folder's token is ours.
+/// Finds the running gateway that accepts the token of this data directory.
 async fn running(settings: &Settings) -> anyhow::Result<Option<Remote>> {
     let Some(token) = admin_token::find(settings)? else { return Ok(None) };
     let remote = Remote::at(settings.api_listen, token);
@@ -105,7 +105,7 @@ async fn running(settings: &Settings) -> anyhow::Result<Option<Remote>> {
         Ok(_) => Ok(Some(remote)),
         Err(fault) if fault.is_unreachable() => Ok(None),
         Err(fault) => Err(fault).context(format!(
-            "something answers on {} (api_listen) and is not a gateway with these settings",
+            "the server on {} (api_listen) is not a gateway with these settings",
             settings.api_listen
         )),
     }
@@ -127,14 +127,14 @@ async fn list(here: &Here) -> anyhow::Result<()> {
     }
     anstream::println!("key    records");
     for (number, records) in counts {
-        let note = if Some(number) == newest { "  seals" } else { "" };
+        let note = if Some(number) == newest { "  current" } else { "" };
         anstream::println!("{number:>3}  {records:>9}{note}");
     }
     Ok(())
 }
 
 fn counts_of(answer: &Value) -> anyhow::Result<BTreeMap<u32, u64>> {
-    let keys = answer["keys"].as_array().context("the gateway's answer is not understood")?;
+    let keys = answer["keys"].as_array().context("unexpected response from the gateway")?;
     let one = |key: &Value| {
         Some((u32::try_from(key["number"].as_u64()?).ok()?, key["records"].as_u64()?))
     };
@@ -157,7 +157,7 @@ async fn rotate(rotate: &Rotate) -> anyhow::Result<()> {
         anstream::println!("{}", json!({ "newest": newest, "resealed": resealed }));
     } else {
         anstream::println!(
-            "{resealed} records were sealed anew; everything is sealed with key {newest}."
+            "Re-encrypted {resealed} records; everything is now encrypted with key {newest}."
         );
     }
     Ok(())
@@ -166,11 +166,11 @@ async fn rotate(rotate: &Rotate) -> anyhow::Result<()> {
 async fn drop_key(drop: &Drop) -> anyhow::Result<()> {
     match through(&drop.here).await? {
         Through::Here(keeper) => keeper.drop_key(drop.number).await?,
-        // It has the key in memory, and would miss it the next time it starts without warning.
+        // It has the key in memory and would fail at its next start without warning.
         Through::Running(_) => {
-            bail!("a gateway runs with this ring. hint: stop it before removing a key")
+            bail!("a gateway is running with this key ring. hint: stop it before you remove a key")
         }
     }
-    anstream::println!("Key {} is gone from the ring.", drop.number);
+    anstream::println!("Removed key {} from the ring.", drop.number);
     Ok(())
 }

@@ -1,9 +1,9 @@
-//! `gancho ledger`: the chained record of what partners posted. It is read from the database itself, so
-//! that it can be checked beside a gateway that runs, from a copy, and on another machine.
+//! `gancho ledger`: the tamper-evident ledger of received webhooks. It is read directly from the database,
+//! so that it can be verified next to a running gateway, from a copy, and on another machine.
 //!
-//! In reading order: `book` opens the record with its checkpoints and keys, `walk` goes through its
-//! lines; `verify` checks all of it, `prove` makes a proof of one receipt and `proof` is how it is
-//! written and checked; `checkpoint` has the ledger signed for as it is now.
+//! In reading order: `book` opens the ledger with its checkpoints and keys, `walk` reads its lines;
+//! `verify` verifies all of it, `prove` creates an inclusion proof of one receipt, `proof` encodes and
+//! verifies such proofs, and `checkpoint` signs the current state.
 
 mod book;
 mod checkpoint;
@@ -18,7 +18,7 @@ use clap::{Args, Subcommand};
 
 use crate::settings::Flags;
 
-/// Check and prove the record of what partners posted.
+/// Verify the tamper-evident ledger of received webhooks, and prove receipts.
 #[derive(Debug, Args)]
 pub struct Ledger {
     #[command(subcommand)]
@@ -27,33 +27,33 @@ pub struct Ledger {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Walk every line and every checkpoint, and name the first that is wrong.
+    /// Verify every line and every checkpoint, and report the first one that is invalid.
     ///
-    /// Works beside a gateway that runs and on a copy (--database-url sqlite:COPY), without the key
-    /// ring. Exit codes: 0 it holds, 1 it could not be checked, 3 it does not hold.
+    /// Works next to a running gateway and on a copy (--database-url sqlite:COPY), and needs no key ring.
+    /// Exit codes: 0 valid, 1 could not be verified, 3 invalid.
     Verify(verify::Verify),
-    /// Print a proof that a receipt is in the ledger, which anyone can check without the database.
+    /// Print a proof that a receipt is in the ledger. Anyone can verify it without the database.
     Prove(prove::Prove),
-    /// Check a proof that `gancho ledger prove` has printed. Needs nothing but the proof.
+    /// Verify a proof printed by `gancho ledger prove`. Needs only the proof.
     ///
-    /// Exit codes: 0 it proves what it says, 1 it could not be read, 3 it proves nothing.
+    /// Exit codes: 0 valid, 1 could not be read, 3 invalid.
     CheckProof(proof::CheckProof),
-    /// Sign for the ledger as it is now. A gateway that runs does so by itself every minute.
+    /// Sign a checkpoint of the ledger now. A running gateway does this every minute.
     Checkpoint(checkpoint::Checkpoint),
 }
 
-/// Which ledger, and what it is checked against.
+/// Selects the ledger, and the checkpoints and keys to verify it with.
 #[derive(Debug, Args)]
 struct Which {
-    /// The folder with the checkpoints that were kept outside the database. Left out: `checkpoints`
-    /// in the data folder.
-    #[arg(long, value_name = "FOLDER")]
+    /// Directory with the checkpoints stored outside the database. Default: `checkpoints` in the data
+    /// directory.
+    #[arg(long, value_name = "DIR")]
     checkpoints: Option<PathBuf>,
-    /// The gateway's public keys, as they are served at /.well-known/jwks.json. Left out: those in the
-    /// database, which are only as good as the database.
+    /// File with the gateway's public keys, as served at /.well-known/jwks.json. Default: the keys in the
+    /// database, which are only as trustworthy as the database.
     #[arg(long, value_name = "FILE")]
     keys: Option<PathBuf>,
-    /// For programs: JSON on standard output.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
     #[command(flatten)]

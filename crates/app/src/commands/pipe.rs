@@ -1,4 +1,4 @@
-//! `gancho pipe`: each line of standard input becomes a signed webhook to one URL.
+//! `gancho pipe`: sends each line of standard input as a signed webhook to one URL.
 
 use std::{
     fmt::Display,
@@ -30,33 +30,33 @@ use crate::{
     settings::LogFormat,
 };
 
-/// Send each line of standard input (JSON) as a signed webhook to one URL, and print its id once it
-/// is on stable storage. What was printed is delivered, now or when this is started again. Lines that
-/// are not JSON or are not accepted are reported, the others are sent, and the exit code is not 0.
+/// Send each line of standard input (JSON) as a signed webhook to one URL. Prints the id of each event
+/// once it is stored and fsynced; from then on it is delivered, even after a restart. Lines that are not
+/// valid are reported and skipped, and the exit code is then not 0.
 #[derive(Debug, Args)]
 pub struct Pipe {
-    /// Where to send them.
+    /// URL to send to.
     #[arg(long)]
     url: String,
-    /// What to sign with; one is made and printed to standard error if not given.
+    /// Signing secret. Default: generated and printed to standard error.
     #[arg(long, env = "GANCHO_PIPE_SECRET", hide_env_values = true)]
     secret: Option<String>,
-    /// The events' type.
+    /// Event type.
     #[arg(long = "type", default_value = "pipe.line")]
     event_type: EventType,
-    /// Where to keep the database and the key ring.
+    /// Data directory: database and key ring.
     #[arg(long, env = "GANCHO_DATA_DIR", default_value = ".gancho")]
     data_dir: PathBuf,
-    /// Another database than the one in the data folder: sqlite:PATH or postgres://…
+    /// Database: sqlite:PATH or postgres://… Default: pipe.db in the data directory.
     #[arg(long, env = "GANCHO_DATABASE_URL")]
     database_url: Option<String>,
-    /// Allow http:// and addresses of this machine.
+    /// Allow http:// and loopback addresses.
     #[arg(long)]
     local: bool,
-    /// At the end of the input, wait until everything has been delivered or given up.
+    /// At the end of the input, wait until every event is delivered or a dead letter.
     #[arg(long)]
     drain: bool,
-    /// Lines being stored at the same time.
+    /// Maximum number of lines that are stored at the same time.
     #[arg(long, default_value_t = 256)]
     in_flight: usize,
 }
@@ -93,7 +93,7 @@ impl Pipe {
         counts.check()
     }
 
-    /// One endpoint, at the URL that was given.
+    /// Sets up the one endpoint, at the given URL.
     async fn aim(&self, gateway: &Gateway, tenant: &Tenant) -> anyhow::Result<()> {
         let scope = TenantScope::internal(tenant.id);
         let known = gateway.store.endpoints(scope).await?;
@@ -105,7 +105,7 @@ impl Pipe {
             None => gancho_wire::new_secret()?,
         };
         match known.into_iter().next() {
-            // What waits for the old address goes to the new one.
+            // Waiting deliveries go to the new URL.
             Some(endpoint) => {
                 let draft = EndpointDraft {
                     url: Some(self.url.clone()),
@@ -118,12 +118,12 @@ impl Pipe {
             None => drop(gateway.add_endpoint(tenant, &self.url, &secret).await?),
         }
         if self.secret.is_none() {
-            anstream::eprintln!("signing with {secret}");
+            anstream::eprintln!("signing secret: {secret}");
         }
         Ok(())
     }
 
-    /// Stores every line that is an event and counts them all; one that is not holds up no other.
+    /// Stores every valid line and counts all lines. An invalid line does not stop the others.
     async fn feed(
         &self,
         gateway: &Arc<Gateway>,
@@ -146,7 +146,7 @@ impl Pipe {
             }
             counts.read.fetch_add(1, Ordering::Relaxed);
             if serde_json::from_slice::<&serde_json::value::RawValue>(&line).is_err() {
-                counts.refuse(number, "it is not JSON");
+                counts.refuse(number, "not valid JSON");
                 continue;
             }
             let permit = room.clone().acquire_owned().await?;
@@ -163,7 +163,7 @@ impl Pipe {
     }
 }
 
-/// Of lines that are not blank.
+/// Counters of the lines that are not blank.
 #[derive(Default)]
 struct Counts {
     read: AtomicU64,
@@ -173,13 +173,13 @@ struct Counts {
 impl Counts {
     fn refuse(&self, number: u64, why: impl Display) {
         self.refused.fetch_add(1, Ordering::Relaxed);
-        anstream::eprintln!("line {number} was not sent: {why}");
+        anstream::eprintln!("line {number} skipped: {why}");
     }
 
     fn check(&self) -> anyhow::Result<()> {
         let (read, refused) =
             (self.read.load(Ordering::Relaxed), self.refused.load(Ordering::Relaxed));
-        ensure!(refused == 0, "{refused} of {read} lines were not sent");
+        ensure!(refused == 0, "{refused} of {read} lines were skipped");
         Ok(())
     }
 }

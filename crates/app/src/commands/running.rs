@@ -1,4 +1,4 @@
-//! What commands share that ask a gateway that runs: finding it, and reading its lists.
+//! Access to a running gateway, shared by commands: finds it and reads its lists.
 
 use anyhow::{Context, bail};
 use clap::Args;
@@ -10,17 +10,17 @@ use crate::{
     settings::{self, Flags, Settings},
 };
 
-/// How the gateway is found, and how it is shown what it says.
+/// Flags of commands that call a running gateway.
 #[derive(Debug, Args)]
 pub struct Running {
-    /// For programs: JSON on standard output.
+    /// Print JSON.
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
     pub flags: Flags,
 }
 
-/// Rows asked for at a time.
+/// Rows per request.
 const PAGE: usize = 100;
 
 impl Running {
@@ -30,21 +30,21 @@ impl Running {
         Ok(loaded.settings)
     }
 
-    /// The gateway that runs with these settings.
+    /// Finds the gateway that is running with these settings.
     pub async fn gateway(&self) -> anyhow::Result<Remote> {
         let settings = self.settings()?;
         if let Some(remote) = find(&settings).await? {
             return Ok(remote);
         }
         bail!(
-            "no gateway answers on {} (api_listen). hint: start one with `gancho serve`, or name the data folder and the address of the one that runs with --data-dir and --api-listen",
+            "no gateway is running on {} (api_listen). hint: start one with `gancho serve`, or select a running one with --data-dir and --api-listen",
             settings.api_listen
         )
     }
 }
 
-/// The gateway that runs with these settings, if one does. Only one that takes this data folder's token
-/// is ours.
+/// Finds the gateway that is running with these settings: one that accepts the token of this data
+/// directory.
 pub async fn find(settings: &Settings) -> anyhow::Result<Option<Remote>> {
     let Some(token) = admin_token::find(settings)? else { return Ok(None) };
     let remote = Remote::at(settings.api_listen, token);
@@ -52,13 +52,13 @@ pub async fn find(settings: &Settings) -> anyhow::Result<Option<Remote>> {
         Ok(_) => Ok(Some(remote)),
         Err(fault) if fault.is_unreachable() => Ok(None),
         Err(fault) => Err(fault).context(format!(
-            "something answers on {} (api_listen) and is not a gateway with these settings",
+            "the server on {} (api_listen) is not a gateway with these settings",
             settings.api_listen
         )),
     }
 }
 
-/// A list's rows, and whether there are more.
+/// Rows of a list, and whether there are more.
 pub struct Rows {
     pub rows: Vec<Value>,
     pub has_more: bool,
@@ -70,7 +70,7 @@ impl Rows {
     }
 }
 
-/// A path with those of the filters that were given.
+/// Appends the filters that are set to a path.
 pub fn filtered(path: &str, filters: &[(&str, &Option<String>)]) -> String {
     let mut all = path.to_owned();
     for (name, value) in filters {
@@ -83,18 +83,18 @@ pub fn filtered(path: &str, filters: &[(&str, &Option<String>)]) -> String {
     all
 }
 
-/// The first so many of a list, page by page.
-pub async fn rows(remote: &Remote, path: &str, most: usize) -> anyhow::Result<Rows> {
+/// Reads up to `max` rows of a list, page by page.
+pub async fn rows(remote: &Remote, path: &str, max: usize) -> anyhow::Result<Rows> {
     let mut rows: Vec<Value> = Vec::new();
     let mut cursor = String::new();
     loop {
-        let limit = PAGE.min(most.saturating_sub(rows.len()).max(1));
+        let limit = PAGE.min(max.saturating_sub(rows.len()).max(1));
         let before = if path.contains('?') { '&' } else { '?' };
         let page = remote.get(&format!("{path}{before}limit={limit}{cursor}")).await?;
-        let data = page["data"].as_array().context("the gateway's answer is not understood")?;
+        let data = page["data"].as_array().context("unexpected response from the gateway")?;
         rows.extend(data.iter().cloned());
         match page["next_cursor"].as_str() {
-            Some(next) if rows.len() < most => cursor = format!("&cursor={next}"),
+            Some(next) if rows.len() < max => cursor = format!("&cursor={next}"),
             next => return Ok(Rows { has_more: next.is_some(), rows }),
         }
     }

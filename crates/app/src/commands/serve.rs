@@ -1,4 +1,4 @@
-//! `gancho serve`: the gateway, by its settings, until it is asked to stop.
+//! `gancho serve`: runs the gateway until it is asked to stop.
 
 use std::{convert::Infallible, net::SocketAddr, time::Instant};
 
@@ -16,10 +16,10 @@ use crate::{
     settings::{self, Flags, Loaded, Role, Settings, address_policy},
 };
 
-/// Run the gateway. SIGTERM or Ctrl-C lets what is in flight finish; a second one stops at once.
+/// Run the gateway. SIGTERM or Ctrl-C finishes in-flight work and stops; a second one stops immediately.
 #[derive(Debug, Args)]
 pub struct Serve {
-    /// Run a part only: api, ingest or worker; may be given several times.
+    /// Run only this role: api, ingest or worker. Can be repeated.
     #[arg(long, value_name = "ROLE")]
     role: Vec<String>,
     #[command(flatten)]
@@ -34,7 +34,7 @@ impl Serve {
         let settings = &loaded.settings;
         logs::start(settings.log_format, &settings.log_level);
         for warning in &loaded.warnings {
-            tracing::warn!("{warning}");
+            tracing::warn!(reason = warning, "configuration warning");
         }
         private_file::folder(&settings.data_dir)?;
         let mut setup = Setup::of(&loaded)?;
@@ -53,14 +53,15 @@ impl Serve {
         if unsent > 0 {
             tracing::warn!(
                 count = unsent,
-                "e-mail is switched off on this node and e-mails are waiting: they are sent if email_via is \
-                 set again, or by another node, and become dead letters (EXPIRED) after 25 hours"
+                hint = "they are sent when email_via is set, or by another node, and become dead letters \
+                        (EXPIRED) after 25 hours",
+                "e-mail is off on this node while e-mails are waiting"
             );
         }
         if !gateway.has_archive {
             tracing::warn!(
-                "archive_dir is not set: dead letters that are too old or too many stay in the database \
-                 until they are replayed or purged"
+                hint = "dead letters stay in the database until they are replayed or purged",
+                "archive_dir is not set"
             );
         }
         let mut front = start_front(&gateway, &loaded, listener)?;
@@ -73,8 +74,8 @@ impl Serve {
             api = %front.address,
             ingest = front.ingest.map(tracing::field::display),
             store = gateway.store.name(),
-            roles = ?roles(settings),
-            after_ms = started.elapsed().as_millis() as u64,
+            roles = roles(settings),
+            startup_ms = started.elapsed().as_millis() as u64,
             "gancho is ready"
         );
 
@@ -86,20 +87,20 @@ impl Serve {
         };
         if let Some(fatal) = failed {
             front.close();
-            return Err(fatal).context("the gateway stops");
+            return Err(fatal).context("fatal engine error");
         }
-        tracing::info!("asked to stop: finishing what is in flight");
+        tracing::info!("stopping; finishing in-flight work");
         tokio::select! {
             biased;
             () = stop.asked() => {
                 gateway.engine.abort();
-                anyhow::bail!("asked to stop a second time: what was in flight will be delivered again");
+                anyhow::bail!("stopped immediately after a second signal; in-flight deliveries will be retried");
             }
             stopped = front.drain(&gateway, settings.stop_timeout) => {
                 match stopped.unfinished {
-                    0 => tracing::info!("stopped; nothing was left in the air"),
-                    // They are given back to the store, so nothing is lost.
-                    count => tracing::warn!(count, "stopped; these were still in flight and will be tried again"),
+                    0 => tracing::info!("stopped; all in-flight deliveries finished"),
+                    // They are returned to the store, so nothing is lost.
+                    count => tracing::warn!(count, "stopped; unfinished deliveries will be retried"),
                 }
             }
         }
@@ -109,11 +110,11 @@ impl Serve {
 
 async fn bind(address: SocketAddr, setting: &str) -> anyhow::Result<TcpListener> {
     TcpListener::bind(address).await.with_context(|| {
-        format!("cannot listen on {address} ({setting}): is another gateway running?")
+        format!("cannot listen on {address} ({setting}); is another gateway running?")
     })
 }
 
-/// SIGHUP reads the policy pack again.
+/// Reloads the policy pack on SIGHUP.
 async fn reload_on_hang_up(gateway: &Gateway) -> Infallible {
     let mut hang_up = HangUp::listen();
     loop {
@@ -124,33 +125,35 @@ async fn reload_on_hang_up(gateway: &Gateway) -> Infallible {
     }
 }
 
-fn roles(settings: &Settings) -> Vec<&'static str> {
+/// The roles of this process, separated by commas.
+fn roles(settings: &Settings) -> String {
     let all = [(Role::Api, "api"), (Role::Ingest, "ingest"), (Role::Worker, "worker")];
-    all.into_iter().filter(|(role, _)| has_role(settings, *role)).map(|(_, name)| name).collect()
+    let active = all.into_iter().filter(|(role, _)| has_role(settings, *role));
+    active.map(|(_, name)| name).collect::<Vec<_>>().join(",")
 }
 
-/// The listener with all of the API on it, or with health and metrics alone where this node only
-/// delivers.
+/// Starts the listener: with the whole API, or with health and metrics only if this node just delivers.
 fn start_front(gateway: &Gateway, loaded: &Loaded, listener: TcpListener) -> anyhow::Result<Front> {
     let settings = &loaded.settings;
     let token = admin_token::of(settings)?;
     match &token.file {
-        // To be seen even by those who asked for few log lines: without it nobody can do anything.
-        Some(path) if token.is_new => tracing::warn!(path = %path.display(), "made an admin token"),
-        Some(path) => tracing::info!(path = %path.display(), "the admin token is kept there"),
+        // A warning, so that it is visible at every log level: nobody can call the API without the token.
+        Some(path) if token.is_new => tracing::warn!(path = %path.display(), "admin token created"),
+        Some(path) => tracing::info!(path = %path.display(), "admin token loaded"),
         None => {}
     }
     if let Some(weakness) = admin_token::weakness(token.text.reveal()) {
         tracing::warn!(
-            weakness,
-            "the operator's token could be guessed; make a better one with: openssl rand -hex 32"
+            reason = weakness,
+            hint = "generate one with: openssl rand -hex 32",
+            "admin token is weak"
         );
     }
     Front::start(gateway, settings, token.check()?, listener)
 }
 
-/// Private networks that are open to one tenant are mostly meant to be; open to several, one may look
-/// into what is another's.
+/// Private networks that are open to one tenant are usually intended. Open to several tenants, one of
+/// them could reach another's systems.
 async fn warn_of_private_networks(gateway: &Gateway, settings: &Settings) -> anyhow::Result<()> {
     let networks = address_policy::private_networks(settings);
     if networks.is_empty() {
@@ -161,8 +164,8 @@ async fn warn_of_private_networks(gateway: &Gateway, settings: &Settings) -> any
         let networks = networks.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         tracing::warn!(
             networks,
-            "allow_cidrs lets every tenant's endpoints reach private networks: for the core and other \
-             targets of your own use operator_allow_cidrs instead"
+            hint = "for your own targets, use operator_allow_cidrs instead",
+            "allow_cidrs lets the endpoints of all tenants reach private networks"
         );
     }
     Ok(())

@@ -1,8 +1,8 @@
-//! `gancho sources`: the partners who may post webhooks to the gateway, their keys, and what they
-//! posted. A gateway that runs does the work.
+//! `gancho sources`: partners that send webhooks to the gateway, their keys, and what they sent. A
+//! running gateway does the work.
 //!
-//! In reading order: `draft` is what may be said of a source, `keys` are its keys, `seen` is what came
-//! from it, `receipt` is one receipt and sending it again, `show` is how all of it looks.
+//! In reading order: `draft` creates and changes a source, `keys` manages its keys, `seen` lists what
+//! was received and rejected, `receipt` shows and retries receipts, `show` prints all of it.
 
 mod draft;
 mod keys;
@@ -22,7 +22,7 @@ use super::{
 };
 use crate::remote::part;
 
-/// Look after the partners who may post webhooks to the gateway.
+/// Manage inbound sources: the partners that send webhooks to the gateway.
 #[derive(Debug, Args)]
 pub struct Sources {
     #[command(subcommand)]
@@ -31,36 +31,36 @@ pub struct Sources {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Show every source.
+    /// List all sources.
     List(Running),
-    /// Show one source with its keys and how much was received from it.
+    /// Show a source with its keys and counters.
     Show(One),
-    /// Make a source. Partners post to /webhooks/<PARTNER> on the ingest listener.
+    /// Create a source. The partner posts to /webhooks/<PARTNER> on the ingest listener.
     Create(draft::Create),
-    /// Change a source, pause it or let it go on. What is not named stays.
+    /// Change, pause or activate a source. Properties that are not given stay as they are.
     Change(draft::Change),
-    /// Delete a source with its keys. What was received stays in the ledger.
+    /// Delete a source and its keys. Its receipts stay in the ledger.
     Delete(Delete),
-    /// Import the keys of many partners from a key-value store's JSON; sources are made as needed.
+    /// Import the keys of many partners from JSON, creating sources as needed.
     Import(Import),
-    /// Look after a source's keys. Several are good at a time, so that old and new overlap.
+    /// Manage the keys of a source. Several keys can be valid at the same time, for rotation.
     #[command(subcommand)]
     Keys(keys::Keys),
-    /// Show what was received from a source, newest first.
+    /// List the receipts of a source, newest first.
     Receipts(seen::Receipts),
-    /// Show one receipt with its payload, its headers and every attempt to hand it on.
+    /// Show a receipt with its payload, its headers and all dispatch attempts.
     Receipt(receipt::Receipt),
-    /// Hand receipts to the core again: one, or those that fit a filter.
+    /// Dispatch receipts again: one, or all that match a filter.
     Retry(receipt::Retry),
-    /// Show what was turned away, newest first, with the reason that the sender was not told.
+    /// List rejected requests, newest first, with the internal reason that the sender did not see.
     Rejections(seen::Rejections),
-    /// Send a test event as the partner would, signed with one of its keys. The gateway must run here.
+    /// Send a test event as the partner would, signed with one of its keys. Requires a local gateway.
     Simulate(seen::Simulate),
 }
 
 #[derive(Debug, Args)]
 struct One {
-    /// The partner's name.
+    /// Name of the partner.
     partner: String,
     #[command(flatten)]
     running: Running,
@@ -68,9 +68,9 @@ struct One {
 
 #[derive(Debug, Args)]
 struct Delete {
-    /// The partner's name.
+    /// Name of the partner.
     partner: String,
-    /// Do not ask.
+    /// Do not ask for confirmation.
     #[arg(long, short)]
     yes: bool,
     #[command(flatten)]
@@ -79,15 +79,15 @@ struct Delete {
 
 #[derive(Debug, Args)]
 struct Import {
-    /// The file; - is standard input. Either {"webhook:partner:<name>:key:<id>": {"scheme": …}, …}
-    /// or the list of {"key": …, "value": …} of an export.
+    /// JSON file, or `-` for standard input: either {"webhook:partner:<name>:key:<id>": {"scheme": …}, …}
+    /// or a list of {"key": …, "value": …} as exported by a key-value store.
     file: PathBuf,
     #[command(flatten)]
     running: Running,
 }
 
-/// All of them: more sources than this are not looked at by eye.
-const MOST: usize = 10_000;
+/// Enough for all sources that a person would list.
+const MAX_SOURCES: usize = 10_000;
 
 impl Sources {
     pub async fn run(self) -> anyhow::Result<()> {
@@ -108,20 +108,20 @@ impl Sources {
     }
 }
 
-/// Where the API has a source.
+/// The API path of a source.
 fn path(partner: &str) -> String {
     format!("/v1/sources/{}", part(partner))
 }
 
 async fn list(running: &Running) -> anyhow::Result<()> {
     let remote = running.gateway().await?;
-    let found = rows(&remote, "/v1/sources", MOST).await?;
+    let found = rows(&remote, "/v1/sources", MAX_SOURCES).await?;
     if running.json {
         return table::json(&found.json());
     }
     if found.rows.is_empty() {
         return table::say(
-            "There are no sources yet. `gancho sources create <PARTNER>` makes one.",
+            "There are no sources yet. Create one with `gancho sources create <PARTNER>`.",
         );
     }
     show::sources(&found.rows).print()
@@ -146,14 +146,14 @@ async fn delete(delete: &Delete) -> anyhow::Result<()> {
     let keys = remote.get(&format!("{}/keys", path(partner))).await?;
     let keys = table::many(keys["data"].as_array().map_or(0, Vec::len), "key");
     let question = format!(
-        "Delete the source {partner} with {keys}? What still waits for dispatch becomes a dead letter."
+        "Delete the source {partner} and {keys}? Receipts that are waiting for dispatch become dead letters."
     );
     confirmed(&question, delete.yes)?;
     remote.delete(&path(partner)).await?;
     if delete.running.json {
         return table::json(&json!({ "deleted": partner }));
     }
-    table::say(&format!("{partner} is gone. What it sent stays in the ledger."))
+    table::say(&format!("Deleted {partner}. Its receipts stay in the ledger."))
 }
 
 async fn import(import: &Import) -> anyhow::Result<()> {
@@ -167,7 +167,7 @@ async fn import(import: &Import) -> anyhow::Result<()> {
     }
     let number = |name: &str| done[name].as_u64().unwrap_or(0) as usize;
     table::say(&format!(
-        "{} imported; {} made for them.",
+        "Imported {}; created {}.",
         table::many(number("keys"), "key"),
         table::many(number("sources"), "source")
     ))

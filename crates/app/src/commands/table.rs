@@ -1,5 +1,5 @@
-//! What people read: tables and lists of facts, aligned, sparsely coloured. What comes from outside is
-//! shown without its control characters: nothing that a partner sent can work on the terminal.
+//! Output for people: aligned tables and lists of facts. Control characters are replaced, so that data
+//! from outside cannot control the terminal.
 
 use std::{
     fmt::Write as _,
@@ -16,7 +16,7 @@ pub struct Cell {
     style: Style,
 }
 
-/// Longer ones are cut: a table is an overview.
+/// Longer cells are truncated.
 const WIDEST: usize = 64;
 
 pub fn cell(text: impl AsRef<str>) -> Cell {
@@ -27,12 +27,12 @@ pub fn painted(text: impl AsRef<str>, style: Style) -> Cell {
     Cell { style, ..cell(text) }
 }
 
-/// A state in the colour that it has everywhere.
+/// A state, in the color that it has everywhere.
 pub fn state(word: &str) -> Cell {
     let style = match word.to_ascii_lowercase().as_str() {
         "active" | "valid" | "dispatched" | "sent" => GREEN,
         "paused" | "received" | "pending" | "retry_scheduled" | "retrying" | "not yet" => YELLOW,
-        "failed" | "dlq" | "ended" => RED,
+        "failed" | "dlq" | "expired" => RED,
         _ => Style::new(),
     };
     painted(word, style)
@@ -82,7 +82,7 @@ fn line(row: &[Cell], widths: &[usize]) -> String {
     line + "\n"
 }
 
-/// Names and values below each other. Those without a value are left out.
+/// Names and values, one pair per line. Names without a value are omitted.
 #[derive(Default)]
 pub struct Facts(Vec<(&'static str, String)>);
 
@@ -106,7 +106,7 @@ impl Facts {
     }
 }
 
-/// To standard output, with colours where they are seen. A reader who has gone away is no fault.
+/// Writes to standard output, with colors on a terminal. A closed pipe is not an error.
 pub fn print(text: &str) -> anyhow::Result<()> {
     let mut out = anstream::stdout();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -119,7 +119,7 @@ pub fn say(sentence: &str) -> anyhow::Result<()> {
     print(&format!("{sentence}\n"))
 }
 
-/// On lines of its own for a person, on one line for a program.
+/// Prints JSON: indented on a terminal, on one line otherwise.
 pub fn json(value: &Value) -> anyhow::Result<()> {
     if std::io::stdout().is_terminal() {
         return say(&format!("{value:#}"));
@@ -127,7 +127,7 @@ pub fn json(value: &Value) -> anyhow::Result<()> {
     say(&value.to_string())
 }
 
-/// Text as it stands in an answer; empty where there is none.
+/// The text of a JSON value; empty for null.
 pub fn text(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
@@ -136,7 +136,7 @@ pub fn text(value: &Value) -> String {
     }
 }
 
-/// A time without what nobody looks for in a table: `2026-11-15 10:00:00`.
+/// A time without fractions and zone: `2026-11-15 10:00:00`.
 pub fn when(value: &Value) -> String {
     let text = text(value);
     match text.split_once('T') {
@@ -151,7 +151,7 @@ pub fn clean(text: &str) -> String {
     text.chars().map(|one| if one.is_control() { '·' } else { one }).collect()
 }
 
-/// With commas between thousands.
+/// Formats a number with commas between thousands.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -164,9 +164,13 @@ pub fn count(number: u64) -> String {
     text
 }
 
-/// `1 key`, `2 keys`.
+/// `1 key`, `2 keys`, `2 addresses`.
 pub fn many(number: usize, noun: &str) -> String {
-    let ending = if number == 1 { "" } else { "s" };
+    let ending = match number {
+        1 => "",
+        _ if noun.ends_with('s') => "es",
+        _ => "s",
+    };
     format!("{} {noun}{ending}", count(number as u64))
 }
 

@@ -244,7 +244,7 @@ async fn a_bounce_becomes_a_failure_and_the_address_is_suppressed() {
     assert_eq!(view.row.failure_code, Some(FailureCode::BouncePermanent));
     // The same report in another message of SNS is told once.
     let again = stage.report("m-2", &bounce).await;
-    assert_eq!(again, (ReceiptStatus::Dispatched, format!("{id} was reported before")));
+    assert_eq!(again, (ReceiptStatus::Dispatched, format!("{id} was already reported")));
     let told = stage.told("email.failed").await;
     assert_eq!(told.len(), 1);
     assert_eq!(told[0]["failureCode"], "BOUNCE_PERMANENT");
@@ -270,6 +270,6 @@ async fn what_is_no_report_of_ours() {
     assert!(said.starts_with("NOT_FEEDBACK"), "{said}");
     let strangers: EmailId = "out_01HQXYZ123ABC0000000000000".parse().unwrap();
     let said = stage.report("m-4", &stage.bounce(strangers)).await.1;
-    assert_eq!(said, "it is about no e-mail of this outbox");
+    assert_eq!(said, "not about an e-mail of this outbox");
     assert!(stage.told("email.failed").await.is_empty());
 }

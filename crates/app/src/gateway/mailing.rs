@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use anyhow::Context;
-use gancho_api::state::MailDesk;
+use gancho_api::state::MailParts;
 use gancho_domain::{Rate, RetryPlan};
 use gancho_egress::Client;
 use gancho_engine::{Engine, LaneSetup, Terms};
@@ -99,7 +99,7 @@ impl Mailing {
     }
 
     /// What the calls about e-mails use.
-    pub fn desk(&self, base: &Base, engine: Arc<Engine>) -> MailDesk {
+    pub fn desk(&self, base: &Base, engine: Arc<Engine>) -> MailParts {
         let outbox = Outbox {
             store: base.store.clone(),
             engine,
@@ -107,7 +107,7 @@ impl Mailing {
             clock: base.clock.clone(),
             limits: MailLimits::default(),
         };
-        MailDesk {
+        MailParts {
             outbox: Arc::new(outbox),
             suppressions: self.suppressions.clone(),
             sink: self.sink.clone(),

@@ -117,7 +117,7 @@ impl Receiving {
     /// For the operator's calls.
     pub fn parts(&self) -> InboundParts {
         InboundParts {
-            desk: self.desk.clone(),
+            sources: self.desk.clone(),
             inbound: self.inbound.clone(),
             checkpointer: self.checkpointer.clone(),
         }
@@ -135,7 +135,7 @@ impl Receiving {
         tasks.spawn(async move {
             while tokio::time::timeout(READ_KEYS, stopped.cancelled()).await.is_err() {
                 if let Err(error) = keys.read().await {
-                    tracing::warn!(%error, "the signing keys could not be read anew");
+                    tracing::warn!(%error, "could not reload the signing keys");
                 }
             }
         });
@@ -147,10 +147,10 @@ impl Receiving {
         }
     }
 
-    /// Reads the policy pack again; a faulty one changes nothing.
+    /// Reloads the policy pack. An invalid one changes nothing.
     pub fn reload(&self) {
         if let Err(error) = self.inbound.policy.reload() {
-            tracing::error!(%error, "the policy pack was not read: the one before stays");
+            tracing::error!(%error, "could not reload the policy pack; the previous one stays active");
         }
     }
 }

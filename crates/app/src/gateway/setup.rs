@@ -173,10 +173,7 @@ fn smtp(settings: &Settings) -> anyhow::Result<SmtpSettings> {
 }
 
 fn ses(settings: &Settings) -> anyhow::Result<SesSettings> {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the credentials of SES have names that Amazon gave them"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "Amazon defines the names of these variables")]
     let look = |name: &str| match name {
         "AWS_REGION" if settings.ses_region.is_some() => settings.ses_region.clone(),
         name => std::env::var(name).ok().filter(|value| !value.is_empty()),

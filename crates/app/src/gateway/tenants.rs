@@ -1,4 +1,4 @@
-//! Tenants that the program itself needs.
+//! Tenants that the gateway itself needs.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ pub struct Tenants {
 }
 
 impl Tenants {
-    /// The tenant of that slug, made in that profile if it is not there.
+    /// Returns the tenant with that slug. Creates it with that profile if it does not exist.
     pub async fn get(&self, slug: &str, profile: &str) -> anyhow::Result<Tenant> {
         if let Some(tenant) = self.store.tenant_by_slug(slug).await? {
             return Ok(tenant);
@@ -22,10 +22,12 @@ impl Tenants {
         profile.clone_into(&mut tenant.default_profile);
         match self.store.create_tenant(tenant.clone()).await {
             Ok(()) => Ok(tenant),
-            // Another node was faster.
-            Err(StoreError::Taken(_)) => {
-                self.store.tenant_by_slug(slug).await?.context("a tenant came and went")
-            }
+            // Another node created it first.
+            Err(StoreError::Taken(_)) => self
+                .store
+                .tenant_by_slug(slug)
+                .await?
+                .context("the tenant was deleted concurrently"),
             Err(error) => Err(error.into()),
         }
     }

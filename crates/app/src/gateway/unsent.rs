@@ -41,11 +41,8 @@ pub fn watch(
             }
             match expire(&*store, now).await {
                 Ok(0) => {}
-                Ok(count) => tracing::warn!(
-                    count,
-                    "e-mail is switched off: these e-mails waited too long and are dead letters now"
-                ),
-                Err(error) => tracing::warn!(%error, "e-mails that wait cannot be looked at"),
+                Ok(count) => tracing::warn!(count, "e-mails expired while e-mail is off"),
+                Err(error) => tracing::warn!(%error, "could not expire waiting e-mails"),
             }
         }
     });

@@ -1,4 +1,4 @@
-//! How the receiver answers: set by whoever plays with it.
+//! The configurable behavior of the built-in receiver.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -32,7 +32,7 @@ pub struct Control(Mutex<Now>);
 #[derive(Default, Clone, Copy)]
 struct Now {
     mode: Mode,
-    /// For so many more; then all is well again. Nothing: until it is changed.
+    /// How many more requests are answered in this mode. `None`: until it is changed.
     left: Option<u32>,
 }
 
@@ -49,8 +49,11 @@ impl Control {
     }
 
     pub fn set_from_json(&self, body: &[u8]) -> Result<(), String> {
-        let asked: Asked = serde_json::from_slice(body)
-            .map_err(|fault| format!("{fault}; write {{\"mode\": \"ok\"}}, \"fail\" or \"slow\", and \"count\" for so many"))?;
+        let asked: Asked = serde_json::from_slice(body).map_err(|fault| {
+            format!(
+                "{fault}; send {{\"mode\": \"ok\"}}, \"fail\" or \"slow\", and optionally \"count\""
+            )
+        })?;
         self.set(asked.mode, asked.count);
         Ok(())
     }
@@ -60,7 +63,7 @@ impl Control {
         serde_json::json!({ "mode": now.mode.name(), "count": now.left })
     }
 
-    /// How this one is answered.
+    /// Returns the mode for the next request.
     pub fn take(&self) -> Mode {
         let mut now = self.now();
         let mode = match now.left {
@@ -76,7 +79,7 @@ impl Control {
     }
 
     fn now(&self) -> MutexGuard<'_, Now> {
-        // Two small values cannot be left half written.
+        // Two plain values cannot be left half-written.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -18,7 +18,7 @@ pub fn of(settings: &Settings) -> anyhow::Result<Policy> {
         .iter()
         .map(|prefix| match prefix {
             IpNet::V6(prefix) => Nat64::try_from(*prefix).map_err(anyhow::Error::msg),
-            IpNet::V4(prefix) => anyhow::bail!("{prefix} is not a NAT64 prefix: it is of IPv4"),
+            IpNet::V4(prefix) => anyhow::bail!("{prefix} is an IPv4 network, not a NAT64 prefix"),
         })
         .collect::<Result<_, _>>()
         .context("nat64_prefixes")?;

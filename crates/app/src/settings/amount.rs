@@ -16,8 +16,7 @@ const SIZES: [(&str, u64); 4] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 <
 
 /// `30s`, `5m`, `1h30m`, `30d`.
 pub fn span(text: &str) -> Result<Duration, Wrong> {
-    span::parse(text.trim())
-        .map_err(|_| wrong(text, "a length of time", "30s, 5m, 2h, 1h30m or 30d"))
+    span::parse(text.trim()).map_err(|_| wrong(text, "a duration", "30s, 5m, 2h, 1h30m or 30d"))
 }
 
 /// In the largest units that say it exactly.
@@ -48,7 +47,7 @@ pub fn rate(text: &str) -> Result<Rate, Wrong> {
         };
         Some(Rate { count: count.get(), per }).filter(|rate| !rate.per.is_zero())
     };
-    read().ok_or_else(|| wrong(text, "a rate", "100/s, or 600/1m for six hundred a minute"))
+    read().ok_or_else(|| wrong(text, "a rate", "100/s or 600/1m"))
 }
 
 pub fn show_rate(rate: Rate) -> String {
@@ -56,7 +55,7 @@ pub fn show_rate(rate: Rate) -> String {
 }
 
 fn wrong(text: &str, what: &str, like: &str) -> Wrong {
-    Wrong::new(format!("`{text}` is not {what}"), format!("write it like {like}"))
+    Wrong::new(format!("`{text}` is not {what}"), format!("for example, {like}"))
 }
 
 /// Numbers, each with its unit, added up.

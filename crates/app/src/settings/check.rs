@@ -14,7 +14,7 @@ use super::{
 };
 
 const SHORTEST_TOKEN: usize = 16;
-const MAKE_ONE: &str = "make one with: openssl rand -hex 32";
+const MAKE_ONE: &str = "generate one with: openssl rand -hex 32";
 const HOUR: Duration = Duration::from_hours(1);
 const YEAR: Duration = Duration::from_hours(24 * 366);
 
@@ -45,31 +45,31 @@ impl Rules<'_> {
         self.refuse(
             token.is_some_and(|token| token.len() < SHORTEST_TOKEN),
             "admin_token",
-            "the token is shorter than 16 characters and could be guessed",
+            "the token is shorter than 16 characters",
             MAKE_ONE,
         );
         self.refuse(
             token.is_some_and(|token| !token.bytes().all(|byte| byte.is_ascii_graphic())),
             "admin_token",
-            "the token has blanks or characters that a header cannot carry",
+            "the token contains spaces or characters that are not allowed in a header",
             MAKE_ONE,
         );
         self.refuse(
             settings.master_key.is_some() && settings.master_key_file.is_some(),
             "master_key",
-            "the key ring is given twice, as text and as a file",
-            "leave out master_key or master_key_file",
+            "both master_key and master_key_file are set",
+            "remove one of them",
         );
         self.refuse(
             settings.notify_secret.is_some() && settings.notify_url.is_none(),
             "notify_secret",
-            "there is a secret for notices and no URL to send them to",
-            "set notify_url, or leave the secret out",
+            "notify_secret is set without notify_url",
+            "set notify_url, or remove the secret",
         );
         if let Some(secret) = &settings.notify_secret
             && let Err(fault) = SigningKey::for_profile(&Profile::standard(), secret.reveal())
         {
-            let hint = "leave it out to have one made";
+            let hint = "remove the setting to have a secret generated";
             self.refuse(true, "notify_secret", &fault.to_string(), hint);
         }
     }
@@ -78,20 +78,20 @@ impl Rules<'_> {
         self.refuse(
             settings.api_listen == settings.ingest_listen && settings.api_listen.port() != 0,
             "ingest_listen",
-            "it is the same address as api_listen",
-            "give each its own port",
+            "the same address as api_listen",
+            "use a different port for each",
         );
         self.refuse(
             EnvFilter::try_new(&settings.log_level).is_err(),
             "log_level",
-            "this does not say which log lines there are to be",
-            "write error, warn, info, debug or trace",
+            "not a log level or filter",
+            "use error, warn, info, debug or trace",
         );
     }
 
     fn bounds(&mut self, settings: &Settings) {
         let body = settings.publish_body_limit.0;
-        for (key, value, least, most, range) in [
+        for (key, value, min, max, range) in [
             ("concurrency", settings.concurrency.into(), 1, 20_000, "between 1 and 20000"),
             ("tenant_batch", settings.tenant_batch.into(), 1, 1_000, "between 1 and 1000"),
             (
@@ -146,10 +146,10 @@ impl Rules<'_> {
             ),
             ("publish_body_limit", body, 1 << 10, 16 << 20, "between 1KiB and 16MiB"),
         ] {
-            let hint = format!("write a value {range}");
-            self.refuse(value < least || value > most, key, "it is out of range", &hint);
+            let hint = format!("use a value {range}");
+            self.refuse(value < min || value > max, key, "out of range", &hint);
         }
-        for (key, value, least, most, range) in [
+        for (key, value, min, max, range) in [
             ("retention", settings.retention, HOUR, 10 * YEAR, "between 1h and 3660d"),
             ("dead_letter_ttl", settings.dead_letter_ttl, HOUR, 10 * YEAR, "between 1h and 3660d"),
             ("failing_for", settings.failing_for, HOUR / 60, YEAR, "between 1m and 366d"),
@@ -160,10 +160,10 @@ impl Rules<'_> {
                 HOUR,
                 "between 100ms and 1h",
             ),
-            ("stop_timeout", settings.stop_timeout, Duration::ZERO, HOUR, "of at most 1h"),
+            ("stop_timeout", settings.stop_timeout, Duration::ZERO, HOUR, "of 1h or less"),
         ] {
-            let hint = format!("write a length of time {range}");
-            self.refuse(value < least || value > most, key, "it is out of range", &hint);
+            let hint = format!("use a duration {range}");
+            self.refuse(value < min || value > max, key, "out of range", &hint);
         }
     }
 
@@ -171,14 +171,14 @@ impl Rules<'_> {
         self.refuse(
             settings.email_via == Some(EmailVia::Smtp) && settings.smtp_url.is_none(),
             "email_via",
-            "e-mails are to be sent by a mail server, and none is named",
-            "set smtp_url, such as smtp://user:password@host:587",
+            "the transport is smtp and smtp_url is not set",
+            "set smtp_url, for example smtp://user:password@host:587",
         );
         self.refuse(
             settings.smtp_ca_file.is_some() && settings.smtp_url.is_none(),
             "smtp_ca_file",
-            "there are certificates for a mail server, and none is named",
-            "set smtp_url, or leave the certificates out",
+            "smtp_ca_file is set without smtp_url",
+            "set smtp_url, or remove the certificates",
         );
         let is_domain = |name: &String| {
             let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-.".contains(&byte);
@@ -187,8 +187,8 @@ impl Rules<'_> {
         self.refuse(
             !settings.message_id_domain.iter().all(is_domain),
             "message_id_domain",
-            "this is not a domain",
-            "write it like mail.example.com",
+            "not a domain name",
+            "for example, mail.example.com",
         );
     }
 
@@ -196,14 +196,14 @@ impl Rules<'_> {
         self.refuse(
             settings.proxy.as_ref().is_some_and(|proxy| proxy.scheme() != "http"),
             "proxy",
-            "only proxies that are spoken to over http can be used",
-            "write it like http://proxy.internal:3128",
+            "only http:// proxies are supported",
+            "for example, http://proxy.internal:3128",
         );
         let policy = match super::address_policy::own(settings) {
             Ok(policy) => policy,
             Err(fault) => {
                 let what = fault.root_cause().to_string();
-                return self.refuse(true, "nat64_prefixes", &what, "write it like 64:ff9b::/96");
+                return self.refuse(true, "nat64_prefixes", &what, "for example, 64:ff9b::/96");
             }
         };
         let own = [

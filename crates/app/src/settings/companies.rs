@@ -58,8 +58,8 @@ pub fn read(
         let variable = format!("{URL}{name}");
         if !environment.beginning(URL).any(|(other, _)| other == name) {
             let wrong = Wrong::new(
-                "there is a secret and no URL that it belongs to",
-                format!("set {variable} too, or remove this one"),
+                "a secret is set without its URL",
+                format!("set {variable} as well, or remove this variable"),
             );
             faults.push(at(wrong, &format!("{SECRET}{name}")));
         }
@@ -73,8 +73,8 @@ fn at(wrong: Wrong, variable: &str) -> Fault {
 
 fn name_fault(name: &str) -> Option<Wrong> {
     if name.eq_ignore_ascii_case(Tenant::OPERATOR) {
-        let hint = "set notify_url for notices to the operator, or name the company otherwise";
-        return Some(Wrong::new("the tenant of this name is the operator's own", hint));
+        let hint = "set notify_url to receive the operator's notices, or choose another name";
+        return Some(Wrong::new("this tenant name is reserved for the operator", hint));
     }
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     let is_fit = !name.is_empty()
@@ -83,15 +83,15 @@ fn name_fault(name: &str) -> Option<Wrong> {
         && name.starts_with(|first: char| first.is_ascii_alphanumeric());
     (!is_fit).then(|| {
         Wrong::new(
-            "the company's name cannot be a tenant's",
-            "use 1 to 63 letters, digits and `_`, such as WEBHOOK_URL_M2",
+            "not a valid tenant name",
+            "use 1 to 63 letters, digits and `_`, as in WEBHOOK_URL_M2",
         )
     })
 }
 
 fn url_fault(url: Option<&str>, policy: Option<&Policy>) -> Option<Wrong> {
     let Some(url) = url else {
-        return Some(Wrong::new("its value is not UTF-8", ""));
+        return Some(Wrong::new("the value is not valid UTF-8", ""));
     };
     let refused = policy?.parse(url).err()?;
     Some(Wrong::new(refused.what(), refused.hint()))

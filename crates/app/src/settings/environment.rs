@@ -67,7 +67,7 @@ impl Environment {
                     layers.put(key, origin, Written::One(value.to_owned()), faults);
                 }
                 (Some(key), None) => {
-                    faults.push(Wrong::new("its value is not UTF-8", "").at(*key, origin));
+                    faults.push(Wrong::new("the value is not valid UTF-8", "").at(*key, origin));
                 }
                 (None, _) if OTHERS.contains(&name.as_str()) => {}
                 (None, _) => warnings.push(unknown(&name, known.keys())),
@@ -80,5 +80,5 @@ impl Environment {
 fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a String>) -> String {
     let meant = nearest(name, known.map(String::as_str));
     let hint = meant.map_or_else(String::new, |near| format!("; did you mean {near}?"));
-    format!("the variable {name} is no setting and does nothing{hint}")
+    format!("ignored the environment variable {name}: unknown setting{hint}")
 }

@@ -16,7 +16,7 @@ impl fmt::Display for Origin {
         match self {
             Self::Default => f.write_str("default"),
             Self::File { path, line } => write!(f, "{}:{line}", path.display()),
-            Self::Variable(name) => write!(f, "variable {name}"),
+            Self::Variable(name) => write!(f, "environment variable {name}"),
             Self::Flag(name) => write!(f, "flag {name}"),
         }
     }
@@ -55,8 +55,8 @@ pub struct Faults(pub Vec<Fault>);
 impl fmt::Display for Faults {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.len() {
-            1 => writeln!(f, "a setting is not right; nothing was started")?,
-            count => writeln!(f, "{count} settings are not right; nothing was started")?,
+            1 => writeln!(f, "invalid configuration: 1 problem")?,
+            count => writeln!(f, "invalid configuration: {count} problems")?,
         }
         for fault in &self.0 {
             let Fault { key, origin, what, hint } = fault;

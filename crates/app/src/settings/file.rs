@@ -81,8 +81,8 @@ fn open(path: &Path, named: Option<Origin>, faults: &mut Vec<Fault>) -> Option<S
         Err(error) if named.is_none() && error.kind() == std::io::ErrorKind::NotFound => None,
         Err(error) => {
             let origin = named.unwrap_or(Origin::Default);
-            let what = format!("{} cannot be read: {error}", path.display());
-            faults.push(Wrong::new(what, "name a file that is there").at("config", origin));
+            let what = format!("cannot read {}: {error}", path.display());
+            faults.push(Wrong::new(what, "check the path").at("config", origin));
             None
         }
     }
@@ -121,12 +121,12 @@ pub fn read<'a>(
                 }
             }
             (Some(kind), _) => faults.push(
-                Wrong::new("this is not a table", format!("write [{kind}.NAME]")).at(kind, origin),
+                Wrong::new("expected a table", format!("write [{kind}.NAME]")).at(kind, origin),
             ),
             (None, value) => match written(&value) {
                 Some(written) => layers.put(&name, origin, written, faults),
                 None if KEYS.iter().any(|key| key.name == name) => {
-                    faults.push(Wrong::new("this takes a value, not a table", "").at(name, origin));
+                    faults.push(Wrong::new("expected a value, not a table", "").at(name, origin));
                 }
                 // A table of a name that is not known is best answered by its name.
                 None => layers.put(&name, origin, Written::Many(Vec::new()), faults),

@@ -1,4 +1,4 @@
-//! Settings on the command line. They cover what the file and the environment say.
+//! Settings on the command line. They override the file and the environment.
 
 use std::path::PathBuf;
 
@@ -9,38 +9,38 @@ use super::{
     layers::{Layers, Written},
 };
 
-/// The flags that every command with settings takes.
+/// The flags of every command that reads the settings.
 #[derive(Debug, Default, Clone, Args)]
 #[command(next_help_heading = "Settings")]
 pub struct Flags {
-    /// The settings file. Left out: gancho.toml here, or else in the data folder, if it is there.
+    /// Configuration file. Default: gancho.toml in the current directory, then in the data directory.
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Where the database, the key ring and the admin token are kept.
-    #[arg(long, value_name = "FOLDER")]
+    /// Data directory: database, key ring and admin token.
+    #[arg(long, value_name = "DIR")]
     pub data_dir: Option<String>,
-    /// Another database than the one in the data folder: sqlite:PATH or postgres://…
+    /// Database: sqlite:PATH or postgres://… Default: gancho.db in the data directory.
     #[arg(long, value_name = "URL")]
     pub database_url: Option<String>,
-    /// The address of the API.
+    /// Listen address of the API.
     #[arg(long, value_name = "ADDRESS")]
     pub api_listen: Option<String>,
-    /// Allow http:// endpoints.
+    /// Allow http:// endpoints in addition to https://.
     #[arg(long)]
     pub allow_http: bool,
-    /// Networks that endpoints may be in although they are private.
+    /// Private networks that tenants' endpoints may be in.
     #[arg(long, value_name = "CIDR", value_delimiter = ',')]
     pub allow_cidrs: Vec<String>,
-    /// How log lines look: auto, pretty or json.
+    /// Log format: auto, pretty or json.
     #[arg(long, value_name = "FORMAT")]
     pub log_format: Option<String>,
-    /// Which log lines there are: error, warn, info, debug, trace.
+    /// Log level: error, warn, info, debug or trace.
     #[arg(long, value_name = "LEVEL")]
     pub log_level: Option<String>,
-    /// Any other setting (see `gancho config --reference`); may be given several times.
+    /// Set any other setting (see `gancho config --reference`). Can be repeated.
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
-    /// Parts to run, from the commands that have such a flag.
+    /// Roles to run, from the commands that have such a flag.
     #[arg(skip)]
     pub roles: Vec<String>,
 }
@@ -76,10 +76,13 @@ impl Flags {
                 Some((name, value)) => {
                     layers.put(name.trim(), origin, Written::One(value.to_owned()), faults);
                 }
-                // What stands there may be a secret without its key.
+                // Not repeated in the message: it may be a secret without its key.
                 None => faults.push(
-                    Wrong::new("this is not KEY=VALUE", "write --set publish_rate=100/s")
-                        .at("--set", origin),
+                    Wrong::new(
+                        "not of the form KEY=VALUE",
+                        "for example, --set publish_rate=100/s",
+                    )
+                    .at("--set", origin),
                 ),
             }
         }

@@ -99,7 +99,7 @@ impl Setting for DatabaseUrl {
             Some(rest) if !rest.is_empty() => Ok(Self(text.to_owned())),
             // It may hold a password, so it is not repeated.
             _ => Err(Wrong::new(
-                "this is not a database",
+                "not a database URL",
                 "write sqlite:PATH or postgres://USER:PASSWORD@HOST/NAME",
             )),
         }
@@ -177,12 +177,12 @@ impl Setting for Link {
     const FORM: &'static str = "a URL";
 
     fn read(written: &Written) -> Result<Self, Wrong> {
-        let fault = |why: String| Wrong::new(why, "write it like https://host/path");
-        let url = Url::parse(one(written)?)
-            .map_err(|error| fault(format!("this is not a URL: {error}")))?;
+        let fault = |why: String| Wrong::new(why, "for example, https://host/path");
+        let url =
+            Url::parse(one(written)?).map_err(|error| fault(format!("not a URL: {error}")))?;
         match url.scheme() {
             "http" | "https" if url.has_host() => Ok(Self(url)),
-            other => Err(fault(format!("a URL with {other}: cannot be used here"))),
+            other => Err(fault(format!("unsupported URL scheme `{other}`"))),
         }
     }
 

@@ -1,5 +1,5 @@
-//! The one table of settings. The struct, the names in the file and the environment, the defaults
-//! and the reference in `docs/config.md` are all made from it.
+//! The table of settings. The struct, the names in the file and the environment, the defaults and the
+//! reference in `docs/config.md` are all generated from it.
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
@@ -14,16 +14,17 @@ use super::{
     value::{Egress, EmailVia, LogFormat, Role, Setting},
 };
 
-/// One setting, for whoever wants to tell of it.
+/// Describes one setting.
 #[derive(Debug)]
 pub struct Key {
     pub name: &'static str,
     pub group: &'static str,
-    /// What may be written.
+    /// The type of the value, for the reference.
     pub form: &'static str,
     pub is_list: bool,
-    /// As it would be written; empty where there is none.
+    /// The default as it would be written in the file; empty if there is none.
     pub default: &'static str,
+    /// The lines of the description. A default that depends on other settings comes last: `Default: …`.
     pub help: &'static [&'static str],
 }
 
@@ -52,14 +53,14 @@ macro_rules! settings {
         },)+)+];
 
         impl Settings {
-            /// Where one is wrong its default stands in, and the fault is told.
+            /// Reports every invalid value and uses its default instead.
             pub fn read(layers: &Layers, faults: &mut Vec<Fault>) -> Option<Self> {
-                // Read all before any is asked for, so that no fault hides another.
+                // All values are read before any is unwrapped, so that every error is reported.
                 $($(let $name = layers.value(stringify!($name), $default, faults);)+)+
                 Some(Self { $($($name: $name?,)+)+ })
             }
 
-            /// Names and values as they would be written, secrets covered.
+            /// Names and values as they would be written in the file, with secrets masked.
             pub fn shown(&self) -> Vec<(&'static str, String)> {
                 vec![$($((stringify!($name), self.$name.show()),)+)+]
             }
@@ -72,176 +73,187 @@ const fn is_list(kind: &str) -> bool {
 }
 
 settings! {
-    "Where things are" {
-        /// The folder of the database, the key ring, the admin token and the ledger's checkpoints. Made
-        /// if it is not there.
+    "Storage and keys" {
+        /// Data directory: database, key ring, admin token and ledger checkpoints. Created if it does not
+        /// exist.
         data_dir: PathBuf = ".gancho",
-        /// The database: a SQLite file, or PostgreSQL 15 or later for several nodes.
-        /// Left out: `gancho.db` in the data folder.
+        /// Database URL: a SQLite file (`sqlite:PATH`), or PostgreSQL 15 or later, which several nodes can
+        /// share.
+        /// Default: `gancho.db` in the data directory.
         database_url: Option<DatabaseUrl> = "",
-        /// The key ring that seals secrets in the database; all nodes of a database need the same one. Left
-        /// out: `master.key` in the data folder, made with mode 0600 together with a new database. A ring
-        /// that its group or others may read is refused.
-        /// Keep a copy apart from the database: without it, no secret can be read again.
+        /// File of the key ring that encrypts secrets in the database. All nodes of a database need the same
+        /// ring. A file that its group or others can read is refused. Back it up separately from the database:
+        /// without it, no secret can be decrypted.
+        /// Default: `master.key` in the data directory, created with mode 0600 together with a new database.
         master_key_file: Option<PathBuf> = "",
-        /// The key ring itself instead of a file: one key a line, its number and the base64 of 32 bytes.
+        /// The key ring itself, instead of a file: one key per line, its number and 32 bytes in base64.
         master_key: Option<Hidden> = "",
     }
-    "Listening" {
-        /// Which parts run in this process; left out, all that there are. `worker` delivers, `api`
-        /// answers on `api_listen`, `ingest` receives from partners on `ingest_listen`.
+    "Network" {
+        /// Roles of this process: `worker` delivers, `api` serves `api_listen`, `ingest` receives webhooks from
+        /// partners on `ingest_listen`.
+        /// Default: all roles.
         roles: Vec<Role> = "",
-        /// The address of the API, the documentation, health and metrics. Keep it off the Internet,
+        /// Listen address of the API, its documentation, health checks and metrics. Keep it off the Internet,
         /// or put TLS in front of it.
         api_listen: SocketAddr = "127.0.0.1:3000",
-        /// The address where partners post webhooks. Meant for the Internet, with TLS in front of it.
+        /// Listen address for partners' webhooks. Meant for the Internet, with TLS in front of it.
         ingest_listen: SocketAddr = "127.0.0.1:9460",
-        /// What the operator proves itself with: `Authorization: Bearer …`, at least 16 characters; 32 random
-        /// ones or more are advised. Nodes of one database should have the same.
-        /// Left out, one is made and kept in `admin.token` in the data folder with mode 0600.
+        /// The operator's token, sent as `Authorization: Bearer …`. At least 16 characters; 32 random ones or
+        /// more are recommended. Nodes of one database should have the same token.
+        /// Default: generated, and stored in `admin.token` in the data directory with mode 0600.
         admin_token: Option<Hidden> = "",
-        /// Names under which the API may be called while it listens on this machine only, besides
-        /// those of this machine: so no web page reaches it by a name of its own.
+        /// Host names that the API accepts while it listens on the loopback interface, in addition to
+        /// `localhost` and the loopback addresses. This prevents DNS rebinding by web pages.
         allowed_hosts: Vec<String> = "",
-        /// The address under which people reach the API, for links in notices and portal links.
-        /// Left out: `http://` and `api_listen`.
+        /// Base URL under which people reach the API, for links in notices and portal links.
+        /// Default: `http://` and `api_listen`.
         public_url: Option<Link> = "",
-        /// Connections to the API at once. Beyond that, those that have been idle longest are closed; a
-        /// new one is refused with 503 only if all others are being served.
+        /// Maximum number of open connections to the API. Beyond it, the connections that have been idle longest
+        /// are closed; a new one is refused with 503 only if all others are serving a request.
         max_connections: usize = "4096",
-        /// Connections of partners at once, in the same way.
+        /// Maximum number of open connections to `ingest_listen`, enforced in the same way.
         ingest_max_connections: usize = "16384",
-        /// Connections of one address (of IPv6, one /64) at once, to each of the two. Beyond that, its own
-        /// idle ones are closed first. Trusted proxies are exempt.
+        /// Maximum number of open connections per client address (for IPv6, per /64), on each listener. Beyond
+        /// it, the client's own idle connections are closed first. Trusted proxies are exempt.
         max_connections_per_address: usize = "1024",
-        /// Networks of the proxies and load balancers in front of the gateway. Limits by address then count
-        /// the last address in `X-Forwarded-For` that is not in this list. Nobody else is believed.
+        /// Networks of the proxies and load balancers in front of the gateway. Per-address limits then use the
+        /// last address in `X-Forwarded-For` that is not in one of these networks. The header is ignored when it
+        /// comes from elsewhere.
         trusted_proxies: Vec<IpNet> = "127.0.0.0/8, ::1/128",
-        /// How long what is in flight may take to finish when the process is asked to stop.
+        /// Maximum time for in-flight work to finish after the process was asked to stop.
         stop_timeout: Duration = "30s",
     }
-    "Which addresses may be delivered to" {
-        /// Allow `http://` endpoints besides `https://`.
+    "Outgoing requests" {
+        /// Allow `http://` endpoints in addition to `https://`.
         allow_http: bool = "false",
-        /// Private networks that tenants' endpoints may be in. Everything private, local or special is
-        /// refused otherwise. What the gateway gets back is shown to tenants, so name no network that
-        /// they must not look into; for your own targets there is `operator_allow_cidrs`.
+        /// Private networks that tenants' endpoints may be in. All other private, local and reserved addresses
+        /// are refused. Responses are shown to tenants, so list no network that they must not see; for your own
+        /// targets use `operator_allow_cidrs`.
         allow_cidrs: Vec<IpNet> = "",
-        /// Private networks that your own targets may be in: the core, SES, SNS and `notify_url`. Tenants'
-        /// endpoints may not be there. This machine is always allowed.
+        /// Private networks that only your own targets may be in: dispatch targets, SES, SNS and `notify_url`.
+        /// Loopback addresses are always allowed for them.
         operator_allow_cidrs: Vec<IpNet> = "",
-        /// Names that look private and that your own targets may have, each with all names below it.
+        /// Internal host names that only your own targets may have, each including its subdomains.
         operator_allow_names: Vec<String> = "",
-        /// Public networks that endpoints may not be in, such as the gateway's own.
+        /// Public networks that no endpoint may be in, such as the gateway's own.
         deny_cidrs: Vec<IpNet> = "",
-        /// Names that look private and are allowed, each with all names below it.
+        /// Internal host names that endpoints may have, each including its subdomains.
         allow_names: Vec<String> = "",
-        /// Ports that are refused by default (those of databases and the like) and are allowed.
+        /// Ports to allow that are refused by default, such as those of databases.
         allow_ports: Vec<u16> = "",
-        /// NAT64 prefixes of this network, so that the IPv4 address inside is judged.
+        /// NAT64 prefixes of this network. The IPv4 address inside is checked as well.
         nat64_prefixes: Vec<IpNet> = "",
-        /// Addresses or networks from which deliveries leave, as tenants need them for their firewalls. Only
-        /// shown, at `GET /v1/egress-addresses`; the gateway does not choose its address by them.
+        /// Source addresses or networks of deliveries, for tenants' firewalls. Shown at
+        /// `GET /v1/egress-addresses` and not used otherwise: the gateway does not bind to them.
         egress_addresses: Vec<Egress> = "",
-        /// Who is asked for addresses. Left out: the servers of this machine.
+        /// DNS servers to query.
+        /// Default: the system resolvers.
         nameservers: Vec<SocketAddr> = "",
-        /// An HTTP proxy for all deliveries: `http://user:password@host:port`. Keeping away from
-        /// private addresses is then its job. Proxies in the environment are never used.
+        /// HTTP proxy for all deliveries: `http://user:password@host:port`. The proxy is then responsible for
+        /// refusing private addresses. `HTTP_PROXY` and similar variables are never used.
         proxy: Option<Link> = "",
     }
     "Receiving webhooks" {
-        /// Where what partners post is sent, for sources that are made without a `target_url`.
+        /// Target of received webhooks, for sources without a `target_url`.
         dispatch_url: Link = "http://127.0.0.1:9458/core/hooks/ingest",
-        /// Attempts to deliver what partners post, for sources without a retry plan of their own.
+        /// Maximum number of attempts to dispatch a received webhook, for sources without a retry plan.
         dispatch_max_attempts: u32 = "10",
-        /// The delay after the first of these attempts. It doubles after each one, up to sixteen times as
-        /// long.
+        /// Delay after the first failed dispatch. It doubles after each attempt, up to sixteen times this value.
         dispatch_base_delay: Duration = "2s",
-        /// The policy pack: which webhooks may pass, as data. Read again on SIGHUP and by
-        /// `POST /_reload`. Left out: what is verified and within its rate passes.
+        /// Policy pack: the rules that decide which verified webhooks are accepted. Reloaded on SIGHUP and by
+        /// `POST /_reload`.
+        /// Default: every webhook that is verified and within its rate limit is accepted.
         policy_file: Option<PathBuf> = "",
-        /// Hosts, or `host:port`, besides Amazon's where SNS may have its certificates and be told
-        /// that a subscription is wanted: for services that speak as SNS does.
+        /// Hosts (`host` or `host:port`) other than Amazon's from which SNS certificates are fetched and at which
+        /// SNS subscriptions are confirmed: for services that are compatible with SNS.
         sns_hosts: Vec<String> = "",
     }
     "E-mail" {
-        /// By whom e-mails are sent. `sink` sends nothing and keeps the last letters to look at.
-        /// Left out: by the mail server, if `smtp_url` names one. With `off`, none are accepted; those that
-        /// wait are sent if it is switched on again, and become dead letters (`EXPIRED`) after 25 hours.
+        /// E-mail transport: `smtp`, `ses`, `sink` or `off`. `sink` sends nothing and captures the most recent
+        /// e-mails for inspection. `off` accepts no e-mails; those that are waiting are sent if a transport is set
+        /// again, and become dead letters (`EXPIRED`) after 25 hours.
+        /// Default: `smtp` if `smtp_url` is set, otherwise `off`.
         email_via: Option<EmailVia> = "",
-        /// The mail server. TLS is required unless `?tls=opportunistic` or `?tls=none` says otherwise;
-        /// `?hello=NAME` is what the gateway calls itself.
+        /// SMTP server. TLS is required unless the URL has `?tls=opportunistic` or `?tls=none`; `?hello=NAME` sets
+        /// the name that is sent with EHLO.
         smtp_url: Option<MailUrl> = "",
-        /// Certificates in PEM form that the mail server's may be signed by, besides those that this
-        /// machine trusts.
+        /// CA certificates (PEM) to trust for the SMTP server, in addition to the system's.
         smtp_ca_file: Option<PathBuf> = "",
-        /// The region of Amazon SES. Left out: `AWS_REGION`. The credentials are those of
-        /// `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`.
+        /// AWS region of SES. Credentials are read from `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and
+        /// `AWS_SESSION_TOKEN`.
+        /// Default: `AWS_REGION`.
         ses_region: Option<String> = "",
-        /// Another address of the SES API than Amazon's own.
+        /// Base URL of the SES API.
+        /// Default: Amazon's endpoint for the region.
         ses_endpoint: Option<Link> = "",
-        /// The configuration set that e-mails are sent with, for bounces and complaints.
+        /// SES configuration set to send with. Needed to receive bounces and complaints.
         ses_configuration_set: Option<String> = "",
-        /// E-mails on their way at once, on this node.
+        /// Maximum number of e-mails that this node sends at the same time.
         email_concurrency: u32 = "5",
-        /// E-mails in how long on this node, each retry counted. `none`: as fast as it can.
+        /// Maximum send rate of this node, retries included. `none` disables the limit.
         email_rate: Option<Rate> = "100/1m",
-        /// Of each tenant, e-mails on their way at once. Left out: as many as in all.
+        /// Maximum number of e-mails that are sent at the same time per tenant.
+        /// Default: `email_concurrency`.
         email_tenant_concurrency: Option<u32> = "",
-        /// Of each tenant, e-mails in how long. Left out: as many as in all.
+        /// Maximum send rate per tenant, e.g. `100/1m`.
+        /// Default: `email_rate`.
         email_tenant_rate: Option<Rate> = "",
-        /// What stands behind the @ of Message-IDs. Left out: the sender's domain.
+        /// Domain part of generated Message-IDs.
+        /// Default: the sender's domain.
         message_id_domain: Option<String> = "",
     }
     "Limits" {
-        /// The largest body of a call; a batch of events may be eight times as large.
+        /// Maximum size of a request body. A batch of events may be eight times as large.
         publish_body_limit: Size = "1MiB",
-        /// How fast a tenant may publish that has no rate of its own. Left out: as fast as it can.
+        /// Maximum publish rate of a tenant that has no rate of its own.
+        /// Default: no limit.
         publish_rate: Option<Rate> = "",
-        /// How many deliveries a second a replay sends again that names no rate of its own.
+        /// Deliveries per second of a replay that does not set its own rate.
         replay_rate: u32 = "100",
-        /// Deliveries on the wire at once, over all endpoints.
+        /// Maximum number of webhook deliveries in flight, over all endpoints.
         concurrency: u32 = "512",
-        /// Deliveries of one tenant in a row while those of others wait.
+        /// Maximum number of deliveries of one tenant in a row while other tenants are waiting.
         tenant_batch: u32 = "3",
-        /// Publishing is refused when the database has grown to this size (SQLite only). Left out:
-        /// when the disk is nearly full.
+        /// Maximum size of the database (SQLite only). Publishing is refused above it.
+        /// Default: publishing is refused when the disk is nearly full.
         store_max_bytes: Option<Size> = "",
     }
-    "How long things are kept" {
-        /// How long delivered events stay in the log.
+    "Retention" {
+        /// How long delivered events are stored.
         retention: Duration = "30d",
-        /// How long dead letters can be replayed.
+        /// How long dead letters are stored before they are archived. Until then they can be replayed.
         dead_letter_ttl: Duration = "7d",
-        /// Dead letters that a tenant may have. The oldest of those beyond go to the archive.
+        /// Maximum number of dead letters per tenant. The oldest ones beyond it are archived.
         dead_letters_per_tenant: u32 = "10000",
-        /// The folder where dead letters go when their time is over or there are too many, as
-        /// `webhooks/TENANT/DATE/ID.json`. Nothing leaves the store before it is there. Left out:
-        /// `archive` in the data folder with SQLite. With PostgreSQL, dead letters then stay in the
-        /// database until they are replayed or purged: name a folder that all nodes share and that
-        /// outlasts them.
+        /// Archive directory of dead letters that are too old or too many, written as
+        /// `webhooks/TENANT/DATE/ID.json`. A dead letter is deleted from the store only after it was written there.
+        /// With PostgreSQL, name a directory that all nodes share and that outlives them.
+        /// Default: with SQLite, `archive` in the data directory. With PostgreSQL, none: dead letters stay in the
+        /// database until they are replayed or purged.
         archive_dir: Option<PathBuf> = "",
-        /// An endpoint that has only failed for so long is switched off. Its owner is warned at half
-        /// that time.
+        /// An endpoint whose deliveries have all failed for this long is disabled. Its owner is warned after half
+        /// of this time.
         failing_for: Duration = "5d",
     }
     "Notices" {
-        /// Where the operator's notices go: endpoints switched off, deliveries given up.
+        /// URL that receives the operator's notices: disabled endpoints, dead letters.
         notify_url: Option<Link> = "",
-        /// What they are signed with, in the form of Standard Webhooks.
+        /// Signing secret of the notices, as in Standard Webhooks (`whsec_…`).
+        /// Default: generated.
         notify_secret: Option<Hidden> = "",
     }
-    "Watching" {
-        /// How log lines look; `auto` is pretty on a terminal and JSON elsewhere.
+    "Observability" {
+        /// Log format. `auto` is `pretty` on a terminal and `json` otherwise.
         log_format: LogFormat = "auto",
-        /// Which log lines there are: `error`, `warn`, `info`, `debug` or `trace`, or by part, such as
+        /// Log level: `error`, `warn`, `info`, `debug` or `trace`, optionally per module, e.g.
         /// `info,gancho_engine=debug`.
         log_level: String = "info",
-        /// Show `/metrics` to everyone. Otherwise it takes the admin token.
+        /// Serve `/metrics` without authentication. Otherwise it requires the admin token.
         metrics_public: bool = "false",
-        /// Show `/metrics` to programs on this machine without the token, while the API listens on this
-        /// machine only and the request carries no header of a proxy (`X-Forwarded-For`, `Forwarded`,
-        /// `Via`). Set it to false where a proxy on this machine passes requests on without one.
+        /// Serve `/metrics` without authentication to programs on this machine, while the API listens on the
+        /// loopback interface only and the request has no proxy header (`X-Forwarded-For`, `Forwarded`, `Via`).
+        /// Disable it if a proxy on this machine forwards requests without such a header.
         metrics_local: bool = "true",
     }
 }

@@ -72,5 +72,5 @@ fn unknown(name: &str) -> Wrong {
         Some(near) => format!("did you mean `{near}`?"),
         None => "`gancho config --reference` lists every setting".to_owned(),
     };
-    Wrong::new("there is no such setting", hint)
+    Wrong::new("unknown setting", hint)
 }

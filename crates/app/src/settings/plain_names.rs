@@ -52,15 +52,15 @@ pub fn warnings(environment: &Environment, layers: &Layers) -> Vec<String> {
         let (origin, counts) = layers.written(name.setting)?;
         (written != *counts).then(|| {
             format!(
-                "the variable {} is set and not used: {} is set by {origin}",
+                "ignored the environment variable {}: {} is set by {origin}",
                 name.variable, name.setting
             )
         })
     });
     let bucket = environment.get(R2_BUCKET).map(|_| {
         format!(
-            "the variable {R2_BUCKET} is set and not used: there is no archive in R2; dead letters go to \
-             the folder archive_dir"
+            "ignored the environment variable {R2_BUCKET}: archiving to R2 is not supported; dead letters \
+             are archived to archive_dir"
         )
     });
     covered.chain(bucket).collect()

@@ -33,7 +33,7 @@ pub fn read(tables: &Tables<'_>, faults: &mut Vec<Fault>) -> Vec<Profile> {
             })
             .collect();
         if built_in.iter().any(|known| known.name == profile.name) {
-            all.push(Wrong::new("a profile of this name is built in", "choose another name"));
+            all.push(Wrong::new("a built-in profile has this name", "choose another name"));
         }
         faults.extend(all.into_iter().map(|wrong| wrong.at(key.clone(), table.origin.clone())));
         profiles.push(profile);

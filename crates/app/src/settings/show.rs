@@ -1,15 +1,15 @@
-//! The settings as they count, for `gancho config`. Secrets are covered.
+//! The effective settings, for `gancho config`. Secrets are masked.
 
 use std::fmt::Write;
 
 use super::{Loaded, Origin};
 
-/// A file that would say the same, each line with where it comes from.
+/// An equivalent `gancho.toml`, each line with the origin of its value.
 pub fn text(loaded: &Loaded) -> String {
     let mut text = String::new();
     match &loaded.file {
-        Some(path) => drop(writeln!(text, "# The file is {}.", path.display())),
-        None => text.push_str("# There is no gancho.toml.\n"),
+        Some(path) => drop(writeln!(text, "# Configuration file: {}", path.display())),
+        None => text.push_str("# Configuration file: none\n"),
     }
     let lines: Vec<(String, &Origin)> = loaded
         .settings
@@ -29,8 +29,8 @@ pub fn text(loaded: &Loaded) -> String {
     }
     for (name, plan) in &loaded.plans {
         let _ = writeln!(text, "\n[plans.{name}]");
-        let _ = plan.endpoints.map(|most| writeln!(text, "endpoints = {most}"));
-        let _ = plan.events.map(|most| writeln!(text, "events = {most}"));
+        let _ = plan.endpoints.map(|max| writeln!(text, "endpoints = {max}"));
+        let _ = plan.events.map(|max| writeln!(text, "events = {max}"));
     }
     for profile in &loaded.profiles {
         let _ = writeln!(
@@ -44,7 +44,7 @@ pub fn text(loaded: &Loaded) -> String {
     for company in &loaded.companies {
         let _ = writeln!(
             text,
-            "\n# tenant {} by WEBHOOK_URL_{}",
+            "\n# tenant {} (environment variable WEBHOOK_URL_{})",
             company.slug,
             company.slug.to_uppercase()
         );
@@ -52,7 +52,7 @@ pub fn text(loaded: &Loaded) -> String {
     text
 }
 
-/// The same for programs.
+/// The same as JSON.
 pub fn json(loaded: &Loaded) -> serde_json::Value {
     let settings: serde_json::Map<String, serde_json::Value> = loaded
         .settings

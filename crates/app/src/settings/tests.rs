@@ -47,7 +47,7 @@ fn flags_cover_variables_and_variables_cover_the_file() {
     assert_eq!(loaded.settings.concurrency, 7);
     assert_eq!(loaded.settings.publish_rate.unwrap().count, 5);
     assert_eq!(loaded.origins["api_listen"].to_string(), "flag --api-listen");
-    assert_eq!(loaded.origins["retention"].to_string(), "variable GANCHO_RETENTION");
+    assert_eq!(loaded.origins["retention"].to_string(), "environment variable GANCHO_RETENTION");
     assert!(loaded.origins["concurrency"].to_string().ends_with("gancho.toml:3"));
 }
 
@@ -80,26 +80,26 @@ endpoint = 3
     let shown = with(file, &variables, flags).unwrap_err();
     assert!(!shown.contains("hunter2"), "a secret is repeated: {shown}");
     let expected = "\
-14 settings are not right; nothing was started
+invalid configuration: 14 problems
 
   api_listn (gancho.toml:1)
-    there is no such setting
+    unknown setting
     hint: did you mean `api_listen`?
-  database_url (variable GANCHO_DATABASE_URL)
-    this is not a database
+  database_url (environment variable GANCHO_DATABASE_URL)
+    not a database URL
     hint: write sqlite:PATH or postgres://USER:PASSWORD@HOST/NAME
   api_listen (flag --api-listen)
-    `localhost` is not an address and a port, such as 127.0.0.1:3000
-    hint: write it like 127.0.0.1:3000
+    `localhost` is not an address and port
+    hint: for example, 127.0.0.1:3000
   allow_http (gancho.toml:2)
-    `perhaps` is neither yes nor no
-    hint: write true or false
+    `perhaps` is not a boolean
+    hint: use true or false
   allow_cidrs (gancho.toml:3)
-    `10.0.0.0/99` is not a network, such as 10.0.0.0/8
-    hint: write it like 10.0.0.0/8
+    `10.0.0.0/99` is not a network in CIDR notation
+    hint: for example, 10.0.0.0/8
   retention (gancho.toml:4)
-    `soon` is not a length of time
-    hint: write it like 30s, 5m, 2h, 1h30m or 30d
+    `soon` is not a duration
+    hint: for example, 30s, 5m, 2h, 1h30m or 30d
   profiles.Bad (gancho.toml:6)
     `Bad` is not a name for a profile
     hint: use 1 to 64 of a-z, 0-9, `-` and `_`
@@ -176,7 +176,7 @@ fn a_variable_that_is_no_setting_is_warned_of() {
     assert_eq!(
         warnings,
         [
-            "the variable GANCHO_API_LISEN is no setting and does nothing; did you mean GANCHO_API_LISTEN?"
+            "ignored the environment variable GANCHO_API_LISEN: unknown setting; did you mean GANCHO_API_LISTEN?"
         ]
     );
 }
@@ -219,7 +219,7 @@ schedule = [\"1s\"]
     let built_in = alone(
         "[profiles.saas]\nenvelope = \"bare\"\nsignature = { header = \"S\", scheme = \"sha256\" }\n",
     );
-    assert!(built_in.unwrap_err().contains("a profile of this name is built in"));
+    assert!(built_in.unwrap_err().contains("a built-in profile has this name"));
 }
 
 #[test]
@@ -270,7 +270,7 @@ fn plain_names_count_where_nothing_else_does() {
     assert_eq!(settings.dispatch_max_attempts, 7);
     assert_eq!(settings.dispatch_base_delay.as_secs(), 3);
     assert!(settings.database_url.as_ref().unwrap().reveal().ends_with("/ubl"));
-    assert_eq!(loaded.origins["database_url"].to_string(), "variable DATABASE_URL");
+    assert_eq!(loaded.origins["database_url"].to_string(), "environment variable DATABASE_URL");
     assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
 }
 
@@ -290,9 +290,9 @@ fn plain_names_are_covered_by_all_else_and_that_is_said() {
     assert_eq!(loaded.settings.database_url.as_ref().unwrap().reveal(), "sqlite:own.db");
     let warnings = loaded.warnings.join("\n");
     for part in [
-        "PORT is set and not used: ingest_listen is set by variable GANCHO_INGEST_LISTEN",
-        "DATABASE_URL is set and not used: database_url is set by ",
-        "DLQ_R2_BUCKET is set and not used",
+        "environment variable PORT: ingest_listen is set by environment variable GANCHO_INGEST_LISTEN",
+        "environment variable DATABASE_URL: database_url is set by ",
+        "environment variable DLQ_R2_BUCKET",
     ] {
         assert!(warnings.contains(part), "`{part}` is missing: {warnings}");
     }
@@ -304,7 +304,11 @@ fn a_plain_name_that_is_wrong_is_a_fault_like_any_other() {
     let variables =
         [("PORT", "web"), ("RETRY_MAX", "0"), ("DATABASE_URL", "mysql://root:hunter2@db")];
     let shown = with("", &variables, Flags::default()).unwrap_err();
-    for part in ["variable PORT", "variable RETRY_MAX", "variable DATABASE_URL"] {
+    for part in [
+        "environment variable PORT",
+        "environment variable RETRY_MAX",
+        "environment variable DATABASE_URL",
+    ] {
         assert!(shown.contains(part), "`{part}` is missing: {shown}");
     }
     assert!(!shown.contains("hunter2"), "{shown}");

@@ -30,7 +30,7 @@ pub trait Setting: Sized {
 pub fn one(written: &Written) -> Result<&str, Wrong> {
     match written {
         Written::One(text) => Ok(text.trim()),
-        Written::Many(_) => Err(Wrong::new("this takes one value, not a list", "")),
+        Written::Many(_) => Err(Wrong::new("expected one value, not a list", "")),
     }
 }
 
@@ -80,9 +80,7 @@ impl Setting for bool {
         match one(written)? {
             "true" | "1" | "yes" | "on" => Ok(true),
             "false" | "0" | "no" | "off" => Ok(false),
-            other => {
-                Err(Wrong::new(format!("`{other}` is neither yes nor no"), "write true or false"))
-            }
+            other => Err(Wrong::new(format!("`{other}` is not a boolean"), "use true or false")),
         }
     }
 
@@ -108,7 +106,7 @@ impl Setting for PathBuf {
 
     fn read(written: &Written) -> Result<Self, Wrong> {
         match one(written)? {
-            "" => Err(Wrong::new("the path is empty", "leave the setting out for its default")),
+            "" => Err(Wrong::new("the path is empty", "remove the setting to use its default")),
             text => Ok(text.into()),
         }
     }
@@ -119,7 +117,7 @@ impl Setting for PathBuf {
 }
 
 impl Setting for Size {
-    const FORM: &'static str = "a size, such as 1MiB";
+    const FORM: &'static str = "a size, e.g. `1MiB`";
 
     fn read(written: &Written) -> Result<Self, Wrong> {
         amount::size(one(written)?)
@@ -131,7 +129,7 @@ impl Setting for Size {
 }
 
 impl Setting for Duration {
-    const FORM: &'static str = "a length of time, such as 30s or 5d";
+    const FORM: &'static str = "a duration, e.g. `30s` or `5d`";
 
     fn read(written: &Written) -> Result<Self, Wrong> {
         amount::span(one(written)?)
@@ -143,7 +141,7 @@ impl Setting for Duration {
 }
 
 impl Setting for Rate {
-    const FORM: &'static str = "a rate, such as 100/s";
+    const FORM: &'static str = "a rate, e.g. `100/s`";
 
     fn read(written: &Written) -> Result<Self, Wrong> {
         amount::rate(one(written)?)
@@ -171,12 +169,12 @@ macro_rules! parsed {
 }
 
 parsed! {
-    u16, "a number up to 65535", ToString::to_string;
-    u32, "a whole number", ToString::to_string;
-    usize, "a whole number", ToString::to_string;
-    SocketAddr, "an address and a port, such as 127.0.0.1:3000", quoted;
-    IpNet, "a network, such as 10.0.0.0/8", quoted;
-    Egress, "an address or a network, such as 203.0.113.7", quoted;
+    u16, "an integer up to 65535", ToString::to_string;
+    u32, "an integer", ToString::to_string;
+    usize, "an integer", ToString::to_string;
+    SocketAddr, "an address and port, e.g. `127.0.0.1:3000`", quoted;
+    IpNet, "a network in CIDR notation, e.g. `10.0.0.0/8`", quoted;
+    Egress, "an address or network, e.g. `203.0.113.7`", quoted;
 }
 
 /// An address from which deliveries leave, or a network of them.
@@ -202,15 +200,12 @@ impl fmt::Display for Egress {
 }
 
 fn parse<T: FromStr>(text: &str, form: &str) -> Result<T, Wrong> {
-    text.parse().map_err(|_| Wrong::new(format!("`{text}` is not {form}"), example(form)))
-}
-
-/// The hint is the example in the form, if it has one.
-fn example(form: &str) -> String {
-    form.split_once("such as ").map_or_else(
-        || "write digits only".to_owned(),
-        |(_, example)| format!("write it like {example}"),
-    )
+    let (kind, example) = form.split_once(", e.g. ").unwrap_or((form, ""));
+    let hint = match example.trim_matches('`') {
+        "" => "use digits only".to_owned(),
+        example => format!("for example, {example}"),
+    };
+    text.parse().map_err(|_| Wrong::new(format!("`{text}` is not {kind}"), hint))
 }
 
 macro_rules! words {
@@ -226,8 +221,8 @@ macro_rules! words {
                 match one(written)? {
                     $($word => Ok(Self::$variant),)*
                     other => Err(Wrong::new(
-                        format!("`{other}` is not known here"),
-                        concat!("write ", $form),
+                        format!("`{other}` is not one of the allowed values"),
+                        concat!("use ", $form),
                     )),
                 }
             }
@@ -240,22 +235,22 @@ macro_rules! words {
 }
 
 words! {
-    /// How log lines look.
+    /// The format of log lines.
     LogFormat {
         /// Pretty on a terminal, JSON elsewhere.
         Auto "auto",
         Pretty "pretty",
         Json "json",
     } "auto, pretty or json";
-    /// By whom e-mails are sent.
+    /// The e-mail transport.
     EmailVia {
         Off "off",
         Smtp "smtp",
         Ses "ses",
-        /// Kept for a developer to look at.
+        /// Captures e-mails for a developer instead of sending them.
         Sink "sink",
     } "off, smtp, ses or sink";
-    /// A part of the gateway.
+    /// A role of the process.
     Role {
         Api "api",
         Ingest "ingest",

@@ -30,9 +30,9 @@ fn so_do_those_of_receiving_and_of_mail() {
     let receive =
         run(&["receive", "--webhooks", "320", "--dispatch", "--flood", "200", "--loris", "50"]);
     assert_eq!(receive[0]["count"], 320);
-    assert_eq!(receive[2]["what"], "and handed to the core");
+    assert_eq!(receive[2]["what"], "dispatched to the target");
     assert!(receive[5]["p99_ms"].as_f64().unwrap() > 0.0);
     let mail = run(&["mail", "--emails", "160"]);
-    assert_eq!(mail[2]["what"], "and told of by webhook");
+    assert_eq!(mail[2]["what"], "outcomes reported by webhook");
     assert_eq!(mail[2]["count"], 160);
 }

@@ -17,28 +17,28 @@ fn every_fault_is_told_at_once_and_nothing_is_started() {
     assert_eq!(
         errors,
         "\
-error: 7 settings are not right; nothing was started
+error: invalid configuration: 7 problems
 
   api_listn (gancho.toml:1)
-    there is no such setting
+    unknown setting
     hint: did you mean `api_listen`?
   retention (gancho.toml:2)
-    `soon` is not a length of time
-    hint: write it like 30s, 5m, 2h, 1h30m or 30d
+    `soon` is not a duration
+    hint: for example, 30s, 5m, 2h, 1h30m or 30d
   log_format (flag --log-format)
-    `loud` is not known here
-    hint: write auto, pretty or json
+    `loud` is not one of the allowed values
+    hint: use auto, pretty or json
   plans.pro (gancho.toml:5)
     unknown field `endpoint`, expected `endpoints` or `events`
-  WEBHOOK_URL_M2 (variable WEBHOOK_URL_M2)
-    the address is not one that may be reached
-    hint: use a public address, or have the operator add its network to `allow_cidrs` (`operator_allow_cidrs` for targets of its own)
-  WEBHOOK_SECRET_M2 (variable WEBHOOK_SECRET_M2)
+  WEBHOOK_URL_M2 (environment variable WEBHOOK_URL_M2)
+    the address is not allowed
+    hint: use a public address, or ask the operator to add its network to `allow_cidrs` (`operator_allow_cidrs` for the operator's own targets)
+  WEBHOOK_SECRET_M2 (environment variable WEBHOOK_SECRET_M2)
     the secret has only 7 of at least 16 bytes
     hint: 32 random bytes are a good choice
-  admin_token (variable GANCHO_ADMIN_TOKEN)
-    the token is shorter than 16 characters and could be guessed
-    hint: make one with: openssl rand -hex 32
+  admin_token (environment variable GANCHO_ADMIN_TOKEN)
+    the token is shorter than 16 characters
+    hint: generate one with: openssl rand -hex 32
 "
     );
     assert!(!folder.path().join("data").exists(), "nothing was made");

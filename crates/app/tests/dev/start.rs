@@ -40,7 +40,7 @@ fn dev_delivers_a_first_signed_event_and_says_what_to_type() {
         assert!(shown.status.success(), "{text}{}", String::from_utf8_lossy(&shown.stderr));
         assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
         for part in
-            ["is running", "published", "signature verified, answered 200", "/docs", "/metrics"]
+            ["is running", "published", "signature verified, responded 200", "/docs", "/metrics"]
         {
             assert!(text.contains(part), "`{part}` is not in: {text}");
         }
@@ -110,7 +110,7 @@ fn what_is_typed_and_what_is_printed_works() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
     let mut dev = Running::start(folder.path(), port);
-    assert!(dev.says(&format!("port {port} is taken")), "{}", dev.text.lock().unwrap());
+    assert!(dev.says(&format!("port {port} is in use")), "{}", dev.text.lock().unwrap());
     let (api, receiver) = (dev.address("API"), dev.address("receiver"));
     assert_ne!(api.port(), port);
 
@@ -123,12 +123,12 @@ fn what_is_typed_and_what_is_printed_works() {
     until("it arrives", || dev.says("inv_1"));
 
     dev.types("p\n");
-    until("another arrives", || dev.count("answered 200") == 3);
+    until("another arrives", || dev.count("responded 200") == 3);
     let fail = http::call(receiver, "POST", "/control", &[], r#"{"mode":"fail","count":1}"#);
     assert_eq!(fail.json()["mode"], "fail");
     dev.types("p\n");
     until("it is refused and tried again", || {
-        dev.says("answered 500 as told") && dev.count("answered 200") == 4
+        dev.says("responded 500 as configured") && dev.count("responded 200") == 4
     });
     let odd = http::call(receiver, "POST", "/control", &[], r#"{"mode":"odd"}"#);
     assert_eq!(odd.status, 422);
@@ -137,8 +137,10 @@ fn what_is_typed_and_what_is_printed_works() {
         assert!(status < 400, "{path}: {status}");
     }
     dev.types("d\ns\no\ni\nx\n");
-    until("it shows figures and help", || dev.says("given up") && dev.count("press Enter") == 2);
+    until("it shows figures and help", || {
+        dev.says("dead letters") && dev.count("press Enter") == 2
+    });
     dev.types("q\n");
     assert!(dev.child.wait().unwrap().success());
-    until("it says goodbye", || dev.says("nothing was left in the air"));
+    until("it says goodbye", || dev.says("all in-flight deliveries finished"));
 }

@@ -10,7 +10,7 @@ fn an_e_mail_from_the_command_line_to_the_sink() {
     let at = Operator::start();
     let folder = at.folder.path();
     let none = at.run(&["emails", "list"]);
-    assert!(none.err.contains("there is no tenant yet"), "{}", none.err);
+    assert!(none.err.contains("there are no tenants yet"), "{}", none.err);
     at.served.tenant("acme");
     std::fs::write(folder.join("note.txt"), "attached").unwrap();
     // The only tenant need not be named.
@@ -78,7 +78,7 @@ fn addresses_are_suppressed_and_spared_no_more() {
     let at = Operator::start();
     at.served.tenant("acme");
     let said = at.run(&["emails", "suppressions", "add", "Ana+x@example.com"]).ok().out;
-    assert_eq!(said, "ana+x@example.com is suppressed (manual).\n");
+    assert_eq!(said, "Suppressed ana+x@example.com (manual).\n");
     let list = "# from the old system\nb@example.com\n\nc@example.com\nana+x@example.com\n";
     let import = ["emails", "suppressions", "import", "-", "--reason", "bounce", "--json"];
     let done = at.run_with(&import, &[], list).ok().json();

@@ -28,7 +28,7 @@ fn asks_for_the_ring(output: &Output, folder: &Path) {
     let ring = folder.join("data/master.key");
     assert!(!output.status.success(), "{said}");
     for part in
-        [ring.to_str().unwrap(), "sealed with its key 1", "copy master.key", "master_key_file"]
+        [ring.to_str().unwrap(), "encrypted with its key 1", "copy master.key", "master_key_file"]
     {
         assert!(said.contains(part), "`{part}` is missing: {said}");
     }

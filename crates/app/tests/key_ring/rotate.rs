@@ -77,14 +77,14 @@ fn rotated_while_it_stands_and_dropped_when_unused() {
     served.stop();
     assert_eq!(listed(folder.path()), [(1, 3 + OTHERS)]);
     let refused = keys(folder.path(), &["drop", "1"], &[]).unwrap_err();
-    assert!(refused.contains("is the newest"), "{refused}");
+    assert!(refused.contains("is the current key"), "{refused}");
     let done = keys(folder.path(), &["rotate"], &[]).unwrap();
     assert_eq!((&done["newest"], &done["resealed"]), (&2.into(), &(3 + OTHERS).into()));
     assert_eq!(listed(folder.path()), [(1, 0), (2, 3 + OTHERS)]);
     let again = keys(folder.path(), &["rotate", "--no-new-key"], &[]).unwrap();
     assert_eq!((&again["newest"], &again["resealed"]), (&2.into(), &0.into()));
     let refused = keys(folder.path(), &["drop", "7"], &[]).unwrap_err();
-    assert!(refused.contains("there is no key 7"), "{refused}");
+    assert!(refused.contains("the key ring has no key 7"), "{refused}");
     keys(folder.path(), &["drop", "1"], &[]).unwrap();
     assert_eq!(listed(folder.path()), [(2, 3 + OTHERS)]);
     let served = Gateway::start(folder.path(), &[]);
@@ -103,7 +103,7 @@ fn rotated_while_it_runs() {
     assert_eq!((&done["newest"], &done["resealed"]), (&2.into(), &(3 + OTHERS).into()));
     customers.are_delivered_to(&served);
     let refused = keys(folder.path(), &["drop", "1"], &here).unwrap_err();
-    assert!(refused.contains("a gateway runs with this ring"), "{refused}");
+    assert!(refused.contains("a gateway is running with this key ring"), "{refused}");
     let shown = keys(folder.path(), &["list"], &here).unwrap();
     assert_eq!(shown["keys"][1]["records"], 3 + OTHERS);
     served.stop();

@@ -200,7 +200,7 @@ fn few_file_handles_are_shared_out() {
     arrived_at_once(&served, &key, made["id"].as_str().unwrap(), &events);
     drop(held);
     let log = served.stop();
-    assert!(log.contains("the limit of open files is lower"), "{log}");
+    assert!(log.contains("open-file limit is lower"), "{log}");
     // Connections from outside may have to wait for a handle; deliveries never do.
     assert!(!log.contains("deliveries are put off"), "{log}");
 }

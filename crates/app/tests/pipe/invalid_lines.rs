@@ -37,7 +37,7 @@ fn a_line_that_is_not_json_takes_no_other_with_it() {
     let (output, seen) = pipe(b"{\"a\":1}\n{\"b\":2}\nnot json\n\n\xff\xfe\n{\"c\":3}\n", &[]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success(), "{said}");
-    for part in ["line 3 was not sent: it is not JSON", "line 5 was not sent", "2 of 5 lines"] {
+    for part in ["line 3 skipped: not valid JSON", "line 5 skipped", "2 of 5 lines"] {
         assert!(said.contains(part), "`{part}` is missing: {said}");
     }
     let sent = sent(&output, &seen);
@@ -55,7 +55,7 @@ fn a_line_that_is_not_accepted_is_a_failure() {
     let (output, seen) = pipe(b"{\"a\":1}\n{\"b\":2}\n", &["--type", "webhook.endpoint.disabled"]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success(), "{said}");
-    assert!(said.contains("line 2 was not sent") && said.contains("2 of 2 lines"), "{said}");
+    assert!(said.contains("line 2 skipped") && said.contains("2 of 2 lines"), "{said}");
     assert!(sent(&output, &seen).is_empty());
 }
 

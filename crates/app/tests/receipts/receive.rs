@@ -86,7 +86,7 @@ fn the_policy_is_read_again_on_sighup() {
     // A faulty pack changes nothing, and is told of.
     std::fs::write(&pack, "nonsense").unwrap();
     served.signal("HUP");
-    until("it is told of", || served.log.lock().unwrap().contains("the one before stays"));
+    until("it is told of", || served.log.lock().unwrap().contains("the previous one stays active"));
     assert!(refused("e3"));
     std::fs::write(&pack, open).unwrap();
     served.signal("HUP");

@@ -44,7 +44,7 @@ fn serves(variables: &[(&str, &str)]) {
 
     // What it keeps is there after a restart, on the same secrets.
     let log = served.stop();
-    assert!(log.contains("stopped; nothing was left in the air"), "{log}");
+    assert!(log.contains("stopped; all in-flight deliveries finished"), "{log}");
     let served = Gateway::start(folder.path(), variables);
     let id = served.publish(&key, "invoice.paid", "{}");
     until("the next one arrives", || seen.body(&id).is_some());

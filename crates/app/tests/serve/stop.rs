@@ -58,7 +58,7 @@ fn sigterm_under_load_finishes_what_is_in_flight() {
         publisher.join().unwrap();
     }
     assert_eq!(status.code(), Some(0), "{log}");
-    assert!(log.contains("stopped; nothing was left in the air"), "{log}");
+    assert!(log.contains("stopped; all in-flight deliveries finished"), "{log}");
     assert!(since.elapsed() < Duration::from_secs(20));
 
     // What had not been tried yet is in the store, and comes with the next start. Nothing that was in
@@ -85,13 +85,13 @@ fn a_second_signal_stops_at_once() {
     until("the receiver hangs", || seen.body(&id).is_some());
     served.signal("TERM");
     let log = served.log.clone();
-    until("it waits", || log.lock().unwrap().contains("finishing what is in flight"));
+    until("it waits", || log.lock().unwrap().contains("finishing in-flight work"));
     let ready = http::try_call(served.address, "GET", "/readyz", &[], "");
     assert!(ready.is_none_or(|answer| answer.status == 503), "it is not ready any more");
     served.signal("INT");
     let (status, log) = served.ended(Duration::from_secs(5));
     assert!(!status.success(), "{log}");
-    assert!(log.contains("asked to stop a second time"), "{log}");
+    assert!(log.contains("after a second signal"), "{log}");
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn what_does_not_finish_in_time_is_given_back() {
     served.signal("TERM");
     let (status, log) = served.ended(Duration::from_secs(10));
     assert_eq!(status.code(), Some(0), "{log}");
-    assert!(log.contains("will be tried again"), "{log}");
+    assert!(log.contains("unfinished deliveries will be retried"), "{log}");
 
     let (quick, seen) = receiver::start();
     let served = Gateway::start(folder.path(), &[("GANCHO_STOP_TIMEOUT", "1s")]);

@@ -74,7 +74,7 @@ fn keys_come_from_everywhere_but_the_command_line() {
     at.run(&["sources", "keys", "add", "acme", "k5", "--public-key", public]).ok();
     let later = ["sources", "keys", "add", "acme", "k6", "--from", "2h", "--replaces", "k1"];
     let later = at.run(&later).ok().out;
-    assert!(later.contains("Key k1 ends in 24h"), "{later}");
+    assert!(later.contains("Key k1 expires in 24h"), "{later}");
 
     let listed = at.json(&["sources", "keys", "list", "acme"]);
     let of = |name: &str| {
@@ -88,7 +88,7 @@ fn keys_come_from_everywhere_but_the_command_line() {
     assert!(!shown.contains(SECRET) && !listed.to_string().contains(SECRET));
 
     let missing = ["sources", "keys", "add", "acme", "k7", "--secret-env", "NOT_THERE"];
-    assert!(at.run(&missing).err.contains("there is no variable NOT_THERE"));
+    assert!(at.run(&missing).err.contains("the environment variable NOT_THERE is not set"));
     let both = ["sources", "keys", "add", "acme", "k7", "--secret-env", "A", "--secret-file", "b"];
     assert_eq!(at.run(&both).code, 2);
     at.run(&["sources", "keys", "revoke", "acme", "k2", "--yes"]).ok();
@@ -107,7 +107,7 @@ fn keys_of_a_key_value_store_are_imported() {
             "webhook:partner:beta:key:k9":{{"scheme":"hmac","algo":"sha256","secret":"{SECRET}"}}}}"#
     );
     let said = at.run_with(&["sources", "import", "-"], &[], &entries).ok().out;
-    assert_eq!(said, "2 keys imported; 2 sources made for them.\n");
+    assert_eq!(said, "Imported 2 keys; created 2 sources.\n");
     std::fs::write(at.folder.path().join("again.json"), &entries).unwrap();
     assert_eq!(at.json(&["sources", "import", "again.json"]), json!({"keys": 2, "sources": 0}));
     let faulty = r#"{"webhook:partner:acme":{"scheme":"hmac","secret":"hush-hush"}}"#;
@@ -132,12 +132,12 @@ fn a_test_event_is_kept_and_what_is_refused_is_explained() {
     let said = at.run_with(&sent, &[], body).ok().out;
     assert!(said.contains(r#"{"event_id":"evt-7","n":1.50}"#), "as it was given: {said}");
     let again = at.run_with(&sent, &[], body).ok().out;
-    assert!(again.contains("known already"), "{again}");
+    assert!(again.contains("duplicate"), "{again}");
 
     at.run(&["sources", "change", "acme", "--pause"]).ok();
     let refused = at.run(&["sources", "simulate", "acme"]);
     assert_eq!(refused.code, 1, "{}{}", refused.out, refused.err);
-    assert!(refused.err.contains("it was turned away"), "{}", refused.err);
+    assert!(refused.err.contains("the request was rejected"), "{}", refused.err);
     let turned = at.run(&["sources", "rejections", "acme"]).ok().out;
     assert!(turned.contains("403"), "{turned}");
     at.run(&["sources", "rejections"]).ok();

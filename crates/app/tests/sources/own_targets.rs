@@ -70,7 +70,7 @@ fn notices_go_where_tenants_may_not() {
 fn private_networks_of_many_tenants_are_warned_of() {
     let folder = tempfile::tempdir().unwrap();
     let allowed = [("GANCHO_ALLOW_CIDRS", "10.0.0.0/8,8.8.8.0/24")];
-    let said = "allow_cidrs lets every tenant's endpoints reach private networks";
+    let said = "allow_cidrs lets the endpoints of all tenants reach private networks";
     let served = start(folder.path(), &allowed);
     served.tenant("one");
     assert!(!served.stop().contains(said));

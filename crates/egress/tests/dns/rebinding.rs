@@ -111,7 +111,7 @@ async fn without_the_guard_the_same_flips_get_through() {
 
 fn assert_blocked(outcome: &Outcome) {
     assert_eq!(code(outcome), "ADDRESS_BLOCKED");
-    assert_eq!(reason(outcome), "the address is not one that may be reached");
+    assert_eq!(reason(outcome), "the address is not allowed");
     let concluded = verdict(outcome, Time::ZERO).verdict;
     assert!(matches!(concluded, Verdict::Retry { .. }), "the DNS may be mended");
 }

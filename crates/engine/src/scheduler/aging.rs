@@ -21,7 +21,8 @@ impl<T> Scheduler<T> {
             line.standing.overdue(age);
             let to = match (age, line.standing.pool()) {
                 (Age::TooLate, _) | (_, Pool::Troubled) => Pool::Troubled,
-                _ => Pool::Slow,
+                (Age::Slow, _) => Pool::Slow,
+                (Age::Late, _) => Pool::Moderate,
             };
             flight.pool = to;
             self.leave_pool(key.0, from);

@@ -10,7 +10,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use gancho_domain::{TenantId, Time};
 use gancho_store::{Skip, TargetId};
 
-use super::{Key, Pool, Scheduler, TargetLine, TenantLine};
+use super::{Key, Pool, Scheduler, TargetLine, TenantLine, pool::shared};
 use crate::room::Size;
 
 #[derive(Default)]
@@ -161,14 +161,21 @@ impl<T> Scheduler<T> {
         false
     }
 
-    /// How much a claim may bring, if anything: all of it may be for targets that nobody knows.
+    /// How much a claim may bring, if anything: all of it may be for targets that nobody knows, or for slow
+    /// ones. Of the latter a few more do no harm, and none would keep the prompt ones waiting.
     pub fn most_to_claim(&self, most: Size) -> Option<Size> {
         if self.limits.is_hard {
             return Some(most);
         }
+        let free = |pool: Pool| {
+            shared(self.pool_limits[pool.index()].jobs).saturating_sub(self.held[pool.index()].jobs)
+        };
+        let slow = free(Pool::Moderate).min(free(Pool::Slow));
         let room = self.untried_room();
-        self.has_untried_room()
-            .then(|| Size { jobs: most.jobs.min(room.jobs), bytes: most.bytes.min(room.bytes) })
+        self.has_untried_room().then(|| Size {
+            jobs: most.jobs.min(room.jobs).min(slow.max(FEWEST_PER_TENANT)),
+            bytes: most.bytes.min(room.bytes),
+        })
     }
 
     fn has_untried_room(&self) -> bool {
@@ -239,7 +246,7 @@ pub struct PerTarget {
 }
 
 /// The pools whose targets share what a claim brings.
-const SHARING: [Pool; 3] = [Pool::Prompt, Pool::Untried, Pool::Slow];
+const SHARING: [Pool; 4] = [Pool::Prompt, Pool::Untried, Pool::Moderate, Pool::Slow];
 const FEWEST_PER_TARGET: usize = 16;
 /// One is sent to a target that has not answered yet, and one waits for the answer.
 const PER_UNPROVEN_TARGET: usize = 2;

@@ -9,7 +9,7 @@ use gancho_domain::{Time, pace::SLOW};
 
 use super::{
     Key,
-    pool::{PROMPT, Pool},
+    pool::{MODERATE, PROMPT, Pool},
     standing::Age,
 };
 
@@ -28,38 +28,44 @@ pub type FlightId = u64;
 pub struct Flights {
     next: FlightId,
     out: BTreeMap<FlightId, Flight>,
-    /// In order of their start; those that ended are dropped when they come to the front.
-    young: VecDeque<(Time, FlightId)>,
-    late: VecDeque<(Time, FlightId)>,
+    /// By the age they reach next, in order of their start; those that ended are dropped when they come to
+    /// the front.
+    lines: [VecDeque<(Time, FlightId)>; AGES.len()],
 }
+
+const AGES: [(Age, Duration); 3] =
+    [(Age::Late, PROMPT), (Age::Slow, MODERATE), (Age::TooLate, SLOW)];
 
 impl Flights {
     pub fn start(&mut self, flight: Flight, now: Time) -> FlightId {
         let id = self.next;
         self.next += 1;
         self.out.insert(id, flight);
-        self.young.push_back((now, id));
+        self.lines[0].push_back((now, id));
         id
     }
 
     pub fn end(&mut self, id: FlightId) -> Option<Flight> {
         let flight = self.out.remove(&id);
-        drop_ended(&self.out, &mut self.young);
-        drop_ended(&self.out, &mut self.late);
+        for line in &mut self.lines {
+            drop_ended(&self.out, line);
+        }
         flight
     }
 
     /// The next attempt that has reached an age since this was last asked.
     pub fn next_overdue(&mut self, now: Time) -> Option<(FlightId, Age)> {
-        if let Some(id) = pop_due(&mut self.young, PROMPT, now) {
-            let (started, id) = id;
-            self.late.push_back((started, id));
-            drop_ended(&self.out, &mut self.young);
-            return Some((id, Age::Late));
+        for (place, (age, after)) in AGES.into_iter().enumerate() {
+            let Some((started, id)) = pop_due(&mut self.lines[place], after, now) else {
+                continue;
+            };
+            if let Some(next) = self.lines.get_mut(place + 1) {
+                next.push_back((started, id));
+            }
+            drop_ended(&self.out, &mut self.lines[place]);
+            return Some((id, age));
         }
-        let (_, id) = pop_due(&mut self.late, SLOW, now)?;
-        drop_ended(&self.out, &mut self.late);
-        Some((id, Age::TooLate))
+        None
     }
 
     pub fn get_mut(&mut self, id: FlightId) -> Option<&mut Flight> {
@@ -68,14 +74,13 @@ impl Flights {
 
     /// When the next attempt reaches an age.
     pub fn next_at(&self) -> Option<Time> {
-        let young = self.young.front().map(|(started, _)| *started + PROMPT);
-        let late = self.late.front().map(|(started, _)| *started + SLOW);
-        young.into_iter().chain(late).min()
+        let next = self.lines.iter().zip(AGES);
+        next.filter_map(|(line, (_, after))| Some(line.front()?.0 + after)).min()
     }
 
     /// The clock went back: what is out started now, as far as is known.
     pub fn restart(&mut self, now: Time) {
-        for (started, _) in self.young.iter_mut().chain(&mut self.late) {
+        for (started, _) in self.lines.iter_mut().flatten() {
             *started = now.min(*started);
         }
     }

@@ -4,10 +4,32 @@ use gancho_domain::{TenantId, Time};
 use gancho_store::TargetId;
 
 use super::{
-    Key, Pool, Scheduler,
+    Key, Pool, PoolLimit, Scheduler,
+    pool::Holding,
     target::{Stand, TargetLine},
-    tenant::TenantLine,
+    tenant::{TenantLine, TenantPool},
 };
+use crate::room::Size;
+
+/// A pool that is full is so until one of these parts is free,
+const POOL_PARTS: usize = 16;
+/// and so is a tenant's part of it.
+const TENANT_PARTS: usize = 4;
+
+/// What a tenant may hold of a pool, given what it and the others hold.
+fn tenant_limit(
+    limits: &[PoolLimit; Pool::COUNT],
+    held: &[Holding; Pool::COUNT],
+    pool: Pool,
+    mine: &TenantPool,
+) -> PoolLimit {
+    let (all, mine) = (held[pool.index()], mine.held);
+    let others = Size {
+        jobs: all.jobs.saturating_sub(mine.jobs),
+        bytes: all.bytes.saturating_sub(mine.bytes),
+    };
+    limits[pool.index()].of_one_tenant(pool, others)
+}
 
 impl<T> Scheduler<T> {
     /// Lets those go on whose time has come.
@@ -70,9 +92,7 @@ impl<T> Scheduler<T> {
             }
             _ => {}
         }
-        let is_proven =
-            matches!(line.pool, Pool::Prompt | Pool::Slow) && line.standing.has_answered();
-        self.claims.note_proven(key.1, is_proven);
+        self.claims.note_proven(key.1, line.is_proven());
         self.claims.note_over(key, line.waiting.len() > line.share(self.limits.most_bytes, now));
         let pool = line.pool;
         self.place_tenant(key.0, pool);
@@ -91,8 +111,12 @@ impl<T> Scheduler<T> {
         line.paused = self.pauses.holds(key);
         let before = line.pool;
         line.pool = if self.limits.is_hard { Pool::Prompt } else { line.wanted_pool() };
-        let share = self.pool_limits[line.pool.index()].in_flight as usize;
-        line.pool_share = (share / self.busy[line.pool.index()].max(1)).max(1) as u32;
+        let mine = owner.of(line.pool);
+        let of_tenant = tenant_limit(&self.pool_limits, &self.held, line.pool, mine).jobs;
+        line.pool_share = (of_tenant / mine.busy.max(1)).max(1) as u32;
+        let each =
+            self.pool_limits[line.pool.index()].jobs_each(self.holders[line.pool.index()].len());
+        line.steady_share = (each / mine.busy.max(1)) as u32;
         if line.pool != before {
             if let Some(place) = line.turn.take() {
                 owner.of_mut(before).ready.remove(place);
@@ -116,8 +140,18 @@ impl<T> Scheduler<T> {
         self.busy[after.pool.index()] += usize::from(after.jobs > 0);
         self.held[before.pool.index()].remove(before.jobs, before.bytes);
         self.held[after.pool.index()].add(after.jobs, after.bytes);
-        owner.of_mut(before.pool).held.remove(before.jobs, before.bytes);
-        owner.of_mut(after.pool).held.add(after.jobs, after.bytes);
+        let mine = owner.of_mut(before.pool);
+        mine.held.remove(before.jobs, before.bytes);
+        mine.busy -= usize::from(before.jobs > 0);
+        if before.jobs > 0 && mine.busy == 0 {
+            self.holders[before.pool.index()].remove(&key.0);
+        }
+        let mine = owner.of_mut(after.pool);
+        mine.held.add(after.jobs, after.bytes);
+        mine.busy += usize::from(after.jobs > 0);
+        if after.jobs > 0 && mine.busy == 1 {
+            self.holders[after.pool.index()].insert(key.0);
+        }
         self.judge(before.pool, key.0, now);
         if after.pool != before.pool {
             self.judge(after.pool, key.0, now);
@@ -127,25 +161,52 @@ impl<T> Scheduler<T> {
     /// A pool that is full, as a whole or of one tenant, takes no more until there is room in it.
     fn judge(&mut self, pool: Pool, tenant: TenantId, now: Time) {
         let limit = self.pool_limits[pool.index()];
-        let of_all = pool != Pool::Prompt && self.held[pool.index()].judge(limit);
-        let of_one = self
-            .tenants
-            .get_mut(&tenant)
-            .is_some_and(|owner| owner.of_mut(pool).held.judge(limit.of_one_tenant(pool)));
-        let (first, last) = (TargetId::from_bits(0), TargetId::from_bits(u128::MAX));
+        let of_all = pool != Pool::Prompt && self.held[pool.index()].judge(limit, POOL_PARTS);
+        let mut changed = Vec::from_iter(self.judge_tenant(pool, tenant).then_some(tenant));
+        if self.has_shifted(pool) {
+            // What a tenant may hold depends on what the others do.
+            let holders: Vec<TenantId> = self.holders[pool.index()].iter().copied().collect();
+            changed.extend(holders.into_iter().filter(|tenant| self.judge_tenant(pool, *tenant)));
+        }
         let in_pool = |(key, line): (&Key, &TargetLine<T>)| (line.pool == pool).then_some(*key);
-        let told: Vec<Key> = match (of_all, of_one) {
-            (true, _) => self.targets.iter().filter_map(in_pool).collect(),
-            (false, true) => {
-                self.targets.range((tenant, first)..=(tenant, last)).filter_map(in_pool).collect()
-            }
-            (false, false) => return,
+        let told: Vec<Key> = if of_all {
+            self.targets.iter().filter_map(in_pool).collect()
+        } else {
+            let (first, last) = (TargetId::from_bits(0), TargetId::from_bits(u128::MAX));
+            let targets_of = |tenant| self.targets.range((tenant, first)..=(tenant, last));
+            changed.into_iter().flat_map(targets_of).filter_map(in_pool).collect()
         };
+        if told.is_empty() {
+            return;
+        }
         for key in told {
             self.pass_over(key, now);
         }
         // Of targets that nobody knows yet, too: see `welcomes` and `most_to_claim`.
         self.claims.ease();
+    }
+
+    /// Whether the tenant became crowded, or ceased to be.
+    fn judge_tenant(&mut self, pool: Pool, tenant: TenantId) -> bool {
+        let Some(owner) = self.tenants.get_mut(&tenant) else {
+            return false;
+        };
+        let limit = tenant_limit(&self.pool_limits, &self.held, pool, owner.of(pool));
+        owner.of_mut(pool).held.judge(limit, TENANT_PARTS)
+    }
+
+    /// Whether the pool has filled or emptied by a part since this was last so.
+    fn has_shifted(&mut self, pool: Pool) -> bool {
+        let index = pool.index();
+        let (held, limit) = (self.held[index], self.pool_limits[index]);
+        let part = |held: usize, limit: usize| (held * POOL_PARTS).div_ceil(limit.max(1));
+        let now = part(held.jobs, limit.jobs).max(part(held.bytes, limit.bytes));
+        // One part less is no news: a pool may waver between two.
+        let has_shifted = now > self.fill[index] || now + 1 < self.fill[index];
+        if has_shifted {
+            self.fill[index] = now;
+        }
+        has_shifted
     }
 
     /// Whether claims are to pass the target over.
@@ -160,7 +221,7 @@ impl<T> Scheduler<T> {
         let least = match line.pool {
             Pool::Prompt => 4,
             Pool::Untried => 1,
-            Pool::Slow | Pool::Troubled => 0,
+            Pool::Moderate | Pool::Slow | Pool::Troubled => 0,
         };
         line.skipped = line.wants_no_more(self.limits.most_bytes, now)
             || (is_crowded && line.waiting.len() >= least);

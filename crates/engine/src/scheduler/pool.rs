@@ -8,8 +8,12 @@
 
 use std::time::Duration;
 
+use crate::room::Size;
+
 /// An answer that takes longer is not prompt.
 pub const PROMPT: Duration = Duration::from_millis(100);
+/// One that takes longer is slow.
+pub const MODERATE: Duration = Duration::from_millis(400);
 
 /// A target draws on one pool at a time, by what its answers said about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,6 +22,8 @@ pub enum Pool {
     Prompt,
     /// It has not answered yet, and need not have.
     Untried,
+    /// Its deliveries succeed, within [`MODERATE`].
+    Moderate,
     /// Its deliveries succeed, but take longer, or its rate is limited.
     Slow,
     /// It fails, does not answer, or is slower than [`gancho_domain::pace::SLOW`].
@@ -25,17 +31,21 @@ pub enum Pool {
 }
 
 impl Pool {
-    pub const COUNT: usize = 4;
+    pub const ALL: [Self; 5] =
+        [Self::Prompt, Self::Untried, Self::Moderate, Self::Slow, Self::Troubled];
+    pub const COUNT: usize = Self::ALL.len();
 
     /// Where pools compete for the lane's rate, each is first in some of the turns.
-    const TURNS: [Self; 8] = [
+    const TURNS: [Self; 10] = [
         Self::Prompt,
         Self::Untried,
-        Self::Slow,
+        Self::Moderate,
         Self::Prompt,
+        Self::Slow,
         Self::Untried,
-        Self::Slow,
         Self::Prompt,
+        Self::Moderate,
+        Self::Slow,
         Self::Troubled,
     ];
 
@@ -44,9 +54,9 @@ impl Pool {
     }
 
     /// The order in which pools are served at the given turn.
-    pub fn order(turn: usize) -> [Self; Self::COUNT + 1] {
+    pub fn order(turn: usize) -> impl Iterator<Item = Self> {
         let first = Self::TURNS[turn % Self::TURNS.len()];
-        [first, Self::Prompt, Self::Untried, Self::Slow, Self::Troubled]
+        std::iter::once(first).chain(Self::ALL)
     }
 }
 
@@ -61,8 +71,8 @@ pub struct PoolLimit {
 }
 
 impl PoolLimit {
-    /// All pools of a lane together have at most so many attempts on the wire for each slot.
-    pub const OUT_PER_SLOT: u32 = 4;
+    /// The maximum of attempts on the wire for each of a lane's slots, in all pools together.
+    pub const OUT_PER_SLOT: u32 = 6;
 
     /// `concurrency` is for attempts that have only just begun; `jobs` and `bytes` are the lane's part of
     /// the room.
@@ -70,23 +80,55 @@ impl PoolLimit {
         let (in_flight, part) = match pool {
             Pool::Prompt => (concurrency - concurrency / 8, 1),
             Pool::Untried => (concurrency.div_ceil(2), 8),
-            Pool::Slow => (concurrency.saturating_mul(2), 2),
+            Pool::Moderate | Pool::Slow => (concurrency.saturating_mul(2), 4),
             Pool::Troubled => (concurrency, 8),
         };
         let (jobs, bytes) = (jobs.div_ceil(part), bytes.div_ceil(part));
-        // Some of what is in memory waits for its turn.
-        let max_out = (jobs - jobs / 4) as u32;
-        Self { in_flight: in_flight.min(max_out), jobs, bytes }
+        match pool {
+            Pool::Prompt | Pool::Untried => {
+                // Some of what is in memory waits for its turn.
+                let max_out = (jobs - jobs / 4) as u32;
+                Self { in_flight: in_flight.min(max_out), jobs, bytes }
+            }
+            // Whoever has a seat has a slot: an attempt here may take seconds, too long to wait for.
+            Pool::Moderate | Pool::Slow | Pool::Troubled => {
+                let jobs = jobs.min(in_flight as usize);
+                Self { in_flight: jobs as u32, jobs, bytes }
+            }
+        }
     }
 
     fn part(self, of: usize) -> Self {
         Self { jobs: self.jobs.div_ceil(of), bytes: self.bytes.div_ceil(of), ..self }
     }
 
-    /// What one tenant may hold of it.
-    pub fn of_one_tenant(self, pool: Pool) -> Self {
-        self.part(if pool == Pool::Prompt { 4 } else { 2 })
+    /// What one tenant may hold of it, when `others` is what the others hold: a fixed part where attempts are
+    /// short, and elsewhere half of what the others leave. So two tenants have a third each, and however many
+    /// there are, some is left for the next. A fifth is for those who hold nothing, because a claim may bring
+    /// more than was asked for.
+    pub fn of_one_tenant(self, pool: Pool, others: Size) -> Self {
+        match pool {
+            Pool::Prompt => self.part(4),
+            Pool::Untried => self.part(2),
+            Pool::Moderate | Pool::Slow | Pool::Troubled => {
+                let half = |whole: usize, taken: usize| {
+                    shared(whole).saturating_sub(taken).div_ceil(2).max(1)
+                };
+                let (jobs, bytes) = (half(self.jobs, others.jobs), half(self.bytes, others.bytes));
+                Self { jobs, bytes, ..self }
+            }
+        }
     }
+
+    /// Deliveries that each of so many tenants may hold when all want as many as they can get.
+    pub fn jobs_each(self, tenants: usize) -> usize {
+        shared(self.jobs) / (tenants + 1)
+    }
+}
+
+/// The part of a pool that tenants share who hold something of it already.
+pub fn shared(whole: usize) -> usize {
+    whole - whole / 5
 }
 
 /// What is held of a pool, by all or by one tenant.
@@ -94,7 +136,7 @@ impl PoolLimit {
 pub struct Holding {
     pub jobs: usize,
     pub bytes: usize,
-    /// Claims pass over its targets, until a quarter of the limit is free again.
+    /// Claims pass over its targets, until a part of the limit is free again.
     pub is_crowded: bool,
 }
 
@@ -113,10 +155,10 @@ impl Holding {
         self.jobs >= limit.jobs || self.bytes >= limit.bytes
     }
 
-    /// Whether it became crowded, or ceased to be.
-    pub fn judge(&mut self, limit: PoolLimit) -> bool {
+    /// Whether it became crowded, or ceased to be: when one part of `parts` is free again.
+    pub fn judge(&mut self, limit: PoolLimit, parts: usize) -> bool {
         let before = self.is_crowded;
-        let part = |whole: usize| if before { whole - whole / 4 } else { whole };
+        let part = |whole: usize| if before { whole - whole / parts } else { whole };
         let (jobs, bytes) = (part(limit.jobs), part(limit.bytes));
         self.is_crowded = self.reaches(PoolLimit { jobs, bytes, ..limit });
         self.is_crowded != before
@@ -129,11 +171,11 @@ mod tests {
 
     #[test]
     fn the_other_pools_leave_room_for_prompt_targets() {
-        for (concurrency, jobs) in [(1, 8), (512, 2_730), (5, 100), (4_000, 50_000)] {
+        for (concurrency, jobs) in [(1, 8), (512, 4_096), (5, 100), (4_000, 50_000)] {
             let limit = |pool| PoolLimit::of(pool, concurrency, jobs, jobs * 4_096);
-            let others = [Pool::Untried, Pool::Slow, Pool::Troubled].map(limit);
+            let others = [Pool::Untried, Pool::Moderate, Pool::Slow, Pool::Troubled].map(limit);
             let held: usize = others.iter().map(|limit| limit.jobs).sum();
-            assert!(held <= jobs * 3 / 4 + 3, "{held} of {jobs}");
+            assert!(held <= jobs * 3 / 4 + 4, "{held} of {jobs}");
             assert!(others.iter().all(|limit| limit.jobs > 0 && limit.in_flight > 0));
             assert!(limit(Pool::Prompt).in_flight > 0);
         }
@@ -144,12 +186,12 @@ mod tests {
         let limit = PoolLimit { in_flight: 8, jobs: 8, bytes: 1_000 };
         let mut holding = Holding::default();
         holding.add(7, 0);
-        assert!(!holding.judge(limit));
+        assert!(!holding.judge(limit, 4));
         holding.add(1, 0);
-        assert!(holding.judge(limit) && holding.is_crowded);
+        assert!(holding.judge(limit, 4) && holding.is_crowded);
         holding.remove(2, 0);
-        assert!(!holding.judge(limit), "6 of 8 are left");
+        assert!(!holding.judge(limit, 4), "6 of 8 are left");
         holding.remove(1, 0);
-        assert!(holding.judge(limit) && !holding.is_crowded);
+        assert!(holding.judge(limit, 4) && !holding.is_crowded);
     }
 }

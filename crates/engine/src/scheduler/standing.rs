@@ -2,23 +2,25 @@
 
 use std::time::Duration;
 
-use super::pool::{PROMPT, Pool};
+use super::pool::{MODERATE, PROMPT, Pool};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Standing {
     /// How long deliveries that succeeded took, smoothed. Nothing before the first.
     typical: Option<Duration>,
-    /// An attempt has been out for longer than [`PROMPT`] since the last success.
-    is_late: bool,
+    /// How long an attempt has been out since the last success.
+    late: Option<Age>,
     /// Since the last success an attempt failed, or has been out for too long.
     is_troubled: bool,
 }
 
 /// How long an attempt has been out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Age {
     /// Longer than [`PROMPT`].
     Late,
+    /// Longer than [`MODERATE`].
+    Slow,
     /// Longer than [`gancho_domain::pace::SLOW`].
     TooLate,
 }
@@ -28,7 +30,8 @@ impl Standing {
         match self.typical {
             _ if self.is_troubled => Pool::Troubled,
             None => Pool::Untried,
-            Some(typical) if self.is_late || typical > PROMPT => Pool::Slow,
+            Some(typical) if self.late >= Some(Age::Slow) || typical > MODERATE => Pool::Slow,
+            Some(typical) if self.late.is_some() || typical > PROMPT => Pool::Moderate,
             Some(_) => Pool::Prompt,
         }
     }
@@ -39,7 +42,7 @@ impl Standing {
 
     pub fn succeeded(&mut self, latency: Duration) {
         let typical = self.typical.map_or(latency, |typical| (3 * typical + latency) / 4);
-        *self = Self { typical: Some(typical), is_late: false, is_troubled: false };
+        *self = Self { typical: Some(typical), late: None, is_troubled: false };
     }
 
     pub fn failed(&mut self) {
@@ -48,7 +51,7 @@ impl Standing {
 
     /// An attempt is still out. A target that has never answered has no credit to be slow on.
     pub fn overdue(&mut self, age: Age) {
-        self.is_late = true;
+        self.late = self.late.max(Some(age));
         self.is_troubled |= age == Age::TooLate || self.typical.is_none();
     }
 }
@@ -66,10 +69,12 @@ mod tests {
         target.succeeded(Duration::from_millis(5));
         assert_eq!(target.pool(), Pool::Prompt);
         target.overdue(Age::Late);
-        assert_eq!(target.pool(), Pool::Slow, "it may still answer");
+        assert_eq!(target.pool(), Pool::Moderate, "it may still answer");
+        target.overdue(Age::Slow);
+        assert_eq!(target.pool(), Pool::Slow);
         target.overdue(Age::TooLate);
         assert_eq!(target.pool(), Pool::Troubled);
-        target.succeeded(Duration::from_secs(1));
+        target.succeeded(Duration::from_secs(2));
         assert_eq!(target.pool(), Pool::Slow, "it answers, but takes its time");
         for _ in 0..20 {
             target.succeeded(Duration::from_millis(5));

@@ -27,6 +27,8 @@ pub struct TargetLine<T> {
     /// The pool it draws on, and how much of it.
     pub pool: Pool,
     pub pool_share: u32,
+    /// How much of it would be left if all wanted as much as they could get.
+    pub steady_share: u32,
     /// What the pool counts it with.
     pub counted: Held,
     pace: Pace,
@@ -72,6 +74,7 @@ impl<T> TargetLine<T> {
             standing: Standing::default(),
             pool: Pool::Prompt,
             pool_share: most_in_flight,
+            steady_share: most_in_flight,
             counted: Held { pool: Pool::Prompt, jobs: 0, bytes: 0 },
             pace: if earn { Pace::earned(most_in_flight) } else { Pace::up_to(most_in_flight) },
             rate: None,
@@ -118,9 +121,19 @@ impl<T> TargetLine<T> {
         match self.pool {
             Pool::Prompt => earned,
             Pool::Untried => 1,
-            Pool::Slow => earned.min(self.pool_share),
+            Pool::Moderate | Pool::Slow => earned.min(self.pool_share),
             Pool::Troubled => earned.min(self.pool_share).min(MAX_TROUBLED),
         }
+    }
+
+    /// Whether claims may bring many for it. Where it has to share, they would only take up room.
+    pub fn is_proven(&self) -> bool {
+        let is_quick = match self.pool {
+            Pool::Prompt => true,
+            Pool::Moderate | Pool::Slow => self.limit().min(self.steady_share) >= MIN_PROVEN,
+            Pool::Untried | Pool::Troubled => false,
+        };
+        is_quick && self.standing.has_answered()
     }
 
     pub fn stand(&self, now: Time) -> Stand {
@@ -197,7 +210,8 @@ impl<T> TargetLine<T> {
         let by_pace = match self.pool {
             Pool::Prompt => most_by_pace(self.limit()),
             Pool::Untried => MAX_UNTRIED_WAITING,
-            Pool::Slow | Pool::Troubled => self.limit() as usize,
+            Pool::Moderate | Pool::Slow => self.limit().min(self.steady_share) as usize / 4 + 1,
+            Pool::Troubled => self.limit() as usize,
         };
         let by_rate = self.rate.map_or(usize::MAX, |rate| {
             let share = RATE_AHEAD.as_secs_f64() / rate.per.as_secs_f64().max(0.001);
@@ -265,6 +279,9 @@ impl<T> TargetLine<T> {
 
 /// Enough to go on with when its first answer comes.
 const MAX_UNTRIED_WAITING: usize = 4;
+
+/// A target that is not prompt and may have this many in flight is sent enough to be brought many.
+const MIN_PROVEN: u32 = 32;
 
 /// A target in trouble is sent no more at once.
 const MAX_TROUBLED: u32 = 2;

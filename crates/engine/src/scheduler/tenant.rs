@@ -29,6 +29,8 @@ pub struct TenantPool {
     pub in_flight: u32,
     /// What its targets hold, queued or in flight.
     pub held: Holding,
+    /// Its targets that hold something.
+    pub busy: usize,
     /// Deliveries taken in a row.
     pub consecutive: u32,
     /// The round in which it began to wait for its turn.

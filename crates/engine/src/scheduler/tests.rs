@@ -4,6 +4,7 @@ mod fairness;
 mod isolation;
 mod limits;
 mod random;
+mod slow;
 
 use std::time::Duration;
 
@@ -54,8 +55,6 @@ fn fill(queue: &mut Scheduler<u32>, key: Key, count: u32) {
     }
 }
 
-const POOLS: [Pool; Pool::COUNT] = [Pool::Prompt, Pool::Untried, Pool::Slow, Pool::Troubled];
-
 impl<T> Scheduler<T> {
     /// Checks everything that must be true between two calls.
     fn check(&self, now: Time) {
@@ -66,7 +65,7 @@ impl<T> Scheduler<T> {
         assert!(self.in_flight() <= self.limits.concurrency || !self.limits.is_hard);
         let young = self.in_flight[0] + self.in_flight[1];
         assert!(young <= self.limits.concurrency, "{:?}", self.in_flight);
-        for pool in POOLS {
+        for pool in Pool::ALL {
             self.check_pool(pool);
         }
         for (tenant, owner) in &self.tenants {
@@ -74,7 +73,7 @@ impl<T> Scheduler<T> {
             let lines: Vec<_> = self.targets.range(all).map(|(_, line)| line).collect();
             assert_eq!(owner.targets, lines.len());
             assert_eq!(owner.queued, lines.iter().map(|line| line.waiting.len()).sum::<usize>());
-            for pool in POOLS {
+            for pool in Pool::ALL {
                 let mine = owner.of(pool);
                 let here: Vec<_> = lines.iter().filter(|line| line.pool == pool).collect();
                 let held = |of: fn(&TargetLine<T>) -> usize| -> usize {
@@ -82,6 +81,9 @@ impl<T> Scheduler<T> {
                 };
                 assert_eq!(mine.held.jobs, held(|line| line.held().jobs));
                 assert_eq!(mine.held.bytes, held(|line| line.held().bytes));
+                assert_eq!(mine.busy, held(|line| usize::from(line.held().jobs > 0)));
+                assert_eq!(mine.busy > 0, self.holders[pool.index()].contains(tenant));
+                assert!(mine.busy > 0 || !mine.held.is_crowded);
                 assert_eq!(mine.ready.len(), held(|line| usize::from(line.turn.is_some())));
                 assert_eq!(mine.turn.is_some(), !mine.ready.is_empty());
             }

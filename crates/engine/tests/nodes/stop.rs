@@ -11,7 +11,7 @@ use crate::stage::{Play, Stage, seconds};
 async fn a_soft_stop_finishes_what_is_in_flight_and_gives_back_the_rest() {
     let stage = Stage::new(|_, _| Play::Take(3));
     let mut setup = stage.setup();
-    setup.lanes[0].concurrency = 2;
+    setup.lanes[0].concurrency = 4;
     let engine = Engine::start(setup).await.expect("it starts");
     let mut ids = Vec::new();
     for _ in 0..5 {
@@ -27,7 +27,7 @@ async fn a_soft_stop_finishes_what_is_in_flight_and_gives_back_the_rest() {
     let delivered = states.iter().filter(|state| **state == State::Delivered).count();
     let pending = states.iter().filter(|state| **state == State::Pending).count();
     assert_eq!((delivered, pending), (2, 3));
-    assert!(engine.accept(vec![stage.parcel(true)]).await.is_err(), "it takes nothing any more");
+    assert!(engine.accept_one(stage.parcel(true)).await.is_err(), "it takes nothing any more");
     assert_eq!(engine.stop(Duration::ZERO).await, Stopped { unfinished: 0 }, "twice is once");
 }
 

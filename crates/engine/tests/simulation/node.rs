@@ -114,7 +114,7 @@ impl Slot {
         if engine.failed().now_or_never().is_some() {
             life.die("its store broke while it stopped");
         } else if stopped.unfinished > 0 {
-            life.die("it was not finished in time");
+            life.die("timed out");
         } else {
             self.world.note(What::Stopped { life: life.id });
         }

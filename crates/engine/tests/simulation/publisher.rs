@@ -91,16 +91,18 @@ fn parcel(world: &World, tenant: TenantId, targets: &[Target]) -> NewParcel {
 
 /// Accepts, as a publish call does.
 async fn publish(world: &World, node: &Running, parcels: Vec<NewParcel>) {
-    let ids: Vec<_> = parcels.iter().flat_map(|new| &new.deliveries).map(|new| new.id).collect();
-    for delivery in &ids {
+    let ids = |new: &NewParcel| new.deliveries.iter().map(|new| new.id).collect::<Vec<_>>();
+    let ids: Vec<Vec<_>> = parcels.iter().map(ids).collect();
+    for delivery in ids.iter().flatten() {
         world.note(What::Asked { delivery: *delivery });
     }
-    let answer = tokio::select! {
+    let answers = tokio::select! {
         biased;
         () = node.life.died.cancelled() => return,
-        answer = node.engine.accept(parcels) => answer,
+        answers = node.engine.accept(parcels) => answers,
     };
-    if answer.is_ok() {
+    assert_eq!(answers.len(), ids.len(), "one answer for each");
+    for (_, ids) in answers.iter().zip(ids).filter(|(answer, _)| answer.is_ok()) {
         for delivery in ids {
             world.note(What::Acknowledged { delivery });
         }

@@ -21,7 +21,7 @@ pub(super) async fn in_store(
     if opened.is_none() {
         tracing::warn!(
             size = document.key,
-            "a checkpoint in the store is not signed by this gateway"
+            "checkpoint in the store is not signed by this gateway"
         );
     }
     Ok(opened)

@@ -74,7 +74,7 @@ pub async fn of_store(store: &dyn Store) -> Result<Vec<PublicKey>, StoreError> {
         let kept: Kept = parse_document(document)?;
         let bytes =
             BASE64.decode(kept.public.as_bytes()).ok().and_then(|bytes| bytes.try_into().ok());
-        let bytes = bytes.ok_or_else(|| StoreError::Corrupt("a public key is not one".into()))?;
+        let bytes = bytes.ok_or_else(|| StoreError::Corrupt("invalid public key".into()))?;
         Ok(PublicKey(Verifier::new(bytes)))
     };
     documents.iter().map(one).collect()

@@ -49,7 +49,7 @@ pub async fn reseal(store: &dyn Store, ring: &KeyRing) -> Result<u64> {
             return Ok(count);
         }
     }
-    Err(StoreError::Unavailable("sources kept being changed by others: run it again".into()))
+    Err(StoreError::Unavailable("sources were changed concurrently: run it again".into()))
 }
 
 /// How many were sealed anew, and how many others have changed meanwhile.

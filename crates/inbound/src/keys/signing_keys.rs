@@ -60,11 +60,11 @@ impl OneKey {
 pub enum KeysFault {
     #[error(transparent)]
     Store(#[from] StoreError),
-    #[error("the gateway's signing key cannot be used: {0}")]
+    #[error("the gateway's signing key is unusable: {0}")]
     Unusable(String),
-    #[error("the system gave no random bytes")]
+    #[error("the system's random number generator failed")]
     NoRandom,
-    #[error("another node made a key at the same time: look at which are there, and try again")]
+    #[error("another node created a key at the same time: try again")]
     Busy,
 }
 
@@ -90,7 +90,7 @@ impl SigningKeys {
             keys.read().await?;
         }
         if keys.keys.read().is_empty() {
-            return Err(KeysFault::Unusable("none could be read".into()));
+            return Err(KeysFault::Unusable("no key could be read".into()));
         }
         Ok(keys)
     }
@@ -146,11 +146,11 @@ impl SigningKeys {
         let seed =
             Zeroizing::new(HEXLOWER.decode(seed.as_bytes()).map_err(|_| unusable("its form"))?);
         let seed: &[u8; 32] =
-            seed.as_slice().try_into().map_err(|_| unusable("it has not 32 bytes"))?;
+            seed.as_slice().try_into().map_err(|_| unusable("it does not have 32 bytes"))?;
         let signer = Signer::from_seed(seed).map_err(|fault| unusable(&fault.to_string()))?;
         let public = signer.public_key();
         if BASE64.encode(public.bytes()) != kept.public {
-            return Err(unusable("its public half does not fit"));
+            return Err(unusable("its public half does not match"));
         }
         let kid = PublicKey::from(public).kid().into();
         let made_at = Time::from_micros(kept.made_at);

@@ -87,7 +87,7 @@ impl Keeper {
     }
 
     async fn accept(&self, new: NewParcel) -> Result<Taken> {
-        match self.accept_one(new.clone()).await? {
+        match self.engine.accept_one(new.clone()).await? {
             Accepted::Clash { first } => self.accept_clash(new, first.cast()).await,
             other => Ok(taken(&new, &other, None)),
         }
@@ -101,18 +101,13 @@ impl Keeper {
         }
         if let Some(received) = &mut new.ledger {
             let reason = format!(
-                "the event id came before with another body, in {first}: replay it to send this one too"
+                "the event id was already used with a different body, in {first}: replay this dead letter to dispatch it as well"
             );
             received.withheld = Some(Failure::new(Code::from_text(ID_CLASH), reason));
         }
         new.deliveries.iter_mut().for_each(|delivery| delivery.hold = false);
-        let accepted = self.accept_one(new.clone()).await?;
+        let accepted = self.engine.accept_one(new.clone()).await?;
         Ok(taken(&new, &accepted, Some(first)))
-    }
-
-    async fn accept_one(&self, new: NewParcel) -> Result<Accepted> {
-        let accepted = self.engine.accept(vec![new]).await?.pop();
-        accepted.ok_or_else(|| StoreError::Corrupt("an accepted receipt has no answer".into()))
     }
 
     /// Gives it an id and a time, and says where it goes.

@@ -13,7 +13,7 @@ pub fn check_size(request: &Incoming, limits: &Limits) -> Result<(), Denied> {
 }
 
 pub fn too_large(limits: &Limits) -> Denied {
-    let detail = format!("the body may have {} bytes: send less", limits.body_bytes);
+    let detail = format!("the body is too large: the maximum is {} bytes", limits.body_bytes);
     Denied::new(413, "too_large", Reason::TooLarge, detail)
 }
 
@@ -31,7 +31,7 @@ pub fn check_type(headers: &HeaderMap) -> Result<Media, Denied> {
     let refused = |detail| Err(not_taken(detail));
     let mut packings = headers.get_all(header::CONTENT_ENCODING).iter();
     if !packings.all(|packing| packing.as_bytes().eq_ignore_ascii_case(b"identity")) {
-        return refused("packed bodies are not taken: send it without `content-encoding`");
+        return refused("compressed bodies are not supported: send it without `content-encoding`");
     }
     let mut types = headers.get_all(header::CONTENT_TYPE).iter();
     match (types.next(), types.next()) {

@@ -66,19 +66,17 @@ struct Text {
 
 #[derive(Debug, Error)]
 pub enum PackFault {
-    #[error("the policy pack is not in its form: {0}")]
+    #[error("invalid policy pack: {0}")]
     Form(String),
-    #[error("the policy pack has version {0}: this program knows version 1")]
+    #[error("unsupported policy pack version {0}: use version 1")]
     Version(u32),
-    #[error("`{0}` is not a bit of this program: there are {VERIFIED} and {RATE_OK}")]
+    #[error("unknown bit `{0}`: use {VERIFIED} and {RATE_OK}")]
     Bit(String),
-    #[error("the wire `{0}` would let pass what is not verified: add {VERIFIED} to its `when`")]
+    #[error("the wire `{0}` would allow unverified webhooks: add {VERIFIED} to its `when`")]
     Open(String),
-    #[error(
-        "`{0}` is not something that can follow: it is {ALLOW} or {DENY}, and `else` is {DENY}"
-    )]
+    #[error("unknown outcome `{0}`: use {ALLOW} or {DENY}, and {DENY} for `else`")]
     Then(String),
-    #[error("the policy pack cannot be read from {0}: {1}")]
+    #[error("cannot read the policy pack {0}: {1}")]
     File(PathBuf, io::Error),
 }
 
@@ -150,7 +148,7 @@ impl PolicyKeeper {
     pub fn reload(&self) -> Result<Arc<Pack>, PackFault> {
         let pack = Arc::new(read(self.path.as_ref())?);
         *self.pack.write() = pack.clone();
-        tracing::info!(hash = pack.hash(), "the policy pack was read");
+        tracing::info!(hash = pack.hash(), "policy pack reloaded");
         Ok(pack)
     }
 }

@@ -203,7 +203,7 @@ fn explain(
         None => Denied { reason: Reason::UnknownKey, ..denied },
         Some(ReadyKey { key, .. }) => match (key.not_before(), key.not_after()) {
             (Some(begin), _) if now < begin => {
-                let note = format!("the key `{id}` is valid from {begin} on");
+                let note = format!("the key `{id}` is not valid before {begin}");
                 Denied { reason: Reason::KeyNotYetValid, ..denied }.noted(note)
             }
             (_, Some(end)) => {

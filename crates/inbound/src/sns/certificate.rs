@@ -28,18 +28,18 @@ pub struct Certificate {
 impl Certificate {
     pub fn read(pem: &[u8]) -> Result<Self, String> {
         let der = CertificateDer::from_pem_slice(pem)
-            .map_err(|fault| format!("what was fetched is no certificate: {fault}"))?;
+            .map_err(|fault| format!("not a certificate: {fault}"))?;
         let parsed = EndEntityCert::try_from(&der)
-            .map_err(|fault| format!("the certificate cannot be read: {fault}"))?;
+            .map_err(|fault| format!("invalid certificate: {fault}"))?;
         let key = parsed.subject_public_key_info();
-        let weak = |_| "the certificate's key is not RSA of at least 2048 bits".to_owned();
+        let weak = |_| "the certificate's key is not an RSA key of at least 2048 bits".to_owned();
         let sha1 = ParsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA1_FOR_LEGACY_USE_ONLY, &key);
         let sha256 = ParsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, &key);
         Ok(Self { sha1: sha1.map_err(weak)?, sha256: sha256.map_err(weak)?, der })
     }
 
     pub fn check_dates(&self, now: Time) -> Result<(), &'static str> {
-        let unreadable = "the certificate cannot be read";
+        let unreadable = "invalid certificate";
         let parsed = EndEntityCert::try_from(&self.der).map_err(|_| unreadable)?;
         let secs = u64::try_from(now.secs()).unwrap_or_default();
         let now = UnixTime::since_unix_epoch(Duration::from_secs(secs));
@@ -48,7 +48,7 @@ impl Certificate {
             Ok(_) | Err(Error::UnknownIssuer) => Ok(()),
             Err(Error::CertExpired { .. }) => Err("the certificate has expired"),
             Err(Error::CertNotValidYet { .. }) => Err("the certificate is not valid yet"),
-            Err(_) => Err("the certificate is not one to sign with"),
+            Err(_) => Err("the certificate is not meant for signing"),
         }
     }
 

@@ -74,7 +74,7 @@ impl Certificates {
             return known;
         }
         if !self.spend(own, now) {
-            let why = "too many certificates were asked for in the last minute";
+            let why = "too many certificates were fetched in the last minute";
             return Err(NoCertificate::Away(why.to_owned()));
         }
         let found = self.fetch(url).await;
@@ -94,11 +94,13 @@ impl Certificates {
             200 if answer.body.len() >= LONGEST => {
                 refused("the certificate is too long".to_owned())
             }
-            200 => Err(NoCertificate::Away("the certificate did not come whole".to_owned())),
-            status @ (429 | 500..) => {
-                Err(NoCertificate::Away(format!("its URL answered {status}")))
+            200 => {
+                Err(NoCertificate::Away("the certificate was not received completely".to_owned()))
             }
-            status => refused(format!("there is no certificate at its URL: it answered {status}")),
+            status @ (429 | 500..) => {
+                Err(NoCertificate::Away(format!("the certificate URL responded with {status}")))
+            }
+            status => refused(format!("no certificate at its URL, which responded with {status}")),
         }
     }
 

@@ -31,7 +31,7 @@ impl Sns {
             Kind::Notification => None,
             Kind::SubscriptionConfirmation => Some(self.confirm(proved, partner, now).await),
             Kind::UnsubscribeConfirmation => {
-                tracing::warn!(%partner, topic = proved.topic, "SNS ended the subscription: nothing comes through this topic until it is subscribed again");
+                tracing::warn!(%partner, topic = proved.topic, "SNS subscription ended");
                 Some(Ok(DONE))
             }
         }
@@ -51,19 +51,19 @@ impl Sns {
             .confirmation(url)
             .map_err(|why| refused(Reason::Confirmation, format!("SubscribeURL: {why}")))?;
         if !self.may_confirm(now) {
-            let why = "too many subscriptions were confirmed in the last minute";
+            let why = "too many subscriptions confirmed in the last minute";
             return Err(away(Reason::Confirmation, why));
         }
         let why = match self.client.get(&url, DEADLINE, LONGEST).await.answer {
             Ok(answer) if (200..300).contains(&answer.status) => {
-                tracing::info!(%partner, topic, "the subscription to an SNS topic is confirmed");
+                tracing::info!(%partner, topic, "SNS subscription confirmed");
                 return Ok(DONE);
             }
-            Ok(answer) => format!("SNS answered {}", answer.status),
+            Ok(answer) => format!("SNS responded with {}", answer.status),
             Err(none) => none.failure.reason().to_owned(),
         };
-        tracing::warn!(%partner, topic, why, "the subscription to an SNS topic could not be confirmed");
-        Err(away(Reason::Confirmation, format!("the subscription could not be confirmed: {why}")))
+        tracing::warn!(%partner, topic, reason = why, "could not confirm an SNS subscription");
+        Err(away(Reason::Confirmation, format!("could not confirm the subscription: {why}")))
     }
 
     fn may_confirm(&self, now: Time) -> bool {

@@ -30,7 +30,7 @@ impl SnsHosts {
         if is_file && (is_at_top || !is_amazons) {
             Ok(url)
         } else {
-            Err("the certificate's URL is not that of a .pem file of SNS")
+            Err("the certificate URL is not a .pem file of SNS")
         }
     }
 
@@ -43,14 +43,14 @@ impl SnsHosts {
         // A URL parser drops tabs and line ends, and takes `\` for `/`: what is odd is refused unread.
         let is_plain = |byte: u8| byte.is_ascii_graphic() && byte != b'\\';
         if text.len() > 2_048 || !text.bytes().all(is_plain) {
-            return Err("the URL has odd characters or is too long");
+            return Err("the URL contains invalid characters or is too long");
         }
-        let url = Url::parse(text).map_err(|_| "it is not a URL")?;
+        let url = Url::parse(text).map_err(|_| "not a URL")?;
         if url.scheme() != "https" {
             return Err("the URL is not https");
         }
         if !url.username().is_empty() || url.password().is_some() || url.fragment().is_some() {
-            return Err("the URL has a user's name or a fragment in it");
+            return Err("the URL contains a user name or a fragment");
         }
         let is_amazons = match url.host() {
             Some(Host::Domain(name)) => is_amazons(name) && url.port().is_none(),
@@ -60,7 +60,7 @@ impl SnsHosts {
         if is_amazons || self.extra.iter().any(|extra| extra == host) {
             Ok((url, is_amazons))
         } else {
-            Err("the URL's host is not one of SNS")
+            Err("the host of the URL does not belong to SNS")
         }
     }
 }

@@ -61,31 +61,31 @@ const LONGEST: usize = 2_048;
 
 impl Message {
     pub fn read(body: &[u8]) -> Result<Self, &'static str> {
-        let raw: Raw = serde_json::from_slice(body).map_err(|_| {
-            "it is no signed message of SNS. hint: switch raw message delivery off for the subscription"
-        })?;
+        let raw: Raw = serde_json::from_slice(body).map_err(
+            |_| "not a signed SNS message. hint: disable raw message delivery for the subscription",
+        )?;
         let lines = [&raw.message_id, &raw.topic_arn, &raw.timestamp, &raw.signing_cert_url];
         let more = [&raw.subject, &raw.token, &raw.subscribe_url];
         if !lines.into_iter().chain(more.into_iter().flatten()).all(|text| is_line(text)) {
-            return Err("it has a line end, or too much, where SNS writes a short line");
+            return Err("a field contains a line break or is too long");
         }
         let kind = match raw.r#type.as_str() {
             "Notification" => Kind::Notification,
             "SubscriptionConfirmation" => Kind::SubscriptionConfirmation,
             "UnsubscribeConfirmation" => Kind::UnsubscribeConfirmation,
-            _ => return Err("its type is none that SNS sends"),
+            _ => return Err("unknown SNS message type"),
         };
         let is_greeting = kind != Kind::Notification;
         if is_greeting && (raw.token.is_none() || raw.subscribe_url.is_none()) {
-            return Err("a confirmation without a token and a URL");
+            return Err("a subscription confirmation without a token and a URL");
         }
         let hash = match raw.signature_version.as_str() {
             "1" => Hash::Sha1,
             "2" => Hash::Sha256,
-            _ => return Err("its signature version is neither 1 nor 2"),
+            _ => return Err("the signature version is neither 1 nor 2"),
         };
         let sent_at: jiff::Timestamp =
-            raw.timestamp.parse().map_err(|_| "its timestamp is not one")?;
+            raw.timestamp.parse().map_err(|_| "the timestamp is invalid")?;
         Ok(Self {
             kind,
             hash,

@@ -73,7 +73,7 @@ impl SourceDesk {
     ) {
         let (urls, is_one) = match (&draft.target_url, &draft.targets) {
             (Some(_), Some(_)) => {
-                let message = "give either `target_url` or `targets`";
+                let message = "set either `target_url` or `targets`, not both";
                 return faults.push(FieldError::new("contradiction", "/targets", message));
             }
             (Some(url), None) => (vec![url.clone()], true),
@@ -82,7 +82,7 @@ impl SourceDesk {
             (None, None) => return,
         };
         if urls.is_empty() || urls.len() > MOST_TARGETS {
-            let message = format!("give 1 to {MOST_TARGETS} URLs");
+            let message = format!("must have 1 to {MOST_TARGETS} URLs");
             return faults.push(FieldError::new("out_of_range", "/targets", message));
         }
         let mut checked: Vec<String> = Vec::new();
@@ -96,7 +96,7 @@ impl SourceDesk {
             };
             match parsed {
                 Ok(url) if checked.contains(&url) => {
-                    faults.push(FieldError::new("repeated", pointer, "the URL is there twice"));
+                    faults.push(FieldError::new("repeated", pointer, "duplicate URL"));
                 }
                 Ok(url) => checked.push(url),
                 Err(refused) => faults.push(FieldError::new("url_refused", pointer, refused)),
@@ -140,7 +140,7 @@ impl SourceDesk {
 /// What a new source is called.
 pub(super) fn name(draft: &SourceDraft) -> Result<Partner, SourceError> {
     let fault = match &draft.partner {
-        None => FieldError::missing("partner", "give the name that stands in the path"),
+        None => FieldError::missing("partner", "set the partner name of the URL path"),
         Some(name) => match name.parse() {
             Ok(partner) => return Ok(partner),
             Err(fault) => FieldError::new("partner_malformed", "/partner", fault),
@@ -153,7 +153,7 @@ fn checked_preset(text: &RawValue) -> Result<(), FieldError> {
     let preset: Preset = serde_json::from_str(text.get()).map_err(|fault| {
         let known = "partner, standard, stripe, github, slack, shopify, meta, microsoft, \
                      {\"sns\": {\"topics\": […]}}, {\"generic\": {…}} or {\"token\": {\"header\": …}}";
-        FieldError::new("preset_unknown", "/preset", format!("{fault}; known are {known}"))
+        FieldError::new("preset_unknown", "/preset", format!("{fault}; use {known}"))
     })?;
     preset
         .proof()
@@ -163,13 +163,13 @@ fn checked_preset(text: &RawValue) -> Result<(), FieldError> {
 
 fn checked_rate(draft: &RateDraft) -> Result<Rate, FieldError> {
     if !(1..=MOST_IN_A_PERIOD).contains(&draft.count) {
-        let message = format!("it must lie between 1 and {MOST_IN_A_PERIOD}");
+        let message = format!("must be between 1 and {MOST_IN_A_PERIOD}");
         return Err(FieldError::new("out_of_range", "/rate_limit/count", message));
     }
     let per = span::parse(&draft.per)
         .map_err(|fault| FieldError::new("span_malformed", "/rate_limit/per", fault))?;
     if !(Duration::from_secs(1)..=Duration::from_hours(24)).contains(&per) {
-        let message = "it must lie between 1s and 24h";
+        let message = "must be between 1s and 24h";
         return Err(FieldError::new("out_of_range", "/rate_limit/per", message));
     }
     Ok(Rate { count: draft.count, per })
@@ -178,7 +178,7 @@ fn checked_rate(draft: &RateDraft) -> Result<Rate, FieldError> {
 fn checked_pointer(text: &str) -> Result<Pointer, FieldError> {
     let fits = text.len() <= LONGEST_POINTER && text.matches('/').count() <= MAX_DEPTH;
     Pointer::parse(text).filter(|_| fits).ok_or_else(|| {
-        let message = "it is not a JSON pointer to a place in the body: write it as /event/id";
+        let message = "not a JSON pointer: use the form /event/id";
         FieldError::new("pointer_malformed", "/event_id_pointer", message)
     })
 }

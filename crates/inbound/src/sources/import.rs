@@ -39,7 +39,7 @@ const MOST_ENTRIES: usize = 10_000;
 pub fn read(text: &str) -> Result<Vec<Entry>, Vec<FieldError>> {
     // A fault of the parser is not shown: it could quote a secret.
     let malformed = || {
-        let message = "it is not JSON: give one object of entries, or the list of an export";
+        let message = "not JSON: send an object of entries, or the list of an export";
         vec![FieldError::new("malformed", "", message)]
     };
     let pairs: Vec<(String, Value)> = match serde_json::from_str(text).map_err(|_| malformed())? {
@@ -50,7 +50,7 @@ pub fn read(text: &str) -> Result<Vec<Entry>, Vec<FieldError>> {
         _ => return Err(malformed()),
     };
     if pairs.len() > MOST_ENTRIES {
-        let message = format!("at most {MOST_ENTRIES} at a time");
+        let message = format!("the maximum is {MOST_ENTRIES} entries per request");
         return Err(vec![FieldError::new("too_many", "", message)]);
     }
     let mut faults = Vec::new();
@@ -87,7 +87,7 @@ fn entry(name: &str, value: Value) -> Result<Entry, &'static str> {
     }
     .map_err(|_| "the value is not {scheme, algo, secret or publicKey, encoding}")?;
     Ok(Entry {
-        partner: partner.parse().map_err(|_| "the partner's name is not a plain one")?,
+        partner: partner.parse().map_err(|_| "invalid partner name")?,
         key_id: key_id.to_owned(),
         draft: KeyDraft {
             scheme: Some(kept.scheme),

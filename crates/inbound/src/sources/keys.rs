@@ -104,7 +104,7 @@ impl SourceDesk {
         let mut faults = Vec::new();
         let preset = source.preset();
         if !preset.has_keys() {
-            let message = "this source takes no keys: what it receives is signed with Amazon's";
+            let message = "this source has no keys: SNS messages are signed with Amazon's keys";
             return Err(SourceError::Faulty(vec![FieldError::new(
                 "keys_unused",
                 "/scheme",
@@ -112,21 +112,22 @@ impl SourceDesk {
             )]));
         }
         if !is_key_id(key_id) {
-            let message = "a key's id has 1 to 128 of A-Z, a-z, 0-9, `_`, `-` and `.`";
+            let message =
+                "a key id must have 1 to 128 characters of A-Z, a-z, 0-9, `_`, `-` and `.`";
             faults.push(FieldError::new("key_id_malformed", "/key_id", message));
         }
         if draft.algo.as_deref().is_some_and(|algo| !algo.eq_ignore_ascii_case("sha256")) {
-            faults.push(FieldError::new("algo_unknown", "/algo", "the only one is `sha256`"));
+            faults.push(FieldError::new("algo_unknown", "/algo", "must be `sha256`"));
         }
         if let (Some(begin), Some(end)) = (draft.not_before, draft.not_after)
             && end <= begin
         {
-            let message = "it must come after `not_before`";
+            let message = "must be after `not_before`";
             faults.push(FieldError::new("out_of_range", "/not_after", message));
         }
         let encoding = draft.encoding.as_deref().unwrap_or("raw");
         if !["raw", "base64", "hex"].contains(&encoding) {
-            let message = "it is `raw`, `base64` or `hex`";
+            let message = "must be `raw`, `base64` or `hex`";
             faults.push(FieldError::new("encoding_unknown", "/encoding", message));
         }
         let now = self.clock.now();
@@ -164,15 +165,17 @@ impl SourceDesk {
 
 fn misfit(scheme: Option<&str>) -> FieldError {
     match scheme {
-        None => FieldError::missing("scheme", "it is `hmac` or `ed25519`"),
-        Some("hmac") => {
-            FieldError::new("missing_field", "/secret", "`hmac` takes `secret` and no `publicKey`")
-        }
+        None => FieldError::missing("scheme", "must be `hmac` or `ed25519`"),
+        Some("hmac") => FieldError::new(
+            "missing_field",
+            "/secret",
+            "`hmac` requires `secret` and no `publicKey`",
+        ),
         Some("ed25519") => {
-            let message = "`ed25519` takes the sender's `publicKey` and no `secret`";
+            let message = "`ed25519` requires the sender's `publicKey` and no `secret`";
             FieldError::new("missing_field", "/publicKey", message)
         }
-        Some(_) => FieldError::new("scheme_unknown", "/scheme", "it is `hmac` or `ed25519`"),
+        Some(_) => FieldError::new("scheme_unknown", "/scheme", "must be `hmac` or `ed25519`"),
     }
 }
 

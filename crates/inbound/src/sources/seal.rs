@@ -13,7 +13,7 @@ fn open(
     row: &str,
     kept: &str,
 ) -> Result<Secret, String> {
-    let sealed = BASE64.decode(kept.as_bytes()).map_err(|_| "a sealed secret is not base64")?;
+    let sealed = BASE64.decode(kept.as_bytes()).map_err(|_| "a stored secret is not base64")?;
     let tenant = source.id.bytes();
     let place = place(&tenant, column, row);
     ring.open(place, &sealed).map_err(|fault| fault.to_string())

@@ -14,9 +14,9 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum NotFeedback {
     /// There is nothing to do about it: it was delivered, opened, delayed.
-    #[error("it is of the kind `{0}`, of which nothing follows")]
+    #[error("ignored: an SES notification of type `{0}`")]
     OtherKind(String),
-    #[error("it is no notification of SES: {0}")]
+    #[error("not an SES notification: {0}")]
     Unreadable(String),
 }
 
@@ -138,7 +138,7 @@ fn of_complaint(complaint: Complaint, mut report: Feedback) -> Feedback {
     report.code = FailureCode::Complaint;
     report.id = complaint.id;
     report.error = format!("Complaint: {kind}");
-    report.reason = format!("its reader complained of it ({kind})");
+    report.reason = format!("the recipient complained ({kind})");
     report.recipients = addresses(complaint.recipients);
     report
 }

@@ -23,7 +23,7 @@ pub(super) fn read(answer: &Answer) -> Result<Receipt, Trouble> {
     if answer.status == 200 {
         let Ok(taken) = serde_json::from_slice::<Taken>(&answer.body) else {
             // Taken or not: whoever answers so is not SES, or not for long.
-            let text = "SES answered 200 without a MessageId".to_owned();
+            let text = "SES responded with 200 without a MessageId".to_owned();
             return Err(Trouble::NoAnswer { text });
         };
         let text = String::from_utf8_lossy(&answer.body).into_owned();

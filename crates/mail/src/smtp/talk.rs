@@ -96,8 +96,7 @@ impl Talk {
         let offers = Offers::of(&due(wire.hear().await?, DONE, Stage::Hello)?);
         if !offers.starttls {
             if server.tls == TlsUse::Required || server.user.is_some() {
-                let text = "the mail server offers no TLS (STARTTLS), and nothing is said to it \
-                            without: see to its TLS, or allow tls=none in its URL";
+                let text = "the mail server does not offer STARTTLS, and TLS is required: enable TLS on the server, or set tls=none in its URL";
                 return Err(Trouble::NoAnswer { text: text.into() });
             }
             return Ok(Self { wire: wire.boxed(), offers, letters: 0, needs_reset: false });
@@ -124,7 +123,7 @@ impl Talk {
                 self.ask(&line, answer, Stage::Hello).await?;
             }
         } else {
-            let text = "the mail server offers neither PLAIN nor LOGIN to log in with";
+            let text = "the mail server supports neither AUTH PLAIN nor AUTH LOGIN";
             return Err(Trouble::NoAnswer { text: text.into() });
         }
         Ok(())
@@ -150,7 +149,10 @@ impl Talk {
         };
         let raw = &letter.raw;
         if let Some(most) = self.offers.size.filter(|most| (raw.len() as u64) > *most) {
-            let text = format!("it has {} bytes, and the mail server takes {most}", raw.len());
+            let text = format!(
+                "the e-mail has {} bytes, the mail server accepts at most {most}",
+                raw.len()
+            );
             return Err(broke(Trouble::Unfit { text }, true, false));
         }
         if let Err(trouble) = self.introduce(letter).await {
@@ -224,7 +226,7 @@ impl Talk {
 async fn connect(settings: &SmtpSettings) -> Result<TcpStream, Trouble> {
     let server = &settings.server;
     let failed = |why: &dyn std::fmt::Display| Trouble::NoAnswer {
-        text: format!("the mail server cannot be reached: {why}"),
+        text: format!("cannot connect to the mail server: {why}"),
     };
     let connecting = TcpStream::connect((server.host.as_str(), server.port));
     let stream = match timeout(settings.connect_timeout, connecting).await {
@@ -234,7 +236,7 @@ async fn connect(settings: &SmtpSettings) -> Result<TcpStream, Trouble> {
             return Err(Trouble::Local { text });
         }
         Ok(Err(error)) => return Err(failed(&error)),
-        Err(_) => return Err(failed(&"it did not answer in time")),
+        Err(_) => return Err(failed(&"timed out")),
     };
     // A letter is a few short exchanges: none of them should wait for another.
     let _ = stream.set_nodelay(true);
@@ -265,8 +267,8 @@ fn due(reply: Reply, answer: Codes, stage: Stage) -> Result<Reply, Trouble> {
     if reply.is_refusal() {
         return Err(Trouble::Reply { stage, code, text });
     }
-    let text =
-        format!("the mail server answered {code} where {answer:?} was due: it is left alone");
+    let due = answer.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let text = format!("the mail server replied {code} where {due} is expected");
     Err(Trouble::NoAnswer { text })
 }
 

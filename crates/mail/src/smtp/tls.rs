@@ -21,7 +21,7 @@ pub(super) async fn secure(
     stream: TcpStream,
 ) -> Result<TlsStream<TcpStream>, Trouble> {
     let failed = |why: &dyn std::fmt::Display| Trouble::NoAnswer {
-        text: format!("no secure connection to the mail server could be made: {why}"),
+        text: format!("could not establish TLS with the mail server: {why}"),
     };
     let name = ServerName::try_from(host.to_owned()).map_err(|fault| failed(&fault))?;
     connector.connect(name, stream).await.map_err(|fault| failed(&fault))

@@ -48,15 +48,15 @@ impl FromStr for SmtpServer {
 
     fn from_str(text: &str) -> Result<Self, BadUrl> {
         let bad = |why: &str| BadUrl(why.to_owned());
-        let url = Url::parse(text).map_err(|fault| BadUrl(format!("cannot be read: {fault}")))?;
+        let url = Url::parse(text).map_err(|fault| BadUrl(format!("is invalid: {fault}")))?;
         let (mut tls, port) = match url.scheme() {
             "smtp" => (TlsUse::Required, 587),
             "smtps" => (TlsUse::Wrapped, 465),
-            _ => return Err(bad("begins with neither smtp:// nor smtps://")),
+            _ => return Err(bad("starts with neither smtp:// nor smtps://")),
         };
-        let host = url.host_str().filter(|host| !host.is_empty()).ok_or(bad("names no host"))?;
+        let host = url.host_str().filter(|host| !host.is_empty()).ok_or(bad("has no host"))?;
         if !matches!(url.path(), "" | "/") || url.fragment().is_some() {
-            return Err(bad("has something after the host and the port"));
+            return Err(bad("has a path, which is not supported"));
         }
         let mut hello = None;
         for (name, value) in url.query_pairs() {
@@ -71,15 +71,15 @@ impl FromStr for SmtpServer {
                 }
                 ("hello", name) if is_hello(name) => hello = Some(name.to_owned()),
                 (other, _) => {
-                    return Err(BadUrl(format!("has a parameter `{other}` that means nothing")));
+                    return Err(BadUrl(format!("has an unknown parameter `{other}`")));
                 }
             }
         }
-        let user = decoded(url.username()).ok_or(bad("has a user that cannot be read"))?;
-        let password = decoded(url.password().unwrap_or_default())
-            .ok_or(bad("has a password that cannot be read"))?;
+        let user = decoded(url.username()).ok_or(bad("has an invalid user name"))?;
+        let password =
+            decoded(url.password().unwrap_or_default()).ok_or(bad("has an invalid password"))?;
         if user.is_empty() && !password.is_empty() {
-            return Err(bad("has a password, but no user"));
+            return Err(bad("has a password but no user name"));
         }
         Ok(Self {
             host: host.trim_matches(['[', ']']).to_owned(),

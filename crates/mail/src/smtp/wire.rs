@@ -58,7 +58,7 @@ impl Wire<TcpStream> {
     /// beyond its last reply would be read as if it had come securely: then there is none.
     pub fn into_stream(self) -> Result<TcpStream, Trouble> {
         if !self.unread.is_empty() {
-            let text = "the mail server spoke on before the connection was secured: refused";
+            let text = "the mail server sent data before the TLS handshake: refused";
             return Err(Trouble::NoAnswer { text: text.into() });
         }
         Ok(*Pin::into_inner(self.stream))
@@ -140,11 +140,11 @@ fn shown(text: &[u8]) -> String {
 }
 
 fn lost(error: &io::Error) -> Trouble {
-    Trouble::NoAnswer { text: format!("the connection to the mail server broke off: {error}") }
+    Trouble::NoAnswer { text: format!("the connection to the mail server was lost: {error}") }
 }
 
 fn nonsense() -> Trouble {
-    Trouble::NoAnswer { text: "the mail server's answer is not SMTP".into() }
+    Trouble::NoAnswer { text: "the response of the mail server is not SMTP".into() }
 }
 
 #[cfg(test)]

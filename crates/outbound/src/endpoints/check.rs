@@ -69,7 +69,7 @@ impl EndpointDesk {
                 Ok(url) => endpoint.url = url.into(),
                 Err(refused) => faults.add("url_refused", "/url", refused),
             },
-            None if whole => faults.0.push(FieldError::missing("url", "give where to deliver to")),
+            None if whole => faults.0.push(FieldError::missing("url", "set the URL to deliver to")),
             None => {}
         }
         match &draft.events {
@@ -77,7 +77,7 @@ impl EndpointDesk {
             None if whole => {
                 faults.0.push(FieldError::missing(
                     "events",
-                    "give a list such as [\"invoice.*\"], or [\"*\"]",
+                    "set a list such as [\"invoice.*\"], or [\"*\"]",
                 ));
             }
             None => {}
@@ -87,10 +87,10 @@ impl EndpointDesk {
                 faults.add(
                     "too_long",
                     "/name",
-                    format!("a name has at most {LONGEST_NAME} characters"),
+                    format!("the name must not have more than {LONGEST_NAME} characters"),
                 );
             } else if name.chars().any(char::is_control) {
-                faults.add("malformed", "/name", "a name may not hold control characters");
+                faults.add("malformed", "/name", "the name must not contain control characters");
             }
             endpoint.name.clone_from(name);
         }
@@ -112,7 +112,7 @@ impl EndpointDesk {
             faults.add(
                 "profile_unknown",
                 "/profile",
-                format!("no profile is called `{name}`: there are {known}"),
+                format!("unknown profile `{name}`: use one of {known}"),
             );
         }
         profile
@@ -186,12 +186,12 @@ fn patterns(events: &[String], faults: &mut FieldErrors) -> Vec<Pattern> {
         faults.add(
             "missing_field",
             "/events",
-            "the list is empty: name at least one type, or `*` for all",
+            "the list is empty: add at least one event type, or `*` for all",
         );
     }
     if events.len() > MOST_EVENTS {
         let message = format!(
-            "{} patterns are too many: at most {MOST_EVENTS}; use `invoice.*` or `*`",
+            "too many patterns: {}, the maximum is {MOST_EVENTS}; use `invoice.*` or `*`",
             events.len()
         );
         faults.add("too_many", "/events", message);
@@ -211,11 +211,11 @@ fn patterns(events: &[String], faults: &mut FieldErrors) -> Vec<Pattern> {
 fn metadata_of(given: &RawValue) -> Result<String, FieldError> {
     let text = given.get();
     if text.len() > LONGEST_METADATA {
-        let message = format!("{} bytes are too many: at most {LONGEST_METADATA}", text.len());
+        let message = format!("too large: {} bytes, the maximum is {LONGEST_METADATA}", text.len());
         return Err(FieldError::new("too_long", "/metadata", message));
     }
     if !text.starts_with('{') {
-        return Err(FieldError::new("malformed", "/metadata", "it must be a JSON object"));
+        return Err(FieldError::new("malformed", "/metadata", "must be a JSON object"));
     }
     Ok(text.to_owned())
 }

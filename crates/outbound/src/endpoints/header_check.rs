@@ -62,7 +62,7 @@ pub(super) fn check(
     faults: &mut FieldErrors,
 ) -> Headers {
     if given.len() > MOST {
-        let message = format!("{} headers are too many: at most {MOST}", given.len());
+        let message = format!("too many headers: {}, the maximum is {MOST}", given.len());
         faults.add("too_many", "/headers", message);
         return Headers::new();
     }
@@ -74,7 +74,7 @@ pub(super) fn check(
             faults.add(code, pointer.clone(), message);
         } else if let Some(first) = seen.insert(fold(name), name) {
             let message =
-                format!("`{first}` and `{name}` are the same name to many receivers: keep one");
+                format!("`{first}` and `{name}` are the same header to many receivers: remove one");
             faults.add("header_twice", pointer.clone(), message);
         }
         let value = if value == MASK { stored(kept, name) } else { Some(value.as_str()) };
@@ -82,9 +82,8 @@ pub(super) fn check(
             Some(Ok(value)) => drop(headers.insert(name.clone(), value.to_owned())),
             Some(Err(message)) => faults.add("header_value", pointer, message),
             None => {
-                let message = format!(
-                    "`{MASK}` stands for a value that is kept, and there is none: give the value"
-                );
+                let message =
+                    format!("`{MASK}` keeps the stored value, but none is stored: set the value");
                 faults.add("header_value", pointer, message);
             }
         }
@@ -94,7 +93,7 @@ pub(super) fn check(
         faults.add(
             "too_long",
             "/headers",
-            format!("{all} bytes are too many: at most {LONGEST_ALL}"),
+            format!("too large: {all} bytes in total, the maximum is {LONGEST_ALL}"),
         );
     }
     headers
@@ -107,7 +106,7 @@ pub(super) fn against_profile(kept: &Headers, profile: &Profile, faults: &mut Fi
             faults.add(
                 code,
                 "/profile",
-                format!("the endpoint's header `{name}` does not fit: {message}"),
+                format!("the endpoint's header `{name}` is invalid: {message}"),
             );
         }
     }
@@ -116,14 +115,14 @@ pub(super) fn against_profile(kept: &Headers, profile: &Profile, faults: &mut Fi
 fn name_fits(name: &str, profile: &Profile) -> Result<(), (&'static str, String)> {
     let malformed = |message: &str| Err(("header_name", message.to_owned()));
     if name.is_empty() {
-        return malformed("a header's name is empty: give one such as `X-Api-Key`");
+        return malformed("the header name is empty: use a name such as `X-Api-Key`");
     }
     if name.len() > LONGEST_NAME {
-        return malformed("a header's name has at most 256 characters");
+        return malformed("a header name must not have more than 256 characters");
     }
     // Only the characters of RFC 9110's tokens: no blank, no colon, nothing beyond ASCII.
     if HeaderName::from_bytes(name.as_bytes()).is_err() {
-        return malformed("a header's name may hold letters, digits and !#$%&'*+-.^_`|~ only");
+        return malformed("a header name must contain only letters, digits and !#$%&'*+-.^_`|~");
     }
     let folded = fold(name);
     let lines = profile.headers.iter().map(|line| line.name.as_str());
@@ -133,10 +132,7 @@ fn name_fits(name: &str, profile: &Profile) -> Result<(), (&'static str, String)
         || RESERVED.contains(&folded.as_str())
         || RESERVED_BEGINNINGS.iter().any(|beginning| folded.starts_with(beginning));
     if is_ours {
-        return Err((
-            "header_reserved",
-            "this name is the gateway's own: choose another".to_owned(),
-        ));
+        return Err(("header_reserved", "this header is reserved: choose another name".to_owned()));
     }
     Ok(())
 }
@@ -144,17 +140,18 @@ fn name_fits(name: &str, profile: &Profile) -> Result<(), (&'static str, String)
 fn value_fits(value: &str) -> Result<&str, String> {
     if value.len() > LONGEST_VALUE {
         return Err(format!(
-            "a value has at most {LONGEST_VALUE} bytes, this one has {}",
+            "the value is too long: the maximum is {LONGEST_VALUE} bytes, it has {}",
             value.len()
         ));
     }
     if !value.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
-        return Err(
-            "a value may hold printable ASCII only: no line ends, tabs or accents".to_owned()
-        );
+        return Err("the value must contain printable ASCII only: no line breaks, tabs or accents"
+            .to_owned());
     }
     if value.trim_matches(' ') != value {
-        return Err("a value may not begin or end with a blank: receivers drop those".to_owned());
+        return Err(
+            "the value must not start or end with a space: receivers remove those".to_owned()
+        );
     }
     match HeaderValue::from_str(value) {
         Ok(_) => Ok(value),

@@ -48,7 +48,7 @@ impl EndpointDesk {
     ) -> Result<Rotated, EndpointError> {
         let overlap = overlap.unwrap_or(USUAL_OVERLAP);
         if overlap > LONGEST_OVERLAP {
-            let message = format!("it must not be longer than {}", span::write(LONGEST_OVERLAP));
+            let message = format!("must not be longer than {}", span::write(LONGEST_OVERLAP));
             return Err(EndpointError::Faulty(vec![FieldError::new(
                 "out_of_range",
                 "/overlap",
@@ -57,7 +57,7 @@ impl EndpointDesk {
         }
         let changed = self.update(scope, id, |mut endpoint| {
             let profile = self.registry.profile(&endpoint.profile).ok_or_else(|| {
-                EndpointError::Vault(format!("no profile is called `{}`", endpoint.profile))
+                EndpointError::Vault(format!("unknown profile `{}`", endpoint.profile))
             })?;
             let mut faults = FieldErrors::default();
             let before = seal::secret(&self.ring, &endpoint).map_err(EndpointError::Vault)?;

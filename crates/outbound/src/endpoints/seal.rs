@@ -55,7 +55,7 @@ pub fn headers(ring: &KeyRing, endpoint: &Endpoint) -> Result<Headers, String> {
     let place = place(endpoint.tenant, endpoint.id);
     let text = ring.open(place.headers(), sealed).map_err(|fault| fault.to_string())?;
     // The fault is not shown: it could quote what was sealed.
-    serde_json::from_str(&text).map_err(|_| "the sealed headers are not what was saved".to_owned())
+    serde_json::from_str(&text).map_err(|_| "the stored headers are corrupt".to_owned())
 }
 
 /// Nothing where there are none.

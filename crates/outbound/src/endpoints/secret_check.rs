@@ -49,7 +49,7 @@ fn make(before: Option<SecretFormat>) -> Result<String, gancho_wire::RandomFault
 pub(super) fn stays_fit(profile: &Profile, secret: &str, faults: &mut FieldErrors) {
     if let Err(fault) = SigningKey::for_new_secret(profile, secret) {
         let message = format!(
-            "the endpoint's secret does not fit the profile: {fault}. hint: give a new secret with it"
+            "the endpoint's secret does not fit the profile: {fault}. hint: set a new secret as well"
         );
         faults.add("secret_unfit", "/profile", message);
     }

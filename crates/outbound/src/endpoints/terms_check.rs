@@ -29,7 +29,7 @@ pub(super) fn apply(endpoint: &mut Endpoint, draft: &EndpointDraft, faults: &mut
     }
     if let Some(most) = draft.max_in_flight {
         if most.is_some_and(|most| !(1..=MOST_IN_FLIGHT).contains(&most)) {
-            let message = format!("it must lie between 1 and {MOST_IN_FLIGHT}");
+            let message = format!("must be between 1 and {MOST_IN_FLIGHT}");
             faults.add("out_of_range", "/max_in_flight", message);
         }
         endpoint.max_in_flight = most;
@@ -38,13 +38,13 @@ pub(super) fn apply(endpoint: &mut Endpoint, draft: &EndpointDraft, faults: &mut
         None => {}
         Some("best_effort") => endpoint.ordering = Ordering::BestEffort,
         Some("per_subject") => endpoint.ordering = Ordering::PerSubject,
-        Some(_) => faults.add("malformed", "/ordering", "it is `best_effort` or `per_subject`"),
+        Some(_) => faults.add("malformed", "/ordering", "must be `best_effort` or `per_subject`"),
     }
 }
 
 fn rate_of(draft: &RateDraft, faults: &mut FieldErrors) -> Option<Rate> {
     if !(1..=MOST_IN_A_PERIOD).contains(&draft.count) {
-        let message = format!("it must lie between 1 and {MOST_IN_A_PERIOD}");
+        let message = format!("must be between 1 and {MOST_IN_A_PERIOD}");
         faults.add("out_of_range", "/rate_limit/count", message);
     }
     let within = SHORTEST_PERIOD..=LONGEST_PERIOD;

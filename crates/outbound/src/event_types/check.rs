@@ -50,8 +50,6 @@ async fn faults(known: Arc<OneType>, data: &Bytes) -> Result<Vec<FieldError>, Sc
 }
 
 fn unknown(event_type: &str) -> TypeError {
-    let message = format!(
-        "`{event_type}` is not a registered event type: register it, or publish one that is"
-    );
+    let message = format!("`{event_type}` is not a registered event type: register it first");
     TypeError::Faulty(vec![FieldError::new("unknown_event_type", "/type", message)])
 }

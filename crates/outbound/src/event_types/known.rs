@@ -35,13 +35,13 @@ impl OneType {
     fn read(document: &Document, owner: Owner) -> Option<Self> {
         let kept: Kept = serde_json::from_slice(&document.body)
             .inspect_err(
-                |fault| tracing::error!(key = document.key, %fault, "an event type cannot be read"),
+                |error| tracing::error!(key = document.key, %error, "stored event type is unreadable"),
             )
             .ok()?;
         let shown = kept.shown(&document.key, owner);
         let compile = |schema: &serde_json::value::RawValue| {
-            Schema::compile(schema.get()).map(Arc::new).map_err(|fault| {
-                tracing::error!(key = document.key, %fault, "a schema cannot be used: events of its type are refused with 503");
+            Schema::compile(schema.get()).map(Arc::new).map_err(|error| {
+                tracing::error!(key = document.key, %error, "stored schema is invalid; its events are refused with 503");
                 Unusable
             })
         };

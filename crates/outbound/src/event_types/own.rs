@@ -87,7 +87,8 @@ fn judge(new: &NewType) -> Result<Kept, Vec<FieldError>> {
     }
     let description = new.description.clone().unwrap_or_default();
     if description.chars().count() > LONGEST_DESCRIPTION {
-        let message = format!("a description has at most {LONGEST_DESCRIPTION} characters");
+        let message =
+            format!("the description must not have more than {LONGEST_DESCRIPTION} characters");
         faults.push(FieldError::new("too_long", "/description", message));
     }
     let example = new
@@ -96,7 +97,7 @@ fn judge(new: &NewType) -> Result<Kept, Vec<FieldError>> {
         .or_else(|| catalog::get(&new.name).map(|known| known.shown.example.clone()));
     let example = example.unwrap_or_else(|| RawValue::NULL.to_owned());
     if example.get().len() > LONGEST_EXAMPLE {
-        let message = format!("an example has at most {LONGEST_EXAMPLE} bytes");
+        let message = format!("the example must not have more than {LONGEST_EXAMPLE} bytes");
         faults.push(FieldError::new("too_long", "/example", message));
     }
     let schema = new.schema.as_ref().map(|schema| Schema::compile(schema.get())).transpose();
@@ -117,6 +118,6 @@ fn judge(new: &NewType) -> Result<Kept, Vec<FieldError>> {
 }
 
 pub(super) fn reserved(pointer: &str) -> FieldError {
-    let message = "types below `webhook.` are the gateway's own: choose another name";
+    let message = "event types that start with `webhook.` are reserved: choose another name";
     FieldError::new("reserved_event_type", pointer, message)
 }

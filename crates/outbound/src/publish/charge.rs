@@ -52,7 +52,7 @@ impl Publisher {
         }
         let period = plans::period(charge.at);
         if let Err(error) = self.store.give_back(scope, &period, unused as u64).await {
-            tracing::warn!(%error, unused, tenant = %scope.tenant(), "what a plan was charged for nothing stays charged");
+            tracing::warn!(%error, count = unused, tenant = %scope.tenant(), "could not refund plan usage");
         }
     }
 }

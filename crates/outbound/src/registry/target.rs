@@ -81,7 +81,7 @@ pub(super) fn prepare(
     let url = endpoint.url.parse::<Url>().map_err(|fault| fault.to_string())?;
     let profile = profiles
         .get(&endpoint.profile)
-        .ok_or_else(|| format!("no profile is called `{}`", endpoint.profile))?;
+        .ok_or_else(|| format!("unknown profile `{}`", endpoint.profile))?;
     let secret = seal::secret(ring, endpoint)?;
     let first = SigningKey::for_profile(profile, &secret).map_err(|fault| fault.to_string())?;
     let (until, old): (Vec<Time>, Vec<SigningKey>) =
@@ -103,7 +103,7 @@ fn old_keys(endpoint: &Endpoint, ring: &KeyRing, profile: &Profile) -> Vec<(Time
 }
 
 fn headers(endpoint: &Endpoint, ring: &KeyRing) -> Result<Vec<(HeaderName, HeaderValue)>, String> {
-    let unfit = |name: &str| format!("the custom header `{name}` cannot be sent");
+    let unfit = |name: &str| format!("the custom header `{name}` is invalid");
     let each = seal::headers(ring, endpoint)?.into_iter().map(|(name, value)| {
         let line =
             HeaderName::from_bytes(name.as_bytes()).ok().zip(HeaderValue::from_str(&value).ok());

@@ -47,9 +47,9 @@ pub struct Replays {
 pub enum ReplayError {
     #[error("{}", joined(.0))]
     Faulty(Vec<FieldError>),
-    #[error("there is no such replay")]
+    #[error("no replay with this id exists")]
     NotFound,
-    #[error("the replay is over already")]
+    #[error("the replay has already ended")]
     Over,
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -98,8 +98,9 @@ impl Replays {
         match self.store.open_replay(owner.scope(), job, LIMITS).await? {
             OpenedReplay::Opened => {}
             OpenedReplay::TooMany { open } => {
-                let message =
-                    format!("{open} replays are open already: wait for one to end, or cancel one");
+                let message = format!(
+                    "{open} replays are already running: wait for one to end, or cancel one"
+                );
                 return Err(ReplayError::Faulty(vec![FieldError::new("too_many", "", message)]));
             }
         }

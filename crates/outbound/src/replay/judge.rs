@@ -24,42 +24,37 @@ pub(super) async fn judge(
         add(
             "missing_field",
             "/to",
-            "`to` is missing: events are sent to an endpoint that you name".into(),
+            "`to` is required: the id of the endpoint to send the events to".into(),
         );
     }
     if filter.of == ReplayOf::DeadLetters && new.to.is_some() {
-        add(
-            "out_of_place",
-            "/to",
-            "dead letters go to where they were meant to go: leave `to` out".into(),
-        );
+        add("out_of_place", "/to", "dead letters go to their original targets: remove `to`".into());
     }
     if owner == Owner::Operator && filter.of != ReplayOf::DeadLetters && filter.tenant.is_none() {
         add(
             "missing_field",
             "/filter",
-            "over all tenants only dead letters can be replayed: name a tenant".into(),
+            "only dead letters can be replayed for all tenants: select a tenant".into(),
         );
     }
     if filter.events.len() > MOST_EVENTS {
-        let message = format!("{} events are too many: at most {MOST_EVENTS}", filter.events.len());
+        let message =
+            format!("too many events: {}, the maximum is {MOST_EVENTS}", filter.events.len());
         add("too_many", "/filter/events", message);
     }
     if filter.since.zip(filter.until).is_some_and(|(since, until)| since >= until) {
-        add("out_of_range", "/filter/until", "it must lie after `since`".into());
+        add("out_of_range", "/filter/until", "must be after `since`".into());
     }
     if new.rate.is_some_and(|rate| !(1..=MOST_RATE).contains(&rate)) {
-        add("out_of_range", "/rate", format!("it must lie between 1 and {MOST_RATE} a second"));
+        add("out_of_range", "/rate", format!("must be between 1 and {MOST_RATE} per second"));
     }
     if let Some((scope, to)) = owner.scope().zip(new.to) {
         match store.endpoint(scope, to).await? {
             Some(endpoint) if endpoint.is_active => {}
-            Some(_) => add(
-                "endpoint_off",
-                "/to",
-                "this endpoint is switched off: switch it on first".into(),
-            ),
-            None => add("not_found", "/to", "there is no such endpoint".into()),
+            Some(_) => {
+                add("endpoint_off", "/to", "the endpoint is disabled: enable it first".into())
+            }
+            None => add("not_found", "/to", "no endpoint with this id exists".into()),
         }
     }
     if faults.is_empty() { Ok(()) } else { Err(ReplayError::Faulty(faults)) }

@@ -32,7 +32,7 @@ impl Replays {
             let next = match self.run_once().await {
                 Ok(next) => next.unwrap_or(LOOK).min(LOOK),
                 Err(error) => {
-                    tracing::warn!(%error, "replays wait for the store");
+                    tracing::warn!(%error, "could not read the open replays; will retry");
                     LOOK
                 }
             };
@@ -60,7 +60,9 @@ impl Replays {
             match self.step(&job).await {
                 Ok(due_in) => next = earlier(next, due_in),
                 // One that cannot go on must not hold up the others.
-                Err(error) => tracing::warn!(%error, replay = %job.id, "a replay waits"),
+                Err(error) => {
+                    tracing::warn!(%error, replay = %job.id, "replay step failed; will retry")
+                }
             }
         }
         Ok(next)

@@ -1,6 +1,6 @@
 //! Endpoints that fail for days, or are gone: warned of, switched off, and switched on again by hand.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use gancho_domain::{Clock, Disabled, EndpointId, Health, RetryDraft, Status, Time};
 use gancho_outbound::EndpointDraft;
@@ -97,6 +97,28 @@ async fn one_success_forgets_the_failures() {
 }
 
 /// An endpoint that works and fails in turn is not written at every turn.
+/// Thousands of a tenant's endpoints may begin to fail at once: that must not read all of them thousands of times.
+#[tokio::test]
+async fn one_that_begins_to_fail_does_not_make_all_be_read_again() {
+    let stage = Stage::new().await;
+    let receiver = answering(|number| if number == 0 { "500 No" } else { "200 OK" }).await;
+    let id = once(&stage, &receiver).await;
+    let before = stage.registry.of(stage.tenant.id).await.unwrap();
+    attempt(&stage).await;
+    wait_for("its failing to be stored", || async {
+        health(&stage, id).await.failing_since.map(drop)
+    })
+    .await;
+    let after = stage.registry.of(stage.tenant.id).await.unwrap();
+    assert!(Arc::ptr_eq(&before, &after), "all were read again");
+    // What is known of it is old, but its working again is noticed.
+    attempt(&stage).await;
+    wait_for("its working to be stored", || async {
+        (health(&stage, id).await == Health::default()).then_some(())
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn flapping_is_not_written_at_every_turn() {
     let stage = Stage::new().await;

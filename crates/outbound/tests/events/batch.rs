@@ -1,10 +1,10 @@
-//! Many events at once: each with its own answer, in order, one transaction for all.
+//! Many events at once: each with its own answer, in order, in turns with other tenants.
 
 use std::time::Duration;
 
-use gancho_domain::Rate;
+use gancho_domain::{Clock, Rate, Tenant, TenantScope};
 use gancho_outbound::{NewEvent, Plan, Plans, PublishError};
-use gancho_store::Usage;
+use gancho_store::{Tenants, Usage};
 use gancho_testkit::http_request::arrived;
 
 use crate::stage::{Setup, Stage, draft, event, ok};
@@ -45,6 +45,31 @@ async fn each_has_its_own_answer() {
     data.sort_unstable();
     assert_eq!(data, [1, 3, 4]);
     assert_eq!(stage.publisher.publish_all(stage.scope, &stage.tenant, vec![]).await, []);
+}
+
+/// A batch that is stored as a whole would keep everybody else waiting for as long as it takes.
+#[tokio::test]
+async fn others_have_their_turn_while_a_large_batch_is_stored() {
+    let stage = Stage::new().await;
+    let other = Tenant::new(stage.ids.make(), "other", stage.clock.now());
+    stage.store.create_tenant(other.clone()).await.unwrap();
+    let scope = TenantScope::internal(other.id);
+
+    let large = vec![event("a.b", "{}"); 8_000];
+    let large = stage.publisher.publish_all(stage.scope, &stage.tenant, large);
+    let mut between = 0;
+    let singles = async {
+        loop {
+            stage.publisher.publish(scope, &other, event("a.b", "{}")).await.unwrap();
+            between += 1;
+        }
+    };
+    let answers = tokio::select! {
+        answers = large => answers,
+        () = singles => unreachable!("it goes on for ever"),
+    };
+    assert!(answers.len() == 8_000 && answers.iter().all(Result::is_ok));
+    assert!(between >= 8, "{between} were stored between the parts of the batch");
 }
 
 #[tokio::test]

@@ -31,7 +31,7 @@ type Object = Map<String, Value>;
 /// The message says what makes it too much, or what is not understood.
 pub(super) fn cost(root: &Value) -> Result<Cost, String> {
     if !root.is_object() && !root.is_boolean() {
-        return Err("a schema is a JSON object".to_owned());
+        return Err("a schema must be a JSON object".to_owned());
     }
     let patterns = count(root, &|key, value| match key {
         "pattern" => usize::from(value.is_string()),
@@ -39,16 +39,17 @@ pub(super) fn cost(root: &Value) -> Result<Cost, String> {
         _ => 0,
     });
     if patterns > MOST_PATTERNS {
-        return Err(format!("{patterns} patterns are too many: at most {MOST_PATTERNS}"));
+        return Err(format!("too many patterns: {patterns}, the maximum is {MOST_PATTERNS}"));
     }
     let unevaluated = count(root, &|key, _| usize::from(key.starts_with("unevaluated"))) as u32;
     if unevaluated > MOST_UNEVALUATED {
-        return Err(format!("`unevaluated…` may be used {MOST_UNEVALUATED} times"));
+        return Err(format!("`unevaluated…` may be used at most {MOST_UNEVALUATED} times"));
     }
     let per_value = Walk { root }.dearest()?.saturating_mul(1 << unevaluated);
     if per_value > MOST_PER_VALUE {
         return Err(
-            "too much applies to one value: simplify `enum`, `allOf` and the like".to_owned()
+            "too many subschemas apply to one value: simplify `enum`, `allOf` and similar keywords"
+                .to_owned(),
         );
     }
     Ok(Cost { per_value, has_patterns: patterns > 0 })
@@ -72,7 +73,9 @@ impl<'a> Walk<'a> {
                 continue;
             }
             if seen.len() > MOST_SETS {
-                return Err("it is too involved: its parts combine in too many ways".to_owned());
+                return Err(
+                    "the schema is too complex: its subschemas combine in too many ways".to_owned()
+                );
             }
             let mut applied = Vec::new();
             for schema in schemas {
@@ -93,15 +96,13 @@ impl<'a> Walk<'a> {
     ) -> Result<(), String> {
         let Value::Object(object) = schema else { return Ok(()) };
         if above.iter().any(|one| std::ptr::eq(*one, schema)) {
-            return Err(
-                "a `$ref` leads back to itself without going deeper into the data".to_owned()
-            );
+            return Err("a `$ref` refers to itself without descending into the data".to_owned());
         }
         if applied.len() >= MOST_APPLIED {
-            return Err(format!("more than {MOST_APPLIED} parts of it apply to one value"));
+            return Err(format!("more than {MOST_APPLIED} subschemas apply to one value"));
         }
         if !std::ptr::eq(schema, self.root) && object.contains_key("$id") {
-            return Err("`$id` may stand at the top only".to_owned());
+            return Err("`$id` is allowed at the top level only".to_owned());
         }
         applied.push(object);
         above.push(schema);
@@ -122,7 +123,7 @@ impl<'a> Walk<'a> {
         let within = target.as_str().and_then(|text| text.strip_prefix('#'));
         within.and_then(|pointer| self.root.pointer(pointer)).ok_or_else(|| {
             let shown: String = target.to_string().chars().take(80).collect();
-            format!("`$ref` {shown} does not lead to a part of this schema: write `#/…`; nothing is fetched from elsewhere")
+            format!("`$ref` {shown} does not refer to a part of this schema: use `#/…`; external references are not supported")
         })
     }
 }

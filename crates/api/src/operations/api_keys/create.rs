@@ -1,7 +1,7 @@
-//! `POST /v1/tenants/{tenant}/api-keys`: a new key, shown this once.
+//! `POST /v1/tenants/{tenant}/api-keys`: creates a key, which is shown only here.
 
 use gancho_access::{Right, Rights};
-use gancho_domain::Tenant;
+use gancho_domain::{Tenant, Time};
 use http::Method;
 
 use super::{
@@ -11,73 +11,77 @@ use super::{
 use crate::{
     answer::Answer,
     codes,
-    input::{Faults, Field, Kind},
+    input::{FieldErrors, Request, request},
     operations::tenants,
     problem::Problem,
     route::{Call, Gives, Needs, Route, Takes},
 };
 
-const FIELDS: &[Field] = &[
-    Field::new("name", Kind::Text { least: 0, most: 128 }, "For people."),
-    Field::new(
-        "scopes",
-        Kind::Texts { most: 3, longest: 16 },
-        "What it may be used for: `publish`, `read`, `manage`. All of them where left out.",
-    ),
-    Field::new("expires_at", Kind::Time, "Good until then; for ever where left out.").nullable(),
-];
+request! {
+    struct ApiKeyBody {
+        /// Display name.
+        optional name: String as text(0, 128),
+        /// What the key may be used for: `publish`, `read`, `manage`. Default: all of them.
+        optional scopes: Vec<String> as texts(3, 16),
+        /// When the key expires. Default: never.
+        nullable expires_at: Time as time(),
+    }
+}
 
 pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/tenants/{tenant}/api-keys",
     needs: Needs::Operator,
-    takes: Takes::Maybe(FIELDS),
-    gives: Gives::created::<NewApiKey>("The key: keep it, it is never shown again."),
+    takes: Takes::Maybe(ApiKeyBody::FIELDS),
+    gives: Gives::created::<NewApiKey>("The new API key. Store it: it is not shown again."),
     refuses: &[&codes::UNKNOWN_TENANT, &codes::OPERATOR_ONLY, &codes::STORAGE_FULL],
     tag: TAG,
     summary: "Create an API key",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let tenant = tenants::find(&call).await?;
-    refuse_operators(&tenant)?;
-    let values = call.values()?;
-    let mut faults = Faults::default();
-    let rights = rights(values.texts("scopes"), &mut faults);
-    let expires_at = values.time("expires_at");
-    if expires_at.is_some_and(|end| end <= call.api.clock.now()) {
-        faults.invalid("/expires_at", "`expires_at` is in the past: choose a later time");
+    reject_operator_tenant(&tenant)?;
+    let body: ApiKeyBody = call.parse_body()?;
+    let mut errors = FieldErrors::default();
+    let rights = rights(body.scopes.as_deref(), &mut errors);
+    if body.expires_at.is_some_and(|end| end <= call.api.clock.now()) {
+        errors.invalid("/expires_at", "`expires_at` is in the past");
     }
-    if !faults.0.is_empty() {
-        return Err(faults.into());
+    if !errors.0.is_empty() {
+        return Err(errors.into());
     }
     let scope = call.operator()?.act_for(tenant).scope();
-    let name = values.string("name").unwrap_or_default();
-    let (key, text) = call.api.access.keys.create(scope, name, rights, expires_at).await?;
+    let name = body.name.unwrap_or_default();
+    let (key, text) = call.api.access.keys.create(scope, name, rights, body.expires_at).await?;
     Answer::created(&NewApiKey { view: ApiKeyView::of(&key, None), key: text.to_string() })
 }
 
-fn rights(names: Option<Vec<String>>, faults: &mut Faults) -> Rights {
+fn rights(names: Option<&[String]>, errors: &mut FieldErrors) -> Rights {
     let Some(names) = names else { return Rights::ALL };
     if names.is_empty() {
-        faults.invalid("/scopes", "the list is empty: such a key could do nothing");
+        errors.invalid(
+            "/scopes",
+            "`scopes` must not be empty; name at least one scope, or leave it out for all of them",
+        );
     }
     let mut rights = Rights::default();
     for (index, name) in names.iter().enumerate() {
         match name.parse::<Right>() {
             Ok(right) => rights = rights.with(right),
-            Err(fault) => faults.invalid(format!("/scopes/{index}"), fault),
+            Err(error) => errors.invalid(format!("/scopes/{index}"), error),
         }
     }
     rights
 }
 
-/// What belongs to the operator's own tenant tells of all others: it is for the operator's token alone.
-pub(crate) fn refuse_operators(tenant: &Tenant) -> Result<(), Problem> {
+/// The operator's own tenant has data about all tenants, so only the operator token may read it.
+pub(crate) fn reject_operator_tenant(tenant: &Tenant) -> Result<(), Problem> {
     if tenant.is_operators() {
-        let text = "this tenant is the operator's own and has neither keys nor portal links: use the operator's token";
+        let text =
+            "the operator's own tenant has no API keys or portal links; use the operator token";
         return Err(Problem::new(&codes::OPERATOR_ONLY, text));
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! `DELETE /v1/tenants/{tenant}/api-keys/{key_id}`: at once here, within seconds on every node.
+//! `DELETE /v1/tenants/{tenant}/api-keys/{key_id}`: at once on this node, within seconds on all others.
 
 use http::Method;
 
@@ -15,13 +15,15 @@ pub const ROUTE: Route = Route {
     method: Method::DELETE,
     path: "/tenants/{tenant}/api-keys/{key_id}",
     needs: Needs::Operator,
-    gives: Gives::nothing("It is no longer good: here at once, on other nodes within 5 seconds."),
+    gives: Gives::no_content(
+        "The key is revoked: on this node at once, on the others within 5 seconds.",
+    ),
     refuses: &[&codes::UNKNOWN_TENANT, &codes::CONFLICT],
     tag: TAG,
     summary: "Revoke an API key",
-    about: "It stays in the list for 90 days, marked as revoked.",
+    about: "A revoked key stays in the list for 90 days.",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
@@ -29,5 +31,5 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     let id = call.id("key_id")?;
     let scope = call.operator()?.act_for(tenant).scope();
     call.api.access.keys.revoke(scope, id).await?;
-    Ok(Answer::nothing())
+    Ok(Answer::no_content())
 }

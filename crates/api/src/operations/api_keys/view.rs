@@ -1,11 +1,11 @@
-//! How an API key is shown: all but the key.
+//! Renders an API key, without its secret.
 
 use gancho_access::ApiKey;
 use gancho_domain::Time;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::show::Stamp;
+use crate::render::Timestamp;
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ApiKeyView {
@@ -13,14 +13,14 @@ pub struct ApiKeyView {
     pub tenant_id: String,
     pub name: String,
     pub scopes: Vec<&'static str>,
-    pub created_at: Stamp,
-    pub expires_at: Option<Stamp>,
-    pub revoked_at: Option<Stamp>,
-    /// To the minute; null where it was not used yet.
-    pub last_used_at: Option<Stamp>,
+    pub created_at: Timestamp,
+    pub expires_at: Option<Timestamp>,
+    pub revoked_at: Option<Timestamp>,
+    /// When the key was last used, to the minute; null if never.
+    pub last_used_at: Option<Timestamp>,
 }
 
-/// With the key: shown when it is made, and never again.
+/// A new API key with its secret, which is not shown again.
 #[derive(Serialize, ToSchema)]
 pub struct NewApiKey {
     #[serde(flatten)]
@@ -35,10 +35,10 @@ impl ApiKeyView {
             tenant_id: key.tenant.to_string(),
             name: key.name.clone(),
             scopes: key.rights.names(),
-            created_at: Stamp(key.created_at),
-            expires_at: key.expires_at.map(Stamp),
-            revoked_at: key.revoked_at.map(Stamp),
-            last_used_at: last_used_at.map(Stamp),
+            created_at: Timestamp(key.created_at),
+            expires_at: key.expires_at.map(Timestamp),
+            revoked_at: key.revoked_at.map(Timestamp),
+            last_used_at: last_used_at.map(Timestamp),
         }
     }
 }

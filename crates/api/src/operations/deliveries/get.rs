@@ -1,5 +1,5 @@
-//! `GET /v1/deliveries/{delivery_id}` and the same below a webhook: a delivery, what was sent, and
-//! every attempt.
+//! `GET /v1/deliveries/{delivery_id}` and the same below a webhook: a delivery, its payload and its
+//! attempts.
 
 use gancho_access::Right;
 use gancho_domain::{Lane, TenantId};
@@ -8,15 +8,15 @@ use gancho_store::DeliveryView;
 use gancho_wire::{Content, Envelope};
 
 use super::{
-    TAG, dispatched, find,
+    TAG, dispatch_lane, find,
     view::{AttemptEntry, Delivery, DeliveryDetail},
-    waiting::Holds,
+    waiting_for::WaitContext,
 };
 use crate::{
     answer::Answer,
     problem::Problem,
+    render::Json,
     route::{Call, Gives, Needs, Route},
-    show::Json,
 };
 
 pub const ROUTE: Route = Route {
@@ -24,30 +24,30 @@ pub const ROUTE: Route = Route {
     needs: Needs::Anyone(Right::Read),
     gives: Gives::ok::<DeliveryDetail>("The delivery, its payload and its attempts."),
     tag: TAG,
-    summary: "Show a delivery",
-    about: "The operator finds anyone's. An e-mail is shown without its content: that is at `GET /v1/emails/{outbox_id}`.",
+    summary: "Get a delivery",
+    about: "The operator can read the deliveries of every tenant. The content of an e-mail is at `GET /v1/emails/{outbox_id}`.",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 pub const OF_WEBHOOK: Route = Route {
     path: "/webhooks/{id}/deliveries/{delivery_id}",
     needs: Needs::Tenant(Right::Read),
-    summary: "Show a webhook's delivery",
+    summary: "Get a webhook's delivery",
     about: "",
     ..ROUTE
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let (scope, view) = find(&call).await?;
-    let waiting_for = Holds::read(&call.api).await?.on(&call.api, scope.tenant(), &view.row);
+    let waiting_for = WaitContext::read(&call.api).await?.on(&call.api, scope.tenant(), &view.row);
     let (delivery, payload) = match view.row.lane {
         Lane::Webhook => {
             let payload = rendered(&call, scope.tenant(), &view).await?;
             (Delivery::from(view.row), Some(payload))
         }
         Lane::Dispatch => {
-            let source = dispatched::source_of(&call, scope.tenant()).await?;
+            let source = dispatch_lane::source_of(&call, scope.tenant()).await?;
             let preset = source.as_ref().map(gancho_inbound::Source::preset);
             let payload = Json::of(&payload::shown(preset.as_ref(), &view.parcel.body));
             let delivery = match &source {
@@ -62,14 +62,14 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     Answer::ok(&DeliveryDetail { delivery: delivery.waiting(waiting_for), payload, attempt_log })
 }
 
-/// As the webhook's profile renders it: what the signature is made over.
+/// Renders the payload with the webhook's profile: the bytes that are signed.
 async fn rendered(call: &Call, tenant: TenantId, view: &DeliveryView) -> Result<Json, Problem> {
     let targets = call.api.registry.of(tenant).await?;
     let known = targets.get(view.row.target).map(|target| target.profile.envelope);
     let envelope = if let Some(envelope) = known {
         envelope
     } else {
-        // Of a webhook that is gone, the tenant's usual one is the best guess.
+        // For a deleted webhook, the tenant's default profile is the best guess.
         let owner = call.api.access.tenants.get(tenant).await?;
         let usual = owner.and_then(|owner| call.api.registry.profile(&owner.default_profile));
         usual.map_or(Envelope::Standard, |profile| profile.envelope)

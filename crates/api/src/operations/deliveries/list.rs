@@ -1,148 +1,145 @@
 //! `GET /v1/deliveries` and `GET /v1/webhooks/{id}/deliveries`: newest first.
 
-use gancho_access::{Right, Who};
-use gancho_domain::{EndpointId, Lane};
+use gancho_access::{Principal, Right};
+use gancho_domain::{EndpointId, Lane, Status, Time};
 use gancho_store::{DeliveryFilter, DeliveryRow};
 
-use super::{TAG, dispatched, view::Delivery, waiting::Holds};
+use super::{TAG, dispatch_lane, view::Delivery, waiting_for::WaitContext};
 use crate::{
     answer::Answer,
     codes,
-    input::{
-        Field, Kind,
-        field::Noun,
-        query::{CURSOR, LIMIT},
-    },
+    input::{Request, field::Noun, query::Paging, request},
     page::Page,
     problem::Problem,
+    render::List,
     route::{Call, Gives, Needs, Route},
-    show::List,
 };
 
-const STATUS: Field = Field::new(
-    "status",
-    Kind::Choice(&["pending", "retrying", "delivered", "failed"]),
-    "Only with this status.",
-);
-const EVENT_TYPE: Field = Field::new("event_type", Kind::Id(Noun::EventType), "Only of this type.");
-const EVENT_ID: Field = Field::new("event_id", Kind::Id(Noun::Event), "Only of this event.");
-const EXTERNAL_ID: Field = Field::new(
-    "external_id",
-    Kind::Text { least: 1, most: 256 },
-    "Only of events with the publisher's own id.",
-);
-const SINCE: Field = Field::new("since", Kind::Time, "Made at or after.");
-const UNTIL: Field = Field::new("until", Kind::Time, "Made before.");
-const LANE: Field = Field::new(
-    "lane",
-    Kind::Choice(&["webhook", "dispatch", "email"]),
-    "Of which lane: `webhook` unless it is named.",
-);
-const WEBHOOK_ID: Field =
-    Field::new("webhook_id", Kind::Id(Noun::Webhook), "Only to this webhook.");
-const PARTNER: Field = Field::new(
-    "partner",
-    Kind::Id(Noun::Source),
-    "For the operator, in the lane `dispatch`: only of this partner.",
-);
+request! {
+    /// The filters of both lists.
+    struct DeliveryFilterQuery {
+        /// Only deliveries with this status.
+        optional status: Status as choice(&["pending", "retrying", "delivered", "failed"]),
+        /// Only deliveries of events of this type.
+        optional event_type: String as id(Noun::EventType),
+        /// Only deliveries of this event.
+        optional event_id: String as id(Noun::Event),
+        /// Only deliveries of events with this external id.
+        optional external_id: String as text(1, 256),
+        /// Only deliveries created at or after this time.
+        optional since: Time as time(),
+        /// Only deliveries created before this time.
+        optional until: Time as time(),
+    }
+}
+
+request! {
+    struct WebhookDeliveriesQuery {
+        flatten page: Paging,
+        flatten filter: DeliveryFilterQuery,
+    }
+}
+
+request! {
+    struct DeliveriesQuery {
+        flatten page: Paging,
+        flatten filter: DeliveryFilterQuery,
+        /// Only deliveries to this webhook.
+        optional webhook_id: String as id(Noun::Webhook),
+        /// Only deliveries in this lane. Default: `webhook`.
+        optional lane: Lane as choice(&["webhook", "dispatch", "email"]),
+        /// Only deliveries of receipts from this partner, in the lane `dispatch`. Operator only.
+        optional partner: String as id(Noun::Source),
+    }
+}
 
 pub const ROUTE: Route = Route {
     path: "/deliveries",
     needs: Needs::Anyone(Right::Read),
-    query: &[
-        LIMIT,
-        CURSOR,
-        STATUS,
-        EVENT_TYPE,
-        EVENT_ID,
-        EXTERNAL_ID,
-        SINCE,
-        UNTIL,
-        WEBHOOK_ID,
-        LANE,
-        PARTNER,
-    ],
+    query: DeliveriesQuery::FIELDS,
     refuses: &[&codes::TENANT_REQUIRED, &codes::NOT_FOUND, &codes::RECEIVING_OFF],
-    gives: Gives::ok::<List<Delivery>>("A page of them, newest first."),
+    gives: Gives::ok::<List<Delivery>>("A page of deliveries, newest first."),
     tag: TAG,
     summary: "List deliveries",
-    about: "Of webhooks, unless another lane is named: e-mails and receipts have lists of their own. What was received from partners is the operator's to see: with `lane=dispatch` and without `X-Tenant`. With a filter a page may hold fewer than `limit`, even none, and still have a next: it looks at a bounded number of deliveries. With `external_id` they come by event, the newest first.",
+    about: "Lists webhook deliveries unless `lane` says otherwise. Deliveries of receipts are visible to the operator only, with `lane=dispatch` and without `X-Tenant`. A page scans a limited number of deliveries, so with a filter it may have fewer items than `limit`, even none: continue until `next_cursor` is null. With `external_id`, deliveries are ordered by event, newest first.",
     run: |call| {
         Box::pin(async move {
-            let endpoint = call.query.text("webhook_id").map(str::parse).transpose();
-            let endpoint = endpoint.map_err(|fault: gancho_domain::id::NotAnId| {
-                Problem::field("", format!("`webhook_id` is {fault}"))
+            let query: DeliveriesQuery = call.parse_query()?;
+            let endpoint = query.webhook_id.as_deref().map(str::parse).transpose();
+            let endpoint = endpoint.map_err(|error: gancho_domain::id::NotAnId| {
+                Problem::field("", format!("`webhook_id` is {error}"))
             })?;
-            let lane = call.query.text("lane").and_then(|lane| lane.parse().ok());
-            let partner = call.query.string("partner");
-            list(call, endpoint, lane.unwrap_or(Lane::Webhook), partner).await
+            let lane = query.lane.unwrap_or(Lane::Webhook);
+            list(&call, &query.page, query.filter, endpoint, lane, query.partner.as_deref()).await
         })
     },
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 pub const OF_WEBHOOK: Route = Route {
     path: "/webhooks/{id}/deliveries",
     needs: Needs::Tenant(Right::Read),
-    query: &[LIMIT, CURSOR, STATUS, EVENT_TYPE, EVENT_ID, EXTERNAL_ID, SINCE, UNTIL],
-    gives: Gives::ok::<List<Delivery>>("A page of them, newest first."),
+    query: WebhookDeliveriesQuery::FIELDS,
+    gives: Gives::ok::<List<Delivery>>("A page of deliveries, newest first."),
     tag: TAG,
     summary: "List a webhook's deliveries",
-    about: "With a filter a page may hold fewer than `limit`, even none, and still have a next: it looks at a bounded number of deliveries.",
+    about: "A page scans a limited number of deliveries, so with a filter it may have fewer items than `limit`, even none: continue until `next_cursor` is null.",
     run: |call| {
         Box::pin(async move {
             let id: EndpointId = call.id("id")?;
             let found = call.api.store.endpoint(call.tenant()?.scope(), id).await?;
             found.ok_or_else(|| Problem::not_found(Noun::Webhook))?;
-            list(call, Some(id), Lane::Webhook, None).await
+            let query: WebhookDeliveriesQuery = call.parse_query()?;
+            list(&call, &query.page, query.filter, Some(id), Lane::Webhook, None).await
         })
     },
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn list(
-    call: Call,
+    call: &Call,
+    paging: &Paging,
+    query: DeliveryFilterQuery,
     endpoint: Option<EndpointId>,
     lane: Lane,
-    partner: Option<String>,
+    partner: Option<&str>,
 ) -> Result<Answer, Problem> {
-    let query = &call.query;
-    let page = Page::below(&call, call.owner().tenant(), Some(call.part("id")))?;
-    let event = query.text("event_id").map(str::parse).transpose();
-    let event = event.map_err(|fault: gancho_domain::id::NotAnId| {
-        Problem::field("", format!("`event_id` is {fault}"))
+    let page = Page::below(call, call.owner().tenant(), Some(call.path_param("id")), paging)?;
+    let event = query.event_id.as_deref().map(str::parse).transpose();
+    let event = event.map_err(|error: gancho_domain::id::NotAnId| {
+        Problem::field("", format!("`event_id` is {error}"))
     })?;
     let filter = DeliveryFilter {
         lane: Some(lane),
         endpoint,
-        status: query.text("status").and_then(|status| status.parse().ok()),
-        event_type: query.string("event_type"),
+        status: query.status,
+        event_type: query.event_type,
         event,
-        external_id: query.string("external_id"),
-        since: query.time("since"),
-        until: query.time("until"),
+        external_id: query.external_id,
+        since: query.since,
+        until: query.until,
     };
     let request = page.request()?;
-    let (data, next) = match &call.who {
-        Who::Operator(_) if lane == Lane::Dispatch => {
-            dispatched::page(&call, partner.as_deref(), filter, request).await?
+    let (data, next) = match &call.principal {
+        Principal::Operator(_) if lane == Lane::Dispatch => {
+            dispatch_lane::page(call, partner, filter, request).await?
         }
-        Who::Tenant(_) if partner.is_some() => return Err(for_operators()),
+        Principal::Tenant(_) if partner.is_some() => return Err(partner_refused()),
         _ => {
             let scope = call.tenant()?.scope();
             let found = call.api.store.deliveries(scope, filter, request).await?;
-            let holds = Holds::read(&call.api).await?;
-            let shown = |row: DeliveryRow| {
-                let waiting_for = holds.on(&call.api, scope.tenant(), &row);
+            let context = WaitContext::read(&call.api).await?;
+            let render = |row: DeliveryRow| {
+                let waiting_for = context.on(&call.api, scope.tenant(), &row);
                 Delivery::from(row).waiting(waiting_for)
             };
-            (found.rows.into_iter().map(shown).collect(), found.next)
+            (found.rows.into_iter().map(render).collect(), found.next)
         }
     };
     page.answer(data, next)
 }
 
-fn for_operators() -> Problem {
-    let detail = "only the operator may name a partner: leave `partner` out";
+fn partner_refused() -> Problem {
+    let detail = "only the operator can filter by partner; leave out `partner`";
     Problem::new(&codes::OPERATOR_ONLY, detail)
 }

@@ -1,4 +1,5 @@
-//! `POST /v1/deliveries/{delivery_id}/retry` and the same below a webhook: now, whatever its state.
+//! `POST /v1/deliveries/{delivery_id}/retry` and the same below a webhook: attempts it now, whatever its
+//! state.
 
 use gancho_access::Right;
 use gancho_domain::{Endpoint, Lane};
@@ -18,13 +19,13 @@ pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/deliveries/{delivery_id}/retry",
     needs: Needs::Anyone(Right::Manage),
-    gives: Gives::accepted::<Delivery>("It is due now, or is being tried at this moment."),
+    gives: Gives::accepted::<Delivery>("The delivery is due now, or an attempt is in flight."),
     refuses: &[&codes::CONFLICT, &codes::STORAGE_FULL],
     tag: TAG,
     summary: "Retry a delivery",
-    about: "It is tried now, whatever its state; one that had ended starts its retry plan from the beginning. Refused with 409 if its webhook is switched off or was deleted.",
+    about: "Attempts the delivery now, whatever its status. A delivery that was delivered or had failed starts its retry schedule from the beginning. Answers 409 if the webhook is disabled or deleted.",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 pub const OF_WEBHOOK: Route = Route {
@@ -34,12 +35,15 @@ pub const OF_WEBHOOK: Route = Route {
     ..ROUTE
 };
 
-/// What cannot be sent is refused at once: to try it would only replace the reason that it failed for.
+/// A delivery that cannot succeed is refused at once: an attempt would only overwrite the reason of its
+/// failure.
 fn check_webhook(webhook: Option<&Endpoint>) -> Result<(), Problem> {
     let why = match webhook {
         Some(webhook) if webhook.is_active => return Ok(()),
-        Some(_) => "the webhook is switched off: set `is_active` to true first",
-        None => "the webhook was deleted: send the event to another one with `POST /v1/replays`",
+        Some(_) => "the webhook is disabled; set `is_active` to true first",
+        None => {
+            "the webhook was deleted; send the event to another webhook with `POST /v1/replays`"
+        }
     };
     Err(Problem::new(&codes::CONFLICT, why))
 }

@@ -1,5 +1,5 @@
-//! How a delivery and its attempts are shown. A delivery names what it has: a webhook and an event, a
-//! partner and a receipt, or an e-mail.
+//! Renders a delivery and its attempts. A delivery names what it has: a webhook and an event, a partner and
+//! a receipt, or an e-mail.
 
 use std::collections::BTreeMap;
 
@@ -12,61 +12,61 @@ use gancho_store::DeliveryRow;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::waiting::WaitingFor;
-use crate::show::{Json, Stamp};
+use super::waiting_for::WaitingFor;
+use crate::render::{Json, Timestamp};
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Delivery {
     pub id: String,
     /// `webhook`, `dispatch` or `email`.
     pub lane: &'static str,
-    /// In the lane `webhook`: where it goes.
+    /// The webhook that it is delivered to. Lane `webhook` only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub webhook_id: Option<String>,
-    /// In the lane `webhook`: what is sent.
+    /// The event that is delivered. Lane `webhook` only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub event_id: Option<String>,
-    /// In the lane `webhook`.
+    /// Lane `webhook` only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub event_type: Option<String>,
-    /// In the lane `dispatch`: who posted it.
+    /// The partner that sent the receipt. Lane `dispatch` only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partner: Option<String>,
-    /// In the lane `dispatch`: what is sent.
+    /// The receipt that is delivered. Lane `dispatch` only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receipt_id: Option<String>,
-    /// In the lane `dispatch`: where it goes now; not there where the source has no such target.
+    /// The current URL of the target; absent if the source no longer has this target. Lane `dispatch` only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_url: Option<String>,
-    /// In the lane `email`: the e-mail, shown by `GET /v1/emails/{outbox_id}`.
+    /// The e-mail, see `GET /v1/emails/{outbox_id}`. Lane `email` only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outbox_id: Option<String>,
-    /// The publisher's own id of the event or e-mail; the partner's of what it posted.
+    /// The publisher's own id of the event or e-mail, or the partner's event id of a receipt.
     pub external_id: Option<String>,
     /// `pending`, `retrying`, `delivered` or `failed`.
     pub status: &'static str,
-    /// How many were made.
+    /// Number of attempts so far.
     pub attempts: u32,
-    /// Of the last attempt.
+    /// HTTP status of the last attempt's response.
     pub response_status: Option<u16>,
-    /// Why it was given up, or else why the last attempt failed.
+    /// Why the delivery failed permanently, or else why the last attempt failed.
     pub last_error: Option<String>,
     pub last_error_code: Option<String>,
-    /// As the plan says it.
-    pub next_retry_at: Option<Stamp>,
-    /// What it waits for; null once it has ended.
+    /// When the next attempt is due.
+    pub next_retry_at: Option<Timestamp>,
+    /// What the delivery is waiting for; null once it is delivered or has failed.
     pub waiting_for: Option<WaitingFor>,
-    pub delivered_at: Option<Stamp>,
-    /// It was made by a test call.
+    pub delivered_at: Option<Timestamp>,
+    /// Whether it was created by a test call.
     pub is_test: bool,
-    pub created_at: Stamp,
+    pub created_at: Timestamp,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct DeliveryDetail {
     #[serde(flatten)]
     pub delivery: Delivery,
-    /// The body as it is sent; null for an e-mail.
+    /// The request body that is sent; null for an e-mail.
     #[schema(value_type = Json)]
     pub payload: Option<Json>,
     /// Oldest first.
@@ -75,15 +75,15 @@ pub struct DeliveryDetail {
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AttemptEntry {
-    /// From 1.
+    /// Number of the attempt, from 1.
     pub attempt: u32,
-    pub started_at: Stamp,
+    pub started_at: Timestamp,
     pub latency_ms: f64,
-    /// As sent; what is secret is masked.
+    /// The headers that were sent, with secrets masked.
     pub request_headers: BTreeMap<String, String>,
     pub response_status: Option<u16>,
     pub response_headers: BTreeMap<String, String>,
-    /// At most the first 16 KiB.
+    /// The first 16 KiB of the response body.
     pub response_body: Option<String>,
     pub error: Option<String>,
     pub error_code: Option<String>,
@@ -110,11 +110,11 @@ impl From<DeliveryRow> for Delivery {
             response_status: row.response_status,
             last_error: row.last_failure.as_ref().map(|why| why.reason().to_owned()),
             last_error_code: row.last_failure.as_ref().map(|why| why.code().to_string()),
-            next_retry_at: row.next_retry_at.map(Stamp),
+            next_retry_at: row.next_retry_at.map(Timestamp),
             waiting_for: None,
-            delivered_at: row.delivered_at.map(Stamp),
+            delivered_at: row.delivered_at.map(Timestamp),
             is_test: row.is_test,
-            created_at: Stamp(row.created_at),
+            created_at: Timestamp(row.created_at),
         }
     }
 }
@@ -136,7 +136,7 @@ impl From<Attempt> for AttemptEntry {
         let body = &attempt.response_body;
         Self {
             attempt: attempt.number,
-            started_at: Stamp(attempt.started_at),
+            started_at: Timestamp(attempt.started_at),
             latency_ms: attempt.latency.as_micros() as f64 / 1_000.0,
             request_headers: headers(&attempt.request_headers),
             response_status: attempt.response_status,
@@ -150,7 +150,7 @@ impl From<Attempt> for AttemptEntry {
     }
 }
 
-/// From `name: value` lines. A name that stands twice has both values.
+/// Parses `name: value` lines. The values of a repeated name are joined.
 fn headers(lines: &[u8]) -> BTreeMap<String, String> {
     let mut all = BTreeMap::<String, String>::new();
     for line in String::from_utf8_lossy(lines).lines() {

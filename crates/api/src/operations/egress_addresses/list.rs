@@ -1,4 +1,4 @@
-//! `GET /v1/egress-addresses`: what a tenant must let through its firewall.
+//! `GET /v1/egress-addresses`: the addresses that a tenant's firewall must allow.
 
 use gancho_access::Right;
 use serde::Serialize;
@@ -12,20 +12,20 @@ use crate::{
 
 #[derive(Serialize, ToSchema)]
 pub struct EgressAddresses {
-    /// IP addresses and networks (CIDR). Empty if the operator has not stated any.
+    /// IP addresses and networks (CIDR). Empty if the operator has not configured any.
     pub addresses: Vec<String>,
 }
 
 pub const ROUTE: Route = Route {
     path: "/egress-addresses",
     needs: Needs::Anyone(Right::Read),
-    gives: Gives::ok::<EgressAddresses>("The addresses."),
+    gives: Gives::ok::<EgressAddresses>("The egress addresses."),
     tag: "Webhooks",
-    summary: "List the addresses that deliveries come from",
-    about: "For firewalls that let known addresses through. As the operator states them in `egress_addresses`; \
-            a signature proves more than an address does, so verify that as well.",
+    summary: "List egress addresses",
+    about: "The IP addresses that deliveries come from, for firewall allow lists, as configured in `egress_addresses`. \
+            An address is no proof of origin: verify signatures as well.",
     run: |call| Box::pin(std::future::ready(run(&call))),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 fn run(call: &Call) -> Result<Answer, Problem> {

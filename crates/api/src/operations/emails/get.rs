@@ -1,4 +1,4 @@
-//! `GET /v1/emails/{outbox_id}`: an e-mail, and what became of it.
+//! `GET /v1/emails/{outbox_id}`: an e-mail and its status.
 
 use gancho_access::Right;
 
@@ -14,17 +14,17 @@ use crate::{
 pub const ROUTE: Route = Route {
     path: "/emails/{outbox_id}",
     needs: Needs::Tenant(Right::Read),
-    gives: Gives::ok::<Email>("The e-mail, with every attempt to send it."),
+    gives: Gives::ok::<Email>("The e-mail with all delivery attempts."),
     refuses: &[&codes::EMAIL_OFF],
     tag: TAG,
-    summary: "Show an e-mail",
+    summary: "Get an e-mail",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let (acting, id) = (call.tenant()?, call.id("outbox_id")?);
-    let found = super::desk(&call.api)?.outbox.email(acting.scope(), id).await?;
+    let (principal, id) = (call.tenant()?, call.id("outbox_id")?);
+    let found = super::mail(&call.api)?.outbox.email(principal.scope(), id).await?;
     let view = found.ok_or_else(|| Problem::not_found(Noun::Email))?;
     Answer::ok(&Email::from(view))
 }

@@ -1,56 +1,59 @@
 //! `GET /v1/emails`: newest first.
 
 use gancho_access::Right;
+use gancho_domain::Time;
 use gancho_mail::{EmailFilter, EmailStatus};
 
 use super::{TAG, view::EmailSummary};
 use crate::{
     answer::Answer,
     codes,
-    input::{
-        Field, Kind,
-        query::{CURSOR, LIMIT},
-    },
+    input::{Request, query::Paging, request},
     page::Page,
     problem::Problem,
+    render::List,
     route::{Call, Gives, Needs, Route},
-    show::List,
 };
+
+request! {
+    struct EmailsQuery {
+        flatten page: Paging,
+        /// Only e-mails with this status. An e-mail that bounced after it was sent is `FAILED`. With this filter a page
+        /// may have fewer items than `limit`: continue until `next_cursor` is null.
+        optional status: String as choice(&["PENDING", "SENT", "FAILED", "RETRY_SCHEDULED"]),
+        /// Only e-mails with this external id.
+        optional external_id = "externalId": String as text(1, 256),
+        /// Only e-mails submitted at or after this time.
+        optional since: Time as time(),
+        /// Only e-mails submitted before this time.
+        optional until: Time as time(),
+    }
+}
 
 pub const ROUTE: Route = Route {
     path: "/emails",
     needs: Needs::Tenant(Right::Read),
-    query: &[
-        LIMIT,
-        CURSOR,
-        Field::new(
-            "status",
-            Kind::Choice(&["PENDING", "SENT", "FAILED", "RETRY_SCHEDULED"]),
-            "Only those that stand so. One that bounced after it was sent is `FAILED`. A page may then have fewer than `limit`; the list ends where `next_cursor` is null.",
-        ),
-        Field::new("externalId", Kind::Text { least: 1, most: 256 }, "Only with your own id."),
-        Field::new("since", Kind::Time, "Submitted at or after."),
-        Field::new("until", Kind::Time, "Submitted before."),
-    ],
-    gives: Gives::ok::<List<EmailSummary>>("A page of them, newest first."),
+    query: EmailsQuery::FIELDS,
+    gives: Gives::ok::<List<EmailSummary>>("A page of e-mails, newest first."),
     refuses: &[&codes::EMAIL_OFF],
     tag: TAG,
     summary: "List e-mails",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let (acting, query) = (call.tenant()?, &call.query);
-    let page = Page::of(&call, Some(acting.scope().tenant()))?;
-    let status = query.text("status");
+    let principal = call.tenant()?;
+    let query: EmailsQuery = call.parse_query()?;
+    let page = Page::of(&call, Some(principal.scope().tenant()), &query.page)?;
+    let status = query.status.as_deref();
     let filter = EmailFilter {
         status: EmailStatus::ALL.into_iter().find(|known| Some(known.name()) == status),
-        external_id: query.string("externalId"),
-        since: query.time("since"),
-        until: query.time("until"),
+        external_id: query.external_id,
+        since: query.since,
+        until: query.until,
     };
-    let outbox = &super::desk(&call.api)?.outbox;
-    let found = outbox.emails(acting.scope(), filter, page.request()?).await?;
+    let outbox = &super::mail(&call.api)?.outbox;
+    let found = outbox.emails(principal.scope(), filter, page.request()?).await?;
     page.answer(found.rows.into_iter().map(EmailSummary::from).collect(), found.next)
 }

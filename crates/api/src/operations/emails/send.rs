@@ -1,4 +1,6 @@
-//! `POST /v1/email/send`: when it answers 201, the e-mail is on stable storage.
+//! `POST /v1/email/send`: answers 201 only after the e-mail is durably stored.
+
+use std::collections::BTreeMap;
 
 use gancho_access::Right;
 use gancho_mail::{AttachmentDraft, EmailDraft};
@@ -10,63 +12,58 @@ use super::TAG;
 use crate::{
     answer::Answer,
     codes,
-    input::{Faults, Field, Kind, Values, body},
-    operations::events::{new_event::header_key, publish::marked},
+    input::{
+        FieldErrors, Request,
+        body::{self, BodyError},
+        request,
+    },
+    operations::events::{new_event::header_key, publish::with_replay_header},
     problem::Problem,
     route::{Call, Gives, Needs, Route, Takes},
 };
 
-const ADDRESS: Kind = Kind::Text { least: 1, most: 600 };
-const CONTENT: Kind = Kind::Prose { most: 2 * 1024 * 1024 };
-const ID: Kind = Kind::Text { least: 1, most: 256 };
+request! {
+    struct AttachmentBody {
+        /// File name.
+        required filename: String as text(1, 200),
+        /// Content of the file, in base64.
+        required content: String as prose(16 * 1024 * 1024),
+        /// Media type. Default: `application/octet-stream`.
+        nullable content_type = "contentType": String as text(1, 200),
+        /// Content id, to embed the file in the HTML as `cid:…`. The file is then inline and not listed as an
+        /// attachment.
+        nullable content_id = "contentId": String as text(1, 100),
+    }
+}
 
-const ATTACHMENT: &[Field] = &[
-    Field::new("filename", Kind::Text { least: 1, most: 200 }, "How the file is called.")
-        .required(),
-    Field::new("content", Kind::Prose { most: 16 * 1024 * 1024 }, "The file, as base64.")
-        .required(),
-    Field::new(
-        "contentType",
-        Kind::Text { least: 1, most: 200 },
-        "Its media type; `application/octet-stream` where it is left out.",
-    )
-    .nullable(),
-    Field::new(
-        "contentId",
-        Kind::Text { least: 1, most: 100 },
-        "Where given, the HTML can show it as `cid:…`, and it is not listed as a file.",
-    )
-    .nullable(),
-];
+const MAX_ADDRESS: usize = 600;
+const MAX_CONTENT: usize = 2 * 1024 * 1024;
 
-const FIELDS: &[Field] = &[
-    Field::new("from", ADDRESS, "`shop@example.com` or `Shop <shop@example.com>`.").required(),
-    Field::new("to", ADDRESS, "The one recipient: an e-mail to several is several e-mails.")
-        .required(),
-    Field::new("subject", Kind::Text { least: 0, most: 900 }, "The subject.").required(),
-    Field::new("html", CONTENT, "The HTML; `html`, `text` or both must be given.").nullable(),
-    Field::new("text", CONTENT, "The plain text.").nullable(),
-    Field::new("replyTo", ADDRESS, "Where answers go.").nullable(),
-    Field::new(
-        "headers",
-        Kind::TextMap { most: 50, longest: 1_000 },
-        "Headers of your own, such as `List-Unsubscribe`. Those that the gateway writes are refused.",
-    )
-    .nullable(),
-    Field::new(
-        "attachments",
-        Kind::Objects { fields: ATTACHMENT, least: 0, most: 50 },
-        "Files, at most 10 MiB together.",
-    )
-    .nullable(),
-    Field::new("externalId", ID, "Your own id for it, told in every event about it.").nullable(),
-    Field::new(
-        "idempotencyKey",
-        ID,
-        "The same key within 24 hours is the same e-mail. May be given as the header `Idempotency-Key` instead.",
-    )
-    .nullable(),
-];
+request! {
+    struct EmailBody<'a> {
+        /// Sender: `shop@example.com` or `Shop <shop@example.com>`.
+        required from: String as text(1, MAX_ADDRESS),
+        /// Recipient. An e-mail has exactly one; send several e-mails to reach several recipients.
+        required to: String as text(1, MAX_ADDRESS),
+        /// Subject line.
+        required subject: String as text(0, 900),
+        /// HTML body. At least one of `html` and `text` is required.
+        nullable html: String as prose(MAX_CONTENT),
+        /// Plain-text body.
+        nullable text: String as prose(MAX_CONTENT),
+        /// Address for replies.
+        nullable reply_to = "replyTo": String as text(1, MAX_ADDRESS),
+        /// Custom headers, e.g. `List-Unsubscribe`. Headers that the gateway sets itself are rejected.
+        nullable headers: BTreeMap<String, String> as text_map(50, 1_000),
+        /// Attachments, at most 10 MiB in total.
+        nullable attachments: Vec<&'a str> as objects::<AttachmentBody>(0, 50),
+        /// Your own id for the e-mail. Included in every event about it.
+        nullable external_id = "externalId": String as text(1, 256),
+        /// Idempotency key: the same key within 24 hours sends one e-mail. Can also be sent as the `Idempotency-Key`
+        /// header.
+        nullable idempotency_key = "idempotencyKey": String as text(1, 256),
+    }
+}
 
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -78,67 +75,71 @@ pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/email/send",
     needs: Needs::Tenant(Right::Publish),
-    takes: Takes::Large(FIELDS),
+    takes: Takes::Large(EmailBody::FIELDS),
     gives: Gives::created::<AcceptedEmail>(
-        "It is on stable storage and will be sent. `Idempotent-Replayed: true` marks the answer to a repeated key.",
+        "The e-mail is durably stored and will be sent. A repeated idempotency key is answered with `Idempotent-Replayed: true`.",
     ),
     refuses: &[&codes::IDEMPOTENCY_MISMATCH, &codes::STORAGE_FULL, &codes::EMAIL_OFF],
     tag: TAG,
     summary: "Send an e-mail",
-    about: "What becomes of it is told by the events `email.sent`, `email.retry_scheduled` and `email.failed`, and by `GET /v1/emails/{outbox_id}`. An e-mail to a suppressed address is accepted and fails at once.",
+    about: "The outcome is reported by the events `email.sent`, `email.retry_scheduled` and `email.failed`, and by `GET /v1/emails/{outbox_id}`. An e-mail to a suppressed address is accepted and fails immediately.",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let acting = call.tenant()?;
-    let draft = draft(&call.values()?, header_key(&call.headers)?)?;
-    let outbox = &super::desk(&call.api)?.outbox;
-    let submitted = outbox.submit(acting.scope(), acting.tenant(), draft).await?;
+    let principal = call.tenant()?;
+    let draft = draft(call.parse_body()?, header_key(&call.headers)?)?;
+    let outbox = &super::mail(&call.api)?.outbox;
+    let submitted = outbox.submit(principal.scope(), principal.tenant(), draft).await?;
     let answer = Answer::created(&AcceptedEmail { outbox_id: submitted.id.to_string() })?;
-    Ok(marked(answer, submitted.is_repeat))
+    Ok(with_replay_header(answer, submitted.is_repeat))
 }
 
-fn draft(values: &Values<'_>, header_key: Option<&str>) -> Result<EmailDraft, Problem> {
-    let key = match (header_key, values.text("idempotencyKey")) {
-        (Some(header), Some(field)) if header != field => {
+fn draft(body: EmailBody<'_>, header_key: Option<&str>) -> Result<EmailDraft, Problem> {
+    let key = match (header_key, body.idempotency_key) {
+        (Some(header), Some(field)) if *header != field => {
             return Err(Problem::field(
                 "/idempotencyKey",
-                "the header `Idempotency-Key` and the field differ: give one, or the same twice",
+                "the header `Idempotency-Key` and the field `idempotencyKey` differ; send one of them",
             ));
         }
-        (header, field) => header.or(field).map(str::to_owned),
+        (header, field) => field.or(header.map(str::to_owned)),
     };
     Ok(EmailDraft {
-        from: values.string("from"),
-        to: values.string("to"),
-        subject: values.string("subject"),
-        html: values.string("html"),
-        text: values.string("text"),
-        reply_to: values.string("replyTo"),
-        headers: values.text_map("headers").unwrap_or_default().into_iter().collect(),
-        attachments: attachments(values)?,
-        external_id: values.string("externalId"),
+        from: Some(body.from),
+        to: Some(body.to),
+        subject: Some(body.subject),
+        html: body.html,
+        text: body.text,
+        reply_to: body.reply_to,
+        headers: body.headers.unwrap_or_default().into_iter().collect(),
+        attachments: attachments(&body.attachments.unwrap_or_default())?,
+        external_id: body.external_id,
         idempotency_key: key,
     })
 }
 
-fn attachments(values: &Values<'_>) -> Result<Vec<AttachmentDraft>, Problem> {
-    let mut faults = Faults::default();
+fn attachments(items: &[&str]) -> Result<Vec<AttachmentDraft>, Problem> {
+    let mut errors = FieldErrors::default();
     let mut all = Vec::new();
-    for (place, item) in values.items("attachments").unwrap_or_default().iter().enumerate() {
-        let pointer = format!("/attachments/{place}");
+    for (index, item) in items.iter().enumerate() {
+        let pointer = format!("/attachments/{index}");
         if !item.starts_with('{') {
-            faults.invalid(pointer, "an attachment is an object with `filename` and `content`");
+            errors
+                .invalid(pointer, "an attachment must be an object with `filename` and `content`");
             continue;
         }
-        let file = body::object(ATTACHMENT, item, &pointer, &mut faults)?;
-        all.push(AttachmentDraft {
-            filename: file.string("filename").unwrap_or_default(),
-            content: file.string("content").unwrap_or_default(),
-            content_type: file.string("contentType"),
-            content_id: file.string("contentId"),
-        });
+        match body::parse_item::<AttachmentBody>(item, &pointer) {
+            Ok(file) => all.push(AttachmentDraft {
+                filename: file.filename,
+                content: file.content,
+                content_type: file.content_type,
+                content_id: file.content_id,
+            }),
+            Err(BodyError::Invalid(of_item)) => errors.extend(of_item),
+            Err(error) => return Err(error.into()),
+        }
     }
-    if faults.0.is_empty() { Ok(all) } else { Err(faults.into()) }
+    if errors.0.is_empty() { Ok(all) } else { Err(errors.into()) }
 }

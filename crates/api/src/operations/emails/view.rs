@@ -1,29 +1,29 @@
-//! How an e-mail is shown: its recipient masked, whoever looks.
+//! Renders an e-mail, always with its recipient masked.
 
 use gancho_domain::Attempt;
 use gancho_mail::{EmailRow, EmailView};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::show::Stamp;
+use crate::render::Timestamp;
 
-/// In a list.
+/// An e-mail without its attempts.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EmailSummary {
     pub outbox_id: String,
     pub external_id: Option<String>,
-    /// The tenant's slug.
+    /// Slug of the tenant.
     pub company_id: String,
-    /// Masked.
+    /// Masked e-mail address.
     pub recipient: String,
     pub subject: String,
     /// `PENDING`, `SENT`, `FAILED` or `RETRY_SCHEDULED`.
     pub status: &'static str,
     pub attempts: u32,
-    pub created_at: Stamp,
-    pub sent_at: Option<Stamp>,
-    pub next_retry_at: Option<Stamp>,
+    pub created_at: Timestamp,
+    pub sent_at: Option<Timestamp>,
+    pub next_retry_at: Option<Timestamp>,
     pub failure_code: Option<&'static str>,
     pub failure_reason: Option<String>,
 }
@@ -33,14 +33,14 @@ pub struct EmailSummary {
 pub struct Email {
     #[serde(flatten)]
     pub summary: EmailSummary,
-    /// Masked.
+    /// Masked e-mail address.
     pub from: String,
-    /// Under which whoever took it knows it.
+    /// The message id assigned by the receiving server.
     pub message_id: Option<String>,
-    /// The mail server's or SES's own code for the failure.
+    /// Error code of the mail server or SES.
     pub ses_error: Option<String>,
-    pub failed_at: Option<Stamp>,
-    /// As a delivery: to be retried or replayed by.
+    pub failed_at: Option<Timestamp>,
+    /// The e-mail's delivery, to retry or replay it.
     pub delivery_id: String,
     /// Oldest first.
     pub attempt_log: Vec<EmailAttempt>,
@@ -50,14 +50,14 @@ pub struct Email {
 #[serde(rename_all = "camelCase")]
 pub struct EmailAttempt {
     pub attempt: u32,
-    pub started_at: Stamp,
+    pub started_at: Timestamp,
     pub latency_ms: u64,
-    /// The mail server's code, or the HTTP status of SES.
+    /// SMTP reply code, or HTTP status of SES.
     pub response_status: Option<u16>,
-    /// What it said.
+    /// SMTP reply, or response body of SES.
     pub response: String,
     pub error: Option<String>,
-    pub next_retry_at: Option<Stamp>,
+    pub next_retry_at: Option<Timestamp>,
 }
 
 impl From<EmailRow> for EmailSummary {
@@ -70,9 +70,9 @@ impl From<EmailRow> for EmailSummary {
             subject: row.subject,
             status: row.status.name(),
             attempts: row.attempts,
-            created_at: Stamp(row.created_at),
-            sent_at: row.sent_at.map(Stamp),
-            next_retry_at: row.next_retry_at.map(Stamp),
+            created_at: Timestamp(row.created_at),
+            sent_at: row.sent_at.map(Timestamp),
+            next_retry_at: row.next_retry_at.map(Timestamp),
             failure_code: row.failure_code.map(gancho_mail::FailureCode::name),
             failure_reason: row.failure_reason,
         }
@@ -85,7 +85,7 @@ impl From<EmailView> for Email {
             from: view.from,
             message_id: view.message_id,
             ses_error: view.ses_error,
-            failed_at: view.failed_at.map(Stamp),
+            failed_at: view.failed_at.map(Timestamp),
             delivery_id: view.row.delivery.to_string(),
             attempt_log: view.attempts.into_iter().map(Into::into).collect(),
             summary: view.row.into(),
@@ -97,12 +97,12 @@ impl From<Attempt> for EmailAttempt {
     fn from(attempt: Attempt) -> Self {
         Self {
             attempt: attempt.number,
-            started_at: Stamp(attempt.started_at),
+            started_at: Timestamp(attempt.started_at),
             latency_ms: u64::try_from(attempt.latency.as_millis()).unwrap_or(u64::MAX),
             response_status: attempt.response_status,
             response: String::from_utf8_lossy(&attempt.response_body).into_owned(),
             error: attempt.failure.map(|failure| failure.to_string()),
-            next_retry_at: attempt.next_at.map(Stamp),
+            next_retry_at: attempt.next_at.map(Timestamp),
         }
     }
 }

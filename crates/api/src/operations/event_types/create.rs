@@ -1,16 +1,13 @@
-//! `POST /v1/webhooks/events`: a new event type.
+//! `POST /v1/webhooks/events`: registers an event type.
 
 use gancho_access::Right;
 use http::Method;
 
-use super::{
-    TAG,
-    new_type::{WITH_NAME, new_type},
-    view::EventType,
-};
+use super::{TAG, new_type::NewEventTypeBody, view::EventType};
 use crate::{
     answer::Answer,
     codes,
+    input::Request,
     problem::Problem,
     route::{Call, Gives, Needs, Route, Takes},
 };
@@ -19,7 +16,7 @@ pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/webhooks/events",
     needs: Needs::Anyone(Right::Manage),
-    takes: Takes::Body(WITH_NAME),
+    takes: Takes::Body(NewEventTypeBody::FIELDS),
     gives: Gives::created::<EventType>("The event type."),
     refuses: &[
         &codes::TAKEN,
@@ -29,15 +26,14 @@ pub const ROUTE: Route = Route {
     ],
     tag: TAG,
     summary: "Register an event type",
-    about: "A tenant's own stands before the operator's of the same name, and that before a built-in one. The operator's is everyone's.",
+    about: "A tenant's event type overrides the operator's of the same name, which overrides a built-in one. The operator's event types apply to all tenants.",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let owner = call.owner();
-    let values = call.values()?;
-    let name = values.string("name").unwrap_or_default();
+    let NewEventTypeBody { name, settings } = call.parse_body()?;
     let own = call.api.event_types.list(owner).await?;
     let is_own = |one: &gancho_outbound::event_types::KnownType| {
         let catalog = if owner.tenant().is_some() { "tenant" } else { "operator" };
@@ -46,9 +42,9 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     if own.iter().any(is_own) {
         return Err(Problem::new(
             &codes::TAKEN,
-            "the event type is registered already: replace it with PUT, or choose another name",
+            "the event type already exists; replace it with PUT, or choose another name",
         ));
     }
-    let known = call.api.event_types.put(owner, new_type(name, &values)).await?;
+    let known = call.api.event_types.put(owner, settings.named(name)).await?;
     Answer::created(&EventType::from(known))
 }

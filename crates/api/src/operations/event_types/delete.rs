@@ -1,4 +1,4 @@
-//! `DELETE /v1/webhooks/events/{event_type}`: one's own; those that are built in stay.
+//! `DELETE /v1/webhooks/events/{event_type}`: deletes an event type of the caller; built-in ones stay.
 
 use gancho_access::Right;
 use http::Method;
@@ -15,15 +15,15 @@ pub const ROUTE: Route = Route {
     method: Method::DELETE,
     path: "/webhooks/events/{event_type}",
     needs: Needs::Anyone(Right::Manage),
-    gives: Gives::nothing("It is gone; what was published stays."),
+    gives: Gives::no_content("The event type is deleted. Published events of this type are kept."),
     refuses: &[&codes::CONFLICT],
     tag: TAG,
     summary: "Delete an event type",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    call.api.event_types.delete(call.owner(), call.part("event_type")).await?;
-    Ok(Answer::nothing())
+    call.api.event_types.delete(call.owner(), call.path_param("event_type")).await?;
+    Ok(Answer::no_content())
 }

@@ -14,12 +14,12 @@ pub const ROUTE: Route = Route {
     needs: Needs::Anyone(Right::Read),
     gives: Gives::ok::<EventType>("The event type."),
     tag: TAG,
-    summary: "Show an event type",
+    summary: "Get an event type",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let known = call.api.event_types.get(call.owner(), call.part("event_type")).await?;
+    let known = call.api.event_types.get(call.owner(), call.path_param("event_type")).await?;
     Answer::ok(&EventType::from(known))
 }

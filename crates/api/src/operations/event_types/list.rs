@@ -1,53 +1,56 @@
-//! `GET /v1/webhooks/events`: everything that can be published, by name.
+//! `GET /v1/webhooks/events`: all event types that can be published, by name.
 
 use gancho_access::Right;
 
 use super::{TAG, view::EventType};
 use crate::{
     answer::Answer,
-    cursor::Pages,
+    cursor::CursorScope,
     input::{
-        Field, Kind,
-        query::{CURSOR, LIMIT, MOST_ROWS},
+        Request,
+        query::{MAX_ROWS, Paging},
+        request,
     },
     problem::Problem,
+    render::List,
     route::{Call, Gives, Needs, Route},
-    show::List,
 };
+
+request! {
+    struct EventTypesQuery {
+        flatten page: Paging,
+        /// Only event types of this catalog.
+        optional catalog: String as choice(&["email", "agents", "saas", "operations", "operator", "tenant"]),
+    }
+}
 
 pub const ROUTE: Route = Route {
     path: "/webhooks/events",
     needs: Needs::Anyone(Right::Read),
-    query: &[
-        LIMIT,
-        CURSOR,
-        Field::new(
-            "catalog",
-            Kind::Choice(&["email", "agents", "saas", "operations", "operator", "tenant"]),
-            "Only of this catalog.",
-        ),
-    ],
-    gives: Gives::ok::<List<EventType>>("A page of them, by name."),
+    query: EventTypesQuery::FIELDS,
+    gives: Gives::ok::<List<EventType>>("A page of event types, by name."),
     tag: TAG,
     summary: "List event types",
-    about: "Three catalogs are built in: `email`, `agents` and `saas`. A page has 500 where no `limit` is given.",
+    about: "The catalogs `email`, `agents` and `saas` are built in. The default `limit` is 500.",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let (owner, query) = (call.owner(), &call.query);
-    let pages = Pages::of(call.route.path, owner.tenant(), query);
-    let after = call.api.cursors.position(&pages, query)?;
-    let most = query.count("limit").unwrap_or(MOST_ROWS) as usize;
+    let owner = call.owner();
+    let EventTypesQuery { page, catalog } = call.parse_query()?;
+    let scope = CursorScope::of(call.route.path, owner.tenant(), &call.parameters);
+    let cursor = page.cursor.as_deref();
+    let after = cursor.map(|cursor| call.api.cursors.open(&scope, cursor)).transpose()?;
+    let max = page.limit.unwrap_or(MAX_ROWS) as usize;
     let all = call.api.event_types.list(owner).await?;
     let mut rest = all.into_iter().filter(|one| {
-        query.text("catalog").is_none_or(|name| one.catalog.name() == name)
+        catalog.as_deref().is_none_or(|name| one.catalog.name() == name)
             && after.as_ref().is_none_or(|after| one.name.as_bytes() > after.as_slice())
     });
-    let shown: Vec<_> = rest.by_ref().take(most).map(EventType::from).collect();
+    let items: Vec<_> = rest.by_ref().take(max).map(EventType::from).collect();
     let has_more = rest.next().is_some();
-    let next = shown.last().filter(|_| has_more);
-    let next_cursor = next.map(|last| call.api.cursors.seal(&pages, last.name.as_bytes()));
-    Answer::ok(&List { data: shown, next_cursor })
+    let next = items.last().filter(|_| has_more);
+    let next_cursor = next.map(|last| call.api.cursors.seal(&scope, last.name.as_bytes()));
+    Answer::ok(&List { data: items, next_cursor })
 }

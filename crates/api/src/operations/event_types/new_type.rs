@@ -1,32 +1,39 @@
-//! What may be given for an event type.
+//! The bodies of an event type.
 
 use gancho_outbound::event_types::NewType;
+use serde_json::value::RawValue;
 
-use crate::input::{Field, Kind, Values, body};
+use crate::input::request;
 
-pub const NAME: Field =
-    Field::new("name", Kind::Text { least: 1, most: 128 }, "Dotted, such as `invoice.paid`.")
-        .required();
-const DESCRIPTION: Field = Field::new("description", Kind::Prose { most: 2_000 }, "For people.");
-const EXAMPLE: Field =
-    Field::new("example", Kind::Json, "Data as such an event may have it; what a test call sends.");
-const SCHEMA: Field = Field::new(
-    "schema",
-    Kind::JsonObject { most: 64 * 1024 },
-    "A JSON Schema that the data must fit. It may not refer to anything outside of itself.",
-)
-.nullable();
-const IS_ARCHIVED: Field = Field::new("is_archived", Kind::Flag, "No longer offered.");
+request! {
+    pub struct EventTypeBody {
+        /// Human-readable description.
+        optional description: String as prose(2_000),
+        /// Example of the event's data. Test calls send it.
+        optional example: Box<RawValue> as json(),
+        /// JSON Schema that the event's data must match. External references are not allowed.
+        nullable schema: Box<RawValue> as json_object(64 * 1024),
+        /// Whether the event type is archived: no longer offered to users.
+        optional is_archived: bool as flag(),
+    }
+}
 
-pub const WITH_NAME: &[Field] = &[NAME, DESCRIPTION, EXAMPLE, SCHEMA, IS_ARCHIVED];
-pub const WITHOUT_NAME: &[Field] = &[DESCRIPTION, EXAMPLE, SCHEMA, IS_ARCHIVED];
+request! {
+    pub struct NewEventTypeBody {
+        /// Dot-separated name, e.g. `invoice.paid`.
+        required name: String as text(1, 128),
+        flatten settings: EventTypeBody,
+    }
+}
 
-pub fn new_type(name: String, values: &Values<'_>) -> NewType {
-    NewType {
-        name,
-        description: values.string("description"),
-        example: values.json("example").and_then(body::raw),
-        schema: values.json("schema").and_then(body::raw),
-        is_archived: values.flag("is_archived").unwrap_or(false),
+impl EventTypeBody {
+    pub fn named(self, name: String) -> NewType {
+        NewType {
+            name,
+            description: self.description,
+            example: self.example,
+            schema: self.schema,
+            is_archived: self.is_archived.unwrap_or(false),
+        }
     }
 }

@@ -1,16 +1,13 @@
-//! `PUT /v1/webhooks/events/{event_type}`: makes it, or replaces the one of that name.
+//! `PUT /v1/webhooks/events/{event_type}`: registers or replaces an event type.
 
 use gancho_access::Right;
 use http::Method;
 
-use super::{
-    TAG,
-    new_type::{WITHOUT_NAME, new_type},
-    view::EventType,
-};
+use super::{TAG, new_type::EventTypeBody, view::EventType};
 use crate::{
     answer::Answer,
     codes,
+    input::Request,
     problem::Problem,
     route::{Call, Gives, Needs, Route, Takes},
 };
@@ -19,18 +16,18 @@ pub const ROUTE: Route = Route {
     method: Method::PUT,
     path: "/webhooks/events/{event_type}",
     needs: Needs::Anyone(Right::Manage),
-    takes: Takes::Body(WITHOUT_NAME),
-    gives: Gives::ok::<EventType>("The event type as it is now."),
+    takes: Takes::Body(EventTypeBody::FIELDS),
+    gives: Gives::ok::<EventType>("The updated event type."),
     refuses: &[&codes::RESERVED_EVENT_TYPE, &codes::SCHEMA_MISMATCH, &codes::STORAGE_FULL],
     tag: TAG,
     summary: "Register or replace an event type",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let name = call.part("event_type").to_owned();
-    let new = new_type(name, &call.values()?);
+    let name = call.path_param("event_type").to_owned();
+    let new = call.parse_body::<EventTypeBody>()?.named(name);
     let known = call.api.event_types.put(call.owner(), new).await?;
     Answer::ok(&EventType::from(known))
 }

@@ -1,22 +1,22 @@
-//! How an event type is shown.
+//! Renders an event type.
 
 use gancho_outbound::event_types::KnownType;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::show::Json;
+use crate::render::Json;
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct EventType {
     pub name: String,
     pub description: String,
     pub example: Json,
-    /// A JSON Schema that data of this type must fit; null where anything goes.
+    /// JSON Schema that the event's data must match; null if any data is allowed.
     #[schema(value_type = Json)]
     pub schema: Option<Json>,
-    /// Where it comes from: `email`, `agents`, `saas`, `operations`, `operator` or `tenant`.
+    /// Origin: `email`, `agents`, `saas`, `operations`, `operator` or `tenant`.
     pub catalog: &'static str,
-    /// No longer offered; its schema is not asked.
+    /// No longer offered to users; its schema is not enforced.
     pub is_archived: bool,
 }
 

@@ -1,4 +1,4 @@
-//! `POST /v1/events/batch`: many events, each accepted or refused on its own.
+//! `POST /v1/events/batch`: many events, each accepted or refused independently.
 
 use std::time::{Duration, Instant};
 
@@ -11,80 +11,80 @@ use utoipa::ToSchema;
 
 use super::{
     TAG,
-    new_event::{self, header_key, new_event},
-    publish::{shown, with_standing},
+    new_event::{EventBody, header_key, new_event},
+    publish::{render, with_rate_headers},
 };
 use crate::{
     answer::{Answer, whole_seconds},
     codes,
-    input::{Faults, Field, Kind, body},
+    input::{Request, body, request},
     problem::Problem,
+    render::{Json, Timestamp},
     route::{Call, Gives, Needs, Route, Takes},
-    show::{Json, Stamp},
 };
 
-pub const MOST: usize = 1_000;
+pub const MAX_EVENTS: usize = 1_000;
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct BatchOutcome {
-    /// How many are on stable storage now, or were before under the same key.
+    /// Number of accepted events, those with a repeated idempotency key included.
     pub accepted: usize,
     pub refused: usize,
-    /// One for each event, in order.
+    /// One result per event, in the order of the request.
     pub results: Vec<BatchResult>,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct BatchResult {
-    /// The place of the event in the list, from 0.
+    /// Index of the event in the request, from 0.
     pub index: usize,
-    /// What the status of a single call would have been: 202 where it was accepted.
+    /// The HTTP status that publishing this event alone would have had: 202 if accepted.
     pub status: u16,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub r#type: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub created_at: Option<Stamp>,
+    pub created_at: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deliveries: Option<usize>,
-    /// It was published before under the same key.
+    /// Whether the event was published before with the same idempotency key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replayed: Option<bool>,
-    /// `code`, `detail` and `errors`, as in a refusal of a single call.
+    /// `code`, `detail` and `errors` of the error, if the event was refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Json, required = false)]
     pub error: Option<Json>,
 }
 
-const FIELDS: &[Field] = &[Field::new(
-    "events",
-    Kind::Objects { fields: new_event::FIELDS, least: 1, most: MOST },
-    "The events, each as in a single call.",
-)
-.required()];
+request! {
+    struct BatchBody<'a> {
+        /// Events to publish.
+        required events: Vec<&'a str> as objects::<EventBody>(1, MAX_EVENTS),
+    }
+}
 
 pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/events/batch",
     needs: Needs::Tenant(Right::Publish),
-    takes: Takes::Batch(FIELDS),
+    takes: Takes::Batch(BatchBody::FIELDS),
     gives: Gives::accepted::<BatchOutcome>(
-        "What became of each. Those accepted are on stable storage. Where some were refused with 429, `Retry-After` and the `RateLimit-*` headers say when to send them again.",
+        "The result of each event. Accepted events are durably stored. If events were refused with 429, `Retry-After` and the `RateLimit-*` headers say when to retry them.",
     ),
     refuses: &[&codes::STORAGE_FULL],
     tag: TAG,
     summary: "Publish many events",
-    about: "Up to 1,000, each accepted or refused on its own. An `Idempotency-Key` in the header stands for the whole list: each event without a key of its own gets one from it and its place.",
+    about: "Publishes up to 1,000 events; each is accepted or refused independently. An `Idempotency-Key` header covers the whole batch: each event without a key of its own gets one derived from the header and the event's index.",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let began = Instant::now();
-    let acting = call.tenant()?;
-    let values = call.values()?;
-    let items = values.items("events").unwrap_or_default();
+    let principal = call.tenant()?;
+    let _turn = call.api.batches.acquire(principal.tenant().id, 1).await;
+    let items = call.parse_body::<BatchBody>()?.events;
     let key = header_key(&call.headers)?;
 
     let mut results = Vec::with_capacity(items.len());
@@ -98,8 +98,9 @@ async fn run(call: Call) -> Result<Answer, Problem> {
             Err(problem) => results.push(Ok(refused(index, &problem))),
         }
     }
-    let published = call.api.publisher.publish_all(acting.scope(), acting.tenant(), good).await;
-    stop_if_the_store_did(&published)?;
+    let published =
+        call.api.publisher.publish_all(principal.scope(), principal.tenant(), good).await;
+    fail_if_the_store_failed(&published)?;
     let limit = RateLimit::of(&published);
     let mut published = published.into_iter();
     let results: Vec<_> = results
@@ -112,21 +113,21 @@ async fn run(call: Call) -> Result<Answer, Problem> {
                 Some(Err(error)) => {
                     refused(index, &Problem::from(error).below(&format!("/events/{index}")))
                 }
-                None => refused(index, &Problem::internal("an event of a batch has no answer")),
+                None => refused(index, &Problem::internal("event of a batch without a result")),
             },
         })
         .collect();
     let accepted = results.iter().filter(|result| result.id.is_some()).count();
     call.api.watch.accepted(accepted, began.elapsed());
     let outcome = BatchOutcome { accepted, refused: results.len() - accepted, results };
-    Ok(limit.tell(Answer::accepted(&outcome)?))
+    Ok(limit.add_headers(Answer::accepted(&outcome)?))
 }
 
-/// What the headers say of the tenant's rate: where events were refused for it, how it stood then.
+/// The rate limit headers: if events were refused, the state of the limit at that moment.
 #[derive(Default)]
 struct RateLimit {
     standing: Option<RateStanding>,
-    /// Where events were refused.
+    /// Set if events were refused.
     retry_after: Option<Duration>,
 }
 
@@ -138,8 +139,8 @@ impl RateLimit {
                 Ok(one) if limit.retry_after.is_none() => {
                     limit.standing = one.rate.or(limit.standing);
                 }
-                &Err(PublishError::TooFast { retry_after, limit: most, remaining, reset }) => {
-                    limit.standing = Some(RateStanding { limit: most, remaining, reset });
+                &Err(PublishError::TooFast { retry_after, limit: max, remaining, reset }) => {
+                    limit.standing = Some(RateStanding { limit: max, remaining, reset });
                     limit.retry_after = limit.retry_after.max(Some(retry_after));
                 }
                 _ => {}
@@ -148,8 +149,8 @@ impl RateLimit {
         limit
     }
 
-    fn tell(self, answer: Answer) -> Answer {
-        let answer = with_standing(answer, self.standing);
+    fn add_headers(self, answer: Answer) -> Answer {
+        let answer = with_rate_headers(answer, self.standing);
         match self.retry_after {
             Some(wait) => {
                 let seconds = HeaderValue::from(whole_seconds(wait).max(1));
@@ -162,25 +163,20 @@ impl RateLimit {
 
 fn read(call: &Call, item: &str, index: usize, key: Option<&str>) -> Result<NewEvent, Problem> {
     let pointer = format!("/events/{index}");
-    let mut faults = Faults::default();
     if !item.starts_with('{') {
-        faults.invalid(pointer.as_str(), "an event is an object with `type` and `data`");
-        return Err(faults.into());
+        return Err(Problem::field(&pointer, "an event must be an object with `type` and `data`"));
     }
-    let values = body::object(new_event::FIELDS, item, &pointer, &mut faults)?;
-    if !faults.0.is_empty() {
-        return Err(faults.into());
-    }
-    // A key of its own stands; the list's is told apart by the place in the list.
-    let key = match values.text("idempotency_key") {
+    let body: EventBody = body::parse_item(item, &pointer)?;
+    // An event's own key wins; the key of the batch is extended by the event's index.
+    let key = match &body.idempotency_key {
         Some(_) => None,
         None => key.map(|key| format!("{key}#{index}")),
     };
-    new_event(&values, &call.body, key.as_deref(), &pointer, call.api.clock.now())
+    new_event(&body, &call.body, key.as_deref(), &pointer, call.api.clock.now())
 }
 
-/// Where the store takes nothing, the whole call is to be made again, and is told so by its status.
-fn stop_if_the_store_did(published: &[Result<Published, PublishError>]) -> Result<(), Problem> {
+/// If the store accepted nothing, the whole request fails, so that the client retries all of it.
+fn fail_if_the_store_failed(published: &[Result<Published, PublishError>]) -> Result<(), Problem> {
     let first_error = published.iter().find_map(|one| match one {
         Err(PublishError::Store(error)) => Some(error),
         _ => None,
@@ -193,14 +189,14 @@ fn stop_if_the_store_did(published: &[Result<Published, PublishError>]) -> Resul
 }
 
 fn accepted(index: usize, one: &Published, name: String) -> BatchResult {
-    let shown = shown(one, name);
+    let render = render(one, name);
     BatchResult {
         index,
         status: 202,
-        id: Some(shown.id),
-        r#type: Some(shown.r#type),
-        created_at: Some(shown.created_at),
-        deliveries: Some(shown.deliveries),
+        id: Some(render.id),
+        r#type: Some(render.r#type),
+        created_at: Some(render.created_at),
+        deliveries: Some(render.deliveries),
         replayed: one.is_repeat.then_some(true),
         error: None,
     }

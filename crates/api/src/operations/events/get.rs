@@ -1,4 +1,4 @@
-//! `GET /v1/events/{event_id}`: an event, its data, and what became of it.
+//! `GET /v1/events/{event_id}`: an event, its data and its deliveries.
 
 use gancho_access::Right;
 use gancho_domain::Kind;
@@ -16,15 +16,15 @@ pub const ROUTE: Route = Route {
     needs: Needs::Tenant(Right::Read),
     gives: Gives::ok::<Event>("The event, its data and its deliveries."),
     tag: TAG,
-    summary: "Show an event",
+    summary: "Get an event",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let acting = call.tenant()?;
-    let found = call.api.store.event(acting.scope(), call.id("event_id")?).await?;
-    // E-mails are kept as events are, and are shown elsewhere, with their recipients masked.
+    let principal = call.tenant()?;
+    let found = call.api.store.event(principal.scope(), call.id("event_id")?).await?;
+    // E-mails are stored like events, but have their own operation, which masks recipients.
     let found = found.filter(|view| view.parcel.kind == Kind::Event);
     let view = found.ok_or_else(|| Problem::not_found(Noun::Event))?;
     Answer::ok(&Event::from(view))

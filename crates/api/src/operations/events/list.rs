@@ -1,58 +1,59 @@
-//! `GET /v1/events`: newest first, those that matched no webhook included.
+//! `GET /v1/events`: newest first, including events that matched no webhook.
 
 use gancho_access::Right;
-use gancho_domain::parcel;
+use gancho_domain::{Time, parcel};
 use gancho_store::EventFilter;
 
 use super::{TAG, view::EventSummary};
 use crate::{
     answer::Answer,
-    input::{
-        Field, Kind,
-        field::Noun,
-        query::{CURSOR, LIMIT},
-    },
+    input::{Request, field::Noun, query::Paging, request},
     page::Page,
     problem::Problem,
+    render::List,
     route::{Call, Gives, Needs, Route},
-    show::List,
 };
+
+request! {
+    struct EventsQuery {
+        flatten page: Paging,
+        /// Only events of this type.
+        optional event_type: String as id(Noun::EventType),
+        /// Only events with this external id.
+        optional external_id: String as text(1, 256),
+        /// `true`: only events that matched no webhook.
+        optional unmatched: bool as flag(),
+        /// Only events published at or after this time.
+        optional since: Time as time(),
+        /// Only events published before this time.
+        optional until: Time as time(),
+    }
+}
 
 pub const ROUTE: Route = Route {
     path: "/events",
     needs: Needs::Tenant(Right::Read),
-    query: &[
-        LIMIT,
-        CURSOR,
-        Field::new("event_type", Kind::Id(Noun::EventType), "Only of this type."),
-        Field::new(
-            "external_id",
-            Kind::Text { least: 1, most: 256 },
-            "Only with the publisher's own id.",
-        ),
-        Field::new("unmatched", Kind::Flag, "`true`: only those that no webhook wanted."),
-        Field::new("since", Kind::Time, "Published at or after."),
-        Field::new("until", Kind::Time, "Published before."),
-    ],
-    gives: Gives::ok::<List<EventSummary>>("A page of them, newest first."),
+    query: EventsQuery::FIELDS,
+    gives: Gives::ok::<List<EventSummary>>("A page of events, newest first."),
     tag: TAG,
     summary: "List events",
-    about: "With a filter a page may hold fewer than `limit`, even none, and still have a next: it looks at a bounded number of events.",
+    about: "A page scans a limited number of events, so with a filter it may have fewer items than `limit`, even none: continue until `next_cursor` is null.",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let (acting, query) = (call.tenant()?, &call.query);
-    let page = Page::of(&call, Some(acting.scope().tenant()))?;
+    let principal = call.tenant()?;
+    let query: EventsQuery = call.parse_query()?;
+    let page = Page::of(&call, Some(principal.scope().tenant()), &query.page)?;
     let filter = EventFilter {
         kind: parcel::Kind::Event,
-        event_type: query.string("event_type"),
-        external_id: query.string("external_id"),
-        is_unmatched: query.flag("unmatched").unwrap_or(false),
-        since: query.time("since"),
-        until: query.time("until"),
+        event_type: query.event_type,
+        external_id: query.external_id,
+        is_unmatched: query.unmatched.unwrap_or(false),
+        since: query.since,
+        until: query.until,
     };
-    let found = call.api.store.events(acting.scope(), filter, page.request()?).await?;
+    let found = call.api.store.events(principal.scope(), filter, page.request()?).await?;
     page.answer(found.rows.into_iter().map(EventSummary::from).collect(), found.next)
 }

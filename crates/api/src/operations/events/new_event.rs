@@ -1,6 +1,6 @@
-//! What may be given for an event.
+//! The body of an event.
 
-use std::time::Duration;
+use std::{borrow::Cow, time::Duration};
 
 use bytes::Bytes;
 use gancho_domain::{EventType, Time};
@@ -8,95 +8,95 @@ use gancho_outbound::NewEvent;
 use http::{HeaderMap, HeaderName};
 
 use crate::{
-    input::{Faults, Field, Kind, Values},
+    input::{FieldErrors, request},
     problem::Problem,
 };
 
-pub const FIELDS: &[Field] = &[
-    Field::new("type", Kind::Text { least: 1, most: 128 }, "The event type, such as `invoice.paid`.").required(),
-    Field::new("data", Kind::Json, "What happened: any JSON. It is delivered byte for byte.").required(),
-    Field::new("external_id", Kind::Text { least: 1, most: 256 }, "The publisher's own id for it, to be found by.").nullable(),
-    Field::new(
-        "idempotency_key",
-        Kind::Text { least: 1, most: 256 },
-        "The same key within 24 hours is the same event. May be given as the header `Idempotency-Key` instead.",
-    ).nullable(),
-    Field::new(
-        "subject",
-        Kind::Text { least: 1, most: 256 },
-        "What it is about: events of a subject are numbered, and kept in order where a webhook asks for it.",
-    ).nullable(),
-    Field::new("deliver_at", Kind::Time, "Not before this time; at most a year ahead.").nullable(),
-];
+request! {
+    pub struct EventBody<'a> {
+        /// Event type, e.g. `invoice.paid`.
+        required event_type = "type": Cow<'a, str> as text(1, 128),
+        /// Payload of the event: any JSON value. Delivered byte for byte.
+        required data: &'a str as json(),
+        /// Your own id for the event. Events and deliveries can be searched by it.
+        nullable external_id: Cow<'a, str> as text(1, 256),
+        /// Idempotency key: the same key within 24 hours publishes one event. Can also be sent as the
+        /// `Idempotency-Key` header.
+        nullable idempotency_key: Cow<'a, str> as text(1, 256),
+        /// What the event is about, e.g. an order id. Events of a subject are numbered, and delivered in order to
+        /// webhooks with `ordering: per_subject`.
+        nullable subject: Cow<'a, str> as text(1, 256),
+        /// Earliest time of delivery, at most one year ahead.
+        nullable deliver_at: Time as time(),
+    }
+}
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
-const FARTHEST: Duration = Duration::from_secs(366 * 24 * 60 * 60);
-const LONGEST_KEY: usize = 256;
+const MAX_DELAY: Duration = Duration::from_secs(366 * 24 * 60 * 60);
+const MAX_KEY_LENGTH: usize = 256;
 
-/// The key in the header, if there is one.
+/// The `Idempotency-Key` header, if present.
 pub fn header_key(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
     let mut keys = headers.get_all(&IDEMPOTENCY_KEY).iter();
     match (keys.next(), keys.next()) {
         (None, _) => Ok(None),
         (Some(key), None) => match key.to_str() {
-            Ok(key) if (1..=LONGEST_KEY).contains(&key.len()) => Ok(Some(key)),
+            Ok(key) if (1..=MAX_KEY_LENGTH).contains(&key.len()) => Ok(Some(key)),
             _ => Err(Problem::field(
                 "",
                 "the header `Idempotency-Key` must be 1 to 256 visible ASCII characters",
             )),
         },
-        _ => Err(Problem::field("", "the header `Idempotency-Key` is given twice: give it once")),
+        _ => Err(Problem::field(
+            "",
+            "the header `Idempotency-Key` is sent more than once; send it once",
+        )),
     }
 }
 
-/// `body` is what the values were read from.
+/// Turns the body into an event. `bytes` is what the body was parsed from, and `pointer` where it is in the request.
 pub fn new_event(
-    values: &Values<'_>,
-    body: &Bytes,
+    body: &EventBody<'_>,
+    bytes: &Bytes,
     header_key: Option<&str>,
     pointer: &str,
     now: Time,
 ) -> Result<NewEvent, Problem> {
-    let mut faults = Faults::default();
-    let event_type = values.text("type").unwrap_or_default().parse::<EventType>();
-    if let Err(fault) = &event_type {
-        faults.invalid(format!("{pointer}/type"), fault.to_string());
+    let mut errors = FieldErrors::default();
+    let event_type = body.event_type.parse::<EventType>();
+    if let Err(error) = &event_type {
+        errors.invalid(format!("{pointer}/type"), error.to_string());
     }
-    let deliver_at = values.time("deliver_at");
-    if deliver_at.is_some_and(|at| at > now + FARTHEST) {
-        faults.invalid(
-            format!("{pointer}/deliver_at"),
-            "`deliver_at` is more than a year ahead: choose a nearer time",
-        );
+    if body.deliver_at.is_some_and(|at| at > now + MAX_DELAY) {
+        errors.invalid(format!("{pointer}/deliver_at"), "`deliver_at` is more than a year ahead");
     }
-    let key = match (header_key, values.text("idempotency_key")) {
+    let key = match (header_key, body.idempotency_key.as_deref()) {
         (Some(header), Some(field)) if header != field => {
-            faults.invalid(
+            errors.invalid(
                 format!("{pointer}/idempotency_key"),
-                "the header `Idempotency-Key` and the field differ: give one, or the same twice",
+                "the header `Idempotency-Key` and the field `idempotency_key` differ; send one of them",
             );
             None
         }
         (header, field) => header.or(field),
     };
-    let Ok(event_type) = event_type else { return Err(faults.into()) };
-    if !faults.0.is_empty() {
-        return Err(faults.into());
+    let Ok(event_type) = event_type else { return Err(errors.into()) };
+    if !errors.0.is_empty() {
+        return Err(errors.into());
     }
-    let data = values.json("data").unwrap_or("null");
     Ok(NewEvent {
         event_type,
-        data: part_of(body, data.as_bytes()),
-        subject: values.text("subject").map(Into::into),
-        external_id: values.text("external_id").map(Into::into),
+        data: part_of(bytes, body.data.as_bytes()),
+        subject: body.subject.as_deref().map(Into::into),
+        external_id: body.external_id.as_deref().map(Into::into),
         idempotency_key: key.map(Into::into),
-        deliver_at,
+        deliver_at: body.deliver_at,
         is_test: false,
     })
 }
 
-/// A part that is most of the body stays in it, uncopied. A small one is copied: it may wait in memory for hours,
-/// and would keep the whole of a batch there, which nobody counts.
+/// Data that makes up most of the body shares its memory. Smaller data is copied: it may wait in memory for
+/// hours, and would keep the whole batch alive, which no limit counts.
 fn part_of(body: &Bytes, part: &[u8]) -> Bytes {
     if part.len() >= body.len() / 2 { body.slice_ref(part) } else { Bytes::copy_from_slice(part) }
 }
@@ -109,8 +109,8 @@ mod tests {
     fn a_small_part_does_not_keep_the_whole_body_in_memory() {
         let body = Bytes::from(vec![b'1'; 10_000]);
         let within = |part: &Bytes| body.as_ptr_range().contains(&part.as_ptr());
-        let most = part_of(&body, &body[10..9_900]);
-        assert!(within(&most) && most.len() == 9_890);
+        let max = part_of(&body, &body[10..9_900]);
+        assert!(within(&max) && max.len() == 9_890);
         let little = part_of(&body, &body[10..1_000]);
         assert!(!within(&little) && little.len() == 990);
     }

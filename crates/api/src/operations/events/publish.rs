@@ -1,4 +1,4 @@
-//! `POST /v1/events`: when it answers 202, the event and all of its deliveries are on stable storage.
+//! `POST /v1/events`: answers 202 only after the event and all its deliveries are durably stored.
 
 use std::time::Instant;
 
@@ -10,22 +10,23 @@ use utoipa::ToSchema;
 
 use super::{
     TAG,
-    new_event::{self, header_key, new_event},
+    new_event::{EventBody, header_key, new_event},
 };
 use crate::{
     answer::{Answer, whole_seconds},
     codes,
+    input::Request,
     problem::Problem,
+    render::Timestamp,
     route::{Call, Gives, Needs, Route, Takes},
-    show::Stamp,
 };
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct PublishedEvent {
     pub id: String,
     pub r#type: String,
-    pub created_at: Stamp,
-    /// To how many webhooks it goes.
+    pub created_at: Timestamp,
+    /// Number of webhooks that the event is delivered to.
     pub deliveries: usize,
 }
 
@@ -33,9 +34,9 @@ pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/events",
     needs: Needs::Tenant(Right::Publish),
-    takes: Takes::Body(new_event::FIELDS),
+    takes: Takes::Body(EventBody::FIELDS),
     gives: Gives::accepted::<PublishedEvent>(
-        "It is on stable storage, with a delivery for every webhook that wants it. `Idempotent-Replayed: true` marks the answer to a repeated key.",
+        "The event is durably stored, with a delivery for each matching webhook. A repeated idempotency key is answered with `Idempotent-Replayed: true`.",
     ),
     refuses: &[
         &codes::PLAN_LIMIT,
@@ -48,41 +49,42 @@ pub const ROUTE: Route = Route {
     ],
     tag: TAG,
     summary: "Publish an event",
-    about: "It is delivered to every active webhook of the tenant that wants its type.",
+    about: "Delivers the event to every active webhook of the tenant that is subscribed to its type.",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let began = Instant::now();
-    let acting = call.tenant()?;
+    let principal = call.tenant()?;
     let header_key = header_key(&call.headers)?;
-    let event = new_event(&call.values()?, &call.body, header_key, "", call.api.clock.now())?;
+    let event = new_event(&call.parse_body()?, &call.body, header_key, "", call.api.clock.now())?;
     let name = event.event_type.as_str().to_owned();
-    let published = call.api.publisher.publish(acting.scope(), acting.tenant(), event).await?;
+    let published =
+        call.api.publisher.publish(principal.scope(), principal.tenant(), event).await?;
     call.api.watch.accepted(1, began.elapsed());
-    let answer = Answer::accepted(&shown(&published, name))?;
-    Ok(with_standing(marked(answer, published.is_repeat), published.rate))
+    let answer = Answer::accepted(&render(&published, name))?;
+    Ok(with_rate_headers(with_replay_header(answer, published.is_repeat), published.rate))
 }
 
-pub fn shown(published: &Published, name: String) -> PublishedEvent {
+pub fn render(published: &Published, name: String) -> PublishedEvent {
     PublishedEvent {
         id: published.id.to_string(),
         r#type: name,
-        created_at: Stamp(published.created_at),
+        created_at: Timestamp(published.created_at),
         deliveries: published.deliveries,
     }
 }
 
-pub fn marked(answer: Answer, is_repeat: bool) -> Answer {
+pub fn with_replay_header(answer: Answer, is_repeat: bool) -> Answer {
     if !is_repeat {
         return answer;
     }
     answer.with(HeaderName::from_static("idempotent-replayed"), HeaderValue::from_static("true"))
 }
 
-/// Tells tenants that are limited how much is left.
-pub fn with_standing(answer: Answer, standing: Option<RateStanding>) -> Answer {
+/// Adds the state of the rate limit, for tenants that have one.
+pub fn with_rate_headers(answer: Answer, standing: Option<RateStanding>) -> Answer {
     let Some(standing) = standing else { return answer };
     answer
         .with(HeaderName::from_static("ratelimit-limit"), HeaderValue::from(standing.limit))

@@ -1,4 +1,4 @@
-//! How an event is shown.
+//! Renders an event.
 
 use gancho_store::{EventRow, EventView};
 use serde::Serialize;
@@ -6,23 +6,23 @@ use utoipa::ToSchema;
 
 use crate::{
     operations::deliveries::view::Delivery,
-    show::{Json, Stamp},
+    render::{Json, Timestamp},
 };
 
-/// In a list, without its data.
+/// An event without its data.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct EventSummary {
     pub id: String,
     pub r#type: String,
     pub subject: Option<String>,
     pub external_id: Option<String>,
-    /// Its number among the events of its subject, from 1.
+    /// Number of the event within its subject, from 1.
     pub sequence_number: Option<u64>,
-    /// It was made by a test call.
+    /// Whether it was created by a test call.
     pub is_test: bool,
-    /// To how many webhooks it went.
+    /// Number of webhooks that the event is delivered to.
     pub deliveries: u64,
-    pub created_at: Stamp,
+    pub created_at: Timestamp,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -32,11 +32,11 @@ pub struct Event {
     pub data: Json,
     pub subject: Option<String>,
     pub external_id: Option<String>,
-    /// Its number among the events of its subject, from 1.
+    /// Number of the event within its subject, from 1.
     pub sequence_number: Option<u64>,
-    /// It was made by a test call.
+    /// Whether it was created by a test call.
     pub is_test: bool,
-    pub created_at: Stamp,
+    pub created_at: Timestamp,
     pub deliveries: Vec<Delivery>,
 }
 
@@ -50,7 +50,7 @@ impl From<EventRow> for EventSummary {
             sequence_number: row.number,
             is_test: row.is_test,
             deliveries: row.deliveries,
-            created_at: Stamp(row.created_at),
+            created_at: Timestamp(row.created_at),
         }
     }
 }
@@ -66,7 +66,7 @@ impl From<EventView> for Event {
             external_id: parcel.external_id.as_deref().map(Into::into),
             sequence_number: number,
             is_test: parcel.is_test,
-            created_at: Stamp(parcel.created_at),
+            created_at: Timestamp(parcel.created_at),
             deliveries: deliveries.into_iter().map(Into::into).collect(),
         }
     }

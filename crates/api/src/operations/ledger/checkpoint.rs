@@ -1,4 +1,4 @@
-//! `POST /v1/ledger/checkpoint`: signs for the ledger as it is now.
+//! `POST /v1/ledger/checkpoint`: signs the current state of the ledger.
 
 use http::Method;
 
@@ -6,7 +6,7 @@ use super::{TAG, problem, view::MadeCheckpoint};
 use crate::{
     answer::Answer,
     codes,
-    operations::sources::parts,
+    operations::sources::inbound,
     problem::Problem,
     route::{Call, Gives, Needs, Route},
 };
@@ -15,17 +15,17 @@ pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/ledger/checkpoint",
     needs: Needs::Operator,
-    gives: Gives::ok::<MadeCheckpoint>("The checkpoint that speaks of every line there is."),
+    gives: Gives::ok::<MadeCheckpoint>("The checkpoint over all lines of the ledger."),
     refuses: &[&codes::RECEIVING_OFF, &codes::LEDGER_BROKEN, &codes::STORAGE_FULL],
     tag: TAG,
-    summary: "Make a checkpoint of the ledger",
-    about: "Every line that this node has not looked at is checked first. A ledger that does not hold is not signed for.",
+    summary: "Create a ledger checkpoint",
+    about: "Verifies all lines that this node has not verified yet, then signs a checkpoint. A ledger that fails verification is not signed.",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let checkpointer = &parts(&call)?.checkpointer;
+    let checkpointer = &inbound(&call)?.checkpointer;
     let made = checkpointer.run_once(false).await.map_err(problem)?;
     let standing = checkpointer.standing().await.map_err(problem)?;
     Answer::ok(&MadeCheckpoint { ledger: standing.into(), is_new: made.is_some() })

@@ -4,7 +4,7 @@ use super::{TAG, problem, view::LedgerView};
 use crate::{
     answer::Answer,
     codes,
-    operations::sources::parts,
+    operations::sources::inbound,
     problem::Problem,
     route::{Call, Gives, Needs, Route},
 };
@@ -12,16 +12,16 @@ use crate::{
 pub const ROUTE: Route = Route {
     path: "/ledger",
     needs: Needs::Operator,
-    gives: Gives::ok::<LedgerView>("How far it goes, and how far it is signed for."),
+    gives: Gives::ok::<LedgerView>("Size of the ledger, and its newest checkpoint."),
     refuses: &[&codes::RECEIVING_OFF],
     tag: TAG,
-    summary: "Show the ledger's standing",
-    about: "Nothing is checked by this call: `gancho ledger verify` walks every line.",
+    summary: "Get the ledger status",
+    about: "This operation verifies nothing; run `gancho ledger verify` to check every line.",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let standing = parts(&call)?.checkpointer.standing().await.map_err(problem)?;
+    let standing = inbound(&call)?.checkpointer.standing().await.map_err(problem)?;
     Answer::ok(&LedgerView::from(standing))
 }

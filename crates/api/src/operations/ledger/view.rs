@@ -1,4 +1,4 @@
-//! How the ledger's standing is shown.
+//! Renders the status of the ledger.
 
 use gancho_inbound::checkpoints::Standing;
 use serde::Serialize;
@@ -6,19 +6,19 @@ use utoipa::ToSchema;
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct LedgerView {
-    /// How many lines there are.
+    /// Number of lines in the ledger.
     pub size: u64,
-    /// The newest, whichever node made it; null where there is none.
+    /// The newest checkpoint of any node; null if there is none.
     pub checkpoint: Option<CheckpointView>,
 }
 
-/// What is signed. The note with its signature is in the folder of checkpoints.
+/// A signed checkpoint. The signed note itself is in the checkpoint folder.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct CheckpointView {
     pub origin: String,
-    /// How many lines it speaks of.
+    /// Number of lines that it covers.
     pub size: u64,
-    /// The root of the Merkle tree over them (RFC 6962), in base64.
+    /// Root of the Merkle tree over these lines (RFC 6962), in base64.
     pub root: String,
     pub made_at: String,
 }
@@ -27,7 +27,7 @@ pub struct CheckpointView {
 pub struct MadeCheckpoint {
     #[serde(flatten)]
     pub ledger: LedgerView,
-    /// False where nothing was added since the one before.
+    /// False if nothing was added since the previous checkpoint.
     pub is_new: bool,
 }
 

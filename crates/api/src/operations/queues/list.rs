@@ -1,4 +1,4 @@
-//! `GET /v1/queues`: the depth and age of each lane, and what is paused.
+//! `GET /v1/queues`: the backlog and age of each lane, and what is paused.
 
 use gancho_domain::Lane;
 use gancho_store::Pause;
@@ -9,45 +9,45 @@ use super::TAG;
 use crate::{
     answer::Answer,
     problem::Problem,
+    render::Timestamp,
     route::{Call, Gives, Needs, Route},
-    show::Stamp,
 };
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Queues {
     pub data: Vec<Queue>,
-    /// Tenants that are held back.
+    /// Ids of paused tenants.
     pub paused_tenants: Vec<String>,
-    /// Webhooks that are held back.
+    /// Ids of paused webhooks.
     pub paused_webhooks: Vec<String>,
-    /// Always null: lanes are few.
+    /// Always null: the list has one page.
     pub next_cursor: Option<String>,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Queue {
     pub lane: &'static str,
-    /// Waiting in the store, in flight and behind others of their subject.
+    /// Total number of undelivered deliveries: `pending`, `in_flight` and `waiting`.
     pub depth: u64,
     pub pending: u64,
-    /// In the hands of nodes.
+    /// Deliveries leased by a node.
     pub in_flight: u64,
-    /// Behind others of their subject.
+    /// Deliveries that wait for an earlier one of their subject.
     pub waiting: u64,
-    /// For how long the oldest that is due has been due.
+    /// How long the oldest due delivery has been due.
     pub age_seconds: f64,
-    pub oldest_due_at: Option<Stamp>,
+    pub oldest_due_at: Option<Timestamp>,
     pub is_paused: bool,
 }
 
 pub const ROUTE: Route = Route {
     path: "/queues",
     needs: Needs::Operator,
-    gives: Gives::ok::<Queues>("One entry for each lane."),
+    gives: Gives::ok::<Queues>("One queue per lane."),
     tag: TAG,
     summary: "List queues",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
@@ -66,7 +66,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
             in_flight,
             waiting,
             age_seconds: oldest.map_or(0.0, |due| now.since(due).as_secs_f64()),
-            oldest_due_at: oldest.map(Stamp),
+            oldest_due_at: oldest.map(Timestamp),
             is_paused: pauses.contains(&Pause::Lane(lane)),
         }
     });

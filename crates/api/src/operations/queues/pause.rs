@@ -1,4 +1,4 @@
-//! `POST /v1/queues/{lane}/pause` and `…/resume`: what is in flight finishes, the rest waits.
+//! `POST /v1/queues/{lane}/pause` and `…/resume`: deliveries in flight finish, all others wait.
 
 use gancho_store::Pause;
 use http::Method;
@@ -14,34 +14,35 @@ pub const PAUSE: Route = Route {
     method: Method::POST,
     path: "/queues/{lane}/pause",
     needs: Needs::Operator,
-    gives: Gives::nothing("It is paused. Doing it twice is doing it once."),
+    gives: Gives::no_content("The lane is paused. Pausing it again has no effect."),
     tag: TAG,
     summary: "Pause a lane",
+    about: "Deliveries in flight finish; all others wait until the lane is resumed.",
     run: |call| {
         Box::pin(async move {
-            call.api.engine.pause(what(&call)?).await?;
-            Ok(Answer::nothing())
+            call.api.engine.pause(pause(&call)?).await?;
+            Ok(Answer::no_content())
         })
     },
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 pub const RESUME: Route = Route {
     method: Method::POST,
     path: "/queues/{lane}/resume",
     needs: Needs::Operator,
-    gives: Gives::nothing("What waited goes on."),
+    gives: Gives::no_content("The lane is resumed."),
     tag: TAG,
     summary: "Resume a lane",
     run: |call| {
         Box::pin(async move {
-            call.api.engine.resume(what(&call)?).await?;
-            Ok(Answer::nothing())
+            call.api.engine.resume(pause(&call)?).await?;
+            Ok(Answer::no_content())
         })
     },
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
-fn what(call: &Call) -> Result<Pause, Problem> {
+fn pause(call: &Call) -> Result<Pause, Problem> {
     call.id("lane").map(Pause::Lane)
 }

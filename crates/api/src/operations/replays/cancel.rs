@@ -1,4 +1,4 @@
-//! `POST /v1/replays/{replay_id}/cancel`: what was sent stays sent; the rest is not.
+//! `POST /v1/replays/{replay_id}/cancel`: stops the job. What was sent stays sent.
 
 use gancho_access::Right;
 use http::Method;
@@ -15,12 +15,14 @@ pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/replays/{replay_id}/cancel",
     needs: Needs::Anyone(Right::Manage),
-    gives: Gives::ok::<ReplayJob>("The replay as it was stopped."),
+    gives: Gives::ok::<ReplayJob>(
+        "The canceled replay. Deliveries that were already sent again are not undone.",
+    ),
     refuses: &[&codes::CONFLICT],
     tag: TAG,
     summary: "Cancel a replay",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {

@@ -1,7 +1,7 @@
-//! `POST /v1/replays`: past deliveries or events again, by filter.
+//! `POST /v1/replays`: sends past deliveries or events again, by filter.
 
 use gancho_access::Right;
-use gancho_domain::{EndpointId, EventId, FieldError};
+use gancho_domain::{EndpointId, EventId, FieldError, Status, Time};
 use gancho_outbound::replay::{NewReplay, ReplayFilter, ReplayOf};
 use http::Method;
 
@@ -9,126 +9,127 @@ use super::{TAG, view::ReplayJob};
 use crate::{
     answer::Answer,
     codes,
-    input::{Field, Kind, Values, field::Noun},
+    input::{Request, field::Noun, request},
     problem::Problem,
     route::{Call, Gives, Needs, Route, Takes},
 };
 
-const FILTER: &[Field] = &[
-    Field::new("webhook_id", Kind::Id(Noun::Webhook), "Only deliveries to this webhook."),
-    Field::new(
-        "status",
-        Kind::Choice(&["pending", "retrying", "delivered", "failed"]),
-        "Only deliveries with this status.",
-    ),
-    Field::new("event_type", Kind::Id(Noun::EventType), "Only of this type."),
-    Field::new(
-        "event_ids",
-        Kind::Texts { most: 1_000, longest: 64 },
-        "These events and no others.",
-    ),
-    Field::new("since", Kind::Time, "Made at or after."),
-    Field::new("until", Kind::Time, "Made before; now where left out or later."),
-];
-pub const RATE: Field = Field::new(
-    "rate",
-    Kind::Count { least: 1, most: 1_000 },
-    "Maximum number per second. Default: 100.",
-);
-pub const DRY_RUN: Field = Field::new("dry_run", Kind::Flag, "Count, and send nothing.");
-const FIELDS: &[Field] = &[
-    Field::new(
-        "of",
-        Kind::Choice(&["deliveries", "events"]),
-        "`deliveries` (where left out): to where they went. `events`: to the webhook in `to`, though it may have been made later.",
-    ),
-    Field::new(
-        "filter",
-        Kind::Object(FILTER),
-        "Which of them: at least one condition, or else `all`.",
-    ),
-    Field::new("all", Kind::Flag, "`true` where no filter is given and all of them are meant."),
-    Field::new("to", Kind::Id(Noun::Webhook), "To this webhook instead of where they went."),
-    RATE,
-    DRY_RUN,
-];
+request! {
+    #[derive(Default, PartialEq)]
+    struct ReplayFilterBody {
+        /// Only deliveries to this webhook.
+        optional webhook_id: String as id(Noun::Webhook),
+        /// Only deliveries with this status.
+        optional status: Status as choice(&["pending", "retrying", "delivered", "failed"]),
+        /// Only events of this type.
+        optional event_type: String as id(Noun::EventType),
+        /// Only these events.
+        optional event_ids: Vec<String> as texts(1_000, 64),
+        /// Only deliveries or events created at or after this time.
+        optional since: Time as time(),
+        /// Only deliveries or events created before this time. Default and maximum: now.
+        optional until: Time as time(),
+    }
+}
+
+request! {
+    /// The options of every replay.
+    pub struct ReplayOptions {
+        /// Maximum deliveries per second. Default: 100.
+        optional rate: u32 as count(1, 1_000),
+        /// Count what would be sent, without sending it.
+        optional dry_run: bool as flag(),
+    }
+}
+
+request! {
+    struct ReplayBody {
+        /// What to replay. `deliveries` (default) are sent again to their webhook; `events` are sent to the webhook in
+        /// `to`, even if it was created later.
+        optional of: String as choice(&["deliveries", "events"]),
+        /// What to replay: at least one condition, unless `all` is true.
+        optional filter: ReplayFilterBody as object::<ReplayFilterBody>(),
+        /// `true` to replay everything. Required if no filter is given.
+        optional all: bool as flag(),
+        /// Webhook to send to, instead of the original one.
+        optional to: String as id(Noun::Webhook),
+        flatten options: ReplayOptions,
+    }
+}
 
 pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/replays",
     needs: Needs::Tenant(Right::Manage),
-    takes: Takes::Body(FIELDS),
-    gives: Gives::accepted::<ReplayJob>("The replay: its progress is at `GET /v1/replays/{id}`."),
+    takes: Takes::Body(ReplayBody::FIELDS),
+    gives: Gives::accepted::<ReplayJob>(
+        "The replay job; follow its progress at `GET /v1/replays/{id}`.",
+    ),
     refuses: &[&codes::NOT_FOUND, &codes::MISSING_FIELD, &codes::STORAGE_FULL],
     tag: TAG,
     summary: "Replay deliveries or events",
-    about: "The oldest go first. At a webhook with `ordering: per_subject`, those of one subject never overtake each other. Without a filter it asks for `all`. With `dry_run`, what would be sent is counted and nothing is done.",
+    about: "Starts a background job that sends deliveries or events again, oldest first. Webhooks with `ordering: per_subject` still receive each subject in order. Without a filter, `all` is required. With `dry_run`, the job only counts what would be sent.",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let acting = call.tenant()?;
-    let values = call.values()?;
-    let everything = Values::none(FILTER);
-    let filter = values.object("filter").unwrap_or(&everything);
-    if filter.is_empty() && values.flag("all") != Some(true) {
+    let principal = call.tenant()?;
+    let body: ReplayBody = call.parse_body()?;
+    let filter = body.filter.unwrap_or_default();
+    if filter == ReplayFilterBody::default() && body.all != Some(true) {
         return Err(unfiltered());
     }
     let new = NewReplay {
         filter: ReplayFilter {
-            of: match values.text("of") {
+            of: match body.of.as_deref() {
                 Some("events") => ReplayOf::Events,
                 _ => ReplayOf::Deliveries,
             },
-            endpoint: webhook(&call, filter, "webhook_id").await?,
-            status: filter.text("status").and_then(|status| status.parse().ok()),
-            event_type: filter.string("event_type"),
-            events: events(filter)?,
-            since: filter.time("since"),
-            until: filter.time("until"),
+            endpoint: webhook(&call, filter.webhook_id.as_deref()).await?,
+            status: filter.status,
+            event_type: filter.event_type,
+            events: events(filter.event_ids)?,
+            since: filter.since,
+            until: filter.until,
             ..ReplayFilter::default()
         },
-        to: webhook(&call, &values, "to").await?,
-        rate: values.count("rate").map(|rate| rate as u32),
-        dry_run: values.flag("dry_run").unwrap_or(false),
+        to: webhook(&call, body.to.as_deref()).await?,
+        rate: body.options.rate,
+        dry_run: body.options.dry_run.unwrap_or(false),
     };
-    let replay = call.api.replays.create(acting.scope(), new).await?;
+    let replay = call.api.replays.create(principal.scope(), new).await?;
     Answer::accepted(&ReplayJob::from(replay))
 }
 
-/// A client whose filter got lost on the way must not send everything again.
+/// A client that loses its filter by mistake must not replay everything.
 fn unfiltered() -> Problem {
-    let fault = FieldError::new(
+    let error = FieldError::new(
         "missing_field",
         "/filter",
-        "no filter is given: add a condition, or `\"all\": true` to replay everything",
+        "no filter given; add a condition, or `\"all\": true` to replay everything",
     );
-    Problem::faulty(vec![fault])
+    Problem::invalid_fields(vec![error])
 }
 
-/// One of the tenant's own; another's is as one that is not there.
-async fn webhook(
-    call: &Call,
-    values: &Values<'_>,
-    name: &str,
-) -> Result<Option<EndpointId>, Problem> {
-    let Some(text) = values.text(name) else { return Ok(None) };
+/// A webhook of the tenant. Another tenant's is answered like one that does not exist.
+async fn webhook(call: &Call, id: Option<&str>) -> Result<Option<EndpointId>, Problem> {
+    let Some(text) = id else { return Ok(None) };
     let not_found = || Problem::not_found(Noun::Webhook);
     let id: EndpointId = text.parse().map_err(|_| not_found())?;
     let found = call.api.store.endpoint(call.tenant()?.scope(), id).await?;
     found.map(|_| Some(id)).ok_or_else(not_found)
 }
 
-fn events(values: &Values<'_>) -> Result<Vec<EventId>, Problem> {
-    let Some(texts) = values.texts("event_ids") else { return Ok(Vec::new()) };
+fn events(ids: Option<Vec<String>>) -> Result<Vec<EventId>, Problem> {
+    let Some(texts) = ids else { return Ok(Vec::new()) };
     if texts.is_empty() {
-        let hint = "the list is empty: name at least one event, or leave it out";
+        let hint = "`event_ids` must not be empty; name at least one event, or leave it out";
         return Err(Problem::field("/filter/event_ids", hint));
     }
     let ids = texts.iter().enumerate().map(|(index, text)| {
-        text.parse().map_err(|fault: gancho_domain::id::NotAnId| {
-            Problem::field(&format!("/filter/event_ids/{index}"), fault.to_string())
+        text.parse().map_err(|error: gancho_domain::id::NotAnId| {
+            Problem::field(&format!("/filter/event_ids/{index}"), error.to_string())
         })
     });
     ids.collect()

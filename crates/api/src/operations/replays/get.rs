@@ -1,4 +1,4 @@
-//! `GET /v1/replays/{replay_id}`: how far it is.
+//! `GET /v1/replays/{replay_id}`: a replay and its progress.
 
 use gancho_access::Right;
 
@@ -14,9 +14,9 @@ pub const ROUTE: Route = Route {
     needs: Needs::Anyone(Right::Read),
     gives: Gives::ok::<ReplayJob>("The replay and its progress."),
     tag: TAG,
-    summary: "Show a replay",
+    summary: "Get a replay",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {

@@ -1,40 +1,40 @@
-//! How a replay is shown.
+//! Renders a replay.
 
 use gancho_outbound::replay::{Replay, ReplayOf};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::show::Stamp;
+use crate::render::Timestamp;
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ReplayJob {
     pub id: String,
-    /// Null where it is the operator's, over all tenants.
+    /// Null for a replay of the operator over all tenants.
     pub tenant_id: Option<String>,
     /// `pending`, `running`, `done`, `cancelled` or `failed`.
     pub state: &'static str,
     /// `deliveries`, `events` or `dead_letters`.
     pub of: &'static str,
-    /// To which webhook, where one was named.
+    /// The webhook to send to, if one was given.
     pub to: Option<String>,
-    /// So many a second.
+    /// Maximum deliveries per second.
     pub rate: u32,
     pub dry_run: bool,
-    /// How many there are to send.
+    /// Number of deliveries to send.
     pub total: u64,
-    /// False where counting stopped early: there are at least so many.
+    /// False if counting stopped early: `total` is then a lower bound.
     pub is_total_exact: bool,
-    /// Sent again.
+    /// Number of deliveries sent again.
     pub done: u64,
-    /// Passed over: their webhook is gone or switched off, or they are in flight.
+    /// Number of deliveries skipped because they are in flight or their webhook is deleted or disabled.
     pub skipped: u64,
-    /// Could not be sent again.
+    /// Number of deliveries that could not be sent again.
     pub failed: u64,
-    /// Why it failed as a whole.
+    /// Why the replay as a whole failed.
     pub error: Option<String>,
-    pub created_at: Stamp,
-    pub started_at: Option<Stamp>,
-    pub finished_at: Option<Stamp>,
+    pub created_at: Timestamp,
+    pub started_at: Option<Timestamp>,
+    pub finished_at: Option<Timestamp>,
 }
 
 impl From<Replay> for ReplayJob {
@@ -57,9 +57,9 @@ impl From<Replay> for ReplayJob {
             skipped: replay.skipped,
             failed: replay.failed,
             error: replay.error,
-            created_at: Stamp(replay.created_at),
-            started_at: replay.started_at.map(Stamp),
-            finished_at: replay.finished_at.map(Stamp),
+            created_at: Timestamp(replay.created_at),
+            started_at: replay.started_at.map(Timestamp),
+            finished_at: replay.finished_at.map(Timestamp),
         }
     }
 }

@@ -1,11 +1,12 @@
-//! `PATCH /v1/sources/{partner}`: what is not given stays; the name never changes.
+//! `PATCH /v1/sources/{partner}`: fields that are left out keep their value.
 
 use http::Method;
 
-use super::{TAG, draft, partner, parts, view::SourceView};
+use super::{TAG, draft::SourceBody, inbound, partner, view::SourceView};
 use crate::{
     answer::Answer,
     codes,
+    input::Request,
     problem::Problem,
     route::{Call, Gives, Needs, Route, Takes},
 };
@@ -14,17 +15,18 @@ pub const ROUTE: Route = Route {
     method: Method::PATCH,
     path: "/sources/{partner}",
     needs: Needs::Operator,
-    takes: Takes::Body(draft::PART),
-    gives: Gives::ok::<SourceView>("The source as it is now."),
+    takes: Takes::Body(SourceBody::FIELDS),
+    gives: Gives::ok::<SourceView>("The updated source."),
     refuses: &[&codes::RECEIVING_OFF, &codes::CONFLICT, &codes::STORAGE_FULL],
     tag: TAG,
-    summary: "Change a source",
+    summary: "Update a source",
+    about: "Fields that are left out keep their value; `null` resets a field to its default. The partner name never changes.",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let draft = draft::draft(&call.values()?, None)?;
-    let source = parts(&call)?.desk.change(&partner(&call)?, draft).await?;
+    let draft = call.parse_body::<SourceBody>()?.draft(None)?;
+    let source = inbound(&call)?.sources.change(&partner(&call)?, draft).await?;
     Answer::ok(&SourceView::from(&source))
 }

@@ -3,12 +3,15 @@
 use http::Method;
 
 use super::{
-    TAG, draft, parts,
+    TAG,
+    draft::NewSourceBody,
+    inbound,
     view::{NewSource, SourceView},
 };
 use crate::{
     answer::Answer,
     codes,
+    input::Request,
     problem::Problem,
     route::{Call, Gives, Needs, Route, Takes},
 };
@@ -17,21 +20,21 @@ pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/sources",
     needs: Needs::Operator,
-    takes: Takes::Body(draft::NEW),
+    takes: Takes::Body(NewSourceBody::FIELDS),
     gives: Gives::created::<NewSource>(
-        "The source, with the secret that signs what is dispatched.",
+        "The source, with the secret that dispatched receipts are signed with.",
     ),
     refuses: &[&codes::RECEIVING_OFF, &codes::TAKEN, &codes::STORAGE_FULL],
     tag: TAG,
     summary: "Create a source",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let values = call.values()?;
-    let draft = draft::draft(&values, values.string("partner"))?;
-    let created = parts(&call)?.desk.create(draft).await?;
+    let NewSourceBody { partner, settings } = call.parse_body()?;
+    let draft = settings.draft(Some(partner))?;
+    let created = inbound(&call)?.sources.create(draft).await?;
     Answer::created(&NewSource {
         source: SourceView::from(&created.source),
         dispatch_secret: created.dispatch_secret.to_string(),

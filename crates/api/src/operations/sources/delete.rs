@@ -1,8 +1,8 @@
-//! `DELETE /v1/sources/{partner}`: with its keys. What was received stays.
+//! `DELETE /v1/sources/{partner}`: deletes a source and its keys. Receipts are kept.
 
 use http::Method;
 
-use super::{TAG, partner, parts};
+use super::{TAG, inbound, partner};
 use crate::{
     answer::Answer,
     codes,
@@ -14,16 +14,16 @@ pub const ROUTE: Route = Route {
     method: Method::DELETE,
     path: "/sources/{partner}",
     needs: Needs::Operator,
-    gives: Gives::nothing("It is gone."),
+    gives: Gives::no_content("The source and its keys are deleted."),
     refuses: &[&codes::RECEIVING_OFF],
     tag: TAG,
     summary: "Delete a source",
-    about: "What was received stays in the ledger; what still waits for dispatch becomes a dead letter.",
+    about: "Receipts stay in the ledger. Receipts that are still waiting to be dispatched become dead letters.",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    parts(&call)?.desk.delete(&partner(&call)?).await?;
-    Ok(Answer::nothing())
+    inbound(&call)?.sources.delete(&partner(&call)?).await?;
+    Ok(Answer::no_content())
 }

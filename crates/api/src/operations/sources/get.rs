@@ -1,7 +1,7 @@
 //! `GET /v1/sources/{partner}`.
 
 use super::{
-    TAG, find, parts,
+    TAG, find, inbound,
     view::{SourceCounts, SourceView},
 };
 use crate::{
@@ -14,16 +14,16 @@ use crate::{
 pub const ROUTE: Route = Route {
     path: "/sources/{partner}",
     needs: Needs::Operator,
-    gives: Gives::ok::<SourceCounts>("The source, and how much was received from it."),
+    gives: Gives::ok::<SourceCounts>("The source, with its counters."),
     refuses: &[&codes::RECEIVING_OFF],
     tag: TAG,
-    summary: "Show a source",
+    summary: "Get a source",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let source = find(&call).await?;
-    let seen = parts(&call)?.inbound.seen(&source).await?;
+    let seen = inbound(&call)?.inbound.seen(&source).await?;
     Answer::ok(&SourceCounts { source: SourceView::from(&source), counts: seen.counts.into() })
 }

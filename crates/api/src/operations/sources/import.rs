@@ -1,14 +1,14 @@
-//! `POST /v1/source-keys/import`: keys as a key-value store holds them.
+//! `POST /v1/source-keys/import`: imports keys from the export of a key-value store.
 
 use http::Method;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{TAG, parts};
+use super::{TAG, inbound};
 use crate::{
     answer::Answer,
     codes,
-    input::{Field, Kind},
+    input::{Request, request},
     problem::Problem,
     route::{Call, Gives, Needs, Route, Takes},
 };
@@ -17,35 +17,35 @@ pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/source-keys/import",
     needs: Needs::Operator,
-    takes: Takes::Batch(FIELDS),
-    gives: Gives::ok::<ImportedKeys>("How many there were."),
+    takes: Takes::Batch(ImportBody::FIELDS),
+    gives: Gives::ok::<ImportedKeys>("The numbers of created sources and imported keys."),
     refuses: &[&codes::RECEIVING_OFF, &codes::CONFLICT, &codes::STORAGE_FULL],
     tag: TAG,
     summary: "Import keys of many partners",
-    about: "Sources that are not there yet are made. What is faulty is told before anything is written.",
+    about: "Creates missing sources. All entries are validated first; if one is invalid, nothing is imported.",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
-const FIELDS: &[Field] = &[Field::new(
-    "entries",
-    Kind::Json,
-    "`{\"webhook:partner:<name>:key:<id>\": {\"scheme\": \"hmac\", \"secret\": \"…\"}, …}`, or the list of `{\"key\": …, \"value\": …}` of an export.",
-)
-.required()];
+request! {
+    struct ImportBody<'a> {
+        /// `{"webhook:partner:<name>:key:<id>": {"scheme": "hmac", "secret": "…"}, …}`, or an exported array of
+        /// `{"key": …, "value": …}`.
+        required entries: &'a str as json(),
+    }
+}
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ImportedKeys {
-    /// Sources that were made.
+    /// Number of sources created.
     pub sources: usize,
-    /// Keys that were put.
+    /// Number of keys imported.
     pub keys: usize,
 }
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let values = call.values()?;
-    let entries = values.json("entries").unwrap_or_default();
-    let done = parts(&call)?.desk.import(entries).await.map_err(Problem::from);
+    let ImportBody { entries } = call.parse_body()?;
+    let done = inbound(&call)?.sources.import(entries).await.map_err(Problem::from);
     let done = done.map_err(|problem| problem.below("/entries"))?;
     Answer::ok(&ImportedKeys { sources: done.sources, keys: done.keys })
 }

@@ -2,67 +2,68 @@
 
 use http::Method;
 
-use super::{TAG, draft, partner, parts, view::SourceKeyView};
+use super::{TAG, draft::SourceKeyBody, inbound, partner, view::SourceKeyView};
 use crate::{
     answer::Answer,
     codes,
+    input::Request,
     problem::Problem,
+    render::List,
     route::{Call, Gives, Needs, Route, Takes},
-    show::List,
 };
 
 pub const LIST: Route = Route {
     path: "/sources/{partner}/keys",
     needs: Needs::Operator,
-    gives: Gives::ok::<List<SourceKeyView>>("All of them, without their secrets."),
+    gives: Gives::ok::<List<SourceKeyView>>("All keys of the source, without their secrets."),
     refuses: &[&codes::RECEIVING_OFF],
     tag: TAG,
     summary: "List a source's keys",
     run: |call| Box::pin(list(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 pub const PUT: Route = Route {
     method: Method::PUT,
     path: "/sources/{partner}/keys/{partner_key}",
     needs: Needs::Operator,
-    takes: Takes::Body(draft::KEY),
+    takes: Takes::Body(SourceKeyBody::FIELDS),
     gives: Gives::ok::<SourceKeyView>("The key, without its secret."),
     refuses: &[&codes::RECEIVING_OFF, &codes::CONFLICT, &codes::STORAGE_FULL],
     tag: TAG,
-    summary: "Put a source's key",
-    about: "Several keys are good at a time. With `replaces`, the key that it names ends after `overlap`.",
+    summary: "Create or replace a source's key",
+    about: "A source can have several valid keys at a time. With `replaces`, the replaced key expires after `overlap`.",
     run: |call| Box::pin(put(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 pub const DELETE: Route = Route {
     method: Method::DELETE,
     path: "/sources/{partner}/keys/{partner_key}",
     needs: Needs::Operator,
-    gives: Gives::nothing("It is good no more."),
+    gives: Gives::no_content("The key is deleted and no longer valid."),
     refuses: &[&codes::RECEIVING_OFF],
     tag: TAG,
     summary: "Delete a source's key",
     run: |call| Box::pin(delete(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn list(call: Call) -> Result<Answer, Problem> {
-    let keys = parts(&call)?.desk.keys(&partner(&call)?).await?;
+    let keys = inbound(&call)?.sources.keys(&partner(&call)?).await?;
     let now = call.api.clock.now();
     let data = keys.iter().map(|key| SourceKeyView::of(key, now)).collect();
     Answer::ok(&List::<SourceKeyView> { data, next_cursor: None })
 }
 
 async fn put(call: Call) -> Result<Answer, Problem> {
-    let draft = draft::key(&call.values()?);
-    let desk = &parts(&call)?.desk;
-    let key = desk.put_key(&partner(&call)?, call.part("partner_key"), draft).await?;
+    let draft = call.parse_body::<SourceKeyBody>()?.into();
+    let sources = &inbound(&call)?.sources;
+    let key = sources.put_key(&partner(&call)?, call.path_param("partner_key"), draft).await?;
     Answer::ok(&SourceKeyView::of(&key, call.api.clock.now()))
 }
 
 async fn delete(call: Call) -> Result<Answer, Problem> {
-    parts(&call)?.desk.delete_key(&partner(&call)?, call.part("partner_key")).await?;
-    Ok(Answer::nothing())
+    inbound(&call)?.sources.delete_key(&partner(&call)?, call.path_param("partner_key")).await?;
+    Ok(Answer::no_content())
 }

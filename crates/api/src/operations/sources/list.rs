@@ -1,31 +1,31 @@
 //! `GET /v1/sources`: by name.
 
-use super::{TAG, parts, view::SourceView};
+use super::{TAG, inbound, view::SourceView};
 use crate::{
     answer::Answer,
     codes,
-    input::query::{CURSOR, LIMIT},
+    input::{Request, query::Paging},
     page::Page,
     problem::Problem,
+    render::List,
     route::{Call, Gives, Needs, Route},
-    show::List,
 };
 
 pub const ROUTE: Route = Route {
     path: "/sources",
     needs: Needs::Operator,
-    query: &[LIMIT, CURSOR],
-    gives: Gives::ok::<List<SourceView>>("A page of them, by name."),
+    query: Paging::FIELDS,
+    gives: Gives::ok::<List<SourceView>>("A page of sources, by name."),
     refuses: &[&codes::RECEIVING_OFF],
     tag: TAG,
     summary: "List sources",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let page = Page::of(&call, None)?;
-    let rows = parts(&call)?.desk.list(page.after_name(), page.max_read()).await?;
+    let page = Page::of(&call, None, &call.parse_query()?)?;
+    let rows = inbound(&call)?.sources.list(page.after_name(), page.max_read()).await?;
     let (rows, next_cursor) = page.cut(rows, |last| last.partner.as_str().into());
     Answer::ok(&List { data: rows.iter().map(SourceView::from).collect(), next_cursor })
 }

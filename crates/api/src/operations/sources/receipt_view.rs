@@ -1,5 +1,5 @@
-//! How a receipt is shown: in a list with where its deliveries stand, by itself with the request that it
-//! came in and every attempt to hand it on. No secret is in it.
+//! Renders a receipt: in a list with its deliveries, alone with the original request and all attempts.
+//! Secrets are masked.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,14 @@ use utoipa::ToSchema;
 
 use crate::{
     operations::deliveries::view::AttemptEntry,
-    show::{Json, Stamp},
+    render::{Json, Timestamp},
 };
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ReceiptView {
     #[serde(flatten)]
     pub receipt: ReceiptSummary,
-    /// One for each target, and one more for each that it was sent to later.
+    /// One delivery per target, targets added by a later retry included.
     pub deliveries: Vec<ReceiptDelivery>,
 }
 
@@ -29,10 +29,10 @@ pub struct ReceiptSummary {
     pub key_id: String,
     pub topic: Option<String>,
     pub event_id: Option<String>,
-    pub ts_received: Stamp,
-    /// `received`, `dispatched`, `failed` (it is tried again) or `dlq`.
+    pub ts_received: Timestamp,
+    /// `received`, `dispatched`, `failed` (will be retried) or `dlq` (failed permanently).
     pub status: &'static str,
-    /// Of all its deliveries together.
+    /// Number of attempts of all deliveries together.
     pub attempts: u32,
     pub last_error: Option<String>,
     pub is_test: bool,
@@ -42,28 +42,28 @@ pub struct ReceiptSummary {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ReceiptDelivery {
     pub id: String,
-    /// Where it goes now; null where the source has no such target any more.
+    /// The current URL of the target; null if the source no longer has this target.
     pub target_url: Option<String>,
     /// `pending`, `retrying`, `delivered` or `failed`.
     pub status: &'static str,
     pub attempts: u32,
-    /// Of the last attempt.
+    /// HTTP status of the last attempt's response.
     pub response_status: Option<u16>,
-    /// Why it was given up, or else why the last attempt failed.
+    /// Why the delivery failed permanently, or else why the last attempt failed.
     pub last_error: Option<String>,
     pub last_error_code: Option<String>,
-    pub next_retry_at: Option<Stamp>,
-    pub delivered_at: Option<Stamp>,
-    pub created_at: Stamp,
+    pub next_retry_at: Option<Timestamp>,
+    pub delivered_at: Option<Timestamp>,
+    pub created_at: Timestamp,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ReceiptDetailView {
     #[serde(flatten)]
     pub receipt: ReceiptSummary,
-    /// The body as it was posted; a secret in it is masked.
+    /// The body as it was received, with secrets masked.
     pub payload: Json,
-    /// As they came; those that may be secret are masked. Null for receipts from before they were kept.
+    /// The request headers, with secrets masked; null for old receipts, whose headers were not stored.
     pub headers: Option<BTreeMap<String, String>>,
     pub context: VerificationContext,
     pub deliveries: Vec<ReceiptDeliveryDetail>,
@@ -77,7 +77,7 @@ pub struct ReceiptDeliveryDetail {
     pub attempt_log: Vec<AttemptEntry>,
 }
 
-/// What the policy was asked about.
+/// The facts that the policy decided on.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct VerificationContext {
     pub webhook: VerifiedWebhook,
@@ -86,7 +86,7 @@ pub struct VerificationContext {
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct VerifiedWebhook {
-    /// Always true: nothing else becomes a receipt.
+    /// Always true: only verified webhooks become receipts.
     pub verified: bool,
     pub partner: String,
     pub key_id: String,
@@ -106,7 +106,7 @@ impl From<&Receipt> for ReceiptSummary {
             key_id: receipt.key_id.clone(),
             topic: receipt.topic.clone(),
             event_id: receipt.event_id.clone(),
-            ts_received: Stamp(receipt.ts_received),
+            ts_received: Timestamp(receipt.ts_received),
             status: receipt.status.name(),
             attempts: receipt.attempts,
             last_error: receipt.last_error.clone(),
@@ -134,9 +134,9 @@ impl ReceiptDelivery {
             response_status: row.response_status,
             last_error: failure.map(|why| why.reason().to_owned()),
             last_error_code: failure.map(|why| why.code().to_string()),
-            next_retry_at: row.next_retry_at.map(Stamp),
-            delivered_at: row.delivered_at.map(Stamp),
-            created_at: Stamp(row.created_at),
+            next_retry_at: row.next_retry_at.map(Timestamp),
+            delivered_at: row.delivered_at.map(Timestamp),
+            created_at: Timestamp(row.created_at),
         }
     }
 }
@@ -177,7 +177,7 @@ impl VerificationContext {
     }
 }
 
-/// A name that stands twice has both values.
+/// The values of a repeated name are joined.
 fn headers(lines: Vec<(String, String)>) -> BTreeMap<String, String> {
     let mut all = BTreeMap::<String, String>::new();
     for (name, value) in lines {

@@ -1,7 +1,6 @@
-//! `GET /v1/sources/{partner}/receipts`: newest first; and `GET …/{receipt_id}`: one with all that is known
-//! of it.
+//! `GET /v1/sources/{partner}/receipts`: newest first; and `GET …/{receipt_id}`: one receipt in full.
 
-use gancho_domain::ReceiptId;
+use gancho_domain::{ReceiptId, Time};
 use gancho_inbound::{ReceiptFilter, ReceiptStatus, Receipts};
 
 use super::{
@@ -11,59 +10,69 @@ use super::{
 use crate::{
     answer::Answer,
     codes,
-    input::{
-        Field, Kind, Values,
-        field::Noun,
-        query::{CURSOR, LIMIT},
-    },
+    input::{Request, field::Noun, query::Paging, request},
     page::Page,
     problem::Problem,
+    render::List,
     route::{Call, Gives, Needs, Route},
-    show::List,
 };
 
-pub(super) const STATUS: Field = Field::new(
-    "status",
-    Kind::Choice(&["received", "dispatched", "failed", "dlq"]),
-    "Only with this status.",
-);
-pub(super) const EVENT_ID: Field =
-    Field::new("event_id", Kind::Text { least: 1, most: 256 }, "Only of the partner's event.");
-pub(super) const SINCE: Field = Field::new("since", Kind::Time, "Received at or after.");
-pub(super) const UNTIL: Field = Field::new("until", Kind::Time, "Received before.");
+request! {
+    /// The filters of receipts.
+    #[derive(Default, PartialEq)]
+    pub(super) struct ReceiptFilterQuery {
+        /// Only receipts with this status.
+        optional status: String as choice(&["received", "dispatched", "failed", "dlq"]),
+        /// Only receipts with this event id of the partner.
+        optional event_id: String as text(1, 256),
+        /// Only receipts received at or after this time.
+        optional since: Time as time(),
+        /// Only receipts received before this time.
+        optional until: Time as time(),
+    }
+}
+
+request! {
+    struct ReceiptsQuery {
+        flatten page: Paging,
+        flatten filter: ReceiptFilterQuery,
+    }
+}
 
 pub const LIST: Route = Route {
     path: "/sources/{partner}/receipts",
     needs: Needs::Operator,
-    query: &[LIMIT, CURSOR, STATUS, EVENT_ID, SINCE, UNTIL],
-    gives: Gives::ok::<List<ReceiptView>>("A page of them, newest first."),
+    query: ReceiptsQuery::FIELDS,
+    gives: Gives::ok::<List<ReceiptView>>("A page of receipts, newest first."),
     refuses: &[&codes::RECEIVING_OFF],
     tag: TAG,
     summary: "List a source's receipts",
-    about: "With a filter a page may hold fewer than `limit`, even none, and still have a next.",
+    about: "With a filter, a page may have fewer items than `limit`, even none: continue until `next_cursor` is null.",
     run: |call| Box::pin(list(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 pub const GET: Route = Route {
     path: "/sources/{partner}/receipts/{receipt_id}",
     needs: Needs::Operator,
     gives: Gives::ok::<ReceiptDetailView>(
-        "The receipt, the request that it came in, and every attempt to hand it on.",
+        "The receipt, with the original request and all dispatch attempts.",
     ),
     refuses: &[&codes::RECEIVING_OFF],
     tag: TAG,
-    summary: "Show a receipt",
+    summary: "Get a receipt",
     run: |call| Box::pin(get(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
-pub(super) fn filter(values: &Values<'_>) -> ReceiptFilter {
-    ReceiptFilter {
-        status: values.text("status").and_then(ReceiptStatus::from_name),
-        event_id: values.string("event_id"),
-        since: values.time("since"),
-        until: values.time("until"),
+impl From<ReceiptFilterQuery> for ReceiptFilter {
+    fn from(query: ReceiptFilterQuery) -> Self {
+        Self {
+            status: query.status.as_deref().and_then(ReceiptStatus::from_name),
+            event_id: query.event_id,
+            since: query.since,
+            until: query.until,
+        }
     }
 }
 
@@ -72,9 +81,10 @@ pub(super) fn receipts(call: &Call) -> Receipts {
 }
 
 async fn list(call: Call) -> Result<Answer, Problem> {
-    let (source, query) = (find(&call).await?, &call.query);
-    let page = Page::of(&call, Some(source.tenant()))?;
-    let found = receipts(&call).list(source.scope(), filter(query), page.request()?).await?;
+    let source = find(&call).await?;
+    let query: ReceiptsQuery = call.parse_query()?;
+    let page = Page::of(&call, Some(source.tenant()), &query.page)?;
+    let found = receipts(&call).list(source.scope(), query.filter.into(), page.request()?).await?;
     let data = found.rows.iter().map(|receipt| ReceiptView::of(receipt, &source)).collect();
     page.answer(data, found.next)
 }

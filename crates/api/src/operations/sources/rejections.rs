@@ -1,47 +1,47 @@
-//! `GET /v1/sources/{partner}/rejections` and `GET /v1/rejections`: the last that were turned away, on any
-//! node, newest first, with the reason that the sender was not told.
+//! `GET /v1/sources/{partner}/rejections` and `GET /v1/rejections`: the latest rejected webhooks on all
+//! nodes, with the reason that the sender is not told.
 
 use gancho_inbound::activity::Seen;
 
-use super::{TAG, find, parts, view::RejectionView};
+use super::{TAG, find, inbound, view::RejectionView};
 use crate::{
     answer::Answer,
     codes,
     problem::Problem,
+    render::List,
     route::{Call, Gives, Needs, Route},
-    show::List,
 };
 
 pub const OF_SOURCE: Route = Route {
     path: "/sources/{partner}/rejections",
     needs: Needs::Operator,
-    gives: Gives::ok::<List<RejectionView>>("The last ones, newest first."),
+    gives: Gives::ok::<List<RejectionView>>("The latest rejections, newest first."),
     refuses: &[&codes::RECEIVING_OFF],
     tag: TAG,
-    summary: "List what was turned away from a source",
-    about: "The last 50 of all nodes. What another node has just turned away is there after a few seconds.",
+    summary: "List a source's rejected webhooks",
+    about: "The last 50 rejections on all nodes, with the reason that the sender is not told. Rejections on other nodes appear after a few seconds.",
     run: |call| Box::pin(of_source(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
-pub const OF_NOBODY: Route = Route {
+pub const OF_UNKNOWN_PARTNERS: Route = Route {
     path: "/rejections",
     needs: Needs::Operator,
-    gives: Gives::ok::<List<RejectionView>>("The last ones, newest first."),
+    gives: Gives::ok::<List<RejectionView>>("The latest rejections, newest first."),
     refuses: &[&codes::RECEIVING_OFF],
     tag: TAG,
-    summary: "List what was turned away for naming no partner",
-    about: "The last 50 of all nodes. What another node has just turned away is there after a few seconds.",
-    run: |call| Box::pin(async move { shown(parts(&call)?.inbound.seen_of_strangers().await?) }),
-    ..Route::PLAIN
+    summary: "List rejected webhooks of unknown partners",
+    about: "The last 50 rejections on all nodes, with the reason that the sender is not told. Rejections on other nodes appear after a few seconds.",
+    run: |call| Box::pin(async move { render(inbound(&call)?.inbound.seen_of_strangers().await?) }),
+    ..Route::DEFAULT
 };
 
 async fn of_source(call: Call) -> Result<Answer, Problem> {
     let source = find(&call).await?;
-    shown(parts(&call)?.inbound.seen(&source).await?)
+    render(inbound(&call)?.inbound.seen(&source).await?)
 }
 
-fn shown(seen: Seen) -> Result<Answer, Problem> {
+fn render(seen: Seen) -> Result<Answer, Problem> {
     let data = seen.rejections.into_iter().map(RejectionView::from).collect();
     Answer::ok(&List::<RejectionView> { data, next_cursor: None })
 }

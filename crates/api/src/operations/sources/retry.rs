@@ -1,7 +1,8 @@
-//! `POST /v1/sources/{partner}/receipts/{receipt_id}/retry` and `POST …/receipts/retry`: handed to the core
-//! again, whatever became of them before.
+//! `POST /v1/sources/{partner}/receipts/{receipt_id}/retry` and `POST …/receipts/retry`: dispatches receipts
+//! again, whatever their status.
 
 use gancho_domain::{FieldError, Lane, ReceiptId};
+use gancho_inbound::ReceiptFilter;
 use gancho_outbound::{
     Owner,
     replay::{NewReplay, ReplayFilter, ReplayOf},
@@ -11,53 +12,53 @@ use http::Method;
 use super::{
     TAG, find,
     receipt_view::ReceiptView,
-    receipts::{EVENT_ID, SINCE, STATUS, UNTIL, filter, receipts},
+    receipts::{ReceiptFilterQuery, receipts},
 };
 use crate::{
     answer::Answer,
     codes,
-    input::{Field, Kind, field::Noun},
-    operations::replays::{
-        create::{DRY_RUN, RATE},
-        view::ReplayJob,
-    },
+    input::{Request, field::Noun, request},
+    operations::replays::{create::ReplayOptions, view::ReplayJob},
     problem::Problem,
     route::{Call, Gives, Needs, Route, Takes},
 };
+
+request! {
+    struct RetryReceiptsBody {
+        flatten filter: ReceiptFilterQuery,
+        /// `true` to retry all receipts. Required if no filter is given.
+        optional all: bool as flag(),
+        flatten options: ReplayOptions,
+    }
+}
 
 pub const ONE: Route = Route {
     method: Method::POST,
     path: "/sources/{partner}/receipts/{receipt_id}/retry",
     needs: Needs::Operator,
-    gives: Gives::accepted::<ReceiptView>("It is due now, at every target of the source."),
+    gives: Gives::accepted::<ReceiptView>("The receipt is due now, at every target of the source."),
     refuses: &[&codes::RECEIVING_OFF, &codes::STORAGE_FULL],
     tag: TAG,
-    summary: "Send a receipt again",
-    about: "To each of the source's targets as they are now, whatever its status: one that had ended starts its retry plan from the beginning. `webhook-id` stays the receipt's id, so that the core can tell.",
+    summary: "Retry a receipt",
+    about: "Dispatches the receipt again to each current target of the source, whatever its status; finished deliveries start their retry schedule from the beginning. `webhook-id` remains the receipt id, so that the receiver can deduplicate.",
     run: |call| Box::pin(one(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 pub const MANY: Route = Route {
     method: Method::POST,
     path: "/sources/{partner}/receipts/retry",
     needs: Needs::Operator,
-    takes: Takes::Body(&[
-        STATUS,
-        EVENT_ID,
-        SINCE,
-        UNTIL,
-        Field::new("all", Kind::Flag, "`true` where no filter is given and all are meant."),
-        RATE,
-        DRY_RUN,
-    ]),
-    gives: Gives::accepted::<ReplayJob>("The replay: its progress is at `GET /v1/replays/{id}`."),
+    takes: Takes::Body(RetryReceiptsBody::FIELDS),
+    gives: Gives::accepted::<ReplayJob>(
+        "The replay job; follow its progress at `GET /v1/replays/{id}`.",
+    ),
     refuses: &[&codes::RECEIVING_OFF, &codes::MISSING_FIELD, &codes::STORAGE_FULL],
     tag: TAG,
-    summary: "Send receipts again",
-    about: "All that fit the filter, at a rate, in the background. Without a filter it asks for `all`. Test events are left out.",
+    summary: "Retry receipts",
+    about: "Starts a background job that dispatches the receipts that match the filter again, at the given rate. Without a filter, `all` is required. Test events are skipped.",
     run: |call| Box::pin(many(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn one(call: Call) -> Result<Answer, Problem> {
@@ -73,13 +74,16 @@ async fn one(call: Call) -> Result<Answer, Problem> {
 }
 
 async fn many(call: Call) -> Result<Answer, Problem> {
-    let values = call.values()?;
-    let is_narrow = [STATUS, EVENT_ID, SINCE, UNTIL].iter().any(|it| values.is_given(it.name));
-    if !is_narrow && values.flag("all") != Some(true) {
-        let message = "no filter is given: add one, or `\"all\": true` to send every receipt again";
-        return Err(Problem::faulty(vec![FieldError::new("missing_field", "/all", message)]));
+    let RetryReceiptsBody { filter, all, options } = call.parse_body()?;
+    if filter == ReceiptFilterQuery::default() && all != Some(true) {
+        let message = "no filter given; add one, or `\"all\": true` to retry all receipts";
+        return Err(Problem::invalid_fields(vec![FieldError::new(
+            "missing_field",
+            "/all",
+            message,
+        )]));
     }
-    let (source, filter) = (find(&call).await?, filter(&values));
+    let (source, filter) = (find(&call).await?, ReceiptFilter::from(filter));
     let new = NewReplay {
         filter: ReplayFilter {
             of: ReplayOf::Deliveries,
@@ -92,8 +96,8 @@ async fn many(call: Call) -> Result<Answer, Problem> {
             ..ReplayFilter::default()
         },
         to: None,
-        rate: values.count("rate").map(|rate| rate as u32),
-        dry_run: values.flag("dry_run").unwrap_or(false),
+        rate: options.rate,
+        dry_run: options.dry_run.unwrap_or(false),
     };
     let replay = call.api.replays.create(Owner::Operator, new).await?;
     Answer::accepted(&ReplayJob::from(replay))

@@ -1,4 +1,4 @@
-//! How sources, keys and rejections are shown. No secret is in any of them.
+//! Renders sources, keys and rejections, without secrets.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use crate::{
     operations::webhooks::view::{RateLimit, Retry},
-    show::{Json, Stamp},
+    render::{Json, Timestamp},
 };
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -22,13 +22,13 @@ pub struct SourceView {
     #[schema(value_type = Json)]
     pub schema: Option<Json>,
     pub rate_limit: Option<RateLimit>,
-    /// Null where it is the preset's own.
+    /// Null if the preset defines it.
     pub event_id_pointer: Option<String>,
-    /// Null where it is the lane's own.
+    /// Null for the default schedule.
     pub retry: Option<Retry>,
     pub has_verify_token: bool,
-    pub created_at: Stamp,
-    pub updated_at: Stamp,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
 }
 
 impl From<&Source> for SourceView {
@@ -44,8 +44,8 @@ impl From<&Source> for SourceView {
             event_id_pointer: source.event_id_pointer.clone(),
             retry: source.retry().as_ref().map(Retry::of),
             has_verify_token: source.has_verify_token(),
-            created_at: Stamp(source.created_at()),
-            updated_at: Stamp(source.updated_at()),
+            created_at: Timestamp(source.created_at()),
+            updated_at: Timestamp(source.updated_at()),
         }
     }
 }
@@ -54,7 +54,7 @@ impl From<&Source> for SourceView {
 pub struct NewSource {
     #[serde(flatten)]
     pub source: SourceView,
-    /// Signs what is dispatched. Shown only here.
+    /// Secret that dispatched receipts are signed with. Not shown again.
     pub dispatch_secret: String,
 }
 
@@ -62,17 +62,17 @@ pub struct NewSource {
 pub struct SourceCounts {
     #[serde(flatten)]
     pub source: SourceView,
-    /// On all nodes, since the source was made. Those of the last seconds may be missing.
+    /// Totals of all nodes since the source was created. The last seconds may be missing.
     pub counts: CountsView,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct CountsView {
-    /// Receipts.
+    /// Number of accepted webhooks.
     pub received: u64,
-    /// Posted again, and answered as before.
+    /// Number of duplicates, which were answered like the original.
     pub repeats: u64,
-    /// Event ids that came again with another body: kept as dead letters with code `ID_CLASH`.
+    /// Number of webhooks that reused an event id with a different body. They are stored as dead letters with code `ID_CLASH`.
     pub clashes: u64,
 }
 
@@ -89,11 +89,11 @@ pub struct SourceKeyView {
     pub encoding: String,
     #[serde(rename = "publicKey")]
     pub public_key: Option<String>,
-    pub not_before: Option<Stamp>,
-    pub not_after: Option<Stamp>,
-    /// Whether it is good now.
+    pub not_before: Option<Timestamp>,
+    pub not_after: Option<Timestamp>,
+    /// Whether the key is valid now.
     pub is_valid: bool,
-    pub created_at: Stamp,
+    pub created_at: Timestamp,
 }
 
 impl SourceKeyView {
@@ -103,22 +103,22 @@ impl SourceKeyView {
             scheme: key.scheme.name(),
             encoding: key.encoding.clone(),
             public_key: key.public_key.clone(),
-            not_before: key.not_before().map(Stamp),
-            not_after: key.not_after().map(Stamp),
+            not_before: key.not_before().map(Timestamp),
+            not_after: key.not_after().map(Timestamp),
             is_valid: key.is_valid_at(now),
-            created_at: Stamp(key.created_at()),
+            created_at: Timestamp(key.created_at()),
         }
     }
 }
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct RejectionView {
-    pub at: Stamp,
+    pub at: Timestamp,
     pub partner: String,
     pub status: u16,
     pub reason: &'static str,
     pub detail: Option<String>,
-    /// Those that might be secret are masked.
+    /// The request headers, with secrets masked.
     pub headers: BTreeMap<String, String>,
     pub size: usize,
 }
@@ -126,7 +126,7 @@ pub struct RejectionView {
 impl From<Rejection> for RejectionView {
     fn from(rejection: Rejection) -> Self {
         Self {
-            at: Stamp(rejection.at),
+            at: Timestamp(rejection.at),
             partner: rejection.partner,
             status: rejection.status,
             reason: rejection.reason.name(),

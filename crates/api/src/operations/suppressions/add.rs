@@ -1,49 +1,51 @@
-//! `POST /v1/suppressions`: one address. One that is there already stays as it is, unless a complaint
-//! comes to it.
+//! `POST /v1/suppressions`: suppresses an address. An existing entry is kept, unless the new reason is a
+//! complaint.
 
 use gancho_access::Right;
 use gancho_mail::Mailbox;
 use http::Method;
 
-use super::{REASON, TAG, reason, view::Suppression};
+use super::{ReasonBody, TAG, view::Suppression};
 use crate::{
     answer::Answer,
     codes,
-    input::{Field, Kind},
+    input::{Request, request},
     operations::emails,
     problem::Problem,
     route::{Call, Gives, Needs, Route, Takes},
 };
 
-const FIELDS: &[Field] = &[
-    Field::new("address", Kind::Text { least: 1, most: 600 }, "Such as `ana@example.com`.")
-        .required(),
-    REASON,
-];
+request! {
+    struct SuppressionBody {
+        /// E-mail address, e.g. `ana@example.com`.
+        required address: String as text(1, 600),
+        flatten reason: ReasonBody,
+    }
+}
 
 pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/suppressions",
     needs: Needs::Tenant(Right::Manage),
-    takes: Takes::Body(FIELDS),
-    gives: Gives::created::<Suppression>("It is on the list, as shown."),
+    takes: Takes::Body(SuppressionBody::FIELDS),
+    gives: Gives::created::<Suppression>("The suppression."),
     refuses: &[&codes::EMAIL_OFF, &codes::STORAGE_FULL],
     tag: TAG,
     summary: "Suppress an address",
-    about: "E-mails to it are accepted and fail at once, with `COMPLAINT` or `BOUNCE_PERMANENT`.",
+    about: "E-mails to a suppressed address are accepted and fail immediately, with `COMPLAINT` or `BOUNCE_PERMANENT`.",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let scope = call.tenant()?.scope();
-    let values = call.values()?;
-    let mailbox: Mailbox = values.text("address").unwrap_or_default().parse().map_err(|why| {
-        Problem::field("/address", format!("`address` is not the address of one mailbox: {why}"))
+    let body: SuppressionBody = call.parse_body()?;
+    let mailbox: Mailbox = body.address.parse().map_err(|why| {
+        Problem::field("/address", format!("`address` is not a valid e-mail address: {why}"))
     })?;
-    let list = &emails::desk(&call.api)?.suppressions;
-    list.add(scope, &mailbox, reason(&values), None).await?;
+    let list = &emails::mail(&call.api)?.suppressions;
+    list.add(scope, &mailbox, body.reason.reason(), None).await?;
     let kept = list.get(scope, &mailbox).await?;
-    let kept = kept.ok_or_else(|| Problem::internal("a suppressed address is gone at once"))?;
+    let kept = kept.ok_or_else(|| Problem::internal("new suppression not found"))?;
     Answer::created(&Suppression::from(kept))
 }

@@ -1,35 +1,33 @@
-//! `POST /v1/suppressions/import`: many addresses, all or none of them.
+//! `POST /v1/suppressions/import`: imports many addresses, all or none.
 
 use gancho_access::Right;
 use http::Method;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{REASON, TAG, reason};
+use super::{ReasonBody, TAG};
 use crate::{
     answer::Answer,
     codes,
-    input::{Field, Kind},
+    input::{Request, request},
     operations::emails,
     problem::Problem,
     route::{Call, Gives, Needs, Route, Takes},
 };
 
-const FIELDS: &[Field] = &[
-    Field::new(
-        "addresses",
-        Kind::Texts { most: gancho_mail::suppression::MOST_IMPORTED, longest: 600 },
-        "At most 10,000 of them.",
-    )
-    .required(),
-    REASON,
-];
+request! {
+    struct ImportBody {
+        /// E-mail addresses, at most 10,000.
+        required addresses: Vec<String> as texts(gancho_mail::suppression::MOST_IMPORTED, 600),
+        flatten reason: ReasonBody,
+    }
+}
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ImportedAddresses {
-    /// How many were not on the list before.
+    /// Number of addresses that were not suppressed before.
     pub added: usize,
-    /// How many were given.
+    /// Number of addresses in the request.
     pub given: usize,
 }
 
@@ -37,24 +35,22 @@ pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/suppressions/import",
     needs: Needs::Tenant(Right::Manage),
-    takes: Takes::Batch(FIELDS),
-    gives: Gives::ok::<ImportedAddresses>("All of them are on the list."),
+    takes: Takes::Batch(ImportBody::FIELDS),
+    gives: Gives::ok::<ImportedAddresses>("All addresses are suppressed."),
     refuses: &[&codes::EMAIL_OFF, &codes::STORAGE_FULL],
     tag: TAG,
-    summary: "Suppress many addresses",
-    about: "If one of them is no address, none is taken.",
+    summary: "Import suppressed addresses",
+    about: "If one address is invalid, none is imported.",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let scope = call.tenant()?.scope();
-    let values = call.values()?;
-    let reason = reason(&values);
-    let given = values.texts("addresses").unwrap_or_default();
-    let count = given.len();
-    let list = &emails::desk(&call.api)?.suppressions;
-    let rows = given.into_iter().map(|address| (address, reason)).collect();
+    let ImportBody { addresses, reason } = call.parse_body()?;
+    let (reason, count) = (reason.reason(), addresses.len());
+    let list = &emails::mail(&call.api)?.suppressions;
+    let rows = addresses.into_iter().map(|address| (address, reason)).collect();
     let added = list.import(scope, rows).await?;
     Answer::ok(&ImportedAddresses { added, given: count })
 }

@@ -1,4 +1,4 @@
-//! `DELETE /v1/suppressions/{address}`: e-mails go there again.
+//! `DELETE /v1/suppressions/{address}`: removes an address, so that e-mails are sent to it again.
 
 use gancho_access::Right;
 use gancho_mail::Mailbox;
@@ -18,20 +18,20 @@ pub const ROUTE: Route = Route {
     method: Method::DELETE,
     path: "/suppressions/{address}",
     needs: Needs::Tenant(Right::Manage),
-    gives: Gives::nothing("It is off the list."),
+    gives: Gives::no_content("The address is no longer suppressed."),
     refuses: &[&codes::EMAIL_OFF],
     tag: TAG,
-    summary: "Take an address off the list",
+    summary: "Remove a suppressed address",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let scope = call.tenant()?.scope();
     let mailbox: Mailbox = call.id("address")?;
-    let list = &emails::desk(&call.api)?.suppressions;
+    let list = &emails::mail(&call.api)?.suppressions;
     if list.remove(scope, &mailbox).await? {
-        Ok(Answer::nothing())
+        Ok(Answer::no_content())
     } else {
         Err(Problem::not_found(Noun::Suppression))
     }

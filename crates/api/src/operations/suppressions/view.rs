@@ -1,20 +1,20 @@
-//! How a suppressed address is shown: whole, because whoever looks must be able to name it.
+//! Renders a suppressed address in full, because the caller must be able to remove it.
 
 use gancho_mail::Suppressed;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::show::Stamp;
+use crate::render::Timestamp;
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Suppression {
-    /// In lower case.
+    /// E-mail address, in lower case.
     pub address: String,
     /// `bounce`, `complaint` or `manual`.
     pub reason: &'static str,
-    /// What was said when it came here.
+    /// Diagnostic text of the bounce or complaint.
     pub detail: Option<String>,
-    pub since: Stamp,
+    pub since: Timestamp,
 }
 
 impl From<Suppressed> for Suppression {
@@ -23,7 +23,7 @@ impl From<Suppressed> for Suppression {
             address: one.address,
             reason: one.reason.name(),
             detail: one.detail,
-            since: Stamp(one.since),
+            since: Timestamp(one.since),
         }
     }
 }

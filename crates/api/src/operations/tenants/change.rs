@@ -1,12 +1,12 @@
-//! `PATCH /v1/tenants/{tenant}`: what is not given stays; the slug never changes.
+//! `PATCH /v1/tenants/{tenant}`: fields that are left out keep their value; the slug never changes.
 
 use http::Method;
 
-use super::{TAG, draft, find, view::TenantView};
+use super::{TAG, draft::TenantBody, find, view::TenantView};
 use crate::{
     answer::Answer,
     codes,
-    input::field::Noun,
+    input::{Request, field::Noun},
     problem::Problem,
     route::{Call, Gives, Needs, Route, Takes},
 };
@@ -15,21 +15,22 @@ pub const ROUTE: Route = Route {
     method: Method::PATCH,
     path: "/tenants/{tenant}",
     needs: Needs::Operator,
-    takes: Takes::Body(draft::PART),
-    gives: Gives::ok::<TenantView>("The tenant as it is now."),
+    takes: Takes::Body(TenantBody::FIELDS),
+    gives: Gives::ok::<TenantView>("The updated tenant."),
     refuses: &[&codes::UNKNOWN_TENANT, &codes::STORAGE_FULL],
     tag: TAG,
-    summary: "Change a tenant",
+    summary: "Update a tenant",
+    about: "Fields that are left out keep their value. The slug never changes.",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
     let id = find(&call).await?.id;
-    // As it is in the store, not as it was a moment ago.
+    // Read from the store, because the cache may be old.
     let found = call.api.store.tenant(id).await?;
     let mut tenant = found.ok_or_else(|| Problem::not_found(Noun::Tenant))?;
-    draft::apply(&call.api, &mut tenant, &call.values()?)?;
+    call.parse_body::<TenantBody>()?.apply(&call.api, &mut tenant)?;
     call.api.store.change_tenant(tenant.clone()).await?;
     call.api.access.tenants.forget(id);
     Answer::ok(&TenantView::from(&tenant))

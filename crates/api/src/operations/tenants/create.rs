@@ -6,10 +6,11 @@ use gancho_domain::{
 };
 use http::Method;
 
-use super::{TAG, draft, view::TenantView};
+use super::{TAG, draft::NewTenantBody, view::TenantView};
 use crate::{
     answer::Answer,
     codes,
+    input::Request,
     problem::Problem,
     route::{Call, Gives, Needs, Route, Takes},
 };
@@ -18,33 +19,31 @@ pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/tenants",
     needs: Needs::Operator,
-    takes: Takes::Body(draft::NEW),
+    takes: Takes::Body(NewTenantBody::FIELDS),
     gives: Gives::created::<TenantView>("The tenant."),
     refuses: &[&codes::TAKEN, &codes::STORAGE_FULL],
     tag: TAG,
     summary: "Create a tenant",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let values = call.values()?;
-    let slug = values.text("slug").unwrap_or_default();
-    // An id in the place of a slug would be taken for the tenant of that id.
-    if !is_slug(slug) {
+    let NewTenantBody { slug, settings } = call.parse_body()?;
+    // A slug that looks like an id would be taken for the tenant with that id.
+    if !is_slug(&slug) {
         return Err(Problem::field(
             "/slug",
-            "a slug has 1 to 63 lower-case letters, digits, `-` and `_`, and begins with a letter or digit",
+            "`slug` must have 1 to 63 lower-case letters, digits, `-` and `_`, and begin with a letter or digit",
         ));
     }
-    if RESERVED_SLUGS.contains(&slug) {
+    if RESERVED_SLUGS.contains(&&*slug) {
         let names = RESERVED_SLUGS.join("`, `");
-        let text =
-            format!("the slug is reserved for the gateway, as are `{names}`: choose another");
+        let text = format!("this slug is reserved (reserved slugs: `{names}`); choose another");
         return Err(Problem::field("/slug", text));
     }
-    let mut tenant = Tenant::new(call.api.ids.make(), slug, call.api.clock.now());
-    draft::apply(&call.api, &mut tenant, &values)?;
+    let mut tenant = Tenant::new(call.api.ids.make(), &slug, call.api.clock.now());
+    settings.apply(&call.api, &mut tenant)?;
     call.api.store.create_tenant(tenant.clone()).await?;
     Answer::created(&TenantView::from(&tenant))
 }

@@ -1,81 +1,76 @@
-//! What may be given for a tenant.
+//! The bodies of a tenant.
 
 use gancho_domain::{Rate, Tenant, span};
 
 use crate::{
-    input::{Faults, Field, Kind, Values},
-    operations::webhooks::draft::{RATE_FIELDS, rate},
+    input::{FieldErrors, request},
+    operations::webhooks::draft::RateLimitBody,
     problem::Problem,
     state::Api,
 };
 
-pub const SLUG: Field = Field::new(
-    "slug",
-    Kind::Text { least: 1, most: 63 },
-    "The human name: lower-case letters, digits, `-` and `_`. It never changes.",
-)
-.required();
-const NAME: Field =
-    Field::new("name", Kind::Text { least: 1, most: 128 }, "For people; the slug where left out.");
-const PLAN: Field = Field::new(
-    "plan",
-    Kind::Text { least: 1, most: 64 },
-    "The plan it is on; `unlimited` where left out.",
-);
-const DEFAULT_PROFILE: Field = Field::new(
-    "default_profile",
-    Kind::Text { least: 1, most: 64 },
-    "The wire profile of webhooks that name none; `standard` where left out.",
-);
-const STRICT: Field =
-    Field::new("strict_event_types", Kind::Flag, "Only registered event types may be published.");
-const PUBLISH_RATE: Field = Field::new(
-    "publish_rate",
-    Kind::Object(RATE_FIELDS),
-    "How fast it may publish; the operator's default where left out.",
-)
-.nullable();
+request! {
+    pub struct TenantBody {
+        /// Display name. Default: the slug.
+        optional name: String as text(1, 128),
+        /// Plan of the tenant. Default: `unlimited`.
+        optional plan: String as text(1, 64),
+        /// Profile of webhooks that do not name one. Default: `standard`.
+        optional default_profile: String as text(1, 64),
+        /// Whether only registered event types can be published. Default: `false`.
+        optional strict_event_types: bool as flag(),
+        /// Maximum rate of publishing. Default: set by the operator.
+        clearable publish_rate: RateLimitBody as object::<RateLimitBody>(),
+    }
+}
 
-pub const NEW: &[Field] = &[SLUG, NAME, PLAN, DEFAULT_PROFILE, STRICT, PUBLISH_RATE];
-pub const PART: &[Field] = &[NAME, PLAN, DEFAULT_PROFILE, STRICT, PUBLISH_RATE];
+request! {
+    pub struct NewTenantBody {
+        /// Short name of the tenant: lower-case letters, digits, `-` and `_`. Cannot be changed.
+        required slug: String as text(1, 63),
+        flatten settings: TenantBody,
+    }
+}
 
-/// Puts what was given into the tenant, or says all that is wrong with it.
-pub fn apply(api: &Api, tenant: &mut Tenant, values: &Values<'_>) -> Result<(), Problem> {
-    let mut faults = Faults::default();
-    if let Some(name) = values.text("name") {
-        name.clone_into(&mut tenant.name);
-    }
-    if let Some(plan) = values.text("plan") {
-        if api.plans.get(plan).is_none() {
-            let known: Vec<_> = api.plans.names().collect();
-            faults
-                .invalid("/plan", format!("there is no such plan: there are {}", known.join(", ")));
+impl TenantBody {
+    /// Applies the body to the tenant, or returns all its errors.
+    pub fn apply(self, api: &Api, tenant: &mut Tenant) -> Result<(), Problem> {
+        let mut errors = FieldErrors::default();
+        if let Some(name) = self.name {
+            tenant.name = name;
         }
-        plan.clone_into(&mut tenant.plan);
-    }
-    if let Some(profile) = values.text("default_profile") {
-        if api.registry.profile(profile).is_none() {
-            let known = api.registry.profile_names().join(", ");
-            faults.invalid(
-                "/default_profile",
-                format!("there is no such profile: there are {known}"),
-            );
-        }
-        profile.clone_into(&mut tenant.default_profile);
-    }
-    if let Some(strict) = values.flag("strict_event_types") {
-        tenant.strict_event_types = strict;
-    }
-    if values.is_null("publish_rate") {
-        tenant.publish_rate = None;
-    } else if let Some(given) = values.object("publish_rate").and_then(rate) {
-        match span::parse(&given.per) {
-            Ok(per) if (1..=86_400).contains(&per.as_secs()) => {
-                tenant.publish_rate = Some(Rate { count: given.count, per });
+        if let Some(plan) = self.plan {
+            if api.plans.get(&plan).is_none() {
+                let known: Vec<_> = api.plans.names().collect();
+                errors.invalid("/plan", format!("unknown plan; known plans: {}", known.join(", ")));
             }
-            Ok(_) => faults.invalid("/publish_rate/per", "it must lie between 1s and 1d"),
-            Err(fault) => faults.invalid("/publish_rate/per", fault.to_string()),
+            tenant.plan = plan;
         }
+        if let Some(profile) = self.default_profile {
+            if api.registry.profile(&profile).is_none() {
+                let known = api.registry.profile_names().join(", ");
+                let message = format!("unknown profile; known profiles: {known}");
+                errors.invalid("/default_profile", message);
+            }
+            tenant.default_profile = profile;
+        }
+        if let Some(strict) = self.strict_event_types {
+            tenant.strict_event_types = strict;
+        }
+        if let Some(rate) = self.publish_rate {
+            match rate.map(publish_rate).transpose() {
+                Ok(rate) => tenant.publish_rate = rate,
+                Err(message) => errors.invalid("/publish_rate/per", message),
+            }
+        }
+        if errors.0.is_empty() { Ok(()) } else { Err(errors.into()) }
     }
-    if faults.0.is_empty() { Ok(()) } else { Err(faults.into()) }
+}
+
+fn publish_rate(body: RateLimitBody) -> Result<Rate, String> {
+    match span::parse(&body.per) {
+        Ok(per) if (1..=86_400).contains(&per.as_secs()) => Ok(Rate { count: body.count, per }),
+        Ok(_) => Err("`per` must be between 1s and 1d".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
 }

@@ -13,12 +13,12 @@ pub const ROUTE: Route = Route {
     gives: Gives::ok::<TenantView>("The tenant."),
     refuses: &[&codes::UNKNOWN_TENANT],
     tag: TAG,
-    summary: "Show a tenant",
+    summary: "Get a tenant",
     run: |call| {
         Box::pin(async move {
             let tenant = find(&call).await?;
             Answer::ok(&TenantView::from(&*tenant))
         })
     },
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };

@@ -3,26 +3,26 @@
 use super::{TAG, view::TenantView};
 use crate::{
     answer::Answer,
-    input::query::{CURSOR, LIMIT},
+    input::{Request, query::Paging},
     page::Page,
     problem::Problem,
+    render::List,
     route::{Call, Gives, Needs, Route},
-    show::List,
 };
 
 pub const ROUTE: Route = Route {
     path: "/tenants",
     needs: Needs::Operator,
-    query: &[LIMIT, CURSOR],
-    gives: Gives::ok::<List<TenantView>>("A page of them, by slug."),
+    query: Paging::FIELDS,
+    gives: Gives::ok::<List<TenantView>>("A page of tenants, by slug."),
     tag: TAG,
     summary: "List tenants",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let page = Page::of(&call, None)?;
+    let page = Page::of(&call, None, &call.parse_query()?)?;
     let rows = call.api.store.tenants(page.after_name(), page.max_read()).await?;
     let (rows, next_cursor) = page.cut(rows, |last| last.slug.as_str().into());
     Answer::ok(&List { data: rows.iter().map(TenantView::from).collect(), next_cursor })

@@ -1,4 +1,4 @@
-//! `POST /v1/tenants/{tenant}/pause` and `…/resume`: what is in flight finishes, the rest waits.
+//! `POST /v1/tenants/{tenant}/pause` and `…/resume`: deliveries in flight finish, all others wait.
 
 use gancho_store::Pause;
 use http::Method;
@@ -14,26 +14,26 @@ pub const PAUSE: Route = Route {
     method: Method::POST,
     path: "/tenants/{tenant}/pause",
     needs: Needs::Operator,
-    gives: Gives::nothing("It is paused. Doing it twice is doing it once."),
+    gives: Gives::no_content("The tenant is paused. Pausing it again has no effect."),
     refuses: &[&codes::UNKNOWN_TENANT],
     tag: TAG,
     summary: "Pause a tenant",
-    about: "Its events go on being accepted, and wait.",
+    about: "Deliveries in flight finish. Events are still accepted; their deliveries wait until the tenant is resumed.",
     run: |call| {
         Box::pin(async move {
             let tenant = find(&call).await?;
             call.api.engine.pause(Pause::Tenant(tenant.id)).await?;
-            Ok(Answer::nothing())
+            Ok(Answer::no_content())
         })
     },
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 pub const RESUME: Route = Route {
     method: Method::POST,
     path: "/tenants/{tenant}/resume",
     needs: Needs::Operator,
-    gives: Gives::nothing("What waited goes on."),
+    gives: Gives::no_content("The tenant is resumed."),
     refuses: &[&codes::UNKNOWN_TENANT],
     tag: TAG,
     summary: "Resume a tenant",
@@ -41,8 +41,8 @@ pub const RESUME: Route = Route {
         Box::pin(async move {
             let tenant = find(&call).await?;
             call.api.engine.resume(Pause::Tenant(tenant.id)).await?;
-            Ok(Answer::nothing())
+            Ok(Answer::no_content())
         })
     },
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };

@@ -1,10 +1,10 @@
-//! How a tenant is shown.
+//! Renders a tenant.
 
 use gancho_domain::Tenant;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::{operations::webhooks::view::RateLimit, show::Stamp};
+use crate::{operations::webhooks::view::RateLimit, render::Timestamp};
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct TenantView {
@@ -14,9 +14,9 @@ pub struct TenantView {
     pub plan: String,
     pub default_profile: String,
     pub strict_event_types: bool,
-    /// Null where it is the operator's default.
+    /// Null for the operator's default.
     pub publish_rate: Option<RateLimit>,
-    pub created_at: Stamp,
+    pub created_at: Timestamp,
 }
 
 impl From<&Tenant> for TenantView {
@@ -29,7 +29,7 @@ impl From<&Tenant> for TenantView {
             default_profile: tenant.default_profile.clone(),
             strict_event_types: tenant.strict_event_types,
             publish_rate: tenant.publish_rate.map(RateLimit::of),
-            created_at: Stamp(tenant.created_at),
+            created_at: Timestamp(tenant.created_at),
         }
     }
 }

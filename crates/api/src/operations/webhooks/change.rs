@@ -1,16 +1,18 @@
-//! `PATCH /v1/webhooks/{id}`: what is not given stays.
+//! `PATCH /v1/webhooks/{id}`: fields that are left out keep their value.
 
 use gancho_access::Right;
+use gancho_outbound::EndpointDraft;
 use http::Method;
 
 use super::{
     TAG,
-    draft::{self, draft},
+    draft::WebhookPatch,
     view::{PausedWebhooks, Webhook},
 };
 use crate::{
     answer::Answer,
     codes,
+    input::Request,
     problem::Problem,
     route::{Call, Gives, Needs, Route, Takes},
 };
@@ -19,22 +21,30 @@ pub const ROUTE: Route = Route {
     method: Method::PATCH,
     path: "/webhooks/{id}",
     needs: Needs::Tenant(Right::Manage),
-    takes: Takes::Body(draft::PART),
-    gives: Gives::ok::<Webhook>("The webhook as it is now."),
+    takes: Takes::Body(WebhookPatch::FIELDS),
+    gives: Gives::ok::<Webhook>("The updated webhook."),
     refuses: &[&codes::CONFLICT, &codes::STORAGE_FULL],
     tag: TAG,
-    summary: "Change a webhook",
-    about: "What is left out stays as it is; `null` takes a setting back to the profile's own.",
-    run: |call| Box::pin(run(call, false)),
-    ..Route::PLAIN
+    summary: "Update a webhook",
+    about: "Fields that are left out keep their value; `null` resets a setting to the profile's default.",
+    run: |call| {
+        Box::pin(async move {
+            let draft = call.parse_body::<WebhookPatch>()?.draft()?;
+            change(&call, draft, false).await
+        })
+    },
+    ..Route::DEFAULT
 };
 
-/// `whole`: what is not given goes back to what a new one has.
-pub(super) async fn run(call: Call, whole: bool) -> Result<Answer, Problem> {
-    let acting = call.tenant()?;
+/// With `whole`, fields that are left out are reset to their defaults.
+pub(super) async fn change(
+    call: &Call,
+    draft: EndpointDraft,
+    whole: bool,
+) -> Result<Answer, Problem> {
+    let principal = call.tenant()?;
     let id = call.id("id")?;
-    let draft = draft(&call.values()?)?;
-    let endpoint = call.api.endpoints.change(acting.scope(), id, draft, whole).await?;
+    let endpoint = call.api.endpoints.change(principal.scope(), id, draft, whole).await?;
     let paused = PausedWebhooks::read(&call.api).await?;
     Answer::ok(&Webhook::of(&call.api, &endpoint, &paused)?)
 }

@@ -1,16 +1,17 @@
-//! `POST /v1/webhooks`: a new one, with its secret.
+//! `POST /v1/webhooks`: creates a webhook, and shows its secret.
 
 use gancho_access::Right;
 use http::Method;
 
 use super::{
     TAG,
-    draft::{self, draft},
+    draft::WebhookBody,
     view::{NewWebhook, PausedWebhooks, Webhook, format_name},
 };
 use crate::{
     answer::Answer,
     codes,
+    input::Request,
     problem::Problem,
     route::{Call, Gives, Needs, Route, Takes},
 };
@@ -19,22 +20,22 @@ pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/webhooks",
     needs: Needs::Tenant(Right::Manage),
-    takes: Takes::Body(draft::WHOLE),
+    takes: Takes::Body(WebhookBody::FIELDS),
     gives: Gives::created::<NewWebhook>(
-        "The webhook, and its secret: keep it, it is not shown again unasked.",
+        "The webhook with its signing secret. Other operations do not show the secret, except `GET /v1/webhooks/{id}/secret`.",
     ),
     refuses: &[&codes::PLAN_LIMIT, &codes::STORAGE_FULL],
     tag: TAG,
     summary: "Create a webhook",
-    about: "`url` and `events` are enough.",
+    about: "Only `url` and `events` are required.",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let acting = call.tenant()?;
-    let draft = draft(&call.values()?)?;
-    let created = call.api.endpoints.create(acting.scope(), acting.tenant(), draft).await?;
+    let principal = call.tenant()?;
+    let draft = call.parse_body::<WebhookBody>()?.draft()?;
+    let created = call.api.endpoints.create(principal.scope(), principal.tenant(), draft).await?;
     Answer::created(&NewWebhook {
         webhook: Webhook::of(&call.api, &created.endpoint, &PausedWebhooks::none())?,
         secret: created.secret.to_string(),

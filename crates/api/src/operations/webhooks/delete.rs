@@ -14,18 +14,18 @@ pub const ROUTE: Route = Route {
     method: Method::DELETE,
     path: "/webhooks/{id}",
     needs: Needs::Tenant(Right::Manage),
-    gives: Gives::nothing("It is gone."),
+    gives: Gives::no_content("The webhook is deleted."),
     tag: TAG,
     summary: "Delete a webhook",
-    about: "Its deliveries stay in the log; those still waiting end as dead letters.",
+    about: "Its deliveries stay in the delivery log. Those that are still waiting become dead letters.",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let acting = call.tenant()?;
-    call.api.endpoints.delete(acting.scope(), call.id("id")?).await?;
-    // Its pause went with it. All nodes see that within a second, this one at once.
+    let principal = call.tenant()?;
+    call.api.endpoints.delete(principal.scope(), call.id("id")?).await?;
+    // Its pause is deleted with it. Other nodes notice within a second, this one now.
     let _ = call.api.engine.refresh_pauses().await;
-    Ok(Answer::nothing())
+    Ok(Answer::no_content())
 }

@@ -1,170 +1,141 @@
-//! What may be given for a webhook.
+//! The bodies of a webhook.
+
+use std::collections::BTreeMap;
 
 use gancho_domain::{RateDraft, RetryDraft};
 use gancho_outbound::EndpointDraft;
+use serde_json::value::RawValue;
 
-use crate::{
-    input::{Field, Kind, Values, body},
-    problem::Problem,
-};
+use crate::{input::request, problem::Problem};
 
-const URL: Field = Field::new(
-    "url",
-    Kind::Text { least: 1, most: 2_048 },
-    "Where to deliver to: HTTPS, and no private address, unless the operator allows more.",
-);
-const EVENTS: Field = Field::new(
-    "events",
-    Kind::Texts { most: 100, longest: 128 },
-    "The event types it wants: names, `invoice.*` for all below a prefix, `*` for all.",
-);
-const NAME: Field = Field::new("name", Kind::Text { least: 0, most: 128 }, "For people.");
-const SECRET: Field = Field::new(
-    "secret",
-    Kind::Secret { most: 256 },
-    "What deliveries are signed with: at least 16 characters. One is made where it is left out.",
-);
-const HEADERS: Field = Field::new(
-    "headers",
-    Kind::TextMap { most: 100, longest: 8_192 },
-    "Headers that every delivery carries. Their values are kept sealed and never shown again.",
-);
-const IS_ACTIVE: Field = Field::new(
-    "is_active",
-    Kind::Flag,
-    "Whether anything is delivered to it; true where left out.",
-);
-const PROFILE: Field = Field::new(
-    "profile",
-    Kind::Text { least: 1, most: 64 },
-    "How a delivery looks: `standard`, `email-gateway`, `auracore`, `saas`, or one of the operator's.",
-);
-const RETRY: Field = Field::new(
-    "retry",
-    Kind::Object(RETRY_FIELDS),
-    "When to try again: `{\"schedule\": [\"1s\", \"5m\"]}` or `{\"base\": \"1s\", \"max\": \"60s\", \"attempts\": 5}`. The profile's own where left out.",
-)
-.nullable();
-pub const RETRY_FIELDS: &[Field] = &[
-    Field::new(
-        "schedule",
-        Kind::Texts { most: 30, longest: 40 },
-        "The delays between attempts: one fewer than there are attempts.",
-    ),
-    Field::new(
-        "base",
-        Kind::Text { least: 1, most: 40 },
-        "The first delay; each is twice the one before.",
-    ),
-    Field::new("max", Kind::Text { least: 1, most: 40 }, "No delay is longer."),
-    Field::new("attempts", Kind::Count { least: 1, most: 31 }, "How many attempts there are."),
-];
-const TIMEOUT: Field = Field::new(
-    "timeout",
-    Kind::Text { least: 1, most: 40 },
-    "How long an attempt may take, such as `15s`. The profile's own where left out.",
-)
-.nullable();
-const RATE_LIMIT: Field = Field::new(
-    "rate_limit",
-    Kind::Object(RATE_FIELDS),
-    "How many deliveries it gets in which time. More wait; they do not fail.",
-)
-.nullable();
-pub const RATE_FIELDS: &[Field] = &[
-    Field::new("count", Kind::Count { least: 1, most: 1_000_000 }, "So many").required(),
-    Field::new("per", Kind::Text { least: 1, most: 40 }, "in so long, such as `1s`.").required(),
-];
-const MAX_IN_FLIGHT: Field = Field::new(
-    "max_in_flight",
-    Kind::Count { least: 1, most: 512 },
-    "How many deliveries are on their way to it at once.",
-)
-.nullable();
-const ORDERING: Field = Field::new(
-    "ordering",
-    Kind::Choice(&["best_effort", "per_subject"]),
-    "`per_subject`: the next event of a subject waits until the one before is delivered or dead.",
-);
-const METADATA: Field = Field::new(
-    "metadata",
-    Kind::JsonObject { most: 16 * 1024 },
-    "Whatever the tenant likes to keep with it.",
-);
-
-/// For one that is changed in part.
-pub const PART: &[Field] = &with(URL, EVENTS);
-/// For a new one, and for one that is replaced as a whole.
-pub const WHOLE: &[Field] = &with(URL.required(), EVENTS.required());
-
-const fn with(url: Field, events: Field) -> [Field; 13] {
-    [
-        url,
-        events,
-        NAME,
-        SECRET,
-        HEADERS,
-        IS_ACTIVE,
-        PROFILE,
-        RETRY,
-        TIMEOUT,
-        RATE_LIMIT,
-        MAX_IN_FLIGHT,
-        ORDERING,
-        METADATA,
-    ]
-}
-
-pub fn draft(values: &Values<'_>) -> Result<EndpointDraft, Problem> {
-    Ok(EndpointDraft {
-        url: values.string("url"),
-        events: values.texts("events"),
-        name: values.string("name"),
-        secret: values.string("secret"),
-        headers: values.text_map("headers"),
-        is_active: values.flag("is_active"),
-        profile: values.string("profile"),
-        retry: maybe(values, "retry", |values| values.object("retry").map(retry).transpose())?,
-        timeout: maybe(values, "timeout", |values| Ok(values.string("timeout")))?,
-        rate_limit: maybe(values, "rate_limit", |values| {
-            Ok(values.object("rate_limit").and_then(rate))
-        })?,
-        max_in_flight: maybe(values, "max_in_flight", |values| {
-            Ok(values.count("max_in_flight").map(|count| count as u32))
-        })?,
-        ordering: values.string("ordering"),
-        metadata: values.json("metadata").and_then(body::raw),
-    })
-}
-
-/// Not given, given as null, or given.
-pub fn maybe<T>(
-    values: &Values<'_>,
-    name: &str,
-    read: impl Fn(&Values<'_>) -> Result<Option<T>, Problem>,
-) -> Result<Option<Option<T>>, Problem> {
-    if values.is_null(name) {
-        return Ok(Some(None));
+request! {
+    /// A new webhook, or one that is replaced.
+    pub struct WebhookBody {
+        /// URL to deliver to. Must be HTTPS and not a private address, unless the operator allows it.
+        required url: String as text(1, 2_048),
+        /// Event types to subscribe to: names, `invoice.*` for a prefix, or `*` for all.
+        required events: Vec<String> as texts(100, 128),
+        flatten settings: WebhookSettings,
     }
-    Ok(read(values)?.map(Some))
 }
 
-pub fn retry(values: &Values<'_>) -> Result<RetryDraft, Problem> {
-    let (base, max, attempts) =
-        (values.string("base"), values.string("max"), values.count("attempts"));
-    match (values.texts("schedule"), base, max, attempts) {
-        (Some(delays), None, None, None) => Ok(RetryDraft::Schedule(delays)),
-        (None, Some(base), Some(max), Some(attempts)) => {
-            Ok(RetryDraft::Exponential { base, max, attempts: attempts as u32 })
+request! {
+    /// Changes of a webhook.
+    pub struct WebhookPatch {
+        /// URL to deliver to. Must be HTTPS and not a private address, unless the operator allows it.
+        optional url: String as text(1, 2_048),
+        /// Event types to subscribe to: names, `invoice.*` for a prefix, or `*` for all.
+        optional events: Vec<String> as texts(100, 128),
+        flatten settings: WebhookSettings,
+    }
+}
+
+request! {
+    pub struct WebhookSettings {
+        /// Display name.
+        optional name: String as text(0, 128),
+        /// Signing secret, at least 16 characters. Default: a generated one.
+        optional secret: String as secret(256),
+        /// Custom headers for every delivery. The values are stored encrypted and never shown again.
+        optional headers: BTreeMap<String, String> as text_map(100, 8_192),
+        /// Whether events are delivered to the webhook. Default: `true`.
+        optional is_active: bool as flag(),
+        /// Format of deliveries: `standard`, `email-gateway`, `auracore`, `saas`, or a profile defined by the operator.
+        optional profile: String as text(1, 64),
+        /// Retry schedule: `{"schedule": ["1s", "5m"]}` or `{"base": "1s", "max": "60s", "attempts": 5}`. Default:
+        /// defined by the profile.
+        clearable retry: RetryBody as object::<RetryBody>(),
+        /// Time limit of an attempt, e.g. `15s`. Default: defined by the profile.
+        clearable timeout: String as text(1, 40),
+        /// Rate limit of deliveries. Deliveries beyond it wait; they do not fail.
+        clearable rate_limit: RateLimitBody as object::<RateLimitBody>(),
+        /// Maximum number of concurrent deliveries.
+        clearable max_in_flight: u32 as count(1, 512),
+        /// `best_effort` (default), or `per_subject`: the next event of a subject waits until the previous one is
+        /// delivered or has failed permanently.
+        optional ordering: String as choice(&["best_effort", "per_subject"]),
+        /// Custom JSON object, stored with the webhook.
+        optional metadata: Box<RawValue> as json_object(16 * 1024),
+    }
+}
+
+request! {
+    /// A retry schedule.
+    pub struct RetryBody {
+        /// Delays between attempts; one fewer than the number of attempts.
+        optional schedule: Vec<String> as texts(30, 40),
+        /// First delay; each following delay is twice as long.
+        optional base: String as text(1, 40),
+        /// Maximum delay.
+        optional max: String as text(1, 40),
+        /// Maximum number of attempts.
+        optional attempts: u32 as count(1, 31),
+    }
+}
+
+request! {
+    /// A rate limit.
+    pub struct RateLimitBody {
+        /// Maximum number per window.
+        required count: u32 as count(1, 1_000_000),
+        /// Length of the window, e.g. `1s`.
+        required per: String as text(1, 40),
+    }
+}
+
+impl WebhookBody {
+    pub fn draft(self) -> Result<EndpointDraft, Problem> {
+        self.settings.draft(Some(self.url), Some(self.events))
+    }
+}
+
+impl WebhookPatch {
+    pub fn draft(self) -> Result<EndpointDraft, Problem> {
+        self.settings.draft(self.url, self.events)
+    }
+}
+
+impl WebhookSettings {
+    fn draft(
+        self,
+        url: Option<String>,
+        events: Option<Vec<String>>,
+    ) -> Result<EndpointDraft, Problem> {
+        Ok(EndpointDraft {
+            url,
+            events,
+            name: self.name,
+            secret: self.secret,
+            headers: self.headers,
+            is_active: self.is_active,
+            profile: self.profile,
+            retry: self.retry.map(|retry| retry.map(RetryBody::draft).transpose()).transpose()?,
+            timeout: self.timeout,
+            rate_limit: self.rate_limit.map(|rate| rate.map(RateLimitBody::draft)),
+            max_in_flight: self.max_in_flight,
+            ordering: self.ordering,
+            metadata: self.metadata,
+        })
+    }
+}
+
+impl RetryBody {
+    pub fn draft(self) -> Result<RetryDraft, Problem> {
+        match (self.schedule, self.base, self.max, self.attempts) {
+            (Some(delays), None, None, None) => Ok(RetryDraft::Schedule(delays)),
+            (None, Some(base), Some(max), Some(attempts)) => {
+                Ok(RetryDraft::Exponential { base, max, attempts })
+            }
+            _ => Err(Problem::field(
+                "/retry",
+                "`retry` must have either `schedule`, or `base`, `max` and `attempts`",
+            )),
         }
-        _ => Err(Problem::field(
-            "/retry",
-            "give either `schedule`, or all of `base`, `max` and `attempts`",
-        )),
     }
 }
 
-/// Both of its fields are required, so both are there.
-pub fn rate(values: &Values<'_>) -> Option<RateDraft> {
-    Some(RateDraft { count: values.count("count")? as u32, per: values.string("per")? })
+impl RateLimitBody {
+    pub fn draft(self) -> RateDraft {
+        RateDraft { count: self.count, per: self.per }
+    }
 }

@@ -18,14 +18,14 @@ pub const ROUTE: Route = Route {
     needs: Needs::Tenant(Right::Read),
     gives: Gives::ok::<Webhook>("The webhook, without its secret."),
     tag: TAG,
-    summary: "Show a webhook",
+    summary: "Get a webhook",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let acting = call.tenant()?;
-    let found = call.api.store.endpoint(acting.scope(), call.id("id")?).await?;
+    let principal = call.tenant()?;
+    let found = call.api.store.endpoint(principal.scope(), call.id("id")?).await?;
     let endpoint = found.ok_or_else(|| Problem::not_found(Noun::Webhook))?;
     let paused = PausedWebhooks::read(&call.api).await?;
     Answer::ok(&Webhook::of(&call.api, &endpoint, &paused)?)

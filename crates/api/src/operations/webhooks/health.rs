@@ -1,26 +1,26 @@
-//! How deliveries to a webhook are going at the moment.
+//! Renders how deliveries to a webhook are going.
 
 use gancho_domain::{Endpoint, Lane};
 use gancho_engine::{Pool, TargetStatus};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::{show::Stamp, state::Api};
+use crate::{render::Timestamp, state::Api};
 
-/// As the node that answers sees it.
+/// Health of the webhook, as seen by the node that answers.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Health {
-    /// `untried` (nothing was sent to it yet), `prompt`, `slow` (it answers, but takes longer, or its
-    /// rate is limited) or `failing` (it fails or does not answer).
+    /// `untried` (nothing was sent to it yet), `prompt`, `slow` (it responds slowly, or its rate is
+    /// limited) or `failing` (it responds with errors or not at all).
     pub state: &'static str,
-    /// `closed`, `open` (it failed too often in a row and is left alone for a while) or `half_open`
-    /// (one delivery is sent to see whether it works again).
+    /// `closed`, `open` (it failed too often in a row, and attempts are suspended) or `half_open`
+    /// (one delivery is sent to test whether it works again).
     pub circuit_breaker: &'static str,
-    /// When the circuit breaker lets a delivery through again.
-    pub circuit_open_until: Option<Stamp>,
-    /// Attempts on the wire.
+    /// When the circuit breaker lets the next delivery through.
+    pub circuit_open_until: Option<Timestamp>,
+    /// Number of attempts in flight.
     pub in_flight: u32,
-    /// Deliveries in memory that wait for their turn.
+    /// Number of deliveries queued in memory.
     pub waiting: usize,
     /// Whether more deliveries wait in the store.
     pub has_backlog: bool,
@@ -48,7 +48,7 @@ impl From<TargetStatus> for Health {
             state: match status.pool {
                 Pool::Prompt => "prompt",
                 Pool::Untried => "untried",
-                Pool::Slow => "slow",
+                Pool::Moderate | Pool::Slow => "slow",
                 Pool::Troubled => "failing",
             },
             circuit_breaker: match status.rests_until {
@@ -56,7 +56,7 @@ impl From<TargetStatus> for Health {
                 None if status.is_probed => "half_open",
                 None => "closed",
             },
-            circuit_open_until: status.rests_until.map(Stamp),
+            circuit_open_until: status.rests_until.map(Timestamp),
             in_flight: status.in_flight,
             waiting: status.queued,
             has_backlog: status.is_behind,

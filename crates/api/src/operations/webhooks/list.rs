@@ -1,4 +1,4 @@
-//! `GET /v1/webhooks`: a tenant's, newest first.
+//! `GET /v1/webhooks`: newest first.
 
 use gancho_access::Right;
 
@@ -8,29 +8,29 @@ use super::{
 };
 use crate::{
     answer::Answer,
-    input::query::{CURSOR, LIMIT},
+    input::{Request, query::Paging},
     page::Page,
     problem::Problem,
+    render::List,
     route::{Call, Gives, Needs, Route},
-    show::List,
 };
 
 pub const ROUTE: Route = Route {
     path: "/webhooks",
     needs: Needs::Tenant(Right::Read),
-    query: &[LIMIT, CURSOR],
-    gives: Gives::ok::<List<Webhook>>("A page of them, newest first."),
+    query: Paging::FIELDS,
+    gives: Gives::ok::<List<Webhook>>("A page of webhooks, newest first."),
     tag: TAG,
     summary: "List webhooks",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let acting = call.tenant()?;
-    let page = Page::of(&call, Some(acting.scope().tenant()))?;
+    let principal = call.tenant()?;
+    let page = Page::of(&call, Some(principal.scope().tenant()), &call.parse_query()?)?;
     let (after, max) = (page.after_id(), page.max_read());
-    let found = call.api.store.newest_endpoints(acting.scope(), after, max).await?;
+    let found = call.api.store.newest_endpoints(principal.scope(), after, max).await?;
     let (found, next_cursor) = page.cut(found, |last| last.id.bytes().to_vec());
     let paused = PausedWebhooks::read(&call.api).await?;
     let data = found.iter().map(|one| Webhook::of(&call.api, one, &paused));

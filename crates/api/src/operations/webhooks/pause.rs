@@ -1,4 +1,4 @@
-//! `POST /v1/webhooks/{id}/pause` and `…/resume`: what is in flight finishes, the rest waits.
+//! `POST /v1/webhooks/{id}/pause` and `…/resume`: deliveries in flight finish, all others wait.
 
 use gancho_access::Right;
 use gancho_domain::EndpointId;
@@ -17,42 +17,42 @@ pub const PAUSE: Route = Route {
     method: Method::POST,
     path: "/webhooks/{id}/pause",
     needs: Needs::Tenant(Right::Manage),
-    gives: Gives::nothing("It is paused. Doing it twice is doing it once."),
+    gives: Gives::no_content("The webhook is paused. Pausing it again has no effect."),
     tag: TAG,
     summary: "Pause a webhook",
-    about: "Events go on being accepted for it, and wait.",
+    about: "Deliveries in flight finish. Events are still accepted; their deliveries wait until the webhook is resumed.",
     run: |call| {
         Box::pin(async move {
-            let what = existing(&call).await?;
-            call.api.engine.pause(what).await?;
-            Ok(Answer::nothing())
+            let pause = existing(&call).await?;
+            call.api.engine.pause(pause).await?;
+            Ok(Answer::no_content())
         })
     },
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 pub const RESUME: Route = Route {
     method: Method::POST,
     path: "/webhooks/{id}/resume",
     needs: Needs::Tenant(Right::Manage),
-    gives: Gives::nothing("What waited goes on."),
+    gives: Gives::no_content("The webhook is resumed."),
     tag: TAG,
     summary: "Resume a webhook",
     run: |call| {
         Box::pin(async move {
-            let what = paused(&call).await?;
-            call.api.engine.resume(what).await?;
-            Ok(Answer::nothing())
+            let pause = paused(&call).await?;
+            call.api.engine.resume(pause).await?;
+            Ok(Answer::no_content())
         })
     },
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
-/// A pause is lifted by the id alone: nothing may stay paused because its webhook is gone.
+/// Resuming needs only the id, so that nothing stays paused because its webhook was deleted.
 async fn paused(call: &Call) -> Result<Pause, Problem> {
-    let what = Pause::Endpoint(call.tenant()?.scope().tenant(), call.id("id")?);
-    if call.api.store.pauses().await?.contains(&what) {
-        return Ok(what);
+    let pause = Pause::Endpoint(call.tenant()?.scope().tenant(), call.id("id")?);
+    if call.api.store.pauses().await?.contains(&pause) {
+        return Ok(pause);
     }
     existing(call).await
 }

@@ -1,11 +1,12 @@
-//! `PUT /v1/webhooks/{id}`: what is not given goes back to what a new one has, but for the secret.
+//! `PUT /v1/webhooks/{id}`: fields that are left out are reset, except the secret.
 
 use gancho_access::Right;
 use http::Method;
 
-use super::{TAG, change::run, draft, view::Webhook};
+use super::{TAG, change::change, draft::WebhookBody, view::Webhook};
 use crate::{
     codes,
+    input::Request,
     route::{Gives, Needs, Route, Takes},
 };
 
@@ -13,12 +14,17 @@ pub const ROUTE: Route = Route {
     method: Method::PUT,
     path: "/webhooks/{id}",
     needs: Needs::Tenant(Right::Manage),
-    takes: Takes::Body(draft::WHOLE),
-    gives: Gives::ok::<Webhook>("The webhook as it is now."),
+    takes: Takes::Body(WebhookBody::FIELDS),
+    gives: Gives::ok::<Webhook>("The updated webhook."),
     refuses: &[&codes::CONFLICT, &codes::STORAGE_FULL],
     tag: TAG,
     summary: "Replace a webhook",
-    about: "What is left out goes back to what a new webhook has, except the secret, which changes only when given.",
-    run: |call| Box::pin(run(call, true)),
-    ..Route::PLAIN
+    about: "Fields that are left out are reset to their defaults, except the secret, which changes only if given.",
+    run: |call| {
+        Box::pin(async move {
+            let draft = call.parse_body::<WebhookBody>()?.draft()?;
+            change(&call, draft, true).await
+        })
+    },
+    ..Route::DEFAULT
 };

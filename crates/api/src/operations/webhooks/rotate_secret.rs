@@ -1,4 +1,6 @@
-//! `POST /v1/webhooks/{id}/rotate-secret`: a new secret; the old one signs too for a while.
+//! `POST /v1/webhooks/{id}/rotate-secret`: sets a new secret; the old one also signs for a while.
+
+use std::time::Duration;
 
 use gancho_access::Right;
 use http::Method;
@@ -9,61 +11,54 @@ use super::{TAG, view::format_name};
 use crate::{
     answer::Answer,
     codes,
-    input::{Field, Kind},
+    input::{Request, request},
     problem::Problem,
+    render::Timestamp,
     route::{Call, Gives, Needs, Route, Takes},
-    show::Stamp,
 };
 
 #[derive(Serialize, ToSchema)]
 pub struct RotatedSecret {
     pub secret: String,
-    /// `base64` (what stands after `whsec_` is the key), `raw` (the text is the key) or `ed25519`.
+    /// `base64` (the key is the base64 text after `whsec_`), `raw` (the text is the key) or `ed25519`.
     pub secret_format: &'static str,
-    /// `whpk_…`, to give to receivers; null unless `secret_format` is `ed25519`.
+    /// Public key for receivers (`whpk_…`); null unless `secret_format` is `ed25519`.
     pub public_key: Option<String>,
-    /// Until when the one before signs too; null without an overlap.
-    pub old_secret_until: Option<Stamp>,
+    /// Until when deliveries are also signed with the previous secret; null without an overlap.
+    pub old_secret_until: Option<Timestamp>,
 }
 
-const FIELDS: &[Field] = &[
-    Field::new(
-        "secret",
-        Kind::Secret { most: 256 },
-        "The new one. One of the same kind as before is made where it is left out.",
-    ),
-    Field::new(
-        "overlap",
-        Kind::Span,
-        "How long both sign: `24h` where left out, at most `7d`, `0s` for not at all.",
-    ),
-];
+request! {
+    struct RotateSecretBody {
+        /// The new secret. Default: a generated one of the same format.
+        optional secret: String as secret(256),
+        /// How long deliveries are signed with both secrets. Default: `24h`; at most `7d`; `0s` for no overlap.
+        optional overlap: Duration as span(),
+    }
+}
 
 pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/webhooks/{id}/rotate-secret",
     needs: Needs::Tenant(Right::Manage),
-    takes: Takes::Maybe(FIELDS),
+    takes: Takes::Maybe(RotateSecretBody::FIELDS),
     gives: Gives::ok::<RotatedSecret>("The new secret."),
     refuses: &[&codes::CONFLICT, &codes::STORAGE_FULL],
     tag: TAG,
     summary: "Rotate a webhook's secret",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let acting = call.tenant()?;
-    let values = call.values()?;
-    let rotated = call
-        .api
-        .endpoints
-        .rotate(acting.scope(), call.id("id")?, values.string("secret"), values.span("overlap"))
-        .await?;
+    let principal = call.tenant()?;
+    let RotateSecretBody { secret, overlap } = call.parse_body()?;
+    let rotated =
+        call.api.endpoints.rotate(principal.scope(), call.id("id")?, secret, overlap).await?;
     Answer::ok(&RotatedSecret {
         secret: rotated.secret.to_string(),
         secret_format: format_name(rotated.secret_format),
         public_key: rotated.public_key,
-        old_secret_until: rotated.old_until.map(Stamp),
+        old_secret_until: rotated.old_until.map(Timestamp),
     })
 }

@@ -1,4 +1,4 @@
-//! `GET /v1/webhooks/{id}/secret`: shown to who asks for it by name and may change it anyway.
+//! `GET /v1/webhooks/{id}/secret`: reveals the secret to callers who could change it anyway.
 
 use gancho_access::Right;
 use serde::Serialize;
@@ -8,40 +8,40 @@ use super::{TAG, view::format_name};
 use crate::{
     answer::Answer,
     problem::Problem,
+    render::Timestamp,
     route::{Call, Gives, Needs, Route},
-    show::Stamp,
 };
 
 #[derive(Serialize, ToSchema)]
 pub struct WebhookSecret {
     pub secret: String,
-    /// `base64` (what stands after `whsec_` is the key), `raw` (the text is the key) or `ed25519`.
+    /// `base64` (the key is the base64 text after `whsec_`), `raw` (the text is the key) or `ed25519`.
     pub secret_format: &'static str,
-    /// `whpk_…`, to give to receivers; null unless `secret_format` is `ed25519`.
+    /// Public key for receivers (`whpk_…`); null unless `secret_format` is `ed25519`.
     pub public_key: Option<String>,
-    /// Until when secrets that were rotated away still sign.
-    pub old_secrets_until: Vec<Stamp>,
+    /// Until when deliveries are also signed with each rotated secret.
+    pub old_secrets_until: Vec<Timestamp>,
 }
 
 pub const ROUTE: Route = Route {
     path: "/webhooks/{id}/secret",
     needs: Needs::Tenant(Right::Manage),
-    gives: Gives::ok::<WebhookSecret>("The secret that signs now."),
+    gives: Gives::ok::<WebhookSecret>("The current signing secret."),
     tag: TAG,
     summary: "Reveal a webhook's secret",
     run: |call| Box::pin(run(call)),
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 async fn run(call: Call) -> Result<Answer, Problem> {
-    let acting = call.tenant()?;
+    let principal = call.tenant()?;
     let id = call.id("id")?;
-    let revealed = call.api.endpoints.reveal(acting.scope(), id).await?;
-    tracing::info!(tenant = %acting.scope().tenant(), endpoint = %id, "a secret was revealed");
+    let revealed = call.api.endpoints.reveal(principal.scope(), id).await?;
+    tracing::info!(tenant = %principal.scope().tenant(), endpoint = %id, "webhook secret revealed");
     Answer::ok(&WebhookSecret {
         secret: revealed.secret.to_string(),
         secret_format: format_name(revealed.secret_format),
         public_key: revealed.public_key,
-        old_secrets_until: revealed.old_until.into_iter().map(Stamp).collect(),
+        old_secrets_until: revealed.old_until.into_iter().map(Timestamp).collect(),
     })
 }

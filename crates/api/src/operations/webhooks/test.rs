@@ -1,5 +1,5 @@
-//! `POST /v1/webhooks/{id}/test` and `POST /v1/webhooks/test`: a sample event through the real path,
-//! and what came of it.
+//! `POST /v1/webhooks/{id}/test` and `POST /v1/webhooks/test`: sends a sample event as a real delivery, and
+//! returns its result.
 
 use gancho_access::Right;
 use gancho_domain::EndpointId;
@@ -12,7 +12,7 @@ use super::TAG;
 use crate::{
     answer::Answer,
     codes,
-    input::{Field, Kind, field::Noun},
+    input::{Request, field::Noun, request},
     operations::deliveries::view::AttemptEntry,
     problem::Problem,
     route::{Call, Gives, Needs, Route, Takes},
@@ -20,7 +20,7 @@ use crate::{
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct TestOutcome {
-    /// Whether the webhook answered with 2xx.
+    /// Whether the webhook responded with 2xx.
     pub success: bool,
     pub delivery_id: String,
     pub event_id: String,
@@ -31,60 +31,64 @@ pub struct TestOutcome {
     pub latency_ms: Option<f64>,
     pub response_body: Option<String>,
     pub error: Option<String>,
-    /// The attempt in full; null where there was none in time.
+    /// The attempt in detail; null if there was none in time.
     pub attempt: Option<AttemptEntry>,
 }
 
-const EVENT_TYPE: Field = Field::new(
-    "event_type",
-    Kind::Text { least: 1, most: 128 },
-    "Of which type the sample is; one that the webhook wants where left out.",
-);
+request! {
+    struct TestBody {
+        /// Event type of the sample. Default: one that the webhook is subscribed to.
+        optional event_type: String as text(1, 128),
+    }
+}
+
+request! {
+    struct TestByIdBody {
+        /// Webhook to test.
+        required webhook_id: String as id(Noun::Webhook),
+        flatten test: TestBody,
+    }
+}
 
 pub const ROUTE: Route = Route {
     method: Method::POST,
     path: "/webhooks/{id}/test",
     needs: Needs::Tenant(Right::Manage),
-    takes: Takes::Maybe(&[EVENT_TYPE]),
-    gives: Gives::ok::<TestOutcome>("What came of the first attempt."),
+    takes: Takes::Maybe(TestBody::FIELDS),
+    gives: Gives::ok::<TestOutcome>("The result of the first attempt."),
     refuses: &[&codes::CONFLICT, &codes::RATE_LIMITED, &codes::STORAGE_FULL],
     tag: TAG,
     summary: "Test a webhook",
-    about: "Sends a sample event of a type to it alone, through the real path, and waits for the first attempt. It is marked as a test in the log.",
+    about: "Sends a sample event to this webhook only, as a real delivery, and waits for the first attempt. The delivery is marked as a test in the delivery log.",
     run: |call| {
         Box::pin(async move {
             let id = call.id("id")?;
-            let event_type = call.values()?.string("event_type");
-            test(&call, id, event_type).await
+            let body: TestBody = call.parse_body()?;
+            test(&call, id, body.event_type).await
         })
     },
-    ..Route::PLAIN
+    ..Route::DEFAULT
 };
 
 pub const BY_BODY: Route = Route {
     path: "/webhooks/test",
-    takes: Takes::Body(&[
-        Field::new("webhook_id", Kind::Id(Noun::Webhook), "Which webhook.").required(),
-        EVENT_TYPE,
-    ]),
+    takes: Takes::Body(TestByIdBody::FIELDS),
     refuses: &[&codes::NOT_FOUND, &codes::CONFLICT, &codes::RATE_LIMITED, &codes::STORAGE_FULL],
-    summary: "Test a webhook that the body names",
+    summary: "Test a webhook, named in the body",
     run: |call| {
         Box::pin(async move {
-            let values = call.values()?;
-            let id = values.text("webhook_id").unwrap_or_default().parse();
-            let id = id.map_err(|_| Problem::not_found(Noun::Webhook))?;
-            let event_type = values.string("event_type");
-            test(&call, id, event_type).await
+            let body: TestByIdBody = call.parse_body()?;
+            let id = body.webhook_id.parse().map_err(|_| Problem::not_found(Noun::Webhook))?;
+            test(&call, id, body.test.event_type).await
         })
     },
     ..ROUTE
 };
 
 async fn test(call: &Call, id: EndpointId, event_type: Option<String>) -> Result<Answer, Problem> {
-    let acting = call.tenant()?;
+    let principal = call.tenant()?;
     let outcome =
-        try_out(&call.api.publisher, acting.scope(), acting.tenant(), id, event_type).await?;
+        try_out(&call.api.publisher, principal.scope(), principal.tenant(), id, event_type).await?;
     Answer::ok(&TestOutcome::from(outcome))
 }
 

@@ -1,4 +1,4 @@
-//! How a webhook is shown.
+//! Renders a webhook.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use super::health::Health;
 use crate::{
     problem::Problem,
-    show::{Json, Stamp},
+    render::{Json, Timestamp},
     state::Api,
 };
 
@@ -22,32 +22,32 @@ pub struct Webhook {
     pub name: String,
     pub url: String,
     pub events: Vec<String>,
-    /// The names of the custom headers; their values are not shown.
+    /// Names of the custom headers; the values are masked.
     pub headers: BTreeMap<String, String>,
     pub is_active: bool,
-    /// Whether it was paused by itself: its deliveries wait until it is resumed. A pause of the whole
+    /// Whether the webhook is paused: its deliveries wait until it is resumed. A pause of the whole
     /// tenant is not shown here.
     pub is_paused: bool,
     pub health: Health,
     pub profile: String,
-    /// Null where it is the profile's.
+    /// Null for the profile's default.
     pub retry: Option<Retry>,
-    /// Null where it is the profile's.
+    /// Null for the profile's default.
     pub timeout: Option<String>,
     pub rate_limit: Option<RateLimit>,
     pub max_in_flight: Option<u32>,
     /// `best_effort` or `per_subject`.
     pub ordering: &'static str,
     pub metadata: Json,
-    /// Since when every attempt has failed; null while it works.
-    pub failing_since: Option<Stamp>,
-    /// Why the gateway switched it off: `gone` (it answered 410) or `failing`; null where it did not.
+    /// Since when all attempts have failed; null while deliveries succeed.
+    pub failing_since: Option<Timestamp>,
+    /// Why the gateway disabled the webhook: `gone` (it responded with 410) or `failing`; null if it did not.
     pub disabled_reason: Option<&'static str>,
-    pub created_at: Stamp,
-    pub updated_at: Stamp,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
 }
 
-/// `schedule`, or the other three.
+/// Retry schedule: either `schedule`, or `base`, `max` and `attempts`.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Retry {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -72,19 +72,19 @@ impl RateLimit {
     }
 }
 
-/// With its secret: shown when it is made.
+/// A new webhook with its signing secret.
 #[derive(Serialize, ToSchema)]
 pub struct NewWebhook {
     #[serde(flatten)]
     pub webhook: Webhook,
     pub secret: String,
-    /// `base64` (what stands after `whsec_` is the key), `raw` (the text is the key) or `ed25519`.
+    /// `base64` (the key is the base64 text after `whsec_`), `raw` (the text is the key) or `ed25519`.
     pub secret_format: &'static str,
-    /// `whpk_…`, to give to receivers; null unless `secret_format` is `ed25519`.
+    /// Public key for receivers (`whpk_…`); null unless `secret_format` is `ed25519`.
     pub public_key: Option<String>,
 }
 
-/// Which webhooks are paused, read once for all that are shown.
+/// The paused webhooks, read once for a whole response.
 pub struct PausedWebhooks(Vec<Pause>);
 
 impl PausedWebhooks {
@@ -124,13 +124,13 @@ impl Webhook {
                 Ordering::PerSubject => "per_subject",
             },
             metadata: Json::of(endpoint.metadata.as_bytes()),
-            failing_since: endpoint.health.failing_since.map(Stamp),
+            failing_since: endpoint.health.failing_since.map(Timestamp),
             disabled_reason: endpoint.health.disabled.map(|why| match why {
                 Disabled::Gone => "gone",
                 Disabled::Failing => "failing",
             }),
-            created_at: Stamp(endpoint.created_at),
-            updated_at: Stamp(endpoint.updated_at),
+            created_at: Timestamp(endpoint.created_at),
+            updated_at: Timestamp(endpoint.updated_at),
         })
     }
 }

@@ -11,15 +11,15 @@ use super::{
     store::{Maker, now},
 };
 
-/// Claim from a backlog; then see how soon another tenant's single delivery is claimed.
+/// Claim from a backlog, and measure how soon a single delivery of another tenant is claimed.
 #[derive(Debug, Args)]
 pub struct ClaimBench {
     #[arg(long, env = "GANCHO_DATABASE_URL")]
     pub database_url: Option<String>,
-    /// Deliveries waiting.
+    /// Number of waiting deliveries.
     #[arg(long, default_value_t = 1_000_000)]
     pub backlog: u64,
-    /// Deliveries to claim.
+    /// Number of deliveries to claim.
     #[arg(long, default_value_t = 9_000)]
     pub claims: u64,
     #[arg(long, default_value_t = 50)]
@@ -69,9 +69,11 @@ impl ClaimBench {
                 break;
             }
             rounds += 1;
-            ensure!(rounds < 100, "the newcomer starves");
+            ensure!(rounds < 100, "the new tenant's delivery was not claimed");
         }
-        anstream::println!("{name}: a new tenant's first delivery came with claim number {rounds}");
+        anstream::println!(
+            "{name}: first delivery of a new tenant claimed in claim number {rounds}"
+        );
         Ok(())
     }
 }

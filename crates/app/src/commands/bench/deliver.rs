@@ -18,23 +18,26 @@ use crate::{
     receiver::Receiver,
 };
 
-/// Publish in a closed loop and wait until everything has arrived. The receiver, which verifies each
-/// signature, is in the same process and its work is in the figures.
+/// Publish in a closed loop and wait until everything is delivered. The receiver, which verifies each
+/// signature, runs in the same process and is part of the figures.
 #[derive(Debug, Args)]
 pub struct DeliverBench {
-    /// Where; a new SQLite file in a temporary folder if not given.
+    /// Database: sqlite:PATH or postgres://… Default: a new SQLite file in a temporary directory.
     #[arg(long, env = "GANCHO_DATABASE_URL")]
     database_url: Option<String>,
+    /// Number of deliveries.
     #[arg(long, default_value_t = 100_000)]
     deliveries: u64,
-    /// Publishers at a time.
+    /// Number of concurrent publishers.
     #[arg(long, default_value_t = 64)]
     publishers: u64,
+    /// Number of tenants.
     #[arg(long, default_value_t = 50)]
     tenants: usize,
-    /// Bytes in a body.
+    /// Size of a body in bytes.
     #[arg(long, default_value_t = 1_024)]
     body: usize,
+    /// Print JSON.
     #[arg(long)]
     json: bool,
 }
@@ -86,12 +89,15 @@ impl DeliverBench {
         }
         for _ in 0..total {
             let arrival = tokio::time::timeout(Duration::from_secs(60), arrivals.recv()).await?;
-            ensure!(arrival.is_some_and(|arrival| arrival.answered == 200), "one was not accepted");
+            ensure!(
+                arrival.is_some_and(|arrival| arrival.answered == 200),
+                "the receiver refused a delivery"
+            );
         }
         watch.report(&format!("{}: publish to arrival", gateway.store.name()), total, self.json);
         let stats = gateway.engine.stats(Lane::Webhook).unwrap_or_default();
         anstream::println!(
-            "  {} straight from publishers, {} claimed",
+            "  {} handed over by publishers, {} claimed",
             stats.offered,
             stats.claimed
         );

@@ -1,12 +1,13 @@
 //! The law of isolation, shown or refuted: however many endpoints hang, drip, refuse, drop packets or answer
 //! slowly, and whatever a tenant or a stranger does, a healthy endpoint does not notice.
 //!
-//! Each scenario is a file: [`dead`], [`backlog`], [`lists`], [`idle`] and [`ingest`]. They share [`endpoint`]s
-//! on loopback, the [`load`] with its [`arrivals`], the [`calls`] that set them up, a [`place`] for each
+//! Each scenario is a file: [`dead`], [`slow`], [`backlog`], [`batches`], [`lists`], [`idle`] and [`ingest`]. They
+//! share [`endpoint`]s on loopback, the [`load`] with its [`arrivals`], the [`calls`] that set them up, a [`place`] for each
 //! gateway's database, and the [`report`] with the verdicts.
 
 mod arrivals;
 mod backlog;
+mod batches;
 mod calls;
 mod dead;
 mod endpoint;
@@ -17,6 +18,7 @@ mod lists;
 mod load;
 mod place;
 mod report;
+mod slow;
 
 use clap::{Args, Subcommand};
 
@@ -47,7 +49,9 @@ pub struct IsolationBench {
 #[derive(Debug, Subcommand)]
 enum Scenario {
     Dead(dead::Dead),
+    Slow(slow::Slow),
     Backlog(backlog::Backlog),
+    Batches(batches::Batches),
     Lists(lists::Lists),
     Idle(idle::Idle),
     Ingest(ingest::Ingest),
@@ -92,13 +96,17 @@ impl IsolationBench {
 async fn run(scenario: Option<Scenario>, bench: &mut Bench) -> anyhow::Result<()> {
     match scenario {
         Some(Scenario::Dead(dead)) => dead.run(bench).await,
+        Some(Scenario::Slow(slow)) => slow.run(bench).await,
         Some(Scenario::Backlog(backlog)) => backlog.run(bench).await,
+        Some(Scenario::Batches(batches)) => batches.run(bench).await,
         Some(Scenario::Lists(lists)) => lists.run(bench).await,
         Some(Scenario::Idle(idle)) => idle.run(bench).await,
         Some(Scenario::Ingest(ingest)) => ingest.run(bench).await,
         None => {
             dead::Dead::default().run(bench).await?;
+            slow::Slow::default().run(bench).await?;
             backlog::Backlog::default().run(bench).await?;
+            batches::Batches::default().run(bench).await?;
             lists::Lists::default().run(bench).await?;
             idle::Idle::default().run(bench).await?;
             ingest::Ingest::default().run(bench).await

@@ -18,31 +18,33 @@ use super::{
     sink::{Manner, Sink},
 };
 
-/// Send e-mails through SMTP on this machine with the limits lifted. Load, mail server and receiver are in
-/// this process; the CPU in the figures is the gateway's.
+/// Send e-mails through a local SMTP server without rate limits. Load, mail server and receiver run in
+/// this process; CPU figures are those of the gateway.
 #[derive(Debug, Args)]
 pub struct MailBench {
-    /// Where; a new SQLite file in a temporary folder if not given.
+    /// Database: sqlite:PATH or postgres://… Default: a new SQLite file in a temporary directory.
     #[arg(long, env = "GANCHO_DATABASE_URL")]
     database_url: Option<String>,
+    /// Number of e-mails.
     #[arg(long, default_value_t = 10_000)]
     emails: usize,
-    /// Connections, each of which submits when its last e-mail was answered.
+    /// Number of connections. Each submits its next e-mail after the response to the previous one.
     #[arg(long, default_value_t = 16)]
     connections: usize,
-    /// Connections to the mail server at most.
+    /// Maximum number of connections to the mail server.
     #[arg(long, default_value_t = 32)]
     concurrency: u32,
-    /// Bytes of text.
+    /// Size of the text in bytes.
     #[arg(long, default_value_t = 1_024)]
     body: usize,
+    /// Print JSON.
     #[arg(long)]
     json: bool,
 }
 
-/// How e-mails are numbered in what is told of them.
+/// The field that carries the number of an e-mail in events about it.
 const NUMBERED: &str = "\"externalId\":\"n-";
-/// How long to wait for the next arrival before it is given up.
+/// Maximum time to wait for the next arrival.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 impl MailBench {
@@ -65,9 +67,9 @@ impl MailBench {
         self.submit(gateway.address, &key).await?;
         watch.report("e-mails submitted", self.emails as u64, self.json);
         server.arrived(self.emails, PATIENCE).await?;
-        watch.report("e-mails at the mail server", self.emails as u64, self.json);
+        watch.report("e-mails received by the mail server", self.emails as u64, self.json);
         sink.arrived(self.emails, PATIENCE).await?;
-        watch.report("and told of by webhook", self.emails as u64, self.json);
+        watch.report("outcomes reported by webhook", self.emails as u64, self.json);
         gateway.stop().await
     }
 
@@ -83,7 +85,7 @@ impl MailBench {
                     let email = serde_json::json!({
                         "from": "bench@example.com",
                         "to": format!("reader-{number}@example.net"),
-                        "subject": format!("Letter {number}"),
+                        "subject": format!("E-mail {number}"),
                         "text": &*text,
                         // By which the receiver knows it.
                         "externalId": format!("n-{number}"),

@@ -18,40 +18,42 @@ use super::{
     sink::{NUMBERED, Sink},
 };
 
-/// Post signed webhooks to a gateway in a process of its own. Load and core are in this process; the CPU in
-/// the figures is the gateway's.
+/// Post signed webhooks to a separate gateway process. Load and dispatch target run in this process; CPU
+/// figures are those of the gateway.
 #[derive(Debug, Args)]
 pub struct ReceiveBench {
-    /// Where; a new SQLite file in a temporary folder if not given.
+    /// Database: sqlite:PATH or postgres://… Default: a new SQLite file in a temporary directory.
     #[arg(long, env = "GANCHO_DATABASE_URL")]
     database_url: Option<String>,
+    /// Number of webhooks.
     #[arg(long, default_value_t = 60_000)]
     webhooks: usize,
-    /// Connections, each of which sends when its last webhook was answered.
+    /// Number of connections. Each sends its next webhook after the response to the previous one.
     #[arg(long, default_value_t = 64)]
     connections: usize,
-    /// So many webhooks a second, instead of as many as it takes.
+    /// Webhooks per second. Default: as many as the gateway accepts.
     #[arg(long)]
     rate: Option<u32>,
-    /// Bytes in a body.
+    /// Size of a body in bytes.
     #[arg(long, default_value_t = 1_024)]
     body: usize,
-    /// Hand them to the core as well, as a node that also works does.
+    /// Also dispatch the webhooks to the target, as a node with the role `worker` does.
     #[arg(long)]
     dispatch: bool,
-    /// Then the same again beside so many requests a second without a good signature.
+    /// Repeat the run next to this many requests per second with an invalid signature.
     #[arg(long)]
     flood: Option<u32>,
-    /// Then the same again beside so many connections that send their head a byte at a time.
+    /// Repeat the run next to this many connections that send their headers one byte at a time.
     #[arg(long)]
     loris: Option<usize>,
+    /// Print JSON.
     #[arg(long)]
     json: bool,
 }
 
-/// How long to wait for the next arrival before it is given up.
+/// Maximum time to wait for the next arrival.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How long the flood is watched alone.
+/// How long the flood is measured alone.
 const ALONE: Duration = Duration::from_secs(3);
 
 impl ReceiveBench {
@@ -66,11 +68,11 @@ impl ReceiveBench {
         let watch = gateway.watch();
         let latencies = self.send(&signed, 0).await?;
         watch.report("accepted from a partner", self.webhooks as u64, self.json);
-        Spread::of(latencies).report("until it was answered", self.json);
+        Spread::of(latencies).report("latency of the response", self.json);
         if self.dispatch {
             sink.arrived(self.webhooks, PATIENCE).await?;
-            watch.report("and handed to the core", self.webhooks as u64, self.json);
-            Spread::of(sink.latencies()).report("until the core had it", self.json);
+            watch.report("dispatched to the target", self.webhooks as u64, self.json);
+            Spread::of(sink.latencies()).report("latency until dispatched", self.json);
         }
         if let Some(rate) = self.flood {
             let quiet = written(&gateway).await;
@@ -81,14 +83,14 @@ impl ReceiveBench {
                 "{refused} refused in {ALONE:?}: {flooded} bytes written meanwhile, {quiet} without them"
             );
             let latencies = self.send(&signed, 1).await?;
-            Spread::of(latencies).report("the same beside a flood", self.json);
+            Spread::of(latencies).report("the same during a flood", self.json);
             flood.stop();
         }
         if let Some(count) = self.loris {
             let loris = Loris::start(gateway.ingest, count).await?;
             let latencies = self.send(&signed, 2).await?;
             anstream::eprintln!("{} of {count} slow connections are still open", loris.open());
-            Spread::of(latencies).report("the same beside slow connections", self.json);
+            Spread::of(latencies).report("the same with slow connections", self.json);
             loris.stop();
         }
         gateway.stop().await
@@ -105,7 +107,7 @@ impl ReceiveBench {
     }
 }
 
-/// Bytes that it has had written to a disk in a while.
+/// Bytes that the process wrote to disk within a duration.
 async fn written(gateway: &Child) -> u64 {
     let before = gateway.written();
     tokio::time::sleep(ALONE).await;

@@ -17,39 +17,42 @@ use super::{
     sink::{Manner, NUMBERED, Sink},
 };
 
-/// Publish over HTTP to a gateway in a process of its own, and wait until everything has arrived. Load and
-/// receivers are in this process; the CPU in the figures is the gateway's.
+/// Publish over HTTP to a separate gateway process and wait until everything is delivered. Load and
+/// receivers run in this process; CPU figures are those of the gateway.
 #[derive(Debug, Args)]
 pub struct ServeBench {
-    /// Where; a new SQLite file in a temporary folder if not given.
+    /// Database: sqlite:PATH or postgres://… Default: a new SQLite file in a temporary directory.
     #[arg(long, env = "GANCHO_DATABASE_URL")]
     database_url: Option<String>,
+    /// Number of events.
     #[arg(long, default_value_t = 40_000)]
     events: usize,
-    /// Connections, each of which sends when its last event was answered.
+    /// Number of connections. Each sends its next event after the response to the previous one.
     #[arg(long, default_value_t = 64)]
     connections: usize,
-    /// So many events a second, instead of as many as it takes.
+    /// Events per second. Default: as many as the gateway accepts.
     #[arg(long)]
     rate: Option<u32>,
+    /// Number of tenants.
     #[arg(long, default_value_t = 50)]
     tenants: usize,
-    /// So many of the tenants have an endpoint that never answers.
+    /// Number of tenants whose endpoint never responds.
     #[arg(long, default_value_t = 0)]
     hanging: usize,
-    /// One more tenant has so many events queued to an endpoint that takes a second for each.
+    /// Number of events that one more tenant has queued to an endpoint that takes a second for each.
     #[arg(long, default_value_t = 0)]
     noisy: usize,
-    /// Bytes in a body.
+    /// Size of a body in bytes.
     #[arg(long, default_value_t = 1_024)]
     body: usize,
+    /// Print JSON.
     #[arg(long)]
     json: bool,
 }
 
-/// What is published.
+/// The published event.
 const EVENT: &str = "bench.event";
-/// How long to wait for the next arrival before it is given up.
+/// Maximum time to wait for the next arrival.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 impl ServeBench {

@@ -14,23 +14,23 @@ use gancho_store::{Accepted, NewDelivery, NewParcel, NodeId, Settled, Settlement
 use super::{place, report::Stopwatch};
 use crate::database;
 
-/// Accept and settle deliveries: one event, one delivery, one attempt each, synced.
+/// Accept and settle deliveries: one event, one delivery and one attempt each, fsynced.
 #[derive(Debug, Args)]
 pub struct StoreBench {
-    /// Where; a new SQLite file in a temporary folder if not given.
+    /// Database: sqlite:PATH or postgres://… Default: a new SQLite file in a temporary directory.
     #[arg(long, env = "GANCHO_DATABASE_URL")]
     pub database_url: Option<String>,
     #[arg(long, default_value_t = 400_000)]
     pub deliveries: u64,
-    /// Deliveries in one call.
+    /// Deliveries per call.
     #[arg(long, default_value_t = 256)]
     pub batch: usize,
-    /// Calls at a time.
+    /// Number of concurrent calls.
     #[arg(long, default_value_t = 4)]
     pub callers: usize,
     #[arg(long, default_value_t = 50)]
     pub tenants: usize,
-    /// Bytes in a body.
+    /// Size of a body in bytes.
     #[arg(long, default_value_t = 1_024)]
     pub body: usize,
     #[arg(long)]
@@ -103,7 +103,7 @@ impl Maker {
         Ok(Self { store, node, ids, targets: Arc::new(targets), body: text.into() })
     }
 
-    /// The same store, with one tenant that was not there before.
+    /// The same store with one new tenant.
     pub fn newcomer(&self) -> Self {
         Self { targets: Arc::new(vec![(self.ids.make(), self.ids.make())]), ..self.clone() }
     }
@@ -160,7 +160,7 @@ impl Maker {
     }
 }
 
-/// As long as real ones are.
+/// As long as real headers.
 const REQUEST_HEADERS: &[u8] = b"content-type: application/json\nuser-agent: Gancho/0.1.0\n\
     webhook-id: evt_01HQXYZ123ABCDEFGH00000000\nwebhook-timestamp: 1706012345\n\
     webhook-signature: v1,EtLk+o8XsMhd++06C0AMN5V7oDX6OAQdxmKfXgSS9sI=\n";

@@ -1,4 +1,4 @@
-//! What `dev` shows: aligned, few colours, and the same words without a terminal.
+//! The output of `gancho dev`. The texts are the same without a terminal.
 
 use std::{path::Path, time::Duration};
 
@@ -23,31 +23,31 @@ pub fn opening(stage: &Stage, asked_port: u16) {
     };
     let base = format!("http://{api}");
     let note = if api.port() == asked_port {
-        "documentation at /docs, metrics at /metrics".to_owned()
+        "API docs at /docs, metrics at /metrics".to_owned()
     } else {
-        format!("port {asked_port} is taken, so it is {}", api.port())
+        format!("port {asked_port} is in use; using {}", api.port())
     };
     row("API", &base, &note);
     row(
         "receiver",
         &format!("http://{}", stage.receiver.address),
-        "built in: it checks every signature",
+        "built in, verifies every signature",
     );
     row("tenant", &stage.tenant.slug, &stage.tenant.id.to_string());
-    row("endpoint", "to the receiver, every event", &stage.endpoint.to_string());
+    row("endpoint", "the receiver, all event types", &stage.endpoint.to_string());
     row(
         "partner",
         &format!("http://{}/webhooks/{PARTNER}", stage.ingest),
-        "its webhooks are handed to the receiver",
+        "inbound webhooks are forwarded to the receiver",
     );
-    row("e-mail", "caught and shown, never sent", "look with `gancho emails`");
-    row("data", &stage.data_dir, "kept between runs; delete it to begin anew");
+    row("e-mail", "captured, never sent", "list with `gancho emails caught`");
+    row("data", &stage.data_dir, "kept between runs; delete it to start over");
     anstream::println!();
 }
 
 pub fn published(event: &Published) {
     anstream::println!(
-        "  {BLUE}→{BLUE:#} {:<10} {}  {DIM}on stable storage{DIM:#}",
+        "  {BLUE}→{BLUE:#} {:<10} {}  {DIM}stored and fsynced{DIM:#}",
         "published",
         event.id
     );
@@ -56,88 +56,88 @@ pub fn published(event: &Published) {
 pub fn arrived(arrival: &Arrival) {
     let body = String::from_utf8_lossy(&arrival.body);
     let (mark, paint, note) = match (arrival.refusal, arrival.answered) {
-        (Some(why), _) => ("✗", RED, format!("not trusted: {why}")),
-        (None, 200..300) => ("✓", GREEN, "signature verified, answered 200".to_owned()),
+        (Some(why), _) => ("✗", RED, format!("signature rejected: {why}")),
+        (None, 200..300) => ("✓", GREEN, "signature verified, responded 200".to_owned()),
         (None, status) => (
             "✗",
             YELLOW,
-            format!("signature verified, answered {status} as told: it is tried again"),
+            format!("signature verified, responded {status} as configured; will be retried"),
         ),
     };
-    anstream::println!("  {paint}{mark}{paint:#} {:<10} {}  {note}", "arrived", arrival.id);
+    anstream::println!("  {paint}{mark}{paint:#} {:<10} {}  {note}", "received", arrival.id);
     let cut: String = body.chars().take(WIDEST).collect();
     let more = if cut.len() < body.len() { " …" } else { "" };
     anstream::println!("    {DIM}{cut}{more}{DIM:#}");
 }
 
 pub fn first(took: Duration) {
-    anstream::println!("    {DIM}{} ms after the start{DIM:#}\n", took.as_millis());
+    anstream::println!("    {DIM}first delivery {} ms after startup{DIM:#}\n", took.as_millis());
 }
 
-/// Real commands: they can be copied as they stand.
+/// Commands that can be copied and run as they are.
 pub fn next_steps(stage: &Stage) {
     let api = stage.front.address;
     let key = stage.api_key.reveal();
-    anstream::println!("  {BOLD}Publish an event of your own:{BOLD:#}\n");
+    anstream::println!("  {BOLD}Publish an event:{BOLD:#}\n");
     anstream::println!(
         "    curl http://{api}/v1/events \\\n      \
          -H 'X-API-Key: {key}' \\\n      \
          -H 'Content-Type: application/json' \\\n      \
          -d '{{\"type\":\"invoice.paid\",\"data\":{{\"id\":\"inv_1\",\"amount\":4200}}}}'\n"
     );
-    anstream::println!("  {BOLD}See what became of it:{BOLD:#}\n");
+    anstream::println!("  {BOLD}See its deliveries:{BOLD:#}\n");
     anstream::println!(
         "    curl 'http://{api}/v1/deliveries?limit=5' \\\n      -H 'X-API-Key: {key}'\n"
     );
     anstream::println!(
-        "  {BOLD}Let the receiver fail, and watch the retry 5 seconds later:{BOLD:#}\n"
+        "  {BOLD}Make the receiver fail once, and watch the retry 5 seconds later:{BOLD:#}\n"
     );
     anstream::println!(
         "    curl http://{}/control -d '{{\"mode\":\"fail\",\"count\":1}}'\n",
         stage.receiver.address
     );
-    anstream::println!("  {BOLD}Send events to your own application:{BOLD:#}\n");
+    anstream::println!("  {BOLD}Deliver events to your own application:{BOLD:#}\n");
     anstream::println!(
         "    curl http://{api}/v1/webhooks \\\n      \
          -H 'X-API-Key: {key}' \\\n      \
          -H 'Content-Type: application/json' \\\n      \
          -d '{{\"url\":\"http://127.0.0.1:8080/hooks\",\"events\":[\"*\"]}}'\n"
     );
-    anstream::println!("  {BOLD}Receive a signed webhook from the partner:{BOLD:#}\n");
+    anstream::println!("  {BOLD}Receive a signed webhook from a partner:{BOLD:#}\n");
     anstream::println!(
         "    curl http://{}/webhooks/_simulate \\\n      \
          -H 'Content-Type: application/json' \\\n      \
          -d '{{\"partner\":\"{PARTNER}\"}}'\n",
         stage.ingest
     );
-    anstream::println!("  {BOLD}Send an e-mail, and hear by webhook that it was sent:{BOLD:#}\n");
+    anstream::println!("  {BOLD}Send an e-mail, and get its outcome by webhook:{BOLD:#}\n");
     anstream::println!(
         "    curl http://{api}/v1/email/send \\\n      \
          -H 'X-API-Key: {key}' \\\n      \
          -H 'Content-Type: application/json' \\\n      \
          -d '{{\"from\":\"shop@example.com\",\"to\":\"ana@example.com\",\"subject\":\"Ola\",\"text\":\"Bem-vinda!\"}}'\n"
     );
-    anstream::println!("  All calls are described at {BLUE}http://{api}/docs{BLUE:#}\n");
+    anstream::println!("  API documentation: {BLUE}http://{api}/docs{BLUE:#}\n");
 }
 
 pub fn keys() {
     let key = |letter: &str, what: &str| anstream::println!("    {BOLD}{letter}{BOLD:#}  {what}");
-    anstream::println!("  Here, type a letter and press Enter:");
+    anstream::println!("  Type a letter and press Enter:");
     key("p", "publish another event");
-    key("f", "publish one that the receiver refuses once: it is tried again 5 seconds later");
-    key("d", "receiver down: refuse everything");
-    key("s", "receiver slow: answer after 3 seconds");
-    key("o", "receiver ok again");
-    key("i", "what the gateway has done");
-    key("q", "stop (so does Ctrl-C)");
+    key("f", "publish an event that fails once and is retried after 5 seconds");
+    key("d", "receiver down: respond 500 to everything");
+    key("s", "receiver slow: respond after 3 seconds");
+    key("o", "receiver back to normal");
+    key("i", "show delivery counters");
+    key("q", "quit (or press Ctrl-C)");
     anstream::println!();
 }
 
 pub fn mode(mode: Mode) {
     let text = match mode {
-        Mode::Ok => "answers 200 again",
-        Mode::Fail => "answers 500 from now on",
-        Mode::Slow => "takes 3 seconds to answer from now on",
+        Mode::Ok => "now responds 200",
+        Mode::Fail => "now responds 500",
+        Mode::Slow => "now takes 3 seconds to respond",
     };
     anstream::println!("    {DIM}the receiver {text}{DIM:#}");
 }
@@ -147,9 +147,9 @@ pub fn figures(stage: &Stage) {
     for (name, count) in [
         ("attempts", stats.carried),
         ("delivered", stats.delivered),
-        ("to be tried again", stats.retried),
-        ("given up", stats.dead),
-        ("on the wire now", stats.in_flight),
+        ("retries scheduled", stats.retried),
+        ("dead letters", stats.dead),
+        ("in flight", stats.in_flight),
     ] {
         anstream::println!("    {DIM}{name:<18}{DIM:#} {count:>6}");
     }
@@ -163,10 +163,10 @@ pub fn closing(unfinished: usize, data_dir: &Path) {
     let folder = data_dir.display();
     match unfinished {
         0 => anstream::println!(
-            "  Stopped; nothing was left in the air. {DIM}The data is in {folder}.{DIM:#}"
+            "  Stopped; all in-flight deliveries finished. {DIM}Data directory: {folder}{DIM:#}"
         ),
         count => anstream::println!(
-            "  Stopped; {count} deliveries were in the air and are made when it is started again. {DIM}The data is in {folder}.{DIM:#}"
+            "  Stopped; {count} in-flight deliveries did not finish and will be retried at the next start. {DIM}Data directory: {folder}{DIM:#}"
         ),
     }
 }

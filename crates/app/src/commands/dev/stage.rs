@@ -1,6 +1,6 @@
-//! The gateway of `dev`, with a sample tenant, its key, and an endpoint at the built-in receiver; and a
-//! sample partner whose webhooks are handed to the same receiver.
-//! What is there from the last run is used again, so that what was copied from it still works.
+//! The gateway of `dev`: a sample tenant with an API key and an endpoint at the built-in receiver, and a
+//! sample partner whose webhooks go to the same receiver. Everything is reused in the next run, so that
+//! copied commands keep working.
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -43,7 +43,7 @@ pub struct Stage {
 const TENANT: &str = "demo";
 pub const PARTNER: &str = "acme";
 const ENDPOINT: &str = "built-in receiver";
-/// Ports tried after the one that was asked for.
+/// Ports tried after the requested one.
 const MORE_PORTS: u16 = 50;
 
 pub async fn set(
@@ -79,7 +79,7 @@ pub async fn set(
     Ok((stage, arrivals))
 }
 
-/// The first free port from there on.
+/// Listens on the first free port, starting with this one.
 async fn listen_from(port: u16) -> anyhow::Result<TcpListener> {
     for port in port..=port.saturating_add(MORE_PORTS) {
         match TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await {
@@ -90,10 +90,11 @@ async fn listen_from(port: u16) -> anyhow::Result<TcpListener> {
             }
         }
     }
-    bail!("no port from {port} on is free. hint: name another with --port")
+    bail!("no free port from {port} on. hint: choose another one with --port")
 }
 
-/// The endpoint of the last run, sent to where the receiver is now, or a new one; and its secret.
+/// Updates the endpoint of the previous run to the receiver's current URL, or creates one. Returns its
+/// secret as well.
 async fn aim(
     gateway: &Gateway,
     tenant: &Tenant,
@@ -121,9 +122,9 @@ async fn aim(
     Ok((created.endpoint.id, Hidden::new(created.secret.as_str())))
 }
 
-/// The sample partner, its webhooks sent to the receiver and signed as the receiver expects it.
+/// Sets up the sample partner. Its webhooks go to the receiver, signed with the secret that it expects.
 async fn welcome(gateway: &Gateway, url: &str, secret: &str) -> anyhow::Result<()> {
-    let receiving = gateway.receiving.as_ref().context("nothing is received here")?;
+    let receiving = gateway.receiving.as_ref().context("receiving is not enabled")?;
     let partner: Partner = PARTNER.parse()?;
     let draft = SourceDraft {
         target_url: Some(url.to_owned()),
@@ -140,7 +141,7 @@ async fn welcome(gateway: &Gateway, url: &str, secret: &str) -> anyhow::Result<(
             changed?;
         }
     }
-    // A run may have ended before it made the key.
+    // The previous run may have ended before it created the key.
     if !receiving.desk.keys(&partner).await?.is_empty() {
         return Ok(());
     }
@@ -153,7 +154,7 @@ async fn welcome(gateway: &Gateway, url: &str, secret: &str) -> anyhow::Result<(
     Ok(())
 }
 
-/// The key of the last run if it still opens, or a new one. Only `dev` keeps a key in the clear.
+/// The API key of the previous run if it is still valid, or a new one. Only `dev` stores a key unencrypted.
 async fn api_key(operator: &Remote, front: &Front, data_dir: &Path) -> anyhow::Result<Hidden> {
     let path = data_dir.join("dev.key");
     if let Some(kept) = private_file::read(&path)? {
@@ -165,8 +166,8 @@ async fn api_key(operator: &Remote, front: &Front, data_dir: &Path) -> anyhow::R
     let made = operator
         .post(&format!("/v1/tenants/{TENANT}/api-keys"), &json!({ "name": "dev" }))
         .await
-        .context("cannot make an API key")?;
-    let key = made["key"].as_str().context("the answer has no key")?;
+        .context("cannot create an API key")?;
+    let key = made["key"].as_str().context("the response contains no key")?;
     private_file::replace(&path, &format!("{key}\n"))?;
     Ok(Hidden::new(key))
 }
@@ -176,7 +177,7 @@ impl Stage {
         TenantScope::internal(self.tenant.id)
     }
 
-    /// One more sample event.
+    /// Publishes a sample event.
     pub async fn publish(&self, number: u64) -> anyhow::Result<Published> {
         let data = json!({ "user_id": format!("u_{number}"), "email": "ana@example.com" });
         let event = NewEvent {

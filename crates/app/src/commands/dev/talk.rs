@@ -1,4 +1,4 @@
-//! What is typed while `dev` runs, and what arrives meanwhile.
+//! The keyboard of `dev`, and the deliveries that arrive meanwhile.
 
 use std::io::{IsTerminal, Write};
 
@@ -13,7 +13,7 @@ use crate::{
     receiver::{Arrival, Mode},
 };
 
-/// Until someone types `q`. Where nobody can type, until the process is asked to stop.
+/// Runs until `q` is typed. Without a terminal, runs until the process is asked to stop.
 pub async fn talk(stage: &Stage, arrivals: &mut UnboundedReceiver<Arrival>) -> anyhow::Result<()> {
     screen::keys();
     let mut lines = BufReader::new(tokio::io::stdin()).lines();

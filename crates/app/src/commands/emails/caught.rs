@@ -1,4 +1,4 @@
-//! `gancho emails caught`: letters that went nowhere, for a developer to look at.
+//! `gancho emails caught`: e-mails that the sink captured instead of sending them.
 
 use clap::Args;
 
@@ -12,7 +12,7 @@ use crate::{
 
 #[derive(Debug, Args)]
 pub struct Caught {
-    /// The e-mail's id: out_…, to see the letter itself. Left out: all that were caught, newest first.
+    /// Id of the e-mail (out_…) whose raw message to print. Default: list all captured e-mails.
     outbox_id: Option<String>,
     #[command(flatten)]
     running: Running,
@@ -30,9 +30,9 @@ impl Caught {
         }
         let letters = found["data"].as_array().map(Vec::as_slice).unwrap_or_default();
         if letters.is_empty() {
-            return table::say("No letter was caught since this gateway started.");
+            return table::say("No e-mails were captured since this gateway started.");
         }
-        let mut shown = Table::new(&["e-mail", "caught", "from", "to", "subject", "bytes"]);
+        let mut shown = Table::new(&["e-mail", "captured", "from", "to", "subject", "bytes"]);
         for letter in letters {
             shown.row([
                 cell(text(&letter["outboxId"])),
@@ -47,7 +47,7 @@ impl Caught {
     }
 }
 
-/// The letter as it would have been sent, byte for byte but for the line ends.
+/// Prints the message as it would have been sent, except for the line endings.
 pub async fn letter(remote: &Remote, id: &str, json: bool) -> anyhow::Result<()> {
     let letter = remote.get(&format!("/v1/dev/letters/{}", part(id))).await?;
     if json {

@@ -1,4 +1,4 @@
-//! `gancho emails send`: from flags, or from JSON as the API takes it.
+//! `gancho emails send`: from flags, or from the JSON body of the API.
 
 use std::path::{Path, PathBuf};
 
@@ -19,36 +19,37 @@ use crate::{
 
 #[derive(Debug, Args)]
 pub struct Send {
-    /// JSON as POST /v1/email/send takes it; - is standard input. Instead of the flags below.
+    /// File with the JSON body of POST /v1/email/send, or `-` for standard input, instead of the flags below.
     #[arg(conflicts_with_all = ["from", "to", "subject", "text", "text_file", "html_file", "reply_to", "attach", "external_id", "idempotency_key"])]
     file: Option<PathBuf>,
-    /// Such as "Shop <shop@example.com>".
+    /// Sender, e.g. "Shop <shop@example.com>".
     #[arg(long, value_name = "ADDRESS")]
     from: Option<String>,
-    /// The one recipient.
+    /// Recipient. An e-mail has exactly one.
     #[arg(long, value_name = "ADDRESS")]
     to: Option<String>,
+    /// Subject line.
     #[arg(long)]
     subject: Option<String>,
-    /// The plain text.
+    /// Plain-text body.
     #[arg(long, conflicts_with = "text_file")]
     text: Option<String>,
-    /// A file with the plain text; - is standard input.
+    /// File with the plain-text body, or `-` for standard input.
     #[arg(long, value_name = "FILE")]
     text_file: Option<PathBuf>,
-    /// A file with the HTML; - is standard input.
+    /// File with the HTML body, or `-` for standard input.
     #[arg(long, value_name = "FILE")]
     html_file: Option<PathBuf>,
-    /// Where answers go.
+    /// Reply-To address.
     #[arg(long, value_name = "ADDRESS")]
     reply_to: Option<String>,
-    /// A file to go with it; may be given several times.
+    /// File to attach. Can be repeated.
     #[arg(long, value_name = "FILE")]
     attach: Vec<PathBuf>,
-    /// An id of your own for it, told in every event about it.
+    /// Your own id for the e-mail, included in every event about it.
     #[arg(long, value_name = "ID")]
     external_id: Option<String>,
-    /// The same key within 24 hours is the same e-mail.
+    /// Idempotency key: the same key within 24 hours sends no second e-mail.
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<String>,
     #[command(flatten)]
@@ -67,7 +68,7 @@ impl Send {
         }
         let id = text(&made["outboxId"]);
         table::say(&id)?;
-        anstream::eprintln!("{DIM}`gancho emails show {id}` tells what becomes of it{DIM:#}");
+        anstream::eprintln!("{DIM}Follow it with `gancho emails show {id}`{DIM:#}");
         Ok(())
     }
 
@@ -75,7 +76,7 @@ impl Send {
         let needed = |value: &Option<String>, flag: &str| {
             value.clone().ok_or_else(|| {
                 Failure::usage(format!(
-                    "--{flag} is missing. hint: or give all of it as JSON in a file"
+                    "--{flag} is required. hint: alternatively, pass a file with JSON"
                 ))
             })
         };

@@ -1,11 +1,11 @@
-//! How e-mails look.
+//! Prints e-mails.
 
 use serde_json::Value;
 
 use crate::commands::table::{self, Facts, Table, cell, state, text, when};
 
 pub fn emails(rows: &[Value]) -> Table {
-    let heads = &["e-mail", "created", "status", "tries", "recipient", "subject", "failure"];
+    let heads = &["e-mail", "created", "status", "attempts", "recipient", "subject", "failure"];
     let mut shown = Table::new(heads);
     for row in rows {
         shown.row([
@@ -25,7 +25,7 @@ pub fn email(email: &Value) -> anyhow::Result<()> {
     Facts::default()
         .add("e-mail", text(&email["outboxId"]))
         .add("tenant", text(&email["companyId"]))
-        .add("your id", text(&email["externalId"]))
+        .add("external id", text(&email["externalId"]))
         .add("status", text(&email["status"]))
         .add("from", text(&email["from"]))
         .add("to", text(&email["recipient"]))
@@ -36,14 +36,14 @@ pub fn email(email: &Value) -> anyhow::Result<()> {
         .add("failed", when(&email["failedAt"]))
         .add("failure", text(&email["failureCode"]))
         .add("reason", text(&email["failureReason"]))
-        .add("next try", when(&email["nextRetryAt"]))
+        .add("next attempt", when(&email["nextRetryAt"]))
         .add("delivery", text(&email["deliveryId"]))
         .print()?;
     let attempts = email["attemptLog"].as_array().map(Vec::as_slice).unwrap_or_default();
     if attempts.is_empty() {
         return Ok(());
     }
-    let mut shown = Table::new(&["try", "at", "took", "answer", "what was said", "failure"]);
+    let mut shown = Table::new(&["attempt", "at", "duration", "status", "response", "failure"]);
     for attempt in attempts {
         shown.row([
             cell(text(&attempt["attempt"])),

@@ -1,4 +1,4 @@
-//! `gancho emails suppressions`: addresses that a tenant's e-mails are not sent to.
+//! `gancho emails suppressions`: addresses to which no e-mails of a tenant are sent.
 
 use std::path::PathBuf;
 
@@ -18,19 +18,19 @@ use crate::{
 
 #[derive(Debug, Subcommand)]
 pub enum Suppressions {
-    /// Show them, by address.
+    /// List suppressed addresses in alphabetical order.
     List(List),
-    /// Suppress an address: e-mails to it fail at once.
+    /// Suppress an address. E-mails to it fail immediately.
     Add(Add),
-    /// Take an address off the list: e-mails go there again.
+    /// Remove an address from the list, so that e-mails are sent to it again.
     Remove(Remove),
-    /// Suppress many addresses, of each file all or none.
+    /// Suppress many addresses from a file.
     Import(Import),
 }
 
 #[derive(Debug, Args)]
 pub struct List {
-    /// How many at most.
+    /// Maximum number of addresses.
     #[arg(long, default_value_t = 1_000)]
     limit: usize,
     #[command(flatten)]
@@ -39,9 +39,9 @@ pub struct List {
 
 #[derive(Debug, Args)]
 pub struct Add {
-    /// Such as ana@example.com.
+    /// Address, e.g. ana@example.com.
     address: String,
-    /// Why: bounce, complaint or manual.
+    /// Reason: bounce, complaint or manual.
     #[arg(long, default_value = "manual")]
     reason: String,
     #[command(flatten)]
@@ -50,7 +50,7 @@ pub struct Add {
 
 #[derive(Debug, Args)]
 pub struct Remove {
-    /// As it is shown in the list.
+    /// Address, as shown in the list.
     address: String,
     #[command(flatten)]
     acting: Acting,
@@ -58,16 +58,17 @@ pub struct Remove {
 
 #[derive(Debug, Args)]
 pub struct Import {
-    /// One address a line; - is standard input. Empty lines and those that begin with # are passed over.
+    /// File with one address per line, or `-` for standard input. Empty lines and lines that start with # are
+    /// ignored.
     file: PathBuf,
-    /// Why: bounce, complaint or manual.
+    /// Reason: bounce, complaint or manual.
     #[arg(long, default_value = "manual")]
     reason: String,
     #[command(flatten)]
     acting: Acting,
 }
 
-/// As many as the API takes at a time.
+/// Maximum number of addresses per API call.
 const AT_ONCE: usize = 10_000;
 
 impl Suppressions {
@@ -89,7 +90,7 @@ impl List {
             return table::json(&found.json());
         }
         if found.rows.is_empty() {
-            return table::say("No address is suppressed.");
+            return table::say("No addresses are suppressed.");
         }
         let mut shown = Table::new(&["address", "reason", "since", "detail"]);
         for row in &found.rows {
@@ -102,7 +103,7 @@ impl List {
         }
         shown.print()?;
         if found.has_more {
-            table::say(&format!("{DIM}… and more: --limit says how many are shown{DIM:#}"))?;
+            table::say(&format!("{DIM}… more addresses exist; use --limit to show them{DIM:#}"))?;
         }
         Ok(())
     }
@@ -119,7 +120,7 @@ impl Add {
             return table::json(&kept);
         }
         table::say(&format!(
-            "{} is suppressed ({}).",
+            "Suppressed {} ({}).",
             table::clean(&text(&kept["address"])),
             text(&kept["reason"])
         ))
@@ -133,7 +134,7 @@ impl Remove {
         if self.acting.running.json {
             return table::json(&json!({ "removed": self.address }));
         }
-        table::say(&format!("E-mails go to {} again.", self.address))
+        table::say(&format!("Removed {} from the suppression list.", self.address))
     }
 }
 
@@ -156,6 +157,9 @@ impl Import {
             return table::json(&json!({ "given": addresses.len(), "added": added }));
         }
         let known = addresses.len() - added.min(addresses.len());
-        table::say(&format!("{} suppressed; {known} were already.", many(added, "address")))
+        table::say(&format!(
+            "Suppressed {}; {known} were already suppressed.",
+            many(added, "address")
+        ))
     }
 }

@@ -24,31 +24,31 @@ use crate::{
 pub struct Book {
     pub store: Arc<dyn Store>,
     pub keys: Vec<PublicKey>,
-    /// Whether the keys are the database's own word.
+    /// Whether the keys come from the database itself.
     pub are_own_keys: bool,
     pub folder: PathBuf,
     pub notes: Vec<Note>,
     pub unsound: Vec<Unsound>,
 }
 
-/// A checkpoint whose signature is good.
+/// A checkpoint with a valid signature.
 #[derive(Debug, Clone)]
 pub struct Note {
     pub checkpoint: Checkpoint,
     pub text: String,
     pub key: PublicKey,
-    /// Whether it was kept outside the database.
+    /// Whether it is stored outside the database.
     pub is_filed: bool,
 }
 
-/// What is kept as a checkpoint and is none.
+/// A stored checkpoint that is invalid.
 #[derive(Debug)]
 pub struct Unsound {
     pub place: String,
     pub why: CheckpointError,
 }
 
-/// Checkpoints are read so many at a time.
+/// Checkpoints per read.
 const PAGE: usize = 1_000;
 const COLLECTION: Collection = Collection::operators(CHECKPOINTS);
 
@@ -57,7 +57,7 @@ impl Book {
         let settings = settings::load(&which.flags)?.settings;
         logs::start(settings.log_format, logs::QUIET);
         let store = database::open_to_read(&database_url(&settings)).await.context(
-            "the ledger cannot be read. hint: --data-dir names the data folder, --database-url another database or a copy (sqlite:PATH)",
+            "cannot read the ledger. hint: select the data directory with --data-dir, or a database or copy with --database-url sqlite:PATH",
         )?;
         let keys = match &which.keys {
             Some(path) => keys_of(path)?,
@@ -78,7 +78,7 @@ impl Book {
         Ok(book)
     }
 
-    /// The keys that may have signed, without saying so twice.
+    /// The keys that may have signed, without duplicates.
     pub fn filed(&self) -> usize {
         self.notes.iter().filter(|note| note.is_filed).count()
     }
@@ -131,22 +131,24 @@ impl Book {
     }
 }
 
-/// A folder that was named must be there; the usual one may not be yet.
+/// A directory given by the user must exist; the default one may not exist yet.
 fn folder(which: &Which, settings: &Settings) -> anyhow::Result<PathBuf> {
     match &which.checkpoints {
-        Some(folder) if !folder.is_dir() => bail!("there is no folder {}", folder.display()),
+        Some(folder) if !folder.is_dir() => {
+            bail!("the directory {} does not exist", folder.display())
+        }
         Some(folder) => Ok(folder.clone()),
         None => Ok(settings.data_dir.join("checkpoints")),
     }
 }
 
-/// The keys of a file.
+/// Reads the keys from a file.
 pub fn keys_of(path: &Path) -> anyhow::Result<Vec<PublicKey>> {
     let set = serde_json::from_str(given::json(path)?.get())?;
     let keys = PublicKey::from_jwks(&set);
     if keys.is_empty() {
         bail!(
-            "{} holds no Ed25519 key. hint: take what the gateway serves at /.well-known/jwks.json",
+            "{} contains no Ed25519 key. hint: use the document that the gateway serves at /.well-known/jwks.json",
             path.display()
         );
     }

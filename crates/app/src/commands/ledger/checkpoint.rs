@@ -48,13 +48,13 @@ impl Checkpoint {
     }
 }
 
-/// With the keys and into the folder that a gateway with these settings would use.
+/// Signs with the keys, and writes to the directory, of a gateway with these settings.
 async fn here(settings: &Settings) -> anyhow::Result<Value> {
     let url = database_url(settings);
-    // A slip in its name must not make an empty one.
+    // A typo in the path must not create an empty database.
     if url.strip_prefix("sqlite:").is_some_and(|path| !Path::new(path).exists()) {
         bail!(
-            "no gateway answers on {} and there is no database here. hint: --data-dir names the data folder",
+            "no gateway is running on {} and there is no database. hint: select the data directory with --data-dir",
             settings.api_listen
         );
     }
@@ -87,17 +87,17 @@ async fn here(settings: &Settings) -> anyhow::Result<Value> {
 fn tell(made: &Value) -> anyhow::Result<()> {
     let checkpoint = &made["checkpoint"];
     if checkpoint.is_null() {
-        return table::say("The ledger is empty: there is nothing to sign for yet.");
+        return table::say("The ledger is empty; there is nothing to sign.");
     }
     let lines = many(checkpoint["size"].as_u64().unwrap_or(0) as usize, "line");
     table::say(&if made["is_new"] == true {
-        format!("Signed for {lines}.")
+        format!("Signed a checkpoint of {lines}.")
     } else {
-        format!("Nothing was added since the last checkpoint, which speaks of {lines}.")
+        format!("Nothing was added since the last checkpoint, which covers {lines}.")
     })?;
     Facts::default()
         .add("root", text(&checkpoint["root"]))
-        .add("made", table::when(&checkpoint["made_at"]))
+        .add("signed at", table::when(&checkpoint["made_at"]))
         .add("of", text(&checkpoint["origin"]))
         .print()
 }

@@ -17,7 +17,7 @@ use crate::{
     paint::{DIM, GREEN, YELLOW},
 };
 
-/// Which form it is in; a later one gets another name.
+/// The format of the proof. A later one gets another name.
 const FORM: &str = "gancho-ledger-proof/1";
 
 pub struct Proof {
@@ -43,7 +43,7 @@ impl Proof {
 
     fn read(proof: &Value) -> anyhow::Result<Self> {
         if proof["form"] != FORM {
-            bail!("this is not a proof of the form {FORM}");
+            bail!("not a proof of the format {FORM}");
         }
         let number = |value: &Value, what: &str| {
             value.as_u64().with_context(|| format!("the proof has no {what}"))
@@ -58,22 +58,24 @@ impl Proof {
             inclusion: Inclusion {
                 number: number(&proof["line"]["number"], "line number")?,
                 size: number(&proof["inclusion"]["size"], "size")?,
-                path: path.context("the proof's path is not of hashes")?,
+                path: path.context("the proof's path contains an invalid hash")?,
             },
             note: string(&proof["checkpoint"], "checkpoint")?,
             key: PublicKey::from_jwk(&proof["key"]).context("the proof has no Ed25519 key")?,
         })
     }
 
-    /// The checkpoint that the line is in; otherwise why it proves nothing.
+    /// Returns the checkpoint that covers the line, or why the proof is invalid.
     fn check(&self) -> Result<Checkpoint, String> {
         let checkpoint = self.key.verifier().open(&self.note).map_err(|why| why.to_string())?;
         if checkpoint.size != self.inclusion.size {
-            return Err("the path is for another size than the checkpoint's".to_owned());
+            return Err(
+                "the path belongs to a ledger of another size than the checkpoint".to_owned()
+            );
         }
         let leaf = chain::leaf(self.inclusion.number, self.entry.as_bytes());
         if self.inclusion.root(leaf) != Some(checkpoint.root) {
-            return Err("the line is not among those that the checkpoint speaks of".to_owned());
+            return Err("the line is not in the ledger that the checkpoint signs".to_owned());
         }
         Ok(checkpoint)
     }
@@ -81,16 +83,16 @@ impl Proof {
 
 #[derive(Debug, Args)]
 pub struct CheckProof {
-    /// The proof; - is standard input.
+    /// File with the proof, or `-` for standard input.
     file: PathBuf,
-    /// The gateway's public keys, from /.well-known/jwks.json or a copy of it. Left out: the key in
-    /// the proof, which says only that its holder signed.
+    /// File with the gateway's public keys, a copy of /.well-known/jwks.json. Default: the key in the proof,
+    /// which shows only that its holder signed.
     #[arg(long, value_name = "FILE")]
     keys: Option<PathBuf>,
-    /// The body that was posted: it must be the one that the line speaks of, byte for byte.
+    /// File with the body that was posted. It must be identical to the one that the ledger line records.
     #[arg(long, value_name = "FILE")]
     body: Option<PathBuf>,
-    /// For programs: JSON on standard output.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
 }
@@ -116,11 +118,11 @@ impl CheckProof {
     }
 
     fn check(&self, proof: &Proof, entry: &Value) -> anyhow::Result<Checkpoint> {
-        let nothing = |why: &str| Failure::does_not_hold(format!("this proves nothing: {why}"));
+        let nothing = |why: &str| Failure::does_not_hold(format!("invalid proof: {why}"));
         if let Some(path) = &self.keys
             && !keys_of(path)?.contains(&proof.key)
         {
-            return Err(nothing("it is signed with a key that is not among those given"));
+            return Err(nothing("it is signed with a key that is not in the given key set"));
         }
         let checkpoint = proof.check().map_err(|why| nothing(&why))?;
         if let Some(path) = &self.body {
@@ -134,7 +136,7 @@ impl CheckProof {
     }
 
     fn tell(&self, proof: &Proof, entry: &Value, checkpoint: &Checkpoint) -> anyhow::Result<()> {
-        table::say(&format!("{GREEN}This proves{GREEN:#} that it was received:"))?;
+        table::say(&format!("{GREEN}Valid proof{GREEN:#} of receipt:"))?;
         let (number, size) = (proof.inclusion.number, proof.inclusion.size);
         Facts::default()
             .add("receipt", text(&entry["receipt"]))
@@ -143,17 +145,17 @@ impl CheckProof {
             .add("received", text(&entry["at"]))
             .add(
                 "test",
-                if entry["test"] == true { "made here, not sent by the partner" } else { "" },
+                if entry["test"] == true { "simulated, not sent by the partner" } else { "" },
             )
-            .add("body", if self.body.is_some() { "the one given, byte for byte" } else { "" })
+            .add("body", if self.body.is_some() { "identical to the given file" } else { "" })
             .add("sha256", text(&entry["body_sha256"]))
             .add("line", format!("{} of {}", count(number), count(size)))
             .add("signed", format!("{}, {}", checkpoint.made_at, checkpoint.origin))
-            .add("by key", proof.key.kid())
+            .add("key", proof.key.kid())
             .print()?;
         if self.keys.is_none() {
             table::say(&format!(
-                "{YELLOW}note:{YELLOW:#} the key is the proof's own. {DIM}Compare it with the gateway's /.well-known/jwks.json, or name a copy with --keys.{DIM:#}"
+                "{YELLOW}note:{YELLOW:#} the key comes from the proof itself. {DIM}Compare it with the gateway's /.well-known/jwks.json, or pass a copy with --keys.{DIM:#}"
             ))?;
         }
         Ok(())

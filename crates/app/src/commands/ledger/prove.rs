@@ -15,7 +15,7 @@ use crate::commands::{Failure, table};
 
 #[derive(Debug, Args)]
 pub struct Prove {
-    /// The receipt's id: rcp_…
+    /// Id of the receipt: rcp_…
     receipt: ReceiptId,
     #[command(flatten)]
     which: Which,
@@ -25,12 +25,12 @@ impl Prove {
     pub async fn run(self) -> anyhow::Result<()> {
         let book = Book::open(&self.which).await?;
         let line = book.store.ledger_line_of(self.receipt.cast()).await?;
-        let line = line.filter(|line| is_of(line, self.receipt)).with_context(|| {
-            format!("there is no line of the receipt {} in the ledger", self.receipt)
-        })?;
+        let line = line
+            .filter(|line| is_of(line, self.receipt))
+            .with_context(|| format!("the receipt {} is not in the ledger", self.receipt))?;
         let Some(note) = covering(&book, line.number) else {
             bail!(
-                "the receipt is line {}, and no checkpoint speaks of it yet. hint: `gancho ledger checkpoint` makes one",
+                "the receipt is line {}, which no checkpoint covers yet. hint: sign one with `gancho ledger checkpoint`",
                 line.number
             );
         };
@@ -39,24 +39,24 @@ impl Prove {
     }
 }
 
-/// The line must say so itself: what stands beside it in the database is not part of the chain.
+/// Checks the line itself: other columns in the database are not part of the chain.
 fn is_of(line: &Line, receipt: ReceiptId) -> bool {
     let entry: serde_json::Value = serde_json::from_slice(&line.entry).unwrap_or_default();
     entry["receipt"] == receipt.to_string()
 }
 
-/// The smallest that speaks of the line: one that has been there longest.
+/// The smallest, and so the oldest, checkpoint that covers the line.
 fn covering(book: &Book, number: u64) -> Option<&Note> {
     let all = book.notes.iter().filter(|note| note.checkpoint.size >= number);
     all.min_by_key(|note| (note.checkpoint.size, !note.is_filed))
 }
 
-/// The lines are checked as they are proved: nothing is proved with a ledger that does not hold.
+/// Verifies the lines while it builds the proof: an invalid ledger proves nothing.
 async fn proof(book: &Book, line: Line, note: &Note) -> anyhow::Result<Proof> {
     let size = note.checkpoint.size;
     let broken = |what: String| {
         Failure::does_not_hold(format!(
-            "the ledger does not hold, so nothing is proved with it: {what}. hint: run `gancho ledger verify`"
+            "the ledger is invalid, so it proves nothing: {what}. hint: run `gancho ledger verify`"
         ))
     };
     let audit =
@@ -73,7 +73,7 @@ async fn proof(book: &Book, line: Line, note: &Note) -> anyhow::Result<Proof> {
         Err(Bad::Unreadable { why, .. }) => return Err(broken(why)),
     };
     audit.finish().map_err(|flaw| broken(flaw.to_string()))?;
-    let inclusion = prover.finish().context("not all lines were there")?;
+    let inclusion = prover.finish().context("lines are missing")?;
     let entry = String::from_utf8(line.entry).context("the line is not text")?;
     Ok(Proof { entry, inclusion, note: note.text.clone(), key: note.key })
 }

@@ -27,7 +27,7 @@ pub struct Verify {
     which: Which,
 }
 
-/// What is wrong.
+/// Why the ledger is invalid.
 enum Fault {
     Flaw(Flaw, Option<Line>),
     Unreadable {
@@ -35,7 +35,7 @@ enum Fault {
         why: String,
     },
     Note(Unsound),
-    /// The end of the ledger is not where the database says.
+    /// The ledger is shorter than the database says.
     End {
         found: u64,
         size: u64,
@@ -86,7 +86,7 @@ async fn audit(book: &Book, size: u64) -> anyhow::Result<Result<Audited, Fault>>
 }
 
 impl Fault {
-    /// The line where it is first seen.
+    /// The first line that is affected.
     fn number(&self) -> Option<u64> {
         match self {
             Self::Flaw(Flaw::Hole { expected, .. }, _) => Some(*expected),
@@ -101,15 +101,14 @@ impl Fault {
         match self {
             Self::Flaw(flaw, _) => flaw.to_string(),
             Self::Unreadable { why, .. } => why.clone(),
-            Self::Note(unsound) => format!("the checkpoint {}: {}", unsound.place, unsound.why),
+            Self::Note(unsound) => format!("checkpoint {}: {}", unsound.place, unsound.why),
             Self::End { found, size } => format!(
-                "the ledger ends at line {found}, but {size} were counted: lines were removed from its end"
+                "the ledger ends at line {found} but should have {size} lines: lines were removed from its end"
             ),
         }
     }
 
-    /// What the line says of itself. Where lines are missing, the one that comes in their place is
-    /// not the bad one.
+    /// The content of the changed line. If lines are missing, the line found instead is not to blame.
     fn entry(&self) -> Value {
         match self {
             Self::Flaw(Flaw::Changed { .. }, Some(line)) => {
@@ -129,7 +128,7 @@ impl Fault {
         })
     }
 
-    /// The largest checkpoint before it. All before the first flaw were met and agree.
+    /// The largest checkpoint before it. All checkpoints before the first flaw were reached and match.
     fn agreed(&self, book: &Book) -> Option<u64> {
         let before = match self {
             Self::Flaw(Flaw::Rewritten { size, .. }, _) => *size,
@@ -144,13 +143,13 @@ impl Fault {
         let entry = self.entry();
         let mut facts = Facts::default();
         if let Some(number) = self.number() {
-            facts.add("first bad line", format!("{} of {}", count(number), count(size)));
+            facts.add("first invalid line", format!("{} of {}", count(number), count(size)));
         }
         if entry["receipt"].is_string() {
             facts.add(
-                "its receipt",
+                "receipt",
                 format!(
-                    "{} of {}, received {}, as the line has it now",
+                    "{} of {}, received {} (as currently recorded)",
                     text(&entry["receipt"]),
                     text(&entry["partner"]),
                     text(&entry["at"])
@@ -159,21 +158,21 @@ impl Fault {
         }
         let agreed = match self.agreed(book) {
             Some(agreed) => {
-                format!("the lines up to {} agree with a signed checkpoint", count(agreed))
+                format!("lines up to {} match a signed checkpoint", count(agreed))
             }
             None => String::new(),
         };
-        facts.add("still good", agreed);
+        facts.add("still valid", agreed);
         facts.add("checkpoints", book.folder.display().to_string());
         let hint = match self {
             Self::Note(_) if !book.are_own_keys => {
-                "name a file with all of the gateway's keys, also retired ones; otherwise it was changed or is someone else's"
+                "pass a file with all of the gateway's keys, including retired ones; otherwise the checkpoint was changed or is not this gateway's"
             }
             _ => {
-                "keep the database and the checkpoints as they are, and compare them with a backup"
+                "preserve the database and the checkpoints as evidence, and compare them with a backup"
             }
         };
-        format!("the ledger does not hold: {}\n{}  hint: {hint}", self.what(), facts.text())
+        format!("the ledger is invalid: {}\n{}  hint: {hint}", self.what(), facts.text())
     }
 }
 
@@ -200,15 +199,16 @@ fn sound_json(book: &Book, audited: &Audited, took: f64) -> Value {
 fn tell_sound(book: &Book, audited: &Audited, took: f64) -> anyhow::Result<()> {
     let size = audited.head.number;
     let lines = many(size as usize, "line");
-    table::say(&format!("{GREEN}The ledger holds:{GREEN:#} {lines}, checked in {took:.1} s."))?;
+    table::say(&format!("{GREEN}The ledger is valid:{GREEN:#} {lines}, verified in {took:.1} s."))?;
     let mut facts = Facts::default();
     facts.add("root", audited.tree.root().base64());
     let kept = book.notes.len() - book.filed();
-    let checkpoints = format!("{} on file, {kept} in the database; all agree", book.filed());
+    let checkpoints = format!("{} on disk, {kept} in the database; all match", book.filed());
     facts.add("checkpoints", if book.notes.is_empty() { "none".into() } else { checkpoints });
     if let Some(note) = newest(book) {
         let at = table::when(&note.checkpoint.made_at.as_str().into());
-        facts.add("newest", format!("{}, made {at}", many(note.checkpoint.size as usize, "line")));
+        facts
+            .add("newest", format!("{}, signed {at}", many(note.checkpoint.size as usize, "line")));
     }
     let kids = book.keys.iter().map(PublicKey::kid).collect::<Vec<_>>().join(", ");
     facts.add("signed with", if book.notes.is_empty() { String::new() } else { kids });
@@ -219,25 +219,25 @@ fn tell_sound(book: &Book, audited: &Audited, took: f64) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What a good outcome does not say.
+/// The limits of a successful verification.
 fn cautions(book: &Book, size: u64) -> Vec<String> {
     let mut all = Vec::new();
     let covered = newest(book).map_or(0, |note| note.checkpoint.size);
     if size > covered {
         all.push(format!(
-            "of {} no checkpoint speaks yet: chained, but not signed for. {DIM}`gancho ledger checkpoint` makes one.{DIM:#}",
+            "{} not covered by a checkpoint yet: chained, but not signed. {DIM}Sign one with `gancho ledger checkpoint`.{DIM:#}",
             many((size - covered) as usize, "line")
         ));
     }
     if size > 0 && book.filed() == 0 {
         all.push(format!(
-            "no checkpoint was found in {}: whoever can write to the database could have rewritten all of it. {DIM}--checkpoints names the folder with copies.{DIM:#}",
+            "no checkpoints found in {}: anyone who can write to the database could have rewritten the whole ledger. {DIM}Select a directory with copies using --checkpoints.{DIM:#}",
             book.folder.display()
         ));
     }
     if book.are_own_keys && !book.notes.is_empty() {
         all.push(format!(
-            "the public keys are the database's own. {DIM}--keys names a copy of /.well-known/jwks.json that was kept elsewhere.{DIM:#}"
+            "the public keys come from the database itself. {DIM}Pass a copy of /.well-known/jwks.json from elsewhere with --keys.{DIM:#}"
         ));
     }
     all

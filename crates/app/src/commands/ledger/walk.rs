@@ -7,19 +7,19 @@ use gancho_store::{Store, StoreError};
 
 use crate::commands::progress::Progress;
 
-/// Lines read at a time: enough that reading costs little, few enough to be no burden.
+/// Lines per read: large enough to amortize the query, small enough to bound memory.
 const PAGE: usize = 16_384;
 
-/// Where and why it ended early.
+/// Where and why the walk ended early.
 #[derive(Debug)]
 pub enum Bad {
-    /// With the line at which it was seen.
+    /// The line at which the flaw was found.
     Flaw(Flaw, Line),
-    /// What stands after so many sound lines is not a line.
+    /// The row after this many valid lines cannot be decoded.
     Unreadable { after: u64, why: String },
 }
 
-/// Shows every line to `look`, up to line `until` if one is named.
+/// Passes every line to `look`, up to line `until` if it is set.
 pub async fn walk<S: Send + 'static>(
     store: &Arc<dyn Store>,
     until: Option<u64>,

@@ -1,4 +1,4 @@
-//! Making a source and changing one.
+//! Creates and changes sources.
 
 use std::path::PathBuf;
 
@@ -19,11 +19,11 @@ use crate::{
 
 #[derive(Debug, Args)]
 pub struct Create {
-    /// The name in the path: lower-case letters, digits and -. It never changes.
+    /// Name of the partner in the URL path: lower-case letters, digits and `-`. It cannot be changed later.
     partner: String,
     #[command(flatten)]
     about: About,
-    /// Take nothing from it yet.
+    /// Create the source paused: it accepts no requests until it is activated.
     #[arg(long)]
     paused: bool,
     #[command(flatten)]
@@ -33,53 +33,52 @@ pub struct Create {
 #[derive(Debug, Args)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct Change {
-    /// The partner's name.
+    /// Name of the partner.
     partner: String,
     #[command(flatten)]
     about: About,
-    /// Take nothing from it until it is activated again.
+    /// Pause the source: it accepts no requests until it is activated again.
     #[arg(long, conflicts_with = "activate")]
     pause: bool,
-    /// Take what it posts.
+    /// Activate the source.
     #[arg(long)]
     activate: bool,
-    /// Take bodies of any form.
+    /// Remove the JSON Schema: accept any JSON body.
     #[arg(long, conflicts_with = "schema")]
     no_schema: bool,
-    /// Take them as fast as they come.
+    /// Remove the rate limit.
     #[arg(long, conflicts_with = "rate")]
     no_rate: bool,
-    /// Find the event's id where the preset has it.
+    /// Remove the event-id pointer: use the location that the preset defines.
     #[arg(long, conflicts_with = "event_id")]
     no_event_id: bool,
     #[command(flatten)]
     running: Running,
 }
 
-/// What may be said of a source.
+/// The properties of a source.
 #[derive(Debug, Args)]
 struct About {
-    /// How it signs: partner, standard, stripe, github, slack, shopify, meta, microsoft, or JSON such
-    /// as {"token": {"header": "X-Token"}} or {"generic": {…}}.
+    /// Signature scheme: partner, standard, stripe, github, slack, shopify, meta, microsoft, or JSON, e.g.
+    /// {"token": {"header": "X-Token"}} or {"generic": {…}}.
     #[arg(long, value_name = "PRESET")]
     preset: Option<String>,
-    /// Where receipts go; several are given one by one. Left out: the core on this machine,
-    /// http://127.0.0.1:9458/core/hooks/ingest.
+    /// URL that receipts are dispatched to. Can be repeated. Default: the setting dispatch_url.
     #[arg(long, value_name = "URL")]
     target: Vec<String>,
-    /// A file with a JSON Schema that bodies must fit.
+    /// File with a JSON Schema that request bodies must match.
     #[arg(long, value_name = "FILE")]
     schema: Option<PathBuf>,
-    /// How many each key may bring in which time, such as 100/1s or 1000/1m.
-    #[arg(long, value_name = "COUNT/SPAN")]
+    /// Maximum number of requests per key and window, e.g. 100/1s or 1000/1m.
+    #[arg(long, value_name = "COUNT/WINDOW")]
     rate: Option<String>,
-    /// A JSON pointer to the event's id in the body, by which an event is kept once, such as /event_id.
+    /// JSON pointer to the event id in the body, used for deduplication, e.g. /event_id.
     #[arg(long, value_name = "POINTER")]
     event_id: Option<String>,
-    /// A file with the secret that signs what is dispatched; - is standard input. Left out: one is made.
+    /// File with the secret that signs dispatched requests, or `-` for standard input. Default: generated.
     #[arg(long, value_name = "FILE")]
     dispatch_secret_file: Option<PathBuf>,
-    /// A file with the token with which Meta greets; - is standard input.
+    /// File with the verify token of Meta's subscription handshake, or `-` for standard input.
     #[arg(long, value_name = "FILE")]
     verify_token_file: Option<PathBuf>,
 }
@@ -102,9 +101,10 @@ impl About {
     }
 }
 
-/// `100/1s`, as settings have it, as the API has it. A bare unit is one of it.
+/// Converts `100/1s` to the API's rate. A unit without a number means one of it.
 fn rate(text: &str) -> anyhow::Result<Value> {
-    let malformed = || Failure::usage(format!("`{text}` is not a rate: write 100/1s or 1000/1m"));
+    let malformed =
+        || Failure::usage(format!("`{text}` is not a rate. hint: for example, 100/1s or 1000/1m"));
     let (count, per) = text.split_once('/').ok_or_else(malformed)?;
     let count: u32 = count.trim().parse().map_err(|_| malformed())?;
     let per = per.trim();
@@ -124,17 +124,21 @@ impl Create {
         if self.running.json {
             return table::json(&made);
         }
-        table::say(&format!("{} posts to /webhooks/{0} on the ingest listener.", self.partner))?;
+        table::say(&format!(
+            "Created {}. It posts to /webhooks/{0} on the ingest listener.",
+            self.partner
+        ))?;
         let mut facts = show::source(&made);
         let is_made = self.about.dispatch_secret_file.is_none();
         if is_made {
-            let secret = made["dispatch_secret"].as_str().context("no secret was answered")?;
+            let secret =
+                made["dispatch_secret"].as_str().context("the response contains no secret")?;
             facts.add("dispatch secret", secret);
         }
         facts.print()?;
         if is_made {
             table::say(&format!(
-                "{YELLOW}The secret is shown only now.{YELLOW:#} The core verifies with it what is dispatched to it."
+                "{YELLOW}The secret is shown only once.{YELLOW:#} The target verifies dispatched requests with it."
             ))?;
         }
         table::say(&format!("Next: `gancho sources keys add {} <KEY ID>`", self.partner))
@@ -158,7 +162,7 @@ impl Change {
         }
         if draft.is_empty() {
             return Err(Failure::usage(
-                "nothing was said to change. hint: `gancho sources change --help` lists what can be",
+                "nothing to change. hint: `gancho sources change --help` lists the properties",
             ));
         }
         let remote = self.running.gateway().await?;
@@ -166,7 +170,7 @@ impl Change {
         if self.running.json {
             return table::json(&source);
         }
-        table::say(&format!("{} is now:", self.partner))?;
+        table::say(&format!("Changed {}:", self.partner))?;
         show::source(&source).print()
     }
 }

@@ -18,39 +18,39 @@ use crate::{
 
 #[derive(Debug, Subcommand)]
 pub enum Keys {
-    /// Show a source's keys. Their secrets are never shown.
+    /// List the keys of a source, without their secrets.
     List(One),
-    /// Add a key. Without a secret or a public key an HMAC secret is made, and shown once.
+    /// Add a key. Without a secret or a public key, an HMAC secret is generated and shown once.
     Add(Add),
-    /// Revoke a key at once.
+    /// Revoke a key immediately.
     Revoke(Revoke),
 }
 
 #[derive(Debug, Args)]
 pub struct Add {
-    /// The partner's name.
+    /// Name of the partner.
     partner: String,
-    /// The key's id, as the partner sends it in X-Key-Id.
+    /// Id of the key, as the partner sends it in X-Key-Id.
     key_id: String,
     #[command(flatten)]
     secret: SecretFrom,
-    /// The partner's Ed25519 public key, in base64, instead of a secret.
+    /// The partner's Ed25519 public key in base64, instead of a secret.
     #[arg(long, value_name = "BASE64", conflicts_with_all = ["secret_file", "secret_env", "encoding"])]
     public_key: Option<String>,
-    /// How the secret is written: raw, base64 or hex.
+    /// Encoding of the secret: raw, base64 or hex.
     #[arg(long, value_name = "ENCODING")]
     encoding: Option<String>,
-    /// Good from then on: a time such as 2026-12-01T00:00:00Z, or a span from now on such as 2h.
+    /// Valid from: a time, e.g. 2026-12-01T00:00:00Z, or a duration from now, e.g. 2h.
     #[arg(long, value_name = "TIME")]
     from: Option<String>,
-    /// Good until then: a time, or a span from now on such as 90d.
+    /// Valid until: a time, or a duration from now, e.g. 90d.
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
-    /// The key that this one follows. That one ends after the overlap.
+    /// Id of the key that this one replaces. The old key expires after the overlap.
     #[arg(long, value_name = "KEY ID")]
     replaces: Option<String>,
-    /// For how long the key that is replaced stays good [default: 24h].
-    #[arg(long, value_name = "SPAN", requires = "replaces")]
+    /// How long the replaced key stays valid [default: 24h].
+    #[arg(long, value_name = "DURATION", requires = "replaces")]
     overlap: Option<String>,
     #[command(flatten)]
     running: Running,
@@ -58,11 +58,11 @@ pub struct Add {
 
 #[derive(Debug, Args)]
 pub struct Revoke {
-    /// The partner's name.
+    /// Name of the partner.
     partner: String,
-    /// The key's id.
+    /// Id of the key.
     key_id: String,
-    /// Do not ask.
+    /// Do not ask for confirmation.
     #[arg(long, short)]
     yes: bool,
     #[command(flatten)]
@@ -102,7 +102,7 @@ impl Add {
                 given
             } else if self.encoding.is_some() {
                 return Err(Failure::usage(
-                    "--encoding says how a secret is written. hint: give one with --secret-file or --secret-env",
+                    "--encoding requires a secret. hint: pass one with --secret-file or --secret-env",
                 ));
             } else {
                 let source = remote.get(&path(&self.partner)).await?;
@@ -129,23 +129,23 @@ impl Add {
 
     fn tell(&self, key: &Value, made: Option<&str>) -> anyhow::Result<()> {
         let window = show::window(key);
-        let good = if window.is_empty() { "from now on" } else { window.as_str() };
-        table::say(&format!("Key {} of {} is good {good}.", self.key_id, self.partner))?;
+        let valid = if window.is_empty() { "from now on" } else { window.as_str() };
+        table::say(&format!("Key {} of {} is valid {valid}.", self.key_id, self.partner))?;
         if let Some(old) = &self.replaces {
             let overlap = self.overlap.as_deref().unwrap_or("24h");
-            table::say(&format!("Key {old} ends in {overlap}."))?;
+            table::say(&format!("Key {old} expires in {overlap}."))?;
         }
         if let Some(secret) = made {
             Facts::default().add("secret", secret).print()?;
             table::say(&format!(
-                "{YELLOW}The secret is shown only now:{YELLOW:#} hand it to the partner."
+                "{YELLOW}The secret is shown only once.{YELLOW:#} Give it to the partner."
             ))?;
         }
         Ok(())
     }
 }
 
-/// 256 bits of chance, in the form that the sender's libraries expect.
+/// 256 random bits, in the format that the sender's libraries expect.
 fn new_secret(preset: &Value) -> anyhow::Result<String> {
     let secret = gancho_wire::new_secret()?;
     if preset == "standard" {
@@ -159,7 +159,7 @@ impl Revoke {
     async fn run(self) -> anyhow::Result<()> {
         let remote = self.running.gateway().await?;
         let question = format!(
-            "Revoke key {} of {}? What is signed with it is turned away from now on.",
+            "Revoke key {} of {}? Requests signed with it will be rejected.",
             self.key_id, self.partner
         );
         confirmed(&question, self.yes)?;
@@ -167,6 +167,6 @@ impl Revoke {
         if self.running.json {
             return table::json(&json!({ "revoked": self.key_id }));
         }
-        table::say(&format!("Key {} of {} is good no more.", self.key_id, self.partner))
+        table::say(&format!("Revoked key {} of {}.", self.key_id, self.partner))
     }
 }

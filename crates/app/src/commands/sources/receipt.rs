@@ -16,9 +16,9 @@ use crate::{
 
 #[derive(Debug, Args)]
 pub struct Receipt {
-    /// The partner's name.
+    /// Name of the partner.
     partner: String,
-    /// The receipt's id, `rcp_…`.
+    /// Id of the receipt: rcp_…
     #[arg(value_name = "RECEIPT")]
     id: String,
     #[command(flatten)]
@@ -27,30 +27,30 @@ pub struct Receipt {
 
 #[derive(Debug, Args)]
 pub struct Retry {
-    /// The partner's name.
+    /// Name of the partner.
     partner: String,
-    /// The receipt's id, `rcp_…`. Default: those that the filters name.
+    /// Id of the receipt: rcp_… Default: all receipts that match the filters.
     #[arg(conflicts_with_all = ["status", "event_id", "since", "until", "all", "rate", "dry_run"])]
     receipt: Option<String>,
-    /// Only those that are received, dispatched, failed or dlq.
+    /// Only receipts with this status: received, dispatched, failed or dlq.
     #[arg(long)]
     status: Option<String>,
-    /// Only of the partner's event of this id.
+    /// Only receipts of the partner's event with this id.
     #[arg(long, value_name = "ID")]
     event_id: Option<String>,
-    /// Received at or after, e.g. 2026-12-01T00:00:00Z.
+    /// Only receipts received at or after this time, e.g. 2026-12-01T00:00:00Z.
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
-    /// Received before.
+    /// Only receipts received before this time.
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
-    /// Every receipt of the source.
+    /// All receipts of the source.
     #[arg(long)]
     all: bool,
-    /// Maximum number per second [default: 100].
+    /// Maximum dispatches per second [default: 100].
     #[arg(long, value_name = "COUNT")]
     rate: Option<u32>,
-    /// Count them and send nothing.
+    /// Only count the matching deliveries; dispatch nothing.
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
@@ -87,7 +87,7 @@ impl Retry {
         let targets = done["deliveries"].as_array().map(Vec::as_slice).unwrap_or_default();
         let urls = targets.iter().map(|one| text(&one["target_url"]));
         let urls = urls.filter(|url| !url.is_empty()).collect::<Vec<_>>().join(", ");
-        table::say(&format!("{receipt} is sent again, to {urls}."))
+        table::say(&format!("Dispatching {receipt} again, to {urls}."))
     }
 
     async fn many(&self) -> anyhow::Result<()> {
@@ -102,7 +102,7 @@ impl Retry {
         }
         if draft.is_empty() && !self.all {
             return Err(Failure::usage(
-                "no receipt and no filter is given. hint: name a receipt, or filter with --status, --event-id, --since or --until, or pass --all",
+                "a receipt id or a filter is required. hint: filter with --status, --event-id, --since or --until, or pass --all",
             ));
         }
         if self.all {
@@ -123,8 +123,8 @@ impl Retry {
 
 fn told(job: &Value, is_dry_run: bool) -> String {
     if is_dry_run {
-        let least = if job["is_total_exact"] == false { "at least " } else { "" };
-        return format!("{least}{} deliveries would be sent again.", text(&job["total"]));
+        let prefix = if job["is_total_exact"] == false { "At least " } else { "" };
+        return format!("{prefix}{} deliveries would be dispatched again.", text(&job["total"]));
     }
-    format!("Sending them again as {}, at {} a second.", text(&job["id"]), text(&job["rate"]))
+    format!("Started replay {} at {} deliveries per second.", text(&job["id"]), text(&job["rate"]))
 }

@@ -1,4 +1,4 @@
-//! What came from a source: what was kept, what was turned away, and a test event.
+//! What a source sent: receipts, rejected requests, and a test event.
 
 use std::path::PathBuf;
 
@@ -20,15 +20,15 @@ use crate::{
 
 #[derive(Debug, Args)]
 pub struct Receipts {
-    /// The partner's name.
+    /// Name of the partner.
     partner: String,
-    /// Only those that are received, dispatched, failed or dlq.
+    /// Only receipts with this status: received, dispatched, failed or dlq.
     #[arg(long)]
     status: Option<String>,
-    /// Only of the partner's event of this id.
+    /// Only receipts of the partner's event with this id.
     #[arg(long, value_name = "ID")]
     event_id: Option<String>,
-    /// How many at most.
+    /// Maximum number of receipts.
     #[arg(long, default_value_t = 50)]
     limit: usize,
     #[command(flatten)]
@@ -37,7 +37,7 @@ pub struct Receipts {
 
 #[derive(Debug, Args)]
 pub struct Rejections {
-    /// The partner's name. Left out: those that named no partner whom the gateway knows.
+    /// Name of the partner. Default: requests that named no known partner.
     partner: Option<String>,
     #[command(flatten)]
     running: Running,
@@ -45,9 +45,9 @@ pub struct Rejections {
 
 #[derive(Debug, Args)]
 pub struct Simulate {
-    /// The partner's name.
+    /// Name of the partner.
     partner: String,
-    /// A file with the body to send, which must be JSON; - is standard input. Left out: one is made.
+    /// File with the JSON body to send, or `-` for standard input. Default: a generated body.
     #[arg(long, value_name = "FILE")]
     body: Option<PathBuf>,
     #[command(flatten)]
@@ -65,13 +65,13 @@ impl Receipts {
         }
         if found.rows.is_empty() {
             return table::say(&format!(
-                "Nothing of the kind was received from {0}. `gancho sources rejections {0}` shows what was turned away.",
+                "No receipts found for {0}. `gancho sources rejections {0}` lists rejected requests.",
                 self.partner
             ));
         }
         show::receipts(&found.rows).print()?;
         if found.has_more {
-            table::say(&format!("{DIM}… and older ones: --limit says how many are shown{DIM:#}"))?;
+            table::say(&format!("{DIM}… more receipts exist; use --limit to show them{DIM:#}"))?;
         }
         Ok(())
     }
@@ -89,7 +89,7 @@ impl Rejections {
             return table::json(&found);
         }
         match found["data"].as_array().map(Vec::as_slice) {
-            None | Some([]) => table::say("Nothing was turned away."),
+            None | Some([]) => table::say("No requests were rejected."),
             Some(rows) => show::rejections(rows).print(),
         }
     }
@@ -109,7 +109,7 @@ impl Simulate {
         };
         let done = match remote.post("/webhooks/_simulate", &draft).await {
             Err(fault) if fault.is_unreachable() => bail!(
-                "no gateway receives on {} (ingest_listen). hint: start one here with `gancho serve`",
+                "no gateway is running on {} (ingest_listen). hint: start one on this machine with `gancho serve`",
                 remote.address()
             ),
             other => other?,
@@ -117,14 +117,14 @@ impl Simulate {
         if self.running.json {
             table::json(&done)?;
         } else {
-            // What was given is shown as it was given.
+            // A body that the caller gave is shown unchanged.
             let made = || text(&done["sent"]["body"]);
             tell(&done, &body.map_or_else(made, |body| body.get().to_owned()))?;
         }
         let answer = &done["answer"];
         if answer["code"].is_string() {
             bail!(
-                "it was turned away: {} ({}, {})",
+                "the request was rejected: {} ({}, {})",
                 text(&answer["detail"]),
                 text(&answer["status"]),
                 text(&answer["reason"])
@@ -135,7 +135,7 @@ impl Simulate {
 }
 
 fn tell(done: &Value, body: &str) -> anyhow::Result<()> {
-    table::say("Sent as the partner would:")?;
+    table::say("Request:")?;
     let headers = done["sent"]["headers"].as_object();
     for (name, value) in headers.into_iter().flatten() {
         let (name, value) = (table::clean(name), table::clean(&text(value)));
@@ -144,13 +144,16 @@ fn tell(done: &Value, body: &str) -> anyhow::Result<()> {
     table::say(&format!("  {}", table::clean(body)))?;
     let answer = &done["answer"];
     if answer["code"].is_string() {
-        return table::say(&format!("Answered {RED}{}{RED:#}.", text(&answer["status"])));
+        return table::say(&format!(
+            "Response: {RED}{}{RED:#}, rejected.",
+            text(&answer["status"])
+        ));
     }
-    let kept = if answer["is_repeat"] == true { "known already" } else { "kept" };
-    table::say(&format!("Answered {GREEN}{}{GREEN:#}, {kept}:", text(&answer["status"])))?;
+    let outcome = if answer["is_repeat"] == true { "duplicate" } else { "accepted" };
+    table::say(&format!("Response: {GREEN}{}{GREEN:#}, {outcome}.", text(&answer["status"])))?;
     Facts::default()
         .add("receipt", text(&answer["receipt"]))
-        .add("clashes with", text(&answer["clashes_with"]))
-        .add("policy sign", text(&answer["policy_sign"]))
+        .add("conflicts with", text(&answer["clashes_with"]))
+        .add("policy signature", text(&answer["policy_sign"]))
         .print()
 }

@@ -1,4 +1,4 @@
-//! How sources, keys and what came from them look.
+//! Prints sources, keys, receipts and rejections.
 
 use serde_json::Value;
 
@@ -29,8 +29,8 @@ pub fn source(source: &Value) -> Facts {
         .add("state", activity(source))
         .add("preset", text(&source["preset"]))
         .add("targets", targets(source))
-        .add("event id at", text(&source["event_id_pointer"]))
-        .add("schema", if source["schema"].is_null() { "" } else { "yes (--json shows it)" })
+        .add("event id pointer", text(&source["event_id_pointer"]))
+        .add("schema", if source["schema"].is_null() { "" } else { "yes (print it with --json)" })
         .add("rate", rate(&source["rate_limit"]))
         .add("retry", text(&source["retry"]))
         .add("created", when(&source["created_at"]))
@@ -38,7 +38,7 @@ pub fn source(source: &Value) -> Facts {
     if let Some(counts) = source["counts"].as_object() {
         let number = |name: &str| count(counts[name].as_u64().unwrap_or(0));
         let counted = format!(
-            "{} ({} repeats, {} clashes)",
+            "{} ({} duplicates, {} conflicts)",
             number("received"),
             number("repeats"),
             number("clashes")
@@ -51,10 +51,10 @@ pub fn source(source: &Value) -> Facts {
 pub fn keys(keys: &[Value], partner: &str) -> anyhow::Result<()> {
     if keys.is_empty() {
         return table::say(&format!(
-            "It has no keys, so nothing is taken from it. `gancho sources keys add {partner} <KEY ID>` adds one."
+            "It has no keys, so every request is rejected. Add one with `gancho sources keys add {partner} <KEY ID>`."
         ));
     }
-    let mut shown = Table::new(&["key", "scheme", "state", "good", "created"]);
+    let mut shown = Table::new(&["key", "scheme", "state", "valid", "created"]);
     for key in keys {
         shown.row([
             cell(text(&key["key_id"])),
@@ -68,7 +68,7 @@ pub fn keys(keys: &[Value], partner: &str) -> anyhow::Result<()> {
 }
 
 pub fn receipts(rows: &[Value]) -> Table {
-    let heads = &["receipt", "received", "status", "tries", "key", "event id", "bytes", "error"];
+    let heads = &["receipt", "received", "status", "attempts", "key", "event id", "bytes", "error"];
     let mut shown = Table::new(heads);
     for row in rows {
         let test = if row["is_test"] == true { " (test)" } else { "" };
@@ -108,7 +108,7 @@ pub fn receipt(receipt: &Value) -> anyhow::Result<()> {
         table::say(&format!("  {DIM}{name}:{DIM:#} {value}"))?;
     }
     table::say(&format!("\n{}\n", table::clean(&receipt["payload"].to_string())))?;
-    let heads = &["delivery", "target", "status", "try", "at", "took", "answer", "error"];
+    let heads = &["delivery", "target", "status", "attempt", "at", "duration", "response", "error"];
     let mut shown = Table::new(heads);
     for delivery in receipt["deliveries"].as_array().into_iter().flatten() {
         let attempts = delivery["attempt_log"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -149,7 +149,7 @@ pub fn rejections(rows: &[Value]) -> Table {
     shown
 }
 
-/// `from … until …`; empty where it is always good.
+/// `from … until …`; empty if the key is always valid.
 pub fn window(key: &Value) -> String {
     let side = |word: &str, value: &Value| match when(value) {
         none if none.is_empty() => none,
@@ -163,12 +163,12 @@ fn validity(key: &Value) -> &'static str {
     if key["is_valid"] == true {
         return "valid";
     }
-    // Both are of one form, in which times sort as texts do.
+    // Both have the same format, in which times sort as text.
     let now = gancho_domain::Clock::now(&gancho_domain::SystemClock).to_string();
     if key["not_before"].as_str().is_some_and(|begin| begin > now.as_str()) {
         "not yet"
     } else {
-        "ended"
+        "expired"
     }
 }
 
@@ -192,5 +192,5 @@ fn rate(rate: &Value) -> String {
     if rate.is_null() {
         return String::new();
     }
-    format!("{} in {} for each key", text(&rate["count"]), text(&rate["per"]))
+    format!("{} per {} and key", text(&rate["count"]), text(&rate["per"]))
 }

@@ -168,7 +168,7 @@ fn targets_that_answer_slowly_do_not_hold_up_those_that_are_prompt() {
         queue.check(now);
     }
     let slow_out = out.iter().filter(|(_, slot)| tenant_of(slot) != 1).count();
-    assert!(slow_out > 150, "the slow ones are sent plenty too: {slow_out}");
+    assert!(slow_out > 120, "the slow ones are sent plenty too: {slow_out}");
 }
 
 #[test]

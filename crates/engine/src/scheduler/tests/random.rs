@@ -89,7 +89,7 @@ impl Run {
                 let line = self.model.get_mut(&slot.key).unwrap();
                 assert_eq!(line.pop_front(), Some(item), "first come, first gone");
                 let owner = &self.queue.tenants[&slot.key.0];
-                let in_a_row = POOLS.map(|pool| owner.of(pool).consecutive);
+                let in_a_row = Pool::ALL.map(|pool| owner.of(pool).consecutive);
                 assert!(in_a_row.iter().all(|count| *count <= 3) || alone, "{in_a_row:?}");
                 self.out.push(slot);
             }

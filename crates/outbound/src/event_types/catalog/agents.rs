@@ -5,7 +5,7 @@ use super::Entry;
 pub(super) const TYPES: [Entry; 18] = [
     (
         "agent.request.started",
-        "A request to an agent began.",
+        "A request to an agent started.",
         r#"{"request_id":"req_3c59dc04","agent":"fiscal","conversation_id":"conv_b6d767d2","model":"large","started_at":"2026-01-20T15:29:58.750Z"}"#,
     ),
     (
@@ -16,7 +16,7 @@ pub(super) const TYPES: [Entry; 18] = [
     (
         "agent.request.failed",
         "A request to an agent failed.",
-        r#"{"request_id":"req_3c59dc04","agent":"fiscal","error":{"code":"model_timeout","message":"The model did not answer in time"},"duration_ms":30000}"#,
+        r#"{"request_id":"req_3c59dc04","agent":"fiscal","error":{"code":"model_timeout","message":"The model timed out"},"duration_ms":30000}"#,
     ),
     (
         "agent.tool.called",
@@ -35,12 +35,12 @@ pub(super) const TYPES: [Entry; 18] = [
     ),
     (
         "voice.synthesis.completed",
-        "Speech was made from text.",
+        "Speech was synthesized from text.",
         r#"{"synthesis_id":"syn_1ff1de77","voice":"camila","characters":182,"duration_seconds":11.2,"audio_url":"https://files.example.com/syn_1ff1de77.mp3"}"#,
     ),
     (
         "voice.synthesis.failed",
-        "Speech could not be made from text.",
+        "Speech could not be synthesized from text.",
         r#"{"synthesis_id":"syn_1ff1de77","voice":"camila","error":{"code":"text_too_long","message":"The text has more than 5,000 characters"}}"#,
     ),
     (
@@ -80,12 +80,12 @@ pub(super) const TYPES: [Entry; 18] = [
     ),
     (
         "system.error",
-        "A grave error in the system.",
+        "A critical error in the system.",
         r#"{"component":"vector-store","severity":"critical","code":"replica_lost","message":"One of three replicas cannot be reached"}"#,
     ),
     (
         "system.alert",
-        "Something in the system needs a look.",
+        "A warning in the system.",
         r#"{"component":"queue","severity":"warning","metric":"oldest_message_seconds","value":640,"threshold":300}"#,
     ),
     (

@@ -10,13 +10,13 @@ pub(super) const TYPES: [Entry; 8] = [
     ),
     (
         "user.updated",
-        "A user was changed: the user as it is now, and what changed.",
+        "A user was changed. Contains the current user and the changes.",
         r#"{"user":{"id":"usr_8f14e45f","email":"ana@example.com","name":"Ana Souza","role":"admin","is_active":true,"created_at":"2026-01-07T10:15:00.000Z"},"changes":{"role":{"from":"member","to":"admin"}}}"#,
     ),
     ("user.deleted", "A user was deleted.", r#"{"userId":"usr_8f14e45f"}"#),
     (
         "subscription.created",
-        "A subscription began.",
+        "A subscription started.",
         r#"{"id":"sub_45c48cce","customer_id":"cus_d3d94468","plan":"pro","status":"active","quantity":3,"current_period_start":"2026-01-01T00:00:00.000Z","current_period_end":"2026-02-01T00:00:00.000Z","cancel_at_period_end":false}"#,
     ),
     (
@@ -26,7 +26,7 @@ pub(super) const TYPES: [Entry; 8] = [
     ),
     (
         "subscription.cancelled",
-        "A subscription was cancelled.",
+        "A subscription was canceled.",
         r#"{"id":"sub_45c48cce","customer_id":"cus_d3d94468","plan":"pro","status":"cancelled","quantity":3,"cancelled_at":"2026-01-20T15:30:00.000Z","ends_at":"2026-02-01T00:00:00.000Z","reason":"too_expensive"}"#,
     ),
     (

@@ -45,14 +45,16 @@ pub enum Kind {
 pub enum Behavior {
     /// Answers 200 at once and notes the arrival.
     Record(Arc<Arrivals>),
+    /// Notes the arrival, and answers 200 after that time.
+    RecordAfter(Arc<Arrivals>, Duration),
     /// Answers 503 at once.
     Fail,
     Hang,
     Drip,
     /// Answers 500 after 10 seconds.
     LateError,
-    /// Answers 200 after a second.
-    Late,
+    /// Answers 200 after that time.
+    Late(Duration),
 }
 
 /// Serves until it is dropped.
@@ -94,7 +96,7 @@ impl Endpoint {
             Kind::Hang => Self::start(Behavior::Hang),
             Kind::Drip => Self::start(Behavior::Drip),
             Kind::Error => Self::start(Behavior::LateError),
-            Kind::Slow => Self::start(Behavior::Late),
+            Kind::Slow => Self::start(Behavior::Late(Duration::from_secs(1))),
             Kind::Refuse => {
                 let socket = bound()?;
                 let address = socket.local_addr()?;
@@ -163,10 +165,12 @@ async fn converse(
         requests.fetch_add(1, Relaxed);
         match &behavior {
             Behavior::Record(arrivals) => {
-                let number = sink::number(&buffer[..length], sink::NUMBERED.as_bytes());
-                if let Some(number) = number {
-                    arrivals.arrive(number);
-                }
+                record(arrivals, &buffer[..length]);
+                stream.write_all(OK).await?;
+            }
+            Behavior::RecordAfter(arrivals, after) => {
+                record(arrivals, &buffer[..length]);
+                sleep(*after).await;
                 stream.write_all(OK).await?;
             }
             Behavior::Fail => stream.write_all(UNAVAILABLE).await?,
@@ -183,14 +187,20 @@ async fn converse(
                 sleep(Duration::from_secs(10)).await;
                 stream.write_all(ERROR).await?;
             }
-            Behavior::Late => {
-                sleep(Duration::from_secs(1)).await;
+            Behavior::Late(after) => {
+                sleep(*after).await;
                 stream.write_all(OK).await?;
             }
         }
         buffer.drain(..length.min(buffer.len()));
     }
     Ok(())
+}
+
+fn record(arrivals: &Arrivals, request: &[u8]) {
+    if let Some(number) = sink::number(request, sink::NUMBERED.as_bytes()) {
+        arrivals.arrive(number);
+    }
 }
 
 /// Reads until a whole request is at the beginning of the buffer, and returns its length. None at the end.

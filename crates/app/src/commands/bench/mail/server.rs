@@ -45,7 +45,7 @@ impl Server {
         while self.count.load(Relaxed) < count {
             let news = tokio::time::timeout(patience, self.news.notified()).await;
             let so_far = self.count.load(Relaxed);
-            anyhow::ensure!(news.is_ok(), "only {so_far} of {count} letters came");
+            anyhow::ensure!(news.is_ok(), "only {so_far} of {count} e-mails arrived");
         }
         Ok(())
     }

@@ -1,0 +1,180 @@
+//! What a field accepts, with the Rust types that can hold it.
+//!
+//! A [`Spec`] is a [`Kind`] with a marker type. [`FromValue`] connects markers and Rust types, so that a field whose
+//! type does not fit its specification does not compile.
+
+use std::{borrow::Cow, collections::BTreeMap, marker::PhantomData, str::FromStr, time::Duration};
+
+use gancho_domain::Time;
+use serde_json::value::RawValue;
+
+use super::{Kind, Request, Value, field::Noun};
+
+/// What a field accepts.
+pub struct Spec<M> {
+    pub kind: Kind,
+    marker: PhantomData<M>,
+}
+
+impl<M> Spec<M> {
+    const fn new(kind: Kind) -> Self {
+        Self { kind, marker: PhantomData }
+    }
+}
+
+pub struct Text;
+pub struct Choice;
+pub struct Flag;
+pub struct Count;
+pub struct Moment;
+pub struct Span;
+pub struct Texts;
+pub struct TextMap;
+pub struct Json;
+pub struct Object<R>(PhantomData<R>);
+pub struct Objects;
+
+/// A string of one line.
+pub const fn text(min: usize, max: usize) -> Spec<Text> {
+    Spec::new(Kind::Text { min, max })
+}
+
+/// A string of several lines.
+pub const fn prose(max: usize) -> Spec<Text> {
+    Spec::new(Kind::Prose { max })
+}
+
+/// A string that no response may repeat.
+pub const fn secret(max: usize) -> Spec<Text> {
+    Spec::new(Kind::Secret { max })
+}
+
+/// The id or name of an object.
+pub const fn id(noun: Noun) -> Spec<Text> {
+    Spec::new(Kind::Id(noun))
+}
+
+/// The cursor of a page.
+pub const fn cursor() -> Spec<Text> {
+    Spec::new(Kind::Cursor)
+}
+
+/// One of these words. A type other than `String` must parse each of them.
+pub const fn choice(words: &'static [&'static str]) -> Spec<Choice> {
+    Spec::new(Kind::Choice(words))
+}
+
+pub const fn flag() -> Spec<Flag> {
+    Spec::new(Kind::Flag)
+}
+
+/// An integer. Its Rust type must hold `max`.
+pub const fn count(min: u64, max: u64) -> Spec<Count> {
+    Spec::new(Kind::Count { min, max })
+}
+
+/// An RFC 3339 timestamp.
+pub const fn time() -> Spec<Moment> {
+    Spec::new(Kind::Time)
+}
+
+/// A duration, e.g. `30s`.
+pub const fn span() -> Spec<Span> {
+    Spec::new(Kind::Span)
+}
+
+/// An array of strings.
+pub const fn texts(max: usize, max_length: usize) -> Spec<Texts> {
+    Spec::new(Kind::Texts { max, max_length })
+}
+
+/// An object with string values.
+pub const fn text_map(max: usize, max_length: usize) -> Spec<TextMap> {
+    Spec::new(Kind::TextMap { max, max_length })
+}
+
+/// Any JSON value, kept as it was sent.
+pub const fn json() -> Spec<Json> {
+    Spec::new(Kind::Json)
+}
+
+/// Any JSON object, kept as it was sent.
+pub const fn json_object(max: usize) -> Spec<Json> {
+    Spec::new(Kind::JsonObject { max })
+}
+
+/// An object with the fields of a request type.
+pub const fn object<R: Request<'static>>() -> Spec<Object<R>> {
+    Spec::new(Kind::Object(R::FIELDS))
+}
+
+/// An array of objects with the fields of a request type. They are parsed one by one, with
+/// [`parse_item`](super::body::parse_item).
+pub const fn objects<R: Request<'static>>(min: usize, max: usize) -> Spec<Objects> {
+    Spec::new(Kind::Objects { fields: R::FIELDS, min, max })
+}
+
+/// A Rust type for fields with the marker `M`.
+pub trait FromValue<'a, M>: Sized {
+    /// `None` only for a value that was parsed by another specification.
+    fn from_value(value: Value<'a>) -> Option<Self>;
+}
+
+macro_rules! from_value {
+    ($($marker:ty, $variant:ident => $type:ty;)*) => {$(
+        impl<'a> FromValue<'a, $marker> for $type {
+            fn from_value(value: Value<'a>) -> Option<Self> {
+                match value {
+                    Value::$variant(value) => Some(value.into()),
+                    _ => None,
+                }
+            }
+        }
+    )*};
+}
+
+from_value! {
+    Text, Text => Cow<'a, str>;
+    Text, Text => String;
+    Flag, Flag => bool;
+    Count, Count => u64;
+    Moment, Time => Time;
+    Span, Span => Duration;
+    Texts, Texts => Vec<String>;
+    TextMap, TextMap => BTreeMap<String, String>;
+    Json, Json => &'a str;
+    Objects, Items => Vec<&'a str>;
+}
+
+impl<'a> FromValue<'a, Count> for u32 {
+    fn from_value(value: Value<'a>) -> Option<Self> {
+        <u64 as FromValue<'a, Count>>::from_value(value)?.try_into().ok()
+    }
+}
+
+impl<'a, T: FromStr> FromValue<'a, Choice> for T {
+    fn from_value(value: Value<'a>) -> Option<Self> {
+        match value {
+            Value::Text(text) => text.parse().ok(),
+            _ => None,
+        }
+    }
+}
+
+impl<'a> FromValue<'a, Json> for Box<RawValue> {
+    fn from_value(value: Value<'a>) -> Option<Self> {
+        match value {
+            Value::Json(json) => RawValue::from_string(json.to_owned()).ok(),
+            _ => None,
+        }
+    }
+}
+
+impl<'a, R: Request<'a>> FromValue<'a, Object<R>> for R {
+    fn from_value(value: Value<'a>) -> Option<Self> {
+        match value {
+            Value::Object(values) => R::from_slots(&mut values.into_slots()),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! Open connections, and which to close when there are too many: the one that has been idle longest without
+//! authentication. Connections that are being answered are never closed.
+//!
+//! Each connection keeps its state in atomics, so that a request takes no lock here. The table is locked
+//! when a connection opens or closes; the connection to close is chosen from a random sample.
+
+use std::{
+    collections::HashMap,
+    net::IpAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering},
+    },
+    time::Instant,
+};
+
+use gancho_domain::AddressBlock;
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+use crate::client_address::TrustedProxies;
+
+/// Size of the sample. If a hundredth of the connections are idle, the sample nearly always contains one of
+/// them.
+const SAMPLE: usize = 256;
+
+pub struct ConnectionTable {
+    max: usize,
+    max_per_address: usize,
+    trusted: TrustedProxies,
+    began: Instant,
+    open: Mutex<OpenConnections>,
+}
+
+#[derive(Default)]
+struct OpenConnections {
+    all: Vec<Entry>,
+    /// The connections of each address, except those of trusted proxies.
+    by_address: HashMap<AddressBlock, Vec<Arc<ConnectionState>>>,
+}
+
+struct Entry {
+    connection: Arc<ConnectionState>,
+    address: Option<AddressBlock>,
+}
+
+/// The state of a connection.
+pub struct ConnectionState {
+    began: Instant,
+    /// Number of requests that are being answered.
+    answering: AtomicU32,
+    /// Whether the body of an unauthenticated sender is being read.
+    is_reading: AtomicBool,
+    /// Whether a request on it was authenticated.
+    is_authenticated: AtomicBool,
+    /// Since when it has been idle, in milliseconds since the table was created.
+    since: AtomicU64,
+    must_close: AtomicBool,
+    closing: Notify,
+    /// Positions in the two lists. Invariant: they change only while the table is locked.
+    place: AtomicUsize,
+    index_in_address: AtomicUsize,
+}
+
+impl ConnectionState {
+    fn new(began: Instant) -> Self {
+        let connection = Self {
+            began,
+            answering: AtomicU32::new(0),
+            is_reading: AtomicBool::new(false),
+            is_authenticated: AtomicBool::new(false),
+            since: AtomicU64::new(0),
+            must_close: AtomicBool::new(false),
+            closing: Notify::new(),
+            place: AtomicUsize::new(0),
+            index_in_address: AtomicUsize::new(0),
+        };
+        connection.touch();
+        connection
+    }
+
+    /// Restarts the idle time, after the peer did something that only an active peer does.
+    pub fn touch(&self) {
+        self.since.store(self.began.elapsed().as_millis() as u64, Ordering::Relaxed);
+    }
+
+    /// Marks a request as being answered until the guard is dropped.
+    pub fn answer(self: &Arc<Self>) -> AnswerGuard {
+        self.touch();
+        self.answering.fetch_add(1, Ordering::Relaxed);
+        AnswerGuard(self.clone())
+    }
+
+    /// Marks the body of an unauthenticated sender as being read until the guard is dropped.
+    pub fn read(&self) -> ReadGuard<'_> {
+        self.touch();
+        self.is_reading.store(true, Ordering::Relaxed);
+        ReadGuard(self)
+    }
+
+    pub fn mark_authenticated(&self) {
+        if !self.is_authenticated.load(Ordering::Relaxed) {
+            self.is_authenticated.store(true, Ordering::Relaxed);
+        }
+    }
+
+    pub fn is_being_answered(&self) -> bool {
+        self.answering.load(Ordering::Relaxed) > 0
+    }
+
+    /// Waits until the connection must be closed to make room.
+    pub async fn must_close(&self) {
+        let closing = self.closing.notified();
+        if !self.must_close.load(Ordering::Acquire) {
+            closing.await;
+        }
+    }
+
+    /// The connection with the highest rank is closed first; `None` if it must not be closed.
+    fn rank(&self, now: u64) -> Option<(bool, u64)> {
+        let is_reading = self.is_reading.load(Ordering::Relaxed);
+        if self.is_being_answered() && !is_reading {
+            return None;
+        }
+        let idle = now.saturating_sub(self.since.load(Ordering::Relaxed));
+        Some((!self.is_authenticated.load(Ordering::Relaxed), idle))
+    }
+}
+
+pub struct AnswerGuard(Arc<ConnectionState>);
+
+impl Drop for AnswerGuard {
+    fn drop(&mut self) {
+        self.0.touch();
+        self.0.answering.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+pub struct ReadGuard<'a>(&'a ConnectionState);
+
+impl Drop for ReadGuard<'_> {
+    fn drop(&mut self) {
+        self.0.is_reading.store(false, Ordering::Relaxed);
+    }
+}
+
+/// A slot in the table, freed when dropped.
+pub struct ConnectionSlot {
+    table: Arc<ConnectionTable>,
+    pub connection: Arc<ConnectionState>,
+}
+
+impl Drop for ConnectionSlot {
+    fn drop(&mut self) {
+        self.table.open.lock().remove(&self.connection);
+    }
+}
+
+impl ConnectionTable {
+    pub fn new(max: usize, max_per_address: usize, trusted: TrustedProxies) -> Self {
+        Self { max, max_per_address, trusted, began: Instant::now(), open: Mutex::default() }
+    }
+
+    /// Returns a slot for a new connection, closing another one if the table is full. Returns `None` if no
+    /// connection can be closed.
+    pub fn admit(self: &Arc<Self>, peer: IpAddr) -> Option<ConnectionSlot> {
+        let address = (!self.trusted.has(peer)).then(|| AddressBlock::from(peer));
+        let mut open = self.open.lock();
+        if let Some(of_address) = address.and_then(|address| open.by_address.get(&address))
+            && of_address.len() >= self.max_per_address
+        {
+            let worst = self.worst(of_address.len(), |at| &of_address[at])?;
+            open.evict(&worst);
+        }
+        if open.all.len() >= self.max {
+            let worst = self.worst(open.all.len(), |at| &open.all[at].connection)?;
+            open.evict(&worst);
+        }
+        let connection = Arc::new(ConnectionState::new(self.began));
+        open.add(connection.clone(), address);
+        drop(open);
+        Some(ConnectionSlot { table: self.clone(), connection })
+    }
+
+    /// Closes up to `count` connections, because file handles are short.
+    pub fn make_room(&self, count: usize) -> usize {
+        let mut open = self.open.lock();
+        let mut gone = 0;
+        while gone < count
+            && !open.all.is_empty()
+            && let Some(worst) = self.worst(open.all.len(), |at| &open.all[at].connection)
+        {
+            open.evict(&worst);
+            gone += 1;
+        }
+        gone
+    }
+
+    fn worst<'a>(
+        &self,
+        count: usize,
+        at: impl Fn(usize) -> &'a Arc<ConnectionState>,
+    ) -> Option<Arc<ConnectionState>> {
+        let now = self.began.elapsed().as_millis() as u64;
+        let ranked = sample(count).filter_map(|place| Some((at(place).rank(now)?, at(place))));
+        ranked.max_by_key(|(rank, _)| *rank).map(|(_, connection)| connection.clone())
+    }
+}
+
+/// Positions below `count`: all of them if they are few, otherwise a random sample.
+fn sample(count: usize) -> impl Iterator<Item = usize> {
+    let is_few = count <= SAMPLE;
+    (0..count.min(SAMPLE))
+        .map(move |place| if is_few { place } else { rand::random_range(0..count) })
+}
+
+impl OpenConnections {
+    fn add(&mut self, connection: Arc<ConnectionState>, address: Option<AddressBlock>) {
+        if let Some(address) = address {
+            let of_address = self.by_address.entry(address).or_default();
+            connection.index_in_address.store(of_address.len(), Ordering::Relaxed);
+            of_address.push(connection.clone());
+        }
+        connection.place.store(self.all.len(), Ordering::Relaxed);
+        self.all.push(Entry { connection, address });
+    }
+
+    /// Tells the connection to close, and removes it.
+    fn evict(&mut self, connection: &Arc<ConnectionState>) {
+        self.remove(connection);
+        connection.must_close.store(true, Ordering::Release);
+        connection.closing.notify_waiters();
+    }
+
+    /// Removes the connection, if it is still listed.
+    fn remove(&mut self, connection: &Arc<ConnectionState>) {
+        let place = connection.place.load(Ordering::Relaxed);
+        let is_listed =
+            self.all.get(place).is_some_and(|entry| Arc::ptr_eq(&entry.connection, connection));
+        if !is_listed {
+            return;
+        }
+        let entry = self.all.swap_remove(place);
+        if let Some(moved) = self.all.get(place) {
+            moved.connection.place.store(place, Ordering::Relaxed);
+        }
+        let Some(address) = entry.address else { return };
+        let Some(of_address) = self.by_address.get_mut(&address) else { return };
+        let place = connection.index_in_address.load(Ordering::Relaxed);
+        of_address.swap_remove(place);
+        if let Some(moved) = of_address.get(place) {
+            moved.index_in_address.store(place, Ordering::Relaxed);
+        }
+        if of_address.is_empty() {
+            self.by_address.remove(&address);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "connections_tests.rs"]
+mod tests;

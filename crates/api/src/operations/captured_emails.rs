@@ -1,0 +1,20 @@
+//! E-mails that the development sink captured instead of sending them. Operator only.
+
+pub mod get;
+pub mod list;
+pub mod view;
+
+use gancho_mail::Sink;
+
+use crate::{codes, problem::Problem, route::Call};
+
+pub(crate) const TAG: &str = "E-mails";
+
+/// The sink; an error if the gateway sends e-mails for real.
+pub(crate) fn sink(call: &Call) -> Result<&Sink, Problem> {
+    let sink = call.api.mail.as_ref().and_then(|mail| mail.sink.as_deref());
+    sink.ok_or_else(|| {
+        let detail = "this gateway captures no e-mails; use one with the `sink` transport, e.g. `gancho dev`";
+        Problem::new(&codes::NO_ROUTE, detail)
+    })
+}

@@ -1,0 +1,27 @@
+//! `GET /v1/dev/letters/{outbox_id}`.
+
+use super::{TAG, sink, view::CapturedEmail};
+use crate::{
+    answer::Answer,
+    codes,
+    input::field::Noun,
+    problem::Problem,
+    route::{Call, Gives, Needs, Route},
+};
+
+pub const ROUTE: Route = Route {
+    path: "/dev/letters/{outbox_id}",
+    needs: Needs::Operator,
+    gives: Gives::ok::<CapturedEmail>("The captured e-mail, as it would have been sent."),
+    refuses: &[&codes::NO_ROUTE],
+    tag: TAG,
+    summary: "Get a captured e-mail",
+    run: |call| Box::pin(std::future::ready(run(&call))),
+    ..Route::DEFAULT
+};
+
+fn run(call: &Call) -> Result<Answer, Problem> {
+    let caught = sink(call)?.letter(call.id("outbox_id")?);
+    let caught = caught.ok_or_else(|| Problem::not_found(Noun::Email))?;
+    Answer::ok(&CapturedEmail::from(&*caught))
+}

@@ -1,0 +1,28 @@
+//! `GET /v1/dev/letters`: newest first.
+
+use super::{TAG, sink, view::CapturedEmailSummary};
+use crate::{
+    answer::Answer,
+    codes,
+    problem::Problem,
+    render::List,
+    route::{Call, Gives, Needs, Route},
+};
+
+pub const ROUTE: Route = Route {
+    path: "/dev/letters",
+    needs: Needs::Operator,
+    gives: Gives::ok::<List<CapturedEmailSummary>>("The latest captured e-mails, newest first."),
+    refuses: &[&codes::NO_ROUTE],
+    tag: TAG,
+    summary: "List captured e-mails",
+    about: "Only available with the `sink` transport, which captures e-mails in memory for a short time instead of sending them.",
+    run: |call| Box::pin(std::future::ready(run(&call))),
+    ..Route::DEFAULT
+};
+
+fn run(call: &Call) -> Result<Answer, Problem> {
+    let emails = sink(call)?.letters();
+    let data = emails.iter().map(|caught| CapturedEmailSummary::from(&**caught)).collect();
+    Answer::ok(&List::<CapturedEmailSummary> { data, next_cursor: None })
+}

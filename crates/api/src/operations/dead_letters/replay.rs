@@ -1,0 +1,87 @@
+//! `POST /v1/dlq/{letter_id}/replay` and `POST /v1/dlq/replay`: sends dead letters again. An entry is
+//! removed when its delivery succeeds.
+
+use gancho_access::Right;
+use gancho_outbound::replay::{NewReplay, ReplayFilter, ReplayOf};
+use http::Method;
+
+use super::{
+    TAG,
+    filter::{self, DeadLetterFilter},
+    find,
+    view::{DeadLetterRow, DeadLetterRows},
+};
+use crate::{
+    answer::Answer,
+    codes,
+    input::{Request, request},
+    operations::replays::{create::ReplayOptions, view::ReplayJob},
+    problem::Problem,
+    route::{Call, Gives, Needs, Route, Takes},
+};
+
+request! {
+    struct ReplayDeadLettersBody {
+        flatten filter: DeadLetterFilter,
+        flatten options: ReplayOptions,
+    }
+}
+
+pub const ONE: Route = Route {
+    method: Method::POST,
+    path: "/dlq/{letter_id}/replay",
+    needs: Needs::Anyone(Right::Manage),
+    gives: Gives::accepted::<DeadLetterRow>(
+        "The delivery is due again. The dead letter is removed once it is delivered.",
+    ),
+    refuses: &[&codes::STORAGE_FULL],
+    tag: TAG,
+    summary: "Replay a dead letter",
+    run: |call| Box::pin(one(call)),
+    ..Route::DEFAULT
+};
+
+pub const ROUTE: Route = Route {
+    method: Method::POST,
+    path: "/dlq/replay",
+    needs: Needs::Anyone(Right::Manage),
+    query: DeadLetterFilter::FIELDS,
+    takes: Takes::Maybe(ReplayDeadLettersBody::FIELDS),
+    gives: Gives::accepted::<ReplayJob>(
+        "The replay job; follow its progress at `GET /v1/replays/{id}`.",
+    ),
+    refuses: &[&codes::STORAGE_FULL, &codes::NOT_FOUND, &codes::RECEIVING_OFF],
+    tag: TAG,
+    summary: "Replay dead letters",
+    about: "Starts a background job that sends the dead letters that match the filters again, oldest first, at the given rate. Filters can be given in the URL or in the body.",
+    run: |call| Box::pin(many(call)),
+};
+
+async fn one(call: Call) -> Result<Answer, Problem> {
+    let (filter, letter) = find(&call).await?;
+    call.api.store.replay_dead(filter, 1, None, call.api.clock.now()).await?;
+    Answer::accepted(&DeadLetterRows::new(&call.api).row(letter).await?)
+}
+
+async fn many(call: Call) -> Result<Answer, Problem> {
+    let body: ReplayDeadLettersBody = call.parse_body()?;
+    let filter = filter::from_either(&call, body.filter).await?;
+    let owner = call.owner();
+    let new = NewReplay {
+        filter: ReplayFilter {
+            of: ReplayOf::DeadLetters,
+            lane: filter.lane,
+            code: filter.code,
+            // A tenant's own replay is limited to the tenant by its owner.
+            tenant: filter.tenant.filter(|_| owner.tenant().is_none()),
+            since: filter.since,
+            until: filter.until,
+            ..ReplayFilter::default()
+        },
+        to: None,
+        rate: body.options.rate,
+        dry_run: body.options.dry_run.unwrap_or(false),
+    };
+    let replay = call.api.replays.create(owner, new).await?;
+    Answer::accepted(&ReplayJob::from(replay))
+}

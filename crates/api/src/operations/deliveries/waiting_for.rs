@@ -1,0 +1,184 @@
+//! Why a delivery is waiting.
+
+use std::collections::BTreeSet;
+
+use gancho_domain::{Lane, State, TenantId, Time};
+use gancho_engine::TargetStatus;
+use gancho_store::{DeliveryRow, Pause};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::{problem::Problem, render::Timestamp, state::Api};
+
+/// What an unfinished delivery is waiting for.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct WaitingFor {
+    /// `attempt`: an attempt is in flight or about to start. `retry`: the next attempt is not due yet.
+    /// `schedule`: its `deliver_at` has not come yet. `lane_resume`, `tenant_resume`,
+    /// `webhook_resume`: the lane, tenant or webhook is paused. `circuit_breaker`: the endpoint failed too
+    /// often in a row, and attempts are suspended. `rate_limit`: the endpoint's rate limit is used up.
+    /// `earlier_delivery`: an earlier delivery of the same subject comes first. `backlog`: older deliveries,
+    /// or those of other tenants, come first.
+    #[schema(value_type = String)]
+    pub reason: Reason,
+    /// When the wait ends, if known.
+    pub until: Option<Timestamp>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    Attempt,
+    Retry,
+    Schedule,
+    LaneResume,
+    TenantResume,
+    WebhookResume,
+    CircuitBreaker,
+    RateLimit,
+    EarlierDelivery,
+    Backlog,
+}
+
+/// What holds deliveries back, read once for a whole response.
+pub struct WaitContext {
+    now: Time,
+    pauses: BTreeSet<Pause>,
+}
+
+impl WaitContext {
+    pub async fn read(api: &Api) -> Result<Self, Problem> {
+        let pauses = api.store.pauses().await?.into_iter().collect();
+        Ok(Self { now: api.clock.now(), pauses })
+    }
+
+    /// Returns `None` for a finished delivery.
+    pub fn on(&self, api: &Api, tenant: TenantId, row: &DeliveryRow) -> Option<WaitingFor> {
+        if row.state.is_final() {
+            return None;
+        }
+        let status = api.engine.target_status(row.lane, tenant, row.target);
+        let (reason, until) = self.reason(tenant, row, status);
+        Some(WaitingFor { reason, until: until.map(Timestamp) })
+    }
+
+    /// A pause comes first, because its end is not known.
+    fn reason(
+        &self,
+        tenant: TenantId,
+        row: &DeliveryRow,
+        status: Option<TargetStatus>,
+    ) -> (Reason, Option<Time>) {
+        match row.state {
+            State::Leased => return (Reason::Attempt, None),
+            State::Waiting => return (Reason::EarlierDelivery, None),
+            State::Pending | State::Delivered | State::Dead => {}
+        }
+        if let Some(reason) = self.pause(tenant, row.lane, row) {
+            return (reason, None);
+        }
+        if row.due_at > self.now {
+            let reason = if row.attempts == 0 { Reason::Schedule } else { Reason::Retry };
+            return (reason, Some(row.next_retry_at.unwrap_or(row.due_at)));
+        }
+        match status {
+            Some(TargetStatus { rests_until: Some(until), .. }) => {
+                (Reason::CircuitBreaker, Some(until))
+            }
+            Some(TargetStatus { is_probed: true, .. }) => (Reason::CircuitBreaker, None),
+            Some(TargetStatus { rate_allows_at: Some(at), .. }) => (Reason::RateLimit, Some(at)),
+            _ => (Reason::Backlog, None),
+        }
+    }
+
+    fn pause(&self, tenant: TenantId, lane: Lane, row: &DeliveryRow) -> Option<Reason> {
+        let is_paused = |what| self.pauses.contains(&what);
+        if is_paused(Pause::Endpoint(tenant, row.target)) {
+            Some(Reason::WebhookResume)
+        } else if is_paused(Pause::Tenant(tenant)) {
+            Some(Reason::TenantResume)
+        } else {
+            is_paused(Pause::Lane(lane)).then_some(Reason::LaneResume)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use gancho_domain::{DeliveryId, EndpointId, EventId};
+    use gancho_engine::Pool;
+
+    use super::*;
+
+    const NOW: Time = Time::from_secs(1_000);
+    const LATER: Time = Time::from_secs(1_060);
+
+    fn row(state: State, attempts: u32, due_at: Time) -> DeliveryRow {
+        DeliveryRow {
+            id: DeliveryId::from_bits(1),
+            lane: Lane::Webhook,
+            target: EndpointId::from_bits(2),
+            event: EventId::from_bits(3),
+            event_type: "a.b".into(),
+            external_id: None,
+            is_test: false,
+            state,
+            attempts,
+            response_status: None,
+            last_failure: None,
+            due_at,
+            next_retry_at: None,
+            delivered_at: None,
+            failed_at: None,
+            created_at: NOW - Duration::from_secs(9),
+        }
+    }
+
+    fn status() -> TargetStatus {
+        TargetStatus {
+            pool: Pool::Prompt,
+            in_flight: 0,
+            queued: 0,
+            rests_until: None,
+            is_probed: false,
+            rate_allows_at: None,
+            is_behind: false,
+        }
+    }
+
+    fn context(pauses: &[Pause]) -> WaitContext {
+        WaitContext { now: NOW, pauses: pauses.iter().copied().collect() }
+    }
+
+    #[test]
+    fn each_delivery_that_waits_says_why() {
+        let tenant = TenantId::from_bits(7);
+        let due = row(State::Pending, 1, NOW);
+        let free = context(&[]);
+        let reason =
+            |context: &WaitContext, row: &DeliveryRow, status| context.reason(tenant, row, status);
+        assert_eq!(reason(&free, &row(State::Leased, 0, NOW), None), (Reason::Attempt, None));
+        let behind = row(State::Waiting, 0, NOW);
+        assert_eq!(reason(&free, &behind, None), (Reason::EarlierDelivery, None));
+        let later = row(State::Pending, 0, LATER);
+        assert_eq!(reason(&free, &later, None), (Reason::Schedule, Some(LATER)));
+        let again = row(State::Pending, 2, LATER);
+        assert_eq!(reason(&free, &again, None), (Reason::Retry, Some(LATER)));
+        assert_eq!(reason(&free, &due, None), (Reason::Backlog, None));
+        let resting = TargetStatus { rests_until: Some(LATER), ..status() };
+        assert_eq!(reason(&free, &due, Some(resting)), (Reason::CircuitBreaker, Some(LATER)));
+        let limited = TargetStatus { rate_allows_at: Some(LATER), ..status() };
+        assert_eq!(reason(&free, &due, Some(limited)), (Reason::RateLimit, Some(LATER)));
+        for (pause, why) in [
+            (Pause::Lane(Lane::Webhook), Reason::LaneResume),
+            (Pause::Tenant(tenant), Reason::TenantResume),
+            (Pause::Endpoint(tenant, due.target), Reason::WebhookResume),
+        ] {
+            assert_eq!(reason(&context(&[pause]), &again, Some(resting)), (why, None));
+        }
+        let elsewhere = [Pause::Lane(Lane::Email), Pause::Tenant(TenantId::from_bits(8))];
+        assert_eq!(reason(&context(&elsewhere), &due, None), (Reason::Backlog, None));
+    }
+}

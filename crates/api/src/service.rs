@@ -1,0 +1,118 @@
+//! The tower service of the API: checks the host, publishes events directly, and passes everything else to
+//! the router.
+
+use std::{
+    convert::Infallible,
+    future::Future,
+    io,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use axum::{Router, body::Body};
+use http::{Method, Request, Response};
+use http_body_util::Either;
+use hyper::body::Incoming;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use tower::{Service, ServiceExt};
+
+use crate::{
+    answer::AnswerBody,
+    caller::Caller,
+    host::Hosts,
+    listener::{ListenSettings, Peer, accept_connections},
+    operations::events,
+    route::Route,
+    serve::{self, RouteHandle},
+    state::Api,
+};
+
+/// Bypasses the router, because it is called far more often than all other routes.
+const PUBLISH: &Route = &events::publish::ROUTE;
+
+/// Accepts connections until `stop`, and returns when the last one is closed.
+pub async fn listen(
+    listener: TcpListener,
+    api: Api,
+    router: Router,
+    settings: ListenSettings,
+    stop: CancellationToken,
+) -> io::Result<()> {
+    let is_local = listener.local_addr()?.ip().is_loopback();
+    let hosts = is_local.then(|| Hosts::new(settings.allowed_hosts.clone()));
+    let traffic = api.meter.traffic.clone();
+    let service = ApiService::new(api, router, hosts, settings.publishes);
+    accept_connections(listener, move |peer| service.for_peer(peer), traffic, settings, stop).await
+}
+
+#[derive(Clone)]
+pub struct ApiService {
+    api: Api,
+    /// Set for each connection.
+    peer: Option<Peer>,
+    router: Router,
+    /// Set when listening on the loopback interface.
+    hosts: Option<Arc<Hosts>>,
+    /// `None` if events cannot be published here.
+    publish: Option<Arc<[RouteHandle]>>,
+}
+
+impl ApiService {
+    pub fn new(api: Api, router: Router, hosts: Option<Hosts>, publishes: bool) -> Self {
+        let publish = publishes.then(|| Arc::from([RouteHandle::new(&api, PUBLISH)]));
+        Self { api, peer: None, router, hosts: hosts.map(Arc::new), publish }
+    }
+
+    /// The service of one connection.
+    pub fn for_peer(&self, peer: Peer) -> Self {
+        Self { peer: Some(peer), ..self.clone() }
+    }
+}
+
+impl Service<Request<Incoming>> for ApiService {
+    type Response = Response<AnswerBody>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, mut request: Request<Incoming>) -> Self::Future {
+        let api = self.api.clone();
+        let answering = self.peer.as_ref().map(|peer| peer.connection.answer());
+        if let Some(peer) = &self.peer {
+            let caller = Caller::new(peer, request.headers());
+            request.extensions_mut().insert(caller);
+        }
+        if let Some(hosts) = &self.hosts
+            && let Err(problem) = hosts.check(request.uri(), request.headers())
+        {
+            let refused = serve::refuse(&api, request, problem);
+            return Box::pin(std::future::ready(Ok(refused)));
+        }
+        if let Some(publish) = &self.publish
+            && is_publish(request.method(), request.uri().path())
+        {
+            let publish = publish.clone();
+            return Box::pin(async move {
+                let _answering = answering;
+                Ok(serve::serve(&api, &publish, Some(Vec::new()), request).await)
+            });
+        }
+        let router = self.router.clone();
+        Box::pin(async move {
+            let _answering = answering;
+            match router.oneshot(request.map(Body::new)).await {
+                Ok(response) => Ok(response.map(Either::Right)),
+                Err(never) => match never {},
+            }
+        })
+    }
+}
+
+fn is_publish(method: &Method, path: &str) -> bool {
+    *method == PUBLISH.method && path.strip_prefix("/v1").unwrap_or(path) == PUBLISH.path
+}

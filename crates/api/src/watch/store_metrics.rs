@@ -1,0 +1,100 @@
+//! Metrics read from the store, and the scheduler's shares of tenants.
+
+use std::fmt::Error;
+
+use gancho_domain::Lane;
+use gancho_engine::scheduler::Share;
+
+use super::{
+    metric::Writer,
+    observe::{Dead, StoreSnapshot},
+};
+
+pub fn encode(snapshot: &StoreSnapshot, to: &mut Writer<'_>) -> Result<(), Error> {
+    queues(snapshot, to)?;
+    dead(&snapshot.dead, to)?;
+    tenants(snapshot, to)?;
+    store(snapshot, to)
+}
+
+fn queues(snapshot: &StoreSnapshot, to: &mut Writer<'_>) -> Result<(), Error> {
+    let depths = snapshot.depths.iter().flat_map(|depth| {
+        let of = &depth.of;
+        [("pending", of.pending), ("leased", of.leased), ("waiting", of.waiting)]
+            .map(|(state, count)| (vec![("lane", of.lane.name()), ("state", state)], count as f64))
+    });
+    to.gauge(
+        "gancho_queue_depth",
+        "Deliveries in the store: pending (due now or later), leased (held by a node), waiting (behind an earlier one of their subject).",
+        depths,
+    )?;
+    let ages = snapshot
+        .depths
+        .iter()
+        .map(|depth| (vec![("lane", depth.of.lane.name())], depth.age.as_secs_f64()));
+    to.gauge("gancho_queue_age_seconds", "How long the oldest pending delivery has been due.", ages)
+}
+
+fn dead(dead: &Dead, to: &mut Writer<'_>) -> Result<(), Error> {
+    let sizes = Lane::ALL.into_iter().map(|lane| {
+        let count = dead.by_lane.get(&lane).copied().unwrap_or(0);
+        (vec![("lane", lane.name())], count as f64)
+    });
+    to.gauge("dlq_size", "Dead letters in the store.", sizes)?;
+    let age = [(vec![], dead.age.as_secs_f64())];
+    to.gauge("dlq_age_seconds", "Age of the oldest dead letter.", age)?;
+    let codes =
+        dead.by_code.iter().map(|(code, count)| (vec![("code", code.as_str())], *count as f64));
+    to.gauge("dlq_by_error_code", "Dead letters by failure code; the rest as `other`.", codes)?;
+    let names =
+        dead.by_name.iter().map(|(name, count)| (vec![(name.label, &*name.text)], *count as f64));
+    to.gauge(
+        "dlq_by_company",
+        "Dead letters by tenant or partner, for those with the most; the rest as `other`.",
+        names,
+    )
+}
+
+/// The scheduler's shares of the busiest tenants.
+fn tenants(snapshot: &StoreSnapshot, to: &mut Writer<'_>) -> Result<(), Error> {
+    let rows = |pick: fn(&Share) -> f64| {
+        snapshot.shares.iter().flat_map(move |(lane, shares)| {
+            shares.iter().map(move |one| {
+                let name = (one.name.label, &*one.name.text);
+                (vec![("lane", lane.name()), name], pick(&one.share))
+            })
+        })
+    };
+    to.gauge(
+        "tenant_jobs_processed",
+        "Deliveries dispatched for a tenant since it was last idle.",
+        rows(|share| share.processed as f64),
+    )?;
+    to.gauge(
+        "tenant_current_priority",
+        "Scheduling priority of a tenant, from 5 (just served) to 1 (most urgent).",
+        rows(|share| f64::from(share.priority)),
+    )?;
+    to.gauge(
+        "tenant_consecutive_batch",
+        "Consecutive deliveries dispatched for a tenant.",
+        rows(|share| f64::from(share.consecutive)),
+    )?;
+    to.gauge(
+        "tenant_rounds_without_processing",
+        "Turns of other tenants since a tenant was last served.",
+        rows(|share| share.rounds_waited as f64),
+    )
+}
+
+fn store(snapshot: &StoreSnapshot, to: &mut Writer<'_>) -> Result<(), Error> {
+    let space = snapshot.space;
+    to.gauge("gancho_store_used_bytes", "Size of the store.", [(vec![], space.used as f64)])?;
+    let limit = space.limit.map(|limit| (vec![], limit as f64));
+    to.gauge("gancho_store_limit_bytes", "Size limit of the store.", limit)?;
+    to.gauge(
+        "gancho_store_observed_age_seconds",
+        "Age of the figures read from the store.",
+        [(vec![], snapshot.at.elapsed().as_secs_f64())],
+    )
+}

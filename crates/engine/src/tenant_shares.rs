@@ -1,0 +1,124 @@
+//! Turns by tenant: of each tenant only so much goes on at a time, and the rest waits for its own, not for others'.
+//!
+//! The store commits in the order in which it is asked, and a request is read in one go. Without this, a tenant that
+//! publishes thousands of events at once would be in front of everybody who asks after it.
+
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    sync::Arc,
+};
+
+use gancho_domain::TenantId;
+use gancho_store::NewParcel;
+use parking_lot::Mutex;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// Rows that a tenant may have in the store's hands. What is larger goes alone.
+pub(crate) const MAX_ROWS: usize = 512;
+/// A body counts as one more row for each of these.
+const BYTES_PER_ROW: usize = 4 << 10;
+
+/// Hands out the same share to each tenant.
+pub struct TenantShares {
+    max: usize,
+    /// Of tenants that have something going on.
+    tenants: Mutex<HashMap<TenantId, Arc<Semaphore>>>,
+}
+
+/// A part of a tenant's share. Dropped, it is free again.
+pub struct TenantShare {
+    shares: Arc<TenantShares>,
+    tenant: TenantId,
+    permit: Option<OwnedSemaphorePermit>,
+}
+
+impl TenantShares {
+    pub fn new(max: usize) -> Arc<Self> {
+        Arc::new(Self { max, tenants: Mutex::default() })
+    }
+
+    /// Waits until the tenant has `count` free, or all of its share where it is less. First come, first served.
+    pub async fn acquire(self: &Arc<Self>, tenant: TenantId, count: usize) -> TenantShare {
+        let share = || Arc::new(Semaphore::new(self.max));
+        let all = self.tenants.lock().entry(tenant).or_insert_with(share).clone();
+        // Made before the wait: one who gives up leaves nothing behind.
+        let mut share = TenantShare { shares: self.clone(), tenant, permit: None };
+        // The semaphore is never closed; if it were, nobody would have to wait.
+        share.permit = all.acquire_many_owned(count.clamp(1, self.max) as u32).await.ok();
+        share
+    }
+}
+
+impl Drop for TenantShare {
+    fn drop(&mut self) {
+        drop(self.permit.take());
+        let mut tenants = self.shares.tenants.lock();
+        if let Entry::Occupied(entry) = tenants.entry(self.tenant)
+            && Arc::strong_count(entry.get()) == 1
+        {
+            entry.remove();
+        }
+    }
+}
+
+/// What it takes to store these.
+pub(crate) fn rows_of(parcels: &[NewParcel]) -> usize {
+    parcels.iter().map(rows).sum()
+}
+
+fn rows(new: &NewParcel) -> usize {
+    1 + new.deliveries.len() + new.parcel.body.len() / BYTES_PER_ROW
+}
+
+/// Parcels in parts that each have their turn: of no more than [`MAX_ROWS`], unless one parcel alone has more.
+pub(crate) fn in_turns(parcels: Vec<NewParcel>) -> Vec<Vec<NewParcel>> {
+    let mut turns: Vec<Vec<NewParcel>> = Vec::new();
+    let mut taken = MAX_ROWS;
+    for new in parcels {
+        let rows = rows(&new);
+        match turns.last_mut() {
+            Some(turn) if taken + rows <= MAX_ROWS => {
+                taken += rows;
+                turn.push(new);
+            }
+            _ => {
+                taken = rows;
+                turns.push(vec![new]);
+            }
+        }
+    }
+    turns
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    const ONE: TenantId = TenantId::from_bits(1);
+    const OTHER: TenantId = TenantId::from_bits(2);
+
+    #[tokio::test]
+    async fn a_tenant_waits_for_itself_and_for_nobody_else() {
+        let shares = TenantShares::new(8);
+        let all = shares.acquire(ONE, 10_000).await;
+        let mut next = Box::pin(shares.acquire(ONE, 1));
+        assert!(next.as_mut().now_or_never().is_none(), "its own are in the way");
+        let other = shares.acquire(OTHER, 8).now_or_never();
+        assert!(other.is_some(), "another's are not");
+        drop(all);
+        let next = next.await;
+        drop((next, other));
+        assert!(shares.tenants.lock().is_empty(), "nothing is kept of those who wrote");
+    }
+
+    #[tokio::test]
+    async fn one_who_gives_up_waiting_leaves_nothing() {
+        let shares = TenantShares::new(8);
+        let all = shares.acquire(ONE, 8).await;
+        assert!(shares.acquire(ONE, 1).now_or_never().is_none());
+        drop(all);
+        assert!(shares.tenants.lock().is_empty());
+    }
+}
