@@ -4,10 +4,10 @@
 use std::time::Duration;
 
 use gancho_domain::FieldError;
-use gancho_inbound::{Denied, SourceError};
+use gancho_inbound::{ReceiveError, SourceError};
 use gancho_mail::{SubmitError, suppression::ImportError};
 use gancho_outbound::{
-    EndpointError, PlanLimit, PublishError, ReplayError, TryOutError, TypeError,
+    EndpointError, EventTypeError, PlanLimit, PublishError, ReplayError, TryOutError,
 };
 use gancho_store::StoreError;
 use http::{HeaderName, HeaderValue, header};
@@ -332,17 +332,17 @@ impl From<ImportError> for Problem {
     }
 }
 
-impl From<TypeError> for Problem {
-    fn from(error: TypeError) -> Self {
+impl From<EventTypeError> for Problem {
+    fn from(error: EventTypeError) -> Self {
         match error {
-            TypeError::Faulty(errors) => Self::invalid_fields(errors),
-            TypeError::NotFound => Self::not_found(Noun::EventType),
-            TypeError::Store(error) => error.into(),
-            TypeError::BuiltIn => Self::new(
+            EventTypeError::Faulty(errors) => Self::invalid_fields(errors),
+            EventTypeError::NotFound => Self::not_found(Noun::EventType),
+            EventTypeError::Store(error) => error.into(),
+            EventTypeError::BuiltIn => Self::new(
                 &codes::CONFLICT,
                 "a built-in event type cannot be deleted; register your own under the same name to replace it",
             ),
-            TypeError::TooMany { most: max } => Self::field(
+            EventTypeError::TooMany { most: max } => Self::field(
                 "/name",
                 format!("the limit of {max} event types is reached; delete some first"),
             ),
@@ -365,8 +365,8 @@ impl From<ReplayError> for Problem {
 }
 
 /// A rejected webhook. Contains only what the sender may know.
-impl From<Denied> for Problem {
-    fn from(denied: Denied) -> Self {
+impl From<ReceiveError> for Problem {
+    fn from(denied: ReceiveError) -> Self {
         let code = match denied.code {
             "malformed_request" => &codes::BAD_REQUEST,
             other => codes::find(other).unwrap_or(&codes::DENY_INVALID_ACCESS),

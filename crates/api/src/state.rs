@@ -5,9 +5,9 @@ use std::{ops::Deref, sync::Arc, time::Duration};
 use gancho_access::{Access, AdminToken, Throttle};
 use gancho_domain::{Clock, IdMaker};
 use gancho_engine::{Engine, TenantShares};
-use gancho_inbound::{Checkpointer, Inbound, SourceDesk};
+use gancho_inbound::{Checkpointer, Inbound, SourceService};
 use gancho_mail::{Outbox, Sink, Suppressions};
-use gancho_outbound::{EndpointDesk, EventTypes, Plans, Publisher, Registry, Replays};
+use gancho_outbound::{EndpointService, EventTypes, Plans, Publisher, Registry, Replays};
 use gancho_store::Store;
 use gancho_vault::KeyRing;
 use tokio_util::task::TaskTracker;
@@ -21,7 +21,7 @@ pub struct ApiSetup {
     pub store: Arc<dyn Store>,
     pub engine: Arc<Engine>,
     pub publisher: Arc<Publisher>,
-    pub endpoints: Arc<EndpointDesk>,
+    pub endpoints: Arc<EndpointService>,
     pub event_types: Arc<EventTypes>,
     pub plans: Arc<Plans>,
     pub replays: Arc<Replays>,
@@ -50,7 +50,7 @@ pub struct MailParts {
 /// The parts of `gancho_inbound` that operations use.
 #[derive(Clone)]
 pub struct InboundParts {
-    pub sources: Arc<SourceDesk>,
+    pub sources: Arc<SourceService>,
     pub inbound: Arc<Inbound>,
     pub checkpointer: Arc<Checkpointer>,
 }

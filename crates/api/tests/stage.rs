@@ -14,14 +14,14 @@ use gancho_domain::{Clock, IdMaker, Lane, Random, RetryPlan, SystemClock, System
 use gancho_egress::Policy;
 use gancho_engine::{Engine, EngineSetup, LaneSetup, Limits};
 use gancho_inbound::{
-    Checkpointer, DispatchCarrier, Inbound, InboundSetup, PolicyKeeper, SigningKeys, SourceDesk,
-    Sources, checkpoints::CheckpointSettings,
+    Checkpointer, DispatchCarrier, Inbound, InboundSetup, PolicyService, SigningKeys,
+    SourceService, Sources, checkpoints::CheckpointSettings,
 };
 use gancho_mail::{
-    MailCarrier, MailLimits, Outbox, Post, Sink, Suppressions, TenantLimits, limits,
+    MailCarrier, MailLimits, Outbox, Sink, Suppressions, TenantLimits, Transport, limits,
 };
 use gancho_outbound::{
-    EndpointDesk, EventTypes, HealthKeeper, Notifier, OrphanSweeper, Plan, Plans, PublishRates,
+    EndpointService, EventTypes, HealthService, Notifier, OrphanSweeper, Plan, Plans, PublishRates,
     Publisher, Registry, Replays, WebhookCarrier, health::FAILING_FOR,
 };
 use gancho_store::Store;
@@ -61,7 +61,7 @@ pub struct Choices {
     pub key_keeper: Option<Arc<dyn KeyRingService>>,
     pub ingest: IngestSettings,
     /// What brings e-mails on their way; a sink where it is not given.
-    pub post: Option<Arc<dyn Post>>,
+    pub post: Option<Arc<dyn Transport>>,
     /// Their plan; short where it is not given.
     pub mail_plan: Option<RetryPlan>,
     /// Rows that a page of a list looks at; as many as usual where it is not given.
@@ -119,7 +119,7 @@ impl Stage {
             clock: clock.clone(),
             operator: None,
         });
-        let health = HealthKeeper::new(
+        let health = HealthService::new(
             store.clone(),
             registry.clone(),
             clock.clone(),
@@ -144,7 +144,7 @@ impl Stage {
             .post
             .unwrap_or_else(|| sink.insert(Arc::new(Sink::new(clock.clone(), 100))).clone());
         let emails = limits::lane(MailCarrier {
-            post,
+            transport: post,
             registry: registry.clone(),
             suppressions: suppressions.clone(),
             ids: ids.clone(),
@@ -183,7 +183,7 @@ impl Stage {
             plans: plans.clone(),
             rates: Arc::new(PublishRates::new(None)),
         });
-        let endpoints = Arc::new(EndpointDesk {
+        let endpoints = Arc::new(EndpointService {
             store: store.clone(),
             ring: ring.clone(),
             registry: registry.clone(),
@@ -208,12 +208,12 @@ impl Stage {
             engine: engine.clone(),
             sources: sources.clone(),
             keys: signing,
-            policy: Arc::new(PolicyKeeper::open(None).unwrap()),
+            policy: Arc::new(PolicyService::open(None).unwrap()),
             ids: ids.clone(),
             clock: clock.clone(),
             limits: gancho_inbound::Limits::default(),
         }));
-        let desk = Arc::new(SourceDesk {
+        let desk = Arc::new(SourceService {
             store: store.clone(),
             ring: ring.clone(),
             sources,

@@ -10,14 +10,14 @@ use data_encoding::{BASE64, HEXLOWER};
 use gancho_access::AdminToken;
 
 use crate::{
-    private_file::{self, Made},
-    settings::{Hidden, Settings},
+    private_file::{self, Creation},
+    settings::{Secret, Settings},
 };
 
 const FILE: &str = "admin.token";
 
 pub struct Token {
-    pub text: Hidden,
+    pub text: Secret,
     /// Where it is kept, if the settings do not have it.
     pub file: Option<PathBuf>,
     pub is_new: bool,
@@ -36,16 +36,16 @@ pub fn of(settings: &Settings) -> anyhow::Result<Token> {
     }
     let path = settings.data_dir.join(FILE);
     let (text, made) = private_file::read_or_make(&path, || Ok(random()? + "\n"))?;
-    Ok(Token { text: Hidden::new(text.trim()), file: Some(path), is_new: made == Made::Now })
+    Ok(Token { text: Secret::new(text.trim()), file: Some(path), is_new: made == Creation::Now })
 }
 
 /// The token if there is one already: for commands that talk to a gateway that runs.
-pub fn find(settings: &Settings) -> anyhow::Result<Option<Hidden>> {
+pub fn find(settings: &Settings) -> anyhow::Result<Option<Secret>> {
     if let Some(text) = &settings.admin_token {
         return Ok(Some(text.clone()));
     }
     let text = private_file::read(Path::new(&settings.data_dir.join(FILE)))?;
-    Ok(text.map(|text| Hidden::new(text.trim())))
+    Ok(text.map(|text| Secret::new(text.trim())))
 }
 
 /// Why a token could be guessed, if it looks so.

@@ -1,16 +1,16 @@
-//! One file for each command. [`running`], [`given`], [`table`] and [`progress`] are what several of
+//! One file for each command. [`client`], [`input`], [`table`] and [`progress`] are what several of
 //! them share: asking a gateway that runs, what a person hands over, what a person reads.
 
 pub mod bench;
+mod client;
 pub mod config;
 pub mod dev;
 pub mod emails;
-mod given;
+mod input;
 pub mod keys;
 pub mod ledger;
 pub mod pipe;
 mod progress;
-mod running;
 pub mod serve;
 pub mod sources;
 mod table;

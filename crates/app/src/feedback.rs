@@ -3,38 +3,38 @@
 
 use async_trait::async_trait;
 use gancho_domain::{Code, Failure};
-use gancho_inbound::{Inside, InsideFault, InsideTarget};
+use gancho_inbound::{InternalSink, InternalSinkError, InternalTarget};
 use gancho_mail::{
-    FeedbackDesk,
-    feedback::{NotFeedback, Taken, parse},
+    FeedbackService,
+    feedback::{FeedbackError, ReportOutcome, parse},
 };
 
 /// No later attempt can read it any better.
 const NOT_FEEDBACK: &str = "NOT_FEEDBACK";
 
-pub struct EmailFeedback(pub FeedbackDesk);
+pub struct EmailFeedback(pub FeedbackService);
 
 #[async_trait]
-impl Inside for EmailFeedback {
-    async fn take(&self, target: InsideTarget, body: &[u8]) -> Result<String, InsideFault> {
-        let InsideTarget::EmailFeedback = target;
+impl InternalSink for EmailFeedback {
+    async fn take(&self, target: InternalTarget, body: &[u8]) -> Result<String, InternalSinkError> {
+        let InternalTarget::EmailFeedback = target;
         let report = match parse(body) {
             Ok(report) => report,
             // SES tells of deliveries and opened letters too, if it is asked to.
-            Err(other @ NotFeedback::OtherKind(_)) => return Ok(other.to_string()),
-            Err(odd @ NotFeedback::Unreadable(_)) => {
+            Err(other @ FeedbackError::OtherKind(_)) => return Ok(other.to_string()),
+            Err(odd @ FeedbackError::Unreadable(_)) => {
                 let failure = Failure::new(Code::from_text(NOT_FEEDBACK), odd.to_string());
-                return Err(InsideFault::Never(failure));
+                return Err(InternalSinkError::Never(failure));
             }
         };
         // Sources are the operator's, so the report itself says whose e-mail it was.
         match self.0.take(None, &report).await {
-            Ok(Taken::Told(id)) => Ok(format!("{id} failed: {}", report.code.name())),
-            Ok(Taken::Again(id)) => Ok(format!("{id} was already reported")),
-            Ok(Taken::NotOurs) => Ok("not about an e-mail of this outbox".to_owned()),
+            Ok(ReportOutcome::Reported(id)) => Ok(format!("{id} failed: {}", report.code.name())),
+            Ok(ReportOutcome::Duplicate(id)) => Ok(format!("{id} was already reported")),
+            Ok(ReportOutcome::Unrelated) => Ok("not about an e-mail of this outbox".to_owned()),
             Err(error) => {
                 let reason = format!("could not store the report: {error}");
-                Err(InsideFault::Later(Failure::new(Code::UNSPECIFIED, reason)))
+                Err(InternalSinkError::Later(Failure::new(Code::UNSPECIFIED, reason)))
             }
         }
     }

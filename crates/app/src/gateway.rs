@@ -18,9 +18,9 @@ use gancho_domain::{
     Clock, EndpointId, IdMaker, Lane, Random, SystemClock, SystemRandom, Tenant, TenantScope,
 };
 use gancho_engine::{Archive, Carrier, Engine, EngineSetup, LaneSetup, Stopped};
-use gancho_inbound::Inside;
+use gancho_inbound::InternalSink;
 use gancho_outbound::{
-    EndpointDesk, EndpointDraft, EventTypes, HealthKeeper, Notifier, OrphanSweeper, Plans,
+    EndpointDraft, EndpointService, EventTypes, HealthService, Notifier, OrphanSweeper, Plans,
     PublishRates, Publisher, Registry, Replays, WebhookCarrier,
 };
 use gancho_store::Store;
@@ -33,9 +33,9 @@ pub use tenants::Tenants;
 
 use mailing::Mailing;
 use notices::NoticeCarrier;
-use receiving::{Prepared, Receiving};
+use receiving::{Receiving, ReceivingParts};
 
-use crate::{database, key_keeper::KeyKeeper, key_ring::Ring};
+use crate::{database, key_ring::Ring, key_rotator::KeyRotator};
 
 /// Loops that have been told to end are not waited for any longer than this.
 const AFTER: Duration = Duration::from_secs(2);
@@ -54,19 +54,19 @@ pub struct Gateway {
     pub store: Arc<dyn Store>,
     pub engine: Arc<Engine>,
     pub publisher: Arc<Publisher>,
-    pub endpoints: Arc<EndpointDesk>,
+    pub endpoints: Arc<EndpointService>,
     /// For the operator's own, which may be where no tenant's may.
-    pub own_endpoints: EndpointDesk,
+    pub own_endpoints: EndpointService,
     pub ring: Ring,
     pub watch: Arc<watch::Watch>,
-    pub keeper: Arc<KeyKeeper>,
+    pub keeper: Arc<KeyRotator>,
     pub tenants: Tenants,
     /// Whether dead letters leave the store.
     pub has_archive: bool,
     /// Nothing where no webhooks are received.
     pub receiving: Option<Receiving>,
     base: Base,
-    health: Arc<HealthKeeper>,
+    health: Arc<HealthService>,
     mailing: Option<Mailing>,
     mail: Option<MailParts>,
     event_types: Arc<EventTypes>,
@@ -105,7 +105,7 @@ impl Gateway {
             LaneSetup { concurrency: setup.concurrency, ..LaneSetup::new(Lane::Webhook, carrier) };
         let prepared = match setup.receiving {
             Some(receiving) => {
-                let prepared = Prepared::new(&base, own_client.clone(), receiving).await;
+                let prepared = ReceivingParts::new(&base, own_client.clone(), receiving).await;
                 Some(prepared.map_err(|error| ring.explain(error))?)
             }
             None => None,
@@ -115,7 +115,7 @@ impl Gateway {
         let retention = setup.limits.retention;
         let inside = mailing
             .as_ref()
-            .map(|_| -> Arc<dyn Inside> { Arc::new(Mailing::feedback(&base, retention)) });
+            .map(|_| -> Arc<dyn InternalSink> { Arc::new(Mailing::feedback(&base, retention)) });
         let dispatch = prepared.as_ref().map(|prepared| {
             let lane = prepared.lane(&base, inside);
             LaneSetup { concurrency: setup.dispatch_concurrency, ..lane }
@@ -149,7 +149,7 @@ impl Gateway {
             rates: Arc::new(PublishRates::new(setup.publish_rate)),
         };
         let orphans = Arc::new(OrphanSweeper::new(store.clone(), clock.clone()));
-        let desk = |client: &gancho_egress::Client| EndpointDesk {
+        let desk = |client: &gancho_egress::Client| EndpointService {
             store: store.clone(),
             ring: ring.keys.clone(),
             registry: registry.clone(),
@@ -169,7 +169,7 @@ impl Gateway {
         let replays = Replays::new(store.clone(), registry, ids, clock).at_rate(setup.replay_rate);
         let gateway = Self {
             watch: watch::Watch::new(watched),
-            keeper: Arc::new(KeyKeeper::new(store.clone(), ring.clone())),
+            keeper: Arc::new(KeyRotator::new(store.clone(), ring.clone())),
             publisher: Arc::new(publisher),
             endpoints: Arc::new(endpoints),
             own_endpoints,
@@ -286,7 +286,7 @@ fn webhook_carrier(
     own_client: &gancho_egress::Client,
     operator: Option<&Tenant>,
     failing_for: Duration,
-) -> (Arc<dyn Carrier>, Arc<HealthKeeper>) {
+) -> (Arc<dyn Carrier>, Arc<HealthService>) {
     let Base { store, registry, ids, clock, .. } = base.clone();
     let notifier = Arc::new(Notifier {
         store: store.clone(),
@@ -296,7 +296,7 @@ fn webhook_carrier(
         operator: operator.map(|tenant| TenantScope::internal(tenant.id)),
     });
     let health =
-        HealthKeeper::new(store, registry.clone(), clock.clone(), notifier.clone(), failing_for);
+        HealthService::new(store, registry.clone(), clock.clone(), notifier.clone(), failing_for);
     let health = Arc::new(health);
     let with = |client: &gancho_egress::Client| WebhookCarrier {
         registry: registry.clone(),

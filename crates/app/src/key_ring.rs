@@ -6,12 +6,12 @@ use std::{
 };
 
 use anyhow::{Context, bail};
-use gancho_inbound::KeysFault;
+use gancho_inbound::SigningKeysError;
 use gancho_store::Store;
 use gancho_vault::KeyRing;
 
 use crate::{
-    private_file::{self, Made},
+    private_file::{self, Creation},
     sealed_records::keys_in_use,
     settings::Settings,
 };
@@ -94,7 +94,7 @@ impl RingSource {
         }
         let new = || Ok(KeyRing::generate()?.text().to_string());
         let (text, made) = private_file::read_or_make(&path, new)?;
-        let is_new = made == Made::Now;
+        let is_new = made == Creation::Now;
         if is_new {
             tracing::warn!(path = %path.display(), "key ring created; back it up separately from the database");
         }
@@ -112,7 +112,7 @@ impl Ring {
     /// Says which ring does not fit where the gateway's signing key does not open with it. One that was
     /// made just now goes away again: another node has set the database up at the same moment.
     pub fn explain(&self, error: anyhow::Error) -> anyhow::Error {
-        if !matches!(error.downcast_ref(), Some(KeysFault::Unusable(_))) {
+        if !matches!(error.downcast_ref(), Some(SigningKeysError::Unusable(_))) {
             return error;
         }
         let name = match &self.file {

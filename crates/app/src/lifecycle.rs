@@ -28,9 +28,9 @@ impl Stop {
 }
 
 /// Someone wants what can be read anew to be read anew.
-pub struct HangUp(Option<Signal>);
+pub struct ReloadSignal(Option<Signal>);
 
-impl HangUp {
+impl ReloadSignal {
     pub fn listen() -> Self {
         Self(signal(SignalKind::hangup()).ok())
     }

@@ -1,24 +1,23 @@
 //! The `gancho` binary: settings, boot, life and commands. The only crate that names a store.
 //!
 //! In reading order: [`settings`] is what the operator has decided; [`database`] picks the store,
-//! [`gateway`] puts the parts together, [`feedback`] joins receiving and e-mail, [`front`] puts the API in
-//! front of them; [`asked_for`] keeps endpoints in step with the settings. [`admin_token`] and [`key_ring`] are the two secrets of the
-//! data folder, each a [`private_file`]; [`key_keeper`] changes the second and what it has sealed
+//! [`gateway`] puts the parts together, [`feedback`] joins receiving and e-mail, [`servers`] puts the API in
+//! front of them; [`declared_endpoints`] keeps endpoints in step with the settings. [`admin_token`] and [`key_ring`] are the two secrets of the
+//! data folder, each a [`private_file`]; [`key_rotator`] changes the second and what it has sealed
 //! ([`sealed_records`]). [`logs`] turns settings into log lines; [`file_handles`] shares out what the system allows;
 //! [`lifecycle`] says when to stop. [`commands`] are
 //! what a person types; [`remote`] talks to a gateway that runs already; [`receiver`] is the built-in
 //! one of `gancho dev` and [`paint`] its colours.
 
 mod admin_token;
-mod asked_for;
 mod commands;
 mod database;
+mod declared_endpoints;
 mod feedback;
 mod file_handles;
-mod front;
 mod gateway;
-mod key_keeper;
 mod key_ring;
+mod key_rotator;
 mod lifecycle;
 mod logs;
 mod paint;
@@ -26,6 +25,7 @@ mod private_file;
 mod receiver;
 mod remote;
 mod sealed_records;
+mod servers;
 mod settings;
 
 use std::process::ExitCode;

@@ -17,9 +17,9 @@ const OWNER_ONLY: u32 = 0o600;
 pub fn read_or_make(
     path: &Path,
     make: impl FnOnce() -> anyhow::Result<String>,
-) -> anyhow::Result<(String, Made)> {
+) -> anyhow::Result<(String, Creation)> {
     if let Some(text) = read(path)? {
-        return Ok((text, Made::Before));
+        return Ok((text, Creation::Before));
     }
     let text = make()?;
     let folder = folder_of(path);
@@ -33,12 +33,12 @@ pub fn read_or_make(
     match new.persist_noclobber(path) {
         Ok(_) => {
             sync_folder(folder)?;
-            Ok((text, Made::Now))
+            Ok((text, Creation::Now))
         }
         Err(error) if error.error.kind() == ErrorKind::AlreadyExists => {
             let text = read(path)?
                 .with_context(|| format!("{} was removed concurrently", path.display()))?;
-            Ok((text, Made::Before))
+            Ok((text, Creation::Before))
         }
         Err(error) => Err(error.error).with_context(|| format!("cannot create {}", path.display())),
     }
@@ -54,7 +54,7 @@ pub fn folder(path: &Path) -> anyhow::Result<()> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Made {
+pub enum Creation {
     Now,
     Before,
 }
@@ -122,9 +122,9 @@ mod tests {
     fn made_once_and_private() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("secret");
-        assert_eq!(read_or_make(&path, || Ok("a".into())).unwrap(), ("a".into(), Made::Now));
+        assert_eq!(read_or_make(&path, || Ok("a".into())).unwrap(), ("a".into(), Creation::Now));
         assert_eq!(mode(&path), 0o600);
-        assert_eq!(read_or_make(&path, || Ok("b".into())).unwrap(), ("a".into(), Made::Before));
+        assert_eq!(read_or_make(&path, || Ok("b".into())).unwrap(), ("a".into(), Creation::Before));
         replace(&path, "c").unwrap();
         assert_eq!((read(&path).unwrap().unwrap().as_str(), mode(&path)), ("c", 0o600));
         // faults.md 25: neither others nor the group.

@@ -113,7 +113,7 @@ impl State {
             .recipe
             .verify(keys, &headers, &body, now, DEFAULT_TOLERANCE)
             .err()
-            .map(gancho_wire::Refusal::code);
+            .map(gancho_wire::VerifyError::code);
         let mode = self.control.take();
         if mode == Mode::Slow {
             tokio::time::sleep(SLOW).await;

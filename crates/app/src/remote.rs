@@ -20,18 +20,18 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::{net::TcpStream, time::timeout};
 
-use crate::settings::Hidden;
+use crate::settings::Secret;
 
 #[derive(Clone)]
 pub struct Remote {
     address: SocketAddr,
-    token: Option<Hidden>,
+    token: Option<Secret>,
     /// For whom the operator acts.
     tenant: Option<HeaderValue>,
 }
 
 #[derive(Debug)]
-pub enum RemoteFault {
+pub enum RemoteError {
     /// Nobody listens there.
     Unreachable(String),
     /// Whoever listens there said no.
@@ -51,7 +51,7 @@ const TO_CONNECT: Duration = Duration::from_secs(3);
 const TO_ANSWER: Duration = Duration::from_secs(3_600);
 const LARGEST: usize = 32 << 20;
 
-impl RemoteFault {
+impl RemoteError {
     pub fn is_unreachable(&self) -> bool {
         matches!(self, Self::Unreachable(_))
     }
@@ -79,7 +79,7 @@ impl RemoteFault {
     }
 }
 
-impl fmt::Display for RemoteFault {
+impl fmt::Display for RemoteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreachable(why) => write!(f, "cannot reach the gateway: {why}"),
@@ -101,11 +101,11 @@ impl fmt::Display for RemoteFault {
     }
 }
 
-impl std::error::Error for RemoteFault {}
+impl std::error::Error for RemoteError {}
 
 impl Remote {
     /// The gateway that listens there. On all addresses means on this machine's own too.
-    pub fn at(listen: SocketAddr, token: Hidden) -> Self {
+    pub fn at(listen: SocketAddr, token: Secret) -> Self {
         Self { token: Some(token), ..Self::open_to_all(listen) }
     }
 
@@ -128,23 +128,23 @@ impl Remote {
         self.address
     }
 
-    pub async fn get(&self, path: &str) -> Result<Value, RemoteFault> {
+    pub async fn get(&self, path: &str) -> Result<Value, RemoteError> {
         self.call(Method::GET, path, None).await
     }
 
-    pub async fn post(&self, path: &str, body: &impl Serialize) -> Result<Value, RemoteFault> {
+    pub async fn post(&self, path: &str, body: &impl Serialize) -> Result<Value, RemoteError> {
         self.call(Method::POST, path, Some(text(body)?)).await
     }
 
-    pub async fn put(&self, path: &str, body: &impl Serialize) -> Result<Value, RemoteFault> {
+    pub async fn put(&self, path: &str, body: &impl Serialize) -> Result<Value, RemoteError> {
         self.call(Method::PUT, path, Some(text(body)?)).await
     }
 
-    pub async fn patch(&self, path: &str, body: &impl Serialize) -> Result<Value, RemoteFault> {
+    pub async fn patch(&self, path: &str, body: &impl Serialize) -> Result<Value, RemoteError> {
         self.call(Method::PATCH, path, Some(text(body)?)).await
     }
 
-    pub async fn delete(&self, path: &str) -> Result<(), RemoteFault> {
+    pub async fn delete(&self, path: &str) -> Result<(), RemoteError> {
         self.call(Method::DELETE, path, None).await.map(drop)
     }
 
@@ -153,12 +153,12 @@ impl Remote {
         method: Method,
         path: &str,
         body: Option<Bytes>,
-    ) -> Result<Value, RemoteFault> {
-        let broken = |error: &dyn fmt::Display| RemoteFault::Broken(error.to_string());
+    ) -> Result<Value, RemoteError> {
+        let broken = |error: &dyn fmt::Display| RemoteError::Broken(error.to_string());
         let stream = match timeout(TO_CONNECT, TcpStream::connect(self.address)).await {
             Ok(Ok(stream)) => stream,
-            Ok(Err(error)) => return Err(RemoteFault::Unreachable(error.to_string())),
-            Err(_) => return Err(RemoteFault::Unreachable("timed out".to_owned())),
+            Ok(Err(error)) => return Err(RemoteError::Unreachable(error.to_string())),
+            Err(_) => return Err(RemoteError::Unreachable("timed out".to_owned())),
         };
         let (mut sender, connection) =
             http1::handshake(TokioIo::new(stream)).await.map_err(|error| broken(&error))?;
@@ -180,9 +180,9 @@ impl Remote {
         };
         let (status, body) = timeout(TO_ANSWER, answered)
             .await
-            .map_err(|_| RemoteFault::Broken("timed out".to_owned()))??;
+            .map_err(|_| RemoteError::Broken("timed out".to_owned()))??;
         let value: Value = serde_json::from_slice(&body).unwrap_or_default();
-        if status.is_success() { Ok(value) } else { Err(RemoteFault::refused(status, &value)) }
+        if status.is_success() { Ok(value) } else { Err(RemoteError::refused(status, &value)) }
     }
 
     fn request(
@@ -190,13 +190,13 @@ impl Remote {
         method: Method,
         path: &str,
         body: Option<Bytes>,
-    ) -> Result<Request<Full<Bytes>>, RemoteFault> {
+    ) -> Result<Request<Full<Bytes>>, RemoteError> {
         let mut request =
             Request::builder().method(method).uri(path).header(HOST, self.address.to_string());
         if let Some(token) = &self.token {
             let mut bearer =
                 HeaderValue::try_from(format!("Bearer {}", token.reveal())).map_err(|_| {
-                    RemoteFault::Broken("the admin token contains invalid characters".to_owned())
+                    RemoteError::Broken("the admin token contains invalid characters".to_owned())
                 })?;
             bearer.set_sensitive(true);
             request = request.header(AUTHORIZATION, bearer);
@@ -209,13 +209,13 @@ impl Remote {
         }
         request
             .body(Full::new(body.unwrap_or_default()))
-            .map_err(|error| RemoteFault::Broken(error.to_string()))
+            .map_err(|error| RemoteError::Broken(error.to_string()))
     }
 }
 
-fn text(body: &impl Serialize) -> Result<Bytes, RemoteFault> {
+fn text(body: &impl Serialize) -> Result<Bytes, RemoteError> {
     let text = serde_json::to_vec(body);
-    text.map(Bytes::from).map_err(|error| RemoteFault::Broken(error.to_string()))
+    text.map(Bytes::from).map_err(|error| RemoteError::Broken(error.to_string()))
 }
 
 /// One part of a path, so that nothing in it is taken for more than that.

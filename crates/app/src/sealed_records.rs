@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use gancho_domain::{Endpoint, Tenant, TenantScope};
-use gancho_inbound::keys::sealed;
+use gancho_inbound::keys::reseal;
 use gancho_store::Store;
 use gancho_vault::KeyRing;
 
@@ -12,7 +12,7 @@ const BATCH: usize = 200;
 
 /// How many records of the database have something sealed with each key.
 pub async fn keys_in_use(store: &dyn Store) -> anyhow::Result<BTreeMap<u32, u64>> {
-    let mut counts = sealed::in_use(store).await?;
+    let mut counts = reseal::in_use(store).await?;
     let mut after = None;
     while let Some(tenants) = next_tenants(store, &mut after).await? {
         for tenant in tenants {

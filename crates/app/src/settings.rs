@@ -3,7 +3,7 @@
 //!
 //! In reading order: `keys` is the one table of settings, from which the reference and the checks
 //! are made; `layers` gathers what was written where, from the `plain_names`, the `file`, the
-//! `environment` and the flags; `value`, `amount` and `hidden` turn text into settings; `check` looks at what must fit
+//! `environment` and the flags; `value`, `amount` and `secret` turn text into settings; `check` looks at what must fit
 //! together; `address_policy` turns settings into rules for addresses; `plans`, `profiles` and `companies` are the three that are not single values; `fault`
 //! says what is wrong, `show` and `reference` tell of it.
 //!
@@ -15,16 +15,16 @@ mod amount;
 mod check;
 pub mod companies;
 mod environment;
-mod fault;
+mod error;
 mod file;
 mod flags;
-mod hidden;
 mod keys;
 mod layers;
 mod plain_names;
 mod plans;
 mod profiles;
 pub mod reference;
+mod secret;
 pub mod show;
 #[cfg(test)]
 mod tests;
@@ -35,11 +35,11 @@ use std::{collections::BTreeMap, path::PathBuf};
 use gancho_wire::Profile;
 
 pub use companies::Company;
-pub use fault::{Fault, Faults, Origin};
+pub use error::{Origin, SettingError, SettingsError};
 pub use flags::Flags;
-pub use hidden::Hidden;
 pub use keys::Settings;
 pub use plans::PlanTable;
+pub use secret::Secret;
 pub use value::{EmailVia, LogFormat, Role};
 
 use environment::Environment;
@@ -48,7 +48,7 @@ use layers::Layers;
 
 /// All that was decided, and what should be said about it.
 #[derive(Debug)]
-pub struct Loaded {
+pub struct LoadedSettings {
     pub settings: Settings,
     /// Profiles of the operator's own, checked.
     pub profiles: Vec<Profile>,
@@ -64,45 +64,45 @@ pub struct Loaded {
 }
 
 /// Reads everything, or says everything that is wrong.
-pub fn load(flags: &Flags) -> Result<Loaded, Faults> {
+pub fn load(flags: &Flags) -> Result<LoadedSettings, SettingsError> {
     load_from(flags, &Environment::of_process())
 }
 
 /// The defaults with a few set by the program itself: no file and no variable is looked at.
-pub fn built_in(values: &[(&str, &str)]) -> Result<Loaded, Faults> {
+pub fn built_in(values: &[(&str, &str)]) -> Result<LoadedSettings, SettingsError> {
     let set = values.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let flags = Flags { set, ..Flags::default() };
     put_together(&flags, &Environment::default(), None, Vec::new())
 }
 
-fn load_from(flags: &Flags, environment: &Environment) -> Result<Loaded, Faults> {
-    let mut faults = Vec::new();
-    let source = file::find(flags, environment, &mut faults);
-    put_together(flags, environment, source.as_ref(), faults)
+fn load_from(flags: &Flags, environment: &Environment) -> Result<LoadedSettings, SettingsError> {
+    let mut problems = Vec::new();
+    let source = file::find(flags, environment, &mut problems);
+    put_together(flags, environment, source.as_ref(), problems)
 }
 
 fn put_together(
     flags: &Flags,
     environment: &Environment,
     source: Option<&Source>,
-    mut faults: Vec<Fault>,
-) -> Result<Loaded, Faults> {
+    mut problems: Vec<SettingError>,
+) -> Result<LoadedSettings, SettingsError> {
     let mut layers = Layers::default();
-    plain_names::add_to(environment, &mut layers, &mut faults);
-    let tables = file::read(source, &mut layers, &mut faults);
-    let mut warnings = environment.add_to(&mut layers, &mut faults);
-    flags.add_to(&mut layers, &mut faults);
+    plain_names::add_to(environment, &mut layers, &mut problems);
+    let tables = file::read(source, &mut layers, &mut problems);
+    let mut warnings = environment.add_to(&mut layers, &mut problems);
+    flags.add_to(&mut layers, &mut problems);
     warnings.extend(plain_names::warnings(environment, &layers));
 
-    let settings = Settings::read(&layers, &mut faults);
-    let profiles = profiles::read(&tables, &mut faults);
-    let plans = plans::read(&tables, &mut faults);
-    let companies = companies::read(environment, settings.as_ref(), &mut faults);
+    let settings = Settings::read(&layers, &mut problems);
+    let profiles = profiles::read(&tables, &mut problems);
+    let plans = plans::read(&tables, &mut problems);
+    let companies = companies::read(environment, settings.as_ref(), &mut problems);
     if let Some(settings) = &settings {
-        check::run(settings, &layers, &mut faults);
+        check::run(settings, &layers, &mut problems);
     }
     match settings {
-        Some(settings) if faults.is_empty() => Ok(Loaded {
+        Some(settings) if problems.is_empty() => Ok(LoadedSettings {
             settings,
             profiles,
             plans,
@@ -111,6 +111,6 @@ fn put_together(
             file: source.map(|source| source.path.clone()),
             warnings,
         }),
-        _ => Err(Faults(faults)),
+        _ => Err(SettingsError(problems)),
     }
 }

@@ -19,7 +19,7 @@ pub enum Pattern {
 }
 
 #[derive(Debug, Error, PartialEq, Eq)]
-pub enum NotAnEventType {
+pub enum EventTypeParseError {
     #[error("the event type is empty: use a name such as `invoice.paid`")]
     Empty,
     #[error("the event type has {0} characters: the maximum is 128")]
@@ -33,18 +33,18 @@ pub enum NotAnEventType {
 const LONGEST: usize = 128;
 
 impl FromStr for EventType {
-    type Err = NotAnEventType;
+    type Err = EventTypeParseError;
 
-    fn from_str(text: &str) -> Result<Self, NotAnEventType> {
+    fn from_str(text: &str) -> Result<Self, EventTypeParseError> {
         if text.is_empty() {
-            return Err(NotAnEventType::Empty);
+            return Err(EventTypeParseError::Empty);
         }
         if text.len() > LONGEST {
-            return Err(NotAnEventType::TooLong(text.len()));
+            return Err(EventTypeParseError::TooLong(text.len()));
         }
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
         if text.split('.').any(|part| part.is_empty() || !part.bytes().all(plain)) {
-            return Err(NotAnEventType::Malformed(text.to_owned()));
+            return Err(EventTypeParseError::Malformed(text.to_owned()));
         }
         Ok(Self(text.into()))
     }
@@ -82,9 +82,9 @@ impl Pattern {
 }
 
 impl FromStr for Pattern {
-    type Err = NotAnEventType;
+    type Err = EventTypeParseError;
 
-    fn from_str(text: &str) -> Result<Self, NotAnEventType> {
+    fn from_str(text: &str) -> Result<Self, EventTypeParseError> {
         if text == "*" {
             return Ok(Self::All);
         }
@@ -144,6 +144,6 @@ mod tests {
         for text in ["", ".", "a.", ".a", "a..b", "a b", "a.*.b", "ação", "a\n", "*.a"] {
             assert!(text.parse::<EventType>().is_err(), "{text:?}");
         }
-        assert_eq!("x".repeat(129).parse::<EventType>(), Err(NotAnEventType::TooLong(129)));
+        assert_eq!("x".repeat(129).parse::<EventType>(), Err(EventTypeParseError::TooLong(129)));
     }
 }

@@ -7,7 +7,7 @@ use crate::{Disabled, Health, Time};
 
 /// What an attempt showed of an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Seen {
+pub enum AttemptSignal {
     Worked,
     Failed,
     /// It answered 410: it does not want to be asked again.
@@ -16,7 +16,7 @@ pub enum Seen {
 
 /// What has to be told because of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tell {
+pub enum HealthNotice {
     /// It has only failed for half the time after which it is switched off.
     Failing,
     Disabled(Disabled),
@@ -25,26 +25,28 @@ pub enum Tell {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
     pub health: Health,
-    pub tell: Option<Tell>,
+    pub tell: Option<HealthNotice>,
 }
 
 impl Health {
     /// How it is after an attempt, or nothing where that changes nothing: most attempts.
-    pub fn after(&self, seen: Seen, now: Time, failing_for: Duration) -> Option<Change> {
+    pub fn after(&self, seen: AttemptSignal, now: Time, failing_for: Duration) -> Option<Change> {
         let quiet = |health| Some(Change { health, tell: None });
         match (seen, self.failing_since) {
-            (Seen::Worked, None) => None,
-            (Seen::Worked, Some(_)) => quiet(Self::default()),
-            (Seen::Gone, _) => Some(self.switched_off(Disabled::Gone)),
-            (Seen::Failed, None) => quiet(Self { failing_since: Some(now), ..self.clone() }),
-            (Seen::Failed, Some(since)) if now.since(since) >= failing_for => {
+            (AttemptSignal::Worked, None) => None,
+            (AttemptSignal::Worked, Some(_)) => quiet(Self::default()),
+            (AttemptSignal::Gone, _) => Some(self.switched_off(Disabled::Gone)),
+            (AttemptSignal::Failed, None) => {
+                quiet(Self { failing_since: Some(now), ..self.clone() })
+            }
+            (AttemptSignal::Failed, Some(since)) if now.since(since) >= failing_for => {
                 Some(self.switched_off(Disabled::Failing))
             }
-            (Seen::Failed, Some(since)) => {
+            (AttemptSignal::Failed, Some(since)) => {
                 let half_over = now.since(since) >= failing_for / 2;
                 (half_over && self.warned_at.is_none()).then(|| Change {
                     health: Self { warned_at: Some(now), ..self.clone() },
-                    tell: Some(Tell::Failing),
+                    tell: Some(HealthNotice::Failing),
                 })
             }
         }
@@ -53,7 +55,7 @@ impl Health {
     fn switched_off(&self, why: Disabled) -> Change {
         Change {
             health: Self { disabled: Some(why), ..self.clone() },
-            tell: Some(Tell::Disabled(why)),
+            tell: Some(HealthNotice::Disabled(why)),
         }
     }
 }
@@ -75,18 +77,22 @@ mod tests {
     const FOR: Duration = Duration::from_hours(120);
     const START: Time = Time::from_secs(1_000_000);
 
-    fn after(health: &Health, seen: Seen, now: Time) -> Option<Change> {
+    fn after(health: &Health, seen: AttemptSignal, now: Time) -> Option<Change> {
         health.after(seen, now, FOR)
     }
 
     #[test]
     fn five_days_of_failures() {
         let mut health = Health::default();
-        assert_eq!(after(&health, Seen::Worked, START), None, "the hot path changes nothing");
+        assert_eq!(
+            after(&health, AttemptSignal::Worked, START),
+            None,
+            "the hot path changes nothing"
+        );
         let mut told = Vec::new();
         for hours in 0..=130_u32 {
             let now = START + Duration::from_hours(hours.into());
-            if let Some(change) = after(&health, Seen::Failed, now) {
+            if let Some(change) = after(&health, AttemptSignal::Failed, now) {
                 health = change.health;
                 told.extend(change.tell.map(|tell| (hours, tell)));
             }
@@ -94,25 +100,28 @@ mod tests {
                 break;
             }
         }
-        assert_eq!(told, [(60, Tell::Failing), (120, Tell::Disabled(Disabled::Failing))]);
+        assert_eq!(
+            told,
+            [(60, HealthNotice::Failing), (120, HealthNotice::Disabled(Disabled::Failing))]
+        );
         assert_eq!(health.failing_since, Some(START));
     }
 
     #[test]
     fn a_success_forgets_all_of_it() {
-        let failing = after(&Health::default(), Seen::Failed, START).unwrap().health;
-        let warned = after(&failing, Seen::Failed, START + 3 * DAY).unwrap().health;
+        let failing = after(&Health::default(), AttemptSignal::Failed, START).unwrap().health;
+        let warned = after(&failing, AttemptSignal::Failed, START + 3 * DAY).unwrap().health;
         assert!(warned.warned_at.is_some());
-        assert_eq!(after(&warned, Seen::Failed, START + 4 * DAY), None, "one warning");
-        let change = after(&warned, Seen::Worked, START + 4 * DAY).unwrap();
+        assert_eq!(after(&warned, AttemptSignal::Failed, START + 4 * DAY), None, "one warning");
+        let change = after(&warned, AttemptSignal::Worked, START + 4 * DAY).unwrap();
         assert_eq!(change, Change { health: Health::default(), tell: None });
     }
 
     #[test]
     fn gone_is_at_once_and_a_clock_that_goes_back_does_no_harm() {
-        let change = after(&Health::default(), Seen::Gone, START).unwrap();
-        assert_eq!(change.tell, Some(Tell::Disabled(Disabled::Gone)));
-        let failing = after(&Health::default(), Seen::Failed, START).unwrap().health;
-        assert_eq!(after(&failing, Seen::Failed, Time::ZERO), None);
+        let change = after(&Health::default(), AttemptSignal::Gone, START).unwrap();
+        assert_eq!(change.tell, Some(HealthNotice::Disabled(Disabled::Gone)));
+        let failing = after(&Health::default(), AttemptSignal::Failed, START).unwrap().health;
+        assert_eq!(after(&failing, AttemptSignal::Failed, Time::ZERO), None);
     }
 }

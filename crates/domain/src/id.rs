@@ -137,19 +137,19 @@ impl<K> Hash for Id<K> {
 #[error(
     "not a valid id: expected `{prefix}_` followed by 26 characters of 0-9 and A-Z without I, L, O and U"
 )]
-pub struct NotAnId {
+pub struct IdParseError {
     prefix: &'static str,
 }
 
 impl<K: Kind> FromStr for Id<K> {
-    type Err = NotAnId;
+    type Err = IdParseError;
 
-    fn from_str(text: &str) -> Result<Self, NotAnId> {
+    fn from_str(text: &str) -> Result<Self, IdParseError> {
         text.strip_prefix(K::PREFIX)
             .and_then(|rest| rest.strip_prefix('_'))
             .and_then(|rest| decode(rest.as_bytes()))
             .map(Self::from_bits)
-            .ok_or(NotAnId { prefix: K::PREFIX })
+            .ok_or(IdParseError { prefix: K::PREFIX })
     }
 }
 

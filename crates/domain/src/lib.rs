@@ -62,7 +62,7 @@ pub use nearest::nearest;
 pub use pace::Pace;
 pub use parcel::{Kind, Parcel, ParcelId};
 pub use plan::RetryPlan;
-pub use rate::{Rate, Ticker};
+pub use rate::{Gcra, Rate};
 pub use receipt_label::ReceiptLabel;
 pub use tenant::{Tenant, TenantScope};
 pub use time::Time;

@@ -20,18 +20,18 @@ impl Rate {
 
 /// How far ahead of the present a rate has been used up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Ticker {
+pub struct Gcra {
     used_until: Time,
 }
 
-impl Ticker {
+impl Gcra {
     /// When a slot is free: now, or later. Takes nothing.
     pub fn free_at(self, rate: Rate, now: Time) -> Time {
         let burst = rate.gap() * (rate.count.max(1) - 1);
         (self.used_until(rate, now) - burst).max(now)
     }
 
-    /// Takes a slot; call when [`Ticker::free_at`] is not after `now`.
+    /// Takes a slot; call when [`Gcra::free_at`] is not after `now`.
     pub fn take(&mut self, rate: Rate, now: Time) {
         self.used_until = self.used_until(rate, now).max(now) + rate.gap();
     }
@@ -70,7 +70,7 @@ mod tests {
     const RATE: Rate = Rate { count: 10, per: Duration::from_secs(1) };
 
     /// Takes as many slots as it can at each of the given times.
-    fn taken(ticker: &mut Ticker, now: Time) -> u32 {
+    fn taken(ticker: &mut Gcra, now: Time) -> u32 {
         let mut count = 0;
         while ticker.free_at(RATE, now) <= now {
             ticker.take(RATE, now);
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn a_burst_then_the_rate() {
-        let mut ticker = Ticker::default();
+        let mut ticker = Gcra::default();
         let start = Time::from_secs(100);
         assert_eq!(taken(&mut ticker, start), 10);
         assert_eq!(ticker.free_at(RATE, start), start + Duration::from_millis(100));
@@ -95,7 +95,7 @@ mod tests {
     fn several_at_once_are_as_many_one_by_one() {
         let start = Time::from_secs(100);
         for (asked, at_once) in [(0, 0), (3, 3), (10, 10), (11, 10), (u32::MAX, 10)] {
-            let (mut many, mut one) = (Ticker::default(), Ticker::default());
+            let (mut many, mut one) = (Gcra::default(), Gcra::default());
             assert_eq!(many.left(RATE, start), 10);
             assert_eq!(many.take_up_to(RATE, asked, start), at_once);
             (0..at_once).for_each(|_| one.take(RATE, start));
@@ -103,7 +103,7 @@ mod tests {
             assert_eq!(many.left(RATE, start), 10 - at_once);
             assert_eq!(many.ahead(RATE, start), Duration::from_millis(100) * at_once);
         }
-        let mut ticker = Ticker::default();
+        let mut ticker = Gcra::default();
         ticker.take_up_to(RATE, 10, start);
         assert_eq!(ticker.left(RATE, start + Duration::from_millis(99)), 0);
         assert_eq!(ticker.left(RATE, start + Duration::from_millis(250)), 2);
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_clock_that_goes_back_does_not_close_the_gate() {
-        let mut ticker = Ticker::default();
+        let mut ticker = Gcra::default();
         taken(&mut ticker, Time::from_secs(1_000_000));
         let now = Time::from_secs(100);
         assert_eq!(taken(&mut ticker, now), 10);

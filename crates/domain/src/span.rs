@@ -11,14 +11,14 @@ use crate::FieldError;
 #[error(
     "`{0}` is not a duration: use integers with ms, s, m, h or d, the largest unit first, e.g. 500ms, 5s, 2h or 1h30m"
 )]
-pub struct NotASpan(String);
+pub struct DurationParseError(String);
 
 const UNITS: [(&str, u64); 5] =
     [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
 
 /// Each unit at most once, the largest first.
-pub fn parse(text: &str) -> Result<Duration, NotASpan> {
-    let fault = || NotASpan(text.chars().take(40).collect());
+pub fn parse(text: &str) -> Result<Duration, DurationParseError> {
+    let fault = || DurationParseError(text.chars().take(40).collect());
     let (mut rest, mut total, mut below) = (text, 0_u64, u64::MAX);
     loop {
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();

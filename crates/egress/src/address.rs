@@ -4,7 +4,7 @@
 //! special ranges), which needs no upkeep when a new special range is named. Addresses that carry
 //! an IPv4 address inside are judged by that.
 //!
-//! A [`Judged`] address is the only thing that [`connect`](crate::connect) opens a connection to,
+//! A [`AllowedAddress`] address is the only thing that [`connect`](crate::connect) opens a connection to,
 //! and [`AddressPolicy::admit`] is where one comes from: an address that nobody judged cannot be
 //! dialled, however it was written or resolved.
 
@@ -36,9 +36,9 @@ pub struct AddressPolicy {
 
 /// An address that may be reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Judged(SocketAddr);
+pub struct AllowedAddress(SocketAddr);
 
-impl Judged {
+impl AllowedAddress {
     /// The operator's own proxy: named in the settings, never by a tenant.
     pub(crate) fn proxy(address: SocketAddr) -> Self {
         Self(address)
@@ -70,12 +70,16 @@ impl AddressPolicy {
         }
     }
 
-    pub fn admit(&self, address: SocketAddr) -> Result<Judged, &'static str> {
+    pub fn admit(&self, address: SocketAddr) -> Result<AllowedAddress, &'static str> {
         self.admit_in(address, false)
     }
 
     /// In development this machine may be reached too.
-    pub(crate) fn admit_in(&self, address: SocketAddr, dev: bool) -> Result<Judged, &'static str> {
+    pub(crate) fn admit_in(
+        &self,
+        address: SocketAddr,
+        dev: bool,
+    ) -> Result<AllowedAddress, &'static str> {
         let ruling = match address.ip().to_canonical() {
             ip if dev && ip.is_loopback() => Ruling::Allowed,
             ip => self.judge(ip),
@@ -83,7 +87,7 @@ impl AddressPolicy {
         match ruling {
             // Mapped addresses are dialled as what they were judged as.
             Ruling::Allowed => {
-                Ok(Judged(SocketAddr::new(address.ip().to_canonical(), address.port())))
+                Ok(AllowedAddress(SocketAddr::new(address.ip().to_canonical(), address.port())))
             }
             Ruling::Denied(why) => Err(why),
         }

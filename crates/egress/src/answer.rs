@@ -9,7 +9,7 @@ use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
 use tokio::time::{Instant, timeout_at};
 
-use crate::outcome::NoAnswer;
+use crate::outcome::RequestError;
 
 /// So much of an endpoint's body is kept.
 pub(crate) const KEPT: usize = 16 * 1024;
@@ -18,7 +18,7 @@ const READ: usize = 64 * 1024;
 const LONGEST_HEADERS: usize = 8 * 1024;
 
 /// What was read of a body.
-pub(crate) struct Read {
+pub(crate) struct BodyRead {
     /// Its first bytes.
     pub(crate) kept: Bytes,
     /// It came to its end.
@@ -28,10 +28,10 @@ pub(crate) struct Read {
 }
 
 /// Keeps so many bytes of the body. It is read as it comes and never unpacked.
-pub(crate) async fn read_body(mut body: Incoming, most: usize, until: Instant) -> Read {
+pub(crate) async fn read_body(mut body: Incoming, most: usize, until: Instant) -> BodyRead {
     let mut kept = BytesMut::new();
     let mut seen = 0;
-    let done = |kept: BytesMut, seen: usize, ended: bool| Read {
+    let done = |kept: BytesMut, seen: usize, ended: bool| BodyRead {
         is_whole: ended && seen == kept.len(),
         kept: kept.freeze(),
         ended,
@@ -87,7 +87,7 @@ pub(crate) fn keep_for(headers: &HeaderMap) -> Option<Duration> {
 const KEEP_ALIVE: header::HeaderName = header::HeaderName::from_static("keep-alive");
 
 /// Nothing that can be called an answer came.
-pub(crate) fn broken(error: &hyper::Error) -> NoAnswer {
+pub(crate) fn broken(error: &hyper::Error) -> RequestError {
     let what = if error.is_parse_too_large() {
         "the response headers are too long"
     } else if error.is_parse() {
@@ -95,7 +95,7 @@ pub(crate) fn broken(error: &hyper::Error) -> NoAnswer {
     } else {
         "the connection was closed before a response arrived"
     };
-    NoAnswer::new(Code::PROTOCOL_ERROR, format!("{what}: {}", chain(error)))
+    RequestError::new(Code::PROTOCOL_ERROR, format!("{what}: {}", chain(error)))
 }
 
 /// The peer says that it did not look at the request, so it may be sent again at once. HTTP/2

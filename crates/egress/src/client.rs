@@ -13,16 +13,16 @@ use url::{Position, Url};
 
 use crate::{
     address::BLOCKED,
-    answer::{KEPT, Read, broken, header_lines, keep_for, read_body, was_refused_unread},
+    answer::{BodyRead, KEPT, broken, header_lines, keep_for, read_body, was_refused_unread},
     connect::Connector,
+    connections::{ExclusiveConnection, PooledConnection},
     handshake,
-    outcome::{Answer, NoAnswer, Outcome},
+    outcome::{Answer, Outcome, RequestError},
     pool::Pool,
-    request::{self, Ask, Form},
+    request::{self, RequestParts, TargetForm},
     retry_after::RetryAfter,
-    settings::{Settings, SetupFault},
-    shelf::{Held, Own},
-    url_policy::{Policy, Target, UrlRefused},
+    settings::{Settings, SetupError},
+    url_policy::{Policy, Target, UrlError},
 };
 
 /// Cheap to clone; all clones share one pool.
@@ -41,15 +41,15 @@ struct Inner {
 const SETTLES_WITHIN: Duration = Duration::from_secs(1);
 const LONGEST_DEADLINE: Duration = Duration::from_secs(24 * 60 * 60);
 
-enum Sent {
+enum SendResult {
     Answered(Response<Incoming>),
     /// Not a byte of it was read by the peer: it may go out again.
-    HandedBack(HeaderMap, NoAnswer),
+    HandedBack(HeaderMap, RequestError),
 }
 
 impl Client {
     /// Must be called inside a Tokio runtime.
-    pub fn new(settings: Settings) -> Result<Self, SetupFault> {
+    pub fn new(settings: Settings) -> Result<Self, SetupError> {
         let pool = Arc::new(Pool::new(&settings));
         let inner = Inner {
             connector: Connector::new(&settings)?,
@@ -85,18 +85,18 @@ impl Client {
         body: Bytes,
         deadline: Duration,
     ) -> Outcome {
-        self.ask(Ask { method: Method::POST, url, body }, headers, KEPT, deadline).await
+        self.ask(RequestParts { method: Method::POST, url, body }, headers, KEPT, deadline).await
     }
 
     /// Fetches a short document, of which at most so many bytes are kept, under the same rules.
     pub async fn get(&self, url: &Url, deadline: Duration, most: usize) -> Outcome {
-        let ask = Ask { method: Method::GET, url, body: Bytes::new() };
+        let ask = RequestParts { method: Method::GET, url, body: Bytes::new() };
         self.ask(ask, HeaderMap::new(), most, deadline).await
     }
 
     async fn ask(
         &self,
-        ask: Ask<'_>,
+        ask: RequestParts<'_>,
         headers: HeaderMap,
         most: usize,
         deadline: Duration,
@@ -130,26 +130,26 @@ impl Drop for Inner {
 impl Inner {
     async fn attempt(
         &self,
-        ask: Ask<'_>,
+        ask: RequestParts<'_>,
         mut headers: HeaderMap,
         most: usize,
         until: Instant,
-    ) -> Result<Answer, NoAnswer> {
+    ) -> Result<Answer, RequestError> {
         let url = ask.url;
         let policy = self.policy.read().clone();
         let target = policy.check(url).map_err(|refused| match refused {
-            UrlRefused::Address => NoAnswer::refused(BLOCKED),
-            other => NoAnswer::refused(other.to_string()),
+            UrlError::Address => RequestError::refused(BLOCKED),
+            other => RequestError::refused(other.to_string()),
         })?;
         let origin = &url[..Position::BeforePath];
         request::clean(&mut headers);
         let fits = |peer| policy.admit((peer, target.port).into()).is_ok();
         if let Some(mut held) = self.pool.take(origin, fits) {
             match self.send(&mut held, ask.clone(), headers, until).await? {
-                Sent::Answered(response) => {
+                SendResult::Answered(response) => {
                     return Ok(self.finish(origin, held, response, most, until).await);
                 }
-                Sent::HandedBack(back, _) => headers = back,
+                SendResult::HandedBack(back, _) => headers = back,
             }
         }
         let mut held = match timeout_at(until, self.open(origin, target, &policy)).await {
@@ -157,8 +157,10 @@ impl Inner {
             Err(_) => return Err(late("while connecting")),
         };
         match self.send(&mut held, ask, headers, until).await? {
-            Sent::Answered(response) => Ok(self.finish(origin, held, response, most, until).await),
-            Sent::HandedBack(_, failure) => Err(failure),
+            SendResult::Answered(response) => {
+                Ok(self.finish(origin, held, response, most, until).await)
+            }
+            SendResult::HandedBack(_, failure) => Err(failure),
         }
     }
 
@@ -167,7 +169,7 @@ impl Inner {
         origin: &str,
         target: Target<'_>,
         policy: &Policy,
-    ) -> Result<Held, NoAnswer> {
+    ) -> Result<PooledConnection, RequestError> {
         let opened = self.connector.open(target, policy).await?;
         let sender = handshake::start(opened.stream, &self.tasks).await?;
         Ok(self.pool.hold(origin, sender, opened.peer))
@@ -176,32 +178,32 @@ impl Inner {
     /// Puts the request on the connection and waits for the head of the answer.
     async fn send(
         &self,
-        held: &mut Held,
-        ask: Ask<'_>,
+        held: &mut PooledConnection,
+        ask: RequestParts<'_>,
         headers: HeaderMap,
         until: Instant,
-    ) -> Result<Sent, NoAnswer> {
-        let misshapen = |error: http::Error| NoAnswer::refused(error.to_string());
+    ) -> Result<SendResult, RequestError> {
+        let misshapen = |error: http::Error| RequestError::refused(error.to_string());
         let (sent, spare) = match held {
-            Held::Own(own) => {
+            PooledConnection::ExclusiveConnection(own) => {
                 let request = self.shape_h1(ask, headers).map_err(misshapen)?;
                 (timeout_at(until, own.sender.try_send_request(request)).await, None)
             }
-            Held::Shared(ticket) => {
+            PooledConnection::SharedConnection(ticket) => {
                 let spare = headers.clone();
-                let request = request::shape(ask, Form::Http2, headers).map_err(misshapen)?;
+                let request = request::shape(ask, TargetForm::Http2, headers).map_err(misshapen)?;
                 (timeout_at(until, ticket.sender().try_send_request(request)).await, Some(spare))
             }
         };
         match sent {
             Err(_) => Err(late("before a response arrived")),
-            Ok(Ok(response)) => Ok(Sent::Answered(response)),
+            Ok(Ok(response)) => Ok(SendResult::Answered(response)),
             Ok(Err(mut error)) => {
                 let back = error.take_message().map(|request| request.into_parts().0.headers);
                 let error = error.into_error();
                 let refused = spare.filter(|_| was_refused_unread(&error));
                 match back.or(refused) {
-                    Some(headers) => Ok(Sent::HandedBack(headers, broken(&error))),
+                    Some(headers) => Ok(SendResult::HandedBack(headers, broken(&error))),
                     None => Err(broken(&error)),
                 }
             }
@@ -210,7 +212,7 @@ impl Inner {
 
     fn shape_h1(
         &self,
-        ask: Ask<'_>,
+        ask: RequestParts<'_>,
         mut headers: HeaderMap,
     ) -> Result<http::Request<handshake::Body>, http::Error> {
         match self.connector.proxy() {
@@ -218,23 +220,23 @@ impl Inner {
                 if let Some(value) = &proxy.authorization {
                     headers.insert(PROXY_AUTHORIZATION, value.clone());
                 }
-                request::shape(ask, Form::Absolute, headers)
+                request::shape(ask, TargetForm::Absolute, headers)
             }
-            _ => request::shape(ask, Form::Origin, headers),
+            _ => request::shape(ask, TargetForm::Origin, headers),
         }
     }
 
     async fn finish(
         &self,
         origin: &str,
-        held: Held,
+        held: PooledConnection,
         response: Response<Incoming>,
         most: usize,
         until: Instant,
     ) -> Answer {
         let (parts, body) = response.into_parts();
-        let Read { kept, ended, is_whole } = read_body(body, most, until).await;
-        if let (Held::Own(own), true) = (held, ended) {
+        let BodyRead { kept, ended, is_whole } = read_body(body, most, until).await;
+        if let (PooledConnection::ExclusiveConnection(own), true) = (held, ended) {
             self.keep(origin, own, keep_for(&parts.headers));
         }
         Answer {
@@ -248,7 +250,7 @@ impl Inner {
 
     /// Only a connection that asks for another request is kept: one that is still busy with this
     /// one, or that has more to read than it should, is not.
-    fn keep(&self, origin: &str, mut own: Own, keep_for: Option<Duration>) {
+    fn keep(&self, origin: &str, mut own: ExclusiveConnection, keep_for: Option<Duration>) {
         if own.sender.is_ready() {
             self.pool.put_back(origin, own, keep_for);
         } else if !own.sender.is_closed() {
@@ -262,6 +264,6 @@ impl Inner {
     }
 }
 
-fn late(when: &str) -> NoAnswer {
-    NoAnswer::new(Code::TIMEOUT, format!("timed out {when}"))
+fn late(when: &str) -> RequestError {
+    RequestError::new(Code::TIMEOUT, format!("timed out {when}"))
 }

@@ -16,11 +16,11 @@ use tokio::{
 use tokio_rustls::{TlsConnector, client::TlsStream};
 
 use crate::{
-    address::Judged,
-    outcome::NoAnswer,
+    address::AllowedAddress,
+    outcome::RequestError,
     proxy::Proxy,
-    resolve::{NameServers, NoAddress, Resolve, look_up},
-    settings::{Settings, SetupFault},
+    resolve::{NameServers, Resolve, ResolveError, look_up},
+    settings::{Settings, SetupError},
     shortage::{is_shortage, lacks_ports},
     tls,
     url_policy::{Policy, Target, TargetHost},
@@ -35,7 +35,7 @@ pub(crate) struct Connector {
     tls_timeout: Duration,
 }
 
-pub(crate) struct Opened {
+pub(crate) struct OpenConnection {
     pub(crate) stream: Stream,
     /// The address at the other end; none if a proxy stands between.
     pub(crate) peer: Option<IpAddr>,
@@ -47,7 +47,7 @@ pub(crate) enum Stream {
 }
 
 impl Connector {
-    pub(crate) fn new(settings: &Settings) -> Result<Self, SetupFault> {
+    pub(crate) fn new(settings: &Settings) -> Result<Self, SetupError> {
         Ok(Self {
             resolver: match &settings.resolver {
                 Some(resolver) => resolver.clone(),
@@ -70,7 +70,7 @@ impl Connector {
         &self,
         target: Target<'_>,
         policy: &Policy,
-    ) -> Result<Opened, NoAnswer> {
+    ) -> Result<OpenConnection, RequestError> {
         let (stream, peer) = if let Some(proxy) = &self.proxy {
             (self.through(proxy, target).await?, None)
         } else {
@@ -84,10 +84,14 @@ impl Connector {
         } else {
             Stream::Plain(stream)
         };
-        Ok(Opened { stream, peer })
+        Ok(OpenConnection { stream, peer })
     }
 
-    async fn straight(&self, target: Target<'_>, policy: &Policy) -> Result<TcpStream, NoAnswer> {
+    async fn straight(
+        &self,
+        target: Target<'_>,
+        policy: &Policy,
+    ) -> Result<TcpStream, RequestError> {
         let addresses = match target.host {
             TargetHost::Address(judged) => vec![judged],
             TargetHost::Name(name) => {
@@ -97,9 +101,9 @@ impl Connector {
         dial(&addresses, self.connect_timeout).await.map_err(|error| unconnected(&error))
     }
 
-    async fn through(&self, proxy: &Proxy, target: Target<'_>) -> Result<TcpStream, NoAnswer> {
+    async fn through(&self, proxy: &Proxy, target: Target<'_>) -> Result<TcpStream, RequestError> {
         let unknown = |why| {
-            NoAnswer::new(
+            RequestError::new(
                 Code::CONNECT_FAILED,
                 format!("the proxy's host name could not be resolved: {why}"),
             )
@@ -109,21 +113,21 @@ impl Connector {
             Err(_) => match timeout(self.resolve_timeout, self.resolver.resolve(&proxy.host)).await
             {
                 Ok(Ok(addresses)) => addresses,
-                Ok(Err(NoAddress::Unasked(why))) => return Err(NoAnswer::ours(why)),
-                Ok(Err(NoAddress::None(why))) => return Err(unknown(why)),
+                Ok(Err(ResolveError::Unasked(why))) => return Err(RequestError::ours(why)),
+                Ok(Err(ResolveError::None(why))) => return Err(unknown(why)),
                 Err(_) => return Err(unknown("DNS lookup timed out".to_owned())),
             },
         };
         let addresses: Vec<_> = addresses
             .into_iter()
-            .map(|ip| Judged::proxy(SocketAddr::new(ip, proxy.port)))
+            .map(|ip| AllowedAddress::proxy(SocketAddr::new(ip, proxy.port)))
             .collect();
         let mut stream =
             dial(&addresses, self.connect_timeout).await.map_err(|error| match error {
-                Undialled::Ours(_) => unconnected(&error),
-                Undialled::Theirs(error) => {
+                DialError::Ours(_) => unconnected(&error),
+                DialError::Theirs(error) => {
                     let reason = format!("cannot connect to the proxy: {error}");
-                    NoAnswer::new(Code::CONNECT_FAILED, reason)
+                    RequestError::new(Code::CONNECT_FAILED, reason)
                 }
             })?;
         if target.https {
@@ -138,21 +142,21 @@ const MOST_TRIES: usize = 8;
 const SHORTEST_TRY: Duration = Duration::from_millis(250);
 
 /// Why there is no connection.
-enum Undialled {
+enum DialError {
     /// This node lacks what a connection takes. At least one address could not be tried for it, so
     /// that nothing is known of the target.
     Ours(io::Error),
     Theirs(io::Error),
 }
 
-impl From<io::Error> for Undialled {
+impl From<io::Error> for DialError {
     fn from(error: io::Error) -> Self {
         if is_shortage(&error) { Self::Ours(error) } else { Self::Theirs(error) }
     }
 }
 
 /// Tries one address after the other.
-async fn dial(addresses: &[Judged], within: Duration) -> Result<TcpStream, Undialled> {
+async fn dial(addresses: &[AllowedAddress], within: Duration) -> Result<TcpStream, DialError> {
     let until = Instant::now() + within;
     let tries = addresses.len().min(MOST_TRIES);
     let mut last = io::Error::other("no address to connect to");
@@ -168,24 +172,24 @@ async fn dial(addresses: &[Judged], within: Duration) -> Result<TcpStream, Undia
                 stream.set_nodelay(true)?;
                 return Ok(stream);
             }
-            Ok(Err(error)) if is_shortage(&error) => return Err(Undialled::Ours(error)),
+            Ok(Err(error)) if is_shortage(&error) => return Err(DialError::Ours(error)),
             // Another address may have ports left.
             Ok(Err(error)) if lacks_ports(&error, judged.address()) => portless = Some(error),
             Ok(Err(error)) => last = error,
             Err(_) => last = io::Error::new(io::ErrorKind::TimedOut, "no answer in time"),
         }
     }
-    Err(portless.map_or(Undialled::Theirs(last), Undialled::Ours))
+    Err(portless.map_or(DialError::Theirs(last), DialError::Ours))
 }
 
-fn unconnected(error: &Undialled) -> NoAnswer {
+fn unconnected(error: &DialError) -> RequestError {
     match error {
-        Undialled::Ours(error) => {
-            NoAnswer::ours(format!("this node could not open a connection: {error}"))
+        DialError::Ours(error) => {
+            RequestError::ours(format!("this node could not open a connection: {error}"))
         }
-        Undialled::Theirs(error) => {
+        DialError::Theirs(error) => {
             let reason = format!("could not connect: {error}");
-            NoAnswer::new(Code::CONNECT_FAILED, reason)
+            RequestError::new(Code::CONNECT_FAILED, reason)
         }
     }
 }

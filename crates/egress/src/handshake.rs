@@ -13,7 +13,7 @@ use hyper::{
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio_util::task::TaskTracker;
 
-use crate::{connect::Stream, outcome::NoAnswer};
+use crate::{connect::Stream, outcome::RequestError};
 
 /// The longest head of an answer, and what is read of it at once.
 const LONGEST_HEAD: usize = 64 * 1024;
@@ -30,7 +30,7 @@ pub(crate) enum Sender {
     H2(http2::SendRequest<Body>),
 }
 
-pub(crate) async fn start(stream: Stream, tasks: &TaskTracker) -> Result<Sender, NoAnswer> {
+pub(crate) async fn start(stream: Stream, tasks: &TaskTracker) -> Result<Sender, RequestError> {
     match stream {
         Stream::Plain(stream) => start_h1(TokioIo::new(stream), tasks).await,
         Stream::Tls(stream) if stream.get_ref().1.alpn_protocol() == Some(b"h2") => {
@@ -40,7 +40,7 @@ pub(crate) async fn start(stream: Stream, tasks: &TaskTracker) -> Result<Sender,
     }
 }
 
-async fn start_h1<T>(io: T, tasks: &TaskTracker) -> Result<Sender, NoAnswer>
+async fn start_h1<T>(io: T, tasks: &TaskTracker) -> Result<Sender, RequestError>
 where
     T: Read + Write + Unpin + Send + 'static,
 {
@@ -57,7 +57,7 @@ where
     Ok(Sender::H1(sender))
 }
 
-async fn start_h2<T>(io: T, tasks: &TaskTracker) -> Result<Sender, NoAnswer>
+async fn start_h2<T>(io: T, tasks: &TaskTracker) -> Result<Sender, RequestError>
 where
     T: Read + Write + Unpin + Send + 'static,
 {
@@ -79,8 +79,8 @@ where
     Ok(Sender::H2(sender))
 }
 
-fn unstarted(error: &hyper::Error) -> NoAnswer {
-    NoAnswer::new(Code::PROTOCOL_ERROR, format!("could not start HTTP: {error}"))
+fn unstarted(error: &hyper::Error) -> RequestError {
+    RequestError::new(Code::PROTOCOL_ERROR, format!("could not start HTTP: {error}"))
 }
 
 /// Lets hyper start its tasks where they are counted.

@@ -9,7 +9,7 @@ use crate::{address::BLOCKED, retry_after::RetryAfter};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
-    pub answer: Result<Answer, NoAnswer>,
+    pub answer: Result<Answer, RequestError>,
     pub latency: Duration,
 }
 
@@ -28,7 +28,7 @@ pub struct Answer {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NoAnswer {
+pub struct RequestError {
     pub failure: Failure,
     /// The URL itself is at fault: no later attempt can do better.
     pub for_good: bool,
@@ -36,7 +36,7 @@ pub struct NoAnswer {
     pub is_ours: bool,
 }
 
-impl NoAnswer {
+impl RequestError {
     pub(crate) fn new(code: Code, reason: impl AsRef<str>) -> Self {
         Self { failure: Failure::new(code, reason), for_good: false, is_ours: false }
     }

@@ -19,9 +19,12 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::{
+    connections::{
+        Destination, ExclusiveConnection, Idle, PooledConnection, Shard, SharedConnection,
+        StreamPermit,
+    },
     handshake::Sender,
     settings::Settings,
-    shelf::{Destination, Held, Idle, Own, Shard, Shared, Ticket},
 };
 
 const SHARDS: usize = 16;
@@ -66,7 +69,11 @@ impl Pool {
     }
 
     /// A connection to the origin that still lives and whose peer `fits` the policy of today.
-    pub(crate) fn take(&self, origin: &str, fits: impl Fn(IpAddr) -> bool) -> Option<Held> {
+    pub(crate) fn take(
+        &self,
+        origin: &str,
+        fits: impl Fn(IpAddr) -> bool,
+    ) -> Option<PooledConnection> {
         let now = Instant::now();
         let fresh = |opened: Instant| now.duration_since(opened) < self.limits.longest_life;
         let fits = |peer: Option<IpAddr>| peer.is_none_or(&fits);
@@ -81,18 +88,21 @@ impl Pool {
                 !shared.sender.is_closed() && fresh(shared.opened) && fits(shared.peer)
             });
             shard.kept -= before - destination.shared.len();
-            let roomy = |shared: &&Arc<Shared>| {
+            let roomy = |shared: &&Arc<SharedConnection>| {
                 shared.in_flight.load(Ordering::Relaxed) < self.limits.streams
             };
             if let Some(shared) = destination.shared.iter().find(roomy) {
                 shared.in_flight.fetch_add(1, Ordering::Relaxed);
-                return Some(Held::Shared(Ticket { shared: shared.clone(), born: self.born }));
+                return Some(PooledConnection::SharedConnection(StreamPermit {
+                    shared: shared.clone(),
+                    born: self.born,
+                }));
             }
         }
         while let Some(Idle { own, until, .. }) = destination.idle.pop_back() {
             shard.kept -= 1;
             if own.sender.is_ready() && now < until && fresh(own.opened) && fits(own.peer) {
-                return Some(Held::Own(own));
+                return Some(PooledConnection::ExclusiveConnection(own));
             }
             unfit.push(own);
         }
@@ -100,12 +110,19 @@ impl Pool {
     }
 
     /// Holds a new connection. A shared one can be taken by others at once.
-    pub(crate) fn hold(&self, origin: &str, sender: Sender, peer: Option<IpAddr>) -> Held {
+    pub(crate) fn hold(
+        &self,
+        origin: &str,
+        sender: Sender,
+        peer: Option<IpAddr>,
+    ) -> PooledConnection {
         let opened = Instant::now();
         match sender {
-            Sender::H1(sender) => Held::Own(Own { sender, peer, opened }),
+            Sender::H1(sender) => {
+                PooledConnection::ExclusiveConnection(ExclusiveConnection { sender, peer, opened })
+            }
             Sender::H2(sender) => {
-                let shared = Arc::new(Shared {
+                let shared = Arc::new(SharedConnection {
                     sender,
                     peer,
                     opened,
@@ -113,12 +130,12 @@ impl Pool {
                     last_used: AtomicU64::new(0),
                 });
                 self.share(origin, shared.clone());
-                Held::Shared(Ticket { shared, born: self.born })
+                PooledConnection::SharedConnection(StreamPermit { shared, born: self.born })
             }
         }
     }
 
-    fn share(&self, origin: &str, connection: Arc<Shared>) {
+    fn share(&self, origin: &str, connection: Arc<SharedConnection>) {
         if self.closed.load(Ordering::Acquire) {
             return;
         }
@@ -135,7 +152,12 @@ impl Pool {
     }
 
     /// Keeps a connection for the next delivery, for no longer than the peer said it would.
-    pub(crate) fn put_back(&self, origin: &str, own: Own, keep_for: Option<Duration>) {
+    pub(crate) fn put_back(
+        &self,
+        origin: &str,
+        own: ExclusiveConnection,
+        keep_for: Option<Duration>,
+    ) {
         if self.closed.load(Ordering::Acquire) || self.limits.per_destination == 0 {
             return;
         }

@@ -11,7 +11,7 @@ use tokio::{
 };
 
 use crate::{
-    outcome::NoAnswer,
+    outcome::RequestError,
     url_policy::{Target, TargetHost},
 };
 
@@ -33,8 +33,9 @@ impl Proxy {
         stream: &mut TcpStream,
         target: Target<'_>,
         within: Duration,
-    ) -> Result<(), NoAnswer> {
-        let failed = |why: String| NoAnswer::new(Code::CONNECT_FAILED, format!("the proxy {why}"));
+    ) -> Result<(), RequestError> {
+        let failed =
+            |why: String| RequestError::new(Code::CONNECT_FAILED, format!("the proxy {why}"));
         let head = self.ask(target);
         let exchange = async {
             stream.write_all(&head).await?;

@@ -17,7 +17,7 @@ use crate::handshake::Body;
 
 /// How the target is named, which depends on what the connection speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum TargetForm {
     /// `/path`, with a `Host` header.
     Origin,
     /// `http://host/path`, for a proxy, with a `Host` header.
@@ -50,26 +50,26 @@ pub(crate) fn clean(headers: &mut HeaderMap) {
 
 /// What is asked of a URL, apart from its headers. Cheap to copy.
 #[derive(Debug, Clone)]
-pub(crate) struct Ask<'a> {
+pub(crate) struct RequestParts<'a> {
     pub(crate) method: Method,
     pub(crate) url: &'a Url,
     pub(crate) body: Bytes,
 }
 
 pub(crate) fn shape(
-    ask: Ask<'_>,
-    form: Form,
+    ask: RequestParts<'_>,
+    form: TargetForm,
     mut headers: HeaderMap,
 ) -> Result<Request<Body>, http::Error> {
-    let Ask { method, url, body } = ask;
+    let RequestParts { method, url, body } = ask;
     let uri = match form {
-        Form::Origin => {
+        TargetForm::Origin => {
             let path = PathAndQuery::try_from(&url[Position::BeforePath..Position::AfterQuery])?;
             Uri::from(path)
         }
-        Form::Absolute | Form::Http2 => Uri::try_from(&url[..Position::AfterQuery])?,
+        TargetForm::Absolute | TargetForm::Http2 => Uri::try_from(&url[..Position::AfterQuery])?,
     };
-    if form == Form::Http2 {
+    if form == TargetForm::Http2 {
         headers.remove(HOST);
     } else {
         let host = HeaderValue::from_str(&url[Position::BeforeHost..Position::AfterPort])?;

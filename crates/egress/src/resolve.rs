@@ -15,9 +15,9 @@ use hickory_resolver::{
 use tokio::time::timeout;
 
 use crate::{
-    address::Judged,
-    outcome::NoAnswer,
-    settings::SetupFault,
+    address::AllowedAddress,
+    outcome::RequestError,
+    settings::SetupError,
     shortage::{is_shortage, lacks_sockets},
     url_policy::Policy,
 };
@@ -28,12 +28,12 @@ const MOST_ANSWERS: usize = 32;
 /// Asks for the addresses of a name, given without the dot at its end but meant as absolute.
 #[async_trait]
 pub trait Resolve: Send + Sync + 'static {
-    async fn resolve(&self, name: &str) -> Result<Vec<IpAddr>, NoAddress>;
+    async fn resolve(&self, name: &str) -> Result<Vec<IpAddr>, ResolveError>;
 }
 
 /// Why there is no address, in words for the tenant.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NoAddress {
+pub enum ResolveError {
     /// The name has none, or nobody could tell.
     None(String),
     /// This node lacks what asking takes, such as a file handle.
@@ -48,12 +48,12 @@ pub(crate) async fn look_up(
     port: u16,
     policy: &Policy,
     within: Duration,
-) -> Result<Vec<Judged>, NoAnswer> {
-    let failed = |why: &str| NoAnswer::new(Code::DNS_FAILED, format!("{name}: {why}"));
+) -> Result<Vec<AllowedAddress>, RequestError> {
+    let failed = |why: &str| RequestError::new(Code::DNS_FAILED, format!("{name}: {why}"));
     let answers = match timeout(within, resolver.resolve(name)).await {
         Ok(Ok(answers)) => answers,
-        Ok(Err(NoAddress::Unasked(why))) => return Err(NoAnswer::ours(why)),
-        Ok(Err(NoAddress::None(why))) => return Err(failed(&why)),
+        Ok(Err(ResolveError::Unasked(why))) => return Err(RequestError::ours(why)),
+        Ok(Err(ResolveError::None(why))) => return Err(failed(&why)),
         Err(_) => return Err(failed("DNS lookup timed out")),
     };
     if answers.is_empty() {
@@ -65,7 +65,7 @@ pub(crate) async fn look_up(
             Ok(address) => judged.push(address),
             Err(why) => {
                 tracing::debug!(name, %ip, reason = why, "DNS returned a denied address");
-                return Err(NoAnswer::blocked());
+                return Err(RequestError::blocked());
             }
         }
     }
@@ -76,7 +76,7 @@ pub(crate) async fn look_up(
 }
 
 /// IPv6 first, then in turns, each family in the order it was given.
-fn alternate(addresses: Vec<Judged>) -> Vec<Judged> {
+fn alternate(addresses: Vec<AllowedAddress>) -> Vec<AllowedAddress> {
     if addresses.len() < 2 {
         return addresses;
     }
@@ -99,8 +99,8 @@ pub struct NameServers(TokioResolver);
 
 impl NameServers {
     /// Those of the machine, or the given ones.
-    pub fn new(given: &[SocketAddr]) -> Result<Self, SetupFault> {
-        let fault = |error: NetError| SetupFault::NameServers(error.to_string());
+    pub fn new(given: &[SocketAddr]) -> Result<Self, SetupError> {
+        let fault = |error: NetError| SetupError::NameServers(error.to_string());
         let mut builder = if given.is_empty() {
             TokioResolver::builder_tokio().map_err(fault)?
         } else {
@@ -133,17 +133,17 @@ fn tune(options: &mut ResolverOpts) {
 
 #[async_trait]
 impl Resolve for NameServers {
-    async fn resolve(&self, name: &str) -> Result<Vec<IpAddr>, NoAddress> {
+    async fn resolve(&self, name: &str) -> Result<Vec<IpAddr>, ResolveError> {
         // The dot at the end makes it absolute: search domains are never tried.
         match self.0.lookup_ip(format!("{name}.")).await {
             Ok(found) => Ok(found.iter().take(MOST_ANSWERS + 1).collect()),
             Err(error) if error.is_no_records_found() => {
-                Err(NoAddress::None("the host name has no address".to_owned()))
+                Err(ResolveError::None("the host name has no address".to_owned()))
             }
             Err(error) if is_ours(&error) => {
-                Err(NoAddress::Unasked(format!("this node could not query DNS: {error}")))
+                Err(ResolveError::Unasked(format!("this node could not query DNS: {error}")))
             }
-            Err(error) => Err(NoAddress::None(format!("DNS lookup failed ({error})"))),
+            Err(error) => Err(ResolveError::None(format!("DNS lookup failed ({error})"))),
         }
     }
 }

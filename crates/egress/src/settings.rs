@@ -60,7 +60,7 @@ impl Settings {
 
 /// Why a client could not be made.
 #[derive(Debug, Error)]
-pub enum SetupFault {
+pub enum SetupError {
     #[error("cannot read the system's DNS configuration: {0}. hint: set `nameservers`")]
     NameServers(String),
     #[error("cannot set up TLS: {0}")]

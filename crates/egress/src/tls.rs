@@ -11,7 +11,7 @@ use rustls::{
 use tokio::{net::TcpStream, time::timeout};
 use tokio_rustls::{TlsConnector, client::TlsStream};
 
-use crate::{outcome::NoAnswer, settings::SetupFault, url_policy::TargetHost};
+use crate::{outcome::RequestError, settings::SetupError, url_policy::TargetHost};
 
 /// Trusts the machine's roots and the extra ones. A container without roots of its own uses the bundled ones.
 pub fn client_config(extra: &[CertificateDer<'static>]) -> Result<ClientConfig, rustls::Error> {
@@ -31,7 +31,7 @@ pub fn client_config(extra: &[CertificateDer<'static>]) -> Result<ClientConfig, 
 }
 
 /// Offers HTTP/2 before HTTP/1.1.
-pub(crate) fn connector(extra: &[CertificateDer<'static>]) -> Result<TlsConnector, SetupFault> {
+pub(crate) fn connector(extra: &[CertificateDer<'static>]) -> Result<TlsConnector, SetupError> {
     let mut config = client_config(extra)?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(TlsConnector::from(Arc::new(config)))
@@ -43,9 +43,9 @@ pub(crate) async fn shake_hands(
     host: TargetHost<'_>,
     stream: TcpStream,
     within: Duration,
-) -> Result<TlsStream<TcpStream>, NoAnswer> {
+) -> Result<TlsStream<TcpStream>, RequestError> {
     let failed = |why: &dyn std::fmt::Display| {
-        NoAnswer::new(Code::TLS_FAILED, format!("the TLS handshake failed: {why}"))
+        RequestError::new(Code::TLS_FAILED, format!("the TLS handshake failed: {why}"))
     };
     let name = match host {
         TargetHost::Name(name) => {

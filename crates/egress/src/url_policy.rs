@@ -10,7 +10,7 @@ use http::uri::PathAndQuery;
 use thiserror::Error;
 use url::{Host, Position, Url};
 
-use crate::address::{AddressPolicy, BLOCKED, Judged};
+use crate::address::{AddressPolicy, AllowedAddress, BLOCKED};
 
 /// Longer URLs are refused.
 const LONGEST: usize = 2_048;
@@ -31,7 +31,7 @@ pub struct Policy {
 /// Why a URL may not be delivered to, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}. hint: {}", self.what(), self.hint())]
-pub enum UrlRefused {
+pub enum UrlError {
     NotAUrl(String),
     TooLong,
     Blanks,
@@ -44,7 +44,7 @@ pub enum UrlRefused {
     Address,
 }
 
-impl UrlRefused {
+impl UrlError {
     pub fn what(&self) -> String {
         match self {
             Self::NotAUrl(why) => format!("not a URL: {why}"),
@@ -95,7 +95,7 @@ pub enum TargetHost<'a> {
     /// Without the dot at the end.
     Name(&'a str),
     /// Written as an address, and one that may be reached.
-    Address(Judged),
+    Address(AllowedAddress),
 }
 
 impl Policy {
@@ -105,81 +105,77 @@ impl Policy {
     }
 
     /// Judges a URL as a tenant wrote it, and gives its canonical form.
-    pub fn parse(&self, text: &str) -> Result<Url, UrlRefused> {
+    pub fn parse(&self, text: &str) -> Result<Url, UrlError> {
         if text.len() > LONGEST {
-            return Err(UrlRefused::TooLong);
+            return Err(UrlError::TooLong);
         }
         // A URL parser drops tabs and line ends silently: what was read would not be what was sent.
         if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
-            return Err(UrlRefused::Blanks);
+            return Err(UrlError::Blanks);
         }
-        let mut url = Url::parse(text).map_err(|error| UrlRefused::NotAUrl(error.to_string()))?;
+        let mut url = Url::parse(text).map_err(|error| UrlError::NotAUrl(error.to_string()))?;
         if let Some(bare) = url.domain().and_then(|name| name.strip_suffix('.')).map(str::to_owned)
             && (bare.ends_with('.') || url.set_host(Some(&bare)).is_err())
         {
-            return Err(UrlRefused::Name(bare));
+            return Err(UrlError::Name(bare));
         }
         self.check(&url)?;
         PathAndQuery::try_from(&url[Position::BeforePath..Position::AfterQuery])
-            .map_err(|error| UrlRefused::NotAUrl(error.to_string()))?;
+            .map_err(|error| UrlError::NotAUrl(error.to_string()))?;
         Ok(url)
     }
 
     /// Judges a parsed URL. Cheap: it runs before each attempt.
-    pub fn check<'a>(&self, url: &'a Url) -> Result<Target<'a>, UrlRefused> {
+    pub fn check<'a>(&self, url: &'a Url) -> Result<Target<'a>, UrlError> {
         let https = match url.scheme() {
             "https" => true,
             "http" => false,
-            other => return Err(UrlRefused::Scheme(other.to_owned())),
+            other => return Err(UrlError::Scheme(other.to_owned())),
         };
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(UrlRefused::UserInfo);
+            return Err(UrlError::UserInfo);
         }
         if url.fragment().is_some() {
-            return Err(UrlRefused::Fragment);
+            return Err(UrlError::Fragment);
         }
         let port = url.port_or_known_default().unwrap_or(0);
         let (host, local) = match url.host() {
             Some(Host::Domain(name)) => self.check_name(name)?,
             Some(Host::Ipv4(ip)) => self.check_address(ip.into(), port)?,
             Some(Host::Ipv6(ip)) => self.check_address(ip.into(), port)?,
-            None => return Err(UrlRefused::NotAUrl("it has no host".to_owned())),
+            None => return Err(UrlError::NotAUrl("it has no host".to_owned())),
         };
         if !https && !self.allow_http && !local {
-            return Err(UrlRefused::PlainHttp);
+            return Err(UrlError::PlainHttp);
         }
         if !self.port_is_fit(port) {
-            return Err(UrlRefused::Port(port));
+            return Err(UrlError::Port(port));
         }
         Ok(Target { https, host, port })
     }
 
     /// The address, if it may be reached; loopback counts as allowed in development.
-    pub fn admit(&self, address: SocketAddr) -> Result<Judged, &'static str> {
+    pub fn admit(&self, address: SocketAddr) -> Result<AllowedAddress, &'static str> {
         self.addresses.admit_in(address, self.dev)
     }
 
-    fn check_address<'a>(
-        &self,
-        ip: IpAddr,
-        port: u16,
-    ) -> Result<(TargetHost<'a>, bool), UrlRefused> {
+    fn check_address<'a>(&self, ip: IpAddr, port: u16) -> Result<(TargetHost<'a>, bool), UrlError> {
         let local = self.dev && ip.to_canonical().is_loopback();
         match self.admit(SocketAddr::new(ip, port)) {
             Ok(judged) => Ok((TargetHost::Address(judged), local)),
-            Err(_) => Err(UrlRefused::Address),
+            Err(_) => Err(UrlError::Address),
         }
     }
 
-    fn check_name<'a>(&self, written: &'a str) -> Result<(TargetHost<'a>, bool), UrlRefused> {
+    fn check_name<'a>(&self, written: &'a str) -> Result<(TargetHost<'a>, bool), UrlError> {
         let name = written.strip_suffix('.').unwrap_or(written);
         if !is_well_formed(name) {
-            return Err(UrlRefused::Name(written.to_owned()));
+            return Err(UrlError::Name(written.to_owned()));
         }
         let local = self.dev && is_below(name, "localhost");
         let allowed = local || self.allow_names.iter().any(|allowed| is_below(name, allowed));
         if !allowed && is_special(name) {
-            return Err(UrlRefused::Name(written.to_owned()));
+            return Err(UrlError::Name(written.to_owned()));
         }
         Ok((TargetHost::Name(name), local))
     }

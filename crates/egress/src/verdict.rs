@@ -8,7 +8,7 @@ use gancho_domain::{
 use gancho_engine::Carried;
 use http::StatusCode;
 
-use crate::outcome::{Answer, NoAnswer, Outcome};
+use crate::outcome::{Answer, Outcome, RequestError};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conclusion {
@@ -25,17 +25,17 @@ pub fn verdict(outcome: &Outcome, now: Time) -> Conclusion {
             let at_fault = matches!(answer.status, 408 | 425 | 429 | 500..);
             (of_answer(answer, now), matches!(answer.status, 429 | 502..=504), at_fault)
         }
-        Err(NoAnswer { failure, is_ours: true, .. }) => {
+        Err(RequestError { failure, is_ours: true, .. }) => {
             return Conclusion {
                 verdict: Verdict::Deferred { failure: failure.clone() },
                 load: Load::Light,
                 at_fault: false,
             };
         }
-        Err(NoAnswer { failure, for_good: true, .. }) => {
+        Err(RequestError { failure, for_good: true, .. }) => {
             (Verdict::Never { failure: failure.clone() }, false, false)
         }
-        Err(NoAnswer { failure, for_good: false, .. }) => {
+        Err(RequestError { failure, for_good: false, .. }) => {
             let heavy = [Code::TIMEOUT, Code::CONNECT_FAILED].contains(failure.code());
             (Verdict::Retry { failure: failure.clone(), not_before: None }, heavy, true)
         }
@@ -104,7 +104,7 @@ mod tests {
         verdict(&Outcome { answer: Ok(answer), latency }, NOW)
     }
 
-    fn missed(miss: NoAnswer) -> Conclusion {
+    fn missed(miss: RequestError) -> Conclusion {
         verdict(&Outcome { answer: Err(miss), latency: Duration::ZERO }, NOW)
     }
 
@@ -137,17 +137,17 @@ mod tests {
             (Code::TLS_FAILED, false),
             (Code::PROTOCOL_ERROR, false),
         ] {
-            let concluded = missed(NoAnswer::new(code.clone(), "why"));
+            let concluded = missed(RequestError::new(code.clone(), "why"));
             assert_eq!(concluded.verdict.failure().map(Failure::code), Some(&code));
             assert!(matches!(concluded.verdict, Verdict::Retry { .. }) && concluded.at_fault);
             assert_eq!(concluded.load == Load::Heavy, heavy, "{code}");
         }
-        assert!(matches!(missed(NoAnswer::blocked()).verdict, Verdict::Retry { .. }));
+        assert!(matches!(missed(RequestError::blocked()).verdict, Verdict::Retry { .. }));
         // faults.md 10
-        let ours = missed(NoAnswer::ours("no file handle"));
+        let ours = missed(RequestError::ours("no file handle"));
         assert!(matches!(ours.verdict, Verdict::Deferred { .. }));
         assert_eq!((ours.at_fault, ours.load), (false, Load::Light));
-        let refused = missed(NoAnswer::refused("why"));
+        let refused = missed(RequestError::refused("why"));
         assert!(matches!(refused.verdict, Verdict::Never { .. }) && !refused.at_fault);
     }
 

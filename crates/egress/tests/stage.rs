@@ -11,7 +11,7 @@ use std::{
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use gancho_egress::{Client, NoAddress, Outcome, Policy, Resolve, Settings};
+use gancho_egress::{Client, Outcome, Policy, Resolve, ResolveError, Settings};
 use http::HeaderMap;
 use url::Url;
 
@@ -40,7 +40,7 @@ impl Scripted {
 
 #[async_trait]
 impl Resolve for Scripted {
-    async fn resolve(&self, _: &str) -> Result<Vec<IpAddr>, NoAddress> {
+    async fn resolve(&self, _: &str) -> Result<Vec<IpAddr>, ResolveError> {
         Ok((self.answers)(self.lookups.fetch_add(1, Ordering::SeqCst)))
     }
 }

@@ -32,7 +32,7 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gancho_domain::{Rate, TenantId, Ticker, Time};
+use gancho_domain::{Gcra, Rate, TenantId, Time};
 use gancho_store::TargetId;
 
 use self::{
@@ -83,7 +83,7 @@ pub struct Scheduler<T> {
     rounds: u64,
     /// Deliveries taken so far: decides which pool is served first.
     taken: usize,
-    ticker: Ticker,
+    ticker: Gcra,
     flights: Flights,
     in_flight: [u32; Pool::COUNT],
     queued: usize,
@@ -137,7 +137,7 @@ impl<T> Scheduler<T> {
             turns: Default::default(),
             rounds: 0,
             taken: 0,
-            ticker: Ticker::default(),
+            ticker: Gcra::default(),
             flights: Flights::default(),
             in_flight: [0; Pool::COUNT],
             queued: 0,

@@ -9,8 +9,8 @@ use gancho_domain::{Clock, IdMaker, SystemClock, SystemRandom};
 use gancho_egress::{Client, Settings};
 use gancho_engine::{Engine, EngineSetup, Limits as EngineLimits};
 use gancho_inbound::{
-    Inbound, InboundSetup, Incoming, KeyDraft, Limits, Outcome, PolicyKeeper, SigningKeys,
-    SourceDesk, SourceDraft, Sources,
+    Inbound, InboundSetup, Incoming, KeyDraft, Limits, Outcome, PolicyService, SigningKeys,
+    SourceDraft, SourceService, Sources,
 };
 use gancho_store::Store;
 use gancho_store_sqlite::{Options, SqliteStore};
@@ -39,7 +39,7 @@ async fn main() {
             tokio::spawn(async move {
                 for request in requests.iter().skip(caller).step_by(callers) {
                     let outcome = inbound.receive(request).await;
-                    assert!(matches!(outcome, Outcome::Kept(_)), "{outcome:?}");
+                    assert!(matches!(outcome, Outcome::Accepted(_)), "{outcome:?}");
                 }
             })
         })
@@ -55,7 +55,7 @@ async fn main() {
     odd.body = unsigned;
     let started = Instant::now();
     for _ in 0..count {
-        assert!(matches!(inbound.receive(&odd).await, Outcome::Denied(_)));
+        assert!(matches!(inbound.receive(&odd).await, Outcome::Rejected(_)));
     }
     println!("a refusal costs {:.2?}", started.elapsed() / count as u32);
 }
@@ -78,7 +78,7 @@ async fn set_up(folder: &std::path::Path) -> Arc<Inbound> {
         name: "cost".into(),
     });
     let engine = engine.await.unwrap();
-    let desk = SourceDesk {
+    let desk = SourceService {
         store: store.clone(),
         ring: ring.clone(),
         sources: sources.clone(),
@@ -100,7 +100,7 @@ async fn set_up(folder: &std::path::Path) -> Arc<Inbound> {
         engine,
         sources,
         keys: Arc::new(keys),
-        policy: Arc::new(PolicyKeeper::open(None).unwrap()),
+        policy: Arc::new(PolicyService::open(None).unwrap()),
         ids,
         clock,
         limits: Limits::default(),

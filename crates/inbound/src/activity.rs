@@ -1,7 +1,7 @@
 //! What partners' requests came to, of all nodes together: how many were kept, and the last that were
 //! turned away. Kept in the store, one small document for each source and one for those who named nobody.
 //!
-//! Requests cost nothing here: a node counts in memory ([`tally`](crate::tally),
+//! Requests cost nothing here: a node counts in memory ([`counters`](crate::tally),
 //! [`rejections`](crate::rejections)) and adds what is new to the documents every few seconds, a bounded
 //! number of them at a time. What a node had not added when it was killed is lost; what it was asked to
 //! stop with is not.
@@ -17,9 +17,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Inbound, Reason, Rejection, Source,
-    registry::All,
+    counters::Counts,
+    registry::SourceSet,
     rejections::{MAX_KEPT, UNKNOWN},
-    tally::Counts,
 };
 
 const COLLECTION: Collection = Collection::operators("source_activity");
@@ -35,15 +35,15 @@ const MAX_MARKS: usize = 16;
 
 /// One document.
 #[derive(Default, Serialize, Deserialize)]
-struct Kept {
+struct ActivityDocument {
     counts: Counts,
     /// Oldest first.
-    rejections: VecDeque<KeptRejection>,
+    rejections: VecDeque<RejectionDocument>,
     marks: VecDeque<String>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct KeptRejection {
+struct RejectionDocument {
     at: i64,
     partner: String,
     status: u16,
@@ -55,7 +55,7 @@ struct KeptRejection {
 }
 
 /// What one node has not written yet. Its mark stays the same until it is written.
-struct Unsaved {
+struct UnsavedActivity {
     partner: Box<str>,
     counts: Counts,
     rejections: Vec<Rejection>,
@@ -64,7 +64,7 @@ struct Unsaved {
 
 /// What a source's requests came to, on every node.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Seen {
+pub struct SourceActivity {
     pub counts: Counts,
     /// Newest first.
     pub rejections: Vec<Rejection>,
@@ -72,14 +72,14 @@ pub struct Seen {
 
 /// Who writes, and where the next round begins.
 #[derive(Default)]
-pub struct Activity(Mutex<Round>);
+pub struct Activity(Mutex<SaveRound>);
 
 #[derive(Default)]
-struct Round {
+struct SaveRound {
     /// The last partner that was written.
     after: Option<Box<str>>,
     /// One whose answer was lost: it is tried again first, as it was.
-    doubt: Option<Unsaved>,
+    doubt: Option<UnsavedActivity>,
 }
 
 impl Inbound {
@@ -112,42 +112,48 @@ impl Inbound {
     }
 
     /// Of a source, on every node.
-    pub async fn seen(&self, source: &Source) -> Result<Seen> {
+    pub async fn seen(&self, source: &Source) -> Result<SourceActivity> {
         self.seen_by(source.partner.as_str(), &source.id.to_string()).await
     }
 
     /// Of those who named no partner that is there.
-    pub async fn seen_of_strangers(&self) -> Result<Seen> {
+    pub async fn seen_of_strangers(&self) -> Result<SourceActivity> {
         self.seen_by(UNKNOWN, STRANGERS).await
     }
 
-    async fn seen_by(&self, partner: &str, key: &str) -> Result<Seen> {
+    async fn seen_by(&self, partner: &str, key: &str) -> Result<SourceActivity> {
         // Nothing is written meanwhile, so that nothing is counted twice or missed.
         let _round = self.activity.0.lock().await;
         let (mut kept, _) = read(self.store.document(COLLECTION, key).await?)?;
-        let (counts, rejections) = (self.tally.unsaved(partner), self.rejections.unsaved(partner));
+        let (counts, rejections) =
+            (self.counters.unsaved(partner), self.rejections.unsaved(partner));
         kept.add(counts, rejections);
         let rejections =
-            kept.rejections.into_iter().rev().filter_map(KeptRejection::read).collect();
-        Ok(Seen { counts: kept.counts, rejections })
+            kept.rejections.into_iter().rev().filter_map(RejectionDocument::read).collect();
+        Ok(SourceActivity { counts: kept.counts, rejections })
     }
 
     /// The next partner of which there is something new, in turn.
-    fn next_unsaved(&self, after: Option<&str>) -> Option<Unsaved> {
-        let mut partners = self.tally.changed();
+    fn next_unsaved(&self, after: Option<&str>) -> Option<UnsavedActivity> {
+        let mut partners = self.counters.changed();
         partners.extend(self.rejections.changed());
         let next = partners.iter().find(|name| after.is_none_or(|after| &***name > after));
         let partner = next.or(partners.first())?.clone();
         let mark: ReceiptId = self.ids.make();
-        Some(Unsaved {
-            counts: self.tally.unsaved(&partner),
+        Some(UnsavedActivity {
+            counts: self.counters.unsaved(&partner),
             rejections: self.rejections.unsaved(&partner),
             mark: mark.to_string(),
             partner,
         })
     }
 
-    async fn add(&self, round: &mut Round, sources: &All, unsaved: Unsaved) -> Result<()> {
+    async fn add(
+        &self,
+        round: &mut SaveRound,
+        sources: &SourceSet,
+        unsaved: UnsavedActivity,
+    ) -> Result<()> {
         let key = match sources.id_of(&unsaved.partner) {
             Some(id) => Some(id.to_string()),
             None if *unsaved.partner == *UNKNOWN => Some(STRANGERS.to_owned()),
@@ -160,12 +166,12 @@ impl Inbound {
             round.doubt = Some(unsaved);
             return Err(error);
         }
-        self.tally.saved(&unsaved.partner, unsaved.counts);
+        self.counters.saved(&unsaved.partner, unsaved.counts);
         self.rejections.saved(&unsaved.partner, unsaved.rejections.len());
         Ok(())
     }
 
-    async fn write(&self, key: &str, unsaved: &Unsaved) -> Result<()> {
+    async fn write(&self, key: &str, unsaved: &UnsavedActivity) -> Result<()> {
         for _ in 0..TRIES {
             let (mut kept, expect) = read(self.store.document(COLLECTION, key).await?)?;
             if kept.marks.contains(&unsaved.mark) {
@@ -188,10 +194,10 @@ pub(crate) async fn forget(store: &dyn gancho_store::Store, source: &Source) -> 
     store.delete_document(COLLECTION, &source.id.to_string()).await.map(drop)
 }
 
-impl Kept {
+impl ActivityDocument {
     fn add(&mut self, counts: Counts, rejections: Vec<Rejection>) {
         self.counts = self.counts + counts;
-        self.rejections.extend(rejections.into_iter().map(KeptRejection::of));
+        self.rejections.extend(rejections.into_iter().map(RejectionDocument::of));
         // Nodes write in no order.
         self.rejections.make_contiguous().sort_by_key(|rejection| rejection.at);
         let excess = self.rejections.len().saturating_sub(MAX_KEPT);
@@ -204,7 +210,7 @@ impl Kept {
     }
 }
 
-impl KeptRejection {
+impl RejectionDocument {
     fn of(rejection: Rejection) -> Self {
         let Rejection { at, partner, status, reason, detail, headers, size } = rejection;
         let (at, reason) = (at.micros(), reason.name().to_owned());
@@ -218,8 +224,10 @@ impl KeptRejection {
     }
 }
 
-fn read(document: Option<Document>) -> Result<(Kept, Expect)> {
-    let Some(document) = document else { return Ok((Kept::default(), Expect::Nothing)) };
+fn read(document: Option<Document>) -> Result<(ActivityDocument, Expect)> {
+    let Some(document) = document else {
+        return Ok((ActivityDocument::default(), Expect::Nothing));
+    };
     let kept = crate::registry::parse_document(&document)?;
     Ok((kept, Expect::Version(document.version)))
 }

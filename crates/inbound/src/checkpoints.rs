@@ -12,7 +12,7 @@ use std::{io, path::PathBuf, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use gancho_domain::Clock;
-use gancho_ledger::{Checkpoint, CheckpointError, Flaw, Hash, Head, Tree};
+use gancho_ledger::{AuditError, Checkpoint, CheckpointError, Hash, Head, Tree};
 use gancho_store::{Collection, Expect, Store, StoreError};
 use thiserror::Error;
 use tokio::{sync::Mutex, time::Instant};
@@ -34,7 +34,7 @@ pub struct Checkpointer {
     keys: Arc<SigningKeys>,
     clock: Arc<dyn Clock>,
     settings: CheckpointSettings,
-    walked: Mutex<Walked>,
+    walked: Mutex<WalkState>,
 }
 
 #[derive(Debug, Clone)]
@@ -57,7 +57,7 @@ impl CheckpointSettings {
 }
 
 /// How far the ledger was walked by this process.
-struct Walked {
+struct WalkState {
     head: Head,
     tree: Tree,
     /// Those on file that the walk has not reached, the nearest last. Nothing where they could not be
@@ -67,12 +67,12 @@ struct Walked {
     newest: Option<Checkpoint>,
     /// What was found wrong first. A ledger that was rewritten looks sound again behind the last
     /// checkpoint that tells, so this process never forgets it.
-    flaw: Option<Flaw>,
+    flaw: Option<AuditError>,
 }
 
 /// How far the ledger goes, and how far it is signed for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
+pub struct LedgerStatus {
     /// How many lines there are.
     pub size: u64,
     /// Whichever node made it.
@@ -80,12 +80,12 @@ pub struct Standing {
 }
 
 #[derive(Debug, Error)]
-pub enum CheckpointFault {
+pub enum CheckpointerError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The ledger is not what it was. Nothing is signed.
     #[error("the ledger is invalid: {0}. hint: run `gancho ledger verify`")]
-    Flaw(#[from] Flaw),
+    AuditError(#[from] AuditError),
     #[error("cannot write or read the checkpoint {0}: {1}")]
     File(PathBuf, io::Error),
     #[error("cannot sign or verify the checkpoint: {0}")]
@@ -97,10 +97,10 @@ pub enum CheckpointFault {
     Foreign(PathBuf),
 }
 
-impl CheckpointFault {
+impl CheckpointerError {
     /// Whether someone has to look, since it will not pass.
     const fn is_lasting(&self) -> bool {
-        matches!(self, Self::Flaw(_) | Self::Foreign(_))
+        matches!(self, Self::AuditError(_) | Self::Foreign(_))
     }
 }
 
@@ -121,12 +121,12 @@ impl Checkpointer {
             }
         };
         let (head, tree) = (Head::start(), Tree::default());
-        let walked = Mutex::new(Walked { head, tree, ahead, newest: None, flaw: None });
+        let walked = Mutex::new(WalkState { head, tree, ahead, newest: None, flaw: None });
         Self { store, keys, clock, settings, walked }
     }
 
     /// Makes one if lines were added since the last; with `force` also if none were.
-    pub async fn run_once(&self, force: bool) -> Result<Option<Checkpoint>, CheckpointFault> {
+    pub async fn run_once(&self, force: bool) -> Result<Option<Checkpoint>, CheckpointerError> {
         let mut walked = self.walked.lock().await;
         if let Some(flaw) = &walked.flaw {
             return Err(flaw.clone().into());
@@ -135,7 +135,7 @@ impl Checkpointer {
             walked.ahead = Some(ahead(&self.settings, &self.keys)?);
         }
         if let Err(fault) = self.walk(&mut walked).await {
-            if let CheckpointFault::Flaw(flaw) = &fault {
+            if let CheckpointerError::AuditError(flaw) = &fault {
                 walked.flaw = Some(flaw.clone());
             }
             return Err(fault);
@@ -159,13 +159,13 @@ impl Checkpointer {
         Ok(Some(checkpoint))
     }
 
-    pub async fn standing(&self) -> Result<Standing, CheckpointFault> {
+    pub async fn standing(&self) -> Result<LedgerStatus, CheckpointerError> {
         let size = self.store.ledger_size().await?;
         let in_store = newest::in_store(&*self.store, &self.keys, size).await?;
         let walked = self.walked.lock().await;
         let here = walked.furthest().or(walked.newest.as_ref()).cloned();
         let newest = here.into_iter().chain(in_store).max_by_key(|checkpoint| checkpoint.size);
-        Ok(Standing { size, newest })
+        Ok(LedgerStatus { size, newest })
     }
 
     /// Looks from time to time, until `stop`; then once more, so that what was received is signed for.
@@ -177,7 +177,7 @@ impl Checkpointer {
             let is_time = made.elapsed() >= self.settings.every;
             if is_last || is_time || (!is_held && self.has_many().await) {
                 let done = self.run_once(false).await;
-                is_held = done.as_ref().is_err_and(CheckpointFault::is_lasting);
+                is_held = done.as_ref().is_err_and(CheckpointerError::is_lasting);
                 match done {
                     Ok(Some(_)) => made = Instant::now(),
                     Ok(None) => {}
@@ -200,17 +200,17 @@ impl Checkpointer {
         size.is_ok_and(|size| size.saturating_sub(last) >= self.settings.lines)
     }
 
-    async fn walk(&self, walked: &mut Walked) -> Result<(), CheckpointFault> {
+    async fn walk(&self, walked: &mut WalkState) -> Result<(), CheckpointerError> {
         loop {
             let lines = self.store.ledger_lines(walked.head.number, PAGE).await?;
             for line in &lines {
                 let expected = walked.head.number + 1;
                 if line.number != expected {
-                    return Err(Flaw::Hole { expected, found: line.number }.into());
+                    return Err(AuditError::Hole { expected, found: line.number }.into());
                 }
                 let leaf = line.leaf();
                 if line.link != Hash::of_link(&walked.head.link, &leaf) {
-                    return Err(Flaw::Changed { number: line.number }.into());
+                    return Err(AuditError::Changed { number: line.number }.into());
                 }
                 walked.head = line.head();
                 walked.tree.push(leaf);
@@ -222,7 +222,7 @@ impl Checkpointer {
         }
         match walked.furthest() {
             None => self.still_there(walked).await,
-            Some(furthest) => Err(Flaw::Short {
+            Some(furthest) => Err(AuditError::Short {
                 found: walked.head.number,
                 size: furthest.size,
                 made_at: furthest.made_at.clone(),
@@ -232,23 +232,23 @@ impl Checkpointer {
     }
 
     /// A store that was put back while the process ran has fewer lines than were walked.
-    async fn still_there(&self, walked: &Walked) -> Result<(), CheckpointFault> {
+    async fn still_there(&self, walked: &WalkState) -> Result<(), CheckpointerError> {
         let found = self.store.ledger_size().await?;
         if found < walked.head.number {
             let (size, made_at) = (walked.head.number, self.clock.now().to_string());
-            return Err(Flaw::Short { found, size, made_at }.into());
+            return Err(AuditError::Short { found, size, made_at }.into());
         }
         Ok(())
     }
 }
 
-impl Walked {
-    fn meet(&mut self) -> Result<(), Flaw> {
+impl WalkState {
+    fn meet(&mut self) -> Result<(), AuditError> {
         let size = self.tree.size();
         let Some(ahead) = &mut self.ahead else { return Ok(()) };
         while let Some(next) = ahead.last().filter(|next| next.size == size) {
             if next.root != self.tree.root() {
-                return Err(Flaw::Rewritten { size, made_at: next.made_at.clone() });
+                return Err(AuditError::Rewritten { size, made_at: next.made_at.clone() });
             }
             self.newest = ahead.pop();
         }
@@ -269,7 +269,7 @@ impl Walked {
 fn ahead(
     settings: &CheckpointSettings,
     keys: &SigningKeys,
-) -> Result<Vec<Checkpoint>, CheckpointFault> {
+) -> Result<Vec<Checkpoint>, CheckpointerError> {
     let mut ahead = on_file(settings, keys)?;
     ahead.sort_by_key(|checkpoint| std::cmp::Reverse(checkpoint.size));
     Ok(ahead)

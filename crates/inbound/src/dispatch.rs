@@ -19,8 +19,8 @@ use url::Url;
 
 use crate::{
     Sources,
-    inside::{Inside, InsideFault, InsideTarget},
-    registry::{Ready, To},
+    internal_target::{InternalSink, InternalSinkError, InternalTarget},
+    registry::{PreparedSource, To},
 };
 
 /// The body does not fit the schema: no later attempt can do better.
@@ -32,7 +32,7 @@ pub struct DispatchCarrier {
     clock: Arc<dyn Clock>,
     profile: Profile,
     timeout: Duration,
-    inside: Option<Arc<dyn Inside>>,
+    internal_target: Option<Arc<dyn InternalSink>>,
 }
 
 /// How long the core may take.
@@ -43,12 +43,12 @@ impl DispatchCarrier {
     /// core often stands on the same machine.
     pub fn new(sources: Arc<Sources>, client: Client, clock: Arc<dyn Clock>) -> Self {
         let profile = Profile::standard();
-        Self { sources, client, clock, profile, timeout: USUAL_TIMEOUT, inside: None }
+        Self { sources, client, clock, profile, timeout: USUAL_TIMEOUT, internal_target: None }
     }
 
     /// Who takes what goes to a target inside the gateway.
-    pub fn with_inside(self, inside: Arc<dyn Inside>) -> Self {
-        Self { inside: Some(inside), ..self }
+    pub fn with_inside(self, internal_target: Arc<dyn InternalSink>) -> Self {
+        Self { internal_target: Some(internal_target), ..self }
     }
 }
 
@@ -89,7 +89,7 @@ impl Carrier for DispatchCarrier {
                 Ok(errors) => match (errors.first(), &target.to) {
                     (Some(first), _) => Carried::never(misfit(first)),
                     (None, To::Url(url)) => self.post(job, attempt, &source, url).await,
-                    (None, To::Inside(target)) => self.hand_over(job, *target).await,
+                    (None, To::InternalSink(target)) => self.hand_over(job, *target).await,
                 },
             },
         };
@@ -98,7 +98,7 @@ impl Carrier for DispatchCarrier {
 }
 
 impl DispatchCarrier {
-    async fn post(&self, job: &Job, attempt: u32, source: &Ready, url: &Url) -> Carried {
+    async fn post(&self, job: &Job, attempt: u32, source: &PreparedSource, url: &Url) -> Carried {
         let headers = match self.headers(job, attempt, source, self.clock.now()) {
             Ok(headers) => headers,
             Err(fault) => return ours(format!("could not build the request: {fault}")),
@@ -110,19 +110,19 @@ impl DispatchCarrier {
     }
 
     /// What is said of it stands where another target's answer would.
-    async fn hand_over(&self, job: &Job, target: InsideTarget) -> Carried {
-        let Some(inside) = &self.inside else {
+    async fn hand_over(&self, job: &Job, target: InternalTarget) -> Carried {
+        let Some(internal_target) = &self.internal_target else {
             // Another node may have it, or this one once it is set up.
             return ours("e-mail is off on this node".into());
         };
         let began = Instant::now();
-        match inside.take(target, &job.parcel.body).await {
+        match internal_target.take(target, &job.parcel.body).await {
             Ok(said) => {
                 let delivered = Carried::new(Verdict::Delivered, began.elapsed());
                 Carried { response_body: said.into(), ..delivered }
             }
-            Err(InsideFault::Later(failure)) => Carried::ours(failure),
-            Err(InsideFault::Never(failure)) => {
+            Err(InternalSinkError::Later(failure)) => Carried::ours(failure),
+            Err(InternalSinkError::Never(failure)) => {
                 Carried::new(Verdict::Never { failure }, began.elapsed())
             }
         }
@@ -132,7 +132,7 @@ impl DispatchCarrier {
         &self,
         job: &Job,
         attempt: u32,
-        source: &Ready,
+        source: &PreparedSource,
         now: Time,
     ) -> Result<HeaderMap, String> {
         let receipt: ReceiptId = job.parcel.id.cast();

@@ -8,11 +8,11 @@ use gancho_engine::Engine;
 use gancho_store::Store;
 
 use crate::{
-    Limits, PolicyKeeper, Rejections, SigningKeys, Sources,
+    Limits, PolicyService, Rejections, SigningKeys, Sources,
     activity::Activity,
-    receive::{accept::Keeper, verify::RequestVerifier},
+    counters::Counters,
+    receive::{accept::Acceptor, verify::RequestVerifier},
     sns::{Sns, SnsHosts},
-    tally::Tally,
 };
 
 pub struct InboundSetup {
@@ -20,7 +20,7 @@ pub struct InboundSetup {
     pub engine: Arc<Engine>,
     pub sources: Arc<Sources>,
     pub keys: Arc<SigningKeys>,
-    pub policy: Arc<PolicyKeeper>,
+    pub policy: Arc<PolicyService>,
     pub ids: Arc<IdMaker>,
     pub clock: Arc<dyn Clock>,
     pub limits: Limits,
@@ -30,21 +30,21 @@ pub struct Inbound {
     pub store: Arc<dyn Store>,
     pub sources: Arc<Sources>,
     pub keys: Arc<SigningKeys>,
-    pub policy: Arc<PolicyKeeper>,
+    pub policy: Arc<PolicyService>,
     pub rejections: Rejections,
-    pub tally: Tally,
+    pub counters: Counters,
     pub(crate) activity: Activity,
     pub limits: Limits,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Arc<IdMaker>,
-    pub(crate) keeper: Keeper,
+    pub(crate) keeper: Acceptor,
     pub(crate) verifier: RequestVerifier,
 }
 
 impl Inbound {
     pub fn new(setup: InboundSetup) -> Self {
         let InboundSetup { store, engine, sources, keys, policy, ids, clock, limits } = setup;
-        let keeper = Keeper {
+        let keeper = Acceptor {
             engine,
             ids: ids.clone(),
             clock: clock.clone(),
@@ -56,7 +56,7 @@ impl Inbound {
             keys,
             policy,
             rejections: Rejections::default(),
-            tally: Tally::default(),
+            counters: Counters::default(),
             activity: Activity::default(),
             verifier: RequestVerifier::new(limits.tolerance),
             limits,

@@ -5,9 +5,9 @@
 //! [`incoming`] is what came ([`limits`] how much of it), [`request_record`] what is kept of it, and [`outcome`] what
 //! became of it. [`registry`] finds sources. [`sources`] makes and changes [`source`]s and their keys, with
 //! [`preset`] for how each signs and [`partner`] for what they are called. [`sns`] is how Amazon SNS proves and
-//! greets. [`dispatch`] is the carrier that brings a receipt to the core, or to what is [`inside`] the gateway;
+//! greets. [`dispatch`] is the carrier that brings a receipt to the core, or to what is [`internal_target`] the gateway;
 //! [`receipts`] shows what became of it, with its [`payload`], and sends it again. [`keys`] are the gateway's own,
-//! which sign answers and the [`checkpoints`] of the ledger; [`rejections`] remembers what was turned away, [`tally`]
+//! which sign answers and the [`checkpoints`] of the ledger; [`rejections`] remembers what was turned away, [`counters`]
 //! counts, and [`activity`] brings both together from all nodes; [`simulate`] sends a test event.
 //!
 //! Only `verify` can make a [`receive::verify::VerifiedMessage`], and nothing without one reaches the store.
@@ -15,10 +15,11 @@
 
 pub mod activity;
 pub mod checkpoints;
+pub mod counters;
 pub mod dispatch;
 pub mod inbound;
 pub mod incoming;
-pub mod inside;
+pub mod internal_target;
 pub mod keys;
 pub mod limits;
 pub mod outcome;
@@ -34,25 +35,24 @@ pub mod simulate;
 pub mod sns;
 pub mod source;
 pub mod sources;
-pub mod tally;
 
-pub use checkpoints::{CheckpointFault, Checkpointer};
+pub use checkpoints::{Checkpointer, CheckpointerError};
 pub use dispatch::DispatchCarrier;
 pub use inbound::{Inbound, InboundSetup};
 pub use incoming::{Incoming, Verb};
-pub use inside::{Inside, InsideFault, InsideTarget};
+pub use internal_target::{InternalSink, InternalSinkError, InternalTarget};
 pub use keys::{
     public_keys::PublicKey,
-    signing_keys::{KeysFault, SigningKeys},
+    signing_keys::{SigningKeys, SigningKeysError},
 };
 pub use limits::Limits;
-pub use outcome::{Denied, Kept, Outcome, Reason, Reply};
+pub use outcome::{Acceptance, Outcome, Reason, ReceiveError, Reply};
 pub use partner::Partner;
 pub use receipts::{Receipt, ReceiptDetail, ReceiptFilter, ReceiptStatus, Receipts};
-pub use receive::policy::{Pack, PackFault, PolicyKeeper};
-pub use registry::{Found, SourceDefaults, Sources};
+pub use receive::policy::{Pack, PolicyError, PolicyService};
+pub use registry::{Lookup, SourceDefaults, Sources};
 pub use rejections::{Rejection, Rejections};
 pub use request_record::RequestRecord;
 pub use sns::SnsHosts;
 pub use source::{Source, SourceKey};
-pub use sources::{KeyDraft, SourceDesk, SourceDraft, SourceError};
+pub use sources::{KeyDraft, SourceDraft, SourceError, SourceService};

@@ -5,19 +5,19 @@ use std::{borrow::Cow, time::Duration};
 use bytes::Bytes;
 use gancho_domain::{FieldError, ReceiptId};
 use gancho_store::StoreError;
-use gancho_wire::Refusal;
+use gancho_wire::VerifyError;
 
 #[derive(Debug)]
 pub enum Outcome {
     /// On stable storage, now or before: 204.
-    Kept(Kept),
+    Accepted(Acceptance),
     /// A greeting, answered: 200, or 204 where there is nothing to say.
     Reply(Reply),
-    Denied(Denied),
+    Rejected(ReceiveError),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
+pub struct Acceptance {
     pub receipt: ReceiptId,
     /// The value of `X-Policy-Sign`.
     pub policy_sign: String,
@@ -37,7 +37,7 @@ pub struct Reply {
 /// A request that was turned away. Only `status`, `code`, `detail`, `faults` and `retry_after` may be
 /// told to the sender.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Denied {
+pub struct ReceiveError {
     pub status: u16,
     pub code: &'static str,
     pub detail: Cow<'static, str>,
@@ -123,24 +123,24 @@ impl Reason {
     }
 }
 
-impl From<Refusal> for Reason {
-    fn from(refusal: Refusal) -> Self {
+impl From<VerifyError> for Reason {
+    fn from(refusal: VerifyError) -> Self {
         match refusal {
-            Refusal::Missing(_) => Self::MissingHeader,
-            Refusal::Duplicated(_) => Self::DuplicateHeader,
-            Refusal::TooLong(_) => Self::HeaderTooLong,
-            Refusal::MalformedTimestamp(_) => Self::MalformedTimestamp,
-            Refusal::Stale => Self::StaleTimestamp,
-            Refusal::MalformedId => Self::MalformedId,
-            Refusal::MalformedKeyId => Self::MalformedKeyId,
-            Refusal::MalformedSignature => Self::MalformedSignature,
-            Refusal::TooManySignatures => Self::TooManySignatures,
-            Refusal::NoMatch => Self::SignatureMismatch,
+            VerifyError::Missing(_) => Self::MissingHeader,
+            VerifyError::Duplicated(_) => Self::DuplicateHeader,
+            VerifyError::TooLong(_) => Self::HeaderTooLong,
+            VerifyError::MalformedTimestamp(_) => Self::MalformedTimestamp,
+            VerifyError::Stale => Self::StaleTimestamp,
+            VerifyError::MalformedId => Self::MalformedId,
+            VerifyError::MalformedKeyId => Self::MalformedKeyId,
+            VerifyError::MalformedSignature => Self::MalformedSignature,
+            VerifyError::TooManySignatures => Self::TooManySignatures,
+            VerifyError::NoMatch => Self::SignatureMismatch,
         }
     }
 }
 
-impl Denied {
+impl ReceiveError {
     pub(crate) fn new(
         status: u16,
         code: &'static str,
@@ -170,7 +170,7 @@ impl Denied {
     }
 
     /// A malformed request may be told what is wrong with its form; an unproven one is told nothing.
-    pub(crate) fn refused(refusal: Refusal) -> Self {
+    pub(crate) fn refused(refusal: VerifyError) -> Self {
         if refusal.is_malformed() {
             Self::new(400, "malformed_request", refusal.into(), refusal.to_string())
         } else {

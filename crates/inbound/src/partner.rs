@@ -12,7 +12,7 @@ pub struct Partner(Box<str>);
 #[error(
     "a partner name must have 1 to 63 characters of a-z, 0-9 and `-`, and must not start with `-`"
 )]
-pub struct NotAPartner;
+pub struct PartnerError;
 
 impl Partner {
     pub fn as_str(&self) -> &str {
@@ -30,10 +30,10 @@ impl Partner {
 }
 
 impl FromStr for Partner {
-    type Err = NotAPartner;
+    type Err = PartnerError;
 
-    fn from_str(text: &str) -> Result<Self, NotAPartner> {
-        if Self::fits(text) { Ok(Self(text.into())) } else { Err(NotAPartner) }
+    fn from_str(text: &str) -> Result<Self, PartnerError> {
+        if Self::fits(text) { Ok(Self(text.into())) } else { Err(PartnerError) }
     }
 }
 

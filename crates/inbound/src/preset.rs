@@ -2,7 +2,7 @@
 //! Amazon SNS, or, where the sender signs nothing, by a token. A preset also says how the sender greets, where its event's id
 //! stands and which header names the kind of event.
 
-use gancho_wire::{GenericFault, GenericHmac, KeyFault, Recipe, SecretEncoding};
+use gancho_wire::{GenericHmac, GenericHmacError, KeyError, Recipe, SecretEncoding};
 use serde::Deserialize;
 use thiserror::Error;
 
@@ -47,9 +47,9 @@ pub struct SnsTopics {
 const MOST_TOPICS: usize = 50;
 
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum PresetFault {
+pub enum PresetError {
     #[error(transparent)]
-    Generic(#[from] GenericFault),
+    Generic(#[from] GenericHmacError),
     #[error("`topics` must have 1 to {MOST_TOPICS} ARNs; other topics are rejected")]
     TopicCount,
     #[error("`{0}` is not the ARN of a topic, e.g. arn:aws:sns:eu-west-1:123456789012:name")]
@@ -95,7 +95,7 @@ impl Preset {
         }
     }
 
-    pub fn proof(&self) -> Result<Proof, PresetFault> {
+    pub fn proof(&self) -> Result<Proof, PresetError> {
         match self.signed() {
             Some(preset) => Ok(Proof::Signature(Box::new(preset.recipe()?))),
             None => match self {
@@ -103,7 +103,9 @@ impl Preset {
                 Self::Token(token) if is_header_name(&token.header) => {
                     Ok(Proof::HeaderToken(token.header.clone()))
                 }
-                Self::Token(token) => Err(GenericFault::HeaderName(token.header.clone()).into()),
+                Self::Token(token) => {
+                    Err(GenericHmacError::HeaderName(token.header.clone()).into())
+                }
                 _ => Ok(Proof::ClientState),
             },
         }
@@ -165,27 +167,27 @@ impl Preset {
     }
 
     /// Whether a secret can stand for a key of this preset.
-    pub fn check_secret(&self, secret: &str, encoding: SecretEncoding) -> Result<(), KeyFault> {
+    pub fn check_secret(&self, secret: &str, encoding: SecretEncoding) -> Result<(), KeyError> {
         match self.signed() {
             Some(preset) => preset.hmac_key(secret, encoding).map(|_| ()),
             None => gancho_wire::Token::new(secret).map(|_| ()),
         }
     }
 
-    pub fn check_public_key(&self, public_key: &str) -> Result<(), KeyFault> {
+    pub fn check_public_key(&self, public_key: &str) -> Result<(), KeyError> {
         match self.signed() {
             Some(preset) => preset.ed25519_key(public_key).map(|_| ()),
-            None => Err(KeyFault::HmacOnly),
+            None => Err(KeyError::HmacOnly),
         }
     }
 }
 
-fn checked_topics(topics: &[String]) -> Result<Vec<String>, PresetFault> {
+fn checked_topics(topics: &[String]) -> Result<Vec<String>, PresetError> {
     if topics.is_empty() || topics.len() > MOST_TOPICS {
-        return Err(PresetFault::TopicCount);
+        return Err(PresetError::TopicCount);
     }
     match topics.iter().find(|topic| !is_topic(topic)) {
-        Some(odd) => Err(PresetFault::Topic(odd.clone())),
+        Some(odd) => Err(PresetError::Topic(odd.clone())),
         None => Ok(topics.to_vec()),
     }
 }
@@ -240,7 +242,7 @@ mod tests {
         ] {
             assert!(matches!(sns(&format!("[\"{fine}\"]")), Ok(Proof::Sns(_))), "{fine}");
         }
-        assert_eq!(sns("[]").unwrap_err(), PresetFault::TopicCount);
+        assert_eq!(sns("[]").unwrap_err(), PresetError::TopicCount);
         for odd in [
             "",
             "*",

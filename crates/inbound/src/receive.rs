@@ -1,17 +1,17 @@
 //! The flow: find the source → greet → verify the signature → pass (rate and policy) → greet who is proved →
 //! identify (strict JSON, which message is it) → check the schema → accept, in one transaction → answer, signed.
 //!
-//! Each step has a file: [`form`] (size and type), [`handshake`] (greetings), [`verify`] (signatures), [`policy`],
+//! Each step has a file: [`preconditions`] (size and type), [`handshake`] (greetings), [`verify`] (signatures), [`policy`],
 //! [`identity`] (which message is it), [`accept`] (one transaction), [`policy_sign`] (the signature of the
 //! answer). Nothing that is not proved costs a look into the store. How each sender signs and greets is in `verify`
 //! and `handshake`.
 
 pub mod accept;
-pub mod form;
 pub mod handshake;
 pub mod identity;
 pub mod policy;
 pub mod policy_sign;
+pub mod preconditions;
 pub mod verify;
 
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use gancho_wire::strict_json;
 use tracing::instrument;
 
 use self::{
-    accept::{Parts, Taken},
+    accept::{AcceptedReceipt, Parts},
     policy::{Bits, Decision},
     policy_sign::policy_sign,
     verify::VerifiedMessage,
@@ -29,19 +29,19 @@ use self::{
 use crate::{
     Inbound, Incoming, Partner, RequestRecord, Verb,
     dispatch::misfit,
-    outcome::{Denied, Kept, Outcome, Reason, Reply},
-    registry::{Found, Ready},
+    outcome::{Acceptance, Outcome, Reason, ReceiveError, Reply},
+    registry::{Lookup, PreparedSource},
 };
 
 /// Why a request goes no further.
-enum Stop {
+enum Interrupt {
     Reply(Reply),
-    Denied(Denied),
+    Rejected(ReceiveError),
 }
 
-impl From<Denied> for Stop {
-    fn from(denied: Denied) -> Self {
-        Self::Denied(denied)
+impl From<ReceiveError> for Interrupt {
+    fn from(denied: ReceiveError) -> Self {
+        Self::Rejected(denied)
     }
 }
 
@@ -54,17 +54,17 @@ impl Inbound {
             Err(stop) => return self.stop(stop, None, request, now),
         };
         match self.verify_and_accept(&source, request, now).await {
-            Ok(kept) => Outcome::Kept(kept),
+            Ok(kept) => Outcome::Accepted(kept),
             Err(stop) => self.stop(stop, Some(&source), request, now),
         }
     }
 
     async fn verify_and_accept(
         &self,
-        source: &Arc<Ready>,
+        source: &Arc<PreparedSource>,
         request: &Incoming,
         now: Time,
-    ) -> Result<Kept, Stop> {
+    ) -> Result<Acceptance, Interrupt> {
         self.greet(source, request, now)?;
         let parts = {
             let message = self.verify(source, request, now).await?;
@@ -78,25 +78,32 @@ impl Inbound {
 
     /// The source that the request says it is from.
     #[instrument(level = "debug", skip_all)]
-    async fn find(&self, request: &Incoming, now: Time) -> Result<Arc<Ready>, Stop> {
-        form::check_size(request, &self.limits)?;
+    async fn find(&self, request: &Incoming, now: Time) -> Result<Arc<PreparedSource>, Interrupt> {
+        preconditions::check_size(request, &self.limits)?;
         if let Some(reply) = handshake::for_anyone(request) {
-            return Err(Stop::Reply(reply));
+            return Err(Interrupt::Reply(reply));
         }
         let found = self.sources.find(&request.partner).await;
-        match found.map_err(|error| Denied::store(&error))? {
-            Found::Source(source) => Ok(source),
-            Found::Nobody => Err(self.unknown(request, now).into()),
-            Found::Unusable(_) => Err(Denied::unusable().into()),
+        match found.map_err(|error| ReceiveError::store(&error))? {
+            Lookup::Source(source) => Ok(source),
+            Lookup::Nobody => Err(self.unknown(request, now).into()),
+            Lookup::Unusable(_) => Err(ReceiveError::unusable().into()),
         }
     }
 
     /// A greeting that carries no signature. What comes by GET can be nothing else.
-    fn greet(&self, source: &Ready, request: &Incoming, now: Time) -> Result<(), Stop> {
+    fn greet(
+        &self,
+        source: &PreparedSource,
+        request: &Incoming,
+        now: Time,
+    ) -> Result<(), Interrupt> {
         match handshake::unsigned(source, request) {
-            Some(Ok(reply)) => Err(Stop::Reply(reply)),
+            Some(Ok(reply)) => Err(Interrupt::Reply(reply)),
             Some(Err(denied)) => Err(self.as_unknown(denied, source, request, now).into()),
-            None if request.verb == Verb::Get => Err(Denied::unproven(Reason::Greeting).into()),
+            None if request.verb == Verb::Get => {
+                Err(ReceiveError::unproven(Reason::Greeting).into())
+            }
             None => Ok(()),
         }
     }
@@ -104,22 +111,22 @@ impl Inbound {
     #[instrument(level = "debug", skip_all)]
     async fn verify<'a>(
         &self,
-        source: &'a Ready,
+        source: &'a PreparedSource,
         request: &'a Incoming,
         now: Time,
-    ) -> Result<VerifiedMessage<'a>, Denied> {
-        let media = form::check_type(&request.headers)?;
+    ) -> Result<VerifiedMessage<'a>, ReceiveError> {
+        let media = preconditions::check_type(&request.headers)?;
         let verified = self.verifier.verify(source, request, now).await;
         let message = verified.map_err(|denied| self.as_unknown(denied, source, request, now))?;
         if !message.is_json_by_itself() {
-            form::only_json(media)?;
+            preconditions::only_json(media)?;
         }
         Ok(message)
     }
 
     /// The bits, and what the pack says of them. The rate is used up by proved requests only, so that
     /// nobody can use up a partner's.
-    fn pass(&self, message: &VerifiedMessage<'_>, now: Time) -> Result<(), Denied> {
+    fn pass(&self, message: &VerifiedMessage<'_>, now: Time) -> Result<(), ReceiveError> {
         let taken = match message.source.rate {
             Some(rate) => message.key.take(rate, now),
             None => Ok(()),
@@ -130,10 +137,10 @@ impl Inbound {
             (Decision::Deny, Err(wait)) => {
                 let detail =
                     "the rate limit of this key is exceeded: wait and send the request again";
-                let denied = Denied::new(429, "rate_limited", Reason::Rate, detail);
-                Err(Denied { retry_after: Some(wait), ..denied })
+                let denied = ReceiveError::new(429, "rate_limited", Reason::Rate, detail);
+                Err(ReceiveError { retry_after: Some(wait), ..denied })
             }
-            (Decision::Deny, Ok(())) => Err(Denied::unproven(Reason::Policy)),
+            (Decision::Deny, Ok(())) => Err(ReceiveError::unproven(Reason::Policy)),
         }
     }
 
@@ -144,9 +151,9 @@ impl Inbound {
         message: &VerifiedMessage<'_>,
         request: &Incoming,
         now: Time,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), Interrupt> {
         match handshake::signed(&self.verifier, message, request, now).await {
-            Some(Ok(reply)) => Err(Stop::Reply(reply)),
+            Some(Ok(reply)) => Err(Interrupt::Reply(reply)),
             Some(Err(denied)) => Err(denied.into()),
             None => Ok(()),
         }
@@ -160,7 +167,7 @@ impl Inbound {
         parts: Parts,
         misfits: Vec<FieldError>,
         now: Time,
-    ) -> Result<Kept, Denied> {
+    ) -> Result<Acceptance, ReceiveError> {
         let fits = misfits.is_empty();
         let parts = match misfits.first() {
             Some(first) => parts.withhold(misfit(first)),
@@ -170,40 +177,46 @@ impl Inbound {
         let body_sha256 = parts.identity.body_sha256;
         let sign = |receipt| policy_sign(&self.keys, receipt, &body_sha256, now);
         let accepted = self.keeper.keep(parts, |receipt| fits.then(|| sign(receipt))).await;
-        let (taken, signed) = accepted.map_err(|error| Denied::store(&error))?;
+        let (taken, signed) = accepted.map_err(|error| ReceiveError::store(&error))?;
         self.count(&partner, taken);
-        let Taken { receipt, is_repeat, clashes_with } = taken;
+        let AcceptedReceipt { receipt, is_repeat, clashes_with } = taken;
         if !fits {
-            return Err(Denied::misfit(misfits, receipt));
+            return Err(ReceiveError::misfit(misfits, receipt));
         }
         // What was signed is the receipt that it would have been.
         let policy_sign = signed.filter(|_| !is_repeat).unwrap_or_else(|| sign(receipt));
-        Ok(Kept { receipt, policy_sign, is_repeat, clashes_with })
+        Ok(Acceptance { receipt, policy_sign, is_repeat, clashes_with })
     }
 
-    fn count(&self, partner: &Partner, taken: Taken) {
+    fn count(&self, partner: &Partner, taken: AcceptedReceipt) {
         if taken.is_repeat {
-            self.tally.repeated(partner.as_str());
+            self.counters.repeated(partner.as_str());
             return;
         }
-        self.tally.received(partner.as_str());
+        self.counters.received(partner.as_str());
         if let Some(first) = taken.clashes_with {
             let receipt = taken.receipt;
-            self.tally.clashed(partner.as_str());
+            self.counters.clashed(partner.as_str());
             tracing::warn!(%partner, %receipt, %first, "event id reused with a different body; stored as a dead letter");
         }
     }
 
     /// Counted, and if it is turned away also noted for the operator, against the source if that is known.
-    fn stop(&self, stop: Stop, source: Option<&Ready>, request: &Incoming, now: Time) -> Outcome {
+    fn stop(
+        &self,
+        stop: Interrupt,
+        source: Option<&PreparedSource>,
+        request: &Incoming,
+        now: Time,
+    ) -> Outcome {
         let denied = match stop {
-            Stop::Reply(reply) => {
-                self.tally.greeted();
+            Interrupt::Reply(reply) => {
+                self.counters.greeted();
                 return Outcome::Reply(reply);
             }
-            Stop::Denied(denied) => denied,
+            Interrupt::Rejected(denied) => denied,
         };
-        self.tally.denied(denied.reason);
+        self.counters.denied(denied.reason);
         let note = denied.note.as_deref().map(str::to_owned);
         let detail = note.or_else(|| match denied.reason {
             Reason::BadJson | Reason::MalformedTimestamp => Some(denied.detail.to_string()),
@@ -211,19 +224,19 @@ impl Inbound {
             _ => None,
         });
         self.rejections.note(source, request, denied.status, denied.reason, detail, now);
-        Outcome::Denied(denied)
+        Outcome::Rejected(denied)
     }
 
     /// A request whose body was refused before it was read: counted, and nothing of it noted.
     pub fn refused_unread(&self) {
-        self.tally.denied(Reason::TooLarge);
+        self.counters.denied(Reason::TooLarge);
     }
 
-    fn unknown(&self, request: &Incoming, now: Time) -> Denied {
+    fn unknown(&self, request: &Incoming, now: Time) -> ReceiveError {
         if request.verb == Verb::Get {
-            return Denied::unproven(Reason::UnknownPartner);
+            return ReceiveError::unproven(Reason::UnknownPartner);
         }
-        match form::check_type(&request.headers) {
+        match preconditions::check_type(&request.headers) {
             Ok(_) => self.verifier.refuse_unknown(request, now),
             Err(denied) => denied,
         }
@@ -233,7 +246,13 @@ impl Inbound {
     /// else what is told of a malformed header would tell who is a partner, and by which sender's form.
     /// The reason stays what it was. That nobody could be asked is no verdict: it is told, so that it
     /// is sent again.
-    fn as_unknown(&self, denied: Denied, source: &Ready, request: &Incoming, now: Time) -> Denied {
+    fn as_unknown(
+        &self,
+        denied: ReceiveError,
+        source: &PreparedSource,
+        request: &Incoming,
+        now: Time,
+    ) -> ReceiveError {
         // Nobody's request is judged by the gateway's own form: it would answer the same.
         if denied.status == 503 || source.preset.is_own_form() {
             return denied;
@@ -241,7 +260,7 @@ impl Inbound {
         let told = self.unknown(request, now);
         let said = || (denied.status == 400).then(|| denied.detail.clone().into());
         let note = denied.note.clone().or_else(said);
-        Denied { reason: denied.reason, note, ..told }
+        ReceiveError { reason: denied.reason, note, ..told }
     }
 }
 
@@ -249,23 +268,26 @@ impl Inbound {
 #[instrument(level = "debug", skip_all)]
 fn identify(
     message: &VerifiedMessage<'_>,
-    source: &Arc<Ready>,
+    source: &Arc<PreparedSource>,
     request: &Incoming,
-) -> Result<Parts, Denied> {
+) -> Result<Parts, ReceiveError> {
     let found = strict_json::check(&request.body, source.event_id.as_ref())
-        .map_err(|error| Denied::new(400, "bad_json", Reason::BadJson, error.to_string()))?;
+        .map_err(|error| ReceiveError::new(400, "bad_json", Reason::BadJson, error.to_string()))?;
     let event_id = found.and_then(identity::event_id);
     let topic = message.topic(request);
     let identity = identity::identify(message, event_id, topic, &request.body);
     let key_id: Box<str> = message.key.key.key_id.as_str().into();
     let label = ReceiptLabel::write(&source.source.partner, &key_id, topic);
     let record = RequestRecord::of(source, request).write();
-    let record = record.map_err(|error| Denied::store(&error))?;
+    let record = record.map_err(|error| ReceiveError::store(&error))?;
     let (source, body, is_test) = (source.clone(), request.body.clone(), request.is_test);
     Ok(Parts { source, identity, key_id, label, body, request: record, is_test, withheld: None })
 }
 
 #[instrument(level = "debug", skip_all)]
-async fn check_schema(source: &Arc<Ready>, request: &Incoming) -> Result<Vec<FieldError>, Denied> {
-    source.schema_errors(&request.body).await.map_err(|_| Denied::unusable())
+async fn check_schema(
+    source: &Arc<PreparedSource>,
+    request: &Incoming,
+) -> Result<Vec<FieldError>, ReceiveError> {
+    source.schema_errors(&request.body).await.map_err(|_| ReceiveError::unusable())
 }

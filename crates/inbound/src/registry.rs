@@ -3,7 +3,7 @@
 //!
 //! When the time is over all documents are read again, but only those that changed are made ready anew.
 
-mod ready;
+mod prepared_source;
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -13,7 +13,7 @@ use gancho_egress::Hops;
 use gancho_store::{Collection, Document, ReadCache, Result, Store, StoreError};
 use gancho_vault::KeyRing;
 
-pub use self::ready::{Proving, Ready, ReadyKey, Target, To};
+pub use self::prepared_source::{PreparedKey, PreparedSource, ProofKeys, Target, To};
 use crate::{
     Source, SourceKey,
     source::{ON_DELETED, ON_KEYS, ON_SOURCES, USUAL_TARGET},
@@ -22,7 +22,7 @@ use crate::{
 pub struct Sources {
     store: Arc<dyn Store>,
     ring: Arc<KeyRing>,
-    known: ReadCache<(), All>,
+    known: ReadCache<(), SourceSet>,
     defaults: SourceDefaults,
     hops: Hops,
 }
@@ -43,16 +43,16 @@ impl Default for SourceDefaults {
 
 /// Every source there is.
 #[derive(Default)]
-pub struct All {
-    by_partner: HashMap<Box<str>, Arc<Ready>>,
-    by_tenant: HashMap<TenantId, Arc<Ready>>,
+pub struct SourceSet {
+    by_partner: HashMap<Box<str>, Arc<PreparedSource>>,
+    by_tenant: HashMap<TenantId, Arc<PreparedSource>>,
     /// Those that this node cannot use: its ring is not the one they were sealed with, or their documents
     /// are none that it can read.
     unusable: HashMap<Box<str>, String>,
 }
 
-pub enum Found {
-    Source(Arc<Ready>),
+pub enum Lookup {
+    Source(Arc<PreparedSource>),
     Nobody,
     /// It is there, and cannot be used here; why.
     Unusable(String),
@@ -80,16 +80,16 @@ impl Sources {
         &self.hops
     }
 
-    pub async fn all(&self) -> Result<Arc<All>> {
+    pub async fn all(&self) -> Result<Arc<SourceSet>> {
         self.known.get((), |before| async { self.read(before).await.map(Arc::new) }).await
     }
 
-    pub async fn find(&self, partner: &str) -> Result<Found> {
+    pub async fn find(&self, partner: &str) -> Result<Lookup> {
         Ok(self.all().await?.find(partner))
     }
 
     /// What is known without asking.
-    pub fn known(&self, tenant: TenantId) -> Option<Arc<Ready>> {
+    pub fn known(&self, tenant: TenantId) -> Option<Arc<PreparedSource>> {
         self.known.peek(()).and_then(|all| all.of_tenant(tenant))
     }
 
@@ -108,7 +108,7 @@ impl Sources {
         self.known.forget(());
     }
 
-    async fn read(&self, before: Option<Arc<All>>) -> Result<All> {
+    async fn read(&self, before: Option<Arc<SourceSet>>) -> Result<SourceSet> {
         let before = before.unwrap_or_default();
         let known_unusable = &before.unusable;
         let mut keys = HashMap::<Box<str>, Vec<Document>>::new();
@@ -116,7 +116,7 @@ impl Sources {
             let partner = document.key.split('/').next().unwrap_or_default();
             keys.entry(partner.into()).or_default().push(document);
         }
-        let mut all = All::default();
+        let mut all = SourceSet::default();
         for document in documents(&*self.store, ON_SOURCES).await? {
             let keys = keys.remove(document.key.as_str()).unwrap_or_default();
             let made_of: Vec<Bytes> = std::iter::once(&document)
@@ -124,12 +124,14 @@ impl Sources {
                 .map(|document| document.body.clone())
                 .collect();
             let before = before.by_partner.get(document.key.as_str());
-            if let Some(unchanged) = before.filter(|ready| ready.made_of == made_of) {
+            if let Some(unchanged) =
+                before.filter(|prepared_source| prepared_source.made_of == made_of)
+            {
                 all.add(unchanged.clone());
                 continue;
             }
             match self.prepare(&document, &keys, made_of) {
-                Ok(ready) => all.add(Arc::new(ready)),
+                Ok(prepared_source) => all.add(Arc::new(prepared_source)),
                 Err(why) => {
                     // Said when it is found, and not each time that all are read.
                     if known_unusable.get(document.key.as_str()) != Some(&why) {
@@ -149,12 +151,12 @@ impl Sources {
         document: &Document,
         keys: &[Document],
         made_of: Vec<Bytes>,
-    ) -> std::result::Result<Ready, String> {
+    ) -> std::result::Result<PreparedSource, String> {
         let source: Source = parse_document(document).map_err(|fault| fault.to_string())?;
         let keys = keys.iter().map(parse_document::<SourceKey>).collect::<Result<Vec<_>>>();
         let mut keys = keys.map_err(|fault| fault.to_string())?;
         keys.retain(|key| key.is_of(&source));
-        Ready::prepare(source, keys, made_of, &self.ring, &self.defaults)
+        PreparedSource::prepare(source, keys, made_of, &self.ring, &self.defaults)
     }
 }
 
@@ -172,26 +174,26 @@ pub(crate) async fn documents(store: &dyn Store, on: Collection) -> Result<Vec<D
     }
 }
 
-impl All {
-    pub fn find(&self, partner: &str) -> Found {
+impl SourceSet {
+    pub fn find(&self, partner: &str) -> Lookup {
         match (self.by_partner.get(partner), self.unusable.get(partner)) {
-            (Some(ready), _) => Found::Source(ready.clone()),
-            (None, Some(why)) => Found::Unusable(why.clone()),
-            (None, None) => Found::Nobody,
+            (Some(prepared_source), _) => Lookup::Source(prepared_source.clone()),
+            (None, Some(why)) => Lookup::Unusable(why.clone()),
+            (None, None) => Lookup::Nobody,
         }
     }
 
-    pub fn of_tenant(&self, tenant: TenantId) -> Option<Arc<Ready>> {
+    pub fn of_tenant(&self, tenant: TenantId) -> Option<Arc<PreparedSource>> {
         self.by_tenant.get(&tenant).cloned()
     }
 
     /// The id of a partner's source.
     pub(crate) fn id_of(&self, partner: &str) -> Option<SourceId> {
-        self.by_partner.get(partner).map(|ready| ready.source.id)
+        self.by_partner.get(partner).map(|prepared_source| prepared_source.source.id)
     }
 
     /// By name.
-    pub fn sources(&self) -> Vec<Arc<Ready>> {
+    pub fn sources(&self) -> Vec<Arc<PreparedSource>> {
         let mut all: Vec<_> = self.by_partner.values().cloned().collect();
         all.sort_unstable_by(|one, other| one.source.partner.cmp(&other.source.partner));
         all
@@ -202,9 +204,9 @@ impl All {
         !self.unusable.is_empty()
     }
 
-    fn add(&mut self, ready: Arc<Ready>) {
-        self.by_tenant.insert(ready.source.tenant(), ready.clone());
-        self.by_partner.insert(ready.source.partner.as_str().into(), ready);
+    fn add(&mut self, prepared_source: Arc<PreparedSource>) {
+        self.by_tenant.insert(prepared_source.source.tenant(), prepared_source.clone());
+        self.by_partner.insert(prepared_source.source.partner.as_str().into(), prepared_source);
     }
 }
 

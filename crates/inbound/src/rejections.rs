@@ -9,13 +9,13 @@ use std::{
     time::Duration,
 };
 
-use gancho_domain::{Rate, Ticker, Time, mask::MASK};
+use gancho_domain::{Gcra, Rate, Time, mask::MASK};
 use parking_lot::Mutex;
 
 use crate::{
     Incoming,
     outcome::Reason,
-    registry::{Proving, Ready},
+    registry::{PreparedSource, ProofKeys},
 };
 
 /// Under which those are kept that name no partner that is there.
@@ -71,7 +71,7 @@ struct Lists {
 #[derive(Default)]
 struct List {
     rejections: VecDeque<Rejection>,
-    noted: Ticker,
+    noted: Gcra,
     /// How many, of the newest, are not in the store yet.
     unsaved: usize,
 }
@@ -79,7 +79,7 @@ struct List {
 impl Rejections {
     pub(crate) fn note(
         &self,
-        source: Option<&Ready>,
+        source: Option<&PreparedSource>,
         request: &Incoming,
         status: u16,
         reason: Reason,
@@ -138,13 +138,13 @@ impl Rejections {
     }
 }
 
-fn shown(source: Option<&Ready>, request: &Incoming) -> Vec<(String, String)> {
+fn shown(source: Option<&PreparedSource>, request: &Incoming) -> Vec<(String, String)> {
     let is_shown = |name: &str| match source.map(|ready| &ready.proving) {
-        Some(Proving::Signature { recipe, .. }) => {
+        Some(ProofKeys::Signature { recipe, .. }) => {
             let by_recipe = recipe.header_names().any(|known| known.eq_ignore_ascii_case(name));
             by_recipe || SHOWN.contains(&name)
         }
-        Some(Proving::HeaderToken { header, .. }) => {
+        Some(ProofKeys::HeaderToken { header, .. }) => {
             !header.eq_ignore_ascii_case(name) && SHOWN.contains(&name)
         }
         _ => SHOWN.contains(&name),

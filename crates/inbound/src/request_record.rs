@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Incoming, Verb,
-    registry::{Proving, Ready},
+    registry::{PreparedSource, ProofKeys},
     rejections::cut,
 };
 
@@ -41,9 +41,9 @@ pub struct RequestRecord {
 }
 
 impl RequestRecord {
-    pub(crate) fn of(source: &Ready, request: &Incoming) -> Self {
+    pub(crate) fn of(source: &PreparedSource, request: &Incoming) -> Self {
         let token = match &source.proving {
-            Proving::HeaderToken { header, .. } => Some(header.as_str()),
+            ProofKeys::HeaderToken { header, .. } => Some(header.as_str()),
             _ => None,
         };
         let method = match request.verb {

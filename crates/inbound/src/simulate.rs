@@ -3,20 +3,20 @@
 
 use bytes::Bytes;
 use gancho_domain::{Time, mask::MASK};
-use gancho_wire::SignFault;
+use gancho_wire::SignError;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use serde_json::json;
 use thiserror::Error;
 
 use crate::{
     Inbound, Incoming, Outcome,
-    registry::{Found, Proving, Ready, ReadyKey},
+    registry::{Lookup, PreparedKey, PreparedSource, ProofKeys},
     source::KeyScheme,
     sources::seal,
 };
 
 #[derive(Debug, Error)]
-pub enum NotSimulated {
+pub enum SimulateError {
     #[error("no source exists for this partner: create one first")]
     UnknownPartner,
     #[error(
@@ -31,7 +31,7 @@ pub enum NotSimulated {
 
 /// What was sent, and what became of it.
 #[derive(Debug)]
-pub struct Simulated {
+pub struct Simulation {
     /// Nothing where they carry a secret.
     pub headers: Vec<(String, String)>,
     /// With any secret in it masked.
@@ -46,42 +46,42 @@ impl Inbound {
         ring: &gancho_vault::KeyRing,
         partner: &str,
         body: Option<Bytes>,
-    ) -> Result<Simulated, NotSimulated> {
+    ) -> Result<Simulation, SimulateError> {
         let source = match self.sources.find(partner).await? {
-            Found::Source(source) => source,
-            Found::Nobody => return Err(NotSimulated::UnknownPartner),
-            Found::Unusable(why) => return Err(NotSimulated::Unusable(why)),
+            Lookup::Source(source) => source,
+            Lookup::Nobody => return Err(SimulateError::UnknownPartner),
+            Lookup::Unusable(why) => return Err(SimulateError::Unusable(why)),
         };
         let id: gancho_domain::EventId = self.ids.make();
         let id = id.to_string();
         let now = self.clock.now();
-        let key = usable_key(&source, now).ok_or(NotSimulated::NoKey)?;
+        let key = usable_key(&source, now).ok_or(SimulateError::NoKey)?;
         let secret = seal::key_secret(ring, &source.source, &key.key);
-        let secret = secret.map_err(NotSimulated::Unusable)?;
+        let secret = secret.map_err(SimulateError::Unusable)?;
         // What is shown of a body that was made here has no secret in it.
         let (body, told) = match body {
             Some(own) => (own.clone(), own),
             None => (example(&source, &id, &secret), example(&source, &id, MASK)),
         };
         let lines = sign(&source, key, &secret, now, &id, &body)?;
-        let headers = header_map(&lines).map_err(NotSimulated::Unusable)?;
+        let headers = header_map(&lines).map_err(SimulateError::Unusable)?;
         let request = Incoming { is_test: true, ..Incoming::post(partner, headers, body) };
         let outcome = self.receive(&request).await;
         // A token is the secret itself; a signature is not.
-        let shown = matches!(source.proving, Proving::Signature { .. });
+        let shown = matches!(source.proving, ProofKeys::Signature { .. });
         let headers = if shown { lines } else { Vec::new() };
-        Ok(Simulated { headers, body: told, outcome })
+        Ok(Simulation { headers, body: told, outcome })
     }
 }
 
-fn usable_key(source: &Ready, now: Time) -> Option<&ReadyKey> {
-    let fits = |key: &&ReadyKey| key.key.scheme == KeyScheme::Hmac && key.key.is_valid_at(now);
+fn usable_key(source: &PreparedSource, now: Time) -> Option<&PreparedKey> {
+    let fits = |key: &&PreparedKey| key.key.scheme == KeyScheme::Hmac && key.key.is_valid_at(now);
     source.keys.iter().find(fits)
 }
 
-fn example(source: &Ready, id: &str, secret: &str) -> Bytes {
+fn example(source: &PreparedSource, id: &str, secret: &str) -> Bytes {
     let body = match source.proving {
-        Proving::ClientState { .. } => {
+        ProofKeys::ClientState { .. } => {
             json!({ "value": [{ "clientState": secret, "changeType": "created", "resource": id }] })
         }
         _ => json!({ "event": "ping", "event_id": id, "id": id, "type": "ping" }),
@@ -90,22 +90,22 @@ fn example(source: &Ready, id: &str, secret: &str) -> Bytes {
 }
 
 fn sign(
-    source: &Ready,
-    key: &ReadyKey,
+    source: &PreparedSource,
+    key: &PreparedKey,
     secret: &str,
     now: Time,
     id: &str,
     body: &[u8],
-) -> Result<Vec<(String, String)>, NotSimulated> {
+) -> Result<Vec<(String, String)>, SimulateError> {
     match (&source.proving, source.preset.signed()) {
-        (Proving::Signature { recipe, .. }, Some(preset)) => {
+        (ProofKeys::Signature { recipe, .. }, Some(preset)) => {
             let signing = preset.hmac_signing_key(secret, seal::encoding(&key.key));
-            let signing = signing.map_err(|fault| NotSimulated::Unusable(fault.to_string()))?;
+            let signing = signing.map_err(|fault| SimulateError::Unusable(fault.to_string()))?;
             recipe
                 .sign(&signing, &key.key.key_id, now, id, body)
-                .map_err(|fault: SignFault| NotSimulated::Unusable(fault.to_string()))
+                .map_err(|fault: SignError| SimulateError::Unusable(fault.to_string()))
         }
-        (Proving::HeaderToken { header, .. }, _) => Ok(vec![(header.clone(), secret.to_owned())]),
+        (ProofKeys::HeaderToken { header, .. }, _) => Ok(vec![(header.clone(), secret.to_owned())]),
         _ => Ok(Vec::new()),
     }
 }

@@ -18,16 +18,16 @@ pub mod message;
 use std::time::Duration;
 
 use data_encoding::{BASE64, HEXLOWER};
-use gancho_domain::{Ticker, Time};
+use gancho_domain::{Gcra, Time};
 use gancho_egress::Client;
 use parking_lot::Mutex;
 
 pub use self::hosts::SnsHosts;
 use self::{
-    certificates::{Certificates, NoCertificate},
+    certificates::{CertificateError, Certificates},
     message::{Kind, Message},
 };
-use crate::outcome::{Denied, Reason};
+use crate::outcome::{Reason, ReceiveError};
 
 /// SNS tries for an hour at most, which is a limit of its own, and then drops the message. Twice that
 /// leaves room for clocks; what is older can only be a replay.
@@ -37,7 +37,7 @@ pub struct Sns {
     client: Client,
     hosts: SnsHosts,
     certificates: Certificates,
-    confirmations: Mutex<Ticker>,
+    confirmations: Mutex<Gcra>,
     oldest: Duration,
 }
 
@@ -45,13 +45,13 @@ pub struct Sns {
 pub struct Topics {
     pub arns: Vec<String>,
     /// Certificates that messages to it had fetched: one source's flood is not another's.
-    fetched: Mutex<Ticker>,
+    fetched: Mutex<Gcra>,
 }
 
 /// A message whose signature is Amazon's and whose topic is one of the source's. Only [`Sns::prove`]
 /// makes one.
 #[derive(Debug)]
-pub struct Proved {
+pub struct VerifiedSnsMessage {
     pub kind: Kind,
     pub message_id: String,
     pub topic: String,
@@ -65,7 +65,7 @@ impl Topics {
     }
 }
 
-impl Proved {
+impl VerifiedSnsMessage {
     /// Of what was signed.
     pub fn base_sha256(&self) -> &str {
         &self.base_sha256
@@ -91,7 +91,7 @@ impl Sns {
         body: &[u8],
         now: Time,
         ahead: Duration,
-    ) -> Result<Proved, Denied> {
+    ) -> Result<VerifiedSnsMessage, ReceiveError> {
         let message = Message::read(body).map_err(|why| refused(Reason::NotSns, why))?;
         if !topics.arns.contains(&message.topic_arn) {
             let why = format!("the source does not list the topic {}", message.topic_arn);
@@ -111,8 +111,8 @@ impl Sns {
         })?;
         let certificate =
             self.certificates.get(&url, &topics.fetched, now).await.map_err(|no| match no {
-                NoCertificate::Refused(why) => refused(Reason::Certificate, why),
-                NoCertificate::Away(why) => away(Reason::CertificateAway, why),
+                CertificateError::Refused(why) => refused(Reason::Certificate, why),
+                CertificateError::Away(why) => away(Reason::CertificateAway, why),
             })?;
         certificate.check_dates(now).map_err(|why| refused(Reason::Certificate, why))?;
         let base = message.base();
@@ -123,7 +123,7 @@ impl Sns {
             ));
         }
         let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, base.as_bytes());
-        Ok(Proved {
+        Ok(VerifiedSnsMessage {
             base_sha256: HEXLOWER.encode(digest.as_ref()),
             kind: message.kind,
             message_id: message.message_id,
@@ -134,19 +134,19 @@ impl Sns {
 }
 
 /// The one answer for everything that is not proved, with what the operator is told.
-fn refused(reason: Reason, why: impl Into<String>) -> Denied {
-    Denied::unproven(reason).noted(why)
+fn refused(reason: Reason, why: impl Into<String>) -> ReceiveError {
+    ReceiveError::unproven(reason).noted(why)
 }
 
 /// SNS tries again after a 5xx, and after nothing else that says no.
-fn away(reason: Reason, why: impl Into<String>) -> Denied {
+fn away(reason: Reason, why: impl Into<String>) -> ReceiveError {
     let detail = "the message could not be verified at the moment: send it again";
-    let denied = Denied::new(503, "unavailable", reason, detail).noted(why);
-    Denied { retry_after: Some(Duration::from_secs(5)), ..denied }
+    let denied = ReceiveError::new(503, "unavailable", reason, detail).noted(why);
+    ReceiveError { retry_after: Some(Duration::from_secs(5)), ..denied }
 }
 
 /// For a gateway that was not told where SNS is. Only who knows a topic of the source is told so.
-pub(crate) fn not_here(topics: &Topics, body: &[u8]) -> Denied {
+pub(crate) fn not_here(topics: &Topics, body: &[u8]) -> ReceiveError {
     if !Message::read(body).is_ok_and(|message| topics.arns.contains(&message.topic_arn)) {
         return refused(Reason::Topic, "the topic is not listed in the source");
     }

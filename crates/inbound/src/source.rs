@@ -35,7 +35,7 @@ pub struct Source {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) retired_targets: Vec<DispatchTarget>,
     pub schema: Option<Box<RawValue>>,
-    rate: Option<KeptRate>,
+    rate: Option<RateDocument>,
     pub event_id_pointer: Option<String>,
     retry: Option<String>,
     /// Base64 of the sealed secret that signs what is dispatched.
@@ -56,7 +56,7 @@ pub struct DispatchTarget {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-struct KeptRate {
+struct RateDocument {
     count: u32,
     per_micros: u64,
 }
@@ -132,8 +132,10 @@ impl Source {
     }
 
     pub(crate) fn set_rate(&mut self, rate: Option<Rate>) {
-        let kept =
-            |rate: Rate| KeptRate { count: rate.count, per_micros: rate.per.as_micros() as u64 };
+        let kept = |rate: Rate| RateDocument {
+            count: rate.count,
+            per_micros: rate.per.as_micros() as u64,
+        };
         self.rate = rate.map(kept);
     }
 

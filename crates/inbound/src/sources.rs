@@ -23,11 +23,11 @@ use thiserror::Error;
 pub use self::draft::{KeyDraft, SourceDraft};
 use crate::{
     Partner, Source, Sources, activity,
-    registry::{Ready, body, parse_document},
+    registry::{PreparedSource, body, parse_document},
     source::{ON_DELETED, ON_KEYS, ON_SOURCES},
 };
 
-pub struct SourceDesk {
+pub struct SourceService {
     pub store: Arc<dyn Store>,
     pub ring: Arc<KeyRing>,
     pub sources: Arc<Sources>,
@@ -38,7 +38,7 @@ pub struct SourceDesk {
 }
 
 /// A new source, with the secret that signs what is dispatched to the core.
-pub struct Created {
+pub struct NewSource {
     pub source: Source,
     pub dispatch_secret: Secret,
 }
@@ -67,8 +67,8 @@ pub const MOST_SOURCES: usize = 10_000;
 /// Where the sender names no key, each valid one costs a pass over the body.
 pub const MOST_KEYS: usize = 16;
 
-impl SourceDesk {
-    pub async fn create(&self, draft: SourceDraft) -> Result<Created, SourceError> {
+impl SourceService {
+    pub async fn create(&self, draft: SourceDraft) -> Result<NewSource, SourceError> {
         let blank = Source::blank(self.ids.make(), check::name(&draft)?, self.clock.now());
         let (source, secret) = self.apply(blank, &draft, true)?;
         let dispatch_secret = secret.ok_or(SourceError::Busy)?;
@@ -82,7 +82,7 @@ impl SourceDesk {
             .await?;
         self.sources.forget();
         match written {
-            Some(_) => Ok(Created { source, dispatch_secret }),
+            Some(_) => Ok(NewSource { source, dispatch_secret }),
             None => Err(SourceError::Taken(source.partner)),
         }
     }
@@ -115,8 +115,13 @@ impl SourceDesk {
             let fault = FieldError::new("preset_unfit", "/preset", message);
             return Err(SourceError::Faulty(vec![fault]));
         }
-        let ready =
-            Ready::prepare(source.clone(), keys, Vec::new(), &self.ring, self.sources.defaults());
+        let ready = PreparedSource::prepare(
+            source.clone(),
+            keys,
+            Vec::new(),
+            &self.ring,
+            self.sources.defaults(),
+        );
         ready.map(|_| ()).map_err(|why| {
             let message = format!(
                 "the keys of the source do not work with this preset ({why}): replace them"

@@ -14,9 +14,9 @@ use gancho_domain::{Clock, IdMaker, Lane, ManualClock, RetryDraft, SeededRandom}
 use gancho_egress::{Client, Policy, Settings};
 use gancho_engine::{Engine, EngineSetup, LaneSetup, Limits as EngineLimits};
 use gancho_inbound::{
-    Denied, DispatchCarrier, Inbound, InboundSetup, Incoming, Inside, InsideFault, InsideTarget,
-    Kept, KeyDraft, Limits, Outcome, Partner, PolicyKeeper, Receipt, ReceiptFilter, ReceiptStatus,
-    Receipts, SigningKeys, SourceDesk, SourceDraft, Sources,
+    Acceptance, DispatchCarrier, Inbound, InboundSetup, Incoming, InternalSink, InternalSinkError,
+    InternalTarget, KeyDraft, Limits, Outcome, Partner, PolicyService, Receipt, ReceiptFilter,
+    ReceiptStatus, Receipts, ReceiveError, SigningKeys, SourceDraft, SourceService, Sources,
 };
 use gancho_store::{PageRequest, Store};
 use gancho_store_postgres::PostgresStore;
@@ -48,23 +48,23 @@ pub struct Node {
     pub store: Arc<dyn Store>,
     pub engine: Arc<Engine>,
     pub sources: Arc<Sources>,
-    pub desk: SourceDesk,
+    pub desk: SourceService,
     pub inbound: Arc<Inbound>,
     pub keys: Arc<SigningKeys>,
     pub receipts: Receipts,
-    pub inside: Arc<Taker>,
+    pub internal_target: Arc<Taker>,
 }
 
 /// What is inside this gateway: notes what it is given, and answers as it is told to.
 #[derive(Default)]
 pub struct Taker {
-    pub answers: Mutex<VecDeque<Result<String, InsideFault>>>,
+    pub answers: Mutex<VecDeque<Result<String, InternalSinkError>>>,
     pub taken: Mutex<Vec<Bytes>>,
 }
 
 #[async_trait]
-impl Inside for Taker {
-    async fn take(&self, _: InsideTarget, body: &[u8]) -> Result<String, InsideFault> {
+impl InternalSink for Taker {
+    async fn take(&self, _: InternalTarget, body: &[u8]) -> Result<String, InternalSinkError> {
         self.taken.lock().unwrap().push(Bytes::copy_from_slice(body));
         self.answers.lock().unwrap().pop_front().unwrap_or_else(|| Ok("taken".into()))
     }
@@ -145,13 +145,13 @@ impl Stage {
         self.node.inbound.receive(request).await
     }
 
-    pub async fn kept(&self, request: &Incoming) -> Kept {
+    pub async fn kept(&self, request: &Incoming) -> Acceptance {
         kept(self.send(request).await)
     }
 
-    pub async fn denied(&self, request: &Incoming) -> Denied {
+    pub async fn denied(&self, request: &Incoming) -> ReceiveError {
         match self.send(request).await {
-            Outcome::Denied(denied) => denied,
+            Outcome::Rejected(denied) => denied,
             other => panic!("{other:?}"),
         }
     }
@@ -214,9 +214,10 @@ impl Node {
         let ids = Arc::new(IdMaker::new(clock.clone(), Arc::new(SeededRandom::new(seed))));
         let sources = Arc::new(Sources::new(store.clone(), ring.clone()));
         let client = Client::new(settings()).unwrap();
-        let inside = Arc::new(Taker::default());
+        let internal_target = Arc::new(Taker::default());
         let carrier = DispatchCarrier::new(sources.clone(), client.clone(), clock.clone());
-        let carrier = if has_inside { carrier.with_inside(inside.clone()) } else { carrier };
+        let carrier =
+            if has_inside { carrier.with_inside(internal_target.clone()) } else { carrier };
         let lane = LaneSetup::new(Lane::Dispatch, Arc::new(carrier));
         let engine = Engine::start(EngineSetup {
             store: store.clone(),
@@ -236,12 +237,12 @@ impl Node {
             engine: engine.clone(),
             sources: sources.clone(),
             keys: keys.clone(),
-            policy: Arc::new(PolicyKeeper::open(None).unwrap()),
+            policy: Arc::new(PolicyService::open(None).unwrap()),
             ids: ids.clone(),
             clock: clock.clone(),
             limits: Limits::default(),
         });
-        let desk = SourceDesk {
+        let desk = SourceService {
             store: store.clone(),
             ring: ring.clone(),
             sources: sources.clone(),
@@ -251,7 +252,7 @@ impl Node {
         };
         let receipts = Receipts { store: store.clone() };
         let inbound = Arc::new(inbound);
-        Self { store, engine, sources, desk, inbound, keys, receipts, inside }
+        Self { store, engine, sources, desk, inbound, keys, receipts, internal_target }
     }
 }
 
@@ -348,9 +349,9 @@ impl Spoil for Incoming {
     }
 }
 
-pub fn kept(outcome: Outcome) -> Kept {
+pub fn kept(outcome: Outcome) -> Acceptance {
     match outcome {
-        Outcome::Kept(kept) => kept,
+        Outcome::Accepted(kept) => kept,
         other => panic!("{other:?}"),
     }
 }

@@ -11,7 +11,7 @@ use crate::{
 
 /// What is wrong, and where it is first seen.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum Flaw {
+pub enum AuditError {
     #[error("line {expected} is missing: found line {found} instead")]
     Hole { expected: u64, found: u64 },
     #[error("line {number} was changed: its link does not match the line before")]
@@ -40,11 +40,11 @@ pub struct Audit {
 
 impl Audit {
     /// The checkpoints are trusted: open them with the public key first.
-    pub fn new(mut checkpoints: Vec<Checkpoint>) -> Result<Self, Flaw> {
+    pub fn new(mut checkpoints: Vec<Checkpoint>) -> Result<Self, AuditError> {
         checkpoints.sort_by_key(|checkpoint| std::cmp::Reverse(checkpoint.size));
         for pair in checkpoints.windows(2) {
             if pair[0].size == pair[1].size && pair[0].root != pair[1].root {
-                return Err(Flaw::Forked { size: pair[0].size });
+                return Err(AuditError::Forked { size: pair[0].size });
             }
         }
         let mut audit =
@@ -53,14 +53,14 @@ impl Audit {
         Ok(audit)
     }
 
-    pub fn take(&mut self, line: &Line) -> Result<(), Flaw> {
+    pub fn take(&mut self, line: &Line) -> Result<(), AuditError> {
         let expected = self.head.number + 1;
         if line.number != expected {
-            return Err(Flaw::Hole { expected, found: line.number });
+            return Err(AuditError::Hole { expected, found: line.number });
         }
         let leaf = line.leaf();
         if line.link != crate::Hash::of_link(&self.head.link, &leaf) {
-            return Err(Flaw::Changed { number: line.number });
+            return Err(AuditError::Changed { number: line.number });
         }
         self.head = line.head();
         self.tree.push(leaf);
@@ -68,21 +68,21 @@ impl Audit {
     }
 
     /// After the last line: no checkpoint may count more than there are.
-    pub fn finish(self) -> Result<Audited, Flaw> {
+    pub fn finish(self) -> Result<AuditReport, AuditError> {
         match self.checkpoints.first() {
-            Some(furthest) => Err(Flaw::Short {
+            Some(furthest) => Err(AuditError::Short {
                 found: self.head.number,
                 size: furthest.size,
                 made_at: furthest.made_at.clone(),
             }),
-            None => Ok(Audited { head: self.head, tree: self.tree, checkpoints: self.checked }),
+            None => Ok(AuditReport { head: self.head, tree: self.tree, checkpoints: self.checked }),
         }
     }
 
-    fn compare(&mut self) -> Result<(), Flaw> {
+    fn compare(&mut self) -> Result<(), AuditError> {
         while let Some(next) = self.checkpoints.pop_if(|next| next.size == self.tree.size()) {
             if next.root != self.tree.root() {
-                return Err(Flaw::Rewritten { size: next.size, made_at: next.made_at });
+                return Err(AuditError::Rewritten { size: next.size, made_at: next.made_at });
             }
             self.checked += 1;
         }
@@ -92,7 +92,7 @@ impl Audit {
 
 /// A ledger without a flaw.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Audited {
+pub struct AuditReport {
     pub head: Head,
     pub tree: Tree,
     /// How many checkpoints it agrees with.

@@ -19,7 +19,7 @@ pub mod proof;
 pub mod prover;
 pub mod tree;
 
-pub use audit::{Audit, Flaw};
+pub use audit::{Audit, AuditError};
 pub use chain::{Head, Line};
 pub use checkpoint::{Checkpoint, CheckpointError, Signer, Verifier};
 pub use hash::Hash;

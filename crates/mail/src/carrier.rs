@@ -14,17 +14,18 @@ use gancho_outbound::Registry;
 use gancho_store::{Job, NewParcel, Result};
 
 use crate::{
-    Email, FailureCode, Letter, Post, Receipt, Suppressions, TenantLimits, Trouble,
-    classify::{Ruling, classify},
+    Acceptance, Email, FailureCode, OutgoingMessage, Suppressions, TenantLimits, Transport,
+    TransportError,
+    classify::{Classification, classify},
     email::outbox_id,
-    events::{self, About, News},
+    events::{self, EmailEvent, EventContext},
     masking,
     message::{self, Stamp},
     outbox::read,
 };
 
 pub struct MailCarrier {
-    pub post: Arc<dyn Post>,
+    pub transport: Arc<dyn Transport>,
     pub registry: Arc<Registry>,
     pub suppressions: Arc<Suppressions>,
     pub ids: Arc<IdMaker>,
@@ -89,11 +90,11 @@ pub(crate) const MESSAGE_ID: &str = "message-id";
 pub(crate) const ERROR: &str = "error";
 
 impl MailCarrier {
-    fn letter(&self, job: &Job, email: Email) -> Result<Letter, String> {
+    fn letter(&self, job: &Job, email: Email) -> Result<OutgoingMessage, String> {
         let id = outbox_id(&job.parcel);
         let domain = self.message_id_domain.as_deref().unwrap_or_else(|| email.from.domain());
         let stamp = Stamp { id, tenant: job.tenant, accepted_at: job.parcel.created_at };
-        Ok(Letter {
+        Ok(OutgoingMessage {
             id,
             tenant: job.tenant,
             raw: message::write(&email, stamp, domain)?,
@@ -104,21 +105,21 @@ impl MailCarrier {
         })
     }
 
-    async fn hand_over(&self, letter: &Letter) -> Carried {
+    async fn hand_over(&self, letter: &OutgoingMessage) -> Carried {
         let started = Instant::now();
-        let sent = self.post.send(letter).await;
+        let sent = self.transport.send(letter).await;
         let latency = started.elapsed();
         let mut carried = match sent {
             Ok(receipt) => taken(&receipt, latency),
-            Err(trouble @ Trouble::Local { .. }) => {
-                let ruling = classify(&trouble);
+            Err(cause @ TransportError::Local { .. }) => {
+                let ruling = classify(&cause);
                 Carried::deferred(ruling.code.failure(&ruling.reason))
             }
-            Err(trouble) => refused(&classify(&trouble), latency),
+            Err(cause) => refused(&classify(&cause), latency),
         };
         carried.request_headers = format!(
             "post: {}\nfrom: {}\nto: {}\nmessage-id: {}\n",
-            self.post.name(),
+            self.transport.name(),
             letter.from.masked(),
             letter.to.masked(),
             letter.message_id
@@ -129,7 +130,7 @@ impl MailCarrier {
 
     async fn told(&self, job: &Job, carried: &Carried, next: &Next, at: Time) -> Result<NewParcel> {
         let brief = read(&job.parcel)?;
-        let about = About {
+        let about = EventContext {
             id: outbox_id(&job.parcel),
             tenant: job.tenant,
             external_id: job.parcel.external_id.as_deref(),
@@ -140,16 +141,16 @@ impl MailCarrier {
         let (message_id, error) =
             (noted(&carried.response_headers, MESSAGE_ID), noted(&carried.response_headers, ERROR));
         let news = match next {
-            Next::Delivered => News::Sent {
+            Next::Delivered => EmailEvent::Sent {
                 message_id: message_id.unwrap_or_default(),
                 at,
                 since_accepted: at.since(job.created_at),
             },
-            Next::Retry { planned_at, .. } => News::RetryScheduled {
+            Next::Retry { planned_at, .. } => EmailEvent::RetryScheduled {
                 next_at: *planned_at,
                 last_error: carried.verdict.failure().map_or("", Failure::reason),
             },
-            Next::Dead(failure) => News::Failed {
+            Next::Dead(failure) => EmailEvent::Failed {
                 reason: failure.reason(),
                 code: FailureCode::of(failure.code()),
                 error,
@@ -160,7 +161,7 @@ impl MailCarrier {
     }
 }
 
-fn taken(receipt: &Receipt, latency: Duration) -> Carried {
+fn taken(receipt: &Acceptance, latency: Duration) -> Carried {
     Carried {
         response_status: Some(receipt.status),
         response_headers: format!("{MESSAGE_ID}: {}\n", receipt.message_id).into(),
@@ -169,7 +170,7 @@ fn taken(receipt: &Receipt, latency: Duration) -> Carried {
     }
 }
 
-fn refused(ruling: &Ruling, latency: Duration) -> Carried {
+fn refused(ruling: &Classification, latency: Duration) -> Carried {
     let mut notes = String::new();
     if let Some(error) = &ruling.error {
         let _ = writeln!(notes, "{ERROR}: {error}");

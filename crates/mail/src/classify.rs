@@ -10,7 +10,7 @@ use gancho_domain::{Code, Failure, Verdict, pace::Load};
 
 use crate::{
     masking,
-    post::{Stage, Trouble},
+    transport::{Stage, TransportError},
 };
 
 /// The words of the contract. There are no others in events.
@@ -68,7 +68,7 @@ impl FailureCode {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ruling {
+pub struct Classification {
     pub may_pass: bool,
     pub code: FailureCode,
     /// Addresses in it are masked.
@@ -80,7 +80,7 @@ pub struct Ruling {
     pub at_fault: bool,
 }
 
-impl Ruling {
+impl Classification {
     pub fn verdict(&self) -> Verdict {
         let failure = self.code.failure(&self.reason);
         if self.may_pass {
@@ -95,11 +95,11 @@ impl Ruling {
     }
 }
 
-pub fn classify(trouble: &Trouble) -> Ruling {
-    match trouble {
-        Trouble::Reply { stage, code, text } => of_reply(*stage, *code, text),
-        Trouble::Ses { status, error, text } => of_ses(*status, error, text),
-        Trouble::NoAnswer { text } => Ruling {
+pub fn classify(cause: &TransportError) -> Classification {
+    match cause {
+        TransportError::Reply { stage, code, text } => of_reply(*stage, *code, text),
+        TransportError::Ses { status, error, text } => of_ses(*status, error, text),
+        TransportError::NoResponse { text } => Classification {
             may_pass: true,
             code: FailureCode::SesError,
             reason: masking::text(text),
@@ -107,7 +107,7 @@ pub fn classify(trouble: &Trouble) -> Ruling {
             status: None,
             at_fault: true,
         },
-        Trouble::Local { text } => Ruling {
+        TransportError::Local { text } => Classification {
             may_pass: true,
             code: FailureCode::InternalError,
             reason: text.clone(),
@@ -115,7 +115,7 @@ pub fn classify(trouble: &Trouble) -> Ruling {
             status: None,
             at_fault: false,
         },
-        Trouble::Unfit { text } => Ruling {
+        TransportError::Unfit { text } => Classification {
             may_pass: false,
             code: FailureCode::InvalidContent,
             reason: masking::text(text),
@@ -126,7 +126,7 @@ pub fn classify(trouble: &Trouble) -> Ruling {
     }
 }
 
-fn of_reply(stage: Stage, code: u16, text: &str) -> Ruling {
+fn of_reply(stage: Stage, code: u16, text: &str) -> Classification {
     // Were it final, a password that ran out would end every e-mail that waits.
     let is_access = stage == Stage::Hello && code >= 500;
     let may_pass = code < 500 || is_access;
@@ -137,7 +137,7 @@ fn of_reply(stage: Stage, code: u16, text: &str) -> Ruling {
     };
     // A mailbox that is full says nothing of the server.
     let of_recipient = word == FailureCode::BounceTemporary;
-    Ruling {
+    Classification {
         may_pass,
         code: word,
         reason: masking::text(&format!("SMTP {code}: {}", said(text))),
@@ -180,7 +180,7 @@ fn of_5xx(stage: Stage, code: u16, text: &str) -> FailureCode {
     }
 }
 
-fn of_ses(status: u16, error: &str, text: &str) -> Ruling {
+fn of_ses(status: u16, error: &str, text: &str) -> Classification {
     let small = text.to_ascii_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| small.contains(word));
     let (may_pass, code) = match error {
@@ -225,7 +225,7 @@ fn of_ses(status: u16, error: &str, text: &str) -> Ruling {
         }
         _ => (false, FailureCode::SesError),
     };
-    Ruling {
+    Classification {
         may_pass,
         code,
         reason: masking::text(&format!("{error}: {}", said(text))),

@@ -33,13 +33,13 @@ pub struct Email {
     pub attachments: Vec<Attachment>,
 }
 
-/// So many bytes of an e-mail's beginning hold its [`Brief`], however long its names and its subject.
+/// So many bytes of an e-mail's beginning hold its [`EmailSummary`], however long its names and its subject.
 pub const OPENING: usize = 16 << 10;
 
 /// The little of an e-mail that is told of it, read without the rest.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Brief {
+pub struct EmailSummary {
     pub company_id: String,
     pub to: Mailbox,
     pub from: Mailbox,
@@ -57,7 +57,7 @@ impl Email {
     }
 }
 
-impl Brief {
+impl EmailSummary {
     pub fn read(body: &[u8]) -> Result<Self, serde_json::Error> {
         serde_json::from_slice(body)
     }
@@ -76,7 +76,7 @@ impl Brief {
     }
 }
 
-/// What was found of a [`Brief`] so far.
+/// What was found of a [`EmailSummary`] so far.
 #[derive(Default)]
 struct Parts {
     company_id: Option<String>,
@@ -113,7 +113,7 @@ impl<'de> Visitor<'de> for &mut Parts {
 pub fn masked(body: &[u8]) -> Option<Bytes> {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
-    struct Masked {
+    struct MaskedEmail {
         company_id: String,
         to: String,
         from: String,
@@ -131,7 +131,7 @@ pub fn masked(body: &[u8]) -> Option<Bytes> {
     }
     let email = Email::read(body).ok()?;
     let hide = |text: String| masking::text(&text);
-    let masked = Masked {
+    let masked = MaskedEmail {
         company_id: email.company_id,
         to: email.to.masked(),
         from: email.from.masked(),
@@ -176,9 +176,9 @@ mod tests {
         let longest = "\u{1f600}".repeat(crate::header::LONGEST_VALUE);
         for (name, subject) in [("Ana", "Ol\u{e1}"), ("", ""), (&quotes, &longest)] {
             let body = email(name, subject, 100_000).write().unwrap();
-            let brief = Brief::in_opening(&body[..OPENING]);
-            assert_eq!(brief.as_ref(), Brief::read(&body).ok().as_ref());
-            assert_eq!(Brief::in_opening(&body), brief, "all of it is a beginning too");
+            let brief = EmailSummary::in_opening(&body[..OPENING]);
+            assert_eq!(brief.as_ref(), EmailSummary::read(&body).ok().as_ref());
+            assert_eq!(EmailSummary::in_opening(&body), brief, "all of it is a beginning too");
         }
     }
 
@@ -199,10 +199,10 @@ mod tests {
     fn a_short_opening_holds_none() {
         let body = email("Ana", "Hello", 10).write().unwrap();
         for end in 0..body.len() {
-            let brief = Brief::in_opening(&body[..end]);
+            let brief = EmailSummary::in_opening(&body[..end]);
             assert!(brief.is_none_or(|brief| brief.subject == "Hello"), "{end}");
         }
-        assert_eq!(Brief::in_opening(b"not JSON"), None);
-        assert_eq!(Brief::in_opening(b"[]"), None);
+        assert_eq!(EmailSummary::in_opening(b"not JSON"), None);
+        assert_eq!(EmailSummary::in_opening(b"[]"), None);
     }
 }

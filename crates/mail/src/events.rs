@@ -20,7 +20,7 @@ pub const FAILED: &str = "email.failed";
 
 /// What all three say.
 #[derive(Debug, Clone, Copy)]
-pub struct About<'a> {
+pub struct EventContext<'a> {
     pub id: EmailId,
     pub tenant: TenantId,
     pub external_id: Option<&'a str>,
@@ -31,7 +31,7 @@ pub struct About<'a> {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub enum News<'a> {
+pub enum EmailEvent<'a> {
     Sent { message_id: &'a str, at: Time, since_accepted: std::time::Duration },
     RetryScheduled { next_at: Time, last_error: &'a str },
     Failed { reason: &'a str, code: FailureCode, error: Option<&'a str>, at: Time },
@@ -92,7 +92,7 @@ impl<T: std::fmt::Display> Serialize for Shown<T> {
     }
 }
 
-impl News<'_> {
+impl EmailEvent<'_> {
     pub const fn event_type(&self) -> &'static str {
         match self {
             Self::Sent { .. } => SENT,
@@ -101,7 +101,7 @@ impl News<'_> {
         }
     }
 
-    fn data(&self, about: &About<'_>) -> Result<Bytes, serde_json::Error> {
+    fn data(&self, about: &EventContext<'_>) -> Result<Bytes, serde_json::Error> {
         let head = |status| Head {
             outbox_id: Shown(about.id),
             external_id: about.external_id,
@@ -143,8 +143,8 @@ impl News<'_> {
 pub async fn parcel(
     registry: &Registry,
     ids: &IdMaker,
-    about: &About<'_>,
-    news: &News<'_>,
+    about: &EventContext<'_>,
+    news: &EmailEvent<'_>,
     now: Time,
 ) -> Result<NewParcel, StoreError> {
     let data = news.data(about).map_err(|fault| StoreError::Corrupt(fault.to_string()))?;
@@ -171,9 +171,9 @@ mod tests {
 
     use super::*;
 
-    fn told(news: News<'_>) -> String {
+    fn told(news: EmailEvent<'_>) -> String {
         let recipient: Mailbox = "joao@example.com".parse().expect("an address");
-        let about = About {
+        let about = EventContext {
             id: EmailId::from_bits(7),
             tenant: TenantId::from_bits(8),
             external_id: Some("BOL-M2-2025-00123"),
@@ -189,7 +189,7 @@ mod tests {
     fn as_in_the_contract() {
         let at = Time::from_millis(1_737_642_600_000);
         let head = r#"{"outboxId":"out_00000000000000000000000007","externalId":"BOL-M2-2025-00123","companyId":"m2","recipient":"j***@e***le.com","#;
-        let sent = News::Sent {
+        let sent = EmailEvent::Sent {
             message_id: "0102018d1234abcd",
             at,
             since_accepted: Duration::from_millis(1_234),
@@ -200,14 +200,15 @@ mod tests {
                 r#"{head}"status":"SENT","messageId":"0102018d1234abcd","sentAt":"2025-01-23T14:30:00.000Z","attempts":1,"processingTimeMs":1234}}"#
             )
         );
-        let retry = News::RetryScheduled { next_at: at, last_error: "Throttling: Rate exceeded" };
+        let retry =
+            EmailEvent::RetryScheduled { next_at: at, last_error: "Throttling: Rate exceeded" };
         assert_eq!(
             told(retry),
             format!(
                 r#"{head}"status":"RETRY_SCHEDULED","retryAttempt":1,"nextRetryAt":"2025-01-23T14:30:00.000Z","lastError":"Throttling: Rate exceeded","attempts":1}}"#
             )
         );
-        let failed = News::Failed {
+        let failed = EmailEvent::Failed {
             reason: "Recipient address rejected",
             code: FailureCode::InvalidRecipient,
             error: Some("MessageRejected"),

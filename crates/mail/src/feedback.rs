@@ -2,7 +2,7 @@
 //! SNS, days later perhaps, and more than once perhaps; it is told as `email.failed` once, and the
 //! address is suppressed where it can never work again.
 //!
-//! `sns` reads what came; [`FeedbackDesk`] acts on it. Whether it came from Amazon at all is for
+//! `sns` reads what came; [`FeedbackService`] acts on it. Whether it came from Amazon at all is for
 //! whoever received it to make sure of.
 
 mod sns;
@@ -17,11 +17,11 @@ use gancho_store::{
     StoreError,
 };
 
-pub use self::sns::{NotFeedback, parse};
+pub use self::sns::{FeedbackError, parse};
 use crate::{
     FailureCode, SuppressionReason,
-    email::Brief,
-    events::{self, About, News},
+    email::EmailSummary,
+    events::{self, EmailEvent, EventContext},
     masking,
 };
 
@@ -42,16 +42,16 @@ pub struct Feedback {
 
 /// What became of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Taken {
+pub enum ReportOutcome {
     /// Its tenant hears of it.
-    Told(EmailId),
+    Reported(EmailId),
     /// It was known already.
-    Again(EmailId),
+    Duplicate(EmailId),
     /// It is about no e-mail of this outbox. Addresses were suppressed all the same.
-    NotOurs,
+    Unrelated,
 }
 
-pub struct FeedbackDesk {
+pub struct FeedbackService {
     pub store: Arc<dyn Store>,
     pub registry: Arc<Registry>,
     pub ids: Arc<IdMaker>,
@@ -72,28 +72,32 @@ pub struct Verdict {
     pub at: Time,
 }
 
-impl FeedbackDesk {
+impl FeedbackService {
     /// `scope` is the tenant through whose source it came; without one it is the operator's, and the
     /// report itself says whose e-mail it was.
     ///
     /// It is told, noted and acted on in one step of the store. Whoever brings a report and gets an error
     /// brings it again.
-    pub async fn take(&self, scope: Option<TenantScope>, report: &Feedback) -> Result<Taken> {
+    pub async fn take(
+        &self,
+        scope: Option<TenantScope>,
+        report: &Feedback,
+    ) -> Result<ReportOutcome> {
         let named = report.tenant.map(TenantScope::internal);
-        let Some(scope) = scope.or(named) else { return Ok(Taken::NotOurs) };
+        let Some(scope) = scope.or(named) else { return Ok(ReportOutcome::Unrelated) };
         if report.tenant.is_some_and(|tenant| tenant != scope.tenant()) {
-            return Ok(Taken::NotOurs);
+            return Ok(ReportOutcome::Unrelated);
         }
         let now = self.clock.now();
         let suppress = suppressed_by(report, now);
         let Some((id, event)) = self.email(scope, report).await? else {
             self.store.suppress(scope, suppress).await?;
-            return Ok(Taken::NotOurs);
+            return Ok(ReportOutcome::Unrelated);
         };
         let odd = |fault| StoreError::Corrupt(format!("the e-mail {id}: {fault}"));
-        let brief = Brief::read(&event.parcel.body).map_err(odd)?;
+        let brief = EmailSummary::read(&event.parcel.body).map_err(odd)?;
         let reason = masking::text(&report.reason);
-        let about = About {
+        let about = EventContext {
             id,
             tenant: scope.tenant(),
             external_id: event.parcel.external_id.as_deref(),
@@ -102,7 +106,7 @@ impl FeedbackDesk {
             attempts: event.deliveries.first().map_or(0, |delivery| delivery.attempts),
         };
         let error = Some(report.error.as_str());
-        let news = News::Failed { reason: &reason, code: report.code, error, at: now };
+        let news = EmailEvent::Failed { reason: &reason, code: report.code, error, at: now };
         let mut notice = events::parcel(&self.registry, &self.ids, &about, &news, now).await?;
         notice.once = Some(once(id, &report.id, now));
         let noted = EmailReport {
@@ -116,8 +120,8 @@ impl FeedbackDesk {
         };
         let new = NewEmailReport { report: noted, notice, suppress, retention: self.retention };
         Ok(match self.store.report_email(scope, new).await? {
-            Accepted::New { .. } => Taken::Told(id),
-            Accepted::Again { .. } | Accepted::Clash { .. } => Taken::Again(id),
+            Accepted::New { .. } => ReportOutcome::Reported(id),
+            Accepted::Again { .. } | Accepted::Clash { .. } => ReportOutcome::Duplicate(id),
         })
     }
 

@@ -4,7 +4,7 @@
 //! In reading order: [`draft`] is what a caller gives, with [`address`], [`header`] and [`attachment`]
 //! judging its parts; [`email`] is what is kept of it; [`outbox`] accepts and shows it, submitted by
 //! `submit` and listed by `list`; [`carrier`] makes one attempt: [`suppression`] may forbid it, [`message`] writes the
-//! bytes, a [`post`] ([`smtp`], [`ses`] or the [`sink`]) hands them over, [`classify`] says what the
+//! bytes, a [`transport`] ([`smtp`], [`ses`] or the [`sink`]) hands them over, [`classify`] says what the
 //! answer means, and [`events`] what is told of it. [`feedback`] is what SES reports days later.
 //! [`masking`] hides addresses in texts of others.
 //!
@@ -26,24 +26,24 @@ mod list;
 pub mod masking;
 pub mod message;
 pub mod outbox;
-pub mod post;
 pub mod ses;
 pub mod sink;
 pub mod smtp;
 mod submit;
 pub mod suppression;
+pub mod transport;
 
 pub use address::Mailbox;
 pub use carrier::MailCarrier;
 pub use classify::{FailureCode, classify};
 pub use draft::{AttachmentDraft, EmailDraft};
 pub use email::Email;
-pub use feedback::{Feedback, FeedbackDesk};
+pub use feedback::{Feedback, FeedbackService};
 pub use limits::{MailLimits, TenantLimits};
 pub use outbox::{EmailFilter, EmailRow, EmailStatus, EmailView, Outbox};
-pub use post::{Letter, Post, Receipt, Trouble};
-pub use ses::SesPost;
+pub use ses::SesTransport;
 pub use sink::Sink;
-pub use smtp::SmtpPost;
-pub use submit::{SubmitError, Submitted};
-pub use suppression::{Suppressed, SuppressionReason, Suppressions};
+pub use smtp::SmtpTransport;
+pub use submit::{Submission, SubmitError};
+pub use suppression::{SuppressedAddress, SuppressionReason, Suppressions};
+pub use transport::{Acceptance, OutgoingMessage, Transport, TransportError};

@@ -12,7 +12,7 @@ use gancho_store::{DeliveryFilter, DeliveryRow, FailedEmails, Page, PageRequest,
 
 use crate::{
     EmailFilter, EmailRow, EmailStatus, Outbox,
-    email::{Brief, OPENING},
+    email::{EmailSummary, OPENING},
     feedback,
     outbox::{read, shown, target},
 };
@@ -71,8 +71,13 @@ impl Outbox {
         Ok(rows)
     }
 
-    async fn brief(&self, scope: TenantScope, id: EventId, prefix: &[u8]) -> Result<Option<Brief>> {
-        if let Some(brief) = Brief::in_opening(prefix) {
+    async fn brief(
+        &self,
+        scope: TenantScope,
+        id: EventId,
+        prefix: &[u8],
+    ) -> Result<Option<EmailSummary>> {
+        if let Some(brief) = EmailSummary::in_opening(prefix) {
             return Ok(Some(brief));
         }
         // One that was written in another order of its parts, if there ever is one.

@@ -11,7 +11,7 @@ use gancho_store::{DeliveryRow, Result, Store, StoreError, TargetId};
 use crate::{
     FailureCode, MailLimits,
     carrier::{ERROR, MESSAGE_ID, noted},
-    email::{Brief, outbox_id},
+    email::{EmailSummary, outbox_id},
     feedback::{self, Verdict},
 };
 
@@ -136,13 +136,13 @@ impl Outbox {
     }
 }
 
-pub(crate) fn read(parcel: &Parcel) -> Result<Brief> {
+pub(crate) fn read(parcel: &Parcel) -> Result<EmailSummary> {
     let odd = |fault| StoreError::Corrupt(format!("the e-mail {}: {fault}", outbox_id(parcel)));
-    Brief::read(&parcel.body).map_err(odd)
+    EmailSummary::read(&parcel.body).map_err(odd)
 }
 
 /// What was reported after it was sent counts for more than that it was sent.
-pub(crate) fn shown(row: &DeliveryRow, brief: &Brief, verdict: Option<Verdict>) -> EmailRow {
+pub(crate) fn shown(row: &DeliveryRow, brief: &EmailSummary, verdict: Option<Verdict>) -> EmailRow {
     let status =
         if verdict.is_some() { EmailStatus::Failed } else { EmailStatus::of(row.status()) };
     let failure = row.last_failure.as_ref().filter(|_| status != EmailStatus::Sent);

@@ -20,7 +20,7 @@ use url::{Position, Url};
 use zeroize::Zeroizing;
 
 use self::sign::{Request, sign};
-use crate::post::{DEADLINE, Letter, Post, Receipt, Trouble};
+use crate::transport::{Acceptance, DEADLINE, OutgoingMessage, Transport, TransportError};
 
 pub use self::sign::Credentials;
 
@@ -41,7 +41,7 @@ pub struct SesSettings {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum SesSetupFault {
+pub enum SesSettingsError {
     #[error("SES requires the environment variable {0}")]
     Missing(&'static str),
     #[error("`{0}` is not an AWS region, e.g. eu-west-1")]
@@ -52,11 +52,11 @@ pub enum SesSetupFault {
 
 impl SesSettings {
     /// From the variables that Amazon's own tools read; `look` is how one is looked up.
-    pub fn from_env(look: impl Fn(&str) -> Option<String>) -> Result<Self, SesSetupFault> {
-        let need = |name: &'static str| look(name).ok_or(SesSetupFault::Missing(name));
+    pub fn from_env(look: impl Fn(&str) -> Option<String>) -> Result<Self, SesSettingsError> {
+        let need = |name: &'static str| look(name).ok_or(SesSettingsError::Missing(name));
         let region = look("AWS_REGION").or_else(|| look("AWS_DEFAULT_REGION"));
         Ok(Self {
-            region: region.ok_or(SesSetupFault::Missing("AWS_REGION"))?,
+            region: region.ok_or(SesSettingsError::Missing("AWS_REGION"))?,
             endpoint: None,
             credentials: Credentials {
                 key_id: need("AWS_ACCESS_KEY_ID")?,
@@ -69,37 +69,38 @@ impl SesSettings {
     }
 }
 
-pub struct SesPost {
+pub struct SesTransport {
     client: Client,
     clock: Arc<dyn Clock>,
     settings: SesSettings,
     url: Url,
 }
 
-impl SesPost {
+impl SesTransport {
     /// `client` must be allowed to reach the endpoint, wherever that is.
     pub fn new(
         client: Client,
         clock: Arc<dyn Clock>,
         settings: SesSettings,
-    ) -> Result<Self, SesSetupFault> {
+    ) -> Result<Self, SesSettingsError> {
         let is_plain =
             |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
         if settings.region.is_empty() || !settings.region.bytes().all(is_plain) {
-            return Err(SesSetupFault::Region(settings.region));
+            return Err(SesSettingsError::Region(settings.region));
         }
         let amazons =
             || Url::parse(&format!("https://email.{}.amazonaws.com", settings.region)).ok();
-        let mut url = settings.endpoint.clone().or_else(amazons).ok_or(SesSetupFault::Endpoint)?;
+        let mut url =
+            settings.endpoint.clone().or_else(amazons).ok_or(SesSettingsError::Endpoint)?;
         let is_bare = matches!(url.path(), "" | "/") && url.query().is_none();
         if !matches!(url.scheme(), "http" | "https") || !is_bare {
-            return Err(SesSetupFault::Endpoint);
+            return Err(SesSettingsError::Endpoint);
         }
         url.set_path(PATH);
         Ok(Self { client, clock, settings, url })
     }
 
-    fn body(&self, letter: &Letter) -> Bytes {
+    fn body(&self, letter: &OutgoingMessage) -> Bytes {
         let mut body = json!({
             "FromEmailAddress": letter.from.address(),
             "Destination": { "ToAddresses": [letter.to.address()] },
@@ -115,7 +116,7 @@ impl SesPost {
         body.to_string().into()
     }
 
-    fn headers(&self, body: &[u8]) -> Result<HeaderMap, Trouble> {
+    fn headers(&self, body: &[u8]) -> Result<HeaderMap, TransportError> {
         let signed = sign(
             &Request {
                 method: "POST",
@@ -129,8 +130,9 @@ impl SesPost {
             "ses",
             self.clock.now(),
         );
-        let unfit =
-            |_| Trouble::NoAnswer { text: "the SES credentials contain invalid characters".into() };
+        let unfit = |_| TransportError::NoResponse {
+            text: "the SES credentials contain invalid characters".into(),
+        };
         let mut headers = HeaderMap::new();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         for (name, value) in signed {
@@ -143,12 +145,12 @@ impl SesPost {
 }
 
 #[async_trait]
-impl Post for SesPost {
+impl Transport for SesTransport {
     fn name(&self) -> &'static str {
         "ses"
     }
 
-    async fn send(&self, letter: &Letter) -> Result<Receipt, Trouble> {
+    async fn send(&self, letter: &OutgoingMessage) -> Result<Acceptance, TransportError> {
         let body = self.body(letter);
         let headers = self.headers(&body)?;
         let outcome = self.client.post(&self.url, headers, body, self.settings.deadline).await;
@@ -156,7 +158,11 @@ impl Post for SesPost {
             Ok(said) => answer::read(&said),
             Err(none) => {
                 let text = format!("cannot reach SES: {}", none.failure.reason());
-                Err(if none.is_ours { Trouble::Local { text } } else { Trouble::NoAnswer { text } })
+                Err(if none.is_ours {
+                    TransportError::Local { text }
+                } else {
+                    TransportError::NoResponse { text }
+                })
             }
         }
     }

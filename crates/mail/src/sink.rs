@@ -7,18 +7,18 @@ use gancho_domain::{Clock, EmailId, Time};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-use crate::post::{Letter, Post, Receipt, Trouble};
+use crate::transport::{Acceptance, OutgoingMessage, Transport, TransportError};
 
 pub struct Sink {
     clock: Arc<dyn Clock>,
     most: usize,
     most_bytes: usize,
-    kept: Mutex<Kept>,
+    kept: Mutex<Captured>,
 }
 
 #[derive(Default)]
-struct Kept {
-    letters: VecDeque<Arc<Caught>>,
+struct Captured {
+    letters: VecDeque<Arc<CapturedEmail>>,
     bytes: usize,
 }
 
@@ -26,8 +26,8 @@ struct Kept {
 pub const MOST_BYTES: usize = 64 << 20;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Caught {
-    pub letter: Letter,
+pub struct CapturedEmail {
+    pub letter: OutgoingMessage,
     pub at: Time,
 }
 
@@ -44,23 +44,23 @@ impl Sink {
     }
 
     /// Newest first.
-    pub fn letters(&self) -> Vec<Arc<Caught>> {
+    pub fn letters(&self) -> Vec<Arc<CapturedEmail>> {
         self.kept.lock().letters.iter().rev().cloned().collect()
     }
 
-    pub fn letter(&self, id: EmailId) -> Option<Arc<Caught>> {
+    pub fn letter(&self, id: EmailId) -> Option<Arc<CapturedEmail>> {
         self.kept.lock().letters.iter().rev().find(|caught| caught.letter.id == id).cloned()
     }
 }
 
 #[async_trait]
-impl Post for Sink {
+impl Transport for Sink {
     fn name(&self) -> &'static str {
         "sink"
     }
 
-    async fn send(&self, letter: &Letter) -> Result<Receipt, Trouble> {
-        let caught = Caught { letter: letter.clone(), at: self.clock.now() };
+    async fn send(&self, letter: &OutgoingMessage) -> Result<Acceptance, TransportError> {
+        let caught = CapturedEmail { letter: letter.clone(), at: self.clock.now() };
         let mut kept = self.kept.lock();
         kept.bytes += weight(letter);
         kept.letters.push_back(Arc::new(caught));
@@ -70,7 +70,7 @@ impl Post for Sink {
             let Some(oldest) = kept.letters.pop_front() else { break };
             kept.bytes -= weight(&oldest.letter);
         }
-        Ok(Receipt {
+        Ok(Acceptance {
             message_id: letter.message_id.clone(),
             status: 250,
             text: "captured by the sink; nothing was sent".into(),
@@ -78,6 +78,6 @@ impl Post for Sink {
     }
 }
 
-fn weight(letter: &Letter) -> usize {
-    size_of::<Caught>() + letter.raw.len() + letter.subject.len()
+fn weight(letter: &OutgoingMessage) -> usize {
+    size_of::<CapturedEmail>() + letter.raw.len() + letter.subject.len()
 }

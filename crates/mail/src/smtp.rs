@@ -1,13 +1,13 @@
 //! Handing letters to a mail server (RFC 5321), over connections that are kept for the next ones.
 //!
-//! `url` says where and how; `tls` and `wire` are the connection; `talk` is what is said on it. TLS is
+//! `url` says where and how; `tls` and `wire` are the connection; `session` is what is said on it. TLS is
 //! asked for before anything else, and nothing is said to a server without it unless the operator
 //! wants it so; a password never crosses a connection that only might have been secured.
 //!
 //! A connection that was given up in the middle, as when the time ran out, is never used again: an
 //! answer that comes late would be taken for the answer to another letter.
 
-mod talk;
+mod session;
 mod tls;
 mod url;
 mod wire;
@@ -18,9 +18,9 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use rustls::pki_types::{CertificateDer, pem::PemObject};
 
-use self::talk::{Broke, Talk};
-pub use self::url::{BadUrl, SmtpServer, TlsUse};
-use crate::post::{DEADLINE, Letter, Post, Receipt, Trouble};
+use self::session::{SmtpError, SmtpSession};
+pub use self::url::{SmtpServer, SmtpUrlError, TlsUse};
+use crate::transport::{Acceptance, DEADLINE, OutgoingMessage, Transport, TransportError};
 
 #[derive(Debug, Clone)]
 pub struct SmtpSettings {
@@ -64,18 +64,18 @@ impl SmtpSettings {
     }
 }
 
-pub struct SmtpPost {
+pub struct SmtpTransport {
     settings: SmtpSettings,
     tls: Option<tokio_rustls::TlsConnector>,
     idle: Mutex<Vec<Idle>>,
 }
 
 struct Idle {
-    talk: Talk,
+    session: SmtpSession,
     since: Instant,
 }
 
-impl SmtpPost {
+impl SmtpTransport {
     pub fn new(settings: SmtpSettings) -> Result<Self, rustls::Error> {
         let tls = match settings.server.tls {
             TlsUse::None => None,
@@ -88,51 +88,55 @@ impl SmtpPost {
 
     /// A kept connection that has died meanwhile costs nothing: as long as nothing of the letter
     /// can have been taken, it is handed to another.
-    async fn attempt(&self, letter: &Letter) -> Result<Receipt, Trouble> {
-        while let Some(talk) = self.kept() {
-            match self.hand_over(talk, letter).await {
-                Err(broke) if broke.is_stale() => {}
-                other => return other.map_err(|broke| broke.trouble),
+    async fn attempt(&self, letter: &OutgoingMessage) -> Result<Acceptance, TransportError> {
+        while let Some(session) = self.kept() {
+            match self.hand_over(session, letter).await {
+                Err(error) if error.is_stale() => {}
+                other => return other.map_err(|error| error.cause),
             }
         }
-        let talk = Talk::open(&self.settings, self.tls.as_ref()).await?;
-        self.hand_over(talk, letter).await.map_err(|broke| broke.trouble)
+        let session = SmtpSession::open(&self.settings, self.tls.as_ref()).await?;
+        self.hand_over(session, letter).await.map_err(|error| error.cause)
     }
 
-    async fn hand_over(&self, mut talk: Talk, letter: &Letter) -> Result<Receipt, Broke> {
-        let taken = talk.send(letter).await;
-        let can_go_on = taken.as_ref().map_or_else(|broke| broke.can_go_on, |_| true);
-        if can_go_on && talk.letters() < self.settings.letters_per_connection {
-            self.keep(talk);
+    async fn hand_over(
+        &self,
+        mut session: SmtpSession,
+        letter: &OutgoingMessage,
+    ) -> Result<Acceptance, SmtpError> {
+        let taken = session.send(letter).await;
+        let can_go_on = taken.as_ref().map_or_else(|error| error.can_go_on, |_| true);
+        if can_go_on && session.letters() < self.settings.letters_per_connection {
+            self.keep(session);
         }
         taken
     }
 
-    fn kept(&self) -> Option<Talk> {
+    fn kept(&self) -> Option<SmtpSession> {
         let mut idle = self.idle.lock();
         idle.retain(|kept| kept.since.elapsed() < self.settings.idle_timeout);
-        idle.pop().map(|kept| kept.talk)
+        idle.pop().map(|kept| kept.session)
     }
 
-    fn keep(&self, talk: Talk) {
+    fn keep(&self, session: SmtpSession) {
         let mut idle = self.idle.lock();
         if idle.len() < self.settings.idle {
-            idle.push(Idle { talk, since: Instant::now() });
+            idle.push(Idle { session, since: Instant::now() });
         }
     }
 }
 
 #[async_trait]
-impl Post for SmtpPost {
+impl Transport for SmtpTransport {
     fn name(&self) -> &'static str {
         "smtp"
     }
 
-    async fn send(&self, letter: &Letter) -> Result<Receipt, Trouble> {
+    async fn send(&self, letter: &OutgoingMessage) -> Result<Acceptance, TransportError> {
         let deadline = self.settings.deadline;
         match tokio::time::timeout(deadline, self.attempt(letter)).await {
             Ok(ended) => ended,
-            Err(_) => Err(Trouble::NoAnswer {
+            Err(_) => Err(TransportError::NoResponse {
                 text: format!("the mail server did not finish within {} s", deadline.as_secs()),
             }),
         }
@@ -143,7 +147,7 @@ impl Post for SmtpPost {
         let idle = std::mem::take(&mut *self.idle.lock());
         for mut kept in idle {
             // It is only polite.
-            let _ = tokio::time::timeout(PATIENCE, kept.talk.quit()).await;
+            let _ = tokio::time::timeout(PATIENCE, kept.session.quit()).await;
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::{
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Submitted {
+pub struct Submission {
     pub id: EmailId,
     /// It was submitted before under the same key, and this is the first one's id.
     pub is_repeat: bool,
@@ -40,7 +40,7 @@ impl Outbox {
         scope: TenantScope,
         tenant: &Tenant,
         draft: EmailDraft,
-    ) -> Result<Submitted, SubmitError> {
+    ) -> Result<Submission, SubmitError> {
         let key = draft.idempotency_key.clone();
         let external_id = draft.external_id.clone();
         let email = draft.check(&tenant.slug, &self.limits).map_err(SubmitError::Faulty)?;
@@ -50,8 +50,8 @@ impl Outbox {
         let new = self.stamp(scope, external_id, body, once);
         let id = outbox_id(&new.parcel);
         match self.engine.accept_one(new).await? {
-            Accepted::New { .. } => Ok(Submitted { id, is_repeat: false }),
-            Accepted::Again { first } => Ok(Submitted { id: first.cast(), is_repeat: true }),
+            Accepted::New { .. } => Ok(Submission { id, is_repeat: false }),
+            Accepted::Again { first } => Ok(Submission { id: first.cast(), is_repeat: true }),
             Accepted::Clash { first } => Err(SubmitError::KeyClash { first: first.cast() }),
         }
     }

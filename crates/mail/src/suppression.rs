@@ -60,7 +60,7 @@ impl SuppressionReason {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Suppressed {
+pub struct SuppressedAddress {
     pub address: String,
     pub reason: SuppressionReason,
     /// What was said when it came here.
@@ -69,7 +69,11 @@ pub struct Suppressed {
 }
 
 impl Suppressions {
-    pub async fn get(&self, scope: TenantScope, mailbox: &Mailbox) -> Result<Option<Suppressed>> {
+    pub async fn get(
+        &self,
+        scope: TenantScope,
+        mailbox: &Mailbox,
+    ) -> Result<Option<SuppressedAddress>> {
         self.store.suppression(scope, &mailbox.normalised()).await?.map(read).transpose()
     }
 
@@ -79,7 +83,7 @@ impl Suppressions {
         scope: TenantScope,
         after: Option<&str>,
         most: usize,
-    ) -> Result<Vec<Suppressed>> {
+    ) -> Result<Vec<SuppressedAddress>> {
         let found = self.store.suppressions(scope, after, most).await?;
         found.into_iter().map(read).collect()
     }
@@ -143,9 +147,9 @@ fn check(
     if faults.is_empty() { Ok(checked) } else { Err(faults) }
 }
 
-fn read(kept: Suppression) -> Result<Suppressed> {
+fn read(kept: Suppression) -> Result<SuppressedAddress> {
     let Suppression { address, reason, detail, since } = kept;
     let known = SuppressionReason::ALL.into_iter().find(|known| known.name() == reason);
     let odd = || StoreError::Corrupt(format!("unknown suppression reason `{reason}`"));
-    Ok(Suppressed { address, reason: known.ok_or_else(odd)?, detail, since })
+    Ok(SuppressedAddress { address, reason: known.ok_or_else(odd)?, detail, since })
 }

@@ -12,7 +12,7 @@ use std::{
 
 use data_encoding::BASE64;
 use gancho_mail::{
-    SmtpPost,
+    SmtpTransport,
     smtp::{SmtpServer, SmtpSettings},
 };
 use gancho_testkit::{python::PythonServer, wait_for};
@@ -73,8 +73,8 @@ impl MailServer {
         }
     }
 
-    pub fn plain(&self) -> SmtpPost {
-        SmtpPost::new(self.settings("smtp://", "plain", "?tls=none")).unwrap()
+    pub fn plain(&self) -> SmtpTransport {
+        SmtpTransport::new(self.settings("smtp://", "plain", "?tls=none")).unwrap()
     }
 
     pub fn told(&self, kind: &str) -> Vec<Value> {

@@ -14,11 +14,11 @@ use gancho_domain::{
 use gancho_egress::{Client, Policy, Settings};
 use gancho_engine::{Engine, EngineSetup, LaneSetup, Limits};
 use gancho_mail::{
-    EmailDraft, EmailStatus, EmailView, FeedbackDesk, MailCarrier, MailLimits, Outbox, Post,
-    Suppressions, TenantLimits, limits,
+    EmailDraft, EmailStatus, EmailView, FeedbackService, MailCarrier, MailLimits, Outbox,
+    Suppressions, TenantLimits, Transport, limits,
 };
 use gancho_outbound::{
-    EndpointDesk, EndpointDraft, HealthKeeper, Notifier, OrphanSweeper, Plans, Registry,
+    EndpointDraft, EndpointService, HealthService, Notifier, OrphanSweeper, Plans, Registry,
     WebhookCarrier,
 };
 use gancho_store::{DeadFilter, DeadLetter, EventFilter, EventView, PageRequest, Store};
@@ -70,8 +70,8 @@ pub struct Stage {
     pub engine: Arc<Engine>,
     pub outbox: Arc<Outbox>,
     pub suppressions: Arc<Suppressions>,
-    pub feedback: FeedbackDesk,
-    pub desk: EndpointDesk,
+    pub feedback: FeedbackService,
+    pub desk: EndpointService,
     pub tenant: Tenant,
     pub scope: TenantScope,
     _folder: TempDir,
@@ -95,11 +95,11 @@ async fn open(on: On, folder: &TempDir) -> (Arc<dyn Store>, Option<Database>) {
 }
 
 impl Stage {
-    pub async fn new(on: On, post: impl Post) -> Self {
-        Self::with(on, Arc::new(post), Setup::default()).await
+    pub async fn new(on: On, transport: impl Transport) -> Self {
+        Self::with(on, Arc::new(transport), Setup::default()).await
     }
 
-    pub async fn with(on: On, post: Arc<dyn Post>, setup: Setup) -> Self {
+    pub async fn with(on: On, transport: Arc<dyn Transport>, setup: Setup) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let (store, database) = open(on, &folder).await;
         let clock = Arc::new(ManualClock::at_secs(START));
@@ -112,7 +112,7 @@ impl Stage {
         store.create_tenant(tenant.clone()).await.unwrap();
         let suppressions = Arc::new(Suppressions { store: store.clone(), clock: clock.clone() });
         let mail = MailCarrier {
-            post,
+            transport,
             registry: registry.clone(),
             suppressions: suppressions.clone(),
             ids: ids.clone(),
@@ -143,14 +143,14 @@ impl Stage {
                 clock: clock.clone(),
                 limits: setup.limits,
             }),
-            feedback: FeedbackDesk {
+            feedback: FeedbackService {
                 store: store.clone(),
                 registry: registry.clone(),
                 ids: ids.clone(),
                 clock: clock.clone(),
                 retention: Duration::from_hours(24 * 30),
             },
-            desk: EndpointDesk {
+            desk: EndpointService {
                 store: store.clone(),
                 ring,
                 registry,
@@ -251,7 +251,7 @@ fn webhooks(
         clock: clock.clone(),
         operator: None,
     });
-    let health = Arc::new(HealthKeeper::new(
+    let health = Arc::new(HealthService::new(
         store.clone(),
         registry.clone(),
         clock.clone(),

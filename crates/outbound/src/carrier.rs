@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use gancho_domain::{
-    Clock, Code, Failure, Next, RetryPlan, Time, Verdict, event_type::is_reserved, health::Seen,
+    Clock, Code, Failure, Next, RetryPlan, Time, Verdict, event_type::is_reserved,
+    health::AttemptSignal,
 };
 use gancho_egress::{Client, carried, hops};
 use gancho_engine::{Carried, Carrier, Terms, ask};
@@ -13,17 +14,17 @@ use gancho_store::{Job, NewParcel, Result};
 use gancho_wire::{Content, Sending};
 
 use crate::{
-    health::HealthKeeper,
-    notify::{Exhausted, Notice, Notifier},
+    health::HealthService,
+    notify::{ExhaustedDelivery, Notice, Notifier},
     registry::{Registry, Target},
-    request::{self, Prepared},
+    request::{self, PreparedRequest},
 };
 
 pub struct WebhookCarrier {
     pub registry: Arc<Registry>,
     pub client: Client,
     pub clock: Arc<dyn Clock>,
-    pub health: Arc<HealthKeeper>,
+    pub health: Arc<HealthService>,
     pub notifier: Arc<Notifier>,
 }
 
@@ -86,7 +87,7 @@ impl Carrier for WebhookCarrier {
             return Ok(Vec::new());
         }
         let target = self.registry.known(job.tenant, job.target);
-        let exhausted = Exhausted {
+        let exhausted = ExhaustedDelivery {
             job,
             url: target.as_ref().map(|target| target.endpoint.url.as_str()),
             attempts: job.attempts + u32::from(carried.is_attempt),
@@ -120,7 +121,7 @@ impl WebhookCarrier {
         let trace = request::traceparent(job.parcel.id, job.delivery, attempt);
         let hops = self.registry.hops().mark(hops::OF_EVENT);
         let prepared = request::prepare(target, &sending, &trace, hops, &body);
-        let Prepared { headers, record } = match prepared {
+        let PreparedRequest { headers, record } = match prepared {
             Ok(prepared) => prepared,
             Err(fault) => return ours(format!("could not build the request: {fault}")),
         };
@@ -136,9 +137,9 @@ impl WebhookCarrier {
             return;
         }
         let seen = match &carried.verdict {
-            Verdict::Delivered => Seen::Worked,
-            Verdict::Never { .. } if carried.response_status == Some(410) => Seen::Gone,
-            _ => Seen::Failed,
+            Verdict::Delivered => AttemptSignal::Worked,
+            Verdict::Never { .. } if carried.response_status == Some(410) => AttemptSignal::Gone,
+            _ => AttemptSignal::Failed,
         };
         let failure = carried.verdict.failure();
         self.health.note(&target.endpoint, seen, failure, !is_notice(job)).await;

@@ -32,11 +32,11 @@ use thiserror::Error;
 use self::secret_check::NewSecret;
 pub use self::{
     draft::EndpointDraft,
-    rotate::{LONGEST_OVERLAP, Revealed, Rotated, USUAL_OVERLAP},
+    rotate::{LONGEST_OVERLAP, RevealedSecret, RotatedSecret, USUAL_OVERLAP},
 };
 use crate::{OrphanSweeper, PlanLimit, Plans, Registry};
 
-pub struct EndpointDesk {
+pub struct EndpointService {
     pub store: Arc<dyn Store>,
     pub ring: Arc<KeyRing>,
     pub registry: Arc<Registry>,
@@ -49,7 +49,7 @@ pub struct EndpointDesk {
 }
 
 /// A new endpoint, with its secret: shown now, and later only when asked for.
-pub struct Created {
+pub struct NewEndpoint {
     pub endpoint: Endpoint,
     pub secret: Secret,
     pub secret_format: SecretFormat,
@@ -76,13 +76,13 @@ pub enum EndpointError {
 /// So often a change is made anew because another one was faster.
 const TRIES: usize = 5;
 
-impl EndpointDesk {
+impl EndpointService {
     pub async fn create(
         &self,
         scope: TenantScope,
         tenant: &Tenant,
         draft: EndpointDraft,
-    ) -> Result<Created, EndpointError> {
+    ) -> Result<NewEndpoint, EndpointError> {
         let blank = self.blank(scope, tenant);
         let (endpoint, given) = self.apply(blank, draft, true)?;
         let NewSecret { secret, format: secret_format, public_key } =
@@ -99,7 +99,7 @@ impl EndpointDesk {
             }));
         }
         self.registry.forget(scope.tenant());
-        Ok(Created { endpoint, secret, secret_format, public_key })
+        Ok(NewEndpoint { endpoint, secret, secret_format, public_key })
     }
 
     /// Changes what is given. With `whole`, what is not given goes back to what a new endpoint has,

@@ -6,12 +6,12 @@
 //! unless the tenant asks for that.
 //!
 //! In reading order: [`catalog`] is what is built in; [`own`] keeps the others;
-//! `known` is all of it in memory; `check` judges an event.
+//! `type_cache` is all of it in memory; `check` judges an event.
 
 pub mod catalog;
 mod check;
-mod known;
 pub mod own;
+mod type_cache;
 
 use std::sync::Arc;
 
@@ -20,8 +20,8 @@ use gancho_store::{Store, StoreError};
 use serde_json::value::RawValue;
 use thiserror::Error;
 
-use self::known::Known;
-pub use self::own::NewType;
+pub use self::own::NewEventType;
+use self::type_cache::TypeCache;
 use crate::Owner;
 
 /// Where a type comes from.
@@ -50,7 +50,7 @@ impl Catalog {
 }
 
 #[derive(Debug, Clone)]
-pub struct KnownType {
+pub struct EventTypeInfo {
     pub name: String,
     pub description: String,
     pub example: Box<RawValue>,
@@ -61,7 +61,7 @@ pub struct KnownType {
 }
 
 #[derive(Debug, Error)]
-pub enum TypeError {
+pub enum EventTypeError {
     #[error("{}", joined(.0))]
     Faulty(Vec<FieldError>),
     #[error("no event type with this name exists")]
@@ -76,22 +76,29 @@ pub enum TypeError {
 
 pub struct EventTypes {
     store: Arc<dyn Store>,
-    known: Known,
+    type_cache: TypeCache,
 }
 
 impl EventTypes {
     pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { known: Known::new(store.clone()), store }
+        Self { type_cache: TypeCache::new(store.clone()), store }
     }
 
     /// All that a tenant can publish, by name, archived ones included; the operator sees what is
     /// everyone's.
-    pub async fn list(&self, owner: impl Into<Owner>) -> Result<Vec<KnownType>, TypeError> {
-        Ok(self.known.of(owner.into()).await?.all().map(|one| one.shown.clone()).collect())
+    pub async fn list(
+        &self,
+        owner: impl Into<Owner>,
+    ) -> Result<Vec<EventTypeInfo>, EventTypeError> {
+        Ok(self.type_cache.of(owner.into()).await?.all().map(|one| one.shown.clone()).collect())
     }
 
-    pub async fn get(&self, owner: impl Into<Owner>, name: &str) -> Result<KnownType, TypeError> {
-        let types = self.known.of(owner.into()).await?;
-        types.find(name).map(|one| one.shown.clone()).ok_or(TypeError::NotFound)
+    pub async fn get(
+        &self,
+        owner: impl Into<Owner>,
+        name: &str,
+    ) -> Result<EventTypeInfo, EventTypeError> {
+        let types = self.type_cache.of(owner.into()).await?;
+        types.find(name).map(|one| one.shown.clone()).ok_or(EventTypeError::NotFound)
     }
 }

@@ -13,7 +13,7 @@ use std::{
 
 use gancho_domain::{
     Clock, DeliveryId, Endpoint, EndpointId, Failure, Health, Lane, Status, TenantScope, Time,
-    health::{Change, Seen, Tell},
+    health::{AttemptSignal, Change, HealthNotice},
 };
 use gancho_store::{DeliveryFilter, PageRequest, Result, Store};
 use parking_lot::Mutex;
@@ -21,10 +21,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Registry,
-    notify::{Exhausted, Missed, Notice, Notifier, digest::Digests},
+    notify::{ExhaustedDelivery, MissedDeliveries, Notice, Notifier, digest::Digests},
 };
 
-pub struct HealthKeeper {
+pub struct HealthService {
     store: Arc<dyn Store>,
     registry: Arc<Registry>,
     clock: Arc<dyn Clock>,
@@ -60,7 +60,7 @@ const COUNTED: usize = 10_000;
 /// How far back a 410 without failures before it looks for what was missed.
 const GONE_LOOKS_BACK: Duration = Duration::from_hours(24);
 
-impl HealthKeeper {
+impl HealthService {
     pub fn new(
         store: Arc<dyn Store>,
         registry: Arc<Registry>,
@@ -80,7 +80,7 @@ impl HealthKeeper {
     }
 
     /// Whether a delivery that was given up is told of by itself; otherwise it is counted for a digest.
-    pub(crate) fn tells_single(&self, what: &Exhausted<'_>) -> bool {
+    pub(crate) fn tells_single(&self, what: &ExhaustedDelivery<'_>) -> bool {
         self.digests.is_single(what)
     }
 
@@ -117,7 +117,7 @@ impl HealthKeeper {
     pub async fn note(
         &self,
         endpoint: &Endpoint,
-        seen: Seen,
+        seen: AttemptSignal,
         failure: Option<&Failure>,
         tells: bool,
     ) {
@@ -136,7 +136,7 @@ impl HealthKeeper {
     }
 
     /// By what was stored last, here or elsewhere.
-    fn is_unchanged(&self, endpoint: &Endpoint, seen: Seen, now: Time) -> bool {
+    fn is_unchanged(&self, endpoint: &Endpoint, seen: AttemptSignal, now: Time) -> bool {
         let is_same = |health: &Health| health.after(seen, now, self.failing_for).is_none();
         match self.writes.lock().get(&endpoint.id) {
             Some(HealthWrite::Done { stored: Some((version, health)), .. })
@@ -149,13 +149,13 @@ impl HealthKeeper {
     }
 
     /// One at a time, and not too often.
-    fn begin(&self, id: EndpointId, seen: Seen, now: Time) -> bool {
+    fn begin(&self, id: EndpointId, seen: AttemptSignal, now: Time) -> bool {
         let mut writes = self.writes.lock();
         let may = match writes.get(&id) {
             None => true,
             Some(HealthWrite::Running) => false,
             Some(HealthWrite::Done { at, .. }) => {
-                seen != Seen::Failed || now.since(*at) >= REST || now < *at
+                seen != AttemptSignal::Failed || now.since(*at) >= REST || now < *at
             }
         };
         if may {
@@ -172,7 +172,7 @@ impl HealthKeeper {
     async fn write(
         &self,
         endpoint: &Endpoint,
-        seen: Seen,
+        seen: AttemptSignal,
         failure: Option<&Failure>,
         tells: bool,
     ) -> Result<Option<(u64, Health)>> {
@@ -196,7 +196,7 @@ impl HealthKeeper {
             }
             fresh.health = health;
             fresh.is_active = fresh.health.disabled.is_none();
-            if let Some(Tell::Disabled(why)) = tell {
+            if let Some(HealthNotice::Disabled(why)) = tell {
                 tracing::warn!(endpoint = %fresh.id, reason = why.name(), "endpoint disabled");
             }
             let stored = (fresh.version + 1, fresh.health.clone());
@@ -212,14 +212,19 @@ impl HealthKeeper {
         Ok(None)
     }
 
-    async fn tell(&self, endpoint: &Endpoint, tell: Tell, failure: Option<&Failure>) -> Result<()> {
+    async fn tell(
+        &self,
+        endpoint: &Endpoint,
+        tell: HealthNotice,
+        failure: Option<&Failure>,
+    ) -> Result<()> {
         let now = self.clock.now();
         let since = endpoint.health.failing_since;
         let notice = match tell {
-            Tell::Failing => {
+            HealthNotice::Failing => {
                 Notice::failing(endpoint, since.unwrap_or(now) + self.failing_for, failure)
             }
-            Tell::Disabled(why) => {
+            HealthNotice::Disabled(why) => {
                 let since = since.unwrap_or(now - GONE_LOOKS_BACK).max(endpoint.created_at);
                 Notice::disabled(endpoint, why, &self.missed(endpoint, since).await?, failure)
             }
@@ -231,7 +236,7 @@ impl HealthKeeper {
 
     /// What still waits counts too, also the delivery whose failure is being judged: it is given up once
     /// the endpoint is switched off.
-    async fn missed(&self, endpoint: &Endpoint, since: Time) -> Result<Missed> {
+    async fn missed(&self, endpoint: &Endpoint, since: Time) -> Result<MissedDeliveries> {
         let mut count = Count { since, seen: HashSet::new(), is_exact: true };
         for status in [Status::Pending, Status::Retrying] {
             self.count(endpoint, status, None, &mut count).await?;
@@ -239,7 +244,7 @@ impl HealthKeeper {
         let since = count.since;
         self.count(endpoint, Status::Failed, Some(since), &mut count).await?;
         let failed_deliveries = count.seen.len() as u64;
-        Ok(Missed { since, failed_deliveries, is_exact: count.is_exact })
+        Ok(MissedDeliveries { since, failed_deliveries, is_exact: count.is_exact })
     }
 
     async fn count(

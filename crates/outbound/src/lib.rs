@@ -28,9 +28,11 @@ mod request;
 pub mod try_out;
 
 pub use carrier::WebhookCarrier;
-pub use endpoints::{Created, EndpointDesk, EndpointDraft, EndpointError, Revealed, Rotated};
-pub use event_types::{Catalog, EventTypes, KnownType, NewType, TypeError};
-pub use health::HealthKeeper;
+pub use endpoints::{
+    EndpointDraft, EndpointError, EndpointService, NewEndpoint, RevealedSecret, RotatedSecret,
+};
+pub use event_types::{Catalog, EventTypeError, EventTypeInfo, EventTypes, NewEventType};
+pub use health::HealthService;
 pub use limits::{PublishRates, RateStanding};
 pub use notify::Notifier;
 pub use orphans::OrphanSweeper;

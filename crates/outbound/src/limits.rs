@@ -3,19 +3,19 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use gancho_domain::{Rate, Tenant, TenantId, Ticker, Time};
+use gancho_domain::{Gcra, Rate, Tenant, TenantId, Time};
 use parking_lot::Mutex;
 
 #[derive(Default)]
 pub struct PublishRates {
     /// For tenants that have no rate of their own; none is as fast as they like.
     default: Option<Rate>,
-    used: Mutex<Used>,
+    used: Mutex<RateUsage>,
 }
 
 #[derive(Default)]
-struct Used {
-    tickers: HashMap<TenantId, Ticker>,
+struct RateUsage {
+    tickers: HashMap<TenantId, Gcra>,
     /// Those that have used nothing lately are forgotten when there are so many.
     most: usize,
 }
@@ -31,7 +31,7 @@ pub struct RateStanding {
 
 /// How many of those asked for may go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Taken {
+pub(crate) struct RateGrant {
     pub granted: u32,
     /// Nothing for tenants that are not limited.
     pub standing: Option<RateStanding>,
@@ -47,9 +47,9 @@ impl PublishRates {
         Self { default, used: Mutex::default() }
     }
 
-    pub(crate) fn take(&self, tenant: &Tenant, count: u32, now: Time) -> Taken {
+    pub(crate) fn take(&self, tenant: &Tenant, count: u32, now: Time) -> RateGrant {
         let Some(rate) = tenant.publish_rate.or(self.default) else {
-            return Taken { granted: count, standing: None, retry_after: Duration::ZERO };
+            return RateGrant { granted: count, standing: None, retry_after: Duration::ZERO };
         };
         let mut used = self.used.lock();
         used.make_room(rate, now);
@@ -61,11 +61,11 @@ impl PublishRates {
             reset: ticker.ahead(rate, now),
         };
         let retry_after = ticker.free_at(rate, now).since(now);
-        Taken { granted, standing: Some(standing), retry_after }
+        RateGrant { granted, standing: Some(standing), retry_after }
     }
 }
 
-impl Used {
+impl RateUsage {
     /// Looking through all of them is paid for by those that came since the last time.
     fn make_room(&mut self, rate: Rate, now: Time) {
         if self.tickers.len() < self.most.max(REMEMBERED) {

@@ -13,8 +13,8 @@ use std::sync::Arc;
 use gancho_domain::{Clock, IdMaker, Kind, Parcel, TenantId, TenantScope, Time};
 use gancho_store::{NewParcel, NodeId, Once, Result, Store};
 
-pub(crate) use self::notices::Missed;
-pub use self::notices::{DISABLED, EXHAUSTED, Exhausted, FAILING, Notice};
+pub(crate) use self::notices::MissedDeliveries;
+pub use self::notices::{DISABLED, EXHAUSTED, ExhaustedDelivery, FAILING, Notice};
 use crate::{
     Registry,
     fan_out::{Audience, fan_out},

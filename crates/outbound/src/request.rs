@@ -11,7 +11,7 @@ use crate::registry::Target;
 
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
-pub(crate) struct Prepared {
+pub(crate) struct PreparedRequest {
     pub headers: HeaderMap,
     /// For the attempt's record: `name: value` lines, the tenant's values masked.
     pub record: Bytes,
@@ -23,7 +23,7 @@ pub(crate) fn prepare(
     traceparent: &str,
     hops: Option<HeaderValue>,
     body: &[u8],
-) -> Result<Prepared, String> {
+) -> Result<PreparedRequest, String> {
     let keys = target.keys(sending.at);
     let signed = sign(&target.profile, sending, body, keys).map_err(|fault| fault.to_string())?;
     let mut headers = HeaderMap::with_capacity(target.headers.len() + signed.len() + 4);
@@ -41,7 +41,7 @@ pub(crate) fn prepare(
         headers.insert(name, value(&text)?);
     }
     let record = header_record(&headers);
-    Ok(Prepared { headers, record })
+    Ok(PreparedRequest { headers, record })
 }
 
 fn value(text: &str) -> Result<HeaderValue, String> {

@@ -12,7 +12,7 @@ use gancho_store::{DeliveryView, Pause, StoreError};
 use thiserror::Error;
 use tokio::time::{Instant, sleep};
 
-use crate::{KnownType, NewEvent, PublishError, Publisher, event_types::TypeError};
+use crate::{EventTypeInfo, NewEvent, PublishError, Publisher, event_types::EventTypeError};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TryOut {
@@ -152,7 +152,7 @@ async fn sample(
 
 /// A type that the endpoint would get: one that it names, one that is known and fits a pattern, or
 /// the one that its profile's contract speaks of most.
-fn wanted(endpoint: &Endpoint, known: &[KnownType]) -> String {
+fn wanted(endpoint: &Endpoint, known: &[EventTypeInfo]) -> String {
     for pattern in &endpoint.events {
         match pattern {
             Pattern::One(one) => return one.to_string(),
@@ -172,10 +172,10 @@ fn wanted(endpoint: &Endpoint, known: &[KnownType]) -> String {
     usual.to_owned()
 }
 
-fn unknown(error: TypeError) -> TryOutError {
+fn unknown(error: EventTypeError) -> TryOutError {
     match error {
-        TypeError::Store(error) => TryOutError::Store(error),
-        TypeError::Faulty(faults) => TryOutError::Faulty(faults),
+        EventTypeError::Store(error) => TryOutError::Store(error),
+        EventTypeError::Faulty(faults) => TryOutError::Faulty(faults),
         other => TryOutError::Faulty(vec![FieldError::new("event_type", "/event_type", other)]),
     }
 }

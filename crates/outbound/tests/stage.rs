@@ -10,7 +10,7 @@ use gancho_domain::{
 use gancho_egress::{Client, Policy, Settings};
 use gancho_engine::{Engine, EngineSetup, LaneSetup, Limits};
 use gancho_outbound::{
-    Created, EndpointDesk, EndpointDraft, EventTypes, HealthKeeper, NewEvent, Notifier,
+    EndpointDraft, EndpointService, EventTypes, HealthService, NewEndpoint, NewEvent, Notifier,
     OrphanSweeper, Plans, PublishRates, Published, Publisher, Registry, Replays, WebhookCarrier,
 };
 use gancho_store::{
@@ -46,8 +46,8 @@ pub struct Stage {
     pub ring: Arc<KeyRing>,
     pub registry: Arc<Registry>,
     pub publisher: Arc<Publisher>,
-    pub desk: EndpointDesk,
-    pub health: Arc<HealthKeeper>,
+    pub desk: EndpointService,
+    pub health: Arc<HealthService>,
     pub types: Arc<EventTypes>,
     pub tenant: Tenant,
     pub scope: TenantScope,
@@ -82,7 +82,7 @@ impl Stage {
             clock: clock.clone(),
             operator: setup.with_operator.then_some(operator),
         });
-        let health = Arc::new(HealthKeeper::new(
+        let health = Arc::new(HealthService::new(
             store.clone(),
             registry.clone(),
             clock.clone(),
@@ -118,7 +118,7 @@ impl Stage {
             plans: plans.clone(),
             rates: Arc::new(PublishRates::new(setup.rate)),
         });
-        let desk = EndpointDesk {
+        let desk = EndpointService {
             store: store.clone(),
             ring: ring.clone(),
             registry: registry.clone(),
@@ -150,7 +150,7 @@ impl Stage {
         Replays::new(store, self.registry.clone(), self.ids.clone(), self.clock.clone())
     }
 
-    pub async fn create(&self, draft: EndpointDraft) -> Created {
+    pub async fn create(&self, draft: EndpointDraft) -> NewEndpoint {
         self.desk.create(self.scope, &self.tenant, draft).await.unwrap()
     }
 

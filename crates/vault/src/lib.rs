@@ -13,4 +13,4 @@ mod derive;
 mod ring;
 
 pub use derive::DerivedKeys;
-pub use ring::{KeyRing, Place, RingFault, Secret, UnsealFault};
+pub use ring::{KeyRing, KeyRingError, Place, Secret, UnsealError};

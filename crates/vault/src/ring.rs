@@ -40,7 +40,7 @@ pub struct Place<'a> {
 }
 
 #[derive(Debug, Error, PartialEq, Eq)]
-pub enum RingFault {
+pub enum KeyRingError {
     #[error("the key ring is empty: it needs a line of the form `1 <32 bytes in base64>`")]
     Empty,
     #[error("line {0} of the key ring is not a number followed by 32 bytes in base64")]
@@ -54,7 +54,7 @@ pub enum RingFault {
 }
 
 #[derive(Debug, Error, PartialEq, Eq)]
-pub enum UnsealFault {
+pub enum UnsealError {
     #[error("the ciphertext is truncated or has an unknown format")]
     Malformed,
     #[error("key {0} is not in the key ring: restore the key ring that encrypted this secret")]
@@ -65,20 +65,20 @@ pub enum UnsealFault {
 
 impl KeyRing {
     /// One key a line: its number, a space, and the base64 of 32 bytes. `#` begins a remark.
-    pub fn parse(text: &str) -> Result<Self, RingFault> {
+    pub fn parse(text: &str) -> Result<Self, KeyRingError> {
         let mut keys = BTreeMap::new();
         for (line, number) in text.lines().zip(1..) {
             let line = line.trim();
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
-            let (id, key) = parse_line(line).ok_or(RingFault::Malformed(number))?;
+            let (id, key) = parse_line(line).ok_or(KeyRingError::Malformed(number))?;
             if keys.insert(id, key).is_some() {
-                return Err(RingFault::Twice(id));
+                return Err(KeyRingError::Twice(id));
             }
         }
         if keys.is_empty() {
-            return Err(RingFault::Empty);
+            return Err(KeyRingError::Empty);
         }
         let keys = Keys { by_number: keys, text: Zeroizing::new(text.to_owned()) };
         Ok(Self(RwLock::new(Arc::new(keys))))
@@ -90,18 +90,18 @@ impl KeyRing {
     }
 
     /// A ring with one new key.
-    pub fn generate() -> Result<Self, RingFault> {
+    pub fn generate() -> Result<Self, KeyRingError> {
         Self::parse(&new_line(1)?)
     }
 
     /// The same ring with a new key, which seals from now on.
-    pub fn with_new_key(&self) -> Result<Self, RingFault> {
+    pub fn with_new_key(&self) -> Result<Self, KeyRingError> {
         let line = new_line(self.newest() + 1)?;
         Self::parse(&Zeroizing::new(format!("{}\n{}", self.text().trim_end(), *line)))
     }
 
     /// The same ring without one key: what was sealed with it opens no more.
-    pub fn without(&self, number: u32) -> Result<Self, RingFault> {
+    pub fn without(&self, number: u32) -> Result<Self, KeyRingError> {
         let keeps = |line: &&str| parse_line(line.trim()).is_none_or(|(id, _)| id != number);
         let text = self.text();
         let lines: Vec<&str> = text.lines().filter(keeps).collect();
@@ -109,13 +109,13 @@ impl KeyRing {
     }
 
     /// Takes on a ring that has all of this one's keys and perhaps more: from now on it is this one.
-    pub fn adopt(&self, newer: &Self) -> Result<(), RingFault> {
+    pub fn adopt(&self, newer: &Self) -> Result<(), KeyRingError> {
         let (mine, theirs) = (self.keys(), newer.keys());
         // By their lines, so that a key of the same number and other bytes is not taken for it.
         let has = |line: &str| theirs.text.lines().any(|other| other.trim() == line.trim());
         for line in mine.text.lines().filter(|line| !has(line)) {
             if let Some((lost, _)) = parse_line(line.trim()) {
-                return Err(RingFault::Lacks(lost));
+                return Err(KeyRingError::Lacks(lost));
             }
         }
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = theirs;
@@ -137,13 +137,13 @@ impl KeyRing {
         self.keys().by_number.last_key_value().map_or(0, |(id, _)| *id)
     }
 
-    pub fn seal(&self, place: Place<'_>, secret: &str) -> Result<Vec<u8>, RingFault> {
+    pub fn seal(&self, place: Place<'_>, secret: &str) -> Result<Vec<u8>, KeyRingError> {
         let keys = self.keys();
-        let (id, key) = keys.by_number.last_key_value().ok_or(RingFault::Empty)?;
+        let (id, key) = keys.by_number.last_key_value().ok_or(KeyRingError::Empty)?;
         let mut sealed = Zeroizing::new(secret.as_bytes().to_vec());
         let nonce = key
             .seal_in_place_append_tag(Aad::from(place.bytes(*id)), &mut *sealed)
-            .map_err(|_| RingFault::NoRandom)?;
+            .map_err(|_| KeyRingError::NoRandom)?;
         let mut record = Vec::with_capacity(HEAD + sealed.len());
         record.push(VERSION);
         record.extend_from_slice(&id.to_be_bytes());
@@ -152,15 +152,15 @@ impl KeyRing {
         Ok(record)
     }
 
-    pub fn open(&self, place: Place<'_>, record: &[u8]) -> Result<Secret, UnsealFault> {
-        let (id, nonce, sealed) = split(record).ok_or(UnsealFault::Malformed)?;
+    pub fn open(&self, place: Place<'_>, record: &[u8]) -> Result<Secret, UnsealError> {
+        let (id, nonce, sealed) = split(record).ok_or(UnsealError::Malformed)?;
         let keys = self.keys();
-        let key = keys.by_number.get(&id).ok_or(UnsealFault::UnknownKey(id))?;
+        let key = keys.by_number.get(&id).ok_or(UnsealError::UnknownKey(id))?;
         let mut plain = Zeroizing::new(sealed.to_vec());
         let opened = key
             .open_in_place(Nonce::from(nonce), Aad::from(place.bytes(id)), &mut plain)
-            .map_err(|_| UnsealFault::Refused)?;
-        let text = std::str::from_utf8(opened).map_err(|_| UnsealFault::Malformed)?;
+            .map_err(|_| UnsealError::Refused)?;
+        let text = std::str::from_utf8(opened).map_err(|_| UnsealError::Malformed)?;
         Ok(Zeroizing::new(text.to_owned()))
     }
 
@@ -205,9 +205,9 @@ fn raw_line(line: &str) -> Option<(u32, Zeroizing<Vec<u8>>)> {
     (key.len() == KEY_BYTES).then_some((id.parse().ok()?, key))
 }
 
-fn new_line(id: u32) -> Result<Secret, RingFault> {
+fn new_line(id: u32) -> Result<Secret, KeyRingError> {
     let mut key = Zeroizing::new([0; KEY_BYTES]);
-    rand::fill(&mut *key).map_err(|_| RingFault::NoRandom)?;
+    rand::fill(&mut *key).map_err(|_| KeyRingError::NoRandom)?;
     Ok(Zeroizing::new(format!("{id} {}\n", BASE64.encode(&*key))))
 }
 
@@ -239,7 +239,7 @@ mod tests {
             Place { row: b"e2", ..HERE },
             Place { tenant: b"t1e", row: b"1", ..HERE },
         ] {
-            assert_eq!(ring.open(elsewhere, &sealed), Err(UnsealFault::Refused));
+            assert_eq!(ring.open(elsewhere, &sealed), Err(UnsealError::Refused));
         }
     }
 
@@ -263,7 +263,7 @@ mod tests {
         assert_eq!(new.open(HERE, &sealed).unwrap().as_str(), "secret");
         let resealed = new.seal(HERE, "secret").unwrap();
         assert_eq!((KeyRing::key_of(&sealed), KeyRing::key_of(&resealed)), (Some(1), Some(2)));
-        assert_eq!(old.open(HERE, &resealed), Err(UnsealFault::UnknownKey(2)));
+        assert_eq!(old.open(HERE, &resealed), Err(UnsealError::UnknownKey(2)));
         assert_eq!(KeyRing::parse(&new.text()).unwrap().newest(), 2);
     }
 
@@ -276,20 +276,20 @@ mod tests {
         assert_eq!(ring.open(HERE, &sealed).unwrap().as_str(), "secret");
         let without = ring.without(1).unwrap();
         assert_eq!(without.numbers(), [2]);
-        assert_eq!(ring.adopt(&without), Err(RingFault::Lacks(1)));
+        assert_eq!(ring.adopt(&without), Err(KeyRingError::Lacks(1)));
         let other = KeyRing::generate().unwrap().with_new_key().unwrap();
-        assert_eq!(ring.adopt(&other), Err(RingFault::Lacks(1)), "its key 1 is another");
-        assert_eq!(without.open(HERE, &sealed), Err(UnsealFault::UnknownKey(1)));
-        assert_eq!(without.without(2).unwrap_err(), RingFault::Empty);
+        assert_eq!(ring.adopt(&other), Err(KeyRingError::Lacks(1)), "its key 1 is another");
+        assert_eq!(without.open(HERE, &sealed), Err(UnsealError::UnknownKey(1)));
+        assert_eq!(without.without(2).unwrap_err(), KeyRingError::Empty);
     }
 
     #[test]
     fn faults_name_the_line_and_never_the_key() {
-        assert_eq!(KeyRing::parse("# nothing\n").unwrap_err(), RingFault::Empty);
-        assert_eq!(KeyRing::parse("\n1 c2hvcnQ=").unwrap_err(), RingFault::Malformed(2));
+        assert_eq!(KeyRing::parse("# nothing\n").unwrap_err(), KeyRingError::Empty);
+        assert_eq!(KeyRing::parse("\n1 c2hvcnQ=").unwrap_err(), KeyRingError::Malformed(2));
         let ring = KeyRing::generate().unwrap();
         let twice = format!("{0}{0}", *ring.text());
-        assert_eq!(KeyRing::parse(&twice).unwrap_err(), RingFault::Twice(1));
+        assert_eq!(KeyRing::parse(&twice).unwrap_err(), KeyRingError::Twice(1));
         assert_eq!(format!("{ring:?}"), "KeyRing { keys: [1], .. }");
     }
 }

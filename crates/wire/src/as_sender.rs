@@ -4,7 +4,7 @@ use data_encoding::{BASE64, HEXLOWER};
 use gancho_domain::Time;
 
 use crate::{
-    KeyFault, Preset, Profile, Recipe, SecretEncoding, SignFault, SignatureEncoding, SigningKey,
+    KeyError, Preset, Profile, Recipe, SecretEncoding, SignError, SignatureEncoding, SigningKey,
     TimeForm, base_string::Piece, candidates::Layout, headers::is_message_id,
 };
 
@@ -14,7 +14,7 @@ impl Preset {
         &self,
         secret: &str,
         encoding: SecretEncoding,
-    ) -> Result<SigningKey, KeyFault> {
+    ) -> Result<SigningKey, KeyError> {
         match (self, encoding) {
             (Self::Standard, SecretEncoding::Raw) => {
                 SigningKey::for_profile(&Profile::standard(), secret)
@@ -34,9 +34,9 @@ impl Recipe {
         at: Time,
         id: &str,
         body: &[u8],
-    ) -> Result<Vec<(String, String)>, SignFault> {
+    ) -> Result<Vec<(String, String)>, SignError> {
         if self.base.has(&Piece::Id) && !is_message_id(id.as_bytes()) {
-            return Err(SignFault::EventId);
+            return Err(SignError::EventId);
         }
         let time = match self.time_form {
             TimeForm::Seconds | TimeForm::SecondsOrRfc3339 => at.secs().to_string(),
@@ -45,7 +45,7 @@ impl Recipe {
         };
         let base = self.base.fill(time.as_bytes(), id.as_bytes(), body);
         let tag = key.tag(&base);
-        let unfit = || SignFault::KeyDoesNotFit(self.names.signature.clone());
+        let unfit = || SignError::KeyDoesNotFit(self.names.signature.clone());
         let signature = match (&self.layout, key.is_hmac()) {
             (Layout::Versions, true) => format!("v1,{}", BASE64.encode(tag.as_ref())),
             (Layout::Versions, false) => format!("v1a,{}", BASE64.encode(tag.as_ref())),

@@ -22,7 +22,7 @@ pub(crate) enum Piece {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BaseStringFault {
+pub enum BaseStringError {
     #[error("unknown placeholder `{{{0}}}`; use {{timestamp}}, {{id}} and {{body}}")]
     Unknown(String),
     #[error("unclosed brace; the placeholders are {{timestamp}}, {{id}} and {{body}}")]
@@ -63,15 +63,15 @@ impl BaseString {
         self.pieces.iter().map(part).collect()
     }
 
-    fn check(self) -> Result<Self, BaseStringFault> {
+    fn check(self) -> Result<Self, BaseStringError> {
         let named = [(Piece::Timestamp, "timestamp"), (Piece::Id, "id"), (Piece::Body, "body")];
         for (piece, name) in named {
             if self.pieces.iter().filter(|p| **p == piece).count() > 1 {
-                return Err(BaseStringFault::Repeated(name));
+                return Err(BaseStringError::Repeated(name));
             }
         }
         if !self.has(&Piece::Body) {
-            return Err(BaseStringFault::NoBody);
+            return Err(BaseStringError::NoBody);
         }
         // A timestamp needs no such care: within the tolerance all of them have one length.
         for pair in self.pieces.windows(2) {
@@ -86,7 +86,7 @@ impl BaseString {
                 _ => true,
             };
             if !set_apart {
-                return Err(BaseStringFault::IdNotSetApart);
+                return Err(BaseStringError::IdNotSetApart);
             }
         }
         Ok(self)
@@ -94,19 +94,19 @@ impl BaseString {
 }
 
 impl FromStr for BaseString {
-    type Err = BaseStringFault;
+    type Err = BaseStringError;
 
     fn from_str(template: &str) -> Result<Self, Self::Err> {
         let mut pieces = Vec::new();
         let mut text = String::new();
         let mut rest = template;
         while let Some((before, after)) = rest.split_once('{') {
-            let (name, behind) = after.split_once('}').ok_or(BaseStringFault::Unclosed)?;
+            let (name, behind) = after.split_once('}').ok_or(BaseStringError::Unclosed)?;
             let piece = match name {
                 "timestamp" => Piece::Timestamp,
                 "id" => Piece::Id,
                 "body" => Piece::Body,
-                other => return Err(BaseStringFault::Unknown(other.to_owned())),
+                other => return Err(BaseStringError::Unknown(other.to_owned())),
             };
             text.push_str(before);
             if !text.is_empty() {
@@ -123,7 +123,7 @@ impl FromStr for BaseString {
 }
 
 impl TryFrom<String> for BaseString {
-    type Error = BaseStringFault;
+    type Error = BaseStringError;
 
     fn try_from(template: String) -> Result<Self, Self::Error> {
         template.parse()
@@ -141,7 +141,7 @@ impl Default for BaseString {
 mod tests {
     use super::*;
 
-    fn filled(template: &str) -> Result<String, BaseStringFault> {
+    fn filled(template: &str) -> Result<String, BaseStringError> {
         let base: BaseString = template.parse()?;
         Ok(String::from_utf8(base.fill(b"T", b"I", b"B").concat()).unwrap())
     }
@@ -162,16 +162,16 @@ mod tests {
     #[test]
     fn templates_that_could_be_cut_elsewhere_are_refused() {
         for template in ["{id}{body}", "{body}{id}", "{id}x{body}", "{timestamp}{id}.{body}"] {
-            assert_eq!(filled(template), Err(BaseStringFault::IdNotSetApart), "{template}");
+            assert_eq!(filled(template), Err(BaseStringError::IdNotSetApart), "{template}");
         }
     }
 
     #[test]
     fn other_faults_say_what_to_write() {
-        assert_eq!(filled(""), Err(BaseStringFault::NoBody));
-        assert_eq!(filled("{timestamp}"), Err(BaseStringFault::NoBody));
-        assert_eq!(filled("{body}{body}"), Err(BaseStringFault::Repeated("body")));
-        assert_eq!(filled("{body"), Err(BaseStringFault::Unclosed));
+        assert_eq!(filled(""), Err(BaseStringError::NoBody));
+        assert_eq!(filled("{timestamp}"), Err(BaseStringError::NoBody));
+        assert_eq!(filled("{body}{body}"), Err(BaseStringError::Repeated("body")));
+        assert_eq!(filled("{body"), Err(BaseStringError::Unclosed));
         let fault = filled("{payload}").unwrap_err();
         assert_eq!(
             fault.to_string(),

@@ -5,7 +5,7 @@
 
 use data_encoding::{BASE64, Encoding, HEXLOWER};
 
-use crate::{Refusal, SignatureEncoding};
+use crate::{SignatureEncoding, VerifyError};
 
 /// How many signatures a list may hold; rotation needs a handful.
 pub const MAX_SIGNATURES: usize = 16;
@@ -43,14 +43,14 @@ pub(crate) enum Layout {
 }
 
 impl Layout {
-    pub(crate) fn read<'a>(&self, header: &'a [u8]) -> Result<Claim<'a>, Refusal> {
+    pub(crate) fn read<'a>(&self, header: &'a [u8]) -> Result<Claim<'a>, VerifyError> {
         match self {
             Self::Versions => versions(header).map(untimed),
             Self::Fields => fields(header),
             Self::Scheme => scheme(header).map(|candidate| untimed(vec![candidate])),
             Self::Single { prefix, encoding } => {
                 let value = header.strip_prefix(prefix.as_bytes());
-                let value = value.ok_or(Refusal::MalformedSignature)?;
+                let value = value.ok_or(VerifyError::MalformedSignature)?;
                 let candidate = match encoding {
                     SignatureEncoding::Hex => hmac(value, &HEXLOWER)?,
                     SignatureEncoding::Base64 => hmac(value, &BASE64)?,
@@ -66,17 +66,17 @@ fn untimed(candidates: Vec<Candidate>) -> Claim<'static> {
 }
 
 /// Versions that are not known are passed over, so that a sender may add new ones.
-fn versions(header: &[u8]) -> Result<Vec<Candidate>, Refusal> {
+fn versions(header: &[u8]) -> Result<Vec<Candidate>, VerifyError> {
     let mut candidates = Vec::new();
     for (index, entry) in header.split(|&b| b == b' ').enumerate() {
         if index == MAX_SIGNATURES {
-            return Err(Refusal::TooManySignatures);
+            return Err(VerifyError::TooManySignatures);
         }
         match split(entry, b',')? {
             (b"v1", value) => candidates.push(hmac(value, &BASE64)?),
             (b"v1a", value) => candidates.push(ed25519(value)?),
             (other, value) if is_word(other) && !value.is_empty() && !value.contains(&b',') => {}
-            _ => return Err(Refusal::MalformedSignature),
+            _ => return Err(VerifyError::MalformedSignature),
         }
     }
     Ok(candidates)
@@ -84,44 +84,44 @@ fn versions(header: &[u8]) -> Result<Vec<Candidate>, Refusal> {
 
 /// Likewise for fields that are not known. The time is there once: with two of them, one could
 /// be checked and the other believed.
-fn fields(header: &[u8]) -> Result<Claim<'_>, Refusal> {
+fn fields(header: &[u8]) -> Result<Claim<'_>, VerifyError> {
     let mut timestamp = None;
     let mut candidates = Vec::new();
     for (index, entry) in header.split(|&b| b == b',').enumerate() {
         if index > MAX_SIGNATURES {
-            return Err(Refusal::TooManySignatures);
+            return Err(VerifyError::TooManySignatures);
         }
         match split(entry, b'=')? {
             (b"t", value) => {
                 if timestamp.replace(value).is_some() {
-                    return Err(Refusal::MalformedSignature);
+                    return Err(VerifyError::MalformedSignature);
                 }
             }
             (b"v1", value) => candidates.push(hmac(value, &HEXLOWER)?),
             (other, value) if is_word(other) && !value.is_empty() => {}
-            _ => return Err(Refusal::MalformedSignature),
+            _ => return Err(VerifyError::MalformedSignature),
         }
     }
     Ok(Claim { timestamp, candidates })
 }
 
-fn scheme(header: &[u8]) -> Result<Candidate, Refusal> {
+fn scheme(header: &[u8]) -> Result<Candidate, VerifyError> {
     let (name, value) = match header.strip_prefix(b"scheme=") {
         Some(rest) => {
             let (name, signature) = split(rest, b',')?;
-            (name, signature.strip_prefix(b"sig=").ok_or(Refusal::MalformedSignature)?)
+            (name, signature.strip_prefix(b"sig=").ok_or(VerifyError::MalformedSignature)?)
         }
         None => split(header, b'=')?,
     };
     match name {
         b"hmac-sha256" => hmac(value, &BASE64),
         b"ed25519" => ed25519(value),
-        _ => Err(Refusal::MalformedSignature),
+        _ => Err(VerifyError::MalformedSignature),
     }
 }
 
-fn split(text: &[u8], at: u8) -> Result<(&[u8], &[u8]), Refusal> {
-    let middle = text.iter().position(|&b| b == at).ok_or(Refusal::MalformedSignature)?;
+fn split(text: &[u8], at: u8) -> Result<(&[u8], &[u8]), VerifyError> {
+    let middle = text.iter().position(|&b| b == at).ok_or(VerifyError::MalformedSignature)?;
     Ok((&text[..middle], &text[middle + 1..]))
 }
 
@@ -129,23 +129,23 @@ fn is_word(text: &[u8]) -> bool {
     !text.is_empty() && text.iter().all(u8::is_ascii_alphanumeric)
 }
 
-fn hmac(value: &[u8], encoding: &Encoding) -> Result<Candidate, Refusal> {
+fn hmac(value: &[u8], encoding: &Encoding) -> Result<Candidate, VerifyError> {
     exactly(value, encoding).map(Candidate::Hmac)
 }
 
-fn ed25519(value: &[u8]) -> Result<Candidate, Refusal> {
+fn ed25519(value: &[u8]) -> Result<Candidate, VerifyError> {
     exactly(value, &BASE64).map(Candidate::Ed25519)
 }
 
 /// Decodes the one canonical spelling: both encodings refuse white space, other alphabets,
 /// missing padding, stray bits and upper-case hex.
-fn exactly<const N: usize>(value: &[u8], encoding: &Encoding) -> Result<[u8; N], Refusal> {
+fn exactly<const N: usize>(value: &[u8], encoding: &Encoding) -> Result<[u8; N], VerifyError> {
     // The length is checked first so that nothing is decoded that cannot fit.
     if value.len() != encoding.encode_len(N) {
-        return Err(Refusal::MalformedSignature);
+        return Err(VerifyError::MalformedSignature);
     }
-    let bytes = encoding.decode(value).map_err(|_| Refusal::MalformedSignature)?;
-    bytes.try_into().map_err(|_| Refusal::MalformedSignature)
+    let bytes = encoding.decode(value).map_err(|_| VerifyError::MalformedSignature)?;
+    bytes.try_into().map_err(|_| VerifyError::MalformedSignature)
 }
 
 impl Candidate {

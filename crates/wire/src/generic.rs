@@ -41,7 +41,7 @@ pub enum SignatureEncoding {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum GenericFault {
+pub enum GenericHmacError {
     #[error("`{0}` is not a valid header name; use letters, digits and `-`")]
     HeaderName(String),
     #[error("the header `{0}` is used twice; each purpose needs its own header")]
@@ -63,19 +63,19 @@ pub enum GenericFault {
 }
 
 impl GenericHmac {
-    pub fn recipe(&self) -> Result<Recipe, GenericFault> {
+    pub fn recipe(&self) -> Result<Recipe, GenericHmacError> {
         self.check_names()?;
         if !self.prefix.bytes().all(is_printable) {
-            return Err(GenericFault::Prefix);
+            return Err(GenericHmacError::Prefix);
         }
         match (self.base.has(&Piece::Timestamp), &self.timestamp_header) {
-            (true, None) => return Err(GenericFault::NoTimestampHeader),
-            (false, Some(_)) => return Err(GenericFault::UnsignedTimestamp),
+            (true, None) => return Err(GenericHmacError::NoTimestampHeader),
+            (false, Some(_)) => return Err(GenericHmacError::UnsignedTimestamp),
             _ => {}
         }
         match (self.base.has(&Piece::Id), &self.id_header) {
-            (true, None) => return Err(GenericFault::NoIdHeader),
-            (false, Some(_)) => return Err(GenericFault::UnsignedId),
+            (true, None) => return Err(GenericHmacError::NoIdHeader),
+            (false, Some(_)) => return Err(GenericHmacError::UnsignedId),
             _ => {}
         }
         Ok(Recipe {
@@ -92,16 +92,16 @@ impl GenericHmac {
         })
     }
 
-    fn check_names(&self) -> Result<(), GenericFault> {
+    fn check_names(&self) -> Result<(), GenericHmacError> {
         let others = [&self.timestamp_header, &self.id_header, &self.key_id_header];
         let names: Vec<_> =
             [&self.header].into_iter().chain(others.into_iter().flatten()).collect();
         for (index, name) in names.iter().enumerate() {
             if !is_header_name(name) {
-                return Err(GenericFault::HeaderName((*name).clone()));
+                return Err(GenericHmacError::HeaderName((*name).clone()));
             }
             if names[..index].iter().any(|earlier| earlier.eq_ignore_ascii_case(name)) {
-                return Err(GenericFault::RepeatedHeader((*name).clone()));
+                return Err(GenericHmacError::RepeatedHeader((*name).clone()));
             }
         }
         Ok(())
@@ -112,7 +112,7 @@ impl GenericHmac {
 mod tests {
     use super::*;
 
-    fn recipe(json: &str) -> Result<Recipe, GenericFault> {
+    fn recipe(json: &str) -> Result<Recipe, GenericHmacError> {
         serde_json::from_str::<GenericHmac>(json).unwrap().recipe()
     }
 
@@ -125,13 +125,13 @@ mod tests {
     #[test]
     fn what_is_read_must_be_signed_and_what_is_signed_must_be_read() {
         for (more, fault) in [
-            (r#""base": "{timestamp}{body}""#, GenericFault::NoTimestampHeader),
-            (r#""timestamp_header": "T""#, GenericFault::UnsignedTimestamp),
-            (r#""base": "{id}.{body}""#, GenericFault::NoIdHeader),
-            (r#""id_header": "I""#, GenericFault::UnsignedId),
-            (r#""key_id_header": "s""#, GenericFault::RepeatedHeader("s".to_owned())),
-            (r#""key_id_header": "a b""#, GenericFault::HeaderName("a b".to_owned())),
-            (r#""prefix": "a\nb""#, GenericFault::Prefix),
+            (r#""base": "{timestamp}{body}""#, GenericHmacError::NoTimestampHeader),
+            (r#""timestamp_header": "T""#, GenericHmacError::UnsignedTimestamp),
+            (r#""base": "{id}.{body}""#, GenericHmacError::NoIdHeader),
+            (r#""id_header": "I""#, GenericHmacError::UnsignedId),
+            (r#""key_id_header": "s""#, GenericHmacError::RepeatedHeader("s".to_owned())),
+            (r#""key_id_header": "a b""#, GenericHmacError::HeaderName("a b".to_owned())),
+            (r#""prefix": "a\nb""#, GenericHmacError::Prefix),
         ] {
             let json = format!(r#"{{"header": "S", "encoding": "base64", {more}}}"#);
             assert_eq!(recipe(&json), Err(fault), "{more}");

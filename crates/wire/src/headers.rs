@@ -1,6 +1,6 @@
 //! A request's headers, read strictly: one value or none, never the first of several.
 
-use crate::{Part, Refusal};
+use crate::{Part, VerifyError};
 
 /// All headers of a request as they came, so that one that is there twice is noticed.
 pub type Headers<'a> = [(&'a str, &'a [u8])];
@@ -15,14 +15,14 @@ pub(crate) fn optional<'a>(
     headers: &Headers<'a>,
     name: &str,
     part: Part,
-) -> Result<Option<&'a [u8]>, Refusal> {
+) -> Result<Option<&'a [u8]>, VerifyError> {
     let mut values = headers.iter().filter(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| *v);
     let value = values.next();
     if values.next().is_some() {
-        return Err(Refusal::Duplicated(part));
+        return Err(VerifyError::Duplicated(part));
     }
     if value.is_some_and(|v| v.len() > MAX_HEADER_BYTES) {
-        return Err(Refusal::TooLong(part));
+        return Err(VerifyError::TooLong(part));
     }
     Ok(value)
 }
@@ -31,8 +31,8 @@ pub(crate) fn required<'a>(
     headers: &Headers<'a>,
     name: &str,
     part: Part,
-) -> Result<&'a [u8], Refusal> {
-    optional(headers, name, part)?.ok_or(Refusal::Missing(part))
+) -> Result<&'a [u8], VerifyError> {
+    optional(headers, name, part)?.ok_or(VerifyError::Missing(part))
 }
 
 pub(crate) fn has(headers: &Headers<'_>, name: &str) -> bool {
@@ -40,21 +40,21 @@ pub(crate) fn has(headers: &Headers<'_>, name: &str) -> bool {
 }
 
 /// A message's id. Never a `.`: it separates the id from what follows in a base string.
-pub(crate) fn message_id(text: &[u8]) -> Result<&str, Refusal> {
+pub(crate) fn message_id(text: &[u8]) -> Result<&str, VerifyError> {
     match std::str::from_utf8(text) {
         Ok(id) if is_message_id(text) => Ok(id),
-        _ => Err(Refusal::MalformedId),
+        _ => Err(VerifyError::MalformedId),
     }
 }
 
 /// A key's id. It is not signed, so a `.` does no harm.
-pub(crate) fn key_id(text: &[u8]) -> Result<&str, Refusal> {
+pub(crate) fn key_id(text: &[u8]) -> Result<&str, VerifyError> {
     let fits = !text.is_empty()
         && text.len() <= MAX_ID_BYTES
         && text.iter().all(|&b| is_id_byte(b) || b == b'.');
     match std::str::from_utf8(text) {
         Ok(id) if fits => Ok(id),
-        _ => Err(Refusal::MalformedKeyId),
+        _ => Err(VerifyError::MalformedKeyId),
     }
 }
 
@@ -74,19 +74,19 @@ mod tests {
     fn one_value_or_none() {
         let headers: &Headers<'_> = &[("A", b"1"), ("b", b"2"), ("B", b"2"), ("c", b"")];
         assert_eq!(optional(headers, "a", Part::Id), Ok(Some(&b"1"[..])));
-        assert_eq!(optional(headers, "b", Part::Id), Err(Refusal::Duplicated(Part::Id)));
+        assert_eq!(optional(headers, "b", Part::Id), Err(VerifyError::Duplicated(Part::Id)));
         assert_eq!(optional(headers, "c", Part::Id), Ok(Some(&b""[..])));
         assert_eq!(optional(headers, "d", Part::Id), Ok(None));
-        assert_eq!(required(headers, "d", Part::KeyId), Err(Refusal::Missing(Part::KeyId)));
+        assert_eq!(required(headers, "d", Part::KeyId), Err(VerifyError::Missing(Part::KeyId)));
     }
 
     #[test]
     fn ids_are_plain() {
         assert_eq!(message_id(b"msg_27UH-x"), Ok("msg_27UH-x"));
         for id in [&b""[..], b"a.1", b"a b", b"a\n", "ç".as_bytes(), b"\xff", &[b'a'; 129]] {
-            assert_eq!(message_id(id), Err(Refusal::MalformedId), "{id:?}");
+            assert_eq!(message_id(id), Err(VerifyError::MalformedId), "{id:?}");
         }
         assert_eq!(key_id(b"2024.k1"), Ok("2024.k1"));
-        assert_eq!(key_id(b"k1/../k2"), Err(Refusal::MalformedKeyId));
+        assert_eq!(key_id(b"k1/../k2"), Err(VerifyError::MalformedKeyId));
     }
 }

@@ -3,7 +3,7 @@
 //! Outbound, a [`Profile`] is plain data that names an envelope, headers and a signature scheme;
 //! [`Envelope::render`] makes the body once and [`sign`] makes the headers for one attempt.
 //! Inbound, a [`Preset`] names a sender's way of signing, its [`Recipe`] verifies requests, and
-//! whatever is not beyond doubt is a [`Refusal`].
+//! whatever is not beyond doubt is a [`VerifyError`].
 //!
 //! Files, in reading order:
 //!
@@ -21,7 +21,7 @@
 //! | `headers`, `timestamp`, `candidates`, `base_string` | the parts of a request that verifying reads, each strictly |
 //! | `recipe`, `generic`, `preset` | how a sender signs, as data |
 //! | `as_sender` | the other side of a recipe: signing as the sender does |
-//! | `verify`, `refusal` | the decision, and why it was no |
+//! | `verify`, `verify_error` | the decision, and why it was no |
 //! | `token` | for senders that send a fixed token instead of a signature |
 //! | `strict_json` | which bodies are JSON, and the values in them as they were written |
 //! | `schema`, `schema/cost` | JSON Schemas that strangers wrote, compiled so that they can neither reach out nor take long |
@@ -43,7 +43,6 @@ mod preset;
 mod profile;
 mod profile_check;
 mod recipe;
-mod refusal;
 mod schema;
 mod secret;
 mod sign;
@@ -53,24 +52,25 @@ pub mod strict_json;
 mod timestamp;
 mod token;
 mod verify;
+mod verify_error;
 mod verifying_key;
 
-pub use base_string::{BaseString, BaseStringFault};
+pub use base_string::{BaseString, BaseStringError};
 pub use candidates::{MAX_ED25519_SIGNATURES, MAX_SIGNATURES};
 pub use envelope::Content;
-pub use generic::{GenericFault, GenericHmac, SignatureEncoding};
+pub use generic::{GenericHmac, GenericHmacError, SignatureEncoding};
 pub use headers::{Headers, MAX_HEADER_BYTES};
-pub use new_secret::{NewKeyPair, RandomFault, new_key_pair, new_secret};
+pub use new_secret::{NewKeyPair, RandomError, new_key_pair, new_secret};
 pub use preset::Preset;
 pub use profile::{Envelope, HeaderLine, HeaderValue, Profile, Scheme, SignatureLine};
-pub use profile_check::ProfileFault;
+pub use profile_check::ProfileError;
 pub use recipe::Recipe;
-pub use refusal::{Part, Refusal, TimestampFault};
 pub use schema::{Schema, SchemaCheckError};
-pub use secret::{KeyFault, SecretEncoding, SecretFormat};
-pub use sign::{Sending, SignFault, sign, sign_as_partner};
+pub use secret::{KeyError, SecretEncoding, SecretFormat};
+pub use sign::{Sending, SignError, sign, sign_as_partner};
 pub use signing_key::SigningKey;
 pub use timestamp::TimeForm;
 pub use token::Token;
-pub use verify::{DEFAULT_TOLERANCE, Verified};
+pub use verify::{DEFAULT_TOLERANCE, VerifiedRequest};
+pub use verify_error::{Part, TimestampError, VerifyError};
 pub use verifying_key::VerifyingKey;

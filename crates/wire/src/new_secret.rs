@@ -11,7 +11,7 @@ use crate::secret::{HMAC_PREFIX, PRIVATE_PREFIX, PUBLIC_PREFIX};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("cannot generate a secret: the system's random number generator failed")]
-pub struct RandomFault;
+pub struct RandomError;
 
 /// An Ed25519 key pair in the text forms of Standard Webhooks.
 pub struct NewKeyPair {
@@ -22,11 +22,11 @@ pub struct NewKeyPair {
 }
 
 /// A new HMAC secret: `whsec_` and 32 random bytes in base64.
-pub fn new_secret() -> Result<String, RandomFault> {
+pub fn new_secret() -> Result<String, RandomError> {
     Ok(format!("{HMAC_PREFIX}{}", BASE64.encode(&*random()?)))
 }
 
-pub fn new_key_pair() -> Result<NewKeyPair, RandomFault> {
+pub fn new_key_pair() -> Result<NewKeyPair, RandomError> {
     let seed = random()?;
     let public = ed25519_dalek::SigningKey::from_bytes(&seed).verifying_key();
     Ok(NewKeyPair {
@@ -35,9 +35,9 @@ pub fn new_key_pair() -> Result<NewKeyPair, RandomFault> {
     })
 }
 
-fn random() -> Result<Zeroizing<[u8; 32]>, RandomFault> {
+fn random() -> Result<Zeroizing<[u8; 32]>, RandomError> {
     let mut bytes = Zeroizing::new([0; 32]);
-    SystemRandom::new().fill(&mut *bytes).map_err(|_| RandomFault)?;
+    SystemRandom::new().fill(&mut *bytes).map_err(|_| RandomError)?;
     Ok(bytes)
 }
 

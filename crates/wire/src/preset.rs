@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use crate::{
-    GenericFault, GenericHmac, KeyFault, Recipe, SecretEncoding, SignatureEncoding, TimeForm,
+    GenericHmac, GenericHmacError, KeyError, Recipe, SecretEncoding, SignatureEncoding, TimeForm,
     VerifyingKey,
     base_string::{BaseString, Piece},
     candidates::Layout,
@@ -29,7 +29,7 @@ pub enum Preset {
 
 impl Preset {
     /// Only a generic one can be faulty.
-    pub fn recipe(&self) -> Result<Recipe, GenericFault> {
+    pub fn recipe(&self) -> Result<Recipe, GenericHmacError> {
         Ok(match self {
             Self::Partner => partner(),
             Self::Standard => Recipe {
@@ -52,7 +52,7 @@ impl Preset {
         &self,
         secret: &str,
         encoding: SecretEncoding,
-    ) -> Result<VerifyingKey, KeyFault> {
+    ) -> Result<VerifyingKey, KeyError> {
         match (self, encoding) {
             (Self::Standard, SecretEncoding::Raw) if !secret.starts_with("whpk_") => {
                 VerifyingKey::standard(secret)
@@ -62,10 +62,10 @@ impl Preset {
     }
 
     /// The key that a sender's Ed25519 public key stands for, if its form of signature has any.
-    pub fn ed25519_key(&self, public_key: &str) -> Result<VerifyingKey, KeyFault> {
+    pub fn ed25519_key(&self, public_key: &str) -> Result<VerifyingKey, KeyError> {
         match self {
             Self::Partner | Self::Standard => VerifyingKey::ed25519(public_key),
-            _ => Err(KeyFault::HmacOnly),
+            _ => Err(KeyError::HmacOnly),
         }
     }
 }
@@ -135,8 +135,8 @@ mod tests {
         let key = crate::new_key_pair().unwrap().public_key;
         assert!(Preset::Partner.ed25519_key(&key).is_ok());
         assert!(Preset::Standard.ed25519_key(&key).is_ok());
-        assert_eq!(Preset::Github.ed25519_key(&key).unwrap_err(), KeyFault::HmacOnly);
+        assert_eq!(Preset::Github.ed25519_key(&key).unwrap_err(), KeyError::HmacOnly);
         let fault = Preset::Standard.hmac_key(&key, SecretEncoding::Raw).unwrap_err();
-        assert_eq!(fault, KeyFault::PublicKeyAsSecret);
+        assert_eq!(fault, KeyError::PublicKeyAsSecret);
     }
 }

@@ -31,7 +31,7 @@ const RESERVED: &[&str] = &[
 ];
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ProfileFault {
+pub enum ProfileError {
     #[error("`{0}` is not a valid profile name; use 1 to 64 characters of a-z, 0-9, `-` and `_`")]
     Name(String),
     #[error("`{0}` is not a valid header name; use letters, digits and `-`")]
@@ -54,48 +54,48 @@ pub enum ProfileFault {
 
 impl Profile {
     /// Everything that is wrong with it; nothing if it can be used.
-    pub fn faults(&self) -> Vec<ProfileFault> {
+    pub fn faults(&self) -> Vec<ProfileError> {
         let mut faults = Vec::new();
         if !is_profile_name(&self.name) {
-            faults.push(ProfileFault::Name(self.name.clone()));
+            faults.push(ProfileError::Name(self.name.clone()));
         }
         self.check_header_names(&mut faults);
         if self.signature.scheme == Scheme::Standard {
             self.check_signed_headers(&mut faults);
         }
         if self.user_agent.is_empty() || !self.user_agent.bytes().all(is_printable) {
-            faults.push(ProfileFault::UserAgent);
+            faults.push(ProfileError::UserAgent);
         }
         if self.timeout.is_zero() || self.timeout > LONGEST_TIMEOUT {
-            faults.push(ProfileFault::Timeout);
+            faults.push(ProfileError::Timeout);
         }
         if self.schedule.len() > MOST_DELAYS || self.schedule.iter().any(|d| *d > LONGEST_DELAY) {
-            faults.push(ProfileFault::Schedule);
+            faults.push(ProfileError::Schedule);
         }
         faults
     }
 
-    fn check_header_names(&self, faults: &mut Vec<ProfileFault>) {
+    fn check_header_names(&self, faults: &mut Vec<ProfileError>) {
         let mut seen = HashSet::new();
         let names = self.headers.iter().map(|line| &line.name).chain([&self.signature.header]);
         for name in names {
             let lower = name.to_ascii_lowercase();
             if !is_header_name(name) {
-                faults.push(ProfileFault::HeaderName(name.clone()));
+                faults.push(ProfileError::HeaderName(name.clone()));
             } else if RESERVED.contains(&lower.as_str()) {
-                faults.push(ProfileFault::ReservedHeader(name.clone()));
+                faults.push(ProfileError::ReservedHeader(name.clone()));
             } else if !seen.insert(lower) {
-                faults.push(ProfileFault::RepeatedHeader(name.clone()));
+                faults.push(ProfileError::RepeatedHeader(name.clone()));
             }
         }
     }
 
-    fn check_signed_headers(&self, faults: &mut Vec<ProfileFault>) {
+    fn check_signed_headers(&self, faults: &mut Vec<ProfileError>) {
         if self.header_of(HeaderValue::EventId).is_none() {
-            faults.push(ProfileFault::MissingHeader("event's id", "event_id"));
+            faults.push(ProfileError::MissingHeader("event's id", "event_id"));
         }
         if self.header_of(HeaderValue::TimeSeconds).is_none() {
-            faults.push(ProfileFault::MissingHeader("time in seconds", "time_seconds"));
+            faults.push(ProfileError::MissingHeader("time in seconds", "time_seconds"));
         }
     }
 }
@@ -132,14 +132,14 @@ mod tests {
         assert_eq!(
             profile.faults(),
             [
-                ProfileFault::Name("Bad Name".to_owned()),
-                ProfileFault::HeaderName("X Y".to_owned()),
-                ProfileFault::ReservedHeader("Host".to_owned()),
-                ProfileFault::MissingHeader("event's id", "event_id"),
-                ProfileFault::MissingHeader("time in seconds", "time_seconds"),
-                ProfileFault::UserAgent,
-                ProfileFault::Timeout,
-                ProfileFault::Schedule,
+                ProfileError::Name("Bad Name".to_owned()),
+                ProfileError::HeaderName("X Y".to_owned()),
+                ProfileError::ReservedHeader("Host".to_owned()),
+                ProfileError::MissingHeader("event's id", "event_id"),
+                ProfileError::MissingHeader("time in seconds", "time_seconds"),
+                ProfileError::UserAgent,
+                ProfileError::Timeout,
+                ProfileError::Schedule,
             ]
         );
     }
@@ -148,6 +148,6 @@ mod tests {
     fn names_that_differ_by_case_only_are_the_same_header() {
         let mut profile = Profile::saas();
         profile.signature.header = "x-webhook-ID".to_owned();
-        assert_eq!(profile.faults(), [ProfileFault::RepeatedHeader("x-webhook-ID".to_owned())]);
+        assert_eq!(profile.faults(), [ProfileError::RepeatedHeader("x-webhook-ID".to_owned())]);
     }
 }

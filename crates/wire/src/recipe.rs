@@ -1,8 +1,8 @@
 //! A recipe: everything that verifying needs to know of how a sender signs.
 
 use crate::{
-    HeaderValue, Headers, Part, Profile, ProfileFault, Refusal, Scheme, SignatureEncoding,
-    TimeForm,
+    HeaderValue, Headers, Part, Profile, ProfileError, Scheme, SignatureEncoding, TimeForm,
+    VerifyError,
     base_string::{BaseString, Piece},
     candidates::Layout,
     headers::{has, key_id, required},
@@ -34,7 +34,7 @@ pub(crate) struct Names {
 
 impl Recipe {
     /// How a receiver verifies what a profile sends.
-    pub fn for_profile(profile: &Profile) -> Result<Self, ProfileFault> {
+    pub fn for_profile(profile: &Profile) -> Result<Self, ProfileError> {
         if let Some(fault) = profile.faults().into_iter().next() {
             return Err(fault);
         }
@@ -94,7 +94,7 @@ impl Recipe {
 
     /// The id of the key that the sender says it used, for schemes that name one. It may only
     /// select among the keys that are configured for this sender.
-    pub fn key_id<'a>(&self, headers: &Headers<'a>) -> Result<Option<&'a str>, Refusal> {
+    pub fn key_id<'a>(&self, headers: &Headers<'a>) -> Result<Option<&'a str>, VerifyError> {
         match &self.key_id_header {
             Some(name) => key_id(required(headers, name, Part::KeyId)?).map(Some),
             None => Ok(None),

@@ -52,7 +52,7 @@ pub enum SecretEncoding {
 
 /// Why a secret or a key cannot be used, and what to do about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum KeyFault {
+pub enum KeyError {
     #[error("the secret is empty; use at least 16 characters, or omit it to have one generated")]
     Empty,
     #[error("the secret is only a prefix; add 24 to 64 random bytes in base64")]
@@ -106,88 +106,88 @@ pub(crate) type KeyBytes = Zeroizing<Vec<u8>>;
 ///
 /// The text counts as base64 if its characters and its length are base64's. The one case that the
 /// public libraries decide differently among themselves, stray bits at the end, is refused.
-pub(crate) fn standard(secret: &str) -> Result<(KeyBytes, SecretFormat), KeyFault> {
+pub(crate) fn standard(secret: &str) -> Result<(KeyBytes, SecretFormat), KeyError> {
     let Some(encoded) = secret.strip_prefix(HMAC_PREFIX) else {
         return Ok((raw(secret)?, SecretFormat::Raw));
     };
     match BASE64.decode(encoded.as_bytes()) {
         Ok(bytes) => Ok((decoded(Zeroizing::new(bytes))?, SecretFormat::Base64)),
-        Err(fault) if fault.kind == DecodeKind::Trailing => Err(KeyFault::StrayBits),
+        Err(fault) if fault.kind == DecodeKind::Trailing => Err(KeyError::StrayBits),
         Err(_) => Ok((raw(secret)?, SecretFormat::Raw)),
     }
 }
 
 /// Whether a text that begins as base64 is base64.
-pub(crate) fn check_prefixed(secret: &str) -> Result<(), KeyFault> {
+pub(crate) fn check_prefixed(secret: &str) -> Result<(), KeyError> {
     match secret.strip_prefix(HMAC_PREFIX) {
-        Some("") => Err(KeyFault::PrefixOnly),
+        Some("") => Err(KeyError::PrefixOnly),
         Some(encoded) => match BASE64.decode(encoded.as_bytes()) {
             Ok(_) => Ok(()),
-            Err(fault) if fault.kind == DecodeKind::Trailing => Err(KeyFault::StrayBits),
-            Err(_) => Err(KeyFault::BrokenAfterPrefix),
+            Err(fault) if fault.kind == DecodeKind::Trailing => Err(KeyError::StrayBits),
+            Err(_) => Err(KeyError::BrokenAfterPrefix),
         },
         None => Ok(()),
     }
 }
 
 /// A secret whose encoding is known.
-pub(crate) fn encoded(secret: &str, encoding: SecretEncoding) -> Result<KeyBytes, KeyFault> {
+pub(crate) fn encoded(secret: &str, encoding: SecretEncoding) -> Result<KeyBytes, KeyError> {
     match encoding {
         SecretEncoding::Raw => raw(secret),
         SecretEncoding::Base64 => decoded(base64(secret)?),
         SecretEncoding::Hex => {
             refuse_ed25519(secret)?;
             let bytes = HEXLOWER_PERMISSIVE.decode(secret.as_bytes());
-            decoded(Zeroizing::new(bytes.map_err(|_| KeyFault::NotHex)?))
+            decoded(Zeroizing::new(bytes.map_err(|_| KeyError::NotHex)?))
         }
     }
 }
 
 /// The text itself is the key.
-pub(crate) fn raw(secret: &str) -> Result<KeyBytes, KeyFault> {
+pub(crate) fn raw(secret: &str) -> Result<KeyBytes, KeyError> {
     refuse_ed25519(secret)?;
     if secret.is_empty() {
-        return Err(KeyFault::Empty);
+        return Err(KeyError::Empty);
     }
     if secret == HMAC_PREFIX {
-        return Err(KeyFault::PrefixOnly);
+        return Err(KeyError::PrefixOnly);
     }
     if secret.trim() != secret {
-        return Err(KeyFault::WhiteSpace);
+        return Err(KeyError::WhiteSpace);
     }
     let characters = secret.chars().count();
     if characters < SHORTEST {
-        return Err(KeyFault::TooShort(characters));
+        return Err(KeyError::TooShort(characters));
     }
     if secret.len() > LONGEST_TEXT {
-        return Err(KeyFault::TooLong(secret.len(), LONGEST_TEXT));
+        return Err(KeyError::TooLong(secret.len(), LONGEST_TEXT));
     }
     Ok(Zeroizing::new(secret.as_bytes().to_vec()))
 }
 
-pub(crate) fn base64(text: &str) -> Result<KeyBytes, KeyFault> {
+pub(crate) fn base64(text: &str) -> Result<KeyBytes, KeyError> {
     refuse_ed25519(text)?;
     match BASE64.decode(text.as_bytes()) {
         Ok(bytes) => Ok(Zeroizing::new(bytes)),
-        Err(fault) if fault.kind == DecodeKind::Trailing => Err(KeyFault::StrayBits),
-        Err(_) => Err(KeyFault::NotBase64),
+        Err(fault) if fault.kind == DecodeKind::Trailing => Err(KeyError::StrayBits),
+        Err(_) => Err(KeyError::NotBase64),
     }
 }
 
-fn decoded(bytes: KeyBytes) -> Result<KeyBytes, KeyFault> {
+fn decoded(bytes: KeyBytes) -> Result<KeyBytes, KeyError> {
     match bytes.len() {
-        0 => Err(KeyFault::PrefixOnly),
-        short @ 1..SHORTEST => Err(KeyFault::TooShort(short)),
+        0 => Err(KeyError::PrefixOnly),
+        short @ 1..SHORTEST => Err(KeyError::TooShort(short)),
         SHORTEST..=LONGEST_DECODED => Ok(bytes),
-        long => Err(KeyFault::TooLong(long, LONGEST_DECODED)),
+        long => Err(KeyError::TooLong(long, LONGEST_DECODED)),
     }
 }
 
-fn refuse_ed25519(secret: &str) -> Result<(), KeyFault> {
+fn refuse_ed25519(secret: &str) -> Result<(), KeyError> {
     if secret.starts_with(PUBLIC_PREFIX) {
-        Err(KeyFault::PublicKeyAsSecret)
+        Err(KeyError::PublicKeyAsSecret)
     } else if secret.starts_with(PRIVATE_PREFIX) {
-        Err(KeyFault::PrivateKeyForHmac)
+        Err(KeyError::PrivateKeyForHmac)
     } else {
         Ok(())
     }
@@ -197,7 +197,7 @@ fn refuse_ed25519(secret: &str) -> Result<(), KeyFault> {
 mod tests {
     use super::*;
 
-    fn format(secret: &str) -> Result<(usize, SecretFormat), KeyFault> {
+    fn format(secret: &str) -> Result<(usize, SecretFormat), KeyError> {
         standard(secret).map(|(bytes, format)| (bytes.len(), format))
     }
 
@@ -236,18 +236,18 @@ mod tests {
 
     #[test]
     fn a_secret_that_libraries_read_differently_is_refused() {
-        assert_eq!(format("whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDAB=="), Err(KeyFault::StrayBits));
+        assert_eq!(format("whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDAB=="), Err(KeyError::StrayBits));
     }
 
     #[test]
     fn sixteen_means_characters_in_text_and_bytes_when_decoded() {
-        assert_eq!(format("fifteen letters"), Err(KeyFault::TooShort(15)));
-        assert_eq!(format("çççççççççç"), Err(KeyFault::TooShort(10)));
+        assert_eq!(format("fifteen letters"), Err(KeyError::TooShort(15)));
+        assert_eq!(format("çççççççççç"), Err(KeyError::TooShort(10)));
         let secret = |n: usize| format!("whsec_{}", BASE64.encode(&vec![7; n]));
-        assert_eq!(format(&secret(15)), Err(KeyFault::TooShort(15)));
+        assert_eq!(format(&secret(15)), Err(KeyError::TooShort(15)));
         assert_eq!(format(&secret(16)), Ok((16, SecretFormat::Base64)));
         assert_eq!(format(&secret(64)), Ok((64, SecretFormat::Base64)));
-        assert_eq!(format(&secret(65)), Err(KeyFault::TooLong(65, 64)));
+        assert_eq!(format(&secret(65)), Err(KeyError::TooLong(65, 64)));
     }
 
     #[test]
@@ -255,6 +255,6 @@ mod tests {
         let bytes = encoded("00FFaa11223344556677889900112233", SecretEncoding::Hex).unwrap();
         assert_eq!(bytes.len(), 16);
         let fault = encoded("00FFaa1122334455667788990011223", SecretEncoding::Hex);
-        assert_eq!(fault.unwrap_err(), KeyFault::NotHex);
+        assert_eq!(fault.unwrap_err(), KeyError::NotHex);
     }
 }

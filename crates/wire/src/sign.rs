@@ -25,7 +25,7 @@ pub struct Sending<'a> {
 
 /// None of these can happen to a stored delivery; they keep a mistake elsewhere off the wire.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum SignFault {
+pub enum SignError {
     #[error("no signing key")]
     NoKey,
     #[error("the scheme of the header `{0}` does not support Ed25519 keys")]
@@ -45,12 +45,12 @@ pub fn sign<'p>(
     sending: &Sending<'_>,
     body: &[u8],
     keys: &[SigningKey],
-) -> Result<Vec<(&'p str, String)>, SignFault> {
+) -> Result<Vec<(&'p str, String)>, SignError> {
     let mut headers = Vec::with_capacity(profile.headers.len() + 1);
     for line in &profile.headers {
         let value = sending.value(line.value);
         if !value.bytes().all(is_printable) {
-            return Err(SignFault::Unprintable(line.name.clone()));
+            return Err(SignError::Unprintable(line.name.clone()));
         }
         headers.push((line.name.as_str(), value));
     }
@@ -63,14 +63,14 @@ fn signature(
     sending: &Sending<'_>,
     body: &[u8],
     keys: &[SigningKey],
-) -> Result<String, SignFault> {
-    let first = keys.first().ok_or(SignFault::NoKey)?;
+) -> Result<String, SignError> {
+    let first = keys.first().ok_or(SignError::NoKey)?;
     let scheme = profile.signature.scheme;
     if scheme == Scheme::Standard {
         return standard(sending, body, keys);
     }
     if !keys.iter().all(SigningKey::is_hmac) {
-        return Err(SignFault::KeyDoesNotFit(profile.signature.header.clone()));
+        return Err(SignError::KeyDoesNotFit(profile.signature.header.clone()));
     }
     Ok(match scheme {
         Scheme::TimedSeconds => timed(&sending.at.secs().to_string(), body, keys),
@@ -84,10 +84,10 @@ fn signature(
     })
 }
 
-fn standard(sending: &Sending<'_>, body: &[u8], keys: &[SigningKey]) -> Result<String, SignFault> {
+fn standard(sending: &Sending<'_>, body: &[u8], keys: &[SigningKey]) -> Result<String, SignError> {
     // A `.` in the id would let id, time and body be cut apart at another place.
     if !is_message_id(sending.event_id.as_bytes()) {
-        return Err(SignFault::EventId);
+        return Err(SignError::EventId);
     }
     let time = sending.at.secs().to_string();
     let base = [sending.event_id.as_bytes(), b".", time.as_bytes(), b".", body];
@@ -214,13 +214,13 @@ mod tests {
         let pair = crate::new_key_pair().unwrap();
         let ed25519 = [SigningKey::ed25519(&pair.private_key).unwrap()];
 
-        assert_eq!(sign(&standard, &SENDING, b"", &[]), Err(SignFault::NoKey));
+        assert_eq!(sign(&standard, &SENDING, b"", &[]), Err(SignError::NoKey));
         let fault = sign(&saas, &SENDING, b"", &ed25519);
-        assert_eq!(fault, Err(SignFault::KeyDoesNotFit("X-Webhook-Signature".to_owned())));
+        assert_eq!(fault, Err(SignError::KeyDoesNotFit("X-Webhook-Signature".to_owned())));
         let dotted = Sending { event_id: "a.1", ..SENDING };
-        assert_eq!(sign(&standard, &dotted, b"", &hmac), Err(SignFault::EventId));
+        assert_eq!(sign(&standard, &dotted, b"", &hmac), Err(SignError::EventId));
         let injected = Sending { event_type: "a\r\nX-Evil: 1", ..SENDING };
         let fault = sign(&saas, &injected, b"", &hmac);
-        assert_eq!(fault, Err(SignFault::Unprintable("X-Webhook-Event".to_owned())));
+        assert_eq!(fault, Err(SignError::Unprintable("X-Webhook-Event".to_owned())));
     }
 }

@@ -7,7 +7,7 @@ use data_encoding::BASE64;
 use ed25519_dalek::Signer;
 
 use crate::{
-    KeyFault, Profile, Scheme, SecretEncoding, SecretFormat, VerifyingKey,
+    KeyError, Profile, Scheme, SecretEncoding, SecretFormat, VerifyingKey,
     secret::{self, KeyBytes, PRIVATE_PREFIX, PUBLIC_PREFIX},
 };
 
@@ -33,7 +33,7 @@ pub(crate) enum Tag {
 impl SigningKey {
     /// The key that a secret's text stands for in a profile: for `standard`, base64 after
     /// `whsec_` or `whsk_`, or the text itself; for the other schemes always the text itself.
-    pub fn for_profile(profile: &Profile, secret: &str) -> Result<Self, KeyFault> {
+    pub fn for_profile(profile: &Profile, secret: &str) -> Result<Self, KeyError> {
         match profile.signature.scheme {
             Scheme::Standard => Self::standard(secret),
             Scheme::Sha256 | Scheme::TimedSeconds | Scheme::TimedMillis => {
@@ -45,14 +45,14 @@ impl SigningKey {
     /// The same for a secret that is being configured. One that begins with `whsec_` must be base64
     /// after it where the profile reads it so: the public libraries could not use it otherwise. Secrets
     /// that were configured before this was asked sign on as they did.
-    pub fn for_new_secret(profile: &Profile, secret: &str) -> Result<Self, KeyFault> {
+    pub fn for_new_secret(profile: &Profile, secret: &str) -> Result<Self, KeyError> {
         if profile.signature.scheme == Scheme::Standard {
             secret::check_prefixed(secret)?;
         }
         Self::for_profile(profile, secret)
     }
 
-    fn standard(secret: &str) -> Result<Self, KeyFault> {
+    fn standard(secret: &str) -> Result<Self, KeyError> {
         if secret.starts_with(PRIVATE_PREFIX) {
             return Self::ed25519(secret);
         }
@@ -61,7 +61,7 @@ impl SigningKey {
     }
 
     /// An HMAC key in an encoding that is known beforehand, as partners' secrets are.
-    pub fn hmac(secret: &str, encoding: SecretEncoding) -> Result<Self, KeyFault> {
+    pub fn hmac(secret: &str, encoding: SecretEncoding) -> Result<Self, KeyError> {
         let bytes = secret::encoded(secret, encoding)?;
         let format = match encoding {
             SecretEncoding::Raw => SecretFormat::Raw,
@@ -72,15 +72,15 @@ impl SigningKey {
     }
 
     /// An Ed25519 key: base64, with or without `whsk_`, of the seed or of seed and public key.
-    pub fn ed25519(secret: &str) -> Result<Self, KeyFault> {
+    pub fn ed25519(secret: &str) -> Result<Self, KeyError> {
         let bytes = secret::base64(secret.strip_prefix(PRIVATE_PREFIX).unwrap_or(secret))?;
         let key = if let Ok(seed) = <&[u8; 32]>::try_from(bytes.as_slice()) {
             ed25519_dalek::SigningKey::from_bytes(seed)
         } else {
             let pair = bytes.as_slice().try_into();
-            let pair = pair.map_err(|_| KeyFault::Ed25519Length(bytes.len()))?;
+            let pair = pair.map_err(|_| KeyError::Ed25519Length(bytes.len()))?;
             ed25519_dalek::SigningKey::from_keypair_bytes(pair)
-                .map_err(|_| KeyFault::KeyPairMismatch)?
+                .map_err(|_| KeyError::KeyPairMismatch)?
         };
         Ok(Self { kind: Kind::Ed25519(Box::new(key)), format: SecretFormat::Ed25519 })
     }
@@ -172,9 +172,9 @@ mod tests {
 
         let mut other = pair;
         other[40] ^= 1;
-        assert_eq!(SigningKey::ed25519(&text(&other)).unwrap_err(), KeyFault::KeyPairMismatch);
+        assert_eq!(SigningKey::ed25519(&text(&other)).unwrap_err(), KeyError::KeyPairMismatch);
         let fault = SigningKey::ed25519(&text(&seed[1..])).unwrap_err();
-        assert_eq!(fault, KeyFault::Ed25519Length(31));
+        assert_eq!(fault, KeyError::Ed25519Length(31));
     }
 
     #[test]
@@ -185,7 +185,7 @@ mod tests {
             if profile.name == "standard" {
                 assert_eq!(key.unwrap().format(), SecretFormat::Ed25519);
             } else {
-                assert_eq!(key.unwrap_err(), KeyFault::PrivateKeyForHmac);
+                assert_eq!(key.unwrap_err(), KeyError::PrivateKeyForHmac);
             }
         }
     }

@@ -4,7 +4,7 @@
 use gancho_domain::Time;
 use serde::Deserialize;
 
-use crate::{Refusal, TimestampFault};
+use crate::{TimestampError, VerifyError};
 
 /// How a sender writes the time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize)]
@@ -22,16 +22,16 @@ pub enum TimeForm {
 }
 
 impl TimeForm {
-    pub(crate) fn read(self, text: &[u8]) -> Result<Time, Refusal> {
+    pub(crate) fn read(self, text: &[u8]) -> Result<Time, VerifyError> {
         let (time, fault) = match self {
-            Self::Seconds => (seconds(text), TimestampFault::SecondsExpected),
-            Self::Millis => (millis(text), TimestampFault::MillisecondsExpected),
-            Self::Rfc3339 => (rfc3339(text), TimestampFault::Rfc3339Expected),
+            Self::Seconds => (seconds(text), TimestampError::SecondsExpected),
+            Self::Millis => (millis(text), TimestampError::MillisecondsExpected),
+            Self::Rfc3339 => (rfc3339(text), TimestampError::Rfc3339Expected),
             Self::SecondsOrRfc3339 => {
-                (seconds(text).or_else(|| rfc3339(text)), TimestampFault::SecondsOrRfc3339Expected)
+                (seconds(text).or_else(|| rfc3339(text)), TimestampError::SecondsOrRfc3339Expected)
             }
         };
-        time.ok_or(Refusal::MalformedTimestamp(fault))
+        time.ok_or(VerifyError::MalformedTimestamp(fault))
     }
 }
 
@@ -132,17 +132,17 @@ mod tests {
             " 2024-01-23T12:19:05Z",
             "Tue, 23 Jan 2024 12:19:05 +0000",
         ] {
-            let fault = Refusal::MalformedTimestamp(TimestampFault::Rfc3339Expected);
+            let fault = VerifyError::MalformedTimestamp(TimestampError::Rfc3339Expected);
             assert_eq!(TimeForm::Rfc3339.read(text.as_bytes()), Err(fault), "{text}");
         }
     }
 
     #[test]
     fn seconds_and_milliseconds_are_not_mixed_up() {
-        let seconds = Refusal::MalformedTimestamp(TimestampFault::SecondsExpected);
+        let seconds = VerifyError::MalformedTimestamp(TimestampError::SecondsExpected);
         assert_eq!(TimeForm::Seconds.read(b"1706012345123"), Err(seconds));
         assert!(seconds.to_string().contains("seconds expected"));
-        let millis = Refusal::MalformedTimestamp(TimestampFault::MillisecondsExpected);
+        let millis = VerifyError::MalformedTimestamp(TimestampError::MillisecondsExpected);
         assert_eq!(TimeForm::Millis.read(b"1706012345"), Err(millis));
         assert_eq!(TimeForm::Millis.read(b"1706012345123456"), Err(millis));
     }

@@ -8,21 +8,21 @@ use aws_lc_rs::{
     digest::{Digest, SHA256, digest},
 };
 
-use crate::{Headers, KeyFault, Part, Refusal, headers::required, secret};
+use crate::{Headers, KeyError, Part, VerifyError, headers::required, secret};
 
 /// A token's digest. Digests all have one length, so that comparing takes the same time whatever
 /// was sent, and the token itself is not kept.
 pub struct Token(Digest);
 
 impl Token {
-    pub fn new(text: &str) -> Result<Self, KeyFault> {
+    pub fn new(text: &str) -> Result<Self, KeyError> {
         Ok(Self(digest(&SHA256, &secret::raw(text)?)))
     }
 
     /// Whether the header carries this token, once.
-    pub fn verify(&self, headers: &Headers<'_>, name: &str) -> Result<(), Refusal> {
+    pub fn verify(&self, headers: &Headers<'_>, name: &str) -> Result<(), VerifyError> {
         let given = digest(&SHA256, required(headers, name, Part::Signature)?);
-        verify_slices_are_equal(self.0.as_ref(), given.as_ref()).map_err(|_| Refusal::NoMatch)
+        verify_slices_are_equal(self.0.as_ref(), given.as_ref()).map_err(|_| VerifyError::NoMatch)
     }
 }
 

@@ -7,7 +7,7 @@ use data_encoding::HEXLOWER;
 use gancho_domain::Time;
 
 use crate::{
-    Headers, Part, Recipe, Refusal, VerifyingKey,
+    Headers, Part, Recipe, VerifyError, VerifyingKey,
     base_string::Piece,
     candidates::Claim,
     headers::{message_id, required},
@@ -19,14 +19,14 @@ pub const DEFAULT_TOLERANCE: Duration = Duration::from_mins(5);
 
 /// A request that was verified. Only [`Recipe::verify`] makes one.
 #[derive(Debug)]
-pub struct Verified<'a> {
+pub struct VerifiedRequest<'a> {
     timestamp: Option<Time>,
     message_id: Option<&'a str>,
     key: usize,
     base: Vec<&'a [u8]>,
 }
 
-impl Verified<'_> {
+impl VerifiedRequest<'_> {
     /// When the sender signed it, for schemes that sign the time.
     pub fn timestamp(&self) -> Option<Time> {
         self.timestamp
@@ -65,7 +65,7 @@ impl Recipe {
         body: &'a [u8],
         now: Time,
         tolerance: Duration,
-    ) -> Result<Verified<'a>, Refusal> {
+    ) -> Result<VerifiedRequest<'a>, VerifyError> {
         let names = self.names(headers);
         let header = required(headers, &names.signature, Part::Signature)?;
         let time_header = match &names.timestamp {
@@ -88,15 +88,15 @@ impl Recipe {
 
         let id_text = message_id.unwrap_or_default().as_bytes();
         let base = self.base.fill(time_text.unwrap_or_default(), id_text, body);
-        let key = matching_key(keys, &base, &claim).ok_or(Refusal::NoMatch)?;
-        Ok(Verified { timestamp, message_id, key, base })
+        let key = matching_key(keys, &base, &claim).ok_or(VerifyError::NoMatch)?;
+        Ok(VerifiedRequest { timestamp, message_id, key, base })
     }
 
     fn message_id<'a>(
         &self,
         names: &Names,
         headers: &Headers<'a>,
-    ) -> Result<Option<&'a str>, Refusal> {
+    ) -> Result<Option<&'a str>, VerifyError> {
         match &names.id {
             Some(name) if self.base.has(&Piece::Id) => {
                 message_id(required(headers, name, Part::Id)?).map(Some)
@@ -112,11 +112,11 @@ impl Recipe {
         timestamp: Option<Time>,
         now: Time,
         tolerance: Duration,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), VerifyError> {
         match timestamp {
             Some(time) if now.secs().abs_diff(time.secs()) <= tolerance.as_secs() => Ok(()),
-            Some(_) => Err(Refusal::Stale),
-            None if self.is_timed() => Err(Refusal::Missing(Part::Timestamp)),
+            Some(_) => Err(VerifyError::Stale),
+            None if self.is_timed() => Err(VerifyError::Missing(Part::Timestamp)),
             None => Ok(()),
         }
     }

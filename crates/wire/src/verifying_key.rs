@@ -8,7 +8,7 @@ use data_encoding::BASE64;
 use ed25519_dalek::Signature;
 
 use crate::{
-    KeyFault, MAX_ED25519_SIGNATURES, SecretEncoding,
+    KeyError, MAX_ED25519_SIGNATURES, SecretEncoding,
     candidates::Candidate,
     secret::{self, HMAC_PREFIX, PRIVATE_PREFIX, PUBLIC_PREFIX},
     signing_key::mac,
@@ -27,13 +27,13 @@ enum Kind {
 
 impl VerifyingKey {
     /// A partner's HMAC secret.
-    pub fn hmac(secret: &str, encoding: SecretEncoding) -> Result<Self, KeyFault> {
+    pub fn hmac(secret: &str, encoding: SecretEncoding) -> Result<Self, KeyError> {
         let bytes = secret::encoded(secret, encoding)?;
         Ok(Self::from_hmac(hmac::Key::new(hmac::HMAC_SHA256, &bytes)))
     }
 
     /// A Standard Webhooks key: `whpk_…` is Ed25519; `whsec_…` and anything else is HMAC.
-    pub fn standard(secret: &str) -> Result<Self, KeyFault> {
+    pub fn standard(secret: &str) -> Result<Self, KeyError> {
         if secret.starts_with(PUBLIC_PREFIX) {
             return Self::ed25519(secret);
         }
@@ -45,18 +45,18 @@ impl VerifyingKey {
     ///
     /// Weak keys (of small order) and keys in a form that has a shorter spelling are refused
     /// here, so that `verify_strict` never meets one.
-    pub fn ed25519(public_key: &str) -> Result<Self, KeyFault> {
+    pub fn ed25519(public_key: &str) -> Result<Self, KeyError> {
         if public_key.starts_with(PRIVATE_PREFIX) || public_key.starts_with(HMAC_PREFIX) {
-            return Err(KeyFault::PrivateKeyAsPublic);
+            return Err(KeyError::PrivateKeyAsPublic);
         }
         let text = public_key.strip_prefix(PUBLIC_PREFIX).unwrap_or(public_key);
-        let bytes = BASE64.decode(text.as_bytes()).map_err(|_| KeyFault::NotEd25519)?;
+        let bytes = BASE64.decode(text.as_bytes()).map_err(|_| KeyError::NotEd25519)?;
         let length = bytes.len();
-        let bytes: [u8; 32] = bytes.try_into().map_err(|_| KeyFault::Ed25519Length(length))?;
+        let bytes: [u8; 32] = bytes.try_into().map_err(|_| KeyError::Ed25519Length(length))?;
         let key = ed25519_dalek::VerifyingKey::from_bytes(&bytes);
-        let key = key.map_err(|_| KeyFault::NotEd25519)?;
+        let key = key.map_err(|_| KeyError::NotEd25519)?;
         if key.is_weak() || key.to_edwards().compress().to_bytes() != bytes {
-            return Err(KeyFault::WeakEd25519);
+            return Err(KeyError::WeakEd25519);
         }
         Ok(Self::from_ed25519(key))
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use gancho_domain::Time;
-use gancho_wire::{DEFAULT_TOLERANCE, Preset, Recipe, Refusal, SecretEncoding, VerifyingKey};
+use gancho_wire::{DEFAULT_TOLERANCE, Preset, Recipe, SecretEncoding, VerifyError, VerifyingKey};
 
 pub const NOW: Time = Time::from_secs(1_706_012_345);
 pub const SECRET: &str = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
@@ -62,7 +62,7 @@ impl Request {
         &found.expect(name).1
     }
 
-    pub fn verify(&self, recipe: &Recipe, keys: &[VerifyingKey]) -> Result<Accepted, Refusal> {
+    pub fn verify(&self, recipe: &Recipe, keys: &[VerifyingKey]) -> Result<Accepted, VerifyError> {
         let headers: Vec<(&str, &[u8])> =
             self.headers.iter().map(|(n, v)| (n.as_str(), v.as_slice())).collect();
         let verified = recipe.verify(keys, &headers, &self.body, self.now, self.tolerance)?;
@@ -75,7 +75,7 @@ impl Request {
     }
 
     /// Which key matched, or why none did.
-    pub fn key(&self, recipe: &Recipe, keys: &[VerifyingKey]) -> Result<usize, Refusal> {
+    pub fn key(&self, recipe: &Recipe, keys: &[VerifyingKey]) -> Result<usize, VerifyError> {
         self.verify(recipe, keys).map(|accepted| accepted.key)
     }
 

@@ -1,7 +1,7 @@
 //! A well-signed Standard Webhooks request for the attacks to start from.
 
 use data_encoding::BASE64;
-use gancho_wire::{Preset, Refusal, VerifyingKey};
+use gancho_wire::{Preset, VerifyError, VerifyingKey};
 
 use crate::request::{Request, SECRET, hmac, recipe};
 
@@ -31,10 +31,10 @@ pub fn request() -> Request {
         .add("webhook-signature", good())
 }
 
-pub fn answer_to(request: &Request) -> Result<usize, Refusal> {
+pub fn answer_to(request: &Request) -> Result<usize, VerifyError> {
     request.key(&recipe(&Preset::Standard), &[VerifyingKey::standard(SECRET).unwrap()])
 }
 
-pub fn answer(signature: impl AsRef<[u8]>) -> Result<usize, Refusal> {
+pub fn answer(signature: impl AsRef<[u8]>) -> Result<usize, VerifyError> {
     answer_to(&request().set("webhook-signature", signature))
 }

@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 use bytes::{Bytes, BytesMut};
-use gancho_inbound::Found;
+use gancho_inbound::Lookup;
 use http::{HeaderMap, HeaderValue, header};
 use http_body_util::BodyExt;
 use hyper::body::{Body as _, Incoming as Body};
@@ -82,7 +82,7 @@ impl Ingest {
         Ok(Sender {
             address,
             partner: partner.into(),
-            is_stored: !matches!(found, Found::Nobody),
+            is_stored: !matches!(found, Lookup::Nobody),
             is_known: self.verified_addresses.contains(&address),
         })
     }

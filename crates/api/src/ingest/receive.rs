@@ -27,7 +27,7 @@ pub(super) async fn receive(
     let headers = parts.headers;
     let incoming = Incoming { verb, partner, query, headers, body, is_test: false };
     let outcome = ingest.inbound.receive(&incoming).await;
-    if matches!(outcome, Outcome::Kept(_)) {
+    if matches!(outcome, Outcome::Accepted(_)) {
         peer.connection.mark_authenticated();
         let address = peer.trusted_proxies.client(peer.address.ip(), &incoming.headers);
         ingest.verified_addresses.insert(&address);
@@ -37,7 +37,7 @@ pub(super) async fn receive(
 
 fn answer(outcome: Outcome) -> Result<Answer, Problem> {
     match outcome {
-        Outcome::Kept(kept) => {
+        Outcome::Accepted(kept) => {
             let sign = HeaderValue::from_str(&kept.policy_sign).map_err(Problem::internal)?;
             Ok(Answer::no_content().with(X_POLICY_SIGN, sign))
         }
@@ -46,6 +46,6 @@ fn answer(outcome: Outcome) -> Result<Answer, Problem> {
             let media_type = HeaderValue::from_static(reply.content_type);
             Ok(Answer::of(StatusCode::OK, media_type, reply.body))
         }
-        Outcome::Denied(denied) => Err(denied.into()),
+        Outcome::Rejected(denied) => Err(denied.into()),
     }
 }

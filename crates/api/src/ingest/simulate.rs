@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use bytes::Bytes;
 use gancho_domain::AddressBlock;
-use gancho_inbound::{Outcome, simulate::NotSimulated};
+use gancho_inbound::{Outcome, simulate::SimulateError};
 use http::{header, request::Parts};
 use hyper::body::Incoming as Body;
 use serde_json::{Value, json};
@@ -85,7 +85,7 @@ pub(super) async fn simulate(
 
 fn render(outcome: Outcome) -> Value {
     match outcome {
-        Outcome::Kept(kept) => json!({
+        Outcome::Accepted(kept) => json!({
             "status": 204,
             "receipt": kept.receipt.to_string(),
             "is_repeat": kept.is_repeat,
@@ -95,7 +95,7 @@ fn render(outcome: Outcome) -> Value {
         Outcome::Reply(reply) => {
             json!({ "status": 200, "body": String::from_utf8_lossy(&reply.body) })
         }
-        Outcome::Denied(denied) => json!({
+        Outcome::Rejected(denied) => json!({
             "status": denied.status,
             "code": denied.code,
             // Callers who may simulate may know the reason.
@@ -105,11 +105,11 @@ fn render(outcome: Outcome) -> Value {
     }
 }
 
-fn problem(error: NotSimulated) -> Problem {
+fn problem(error: SimulateError) -> Problem {
     match error {
-        NotSimulated::UnknownPartner => Problem::not_found(Noun::Source),
-        NotSimulated::NoKey => Problem::new(&codes::CONFLICT, error.to_string()),
-        NotSimulated::Unusable(why) => Problem::internal(why),
-        NotSimulated::Store(error) => error.into(),
+        SimulateError::UnknownPartner => Problem::not_found(Noun::Source),
+        SimulateError::NoKey => Problem::new(&codes::CONFLICT, error.to_string()),
+        SimulateError::Unusable(why) => Problem::internal(why),
+        SimulateError::Store(error) => error.into(),
     }
 }

@@ -4,16 +4,16 @@ pub mod checkpoint;
 pub mod get;
 pub mod view;
 
-use gancho_inbound::CheckpointFault;
+use gancho_inbound::CheckpointerError;
 
 use crate::{codes, problem::Problem};
 
 pub(crate) const TAG: &str = "Ledger";
 
-pub(crate) fn problem(error: CheckpointFault) -> Problem {
+pub(crate) fn problem(error: CheckpointerError) -> Problem {
     match error {
-        CheckpointFault::Store(error) => error.into(),
-        CheckpointFault::Flaw(_) | CheckpointFault::Foreign(_) => {
+        CheckpointerError::Store(error) => error.into(),
+        CheckpointerError::AuditError(_) | CheckpointerError::Foreign(_) => {
             Problem::new(&codes::LEDGER_BROKEN, error.to_string())
         }
         other => Problem::internal(other),

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt::Error};
 
-use gancho_inbound::{Inbound, tally::Counts};
+use gancho_inbound::{Inbound, counters::Counts};
 
 use super::{
     metric::Writer,
@@ -20,20 +20,20 @@ pub struct InboundMetrics {
 
 impl InboundMetrics {
     pub fn read(inbound: &Inbound) -> Self {
-        let tally = &inbound.tally;
+        let counters = &inbound.counters;
         let mut denied = BTreeMap::new();
         let mut reasons = Vec::new();
-        for (reason, count) in tally.by_reason() {
+        for (reason, count) in counters.by_reason() {
             *denied.entry(reason.deny_label()).or_default() += count;
             if count > 0 {
                 reasons.push((reason.name(), count));
             }
         }
         Self {
-            partners: busiest(tally.by_partner()),
+            partners: busiest(counters.by_partner()),
             denied,
             reasons,
-            greetings: tally.greetings(),
+            greetings: counters.greetings(),
             policy: inbound.policy.pack().hash().to_owned(),
         }
     }

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use gancho_mail::{Post, SmtpPost, smtp::SmtpSettings};
+use gancho_mail::{SmtpTransport, Transport, smtp::SmtpSettings};
 use gancho_testkit::{python::PythonServer, receiver::Request};
 use serde_json::{Value, json};
 
@@ -210,7 +210,7 @@ async fn suppressed_addresses() {
 }
 
 /// The mail server that does as an address says.
-fn mail_server() -> Arc<dyn Post> {
+fn mail_server() -> Arc<dyn Transport> {
     static PORT: OnceLock<(PythonServer, u64)> = OnceLock::new();
     let (_, port) = PORT.get_or_init(|| {
         let server = PythonServer::start("crates/mail/tests/servers/smtp.py", &[]).unwrap();
@@ -219,7 +219,7 @@ fn mail_server() -> Arc<dyn Post> {
         (server, port)
     });
     let server = format!("smtp://127.0.0.1:{port}?tls=none").parse().unwrap();
-    Arc::new(SmtpPost::new(SmtpSettings::new(server)).unwrap())
+    Arc::new(SmtpTransport::new(SmtpSettings::new(server)).unwrap())
 }
 
 /// Seed 004: attempt → 421 → backoff → … → attempt 5 → dead letter with its reason; and seed 000: each

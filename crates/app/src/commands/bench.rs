@@ -22,11 +22,11 @@ use crate::{logs, settings::LogFormat};
 #[derive(Debug, Args)]
 pub struct Bench {
     #[command(subcommand)]
-    what: What,
+    what: Action,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum Action {
     Store(store::StoreBench),
     Claim(claim::ClaimBench),
     Deliver(deliver::DeliverBench),
@@ -40,13 +40,13 @@ impl Bench {
     pub async fn run(self) -> anyhow::Result<()> {
         logs::start(LogFormat::Auto, logs::QUIET);
         match self.what {
-            What::Store(bench) => bench.run().await,
-            What::Claim(bench) => bench.run().await,
-            What::Deliver(bench) => bench.run().await,
-            What::Serve(bench) => bench.run().await,
-            What::Receive(bench) => bench.run().await,
-            What::Mail(bench) => bench.run().await,
-            What::Isolation(bench) => bench.run().await,
+            Action::Store(bench) => bench.run().await,
+            Action::Claim(bench) => bench.run().await,
+            Action::Deliver(bench) => bench.run().await,
+            Action::Serve(bench) => bench.run().await,
+            Action::Receive(bench) => bench.run().await,
+            Action::Mail(bench) => bench.run().await,
+            Action::Isolation(bench) => bench.run().await,
         }
     }
 }

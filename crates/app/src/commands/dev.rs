@@ -1,12 +1,12 @@
 //! `gancho dev`: runs everything with built-in defaults, delivers a first event and suggests what to try
 //! next.
 //!
-//! `stage` sets up the sample tenant, its API key and its endpoint; `screen` prints; `talk` answers the
+//! `stage` sets up the sample tenant, its API key and its endpoint; `screen` prints; `keyboard` answers the
 //! keyboard.
 
+mod keyboard;
 mod screen;
 mod stage;
-mod talk;
 
 use std::{
     path::PathBuf,
@@ -61,13 +61,13 @@ impl Dev {
                 biased;
                 () = stop.asked() => screen::gap(),
                 fatal = stage.gateway.engine.failed() => return Err(fatal.into()),
-                ended = talk::talk(&stage, &mut arrivals) => ended?,
+                ended = keyboard::run(&stage, &mut arrivals) => ended?,
             }
         }
         let stopped = tokio::select! {
             biased;
             () = stop.asked() => anyhow::bail!("stopped immediately; in-flight deliveries will be retried at the next start"),
-            stopped = stage.front.drain(&stage.gateway, TO_STOP) => stopped,
+            stopped = stage.servers.drain(&stage.gateway, TO_STOP) => stopped,
         };
         screen::closing(stopped.unfinished, &self.data_dir);
         Ok(())

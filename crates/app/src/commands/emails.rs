@@ -13,7 +13,7 @@ use anyhow::bail;
 use clap::{Args, Subcommand};
 
 use super::{
-    running::{Running, filtered, rows},
+    client::{ClientArgs, filtered, rows},
     table::{self, text},
 };
 use crate::{
@@ -25,11 +25,11 @@ use crate::{
 #[derive(Debug, Args)]
 pub struct Emails {
     #[command(subcommand)]
-    what: What,
+    what: Action,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum Action {
     /// List a tenant's e-mails, newest first. Recipients are masked.
     List(List),
     /// Show an e-mail with all delivery attempts.
@@ -45,12 +45,12 @@ enum What {
 
 /// Selects the tenant.
 #[derive(Debug, Args)]
-struct Acting {
+struct TenantArgs {
     /// Slug or id of the tenant. Default: the only tenant, if there is just one.
     #[arg(long, env = "GANCHO_TENANT", value_name = "TENANT")]
     tenant: Option<String>,
     #[command(flatten)]
-    running: Running,
+    client: ClientArgs,
 }
 
 #[derive(Debug, Args)]
@@ -65,7 +65,7 @@ struct List {
     #[arg(long, default_value_t = 50)]
     limit: usize,
     #[command(flatten)]
-    acting: Acting,
+    acting: TenantArgs,
 }
 
 #[derive(Debug, Args)]
@@ -76,25 +76,25 @@ struct Show {
     #[arg(long)]
     raw: bool,
     #[command(flatten)]
-    acting: Acting,
+    acting: TenantArgs,
 }
 
 impl Emails {
     pub async fn run(self) -> anyhow::Result<()> {
         match self.what {
-            What::List(list) => list.run().await,
-            What::Show(show) => show.run().await,
-            What::Send(send) => send.run().await,
-            What::Suppressions(suppressions) => suppressions.run().await,
-            What::Caught(caught) => caught.run().await,
+            Action::List(list) => list.run().await,
+            Action::Show(show) => show.run().await,
+            Action::Send(send) => send.run().await,
+            Action::Suppressions(suppressions) => suppressions.run().await,
+            Action::Caught(caught) => caught.run().await,
         }
     }
 }
 
-impl Acting {
+impl TenantArgs {
     /// Finds the gateway, to call it as the operator on behalf of the tenant.
     async fn gateway(&self) -> anyhow::Result<Remote> {
-        let remote = self.running.gateway().await?;
+        let remote = self.client.gateway().await?;
         let tenant = match &self.tenant {
             Some(tenant) => tenant.clone(),
             None => only_tenant(&remote).await?,
@@ -124,7 +124,7 @@ impl List {
         let status = self.status.map(|status| status.to_ascii_uppercase().replace('-', "_"));
         let filters = [("status", &status), ("externalId", &self.external_id)];
         let found = rows(&remote, &filtered("/v1/emails", &filters), self.limit).await?;
-        if self.acting.running.json {
+        if self.acting.client.json {
             return table::json(&found.json());
         }
         if found.rows.is_empty() {
@@ -141,11 +141,11 @@ impl List {
 impl Show {
     async fn run(self) -> anyhow::Result<()> {
         if self.raw {
-            let remote = self.acting.running.gateway().await?;
-            return caught::letter(&remote, &self.outbox_id, self.acting.running.json).await;
+            let remote = self.acting.client.gateway().await?;
+            return caught::letter(&remote, &self.outbox_id, self.acting.client.json).await;
         }
         let remote = self.acting.gateway().await?;
         let email = remote.get(&format!("/v1/emails/{}", part(&self.outbox_id))).await?;
-        if self.acting.running.json { table::json(&email) } else { show::email(&email) }
+        if self.acting.client.json { table::json(&email) } else { show::email(&email) }
     }
 }

@@ -13,8 +13,9 @@ use serde_json::{Value, json};
 use crate::{
     admin_token, database,
     gateway::database_url,
-    key_keeper::KeyKeeper,
-    key_ring, logs,
+    key_ring,
+    key_rotator::KeyRotator,
+    logs,
     remote::Remote,
     settings::{self, Flags, Settings},
 };
@@ -23,13 +24,13 @@ use crate::{
 #[derive(Debug, Args)]
 pub struct Keys {
     #[command(subcommand)]
-    what: What,
+    what: Action,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum Action {
     /// List the keys and how many records (endpoints, sources, source keys) each of them encrypts.
-    List(Here),
+    List(KeyArgs),
     /// Add a key and re-encrypt every secret with it. Can be interrupted and run again at any time.
     Rotate(Rotate),
     /// Remove a key that no longer encrypts anything.
@@ -39,7 +40,7 @@ enum What {
 }
 
 #[derive(Debug, Args)]
-struct Here {
+struct KeyArgs {
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -53,7 +54,7 @@ struct Rotate {
     #[arg(long)]
     no_new_key: bool,
     #[command(flatten)]
-    here: Here,
+    here: KeyArgs,
 }
 
 #[derive(Debug, Args)]
@@ -61,40 +62,40 @@ struct Drop {
     /// Number of the key.
     number: u32,
     #[command(flatten)]
-    here: Here,
+    here: KeyArgs,
 }
 
 impl Keys {
     pub async fn run(self) -> anyhow::Result<()> {
         match self.what {
-            What::Generate => {
+            Action::Generate => {
                 anstream::print!("{}", *KeyRing::generate()?.text());
                 Ok(())
             }
-            What::List(here) => list(&here).await,
-            What::Rotate(rotate) => self::rotate(&rotate).await,
-            What::Drop(drop) => drop_key(&drop).await,
+            Action::List(here) => list(&here).await,
+            Action::Rotate(rotate) => self::rotate(&rotate).await,
+            Action::Drop(drop) => drop_key(&drop).await,
         }
     }
 }
 
 /// Where the work is done: in a running gateway, or in this process.
-enum Through {
-    Running(Remote),
-    Here(KeyKeeper),
+enum KeyAccess {
+    ClientArgs(Remote),
+    KeyArgs(KeyRotator),
 }
 
-async fn through(here: &Here) -> anyhow::Result<Through> {
+async fn through(here: &KeyArgs) -> anyhow::Result<KeyAccess> {
     let loaded = settings::load(&here.flags)?;
     let settings = &loaded.settings;
     logs::start(settings.log_format, logs::QUIET);
     if let Some(remote) = running(settings).await? {
-        return Ok(Through::Running(remote));
+        return Ok(KeyAccess::ClientArgs(remote));
     }
     let source = key_ring::of(settings)?;
     let store = database::open(&database_url(settings), database::Options::default()).await?;
     let ring = source.open(&*store).await?;
-    Ok(Through::Here(KeyKeeper::new(store, ring)))
+    Ok(KeyAccess::KeyArgs(KeyRotator::new(store, ring)))
 }
 
 /// Finds the running gateway that accepts the token of this data directory.
@@ -111,10 +112,10 @@ async fn running(settings: &Settings) -> anyhow::Result<Option<Remote>> {
     }
 }
 
-async fn list(here: &Here) -> anyhow::Result<()> {
+async fn list(here: &KeyArgs) -> anyhow::Result<()> {
     let counts = match through(here).await? {
-        Through::Here(keeper) => keeper.in_use().await?,
-        Through::Running(remote) => counts_of(&remote.get("/v1/keys").await?)?,
+        KeyAccess::KeyArgs(keeper) => keeper.in_use().await?,
+        KeyAccess::ClientArgs(remote) => counts_of(&remote.get("/v1/keys").await?)?,
     };
     let newest = counts.keys().copied().max();
     if here.json {
@@ -143,11 +144,11 @@ fn counts_of(answer: &Value) -> anyhow::Result<BTreeMap<u32, u64>> {
 
 async fn rotate(rotate: &Rotate) -> anyhow::Result<()> {
     let (newest, resealed) = match through(&rotate.here).await? {
-        Through::Here(keeper) => {
+        KeyAccess::KeyArgs(keeper) => {
             let done = keeper.rotate(!rotate.no_new_key).await?;
             (u64::from(done.newest), done.resealed)
         }
-        Through::Running(remote) => {
+        KeyAccess::ClientArgs(remote) => {
             let asked = json!({ "new_key": !rotate.no_new_key });
             let done = remote.post("/v1/keys/rotate", &asked).await?;
             (done["newest"].as_u64().unwrap_or(0), done["resealed"].as_u64().unwrap_or(0))
@@ -165,9 +166,9 @@ async fn rotate(rotate: &Rotate) -> anyhow::Result<()> {
 
 async fn drop_key(drop: &Drop) -> anyhow::Result<()> {
     match through(&drop.here).await? {
-        Through::Here(keeper) => keeper.drop_key(drop.number).await?,
+        KeyAccess::KeyArgs(keeper) => keeper.drop_key(drop.number).await?,
         // It has the key in memory and would fail at its next start without warning.
-        Through::Running(_) => {
+        KeyAccess::ClientArgs(_) => {
             bail!("a gateway is running with this key ring. hint: stop it before you remove a key")
         }
     }

@@ -22,11 +22,11 @@ use crate::settings::Flags;
 #[derive(Debug, Args)]
 pub struct Ledger {
     #[command(subcommand)]
-    what: What,
+    what: Action,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum Action {
     /// Verify every line and every checkpoint, and report the first one that is invalid.
     ///
     /// Works next to a running gateway and on a copy (--database-url sqlite:COPY), and needs no key ring.
@@ -44,7 +44,7 @@ enum What {
 
 /// Selects the ledger, and the checkpoints and keys to verify it with.
 #[derive(Debug, Args)]
-struct Which {
+struct LedgerArgs {
     /// Directory with the checkpoints stored outside the database. Default: `checkpoints` in the data
     /// directory.
     #[arg(long, value_name = "DIR")]
@@ -63,10 +63,10 @@ struct Which {
 impl Ledger {
     pub async fn run(self) -> anyhow::Result<()> {
         match self.what {
-            What::Verify(verify) => verify.run().await,
-            What::Prove(prove) => prove.run().await,
-            What::CheckProof(check) => check.run(),
-            What::Checkpoint(checkpoint) => checkpoint.run().await,
+            Action::Verify(verify) => verify.run().await,
+            Action::Prove(prove) => prove.run().await,
+            Action::CheckProof(check) => check.run(),
+            Action::Checkpoint(checkpoint) => checkpoint.run().await,
         }
     }
 }

@@ -8,12 +8,12 @@ use gancho_api::Simulator;
 use tokio::net::TcpListener;
 
 use crate::{
-    admin_token, asked_for, file_handles,
-    front::Front,
+    admin_token, declared_endpoints, file_handles,
     gateway::{Gateway, Setup, has_role},
-    lifecycle::{HangUp, Stop},
+    lifecycle::{ReloadSignal, Stop},
     logs, private_file,
-    settings::{self, Flags, Loaded, Role, Settings, address_policy},
+    servers::Servers,
+    settings::{self, Flags, LoadedSettings, Role, Settings, address_policy},
 };
 
 /// Run the gateway. SIGTERM or Ctrl-C finishes in-flight work and stops; a second one stops immediately.
@@ -47,7 +47,7 @@ impl Serve {
             None
         };
         let gateway = Gateway::start(setup).await?;
-        asked_for::keep_in_step(&gateway, &loaded).await?;
+        declared_endpoints::keep_in_step(&gateway, &loaded).await?;
         warn_of_private_networks(&gateway, settings).await?;
         let unsent = gateway.unsent_emails().await?;
         if unsent > 0 {
@@ -64,15 +64,15 @@ impl Serve {
                 "archive_dir is not set"
             );
         }
-        let mut front = start_front(&gateway, &loaded, listener)?;
+        let mut servers = start_front(&gateway, &loaded, listener)?;
         if let Some(listener) = ingest_listener {
             let operator = Simulator::Operator(admin_token::of(settings)?.check()?);
-            front.receive(&gateway, settings, operator, listener)?;
+            servers.receive(&gateway, settings, operator, listener)?;
         }
         tracing::info!(
             version = env!("CARGO_PKG_VERSION"),
-            api = %front.address,
-            ingest = front.ingest.map(tracing::field::display),
+            api = %servers.address,
+            ingest = servers.ingest.map(tracing::field::display),
             store = gateway.store.name(),
             roles = roles(settings),
             startup_ms = started.elapsed().as_millis() as u64,
@@ -86,7 +86,7 @@ impl Serve {
             never = reload_on_hang_up(&gateway) => match never {},
         };
         if let Some(fatal) = failed {
-            front.close();
+            servers.close();
             return Err(fatal).context("fatal engine error");
         }
         tracing::info!("stopping; finishing in-flight work");
@@ -96,7 +96,7 @@ impl Serve {
                 gateway.engine.abort();
                 anyhow::bail!("stopped immediately after a second signal; in-flight deliveries will be retried");
             }
-            stopped = front.drain(&gateway, settings.stop_timeout) => {
+            stopped = servers.drain(&gateway, settings.stop_timeout) => {
                 match stopped.unfinished {
                     0 => tracing::info!("stopped; all in-flight deliveries finished"),
                     // They are returned to the store, so nothing is lost.
@@ -116,7 +116,7 @@ async fn bind(address: SocketAddr, setting: &str) -> anyhow::Result<TcpListener>
 
 /// Reloads the policy pack on SIGHUP.
 async fn reload_on_hang_up(gateway: &Gateway) -> Infallible {
-    let mut hang_up = HangUp::listen();
+    let mut hang_up = ReloadSignal::listen();
     loop {
         hang_up.came().await;
         if let Some(receiving) = &gateway.receiving {
@@ -133,7 +133,11 @@ fn roles(settings: &Settings) -> String {
 }
 
 /// Starts the listener: with the whole API, or with health and metrics only if this node just delivers.
-fn start_front(gateway: &Gateway, loaded: &Loaded, listener: TcpListener) -> anyhow::Result<Front> {
+fn start_front(
+    gateway: &Gateway,
+    loaded: &LoadedSettings,
+    listener: TcpListener,
+) -> anyhow::Result<Servers> {
     let settings = &loaded.settings;
     let token = admin_token::of(settings)?;
     match &token.file {
@@ -149,7 +153,7 @@ fn start_front(gateway: &Gateway, loaded: &Loaded, listener: TcpListener) -> any
             "admin token is weak"
         );
     }
-    Front::start(gateway, settings, token.check()?, listener)
+    Servers::start(gateway, settings, token.check()?, listener)
 }
 
 /// Private networks that are open to one tenant are usually intended. Open to several tenants, one of

@@ -1,13 +1,13 @@
 //! `gancho sources`: partners that send webhooks to the gateway, their keys, and what they sent. A
 //! running gateway does the work.
 //!
-//! In reading order: `draft` creates and changes a source, `keys` manages its keys, `seen` lists what
+//! In reading order: `draft` creates and changes a source, `keys` manages its keys, `receipts` lists what
 //! was received and rejected, `receipt` shows and retries receipts, `show` prints all of it.
 
 mod draft;
 mod keys;
 mod receipt;
-mod seen;
+mod receipts;
 mod show;
 
 use std::path::PathBuf;
@@ -16,8 +16,8 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::{
-    given::{self, confirmed},
-    running::{Running, rows},
+    client::{ClientArgs, rows},
+    input::{self, confirmed},
     table,
 };
 use crate::remote::part;
@@ -26,15 +26,15 @@ use crate::remote::part;
 #[derive(Debug, Args)]
 pub struct Sources {
     #[command(subcommand)]
-    what: What,
+    what: Action,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum Action {
     /// List all sources.
-    List(Running),
+    List(ClientArgs),
     /// Show a source with its keys and counters.
-    Show(One),
+    Show(ShowSource),
     /// Create a source. The partner posts to /webhooks/<PARTNER> on the ingest listener.
     Create(draft::Create),
     /// Change, pause or activate a source. Properties that are not given stay as they are.
@@ -47,23 +47,23 @@ enum What {
     #[command(subcommand)]
     Keys(keys::Keys),
     /// List the receipts of a source, newest first.
-    Receipts(seen::Receipts),
+    Receipts(receipts::Receipts),
     /// Show a receipt with its payload, its headers and all dispatch attempts.
     Receipt(receipt::Receipt),
     /// Dispatch receipts again: one, or all that match a filter.
     Retry(receipt::Retry),
     /// List rejected requests, newest first, with the internal reason that the sender did not see.
-    Rejections(seen::Rejections),
+    Rejections(receipts::Rejections),
     /// Send a test event as the partner would, signed with one of its keys. Requires a local gateway.
-    Simulate(seen::Simulate),
+    Simulate(receipts::Simulate),
 }
 
 #[derive(Debug, Args)]
-struct One {
+struct ShowSource {
     /// Name of the partner.
     partner: String,
     #[command(flatten)]
-    running: Running,
+    client: ClientArgs,
 }
 
 #[derive(Debug, Args)]
@@ -74,7 +74,7 @@ struct Delete {
     #[arg(long, short)]
     yes: bool,
     #[command(flatten)]
-    running: Running,
+    client: ClientArgs,
 }
 
 #[derive(Debug, Args)]
@@ -83,7 +83,7 @@ struct Import {
     /// or a list of {"key": …, "value": …} as exported by a key-value store.
     file: PathBuf,
     #[command(flatten)]
-    running: Running,
+    client: ClientArgs,
 }
 
 /// Enough for all sources that a person would list.
@@ -92,18 +92,18 @@ const MAX_SOURCES: usize = 10_000;
 impl Sources {
     pub async fn run(self) -> anyhow::Result<()> {
         match self.what {
-            What::List(running) => list(&running).await,
-            What::Show(one) => show(&one).await,
-            What::Create(create) => create.run().await,
-            What::Change(change) => change.run().await,
-            What::Delete(delete) => self::delete(&delete).await,
-            What::Import(import) => self::import(&import).await,
-            What::Keys(keys) => keys.run().await,
-            What::Receipts(receipts) => receipts.run().await,
-            What::Receipt(receipt) => receipt.run().await,
-            What::Retry(retry) => retry.run().await,
-            What::Rejections(rejections) => rejections.run().await,
-            What::Simulate(simulate) => simulate.run().await,
+            Action::List(client) => list(&client).await,
+            Action::Show(one) => show(&one).await,
+            Action::Create(create) => create.run().await,
+            Action::Change(change) => change.run().await,
+            Action::Delete(delete) => self::delete(&delete).await,
+            Action::Import(import) => self::import(&import).await,
+            Action::Keys(keys) => keys.run().await,
+            Action::Receipts(receipts) => receipts.run().await,
+            Action::Receipt(receipt) => receipt.run().await,
+            Action::Retry(retry) => retry.run().await,
+            Action::Rejections(rejections) => rejections.run().await,
+            Action::Simulate(simulate) => simulate.run().await,
         }
     }
 }
@@ -113,10 +113,10 @@ fn path(partner: &str) -> String {
     format!("/v1/sources/{}", part(partner))
 }
 
-async fn list(running: &Running) -> anyhow::Result<()> {
-    let remote = running.gateway().await?;
+async fn list(client: &ClientArgs) -> anyhow::Result<()> {
+    let remote = client.gateway().await?;
     let found = rows(&remote, "/v1/sources", MAX_SOURCES).await?;
-    if running.json {
+    if client.json {
         return table::json(&found.json());
     }
     if found.rows.is_empty() {
@@ -127,11 +127,11 @@ async fn list(running: &Running) -> anyhow::Result<()> {
     show::sources(&found.rows).print()
 }
 
-async fn show(one: &One) -> anyhow::Result<()> {
-    let remote = one.running.gateway().await?;
+async fn show(one: &ShowSource) -> anyhow::Result<()> {
+    let remote = one.client.gateway().await?;
     let source = remote.get(&path(&one.partner)).await?;
     let keys = remote.get(&format!("{}/keys", path(&one.partner))).await?;
-    if one.running.json {
+    if one.client.json {
         let mut all = source;
         all["keys"] = keys["data"].clone();
         return table::json(&all);
@@ -142,7 +142,7 @@ async fn show(one: &One) -> anyhow::Result<()> {
 }
 
 async fn delete(delete: &Delete) -> anyhow::Result<()> {
-    let (remote, partner) = (delete.running.gateway().await?, &delete.partner);
+    let (remote, partner) = (delete.client.gateway().await?, &delete.partner);
     let keys = remote.get(&format!("{}/keys", path(partner))).await?;
     let keys = table::many(keys["data"].as_array().map_or(0, Vec::len), "key");
     let question = format!(
@@ -150,19 +150,19 @@ async fn delete(delete: &Delete) -> anyhow::Result<()> {
     );
     confirmed(&question, delete.yes)?;
     remote.delete(&path(partner)).await?;
-    if delete.running.json {
+    if delete.client.json {
         return table::json(&json!({ "deleted": partner }));
     }
     table::say(&format!("Deleted {partner}. Its receipts stay in the ledger."))
 }
 
 async fn import(import: &Import) -> anyhow::Result<()> {
-    let entries = given::json(&import.file)?;
-    let mut draft = given::Draft::default();
+    let entries = input::json(&import.file)?;
+    let mut draft = input::Draft::default();
     draft.put("entries", entries)?;
-    let remote = import.running.gateway().await?;
+    let remote = import.client.gateway().await?;
     let done = remote.post("/v1/source-keys/import", &draft).await?;
-    if import.running.json {
+    if import.client.json {
         return table::json(&done);
     }
     let number = |name: &str| done[name].as_u64().unwrap_or(0) as usize;

@@ -11,13 +11,13 @@ use gancho_domain::{
 use gancho_egress::{Client, Policy, Settings};
 use gancho_engine::{Engine, EngineSetup, LaneSetup, Limits};
 use gancho_inbound::{
-    DispatchCarrier, Inbound, InboundSetup, Incoming, Outcome, PolicyKeeper, Receipt,
-    ReceiptFilter, ReceiptStatus, Receipts, SigningKeys, SnsHosts, SourceDesk, SourceDraft,
+    DispatchCarrier, Inbound, InboundSetup, Incoming, Outcome, PolicyService, Receipt,
+    ReceiptFilter, ReceiptStatus, Receipts, SigningKeys, SnsHosts, SourceDraft, SourceService,
     Sources,
 };
 use gancho_mail::{
-    EmailDraft, EmailStatus, EmailView, FailureCode, FeedbackDesk, MailCarrier, MailLimits, Outbox,
-    Sink, Suppressions, TenantLimits, limits,
+    EmailDraft, EmailStatus, EmailView, FailureCode, FeedbackService, MailCarrier, MailLimits,
+    Outbox, Sink, Suppressions, TenantLimits, limits,
 };
 use gancho_outbound::Registry;
 use gancho_store::{EventFilter, PageRequest, Store};
@@ -43,7 +43,7 @@ struct Stage {
     outbox: Arc<Outbox>,
     suppressions: Arc<Suppressions>,
     sink: Arc<Sink>,
-    desk: SourceDesk,
+    desk: SourceService,
     tenant: Tenant,
     scope: TenantScope,
     signer: Signer,
@@ -77,7 +77,7 @@ impl Stage {
         let sink = Arc::new(Sink::new(clock.clone(), 10));
         let suppressions = Arc::new(Suppressions { store: store.clone(), clock: clock.clone() });
         let mail = MailCarrier {
-            post: sink.clone(),
+            transport: sink.clone(),
             registry: registry.clone(),
             ids: ids.clone(),
             clock: clock.clone(),
@@ -86,7 +86,7 @@ impl Stage {
             limits: TenantLimits::default(),
             message_id_domain: None,
         };
-        let feedback = EmailFeedback(FeedbackDesk {
+        let feedback = EmailFeedback(FeedbackService {
             store: store.clone(),
             registry: registry.clone(),
             ids: ids.clone(),
@@ -112,7 +112,7 @@ impl Stage {
             engine: engine.clone(),
             sources: sources.clone(),
             keys: Arc::new(keys),
-            policy: Arc::new(PolicyKeeper::open(None).unwrap()),
+            policy: Arc::new(PolicyService::open(None).unwrap()),
             ids: ids.clone(),
             clock: clock.clone(),
             limits: gancho_inbound::Limits::default(),
@@ -126,7 +126,7 @@ impl Stage {
             clock: clock.clone(),
             limits: MailLimits::default(),
         });
-        let desk = SourceDesk { store: store.clone(), ring, sources, ids, clock, client };
+        let desk = SourceService { store: store.clone(), ring, sources, ids, clock, client };
         let preset = json!({ "sns": { "topics": [TOPIC] } }).to_string();
         let draft = SourceDraft {
             partner: Some("ses".into()),
@@ -179,7 +179,7 @@ impl Stage {
         let mut headers = HeaderMap::new();
         headers.insert("content-type", HeaderValue::from_static("text/plain; charset=UTF-8"));
         let request = Incoming::post("ses", headers, message.to_string());
-        let Outcome::Kept(kept) = self.inbound.receive(&request).await else { panic!() };
+        let Outcome::Accepted(kept) = self.inbound.receive(&request).await else { panic!() };
         let receipt = wait_for("it is settled", || async {
             let found = self.receipt(kept.receipt).await;
             (![ReceiptStatus::Received, ReceiptStatus::Failed].contains(&found.status))

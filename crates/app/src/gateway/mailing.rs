@@ -8,8 +8,8 @@ use gancho_domain::{Rate, RetryPlan};
 use gancho_egress::Client;
 use gancho_engine::{Engine, LaneSetup, Terms};
 use gancho_mail::{
-    FeedbackDesk, MailCarrier, MailLimits, Outbox, Post, SesPost, Sink, SmtpPost, Suppressions,
-    TenantLimits,
+    FeedbackService, MailCarrier, MailLimits, Outbox, SesTransport, Sink, SmtpTransport,
+    Suppressions, TenantLimits, Transport,
     limits::{TenantLimit, lane},
     ses::SesSettings,
     smtp::SmtpSettings,
@@ -19,7 +19,7 @@ use super::Base;
 use crate::feedback::EmailFeedback;
 
 pub struct MailSetup {
-    pub via: Via,
+    pub via: TransportSettings,
     pub limits: Limits,
 }
 
@@ -33,7 +33,7 @@ pub struct Limits {
     pub message_id_domain: Option<String>,
 }
 
-pub enum Via {
+pub enum TransportSettings {
     Smtp(Box<SmtpSettings>),
     Ses(Box<SesSettings>),
     /// Nothing is sent: the last letters are kept in memory.
@@ -44,7 +44,7 @@ pub enum Via {
 const CAUGHT: usize = 200;
 
 pub struct Mailing {
-    post: Arc<dyn Post>,
+    transport: Arc<dyn Transport>,
     sink: Option<Arc<Sink>>,
     suppressions: Arc<Suppressions>,
 }
@@ -61,17 +61,21 @@ impl Mailing {
         Ok((mailing, lane))
     }
 
-    fn new(base: &Base, client: &Client, via: Via) -> anyhow::Result<Self> {
+    fn new(base: &Base, client: &Client, via: TransportSettings) -> anyhow::Result<Self> {
         let mut sink = None;
-        let post: Arc<dyn Post> = match via {
-            Via::Smtp(settings) => Arc::new(SmtpPost::new(*settings).context("smtp_url")?),
-            Via::Ses(settings) => {
-                Arc::new(SesPost::new(client.clone(), base.clock.clone(), *settings)?)
+        let transport: Arc<dyn Transport> = match via {
+            TransportSettings::Smtp(settings) => {
+                Arc::new(SmtpTransport::new(*settings).context("smtp_url")?)
             }
-            Via::Sink => sink.insert(Arc::new(Sink::new(base.clock.clone(), CAUGHT))).clone(),
+            TransportSettings::Ses(settings) => {
+                Arc::new(SesTransport::new(client.clone(), base.clock.clone(), *settings)?)
+            }
+            TransportSettings::Sink => {
+                sink.insert(Arc::new(Sink::new(base.clock.clone(), CAUGHT))).clone()
+            }
         };
         let (store, clock) = (base.store.clone(), base.clock.clone());
-        Ok(Self { post, sink, suppressions: Arc::new(Suppressions { store, clock }) })
+        Ok(Self { transport, sink, suppressions: Arc::new(Suppressions { store, clock }) })
     }
 
     fn lane(&self, base: &Base, setup: &Limits) -> LaneSetup {
@@ -80,7 +84,7 @@ impl Mailing {
             rate: setup.tenant_rate,
         };
         let carrier = MailCarrier {
-            post: self.post.clone(),
+            transport: self.transport.clone(),
             registry: base.registry.clone(),
             suppressions: self.suppressions.clone(),
             ids: base.ids.clone(),
@@ -95,7 +99,7 @@ impl Mailing {
     /// Takes what SES reports of e-mails that were sent.
     pub fn feedback(base: &Base, retention: Duration) -> EmailFeedback {
         let Base { store, registry, ids, clock, .. } = base.clone();
-        EmailFeedback(FeedbackDesk { store, registry, ids, clock, retention })
+        EmailFeedback(FeedbackService { store, registry, ids, clock, retention })
     }
 
     /// What the calls about e-mails use.
@@ -115,6 +119,6 @@ impl Mailing {
     }
 
     pub async fn close(&self) {
-        self.post.close().await;
+        self.transport.close().await;
     }
 }

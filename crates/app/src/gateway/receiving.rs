@@ -9,8 +9,8 @@ use gancho_domain::Lane;
 use gancho_egress::Client;
 use gancho_engine::{Engine, LaneSetup};
 use gancho_inbound::{
-    Checkpointer, DispatchCarrier, Inbound, InboundSetup, Inside, Limits, PolicyKeeper,
-    SigningKeys, SnsHosts, SourceDefaults, SourceDesk, Sources,
+    Checkpointer, DispatchCarrier, Inbound, InboundSetup, InternalSink, Limits, PolicyService,
+    SigningKeys, SnsHosts, SourceDefaults, SourceService, Sources,
     checkpoints::{CheckpointSettings, ORIGIN},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -34,10 +34,10 @@ pub struct ReceivingSetup {
 const READ_KEYS: Duration = Duration::from_secs(30);
 
 /// What is there before the engine is: the lane's carrier needs it.
-pub struct Prepared {
+pub struct ReceivingParts {
     sources: Arc<Sources>,
     keys: Arc<SigningKeys>,
-    policy: Arc<PolicyKeeper>,
+    policy: Arc<PolicyService>,
     checkpointer: Arc<Checkpointer>,
     client: Client,
     sns_hosts: SnsHosts,
@@ -45,13 +45,13 @@ pub struct Prepared {
 }
 
 pub struct Receiving {
-    pub desk: Arc<SourceDesk>,
+    pub desk: Arc<SourceService>,
     pub inbound: Arc<Inbound>,
     pub checkpointer: Arc<Checkpointer>,
     is_ingest: bool,
 }
 
-impl Prepared {
+impl ReceivingParts {
     /// `client` may reach what the operator names.
     pub async fn new(base: &Base, client: Client, setup: ReceivingSetup) -> anyhow::Result<Self> {
         let Base { store, ring, clock, .. } = base;
@@ -64,7 +64,7 @@ impl Prepared {
         Ok(Self {
             sources: Arc::new(sources),
             keys,
-            policy: Arc::new(PolicyKeeper::open(setup.policy_file).context("policy_file")?),
+            policy: Arc::new(PolicyService::open(setup.policy_file).context("policy_file")?),
             checkpointer: Arc::new(checkpointer),
             client,
             sns_hosts: setup.sns_hosts,
@@ -73,7 +73,7 @@ impl Prepared {
     }
 
     /// `inside` takes what goes to another part of the gateway.
-    pub fn lane(&self, base: &Base, inside: Option<Arc<dyn Inside>>) -> LaneSetup {
+    pub fn lane(&self, base: &Base, inside: Option<Arc<dyn InternalSink>>) -> LaneSetup {
         let (sources, client) = (self.sources.clone(), self.client.clone());
         let mut carrier = DispatchCarrier::new(sources, client, base.clock.clone());
         if let Some(inside) = inside {
@@ -85,7 +85,7 @@ impl Prepared {
     pub fn open(self, base: &Base, engine: Arc<Engine>) -> Receiving {
         tracing::info!(hash = self.policy.pack().hash(), "policy pack loaded");
         let Base { store, ring, ids, clock, .. } = base.clone();
-        let desk = SourceDesk {
+        let desk = SourceService {
             store: store.clone(),
             ring,
             sources: self.sources.clone(),

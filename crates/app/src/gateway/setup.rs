@@ -15,14 +15,14 @@ use gancho_outbound::{Plan, Plans, health};
 use gancho_wire::Profile;
 
 use super::{
-    mailing::{Limits as MailLimits, MailSetup, Via},
+    mailing::{Limits as MailLimits, MailSetup, TransportSettings},
     receiving::ReceivingSetup,
 };
 
 use crate::{
     database,
     key_ring::{self, RingSource},
-    settings::{EmailVia, Loaded, Role, Settings, address_policy},
+    settings::{EmailVia, LoadedSettings, Role, Settings, address_policy},
 };
 
 pub struct Setup {
@@ -86,7 +86,7 @@ impl Setup {
     }
 
     /// As the operator has decided.
-    pub fn of(loaded: &Loaded) -> anyhow::Result<Self> {
+    pub fn of(loaded: &LoadedSettings) -> anyhow::Result<Self> {
         let settings = &loaded.settings;
         let plain = Self::plain(
             database_url(settings),
@@ -143,9 +143,9 @@ fn mail(settings: &Settings) -> anyhow::Result<Option<MailSetup>> {
     let named = settings.email_via.or(settings.smtp_url.as_ref().map(|_| EmailVia::Smtp));
     let via = match named {
         None | Some(EmailVia::Off) => return Ok(None),
-        Some(EmailVia::Sink) => Via::Sink,
-        Some(EmailVia::Smtp) => Via::Smtp(Box::new(smtp(settings)?)),
-        Some(EmailVia::Ses) => Via::Ses(Box::new(ses(settings)?)),
+        Some(EmailVia::Sink) => TransportSettings::Sink,
+        Some(EmailVia::Smtp) => TransportSettings::Smtp(Box::new(smtp(settings)?)),
+        Some(EmailVia::Ses) => TransportSettings::Ses(Box::new(ses(settings)?)),
     };
     let limits = MailLimits {
         concurrency: settings.email_concurrency,

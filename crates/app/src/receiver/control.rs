@@ -27,10 +27,10 @@ impl Mode {
 }
 
 #[derive(Default)]
-pub struct Control(Mutex<Now>);
+pub struct Control(Mutex<State>);
 
 #[derive(Default, Clone, Copy)]
-struct Now {
+struct State {
     mode: Mode,
     /// How many more requests are answered in this mode. `None`: until it is changed.
     left: Option<u32>,
@@ -38,18 +38,18 @@ struct Now {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Asked {
+struct ControlRequest {
     mode: Mode,
     count: Option<u32>,
 }
 
 impl Control {
     pub fn set(&self, mode: Mode, count: Option<u32>) {
-        *self.now() = Now { mode, left: count };
+        *self.now() = State { mode, left: count };
     }
 
     pub fn set_from_json(&self, body: &[u8]) -> Result<(), String> {
-        let asked: Asked = serde_json::from_slice(body).map_err(|fault| {
+        let asked: ControlRequest = serde_json::from_slice(body).map_err(|fault| {
             format!(
                 "{fault}; send {{\"mode\": \"ok\"}}, \"fail\" or \"slow\", and optionally \"count\""
             )
@@ -71,14 +71,14 @@ impl Control {
             _ => now.mode,
         };
         match &mut now.left {
-            Some(0) => *now = Now::default(),
+            Some(0) => *now = State::default(),
             Some(left) => *left -= 1,
             None => {}
         }
         mode
     }
 
-    fn now(&self) -> MutexGuard<'_, Now> {
+    fn now(&self) -> MutexGuard<'_, State> {
         // Two plain values cannot be left half-written.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

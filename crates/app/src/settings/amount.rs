@@ -4,7 +4,7 @@ use std::{fmt::Write, num::NonZeroU32, time::Duration};
 
 use gancho_domain::{Rate, span};
 
-use super::fault::Wrong;
+use super::error::ValueError;
 
 /// Bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -15,7 +15,7 @@ const SPANS: [(&str, u64); 5] =
 const SIZES: [(&str, u64); 4] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1)];
 
 /// `30s`, `5m`, `1h30m`, `30d`.
-pub fn span(text: &str) -> Result<Duration, Wrong> {
+pub fn span(text: &str) -> Result<Duration, ValueError> {
     span::parse(text.trim()).map_err(|_| wrong(text, "a duration", "30s, 5m, 2h, 1h30m or 30d"))
 }
 
@@ -25,7 +25,7 @@ pub fn show_span(span: Duration) -> String {
 }
 
 /// `1MiB`, `64KiB`, or bytes.
-pub fn size(text: &str) -> Result<Size, Wrong> {
+pub fn size(text: &str) -> Result<Size, ValueError> {
     let bytes = text.parse().ok().or_else(|| parts(text, &SIZES));
     bytes.map(Size).ok_or_else(|| wrong(text, "a size", "1MiB, 64KiB or a number of bytes"))
 }
@@ -35,7 +35,7 @@ pub fn show_size(size: Size) -> String {
 }
 
 /// `100/s`, `600/1m`.
-pub fn rate(text: &str) -> Result<Rate, Wrong> {
+pub fn rate(text: &str) -> Result<Rate, ValueError> {
     let read = || {
         let (count, per) = text.split_once('/')?;
         let count = NonZeroU32::new(count.trim().parse().ok()?)?;
@@ -54,8 +54,8 @@ pub fn show_rate(rate: Rate) -> String {
     format!("{}/{}", rate.count, show_span(rate.per))
 }
 
-fn wrong(text: &str, what: &str, like: &str) -> Wrong {
-    Wrong::new(format!("`{text}` is not {what}"), format!("for example, {like}"))
+fn wrong(text: &str, what: &str, like: &str) -> ValueError {
+    ValueError::new(format!("`{text}` is not {what}"), format!("for example, {like}"))
 }
 
 /// Numbers, each with its unit, added up.

@@ -6,10 +6,10 @@ use gancho_wire::{Profile, SigningKey};
 use tracing_subscriber::EnvFilter;
 
 use super::{
-    fault::{Fault, Wrong},
-    hidden::Hidden,
+    error::{SettingError, ValueError},
     keys::Settings,
     layers::Layers,
+    secret::Secret,
     value::EmailVia,
 };
 
@@ -19,8 +19,8 @@ const HOUR: Duration = Duration::from_hours(1);
 const YEAR: Duration = Duration::from_hours(24 * 366);
 
 /// Every rule is looked at: none hides another.
-pub fn run(settings: &Settings, layers: &Layers, faults: &mut Vec<Fault>) {
-    let mut rules = Rules { layers, faults };
+pub fn run(settings: &Settings, layers: &Layers, problems: &mut Vec<SettingError>) {
+    let mut rules = Rules { layers, problems };
     rules.secrets(settings);
     rules.listening(settings);
     rules.bounds(settings);
@@ -30,18 +30,18 @@ pub fn run(settings: &Settings, layers: &Layers, faults: &mut Vec<Fault>) {
 
 struct Rules<'a> {
     layers: &'a Layers,
-    faults: &'a mut Vec<Fault>,
+    problems: &'a mut Vec<SettingError>,
 }
 
 impl Rules<'_> {
     fn refuse(&mut self, is_wrong: bool, key: &str, what: &str, hint: &str) {
         if is_wrong {
-            self.faults.push(Wrong::new(what, hint).at(key, self.layers.origin(key)));
+            self.problems.push(ValueError::new(what, hint).at(key, self.layers.origin(key)));
         }
     }
 
     fn secrets(&mut self, settings: &Settings) {
-        let token = settings.admin_token.as_ref().map(Hidden::reveal);
+        let token = settings.admin_token.as_ref().map(Secret::reveal);
         self.refuse(
             token.is_some_and(|token| token.len() < SHORTEST_TOKEN),
             "admin_token",

@@ -7,9 +7,9 @@ use gancho_wire::{Profile, SigningKey};
 
 use super::{
     environment::Environment,
-    fault::{Fault, Origin, Wrong},
-    hidden::Hidden,
+    error::{Origin, SettingError, ValueError},
     keys::Settings,
+    secret::Secret,
 };
 
 pub const URL: &str = "WEBHOOK_URL_";
@@ -22,7 +22,7 @@ pub struct Company {
     pub slug: String,
     pub url: String,
     /// Where none is given, one is made.
-    pub secret: Option<Hidden>,
+    pub secret: Option<Secret>,
 }
 
 /// The URLs are judged by the same rules as any endpoint's, so that a fault shows at the start and
@@ -30,7 +30,7 @@ pub struct Company {
 pub fn read(
     environment: &Environment,
     settings: Option<&Settings>,
-    faults: &mut Vec<Fault>,
+    problems: &mut Vec<SettingError>,
 ) -> Vec<Company> {
     let policy = settings.and_then(|settings| super::address_policy::of(settings).ok());
     let mut companies = Vec::new();
@@ -41,40 +41,40 @@ pub fn read(
             (URL, url_fault(url, policy.as_ref())),
             (SECRET, secret.and_then(secret_fault)),
         ];
-        let before = faults.len();
+        let before = problems.len();
         for (prefix, wrong) in all {
             let variable = format!("{prefix}{name}");
-            faults.extend(wrong.map(|wrong| at(wrong, &variable)));
+            problems.extend(wrong.map(|wrong| at(wrong, &variable)));
         }
-        if let (Some(url), true) = (url, faults.len() == before) {
+        if let (Some(url), true) = (url, problems.len() == before) {
             companies.push(Company {
                 slug: name.to_ascii_lowercase(),
                 url: url.to_owned(),
-                secret: secret.map(Hidden::new),
+                secret: secret.map(Secret::new),
             });
         }
     }
     for (name, _) in environment.beginning(SECRET) {
         let variable = format!("{URL}{name}");
         if !environment.beginning(URL).any(|(other, _)| other == name) {
-            let wrong = Wrong::new(
+            let wrong = ValueError::new(
                 "a secret is set without its URL",
                 format!("set {variable} as well, or remove this variable"),
             );
-            faults.push(at(wrong, &format!("{SECRET}{name}")));
+            problems.push(at(wrong, &format!("{SECRET}{name}")));
         }
     }
     companies
 }
 
-fn at(wrong: Wrong, variable: &str) -> Fault {
+fn at(wrong: ValueError, variable: &str) -> SettingError {
     wrong.at(variable, Origin::Variable(variable.to_owned()))
 }
 
-fn name_fault(name: &str) -> Option<Wrong> {
+fn name_fault(name: &str) -> Option<ValueError> {
     if name.eq_ignore_ascii_case(Tenant::OPERATOR) {
         let hint = "set notify_url to receive the operator's notices, or choose another name";
-        return Some(Wrong::new("this tenant name is reserved for the operator", hint));
+        return Some(ValueError::new("this tenant name is reserved for the operator", hint));
     }
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     let is_fit = !name.is_empty()
@@ -82,23 +82,23 @@ fn name_fault(name: &str) -> Option<Wrong> {
         && name.bytes().all(fits)
         && name.starts_with(|first: char| first.is_ascii_alphanumeric());
     (!is_fit).then(|| {
-        Wrong::new(
+        ValueError::new(
             "not a valid tenant name",
             "use 1 to 63 letters, digits and `_`, as in WEBHOOK_URL_M2",
         )
     })
 }
 
-fn url_fault(url: Option<&str>, policy: Option<&Policy>) -> Option<Wrong> {
+fn url_fault(url: Option<&str>, policy: Option<&Policy>) -> Option<ValueError> {
     let Some(url) = url else {
-        return Some(Wrong::new("the value is not valid UTF-8", ""));
+        return Some(ValueError::new("the value is not valid UTF-8", ""));
     };
     let refused = policy?.parse(url).err()?;
-    Some(Wrong::new(refused.what(), refused.hint()))
+    Some(ValueError::new(refused.what(), refused.hint()))
 }
 
-fn secret_fault(secret: &str) -> Option<Wrong> {
+fn secret_fault(secret: &str) -> Option<ValueError> {
     let fault = SigningKey::for_profile(&Profile::email_gateway(), secret).err()?.to_string();
     let (what, hint) = fault.split_once("; ").unwrap_or((&fault, ""));
-    Some(Wrong::new(what, hint))
+    Some(ValueError::new(what, hint))
 }

@@ -5,9 +5,9 @@ use std::{collections::BTreeMap, ffi::OsString};
 use gancho_domain::nearest;
 
 use super::{
-    fault::{Fault, Origin, Wrong},
+    error::{Origin, SettingError, ValueError},
     keys::KEYS,
-    layers::{Layers, Written},
+    layers::{Layers, RawValue},
 };
 
 /// Variables with our prefix that are no settings: the place of the file, and what other commands
@@ -55,7 +55,7 @@ impl Environment {
 
     /// Adds the settings among them, and says which variables look like one and are none: another
     /// program may own them, so they are not refused.
-    pub fn add_to(&self, layers: &mut Layers, faults: &mut Vec<Fault>) -> Vec<String> {
+    pub fn add_to(&self, layers: &mut Layers, problems: &mut Vec<SettingError>) -> Vec<String> {
         let known: BTreeMap<String, &str> =
             KEYS.iter().map(|key| (key.variable(), key.name)).collect();
         let mut warnings = Vec::new();
@@ -64,10 +64,11 @@ impl Environment {
             let origin = Origin::Variable(name.clone());
             match (known.get(&name), value) {
                 (Some(key), Some(value)) => {
-                    layers.put(key, origin, Written::One(value.to_owned()), faults);
+                    layers.put(key, origin, RawValue::One(value.to_owned()), problems);
                 }
                 (Some(key), None) => {
-                    faults.push(Wrong::new("the value is not valid UTF-8", "").at(*key, origin));
+                    problems
+                        .push(ValueError::new("the value is not valid UTF-8", "").at(*key, origin));
                 }
                 (None, _) if OTHERS.contains(&name.as_str()) => {}
                 (None, _) => warnings.push(unknown(&name, known.keys())),

@@ -9,10 +9,10 @@ use toml::{
 
 use super::{
     environment::Environment,
-    fault::{Fault, Origin, Wrong},
+    error::{Origin, SettingError, ValueError},
     flags::Flags,
     keys::KEYS,
-    layers::{Layers, Written},
+    layers::{Layers, RawValue},
 };
 
 pub const NAME: &str = "gancho.toml";
@@ -45,18 +45,23 @@ impl<'a> Tables<'a> {
 
 impl Table<'_> {
     /// What serde says, at the line that it speaks of.
-    pub fn fault(&self, error: &toml::de::Error) -> Fault {
+    pub fn fault(&self, error: &toml::de::Error) -> SettingError {
         let line = error.span().map(|span| line(&self.lines, span.start));
         let origin = match line {
             Some(line) if line > 1 => Origin::File { path: self.path.clone(), line },
             _ => self.origin.clone(),
         };
-        Wrong::new(error.message().trim(), "").at(format!("{}.{}", self.kind, self.name), origin)
+        ValueError::new(error.message().trim(), "")
+            .at(format!("{}.{}", self.kind, self.name), origin)
     }
 }
 
 /// The file that was named, or `gancho.toml` here, or else in the data folder.
-pub fn find(flags: &Flags, environment: &Environment, faults: &mut Vec<Fault>) -> Option<Source> {
+pub fn find(
+    flags: &Flags,
+    environment: &Environment,
+    problems: &mut Vec<SettingError>,
+) -> Option<Source> {
     let named =
         flags.config.clone().map(|path| (path, Origin::Flag("--config".to_owned()))).or_else(
             || {
@@ -65,24 +70,24 @@ pub fn find(flags: &Flags, environment: &Environment, faults: &mut Vec<Fault>) -
             },
         );
     if let Some((path, origin)) = named {
-        return open(&path, Some(origin), faults);
+        return open(&path, Some(origin), problems);
     }
     let folder = flags.data_dir.as_deref().or_else(|| environment.get("GANCHO_DATA_DIR"));
     let default = KEYS.iter().find(|key| key.name == "data_dir").map_or("", |key| key.default);
     [PathBuf::from(NAME), Path::new(folder.unwrap_or(default)).join(NAME)]
         .iter()
-        .find_map(|path| open(path, None, faults))
+        .find_map(|path| open(path, None, problems))
 }
 
 /// A file that was named must be there.
-fn open(path: &Path, named: Option<Origin>, faults: &mut Vec<Fault>) -> Option<Source> {
+fn open(path: &Path, named: Option<Origin>, problems: &mut Vec<SettingError>) -> Option<Source> {
     match std::fs::read_to_string(path) {
         Ok(text) => Some(Source { path: path.to_owned(), text }),
         Err(error) if named.is_none() && error.kind() == std::io::ErrorKind::NotFound => None,
         Err(error) => {
             let origin = named.unwrap_or(Origin::Default);
             let what = format!("cannot read {}: {error}", path.display());
-            faults.push(Wrong::new(what, "check the path").at("config", origin));
+            problems.push(ValueError::new(what, "check the path").at("config", origin));
             None
         }
     }
@@ -92,7 +97,7 @@ fn open(path: &Path, named: Option<Origin>, faults: &mut Vec<Fault>) -> Option<S
 pub fn read<'a>(
     source: Option<&'a Source>,
     layers: &mut Layers,
-    faults: &mut Vec<Fault>,
+    problems: &mut Vec<SettingError>,
 ) -> Tables<'a> {
     let mut tables = Tables::default();
     let Some(Source { path, text }) = source else {
@@ -105,7 +110,7 @@ pub fn read<'a>(
     let (root, errors) = DeTable::parse_recoverable(text);
     for error in errors {
         let origin = at(error.span().map_or(0, |span| span.start));
-        faults.push(Wrong::new(error.message().trim(), "").at("TOML", origin));
+        problems.push(ValueError::new(error.message().trim(), "").at("TOML", origin));
     }
     for (name, value) in root.into_inner() {
         let origin = at(name.span().start);
@@ -120,29 +125,32 @@ pub fn read<'a>(
                     tables.0.push(Table { kind, name, origin, value, path, lines });
                 }
             }
-            (Some(kind), _) => faults.push(
-                Wrong::new("expected a table", format!("write [{kind}.NAME]")).at(kind, origin),
+            (Some(kind), _) => problems.push(
+                ValueError::new("expected a table", format!("write [{kind}.NAME]"))
+                    .at(kind, origin),
             ),
             (None, value) => match written(&value) {
-                Some(written) => layers.put(&name, origin, written, faults),
+                Some(written) => layers.put(&name, origin, written, problems),
                 None if KEYS.iter().any(|key| key.name == name) => {
-                    faults.push(Wrong::new("expected a value, not a table", "").at(name, origin));
+                    problems.push(
+                        ValueError::new("expected a value, not a table", "").at(name, origin),
+                    );
                 }
                 // A table of a name that is not known is best answered by its name.
-                None => layers.put(&name, origin, Written::Many(Vec::new()), faults),
+                None => layers.put(&name, origin, RawValue::Many(Vec::new()), problems),
             },
         }
     }
     tables
 }
 
-fn written(value: &DeValue<'_>) -> Option<Written> {
+fn written(value: &DeValue<'_>) -> Option<RawValue> {
     match value {
         DeValue::Array(all) => {
             let texts: Option<Vec<String>> = all.iter().map(|one| text_of(one.get_ref())).collect();
-            texts.map(Written::Many)
+            texts.map(RawValue::Many)
         }
-        other => text_of(other).map(Written::One),
+        other => text_of(other).map(RawValue::One),
     }
 }
 

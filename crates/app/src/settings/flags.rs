@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{
-    fault::{Fault, Origin, Wrong},
-    layers::{Layers, Written},
+    error::{Origin, SettingError, ValueError},
+    layers::{Layers, RawValue},
 };
 
 /// The flags of every command that reads the settings.
@@ -46,7 +46,7 @@ pub struct Flags {
 }
 
 impl Flags {
-    pub fn add_to(&self, layers: &mut Layers, faults: &mut Vec<Fault>) {
+    pub fn add_to(&self, layers: &mut Layers, problems: &mut Vec<SettingError>) {
         let flag = |name: &str| Origin::Flag(format!("--{}", name.replace('_', "-")));
         for (name, value) in [
             ("data_dir", &self.data_dir),
@@ -56,29 +56,29 @@ impl Flags {
             ("log_level", &self.log_level),
         ] {
             if let Some(value) = value {
-                layers.put(name, flag(name), Written::One(value.clone()), faults);
+                layers.put(name, flag(name), RawValue::One(value.clone()), problems);
             }
         }
         if self.allow_http {
-            layers.put("allow_http", flag("allow_http"), Written::One("true".into()), faults);
+            layers.put("allow_http", flag("allow_http"), RawValue::One("true".into()), problems);
         }
         for (name, list, flag) in
             [("allow_cidrs", &self.allow_cidrs, "--allow-cidrs"), ("roles", &self.roles, "--role")]
         {
             if !list.is_empty() {
                 let origin = Origin::Flag(flag.to_owned());
-                layers.put(name, origin, Written::Many(list.clone()), faults);
+                layers.put(name, origin, RawValue::Many(list.clone()), problems);
             }
         }
         for pair in &self.set {
             let origin = Origin::Flag("--set".to_owned());
             match pair.split_once('=') {
                 Some((name, value)) => {
-                    layers.put(name.trim(), origin, Written::One(value.to_owned()), faults);
+                    layers.put(name.trim(), origin, RawValue::One(value.to_owned()), problems);
                 }
                 // Not repeated in the message: it may be a secret without its key.
-                None => faults.push(
-                    Wrong::new(
+                None => problems.push(
+                    ValueError::new(
                         "not of the form KEY=VALUE",
                         "for example, --set publish_rate=100/s",
                     )

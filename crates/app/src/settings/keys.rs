@@ -8,9 +8,9 @@ use ipnet::IpNet;
 
 use super::{
     amount::Size,
-    fault::Fault,
-    hidden::{DatabaseUrl, Hidden, Link, MailUrl},
+    error::SettingError,
     layers::Layers,
+    secret::{DatabaseUrl, Link, MailUrl, Secret},
     value::{Egress, EmailVia, LogFormat, Role, Setting},
 };
 
@@ -54,9 +54,9 @@ macro_rules! settings {
 
         impl Settings {
             /// Reports every invalid value and uses its default instead.
-            pub fn read(layers: &Layers, faults: &mut Vec<Fault>) -> Option<Self> {
+            pub fn read(layers: &Layers, problems: &mut Vec<SettingError>) -> Option<Self> {
                 // All values are read before any is unwrapped, so that every error is reported.
-                $($(let $name = layers.value(stringify!($name), $default, faults);)+)+
+                $($(let $name = layers.value(stringify!($name), $default, problems);)+)+
                 Some(Self { $($($name: $name?,)+)+ })
             }
 
@@ -87,7 +87,7 @@ settings! {
         /// Default: `master.key` in the data directory, created with mode 0600 together with a new database.
         master_key_file: Option<PathBuf> = "",
         /// The key ring itself, instead of a file: one key per line, its number and 32 bytes in base64.
-        master_key: Option<Hidden> = "",
+        master_key: Option<Secret> = "",
     }
     "Network" {
         /// Roles of this process: `worker` delivers, `api` serves `api_listen`, `ingest` receives webhooks from
@@ -102,7 +102,7 @@ settings! {
         /// The operator's token, sent as `Authorization: Bearer …`. At least 16 characters; 32 random ones or
         /// more are recommended. Nodes of one database should have the same token.
         /// Default: generated, and stored in `admin.token` in the data directory with mode 0600.
-        admin_token: Option<Hidden> = "",
+        admin_token: Option<Secret> = "",
         /// Host names that the API accepts while it listens on the loopback interface, in addition to
         /// `localhost` and the loopback addresses. This prevents DNS rebinding by web pages.
         allowed_hosts: Vec<String> = "",
@@ -241,7 +241,7 @@ settings! {
         notify_url: Option<Link> = "",
         /// Signing secret of the notices, as in Standard Webhooks (`whsec_…`).
         /// Default: generated.
-        notify_secret: Option<Hidden> = "",
+        notify_secret: Option<Secret> = "",
     }
     "Observability" {
         /// Log format. `auto` is `pretty` on a terminal and `json` otherwise.

@@ -5,35 +5,41 @@ use std::collections::BTreeMap;
 use gancho_domain::nearest;
 
 use super::{
-    fault::{Fault, Origin, Wrong},
+    error::{Origin, SettingError, ValueError},
     keys::KEYS,
     value::Setting,
 };
 
 /// A value as it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Written {
+pub enum RawValue {
     One(String),
     /// An array of a file.
     Many(Vec<String>),
 }
 
 #[derive(Debug, Default)]
-pub struct Layers(BTreeMap<&'static str, (Origin, Written)>);
+pub struct Layers(BTreeMap<&'static str, (Origin, RawValue)>);
 
 impl Layers {
     /// Covers what was there before under that name; refuses a name that nobody knows.
-    pub fn put(&mut self, name: &str, origin: Origin, written: Written, faults: &mut Vec<Fault>) {
+    pub fn put(
+        &mut self,
+        name: &str,
+        origin: Origin,
+        written: RawValue,
+        problems: &mut Vec<SettingError>,
+    ) {
         match KEYS.iter().find(|key| key.name == name) {
             Some(key) => {
                 self.0.insert(key.name, (origin, written));
             }
-            None => faults.push(unknown(name).at(name, origin)),
+            None => problems.push(unknown(name).at(name, origin)),
         }
     }
 
     /// What was written last under that name, and where; nothing for a default.
-    pub fn written(&self, name: &str) -> Option<&(Origin, Written)> {
+    pub fn written(&self, name: &str) -> Option<&(Origin, RawValue)> {
         self.0.get(name)
     }
 
@@ -51,26 +57,26 @@ impl Layers {
         &self,
         name: &'static str,
         default: &str,
-        faults: &mut Vec<Fault>,
+        problems: &mut Vec<SettingError>,
     ) -> Option<T> {
-        let default = Written::One(default.to_owned());
+        let default = RawValue::One(default.to_owned());
         let written = self.0.get(name).map_or(&default, |(_, written)| written);
         match T::read(written) {
             Ok(value) => Some(value),
             Err(wrong) => {
-                faults.push(wrong.at(name, self.origin(name)));
+                problems.push(wrong.at(name, self.origin(name)));
                 T::read(&default).ok()
             }
         }
     }
 }
 
-fn unknown(name: &str) -> Wrong {
+fn unknown(name: &str) -> ValueError {
     let tables = ["plans", "profiles"];
     let known = KEYS.iter().map(|key| key.name).chain(tables);
     let hint = match nearest(name, known) {
         Some(near) => format!("did you mean `{near}`?"),
         None => "`gancho config --reference` lists every setting".to_owned(),
     };
-    Wrong::new("unknown setting", hint)
+    ValueError::new("unknown setting", hint)
 }

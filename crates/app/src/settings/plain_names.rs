@@ -4,8 +4,8 @@
 
 use super::{
     environment::Environment,
-    fault::{Fault, Origin},
-    layers::{Layers, Written},
+    error::{Origin, SettingError},
+    layers::{Layers, RawValue},
 };
 
 /// A variable, the setting that it stands for, and how its value is written there.
@@ -36,11 +36,11 @@ const NAMES: [PlainName; 5] = [
 const R2_BUCKET: &str = "DLQ_R2_BUCKET";
 
 /// Before everything else, so that everything else covers them.
-pub fn add_to(environment: &Environment, layers: &mut Layers, faults: &mut Vec<Fault>) {
+pub fn add_to(environment: &Environment, layers: &mut Layers, problems: &mut Vec<SettingError>) {
     for name in &NAMES {
         if let Some(written) = name.written(environment) {
             let origin = Origin::Variable(name.variable.to_owned());
-            layers.put(name.setting, origin, written, faults);
+            layers.put(name.setting, origin, written, problems);
         }
     }
 }
@@ -67,8 +67,8 @@ pub fn warnings(environment: &Environment, layers: &Layers) -> Vec<String> {
 }
 
 impl PlainName {
-    fn written(&self, environment: &Environment) -> Option<Written> {
-        environment.get(self.variable).map(|value| Written::One((self.write)(value)))
+    fn written(&self, environment: &Environment) -> Option<RawValue> {
+        environment.get(self.variable).map(|value| RawValue::One((self.write)(value)))
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use toml::de::ValueDeserializer;
 
-use super::{fault::Fault, file::Tables};
+use super::{error::SettingError, file::Tables};
 
 /// What is left out has no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -16,12 +16,12 @@ pub struct PlanTable {
     pub events: Option<u64>,
 }
 
-pub fn read(tables: &Tables<'_>, faults: &mut Vec<Fault>) -> BTreeMap<String, PlanTable> {
+pub fn read(tables: &Tables<'_>, problems: &mut Vec<SettingError>) -> BTreeMap<String, PlanTable> {
     let mut plans = BTreeMap::new();
     for table in tables.of("plans") {
         match PlanTable::deserialize(ValueDeserializer::from(table.value.clone())) {
             Ok(plan) => drop(plans.insert(table.name.clone(), plan)),
-            Err(error) => faults.push(table.fault(&error)),
+            Err(error) => problems.push(table.fault(&error)),
         }
     }
     plans

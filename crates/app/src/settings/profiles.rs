@@ -8,34 +8,34 @@ use toml::{
 };
 
 use super::{
-    fault::{Fault, Wrong},
+    error::{SettingError, ValueError},
     file::{Table, Tables},
 };
 
-pub fn read(tables: &Tables<'_>, faults: &mut Vec<Fault>) -> Vec<Profile> {
+pub fn read(tables: &Tables<'_>, problems: &mut Vec<SettingError>) -> Vec<Profile> {
     let built_in = Profile::built_in();
     let mut profiles = Vec::new();
     for table in tables.of("profiles") {
         let profile = match of_table(table) {
             Ok(profile) => profile,
             Err(error) => {
-                faults.push(table.fault(&error));
+                problems.push(table.fault(&error));
                 continue;
             }
         };
         let key = format!("profiles.{}", table.name);
-        let mut all: Vec<Wrong> = profile
+        let mut all: Vec<ValueError> = profile
             .faults()
             .into_iter()
             .map(|fault| match fault.to_string().split_once("; ") {
-                Some((what, hint)) => Wrong::new(what, hint),
-                None => Wrong::new(fault.to_string(), ""),
+                Some((what, hint)) => ValueError::new(what, hint),
+                None => ValueError::new(fault.to_string(), ""),
             })
             .collect();
         if built_in.iter().any(|known| known.name == profile.name) {
-            all.push(Wrong::new("a built-in profile has this name", "choose another name"));
+            all.push(ValueError::new("a built-in profile has this name", "choose another name"));
         }
-        faults.extend(all.into_iter().map(|wrong| wrong.at(key.clone(), table.origin.clone())));
+        problems.extend(all.into_iter().map(|wrong| wrong.at(key.clone(), table.origin.clone())));
         profiles.push(profile);
     }
     profiles

@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use super::{Loaded, Origin};
+use super::{LoadedSettings, Origin};
 
 /// An equivalent `gancho.toml`, each line with the origin of its value.
-pub fn text(loaded: &Loaded) -> String {
+pub fn text(loaded: &LoadedSettings) -> String {
     let mut text = String::new();
     match &loaded.file {
         Some(path) => drop(writeln!(text, "# Configuration file: {}", path.display())),
@@ -53,7 +53,7 @@ pub fn text(loaded: &Loaded) -> String {
 }
 
 /// The same as JSON.
-pub fn json(loaded: &Loaded) -> serde_json::Value {
+pub fn json(loaded: &LoadedSettings) -> serde_json::Value {
     let settings: serde_json::Map<String, serde_json::Value> = loaded
         .settings
         .shown()

@@ -3,22 +3,22 @@
 use std::path::PathBuf;
 
 use super::{
-    Flags, Loaded, Origin, companies::Company, environment::Environment, hidden::Hidden, load_from,
-    reference, show,
+    Flags, LoadedSettings, Origin, companies::Company, environment::Environment, load_from,
+    reference, secret::Secret, show,
 };
 
-fn with(file: &str, variables: &[(&str, &str)], flags: Flags) -> Result<Loaded, String> {
+fn with(file: &str, variables: &[(&str, &str)], flags: Flags) -> Result<LoadedSettings, String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("gancho.toml");
     std::fs::write(&path, file).unwrap();
     let flags = Flags { config: Some(path), ..flags };
-    let shown = |faults: super::Faults| {
-        faults.to_string().replace(&format!("{}/", folder.path().display()), "")
+    let shown = |problems: super::SettingsError| {
+        problems.to_string().replace(&format!("{}/", folder.path().display()), "")
     };
     load_from(&flags, &Environment::of(variables)).map_err(shown)
 }
 
-fn alone(file: &str) -> Result<Loaded, String> {
+fn alone(file: &str) -> Result<LoadedSettings, String> {
     with(file, &[], Flags::default())
 }
 
@@ -207,7 +207,7 @@ schedule = [\"1s\"]
             Company {
                 slug: "m2".to_owned(),
                 url: "https://m2.example.com/hook".to_owned(),
-                secret: Some(Hidden::new("whsec_a1b2c3d4e5f6g7h8i9j0k1l2m3n4o5p6")),
+                secret: Some(Secret::new("whsec_a1b2c3d4e5f6g7h8i9j0k1l2m3n4o5p6")),
             },
             Company {
                 slug: "trustcloud".to_owned(),

@@ -13,24 +13,24 @@ use ipnet::IpNet;
 
 use super::{
     amount::{self, Size},
-    fault::Wrong,
-    layers::Written,
+    error::ValueError,
+    layers::RawValue,
 };
 
 pub trait Setting: Sized {
     /// What may be written, for the reference.
     const FORM: &'static str;
 
-    fn read(written: &Written) -> Result<Self, Wrong>;
+    fn read(written: &RawValue) -> Result<Self, ValueError>;
 
     /// As it would be written in the file; secrets are covered.
     fn show(&self) -> String;
 }
 
-pub fn one(written: &Written) -> Result<&str, Wrong> {
+pub fn one(written: &RawValue) -> Result<&str, ValueError> {
     match written {
-        Written::One(text) => Ok(text.trim()),
-        Written::Many(_) => Err(Wrong::new("expected one value, not a list", "")),
+        RawValue::One(text) => Ok(text.trim()),
+        RawValue::Many(_) => Err(ValueError::new("expected one value, not a list", "")),
     }
 }
 
@@ -42,9 +42,9 @@ pub fn quoted(text: &impl ToString) -> String {
 impl<T: Setting> Setting for Option<T> {
     const FORM: &'static str = T::FORM;
 
-    fn read(written: &Written) -> Result<Self, Wrong> {
+    fn read(written: &RawValue) -> Result<Self, ValueError> {
         match written {
-            Written::One(text) if matches!(text.trim(), "" | "none") => Ok(None),
+            RawValue::One(text) if matches!(text.trim(), "" | "none") => Ok(None),
             written => T::read(written).map(Some),
         }
     }
@@ -58,13 +58,13 @@ impl<T: Setting> Setting for Option<T> {
 impl<T: Setting> Setting for Vec<T> {
     const FORM: &'static str = T::FORM;
 
-    fn read(written: &Written) -> Result<Self, Wrong> {
+    fn read(written: &RawValue) -> Result<Self, ValueError> {
         let texts: Vec<&str> = match written {
-            Written::One(text) => text.split(',').collect(),
-            Written::Many(texts) => texts.iter().map(String::as_str).collect(),
+            RawValue::One(text) => text.split(',').collect(),
+            RawValue::Many(texts) => texts.iter().map(String::as_str).collect(),
         };
         let texts = texts.into_iter().map(str::trim).filter(|text| !text.is_empty());
-        texts.map(|text| T::read(&Written::One(text.to_owned()))).collect()
+        texts.map(|text| T::read(&RawValue::One(text.to_owned()))).collect()
     }
 
     fn show(&self) -> String {
@@ -76,11 +76,13 @@ impl<T: Setting> Setting for Vec<T> {
 impl Setting for bool {
     const FORM: &'static str = "true or false";
 
-    fn read(written: &Written) -> Result<Self, Wrong> {
+    fn read(written: &RawValue) -> Result<Self, ValueError> {
         match one(written)? {
             "true" | "1" | "yes" | "on" => Ok(true),
             "false" | "0" | "no" | "off" => Ok(false),
-            other => Err(Wrong::new(format!("`{other}` is not a boolean"), "use true or false")),
+            other => {
+                Err(ValueError::new(format!("`{other}` is not a boolean"), "use true or false"))
+            }
         }
     }
 
@@ -92,7 +94,7 @@ impl Setting for bool {
 impl Setting for String {
     const FORM: &'static str = "text";
 
-    fn read(written: &Written) -> Result<Self, Wrong> {
+    fn read(written: &RawValue) -> Result<Self, ValueError> {
         one(written).map(str::to_owned)
     }
 
@@ -104,9 +106,11 @@ impl Setting for String {
 impl Setting for PathBuf {
     const FORM: &'static str = "a path";
 
-    fn read(written: &Written) -> Result<Self, Wrong> {
+    fn read(written: &RawValue) -> Result<Self, ValueError> {
         match one(written)? {
-            "" => Err(Wrong::new("the path is empty", "remove the setting to use its default")),
+            "" => {
+                Err(ValueError::new("the path is empty", "remove the setting to use its default"))
+            }
             text => Ok(text.into()),
         }
     }
@@ -119,7 +123,7 @@ impl Setting for PathBuf {
 impl Setting for Size {
     const FORM: &'static str = "a size, e.g. `1MiB`";
 
-    fn read(written: &Written) -> Result<Self, Wrong> {
+    fn read(written: &RawValue) -> Result<Self, ValueError> {
         amount::size(one(written)?)
     }
 
@@ -131,7 +135,7 @@ impl Setting for Size {
 impl Setting for Duration {
     const FORM: &'static str = "a duration, e.g. `30s` or `5d`";
 
-    fn read(written: &Written) -> Result<Self, Wrong> {
+    fn read(written: &RawValue) -> Result<Self, ValueError> {
         amount::span(one(written)?)
     }
 
@@ -143,7 +147,7 @@ impl Setting for Duration {
 impl Setting for Rate {
     const FORM: &'static str = "a rate, e.g. `100/s`";
 
-    fn read(written: &Written) -> Result<Self, Wrong> {
+    fn read(written: &RawValue) -> Result<Self, ValueError> {
         amount::rate(one(written)?)
     }
 
@@ -157,7 +161,7 @@ macro_rules! parsed {
         impl Setting for $kind {
             const FORM: &'static str = $form;
 
-            fn read(written: &Written) -> Result<Self, Wrong> {
+            fn read(written: &RawValue) -> Result<Self, ValueError> {
                 parse(one(written)?, $form)
             }
 
@@ -199,13 +203,13 @@ impl fmt::Display for Egress {
     }
 }
 
-fn parse<T: FromStr>(text: &str, form: &str) -> Result<T, Wrong> {
+fn parse<T: FromStr>(text: &str, form: &str) -> Result<T, ValueError> {
     let (kind, example) = form.split_once(", e.g. ").unwrap_or((form, ""));
     let hint = match example.trim_matches('`') {
         "" => "use digits only".to_owned(),
         example => format!("for example, {example}"),
     };
-    text.parse().map_err(|_| Wrong::new(format!("`{text}` is not {kind}"), hint))
+    text.parse().map_err(|_| ValueError::new(format!("`{text}` is not {kind}"), hint))
 }
 
 macro_rules! words {
@@ -217,10 +221,10 @@ macro_rules! words {
         impl Setting for $kind {
             const FORM: &'static str = $form;
 
-            fn read(written: &Written) -> Result<Self, Wrong> {
+            fn read(written: &RawValue) -> Result<Self, ValueError> {
                 match one(written)? {
                     $($word => Ok(Self::$variant),)*
-                    other => Err(Wrong::new(
+                    other => Err(ValueError::new(
                         format!("`{other}` is not one of the allowed values"),
                         concat!("use ", $form),
                     )),

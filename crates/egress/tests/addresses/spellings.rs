@@ -1,8 +1,8 @@
 //! However an address is written, it is judged as what it is.
 
-use gancho_egress::{AddressPolicy, Policy, UrlRefused};
+use gancho_egress::{AddressPolicy, Policy, UrlError};
 
-fn refused(url: &str) -> UrlRefused {
+fn refused(url: &str) -> UrlError {
     match Policy::default().parse(url) {
         Ok(url) => panic!("taken: {url}"),
         Err(refused) => refused,
@@ -47,10 +47,10 @@ const DENIED_HOSTS: &[&str] = &[
 fn denied_addresses_in_every_spelling() {
     for host in DENIED_HOSTS {
         for url in [format!("https://{host}/"), format!("HTTPS://{host}:8443/a?b")] {
-            assert_eq!(refused(&url), UrlRefused::Address, "{url}");
+            assert_eq!(refused(&url), UrlError::Address, "{url}");
         }
         let open = Policy { allow_http: true, ..Policy::default() };
-        assert_eq!(open.parse(&format!("http://{host}/")), Err(UrlRefused::Address), "{host}");
+        assert_eq!(open.parse(&format!("http://{host}/")), Err(UrlError::Address), "{host}");
     }
 }
 
@@ -70,7 +70,7 @@ fn ambiguous_hosts_are_not_urls() {
     ];
     for host in hosts {
         let got = refused(&format!("https://{host}/"));
-        let fine = matches!(got, UrlRefused::NotAUrl(_) | UrlRefused::Name(_));
+        let fine = matches!(got, UrlError::NotAUrl(_) | UrlError::Name(_));
         assert!(fine, "{host}: {got:?}");
     }
 }
@@ -85,19 +85,19 @@ fn parser_splits_userinfo_and_fragments() {
         "https://good.com:443@127.0.0.1/", "https://127.0.0.1@example.com/",
         "https://example.com%40@127.0.0.1/",
     ] {
-        assert_eq!(refused(url), UrlRefused::UserInfo, "{url}");
+        assert_eq!(refused(url), UrlError::UserInfo, "{url}");
     }
     for url in [
         "https:///127.0.0.1", "https:127.0.0.1", "https:/127.0.0.1", r"https:\\127.0.0.1",
         r"https://127.0.0.1:443\@good.com/", r"https://127.0.0.1\good.com", "https:////127.0.0.1/",
     ] {
-        assert_eq!(refused(url), UrlRefused::Address, "{url}");
+        assert_eq!(refused(url), UrlError::Address, "{url}");
     }
     for url in [
         "https://example.com#@127.0.0.1/", "https://example.com/#", "https://example.com/a#b",
         r"https://example.com/\#", "https://example.com/#@evil",
     ] {
-        assert_eq!(refused(url), UrlRefused::Fragment, "{url}");
+        assert_eq!(refused(url), UrlError::Fragment, "{url}");
     }
     for url in [
         "https://1.1.1.1 &@127.0.0.1#", "https://exa\tmple.com/", "https://127.0.0.1\n/",
@@ -105,7 +105,7 @@ fn parser_splits_userinfo_and_fragments() {
         "https://example.com/a b", "https://example.com/\u{a0}", "https://example\u{0}.com/",
         "ht\ntps://example.com/", "https://example.com/\u{85}",
     ] {
-        assert_eq!(refused(url), UrlRefused::Blanks, "{url:?}");
+        assert_eq!(refused(url), UrlError::Blanks, "{url:?}");
     }
 }
 
@@ -118,11 +118,11 @@ fn schemes() {
         "jar", "mailto", "blob", "httpss", "about", "FILE",
     ] {
         let got = refused(&format!("{scheme}://example.com/"));
-        assert_eq!(got, UrlRefused::Scheme(scheme.to_lowercase()), "{scheme}");
+        assert_eq!(got, UrlError::Scheme(scheme.to_lowercase()), "{scheme}");
     }
-    assert_eq!(refused("http://example.com/"), UrlRefused::PlainHttp);
-    assert_eq!(refused("HTTP://example.com/"), UrlRefused::PlainHttp);
-    assert_eq!(refused("http://8.8.8.8/"), UrlRefused::PlainHttp);
+    assert_eq!(refused("http://example.com/"), UrlError::PlainHttp);
+    assert_eq!(refused("HTTP://example.com/"), UrlError::PlainHttp);
+    assert_eq!(refused("http://8.8.8.8/"), UrlError::PlainHttp);
     assert_eq!(
         Policy::default().parse("HTTPS://EXAMPLE.com").unwrap().as_str(),
         "https://example.com/"
@@ -130,9 +130,9 @@ fn schemes() {
     let open = Policy { allow_http: true, ..Policy::default() };
     assert!(open.parse("http://example.com/").is_ok());
     for text in ["", "example.com", "//example.com/", "/hook", "https://", "https:", "http"] {
-        assert!(matches!(refused(text), UrlRefused::NotAUrl(_)), "{text}");
+        assert!(matches!(refused(text), UrlError::NotAUrl(_)), "{text}");
     }
-    assert_eq!(refused(&format!("https://example.com/{}", "a".repeat(2_048))), UrlRefused::TooLong);
+    assert_eq!(refused(&format!("https://example.com/{}", "a".repeat(2_048))), UrlError::TooLong);
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn ports() {
         9300, 10080, 10250, 11211, 27017,
     ];
     for port in bad {
-        assert_eq!(refused(&format!("https://example.com:{port}/")), UrlRefused::Port(port));
+        assert_eq!(refused(&format!("https://example.com:{port}/")), UrlError::Port(port));
         let set = Policy { allow_ports: vec![port], ..Policy::default() };
         assert_eq!(set.parse(&format!("https://example.com:{port}/")).is_ok(), port != 0);
     }
@@ -155,9 +155,9 @@ fn ports() {
     }
     for port in ["65536", "-1", "+80", "8o", "0x50", "１", "443443", "80:80"] {
         let got = refused(&format!("https://example.com:{port}/"));
-        assert!(matches!(got, UrlRefused::NotAUrl(_)), "{port}: {got:?}");
+        assert!(matches!(got, UrlError::NotAUrl(_)), "{port}: {got:?}");
     }
-    assert_eq!(refused("https://example.com: 80/"), UrlRefused::Blanks);
+    assert_eq!(refused("https://example.com: 80/"), UrlError::Blanks);
     let canonical = Policy::default().parse("https://example.com:00443/").unwrap();
     assert_eq!(canonical.as_str(), "https://example.com/");
 }
@@ -183,7 +183,7 @@ fn names_that_are_not_public() {
     ];
     for name in names {
         let got = refused(&format!("https://{name}/"));
-        let fine = matches!(got, UrlRefused::Name(_) | UrlRefused::NotAUrl(_));
+        let fine = matches!(got, UrlError::Name(_) | UrlError::NotAUrl(_));
         assert!(fine, "{name}: {got:?}");
     }
 }

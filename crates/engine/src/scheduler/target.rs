@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use gancho_domain::{Breaker, Pace, Rate, Ticker, Time, breaker::Gate, pace::Load};
+use gancho_domain::{Breaker, Gcra, Pace, Rate, Time, breaker::Gate, pace::Load};
 
 use super::{Pool, ring::Place, standing::Standing};
 use crate::{TargetStatus, Terms};
@@ -33,7 +33,7 @@ pub struct TargetLine<T> {
     pub counted: Held,
     pace: Pace,
     rate: Option<Rate>,
-    ticker: Ticker,
+    ticker: Gcra,
     breaker: Breaker,
     /// Where it stands in the scheduler's structures, if it does.
     pub turn: Option<Place>,
@@ -78,7 +78,7 @@ impl<T> TargetLine<T> {
             counted: Held { pool: Pool::Prompt, jobs: 0, bytes: 0 },
             pace: if earn { Pace::earned(most_in_flight) } else { Pace::up_to(most_in_flight) },
             rate: None,
-            ticker: Ticker::default(),
+            ticker: Gcra::default(),
             breaker: Breaker::default(),
             turn: None,
             timer: None,

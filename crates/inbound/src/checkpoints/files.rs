@@ -8,7 +8,7 @@ use std::{
 
 use gancho_ledger::Checkpoint;
 
-use super::{CheckpointFault, CheckpointSettings, name};
+use super::{CheckpointSettings, CheckpointerError, name};
 use crate::SigningKeys;
 
 /// What a file has at the end of its name once it is whole. Others are not looked at.
@@ -19,8 +19,8 @@ const MOST_COPIES: u32 = 1_000;
 
 /// Under another name first, so that a process that ends in the middle of it leaves nothing that would
 /// be taken for a checkpoint. Never over one that is there: at most the same size is written beside it.
-pub(super) fn write(folder: &Path, size: u64, note: &str) -> Result<(), CheckpointFault> {
-    let fault = |fault| CheckpointFault::File(folder.to_owned(), fault);
+pub(super) fn write(folder: &Path, size: u64, note: &str) -> Result<(), CheckpointerError> {
+    let fault = |fault| CheckpointerError::File(folder.to_owned(), fault);
     fs::create_dir_all(folder).map_err(fault)?;
     let (unfinished, mut file) = first_free(folder, size, UNFINISHED, |path| {
         OpenOptions::new().write(true).create_new(true).open(path)
@@ -28,7 +28,7 @@ pub(super) fn write(folder: &Path, size: u64, note: &str) -> Result<(), Checkpoi
     let written = file
         .write_all(note.as_bytes())
         .and_then(|()| file.sync_all())
-        .map_err(|fault| CheckpointFault::File(unfinished.clone(), fault))
+        .map_err(|fault| CheckpointerError::File(unfinished.clone(), fault))
         // A link, unlike a new name, fails where something is.
         .and_then(|()| first_free(folder, size, WHOLE, |path| fs::hard_link(&unfinished, path)));
     // One that stays is not looked at.
@@ -44,7 +44,7 @@ fn first_free<T>(
     size: u64,
     ending: &str,
     make: impl Fn(&Path) -> io::Result<T>,
-) -> Result<(PathBuf, T), CheckpointFault> {
+) -> Result<(PathBuf, T), CheckpointerError> {
     for copy in 0..MOST_COPIES {
         let path = folder.join(match copy {
             0 => format!("{}.{ending}", name(size)),
@@ -53,34 +53,34 @@ fn first_free<T>(
         match make(&path) {
             Err(taken) if taken.kind() == ErrorKind::AlreadyExists => {}
             Ok(there) => return Ok((path, there)),
-            Err(fault) => return Err(CheckpointFault::File(path, fault)),
+            Err(fault) => return Err(CheckpointerError::File(path, fault)),
         }
     }
     let full = io::Error::other("too many checkpoints of one size");
-    Err(CheckpointFault::File(folder.to_owned(), full))
+    Err(CheckpointerError::File(folder.to_owned(), full))
 }
 
 /// All that were written here before, each with its signature checked.
 pub fn on_file(
     settings: &CheckpointSettings,
     keys: &SigningKeys,
-) -> Result<Vec<Checkpoint>, CheckpointFault> {
+) -> Result<Vec<Checkpoint>, CheckpointerError> {
     let folder = &settings.folder;
     let entries = match fs::read_dir(folder) {
         Err(none) if none.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        other => other.map_err(|fault| CheckpointFault::File(folder.clone(), fault))?,
+        other => other.map_err(|fault| CheckpointerError::File(folder.clone(), fault))?,
     };
     let verifiers = keys.verifiers();
     let mut all = Vec::new();
     for entry in entries {
-        let path = entry.map_err(|fault| CheckpointFault::File(folder.clone(), fault))?.path();
+        let path = entry.map_err(|fault| CheckpointerError::File(folder.clone(), fault))?.path();
         if path.extension().is_none_or(|extension| extension != WHOLE) {
             continue;
         }
-        let note = fs::read(&path).map_err(|fault| CheckpointFault::File(path.clone(), fault))?;
+        let note = fs::read(&path).map_err(|fault| CheckpointerError::File(path.clone(), fault))?;
         let note = String::from_utf8_lossy(&note);
         let opened = verifiers.iter().find_map(|verifier| verifier.open(&note).ok());
-        all.push(opened.ok_or(CheckpointFault::Foreign(path))?);
+        all.push(opened.ok_or(CheckpointerError::Foreign(path))?);
     }
     Ok(all)
 }

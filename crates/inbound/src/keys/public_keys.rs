@@ -16,7 +16,7 @@ pub(crate) const COLLECTION: Collection = Collection::operators("signing_key");
 pub struct PublicKey(Verifier);
 
 #[derive(Deserialize)]
-struct Kept {
+struct PublicKeyDocument {
     public: String,
 }
 
@@ -71,7 +71,7 @@ impl From<Verifier> for PublicKey {
 pub async fn of_store(store: &dyn Store) -> Result<Vec<PublicKey>, StoreError> {
     let documents = store.documents(COLLECTION, None, 1_000).await?;
     let one = |document| {
-        let kept: Kept = parse_document(document)?;
+        let kept: PublicKeyDocument = parse_document(document)?;
         let bytes =
             BASE64.decode(kept.public.as_bytes()).ok().and_then(|bytes| bytes.try_into().ok());
         let bytes = bytes.ok_or_else(|| StoreError::Corrupt("invalid public key".into()))?;

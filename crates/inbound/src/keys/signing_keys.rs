@@ -31,18 +31,18 @@ pub struct SigningKeys {
     ring: Arc<KeyRing>,
     clock: Arc<dyn Clock>,
     /// The newest last.
-    keys: RwLock<Vec<Arc<OneKey>>>,
+    keys: RwLock<Vec<Arc<GatewayKey>>>,
 }
 
 /// One of them.
-pub struct OneKey {
+pub struct GatewayKey {
     name: String,
     kid: Box<str>,
     made_at: Time,
     signer: Signer,
 }
 
-impl OneKey {
+impl GatewayKey {
     pub fn kid(&self) -> &str {
         &self.kid
     }
@@ -57,7 +57,7 @@ impl OneKey {
 }
 
 #[derive(Debug, Error)]
-pub enum KeysFault {
+pub enum SigningKeysError {
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error("the gateway's signing key is unusable: {0}")]
@@ -69,7 +69,7 @@ pub enum KeysFault {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct KeyDocument {
     sealed: String,
     public: String,
     made_at: i64,
@@ -81,7 +81,7 @@ impl SigningKeys {
         store: Arc<dyn Store>,
         ring: Arc<KeyRing>,
         clock: Arc<dyn Clock>,
-    ) -> Result<Self, KeysFault> {
+    ) -> Result<Self, SigningKeysError> {
         let keys = Self { store, ring, clock, keys: RwLock::default() };
         keys.read().await?;
         if keys.keys.read().is_empty() {
@@ -90,13 +90,13 @@ impl SigningKeys {
             keys.read().await?;
         }
         if keys.keys.read().is_empty() {
-            return Err(KeysFault::Unusable("no key could be read".into()));
+            return Err(SigningKeysError::Unusable("no key could be read".into()));
         }
         Ok(keys)
     }
 
     /// The one that signs.
-    pub fn current(&self) -> Arc<OneKey> {
+    pub fn current(&self) -> Arc<GatewayKey> {
         let keys = self.keys.read();
         // There is always one: `open` fails without, and none is ever taken away.
         keys[keys.len() - 1].clone()
@@ -107,11 +107,11 @@ impl SigningKeys {
     }
 
     /// A new one that signs from now on; other nodes follow when they read anew.
-    pub async fn rotate(&self) -> Result<Arc<OneKey>, KeysFault> {
+    pub async fn rotate(&self) -> Result<Arc<GatewayKey>, SigningKeysError> {
         self.read().await?;
         let last = self.current().name.parse::<u64>().unwrap_or(0);
         if !self.make(&format!("{:06}", last + 1)).await? {
-            return Err(KeysFault::Busy);
+            return Err(SigningKeysError::Busy);
         }
         self.read().await?;
         Ok(self.current())
@@ -125,23 +125,23 @@ impl SigningKeys {
     }
 
     /// Takes on what other nodes have made.
-    pub async fn read(&self) -> Result<(), KeysFault> {
+    pub async fn read(&self) -> Result<(), SigningKeysError> {
         let documents = self.documents().await?;
         let keys = documents.iter().map(|document| self.prepare(document));
-        let keys: Vec<Arc<OneKey>> = keys.collect::<Result<_, _>>()?;
+        let keys: Vec<Arc<GatewayKey>> = keys.collect::<Result<_, _>>()?;
         if !keys.is_empty() {
             *self.keys.write() = keys;
         }
         Ok(())
     }
 
-    async fn documents(&self) -> Result<Vec<Document>, KeysFault> {
+    async fn documents(&self) -> Result<Vec<Document>, SigningKeysError> {
         Ok(self.store.documents(COLLECTION, None, 1_000).await?)
     }
 
-    fn prepare(&self, document: &Document) -> Result<Arc<OneKey>, KeysFault> {
-        let kept: Kept = parse_document(document)?;
-        let unusable = |why: &str| KeysFault::Unusable(why.to_owned());
+    fn prepare(&self, document: &Document) -> Result<Arc<GatewayKey>, SigningKeysError> {
+        let kept: KeyDocument = parse_document(document)?;
+        let unusable = |why: &str| SigningKeysError::Unusable(why.to_owned());
         let seed = unseal(&self.ring, &document.key, &kept)?;
         let seed =
             Zeroizing::new(HEXLOWER.decode(seed.as_bytes()).map_err(|_| unusable("its form"))?);
@@ -154,16 +154,16 @@ impl SigningKeys {
         }
         let kid = PublicKey::from(public).kid().into();
         let made_at = Time::from_micros(kept.made_at);
-        Ok(Arc::new(OneKey { name: document.key.clone(), kid, made_at, signer }))
+        Ok(Arc::new(GatewayKey { name: document.key.clone(), kid, made_at, signer }))
     }
 
     /// False where another was made under that name.
-    async fn make(&self, name: &str) -> Result<bool, KeysFault> {
+    async fn make(&self, name: &str) -> Result<bool, SigningKeysError> {
         let mut seed = Zeroizing::new([0; 32]);
-        aws_lc_rs::rand::fill(&mut *seed).map_err(|_| KeysFault::NoRandom)?;
-        let signer =
-            Signer::from_seed(&seed).map_err(|fault| KeysFault::Unusable(fault.to_string()))?;
-        let kept = Kept {
+        aws_lc_rs::rand::fill(&mut *seed).map_err(|_| SigningKeysError::NoRandom)?;
+        let signer = Signer::from_seed(&seed)
+            .map_err(|fault| SigningKeysError::Unusable(fault.to_string()))?;
+        let kept = KeyDocument {
             sealed: seal(&self.ring, name, &Secret::new(HEXLOWER.encode(&*seed)))?,
             public: BASE64.encode(signer.public_key().bytes()),
             made_at: self.clock.now().micros(),
@@ -177,8 +177,11 @@ impl SigningKeys {
 }
 
 /// The document sealed with the newest key of the ring; nothing if it is already.
-pub(crate) fn resealed(ring: &KeyRing, document: &Document) -> Result<Option<Bytes>, KeysFault> {
-    let mut kept: Kept = parse_document(document)?;
+pub(crate) fn resealed(
+    ring: &KeyRing,
+    document: &Document,
+) -> Result<Option<Bytes>, SigningKeysError> {
+    let mut kept: KeyDocument = parse_document(document)?;
     if key_of(&kept.sealed) == Some(ring.newest()) {
         return Ok(None);
     }
@@ -189,20 +192,20 @@ pub(crate) fn resealed(ring: &KeyRing, document: &Document) -> Result<Option<Byt
 
 /// What of it is sealed.
 pub(crate) fn sealed(document: &Document) -> Result<String, StoreError> {
-    Ok(parse_document::<Kept>(document)?.sealed)
+    Ok(parse_document::<KeyDocument>(document)?.sealed)
 }
 
-fn seal(ring: &KeyRing, name: &str, seed: &Secret) -> Result<String, KeysFault> {
+fn seal(ring: &KeyRing, name: &str, seed: &Secret) -> Result<String, SigningKeysError> {
     let sealed = ring.seal(place(name), seed);
     sealed
         .map(|sealed| BASE64.encode(&sealed))
-        .map_err(|fault| KeysFault::Unusable(fault.to_string()))
+        .map_err(|fault| SigningKeysError::Unusable(fault.to_string()))
 }
 
-fn unseal(ring: &KeyRing, name: &str, kept: &Kept) -> Result<Secret, KeysFault> {
+fn unseal(ring: &KeyRing, name: &str, kept: &KeyDocument) -> Result<Secret, SigningKeysError> {
     let sealed = BASE64.decode(kept.sealed.as_bytes()).unwrap_or_default();
     let opened = ring.open(place(name), &sealed);
-    opened.map_err(|fault| KeysFault::Unusable(fault.to_string()))
+    opened.map_err(|fault| SigningKeysError::Unusable(fault.to_string()))
 }
 
 fn place(name: &str) -> Place<'_> {

@@ -12,10 +12,10 @@ use gancho_engine::Engine;
 use gancho_store::{Accepted, NewDelivery, NewParcel, Once, Received, Result, StoreError};
 use serde::Serialize;
 
-use crate::{receive::identity::Identity, registry::Ready};
+use crate::{receive::identity::Identity, registry::PreparedSource};
 
 #[derive(Clone)]
-pub struct Keeper {
+pub struct Acceptor {
     pub engine: Arc<Engine>,
     pub ids: Arc<IdMaker>,
     pub clock: Arc<dyn Clock>,
@@ -25,7 +25,7 @@ pub struct Keeper {
 
 /// What is to be kept. It was proved and checked.
 pub struct Parts {
-    pub source: Arc<Ready>,
+    pub source: Arc<PreparedSource>,
     pub identity: Identity,
     pub key_id: Box<str>,
     pub label: Box<str>,
@@ -48,7 +48,7 @@ impl Parts {
 pub const ID_CLASH: &str = "ID_CLASH";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Taken {
+pub struct AcceptedReceipt {
     pub receipt: ReceiptId,
     /// It was kept before.
     pub is_repeat: bool,
@@ -71,14 +71,14 @@ struct Entry<'a> {
     test: bool,
 }
 
-impl Keeper {
+impl Acceptor {
     /// A caller who goes away before the answer changes nothing: what was begun is finished. `meanwhile`
     /// is done while it is written, for the receipt that it will be if it is new.
     pub async fn keep<T>(
         &self,
         parts: Parts,
         meanwhile: impl FnOnce(ReceiptId) -> T,
-    ) -> Result<(Taken, T)> {
+    ) -> Result<(AcceptedReceipt, T)> {
         let new = self.stamp(parts)?;
         let receipt = new.parcel.id.cast();
         let meanwhile = async { meanwhile(receipt) };
@@ -86,7 +86,7 @@ impl Keeper {
         Ok((taken?, done))
     }
 
-    async fn accept(&self, new: NewParcel) -> Result<Taken> {
+    async fn accept(&self, new: NewParcel) -> Result<AcceptedReceipt> {
         match self.engine.accept_one(new.clone()).await? {
             Accepted::Clash { first } => self.accept_clash(new, first.cast()).await,
             other => Ok(taken(&new, &other, None)),
@@ -95,7 +95,7 @@ impl Keeper {
 
     /// Under a key of its own, so that it is known again too. Nothing of it was written before, so it
     /// keeps its id.
-    async fn accept_clash(&self, mut new: NewParcel, first: ReceiptId) -> Result<Taken> {
+    async fn accept_clash(&self, mut new: NewParcel, first: ReceiptId) -> Result<AcceptedReceipt> {
         if let Some(once) = &mut new.once {
             once.key = Identity::clash_key(&once.key, &once.content);
         }
@@ -161,10 +161,10 @@ impl Keeper {
     }
 }
 
-fn taken(new: &NewParcel, accepted: &Accepted, clashes_with: Option<ReceiptId>) -> Taken {
+fn taken(new: &NewParcel, accepted: &Accepted, clashes_with: Option<ReceiptId>) -> AcceptedReceipt {
     let (receipt, is_repeat) = match accepted {
         Accepted::New { .. } => (new.parcel.id, false),
         Accepted::Again { first } | Accepted::Clash { first } => (*first, true),
     };
-    Taken { receipt: receipt.cast(), is_repeat, clashes_with }
+    AcceptedReceipt { receipt: receipt.cast(), is_repeat, clashes_with }
 }

@@ -3,16 +3,16 @@
 
 use bytes::Bytes;
 use gancho_domain::Time;
-use gancho_wire::Refusal;
+use gancho_wire::VerifyError;
 use serde::Deserialize;
 use serde_json::json;
 
 use crate::{
     Incoming, Verb,
-    outcome::{Denied, Reason, Reply},
+    outcome::{Reason, ReceiveError, Reply},
     preset::Greeting,
     receive::verify::{RequestVerifier, VerifiedMessage},
-    registry::Ready,
+    registry::PreparedSource,
 };
 
 /// What is sent back is no longer than this.
@@ -30,7 +30,10 @@ pub fn for_anyone(request: &Incoming) -> Option<Reply> {
 }
 
 /// A greeting that carries no signature. Nothing if it is not one.
-pub fn unsigned(source: &Ready, request: &Incoming) -> Option<Result<Reply, Denied>> {
+pub fn unsigned(
+    source: &PreparedSource,
+    request: &Incoming,
+) -> Option<Result<Reply, ReceiveError>> {
     match (source.preset.greeting(), request.verb) {
         (Greeting::VerifyToken, Verb::Get) => Some(verify_token(source, request)),
         _ => None,
@@ -43,7 +46,7 @@ pub async fn signed(
     message: &VerifiedMessage<'_>,
     request: &Incoming,
     now: Time,
-) -> Option<Result<Reply, Denied>> {
+) -> Option<Result<Reply, ReceiveError>> {
     match message.source.preset.greeting() {
         Greeting::UrlVerification => url_verification(&request.body).map(Ok),
         Greeting::Subscription => verifier.answer_subscription(message, now).await,
@@ -67,11 +70,11 @@ fn url_verification(body: &[u8]) -> Option<Reply> {
 }
 
 /// `hub.challenge`, by GET: whoever knows the token that was agreed on gets the challenge back.
-fn verify_token(source: &Ready, request: &Incoming) -> Result<Reply, Denied> {
+fn verify_token(source: &PreparedSource, request: &Incoming) -> Result<Reply, ReceiveError> {
     const NAME: &str = "verify-token";
-    let refused = || Denied::unproven(Reason::Greeting);
+    let refused = || ReceiveError::unproven(Reason::Greeting);
     let token = request.parameter("hub.verify_token").ok_or_else(refused)?;
-    let known = source.verify_token.as_ref().ok_or(Refusal::NoMatch);
+    let known = source.verify_token.as_ref().ok_or(VerifyError::NoMatch);
     let proved = known.and_then(|known| known.verify(&[(NAME, token.as_bytes())], NAME));
     if proved.is_err() || request.parameter("hub.mode").as_deref() != Some("subscribe") {
         return Err(refused());

@@ -57,7 +57,7 @@ struct Wire {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Text {
+struct PackText {
     version: u32,
     bits: Vec<String>,
     wires: Vec<Wire>,
@@ -65,7 +65,7 @@ struct Text {
 }
 
 #[derive(Debug, Error)]
-pub enum PackFault {
+pub enum PolicyError {
     #[error("invalid policy pack: {0}")]
     Form(String),
     #[error("unsupported policy pack version {0}: use version 1")]
@@ -81,27 +81,27 @@ pub enum PackFault {
 }
 
 impl Pack {
-    pub fn parse(text: &str) -> Result<Self, PackFault> {
-        let read: Text =
-            serde_json::from_str(text).map_err(|fault| PackFault::Form(fault.to_string()))?;
+    pub fn parse(text: &str) -> Result<Self, PolicyError> {
+        let read: PackText =
+            serde_json::from_str(text).map_err(|fault| PolicyError::Form(fault.to_string()))?;
         if read.version != 1 {
-            return Err(PackFault::Version(read.version));
+            return Err(PolicyError::Version(read.version));
         }
         let named = read.bits.iter().chain(read.wires.iter().flat_map(|wire| &wire.when));
         if let Some(odd) =
             named.into_iter().find(|bit| ![VERIFIED, RATE_OK].contains(&bit.as_str()))
         {
-            return Err(PackFault::Bit(odd.clone()));
+            return Err(PolicyError::Bit(odd.clone()));
         }
         if read.r#else != DENY {
-            return Err(PackFault::Then(read.r#else));
+            return Err(PolicyError::Then(read.r#else));
         }
         for wire in &read.wires {
             if ![ALLOW, DENY].contains(&wire.then.as_str()) {
-                return Err(PackFault::Then(wire.then.clone()));
+                return Err(PolicyError::Then(wire.then.clone()));
             }
             if wire.then == ALLOW && !wire.when.iter().any(|bit| bit == VERIFIED) {
-                return Err(PackFault::Open(wire.name.clone()));
+                return Err(PolicyError::Open(wire.name.clone()));
             }
         }
         let hash = HEXLOWER.encode(digest(&SHA256, text.as_bytes()).as_ref()).into();
@@ -128,14 +128,14 @@ impl Pack {
 }
 
 /// The pack in use, which can be read anew while requests come.
-pub struct PolicyKeeper {
+pub struct PolicyService {
     path: Option<PathBuf>,
     pack: RwLock<Arc<Pack>>,
 }
 
-impl PolicyKeeper {
+impl PolicyService {
     /// From a file, or what is built in.
-    pub fn open(path: Option<PathBuf>) -> Result<Self, PackFault> {
+    pub fn open(path: Option<PathBuf>) -> Result<Self, PolicyError> {
         let pack = RwLock::new(Arc::new(read(path.as_ref())?));
         Ok(Self { path, pack })
     }
@@ -145,7 +145,7 @@ impl PolicyKeeper {
     }
 
     /// Reads it again. A faulty one changes nothing.
-    pub fn reload(&self) -> Result<Arc<Pack>, PackFault> {
+    pub fn reload(&self) -> Result<Arc<Pack>, PolicyError> {
         let pack = Arc::new(read(self.path.as_ref())?);
         *self.pack.write() = pack.clone();
         tracing::info!(hash = pack.hash(), "policy pack reloaded");
@@ -153,12 +153,12 @@ impl PolicyKeeper {
     }
 }
 
-fn read(path: Option<&PathBuf>) -> Result<Pack, PackFault> {
+fn read(path: Option<&PathBuf>) -> Result<Pack, PolicyError> {
     match path {
         None => Pack::parse(BUILT_IN),
         Some(path) => {
             let text =
-                fs::read_to_string(path).map_err(|fault| PackFault::File(path.clone(), fault))?;
+                fs::read_to_string(path).map_err(|fault| PolicyError::File(path.clone(), fault))?;
             Pack::parse(&text)
         }
     }
@@ -189,18 +189,18 @@ mod tests {
             r#""when": ["P_Webhook_Verified", "P_Rate_Bucket_OK"]"#,
             r#""when": ["P_Rate_Bucket_OK"]"#,
         );
-        assert!(matches!(Pack::parse(&open), Err(PackFault::Open(_))));
+        assert!(matches!(Pack::parse(&open), Err(PolicyError::Open(_))));
         let always = BUILT_IN
             .replace(r#""when": ["P_Webhook_Verified", "P_Rate_Bucket_OK"]"#, r#""when": []"#);
-        assert!(matches!(Pack::parse(&always), Err(PackFault::Open(_))));
+        assert!(matches!(Pack::parse(&always), Err(PolicyError::Open(_))));
         let other =
             BUILT_IN.replace(r#""else": "deny_invalid_access""#, r#""else": "allow_webhook""#);
-        assert!(matches!(Pack::parse(&other), Err(PackFault::Then(_))));
+        assert!(matches!(Pack::parse(&other), Err(PolicyError::Then(_))));
         assert!(matches!(
             Pack::parse(&BUILT_IN.replace("P_Rate", "P_Rats")),
-            Err(PackFault::Bit(_))
+            Err(PolicyError::Bit(_))
         ));
-        assert!(matches!(Pack::parse("{}"), Err(PackFault::Form(_))));
+        assert!(matches!(Pack::parse("{}"), Err(PolicyError::Form(_))));
     }
 
     #[test]
@@ -208,7 +208,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pack.json");
         fs::write(&path, BUILT_IN).unwrap();
-        let keeper = PolicyKeeper::open(Some(path.clone())).unwrap();
+        let keeper = PolicyService::open(Some(path.clone())).unwrap();
         let first = keeper.pack().hash().to_owned();
         let closed = r#"{"version":1,"bits":[],"wires":[],"else":"deny_invalid_access"}"#;
         fs::write(&path, closed).unwrap();

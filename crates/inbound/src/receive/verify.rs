@@ -4,49 +4,49 @@
 use std::time::Duration;
 
 use gancho_domain::{Time, receipt_label};
-use gancho_wire::{Preset, Recipe, Refusal, Token, Verified, VerifyingKey};
+use gancho_wire::{Preset, Recipe, Token, VerifiedRequest, VerifyError, VerifyingKey};
 use serde::Deserialize;
 
 use crate::{
     Incoming,
-    outcome::{Denied, Reason, Reply},
-    registry::{Proving, Ready, ReadyKey},
-    sns::{self, Proved, Sns},
+    outcome::{Reason, ReceiveError, Reply},
+    registry::{PreparedKey, PreparedSource, ProofKeys},
+    sns::{self, Sns, VerifiedSnsMessage},
 };
 
 /// A request that was proved. Only this file makes one.
 pub struct VerifiedMessage<'a> {
-    pub source: &'a Ready,
-    pub key: &'a ReadyKey,
+    pub source: &'a PreparedSource,
+    pub key: &'a PreparedKey,
     /// Nothing where a token proved it: then nothing in it is signed.
-    signed: Option<Signed<'a>>,
+    signed: Option<VerifiedSignature<'a>>,
 }
 
-enum Signed<'a> {
-    ByPartner(Verified<'a>),
-    BySns(Proved),
+enum VerifiedSignature<'a> {
+    ByPartner(VerifiedRequest<'a>),
+    BySns(VerifiedSnsMessage),
 }
 
 impl VerifiedMessage<'_> {
     /// The message's id, where the signature covers one.
     pub fn message_id(&self) -> Option<&str> {
         match self.signed.as_ref()? {
-            Signed::ByPartner(verified) => verified.message_id(),
-            Signed::BySns(proved) => Some(&proved.message_id),
+            VerifiedSignature::ByPartner(verified) => verified.message_id(),
+            VerifiedSignature::BySns(proved) => Some(&proved.message_id),
         }
     }
 
     /// SHA-256 of what was signed; nothing where nothing was.
     pub fn base_sha256(&self) -> Option<String> {
         Some(match self.signed.as_ref()? {
-            Signed::ByPartner(verified) => verified.base_sha256(),
-            Signed::BySns(proved) => proved.base_sha256().to_owned(),
+            VerifiedSignature::ByPartner(verified) => verified.base_sha256(),
+            VerifiedSignature::BySns(proved) => proved.base_sha256().to_owned(),
         })
     }
 
     /// What kind of event the sender says it is: as it signed, or in a header that no signature covers.
     pub fn topic<'b>(&'b self, request: &'b Incoming) -> Option<&'b str> {
-        if let Some(Signed::BySns(proved)) = &self.signed {
+        if let Some(VerifiedSignature::BySns(proved)) = &self.signed {
             return receipt_label::topic(proved.topic.as_bytes());
         }
         let name = self.source.preset.topic_header()?;
@@ -55,7 +55,7 @@ impl VerifiedMessage<'_> {
 
     /// Whether it can only be JSON, whatever its header says: the signature stands in the body.
     pub fn is_json_by_itself(&self) -> bool {
-        matches!(self.signed, Some(Signed::BySns(_)))
+        matches!(self.signed, Some(VerifiedSignature::BySns(_)))
     }
 }
 
@@ -81,61 +81,65 @@ impl RequestVerifier {
     /// Only for a message of SNS is anyone asked: for the certificate.
     pub async fn verify<'a>(
         &self,
-        source: &'a Ready,
+        source: &'a PreparedSource,
         request: &'a Incoming,
         now: Time,
-    ) -> Result<VerifiedMessage<'a>, Denied> {
+    ) -> Result<VerifiedMessage<'a>, ReceiveError> {
         let (lines, tolerance) = (request.lines(), self.tolerance);
         let proved = match &source.proving {
-            Proving::Signature { recipe, keys } => {
-                let claimed = recipe.key_id(&lines).map_err(Denied::refused)?;
+            ProofKeys::Signature { recipe, keys } => {
+                let claimed = recipe.key_id(&lines).map_err(ReceiveError::refused)?;
                 let chosen = choose(source, claimed, now);
-                let keys = Chosen::of(keys, &chosen);
+                let keys = KeySelection::of(keys, &chosen);
                 let verified = recipe
                     .verify(keys.as_slice(), &lines, &request.body, now, tolerance)
                     .map_err(|refusal| explain(refusal, source, claimed, &chosen, now))?;
                 let key = chosen.get(verified.key()).copied();
-                key.map(|index| (index, Some(Signed::ByPartner(verified))))
+                key.map(|index| (index, Some(VerifiedSignature::ByPartner(verified))))
             }
-            Proving::HeaderToken { header, tokens } => {
+            ProofKeys::HeaderToken { header, tokens } => {
                 let chosen = choose(source, None, now);
                 first(&chosen, tokens, |token| token.verify(&lines, header))
                     .map(|index| (index, None))
             }
-            Proving::ClientState { tokens } => {
+            ProofKeys::ClientState { tokens } => {
                 let states = client_states(&request.body);
                 let chosen = choose(source, None, now);
                 first(&chosen, tokens, |token| all_are(token, &states)).map(|index| (index, None))
             }
-            Proving::Sns(topics) => {
+            ProofKeys::Sns(topics) => {
                 let sns = self.sns.as_ref().ok_or_else(|| sns::not_here(topics, &request.body))?;
                 let proved = sns.prove(topics, &request.body, now, tolerance).await?;
-                Some((0, Some(Signed::BySns(proved))))
+                Some((0, Some(VerifiedSignature::BySns(proved))))
             }
         };
-        let (index, signed) = proved.ok_or_else(|| Denied::unproven(Reason::SignatureMismatch))?;
-        let key = source.keys.get(index).ok_or_else(|| Denied::unproven(Reason::UnknownKey))?;
+        let (index, signed) =
+            proved.ok_or_else(|| ReceiveError::unproven(Reason::SignatureMismatch))?;
+        let key =
+            source.keys.get(index).ok_or_else(|| ReceiveError::unproven(Reason::UnknownKey))?;
         // Last, so that a source that is switched off cannot be told from one that is not there.
         if !source.source.is_active {
-            return Err(Denied::unproven(Reason::SwitchedOff));
+            return Err(ReceiveError::unproven(Reason::SwitchedOff));
         }
         Ok(VerifiedMessage { source, key, signed })
     }
 
     /// For a partner that is not there: the same work, so that the answer takes as long and says as much.
-    pub fn refuse_unknown(&self, request: &Incoming, now: Time) -> Denied {
-        let Some(decoy) = &self.decoy else { return Denied::unproven(Reason::UnknownPartner) };
+    pub fn refuse_unknown(&self, request: &Incoming, now: Time) -> ReceiveError {
+        let Some(decoy) = &self.decoy else {
+            return ReceiveError::unproven(Reason::UnknownPartner);
+        };
         let lines = request.lines();
         let refusal = match decoy.key_id(&lines) {
             Err(refusal) => refusal,
             Ok(_) => match decoy.verify(&[], &lines, &request.body, now, self.tolerance) {
                 Err(refusal) => refusal,
-                Ok(_) => Refusal::NoMatch,
+                Ok(_) => VerifyError::NoMatch,
             },
         };
-        match Denied::refused(refusal) {
+        match ReceiveError::refused(refusal) {
             denied if refusal.is_malformed() => denied,
-            denied => Denied { reason: Reason::UnknownPartner, ..denied },
+            denied => ReceiveError { reason: Reason::UnknownPartner, ..denied },
         }
     }
 
@@ -144,9 +148,9 @@ impl RequestVerifier {
         &self,
         message: &VerifiedMessage<'_>,
         now: Time,
-    ) -> Option<Result<Reply, Denied>> {
+    ) -> Option<Result<Reply, ReceiveError>> {
         match (&message.signed, &self.sns) {
-            (Some(Signed::BySns(proved)), Some(sns)) => {
+            (Some(VerifiedSignature::BySns(proved)), Some(sns)) => {
                 sns.answer(proved, &message.source.source.partner, now).await
             }
             _ => None,
@@ -155,20 +159,20 @@ impl RequestVerifier {
 }
 
 /// The places of the keys that may be tried: valid now and, where the sender names one, of that id.
-fn choose(source: &Ready, claimed: Option<&str>, now: Time) -> Vec<usize> {
-    let fits = |ready: &ReadyKey| {
+fn choose(source: &PreparedSource, claimed: Option<&str>, now: Time) -> Vec<usize> {
+    let fits = |ready: &PreparedKey| {
         claimed.is_none_or(|id| ready.key.key_id == id) && ready.key.is_valid_at(now)
     };
     source.keys.iter().enumerate().filter(|(_, key)| fits(key)).map(|(index, _)| index).collect()
 }
 
 /// Those keys, without copying them where it is one or all.
-enum Chosen<'a> {
+enum KeySelection<'a> {
     Some(&'a [VerifyingKey]),
     Copied(Vec<VerifyingKey>),
 }
 
-impl<'a> Chosen<'a> {
+impl<'a> KeySelection<'a> {
     fn of(keys: &'a [VerifyingKey], chosen: &[usize]) -> Self {
         match *chosen {
             [] => Self::Some(&[]),
@@ -188,29 +192,29 @@ impl<'a> Chosen<'a> {
 
 /// The operator is told that there was no key to try, rather than that none matched, and why.
 fn explain(
-    refusal: Refusal,
-    source: &Ready,
+    refusal: VerifyError,
+    source: &PreparedSource,
     claimed: Option<&str>,
     chosen: &[usize],
     now: Time,
-) -> Denied {
-    let denied = Denied::refused(refusal);
-    if refusal != Refusal::NoMatch || !chosen.is_empty() {
+) -> ReceiveError {
+    let denied = ReceiveError::refused(refusal);
+    if refusal != VerifyError::NoMatch || !chosen.is_empty() {
         return denied;
     }
-    let Some(id) = claimed else { return Denied { reason: Reason::NoKey, ..denied } };
+    let Some(id) = claimed else { return ReceiveError { reason: Reason::NoKey, ..denied } };
     match source.keys.iter().find(|ready| ready.key.key_id == id) {
-        None => Denied { reason: Reason::UnknownKey, ..denied },
-        Some(ReadyKey { key, .. }) => match (key.not_before(), key.not_after()) {
+        None => ReceiveError { reason: Reason::UnknownKey, ..denied },
+        Some(PreparedKey { key, .. }) => match (key.not_before(), key.not_after()) {
             (Some(begin), _) if now < begin => {
                 let note = format!("the key `{id}` is not valid before {begin}");
-                Denied { reason: Reason::KeyNotYetValid, ..denied }.noted(note)
+                ReceiveError { reason: Reason::KeyNotYetValid, ..denied }.noted(note)
             }
             (_, Some(end)) => {
                 let note = format!("the key `{id}` was valid until {end}");
-                Denied { reason: Reason::KeyExpired, ..denied }.noted(note)
+                ReceiveError { reason: Reason::KeyExpired, ..denied }.noted(note)
             }
-            _ => Denied { reason: Reason::UnknownKey, ..denied },
+            _ => ReceiveError { reason: Reason::UnknownKey, ..denied },
         },
     }
 }
@@ -219,7 +223,7 @@ fn explain(
 fn first(
     chosen: &[usize],
     tokens: &[Token],
-    proves: impl Fn(&Token) -> Result<(), Refusal>,
+    proves: impl Fn(&Token) -> Result<(), VerifyError>,
 ) -> Option<usize> {
     chosen.iter().rev().fold(None, |found, &index| {
         let is_proved = tokens.get(index).is_some_and(|token| proves(token).is_ok());
@@ -245,10 +249,10 @@ fn client_states(body: &[u8]) -> Vec<String> {
 }
 
 /// Each of them, and at least one.
-fn all_are(token: &Token, states: &[String]) -> Result<(), Refusal> {
+fn all_are(token: &Token, states: &[String]) -> Result<(), VerifyError> {
     const NAME: &str = "client-state";
     if states.is_empty() {
-        return Err(Refusal::NoMatch);
+        return Err(VerifyError::NoMatch);
     }
     states.iter().try_for_each(|state| token.verify(&[(NAME, state.as_bytes())], NAME))
 }

@@ -4,7 +4,7 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use gancho_domain::{Rate, Ticker, Time};
+use gancho_domain::{Gcra, Rate, Time};
 use gancho_egress::Client;
 use parking_lot::Mutex;
 use url::Url;
@@ -27,7 +27,7 @@ pub const BY_SOURCE: Rate = Rate { count: 6, per: Duration::from_mins(1) };
 pub const BY_ALL: Rate = Rate { count: 30, per: Duration::from_mins(1) };
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NoCertificate {
+pub enum CertificateError {
     /// What is there is none to be trusted.
     Refused(String),
     /// It may be there the next time.
@@ -36,26 +36,26 @@ pub enum NoCertificate {
 
 pub struct Certificates {
     client: Client,
-    shelf: Mutex<Shelf>,
+    shelf: Mutex<CertificateCache>,
     /// Who is fetching what.
     turns: Mutex<HashMap<Box<str>, Arc<tokio::sync::Mutex<()>>>>,
 }
 
 #[derive(Default)]
-struct Shelf {
-    good: HashMap<Box<str>, Good>,
+struct CertificateCache {
+    good: HashMap<Box<str>, CachedCertificate>,
     /// Kept apart, so that forged URLs push no certificate out.
-    bad: HashMap<Box<str>, (NoCertificate, Time)>,
-    fetched: Ticker,
+    bad: HashMap<Box<str>, (CertificateError, Time)>,
+    fetched: Gcra,
 }
 
-struct Good {
+struct CachedCertificate {
     certificate: Arc<Certificate>,
     fetched_at: Time,
     used_at: Time,
 }
 
-type Found = Result<Arc<Certificate>, NoCertificate>;
+type CertificateResult = Result<Arc<Certificate>, CertificateError>;
 
 impl Certificates {
     pub fn new(client: Client) -> Self {
@@ -63,7 +63,7 @@ impl Certificates {
     }
 
     /// The URL must have been judged. `own` is what the source has had fetched.
-    pub async fn get(&self, url: &Url, own: &Mutex<Ticker>, now: Time) -> Found {
+    pub async fn get(&self, url: &Url, own: &Mutex<Gcra>, now: Time) -> CertificateResult {
         if let Some(known) = self.shelf.lock().known(url.as_str(), now) {
             return known;
         }
@@ -75,37 +75,37 @@ impl Certificates {
         }
         if !self.spend(own, now) {
             let why = "too many certificates were fetched in the last minute";
-            return Err(NoCertificate::Away(why.to_owned()));
+            return Err(CertificateError::Away(why.to_owned()));
         }
         let found = self.fetch(url).await;
         self.shelf.lock().put(url.as_str(), found.clone(), now);
         found
     }
 
-    async fn fetch(&self, url: &Url) -> Found {
+    async fn fetch(&self, url: &Url) -> CertificateResult {
         let answer = self.client.get(url, DEADLINE, LONGEST).await.answer;
         let answer =
-            answer.map_err(|none| NoCertificate::Away(none.failure.reason().to_owned()))?;
-        let refused = |why: String| Err(NoCertificate::Refused(why));
+            answer.map_err(|none| CertificateError::Away(none.failure.reason().to_owned()))?;
+        let refused = |why: String| Err(CertificateError::Refused(why));
         match answer.status {
             200 if answer.is_whole => {
-                Certificate::read(&answer.body).map(Arc::new).map_err(NoCertificate::Refused)
+                Certificate::read(&answer.body).map(Arc::new).map_err(CertificateError::Refused)
             }
             200 if answer.body.len() >= LONGEST => {
                 refused("the certificate is too long".to_owned())
             }
-            200 => {
-                Err(NoCertificate::Away("the certificate was not received completely".to_owned()))
-            }
+            200 => Err(CertificateError::Away(
+                "the certificate was not received completely".to_owned(),
+            )),
             status @ (429 | 500..) => {
-                Err(NoCertificate::Away(format!("the certificate URL responded with {status}")))
+                Err(CertificateError::Away(format!("the certificate URL responded with {status}")))
             }
             status => refused(format!("no certificate at its URL, which responded with {status}")),
         }
     }
 
     /// Takes a fetch from both rations, or from neither.
-    fn spend(&self, own: &Mutex<Ticker>, now: Time) -> bool {
+    fn spend(&self, own: &Mutex<Gcra>, now: Time) -> bool {
         let (mut used, mut all) = (own.lock(), self.shelf.lock());
         let is_free =
             used.free_at(BY_SOURCE, now) <= now && all.fetched.free_at(BY_ALL, now) <= now;
@@ -139,8 +139,8 @@ impl Drop for Turn<'_> {
     }
 }
 
-impl Shelf {
-    fn known(&mut self, url: &str, now: Time) -> Option<Found> {
+impl CertificateCache {
+    fn known(&mut self, url: &str, now: Time) -> Option<CertificateResult> {
         if let Some(good) = self.good.get_mut(url)
             && now.since(good.fetched_at) < TRUSTED
         {
@@ -151,7 +151,7 @@ impl Shelf {
         (*until > now).then(|| Err(why.clone()))
     }
 
-    fn put(&mut self, url: &str, found: Found, now: Time) {
+    fn put(&mut self, url: &str, found: CertificateResult, now: Time) {
         match found {
             Ok(certificate) => {
                 if self.good.len() >= KEPT
@@ -160,7 +160,7 @@ impl Shelf {
                     let oldest = oldest.0.clone();
                     self.good.remove(&oldest);
                 }
-                let good = Good { certificate, fetched_at: now, used_at: now };
+                let good = CachedCertificate { certificate, fetched_at: now, used_at: now };
                 self.good.insert(url.into(), good);
             }
             Err(why) => {
@@ -170,8 +170,8 @@ impl Shelf {
                     self.bad.clear();
                 }
                 let until = match why {
-                    NoCertificate::Refused(_) => now + REFUSED_FOR,
-                    NoCertificate::Away(_) => now + AWAY_FOR,
+                    CertificateError::Refused(_) => now + REFUSED_FOR,
+                    CertificateError::Away(_) => now + AWAY_FOR,
                 };
                 self.bad.insert(url.into(), (why, until));
             }

@@ -6,10 +6,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use gancho_domain::{Rate, Time};
 
-use super::{Proved, Sns, away, message::Kind, refused};
+use super::{Sns, VerifiedSnsMessage, away, message::Kind, refused};
 use crate::{
     Partner,
-    outcome::{Denied, Reason, Reply},
+    outcome::{Reason, ReceiveError, Reply},
 };
 
 /// SNS itself waits 15 s for our answer.
@@ -23,10 +23,10 @@ impl Sns {
     /// Nothing if it is a notification.
     pub(crate) async fn answer(
         &self,
-        proved: &Proved,
+        proved: &VerifiedSnsMessage,
         partner: &Partner,
         now: Time,
-    ) -> Option<Result<Reply, Denied>> {
+    ) -> Option<Result<Reply, ReceiveError>> {
         match proved.kind {
             Kind::Notification => None,
             Kind::SubscriptionConfirmation => Some(self.confirm(proved, partner, now).await),
@@ -40,10 +40,10 @@ impl Sns {
     /// Where it fails, SNS is told to try again.
     async fn confirm(
         &self,
-        proved: &Proved,
+        proved: &VerifiedSnsMessage,
         partner: &Partner,
         now: Time,
-    ) -> Result<Reply, Denied> {
+    ) -> Result<Reply, ReceiveError> {
         let topic = &proved.topic;
         let url = proved.subscribe_url.as_deref().unwrap_or_default();
         let url = self

@@ -11,14 +11,14 @@ use gancho_wire::{
 };
 use serde_json::value::RawValue;
 
-use super::{SourceDesk, SourceDraft, SourceError, seal, targets};
-use crate::{Partner, Source, inside::InsideTarget, preset::Preset};
+use super::{SourceDraft, SourceError, SourceService, seal, targets};
+use crate::{Partner, Source, internal_target::InternalTarget, preset::Preset};
 
 const MOST_TARGETS: usize = 10;
 const MOST_IN_A_PERIOD: u32 = 1_000_000;
 const LONGEST_POINTER: usize = 256;
 
-impl SourceDesk {
+impl SourceService {
     /// The source as the draft would have it, and the secret if a new one was given or made.
     pub(super) fn apply(
         &self,
@@ -90,8 +90,8 @@ impl SourceDesk {
             let pointer =
                 if is_one { "/target_url".to_owned() } else { format!("/targets/{index}") };
             let parse = || self.client.policy().parse(url).map(String::from);
-            let parsed = match InsideTarget::named(url) {
-                Some(inside) => inside.map(|_| url.clone()),
+            let parsed = match InternalTarget::named(url) {
+                Some(internal_target) => internal_target.map(|_| url.clone()),
                 None => parse().map_err(|refused| refused.to_string()),
             };
             match parsed {

@@ -6,7 +6,7 @@ use gancho_domain::FieldError;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{KeyDraft, SourceDesk, SourceDraft, SourceError};
+use super::{KeyDraft, SourceDraft, SourceError, SourceService};
 use crate::Partner;
 
 /// One key as it was read.
@@ -18,14 +18,14 @@ pub struct Entry {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Imported {
+pub struct ImportSummary {
     pub sources: usize,
     pub keys: usize,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Kept {
+struct KeyEntry {
     scheme: String,
     algo: Option<String>,
     secret: Option<String>,
@@ -81,7 +81,7 @@ fn entry(name: &str, value: Value) -> Result<Entry, &'static str> {
     let form = "the key is not webhook:partner:<name>:key:<id>";
     let rest = name.strip_prefix("webhook:partner:").ok_or(form)?;
     let (partner, key_id) = rest.split_once(":key:").ok_or(form)?;
-    let kept: Kept = match value {
+    let kept: KeyEntry = match value {
         Value::String(text) => serde_json::from_str(&text),
         other => serde_json::from_value(other),
     }
@@ -100,11 +100,11 @@ fn entry(name: &str, value: Value) -> Result<Entry, &'static str> {
     })
 }
 
-impl SourceDesk {
+impl SourceService {
     /// Makes the sources that are not there yet, as any new source, and puts the keys.
-    pub async fn import(&self, text: &str) -> Result<Imported, SourceError> {
+    pub async fn import(&self, text: &str) -> Result<ImportSummary, SourceError> {
         let entries = read(text).map_err(SourceError::Faulty)?;
-        let mut done = Imported::default();
+        let mut done = ImportSummary::default();
         for entry in entries {
             let partner = Some(entry.partner.to_string());
             match self.create(SourceDraft { partner, ..SourceDraft::default() }).await {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use gancho_domain::{FieldError, Time, span};
 use gancho_store::{Document, Expect};
 
-use super::{KeyDraft, MOST_KEYS, SourceDesk, SourceError, TRIES, seal};
+use super::{KeyDraft, MOST_KEYS, SourceError, SourceService, TRIES, seal};
 use crate::{
     Partner, Source, SourceKey,
     registry::{body, parse_document},
@@ -17,7 +17,7 @@ use crate::{
 const USUAL_OVERLAP: Duration = Duration::from_hours(24);
 const LONGEST_OVERLAP: Duration = Duration::from_hours(30 * 24);
 
-impl SourceDesk {
+impl SourceService {
     /// Puts a key in place, new or instead of the one with the same id.
     pub async fn put_key(
         &self,

@@ -1,10 +1,10 @@
 //! The ledger's checkpoints: signed, on file, and a ledger that is not what it was is not signed again.
 
 use gancho_inbound::{
-    CheckpointFault, Checkpointer,
+    Checkpointer, CheckpointerError,
     checkpoints::{CHECKPOINTS, CheckpointSettings, on_file},
 };
-use gancho_ledger::{Audit, Flaw};
+use gancho_ledger::{Audit, AuditError};
 use gancho_store::Collection;
 
 use crate::stage::{Stage, core};
@@ -101,7 +101,7 @@ async fn files_are_not_written_over(stage: &Stage) {
     std::fs::write(&path, text).unwrap();
     receive(stage, 1..2).await;
     let fault = open(stage).run_once(false).await.unwrap_err();
-    assert!(matches!(fault, CheckpointFault::Foreign(odd) if odd == path));
+    assert!(matches!(fault, CheckpointerError::Foreign(odd) if odd == path));
 }
 
 /// A process that ended while it wrote leaves a file that is not whole. Under a name of its own it is
@@ -126,7 +126,10 @@ async fn what_is_not_whole_is_not_taken_for_one(stage: &Stage) {
         receive(stage, 2..4).await;
         for force in [false, true, false] {
             let fault = checkpointer.run_once(force).await.unwrap_err();
-            assert!(matches!(&fault, CheckpointFault::Foreign(found) if *found == path), "{fault}");
+            assert!(
+                matches!(&fault, CheckpointerError::Foreign(found) if *found == path),
+                "{fault}"
+            );
         }
         let newest = checkpointer.standing().await.unwrap().newest.unwrap();
         assert_eq!(newest.size, 2, "the last that was signed");
@@ -154,8 +157,8 @@ async fn a_store_that_was_put_back_is_noticed(stage: &Stage) {
     };
     let before = names(stage);
     let running = checkpoints_of(&old);
-    let is_short = |fault: &CheckpointFault| {
-        matches!(fault, CheckpointFault::Flaw(Flaw::Short { found: 2, size: 5, .. }))
+    let is_short = |fault: &CheckpointerError| {
+        matches!(fault, CheckpointerError::AuditError(AuditError::Short { found: 2, size: 5, .. }))
     };
     let fault = running.run_once(false).await.unwrap_err();
     assert!(is_short(&fault), "{fault}");
@@ -171,7 +174,10 @@ async fn a_store_that_was_put_back_is_noticed(stage: &Stage) {
             assert!(is_short(&fault), "what was found is not forgotten: {fault}");
             let fault = restarted.run_once(force).await.unwrap_err();
             assert!(
-                matches!(&fault, CheckpointFault::Flaw(Flaw::Rewritten { size: 5, .. })),
+                matches!(
+                    &fault,
+                    CheckpointerError::AuditError(AuditError::Rewritten { size: 5, .. })
+                ),
                 "{fault}"
             );
         }
@@ -204,7 +210,8 @@ async fn the_first_that_differs_is_the_last_word(stage: &Stage) {
     let checkpointer = Checkpointer::open(store, keys, stage.clock.clone(), settings(stage));
     for _ in 0..8 {
         let fault = checkpointer.run_once(false).await.unwrap_err();
-        let is_first = matches!(&fault, CheckpointFault::Flaw(Flaw::Rewritten { size: 2, .. }));
+        let is_first =
+            matches!(&fault, CheckpointerError::AuditError(AuditError::Rewritten { size: 2, .. }));
         assert!(is_first, "{fault}");
     }
     assert_eq!(names(stage), before);

@@ -13,7 +13,7 @@ use crate::stage::{SECRET, Spoil, Stage, core, mac, raw, request, signed};
 const BODY: &str = r#"{"event":"ping"}"#;
 
 async fn refused(stage: &Stage, spoiled: &Incoming, status: u16, what: &str) -> Reason {
-    let Outcome::Denied(denied) = stage.send(spoiled).await else { panic!("{what} was let in") };
+    let Outcome::Rejected(denied) = stage.send(spoiled).await else { panic!("{what} was let in") };
     assert_eq!(denied.status, status, "{what}: {denied:?}");
     if status == 403 {
         assert_eq!(denied.code, "deny_invalid_access");
@@ -332,7 +332,7 @@ async fn names(stage: &Stage) {
     stage.acme(&core).await;
     let unknown = stage.denied(&stage.signed(BODY).to("nobody")).await;
     let known = stage.denied(&stage.signed(BODY).with("x-key-id", "nothing")).await;
-    let shown = |d: &gancho_inbound::Denied| {
+    let shown = |d: &gancho_inbound::ReceiveError| {
         (d.status, d.code, d.detail.clone(), d.faults.clone(), d.retry_after)
     };
     assert_eq!(shown(&unknown), shown(&known));

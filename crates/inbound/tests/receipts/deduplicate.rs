@@ -7,7 +7,7 @@ use std::{
 };
 
 use gancho_domain::{Clock, Time};
-use gancho_inbound::{Kept, ReceiptStatus, SourceDraft};
+use gancho_inbound::{Acceptance, ReceiptStatus, SourceDraft};
 use gancho_store::DeadFilter;
 use gancho_testkit::{http_request::arrived, wait_for};
 
@@ -39,7 +39,7 @@ async fn a_hundred_at_once_are_one(stage: &Stage) {
     assert_eq!(stage.receipts("acme").await.len(), 1);
     stage.until("acme", ReceiptStatus::Dispatched).await;
     assert_eq!(core.accepted(), 1);
-    let counts = [&stage.node, &second].map(|node| node.inbound.tally.of_partner("acme"));
+    let counts = [&stage.node, &second].map(|node| node.inbound.counters.of_partner("acme"));
     assert_eq!(counts[0].received + counts[1].received, 1);
     assert_eq!(counts[0].repeats + counts[1].repeats, 99);
 }
@@ -62,7 +62,7 @@ async fn an_id_with_another_body(stage: &Stage) {
         assert!(again.is_repeat && again.receipt == known.receipt);
         assert_eq!(again.clashes_with, known.clashes_with);
     }
-    let counts = stage.node.inbound.tally.of_partner("acme");
+    let counts = stage.node.inbound.counters.of_partner("acme");
     assert_eq!((counts.received, counts.clashes, counts.repeats), (2, 1, 3));
     assert_eq!((stage.ledger().await.len(), stage.receipts("acme").await.len()), (2, 2));
 
@@ -114,7 +114,7 @@ async fn bodies_that_fight_for_an_id_are_all_kept(stage: &Stage) {
     assert!(receipts.values().all(|of_body| of_body.len() == 1), "{receipts:?}");
     let apart: BTreeSet<_> = receipts.values().flatten().collect();
     assert_eq!((apart.len(), stage.ledger().await.len()), (BODIES, BODIES));
-    let unclashed = |kept: &&(usize, Kept)| kept.1.clashes_with.is_none();
+    let unclashed = |kept: &&(usize, Acceptance)| kept.1.clashes_with.is_none();
     let sent: BTreeSet<_> = all.iter().filter(unclashed).map(|one| one.1.receipt).collect();
     assert_eq!(sent.len(), 1);
     assert_eq!(arrived(&core, 1).await[0].one("webhook-id"), sent.first().unwrap().to_string());

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use gancho_domain::{Clock, Code, Failure, Lane};
-use gancho_inbound::{InsideFault, ReceiptStatus, SourceDraft, SourceError};
+use gancho_inbound::{InternalSinkError, ReceiptStatus, SourceDraft, SourceError};
 use gancho_store::{DeadFilter, PageRequest};
 use gancho_testkit::{
     http_request::{answering, arrived},
@@ -105,15 +105,15 @@ async fn a_source_may_have_a_plan_of_its_own(stage: &Stage) {
 /// What is inside the gateway is handed the body, and judged as a core is: it may fail for now, or for
 /// good.
 async fn a_target_inside_the_gateway(stage: &Stage) {
-    let inside =
+    let internal_target =
         |url: &str| SourceDraft { targets: Some(vec![url.into()]), ..SourceDraft::default() };
     let core = core().await;
-    stage.source("acme", &core, inside("gancho:email-feedback")).await;
+    stage.source("acme", &core, internal_target("gancho:email-feedback")).await;
     let failed = |why: &str| Failure::new(Code::from_text("AWAY"), why);
-    stage.node.inside.answers.lock().unwrap().extend([
-        Err(InsideFault::Later(failed("for now"))),
+    stage.node.internal_target.answers.lock().unwrap().extend([
+        Err(InternalSinkError::Later(failed("for now"))),
         Ok("noted".to_owned()),
-        Err(InsideFault::Never(failed("for good"))),
+        Err(InternalSinkError::Never(failed("for good"))),
     ]);
     let kept = stage.kept(&stage.signed("{\"n\": 1}")).await;
     let receipt = stage.until("acme", ReceiptStatus::Dispatched).await;
@@ -123,14 +123,14 @@ async fn a_target_inside_the_gateway(stage: &Stage) {
     let view = stage.node.store.delivery(source.scope(), delivery).await.unwrap().unwrap();
     let said: Vec<_> = view.attempts.iter().map(|one| &one.response_body[..]).collect();
     assert_eq!(said, [&b""[..], b"noted"]);
-    assert_eq!(stage.node.inside.taken.lock().unwrap()[1], "{\"n\": 1}");
+    assert_eq!(stage.node.internal_target.taken.lock().unwrap()[1], "{\"n\": 1}");
 
     stage.kept(&stage.signed("{\"n\": 2}")).await;
     let receipt = stage.until("acme", ReceiptStatus::Dlq).await;
     assert_eq!((receipt.attempts, &*receipt.last_error.unwrap()), (1, "AWAY: for good"));
     assert_eq!(core.accepted(), 0);
     for odd in ["gancho:", "gancho:email", "gancho:email-feedback/", "gancho://email-feedback"] {
-        let refused = stage.node.desk.change(&name("acme"), inside(odd)).await;
+        let refused = stage.node.desk.change(&name("acme"), internal_target(odd)).await;
         let Err(SourceError::Faulty(faults)) = refused else { panic!("{odd}") };
         assert_eq!((faults[0].code, &*faults[0].pointer), ("url_refused", "/targets/0"), "{odd}");
     }
@@ -152,7 +152,7 @@ async fn a_node_without_that_part_gives_nothing_up(stage: &Stage) {
     let with = stage.another(33, true).await;
     let receipt = stage.until("acme", ReceiptStatus::Dispatched).await;
     assert_eq!(receipt.id, first.receipt);
-    assert_eq!(with.inside.taken.lock().unwrap().len(), 1);
+    assert_eq!(with.internal_target.taken.lock().unwrap().len(), 1);
 }
 
 /// DR-08: a dead letter that is replayed while or after its source is deleted goes nowhere.

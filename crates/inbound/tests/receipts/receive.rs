@@ -201,7 +201,7 @@ async fn a_closed_policy_lets_nothing_pass(stage: &Stage) {
     let path = stage.folder.path().join("pack.json");
     std::fs::write(&path, gancho_inbound::receive::policy::BUILT_IN).unwrap();
     let policy =
-        std::sync::Arc::new(gancho_inbound::PolicyKeeper::open(Some(path.clone())).unwrap());
+        std::sync::Arc::new(gancho_inbound::PolicyService::open(Some(path.clone())).unwrap());
     let node = &stage.node;
     let inbound = gancho_inbound::Inbound::new(gancho_inbound::InboundSetup {
         store: node.store.clone(),
@@ -213,11 +213,11 @@ async fn a_closed_policy_lets_nothing_pass(stage: &Stage) {
         clock: stage.clock.clone(),
         limits: gancho_inbound::Limits::default(),
     });
-    assert!(matches!(inbound.receive(&stage.signed("{}")).await, Outcome::Kept(_)));
+    assert!(matches!(inbound.receive(&stage.signed("{}")).await, Outcome::Accepted(_)));
     let closed = r#"{"version":1,"bits":[],"wires":[],"else":"deny_invalid_access"}"#;
     std::fs::write(&path, closed).unwrap();
     policy.reload().unwrap();
-    let Outcome::Denied(denied) = inbound.receive(&stage.signed("{\"n\":2}")).await else {
+    let Outcome::Rejected(denied) = inbound.receive(&stage.signed("{\"n\":2}")).await else {
         panic!()
     };
     assert_eq!(

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use gancho_domain::Clock;
-use gancho_inbound::{Denied, Incoming, Reason, SourceDraft, rejections::UNKNOWN};
+use gancho_inbound::{Incoming, Reason, ReceiveError, SourceDraft, rejections::UNKNOWN};
 
 use crate::stage::{Spoil, Stage, core, hmac_key, raw, request};
 
@@ -91,8 +91,8 @@ fn requests(now: i64) -> Vec<Incoming> {
 }
 
 /// All that the sender is told.
-fn told(denied: &Denied) -> impl PartialEq + std::fmt::Debug {
-    let Denied { status, code, detail, faults, retry_after, receipt, .. } = denied.clone();
+fn told(denied: &ReceiveError) -> impl PartialEq + std::fmt::Debug {
+    let ReceiveError { status, code, detail, faults, retry_after, receipt, .. } = denied.clone();
     (status, code, detail, faults, retry_after, receipt)
 }
 
@@ -140,7 +140,7 @@ async fn the_true_reason_is_noted(stage: &Stage) {
     let noted = stage.node.inbound.rejections.of("by-stripe");
     assert_eq!((noted[0].status, noted[0].reason), (403, Reason::MalformedTimestamp));
     assert!(noted[0].detail.as_ref().unwrap().contains("seconds expected"), "{noted:?}");
-    assert_eq!(stage.node.inbound.tally.of_reason(Reason::MalformedTimestamp), 1);
+    assert_eq!(stage.node.inbound.counters.of_reason(Reason::MalformedTimestamp), 1);
     assert_eq!(stage.node.inbound.rejections.of(UNKNOWN).len(), 0);
 }
 

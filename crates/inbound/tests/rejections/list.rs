@@ -35,9 +35,9 @@ async fn the_reason_is_for_the_operator(stage: &Stage) {
     assert!(!text.contains("hush") && !text.contains("4111"), "{text}");
     let unknown = stage.node.inbound.rejections.of(UNKNOWN);
     assert_eq!((unknown.len(), unknown[0].partner.as_str()), (1, "nobody"));
-    let tally = &stage.node.inbound.tally;
-    assert_eq!(tally.of_reason(Reason::MalformedSignature), 1);
-    assert_eq!(tally.of_reason(Reason::UnknownPartner), 1);
+    let counters = &stage.node.inbound.counters;
+    assert_eq!(counters.of_reason(Reason::MalformedSignature), 1);
+    assert_eq!(counters.of_reason(Reason::UnknownPartner), 1);
     assert_eq!(Reason::MalformedSignature.deny_label(), "policy_fail");
 }
 
@@ -57,8 +57,8 @@ async fn a_flood_is_counted_and_not_kept(stage: &Stage) {
     }
     assert_eq!(rejections.of("acme").len(), 50);
     assert_eq!(rejections.of(UNKNOWN).len(), 50);
-    assert_eq!(stage.node.inbound.tally.of_reason(Reason::MalformedSignature), 2_000);
-    assert_eq!(stage.node.inbound.tally.by_partner().len(), 0);
+    assert_eq!(stage.node.inbound.counters.of_reason(Reason::MalformedSignature), 2_000);
+    assert_eq!(stage.node.inbound.counters.by_partner().len(), 0);
     stage.clock.advance(Duration::from_secs(1));
     stage.denied(&stage.signed("{}").with("x-key-id", "new")).await;
     assert_eq!(rejections.of("acme")[0].reason, Reason::UnknownKey, "the newest stands first");

@@ -122,7 +122,7 @@ async fn other_nodes_follow(stage: &Stage) {
     stage.acme(&core).await;
     wait_for("the second node", || async {
         let outcome = second.inbound.receive(&stage.signed("{}")).await;
-        matches!(outcome, Outcome::Kept(_)).then_some(())
+        matches!(outcome, Outcome::Accepted(_)).then_some(())
     })
     .await;
     let first = stage.node.desk.get(&name("acme")).await.unwrap();
@@ -164,7 +164,7 @@ async fn one_unreadable_document_holds_up_no_other(stage: &Stage) {
     let second = stage.second_node().await;
     stage.put_key("acme", "k1", hmac_key(SECRET)).await;
     let outcome = second.inbound.receive(&stage.signed("{\"n\":4}")).await;
-    assert!(matches!(outcome, Outcome::Kept(_)), "{outcome:?}");
+    assert!(matches!(outcome, Outcome::Accepted(_)), "{outcome:?}");
 }
 
 /// I-7: a key that outlived its source, because the process ended or because it was put while the source

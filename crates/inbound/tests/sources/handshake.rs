@@ -45,7 +45,7 @@ async fn slack(stage: &Stage) {
     let unsigned = asked.with("x-slack-signature", &format!("v0={}", "0".repeat(64)));
     assert_eq!(stage.denied(&unsigned).await.status, 403);
     assert_eq!(stage.ledger().await.len(), 0);
-    assert_eq!(stage.node.inbound.tally.greetings(), 1);
+    assert_eq!(stage.node.inbound.counters.greetings(), 1);
 }
 
 async fn meta(stage: &Stage) {

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use data_encoding::{BASE64, HEXLOWER};
 use gancho_domain::{Clock, Time};
-use gancho_inbound::{KeyDraft, Reason, SourceDraft, SourceError, keys::sealed};
+use gancho_inbound::{KeyDraft, Reason, SourceDraft, SourceError, keys::reseal};
 use gancho_wire::{SigningKey, new_key_pair, sign_as_partner};
 
 use crate::stage::{SECRET, Spoil, Stage, core, hmac_key, mac, name, signed};
@@ -32,8 +32,8 @@ async fn old_and_new_overlap(stage: &Stage) {
         let old = stage.send(&signed("acme", "k1", SECRET, &time, &body)).await;
         let new = stage.send(&signed("acme", "k2", NEW, &time, &body)).await;
         let neither = stage.send(&signed("acme", "k3", NEW, &time, &body)).await;
-        assert!(matches!(neither, gancho_inbound::Outcome::Denied(_)));
-        [old, new].map(|outcome| matches!(outcome, gancho_inbound::Outcome::Kept(_)))
+        assert!(matches!(neither, gancho_inbound::Outcome::Rejected(_)));
+        [old, new].map(|outcome| matches!(outcome, gancho_inbound::Outcome::Accepted(_)))
     };
     assert_eq!(try_both(end - Duration::from_hours(24)).await, [true, true]);
     assert_eq!(try_both(end - Duration::from_secs(1)).await, [true, true]);
@@ -187,10 +187,10 @@ async fn secrets_are_sealed(stage: &Stage) {
     }
     stage.ring.adopt(&stage.ring.with_new_key().unwrap()).unwrap();
     let (store, ring) = (&*stage.node.store, &stage.ring);
-    assert_eq!(sealed::in_use(store).await.unwrap(), BTreeMap::from([(1, 3)]));
-    assert_eq!(sealed::reseal(store, ring).await.unwrap(), 3);
-    assert_eq!(sealed::reseal(store, ring).await.unwrap(), 0);
-    assert_eq!(sealed::in_use(store).await.unwrap(), BTreeMap::from([(2, 3)]));
+    assert_eq!(reseal::in_use(store).await.unwrap(), BTreeMap::from([(1, 3)]));
+    assert_eq!(reseal::reseal(store, ring).await.unwrap(), 3);
+    assert_eq!(reseal::reseal(store, ring).await.unwrap(), 0);
+    assert_eq!(reseal::in_use(store).await.unwrap(), BTreeMap::from([(2, 3)]));
     stage.kept(&stage.signed("{}")).await;
     assert_eq!(mac(SECRET, "").len(), 32);
 }

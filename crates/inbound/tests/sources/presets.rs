@@ -3,7 +3,7 @@
 use data_encoding::{BASE64, HEXLOWER};
 use gancho_domain::Clock;
 use gancho_inbound::{
-    Incoming, Outcome, Reason, ReceiptStatus, SourceDraft, simulate::NotSimulated,
+    Incoming, Outcome, Reason, ReceiptStatus, SourceDraft, simulate::SimulateError,
 };
 use gancho_testkit::http_request::arrived;
 
@@ -36,7 +36,7 @@ async fn the_simulator_speaks_every_form(stage: &Stage) {
         let draft = SourceDraft { preset: Some(raw(preset)), ..SourceDraft::default() };
         stage.node.desk.change(&name("acme"), draft).await.unwrap();
         let sent = stage.node.inbound.simulate(&stage.ring, "acme", None).await.unwrap();
-        assert!(matches!(sent.outcome, Outcome::Kept(_)), "{preset}: {sent:?}");
+        assert!(matches!(sent.outcome, Outcome::Accepted(_)), "{preset}: {sent:?}");
         assert!(!format!("{sent:?}").contains(SECRET), "{preset}: {sent:?}");
         count += 1;
         let seen = arrived(&core, count).await;
@@ -48,10 +48,10 @@ async fn the_simulator_speaks_every_form(stage: &Stage) {
     let own = stage.node.inbound.simulate(&stage.ring, "acme", Some("{\"own\":1}".into())).await;
     assert_eq!(own.unwrap().body, "{\"own\":1}");
     let nobody = stage.node.inbound.simulate(&stage.ring, "nobody", None).await;
-    assert!(matches!(nobody, Err(NotSimulated::UnknownPartner)));
+    assert!(matches!(nobody, Err(SimulateError::UnknownPartner)));
     stage.node.desk.delete_key(&name("acme"), "k1").await.unwrap();
     let keyless = stage.node.inbound.simulate(&stage.ring, "acme", None).await;
-    assert!(matches!(keyless, Err(NotSimulated::NoKey)));
+    assert!(matches!(keyless, Err(SimulateError::NoKey)));
 }
 
 /// GitHub signs neither its event's name nor a delivery id: the name is handed on, and whoever writes

@@ -6,8 +6,8 @@ use std::{sync::Arc, time::Duration};
 use gancho_domain::Clock;
 use gancho_egress::{Client, Policy, Settings};
 use gancho_inbound::{
-    Denied, Inbound, InboundSetup, Incoming, Limits, Outcome, PolicyKeeper, Reason, ReceiptStatus,
-    SnsHosts, SourceDraft, sns::certificates::BY_SOURCE,
+    Inbound, InboundSetup, Incoming, Limits, Outcome, PolicyService, Reason, ReceiptStatus,
+    ReceiveError, SnsHosts, SourceDraft, sns::certificates::BY_SOURCE,
 };
 use gancho_testkit::{
     http_request::arrived,
@@ -67,7 +67,7 @@ impl Amazon {
             engine: node.engine.clone(),
             sources: node.sources.clone(),
             keys: node.keys.clone(),
-            policy: Arc::new(PolicyKeeper::open(None).unwrap()),
+            policy: Arc::new(PolicyService::open(None).unwrap()),
             ids: node.desk.ids.clone(),
             clock: stage.clock.clone(),
             limits: Limits::default(),
@@ -116,9 +116,9 @@ impl Amazon {
         self.inbound.receive(&posted(message)).await
     }
 
-    async fn denied(&self, message: &Value) -> Denied {
+    async fn denied(&self, message: &Value) -> ReceiveError {
         match self.send(message).await {
-            Outcome::Denied(denied) => denied,
+            Outcome::Rejected(denied) => denied,
             other => panic!("{other:?}: {message}"),
         }
     }
@@ -235,7 +235,7 @@ async fn what_is_not_signed_is_refused(stage: &Stage) {
     let refused = |body: &'static str| async {
         let request = request("ses", body).with("content-type", "text/plain; charset=UTF-8");
         match amazon.inbound.receive(&request).await {
-            Outcome::Denied(denied) => (denied.status, denied.reason),
+            Outcome::Rejected(denied) => (denied.status, denied.reason),
             other => panic!("{other:?}"),
         }
     };
@@ -249,11 +249,11 @@ async fn what_is_not_signed_is_refused(stage: &Stage) {
     stage.acme(&amazon.core).await;
     for partner in ["acme", "nobody", "ses"] {
         let plain = request(partner, "{}").with("content-type", "text/plain");
-        let Outcome::Denied(denied) = amazon.inbound.receive(&plain).await else { panic!() };
+        let Outcome::Rejected(denied) = amazon.inbound.receive(&plain).await else { panic!() };
         assert_eq!((denied.status, &*denied.detail), (403, "the request could not be verified"));
     }
     let proved = stage.signed("{}").with("content-type", "text/plain");
-    let Outcome::Denied(denied) = amazon.inbound.receive(&proved).await else { panic!() };
+    let Outcome::Rejected(denied) = amazon.inbound.receive(&proved).await else { panic!() };
     assert_eq!(denied.status, 415);
     amazon.nothing_was_kept(stage).await;
     assert_eq!(amazon.certificates.accepted(), 0);

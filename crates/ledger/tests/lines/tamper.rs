@@ -1,6 +1,6 @@
 //! Ten thousand ways of changing a ledger, each of which is seen.
 
-use gancho_ledger::{Audit, Checkpoint, Flaw, Hash, Head, Line, Tree};
+use gancho_ledger::{Audit, AuditError, Checkpoint, Hash, Head, Line, Tree};
 
 const LINES: u64 = 200;
 
@@ -34,7 +34,7 @@ fn checkpoint(lines: &[Line]) -> Checkpoint {
     }
 }
 
-fn audit(lines: &[Line], checkpoints: Vec<Checkpoint>) -> Result<usize, Flaw> {
+fn audit(lines: &[Line], checkpoints: Vec<Checkpoint>) -> Result<usize, AuditError> {
     let mut audit = Audit::new(checkpoints)?;
     for line in lines {
         audit.take(line)?;
@@ -114,10 +114,10 @@ fn the_first_wrong_line_is_named() {
     let mut lines = honest();
     lines[41].entry[3] ^= 1;
     lines[90].entry[3] ^= 1;
-    assert_eq!(audit(&lines, Vec::new()), Err(Flaw::Changed { number: 42 }));
+    assert_eq!(audit(&lines, Vec::new()), Err(AuditError::Changed { number: 42 }));
     let mut lines = honest();
     lines.remove(41);
-    assert_eq!(audit(&lines, Vec::new()), Err(Flaw::Hole { expected: 42, found: 43 }));
+    assert_eq!(audit(&lines, Vec::new()), Err(AuditError::Hole { expected: 42, found: 43 }));
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn an_old_copy_is_seen_by_its_checkpoint() {
     let lines = honest();
     let all = checkpoint(&lines);
     let flaw = audit(&lines[..150], vec![all.clone()]).unwrap_err();
-    assert_eq!(flaw, Flaw::Short { found: 150, size: 200, made_at: all.made_at });
+    assert_eq!(flaw, AuditError::Short { found: 150, size: 200, made_at: all.made_at });
 }
 
 #[test]
@@ -133,5 +133,5 @@ fn two_roots_for_one_size_are_a_fork() {
     let lines = honest();
     let one = checkpoint(&lines);
     let other = Checkpoint { root: Hash::of_leaf(b"another"), ..one.clone() };
-    assert_eq!(audit(&lines, vec![one, other]), Err(Flaw::Forked { size: 200 }));
+    assert_eq!(audit(&lines, vec![one, other]), Err(AuditError::Forked { size: 200 }));
 }

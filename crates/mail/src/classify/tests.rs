@@ -3,12 +3,12 @@
 use super::*;
 
 fn reply(stage: Stage, code: u16, text: &str) -> (bool, &'static str) {
-    let ruling = classify(&Trouble::Reply { stage, code, text: text.into() });
+    let ruling = classify(&TransportError::Reply { stage, code, text: text.into() });
     (ruling.may_pass, ruling.code.name())
 }
 
 fn ses(status: u16, error: &str, text: &str) -> (bool, &'static str) {
-    let ruling = classify(&Trouble::Ses { status, error: error.into(), text: text.into() });
+    let ruling = classify(&TransportError::Ses { status, error: error.into(), text: text.into() });
     (ruling.may_pass, ruling.code.name())
 }
 
@@ -21,7 +21,7 @@ fn every_reply() {
         for code in 400..600 {
             let enhanced = format!("{}.1.1 text", code / 100);
             for text in ["", "text", &enhanced, "5.7.1 text", "nonsense.1.1", "4.2.2"] {
-                let ruling = classify(&Trouble::Reply { stage, code, text: text.into() });
+                let ruling = classify(&TransportError::Reply { stage, code, text: text.into() });
                 let is_access = stage == Stage::Hello && code >= 500;
                 assert_eq!(ruling.may_pass, code < 500 || is_access, "{code} {text}");
                 assert!(!is_access || ruling.at_fault && ruling.code == FailureCode::InternalError);
@@ -104,17 +104,17 @@ fn answers_of_ses() {
 
 #[test]
 fn no_answer_may_pass_and_what_is_unfit_may_not() {
-    let ruling = classify(&Trouble::NoAnswer { text: "the time ran out".into() });
+    let ruling = classify(&TransportError::NoResponse { text: "the time ran out".into() });
     assert!(ruling.may_pass && ruling.at_fault && ruling.code == FailureCode::SesError);
-    let ruling = classify(&Trouble::Unfit { text: "odd".into() });
+    let ruling = classify(&TransportError::Unfit { text: "odd".into() });
     assert!(!ruling.may_pass && ruling.code == FailureCode::InvalidContent);
 }
 
 #[test]
 fn addresses_are_masked_and_words_are_the_contracts() {
     let text = "5.1.1 <joao@example.com>: Recipient address rejected".into();
-    let trouble = Trouble::Reply { stage: Stage::Recipient, code: 550, text };
-    let ruling = classify(&trouble);
+    let cause = TransportError::Reply { stage: Stage::Recipient, code: 550, text };
+    let ruling = classify(&cause);
     assert_eq!(ruling.reason, "SMTP 550: 5.1.1 <j***@e***le.com>: Recipient address rejected");
     for word in FailureCode::ALL {
         assert_eq!(FailureCode::of(&word.code()), word);

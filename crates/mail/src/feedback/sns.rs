@@ -12,7 +12,7 @@ use crate::{
 };
 
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum NotFeedback {
+pub enum FeedbackError {
     /// There is nothing to do about it: it was delivered, opened, delayed.
     #[error("ignored: an SES notification of type `{0}`")]
     OtherKind(String),
@@ -82,13 +82,13 @@ struct Header {
     value: String,
 }
 
-pub fn parse(body: &[u8]) -> Result<Feedback, NotFeedback> {
+pub fn parse(body: &[u8]) -> Result<Feedback, FeedbackError> {
     // How SES tries out a topic that a configuration set is given: in plain words.
     const TRIED_OUT: &str = "Successfully validated SNS topic";
-    let unreadable = |fault: serde_json::Error| NotFeedback::Unreadable(fault.to_string());
+    let unreadable = |fault: serde_json::Error| FeedbackError::Unreadable(fault.to_string());
     let notification: Notification = match serde_json::from_slice::<Envelope>(body) {
         Ok(envelope) if envelope.message.starts_with(TRIED_OUT) => {
-            return Err(NotFeedback::OtherKind("Validation".to_owned()));
+            return Err(FeedbackError::OtherKind("Validation".to_owned()));
         }
         Ok(envelope) => serde_json::from_str(&envelope.message).map_err(unreadable)?,
         Err(_) => serde_json::from_slice(body).map_err(unreadable)?,
@@ -113,7 +113,7 @@ pub fn parse(body: &[u8]) -> Result<Feedback, NotFeedback> {
     match (notification.kind.as_str(), notification.bounce, notification.complaint) {
         ("Bounce", Some(bounce), _) => Ok(of_bounce(bounce, blank)),
         ("Complaint", _, Some(complaint)) => Ok(of_complaint(complaint, blank)),
-        (other, _, _) => Err(NotFeedback::OtherKind(other.to_owned())),
+        (other, _, _) => Err(FeedbackError::OtherKind(other.to_owned())),
     }
 }
 
@@ -209,12 +209,12 @@ mod tests {
             assert_eq!(report.code, FailureCode::BounceTemporary);
         }
         let other = |body: &str| parse(body.as_bytes()).expect_err(body);
-        assert_eq!(other("{\"eventType\": \"Open\"}"), NotFeedback::OtherKind("Open".into()));
+        assert_eq!(other("{\"eventType\": \"Open\"}"), FeedbackError::OtherKind("Open".into()));
         let text = "Successfully validated SNS topic for Amazon SES event publishing.";
         let tried = json!({ "Type": "Notification", "Message": text }).to_string();
-        assert_eq!(other(&tried), NotFeedback::OtherKind("Validation".into()));
+        assert_eq!(other(&tried), FeedbackError::OtherKind("Validation".into()));
         for odd in ["", "[]", "{}", "{\"Message\": \"{\"}", "null"] {
-            assert!(matches!(other(odd), NotFeedback::Unreadable(_)), "{odd}");
+            assert!(matches!(other(odd), FeedbackError::Unreadable(_)), "{odd}");
         }
     }
 }

@@ -3,40 +3,40 @@
 use gancho_egress::Answer;
 use serde::Deserialize;
 
-use crate::post::{Receipt, Trouble};
+use crate::transport::{Acceptance, TransportError};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct Taken {
+struct SesAcceptance {
     message_id: String,
 }
 
 #[derive(Deserialize, Default)]
-struct Refused {
+struct SesRefusal {
     #[serde(default, rename = "__type", alias = "code", alias = "Code")]
     error: Option<String>,
     #[serde(default, alias = "Message")]
     message: Option<String>,
 }
 
-pub(super) fn read(answer: &Answer) -> Result<Receipt, Trouble> {
+pub(super) fn read(answer: &Answer) -> Result<Acceptance, TransportError> {
     if answer.status == 200 {
-        let Ok(taken) = serde_json::from_slice::<Taken>(&answer.body) else {
+        let Ok(taken) = serde_json::from_slice::<SesAcceptance>(&answer.body) else {
             // Taken or not: whoever answers so is not SES, or not for long.
             let text = "SES responded with 200 without a MessageId".to_owned();
-            return Err(Trouble::NoAnswer { text });
+            return Err(TransportError::NoResponse { text });
         };
         let text = String::from_utf8_lossy(&answer.body).into_owned();
-        return Ok(Receipt { message_id: taken.message_id, status: 200, text });
+        return Ok(Acceptance { message_id: taken.message_id, status: 200, text });
     }
-    let refused: Refused = serde_json::from_slice(&answer.body).unwrap_or_default();
+    let refused: SesRefusal = serde_json::from_slice(&answer.body).unwrap_or_default();
     let body = String::from_utf8_lossy(&answer.body);
     let error = header(&answer.headers, "x-amzn-errortype")
         .or(refused.error)
         .or_else(|| element(&body, "Code"))
         .unwrap_or_else(|| format!("HTTP {}", answer.status));
     let text = refused.message.or_else(|| element(&body, "Message")).unwrap_or_default();
-    Err(Trouble::Ses { status: answer.status, error: word(&error), text })
+    Err(TransportError::Ses { status: answer.status, error: word(&error), text })
 }
 
 fn header(lines: &[u8], name: &str) -> Option<String> {
@@ -65,7 +65,11 @@ mod tests {
 
     use super::*;
 
-    fn said(status: u16, headers: &'static str, body: &'static str) -> Result<Receipt, Trouble> {
+    fn said(
+        status: u16,
+        headers: &'static str,
+        body: &'static str,
+    ) -> Result<Acceptance, TransportError> {
         read(&Answer {
             status,
             headers: Bytes::from_static(headers.as_bytes()),
@@ -79,9 +83,9 @@ mod tests {
     fn every_form_of_an_answer() {
         let taken = said(200, "", "{\"MessageId\": \"0102-abc\"}").expect("it was taken");
         assert_eq!(taken.message_id, "0102-abc");
-        assert!(matches!(said(200, "", "{}"), Err(Trouble::NoAnswer { .. })));
+        assert!(matches!(said(200, "", "{}"), Err(TransportError::NoResponse { .. })));
         let ses = |status, error: &str, text: &str| {
-            Err(Trouble::Ses { status, error: error.into(), text: text.into() })
+            Err(TransportError::Ses { status, error: error.into(), text: text.into() })
         };
         let json = "{\"message\": \"Email address is not verified.\"}";
         let header = "x-amzn-ErrorType: MessageRejected:http://internal.amazon.com/\n";

@@ -8,7 +8,7 @@ use rustls::pki_types::{CertificateDer, ServerName};
 use tokio::net::TcpStream;
 use tokio_rustls::{TlsConnector, client::TlsStream};
 
-use crate::post::Trouble;
+use crate::transport::TransportError;
 
 pub(super) fn connector(extra: &[CertificateDer<'static>]) -> Result<TlsConnector, rustls::Error> {
     Ok(TlsConnector::from(Arc::new(tls::client_config(extra)?)))
@@ -19,8 +19,8 @@ pub(super) async fn secure(
     connector: &TlsConnector,
     host: &str,
     stream: TcpStream,
-) -> Result<TlsStream<TcpStream>, Trouble> {
-    let failed = |why: &dyn std::fmt::Display| Trouble::NoAnswer {
+) -> Result<TlsStream<TcpStream>, TransportError> {
+    let failed = |why: &dyn std::fmt::Display| TransportError::NoResponse {
         text: format!("could not establish TLS with the mail server: {why}"),
     };
     let name = ServerName::try_from(host.to_owned()).map_err(|fault| failed(&fault))?;

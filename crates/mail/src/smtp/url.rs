@@ -31,9 +31,9 @@ pub enum TlsUse {
 
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}. hint: {}", self.what(), self.hint())]
-pub struct BadUrl(String);
+pub struct SmtpUrlError(String);
 
-impl BadUrl {
+impl SmtpUrlError {
     pub fn what(&self) -> String {
         format!("the mail server's URL {}", self.0)
     }
@@ -44,11 +44,11 @@ impl BadUrl {
 }
 
 impl FromStr for SmtpServer {
-    type Err = BadUrl;
+    type Err = SmtpUrlError;
 
-    fn from_str(text: &str) -> Result<Self, BadUrl> {
-        let bad = |why: &str| BadUrl(why.to_owned());
-        let url = Url::parse(text).map_err(|fault| BadUrl(format!("is invalid: {fault}")))?;
+    fn from_str(text: &str) -> Result<Self, SmtpUrlError> {
+        let bad = |why: &str| SmtpUrlError(why.to_owned());
+        let url = Url::parse(text).map_err(|fault| SmtpUrlError(format!("is invalid: {fault}")))?;
         let (mut tls, port) = match url.scheme() {
             "smtp" => (TlsUse::Required, 587),
             "smtps" => (TlsUse::Wrapped, 465),
@@ -71,7 +71,7 @@ impl FromStr for SmtpServer {
                 }
                 ("hello", name) if is_hello(name) => hello = Some(name.to_owned()),
                 (other, _) => {
-                    return Err(BadUrl(format!("has an unknown parameter `{other}`")));
+                    return Err(SmtpUrlError(format!("has an unknown parameter `{other}`")));
                 }
             }
         }

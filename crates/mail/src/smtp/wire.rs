@@ -9,7 +9,7 @@ use tokio::{
 };
 use tokio_rustls::client::TlsStream;
 
-use crate::post::Trouble;
+use crate::transport::TransportError;
 
 const LONGEST_LINE: usize = 4 * 1024;
 const MOST_LINES: usize = 128;
@@ -56,10 +56,10 @@ impl Wire<TcpStream> {
 
     /// The connection itself, to be secured. Whatever the server, or one who stands between, has sent
     /// beyond its last reply would be read as if it had come securely: then there is none.
-    pub fn into_stream(self) -> Result<TcpStream, Trouble> {
+    pub fn into_stream(self) -> Result<TcpStream, TransportError> {
         if !self.unread.is_empty() {
             let text = "the mail server sent data before the TLS handshake: refused";
-            return Err(Trouble::NoAnswer { text: text.into() });
+            return Err(TransportError::NoResponse { text: text.into() });
         }
         Ok(*Pin::into_inner(self.stream))
     }
@@ -76,13 +76,13 @@ impl Wire<dyn Duplex> {
 }
 
 impl<S: AsyncRead + AsyncWrite + Send + ?Sized> Wire<S> {
-    pub async fn say(&mut self, bytes: &[u8]) -> Result<(), Trouble> {
+    pub async fn say(&mut self, bytes: &[u8]) -> Result<(), TransportError> {
         self.stream.write_all(bytes).await.map_err(|error| lost(&error))?;
         self.stream.flush().await.map_err(|error| lost(&error))
     }
 
     /// A reply, which may have several lines.
-    pub async fn hear(&mut self) -> Result<Reply, Trouble> {
+    pub async fn hear(&mut self) -> Result<Reply, TransportError> {
         let mut reply = Reply { code: 0, lines: Vec::new() };
         loop {
             let line = self.line().await?;
@@ -98,7 +98,7 @@ impl<S: AsyncRead + AsyncWrite + Send + ?Sized> Wire<S> {
         }
     }
 
-    async fn line(&mut self) -> Result<Vec<u8>, Trouble> {
+    async fn line(&mut self) -> Result<Vec<u8>, TransportError> {
         let mut looked = 0;
         loop {
             if let Some(end) = self.unread[looked..].iter().position(|byte| *byte == b'\n') {
@@ -139,12 +139,14 @@ fn shown(text: &[u8]) -> String {
     String::from_utf8_lossy(text).chars().filter(|letter| !letter.is_control()).collect()
 }
 
-fn lost(error: &io::Error) -> Trouble {
-    Trouble::NoAnswer { text: format!("the connection to the mail server was lost: {error}") }
+fn lost(error: &io::Error) -> TransportError {
+    TransportError::NoResponse {
+        text: format!("the connection to the mail server was lost: {error}"),
+    }
 }
 
-fn nonsense() -> Trouble {
-    Trouble::NoAnswer { text: "the response of the mail server is not SMTP".into() }
+fn nonsense() -> TransportError {
+    TransportError::NoResponse { text: "the response of the mail server is not SMTP".into() }
 }
 
 #[cfg(test)]

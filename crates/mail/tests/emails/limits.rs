@@ -11,7 +11,10 @@ use std::{
 use async_trait::async_trait;
 use gancho_domain::{EmailId, Rate};
 use gancho_engine::LaneSetup;
-use gancho_mail::{EmailStatus, Letter, Post, Receipt, TenantLimits, Trouble, limits::TenantLimit};
+use gancho_mail::{
+    Acceptance, EmailStatus, OutgoingMessage, TenantLimits, Transport, TransportError,
+    limits::TenantLimit,
+};
 use gancho_testkit::wait_for;
 use tokio::sync::Semaphore;
 
@@ -39,12 +42,12 @@ impl Gate {
 struct Guarded(Arc<Gate>);
 
 #[async_trait]
-impl Post for Guarded {
+impl Transport for Guarded {
     fn name(&self) -> &'static str {
         "gate"
     }
 
-    async fn send(&self, letter: &Letter) -> Result<Receipt, Trouble> {
+    async fn send(&self, letter: &OutgoingMessage) -> Result<Acceptance, TransportError> {
         let gate = &self.0;
         let inside = gate.inside.fetch_add(1, Ordering::SeqCst) + 1;
         gate.most.fetch_max(inside, Ordering::SeqCst);
@@ -52,7 +55,7 @@ impl Post for Guarded {
         gate.inside.fetch_sub(1, Ordering::SeqCst);
         gate.taken.fetch_add(1, Ordering::SeqCst);
         let message_id = letter.message_id.clone();
-        Ok(Receipt { message_id, status: 250, text: String::new() })
+        Ok(Acceptance { message_id, status: 250, text: String::new() })
     }
 }
 

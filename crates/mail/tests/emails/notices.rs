@@ -6,7 +6,8 @@ use async_trait::async_trait;
 use gancho_domain::{Lane, Next, RetryPlan, SystemClock, Verdict};
 use gancho_engine::{Carried, Carrier};
 use gancho_mail::{
-    EmailStatus, Letter, MailCarrier, Post, Receipt, Sink, SuppressionReason, TenantLimits, Trouble,
+    Acceptance, EmailStatus, MailCarrier, OutgoingMessage, Sink, SuppressionReason, TenantLimits,
+    Transport, TransportError,
 };
 use gancho_outbound::Registry;
 use gancho_store::{Job, Pause};
@@ -20,18 +21,18 @@ on_both! { times_are_those_that_polling_shows nobody_is_left_out_by_a_cold_cache
 struct SlowPost;
 
 #[async_trait]
-impl Post for SlowPost {
+impl Transport for SlowPost {
     fn name(&self) -> &'static str {
         "slow"
     }
 
-    async fn send(&self, letter: &Letter) -> Result<Receipt, Trouble> {
+    async fn send(&self, letter: &OutgoingMessage) -> Result<Acceptance, TransportError> {
         // Sleeps as a slow server.
         tokio::time::sleep(Duration::from_millis(7)).await;
         if letter.to.to_string().starts_with("no") {
-            return Err(Trouble::Unfit { text: "as told".into() });
+            return Err(TransportError::Unfit { text: "as told".into() });
         }
-        Ok(Receipt { message_id: "1".into(), status: 250, text: "taken".into() })
+        Ok(Acceptance { message_id: "1".into(), status: 250, text: "taken".into() })
     }
 }
 
@@ -95,7 +96,7 @@ async fn nobody_is_left_out_by_a_cold_cache(on: On) {
         // As in a process that has just started.
         let registry = Registry::new(stage.store.clone(), ring.clone(), Profile::built_in().into());
         let carrier = MailCarrier {
-            post: sink.clone(),
+            transport: sink.clone(),
             registry: Arc::new(registry),
             suppressions: stage.suppressions.clone(),
             ids: stage.desk.ids.clone(),

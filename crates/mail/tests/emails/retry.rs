@@ -7,7 +7,9 @@ use std::{
 
 use async_trait::async_trait;
 use gancho_domain::Clock;
-use gancho_mail::{EmailStatus, FailureCode, Letter, Post, Receipt, SmtpPost, Trouble};
+use gancho_mail::{
+    Acceptance, EmailStatus, FailureCode, OutgoingMessage, SmtpTransport, Transport, TransportError,
+};
 use gancho_testkit::wait_for;
 use serde_json::{Value, json};
 
@@ -116,7 +118,7 @@ async fn a_server_that_hangs(on: On) {
     let server = mail_server();
     let mut settings = server.settings("smtp://", "plain", "?tls=none");
     settings.deadline = Duration::from_millis(300);
-    let stage = Stage::new(on, SmtpPost::new(settings).unwrap()).await;
+    let stage = Stage::new(on, SmtpTransport::new(settings).unwrap()).await;
     let (hanging, after) = (address("hang"), address("ana"));
     let id = stage.submit(draft(&hanging)).await;
     let view = stage.until(id, EmailStatus::RetryScheduled).await;
@@ -132,19 +134,19 @@ async fn a_server_that_hangs(on: On) {
 /// Lacks a file handle as often as it is told, then hands over to a real server.
 struct Lacking {
     left: AtomicU32,
-    server: SmtpPost,
+    server: SmtpTransport,
 }
 
 #[async_trait]
-impl Post for Lacking {
+impl Transport for Lacking {
     fn name(&self) -> &'static str {
         self.server.name()
     }
 
-    async fn send(&self, letter: &Letter) -> Result<Receipt, Trouble> {
+    async fn send(&self, letter: &OutgoingMessage) -> Result<Acceptance, TransportError> {
         let take_one = |left: u32| left.checked_sub(1);
         if self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take_one).is_ok() {
-            return Err(Trouble::Local { text: "too many open files".into() });
+            return Err(TransportError::Local { text: "too many open files".into() });
         }
         self.server.send(letter).await
     }

@@ -1,7 +1,7 @@
 //! E-mails that reach the server.
 
 use data_encoding::BASE64;
-use gancho_mail::{AttachmentDraft, EmailDraft, EmailStatus, SmtpPost};
+use gancho_mail::{AttachmentDraft, EmailDraft, EmailStatus, SmtpTransport};
 use gancho_testkit::wait_for;
 use serde_json::json;
 
@@ -64,8 +64,8 @@ async fn it_is_sent_and_told_of(on: On) {
 async fn over_many_connections(on: On) {
     let server = mail_server();
     for kind in ["plain", "slow"] {
-        let post = SmtpPost::new(server.settings("smtp://", kind, "?tls=none")).unwrap();
-        let stage = Stage::new(on, post).await;
+        let transport = SmtpTransport::new(server.settings("smtp://", kind, "?tls=none")).unwrap();
+        let stage = Stage::new(on, transport).await;
         let mut sessions = Vec::new();
         for script in ["a", "b", "rcpt-550", "c", "data-554", "d", "bye", "e"] {
             let to = address(script);

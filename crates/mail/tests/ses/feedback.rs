@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use gancho_domain::{Clock, EmailId, SystemClock, TenantId, TenantScope};
 use gancho_mail::{
     EmailDraft, EmailFilter, EmailStatus, FailureCode, Sink, SuppressionReason,
-    feedback::{Taken, parse},
+    feedback::{ReportOutcome, parse},
 };
 use gancho_store::PageRequest;
 use gancho_testkit::wait_for;
@@ -49,14 +49,17 @@ async fn a_bounce_is_told_once_and_the_address_suppressed(on: On) {
     stage.until(id, EmailStatus::Sent).await;
 
     let soft = parse(&bounce(id, None, "Transient", "one")).unwrap();
-    assert_eq!(stage.feedback.take(Some(stage.scope), &soft).await.unwrap(), Taken::Told(id));
+    assert_eq!(
+        stage.feedback.take(Some(stage.scope), &soft).await.unwrap(),
+        ReportOutcome::Reported(id)
+    );
     let view = stage.email(id).await;
     assert_eq!(view.row.status, EmailStatus::Failed);
     assert_eq!(view.row.failure_code, Some(FailureCode::BounceTemporary));
     let hard = parse(&bounce(id, Some(stage.tenant.id), "Permanent", "two")).unwrap();
     // The operator's source names no tenant: the report does.
-    assert_eq!(stage.feedback.take(None, &hard).await.unwrap(), Taken::Told(id));
-    assert_eq!(stage.feedback.take(None, &hard).await.unwrap(), Taken::Again(id));
+    assert_eq!(stage.feedback.take(None, &hard).await.unwrap(), ReportOutcome::Reported(id));
+    assert_eq!(stage.feedback.take(None, &hard).await.unwrap(), ReportOutcome::Duplicate(id));
     let view = stage.email(id).await;
     assert_eq!(view.row.failure_code, Some(FailureCode::BouncePermanent));
     assert_eq!(view.ses_error.as_deref(), Some("Permanent: General"));
@@ -104,10 +107,10 @@ async fn of_another_tenant(on: On) {
     stage.until(id, EmailStatus::Sent).await;
     let other = TenantScope::internal(TenantId::from_bits(5));
     let report = parse(&bounce(id, Some(stage.tenant.id), "Permanent", "one")).unwrap();
-    assert_eq!(stage.feedback.take(Some(other), &report).await.unwrap(), Taken::NotOurs);
+    assert_eq!(stage.feedback.take(Some(other), &report).await.unwrap(), ReportOutcome::Unrelated);
     let unnamed = parse(&bounce(id, None, "Permanent", "one")).unwrap();
-    assert_eq!(stage.feedback.take(Some(other), &unnamed).await.unwrap(), Taken::NotOurs);
-    assert_eq!(stage.feedback.take(None, &unnamed).await.unwrap(), Taken::NotOurs);
+    assert_eq!(stage.feedback.take(Some(other), &unnamed).await.unwrap(), ReportOutcome::Unrelated);
+    assert_eq!(stage.feedback.take(None, &unnamed).await.unwrap(), ReportOutcome::Unrelated);
     assert_eq!(stage.email(id).await.row.status, EmailStatus::Sent);
     assert_eq!(stage.told(id).await.len(), 1);
 }
@@ -137,8 +140,8 @@ async fn nothing_is_told_of_what_could_not_be_noted() {
         assert_eq!(listed(&stage, EmailStatus::Failed, 10).await, [[]; 0] as [[EmailId; 0]; 0]);
         database.batch_execute("drop function fail() cascade").await.unwrap();
     }
-    assert_eq!(stage.feedback.take(None, &report).await.unwrap(), Taken::Told(id));
-    assert_eq!(stage.feedback.take(None, &report).await.unwrap(), Taken::Again(id));
+    assert_eq!(stage.feedback.take(None, &report).await.unwrap(), ReportOutcome::Reported(id));
+    assert_eq!(stage.feedback.take(None, &report).await.unwrap(), ReportOutcome::Duplicate(id));
     let told = stage.told(id).await;
     let kinds: Vec<_> = told.iter().map(|(number, kind, _)| (*number, kind.as_str())).collect();
     assert_eq!(kinds, [(1, "email.sent"), (2, "email.failed")]);

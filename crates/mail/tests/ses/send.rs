@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use data_encoding::BASE64;
 use gancho_domain::SystemClock;
 use gancho_mail::{
-    EmailDraft, EmailStatus, SesPost,
+    EmailDraft, EmailStatus, SesTransport,
     ses::{Credentials, SesSettings},
 };
 use gancho_testkit::python::PythonServer;
@@ -31,7 +31,7 @@ fn ses() -> &'static Ses {
 }
 
 impl Ses {
-    fn post(&self) -> SesPost {
+    fn transport(&self) -> SesTransport {
         let settings = SesSettings {
             region: "us-east-1".into(),
             endpoint: Some(format!("http://127.0.0.1:{}", self.port).parse().unwrap()),
@@ -43,7 +43,7 @@ impl Ses {
             configuration_set: None,
             deadline: std::time::Duration::from_secs(20),
         };
-        SesPost::new(client(), Arc::new(SystemClock), settings).unwrap()
+        SesTransport::new(client(), Arc::new(SystemClock), settings).unwrap()
     }
 
     fn asked(&self, id: &str) -> Vec<Value> {
@@ -55,7 +55,7 @@ impl Ses {
 
 async fn taken_by_ses(on: On) {
     let ses = ses();
-    let stage = Stage::new(on, ses.post()).await;
+    let stage = Stage::new(on, ses.transport()).await;
     let id = stage.submit(draft("ana@example.com")).await;
     let view = stage.until(id, EmailStatus::Sent).await;
     let message_id = view.message_id.unwrap();
@@ -71,7 +71,7 @@ async fn taken_by_ses(on: On) {
 }
 
 async fn refused_by_ses(on: On) {
-    let stage = Stage::new(on, ses().post()).await;
+    let stage = Stage::new(on, ses().transport()).await;
     let unverified =
         EmailDraft { from: Some("eve@unverified.org".into()), ..draft("ana@example.com") };
     let id = stage.submit(unverified).await;
@@ -84,7 +84,7 @@ async fn refused_by_ses(on: On) {
 }
 
 async fn too_much_for_ses(on: On) {
-    let stage = Stage::new(on, ses().post()).await;
+    let stage = Stage::new(on, ses().transport()).await;
     for (local, code, error) in [
         ("throttle", "SES_THROTTLE", "TooManyRequestsException: Rate exceeded"),
         ("unavailable", "SES_ERROR", "ServiceUnavailable: Try again"),

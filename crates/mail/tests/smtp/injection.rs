@@ -1,6 +1,6 @@
 //! Attack EM-01: whatever stands in an e-mail, the server hears one envelope and one letter.
 
-use gancho_mail::{EmailDraft, EmailStatus, Post, SmtpPost};
+use gancho_mail::{EmailDraft, EmailStatus, SmtpTransport, Transport};
 
 use crate::{
     mail_server::{address, mail_server},
@@ -18,8 +18,8 @@ async fn the_transcript_holds_one_letter() {
     let server = mail_server();
     for (kind, is_pipelined) in [("plain", true), ("slow", false)] {
         let settings = server.settings("smtp://", kind, "?tls=none");
-        let post = std::sync::Arc::new(SmtpPost::new(settings).unwrap());
-        let stage = Stage::with(On::Sqlite, post.clone(), Setup::default()).await;
+        let transport = std::sync::Arc::new(SmtpTransport::new(settings).unwrap());
+        let stage = Stage::with(On::Sqlite, transport.clone(), Setup::default()).await;
         let to = address("ana");
         let odd = EmailDraft {
             from: Some("\"Eve\\\" <eve@example.com>, .\" <shop@example.com>".into()),
@@ -32,7 +32,7 @@ async fn the_transcript_holds_one_letter() {
         let id = stage.submit(odd).await;
         stage.until(id, EmailStatus::Sent).await;
         let mail = server.first_mail(&to).await;
-        post.close().await;
+        transport.close().await;
         let transcript = server.heard(mail.session).await;
 
         let (commands, rest) = transcript.split_once("DATA\r\n").unwrap();

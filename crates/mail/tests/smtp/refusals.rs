@@ -1,6 +1,6 @@
 //! What the server refuses for good, and what may pass.
 
-use gancho_mail::{EmailStatus, SmtpPost};
+use gancho_mail::{EmailStatus, SmtpTransport};
 use gancho_testkit::wait_for;
 
 use crate::{
@@ -55,7 +55,7 @@ async fn nobody_there(on: On) {
     };
     let mut settings = mail_server().settings("smtp://", "plain", "?tls=none");
     settings.server.port = port;
-    let stage = Stage::new(on, SmtpPost::new(settings).unwrap()).await;
+    let stage = Stage::new(on, SmtpTransport::new(settings).unwrap()).await;
     let id = stage.submit(draft("ana@example.com")).await;
     let view = stage.until(id, EmailStatus::RetryScheduled).await;
     let reason = view.row.failure_reason.unwrap();

@@ -1,7 +1,7 @@
 //! Answers of mail servers that are not the ones that are due (attacks EM-01 and EM-02): nothing is
 //! said that could be taken for something else, and the connection is not used again.
 
-use gancho_mail::{EmailStatus, FailureCode, SmtpPost};
+use gancho_mail::{EmailStatus, FailureCode, SmtpTransport};
 
 use crate::{
     mail_server::{address, mail_server},
@@ -24,7 +24,7 @@ async fn another_answer_than_the_one_that_is_due() {
             ("data-334", "334", "[250, 251, 252]"),
         ] {
             let settings = server.settings("smtp://", kind, "?tls=none");
-            let stage = Stage::new(On::Sqlite, SmtpPost::new(settings).unwrap()).await;
+            let stage = Stage::new(On::Sqlite, SmtpTransport::new(settings).unwrap()).await;
             let (before, odd, after) = (address("ana"), address(script), address("ana"));
             let first = stage.submit(draft(&before)).await;
             stage.until(first, EmailStatus::Sent).await;
@@ -52,7 +52,7 @@ async fn another_answer_than_the_one_that_is_due() {
 async fn a_login_that_is_not_over() {
     let server = mail_server();
     let settings = server.settings("smtp://odd:pass@", "plain", "?tls=none");
-    let stage = Stage::new(On::Sqlite, SmtpPost::new(settings).unwrap()).await;
+    let stage = Stage::new(On::Sqlite, SmtpTransport::new(settings).unwrap()).await;
     let to = address("ana");
     let id = stage.submit(draft(&to)).await;
     let view = stage.until(id, EmailStatus::RetryScheduled).await;
@@ -68,7 +68,7 @@ async fn goodbye_in_answer_to_the_content_on_a_kept_connection() {
     let server = mail_server();
     for kind in ["plain", "slow"] {
         let settings = server.settings("smtp://", kind, "?tls=none");
-        let stage = Stage::new(On::Sqlite, SmtpPost::new(settings).unwrap()).await;
+        let stage = Stage::new(On::Sqlite, SmtpTransport::new(settings).unwrap()).await;
         let (before, to) = (address("ana"), address("dataonce-421-4_3_2"));
         let first = stage.submit(draft(&before)).await;
         stage.until(first, EmailStatus::Sent).await;

@@ -1,6 +1,6 @@
 //! TLS and passwords (attack EM-02): what is said to a server, and what is not.
 
-use gancho_mail::{EmailStatus, EmailView, SmtpPost, smtp::SmtpSettings};
+use gancho_mail::{EmailStatus, EmailView, SmtpTransport, smtp::SmtpSettings};
 use gancho_testkit::wait_for;
 
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
 };
 
 async fn sent(settings: SmtpSettings) -> Mail {
-    let stage = Stage::new(On::Sqlite, SmtpPost::new(settings).unwrap()).await;
+    let stage = Stage::new(On::Sqlite, SmtpTransport::new(settings).unwrap()).await;
     let to = address("ana");
     let id = stage.submit(draft(&to)).await;
     stage.until(id, EmailStatus::Sent).await;
@@ -17,7 +17,7 @@ async fn sent(settings: SmtpSettings) -> Mail {
 }
 
 async fn refused(settings: SmtpSettings, status: EmailStatus) -> EmailView {
-    let stage = Stage::new(On::Sqlite, SmtpPost::new(settings).unwrap()).await;
+    let stage = Stage::new(On::Sqlite, SmtpTransport::new(settings).unwrap()).await;
     let to = address("ana");
     let id = stage.submit(draft(&to)).await;
     let view = stage.until(id, status).await;

@@ -8,7 +8,7 @@ use gancho_wire::Profile;
 use serde_json::value::RawValue;
 
 use super::{
-    EndpointDesk, EndpointDraft, EndpointError, header_check, seal,
+    EndpointDraft, EndpointError, EndpointService, header_check, seal,
     secret_check::{self, NewSecret},
     terms_check,
 };
@@ -17,7 +17,7 @@ const LONGEST_NAME: usize = 128;
 const MOST_EVENTS: usize = 100;
 const LONGEST_METADATA: usize = 16 * 1024;
 
-impl EndpointDesk {
+impl EndpointService {
     /// The endpoint as the draft would have it. With `whole`, what the draft leaves out goes back to
     /// what a new endpoint has.
     pub(super) fn apply(

@@ -9,7 +9,7 @@ use gancho_vault::Secret;
 use gancho_wire::{SecretFormat, SigningKey};
 
 use super::{
-    EndpointDesk, EndpointError, seal,
+    EndpointError, EndpointService, seal,
     secret_check::{self, NewSecret},
 };
 
@@ -18,7 +18,7 @@ pub const LONGEST_OVERLAP: Duration = Duration::from_hours(7 * 24);
 /// So many old ones sign at most: each makes the signature header longer.
 const MOST_OLD: usize = 4;
 
-pub struct Rotated {
+pub struct RotatedSecret {
     pub secret: Secret,
     pub secret_format: SecretFormat,
     /// `whpk_…`, for receivers, where the secret is an Ed25519 key.
@@ -27,7 +27,7 @@ pub struct Rotated {
     pub old_until: Option<Time>,
 }
 
-pub struct Revealed {
+pub struct RevealedSecret {
     pub secret: Secret,
     pub secret_format: SecretFormat,
     /// `whpk_…`, for receivers, where the secret is an Ed25519 key.
@@ -36,7 +36,7 @@ pub struct Revealed {
     pub old_until: Vec<Time>,
 }
 
-impl EndpointDesk {
+impl EndpointService {
     /// The new secret signs at once, the old one until the overlap is over. One that is made is of the
     /// kind of the old one.
     pub async fn rotate(
@@ -45,7 +45,7 @@ impl EndpointDesk {
         id: EndpointId,
         new: Option<String>,
         overlap: Option<Duration>,
-    ) -> Result<Rotated, EndpointError> {
+    ) -> Result<RotatedSecret, EndpointError> {
         let overlap = overlap.unwrap_or(USUAL_OVERLAP);
         if overlap > LONGEST_OVERLAP {
             let message = format!("must not be longer than {}", span::write(LONGEST_OVERLAP));
@@ -77,7 +77,7 @@ impl EndpointDesk {
                 endpoint.old_secrets.truncate(MOST_OLD);
             }
             let old_until = (!overlap.is_zero()).then(|| now + overlap);
-            Ok((endpoint, Rotated { secret, secret_format, public_key, old_until }))
+            Ok((endpoint, RotatedSecret { secret, secret_format, public_key, old_until }))
         });
         changed.await.map(|(_, rotated)| rotated)
     }
@@ -86,13 +86,13 @@ impl EndpointDesk {
         &self,
         scope: TenantScope,
         id: EndpointId,
-    ) -> Result<Revealed, EndpointError> {
+    ) -> Result<RevealedSecret, EndpointError> {
         let endpoint = self.store.endpoint(scope, id).await?.ok_or(EndpointError::NotFound)?;
         let secret = seal::secret(&self.ring, &endpoint).map_err(EndpointError::Vault)?;
         let profile = self.registry.profile(&endpoint.profile);
         let key = profile.and_then(|profile| SigningKey::for_profile(&profile, &secret).ok());
         let now = self.clock.now();
-        Ok(Revealed {
+        Ok(RevealedSecret {
             secret,
             secret_format: key.as_ref().map_or(SecretFormat::Raw, SigningKey::format),
             public_key: key.as_ref().and_then(SigningKey::public_key),

@@ -38,7 +38,7 @@ pub(super) fn check(
 }
 
 /// Receivers that verify with a public key go on verifying with a public key.
-fn make(before: Option<SecretFormat>) -> Result<String, gancho_wire::RandomFault> {
+fn make(before: Option<SecretFormat>) -> Result<String, gancho_wire::RandomError> {
     match before {
         Some(SecretFormat::Ed25519) => new_key_pair().map(|pair| pair.private_key),
         _ => new_secret(),

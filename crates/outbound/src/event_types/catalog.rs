@@ -13,7 +13,7 @@ use std::{
 
 use serde_json::value::RawValue;
 
-use super::{Catalog, KnownType, known::OneType};
+use super::{Catalog, EventTypeInfo, type_cache::CompiledType};
 
 /// Name, description, example.
 type Entry = (&'static str, &'static str, &'static str);
@@ -25,17 +25,19 @@ const CATALOGS: [(Catalog, &[Entry]); 4] = [
     (Catalog::Operations, &operations::TYPES),
 ];
 
-static BUILT_IN: LazyLock<BTreeMap<&'static str, Arc<OneType>>> = LazyLock::new(|| {
+static BUILT_IN: LazyLock<BTreeMap<&'static str, Arc<CompiledType>>> = LazyLock::new(|| {
     let entries =
         CATALOGS.iter().flat_map(|(catalog, types)| types.iter().map(|one| (*catalog, *one)));
     entries
-        .map(|(catalog, entry)| (entry.0, Arc::new(OneType::built_in(known(catalog, entry)))))
+        .map(|(catalog, entry)| {
+            (entry.0, Arc::new(CompiledType::built_in(type_cache(catalog, entry))))
+        })
         .collect()
 });
 
-fn known(catalog: Catalog, (name, description, example): Entry) -> KnownType {
+fn type_cache(catalog: Catalog, (name, description, example): Entry) -> EventTypeInfo {
     let example = RawValue::from_string(example.to_owned());
-    KnownType {
+    EventTypeInfo {
         name: name.to_owned(),
         description: description.to_owned(),
         // A test sees to it that every example is JSON.
@@ -46,12 +48,12 @@ fn known(catalog: Catalog, (name, description, example): Entry) -> KnownType {
     }
 }
 
-pub(super) fn get(name: &str) -> Option<&'static Arc<OneType>> {
+pub(super) fn get(name: &str) -> Option<&'static Arc<CompiledType>> {
     BUILT_IN.get(name)
 }
 
 /// By name.
-pub(super) fn all() -> impl Iterator<Item = &'static OneType> {
+pub(super) fn all() -> impl Iterator<Item = &'static CompiledType> {
     BUILT_IN.values().map(|one| &**one)
 }
 

@@ -10,9 +10,9 @@ use gancho_store::StoreError;
 use gancho_wire::SchemaCheckError;
 
 use super::{
-    EventTypes, TypeError,
-    known::{OneType, Unusable},
+    EventTypeError, EventTypes,
     own::reserved,
+    type_cache::{CompiledType, InvalidSchema},
 };
 
 impl EventTypes {
@@ -23,33 +23,36 @@ impl EventTypes {
         tenant: &Tenant,
         event_type: &str,
         data: &Bytes,
-    ) -> Result<(), TypeError> {
+    ) -> Result<(), EventTypeError> {
         if is_reserved(event_type) {
-            return Err(TypeError::Faulty(vec![reserved("/type")]));
+            return Err(EventTypeError::Faulty(vec![reserved("/type")]));
         }
-        let types = self.known.of(scope).await?;
-        let known = types.find(event_type).filter(|known| !known.shown.is_archived);
-        let Some(known) = known else {
+        let types = self.type_cache.of(scope).await?;
+        let type_cache = types.find(event_type).filter(|type_cache| !type_cache.shown.is_archived);
+        let Some(type_cache) = type_cache else {
             return if tenant.strict_event_types { Err(unknown(event_type)) } else { Ok(()) };
         };
-        let faults = faults(known, data)
+        let faults = faults(type_cache, data)
             .await
             .map_err(|error| StoreError::Unavailable(error.to_string()))?;
-        if faults.is_empty() { Ok(()) } else { Err(TypeError::Faulty(faults)) }
+        if faults.is_empty() { Ok(()) } else { Err(EventTypeError::Faulty(faults)) }
     }
 }
 
-async fn faults(known: Arc<OneType>, data: &Bytes) -> Result<Vec<FieldError>, SchemaCheckError> {
-    let schema = match &known.schema {
+async fn faults(
+    type_cache: Arc<CompiledType>,
+    data: &Bytes,
+) -> Result<Vec<FieldError>, SchemaCheckError> {
+    let schema = match &type_cache.schema {
         None => return Ok(Vec::new()),
-        Some(Err(Unusable)) => return Err(SchemaCheckError),
+        Some(Err(InvalidSchema)) => return Err(SchemaCheckError),
         Some(Ok(schema)) => schema.clone(),
     };
     let data = data.clone();
     off_thread(data.len(), move || schema.faults(&data)).await.ok_or(SchemaCheckError)
 }
 
-fn unknown(event_type: &str) -> TypeError {
+fn unknown(event_type: &str) -> EventTypeError {
     let message = format!("`{event_type}` is not a registered event type: register it first");
-    TypeError::Faulty(vec![FieldError::new("unknown_event_type", "/type", message)])
+    EventTypeError::Faulty(vec![FieldError::new("unknown_event_type", "/type", message)])
 }

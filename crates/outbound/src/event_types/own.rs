@@ -6,7 +6,7 @@ use gancho_wire::Schema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{Catalog, EventTypes, KnownType, TypeError, catalog};
+use super::{Catalog, EventTypeError, EventTypeInfo, EventTypes, catalog};
 use crate::Owner;
 
 pub(super) const KIND: &str = "event_type";
@@ -16,7 +16,7 @@ const LONGEST_DESCRIPTION: usize = 2_000;
 const LONGEST_EXAMPLE: usize = 64 * 1024;
 
 #[derive(Debug, Clone, Default)]
-pub struct NewType {
+pub struct NewEventType {
     pub name: String,
     pub description: Option<String>,
     pub example: Option<Box<RawValue>>,
@@ -26,7 +26,7 @@ pub struct NewType {
 
 /// As it is kept. Its name is the document's key.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Kept {
+pub(super) struct TypeDocument {
     description: String,
     example: Box<RawValue>,
     schema: Option<Box<RawValue>>,
@@ -34,9 +34,9 @@ pub(super) struct Kept {
     is_archived: bool,
 }
 
-impl Kept {
-    pub fn shown(self, name: &str, owner: Owner) -> KnownType {
-        KnownType {
+impl TypeDocument {
+    pub fn shown(self, name: &str, owner: Owner) -> EventTypeInfo {
+        EventTypeInfo {
             name: name.to_owned(),
             description: self.description,
             example: self.example,
@@ -52,33 +52,38 @@ impl Kept {
 
 impl EventTypes {
     /// Makes it, or replaces the one of that name.
-    pub async fn put(&self, owner: impl Into<Owner>, new: NewType) -> Result<KnownType, TypeError> {
+    pub async fn put(
+        &self,
+        owner: impl Into<Owner>,
+        new: NewEventType,
+    ) -> Result<EventTypeInfo, EventTypeError> {
         let owner = owner.into();
-        let kept = judge(&new).map_err(TypeError::Faulty)?;
+        let kept = judge(&new).map_err(EventTypeError::Faulty)?;
         let place = owner.collection(KIND);
-        let body = serde_json::to_vec(&kept)
-            .map_err(|fault| TypeError::Faulty(vec![FieldError::new("malformed", "", fault)]))?;
+        let body = serde_json::to_vec(&kept).map_err(|fault| {
+            EventTypeError::Faulty(vec![FieldError::new("malformed", "", fault)])
+        })?;
         let put = self.store.put_document_within(place, &new.name, Bytes::from(body), MOST).await?;
         if put.is_none() {
-            return Err(TypeError::TooMany { most: MOST });
+            return Err(EventTypeError::TooMany { most: MOST });
         }
-        self.known.forget(owner);
+        self.type_cache.forget(owner);
         Ok(kept.shown(&new.name, owner))
     }
 
-    pub async fn delete(&self, owner: impl Into<Owner>, name: &str) -> Result<(), TypeError> {
+    pub async fn delete(&self, owner: impl Into<Owner>, name: &str) -> Result<(), EventTypeError> {
         let owner = owner.into();
         let was_there = self.store.delete_document(owner.collection(KIND), name).await?;
-        self.known.forget(owner);
+        self.type_cache.forget(owner);
         match was_there {
             true => Ok(()),
-            false if catalog::get(name).is_some() => Err(TypeError::BuiltIn),
-            false => Err(TypeError::NotFound),
+            false if catalog::get(name).is_some() => Err(EventTypeError::BuiltIn),
+            false => Err(EventTypeError::NotFound),
         }
     }
 }
 
-fn judge(new: &NewType) -> Result<Kept, Vec<FieldError>> {
+fn judge(new: &NewEventType) -> Result<TypeDocument, Vec<FieldError>> {
     let mut faults = Vec::new();
     match new.name.parse::<EventType>() {
         Err(fault) => faults.push(FieldError::new("malformed", "/name", fault)),
@@ -94,7 +99,7 @@ fn judge(new: &NewType) -> Result<Kept, Vec<FieldError>> {
     let example = new
         .example
         .clone()
-        .or_else(|| catalog::get(&new.name).map(|known| known.shown.example.clone()));
+        .or_else(|| catalog::get(&new.name).map(|type_cache| type_cache.shown.example.clone()));
     let example = example.unwrap_or_else(|| RawValue::NULL.to_owned());
     if example.get().len() > LONGEST_EXAMPLE {
         let message = format!("the example must not have more than {LONGEST_EXAMPLE} bytes");
@@ -114,7 +119,12 @@ fn judge(new: &NewType) -> Result<Kept, Vec<FieldError>> {
     if !faults.is_empty() {
         return Err(faults);
     }
-    Ok(Kept { description, example, schema: new.schema.clone(), is_archived: new.is_archived })
+    Ok(TypeDocument {
+        description,
+        example,
+        schema: new.schema.clone(),
+        is_archived: new.is_archived,
+    })
 }
 
 pub(super) fn reserved(pointer: &str) -> FieldError {

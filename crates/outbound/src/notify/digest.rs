@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use gancho_domain::{DeliveryId, EndpointId, TenantId, Time};
 use parking_lot::Mutex;
 
-use super::notices::{Exhausted, Notice};
+use super::notices::{ExhaustedDelivery, Notice};
 
 /// Told one by one within a window.
 pub const MAX_SINGLE: usize = 5;
@@ -41,7 +41,7 @@ pub(crate) struct Window {
 
 impl Digests {
     /// Whether this one is to be told by itself. If not, it is counted, once however often it is judged.
-    pub fn is_single(&self, what: &Exhausted<'_>) -> bool {
+    pub fn is_single(&self, what: &ExhaustedDelivery<'_>) -> bool {
         let key = (what.job.tenant, what.job.target);
         let id = what.job.delivery;
         let mut windows = self.0.lock();
@@ -91,7 +91,7 @@ impl Digests {
 }
 
 impl Window {
-    fn new(what: &Exhausted<'_>) -> Self {
+    fn new(what: &ExhaustedDelivery<'_>) -> Self {
         Self {
             began: what.at,
             single: Vec::new(),
@@ -105,7 +105,7 @@ impl Window {
         }
     }
 
-    fn count(&mut self, what: &Exhausted<'_>, id: DeliveryId) {
+    fn count(&mut self, what: &ExhaustedDelivery<'_>, id: DeliveryId) {
         if self.known.contains(&id) {
             return;
         }

@@ -21,7 +21,7 @@ pub struct Notice {
 }
 
 /// A delivery that was given up.
-pub struct Exhausted<'a> {
+pub struct ExhaustedDelivery<'a> {
     pub job: &'a Job,
     pub url: Option<&'a str>,
     pub attempts: u32,
@@ -30,15 +30,15 @@ pub struct Exhausted<'a> {
 }
 
 /// What an endpoint missed by the time it was switched off.
-pub(crate) struct Missed {
+pub(crate) struct MissedDeliveries {
     pub since: Time,
     pub failed_deliveries: u64,
     pub is_exact: bool,
 }
 
 impl Notice {
-    pub fn exhausted(what: &Exhausted<'_>) -> Self {
-        let Exhausted { job, url, attempts, failure, at } = what;
+    pub fn exhausted(what: &ExhaustedDelivery<'_>) -> Self {
+        let ExhaustedDelivery { job, url, attempts, failure, at } = what;
         let data = json!({
             "is_digest": false,
             "tenant_id": job.tenant.to_string(),
@@ -93,7 +93,7 @@ impl Notice {
     pub(crate) fn disabled(
         endpoint: &Endpoint,
         why: Disabled,
-        missed: &Missed,
+        missed: &MissedDeliveries,
         failure: Option<&Failure>,
     ) -> Self {
         let mut data = about(endpoint, failure);

@@ -5,8 +5,8 @@ use tracing::instrument;
 
 use super::{Answer, NewEvent, PublishError, Published, Publisher, stopped};
 use crate::{
-    event_types::TypeError,
-    limits::{RateStanding, Taken},
+    event_types::EventTypeError,
+    limits::{RateGrant, RateStanding},
 };
 
 /// A batch of which each event was admitted or refused, in order.
@@ -91,7 +91,7 @@ impl Places {
     }
 }
 
-fn too_fast(taken: &Taken, rate: RateStanding) -> PublishError {
+fn too_fast(taken: &RateGrant, rate: RateStanding) -> PublishError {
     PublishError::TooFast {
         retry_after: taken.retry_after,
         limit: rate.limit,
@@ -100,11 +100,11 @@ fn too_fast(taken: &Taken, rate: RateStanding) -> PublishError {
     }
 }
 
-impl From<TypeError> for PublishError {
-    fn from(error: TypeError) -> Self {
+impl From<EventTypeError> for PublishError {
+    fn from(error: EventTypeError) -> Self {
         match error {
-            TypeError::Store(error) => Self::Store(error),
-            TypeError::Faulty(faults) => Self::Faulty(faults),
+            EventTypeError::Store(error) => Self::Store(error),
+            EventTypeError::Faulty(faults) => Self::Faulty(faults),
             other => {
                 Self::Faulty(vec![gancho_domain::FieldError::new("event_type", "/type", other)])
             }

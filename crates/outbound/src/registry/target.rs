@@ -65,7 +65,7 @@ impl Targets {
 }
 
 /// What a target has besides its endpoint.
-pub(super) struct Ready {
+pub(super) struct PreparedTarget {
     url: Url,
     profile: Arc<Profile>,
     keys: Vec<SigningKey>,
@@ -77,7 +77,7 @@ pub(super) fn prepare(
     endpoint: &Endpoint,
     ring: &KeyRing,
     profiles: &HashMap<String, Arc<Profile>>,
-) -> Result<Ready, String> {
+) -> Result<PreparedTarget, String> {
     let url = endpoint.url.parse::<Url>().map_err(|fault| fault.to_string())?;
     let profile = profiles
         .get(&endpoint.profile)
@@ -87,7 +87,13 @@ pub(super) fn prepare(
     let (until, old): (Vec<Time>, Vec<SigningKey>) =
         old_keys(endpoint, ring, profile).into_iter().unzip();
     let keys = std::iter::once(first).chain(old).collect();
-    Ok(Ready { url, profile: profile.clone(), keys, until, headers: headers(endpoint, ring)? })
+    Ok(PreparedTarget {
+        url,
+        profile: profile.clone(),
+        keys,
+        until,
+        headers: headers(endpoint, ring)?,
+    })
 }
 
 /// An old secret that cannot sign any more (the profile or the ring changed) is left out: the new one
@@ -115,7 +121,7 @@ fn headers(endpoint: &Endpoint, ring: &KeyRing) -> Result<Vec<(HeaderName, Heade
     each.collect()
 }
 
-impl Ready {
+impl PreparedTarget {
     pub fn with(self, endpoint: Endpoint) -> Target {
         let plan = endpoint.plan.clone();
         Target {

@@ -18,7 +18,7 @@ use crate::{Owner, registry::Targets};
 
 /// What came of a page.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Sent {
+pub(super) struct PageResult {
     pub done: u64,
     pub skipped: u64,
     pub failed: u64,
@@ -26,23 +26,23 @@ pub(super) struct Sent {
     pub next: Option<Cursor>,
 }
 
-impl Sent {
+impl PageResult {
     pub fn count(&self) -> u64 {
         self.done + self.skipped + self.failed
     }
 
-    fn add(&mut self, one: One) {
+    fn add(&mut self, one: ItemResult) {
         match one {
-            One::Done => self.done += 1,
-            One::Skipped => self.skipped += 1,
-            One::Failed => self.failed += 1,
+            ItemResult::Done => self.done += 1,
+            ItemResult::Skipped => self.skipped += 1,
+            ItemResult::Failed => self.failed += 1,
         }
     }
 }
 
 /// What became of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum One {
+enum ItemResult {
     Done,
     Skipped,
     Failed,
@@ -59,13 +59,13 @@ impl Replays {
         (cursor, order): (&Cursor, ListOrder),
         most: usize,
         doubt: InDoubt,
-    ) -> Result<Sent> {
+    ) -> Result<PageResult> {
         let Some(scope) = scope_of(owner, replay) else {
             return self.arm_dead(owner, replay, cursor, most).await;
         };
         let targets = self.registry.of(scope.tenant()).await?;
         let (events, rows, next) = self.read_page(scope, replay, (cursor, order), most).await?;
-        let mut sent = Sent { next, ..Sent::default() };
+        let mut sent = PageResult { next, ..PageResult::default() };
         let (rows, others): (Vec<_>, Vec<_>) = rows
             .into_iter()
             .partition(|row| row.lane != Lane::Webhook || active(&targets, row.target).is_some());
@@ -96,7 +96,7 @@ impl Replays {
             work.spawn(send(event));
         }
         while let Some(one) = work.join_next().await {
-            sent.add(one.unwrap_or(Ok(One::Failed))?);
+            sent.add(one.unwrap_or(Ok(ItemResult::Failed))?);
         }
         self.arm(scope, rows, doubt, &mut sent).await?;
         Ok(sent)
@@ -108,12 +108,14 @@ impl Replays {
         scope: TenantScope,
         rows: Vec<DeliveryRow>,
         doubt: InDoubt,
-        sent: &mut Sent,
+        sent: &mut PageResult,
     ) -> Result<()> {
         let mut ids = Vec::with_capacity(rows.len());
         for row in rows {
             match doubt {
-                Some(since) if self.was_armed(scope, row.id, since).await? => sent.add(One::Done),
+                Some(since) if self.was_armed(scope, row.id, since).await? => {
+                    sent.add(ItemResult::Done)
+                }
                 _ => ids.push(row.id),
             }
         }
@@ -122,9 +124,9 @@ impl Replays {
         }
         for outcome in self.store.retry_now_in_order(scope, ids, self.clock.now()).await? {
             sent.add(match outcome {
-                RetryOutcome::Due => One::Done,
-                RetryOutcome::InFlight => One::Skipped,
-                RetryOutcome::Unknown => One::Failed,
+                RetryOutcome::Due => ItemResult::Done,
+                RetryOutcome::InFlight => ItemResult::Skipped,
+                RetryOutcome::Unknown => ItemResult::Failed,
             });
         }
         Ok(())
@@ -198,11 +200,11 @@ impl Replays {
         replay: &Replay,
         cursor: &Cursor,
         most: usize,
-    ) -> Result<Sent> {
+    ) -> Result<PageResult> {
         let (filter, now) = (dead_filter(owner, replay), self.clock.now());
         let replayed = self.store.replay_dead(filter, most, cursor.place()?, now).await?;
         let next = replayed.next.map(Cursor::after);
-        Ok(Sent { done: replayed.armed, next, ..Sent::default() })
+        Ok(PageResult { done: replayed.armed, next, ..PageResult::default() })
     }
 
     fn delivery(&self, targets: &Targets, to: EndpointId) -> NewDelivery {
@@ -249,17 +251,17 @@ async fn send(
     event: EventId,
     delivery: Option<NewDelivery>,
     doubt: InDoubt,
-) -> Result<One> {
-    let Some(delivery) = delivery else { return Ok(One::Skipped) };
+) -> Result<ItemResult> {
+    let Some(delivery) = delivery else { return Ok(ItemResult::Skipped) };
     if let Some(since) = doubt {
         let view = store.event(scope, event).await?;
         let sent = |row: &DeliveryRow| {
             row.target == delivery.target && row.id.time().millis() >= since.millis()
         };
         if view.is_some_and(|view| view.deliveries.iter().any(sent)) {
-            return Ok(One::Done);
+            return Ok(ItemResult::Done);
         }
     }
     let was_there = store.redeliver(scope, event, vec![delivery]).await?;
-    Ok(if was_there { One::Done } else { One::Failed })
+    Ok(if was_there { ItemResult::Done } else { ItemResult::Failed })
 }

@@ -15,7 +15,7 @@ use super::{
     codec::{Cursor, Request, replay_of},
     count::count,
     jobs::MAX_OPEN_IN_ALL,
-    page::Sent,
+    page::PageResult,
 };
 use crate::Owner;
 
@@ -87,7 +87,7 @@ impl Replays {
         let most = replay.rate.min(MOST_IN_A_PAGE) as usize;
         let page = (&Cursor::read(&job.cursor)?, request.order());
         let sent = self.send_page(owner, &replay, page, most, doubt).await;
-        let (was_sent, count) = (sent.is_ok(), sent.as_ref().map_or(0, Sent::count));
+        let (was_sent, count) = (sent.is_ok(), sent.as_ref().map_or(0, PageResult::count));
         let noted = self.note(id, sent).await;
         // A page that failed, or that may not have been written down, is looked at before it is sent again.
         self.note_doubt(id, !was_sent || noted.is_err());
@@ -130,9 +130,9 @@ impl Replays {
 
     /// Writes a page down, and says whether there is another. A store that cannot be asked is asked again
     /// later; one that holds nonsense ends the replay.
-    async fn note(&self, id: ReplayId, sent: Result<Sent>) -> Result<bool> {
+    async fn note(&self, id: ReplayId, sent: Result<PageResult>) -> Result<bool> {
         let (page, next) = match sent {
-            Ok(Sent { done, skipped, failed, next }) => {
+            Ok(PageResult { done, skipped, failed, next }) => {
                 (ReplayCounts { done, skipped, failed }, next.ok_or(ReplayEnd::Done))
             }
             Err(StoreError::Corrupt(why)) => (ReplayCounts::default(), Err(ReplayEnd::Failed(why))),

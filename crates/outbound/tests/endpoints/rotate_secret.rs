@@ -6,13 +6,18 @@ use gancho_domain::{Clock, Time};
 use gancho_outbound::{EndpointDraft, EndpointError};
 use gancho_testkit::http_request::{HttpRequest, arrived};
 use gancho_wire::{
-    DEFAULT_TOLERANCE, GenericHmac, Preset, Recipe, Refusal, SecretEncoding, VerifyingKey,
+    DEFAULT_TOLERANCE, GenericHmac, Preset, Recipe, SecretEncoding, VerifyError, VerifyingKey,
     new_key_pair,
 };
 
 use crate::stage::{DAY, Stage, draft, event, ok};
 
-fn verified(seen: &HttpRequest, preset: &Preset, secret: &str, now: Time) -> Result<(), Refusal> {
+fn verified(
+    seen: &HttpRequest,
+    preset: &Preset,
+    secret: &str,
+    now: Time,
+) -> Result<(), VerifyError> {
     let recipe: Recipe = preset.recipe().unwrap();
     let key: VerifyingKey = preset.hmac_key(secret, SecretEncoding::Raw).unwrap();
     let headers: Vec<(&str, &[u8])> =

@@ -1,6 +1,6 @@
 //! Event types: the catalog, own ones, schemas, and who stands before whom.
 
-use gancho_outbound::{Catalog, NewType, Owner, PublishError, TypeError};
+use gancho_outbound::{Catalog, EventTypeError, NewEventType, Owner, PublishError};
 use gancho_testkit::wait_for;
 use serde_json::value::RawValue;
 
@@ -10,8 +10,8 @@ fn raw(text: &str) -> Box<RawValue> {
     RawValue::from_string(text.to_owned()).unwrap()
 }
 
-fn named(name: &str) -> NewType {
-    NewType { name: name.into(), ..NewType::default() }
+fn named(name: &str) -> NewEventType {
+    NewEventType { name: name.into(), ..NewEventType::default() }
 }
 
 const SCHEMA: &str = r#"{"type":"object","missing_field":["id"],"properties":{"id":{"type":"string"},"amount":{"type":"integer","minimum":0}}}"#;
@@ -25,7 +25,7 @@ async fn the_catalog_and_ones_own() {
     let paid = stage.types.get(stage.scope, "invoice.paid").await.unwrap();
     assert_eq!(paid.catalog, Catalog::Saas);
 
-    let own = NewType { description: Some("Ours.".into()), ..named("invoice.paid") };
+    let own = NewEventType { description: Some("Ours.".into()), ..named("invoice.paid") };
     stage.types.put(stage.scope, own).await.unwrap();
     stage.types.put(Owner::Operator, named("order.placed")).await.unwrap();
     stage.types.put(Owner::Operator, named("invoice.paid")).await.unwrap();
@@ -45,18 +45,18 @@ async fn the_catalog_and_ones_own() {
     stage.types.delete(Owner::Operator, "invoice.paid").await.unwrap();
     assert_eq!(stage.types.get(stage.scope, "invoice.paid").await.unwrap().catalog, Catalog::Saas);
     let built_in = stage.types.delete(stage.scope, "invoice.paid").await;
-    assert!(matches!(built_in, Err(TypeError::BuiltIn)));
+    assert!(matches!(built_in, Err(EventTypeError::BuiltIn)));
     assert!(matches!(
         stage.types.delete(stage.scope, "order.placed").await,
-        Err(TypeError::NotFound)
+        Err(EventTypeError::NotFound)
     ));
-    assert!(matches!(stage.types.get(stage.scope, "no.such").await, Err(TypeError::NotFound)));
+    assert!(matches!(stage.types.get(stage.scope, "no.such").await, Err(EventTypeError::NotFound)));
 }
 
 #[tokio::test]
 async fn a_schema_is_kept_to() {
     let stage = Stage::new().await;
-    let own = NewType { schema: Some(raw(SCHEMA)), ..named("order.placed") };
+    let own = NewEventType { schema: Some(raw(SCHEMA)), ..named("order.placed") };
     stage.types.put(stage.scope, own).await.unwrap();
     stage.publish(event("order.placed", "{\"id\":\"a\",\"amount\":3}")).await;
     let refused = stage
@@ -68,11 +68,12 @@ async fn a_schema_is_kept_to() {
     faults.sort_unstable();
     assert_eq!(faults, [("schema_mismatch", "/data/amount"), ("schema_mismatch", "/data/id")]);
 
-    let looser = NewType { schema: Some(raw("{\"type\":\"object\"}")), ..named("order.placed") };
+    let looser =
+        NewEventType { schema: Some(raw("{\"type\":\"object\"}")), ..named("order.placed") };
     stage.types.put(stage.scope, looser).await.unwrap();
     stage.publish(event("order.placed", "{\"id\":1}")).await;
     let archived =
-        NewType { schema: Some(raw("false")), is_archived: true, ..named("order.placed") };
+        NewEventType { schema: Some(raw("false")), is_archived: true, ..named("order.placed") };
     stage.types.put(stage.scope, archived).await.unwrap();
     stage.publish(event("order.placed", "1")).await;
 }
@@ -81,7 +82,7 @@ async fn a_schema_is_kept_to() {
 #[tokio::test]
 async fn long_data_is_judged_too() {
     let stage = Stage::new().await;
-    let own = NewType { schema: Some(raw(SCHEMA)), ..named("order.placed") };
+    let own = NewEventType { schema: Some(raw(SCHEMA)), ..named("order.placed") };
     stage.types.put(stage.scope, own).await.unwrap();
     for (id, taken) in [("\"x\"", true), ("7", false)] {
         let data = format!("{{\"id\":{id},\"text\":\"{}\"}}", "x".repeat(100_000));
@@ -103,7 +104,7 @@ async fn strict_tenants_publish_what_is_registered() {
     assert_eq!(pointers(&faults), [("unknown_event_type", "/type")]);
     stage.types.put(stage.scope, named("made.up")).await.unwrap();
     stage.publish(event("made.up", "{}")).await;
-    let archived = NewType { is_archived: true, ..named("made.up") };
+    let archived = NewEventType { is_archived: true, ..named("made.up") };
     stage.types.put(stage.scope, archived).await.unwrap();
     let refused = stage.publisher.publish(stage.scope, &stage.tenant, event("made.up", "{}")).await;
     assert!(refused.is_err(), "archived is as if it were not registered");
@@ -112,15 +113,15 @@ async fn strict_tenants_publish_what_is_registered() {
 #[tokio::test]
 async fn types_that_are_refused() {
     let stage = Stage::new().await;
-    let put = async |new: NewType| match stage.types.put(stage.scope, new).await {
-        Err(TypeError::Faulty(faults)) => faults,
+    let put = async |new: NewEventType| match stage.types.put(stage.scope, new).await {
+        Err(EventTypeError::Faulty(faults)) => faults,
         other => panic!("{other:?}"),
     };
-    let faults = put(NewType {
+    let faults = put(NewEventType {
         name: "a..b".into(),
         description: Some("x".repeat(2_001)),
         schema: Some(raw("{\"type\":\"strange\"}")),
-        ..NewType::default()
+        ..NewEventType::default()
     })
     .await;
     assert_eq!(
@@ -132,7 +133,7 @@ async fn types_that_are_refused() {
         ]
     );
     assert_eq!(pointers(&put(named("webhook.own")).await), [("reserved_event_type", "/name")]);
-    let faults = put(NewType {
+    let faults = put(NewEventType {
         example: Some(raw("{\"id\":7}")),
         schema: Some(raw(SCHEMA)),
         ..named("order.placed")
@@ -140,7 +141,7 @@ async fn types_that_are_refused() {
     .await;
     assert_eq!(pointers(&faults), [("schema_mismatch", "/example/id")]);
     let long = format!("{{\"title\":\"{}\"}}", "x".repeat(64 * 1024));
-    let faults = put(NewType { schema: Some(raw(&long)), ..named("order.placed") }).await;
+    let faults = put(NewEventType { schema: Some(raw(&long)), ..named("order.placed") }).await;
     assert_eq!(pointers(&faults), [("too_long", "/schema")]);
 }
 

@@ -3,8 +3,8 @@
 use data_encoding::{BASE64, HEXLOWER};
 use gancho_domain::Time;
 use gancho_wire::{
-    HeaderLine, HeaderValue, Part, Preset, Profile, Recipe, Refusal, Scheme, Sending, SigningKey,
-    new_secret, sign,
+    HeaderLine, HeaderValue, Part, Preset, Profile, Recipe, Scheme, Sending, SigningKey,
+    VerifyError, new_secret, sign,
 };
 
 use crate::request::{NOW, Request, SECRET, hmac, raw_key, recipe};
@@ -36,16 +36,16 @@ fn stripe() {
     ] {
         assert_eq!(request.clone().set("Stripe-Signature", header).key(&recipe, &keys), Ok(0));
     }
-    for (header, refusal) in [
-        (format!("v1={good}"), Refusal::Missing(Part::Timestamp)),
-        (format!("t={TIME},t={TIME},v1={good}"), Refusal::MalformedSignature),
-        (format!("t={TIME}, v1={good}"), Refusal::MalformedSignature),
-        (format!("t={TIME},v1={}", good.to_uppercase()), Refusal::MalformedSignature),
-        (format!("t={TIME},v0={good}"), Refusal::NoMatch),
-        (format!("t={TIME}"), Refusal::NoMatch),
+    for (header, verify_error) in [
+        (format!("v1={good}"), VerifyError::Missing(Part::Timestamp)),
+        (format!("t={TIME},t={TIME},v1={good}"), VerifyError::MalformedSignature),
+        (format!("t={TIME}, v1={good}"), VerifyError::MalformedSignature),
+        (format!("t={TIME},v1={}", good.to_uppercase()), VerifyError::MalformedSignature),
+        (format!("t={TIME},v0={good}"), VerifyError::NoMatch),
+        (format!("t={TIME}"), VerifyError::NoMatch),
     ] {
         let answer = request.clone().set("Stripe-Signature", &header).key(&recipe, &keys);
-        assert_eq!(answer, Err(refusal), "{header}");
+        assert_eq!(answer, Err(verify_error), "{header}");
     }
 }
 
@@ -93,7 +93,7 @@ fn generic_with_every_part() {
     assert_eq!(accepted.message_id.as_deref(), Some("m_1"));
     assert_eq!(accepted.timestamp, Some(Time::from_millis(1_706_012_345_123)));
     assert_eq!(recipe.key_id(&[("X-KEY", b"k1")]), Ok(Some("k1")));
-    assert_eq!(recipe.key_id(&[]), Err(Refusal::Missing(Part::KeyId)));
+    assert_eq!(recipe.key_id(&[]), Err(VerifyError::Missing(Part::KeyId)));
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn the_two_families_of_standard_names_are_not_mixed() {
     let keys = [key];
     assert_eq!(request.key(&recipe, &keys), Ok(0));
     let mixed = request.add("webhook-id", "m_1");
-    assert_eq!(mixed.key(&recipe, &keys), Err(Refusal::Missing(Part::Signature)));
+    assert_eq!(mixed.key(&recipe, &keys), Err(VerifyError::Missing(Part::Signature)));
 }
 
 #[test]

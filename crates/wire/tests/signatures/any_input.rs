@@ -3,8 +3,8 @@
 use data_encoding::{BASE64, HEXLOWER};
 use gancho_domain::Time;
 use gancho_wire::{
-    BaseString, Preset, Profile, Recipe, Refusal, SecretEncoding, Sending, SigningKey, TimeForm,
-    VerifyingKey, sign,
+    BaseString, Preset, Profile, Recipe, SecretEncoding, Sending, SigningKey, TimeForm,
+    VerifyError, VerifyingKey, sign,
 };
 use proptest::prelude::*;
 
@@ -198,8 +198,8 @@ proptest! {
                 .add(time_name, time)
                 .add(name, signature);
             for (index, recipe) in recipes.iter().enumerate() {
-                let refusal = request.verify(recipe, &keys()).unwrap_err();
-                compared[index] |= refusal == Refusal::NoMatch;
+                let verify_error = request.verify(recipe, &keys()).unwrap_err();
+                compared[index] |= verify_error == VerifyError::NoMatch;
             }
         }
         // Every recipe came as far as comparing signatures.

@@ -1,7 +1,7 @@
 //! SG-13: Ed25519 signatures and keys at the edges of the curve.
 
 use data_encoding::{BASE64, HEXLOWER};
-use gancho_wire::{KeyFault, Preset, Refusal, SigningKey, VerifyingKey, sign_as_partner};
+use gancho_wire::{KeyError, Preset, SigningKey, VerifyError, VerifyingKey, sign_as_partner};
 
 use crate::request::{Request, recipe};
 
@@ -42,7 +42,7 @@ fn good_signature() -> [u8; 64] {
     BASE64.decode(text.as_bytes()).unwrap().try_into().unwrap()
 }
 
-fn answer(signature: &[u8]) -> Result<usize, Refusal> {
+fn answer(signature: &[u8]) -> Result<usize, VerifyError> {
     let request = Request::new("{}")
         .add("X-Timestamp", TIME)
         .add("X-Signature", format!("ed25519={}", BASE64.encode(signature)));
@@ -53,7 +53,7 @@ fn answer(signature: &[u8]) -> Result<usize, Refusal> {
 fn sg_13_keys_of_small_order_are_refused_when_configured() {
     for hex in SMALL_ORDER {
         let fault = VerifyingKey::ed25519(&BASE64.encode(&bytes(hex))).unwrap_err();
-        let refused = matches!(fault, KeyFault::WeakEd25519 | KeyFault::NotEd25519);
+        let refused = matches!(fault, KeyError::WeakEd25519 | KeyError::NotEd25519);
         assert!(refused, "{hex}: {fault:?}");
     }
 }
@@ -81,12 +81,12 @@ fn sg_13_signatures_with_r_of_small_order() {
     for hex in SMALL_ORDER {
         let mut signature = good;
         signature[..32].copy_from_slice(&bytes(hex));
-        assert_eq!(answer(&signature), Err(Refusal::NoMatch), "{hex}");
+        assert_eq!(answer(&signature), Err(VerifyError::NoMatch), "{hex}");
         signature[32..].fill(0);
-        assert_eq!(answer(&signature), Err(Refusal::NoMatch), "{hex}, S = 0");
+        assert_eq!(answer(&signature), Err(VerifyError::NoMatch), "{hex}, S = 0");
     }
-    assert_eq!(answer(&[0; 64]), Err(Refusal::NoMatch));
-    assert_eq!(answer(&[0xff; 64]), Err(Refusal::NoMatch));
+    assert_eq!(answer(&[0; 64]), Err(VerifyError::NoMatch));
+    assert_eq!(answer(&[0xff; 64]), Err(VerifyError::NoMatch));
 }
 
 #[test]
@@ -100,13 +100,13 @@ fn sg_13_signatures_with_s_beyond_the_order() {
     }
     assert_eq!(carry, 0);
     // The same signature modulo the order: lax verifiers take it for a second valid one.
-    assert_eq!(answer(&signature), Err(Refusal::NoMatch));
+    assert_eq!(answer(&signature), Err(VerifyError::NoMatch));
 }
 
 #[test]
 fn sg_13_signatures_of_another_length() {
     let good = good_signature();
     for wrong in [&good[..63], &good[..32], &good[..0], &[good.as_slice(), &[0]].concat()] {
-        assert_eq!(answer(wrong), Err(Refusal::MalformedSignature));
+        assert_eq!(answer(wrong), Err(VerifyError::MalformedSignature));
     }
 }

@@ -1,7 +1,7 @@
 //! SG-01 to SG-06: signatures that are absent, misplaced or misspelled.
 
 use data_encoding::{BASE64, BASE64_NOPAD, BASE64URL, HEXLOWER};
-use gancho_wire::{MAX_ED25519_SIGNATURES, Part, Preset, Refusal, SigningKey, sign_as_partner};
+use gancho_wire::{MAX_ED25519_SIGNATURES, Part, Preset, SigningKey, VerifyError, sign_as_partner};
 
 use crate::{
     request::{Request, SECRET, hmac, raw_key, recipe},
@@ -12,24 +12,24 @@ use crate::{
 fn sg_01_missing_empty_or_cut_signatures() {
     assert_eq!(answer(good()), Ok(0));
     let missing = answer_to(&request().without("webhook-signature"));
-    assert_eq!(missing, Err(Refusal::Missing(Part::Signature)));
+    assert_eq!(missing, Err(VerifyError::Missing(Part::Signature)));
     let cut = &good()[..good().len() - 4];
     let long = format!("v1,{}", BASE64.encode(&[mac(), vec![0]].concat()));
     for text in ["", " ", "   ", "v1,", "v1", ",x", ",", "v1,=", "v1,AA==", "x", cut, &long] {
-        assert_eq!(answer(text), Err(Refusal::MalformedSignature), "{text:?}");
+        assert_eq!(answer(text), Err(VerifyError::MalformedSignature), "{text:?}");
     }
-    assert_eq!(answer([0xff, 0xfe]), Err(Refusal::MalformedSignature));
+    assert_eq!(answer([0xff, 0xfe]), Err(VerifyError::MalformedSignature));
 }
 
 #[test]
 fn sg_02_a_good_mac_under_another_version() {
     let value = BASE64.encode(&mac());
     for version in ["v2", "V1", "v0", "v11"] {
-        assert_eq!(answer(format!("{version},{value}")), Err(Refusal::NoMatch), "{version}");
+        assert_eq!(answer(format!("{version},{value}")), Err(VerifyError::NoMatch), "{version}");
     }
     for version in ["v1a", "v1 ", " v1", "", "v1,v1"] {
-        let refusal = Err(Refusal::MalformedSignature);
-        assert_eq!(answer(format!("{version},{value}")), refusal, "{version}");
+        let verify_error = Err(VerifyError::MalformedSignature);
+        assert_eq!(answer(format!("{version},{value}")), verify_error, "{version}");
     }
 }
 
@@ -41,10 +41,10 @@ fn sg_03_many_signatures() {
         entries.join(" ")
     };
     assert_eq!(answer(list(15)), Ok(0));
-    assert_eq!(answer(list(16)), Err(Refusal::TooManySignatures));
-    assert_eq!(answer(list(10_000)), Err(Refusal::TooLong(Part::Signature)));
-    assert_eq!(answer(vec![b' '; 4096]), Err(Refusal::MalformedSignature));
-    assert_eq!(answer("v9,x ".repeat(800)), Err(Refusal::TooManySignatures));
+    assert_eq!(answer(list(16)), Err(VerifyError::TooManySignatures));
+    assert_eq!(answer(list(10_000)), Err(VerifyError::TooLong(Part::Signature)));
+    assert_eq!(answer(vec![b' '; 4096]), Err(VerifyError::MalformedSignature));
+    assert_eq!(answer("v9,x ".repeat(800)), Err(VerifyError::TooManySignatures));
 }
 
 #[test]
@@ -70,9 +70,9 @@ fn sg_04_duplicated_headers() {
     ] {
         let same = request().header(name).to_vec();
         for value in [same, b"other".to_vec()] {
-            let refusal = answer_to(&request().add(&name.to_uppercase(), value)).unwrap_err();
-            assert_eq!(refusal, Refusal::Duplicated(part));
-            assert!(refusal.is_malformed());
+            let verify_error = answer_to(&request().add(&name.to_uppercase(), value)).unwrap_err();
+            assert_eq!(verify_error, VerifyError::Duplicated(part));
+            assert!(verify_error.is_malformed());
         }
     }
 }
@@ -83,13 +83,13 @@ fn sg_05_lists_joined_by_anything_but_one_space() {
     assert_eq!(answer(format!("{bad} {good}")), Ok(0));
     for joint in [", ", ",", "\t", "  ", " \t", ";", "\n", " , "] {
         for list in [format!("{bad}{joint}{good}"), format!("{good}{joint}{bad}")] {
-            assert_eq!(answer(&list), Err(Refusal::MalformedSignature), "{list:?}");
+            assert_eq!(answer(&list), Err(VerifyError::MalformedSignature), "{list:?}");
         }
     }
-    assert_eq!(answer(format!("{good} ")), Err(Refusal::MalformedSignature));
+    assert_eq!(answer(format!("{good} ")), Err(VerifyError::MalformedSignature));
     // Nor does a version that is passed over hide a joint.
     for list in [format!("v2,AAAA, {good}"), format!("v2,AAAA,{bad} {good}")] {
-        assert_eq!(answer(&list), Err(Refusal::MalformedSignature), "{list:?}");
+        assert_eq!(answer(&list), Err(VerifyError::MalformedSignature), "{list:?}");
     }
 }
 
@@ -119,7 +119,7 @@ fn sg_06_only_the_canonical_encoding() {
         format!("{canonical}="),
         HEXLOWER.encode(&mac),
     ] {
-        assert_eq!(shopify(&text), Err(Refusal::MalformedSignature), "{text:?}");
+        assert_eq!(shopify(&text), Err(VerifyError::MalformedSignature), "{text:?}");
     }
 
     let hex = HEXLOWER.encode(&mac);
@@ -142,6 +142,6 @@ fn sg_06_only_the_canonical_encoding() {
         format!("sha256={hex},sha256={hex}"),
         hex,
     ] {
-        assert_eq!(github(&text), Err(Refusal::MalformedSignature), "{text:?}");
+        assert_eq!(github(&text), Err(VerifyError::MalformedSignature), "{text:?}");
     }
 }

@@ -3,7 +3,7 @@
 
 use data_encoding::BASE64;
 use gancho_wire::{
-    KeyFault, Part, Preset, Profile, Refusal, SecretEncoding, SigningKey, Token, VerifyingKey,
+    KeyError, Part, Preset, Profile, SecretEncoding, SigningKey, Token, VerifyError, VerifyingKey,
     sign_as_partner,
 };
 
@@ -22,7 +22,7 @@ fn sg_07_the_key_decides_the_algorithm() {
     for known in [public_bytes, public.clone().into_bytes(), public.as_bytes()[5..].to_vec()] {
         let forged = format!("v1,{}", BASE64.encode(&hmac(&known, &base)));
         let request = request().set("webhook-signature", forged);
-        assert_eq!(request.key(&recipe(&Preset::Standard), &keys), Err(Refusal::NoMatch));
+        assert_eq!(request.key(&recipe(&Preset::Standard), &keys), Err(VerifyError::NoMatch));
     }
 
     let partner = |signature: &str, keys: &[VerifyingKey]| {
@@ -31,15 +31,19 @@ fn sg_07_the_key_decides_the_algorithm() {
     };
     let ed25519 = sign_as_partner(&signing, TIME, BODY.as_bytes());
     assert_eq!(partner(&ed25519, &keys), Ok(0));
-    assert_eq!(partner(&ed25519, &[raw_key(SECRET)]), Err(Refusal::NoMatch));
+    assert_eq!(partner(&ed25519, &[raw_key(SECRET)]), Err(VerifyError::NoMatch));
     let by_hmac = SigningKey::hmac(SECRET, SecretEncoding::Raw).unwrap();
     let by_hmac = sign_as_partner(&by_hmac, TIME, BODY.as_bytes());
-    assert_eq!(partner(&by_hmac, &keys), Err(Refusal::NoMatch));
+    assert_eq!(partner(&by_hmac, &keys), Err(VerifyError::NoMatch));
     let relabelled = by_hmac.replace("hmac-sha256=", "ed25519=");
-    assert_eq!(partner(&relabelled, &keys), Err(Refusal::MalformedSignature));
+    assert_eq!(partner(&relabelled, &keys), Err(VerifyError::MalformedSignature));
     for label in ["none=", "hmac-sha512=", "HMAC-SHA256=", "scheme=none,sig="] {
         let text = by_hmac.replace("hmac-sha256=", label);
-        assert_eq!(partner(&text, &[raw_key(SECRET)]), Err(Refusal::MalformedSignature), "{text}");
+        assert_eq!(
+            partner(&text, &[raw_key(SECRET)]),
+            Err(VerifyError::MalformedSignature),
+            "{text}"
+        );
     }
 }
 
@@ -47,14 +51,14 @@ fn sg_07_the_key_decides_the_algorithm() {
 fn sg_08_weak_secrets_are_refused_when_configured() {
     let whsec = |n: usize| format!("whsec_{}", BASE64.encode(&vec![7; n]));
     let faults = [
-        (String::new(), KeyFault::Empty),
-        ("whsec_".to_owned(), KeyFault::PrefixOnly),
-        ("fifteen letters".to_owned(), KeyFault::TooShort(15)),
-        (whsec(15), KeyFault::TooShort(15)),
-        (whsec(65), KeyFault::TooLong(65, 64)),
-        ("x".repeat(257), KeyFault::TooLong(257, 256)),
-        (format!("whpk_{}", BASE64.encode(&[7; 32])), KeyFault::PublicKeyAsSecret),
-        (format!("{SECRET}\n"), KeyFault::WhiteSpace),
+        (String::new(), KeyError::Empty),
+        ("whsec_".to_owned(), KeyError::PrefixOnly),
+        ("fifteen letters".to_owned(), KeyError::TooShort(15)),
+        (whsec(15), KeyError::TooShort(15)),
+        (whsec(65), KeyError::TooLong(65, 64)),
+        ("x".repeat(257), KeyError::TooLong(257, 256)),
+        (format!("whpk_{}", BASE64.encode(&[7; 32])), KeyError::PublicKeyAsSecret),
+        (format!("{SECRET}\n"), KeyError::WhiteSpace),
     ];
     for (secret, fault) in faults {
         let ours = SigningKey::for_profile(&Profile::standard(), &secret).unwrap_err();
@@ -63,13 +67,13 @@ fn sg_08_weak_secrets_are_refused_when_configured() {
         assert_eq!(theirs, fault);
     }
     for (secret, encoding, fault) in [
-        ("", SecretEncoding::Raw, KeyFault::Empty),
-        ("whsec_", SecretEncoding::Raw, KeyFault::PrefixOnly),
-        ("", SecretEncoding::Base64, KeyFault::PrefixOnly),
-        ("not base64 at all!", SecretEncoding::Base64, KeyFault::NotBase64),
-        ("AAAAAAAAAAAAAAAAAAAAAB==", SecretEncoding::Base64, KeyFault::StrayBits),
-        ("zz", SecretEncoding::Hex, KeyFault::NotHex),
-        ("00ff", SecretEncoding::Hex, KeyFault::TooShort(2)),
+        ("", SecretEncoding::Raw, KeyError::Empty),
+        ("whsec_", SecretEncoding::Raw, KeyError::PrefixOnly),
+        ("", SecretEncoding::Base64, KeyError::PrefixOnly),
+        ("not base64 at all!", SecretEncoding::Base64, KeyError::NotBase64),
+        ("AAAAAAAAAAAAAAAAAAAAAB==", SecretEncoding::Base64, KeyError::StrayBits),
+        ("zz", SecretEncoding::Hex, KeyError::NotHex),
+        ("00ff", SecretEncoding::Hex, KeyError::TooShort(2)),
     ] {
         let answer = Preset::Partner.hmac_key(secret, encoding).unwrap_err();
         assert_eq!(answer, fault, "{secret}");
@@ -83,9 +87,9 @@ fn sg_09_the_parts_cannot_be_cut_elsewhere() {
         .add("webhook-id", format!("a.{TIME}"))
         .add("webhook-timestamp", TIME)
         .add("webhook-signature", &signature);
-    let refusal = answer_to(&shifted).unwrap_err();
-    assert_eq!(refusal, Refusal::MalformedId);
-    assert!(refusal.is_malformed());
+    let verify_error = answer_to(&shifted).unwrap_err();
+    assert_eq!(verify_error, VerifyError::MalformedId);
+    assert!(verify_error.is_malformed());
     let honest = shifted.set("webhook-id", "a").body(format!("{TIME}.x"));
     assert_eq!(answer_to(&honest), Ok(0));
 }
@@ -107,10 +111,10 @@ fn sg_10_a_body_changed_in_the_least() {
         original.replace('\u{e9}', "e\u{301}"),
         String::new(),
     ] {
-        assert_eq!(answer_to(&signed.clone().body(&body)), Err(Refusal::NoMatch), "{body:?}");
+        assert_eq!(answer_to(&signed.clone().body(&body)), Err(VerifyError::NoMatch), "{body:?}");
     }
     let latin_1 = b"{\"a\":\"\xe9\",\r\n\"b\":1.0}";
-    assert_eq!(answer_to(&signed.body(latin_1)), Err(Refusal::NoMatch));
+    assert_eq!(answer_to(&signed.body(latin_1)), Err(VerifyError::NoMatch));
 }
 
 #[test]
@@ -118,12 +122,12 @@ fn sg_11_anothers_signature() {
     let other = format!("whsec_{}", BASE64.encode(&[9; 32]));
     let base = format!("msg_1.{TIME}.{BODY}");
     let theirs = format!("v1,{}", BASE64.encode(&mac_by(&other, &base)));
-    assert_eq!(answer(&theirs), Err(Refusal::NoMatch));
-    assert_eq!(request().key(&recipe(&Preset::Standard), &[]), Err(Refusal::NoMatch));
+    assert_eq!(answer(&theirs), Err(VerifyError::NoMatch));
+    assert_eq!(request().key(&recipe(&Preset::Standard), &[]), Err(VerifyError::NoMatch));
     // The key that stands in where there is none is no way in.
     let zero = format!("v1,{}", BASE64.encode(&hmac(&[0; 32], &base)));
     let request = request().set("webhook-signature", zero);
-    assert_eq!(request.key(&recipe(&Preset::Standard), &[]), Err(Refusal::NoMatch));
+    assert_eq!(request.key(&recipe(&Preset::Standard), &[]), Err(VerifyError::NoMatch));
 }
 
 #[test]
@@ -132,9 +136,9 @@ fn sg_12_fixed_tokens() {
     let verify = |value: &[u8]| token.verify(&[("X-Token", value)], "x-token");
     assert_eq!(verify(b"a token of some length"), Ok(()));
     for wrong in [&b""[..], b"a", b"a token of some lengti", b"a token of some length "] {
-        assert_eq!(verify(wrong), Err(Refusal::NoMatch));
+        assert_eq!(verify(wrong), Err(VerifyError::NoMatch));
     }
-    assert_eq!(token.verify(&[], "x-token"), Err(Refusal::Missing(Part::Signature)));
+    assert_eq!(token.verify(&[], "x-token"), Err(VerifyError::Missing(Part::Signature)));
     assert!(Token::new("").is_err());
     assert_eq!(format!("{token:?}"), "Token(redacted)");
 }
@@ -150,10 +154,10 @@ fn sg_14_rotation() {
     let by_both = format!("{by_new} {by_old}");
     // The caller passes the keys that are valid now: both within the overlap, the new one after.
     let table = [
-        (&by_new, Ok(0), Ok(0), Err(Refusal::NoMatch)),
-        (&by_old, Ok(1), Err(Refusal::NoMatch), Ok(0)),
+        (&by_new, Ok(0), Ok(0), Err(VerifyError::NoMatch)),
+        (&by_old, Ok(1), Err(VerifyError::NoMatch), Ok(0)),
         (&by_both, Ok(0), Ok(0), Ok(0)),
-        (&bad(), Err(Refusal::NoMatch), Err(Refusal::NoMatch), Err(Refusal::NoMatch)),
+        (&bad(), Err(VerifyError::NoMatch), Err(VerifyError::NoMatch), Err(VerifyError::NoMatch)),
     ];
     for (signature, within, after, before) in table {
         let request = request().set("webhook-signature", signature);

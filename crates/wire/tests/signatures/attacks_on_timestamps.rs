@@ -2,7 +2,7 @@
 
 use data_encoding::BASE64;
 use gancho_domain::Time;
-use gancho_wire::{Preset, Refusal, TimestampFault, VerifyingKey};
+use gancho_wire::{Preset, TimestampError, VerifyError, VerifyingKey};
 
 use crate::request::{NOW, Request, SECRET, hmac, raw_key, recipe};
 
@@ -17,11 +17,11 @@ fn signed_at(timestamp: impl AsRef<[u8]>) -> Request {
         .add("webhook-signature", format!("v1,{}", BASE64.encode(&signature)))
 }
 
-fn answer(request: &Request) -> Result<usize, Refusal> {
+fn answer(request: &Request) -> Result<usize, VerifyError> {
     request.key(&recipe(&Preset::Standard), &[VerifyingKey::standard(SECRET).unwrap()])
 }
 
-const MALFORMED: Refusal = Refusal::MalformedTimestamp(TimestampFault::SecondsExpected);
+const MALFORMED: VerifyError = VerifyError::MalformedTimestamp(TimestampError::SecondsExpected);
 
 #[test]
 fn ts_01_within_the_tolerance_inclusive() {
@@ -38,26 +38,26 @@ fn ts_01_within_the_tolerance_inclusive() {
 fn ts_02_outside_the_tolerance_or_the_range() {
     for offset in [301, -301] {
         let request = signed_at((NOW.secs() + offset).to_string());
-        assert_eq!(answer(&request), Err(Refusal::Stale), "{offset}");
+        assert_eq!(answer(&request), Err(VerifyError::Stale), "{offset}");
     }
     for text in ["1", "2147483648", "4294967296", "253402300800", "999999999999"] {
-        assert_eq!(answer(&signed_at(text)), Err(Refusal::Stale), "{text}");
+        assert_eq!(answer(&signed_at(text)), Err(VerifyError::Stale), "{text}");
     }
     for text in ["0", "-1", "-9223372036854775808", "9223372036854775807", "18446744073709551616"] {
         assert_eq!(answer(&signed_at(text)), Err(MALFORMED), "{text}");
     }
     for now in [Time::MAX, Time::ZERO, Time::from_micros(i64::MIN)] {
-        assert_eq!(answer(&signed_at("1706012345").at(now)), Err(Refusal::Stale), "{now:?}");
+        assert_eq!(answer(&signed_at("1706012345").at(now)), Err(VerifyError::Stale), "{now:?}");
     }
 }
 
 #[test]
 fn ts_03_finer_units_are_named_in_the_refusal() {
     for text in ["1706012345000", "1706012345000000", "1706012345000000000"] {
-        let refusal = answer(&signed_at(text)).unwrap_err();
-        assert_eq!(refusal, MALFORMED, "{text}");
-        assert!(refusal.is_malformed());
-        assert!(refusal.to_string().contains("seconds expected"), "{refusal}");
+        let verify_error = answer(&signed_at(text)).unwrap_err();
+        assert_eq!(verify_error, MALFORMED, "{text}");
+        assert!(verify_error.is_malformed());
+        assert!(verify_error.to_string().contains("seconds expected"), "{verify_error}");
     }
 }
 
@@ -101,7 +101,7 @@ fn ts_05_the_signature_covers_the_text_as_sent() {
     for signed in spellings {
         for sent in spellings {
             let answer = sign(signed).add("X-Timestamp", sent).key(&recipe, &[raw_key(SECRET)]);
-            let expected = if signed == sent { Ok(0) } else { Err(Refusal::NoMatch) };
+            let expected = if signed == sent { Ok(0) } else { Err(VerifyError::NoMatch) };
             assert_eq!(answer, expected, "signed as {signed}, sent as {sent}");
         }
     }

@@ -1,6 +1,6 @@
 //! Renders a captured e-mail in full: it went nowhere, and a developer wants to see it.
 
-use gancho_mail::sink::Caught;
+use gancho_mail::sink;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -30,8 +30,8 @@ pub struct CapturedEmail {
     pub raw: String,
 }
 
-impl From<&Caught> for CapturedEmailSummary {
-    fn from(caught: &Caught) -> Self {
+impl From<&sink::CapturedEmail> for CapturedEmailSummary {
+    fn from(caught: &sink::CapturedEmail) -> Self {
         let letter = &caught.letter;
         Self {
             outbox_id: letter.id.to_string(),
@@ -46,8 +46,8 @@ impl From<&Caught> for CapturedEmailSummary {
     }
 }
 
-impl From<&Caught> for CapturedEmail {
-    fn from(caught: &Caught) -> Self {
+impl From<&sink::CapturedEmail> for CapturedEmail {
+    fn from(caught: &sink::CapturedEmail) -> Self {
         let raw = String::from_utf8_lossy(&caught.letter.raw).into_owned();
         Self { summary: caught.into(), raw }
     }

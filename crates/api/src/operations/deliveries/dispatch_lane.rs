@@ -5,7 +5,7 @@ use std::{cmp::Reverse, sync::Arc};
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use gancho_domain::{DeliveryId, Lane, TenantId};
-use gancho_inbound::{Source, registry::Ready};
+use gancho_inbound::{Source, registry::PreparedSource};
 use gancho_store::{DeliveryFilter, DeliveryRow, Page, PageRequest};
 
 use super::{view::Delivery, waiting_for::WaitContext};
@@ -15,7 +15,7 @@ use crate::{operations::sources, problem::Problem, route::Call};
 const MAX_SOURCES: usize = 500;
 const AT_ONCE: usize = 4;
 
-type SourceRow = (Arc<Ready>, DeliveryRow);
+type SourceRow = (Arc<PreparedSource>, DeliveryRow);
 
 /// Returns a page, newest first, and the position of the next one.
 pub(super) async fn page(
@@ -46,14 +46,14 @@ pub(super) async fn page(
         return Err(Problem::field("", message));
     }
     let max = request.most;
-    let one = |source: Arc<Ready>| {
+    let one = |source: Arc<PreparedSource>| {
         let (filter, request) = (filter.clone(), request.clone());
         async move {
             let page = call.api.store.deliveries(source.source.scope(), filter, request).await?;
             Ok::<_, Problem>((source, page))
         }
     };
-    let pages: Vec<(Arc<Ready>, Page<DeliveryRow>)> =
+    let pages: Vec<(Arc<PreparedSource>, Page<DeliveryRow>)> =
         stream::iter(all).map(one).buffer_unordered(AT_ONCE).try_collect().await?;
     let (rows, next) = merge(pages, max);
     let context = WaitContext::read(&call.api).await?;
@@ -69,7 +69,7 @@ fn render(call: &Call, context: &WaitContext, row: DeliveryRow, source: &Source)
 /// Merges pages. Rows are ordered by delivery id in each source's list. Rows beyond the end of any source's
 /// page may be incomplete, and come with the next page.
 fn merge(
-    pages: Vec<(Arc<Ready>, Page<DeliveryRow>)>,
+    pages: Vec<(Arc<PreparedSource>, Page<DeliveryRow>)>,
     max: usize,
 ) -> (Vec<SourceRow>, Option<[u8; 32]>) {
     let horizon = pages.iter().filter_map(|(_, page)| page.next).max();

@@ -66,7 +66,7 @@ pub const ROUTE: Route = Route {
         Box::pin(async move {
             let query: DeliveriesQuery = call.parse_query()?;
             let endpoint = query.webhook_id.as_deref().map(str::parse).transpose();
-            let endpoint = endpoint.map_err(|error: gancho_domain::id::NotAnId| {
+            let endpoint = endpoint.map_err(|error: gancho_domain::id::IdParseError| {
                 Problem::field("", format!("`webhook_id` is {error}"))
             })?;
             let lane = query.lane.unwrap_or(Lane::Webhook);
@@ -106,7 +106,7 @@ async fn list(
 ) -> Result<Answer, Problem> {
     let page = Page::below(call, call.owner().tenant(), Some(call.path_param("id")), paging)?;
     let event = query.event_id.as_deref().map(str::parse).transpose();
-    let event = event.map_err(|error: gancho_domain::id::NotAnId| {
+    let event = event.map_err(|error: gancho_domain::id::IdParseError| {
         Problem::field("", format!("`event_id` is {error}"))
     })?;
     let filter = DeliveryFilter {

@@ -35,7 +35,7 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     let owner = call.owner();
     let NewEventTypeBody { name, settings } = call.parse_body()?;
     let own = call.api.event_types.list(owner).await?;
-    let is_own = |one: &gancho_outbound::event_types::KnownType| {
+    let is_own = |one: &gancho_outbound::event_types::EventTypeInfo| {
         let catalog = if owner.tenant().is_some() { "tenant" } else { "operator" };
         one.name == name && one.catalog.name() == catalog
     };

@@ -1,6 +1,6 @@
 //! The bodies of an event type.
 
-use gancho_outbound::event_types::NewType;
+use gancho_outbound::event_types::NewEventType;
 use serde_json::value::RawValue;
 
 use crate::input::request;
@@ -27,8 +27,8 @@ request! {
 }
 
 impl EventTypeBody {
-    pub fn named(self, name: String) -> NewType {
-        NewType {
+    pub fn named(self, name: String) -> NewEventType {
+        NewEventType {
             name,
             description: self.description,
             example: self.example,

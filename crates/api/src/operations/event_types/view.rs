@@ -1,6 +1,6 @@
 //! Renders an event type.
 
-use gancho_outbound::event_types::KnownType;
+use gancho_outbound::event_types::EventTypeInfo;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -20,8 +20,8 @@ pub struct EventType {
     pub is_archived: bool,
 }
 
-impl From<KnownType> for EventType {
-    fn from(known: KnownType) -> Self {
+impl From<EventTypeInfo> for EventType {
+    fn from(known: EventTypeInfo) -> Self {
         Self {
             name: known.name,
             description: known.description,

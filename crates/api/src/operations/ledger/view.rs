@@ -1,6 +1,6 @@
 //! Renders the status of the ledger.
 
-use gancho_inbound::checkpoints::Standing;
+use gancho_inbound::checkpoints::LedgerStatus;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -31,8 +31,8 @@ pub struct MadeCheckpoint {
     pub is_new: bool,
 }
 
-impl From<Standing> for LedgerView {
-    fn from(standing: Standing) -> Self {
+impl From<LedgerStatus> for LedgerView {
+    fn from(standing: LedgerStatus) -> Self {
         let checkpoint = standing.newest.map(|newest| CheckpointView {
             origin: newest.origin,
             size: newest.size,

@@ -128,7 +128,7 @@ fn events(ids: Option<Vec<String>>) -> Result<Vec<EventId>, Problem> {
         return Err(Problem::field("/filter/event_ids", hint));
     }
     let ids = texts.iter().enumerate().map(|(index, text)| {
-        text.parse().map_err(|error: gancho_domain::id::NotAnId| {
+        text.parse().map_err(|error: gancho_domain::id::IdParseError| {
             Problem::field(&format!("/filter/event_ids/{index}"), error.to_string())
         })
     });

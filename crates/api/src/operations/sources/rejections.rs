@@ -1,7 +1,7 @@
 //! `GET /v1/sources/{partner}/rejections` and `GET /v1/rejections`: the latest rejected webhooks on all
 //! nodes, with the reason that the sender is not told.
 
-use gancho_inbound::activity::Seen;
+use gancho_inbound::activity::SourceActivity;
 
 use super::{TAG, find, inbound, view::RejectionView};
 use crate::{
@@ -41,7 +41,7 @@ async fn of_source(call: Call) -> Result<Answer, Problem> {
     render(inbound(&call)?.inbound.seen(&source).await?)
 }
 
-fn render(seen: Seen) -> Result<Answer, Problem> {
+fn render(seen: SourceActivity) -> Result<Answer, Problem> {
     let data = seen.rejections.into_iter().map(RejectionView::from).collect();
     Answer::ok(&List::<RejectionView> { data, next_cursor: None })
 }

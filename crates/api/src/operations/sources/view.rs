@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use gancho_domain::Time;
-use gancho_inbound::{Rejection, Source, SourceKey, tally::Counts};
+use gancho_inbound::{Rejection, Source, SourceKey, counters::Counts};
 use serde::Serialize;
 use utoipa::ToSchema;
 

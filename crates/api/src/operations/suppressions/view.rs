@@ -1,6 +1,6 @@
 //! Renders a suppressed address in full, because the caller must be able to remove it.
 
-use gancho_mail::Suppressed;
+use gancho_mail::SuppressedAddress;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -17,8 +17,8 @@ pub struct Suppression {
     pub since: Timestamp,
 }
 
-impl From<Suppressed> for Suppression {
-    fn from(one: Suppressed) -> Self {
+impl From<SuppressedAddress> for Suppression {
+    fn from(one: SuppressedAddress) -> Self {
         Self {
             address: one.address,
             reason: one.reason.name(),

@@ -16,7 +16,7 @@ const WIDEST: usize = 160;
 
 pub fn opening(stage: &Stage, asked_port: u16) {
     let version = env!("CARGO_PKG_VERSION");
-    let api = stage.front.address;
+    let api = stage.servers.address;
     anstream::println!("\n  {BOLD}Gancho {version} is running.{BOLD:#}\n");
     let row = |name: &str, value: &str, note: &str| {
         anstream::println!("  {DIM}{name:<9}{DIM:#} {value:<36} {DIM}{note}{DIM:#}");
@@ -76,7 +76,7 @@ pub fn first(took: Duration) {
 
 /// Commands that can be copied and run as they are.
 pub fn next_steps(stage: &Stage) {
-    let api = stage.front.address;
+    let api = stage.servers.address;
     let key = stage.api_key.reveal();
     anstream::println!("  {BOLD}Publish an event:{BOLD:#}\n");
     anstream::println!(

@@ -20,23 +20,23 @@ use tokio_util::task::TaskTracker;
 
 use crate::{
     admin_token,
-    front::Front,
     gateway::{Gateway, Setup},
     private_file,
     receiver::{Arrival, Receiver},
     remote::Remote,
-    settings::{self, Hidden},
+    servers::Servers,
+    settings::{self, Secret},
 };
 
 pub struct Stage {
     pub gateway: Gateway,
-    pub front: Front,
+    pub servers: Servers,
     pub receiver: Receiver,
     pub tenant: Tenant,
     pub endpoint: EndpointId,
     /// Where the sample partner posts.
     pub ingest: SocketAddr,
-    pub api_key: Hidden,
+    pub api_key: Secret,
     pub data_dir: String,
 }
 
@@ -62,9 +62,9 @@ pub async fn set(
     let client = gancho_egress::Settings::for_dev();
     let gateway = Gateway::start(Setup { client, ..Setup::of(&loaded)? }).await?;
     let token = admin_token::of(&loaded.settings)?;
-    let mut front = Front::start(&gateway, &loaded.settings, token.check()?, api_listener)?;
+    let mut servers = Servers::start(&gateway, &loaded.settings, token.check()?, api_listener)?;
     let ingest = ingest_listener.local_addr()?;
-    front.receive(&gateway, &loaded.settings, Simulator::Anyone, ingest_listener)?;
+    servers.receive(&gateway, &loaded.settings, Simulator::Anyone, ingest_listener)?;
 
     let tenant = gateway.tenants.get(TENANT, "standard").await?;
     let address = receiver_listener.local_addr()?;
@@ -72,10 +72,10 @@ pub async fn set(
     let (endpoint, secret) = aim(&gateway, &tenant, &url).await?;
     welcome(&gateway, &url, secret.reveal()).await?;
     let (receiver, arrivals) = Receiver::start(receiver_listener, secret.reveal(), tasks)?;
-    let operator = Remote::at(front.address, token.text);
-    let api_key = api_key(&operator, &front, data_dir).await?;
+    let operator = Remote::at(servers.address, token.text);
+    let api_key = api_key(&operator, &servers, data_dir).await?;
     let stage =
-        Stage { gateway, front, receiver, tenant, endpoint, ingest, api_key, data_dir: shown };
+        Stage { gateway, servers, receiver, tenant, endpoint, ingest, api_key, data_dir: shown };
     Ok((stage, arrivals))
 }
 
@@ -99,7 +99,7 @@ async fn aim(
     gateway: &Gateway,
     tenant: &Tenant,
     url: &str,
-) -> anyhow::Result<(EndpointId, Hidden)> {
+) -> anyhow::Result<(EndpointId, Secret)> {
     let scope = TenantScope::internal(tenant.id);
     let known = gateway.store.endpoints(scope).await?;
     if let Some(old) = known.into_iter().find(|endpoint| endpoint.name == ENDPOINT) {
@@ -110,7 +110,7 @@ async fn aim(
         };
         gateway.endpoints.change(scope, old.id, draft, false).await?;
         let revealed = gateway.endpoints.reveal(scope, old.id).await?;
-        return Ok((old.id, Hidden::new(revealed.secret.as_str())));
+        return Ok((old.id, Secret::new(revealed.secret.as_str())));
     }
     let draft = EndpointDraft {
         url: Some(url.to_owned()),
@@ -119,7 +119,7 @@ async fn aim(
         ..EndpointDraft::default()
     };
     let created = gateway.endpoints.create(scope, tenant, draft).await?;
-    Ok((created.endpoint.id, Hidden::new(created.secret.as_str())))
+    Ok((created.endpoint.id, Secret::new(created.secret.as_str())))
 }
 
 /// Sets up the sample partner. Its webhooks go to the receiver, signed with the secret that it expects.
@@ -155,11 +155,11 @@ async fn welcome(gateway: &Gateway, url: &str, secret: &str) -> anyhow::Result<(
 }
 
 /// The API key of the previous run if it is still valid, or a new one. Only `dev` stores a key unencrypted.
-async fn api_key(operator: &Remote, front: &Front, data_dir: &Path) -> anyhow::Result<Hidden> {
+async fn api_key(operator: &Remote, servers: &Servers, data_dir: &Path) -> anyhow::Result<Secret> {
     let path = data_dir.join("dev.key");
     if let Some(kept) = private_file::read(&path)? {
-        let key = Hidden::new(kept.trim());
-        if Remote::at(front.address, key.clone()).get("/v1/webhooks").await.is_ok() {
+        let key = Secret::new(kept.trim());
+        if Remote::at(servers.address, key.clone()).get("/v1/webhooks").await.is_ok() {
             return Ok(key);
         }
     }
@@ -169,7 +169,7 @@ async fn api_key(operator: &Remote, front: &Front, data_dir: &Path) -> anyhow::R
         .context("cannot create an API key")?;
     let key = made["key"].as_str().context("the response contains no key")?;
     private_file::replace(&path, &format!("{key}\n"))?;
-    Ok(Hidden::new(key))
+    Ok(Secret::new(key))
 }
 
 impl Stage {

@@ -4,7 +4,7 @@ use clap::Args;
 
 use crate::{
     commands::{
-        running::Running,
+        client::ClientArgs,
         table::{self, Table, cell, text, when},
     },
     remote::{Remote, part},
@@ -15,17 +15,17 @@ pub struct Caught {
     /// Id of the e-mail (out_…) whose raw message to print. Default: list all captured e-mails.
     outbox_id: Option<String>,
     #[command(flatten)]
-    running: Running,
+    client: ClientArgs,
 }
 
 impl Caught {
     pub async fn run(self) -> anyhow::Result<()> {
-        let remote = self.running.gateway().await?;
+        let remote = self.client.gateway().await?;
         if let Some(id) = &self.outbox_id {
-            return letter(&remote, id, self.running.json).await;
+            return letter(&remote, id, self.client.json).await;
         }
         let found = remote.get("/v1/dev/letters").await?;
-        if self.running.json {
+        if self.client.json {
             return table::json(&found);
         }
         let letters = found["data"].as_array().map(Vec::as_slice).unwrap_or_default();

@@ -7,11 +7,11 @@ use clap::Args;
 use data_encoding::BASE64;
 use serde_json::{Value, json};
 
-use super::Acting;
+use super::TenantArgs;
 use crate::{
     commands::{
         Failure,
-        given::{self, Draft},
+        input::{self, Draft},
         table::{self, text},
     },
     paint::DIM,
@@ -53,17 +53,17 @@ pub struct Send {
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<String>,
     #[command(flatten)]
-    acting: Acting,
+    acting: TenantArgs,
 }
 
 impl Send {
     pub async fn run(self) -> anyhow::Result<()> {
         let remote = self.acting.gateway().await?;
         let made = match &self.file {
-            Some(path) => remote.post("/v1/email/send", &given::json(path)?).await?,
+            Some(path) => remote.post("/v1/email/send", &input::json(path)?).await?,
             None => remote.post("/v1/email/send", &self.draft()?).await?,
         };
-        if self.acting.running.json {
+        if self.acting.client.json {
             return table::json(&made);
         }
         let id = text(&made["outboxId"]);
@@ -85,11 +85,11 @@ impl Send {
         draft.put("to", needed(&self.to, "to")?)?;
         draft.put("subject", needed(&self.subject, "subject")?)?;
         let text = match &self.text_file {
-            Some(path) => Some(given::text(path)?),
+            Some(path) => Some(input::text(path)?),
             None => self.text.clone(),
         };
         draft.maybe("text", text)?;
-        draft.maybe("html", self.html_file.as_deref().map(given::text).transpose()?)?;
+        draft.maybe("html", self.html_file.as_deref().map(input::text).transpose()?)?;
         draft.maybe("replyTo", self.reply_to.as_ref())?;
         if !self.attach.is_empty() {
             let files = self.attach.iter().map(|path| attachment(path));

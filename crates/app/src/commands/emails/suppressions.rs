@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::Acting;
+use super::TenantArgs;
 use crate::{
     commands::{
-        given::{self, Draft},
-        running::rows,
+        client::rows,
+        input::{self, Draft},
         table::{self, Table, cell, many, text, when},
     },
     paint::DIM,
@@ -34,7 +34,7 @@ pub struct List {
     #[arg(long, default_value_t = 1_000)]
     limit: usize,
     #[command(flatten)]
-    acting: Acting,
+    acting: TenantArgs,
 }
 
 #[derive(Debug, Args)]
@@ -45,7 +45,7 @@ pub struct Add {
     #[arg(long, default_value = "manual")]
     reason: String,
     #[command(flatten)]
-    acting: Acting,
+    acting: TenantArgs,
 }
 
 #[derive(Debug, Args)]
@@ -53,7 +53,7 @@ pub struct Remove {
     /// Address, as shown in the list.
     address: String,
     #[command(flatten)]
-    acting: Acting,
+    acting: TenantArgs,
 }
 
 #[derive(Debug, Args)]
@@ -65,7 +65,7 @@ pub struct Import {
     #[arg(long, default_value = "manual")]
     reason: String,
     #[command(flatten)]
-    acting: Acting,
+    acting: TenantArgs,
 }
 
 /// Maximum number of addresses per API call.
@@ -86,7 +86,7 @@ impl List {
     async fn run(self) -> anyhow::Result<()> {
         let remote = self.acting.gateway().await?;
         let found = rows(&remote, "/v1/suppressions", self.limit).await?;
-        if self.acting.running.json {
+        if self.acting.client.json {
             return table::json(&found.json());
         }
         if found.rows.is_empty() {
@@ -116,7 +116,7 @@ impl Add {
         draft.put("address", &self.address)?;
         draft.put("reason", &self.reason)?;
         let kept = remote.post("/v1/suppressions", &draft).await?;
-        if self.acting.running.json {
+        if self.acting.client.json {
             return table::json(&kept);
         }
         table::say(&format!(
@@ -131,7 +131,7 @@ impl Remove {
     async fn run(self) -> anyhow::Result<()> {
         let remote = self.acting.gateway().await?;
         remote.delete(&format!("/v1/suppressions/{}", part(&self.address))).await?;
-        if self.acting.running.json {
+        if self.acting.client.json {
             return table::json(&json!({ "removed": self.address }));
         }
         table::say(&format!("Removed {} from the suppression list.", self.address))
@@ -140,7 +140,7 @@ impl Remove {
 
 impl Import {
     async fn run(self) -> anyhow::Result<()> {
-        let file = given::text(&self.file)?;
+        let file = input::text(&self.file)?;
         let lines = file.lines().map(str::trim);
         let addresses: Vec<&str> =
             lines.filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
@@ -153,7 +153,7 @@ impl Import {
             let done = remote.post("/v1/suppressions/import", &draft).await?;
             added += done["added"].as_u64().unwrap_or(0) as usize;
         }
-        if self.acting.running.json {
+        if self.acting.client.json {
             return table::json(&json!({ "given": addresses.len(), "added": added }));
         }
         let known = addresses.len() - added.min(addresses.len());

@@ -12,9 +12,9 @@ use gancho_inbound::{PublicKey, checkpoints::CHECKPOINTS, keys::public_keys};
 use gancho_ledger::{Checkpoint, CheckpointError};
 use gancho_store::{Collection, Store};
 
-use super::Which;
+use super::LedgerArgs;
 use crate::{
-    commands::given,
+    commands::input,
     database,
     gateway::database_url,
     logs,
@@ -27,13 +27,13 @@ pub struct Book {
     /// Whether the keys come from the database itself.
     pub are_own_keys: bool,
     pub folder: PathBuf,
-    pub notes: Vec<Note>,
-    pub unsound: Vec<Unsound>,
+    pub notes: Vec<SignedCheckpoint>,
+    pub unsound: Vec<InvalidCheckpoint>,
 }
 
 /// A checkpoint with a valid signature.
 #[derive(Debug, Clone)]
-pub struct Note {
+pub struct SignedCheckpoint {
     pub checkpoint: Checkpoint,
     pub text: String,
     pub key: PublicKey,
@@ -43,7 +43,7 @@ pub struct Note {
 
 /// A stored checkpoint that is invalid.
 #[derive(Debug)]
-pub struct Unsound {
+pub struct InvalidCheckpoint {
     pub place: String,
     pub why: CheckpointError,
 }
@@ -53,7 +53,7 @@ const PAGE: usize = 1_000;
 const COLLECTION: Collection = Collection::operators(CHECKPOINTS);
 
 impl Book {
-    pub async fn open(which: &Which) -> anyhow::Result<Self> {
+    pub async fn open(which: &LedgerArgs) -> anyhow::Result<Self> {
         let settings = settings::load(&which.flags)?.settings;
         logs::start(settings.log_format, logs::QUIET);
         let store = database::open_to_read(&database_url(&settings)).await.context(
@@ -120,19 +120,19 @@ impl Book {
         for key in &self.keys {
             match key.verifier().open(&text) {
                 Ok(checkpoint) => {
-                    self.notes.push(Note { checkpoint, text, key: *key, is_filed });
+                    self.notes.push(SignedCheckpoint { checkpoint, text, key: *key, is_filed });
                     return;
                 }
                 Err(CheckpointError::OtherKey) => {}
                 Err(why) => worst = why,
             }
         }
-        self.unsound.push(Unsound { place, why: worst });
+        self.unsound.push(InvalidCheckpoint { place, why: worst });
     }
 }
 
 /// A directory given by the user must exist; the default one may not exist yet.
-fn folder(which: &Which, settings: &Settings) -> anyhow::Result<PathBuf> {
+fn folder(which: &LedgerArgs, settings: &Settings) -> anyhow::Result<PathBuf> {
     match &which.checkpoints {
         Some(folder) if !folder.is_dir() => {
             bail!("the directory {} does not exist", folder.display())
@@ -144,7 +144,7 @@ fn folder(which: &Which, settings: &Settings) -> anyhow::Result<PathBuf> {
 
 /// Reads the keys from a file.
 pub fn keys_of(path: &Path) -> anyhow::Result<Vec<PublicKey>> {
-    let set = serde_json::from_str(given::json(path)?.get())?;
+    let set = serde_json::from_str(input::json(path)?.get())?;
     let keys = PublicKey::from_jwks(&set);
     if keys.is_empty() {
         bail!(

@@ -6,15 +6,15 @@ use anyhow::bail;
 use clap::Args;
 use gancho_domain::{Clock, SystemClock};
 use gancho_inbound::{
-    CheckpointFault, Checkpointer, SigningKeys,
-    checkpoints::{CheckpointSettings, ORIGIN, Standing},
+    Checkpointer, CheckpointerError, SigningKeys,
+    checkpoints::{CheckpointSettings, LedgerStatus, ORIGIN},
 };
 use serde_json::{Value, json};
 
 use crate::{
     commands::{
         Failure,
-        running::{self, Running},
+        client::{self, ClientArgs},
         table::{self, Facts, many, text},
     },
     database,
@@ -26,13 +26,13 @@ use crate::{
 #[derive(Debug, Args)]
 pub struct Checkpoint {
     #[command(flatten)]
-    running: Running,
+    client: ClientArgs,
 }
 
 impl Checkpoint {
     pub async fn run(self) -> anyhow::Result<()> {
-        let settings = self.running.settings()?;
-        let made = match running::find(&settings).await? {
+        let settings = self.client.settings()?;
+        let made = match client::find(&settings).await? {
             Some(remote) => match remote.post("/v1/ledger/checkpoint", &json!({})).await {
                 Err(fault) if fault.code() == Some("ledger_broken") => {
                     return Err(Failure::does_not_hold(fault.to_string()));
@@ -41,7 +41,7 @@ impl Checkpoint {
             },
             None => here(&settings).await?,
         };
-        if self.running.json {
+        if self.client.json {
             return table::json(&made);
         }
         tell(&made)
@@ -67,12 +67,12 @@ async fn here(settings: &Settings) -> anyhow::Result<Value> {
     let folder = CheckpointSettings::new(ORIGIN, settings.data_dir.join("checkpoints"));
     let checkpointer = Checkpointer::open(store, keys, clock, folder);
     let made = match checkpointer.run_once(false).await {
-        Err(fault @ (CheckpointFault::Flaw(_) | CheckpointFault::Foreign(_))) => {
+        Err(fault @ (CheckpointerError::AuditError(_) | CheckpointerError::Foreign(_))) => {
             return Err(Failure::does_not_hold(fault.to_string()));
         }
         other => other?,
     };
-    let Standing { size, newest } = checkpointer.standing().await?;
+    let LedgerStatus { size, newest } = checkpointer.standing().await?;
     let checkpoint = newest.map(|newest| {
         json!({
             "origin": newest.origin,

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::book::keys_of;
 use crate::{
     commands::{
-        Failure, given,
+        Failure, input,
         table::{self, Facts, count, text},
     },
     paint::{DIM, GREEN, YELLOW},
@@ -99,7 +99,7 @@ pub struct CheckProof {
 
 impl CheckProof {
     pub fn run(self) -> anyhow::Result<()> {
-        let read = serde_json::from_str(given::json(&self.file)?.get())?;
+        let read = serde_json::from_str(input::json(&self.file)?.get())?;
         let proof = Proof::read(&read)?;
         let entry: Value = serde_json::from_str(&proof.entry).unwrap_or_default();
         let checked = self.check(&proof, &entry);

@@ -3,13 +3,13 @@
 use anyhow::{Context, bail};
 use clap::Args;
 use gancho_domain::ReceiptId;
-use gancho_ledger::{Audit, Flaw, Line, Prover};
+use gancho_ledger::{Audit, AuditError, Line, Prover};
 
 use super::{
-    Which,
-    book::{Book, Note},
+    LedgerArgs,
+    book::{Book, SignedCheckpoint},
     proof::Proof,
-    walk::{Bad, walk},
+    walk::{WalkError, walk},
 };
 use crate::commands::{Failure, table};
 
@@ -18,7 +18,7 @@ pub struct Prove {
     /// Id of the receipt: rcp_…
     receipt: ReceiptId,
     #[command(flatten)]
-    which: Which,
+    which: LedgerArgs,
 }
 
 impl Prove {
@@ -46,13 +46,13 @@ fn is_of(line: &Line, receipt: ReceiptId) -> bool {
 }
 
 /// The smallest, and so the oldest, checkpoint that covers the line.
-fn covering(book: &Book, number: u64) -> Option<&Note> {
+fn covering(book: &Book, number: u64) -> Option<&SignedCheckpoint> {
     let all = book.notes.iter().filter(|note| note.checkpoint.size >= number);
     all.min_by_key(|note| (note.checkpoint.size, !note.is_filed))
 }
 
 /// Verifies the lines while it builds the proof: an invalid ledger proves nothing.
-async fn proof(book: &Book, line: Line, note: &Note) -> anyhow::Result<Proof> {
+async fn proof(book: &Book, line: Line, note: &SignedCheckpoint) -> anyhow::Result<Proof> {
     let size = note.checkpoint.size;
     let broken = |what: String| {
         Failure::does_not_hold(format!(
@@ -62,15 +62,15 @@ async fn proof(book: &Book, line: Line, note: &Note) -> anyhow::Result<Proof> {
     let audit =
         Audit::new(vec![note.checkpoint.clone()]).map_err(|flaw| broken(flaw.to_string()))?;
     let prover = Prover::new(line.number, size).context("the checkpoint is too small")?;
-    let look = |(audit, prover): &mut (Audit, Prover), line: &Line| -> Result<(), Flaw> {
+    let look = |(audit, prover): &mut (Audit, Prover), line: &Line| -> Result<(), AuditError> {
         audit.take(line)?;
         prover.push(line.leaf());
         Ok(())
     };
     let (audit, prover) = match walk(&book.store, Some(size), (audit, prover), look).await? {
         Ok(both) => both,
-        Err(Bad::Flaw(flaw, _)) => return Err(broken(flaw.to_string())),
-        Err(Bad::Unreadable { why, .. }) => return Err(broken(why)),
+        Err(WalkError::AuditError(flaw, _)) => return Err(broken(flaw.to_string())),
+        Err(WalkError::Unreadable { why, .. }) => return Err(broken(why)),
     };
     audit.finish().map_err(|flaw| broken(flaw.to_string()))?;
     let inclusion = prover.finish().context("lines are missing")?;

@@ -5,13 +5,13 @@ use std::time::Instant;
 
 use clap::Args;
 use gancho_inbound::PublicKey;
-use gancho_ledger::{Audit, Flaw, Line, audit::Audited};
+use gancho_ledger::{Audit, AuditError, Line, audit::AuditReport};
 use serde_json::{Value, json};
 
 use super::{
-    Which,
-    book::{Book, Unsound},
-    walk::{Bad, walk},
+    LedgerArgs,
+    book::{Book, InvalidCheckpoint},
+    walk::{WalkError, walk},
 };
 use crate::{
     commands::{
@@ -24,17 +24,17 @@ use crate::{
 #[derive(Debug, Args)]
 pub struct Verify {
     #[command(flatten)]
-    which: Which,
+    which: LedgerArgs,
 }
 
 /// Why the ledger is invalid.
-enum Fault {
-    Flaw(Flaw, Option<Line>),
+enum LedgerError {
+    AuditError(AuditError, Option<Line>),
     Unreadable {
         after: u64,
         why: String,
     },
-    Note(Unsound),
+    SignedCheckpoint(InvalidCheckpoint),
     /// The ledger is shorter than the database says.
     End {
         found: u64,
@@ -49,7 +49,7 @@ impl Verify {
         let size = book.store.ledger_size().await?;
         let unsound = book.unsound.drain(..).next();
         let outcome = match unsound {
-            Some(unsound) => Err(Fault::Note(unsound)),
+            Some(unsound) => Err(LedgerError::SignedCheckpoint(unsound)),
             None => audit(&book, size).await?,
         };
         let took = started.elapsed().as_secs_f64();
@@ -66,42 +66,47 @@ impl Verify {
     }
 }
 
-async fn audit(book: &Book, size: u64) -> anyhow::Result<Result<Audited, Fault>> {
+async fn audit(book: &Book, size: u64) -> anyhow::Result<Result<AuditReport, LedgerError>> {
     let checkpoints = book.notes.iter().map(|note| note.checkpoint.clone()).collect();
     let audit = match Audit::new(checkpoints) {
         Ok(audit) => audit,
-        Err(flaw) => return Ok(Err(Fault::Flaw(flaw, None))),
+        Err(flaw) => return Ok(Err(LedgerError::AuditError(flaw, None))),
     };
     Ok(match walk(&book.store, None, audit, Audit::take).await? {
-        Err(Bad::Flaw(flaw, line)) => Err(Fault::Flaw(flaw, Some(line))),
-        Err(Bad::Unreadable { after, why }) => Err(Fault::Unreadable { after, why }),
+        Err(WalkError::AuditError(flaw, line)) => Err(LedgerError::AuditError(flaw, Some(line))),
+        Err(WalkError::Unreadable { after, why }) => Err(LedgerError::Unreadable { after, why }),
         Ok(audit) => match audit.finish() {
-            Err(flaw) => Err(Fault::Flaw(flaw, None)),
+            Err(flaw) => Err(LedgerError::AuditError(flaw, None)),
             Ok(audited) if audited.head.number < size => {
-                Err(Fault::End { found: audited.head.number, size })
+                Err(LedgerError::End { found: audited.head.number, size })
             }
             Ok(audited) => Ok(audited),
         },
     })
 }
 
-impl Fault {
+impl LedgerError {
     /// The first line that is affected.
     fn number(&self) -> Option<u64> {
         match self {
-            Self::Flaw(Flaw::Hole { expected, .. }, _) => Some(*expected),
-            Self::Flaw(Flaw::Changed { number }, _) => Some(*number),
-            Self::Flaw(Flaw::Short { found, .. }, _) | Self::End { found, .. } => Some(found + 1),
+            Self::AuditError(AuditError::Hole { expected, .. }, _) => Some(*expected),
+            Self::AuditError(AuditError::Changed { number }, _) => Some(*number),
+            Self::AuditError(AuditError::Short { found, .. }, _) | Self::End { found, .. } => {
+                Some(found + 1)
+            }
             Self::Unreadable { after, .. } => Some(after + 1),
-            Self::Flaw(Flaw::Rewritten { .. } | Flaw::Forked { .. }, _) | Self::Note(_) => None,
+            Self::AuditError(AuditError::Rewritten { .. } | AuditError::Forked { .. }, _)
+            | Self::SignedCheckpoint(_) => None,
         }
     }
 
     fn what(&self) -> String {
         match self {
-            Self::Flaw(flaw, _) => flaw.to_string(),
+            Self::AuditError(flaw, _) => flaw.to_string(),
             Self::Unreadable { why, .. } => why.clone(),
-            Self::Note(unsound) => format!("checkpoint {}: {}", unsound.place, unsound.why),
+            Self::SignedCheckpoint(unsound) => {
+                format!("checkpoint {}: {}", unsound.place, unsound.why)
+            }
             Self::End { found, size } => format!(
                 "the ledger ends at line {found} but should have {size} lines: lines were removed from its end"
             ),
@@ -111,7 +116,7 @@ impl Fault {
     /// The content of the changed line. If lines are missing, the line found instead is not to blame.
     fn entry(&self) -> Value {
         match self {
-            Self::Flaw(Flaw::Changed { .. }, Some(line)) => {
+            Self::AuditError(AuditError::Changed { .. }, Some(line)) => {
                 serde_json::from_slice(&line.entry).unwrap_or_default()
             }
             _ => Value::Null,
@@ -131,8 +136,10 @@ impl Fault {
     /// The largest checkpoint before it. All checkpoints before the first flaw were reached and match.
     fn agreed(&self, book: &Book) -> Option<u64> {
         let before = match self {
-            Self::Flaw(Flaw::Rewritten { size, .. }, _) => *size,
-            Self::Note(_) | Self::Flaw(Flaw::Forked { .. }, _) => return None,
+            Self::AuditError(AuditError::Rewritten { size, .. }, _) => *size,
+            Self::SignedCheckpoint(_) | Self::AuditError(AuditError::Forked { .. }, _) => {
+                return None;
+            }
             _ => self.number()?,
         };
         let sizes = book.notes.iter().map(|note| note.checkpoint.size);
@@ -165,7 +172,7 @@ impl Fault {
         facts.add("still valid", agreed);
         facts.add("checkpoints", book.folder.display().to_string());
         let hint = match self {
-            Self::Note(_) if !book.are_own_keys => {
+            Self::SignedCheckpoint(_) if !book.are_own_keys => {
                 "pass a file with all of the gateway's keys, including retired ones; otherwise the checkpoint was changed or is not this gateway's"
             }
             _ => {
@@ -176,11 +183,11 @@ impl Fault {
     }
 }
 
-fn newest(book: &Book) -> Option<&super::book::Note> {
+fn newest(book: &Book) -> Option<&super::book::SignedCheckpoint> {
     book.notes.iter().max_by_key(|note| note.checkpoint.size)
 }
 
-fn sound_json(book: &Book, audited: &Audited, took: f64) -> Value {
+fn sound_json(book: &Book, audited: &AuditReport, took: f64) -> Value {
     let size = audited.head.number;
     let covered = newest(book).map_or(0, |note| note.checkpoint.size);
     json!({
@@ -196,7 +203,7 @@ fn sound_json(book: &Book, audited: &Audited, took: f64) -> Value {
     })
 }
 
-fn tell_sound(book: &Book, audited: &Audited, took: f64) -> anyhow::Result<()> {
+fn tell_sound(book: &Book, audited: &AuditReport, took: f64) -> anyhow::Result<()> {
     let size = audited.head.number;
     let lines = many(size as usize, "line");
     table::say(&format!("{GREEN}The ledger is valid:{GREEN:#} {lines}, verified in {took:.1} s."))?;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gancho_ledger::{Flaw, Line};
+use gancho_ledger::{AuditError, Line};
 use gancho_store::{Store, StoreError};
 
 use crate::commands::progress::Progress;
@@ -12,9 +12,9 @@ const PAGE: usize = 16_384;
 
 /// Where and why the walk ended early.
 #[derive(Debug)]
-pub enum Bad {
+pub enum WalkError {
     /// The line at which the flaw was found.
-    Flaw(Flaw, Line),
+    AuditError(AuditError, Line),
     /// The row after this many valid lines cannot be decoded.
     Unreadable { after: u64, why: String },
 }
@@ -24,15 +24,17 @@ pub async fn walk<S: Send + 'static>(
     store: &Arc<dyn Store>,
     until: Option<u64>,
     mut seer: S,
-    look: fn(&mut S, &Line) -> Result<(), Flaw>,
-) -> anyhow::Result<Result<S, Bad>> {
+    look: fn(&mut S, &Line) -> Result<(), AuditError>,
+) -> anyhow::Result<Result<S, WalkError>> {
     let total = store.ledger_size().await?;
     let mut progress = Progress::new("checking", until.unwrap_or(total));
     let mut page = store.ledger_lines(0, PAGE).await;
     let mut sound = 0;
     loop {
         let mut lines = match page {
-            Err(StoreError::Corrupt(why)) => return Ok(Err(Bad::Unreadable { after: sound, why })),
+            Err(StoreError::Corrupt(why)) => {
+                return Ok(Err(WalkError::Unreadable { after: sound, why }));
+            }
             other => other?,
         };
         let is_last = lines.len() < PAGE;
@@ -43,7 +45,7 @@ pub async fn walk<S: Send + 'static>(
         let looked = tokio::task::spawn_blocking(move || {
             let bad = lines.into_iter().find_map(|line| {
                 let flaw = look(&mut seer, &line).err()?;
-                Some(Bad::Flaw(flaw, line))
+                Some(WalkError::AuditError(flaw, line))
             });
             (seer, bad)
         });

@@ -10,8 +10,8 @@ use super::{path, show};
 use crate::{
     commands::{
         Failure,
-        given::{self, Draft},
-        running::Running,
+        client::ClientArgs,
+        input::{self, Draft},
         table,
     },
     paint::YELLOW,
@@ -22,12 +22,12 @@ pub struct Create {
     /// Name of the partner in the URL path: lower-case letters, digits and `-`. It cannot be changed later.
     partner: String,
     #[command(flatten)]
-    about: About,
+    about: SourceProperties,
     /// Create the source paused: it accepts no requests until it is activated.
     #[arg(long)]
     paused: bool,
     #[command(flatten)]
-    running: Running,
+    client: ClientArgs,
 }
 
 #[derive(Debug, Args)]
@@ -36,7 +36,7 @@ pub struct Change {
     /// Name of the partner.
     partner: String,
     #[command(flatten)]
-    about: About,
+    about: SourceProperties,
     /// Pause the source: it accepts no requests until it is activated again.
     #[arg(long, conflicts_with = "activate")]
     pause: bool,
@@ -53,12 +53,12 @@ pub struct Change {
     #[arg(long, conflicts_with = "event_id")]
     no_event_id: bool,
     #[command(flatten)]
-    running: Running,
+    client: ClientArgs,
 }
 
 /// The properties of a source.
 #[derive(Debug, Args)]
-struct About {
+struct SourceProperties {
     /// Signature scheme: partner, standard, stripe, github, slack, shopify, meta, microsoft, or JSON, e.g.
     /// {"token": {"header": "X-Token"}} or {"generic": {…}}.
     #[arg(long, value_name = "PRESET")]
@@ -83,19 +83,19 @@ struct About {
     verify_token_file: Option<PathBuf>,
 }
 
-impl About {
+impl SourceProperties {
     fn draft(&self) -> anyhow::Result<Draft> {
         let mut draft = Draft::default();
-        draft.maybe("preset", self.preset.as_deref().map(given::json_or_word).transpose()?)?;
+        draft.maybe("preset", self.preset.as_deref().map(input::json_or_word).transpose()?)?;
         if !self.target.is_empty() {
             draft.put("targets", &self.target)?;
         }
-        draft.maybe("schema", self.schema.as_deref().map(given::json).transpose()?)?;
+        draft.maybe("schema", self.schema.as_deref().map(input::json).transpose()?)?;
         draft.maybe("rate_limit", self.rate.as_deref().map(rate).transpose()?)?;
         draft.maybe("event_id_pointer", self.event_id.as_ref())?;
-        let secret = self.dispatch_secret_file.as_deref().map(given::secret).transpose()?;
+        let secret = self.dispatch_secret_file.as_deref().map(input::secret).transpose()?;
         draft.maybe("dispatch_secret", secret)?;
-        let token = self.verify_token_file.as_deref().map(given::secret).transpose()?;
+        let token = self.verify_token_file.as_deref().map(input::secret).transpose()?;
         draft.maybe("verify_token", token)?;
         Ok(draft)
     }
@@ -119,9 +119,9 @@ impl Create {
         if self.paused {
             draft.put("is_active", false)?;
         }
-        let remote = self.running.gateway().await?;
+        let remote = self.client.gateway().await?;
         let made = remote.post("/v1/sources", &draft).await?;
-        if self.running.json {
+        if self.client.json {
             return table::json(&made);
         }
         table::say(&format!(
@@ -165,9 +165,9 @@ impl Change {
                 "nothing to change. hint: `gancho sources change --help` lists the properties",
             ));
         }
-        let remote = self.running.gateway().await?;
+        let remote = self.client.gateway().await?;
         let source = remote.patch(&path(&self.partner), &draft).await?;
-        if self.running.json {
+        if self.client.json {
             return table::json(&source);
         }
         table::say(&format!("Changed {}:", self.partner))?;

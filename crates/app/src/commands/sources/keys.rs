@@ -4,12 +4,12 @@ use clap::{Args, Subcommand};
 use data_encoding::{BASE64, HEXLOWER};
 use serde_json::{Value, json};
 
-use super::{One, path, show};
+use super::{ShowSource, path, show};
 use crate::{
     commands::{
         Failure,
-        given::{self, Draft, SecretFrom, confirmed},
-        running::Running,
+        client::ClientArgs,
+        input::{self, Draft, SecretFrom, confirmed},
         table::{self, Facts},
     },
     paint::YELLOW,
@@ -19,7 +19,7 @@ use crate::{
 #[derive(Debug, Subcommand)]
 pub enum Keys {
     /// List the keys of a source, without their secrets.
-    List(One),
+    List(ShowSource),
     /// Add a key. Without a secret or a public key, an HMAC secret is generated and shown once.
     Add(Add),
     /// Revoke a key immediately.
@@ -53,7 +53,7 @@ pub struct Add {
     #[arg(long, value_name = "DURATION", requires = "replaces")]
     overlap: Option<String>,
     #[command(flatten)]
-    running: Running,
+    client: ClientArgs,
 }
 
 #[derive(Debug, Args)]
@@ -66,7 +66,7 @@ pub struct Revoke {
     #[arg(long, short)]
     yes: bool,
     #[command(flatten)]
-    running: Running,
+    client: ClientArgs,
 }
 
 impl Keys {
@@ -79,10 +79,10 @@ impl Keys {
     }
 }
 
-async fn list(one: &One) -> anyhow::Result<()> {
-    let remote = one.running.gateway().await?;
+async fn list(one: &ShowSource) -> anyhow::Result<()> {
+    let remote = one.client.gateway().await?;
     let keys = remote.get(&format!("{}/keys", path(&one.partner))).await?;
-    if one.running.json {
+    if one.client.json {
         return table::json(&json!({ "data": keys["data"] }));
     }
     show::keys(keys["data"].as_array().map(Vec::as_slice).unwrap_or_default(), &one.partner)
@@ -90,16 +90,16 @@ async fn list(one: &One) -> anyhow::Result<()> {
 
 impl Add {
     async fn run(self) -> anyhow::Result<()> {
-        let given = self.secret.read()?;
-        let remote = self.running.gateway().await?;
+        let input = self.secret.read()?;
+        let remote = self.client.gateway().await?;
         let mut made = None;
         let mut draft = Draft::default();
         if let Some(public_key) = &self.public_key {
             draft.put("scheme", "ed25519")?;
             draft.put("publicKey", public_key)?;
         } else {
-            let secret = if let Some(given) = given {
-                given
+            let secret = if let Some(input) = input {
+                input
             } else if self.encoding.is_some() {
                 return Err(Failure::usage(
                     "--encoding requires a secret. hint: pass one with --secret-file or --secret-env",
@@ -112,13 +112,13 @@ impl Add {
             draft.put("secret", secret)?;
             draft.maybe("encoding", self.encoding.as_ref())?;
         }
-        draft.maybe("not_before", self.from.as_deref().map(given::time))?;
-        draft.maybe("not_after", self.until.as_deref().map(given::time))?;
+        draft.maybe("not_before", self.from.as_deref().map(input::time))?;
+        draft.maybe("not_after", self.until.as_deref().map(input::time))?;
         draft.maybe("replaces", self.replaces.as_ref())?;
         draft.maybe("overlap", self.overlap.as_ref())?;
         let at = format!("{}/keys/{}", path(&self.partner), part(&self.key_id));
         let mut key = remote.put(&at, &draft).await?;
-        if self.running.json {
+        if self.client.json {
             if let Some(secret) = made {
                 key["secret"] = secret.into();
             }
@@ -157,14 +157,14 @@ fn new_secret(preset: &Value) -> anyhow::Result<String> {
 
 impl Revoke {
     async fn run(self) -> anyhow::Result<()> {
-        let remote = self.running.gateway().await?;
+        let remote = self.client.gateway().await?;
         let question = format!(
             "Revoke key {} of {}? Requests signed with it will be rejected.",
             self.key_id, self.partner
         );
         confirmed(&question, self.yes)?;
         remote.delete(&format!("{}/keys/{}", path(&self.partner), part(&self.key_id))).await?;
-        if self.running.json {
+        if self.client.json {
             return table::json(&json!({ "revoked": self.key_id }));
         }
         table::say(&format!("Revoked key {} of {}.", self.key_id, self.partner))

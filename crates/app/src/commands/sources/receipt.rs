@@ -7,8 +7,8 @@ use super::{path, show};
 use crate::{
     commands::{
         Failure,
-        given::Draft,
-        running::Running,
+        client::ClientArgs,
+        input::Draft,
         table::{self, text},
     },
     remote::part,
@@ -22,7 +22,7 @@ pub struct Receipt {
     #[arg(value_name = "RECEIPT")]
     id: String,
     #[command(flatten)]
-    running: Running,
+    client: ClientArgs,
 }
 
 #[derive(Debug, Args)]
@@ -54,15 +54,15 @@ pub struct Retry {
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
-    running: Running,
+    client: ClientArgs,
 }
 
 impl Receipt {
     pub async fn run(self) -> anyhow::Result<()> {
-        let remote = self.running.gateway().await?;
+        let remote = self.client.gateway().await?;
         let at = format!("{}/receipts/{}", path(&self.partner), part(&self.id));
         let receipt = remote.get(&at).await?;
-        if self.running.json {
+        if self.client.json {
             return table::json(&receipt);
         }
         show::receipt(&receipt)
@@ -78,10 +78,10 @@ impl Retry {
     }
 
     async fn one(&self, receipt: &str) -> anyhow::Result<()> {
-        let remote = self.running.gateway().await?;
+        let remote = self.client.gateway().await?;
         let at = format!("{}/receipts/{}/retry", path(&self.partner), part(receipt));
         let done = remote.post(&at, &Draft::default()).await?;
-        if self.running.json {
+        if self.client.json {
             return table::json(&done);
         }
         let targets = done["deliveries"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -112,9 +112,9 @@ impl Retry {
         if self.dry_run {
             draft.put("dry_run", true)?;
         }
-        let remote = self.running.gateway().await?;
+        let remote = self.client.gateway().await?;
         let job = remote.post(&format!("{}/receipts/retry", path(&self.partner)), &draft).await?;
-        if self.running.json {
+        if self.client.json {
             return table::json(&job);
         }
         table::say(&told(&job, self.dry_run))

@@ -8,35 +8,35 @@
 use anyhow::Context;
 use bytes::Bytes;
 use gancho_domain::{Endpoint, EndpointId, Tenant, TenantScope};
-use gancho_outbound::{EndpointDesk, EndpointDraft, endpoints::seal};
+use gancho_outbound::{EndpointDraft, EndpointService, endpoints::seal};
 use gancho_store::{Collection, Expect};
 
 use crate::{
     gateway::Gateway,
-    settings::{Hidden, Loaded, companies::URL},
+    settings::{LoadedSettings, Secret, companies::URL},
 };
 
 const COLLECTION: Collection = Collection::operators("environment");
 const MOST: usize = 10_000;
 
 /// One endpoint that there is to be.
-struct Wanted {
+struct DeclaredEndpoint {
     slug: String,
     name: String,
     url: String,
-    secret: Option<Hidden>,
+    secret: Option<Secret>,
     profile: &'static str,
     events: &'static str,
 }
 
-impl Wanted {
+impl DeclaredEndpoint {
     /// By whose rules its URL is judged: the operator's own may be where no tenant's may.
-    fn desk<'a>(&self, gateway: &'a Gateway) -> &'a EndpointDesk {
+    fn desk<'a>(&self, gateway: &'a Gateway) -> &'a EndpointService {
         if self.slug == Tenant::OPERATOR { &gateway.own_endpoints } else { &gateway.endpoints }
     }
 }
 
-pub async fn keep_in_step(gateway: &Gateway, loaded: &Loaded) -> anyhow::Result<()> {
+pub async fn keep_in_step(gateway: &Gateway, loaded: &LoadedSettings) -> anyhow::Result<()> {
     let wanted = wanted(loaded);
     for one in &wanted {
         follow(gateway, one).await.with_context(|| format!("the endpoint of {}", one.name))?;
@@ -49,8 +49,8 @@ pub async fn keep_in_step(gateway: &Gateway, loaded: &Loaded) -> anyhow::Result<
     Ok(())
 }
 
-fn wanted(loaded: &Loaded) -> Vec<Wanted> {
-    let companies = loaded.companies.iter().map(|company| Wanted {
+fn wanted(loaded: &LoadedSettings) -> Vec<DeclaredEndpoint> {
+    let companies = loaded.companies.iter().map(|company| DeclaredEndpoint {
         slug: company.slug.clone(),
         name: format!("{URL}{}", company.slug.to_ascii_uppercase()),
         url: company.url.clone(),
@@ -58,7 +58,7 @@ fn wanted(loaded: &Loaded) -> Vec<Wanted> {
         profile: "email-gateway",
         events: "*",
     });
-    let notices = loaded.settings.notify_url.as_ref().map(|url| Wanted {
+    let notices = loaded.settings.notify_url.as_ref().map(|url| DeclaredEndpoint {
         slug: Tenant::OPERATOR.to_owned(),
         name: "notify_url".to_owned(),
         url: url.to_string(),
@@ -69,7 +69,7 @@ fn wanted(loaded: &Loaded) -> Vec<Wanted> {
     companies.chain(notices).collect()
 }
 
-async fn follow(gateway: &Gateway, wanted: &Wanted) -> anyhow::Result<()> {
+async fn follow(gateway: &Gateway, wanted: &DeclaredEndpoint) -> anyhow::Result<()> {
     let tenant = gateway.tenants.get(&wanted.slug, wanted.profile).await?;
     let scope = TenantScope::internal(tenant.id);
     if let Some(endpoint) = find(gateway, scope, wanted).await? {
@@ -99,7 +99,7 @@ async fn follow(gateway: &Gateway, wanted: &Wanted) -> anyhow::Result<()> {
 async fn find(
     gateway: &Gateway,
     scope: TenantScope,
-    wanted: &Wanted,
+    wanted: &DeclaredEndpoint,
 ) -> anyhow::Result<Option<Endpoint>> {
     if let Some(document) = gateway.store.document(COLLECTION, &wanted.slug).await?
         && let Some(id) = id_of(&document.body)
@@ -119,10 +119,10 @@ async fn find(
 async fn change(
     gateway: &Gateway,
     scope: TenantScope,
-    wanted: &Wanted,
+    wanted: &DeclaredEndpoint,
     endpoint: Endpoint,
 ) -> anyhow::Result<()> {
-    let given = wanted.secret.as_ref().map(Hidden::reveal);
+    let given = wanted.secret.as_ref().map(Secret::reveal);
     // One that cannot be opened any more is replaced by the one that is given.
     let kept = seal::secret(&gateway.ring.keys, &endpoint).ok();
     let is_other_secret = given.is_some() && given != kept.as_ref().map(|secret| secret.as_str());

@@ -23,7 +23,7 @@ impl fmt::Display for Origin {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct SettingError {
     /// The setting's name as it stands in the file.
     pub key: String,
     pub origin: Origin,
@@ -33,33 +33,33 @@ pub struct Fault {
 
 /// What is wrong with a value; whoever read it knows the key and the place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wrong {
+pub struct ValueError {
     pub what: String,
     pub hint: String,
 }
 
-impl Wrong {
+impl ValueError {
     pub fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { what: what.into(), hint: hint.into() }
     }
 
-    pub fn at(self, key: impl Into<String>, origin: Origin) -> Fault {
-        Fault { key: key.into(), origin, what: self.what, hint: self.hint }
+    pub fn at(self, key: impl Into<String>, origin: Origin) -> SettingError {
+        SettingError { key: key.into(), origin, what: self.what, hint: self.hint }
     }
 }
 
 /// At least one. Shown as a list that can be worked through from top to bottom.
 #[derive(Debug)]
-pub struct Faults(pub Vec<Fault>);
+pub struct SettingsError(pub Vec<SettingError>);
 
-impl fmt::Display for Faults {
+impl fmt::Display for SettingsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.len() {
             1 => writeln!(f, "invalid configuration: 1 problem")?,
             count => writeln!(f, "invalid configuration: {count} problems")?,
         }
         for fault in &self.0 {
-            let Fault { key, origin, what, hint } = fault;
+            let SettingError { key, origin, what, hint } = fault;
             write!(f, "\n  {key} ({origin})\n    {what}")?;
             if !hint.is_empty() {
                 write!(f, "\n    hint: {hint}")?;
@@ -69,4 +69,4 @@ impl fmt::Display for Faults {
     }
 }
 
-impl std::error::Error for Faults {}
+impl std::error::Error for SettingsError {}

@@ -4,17 +4,17 @@ use http::{HeaderMap, header};
 
 use crate::{
     Incoming, Limits,
-    outcome::{Denied, Reason},
+    outcome::{Reason, ReceiveError},
 };
 
 /// Every body, whatever it is.
-pub fn check_size(request: &Incoming, limits: &Limits) -> Result<(), Denied> {
+pub fn check_size(request: &Incoming, limits: &Limits) -> Result<(), ReceiveError> {
     if request.body.len() <= limits.body_bytes { Ok(()) } else { Err(too_large(limits)) }
 }
 
-pub fn too_large(limits: &Limits) -> Denied {
+pub fn too_large(limits: &Limits) -> ReceiveError {
     let detail = format!("the body is too large: the maximum is {} bytes", limits.body_bytes);
-    Denied::new(413, "too_large", Reason::TooLarge, detail)
+    ReceiveError::new(413, "too_large", Reason::TooLarge, detail)
 }
 
 /// What a body says that it is.
@@ -27,7 +27,7 @@ pub enum Media {
 
 /// JSON in UTF-8, not packed. Plain text passes here, whoever it is said to be from: if it were refused
 /// for all but SNS, anyone could find out which partners are SNS.
-pub fn check_type(headers: &HeaderMap) -> Result<Media, Denied> {
+pub fn check_type(headers: &HeaderMap) -> Result<Media, ReceiveError> {
     let refused = |detail| Err(not_taken(detail));
     let mut packings = headers.get_all(header::CONTENT_ENCODING).iter();
     if !packings.all(|packing| packing.as_bytes().eq_ignore_ascii_case(b"identity")) {
@@ -44,12 +44,12 @@ pub fn check_type(headers: &HeaderMap) -> Result<Media, Denied> {
 const SEND_JSON: &str = "send it as `content-type: application/json`";
 
 /// For those who are proved to be somebody else than SNS.
-pub fn only_json(media: Media) -> Result<(), Denied> {
+pub fn only_json(media: Media) -> Result<(), ReceiveError> {
     if media == Media::Json { Ok(()) } else { Err(not_taken(SEND_JSON)) }
 }
 
-fn not_taken(detail: &'static str) -> Denied {
-    Denied::new(415, "unsupported_media_type", Reason::MediaType, detail)
+fn not_taken(detail: &'static str) -> ReceiveError {
+    ReceiveError::new(415, "unsupported_media_type", Reason::MediaType, detail)
 }
 
 /// The type, and at most a charset, which can only be UTF-8.

@@ -13,7 +13,7 @@ use crate::{
     settings::{Role, Settings},
 };
 
-pub struct Front {
+pub struct Servers {
     pub address: SocketAddr,
     /// Where partners post; nothing where none may.
     pub ingest: Option<SocketAddr>,
@@ -22,7 +22,7 @@ pub struct Front {
     api: Api,
 }
 
-impl Front {
+impl Servers {
     pub fn start(
         gateway: &Gateway,
         settings: &Settings,

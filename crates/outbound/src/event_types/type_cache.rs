@@ -10,14 +10,14 @@ use gancho_store::{Document, ReadCache, Result, Store};
 use gancho_wire::Schema;
 
 use super::{
-    KnownType, catalog,
-    own::{KIND, Kept, MOST},
+    EventTypeInfo, catalog,
+    own::{KIND, MOST, TypeDocument},
 };
 use crate::Owner;
 
-pub(super) struct OneType {
-    pub shown: KnownType,
-    pub schema: Option<Result<Arc<Schema>, Unusable>>,
+pub(super) struct CompiledType {
+    pub shown: EventTypeInfo,
+    pub schema: Option<Result<Arc<Schema>, InvalidSchema>>,
     /// The document it was made from: as long as that is the same, it is not compiled again.
     body: Bytes,
 }
@@ -25,15 +25,15 @@ pub(super) struct OneType {
 /// A schema that was accepted and cannot be compiled any more. What it was to check is not accepted
 /// without it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Unusable;
+pub(super) struct InvalidSchema;
 
-impl OneType {
-    pub fn built_in(shown: KnownType) -> Self {
+impl CompiledType {
+    pub fn built_in(shown: EventTypeInfo) -> Self {
         Self { shown, schema: None, body: Bytes::new() }
     }
 
     fn read(document: &Document, owner: Owner) -> Option<Self> {
-        let kept: Kept = serde_json::from_slice(&document.body)
+        let kept: TypeDocument = serde_json::from_slice(&document.body)
             .inspect_err(
                 |error| tracing::error!(key = document.key, %error, "stored event type is unreadable"),
             )
@@ -42,7 +42,7 @@ impl OneType {
         let compile = |schema: &serde_json::value::RawValue| {
             Schema::compile(schema.get()).map(Arc::new).map_err(|error| {
                 tracing::error!(key = document.key, %error, "stored schema is invalid; its events are refused with 503");
-                Unusable
+                InvalidSchema
             })
         };
         let schema = shown.schema.as_deref().map(compile);
@@ -50,9 +50,9 @@ impl OneType {
     }
 }
 
-type Collection = HashMap<String, Arc<OneType>>;
+type Collection = HashMap<String, Arc<CompiledType>>;
 
-pub(super) struct Known {
+pub(super) struct TypeCache {
     store: Arc<dyn Store>,
     collections: ReadCache<Owner, Collection>,
 }
@@ -63,7 +63,7 @@ pub(super) struct Types {
     operators: Arc<Collection>,
 }
 
-impl Known {
+impl TypeCache {
     pub fn new(store: Arc<dyn Store>) -> Self {
         Self { store, collections: ReadCache::new() }
     }
@@ -86,11 +86,12 @@ impl Known {
     async fn read(&self, owner: Owner, before: Option<Arc<Collection>>) -> Result<Arc<Collection>> {
         let documents = self.store.documents(owner.collection(KIND), None, MOST).await?;
         let same = |document: &Document| {
-            let known = before.as_ref()?.get(&document.key)?;
-            (known.body == document.body).then(|| known.clone())
+            let type_cache = before.as_ref()?.get(&document.key)?;
+            (type_cache.body == document.body).then(|| type_cache.clone())
         };
         let each = documents.iter().filter_map(|document| {
-            let one = same(document).or_else(|| OneType::read(document, owner).map(Arc::new))?;
+            let one =
+                same(document).or_else(|| CompiledType::read(document, owner).map(Arc::new))?;
             Some((document.key.clone(), one))
         });
         Ok(Arc::new(each.collect()))
@@ -98,17 +99,17 @@ impl Known {
 }
 
 impl Types {
-    pub fn find(&self, name: &str) -> Option<Arc<OneType>> {
+    pub fn find(&self, name: &str) -> Option<Arc<CompiledType>> {
         let own = self.own.get(name).or_else(|| self.operators.get(name));
         own.or_else(|| catalog::get(name)).cloned()
     }
 
     /// By name, each once.
-    pub fn all(&self) -> impl Iterator<Item = &OneType> {
+    pub fn all(&self) -> impl Iterator<Item = &CompiledType> {
         let built_in = catalog::all().map(|one| (one.shown.name.as_str(), one));
         let operators = self.operators.iter().map(|(name, one)| (name.as_str(), &**one));
         let own = self.own.iter().map(|(name, one)| (name.as_str(), &**one));
-        let merged: BTreeMap<&str, &OneType> = built_in.chain(operators).chain(own).collect();
+        let merged: BTreeMap<&str, &CompiledType> = built_in.chain(operators).chain(own).collect();
         merged.into_values()
     }
 }

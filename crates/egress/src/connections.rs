@@ -26,28 +26,28 @@ pub(crate) struct Shard {
 pub(crate) struct Destination {
     /// The one used last is at the back.
     pub(crate) idle: VecDeque<Idle>,
-    pub(crate) shared: Vec<Arc<Shared>>,
+    pub(crate) shared: Vec<Arc<SharedConnection>>,
 }
 
 pub(crate) struct Idle {
-    pub(crate) own: Own,
+    pub(crate) own: ExclusiveConnection,
     pub(crate) since: Instant,
     pub(crate) until: Instant,
 }
 
 /// A connection in use.
-pub(crate) enum Held {
-    Own(Own),
-    Shared(Ticket),
+pub(crate) enum PooledConnection {
+    ExclusiveConnection(ExclusiveConnection),
+    SharedConnection(StreamPermit),
 }
 
-pub(crate) struct Own {
+pub(crate) struct ExclusiveConnection {
     pub(crate) sender: http1::SendRequest<Body>,
     pub(crate) peer: Option<IpAddr>,
     pub(crate) opened: Instant,
 }
 
-pub(crate) struct Shared {
+pub(crate) struct SharedConnection {
     pub(crate) sender: http2::SendRequest<Body>,
     pub(crate) peer: Option<IpAddr>,
     pub(crate) opened: Instant,
@@ -57,18 +57,18 @@ pub(crate) struct Shared {
 }
 
 /// One of the places on a shared connection; given back when dropped.
-pub(crate) struct Ticket {
-    pub(crate) shared: Arc<Shared>,
+pub(crate) struct StreamPermit {
+    pub(crate) shared: Arc<SharedConnection>,
     pub(crate) born: Instant,
 }
 
-impl Ticket {
+impl StreamPermit {
     pub(crate) fn sender(&self) -> http2::SendRequest<Body> {
         self.shared.sender.clone()
     }
 }
 
-impl Drop for Ticket {
+impl Drop for StreamPermit {
     fn drop(&mut self) {
         self.shared.last_used.store(self.born.elapsed().as_millis() as u64, Ordering::Relaxed);
         self.shared.in_flight.fetch_sub(1, Ordering::Relaxed);
@@ -85,13 +85,13 @@ impl Destination {
             + self.shared.iter().filter(|shared| !shared.sender.is_closed()).count()
     }
 
-    fn take_unused(&mut self) -> Option<Arc<Shared>> {
-        let unused = |shared: &Arc<Shared>| shared.in_flight.load(Ordering::Relaxed) == 0;
+    fn take_unused(&mut self) -> Option<Arc<SharedConnection>> {
+        let unused = |shared: &Arc<SharedConnection>| shared.in_flight.load(Ordering::Relaxed) == 0;
         self.shared.iter().position(unused).map(|at| self.shared.swap_remove(at))
     }
 }
 
-impl Shared {
+impl SharedConnection {
     pub(crate) fn last_used(&self, born: Instant) -> Instant {
         self.opened.max(born + Duration::from_millis(self.last_used.load(Ordering::Relaxed)))
     }
@@ -108,7 +108,7 @@ impl Shard {
 
     /// Takes out those that waited longest, then shared ones that nobody uses, until no more than
     /// `most` are left. They are dropped by the caller, without the lock.
-    pub(crate) fn shrink_to(&mut self, most: usize) -> (Vec<Idle>, Vec<Arc<Shared>>) {
+    pub(crate) fn shrink_to(&mut self, most: usize) -> (Vec<Idle>, Vec<Arc<SharedConnection>>) {
         let mut out = (Vec::new(), Vec::new());
         while self.kept > most {
             let oldest = self

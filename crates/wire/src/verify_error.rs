@@ -1,12 +1,12 @@
 //! Why a request was not verified.
 //!
 //! A refusal is for the log, the metrics and `gancho verify`. What a sender is told is the
-//! caller's decision, and for all that is not [`Refusal::is_malformed`] it should be one answer.
+//! caller's decision, and for all that is not [`VerifyError::is_malformed`] it should be one answer.
 
 use crate::{MAX_HEADER_BYTES, MAX_SIGNATURES};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
-pub enum Refusal {
+pub enum VerifyError {
     #[error("the header with the {0} is missing")]
     Missing(Part),
     #[error("the header with the {0} is repeated")]
@@ -14,7 +14,7 @@ pub enum Refusal {
     #[error("the header with the {0} is longer than {MAX_HEADER_BYTES} bytes")]
     TooLong(Part),
     #[error("the timestamp is malformed: {0}")]
-    MalformedTimestamp(TimestampFault),
+    MalformedTimestamp(TimestampError),
     #[error("the timestamp is not within the tolerance")]
     Stale,
     #[error("the message id must have 1 to 128 characters of A-Z, a-z, 0-9, `_` and `-`")]
@@ -39,7 +39,7 @@ pub enum Part {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
-pub enum TimestampFault {
+pub enum TimestampError {
     #[error("expected seconds as an integer without sign or leading zeros")]
     SecondsExpected,
     #[error("expected milliseconds as an integer without sign or leading zeros")]
@@ -50,7 +50,7 @@ pub enum TimestampFault {
     SecondsOrRfc3339Expected,
 }
 
-impl Refusal {
+impl VerifyError {
     /// Stable, and one of a few: fit for a metric's label.
     pub const fn code(self) -> &'static str {
         match self {

@@ -9,7 +9,7 @@ use anyhow::{Context, bail};
 use async_trait::async_trait;
 use gancho_api::key_ring::{self, KeyUse, Rotation};
 use gancho_domain::{Endpoint, TenantScope};
-use gancho_inbound::keys::sealed;
+use gancho_inbound::keys::reseal;
 use gancho_outbound::endpoints::seal;
 use gancho_store::Store;
 use tokio::sync::Mutex;
@@ -25,14 +25,14 @@ const LOOK: Duration = Duration::from_secs(5);
 /// So often a record is read anew because someone else has changed it.
 const TRIES: usize = 10;
 
-pub struct KeyKeeper {
+pub struct KeyRotator {
     store: Arc<dyn Store>,
     ring: Ring,
     /// One rotation at a time.
     busy: Mutex<()>,
 }
 
-impl KeyKeeper {
+impl KeyRotator {
     pub fn new(store: Arc<dyn Store>, ring: Ring) -> Self {
         Self { store, ring, busy: Mutex::default() }
     }
@@ -109,7 +109,7 @@ impl KeyKeeper {
 
     async fn reseal_all(&self) -> anyhow::Result<u64> {
         let (mut resealed, mut failed) = (0, 0_u64);
-        match sealed::reseal(&*self.store, &self.ring.keys).await {
+        match reseal::reseal(&*self.store, &self.ring.keys).await {
             Ok(count) => resealed += count,
             Err(error) => {
                 tracing::error!(%error, "could not re-encrypt the secrets of sources");
@@ -158,7 +158,7 @@ impl KeyKeeper {
 
 /// For the API, by which a gateway that runs is asked.
 #[async_trait]
-impl key_ring::KeyRingService for KeyKeeper {
+impl key_ring::KeyRingService for KeyRotator {
     async fn rotate(&self, new_key: bool) -> Result<Rotation, String> {
         Self::rotate(self, new_key).await.map_err(|error| format!("{error:#}"))
     }

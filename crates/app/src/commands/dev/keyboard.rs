@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Runs until `q` is typed. Without a terminal, runs until the process is asked to stop.
-pub async fn talk(stage: &Stage, arrivals: &mut UnboundedReceiver<Arrival>) -> anyhow::Result<()> {
+pub async fn run(stage: &Stage, arrivals: &mut UnboundedReceiver<Arrival>) -> anyhow::Result<()> {
     screen::keys();
     let mut lines = BufReader::new(tokio::io::stdin()).lines();
     let is_typed = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();

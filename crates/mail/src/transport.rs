@@ -9,13 +9,13 @@ use gancho_domain::{EmailId, TenantId};
 use crate::Mailbox;
 
 #[async_trait]
-pub trait Post: Send + Sync + 'static {
+pub trait Transport: Send + Sync + 'static {
     /// `smtp`, `ses` or `sink`, for logs.
     fn name(&self) -> &'static str;
 
     /// Hands it over once. It must come to an end by itself, and says what was answered: what that
     /// means is for [`crate::classify`] alone.
-    async fn send(&self, letter: &Letter) -> Result<Receipt, Trouble>;
+    async fn send(&self, letter: &OutgoingMessage) -> Result<Acceptance, TransportError>;
 
     /// Says goodbye to whom it keeps connections to.
     async fn close(&self) {}
@@ -23,7 +23,7 @@ pub trait Post: Send + Sync + 'static {
 
 /// An e-mail, ready to go.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Letter {
+pub struct OutgoingMessage {
     pub id: EmailId,
     pub tenant: TenantId,
     pub from: Mailbox,
@@ -37,7 +37,7 @@ pub struct Letter {
 
 /// It was taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Receipt {
+pub struct Acceptance {
     /// Under which whoever took it knows it.
     pub message_id: String,
     pub status: u16,
@@ -57,13 +57,13 @@ pub enum Stage {
 
 /// Why it was not taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Trouble {
+pub enum TransportError {
     /// A mail server said no.
     Reply { stage: Stage, code: u16, text: String },
     /// SES said no: its word for the error and its sentence.
     Ses { status: u16, error: String, text: String },
     /// Nobody answered, or not in time, or not as one who can be trusted.
-    NoAnswer { text: String },
+    NoResponse { text: String },
     /// Nobody was asked: this node lacks file handles, ports or memory.
     Local { text: String },
     /// It can never be sent like this.

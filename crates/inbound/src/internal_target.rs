@@ -9,12 +9,12 @@ pub const EMAIL_FEEDBACK: &str = "gancho:email-feedback";
 const BEGINNING: &str = "gancho:";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum InsideTarget {
+pub enum InternalTarget {
     /// Reports of SES: bounces and complaints.
     EmailFeedback,
 }
 
-impl InsideTarget {
+impl InternalTarget {
     /// Nothing if it is a URL like any other.
     pub fn named(text: &str) -> Option<Result<Self, String>> {
         match text {
@@ -29,13 +29,13 @@ impl InsideTarget {
 
 /// Who takes what is handed to a target inside.
 #[async_trait]
-pub trait Inside: Send + Sync + 'static {
+pub trait InternalSink: Send + Sync + 'static {
     /// What became of it, in words. It may come more than once.
-    async fn take(&self, target: InsideTarget, body: &[u8]) -> Result<String, InsideFault>;
+    async fn take(&self, target: InternalTarget, body: &[u8]) -> Result<String, InternalSinkError>;
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum InsideFault {
+pub enum InternalSinkError {
     /// Another attempt may do better.
     Later(Failure),
     /// None can.

@@ -12,7 +12,7 @@ use crate::{
 
 /// Flags of commands that call a running gateway.
 #[derive(Debug, Args)]
-pub struct Running {
+pub struct ClientArgs {
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
@@ -23,7 +23,7 @@ pub struct Running {
 /// Rows per request.
 const PAGE: usize = 100;
 
-impl Running {
+impl ClientArgs {
     pub fn settings(&self) -> anyhow::Result<Settings> {
         let loaded = settings::load(&self.flags)?;
         logs::start(loaded.settings.log_format, logs::QUIET);

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use gancho_domain::{EndpointId, FieldError, Rate, RetryPlan, Ticker, Time};
+use gancho_domain::{EndpointId, FieldError, Gcra, Rate, RetryPlan, Time};
 use gancho_engine::off_thread;
 use gancho_vault::KeyRing;
 use gancho_wire::{
@@ -15,18 +15,18 @@ use url::Url;
 
 use crate::{
     Source, SourceDefaults, SourceKey,
-    inside::InsideTarget,
+    internal_target::InternalTarget,
     preset::{Preset, Proof},
     sns::Topics,
     source::KeyScheme,
     sources::seal,
 };
 
-pub struct Ready {
+pub struct PreparedSource {
     pub source: Source,
     pub preset: Preset,
-    pub proving: Proving,
-    pub keys: Vec<ReadyKey>,
+    pub proving: ProofKeys,
+    pub keys: Vec<PreparedKey>,
     pub schema: Option<Schema>,
     pub event_id: Option<Pointer>,
     pub targets: Vec<Target>,
@@ -40,8 +40,8 @@ pub struct Ready {
     pub(super) made_of: Vec<Bytes>,
 }
 
-/// The proof, with the keys in the form that it needs, in the order of [`Ready::keys`].
-pub enum Proving {
+/// The proof, with the keys in the form that it needs, in the order of [`PreparedSource::keys`].
+pub enum ProofKeys {
     Signature {
         recipe: Box<Recipe>,
         keys: Vec<VerifyingKey>,
@@ -53,20 +53,20 @@ pub enum Proving {
     ClientState {
         tokens: Vec<Token>,
     },
-    /// The key is Amazon's, so there is one in [`Ready::keys`] that stands for it: `sns`.
+    /// The key is Amazon's, so there is one in [`PreparedSource::keys`] that stands for it: `sns`.
     Sns(Topics),
 }
 
 /// Under which name it is written what Amazon's key has proved.
 const SNS: &str = "sns";
 
-pub struct ReadyKey {
+pub struct PreparedKey {
     pub key: SourceKey,
     /// How much of its rate is used. A change to the source begins it anew.
-    used: Mutex<Ticker>,
+    used: Mutex<Gcra>,
 }
 
-impl ReadyKey {
+impl PreparedKey {
     /// Takes a slot, or says how long to wait for one.
     pub fn take(&self, rate: Rate, now: Time) -> Result<(), Duration> {
         let mut used = self.used.lock();
@@ -86,10 +86,10 @@ pub struct Target {
 
 pub enum To {
     Url(Url),
-    Inside(InsideTarget),
+    InternalSink(InternalTarget),
 }
 
-impl Ready {
+impl PreparedSource {
     pub(crate) fn prepare(
         source: Source,
         keys: Vec<SourceKey>,
@@ -104,8 +104,8 @@ impl Ready {
         let schema = schema.transpose().map_err(|fault| fault.to_string())?;
         let pointer = source.event_id_pointer.as_deref().or(preset.event_id_pointer());
         let targets = source.targets.iter().map(|target| {
-            let to = match InsideTarget::named(&target.url) {
-                Some(inside) => To::Inside(inside?),
+            let to = match InternalTarget::named(&target.url) {
+                Some(internal_target) => To::InternalSink(internal_target?),
                 None => {
                     To::Url(target.url.parse().map_err(|fault: url::ParseError| fault.to_string())?)
                 }
@@ -117,7 +117,7 @@ impl Ready {
         let verify_token = seal::verify_token(ring, &source)?;
         let verify_token = verify_token.map(|token| Token::new(&token)).transpose();
         let keys = match proving {
-            Proving::Sns(_) => {
+            ProofKeys::Sns(_) => {
                 let since = source.created_at();
                 vec![SourceKey::new(SNS, KeyScheme::Certificate, "raw", since)]
             }
@@ -132,7 +132,7 @@ impl Ready {
             rate: source.rate(),
             dispatch_keys: [signing.map_err(|fault| fault.to_string())?],
             verify_token: verify_token.map_err(|fault| fault.to_string())?,
-            keys: keys.into_iter().map(|key| ReadyKey { key, used: Mutex::default() }).collect(),
+            keys: keys.into_iter().map(|key| PreparedKey { key, used: Mutex::default() }).collect(),
             preset,
             source,
             made_of,
@@ -174,7 +174,7 @@ fn proving(
     proof: Proof,
     keys: &[SourceKey],
     ring: &KeyRing,
-) -> Result<Proving, String> {
+) -> Result<ProofKeys, String> {
     let tokens = || -> Result<Vec<Token>, String> {
         let token = |key: &SourceKey| {
             let secret = seal::key_secret(ring, source, key)?;
@@ -195,10 +195,12 @@ fn proving(
                 key.map_err(|fault| fault.to_string())
             };
             let keys = keys.iter().map(prepared).collect::<Result<_, String>>()?;
-            Proving::Signature { recipe, keys }
+            ProofKeys::Signature { recipe, keys }
         }
-        (Proof::Sns(topics), _) => Proving::Sns(Topics::new(topics)),
-        (Proof::HeaderToken(header), _) => Proving::HeaderToken { header, tokens: tokens()? },
-        (Proof::ClientState | Proof::Signature(_), _) => Proving::ClientState { tokens: tokens()? },
+        (Proof::Sns(topics), _) => ProofKeys::Sns(Topics::new(topics)),
+        (Proof::HeaderToken(header), _) => ProofKeys::HeaderToken { header, tokens: tokens()? },
+        (Proof::ClientState | Proof::Signature(_), _) => {
+            ProofKeys::ClientState { tokens: tokens()? }
+        }
     })
 }

@@ -10,11 +10,11 @@ use super::{
     SmtpSettings, TlsUse, tls,
     wire::{Duplex, Reply, Wire},
 };
-use crate::post::{Letter, Receipt, Stage, Trouble};
+use crate::transport::{Acceptance, OutgoingMessage, Stage, TransportError};
 
-pub(super) struct Talk {
+pub(super) struct SmtpSession {
     wire: Wire<dyn Duplex>,
-    offers: Offers,
+    offers: Capabilities,
     letters: u32,
     /// The last letter was refused half way, and the server still thinks of it.
     needs_reset: bool,
@@ -22,7 +22,7 @@ pub(super) struct Talk {
 
 /// What the server can do.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Offers {
+struct Capabilities {
     starttls: bool,
     pipelining: bool,
     /// Ways to log in, in capitals.
@@ -34,8 +34,8 @@ struct Offers {
 }
 
 /// A letter was not taken.
-pub(super) struct Broke {
-    pub trouble: Trouble,
+pub(super) struct SmtpError {
+    pub cause: TransportError,
     /// The connection can be used for another letter.
     pub can_go_on: bool,
     /// All of it was sent, so that it may have been taken, whatever was answered.
@@ -44,23 +44,25 @@ pub(super) struct Broke {
     is_kept: bool,
 }
 
-impl Broke {
+impl SmtpError {
     /// The connection was no longer good, and nothing of the letter can have been taken.
     pub fn is_stale(&self) -> bool {
-        let is_gone =
-            matches!(self.trouble, Trouble::NoAnswer { .. } | Trouble::Reply { code: 421, .. });
+        let is_gone = matches!(
+            self.cause,
+            TransportError::NoResponse { .. } | TransportError::Reply { code: 421, .. }
+        );
         self.is_kept && is_gone && !self.was_sent
     }
 }
 
-impl Talk {
+impl SmtpSession {
     pub async fn open(
         settings: &SmtpSettings,
         connector: Option<&TlsConnector>,
-    ) -> Result<Self, Trouble> {
+    ) -> Result<Self, TransportError> {
         let server = &settings.server;
         let stream = connect(settings).await?;
-        let mut talk = match (server.tls, connector) {
+        let mut session = match (server.tls, connector) {
             (TlsUse::Wrapped, Some(connector)) => {
                 let stream = tls::secure(connector, &server.host, stream).await?;
                 Self::greeted(Wire::secured(stream), &server.hello).await?
@@ -71,15 +73,15 @@ impl Talk {
             (_, _) => Self::greeted(Wire::plain(stream).boxed(), &server.hello).await?,
         };
         if let Some(user) = &server.user {
-            talk.authenticate(user, &server.password).await?;
+            session.authenticate(user, &server.password).await?;
         }
-        Ok(talk)
+        Ok(session)
     }
 
-    async fn greeted(mut wire: Wire<dyn Duplex>, hello: &str) -> Result<Self, Trouble> {
+    async fn greeted(mut wire: Wire<dyn Duplex>, hello: &str) -> Result<Self, TransportError> {
         due(wire.hear().await?, READY, Stage::Hello)?;
         wire.say(format!("EHLO {hello}\r\n").as_bytes()).await?;
-        let offers = Offers::of(&due(wire.hear().await?, DONE, Stage::Hello)?);
+        let offers = Capabilities::of(&due(wire.hear().await?, DONE, Stage::Hello)?);
         Ok(Self { wire, offers, letters: 0, needs_reset: false })
     }
 
@@ -87,17 +89,17 @@ impl Talk {
         settings: &SmtpSettings,
         connector: &TlsConnector,
         stream: TcpStream,
-    ) -> Result<Self, Trouble> {
+    ) -> Result<Self, TransportError> {
         let server = &settings.server;
         let hello = format!("EHLO {}\r\n", server.hello);
         let mut wire = Wire::plain(stream);
         due(wire.hear().await?, READY, Stage::Hello)?;
         wire.say(hello.as_bytes()).await?;
-        let offers = Offers::of(&due(wire.hear().await?, DONE, Stage::Hello)?);
+        let offers = Capabilities::of(&due(wire.hear().await?, DONE, Stage::Hello)?);
         if !offers.starttls {
             if server.tls == TlsUse::Required || server.user.is_some() {
                 let text = "the mail server does not offer STARTTLS, and TLS is required: enable TLS on the server, or set tls=none in its URL";
-                return Err(Trouble::NoAnswer { text: text.into() });
+                return Err(TransportError::NoResponse { text: text.into() });
             }
             return Ok(Self { wire: wire.boxed(), offers, letters: 0, needs_reset: false });
         }
@@ -107,11 +109,11 @@ impl Talk {
         let mut wire = Wire::secured(stream);
         // What was said in the clear may have been said by anyone: it is asked again.
         wire.say(hello.as_bytes()).await?;
-        let offers = Offers::of(&due(wire.hear().await?, DONE, Stage::Hello)?);
+        let offers = Capabilities::of(&due(wire.hear().await?, DONE, Stage::Hello)?);
         Ok(Self { wire, offers, letters: 0, needs_reset: false })
     }
 
-    async fn authenticate(&mut self, user: &str, password: &str) -> Result<(), Trouble> {
+    async fn authenticate(&mut self, user: &str, password: &str) -> Result<(), TransportError> {
         if self.offers.has_auth("PLAIN") {
             let both = Zeroizing::new(format!("\0{user}\0{password}"));
             let line = Zeroizing::new(format!("AUTH PLAIN {}\r\n", BASE64.encode(both.as_bytes())));
@@ -124,7 +126,7 @@ impl Talk {
             }
         } else {
             let text = "the mail server supports neither AUTH PLAIN nor AUTH LOGIN";
-            return Err(Trouble::NoAnswer { text: text.into() });
+            return Err(TransportError::NoResponse { text: text.into() });
         }
         Ok(())
     }
@@ -133,17 +135,17 @@ impl Talk {
         self.letters
     }
 
-    pub async fn quit(&mut self) -> Result<(), Trouble> {
+    pub async fn quit(&mut self) -> Result<(), TransportError> {
         self.wire.say(b"QUIT\r\n").await?;
         self.wire.hear().await.map(|_| ())
     }
 
-    pub async fn send(&mut self, letter: &Letter) -> Result<Receipt, Broke> {
+    pub async fn send(&mut self, letter: &OutgoingMessage) -> Result<Acceptance, SmtpError> {
         let is_kept = self.letters > 0;
         self.letters += 1;
-        let broke = |trouble: Trouble, can_go_on: bool, was_sent: bool| Broke {
-            can_go_on: can_go_on && !matches!(trouble, Trouble::Reply { code: 421, .. }),
-            trouble,
+        let error = |cause: TransportError, can_go_on: bool, was_sent: bool| SmtpError {
+            can_go_on: can_go_on && !matches!(cause, TransportError::Reply { code: 421, .. }),
+            cause,
             was_sent,
             is_kept,
         };
@@ -153,24 +155,24 @@ impl Talk {
                 "the e-mail has {} bytes, the mail server accepts at most {most}",
                 raw.len()
             );
-            return Err(broke(Trouble::Unfit { text }, true, false));
+            return Err(error(TransportError::Unfit { text }, true, false));
         }
-        if let Err(trouble) = self.introduce(letter).await {
+        if let Err(cause) = self.introduce(letter).await {
             self.needs_reset = true;
-            let can_go_on = matches!(trouble, Trouble::Reply { .. });
-            return Err(broke(trouble, can_go_on, false));
+            let can_go_on = matches!(cause, TransportError::Reply { .. });
+            return Err(error(cause, can_go_on, false));
         }
         let said = match self.wire.say(&stuffed(raw)).await {
             Ok(()) => self.wire.hear().await,
-            Err(trouble) => Err(trouble),
+            Err(cause) => Err(cause),
         };
-        let said = said.map_err(|trouble| broke(trouble, false, true))?;
+        let said = said.map_err(|cause| error(cause, false, true))?;
         // Also 421 is an answer to this letter: it is not handed at once to the next connection, and
         // to the one after that.
         let can_go_on = said.is_refusal();
         let reply =
-            due(said, DONE, Stage::Content).map_err(|trouble| broke(trouble, can_go_on, true))?;
-        Ok(Receipt {
+            due(said, DONE, Stage::Content).map_err(|cause| error(cause, can_go_on, true))?;
+        Ok(Acceptance {
             message_id: letter.message_id.clone(),
             status: reply.code,
             text: reply.text(),
@@ -178,7 +180,7 @@ impl Talk {
     }
 
     /// Envelope and DATA: at once where the server allows it, else one by one.
-    async fn introduce(&mut self, letter: &Letter) -> Result<(), Trouble> {
+    async fn introduce(&mut self, letter: &OutgoingMessage) -> Result<(), TransportError> {
         if std::mem::take(&mut self.needs_reset) {
             self.ask("RSET\r\n", DONE, Stage::Sender).await?;
         }
@@ -205,11 +207,11 @@ impl Talk {
             return due(to, DONE, Stage::Recipient).map(|_| ());
         }
         let data = due(self.wire.hear().await?, SEND, Stage::Content);
-        if let Err(odd @ Trouble::NoAnswer { .. }) = data {
+        if let Err(odd @ TransportError::NoResponse { .. }) = data {
             return Err(odd);
         }
         let envelope = due(from, DONE, Stage::Sender).and(due(to, DONE, Stage::Recipient));
-        if let (Err(Trouble::Reply { .. }), Ok(_)) = (&envelope, &data) {
+        if let (Err(TransportError::Reply { .. }), Ok(_)) = (&envelope, &data) {
             // It waits for a letter to nobody: it gets an empty one, and its answer to that is none.
             self.wire.say(b".\r\n").await?;
             self.wire.hear().await?;
@@ -217,15 +219,15 @@ impl Talk {
         envelope.and(data).map(|_| ())
     }
 
-    async fn ask(&mut self, line: &str, answer: Codes, stage: Stage) -> Result<(), Trouble> {
+    async fn ask(&mut self, line: &str, answer: Codes, stage: Stage) -> Result<(), TransportError> {
         self.wire.say(line.as_bytes()).await?;
         due(self.wire.hear().await?, answer, stage).map(|_| ())
     }
 }
 
-async fn connect(settings: &SmtpSettings) -> Result<TcpStream, Trouble> {
+async fn connect(settings: &SmtpSettings) -> Result<TcpStream, TransportError> {
     let server = &settings.server;
-    let failed = |why: &dyn std::fmt::Display| Trouble::NoAnswer {
+    let failed = |why: &dyn std::fmt::Display| TransportError::NoResponse {
         text: format!("cannot connect to the mail server: {why}"),
     };
     let connecting = TcpStream::connect((server.host.as_str(), server.port));
@@ -233,7 +235,7 @@ async fn connect(settings: &SmtpSettings) -> Result<TcpStream, Trouble> {
         Ok(Ok(stream)) => stream,
         Ok(Err(error)) if is_shortage(&error) || lacks_sockets() => {
             let text = format!("this node could not open a connection: {error}");
-            return Err(Trouble::Local { text });
+            return Err(TransportError::Local { text });
         }
         Ok(Err(error)) => return Err(failed(&error)),
         Err(_) => return Err(failed(&"timed out")),
@@ -259,20 +261,20 @@ const SEND: Codes = &[354];
 
 /// The reply, if it is the one that was due. A refusal is about the letter or about us; anything else
 /// is from one who does not follow, and then the connection is of no use any more.
-fn due(reply: Reply, answer: Codes, stage: Stage) -> Result<Reply, Trouble> {
+fn due(reply: Reply, answer: Codes, stage: Stage) -> Result<Reply, TransportError> {
     if answer.contains(&reply.code) {
         return Ok(reply);
     }
     let (code, text) = (reply.code, reply.text());
     if reply.is_refusal() {
-        return Err(Trouble::Reply { stage, code, text });
+        return Err(TransportError::Reply { stage, code, text });
     }
     let due = answer.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let text = format!("the mail server replied {code} where {due} is expected");
-    Err(Trouble::NoAnswer { text })
+    Err(TransportError::NoResponse { text })
 }
 
-impl Offers {
+impl Capabilities {
     fn has_auth(&self, way: &str) -> bool {
         self.auth.iter().any(|known| known == way)
     }
@@ -323,12 +325,12 @@ mod tests {
     fn what_a_server_offers() {
         let lines = ["mx at your service", "STARTTLS", "size 1000", "AUTH LOGIN PLAIN", "X"];
         let reply = Reply { code: 250, lines: lines.map(str::to_owned).to_vec() };
-        let offers = Offers::of(&reply);
+        let offers = Capabilities::of(&reply);
         assert!(offers.starttls && !offers.pipelining);
         assert!(offers.has_auth("PLAIN") && offers.has_auth("LOGIN") && !offers.has_auth("X"));
         assert_eq!((offers.size, offers.takes_size), (Some(1_000), true));
         let unlimited = Reply { code: 250, lines: ["a", "SIZE 0"].map(str::to_owned).to_vec() };
-        assert_eq!(Offers::of(&unlimited).size, None);
+        assert_eq!(Capabilities::of(&unlimited).size, None);
     }
 
     #[test]
@@ -338,7 +340,9 @@ mod tests {
                 let reply = Reply { code, lines: vec!["text".into()] };
                 match due(reply, answer, Stage::Content) {
                     Ok(_) => assert!(answer.contains(&code)),
-                    Err(Trouble::Reply { code: told, .. }) => assert!(told == code && code >= 400),
+                    Err(TransportError::Reply { code: told, .. }) => {
+                        assert!(told == code && code >= 400)
+                    }
                     Err(_) => assert!(code < 400 && !answer.contains(&code)),
                 }
             }

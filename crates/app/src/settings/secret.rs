@@ -7,16 +7,16 @@ use gancho_mail::smtp::SmtpServer;
 use url::Url;
 
 use super::{
-    fault::Wrong,
-    layers::Written,
+    error::ValueError,
+    layers::RawValue,
     value::{Setting, one, quoted},
 };
 
 /// A secret. It is shown nowhere.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Hidden(String);
+pub struct Secret(String);
 
-impl Hidden {
+impl Secret {
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
@@ -26,16 +26,16 @@ impl Hidden {
     }
 }
 
-impl fmt::Debug for Hidden {
+impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(MASK)
     }
 }
 
-impl Setting for Hidden {
+impl Setting for Secret {
     const FORM: &'static str = "secret text";
 
-    fn read(written: &Written) -> Result<Self, Wrong> {
+    fn read(written: &RawValue) -> Result<Self, ValueError> {
         one(written).map(|text| Self(text.to_owned()))
     }
 
@@ -92,13 +92,13 @@ impl fmt::Debug for DatabaseUrl {
 impl Setting for DatabaseUrl {
     const FORM: &'static str = "`sqlite:PATH` or `postgres://…`";
 
-    fn read(written: &Written) -> Result<Self, Wrong> {
+    fn read(written: &RawValue) -> Result<Self, ValueError> {
         let text = one(written)?;
         let known = ["sqlite:", "postgres://", "postgresql://"];
         match known.iter().find_map(|scheme| text.strip_prefix(scheme)) {
             Some(rest) if !rest.is_empty() => Ok(Self(text.to_owned())),
             // It may hold a password, so it is not repeated.
-            _ => Err(Wrong::new(
+            _ => Err(ValueError::new(
                 "not a database URL",
                 "write sqlite:PATH or postgres://USER:PASSWORD@HOST/NAME",
             )),
@@ -130,11 +130,11 @@ impl fmt::Debug for MailUrl {
 impl Setting for MailUrl {
     const FORM: &'static str = "`smtp://USER:PASSWORD@HOST:PORT` or `smtps://…`";
 
-    fn read(written: &Written) -> Result<Self, Wrong> {
+    fn read(written: &RawValue) -> Result<Self, ValueError> {
         let text = one(written)?;
         match text.parse::<SmtpServer>() {
             Ok(_) => Ok(Self(text.to_owned())),
-            Err(bad) => Err(Wrong::new(bad.what(), bad.hint())),
+            Err(bad) => Err(ValueError::new(bad.what(), bad.hint())),
         }
     }
 
@@ -176,8 +176,8 @@ impl fmt::Debug for Link {
 impl Setting for Link {
     const FORM: &'static str = "a URL";
 
-    fn read(written: &Written) -> Result<Self, Wrong> {
-        let fault = |why: String| Wrong::new(why, "for example, https://host/path");
+    fn read(written: &RawValue) -> Result<Self, ValueError> {
+        let fault = |why: String| ValueError::new(why, "for example, https://host/path");
         let url =
             Url::parse(one(written)?).map_err(|error| fault(format!("not a URL: {error}")))?;
         match url.scheme() {
@@ -210,8 +210,8 @@ mod tests {
         ] {
             assert_eq!(mask_password(url), shown);
         }
-        assert_eq!(format!("{:?}", Hidden::new("hunter2")), MASK);
-        let link = Link::read(&Written::One("https://u:hunter2@h/p?token=hunter2".to_owned()));
+        assert_eq!(format!("{:?}", Secret::new("hunter2")), MASK);
+        let link = Link::read(&RawValue::One("https://u:hunter2@h/p?token=hunter2".to_owned()));
         assert_eq!(format!("{:?}", link.unwrap()), "https://u:••••@h/p?••••");
     }
 }

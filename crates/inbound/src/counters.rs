@@ -16,14 +16,14 @@ use serde::{Deserialize, Serialize};
 use crate::outcome::Reason;
 
 #[derive(Default)]
-pub struct Tally {
-    partners: RwLock<BTreeMap<Box<str>, Arc<OfPartner>>>,
+pub struct Counters {
+    partners: RwLock<BTreeMap<Box<str>, Arc<PartnerCounters>>>,
     denied: [AtomicU64; Reason::ALL.len()],
     greetings: AtomicU64,
 }
 
 #[derive(Default)]
-struct OfPartner {
+struct PartnerCounters {
     received: AtomicU64,
     repeats: AtomicU64,
     clashes: AtomicU64,
@@ -64,7 +64,7 @@ impl Counts {
     }
 }
 
-impl OfPartner {
+impl PartnerCounters {
     fn counts(&self) -> Counts {
         Counts {
             received: self.received.load(Ordering::Relaxed),
@@ -78,7 +78,7 @@ impl OfPartner {
     }
 }
 
-impl Tally {
+impl Counters {
     pub(crate) fn received(&self, partner: &str) {
         add(&self.of(partner).received);
     }
@@ -117,7 +117,7 @@ impl Tally {
     /// Those of whom something is not.
     pub(crate) fn changed(&self) -> BTreeSet<Box<str>> {
         let partners = self.partners.read();
-        let is_changed = |of: &OfPartner| of.unsaved() != Counts::default();
+        let is_changed = |of: &PartnerCounters| of.unsaved() != Counts::default();
         partners.iter().filter(|(_, of)| is_changed(of)).map(|(name, _)| name.clone()).collect()
     }
 
@@ -142,7 +142,7 @@ impl Tally {
         self.greetings.load(Ordering::Relaxed)
     }
 
-    fn of(&self, partner: &str) -> Arc<OfPartner> {
+    fn of(&self, partner: &str) -> Arc<PartnerCounters> {
         if let Some(known) = self.partners.read().get(partner) {
             return known.clone();
         }

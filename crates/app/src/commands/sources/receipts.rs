@@ -10,8 +10,8 @@ use super::{path, show};
 use crate::{
     admin_token,
     commands::{
-        given::{self, Draft},
-        running::{Running, filtered, rows},
+        client::{ClientArgs, filtered, rows},
+        input::{self, Draft},
         table::{self, Facts, text},
     },
     paint::{DIM, GREEN, RED},
@@ -32,7 +32,7 @@ pub struct Receipts {
     #[arg(long, default_value_t = 50)]
     limit: usize,
     #[command(flatten)]
-    running: Running,
+    client: ClientArgs,
 }
 
 #[derive(Debug, Args)]
@@ -40,7 +40,7 @@ pub struct Rejections {
     /// Name of the partner. Default: requests that named no known partner.
     partner: Option<String>,
     #[command(flatten)]
-    running: Running,
+    client: ClientArgs,
 }
 
 #[derive(Debug, Args)]
@@ -51,16 +51,16 @@ pub struct Simulate {
     #[arg(long, value_name = "FILE")]
     body: Option<PathBuf>,
     #[command(flatten)]
-    running: Running,
+    client: ClientArgs,
 }
 
 impl Receipts {
     pub async fn run(self) -> anyhow::Result<()> {
-        let remote = self.running.gateway().await?;
+        let remote = self.client.gateway().await?;
         let filters = [("status", &self.status), ("event_id", &self.event_id)];
         let at = filtered(&format!("{}/receipts", path(&self.partner)), &filters);
         let found = rows(&remote, &at, self.limit).await?;
-        if self.running.json {
+        if self.client.json {
             return table::json(&found.json());
         }
         if found.rows.is_empty() {
@@ -79,13 +79,13 @@ impl Receipts {
 
 impl Rejections {
     pub async fn run(self) -> anyhow::Result<()> {
-        let remote = self.running.gateway().await?;
+        let remote = self.client.gateway().await?;
         let at = match &self.partner {
             Some(partner) => format!("{}/rejections", path(partner)),
             None => "/v1/rejections".to_owned(),
         };
         let found = remote.get(&at).await?;
-        if self.running.json {
+        if self.client.json {
             return table::json(&found);
         }
         match found["data"].as_array().map(Vec::as_slice) {
@@ -99,9 +99,9 @@ impl Simulate {
     pub async fn run(self) -> anyhow::Result<()> {
         let mut draft = Draft::default();
         draft.put("partner", &self.partner)?;
-        let body = self.body.as_deref().map(given::json).transpose()?;
+        let body = self.body.as_deref().map(input::json).transpose()?;
         draft.maybe("body", body.as_ref())?;
-        let settings = self.running.settings()?;
+        let settings = self.client.settings()?;
         let token = admin_token::find(&settings)?;
         let remote = match token {
             Some(token) => Remote::at(settings.ingest_listen, token),
@@ -114,7 +114,7 @@ impl Simulate {
             ),
             other => other?,
         };
-        if self.running.json {
+        if self.client.json {
             table::json(&done)?;
         } else {
             // A body that the caller gave is shown unchanged.
