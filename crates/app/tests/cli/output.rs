@@ -32,13 +32,12 @@ impl Session {
             (r"\b[0-9a-f]{64}\b", "[secret]"),
             (r"\b[0-9a-f]{16}\b", "[key id]"),
             (r"[A-Za-z0-9+/]{43}=", "[hash]"),
-            (r"checked in [0-9.]+ s", "checked in [duration]"),
+            (r"\bin \d+\.\d+ s\b", "in [duration]"),
             (r"\bwhsec_[A-Za-z0-9+/=]+", "[secret]"),
             (r"127\.0\.0\.1:\d+", "127.0.0.1:[port]"),
             (r"/[^ ]*/\.tmp[A-Za-z0-9]+", "[folder]"),
-            (r"\b\d+(\.\d+)? ?(ms|µs|us)\b", "[latency]"),
-            // A column is as wide as what is in it.
-            (r"took +answer", "took  answer"),
+            // With the spaces that fill its column.
+            (r"\b\d+(\.\d+)? ?(ms|µs|us)\b *", "[latency]  "),
             (r"[ \t]+\n", "\n"),
         ]}, { insta::assert_snapshot!(name, self.0) });
     }
