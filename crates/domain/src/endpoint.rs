@@ -11,7 +11,7 @@ pub struct Endpoint {
     pub name: String,
     pub url: String,
     pub events: Vec<Pattern>,
-    /// The secret, sealed by whoever saves the endpoint. The store never sees it open.
+    /// The secret, encrypted by the caller that saves the endpoint. The store never sees it in the clear.
     pub sealed_secret: Vec<u8>,
     /// Secrets that were rotated away and still sign for a while, the newest first.
     pub old_secrets: Vec<OldSecret>,

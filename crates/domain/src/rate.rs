@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::Time;
 
-/// So many in so long, all of which may come at once.
+/// A number of operations per period, all of which may come at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rate {
     pub count: u32,
@@ -57,7 +57,7 @@ impl Gcra {
     }
 
     /// No more than one period is ever used ahead. Where more is, the clock jumped back, and the gate
-    /// must not stay closed for the length of the jump: it begins anew.
+    /// must not stay closed for the length of the jump: it starts over.
     fn used_until(self, rate: Rate, now: Time) -> Time {
         if self.used_until > now + rate.per { now } else { self.used_until }
     }

@@ -27,7 +27,7 @@ pub(crate) struct BodyRead {
     pub(crate) is_whole: bool,
 }
 
-/// Keeps so many bytes of the body. It is read as it comes and never unpacked.
+/// Keeps at most this many bytes of the body, which is never decompressed.
 pub(crate) async fn read_body(mut body: Incoming, most: usize, until: Instant) -> BodyRead {
     let mut kept = BytesMut::new();
     let mut seen = 0;

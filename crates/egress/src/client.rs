@@ -37,7 +37,7 @@ struct Inner {
     stopped: CancellationToken,
 }
 
-/// A connection that is not ready for another request so long after its answer is closed.
+/// A connection that is not ready for another request this long after its response is closed.
 const SETTLES_WITHIN: Duration = Duration::from_secs(1);
 const LONGEST_DEADLINE: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -88,7 +88,7 @@ impl Client {
         self.ask(RequestParts { method: Method::POST, url, body }, headers, KEPT, deadline).await
     }
 
-    /// Fetches a short document, of which at most so many bytes are kept, under the same rules.
+    /// Fetches a short document under the same rules, and keeps at most this many bytes.
     pub async fn get(&self, url: &Url, deadline: Duration, most: usize) -> Outcome {
         let ask = RequestParts { method: Method::GET, url, body: Bytes::new() };
         self.ask(ask, HeaderMap::new(), most, deadline).await

@@ -22,7 +22,7 @@ use crate::{
     url_policy::Policy,
 };
 
-/// A name with more addresses is refused: nobody needs so many, and each one is judged.
+/// A name with more addresses is refused, since each address is checked.
 const MOST_ANSWERS: usize = 32;
 
 /// Asks for the addresses of a name, given without the dot at its end but meant as absolute.

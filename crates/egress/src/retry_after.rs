@@ -113,7 +113,7 @@ fn is_weekday(name: &str) -> Option<()> {
     ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"].contains(&name).then_some(())
 }
 
-/// Exactly so many digits.
+/// Exactly `count` digits.
 fn number(text: &str, digits: usize) -> Option<i64> {
     let fits = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
     fits.then(|| text.parse().ok()).flatten()

@@ -21,7 +21,7 @@ pub struct Settings {
     pub resolve_timeout: Duration,
     pub connect_timeout: Duration,
     pub tls_timeout: Duration,
-    /// A connection that nobody used for so long is closed.
+    /// Maximum idle time of a connection.
     pub idle_timeout: Duration,
     /// A connection that is older is not used again, so that a moved name is noticed.
     pub longest_life: Duration,

@@ -1,5 +1,5 @@
 //! What partners' requests came to, of all nodes together: how many were kept, and the last that were
-//! turned away. Kept in the store, one small document for each source and one for those who named nobody.
+//! rejected. Stored as one small document for each source, and one for requests without a known partner.
 //!
 //! Requests cost nothing here: a node counts in memory ([`counters`](crate::tally),
 //! [`rejections`](crate::rejections)) and adds what is new to the documents every few seconds, a bounded
@@ -26,7 +26,7 @@ const COLLECTION: Collection = Collection::operators("source_activity");
 /// The key of those who named no partner that is there. No source's id looks like it.
 const STRANGERS: &str = "unknown";
 const SAVE_EVERY: Duration = Duration::from_secs(2);
-/// Documents written in one go, so that whoever floods every partner costs no more than that.
+/// Documents per write. Bounds the cost of a flood over all partners.
 const MAX_WRITES: usize = 20;
 /// How often a document is read again because another node has changed it.
 const TRIES: usize = 5;
@@ -96,7 +96,7 @@ impl Inbound {
         }
     }
 
-    /// Adds what is new on this node to the documents: of at most so many partners, in turn.
+    /// Adds what is new on this node to the documents of a limited number of partners, in turn.
     pub async fn save_activity(&self) -> Result<()> {
         let mut round = self.activity.0.lock().await;
         let sources = self.sources.all().await?;

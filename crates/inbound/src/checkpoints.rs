@@ -43,9 +43,9 @@ pub struct CheckpointSettings {
     pub origin: String,
     /// Where the files go.
     pub folder: PathBuf,
-    /// One is made when so many lines were added,
+    /// A checkpoint is signed after this many new lines.
     pub lines: u64,
-    /// or when some were and so long has passed.
+    /// A checkpoint is signed after this time, if there are new lines.
     pub every: Duration,
 }
 
@@ -151,7 +151,7 @@ impl Checkpointer {
             made_at: self.clock.now().to_string(),
         };
         let note = self.keys.current().signer().sign(&checkpoint)?;
-        // The file first: what is in the store can be changed by whoever changes the ledger.
+        // The file first: someone who changes the ledger can change the checkpoints in the store as well.
         files::write(&self.settings.folder, size, &note)?;
         let name = name(size);
         self.store.put_document(COLLECTION, &name, Bytes::from(note), Expect::Nothing).await?;

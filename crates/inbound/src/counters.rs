@@ -1,4 +1,4 @@
-//! What is counted: by partner what was received, by reason what was turned away. Labels are bounded:
+//! Counters: received webhooks by partner, rejected ones by reason. Labels are bounded:
 //! partners that are not there are not counted by name.
 
 use std::{

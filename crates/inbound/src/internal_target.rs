@@ -1,5 +1,5 @@
 //! Targets inside the gateway: where a receipt is not posted to anyone, but handed to another of its
-//! parts. Who that is, is not known here; whoever puts the gateway together says.
+//! parts. This crate does not know which; the binary connects them.
 
 use async_trait::async_trait;
 use gancho_domain::Failure;

@@ -34,7 +34,7 @@ pub struct Reply {
     pub body: Bytes,
 }
 
-/// A request that was turned away. Only `status`, `code`, `detail`, `faults` and `retry_after` may be
+/// A rejected request. Only `status`, `code`, `detail`, `faults` and `retry_after` may be
 /// told to the sender.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReceiveError {

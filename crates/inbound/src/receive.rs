@@ -201,7 +201,7 @@ impl Inbound {
         }
     }
 
-    /// Counted, and if it is turned away also noted for the operator, against the source if that is known.
+    /// Counts the outcome. A rejection is also recorded for the operator, under its source if that is known.
     fn stop(
         &self,
         stop: Interrupt,
@@ -242,8 +242,8 @@ impl Inbound {
         }
     }
 
-    /// Whoever proves nothing is answered as if the partner were not there, whatever its form is: or
-    /// else what is told of a malformed header would tell who is a partner, and by which sender's form.
+    /// An unverified request is answered as if the partner did not exist. Otherwise the error about a
+    /// malformed header would reveal which partners exist, and which preset they use.
     /// The reason stays what it was. That nobody could be asked is no verdict: it is told, so that it
     /// is sent again.
     fn as_unknown(

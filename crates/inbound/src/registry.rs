@@ -1,7 +1,7 @@
 //! All sources in memory, ready to verify with: a request from nobody in particular costs no look into
 //! the store. How long that is trusted is the [`ReadCache`]'s to say.
 //!
-//! When the time is over all documents are read again, but only those that changed are made ready anew.
+//! When the cache expires all documents are read again, but only those that changed are prepared again.
 
 mod prepared_source;
 

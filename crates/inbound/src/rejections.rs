@@ -1,8 +1,8 @@
-//! The last requests that were turned away, for the operator who is asked why: what came, without its
+//! The most recent rejected requests, so that the operator can explain them: what was sent, without its
 //! body and without anything that could be a secret, and the reason that the sender was not told.
 //!
-//! Bounded in every direction: so many a partner, all unknown partners together in one list, and only
-//! so many a second of each, so that a flood costs no more than a counter and hides no other's.
+//! Bounded in every direction: a maximum per partner, one list for all unknown partners, and a maximum
+//! rate for each list, so that a flood costs no more than a counter and hides no other's rejections.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -123,7 +123,7 @@ impl Rejections {
         changed.map(|(name, _)| name.clone()).collect()
     }
 
-    /// The oldest so many of them are in the store now.
+    /// Marks the oldest `count` of them as stored.
     pub(crate) fn saved(&self, partner: &str, count: usize) {
         if let Some(list) = self.0.lock().by_partner.get_mut(partner) {
             list.unsaved = list.unsaved.saturating_sub(count);

@@ -29,7 +29,7 @@ pub enum SimulateError {
     Store(#[from] gancho_store::StoreError),
 }
 
-/// What was sent, and what became of it.
+/// The simulated request and its outcome.
 #[derive(Debug)]
 pub struct Simulation {
     /// Nothing where they carry a secret.

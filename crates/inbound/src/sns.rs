@@ -7,7 +7,7 @@
 //!
 //! Anyone with an account at Amazon can have messages signed, and the signature says only which topic
 //! they came through: so a source takes the topics that it lists and no other. That is judged before
-//! anything is fetched: whoever does not know a topic cannot make the gateway ask anyone anything.
+//! anything is fetched: a sender that does not know a topic cannot make the gateway fetch anything.
 
 pub mod certificate;
 pub mod certificates;

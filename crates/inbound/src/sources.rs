@@ -61,7 +61,7 @@ pub enum SourceError {
     Vault(String),
 }
 
-/// So often a change is made anew because another one was faster.
+/// How often a change is repeated because another one was faster.
 const TRIES: usize = 5;
 pub const MOST_SOURCES: usize = 10_000;
 /// Where the sender names no key, each valid one costs a pass over the body.
@@ -134,7 +134,7 @@ impl SourceService {
         self.read(partner).await.map(|(source, _)| source)
     }
 
-    /// By name, at most so many.
+    /// A page of sources, sorted by name.
     pub async fn list(&self, after: Option<&str>, most: usize) -> Result<Vec<Source>, SourceError> {
         let documents = self.store.documents(ON_SOURCES, after, most).await?;
         Ok(documents.iter().map(parse_document).collect::<Result<_, _>>()?)

@@ -1,4 +1,5 @@
-//! The e-mail lane's carrier: suppressed? → write → post → classify, and what is told of the outcome.
+//! The carrier of the e-mail lane: check the suppression list → write the message → send → classify, and
+//! the events about the outcome.
 
 use std::{
     fmt::Write,

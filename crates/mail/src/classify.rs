@@ -76,7 +76,7 @@ pub struct Classification {
     /// The server's own word: `550`, `MessageRejected`.
     pub error: Option<String>,
     pub status: Option<u16>,
-    /// Whoever takes the letters is in trouble, and not this letter alone.
+    /// The mail server is at fault, not this e-mail alone.
     pub at_fault: bool,
 }
 

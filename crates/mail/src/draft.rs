@@ -10,7 +10,7 @@ use crate::{
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EmailDraft {
     pub from: Option<String>,
-    /// One recipient: every e-mail has a life of its own, and is told of by itself.
+    /// One recipient: every e-mail has its own status and events.
     pub to: Option<String>,
     pub subject: Option<String>,
     pub html: Option<String>,

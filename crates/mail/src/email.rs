@@ -36,7 +36,7 @@ pub struct Email {
 /// So many bytes of an e-mail's beginning hold its [`EmailSummary`], however long its names and its subject.
 pub const OPENING: usize = 16 << 10;
 
-/// The little of an e-mail that is told of it, read without the rest.
+/// The part of an e-mail that events contain, read without the rest.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EmailSummary {
@@ -108,7 +108,7 @@ impl<'de> Visitor<'de> for &mut Parts {
     }
 }
 
-/// An e-mail that is kept, as it may be shown to whoever looks after dead letters: every address in it
+/// A stored e-mail as it is shown in dead letters: every address in it
 /// is masked, and its files are named and left out. Nothing where it is no e-mail.
 pub fn masked(body: &[u8]) -> Option<Bytes> {
     #[derive(Serialize)]

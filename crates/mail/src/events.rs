@@ -1,4 +1,4 @@
-//! What a tenant is told of an e-mail: `email.sent`, `email.retry_scheduled`, `email.failed`, with the
+//! The events about an e-mail: `email.sent`, `email.retry_scheduled`, `email.failed`, with the
 //! fields of the contract, in its order, and no others.
 
 use std::sync::Arc;

@@ -53,11 +53,11 @@ impl TenantLimits {
     }
 }
 
-/// At most so many e-mails at once, in all.
+/// Maximum number of e-mails in flight, over all tenants.
 pub const CONCURRENCY: u32 = 5;
-/// At most so many in so long, in all.
+/// Maximum send rate, over all tenants.
 pub const RATE: Rate = Rate { count: 100, per: Duration::from_secs(60) };
-/// What could not be sent for so long is given up.
+/// An e-mail that could not be sent within this time fails.
 pub const EXPIRY: Duration = Duration::from_hours(24);
 
 /// The e-mail lane, with the limits it has where nothing else is set. It tells of every e-mail that is

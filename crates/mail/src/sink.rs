@@ -37,7 +37,7 @@ impl Sink {
         Self { clock, most: most.max(1), most_bytes: MOST_BYTES, kept: Mutex::default() }
     }
 
-    /// Keeps so many bytes instead of [`MOST_BYTES`], or the last letter if that alone has more.
+    /// Keeps this many bytes instead of [`MOST_BYTES`], or the last e-mail if it alone has more.
     #[must_use]
     pub fn within(self, most_bytes: usize) -> Self {
         Self { most_bytes, ..self }

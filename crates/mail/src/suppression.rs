@@ -2,7 +2,7 @@
 //! complained, or someone put them here.
 //!
 //! An e-mail to one of them is accepted and given up at once, with the code of what put the address
-//! here, so that whoever sends hears of it in the same way as of any other failure.
+//! here, so that the sender learns of it in the same way as of any other failure.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use gancho_store::{NewSuppression, Result, Store, StoreError, Suppression};
 
 use crate::{FailureCode, Mailbox};
 
-/// At most so many are imported in one call.
+/// Maximum number of addresses per import.
 pub const MOST_IMPORTED: usize = 10_000;
 
 pub struct Suppressions {

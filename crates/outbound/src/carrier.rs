@@ -71,8 +71,8 @@ impl Carrier for WebhookCarrier {
         }
     }
 
-    /// A delivery that was given up is told of, unless its endpoint is gone or switched off: that was
-    /// someone's wish, or is told of by itself.
+    /// A dead letter is reported, unless its endpoint was deleted or disabled: that was intended, or has its
+    /// own notice.
     async fn follow(
         &self,
         job: &Job,
@@ -146,7 +146,7 @@ impl WebhookCarrier {
     }
 }
 
-/// A test is tried once: whoever asked for it waits for the answer.
+/// A test event is attempted once, since its caller waits for the response.
 fn plan_of(job: &Job, target: &Target) -> Arc<RetryPlan> {
     if job.parcel.is_test {
         return Arc::new(RetryPlan::Schedule(Vec::new()));

@@ -7,7 +7,7 @@
 //! kept.
 //!
 //! Two who change the same endpoint do not undo each other's work: a change is made to the version
-//! that was read, and made anew on the next one where that has moved on.
+//! that was read, and repeated on the next version if that has changed.
 
 mod check;
 pub mod draft;
@@ -73,7 +73,7 @@ pub enum EndpointError {
     Vault(String),
 }
 
-/// So often a change is made anew because another one was faster.
+/// How often a change is repeated because another one was faster.
 const TRIES: usize = 5;
 
 impl EndpointService {

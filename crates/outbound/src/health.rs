@@ -42,9 +42,9 @@ enum LastWrite {
     Wrote(Time),
 }
 
-/// An endpoint that has only failed for so long is switched off.
+/// An endpoint whose deliveries have all failed for this long is disabled.
 pub const FAILING_FOR: Duration = Duration::from_hours(5 * 24);
-/// One that has failed for so long is met with caution: one delivery at a time, until one arrives.
+/// An endpoint that has failed for this long gets one delivery at a time, until one succeeds.
 const CAUTION_AFTER: Duration = Duration::from_secs(60);
 /// One that works again is not written as failing again before this.
 const REST: Duration = Duration::from_secs(10);
@@ -75,7 +75,7 @@ impl HealthService {
         }
     }
 
-    /// Whether a delivery that was given up is told of by itself; otherwise it is counted for a digest.
+    /// Whether a dead letter gets its own notice; otherwise it is counted for a digest.
     pub(crate) fn tells_single(&self, what: &ExhaustedDelivery<'_>) -> bool {
         self.digests.is_single(what)
     }
@@ -201,7 +201,7 @@ impl HealthService {
                 Notice::disabled(endpoint, why, &self.missed(endpoint, since).await?, failure)
             }
         };
-        // The version tells one time of failing from the next, and is the same for whoever tells it.
+        // The version distinguishes one period of failure from the next, and is the same on every node.
         let once = format!("{} {} {:?}", endpoint.id, endpoint.version, since.map(Time::micros));
         self.notifier.send(endpoint.tenant, &notice, &once).await
     }

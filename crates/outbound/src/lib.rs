@@ -1,11 +1,11 @@
-//! Sending webhooks: tenants' endpoints, the events that they are told of, and the carrier that brings
+//! Sending webhooks: tenants' endpoints, the events that they receive, and the carrier that delivers
 //! them there.
 //!
 //! In reading order: [`publish`] accepts events, within [`limits`] and [`plans`] and of types that
 //! [`event_types`] knows; [`fan_out`] says which endpoints get one; [`endpoints`] makes and changes
 //! those; [`registry`] keeps them in memory, ready to be delivered to; [`carrier`] makes one
 //! attempt, with the headers that `request` prepares. What follows from attempts over days is in
-//! [`health`], and who is told of it in [`notify`]. [`orphans`] ends what waits for deleted endpoints.
+//! [`health`], and its notices in [`notify`]. [`orphans`] ends deliveries to deleted endpoints.
 //! [`replay`] sends what is past again, [`try_out`] a sample. [`owner`] says whose something is.
 //!
 //! This crate never decides about retries (the engine does), never opens a connection by itself (egress

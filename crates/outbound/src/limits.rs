@@ -16,7 +16,7 @@ pub struct PublishRates {
 #[derive(Default)]
 struct RateUsage {
     tickers: HashMap<TenantId, Gcra>,
-    /// Those that have used nothing lately are forgotten when there are so many.
+    /// Beyond this number, tenants that have recently published nothing are forgotten.
     most: usize,
 }
 

@@ -83,7 +83,7 @@ impl Notifier {
     }
 }
 
-/// What is told of the same thing a moment later may differ in a count, and is the same notice.
+/// A notice about the same thing a moment later may differ in a count, and is the same notice.
 fn once_of(event_type: &str, what: &str, now: Time) -> Once {
     let key = ["notice", event_type, what].map(|part| Some(part.as_bytes()));
     Once::of_key(&key, now + ONCE_WITHIN)

@@ -1,4 +1,4 @@
-//! What a tenant may have: so many endpoints, and so many events a month.
+//! Plans: the maximum number of endpoints, and of events per month, of a tenant.
 
 use std::collections::BTreeMap;
 
@@ -157,7 +157,7 @@ mod tests {
         };
         assert_eq!(
             limit.to_string(),
-            "the plan `pro` allows 10000 events a month, and 10000 are used; it begins anew at 2026-12-01T00:00:00.000Z"
+            "the plan `pro` allows 10000 events per month, and 10000 are used; the next month starts at 2026-12-01T00:00:00.000Z"
         );
     }
 }

@@ -41,7 +41,7 @@ pub struct Publisher {
 #[derive(Debug, Clone)]
 pub struct NewEvent {
     pub event_type: EventType,
-    /// A JSON value, kept byte for byte. Whoever takes it from outside has seen to its being JSON.
+    /// A JSON value, stored byte for byte. The caller has checked that it is valid JSON.
     pub data: Bytes,
     pub subject: Option<Box<str>>,
     pub external_id: Option<Box<str>>,

@@ -42,7 +42,7 @@ impl Registry {
         self.known.get(tenant, |before| self.read(tenant, before)).await
     }
 
-    /// Looks up whoever these are for, so that it is known when they are carried. If the store cannot be
+    /// Reads the endpoints that these are for, so that they are cached for the attempt. If the store cannot be
     /// asked, the carrier asks again then.
     pub async fn prepare(&self, jobs: &[Job]) {
         let tenants: BTreeSet<TenantId> = jobs.iter().map(|job| job.tenant).collect();

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use gancho_mail::{Post, SmtpTransport, smtp::SmtpSettings};
+use gancho_mail::{Transport, SmtpTransport, smtp::SmtpSettings};
 use gancho_testkit::{python::PythonServer, receiver::Request};
 use serde_json::{Value, json};
 
@@ -210,7 +210,7 @@ async fn suppressed_addresses() {
 }
 
 /// The mail server that does as an address says.
-fn mail_server() -> Arc<dyn Post> {
+fn mail_server() -> Arc<dyn Transport> {
     static PORT: OnceLock<(PythonServer, u64)> = OnceLock::new();
     let (_, port) = PORT.get_or_init(|| {
         let server = PythonServer::start("crates/mail/tests/servers/smtp.py", &[]).unwrap();
@@ -227,7 +227,7 @@ fn mail_server() -> Arc<dyn Post> {
 /// dead letter is replayed by hand.
 #[tokio::test(flavor = "multi_thread")]
 async fn from_submission_to_the_dead_letter_queue_and_back() {
-    let stage = Stage::with(Choices { post: Some(mail_server()), ..Choices::default() }).await;
+    let stage = Stage::with(Choices { transport: Some(mail_server()), ..Choices::default() }).await;
     let hands = stage.tenant("m2").await;
     let (receiver, url) = receiver(200).await;
     let webhook = json!({"url": url, "events": ["email.*"], "profile": "email-gateway", "secret": "whsec_a1b2c3d4e5f6g7h8i9j0k1l2m3n4o5p6"});

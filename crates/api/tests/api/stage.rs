@@ -18,7 +18,7 @@ use gancho_inbound::{
     SourceService, Sources, checkpoints::CheckpointSettings,
 };
 use gancho_mail::{
-    MailCarrier, MailLimits, Outbox, Post, Sink, Suppressions, TenantLimits, limits,
+    MailCarrier, MailLimits, Outbox, Transport, Sink, Suppressions, TenantLimits, limits,
 };
 use gancho_outbound::{
     EndpointService, EventTypes, HealthService, Notifier, OrphanSweeper, Plan, Plans, PublishRates,
@@ -61,7 +61,7 @@ pub struct Choices {
     pub key_keeper: Option<Arc<dyn KeyKeeper>>,
     pub ingest: IngestSettings,
     /// What brings e-mails on their way; a sink where it is not given.
-    pub post: Option<Arc<dyn Post>>,
+    pub transport: Option<Arc<dyn Transport>>,
     /// Their plan; short where it is not given.
     pub mail_plan: Option<RetryPlan>,
     /// Rows that a page of a list looks at; as many as usual where it is not given.
@@ -138,11 +138,11 @@ impl Stage {
             attempts: 5,
         };
         let mut sink = None;
-        let post = choices
-            .post
+        let transport = choices
+            .transport
             .unwrap_or_else(|| sink.insert(Arc::new(Sink::new(clock.clone(), 100))).clone());
         let emails = limits::lane(MailCarrier {
-            post,
+            transport,
             registry: registry.clone(),
             suppressions: suppressions.clone(),
             ids: ids.clone(),

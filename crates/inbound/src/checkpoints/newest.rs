@@ -54,7 +54,7 @@ async fn last(store: &dyn Store, ledger_size: u64) -> Result<Option<Document>> {
     Ok(Some(found))
 }
 
-/// The first of more than so many lines.
+/// The first checkpoint of more than this many lines.
 async fn after(store: &dyn Store, lines: u64) -> Result<Option<Document>> {
     Ok(store.documents(COLLECTION, Some(&name(lines)), 1).await?.pop())
 }

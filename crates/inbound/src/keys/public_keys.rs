@@ -66,7 +66,7 @@ impl From<Verifier> for PublicKey {
     }
 }
 
-/// All that the store knows, the oldest first. They are the store's own word: whoever can write to it
+/// All keys in the store, the oldest first. They are only as trustworthy as the store: anyone who can write to it
 /// can put others there.
 pub async fn of_store(store: &dyn Store) -> Result<Vec<PublicKey>, StoreError> {
     let documents = store.documents(COLLECTION, None, 1_000).await?;

@@ -106,7 +106,7 @@ impl SigningKeys {
         self.keys.read().iter().map(|key| key.signer.public_key()).collect()
     }
 
-    /// A new one that signs from now on; other nodes follow when they read anew.
+    /// Creates a key that signs from now on. Other nodes use it when they reload the keys.
     pub async fn rotate(&self) -> Result<Arc<GatewayKey>, SigningKeysError> {
         self.read().await?;
         let last = self.current().name.parse::<u64>().unwrap_or(0);

@@ -69,7 +69,7 @@ fn url_verification(body: &[u8]) -> Option<Reply> {
     Some(Reply { content_type: "application/json", body: body.into() })
 }
 
-/// `hub.challenge`, by GET: whoever knows the token that was agreed on gets the challenge back.
+/// `hub.challenge`, by GET: a caller that knows the verify token gets the challenge back.
 fn verify_token(source: &PreparedSource, request: &Incoming) -> Result<Reply, ReceiveError> {
     const NAME: &str = "verify-token";
     let refused = || ReceiveError::unproven(Reason::Greeting);

@@ -127,7 +127,7 @@ impl Pack {
     }
 }
 
-/// The pack in use, which can be read anew while requests come.
+/// The active policy pack, which can be reloaded while requests arrive.
 pub struct PolicyService {
     path: Option<PathBuf>,
     pack: RwLock<Arc<Pack>>,

@@ -25,7 +25,7 @@ pub enum Media {
     PlainText,
 }
 
-/// JSON in UTF-8, not packed. Plain text passes here, whoever it is said to be from: if it were refused
+/// JSON in UTF-8, not compressed. Plain text passes here for every partner: if it were refused
 /// for all but SNS, anyone could find out which partners are SNS.
 pub fn check_type(headers: &HeaderMap) -> Result<Media, ReceiveError> {
     let refused = |detail| Err(not_taken(detail));

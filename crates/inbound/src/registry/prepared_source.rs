@@ -34,7 +34,7 @@ pub struct PreparedSource {
     pub dispatch_keys: [SigningKey; 1],
     /// With which Meta greets.
     pub verify_token: Option<Token>,
-    /// The records of the source and of each key, in order: what has not changed is not made anew.
+    /// The documents of the source and of each key, in order, to detect what has changed.
     pub(super) made_of: Vec<Bytes>,
 }
 
@@ -60,7 +60,7 @@ const SNS: &str = "sns";
 
 pub struct PreparedKey {
     pub key: SourceKey,
-    /// How much of its rate is used. A change to the source begins it anew.
+    /// How much of its rate is used. A change to the source resets it.
     used: Mutex<Gcra>,
 }
 

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use gancho_domain::Clock;
-use gancho_inbound::{Reason, Rejection, SourceDraft, activity::Seen};
+use gancho_inbound::{Reason, Rejection, SourceDraft, activity::SourceActivity};
 use gancho_store::Collection;
 
 use crate::stage::{Node, SECRET, Spoil, Stage, core, kept, name, signed};
 
 const COLLECTION: Collection = Collection::operators("source_activity");
 
-async fn seen(node: &Node, partner: &str) -> Seen {
+async fn seen(node: &Node, partner: &str) -> SourceActivity {
     let source = node.desk.get(&name(partner)).await.unwrap();
     node.inbound.seen(&source).await.unwrap()
 }
@@ -20,7 +20,7 @@ async fn version(stage: &Stage, key: &str) -> Option<(u64, usize)> {
     document.map(|document| (document.version, document.body.len()))
 }
 
-fn sizes(seen: &Seen) -> Vec<usize> {
+fn sizes(seen: &SourceActivity) -> Vec<usize> {
     seen.rejections.iter().map(|rejection| rejection.size).collect()
 }
 
@@ -156,7 +156,7 @@ async fn it_goes_with_its_source(stage: &Stage) {
     stage.node.desk.delete(&name("acme")).await.unwrap();
     assert_eq!(version(stage, &old.id.to_string()).await, None);
     stage.acme(&core).await;
-    assert_eq!(seen(&stage.node, "acme").await, Seen::default());
+    assert_eq!(seen(&stage.node, "acme").await, SourceActivity::default());
     let of = stage.node.sources.partner_of(old.tenant()).await.unwrap();
     assert_eq!(of.as_deref(), Some("acme"), "what it received is still shown under its name");
 }

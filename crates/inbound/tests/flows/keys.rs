@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use data_encoding::{BASE64, HEXLOWER};
 use gancho_domain::{Clock, Time};
-use gancho_inbound::{KeyDraft, Reason, SourceDraft, SourceError, keys::sealed};
+use gancho_inbound::{KeyDraft, Reason, SourceDraft, SourceError, keys::reseal};
 use gancho_wire::{SigningKey, new_key_pair, sign_as_partner};
 
 use crate::stage::{SECRET, Spoil, Stage, core, hmac_key, mac, name, signed};
@@ -187,10 +187,10 @@ async fn secrets_are_sealed(stage: &Stage) {
     }
     stage.ring.adopt(&stage.ring.with_new_key().unwrap()).unwrap();
     let (store, ring) = (&*stage.node.store, &stage.ring);
-    assert_eq!(sealed::in_use(store).await.unwrap(), BTreeMap::from([(1, 3)]));
-    assert_eq!(sealed::reseal(store, ring).await.unwrap(), 3);
-    assert_eq!(sealed::reseal(store, ring).await.unwrap(), 0);
-    assert_eq!(sealed::in_use(store).await.unwrap(), BTreeMap::from([(2, 3)]));
+    assert_eq!(reseal::in_use(store).await.unwrap(), BTreeMap::from([(1, 3)]));
+    assert_eq!(reseal::reseal(store, ring).await.unwrap(), 3);
+    assert_eq!(reseal::reseal(store, ring).await.unwrap(), 0);
+    assert_eq!(reseal::in_use(store).await.unwrap(), BTreeMap::from([(2, 3)]));
     stage.kept(&stage.signed("{}")).await;
     assert_eq!(mac(SECRET, "").len(), 32);
 }

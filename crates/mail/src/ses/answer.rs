@@ -22,7 +22,7 @@ struct SesRefusal {
 pub(super) fn read(answer: &Answer) -> Result<Acceptance, TransportError> {
     if answer.status == 200 {
         let Ok(taken) = serde_json::from_slice::<SesAcceptance>(&answer.body) else {
-            // Taken or not: whoever answers so is not SES, or not for long.
+            // Accepted or not: a server that responds like this is not SES.
             let text = "SES responded with 200 without a MessageId".to_owned();
             return Err(TransportError::NoResponse { text });
         };

@@ -248,7 +248,7 @@ async fn connect(settings: &SmtpSettings) -> Result<TcpStream, TransportError> {
 /// Replies that are due.
 type Codes = &'static [u16];
 
-/// To whoever connects, and to STARTTLS.
+/// The greeting, and the reply to STARTTLS.
 const READY: Codes = &[220];
 /// The password was right.
 const KNOWN: Codes = &[235];

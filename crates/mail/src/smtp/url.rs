@@ -24,7 +24,7 @@ pub enum TlsUse {
     Wrapped,
     /// By STARTTLS, or not at all.
     Required,
-    /// By STARTTLS where it is offered. Whoever stands between can take the offer away.
+    /// STARTTLS if the server offers it. An attacker in between can remove the offer.
     Opportunistic,
     None,
 }

@@ -127,7 +127,7 @@ impl Window {
         Notice::digest(tenant, endpoint, self)
     }
 
-    /// The same for whoever tells it of the same deliveries.
+    /// The same on every node that reports the same deliveries.
     pub fn once(&self, endpoint: EndpointId) -> String {
         format!("{endpoint} {} {} {}", self.since, self.until, self.counted)
     }

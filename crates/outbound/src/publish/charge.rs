@@ -58,7 +58,7 @@ impl Publisher {
 }
 
 impl Charge {
-    /// The first so many events are within the plan.
+    /// The number of events, from the first on, that are within the plan.
     pub fn granted(&self) -> usize {
         usize::try_from(self.spent.granted).unwrap_or(usize::MAX)
     }

@@ -65,7 +65,7 @@ pub struct Replay {
     pub is_dry_run: bool,
     /// How many there are to send, once that was counted.
     pub total: u64,
-    /// Counting stops at some point: then there are at least so many.
+    /// Counting stops at some point: then the total is a lower bound.
     pub is_total_exact: bool,
     /// Sent again.
     pub done: u64,

@@ -70,7 +70,7 @@ impl Replays {
         Self { store, registry, ids, clock, name, usual_rate, due, in_doubt, bell, page_lock }
     }
 
-    /// So many a second where whoever asks for a replay names no rate.
+    /// Deliveries per second of a replay without its own rate.
     #[must_use]
     pub fn at_rate(mut self, rate: u32) -> Self {
         self.usual_rate = rate.max(1);

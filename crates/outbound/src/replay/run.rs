@@ -19,7 +19,7 @@ use super::{
 };
 use crate::Owner;
 
-/// Another node takes a replay over whose runner was silent for so long.
+/// Another node takes over a replay whose runner was silent for this long.
 const LEASE: Duration = Duration::from_secs(30);
 /// How often open replays are looked for when nothing says that there are some.
 const LOOK: Duration = Duration::from_secs(2);
