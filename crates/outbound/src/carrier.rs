@@ -1,5 +1,4 @@
-//! The webhook lane's carrier: render → sign → post → verdict, and what follows from it for the
-//! endpoint.
+//! The carrier of the webhook lane: render → sign → POST → verdict, and the endpoint's health.
 
 use std::sync::Arc;
 
@@ -40,11 +39,11 @@ impl Carrier for WebhookCarrier {
                 plan: plan_of(job, &target),
                 max_in_flight: match target.endpoint.max_in_flight {
                     _ if self.health.is_suspect(&target.endpoint) => 1,
-                    most => most.unwrap_or(Terms::MAX_IN_FLIGHT),
+                    max => max.unwrap_or(Terms::MAX_IN_FLIGHT),
                 },
                 rate: target.endpoint.rate,
             },
-            // Gone, or not known yet: the attempt will tell.
+            // Deleted, or not cached yet: the attempt will show.
             None => Terms::of(Arc::new(RetryPlan::DISPATCH)),
         }
     }
@@ -60,13 +59,13 @@ impl Carrier for WebhookCarrier {
         match targets.get(job.target) {
             Some(target) if target.endpoint.is_active => {
                 let carried = self.post(job, attempt, target).await;
-                // As it is now, not as it was when the delivery was queued.
+                // The current endpoint, not the one when the delivery was queued.
                 Carried { plan: Some(plan_of(job, target)), ..carried }
             }
-            Some(_) => gone("the endpoint is disabled"),
+            Some(_) => target_gone("the endpoint is disabled"),
             None => match targets.trouble(job.target) {
-                Some(why) => ours(format!("the endpoint is unusable on this node: {why}")),
-                None => gone("the endpoint was deleted"),
+                Some(why) => internal_failure(format!("the endpoint is unusable on this node: {why}")),
+                None => target_gone("the endpoint was deleted"),
             },
         }
     }
@@ -123,7 +122,7 @@ impl WebhookCarrier {
         let prepared = request::prepare(target, &sending, &trace, hops, &body);
         let PreparedRequest { headers, record } = match prepared {
             Ok(prepared) => prepared,
-            Err(fault) => return ours(format!("could not build the request: {fault}")),
+            Err(fault) => return internal_failure(format!("could not build the request: {fault}")),
         };
         let outcome = self.client.post(&target.url, headers, body, target.timeout).await;
         let carried = carried(outcome, record, self.clock.now());
@@ -131,7 +130,7 @@ impl WebhookCarrier {
         carried
     }
 
-    /// What the attempt says of the endpoint. A test says nothing: it is someone trying things out.
+    /// What the attempt says about the endpoint's health. Test events say nothing.
     async fn note(&self, job: &Job, target: &Target, carried: &Carried) {
         if job.parcel.is_test || carried.was_deferred() {
             return;
@@ -154,16 +153,16 @@ fn plan_of(job: &Job, target: &Target) -> Arc<RetryPlan> {
     target.plan.clone()
 }
 
-/// One of the gateway's own, from which nothing more may follow.
+/// A notice of the gateway itself, which causes no further notices.
 fn is_notice(job: &Job) -> bool {
     is_reserved(&job.parcel.event_type)
 }
 
-/// Nothing was sent, and the target is not to blame.
-fn ours(reason: String) -> Carried {
+/// Nothing was sent, and the target is not at fault.
+fn internal_failure(reason: String) -> Carried {
     Carried::ours(Failure::new(Code::UNSPECIFIED, reason))
 }
 
-fn gone(reason: &str) -> Carried {
+fn target_gone(reason: &str) -> Carried {
     Carried::never(Failure::new(Code::TARGET_GONE, reason))
 }
