@@ -1,4 +1,4 @@
-//! The gateway's own keys: [`signing_keys`] sign answers and checkpoints, [`public_keys`] check what they signed.
+//! The gateway's own keys: [`signing_keys`] sign responses and checkpoints, [`public_keys`] verify them.
 //! [`reseal`] re-encrypts everything of this crate that is encrypted in the store.
 
 pub mod public_keys;

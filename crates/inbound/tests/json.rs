@@ -268,8 +268,8 @@ fn a_place_is_found_as_it_stands() {
         let at = check(body.as_bytes(), Some(&pointer)).unwrap();
         assert_eq!(at, found.map(str::as_bytes), "{pointer:?}");
     }
-    for odd in ["", "id", "/a~2b", "/a~", "#/id"] {
-        assert_eq!(Pointer::parse(odd), None, "{odd}");
+    for invalid in ["", "id", "/a~2b", "/a~", "#/id"] {
+        assert_eq!(Pointer::parse(invalid), None, "{invalid}");
     }
 }
 
@@ -300,14 +300,14 @@ proptest! {
     /// for its form, this refuses.
     #[test]
     fn agrees_with_the_library(text in r#"[\[\]{}:,"\\u0-9a-f.eE+\- \n]{0,40}"#) {
-        let ours = check(text.as_bytes(), None).is_ok();
+        let internal_failure = check(text.as_bytes(), None).is_ok();
         let theirs = serde_json::from_str::<serde_json::Value>(&text);
         match theirs {
-            Ok(_) if !ours => {
+            Ok(_) if !internal_failure => {
                 // Only a name that stands twice is refused beyond the library.
                 prop_assert!(check(text.as_bytes(), None).unwrap_err().why.contains("twice"));
             }
-            Err(fault) if ours => {
+            Err(fault) if internal_failure => {
                 let why = fault.to_string();
                 prop_assert!(why.contains("surrogate") || why.contains("out of range") || why.contains("hex escape"), "{}: {}", text, why);
             }

@@ -21,7 +21,7 @@ const REFUSED_FOR: Duration = Duration::from_mins(1);
 const AWAY_FOR: Duration = Duration::from_secs(2);
 const DEADLINE: Duration = Duration::from_secs(5);
 /// Amazon's have about 2 KiB.
-const LONGEST: usize = 16 * 1024;
+const MAX_LENGTH: usize = 16 * 1024;
 
 pub const BY_SOURCE: Rate = Rate { count: 6, per: Duration::from_mins(1) };
 pub const BY_ALL: Rate = Rate { count: 30, per: Duration::from_mins(1) };
@@ -83,7 +83,7 @@ impl Certificates {
     }
 
     async fn fetch(&self, url: &Url) -> CertificateResult {
-        let answer = self.client.get(url, DEADLINE, LONGEST).await.answer;
+        let answer = self.client.get(url, DEADLINE, MAX_LENGTH).await.answer;
         let answer =
             answer.map_err(|none| CertificateError::Away(none.failure.reason().to_owned()))?;
         let refused = |why: String| Err(CertificateError::Refused(why));
@@ -91,7 +91,7 @@ impl Certificates {
             200 if answer.is_whole => {
                 Certificate::read(&answer.body).map(Arc::new).map_err(CertificateError::Refused)
             }
-            200 if answer.body.len() >= LONGEST => {
+            200 if answer.body.len() >= MAX_LENGTH => {
                 refused("the certificate is too long".to_owned())
             }
             200 => Err(CertificateError::Away(
