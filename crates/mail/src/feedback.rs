@@ -93,8 +93,8 @@ impl FeedbackService {
             self.store.suppress(scope, suppress).await?;
             return Ok(ReportOutcome::Unrelated);
         };
-        let odd = |fault| StoreError::Corrupt(format!("the e-mail {id}: {fault}"));
-        let brief = EmailSummary::read(&event.parcel.body).map_err(odd)?;
+        let invalid = |fault| StoreError::Corrupt(format!("the e-mail {id}: {fault}"));
+        let brief = EmailSummary::read(&event.parcel.body).map_err(invalid)?;
         let reason = masking::text(&report.reason);
         let about = EventContext {
             id,
@@ -155,7 +155,7 @@ fn suppressed_by(report: &Feedback, now: Time) -> Vec<NewSuppression> {
     suppressed
 }
 
-/// What was reported of e-mails after they were sent.
+/// The reports about e-mails after they were sent.
 pub(crate) async fn verdicts_on(
     store: &dyn Store,
     scope: TenantScope,
@@ -171,7 +171,7 @@ pub(crate) async fn verdicts_on(
     Ok(reports.into_iter().map(|report| (report.email, verdict(report))).collect())
 }
 
-/// The content is the key's own: the same report says the same.
+/// The idempotency key covers the content: the same report has the same content.
 fn once(email: EmailId, report: &str, now: Time) -> Once {
     let text = format!("email_feedback {email} {report}");
     let mut key = [0; 32];
