@@ -1,4 +1,4 @@
-//! The arithmetic of taking turns between tenants.
+//! The arithmetic of fairness between tenants.
 
 /// Maximum number of deliveries of one tenant in a row while others wait.
 pub const TURN: u32 = 3;

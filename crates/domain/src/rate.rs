@@ -1,4 +1,4 @@
-//! Rate limits that answer "when is the next slot" (GCRA): one number of state, no timers.
+//! Rate limits by the generic cell rate algorithm (GCRA): one number of state, no timers.
 
 use std::time::Duration;
 
@@ -12,13 +12,13 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// The time one slot stands for.
+    /// The time per slot.
     fn gap(self) -> Duration {
         self.per / self.count.max(1)
     }
 }
 
-/// How far ahead of the present a rate has been used up.
+/// The state of a rate limit: until when it is used up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Gcra {
     used_until: Time,
@@ -44,7 +44,7 @@ impl Gcra {
         u32::try_from(free).unwrap_or(u32::MAX)
     }
 
-    /// Takes as many slots of `count` as are free, and says how many.
+    /// Takes up to `count` free slots, and returns how many.
     pub fn take_up_to(&mut self, rate: Rate, count: u32, now: Time) -> u32 {
         let taken = count.min(self.left(rate, now));
         self.used_until = self.used_until(rate, now).max(now) + rate.gap() * taken;
