@@ -25,10 +25,10 @@ async fn another_answer_than_the_one_that_is_due() {
         ] {
             let settings = server.settings("smtp://", kind, "?tls=none");
             let stage = Stage::new(On::Sqlite, SmtpTransport::new(settings).unwrap()).await;
-            let (before, odd, after) = (address("ana"), address(script), address("ana"));
+            let (before, invalid, after) = (address("ana"), address(script), address("ana"));
             let first = stage.submit(draft(&before)).await;
             stage.until(first, EmailStatus::Sent).await;
-            let id = stage.submit(draft(&odd)).await;
+            let id = stage.submit(draft(&invalid)).await;
             let view = stage.until(id, EmailStatus::RetryScheduled).await;
             let reason = view.row.failure_reason.unwrap();
             assert!(
