@@ -137,7 +137,7 @@ impl Transport for SmtpTransport {
         match tokio::time::timeout(deadline, self.attempt(letter)).await {
             Ok(ended) => ended,
             Err(_) => Err(TransportError::NoResponse {
-                text: format!("the mail server did not finish within {} s", deadline.as_secs()),
+                text: format!("the mail server did not finish within {deadline:?}"),
             }),
         }
     }

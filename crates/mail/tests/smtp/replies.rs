@@ -32,7 +32,7 @@ async fn another_answer_than_the_one_that_is_due() {
             let view = stage.until(id, EmailStatus::RetryScheduled).await;
             let reason = view.row.failure_reason.unwrap();
             assert!(
-                reason.contains(&format!("answered {answer} where {due} was due")),
+                reason.contains(&format!("replied {answer} where {due} is expected")),
                 "{kind} {script}: {reason}"
             );
             assert_eq!(view.row.failure_code, Some(FailureCode::SesError));
@@ -57,7 +57,7 @@ async fn a_login_that_is_not_over() {
     let id = stage.submit(draft(&to)).await;
     let view = stage.until(id, EmailStatus::RetryScheduled).await;
     let reason = view.row.failure_reason.unwrap();
-    assert!(reason.contains("answered 334 where [235] was due"), "{reason}");
+    assert!(reason.contains("replied 334 where 235 is expected"), "{reason}");
     assert!(server.mails(&to).is_empty());
 }
 
