@@ -115,8 +115,8 @@ mod tests {
             assert!(parse(&changed).is_none(), "{at}");
             assert!(parse(&key[..at]).is_none());
         }
-        for odd in ["", "gk_", "gk_é", &"gk_".repeat(40), &format!("{}x", *key)] {
-            assert!(parse(odd).is_none());
+        for malformed in ["", "gk_", "gk_é", &"gk_".repeat(40), &format!("{}x", *key)] {
+            assert!(parse(malformed).is_none());
         }
     }
 

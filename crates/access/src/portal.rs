@@ -113,8 +113,8 @@ mod tests {
             changed[at / 8] ^= 1 << (at % 8);
             assert!(tokens.read(&format!("gp_{}", BASE64URL_NOPAD.encode(&changed))).is_none());
         }
-        for odd in ["gp_", "gp_A", "gp_!", &token[..40], &format!("{token}AAAA")] {
-            assert!(tokens.read(odd).is_none());
+        for malformed in ["gp_", "gp_A", "gp_!", &token[..40], &format!("{token}AAAA")] {
+            assert!(tokens.read(malformed).is_none());
         }
     }
 }

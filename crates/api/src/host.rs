@@ -20,8 +20,8 @@ impl Hosts {
     }
 
     pub fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
-        let mut given = headers.get_all(header::HOST).iter();
-        let (first, second) = (given.next(), given.next());
+        let mut values = headers.get_all(header::HOST).iter();
+        let (first, second) = (values.next(), values.next());
         if second.is_some() {
             return Err(Problem::new(
                 &codes::BAD_REQUEST,

@@ -47,8 +47,8 @@ pub(super) async fn check_caller(
         Simulator::Nobody => Err(unknown_path()),
         Simulator::Anyone => Ok(()),
         Simulator::Operator(token) => {
-            let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-            let Some(given) = given.and_then(|text| text.strip_prefix("Bearer ")) else {
+            let value = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+            let Some(given) = value.and_then(|text| text.strip_prefix("Bearer ")) else {
                 let detail = "authentication required; send `Authorization: Bearer <operator token>`, or use `gancho sources simulate`";
                 return Err(Problem::new(&codes::UNAUTHENTICATED, detail));
             };
@@ -67,12 +67,12 @@ pub(super) async fn check_caller(
 pub(super) async fn simulate(
     ingest: &Ingest,
     parts: &Parts,
-    given: &mut Body,
+    body: &mut Body,
 ) -> Result<Answer, Problem> {
     content::check_type(&parts.headers)?;
     let max = ingest.inbound.limits.body_bytes + 1_024;
-    let given = content::read(&parts.headers, given, max, ingest.settings.body_deadline).await?;
-    let SimulateBody { partner, body } = body::parse(&given)?;
+    let bytes = content::read(&parts.headers, body, max, ingest.settings.body_deadline).await?;
+    let SimulateBody { partner, body } = body::parse(&bytes)?;
     let own = body.map(|text| Bytes::from(text.to_owned()));
     let simulated = ingest.inbound.simulate(&ingest.ring, &partner, own).await.map_err(problem)?;
     let headers: serde_json::Map<String, Value> =

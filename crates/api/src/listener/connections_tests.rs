@@ -123,8 +123,8 @@ async fn who_must_go_is_told() {
     let next = table.admit(from(2)).unwrap();
     slot.connection.must_close().await;
     let waiting = next.connection.clone();
-    let mut told = std::pin::pin!(waiting.must_close());
-    assert!(futures_util::poll!(&mut told).is_pending(), "there is room");
+    let mut closing = std::pin::pin!(waiting.must_close());
+    assert!(futures_util::poll!(&mut closing).is_pending(), "there is room");
     table.make_room(1);
-    told.await;
+    closing.await;
 }

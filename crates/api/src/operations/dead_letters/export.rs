@@ -82,9 +82,9 @@ async fn lines(
     loop {
         let page = api.store.dead_letters(filter.clone(), PageRequest::new(PAGE, after)).await?;
         let mut lines = BytesMut::new();
-        let mut shown = DeadLetterRows::new(api);
+        let mut rows = DeadLetterRows::new(api);
         for letter in page.rows {
-            let row = shown.row(letter).await?;
+            let row = rows.row(letter).await?;
             serde_json::to_writer((&mut lines).writer(), &row).map_err(Problem::internal)?;
             lines.put_u8(b'\n');
         }

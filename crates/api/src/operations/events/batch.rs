@@ -87,29 +87,30 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     let items = call.parse_body::<BatchBody>()?.events;
     let key = header_key(&call.headers)?;
 
-    let mut results = Vec::with_capacity(items.len());
-    let mut good = Vec::with_capacity(items.len());
+    let mut slots = Vec::with_capacity(items.len());
+    let mut events = Vec::with_capacity(items.len());
     for (index, item) in items.iter().enumerate() {
-        match read(&call, item, index, key) {
+        slots.push(match parse(&call, item, index, key) {
             Ok(event) => {
-                results.push(Err(event.event_type.as_str().to_owned()));
-                good.push(event);
+                let event_type = event.event_type.as_str().to_owned();
+                events.push(event);
+                Slot::Parsed { event_type }
             }
-            Err(problem) => results.push(Ok(refused(index, &problem))),
-        }
+            Err(problem) => Slot::Refused(problem),
+        });
     }
     let published =
-        call.api.publisher.publish_all(principal.scope(), principal.tenant(), good).await;
+        call.api.publisher.publish_all(principal.scope(), principal.tenant(), events).await;
     fail_if_the_store_failed(&published)?;
     let limit = RateLimit::of(&published);
     let mut published = published.into_iter();
-    let results: Vec<_> = results
+    let results: Vec<_> = slots
         .into_iter()
         .enumerate()
-        .map(|(index, result)| match result {
-            Ok(refused) => refused,
-            Err(name) => match published.next() {
-                Some(Ok(one)) => accepted(index, &one, name),
+        .map(|(index, slot)| match slot {
+            Slot::Refused(problem) => refused(index, &problem),
+            Slot::Parsed { event_type } => match published.next() {
+                Some(Ok(one)) => accepted(index, &one, event_type),
                 Some(Err(error)) => {
                     refused(index, &Problem::from(error).below(&format!("/events/{index}")))
                 }
@@ -121,6 +122,15 @@ async fn run(call: Call) -> Result<Answer, Problem> {
     call.api.watch.accepted(accepted, began.elapsed());
     let outcome = BatchOutcome { accepted, refused: results.len() - accepted, results };
     Ok(limit.add_headers(Answer::accepted(&outcome)?))
+}
+
+/// An event of the batch, before publishing.
+enum Slot {
+    Refused(Problem),
+    /// The next of the published events.
+    Parsed {
+        event_type: String,
+    },
 }
 
 /// The rate limit headers: if events were refused, the state of the limit at that moment.
@@ -161,7 +171,7 @@ impl RateLimit {
     }
 }
 
-fn read(call: &Call, item: &str, index: usize, key: Option<&str>) -> Result<NewEvent, Problem> {
+fn parse(call: &Call, item: &str, index: usize, key: Option<&str>) -> Result<NewEvent, Problem> {
     let pointer = format!("/events/{index}");
     if !item.starts_with('{') {
         return Err(Problem::field(&pointer, "an event must be an object with `type` and `data`"));

@@ -58,7 +58,7 @@ impl TenantBody {
             tenant.strict_event_types = strict;
         }
         if let Some(rate) = self.publish_rate {
-            match rate.map(publish_rate).transpose() {
+            match rate.as_ref().map(publish_rate).transpose() {
                 Ok(rate) => tenant.publish_rate = rate,
                 Err(message) => errors.invalid("/publish_rate/per", message),
             }
@@ -67,7 +67,7 @@ impl TenantBody {
     }
 }
 
-fn publish_rate(body: RateLimitBody) -> Result<Rate, String> {
+fn publish_rate(body: &RateLimitBody) -> Result<Rate, String> {
     match span::parse(&body.per) {
         Ok(per) if (1..=86_400).contains(&per.as_secs()) => Ok(Rate { count: body.count, per }),
         Ok(_) => Err("`per` must be between 1s and 1d".to_owned()),

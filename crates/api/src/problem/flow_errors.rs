@@ -1,0 +1,200 @@
+//! The errors of the flows and of the store, as problems.
+
+use std::time::Duration;
+
+use gancho_inbound::{ReceiveError, SourceError};
+use gancho_mail::{SubmitError, suppression::ImportError};
+use gancho_outbound::{
+    EndpointError, EventTypeError, PlanLimit, PublishError, ReplayError, TryOutError,
+};
+use gancho_store::StoreError;
+use http::{HeaderName, HeaderValue};
+use serde_json::json;
+
+use super::Problem;
+use crate::{answer::whole_seconds, codes, input::field::Noun};
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Full(_) => Self::new(
+                &codes::STORAGE_FULL,
+                "the store is full and accepts no new data; retry later",
+            )
+            .retry_after(Duration::from_secs(30)),
+            StoreError::Unavailable(_) | StoreError::Broken(_) | StoreError::Fenced => {
+                tracing::warn!(%error, "store unavailable");
+                Self::new(
+                    &codes::UNAVAILABLE,
+                    "the store is unavailable or the gateway is shutting down; nothing was accepted, retry",
+                )
+                .retry_after(Duration::from_secs(2))
+            }
+            StoreError::Busy(_) => Self::new(
+                &codes::RATE_LIMITED,
+                "too many requests of this tenant are in progress; send fewer at a time, and retry",
+            )
+            .retry_after(Duration::from_secs(1)),
+            StoreError::Taken(what) => {
+                Self::new(&codes::TAKEN, format!("{what} already exists; choose another name"))
+            }
+            StoreError::Refused(_) | StoreError::Corrupt(_) | StoreError::Invalid(_) => {
+                Self::internal(error)
+            }
+        }
+    }
+}
+
+impl From<PlanLimit> for Problem {
+    fn from(limit: PlanLimit) -> Self {
+        Self::new(&codes::PLAN_LIMIT, limit.to_string())
+            .with_member("plan", json!(limit.plan))
+            .with_member("what", json!(limit.what))
+            .with_member("limit", json!(limit.limit))
+            .with_member("used", json!(limit.used))
+            .with_member("resets_at", json!(limit.resets_at.map(|at| at.to_string())))
+    }
+}
+
+impl From<EndpointError> for Problem {
+    fn from(error: EndpointError) -> Self {
+        match error {
+            EndpointError::Faulty(errors) => Self::invalid_fields(errors),
+            EndpointError::PlanLimit(limit) => limit.into(),
+            EndpointError::NotFound => Self::not_found(Noun::Webhook),
+            EndpointError::Busy => Self::new(
+                &codes::CONFLICT,
+                "the webhook is being changed by others; read it again and retry",
+            ),
+            EndpointError::Store(error) => error.into(),
+            EndpointError::Vault(why) => Self::internal(why),
+        }
+    }
+}
+
+impl From<PublishError> for Problem {
+    fn from(error: PublishError) -> Self {
+        match error {
+            PublishError::Faulty(errors) => Self::invalid_fields(errors),
+            PublishError::PlanLimit(limit) => limit.into(),
+            PublishError::KeyClash { first } => Self::new(
+                &codes::IDEMPOTENCY_MISMATCH,
+                format!("the idempotency key was already used for a different event ({first}); use a new key"),
+            ),
+            PublishError::TooFast { retry_after, limit, remaining, reset } => Self::new(
+                &codes::RATE_LIMITED,
+                format!("rate limit exceeded: at most {limit} events at once; wait for the number of seconds in `Retry-After`"),
+            )
+            .with(HeaderName::from_static("ratelimit-limit"), HeaderValue::from(limit))
+            .with(HeaderName::from_static("ratelimit-remaining"), HeaderValue::from(remaining))
+            .with(
+                HeaderName::from_static("ratelimit-reset"),
+                HeaderValue::from(whole_seconds(reset)),
+            )
+            .retry_after(retry_after),
+            PublishError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<SubmitError> for Problem {
+    fn from(error: SubmitError) -> Self {
+        match error {
+            SubmitError::Faulty(errors) => Self::invalid_fields(errors),
+            SubmitError::KeyClash { first } => Self::new(
+                &codes::IDEMPOTENCY_MISMATCH,
+                format!(
+                    "the idempotency key was already used for a different e-mail ({first}); use a new key"
+                ),
+            ),
+            SubmitError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<ImportError> for Problem {
+    fn from(error: ImportError) -> Self {
+        match error {
+            ImportError::Faulty(errors) => Self::invalid_fields(errors),
+            ImportError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<EventTypeError> for Problem {
+    fn from(error: EventTypeError) -> Self {
+        match error {
+            EventTypeError::Faulty(errors) => Self::invalid_fields(errors),
+            EventTypeError::NotFound => Self::not_found(Noun::EventType),
+            EventTypeError::Store(error) => error.into(),
+            EventTypeError::BuiltIn => Self::new(
+                &codes::CONFLICT,
+                "a built-in event type cannot be deleted; register your own under the same name to replace it",
+            ),
+            EventTypeError::TooMany { max } => Self::field(
+                "/name",
+                format!("the limit of {max} event types is reached; delete some first"),
+            ),
+        }
+    }
+}
+
+impl From<ReplayError> for Problem {
+    fn from(error: ReplayError) -> Self {
+        match error {
+            ReplayError::Faulty(errors) => Self::invalid_fields(errors),
+            ReplayError::NotFound => Self::not_found(Noun::Replay),
+            ReplayError::Over => Self::new(
+                &codes::CONFLICT,
+                "the replay has already finished and cannot be canceled",
+            ),
+            ReplayError::Store(error) => error.into(),
+        }
+    }
+}
+
+/// A rejected webhook. Contains only what the sender may know.
+impl From<ReceiveError> for Problem {
+    fn from(denied: ReceiveError) -> Self {
+        let code = match denied.code {
+            "malformed_request" => &codes::BAD_REQUEST,
+            other => codes::find(other).unwrap_or(&codes::DENY_INVALID_ACCESS),
+        };
+        let mut problem = Self::new(code, denied.detail);
+        problem.0.errors = denied.faults.into_vec();
+        match denied.retry_after {
+            Some(wait) => problem.retry_after(wait),
+            None => problem,
+        }
+    }
+}
+
+impl From<SourceError> for Problem {
+    fn from(error: SourceError) -> Self {
+        match error {
+            SourceError::Faulty(errors) => Self::invalid_fields(errors),
+            SourceError::NotFound => Self::not_found(Noun::Source),
+            SourceError::Taken(_) => Self::new(&codes::TAKEN, error.to_string()),
+            SourceError::TooMany { .. } => Self::field("", error.to_string()),
+            SourceError::Busy => Self::new(&codes::CONFLICT, error.to_string()),
+            SourceError::Store(error) => error.into(),
+            SourceError::Vault(why) => Self::internal(why),
+        }
+    }
+}
+
+impl From<TryOutError> for Problem {
+    fn from(error: TryOutError) -> Self {
+        match error {
+            TryOutError::NotFound => Self::not_found(Noun::Webhook),
+            TryOutError::EndpointOff => Self::new(
+                &codes::CONFLICT,
+                "the webhook is disabled; set `is_active` to true first",
+            ),
+            TryOutError::Paused(_) => Self::new(&codes::CONFLICT, error.to_string()),
+            TryOutError::Faulty(errors) => Self::invalid_fields(errors),
+            TryOutError::Publish(error) => error.into(),
+            TryOutError::Store(error) => error.into(),
+        }
+    }
+}
