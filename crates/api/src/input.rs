@@ -1,4 +1,4 @@
-//! Strict parsing of requests. A request type is declared once, with [`request!`](request): the declaration is the
+//! Strict parsing of requests. A request type is declared once, with [`request!`](mod@request): the declaration is the
 //! struct, the list of [`Field`]s that parses and documents it, and the conversion of one into the other.
 //!
 //! [`spec`] says what a field accepts and which Rust types can hold it. [`content`] checks a body before it is parsed,

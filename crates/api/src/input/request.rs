@@ -1,6 +1,6 @@
 //! Request types: one declaration is the struct, the description of its fields and its parser.
 //!
-//! ```ignore
+//! ```text
 //! request! {
 //!     /// `POST /v1/portal-links`.
 //!     struct PortalLinkBody {

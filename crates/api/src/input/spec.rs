@@ -64,6 +64,16 @@ pub const fn choice(words: &'static [&'static str]) -> Spec<Choice> {
     Spec::new(Kind::Choice(words))
 }
 
+/// The name of a [`Lane`](gancho_domain::Lane).
+pub const fn lane() -> Spec<Choice> {
+    choice(&["webhook", "dispatch", "email"])
+}
+
+/// The [`Status`](gancho_domain::Status) of a delivery.
+pub const fn status() -> Spec<Choice> {
+    choice(&["pending", "retrying", "delivered", "failed"])
+}
+
 pub const fn flag() -> Spec<Flag> {
     Spec::new(Kind::Flag)
 }
@@ -176,5 +186,23 @@ impl<'a, R: Request<'a>> FromValue<'a, Object<R>> for R {
             Value::Object(values) => R::from_slots(&mut values.into_slots()),
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gancho_domain::{Lane, Status};
+
+    use super::*;
+
+    #[test]
+    fn every_word_of_a_choice_parses() {
+        let words = |spec: Spec<Choice>| match spec.kind {
+            Kind::Choice(words) => words,
+            kind => panic!("{kind:?}"),
+        };
+        assert!(words(lane()).iter().all(|word| word.parse::<Lane>().is_ok()));
+        assert_eq!(words(lane()).len(), Lane::ALL.len());
+        assert!(words(status()).iter().all(|word| word.parse::<Status>().is_ok()));
     }
 }

@@ -17,7 +17,7 @@ request! {
     #[derive(Default, PartialEq)]
     pub struct DeadLetterFilter {
         /// Only dead letters of this lane.
-        optional lane: Lane as choice(&["webhook", "dispatch", "email"]),
+        optional lane: Lane as lane(),
         /// Only dead letters of this tenant (slug or id). Operator only.
         optional tenant: String as id(Noun::Tenant),
         /// Only dead letters of this partner. Operator only.

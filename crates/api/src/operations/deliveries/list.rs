@@ -19,7 +19,7 @@ request! {
     /// The filters of both lists.
     struct DeliveryFilterQuery {
         /// Only deliveries with this status.
-        optional status: Status as choice(&["pending", "retrying", "delivered", "failed"]),
+        optional status: Status as status(),
         /// Only deliveries of events of this type.
         optional event_type: String as id(Noun::EventType),
         /// Only deliveries of this event.
@@ -47,7 +47,7 @@ request! {
         /// Only deliveries to this webhook.
         optional webhook_id: String as id(Noun::Webhook),
         /// Only deliveries in this lane. Default: `webhook`.
-        optional lane: Lane as choice(&["webhook", "dispatch", "email"]),
+        optional lane: Lane as lane(),
         /// Only deliveries of receipts from this partner, in the lane `dispatch`. Operator only.
         optional partner: String as id(Noun::Source),
     }

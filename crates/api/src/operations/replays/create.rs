@@ -20,7 +20,7 @@ request! {
         /// Only deliveries to this webhook.
         optional webhook_id: String as id(Noun::Webhook),
         /// Only deliveries with this status.
-        optional status: Status as choice(&["pending", "retrying", "delivered", "failed"]),
+        optional status: Status as status(),
         /// Only events of this type.
         optional event_type: String as id(Noun::EventType),
         /// Only these events.
