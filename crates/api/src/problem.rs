@@ -331,9 +331,9 @@ impl From<EventTypeError> for Problem {
                 &codes::CONFLICT,
                 "this event type is built in and cannot be deleted: register one of your own under its name to replace it",
             ),
-            EventTypeError::TooMany { most } => Self::field(
+            EventTypeError::TooMany { max } => Self::field(
                 "/name",
-                format!("there are {most} event types already: delete or merge some first"),
+                format!("there are {max} event types already: delete or merge some first"),
             ),
         }
     }

@@ -67,8 +67,8 @@ mod tests {
             assert!(is_plain(plain), "{plain}");
         }
         let long = "a".repeat(101);
-        for odd in ["", ".", "..", ".a", "a/b", "../a", "a\\b", "a\0", "a b", "é", &long] {
-            assert!(!is_plain(odd), "{odd}");
+        for invalid in ["", ".", "..", ".a", "a/b", "../a", "a\\b", "a\0", "a b", "é", &long] {
+            assert!(!is_plain(invalid), "{invalid}");
         }
     }
 

@@ -113,7 +113,9 @@ impl Connector {
             Err(_) => match timeout(self.resolve_timeout, self.resolver.resolve(&proxy.host)).await
             {
                 Ok(Ok(addresses)) => addresses,
-                Ok(Err(ResolveError::Unasked(why))) => return Err(RequestError::internal_failure(why)),
+                Ok(Err(ResolveError::Unasked(why))) => {
+                    return Err(RequestError::internal_failure(why));
+                }
                 Ok(Err(ResolveError::None(why))) => return Err(unknown(why)),
                 Err(_) => return Err(unknown("DNS lookup timed out".to_owned())),
             },
@@ -184,9 +186,9 @@ async fn dial(addresses: &[AllowedAddress], within: Duration) -> Result<TcpStrea
 
 fn unconnected(error: &DialError) -> RequestError {
     match error {
-        DialError::Ours(error) => {
-            RequestError::internal_failure(format!("this node could not open a connection: {error}"))
-        }
+        DialError::Ours(error) => RequestError::internal_failure(format!(
+            "this node could not open a connection: {error}"
+        )),
         DialError::Theirs(error) => {
             let reason = format!("could not connect: {error}");
             RequestError::new(Code::CONNECT_FAILED, reason)

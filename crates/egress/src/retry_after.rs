@@ -147,7 +147,8 @@ mod tests {
         ] {
             assert_eq!(pause(value, 0), Some(expected), "{value}");
         }
-        for invalid in ["", " ", "-1", "+1", "1.5", "1e3", "inf", "NaN", "0x10", "1 2", "٣", "1\0"] {
+        for invalid in ["", " ", "-1", "+1", "1.5", "1e3", "inf", "NaN", "0x10", "1 2", "٣", "1\0"]
+        {
             assert_eq!(pause(invalid, 0), None, "{invalid:?}");
         }
     }

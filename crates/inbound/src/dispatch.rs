@@ -82,7 +82,9 @@ impl Carrier for DispatchCarrier {
             };
         };
         let carried = match source.destination(job.target, was_given_up(job)) {
-            None => target_gone("the source no longer has this target: a replay uses the first target"),
+            None => {
+                target_gone("the source no longer has this target: a replay uses the first target")
+            }
             // Checked at each attempt, so that a dead letter can be replayed after the schema is corrected.
             Some(target) => match source.schema_errors(&job.parcel.body).await {
                 Err(error) => internal_failure(error.to_string()),
@@ -168,7 +170,8 @@ impl DispatchCarrier {
             headers.insert(hops::HEADER, hops);
         }
         for (name, text) in signed {
-            let name = HeaderName::from_bytes(name.as_bytes()).map_err(|invalid| invalid.to_string())?;
+            let name =
+                HeaderName::from_bytes(name.as_bytes()).map_err(|invalid| invalid.to_string())?;
             headers.insert(name, value(&text)?);
         }
         Ok(headers)

@@ -55,7 +55,9 @@ impl Carrier for MailCarrier {
         };
         let scope = TenantScope::internal(job.tenant);
         match ask(|| self.suppressions.get(scope, &email.to)).await {
-            Err(fault) => return internal_failure(format!("could not read the suppression list: {fault}")),
+            Err(fault) => {
+                return internal_failure(format!("could not read the suppression list: {fault}"));
+            }
             Ok(Some(found)) => {
                 let why = format!(
                     "the address has been on the suppression list since {} ({}); nothing was sent",

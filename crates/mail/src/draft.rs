@@ -130,8 +130,9 @@ fn check_id(field: &str, id: Option<&str>, faults: &mut Vec<FieldError>) {
         (1..=MAX_ID_LENGTH).contains(&id.chars().count()) && !id.chars().any(char::is_control)
     };
     if id.is_some_and(|id| !fits(id)) {
-        let why =
-            format!("`{field}` must have 1 to {MAX_ID_LENGTH} characters and no control characters");
+        let why = format!(
+            "`{field}` must have 1 to {MAX_ID_LENGTH} characters and no control characters"
+        );
         faults.push(FieldError::new("id", format!("/{field}"), why));
     }
 }

@@ -64,7 +64,9 @@ pub fn check(headers: &[(String, String)], faults: &mut Vec<FieldError>) {
 fn check_name(name: &str) -> Result<(), String> {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
     if !(1..=MAX_NAME_LENGTH).contains(&name.len()) || !name.bytes().all(fits) {
-        return Err(format!("a header name must have 1 to {MAX_NAME_LENGTH} letters, digits and `-`"));
+        return Err(format!(
+            "a header name must have 1 to {MAX_NAME_LENGTH} letters, digits and `-`"
+        ));
     }
     let small = name.to_ascii_lowercase();
     let begins = FORBIDDEN_BEGINNINGS.iter().any(|start| small.starts_with(start));

@@ -64,8 +64,7 @@ impl Transport for Sink {
         let mut kept = self.kept.lock();
         kept.bytes += weight(letter);
         kept.letters.push_back(Arc::new(caught));
-        while kept.letters.len() > self.max
-            || kept.bytes > self.max_bytes && kept.letters.len() > 1
+        while kept.letters.len() > self.max || kept.bytes > self.max_bytes && kept.letters.len() > 1
         {
             let Some(oldest) = kept.letters.pop_front() else { break };
             kept.bytes -= weight(&oldest.letter);

@@ -64,7 +64,9 @@ impl Carrier for WebhookCarrier {
             }
             Some(_) => target_gone("the endpoint is disabled"),
             None => match targets.trouble(job.target) {
-                Some(why) => internal_failure(format!("the endpoint is unusable on this node: {why}")),
+                Some(why) => {
+                    internal_failure(format!("the endpoint is unusable on this node: {why}"))
+                }
                 None => target_gone("the endpoint was deleted"),
             },
         }

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use gancho_mail::{Transport, SmtpTransport, smtp::SmtpSettings};
+use gancho_mail::{SmtpTransport, Transport, smtp::SmtpSettings};
 use gancho_testkit::{python::PythonServer, receiver::Request};
 use serde_json::{Value, json};
 

@@ -18,7 +18,7 @@ use gancho_inbound::{
     SourceService, Sources, checkpoints::CheckpointSettings,
 };
 use gancho_mail::{
-    MailCarrier, MailLimits, Outbox, Transport, Sink, Suppressions, TenantLimits, limits,
+    MailCarrier, MailLimits, Outbox, Sink, Suppressions, TenantLimits, Transport, limits,
 };
 use gancho_outbound::{
     EndpointService, EventTypes, HealthService, Notifier, OrphanSweeper, Plan, Plans, PublishRates,

@@ -58,7 +58,9 @@ async fn pass(store: &dyn Store, ring: &KeyRing) -> Result<(u64, u64)> {
     let mut sources = HashMap::new();
     for collection in COLLECTIONS {
         for document in documents(store, collection).await? {
-            let Some(body) = reseal_document(ring, collection, &document, &mut sources)? else { continue };
+            let Some(body) = reseal_document(ring, collection, &document, &mut sources)? else {
+                continue;
+            };
             let expect = Expect::Version(document.version);
             match store.put_document(collection, &document.key, body, expect).await? {
                 Some(_) => resealed += 1,

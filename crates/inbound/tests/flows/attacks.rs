@@ -305,8 +305,13 @@ async fn bodies(stage: &Stage) {
         (stage.signed(&"[".repeat(65)), 400),
         (stage.signed(&"[".repeat(100_000)), 400),
     ] {
-        refused(stage, &invalid, status, &String::from_utf8_lossy(&invalid.body[..invalid.body.len().min(20)]))
-            .await;
+        refused(
+            stage,
+            &invalid,
+            status,
+            &String::from_utf8_lossy(&invalid.body[..invalid.body.len().min(20)]),
+        )
+        .await;
     }
     let mut invalid = stage.signed("\"a\"");
     invalid.body = b"\"\xff\"".as_slice().into();
@@ -342,7 +347,9 @@ async fn names(stage: &Stage) {
         shown(&stage.denied(&odd_time("nobody")).await),
         shown(&stage.denied(&odd_time("acme")).await)
     );
-    for invalid in ["..", "%2e%2e", "a/b", "acme/", "ACME", "acme.", "acme ", "", "acme\0", "_health"] {
+    for invalid in
+        ["..", "%2e%2e", "a/b", "acme/", "ACME", "acme.", "acme ", "", "acme\0", "_health"]
+    {
         refused(stage, &stage.signed(BODY).to(invalid), 403, invalid).await;
     }
     // Switched off looks the same.

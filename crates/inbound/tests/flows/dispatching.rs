@@ -125,10 +125,15 @@ async fn a_target_inside_the_gateway(stage: &Stage) {
     let receipt = stage.until("acme", ReceiptStatus::Dlq).await;
     assert_eq!((receipt.attempts, &*receipt.last_error.unwrap()), (1, "AWAY: for good"));
     assert_eq!(core.accepted(), 0);
-    for invalid in ["gancho:", "gancho:email", "gancho:email-feedback/", "gancho://email-feedback"] {
+    for invalid in ["gancho:", "gancho:email", "gancho:email-feedback/", "gancho://email-feedback"]
+    {
         let refused = stage.node.desk.change(&name("acme"), internal_target(invalid)).await;
         let Err(SourceError::Faulty(faults)) = refused else { panic!("{invalid}") };
-        assert_eq!((faults[0].code, &*faults[0].pointer), ("url_refused", "/targets/0"), "{invalid}");
+        assert_eq!(
+            (faults[0].code, &*faults[0].pointer),
+            ("url_refused", "/targets/0"),
+            "{invalid}"
+        );
     }
 }
 

@@ -106,7 +106,10 @@ async fn shopify_and_generic(stage: &Stage) {
     assert!(!stage.kept(&event.clone().with("x-shopify-topic", "orders/paid")).await.is_repeat);
     stage.kept(&event.clone().without("x-shopify-topic")).await;
     for invalid in ["a1", "orders/paid/2", "orders/a1", "Orders/paid", "orders/", "orders/paid."] {
-        assert!(stage.kept(&event.clone().with("x-shopify-topic", invalid)).await.is_repeat, "{invalid}");
+        assert!(
+            stage.kept(&event.clone().with("x-shopify-topic", invalid)).await.is_repeat,
+            "{invalid}"
+        );
     }
     let draft = SourceDraft { preset: Some(raw(GENERIC)), ..SourceDraft::default() };
     stage.node.desk.change(&name("acme"), draft).await.unwrap();

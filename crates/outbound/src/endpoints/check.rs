@@ -211,7 +211,8 @@ fn patterns(events: &[String], faults: &mut FieldErrors) -> Vec<Pattern> {
 fn metadata_of(given: &RawValue) -> Result<String, FieldError> {
     let text = given.get();
     if text.len() > MAX_METADATA_LENGTH {
-        let message = format!("too large: {} bytes, the maximum is {MAX_METADATA_LENGTH}", text.len());
+        let message =
+            format!("too large: {} bytes, the maximum is {MAX_METADATA_LENGTH}", text.len());
         return Err(FieldError::new("too_long", "/metadata", message));
     }
     if !text.starts_with('{') {

@@ -63,7 +63,8 @@ impl EventTypes {
         let body = serde_json::to_vec(&kept).map_err(|fault| {
             EventTypeError::Faulty(vec![FieldError::new("malformed", "", fault)])
         })?;
-        let put = self.store.put_document_within(place, &new.name, Bytes::from(body), MAX_COUNT).await?;
+        let put =
+            self.store.put_document_within(place, &new.name, Bytes::from(body), MAX_COUNT).await?;
         if put.is_none() {
             return Err(EventTypeError::TooMany { max: MAX_COUNT });
         }

@@ -5,13 +5,18 @@ use std::time::Duration;
 use gancho_domain::{Clock, Time};
 use gancho_outbound::{EndpointDraft, EndpointError};
 use gancho_wire::{
-    DEFAULT_TOLERANCE, GenericHmac, Preset, Recipe, VerifyError, SecretEncoding, VerifyingKey,
+    DEFAULT_TOLERANCE, GenericHmac, Preset, Recipe, SecretEncoding, VerifyError, VerifyingKey,
     new_key_pair,
 };
 
 use crate::stage::{AttemptSignal, DAY, Stage, arrived, draft, event, ok};
 
-fn verified(seen: &AttemptSignal, preset: &Preset, secret: &str, now: Time) -> Result<(), VerifyError> {
+fn verified(
+    seen: &AttemptSignal,
+    preset: &Preset,
+    secret: &str,
+    now: Time,
+) -> Result<(), VerifyError> {
     let recipe: Recipe = preset.recipe().unwrap();
     let key: VerifyingKey = preset.hmac_key(secret, SecretEncoding::Raw).unwrap();
     let headers: Vec<(&str, &[u8])> =

@@ -18,7 +18,7 @@ use crate::{
 const FIELDS: &[Field] = &[
     Field::new(
         "addresses",
-        Kind::Texts { most: gancho_mail::suppression::MOST_IMPORTED, longest: 600 },
+        Kind::Texts { most: gancho_mail::suppression::MAX_IMPORTED, longest: 600 },
         "At most 10,000 of them.",
     )
     .required(),
