@@ -11,7 +11,7 @@ use crate::{
     receiver::{Arrival, Mode},
 };
 
-/// Longer bodies are cut.
+/// Longer bodies are truncated.
 const MAX_WIDTH: usize = 160;
 
 pub fn opening(stage: &Stage, asked_port: u16) {
