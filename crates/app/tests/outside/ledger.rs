@@ -270,7 +270,7 @@ fn the_first_line_that_was_changed_is_named() {
         "UPDATE ledger SET entry = CAST(replace(CAST(entry AS TEXT), 'acme', 'evil') AS BLOB) WHERE number IN (4, 5)",
     );
     let receipt = stopped.receipts[3].as_str();
-    does_not_hold(&ran, &["line 4 is not what was written", receipt, "of evil", "4 of 5"]);
+    does_not_hold(&ran, &["line 4 was changed", receipt, "of evil", "4 of 5"]);
     assert!(ran.err.contains("lines up to 3 match"), "{}", ran.err);
     let told = alone(stopped.folder.path(), &["ledger", "verify", "--json"]);
     assert_eq!(told.code, 3);
@@ -313,7 +313,7 @@ fn a_ledger_that_was_rewritten_as_a_whole_is_seen_by_its_checkpoints() {
         sql.extend(["' WHERE number = ", &number, ";"]);
     }
     let ran = stopped.meddled(&sql);
-    does_not_hold(&ran, &["the lines up to 3 are not those of the checkpoint", "rewritten"]);
+    does_not_hold(&ran, &["the lines up to 3 do not match the checkpoint", "rewritten"]);
     // With the checkpoints gone as well, only the chain is left, and that is said.
     fs::remove_dir_all(stopped.data().join("checkpoints")).unwrap();
     let blind = alone(stopped.folder.path(), VERIFY).ok().out;
@@ -338,7 +338,7 @@ fn a_gateway_that_runs_does_not_sign_for_what_was_changed() {
     let database = at.folder.path().join("data/gancho.db");
     meddle(&database, "UPDATE ledger SET entry = X'7b7d' WHERE number = 1");
     does_not_hold(&at.run(&["ledger", "checkpoint"]), &["does not hold", "line 1"]);
-    does_not_hold(&at.run(VERIFY), &["line 1 is not what was written", "1 of 2"]);
+    does_not_hold(&at.run(VERIFY), &["line 1 was changed", "1 of 2"]);
     at.receive(1);
 }
 

@@ -137,7 +137,7 @@ async fn a_target_inside_the_gateway(stage: &Stage) {
     }
 }
 
-/// A node that has no such part leaves it to one that has: no report is given up for being claimed by
+/// A node that has e-mail is off on this node leaves it to one that has: no report is given up for being claimed by
 /// the wrong one.
 async fn a_node_without_that_part_gives_nothing_up(stage: &Stage) {
     let core = core().await;
@@ -148,7 +148,7 @@ async fn a_node_without_that_part_gives_nothing_up(stage: &Stage) {
     let without = stage.node_without_inside(31).await;
     let first = crate::stage::kept(without.inbound.receive(&stage.signed("{}")).await);
     let failed = stage.until("acme", ReceiptStatus::Failed).await;
-    assert!(failed.last_error.unwrap().contains("no such part"));
+    assert!(failed.last_error.unwrap().contains("e-mail is off on this node"));
     without.engine.abort();
     let with = stage.another(33, true).await;
     let receipt = stage.until("acme", ReceiptStatus::Dispatched).await;
