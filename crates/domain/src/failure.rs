@@ -124,7 +124,7 @@ mod tests {
     fn a_reason_is_never_blank() {
         for blank in ["", " ", "\n\t"] {
             let failure = Failure::new(Code::TIMEOUT, blank);
-            assert_eq!(failure.reason(), "no reason was given (code TIMEOUT)");
+            assert_eq!(failure.reason(), "no reason given (code TIMEOUT)");
         }
         let long = Failure::new(Code::TIMEOUT, "ç".repeat(3_000));
         assert_eq!(long.reason().len(), 2_000);

@@ -199,7 +199,7 @@ mod tests {
         });
         let report = parse(event.to_string().as_bytes()).expect("feedback");
         assert_eq!((report.code, report.email), (FailureCode::Complaint, OUTBOX.parse().ok()));
-        assert_eq!(report.reason, "its reader complained of it (abuse)");
+        assert_eq!(report.reason, "the recipient complained (abuse)");
     }
 
     #[test]
