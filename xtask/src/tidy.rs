@@ -4,8 +4,9 @@
 //! crates; [`block`] and [`deny`] read what was decided, from `ARCHITECTURE.md` and `deny.toml`. The
 //! checks are functions of what was read: [`arrows`] between crates, [`libraries`] and who may use
 //! them, [`names`] and [`lengths`] of files, how crates [`open`](opening), [`words`] that must not
-//! occur, [tests](test_files) that are compiled and do not sleep, the [`supply`] of dependencies with their
-//! [`licence`]s, and [`links`] between documents.
+//! occur, [`retired`] names and phrases, log events and metrics in [`observability`], [tests](test_files) that are
+//! compiled and do not sleep, the [`supply`] of dependencies with their [`licence`]s, and [`links`] between
+//! documents. [`rust`] tells code from texts.
 
 mod arrows;
 mod block;
@@ -17,7 +18,10 @@ mod libraries;
 mod licence;
 mod links;
 mod names;
+mod observability;
 mod opening;
+mod retired;
+mod rust;
 mod supply;
 mod test_files;
 mod tree;
@@ -47,6 +51,8 @@ pub fn run() -> Result<bool> {
     findings.extend(opening::check(&cargo.members, &tree.sources));
     findings.extend(words::check(&tree.sources));
     findings.extend(test_files::check(&tree.sources));
+    findings.extend(retired::check(&tree.sources, &tree.documents));
+    findings.extend(observability::check(&tree.sources, &tree.documents));
     findings.extend(supply::check(&rules, &cargo.packages));
     findings.extend(links::check(&tree.documents, &tree.paths));
     Ok(tell(&findings))

@@ -18,7 +18,7 @@ const FILE: &str = "admin.token";
 
 pub struct Token {
     pub text: Secret,
-    /// Where it is kept, if the settings do not have it.
+    /// The file, if the token is not in the settings.
     pub file: Option<PathBuf>,
     pub is_new: bool,
 }
@@ -29,7 +29,7 @@ impl Token {
     }
 }
 
-/// The token that counts; made if there is none.
+/// The effective token. Generated if there is none.
 pub fn of(settings: &Settings) -> anyhow::Result<Token> {
     if let Some(text) = &settings.admin_token {
         return Ok(Token { text: text.clone(), file: None, is_new: false });
@@ -39,7 +39,7 @@ pub fn of(settings: &Settings) -> anyhow::Result<Token> {
     Ok(Token { text: Secret::new(text.trim()), file: Some(path), is_new: made == Creation::Now })
 }
 
-/// The token if there is one already: for commands that talk to a gateway that runs.
+/// The token if it exists, for commands that call a running gateway.
 pub fn find(settings: &Settings) -> anyhow::Result<Option<Secret>> {
     if let Some(text) = &settings.admin_token {
         return Ok(Some(text.clone()));
@@ -48,7 +48,7 @@ pub fn find(settings: &Settings) -> anyhow::Result<Option<Secret>> {
     Ok(text.map(|text| Secret::new(text.trim())))
 }
 
-/// Why a token could be guessed, if it looks so.
+/// Why a token is weak, if it is.
 pub fn weakness(token: &str) -> Option<&'static str> {
     const MIN_LENGTH: usize = 32;
     const MIN_DISTINCT: usize = 10;
@@ -66,7 +66,7 @@ pub fn weakness(token: &str) -> Option<&'static str> {
     }
 }
 
-/// 256 bits of chance.
+/// 256 random bits.
 fn random() -> anyhow::Result<String> {
     let secret = gancho_wire::new_secret()?;
     let encoded = secret.strip_prefix("whsec_").unwrap_or(&secret);

@@ -17,7 +17,7 @@ use crate::{
 };
 
 const COLLECTION: Collection = Collection::operators("environment");
-const MOST: usize = 10_000;
+const MAX_COUNT: usize = 10_000;
 
 /// An endpoint that should exist.
 struct DeclaredEndpoint {
@@ -41,7 +41,7 @@ pub async fn keep_in_step(gateway: &Gateway, loaded: &LoadedSettings) -> anyhow:
     for one in &wanted {
         follow(gateway, one).await.with_context(|| format!("the endpoint of {}", one.name))?;
     }
-    for document in gateway.store.documents(COLLECTION, None, MOST).await? {
+    for document in gateway.store.documents(COLLECTION, None, MAX_COUNT).await? {
         if wanted.iter().all(|one| one.slug != document.key) {
             switch_off(gateway, &document.key, &document.body).await?;
         }

@@ -22,8 +22,8 @@ impl InternalSink for EmailFeedback {
             Ok(report) => report,
             // SES reports deliveries and opened e-mails too, if configured.
             Err(other @ FeedbackError::OtherKind(_)) => return Ok(other.to_string()),
-            Err(odd @ FeedbackError::Unreadable(_)) => {
-                let failure = Failure::new(Code::from_text(NOT_FEEDBACK), odd.to_string());
+            Err(invalid @ FeedbackError::Unreadable(_)) => {
+                let failure = Failure::new(Code::from_text(NOT_FEEDBACK), invalid.to_string());
                 return Err(InternalSinkError::Never(failure));
             }
         };

@@ -32,14 +32,14 @@ pub struct Ring {
 /// Where the ring comes from. A new one is made only once the database is open and holds nothing that
 /// another ring has sealed.
 pub enum RingSource {
-    Found(Ring),
+    Loaded(Ring),
     /// There is no file at this path yet.
     Missing(PathBuf),
 }
 
 impl From<Ring> for RingSource {
     fn from(ring: Ring) -> Self {
-        Self::Found(ring)
+        Self::Loaded(ring)
     }
 }
 
@@ -78,7 +78,7 @@ impl RingSource {
     /// already holds sealed secrets: a new ring could not open them and would hide that the old one is gone.
     pub async fn open(self, store: &dyn Store) -> anyhow::Result<Ring> {
         let path = match self {
-            Self::Found(ring) => return Ok(ring),
+            Self::Loaded(ring) => return Ok(ring),
             Self::Missing(path) => path,
         };
         let in_use = keys_in_use(store).await?;

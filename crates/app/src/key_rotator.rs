@@ -1,7 +1,7 @@
 //! Keys of the ring: adding one, sealing everything with it, and seeing which are still in use.
 //!
 //! A kill at any point leaves nothing that cannot be read: the ring only ever grows here, a record is
-//! sealed anew in one write, and what was not reached keeps its old key until the next run.
+//! re-encrypted in one write, and what was not reached keeps its old key until the next run.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 

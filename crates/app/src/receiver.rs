@@ -48,7 +48,7 @@ struct State {
 
 /// How long it takes to answer while it is slow: within every profile's time limit.
 const SLOW: Duration = Duration::from_secs(3);
-const LARGEST: usize = 2 << 20;
+const MAX_SIZE: usize = 2 << 20;
 const CONTROL: &str = "/control";
 
 impl Receiver {
@@ -95,7 +95,7 @@ async fn accept(listener: TcpListener, state: Arc<State>, tasks: TaskTracker) {
 impl State {
     async fn take(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
         let (parts, body) = request.into_parts();
-        let Ok(body) = Limited::new(body, LARGEST).collect().await else {
+        let Ok(body) = Limited::new(body, MAX_SIZE).collect().await else {
             return answer(StatusCode::PAYLOAD_TOO_LARGE, "");
         };
         let body = body.to_bytes();

@@ -49,7 +49,7 @@ pub enum RemoteError {
 const TO_CONNECT: Duration = Duration::from_secs(3);
 /// Re-encrypting all secrets may take a while.
 const TO_ANSWER: Duration = Duration::from_secs(3_600);
-const LARGEST: usize = 32 << 20;
+const MAX_SIZE: usize = 32 << 20;
 
 impl RemoteError {
     pub fn is_unreachable(&self) -> bool {
@@ -166,7 +166,7 @@ impl Remote {
         let exchange = async {
             let response = sender.send_request(request).await.map_err(|error| broken(&error))?;
             let status = response.status();
-            let body = Limited::new(response.into_body(), LARGEST).collect().await;
+            let body = Limited::new(response.into_body(), MAX_SIZE).collect().await;
             Ok((status, body.map_err(|error| broken(&error))?.to_bytes()))
         };
         // The connection moves only while it is polled, and ends with the exchange.

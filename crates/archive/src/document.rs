@@ -1,4 +1,4 @@
-//! What is written of a letter: one JSON document with all that is known of it.
+//! The format of an archived dead letter: one JSON document with all its data.
 
 use data_encoding::BASE64;
 use gancho_domain::{Attempt, Failure, Id, Lane, id};
@@ -16,7 +16,7 @@ struct Document<'a> {
     tenant_id: String,
     /// The event, the receipt or the e-mail.
     subject_id: String,
-    /// The subject that the publisher named, if one was.
+    /// The subject that the publisher set, if any.
     subject: Option<&'a str>,
     target_id: String,
     /// The event's type; for a receipt its label.
@@ -44,7 +44,7 @@ struct Try<'a> {
     attempt: u32,
     started_at: String,
     latency_ms: f64,
-    /// As the log holds them: secrets are masked.
+    /// The attempts, with secrets masked.
     request_headers: Vec<String>,
     response_status: Option<u16>,
     response_headers: Vec<String>,
@@ -56,13 +56,13 @@ struct Try<'a> {
     failure_code: Option<&'a str>,
 }
 
-/// The same letter gives the same bytes.
+/// The same dead letter gives the same bytes.
 pub fn write(owner: &str, whole: &FullDeadLetter) -> Result<Vec<u8>, serde_json::Error> {
     let letter = &whole.letter;
     let body = &*letter.original;
     let json: Option<&RawValue> = serde_json::from_slice(body).ok();
-    // White space around a document is not kept with it; where there is some, both are written, so that
-    // what was signed can be had byte for byte.
+    // JSON in JSON loses surrounding white space; if there is some, the raw text is written as well, so
+    // that the signed bytes can be restored.
     let is_exact = json.is_some_and(|json| json.get().len() == body.len());
     let document = Document {
         delivery_id: letter.delivery.to_string(),
@@ -91,7 +91,7 @@ pub fn write(owner: &str, whole: &FullDeadLetter) -> Result<Vec<u8>, serde_json:
     Ok(text)
 }
 
-/// A parcel's id is shown under the word for what it is.
+/// The parcel's id with the prefix of its kind.
 fn subject_id(whole: &FullDeadLetter) -> String {
     let parcel = whole.letter.parcel;
     match whole.letter.lane {

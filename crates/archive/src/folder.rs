@@ -1,4 +1,4 @@
-//! The archive as files in a folder, for the owner of the process alone.
+//! The archive as files in a directory, accessible by the owner of the process only.
 
 use std::{
     collections::BTreeSet,
@@ -20,12 +20,12 @@ use crate::{
 
 pub struct FolderArchive {
     folder: PathBuf,
-    /// Asked for the names of tenants.
+    /// Used to look up tenants' slugs.
     store: Arc<dyn Store>,
 }
 
 impl FolderArchive {
-    /// The folder is made when the first letter comes.
+    /// The directory is created with the first dead letter.
     pub fn new(folder: impl Into<PathBuf>, store: Arc<dyn Store>) -> Self {
         Self { folder: folder.into(), store }
     }
@@ -61,7 +61,7 @@ impl Archive for FolderArchive {
     }
 }
 
-/// Each is there whole or not at all, and all of them outlive a power cut once this returns.
+/// Each file is written atomically, and all are fsynced when this returns.
 fn write_all(root: &Path, files: &[(String, Vec<u8>)]) -> Result<(), ArchiveFault> {
     let mut folders = BTreeSet::new();
     for (name, text) in files {
@@ -73,12 +73,12 @@ fn write_all(root: &Path, files: &[(String, Vec<u8>)]) -> Result<(), ArchiveFaul
             ))
         })?;
     }
-    // A name lasts when the folder it stands in was synced. The deepest come last in order, so go
-    // backwards: no folder is named before what is in it lasts.
+    // A file name is durable once its directory was fsynced. The deepest directories come last, so they are
+    // fsynced in reverse order.
     for folder in folders.iter().rev() {
         match File::open(folder).and_then(|open| open.sync_all()) {
             Ok(()) => {}
-            // The one above the archive may be another's.
+            // The parent of the archive may belong to another user.
             Err(error) if error.kind() == PermissionDenied && !folder.starts_with(root) => {}
             Err(error) => {
                 let why = format!("cannot fsync the directory {}: {error}", folder.display());
@@ -95,7 +95,7 @@ fn write(root: &Path, path: &Path, text: &[u8], folders: &mut BTreeSet<PathBuf>)
         DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         let inside = folder.ancestors().take_while(|one| one.starts_with(root));
         folders.extend(inside.map(Path::to_owned));
-        // The archive's own folder may have been made just now too.
+        // The archive directory itself may be new as well.
         let above = root.parent().filter(|above| !above.as_os_str().is_empty());
         folders.insert(above.unwrap_or(Path::new(".")).to_owned());
     }

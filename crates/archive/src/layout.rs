@@ -1,11 +1,11 @@
-//! Under which name a letter is kept: `webhooks/{partner or tenant}/{date}/{id}.json`.
+//! The path of an archived dead letter: `webhooks/{partner or tenant}/{date}/{id}.json`.
 
 use std::collections::HashMap;
 
 use gancho_domain::{Lane, ReceiptLabel, TenantId, Time};
 use gancho_store::{FullDeadLetter, Result, Store};
 
-/// The slugs of tenants, each looked up once.
+/// The slugs of tenants, cached.
 pub struct Owners<'a> {
     store: &'a dyn Store,
     slugs: HashMap<TenantId, Option<String>>,
@@ -16,8 +16,8 @@ impl<'a> Owners<'a> {
         Self { store, slugs: HashMap::new() }
     }
 
-    /// Whose a letter is, as people know them: for a receipt the partner it came from, else the
-    /// tenant's slug. Of a tenant that is gone, its id.
+    /// The owner of a dead letter: the partner of a receipt, otherwise the tenant's slug, or the id of a
+    /// deleted tenant.
     pub async fn of(&mut self, whole: &FullDeadLetter) -> Result<String> {
         let tenant = whole.letter.tenant;
         let name = match whole.letter.lane {
@@ -38,7 +38,7 @@ impl<'a> Owners<'a> {
     }
 }
 
-/// The date is the day on which it was given up, in UTC.
+/// The date is the day (UTC) on which it became a dead letter.
 pub fn name(owner: &str, whole: &FullDeadLetter) -> String {
     let letter = &whole.letter;
     format!("webhooks/{owner}/{}/{}.json", date(letter.moved_at), letter.delivery)
@@ -50,8 +50,8 @@ fn date(time: Time) -> String {
     text
 }
 
-/// Slugs and partners were judged when they were made. Whatever came here in another way must not lead
-/// out of the folder, nor to a hidden one.
+/// Slugs and partners were validated when they were created. Anything else must not lead out of the
+/// directory, nor to a hidden file.
 fn is_plain(name: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     (1..=100).contains(&name.len()) && !name.starts_with('.') && name.bytes().all(fits)
@@ -67,8 +67,8 @@ mod tests {
             assert!(is_plain(plain), "{plain}");
         }
         let long = "a".repeat(101);
-        for odd in ["", ".", "..", ".a", "a/b", "../a", "a\\b", "a\0", "a b", "é", &long] {
-            assert!(!is_plain(odd), "{odd}");
+        for invalid in ["", ".", "..", ".a", "a/b", "../a", "a\\b", "a\0", "a b", "é", &long] {
+            assert!(!is_plain(invalid), "{invalid}");
         }
     }
 

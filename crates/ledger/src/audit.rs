@@ -1,5 +1,4 @@
-//! Walking the lines, offline: each must follow from the one before, and the whole must be what the
-//! checkpoints say it was.
+//! Offline audit: each line must follow from the one before, and the whole must match the checkpoints.
 
 use thiserror::Error;
 
@@ -9,7 +8,7 @@ use crate::{
     tree::Tree,
 };
 
-/// What is wrong, and where it is first seen.
+/// What is wrong, and where it is first detected.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum AuditError {
     #[error("line {expected} is missing: found line {found} instead")]
@@ -28,7 +27,7 @@ pub enum AuditError {
     Forked { size: u64 },
 }
 
-/// Takes the lines in order, and stops at the first flaw.
+/// Takes the lines in order, and stops at the first error.
 #[derive(Debug)]
 pub struct Audit {
     head: Head,
@@ -39,7 +38,7 @@ pub struct Audit {
 }
 
 impl Audit {
-    /// The checkpoints are trusted: open them with the public key first.
+    /// The checkpoints are trusted: verify them with the public key first.
     pub fn new(mut checkpoints: Vec<Checkpoint>) -> Result<Self, AuditError> {
         checkpoints.sort_by_key(|checkpoint| std::cmp::Reverse(checkpoint.size));
         for pair in checkpoints.windows(2) {
@@ -67,7 +66,7 @@ impl Audit {
         self.compare()
     }
 
-    /// After the last line: no checkpoint may count more than there are.
+    /// After the last line: no checkpoint may cover more lines than there are.
     pub fn finish(self) -> Result<AuditReport, AuditError> {
         match self.checkpoints.first() {
             Some(furthest) => Err(AuditError::Short {
@@ -90,11 +89,11 @@ impl Audit {
     }
 }
 
-/// A ledger without a flaw.
+/// The result of a successful audit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditReport {
     pub head: Head,
     pub tree: Tree,
-    /// How many checkpoints it agrees with.
+    /// How many checkpoints match.
     pub checkpoints: usize,
 }

@@ -1,11 +1,11 @@
-//! Each line is linked to the one before: change one, and every link after it is wrong.
+//! The hash chain: each line is linked to the one before, so changing one invalidates every link after it.
 
 use crate::hash::Hash;
 
-/// One line as it is kept.
+/// A stored line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
-    /// From 1, without a hole.
+    /// From 1, without gaps.
     pub number: u64,
     pub entry: Vec<u8>,
     pub link: Hash,
@@ -24,8 +24,7 @@ impl Head {
         Self { number: 0, link: Hash::empty() }
     }
 
-    /// The line that `entry` becomes after this one. The number is part of what is linked, so that a
-    /// line cannot be moved.
+    /// Appends `entry`. The number is part of the hash, so that a line cannot be moved.
     pub fn next(&self, entry: Vec<u8>) -> Line {
         let number = self.number + 1;
         let link = Hash::of_link(&self.link, &leaf(number, &entry));
@@ -38,13 +37,13 @@ impl Line {
         Head { number: self.number, link: self.link }
     }
 
-    /// As it is in the tree.
+    /// The leaf hash in the tree.
     pub fn leaf(&self) -> Hash {
         leaf(self.number, &self.entry)
     }
 }
 
-/// The number stands before the entry: two lines with the same entry are two leaves.
+/// The number comes before the entry: two lines with the same entry are different leaves.
 pub fn leaf(number: u64, entry: &[u8]) -> Hash {
     let mut bytes = Vec::with_capacity(8 + entry.len());
     bytes.extend_from_slice(&number.to_be_bytes());

@@ -21,11 +21,11 @@ use crate::hash::Hash;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checkpoint {
-    /// Whose ledger: a name without spaces, which is also the name of the key.
+    /// The origin of the ledger: a name without spaces, which is also the name of the key.
     pub origin: String,
     pub size: u64,
     pub root: Hash,
-    /// When it was made, as text: part of what is signed, not used in checking.
+    /// When it was signed, as text: part of the signed text, not used in verification.
     pub made_at: String,
 }
 
@@ -67,7 +67,7 @@ fn is_name(text: &str) -> bool {
     !text.is_empty() && !text.contains(char::is_whitespace) && !text.contains('+')
 }
 
-/// In the one way of writing it.
+/// In canonical form.
 fn number(text: &str) -> Option<u64> {
     let number = text.parse::<u64>().ok()?;
     (number.to_string() == text).then_some(number)
@@ -126,7 +126,7 @@ impl Verifier {
         UnparsedPublicKey::new(&ED25519, &self.key).verify(bytes, signature).is_ok()
     }
 
-    /// Reads a note and checks its signature. Signatures of other keys are passed over.
+    /// Parses a note and verifies its signature. Signatures of other keys are ignored.
     pub fn open(&self, note: &str) -> Result<Checkpoint, CheckpointError> {
         let (text, signatures) = note.split_once("\n\n").ok_or(CheckpointError::Form)?;
         let text = format!("{text}\n");
@@ -151,7 +151,7 @@ impl Verifier {
         Err(if is_mine { CheckpointError::Signature } else { CheckpointError::OtherKey })
     }
 
-    /// Four bytes by which a signature says which key it is of.
+    /// The four-byte key hash in a signature line.
     fn mark(&self, name: &str) -> [u8; 4] {
         let mut context = Context::new(&SHA256);
         context.update(name.as_bytes());

@@ -1,4 +1,4 @@
-//! SHA-256, with a byte before each kind of input, so that a line can never pass for a node.
+//! SHA-256 with domain separation, so that a line can never be confused with a node.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use data_encoding::{BASE64, HEXLOWER};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Hash(pub [u8; 32]);
 
-/// The bytes that tell the kinds apart. The first two are those of RFC 6962.
+/// The domain-separation bytes. The first two are those of RFC 6962.
 const LEAF: u8 = 0;
 const NODE: u8 = 1;
 const LINK: u8 = 2;

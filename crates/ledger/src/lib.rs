@@ -1,4 +1,4 @@
-//! The ledger: a record that cannot be changed unnoticed. No I/O, no clock, no database.
+//! The ledger: a tamper-evident record. No I/O, no clock, no database.
 //!
 //! In reading order: [`hash`] is how lines are hashed; [`chain`] links each line to the one before;
 //! [`tree`] is the Merkle tree over all lines (RFC 6962), from which short proofs are made;

@@ -5,7 +5,7 @@ use crate::{
     tree::{root_of, split},
 };
 
-/// That a line is in a tree.
+/// Proof that a line is in a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inclusion {
     /// The line's number, from 1.
@@ -17,7 +17,7 @@ pub struct Inclusion {
 }
 
 impl Inclusion {
-    /// Nothing where there is no such line among the leaves.
+    /// `None` if the line is not among the leaves.
     pub fn make(leaves: &[Hash], number: u64) -> Option<Self> {
         let place = number.checked_sub(1)?;
         (place < leaves.len() as u64).then(|| {
@@ -27,7 +27,7 @@ impl Inclusion {
         })
     }
 
-    /// The root that this proof leads to from a leaf; nothing where it has too few or too many steps.
+    /// The root that this proof computes from a leaf; `None` if it has too few or too many steps.
     pub fn root(&self, leaf: Hash) -> Option<Hash> {
         let place = self.number.checked_sub(1).filter(|place| *place < self.size)?;
         let mut path = self.path.iter();
@@ -70,7 +70,7 @@ fn fold<'a>(
     }
 }
 
-/// That a later tree begins with all of an earlier one.
+/// Proof that a later tree extends an earlier one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Consistency {
     pub old_size: u64,

@@ -1,4 +1,4 @@
-//! Makes the proof of one line while all lines go by, without keeping them: a proof for a billion
+//! Builds the proof of one line in one pass over all lines, without storing them: a proof for a billion
 //! lines needs a few hundred hashes in memory.
 
 use std::ops::Range;
@@ -22,7 +22,7 @@ pub struct Prover {
 }
 
 impl Prover {
-    /// That line `number`, from 1, is among the first `size`. Nothing where it cannot be.
+    /// Proves that line `number`, from 1, is among the first `size`. `None` if it cannot be.
     pub fn new(number: u64, size: u64) -> Option<Self> {
         let place = number.checked_sub(1).filter(|place| *place < size)?;
         let mut beside = Vec::new();
@@ -30,7 +30,7 @@ impl Prover {
         Some(Self { number, size, seen: 0, beside, current: 0 })
     }
 
-    /// The leaves in order. Those after the last that is needed are passed over.
+    /// Takes the leaves in order. Those that are not needed are ignored.
     pub fn push(&mut self, leaf: Hash) {
         let place = self.seen;
         self.seen += 1;
@@ -47,7 +47,7 @@ impl Prover {
         }
     }
 
-    /// Nothing where not all leaves went by.
+    /// `None` if leaves are missing.
     pub fn finish(self) -> Option<Inclusion> {
         (self.seen >= self.size).then(|| Inclusion {
             number: self.number,

@@ -1,4 +1,4 @@
-//! The Merkle tree over the lines (RFC 6962): its root stands for all of them.
+//! The Merkle tree over the lines (RFC 6962): its root commits to all of them.
 //!
 //! Only the roots of its full subtrees are kept, one for each bit of the size: a tree over a billion
 //! lines is thirty hashes, and adding a line touches two of them on average.
@@ -35,12 +35,12 @@ impl Tree {
         peaks.fold(*last, |right, left| Hash::of_node(left, &right))
     }
 
-    /// The peaks, to be kept and taken up again.
+    /// The peaks, to store and restore the tree.
     pub fn peaks(&self) -> &[Hash] {
         &self.peaks
     }
 
-    /// Nothing where there are not as many peaks as the size has.
+    /// `None` if the number of peaks does not match the size.
     pub fn resume(size: u64, peaks: Vec<Hash>) -> Option<Self> {
         (peaks.len() == size.count_ones() as usize).then_some(Self { size, peaks })
     }

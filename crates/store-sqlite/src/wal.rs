@@ -115,7 +115,7 @@ pub(crate) fn checkpoint(db: &Connection, mode: CheckpointMode) -> Result<Checkp
     match meaning(&error) {
         StoreError::Unavailable(_) => Ok(Checkpoint::Busy),
         StoreError::Full(_) => {
-            tracing::warn!(%error, "could not checkpoint the write-ahead log, which grows");
+            tracing::warn!(%error, "could not checkpoint the write-ahead log");
             Ok(Checkpoint::NoSpace)
         }
         _ => Err(StoreError::Broken(format!("could not checkpoint the write-ahead log: {error}"))),

@@ -219,7 +219,7 @@ impl Committer {
     fn run(&mut self) {
         while let Some(batch) = self.gather() {
             if let Err(error) = self.commit(batch).and_then(|()| self.after_commit()) {
-                tracing::error!(%error, "the store stops: nothing unsynced was acknowledged");
+                tracing::error!(%error, "store stopped after an error; nothing unsynced was acknowledged");
                 let _ = self.tell.send(Some(error.clone()));
                 // Callers who are queued, or come before they hear of it, are told as well.
                 while let Ok((_, work)) = self.queue.recv_timeout(Duration::from_millis(200)) {

@@ -9,7 +9,7 @@ use crate::ring::KeyRing;
 pub struct DerivedKeys(Vec<(u32, hmac::Key)>);
 
 impl KeyRing {
-    /// The purpose is part of the key: what was made for one is not good for another.
+    /// The purpose is part of the derivation: a tag for one is invalid for another.
     pub fn derive(&self, purpose: &str) -> DerivedKeys {
         let keys = self.raw_keys().into_iter().map(|(id, key)| {
             let root = hmac::Key::new(hmac::HMAC_SHA256, &key);
@@ -28,20 +28,19 @@ impl DerivedKeys {
         self.0.iter().map(|(id, _)| *id).max().unwrap_or(0)
     }
 
-    /// Nothing where the ring has no such key.
+    /// `None` if the ring has no such key.
     pub fn tag<P: AsRef<[u8]>>(&self, key: u32, parts: &[P]) -> Option<[u8; 32]> {
         let (_, key) = self.0.iter().find(|(id, _)| *id == key)?;
         let mut context = hmac::Context::with_key(key);
         for part in parts {
-            // Each with its length before it, so that no two lists of parts read the same.
+            // Each part is length-prefixed, so that no two lists of parts are encoded the same.
             context.update(&(part.as_ref().len() as u64).to_be_bytes());
             context.update(part.as_ref());
         }
         context.sign().as_ref().try_into().ok()
     }
 
-    /// Whether a tag, or the first 16 bytes of one or more, was made of these parts. Takes as long
-    /// whether it was or not.
+    /// Verifies a tag, or at least its first 16 bytes, in constant time.
     pub fn verify<P: AsRef<[u8]>>(&self, key: u32, parts: &[P], tag: &[u8]) -> bool {
         let Some(expected) = self.tag(key, parts) else { return false };
         (16..=expected.len()).contains(&tag.len())

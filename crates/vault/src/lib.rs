@@ -1,8 +1,8 @@
-//! Secrets at rest: sealed with a ring of keys, each ciphertext bound to the row it belongs to.
+//! Secrets at rest: encrypted with a key ring, each ciphertext bound to its row.
 //!
-//! [`KeyRing`] holds the keys, newest last; the newest seals, any of them opens. [`Place`] names
-//! where a secret is kept, and is sealed with it: a ciphertext that is moved to another row, column
-//! or tenant does not open.
+//! [`KeyRing`] has the keys, newest last; the newest encrypts, any of them decrypts. [`Place`] is where a
+//! secret is stored, and is authenticated with it: a ciphertext that is moved to another row, column or
+//! tenant cannot be decrypted.
 //!
 //! A sealed secret is `version ‖ key id ‖ nonce ‖ ciphertext ‖ tag` (AES-256-GCM). The key is chosen
 //! by its id, never by trying. This crate does no I/O: the caller reads the ring from a file and passes

@@ -1,4 +1,4 @@
-//! The ring: keys by number, sealing and opening.
+//! The key ring: keys by number, encryption and decryption.
 
 use std::{
     collections::BTreeMap,
@@ -21,16 +21,16 @@ const HEAD: usize = 1 + 4 + NONCE_LEN;
 /// Text that is erased when it is dropped.
 pub type Secret = Zeroizing<String>;
 
-/// A process that runs can take a newer ring on without anyone noticing.
+/// A running process can switch to a newer ring.
 pub struct KeyRing(RwLock<Arc<Keys>>);
 
 struct Keys {
     by_number: BTreeMap<u32, RandomizedNonceKey>,
-    /// As it stands in the file.
+    /// The text of the file.
     text: Secret,
 }
 
-/// Where a secret is kept: sealed with it, so that it opens nowhere else.
+/// Where a secret is stored: authenticated with it, so that it cannot be decrypted elsewhere.
 #[derive(Debug, Clone, Copy)]
 pub struct Place<'a> {
     pub tenant: &'a [u8],
@@ -64,7 +64,7 @@ pub enum UnsealError {
 }
 
 impl KeyRing {
-    /// One key a line: its number, a space, and the base64 of 32 bytes. `#` begins a remark.
+    /// One key per line: its number, a space, and 32 bytes in base64. `#` starts a comment.
     pub fn parse(text: &str) -> Result<Self, KeyRingError> {
         let mut keys = BTreeMap::new();
         for (line, number) in text.lines().zip(1..) {
@@ -85,7 +85,7 @@ impl KeyRing {
     }
 
     fn keys(&self) -> Arc<Keys> {
-        // A reader that broke has changed nothing.
+        // A panicked reader has changed nothing.
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -94,13 +94,13 @@ impl KeyRing {
         Self::parse(&new_line(1)?)
     }
 
-    /// The same ring with a new key, which seals from now on.
+    /// The same ring with a new key, which encrypts from now on.
     pub fn with_new_key(&self) -> Result<Self, KeyRingError> {
         let line = new_line(self.newest() + 1)?;
         Self::parse(&Zeroizing::new(format!("{}\n{}", self.text().trim_end(), *line)))
     }
 
-    /// The same ring without one key: what was sealed with it opens no more.
+    /// The same ring without one key, whose secrets cannot be decrypted any more.
     pub fn without(&self, number: u32) -> Result<Self, KeyRingError> {
         let keeps = |line: &&str| parse_line(line.trim()).is_none_or(|(id, _)| id != number);
         let text = self.text();
@@ -108,10 +108,10 @@ impl KeyRing {
         Self::parse(&Zeroizing::new(lines.join("\n") + "\n"))
     }
 
-    /// Takes on a ring that has all of this one's keys and perhaps more: from now on it is this one.
+    /// Replaces the ring with one that has all of its keys and possibly more.
     pub fn adopt(&self, newer: &Self) -> Result<(), KeyRingError> {
         let (mine, theirs) = (self.keys(), newer.keys());
-        // By their lines, so that a key of the same number and other bytes is not taken for it.
+        // Compared by lines, so that a different key with the same number is not accepted.
         let has = |line: &str| theirs.text.lines().any(|other| other.trim() == line.trim());
         for line in mine.text.lines().filter(|line| !has(line)) {
             if let Some((lost, _)) = parse_line(line.trim()) {
@@ -122,7 +122,7 @@ impl KeyRing {
         Ok(())
     }
 
-    /// What to keep in the file.
+    /// The text to store in the file.
     pub fn text(&self) -> Secret {
         self.keys().text.clone()
     }
@@ -132,7 +132,7 @@ impl KeyRing {
         self.keys().by_number.keys().copied().collect()
     }
 
-    /// The number of the key that seals.
+    /// The number of the key that encrypts.
     pub fn newest(&self) -> u32 {
         self.keys().by_number.last_key_value().map_or(0, |(id, _)| *id)
     }
@@ -169,7 +169,7 @@ impl KeyRing {
         self.text().lines().filter_map(|line| raw_line(line.trim())).collect()
     }
 
-    /// Under which key a record was sealed.
+    /// The key that encrypted a record.
     pub fn key_of(record: &[u8]) -> Option<u32> {
         split(record).map(|(id, _, _)| id)
     }
@@ -182,7 +182,7 @@ impl fmt::Debug for KeyRing {
 }
 
 impl Place<'_> {
-    /// Each part with its length before it, so that no two places read the same.
+    /// Each part is length-prefixed, so that no two places are encoded the same.
     fn bytes(&self, key: u32) -> Vec<u8> {
         let mut bytes = vec![VERSION];
         bytes.extend_from_slice(&key.to_be_bytes());

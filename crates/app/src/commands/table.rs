@@ -17,7 +17,7 @@ pub struct Cell {
 }
 
 /// Longer cells are truncated.
-const WIDEST: usize = 64;
+const MAX_WIDTH: usize = 64;
 
 pub fn cell(text: impl AsRef<str>) -> Cell {
     Cell { text: short(&clean(text.as_ref())), style: Style::new() }
@@ -175,7 +175,7 @@ pub fn many(number: usize, noun: &str) -> String {
 }
 
 fn short(text: &str) -> String {
-    match text.char_indices().nth(WIDEST) {
+    match text.char_indices().nth(MAX_WIDTH) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }

@@ -13,7 +13,7 @@ use super::{
     value::EmailVia,
 };
 
-const SHORTEST_TOKEN: usize = 16;
+const MIN_TOKEN_LENGTH: usize = 16;
 const MAKE_ONE: &str = "generate one with: openssl rand -hex 32";
 const HOUR: Duration = Duration::from_hours(1);
 const YEAR: Duration = Duration::from_hours(24 * 366);
@@ -43,7 +43,7 @@ impl Rules<'_> {
     fn secrets(&mut self, settings: &Settings) {
         let token = settings.admin_token.as_ref().map(Secret::reveal);
         self.refuse(
-            token.is_some_and(|token| token.len() < SHORTEST_TOKEN),
+            token.is_some_and(|token| token.len() < MIN_TOKEN_LENGTH),
             "admin_token",
             "the token is shorter than 16 characters",
             MAKE_ONE,

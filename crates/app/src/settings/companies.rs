@@ -14,7 +14,7 @@ use super::{
 
 pub const URL: &str = "WEBHOOK_URL_";
 pub const SECRET: &str = "WEBHOOK_SECRET_";
-const LONGEST_SLUG: usize = 63;
+const MAX_SLUG_LENGTH: usize = 63;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Company {
@@ -78,7 +78,7 @@ fn name_fault(name: &str) -> Option<ValueError> {
     }
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     let is_fit = !name.is_empty()
-        && name.len() <= LONGEST_SLUG
+        && name.len() <= MAX_SLUG_LENGTH
         && name.bytes().all(fits)
         && name.starts_with(|first: char| first.is_ascii_alphanumeric());
     (!is_fit).then(|| {

@@ -130,8 +130,8 @@ fn what_is_typed_and_what_is_printed_works() {
     until("it is refused and tried again", || {
         dev.says("responded 500 as configured") && dev.count("responded 200") == 4
     });
-    let odd = http::call(receiver, "POST", "/control", &[], r#"{"mode":"odd"}"#);
-    assert_eq!(odd.status, 422);
+    let invalid = http::call(receiver, "POST", "/control", &[], r#"{"mode":"odd"}"#);
+    assert_eq!(invalid.status, 422);
     for path in ["/docs", "/metrics", "/healthz", "/openapi.json"] {
         let status = http::call(api, "GET", path, &[], "").status;
         assert!(status < 400, "{path}: {status}");

@@ -51,7 +51,7 @@ fn an_e_mail_from_the_command_line_to_the_sink() {
     let first = at.run_with(&["emails", "send", "-"], &[], by_json).ok().out;
     assert_eq!(at.run_with(&["emails", "send", "-"], &[], by_json).ok().out, first);
     assert_eq!(at.run(&["emails", "send", "--from", "a@example.com"]).code, 2);
-    let odd = at.run(&[
+    let invalid = at.run(&[
         "emails",
         "send",
         "--from",
@@ -63,8 +63,12 @@ fn an_e_mail_from_the_command_line_to_the_sink() {
         "--text",
         "y",
     ]);
-    assert_eq!(odd.code, 1);
-    assert!(odd.err.contains("/from") && odd.err.contains("/to"), "all faults: {}", odd.err);
+    assert_eq!(invalid.code, 1);
+    assert!(
+        invalid.err.contains("/from") && invalid.err.contains("/to"),
+        "all faults: {}",
+        invalid.err
+    );
 
     at.served.tenant("beta");
     let which = at.run(&["emails", "list"]);

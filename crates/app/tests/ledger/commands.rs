@@ -294,8 +294,8 @@ fn lines_that_are_gone_or_no_lines_are_named() {
     let short = Stopped::new();
     let ran = short.meddled("DELETE FROM ledger WHERE number > 2");
     does_not_hold(&ran, &["ends at line 2", "covers 3 lines", "3 of 2"]);
-    let odd = Stopped::new();
-    let ran = odd.meddled("UPDATE ledger SET link = X'00' WHERE number = 5");
+    let invalid = Stopped::new();
+    let ran = invalid.meddled("UPDATE ledger SET link = X'00' WHERE number = 5");
     does_not_hold(&ran, &["the link of line 5 is not a hash"]);
 }
 

@@ -93,9 +93,9 @@ fn keys_come_from_everywhere_but_the_command_line() {
     assert_eq!(at.run(&both).code, 2);
     at.run(&["sources", "keys", "revoke", "acme", "k2", "--yes"]).ok();
     assert_eq!(at.json(&["sources", "keys", "list", "acme"])["data"].as_array().unwrap().len(), 5);
-    let odd = at.run(&["sources", "keys", "add", "acme", "k8", "--public-key", "no key"]);
-    assert_eq!(odd.code, 1);
-    assert!(odd.err.contains("/publicKey"), "the place is told: {}", odd.err);
+    let invalid = at.run(&["sources", "keys", "add", "acme", "k8", "--public-key", "no key"]);
+    assert_eq!(invalid.code, 1);
+    assert!(invalid.err.contains("/publicKey"), "the place is told: {}", invalid.err);
 }
 
 /// The key-value JSON of seed 001 §8.1, from a file and from standard input.

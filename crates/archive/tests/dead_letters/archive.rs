@@ -175,7 +175,7 @@ async fn each_lane_has_its_place() {
     let label = (Lane::Dispatch, Kind::Receipt, "acme/k1/orders/create");
     let receipt = stage.bury(source, label, b"\0not JSON").await;
     let sly = (Lane::Dispatch, Kind::Receipt, "../k1");
-    let odd = stage.bury(source, sly, b"{}").await;
+    let invalid = stage.bury(source, sly, b"{}").await;
     let nobody: TenantId = stage.ids.make();
     let orphan = stage.bury(nobody, WEBHOOK, b"[]").await;
     assert_eq!(engine.archive_once().await.unwrap(), 5);
@@ -185,7 +185,7 @@ async fn each_lane_has_its_place() {
         format!("webhooks/m2/2026-01-31/{webhook}.json"),
         format!("webhooks/m2/2026-02-01/{email}.json"),
         format!("webhooks/acme/2026-02-01/{receipt}.json"),
-        format!("webhooks/{source}/2026-02-01/{odd}.json"),
+        format!("webhooks/{source}/2026-02-01/{invalid}.json"),
         format!("webhooks/{nobody}/2026-02-01/{orphan}.json"),
     ];
     let mut sorted = expected.to_vec();

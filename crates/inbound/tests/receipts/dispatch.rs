@@ -141,7 +141,7 @@ async fn a_target_inside_the_gateway(stage: &Stage) {
     }
 }
 
-/// A node that has no such part leaves it to one that has: no report is given up for being claimed by
+/// A node without e-mail leaves it to one that has: no report is given up for being claimed by
 /// the wrong one.
 async fn a_node_without_that_part_gives_nothing_up(stage: &Stage) {
     let core = core().await;

@@ -46,11 +46,11 @@ fn audit(lines: &[Line], checkpoints: Vec<Checkpoint>) -> Result<usize, AuditErr
 struct Dice(u64);
 
 impl Dice {
-    fn below(&mut self, most: usize) -> usize {
+    fn below(&mut self, max: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
-        (self.0 % most as u64) as usize
+        (self.0 % max as u64) as usize
     }
 }
 

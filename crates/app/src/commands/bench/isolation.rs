@@ -25,17 +25,18 @@ use clap::{Args, Subcommand};
 use self::{place::Places, report::Report};
 use super::child::Child;
 
-/// Check that what some do does not slow down the others.
+/// Check that tenants and endpoints do not slow down each other.
 ///
-/// Compares healthy traffic alone with healthy traffic beside each kind of trouble, in one run. A healthy
-/// endpoint keeps at least 80 % of its throughput and its p99 grows by at most 50 ms. Prints a verdict for each
-/// row and exits with 3 when one is broken. Without a scenario all run, with sizes that take less than 10 minutes.
+/// Compares healthy traffic alone with healthy traffic next to each kind of failure, in one run. A healthy
+/// endpoint must keep at least 80 % of its throughput, and its p99 latency may grow by at most 50 ms.
+/// Prints a verdict for each row; the exit code is 3 if one fails. Without a scenario, all of them run with
+/// sizes that take less than 10 minutes.
 #[derive(Debug, Args)]
 pub struct IsolationBench {
     #[command(subcommand)]
     scenario: Option<Scenario>,
-    /// The PostgreSQL server to run on, where a database is created for each gateway and removed afterwards, or
-    /// a SQLite file, whose folder is used. Default: SQLite in a temporary folder.
+    /// PostgreSQL server to run on, where a database is created for each gateway and removed afterwards, or
+    /// a SQLite file, whose directory is used. Default: SQLite in a temporary directory.
     #[arg(long, env = "GANCHO_DATABASE_URL", global = true)]
     database_url: Option<String>,
     /// Use the full sizes, which take far longer.

@@ -1,4 +1,4 @@
-//! One line of figures for people, or one of JSON for programs.
+//! Prints a line of figures, or of JSON.
 
 use std::time::{Duration, Instant};
 
@@ -103,15 +103,15 @@ impl Spread {
     }
 
     pub fn report(&self, what: &str, json: bool) {
-        let (p50, p95, p99, most) = (self.at(500), self.at(950), self.at(990), self.at(1_000));
+        let (p50, p95, p99, max) = (self.at(500), self.at(950), self.at(990), self.at(1_000));
         if json {
             let line = serde_json::json!({
-                "what": what, "p50_ms": p50, "p95_ms": p95, "p99_ms": p99, "max_ms": most,
+                "what": what, "p50_ms": p50, "p95_ms": p95, "p99_ms": p99, "max_ms": max,
             });
             anstream::println!("{line}");
         } else {
             anstream::println!(
-                "{what:<40} p50 {p50:.2} ms   p95 {p95:.2} ms   p99 {p99:.2} ms   max {most:.2} ms"
+                "{what:<40} p50 {p50:.2} ms   p95 {p95:.2} ms   p99 {p99:.2} ms   max {max:.2} ms"
             );
         }
     }

@@ -20,7 +20,7 @@ use crate::commands::bench::{
 pub enum Pace {
     /// Each connection sends when its last webhook was answered.
     Closed,
-    /// So many a second, however long the answers take.
+    /// This many per second, independent of the response times.
     Open(u32),
 }
 
@@ -54,7 +54,7 @@ const SECRET: &str = "the secret of the benchmark's partner";
 
 /// A webhook as it is to be posted.
 #[derive(Clone)]
-struct Ready {
+struct PreparedRequest {
     headers: String,
     body: String,
 }
@@ -104,7 +104,7 @@ impl Signed {
     async fn send_each(
         self: Arc<Self>,
         first: usize,
-        webhooks: Vec<(usize, Ready)>,
+        webhooks: Vec<(usize, PreparedRequest)>,
         start: Instant,
         pace: Pace,
     ) -> Sent {
@@ -145,19 +145,19 @@ impl Signed {
         sent
     }
 
-    fn prepare(&self, number: usize) -> anyhow::Result<Ready> {
+    fn prepare(&self, number: usize) -> anyhow::Result<PreparedRequest> {
         let body = webhook(number, self.body);
         let headers = self.recipe.sign(&self.key, "k1", SystemClock.now(), "", body.as_bytes())?;
         let headers: Vec<String> =
             headers.iter().map(|(name, value)| format!("{name}: {value}")).collect();
-        Ok(Ready { headers: headers.join("\r\n"), body })
+        Ok(PreparedRequest { headers: headers.join("\r\n"), body })
     }
 
     async fn post(
         &self,
         line: &mut Option<Line>,
         number: usize,
-        ready: &Ready,
+        ready: &PreparedRequest,
     ) -> anyhow::Result<()> {
         let open = match line.take() {
             Some(open) => open,

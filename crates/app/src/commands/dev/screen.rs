@@ -11,8 +11,8 @@ use crate::{
     receiver::{Arrival, Mode},
 };
 
-/// Longer bodies are cut.
-const WIDEST: usize = 160;
+/// Longer bodies are truncated.
+const MAX_WIDTH: usize = 160;
 
 pub fn opening(stage: &Stage, asked_port: u16) {
     let version = env!("CARGO_PKG_VERSION");
@@ -65,7 +65,7 @@ pub fn arrived(arrival: &Arrival) {
         ),
     };
     anstream::println!("  {paint}{mark}{paint:#} {:<10} {}  {note}", "received", arrival.id);
-    let cut: String = body.chars().take(WIDEST).collect();
+    let cut: String = body.chars().take(MAX_WIDTH).collect();
     let more = if cut.len() < body.len() { " …" } else { "" };
     anstream::println!("    {DIM}{cut}{more}{DIM:#}");
 }

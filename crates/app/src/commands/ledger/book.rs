@@ -1,5 +1,5 @@
-//! The record, its checkpoints and the keys that they are signed with. Nothing is written, and the key
-//! ring is not needed.
+//! The ledger, its checkpoints and the keys that signed them. Nothing is written, and the key ring is not
+//! needed.
 
 use std::{
     io::ErrorKind,
@@ -72,7 +72,7 @@ impl Book {
             notes: Vec::new(),
             unsound: Vec::new(),
         };
-        // Before the lines: those on file can then not speak of a line that is read too early.
+        // Read before the lines, so that no checkpoint covers a line that was read too early.
         book.read_files()?;
         book.read_documents().await?;
         Ok(book)

@@ -1,4 +1,4 @@
-//! `gancho ledger checkpoint`: by the gateway that runs, or here where none does.
+//! `gancho ledger checkpoint`: signed by a running gateway, or by this process if there is none.
 
 use std::{path::Path, sync::Arc};
 

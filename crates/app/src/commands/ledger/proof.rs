@@ -1,4 +1,4 @@
-//! A proof as it is written down, and `gancho ledger check-proof`, which needs nothing but it.
+//! The format of a proof, and `gancho ledger check-proof`, which needs only the proof.
 
 use std::path::PathBuf;
 

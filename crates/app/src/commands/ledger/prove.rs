@@ -1,4 +1,4 @@
-//! `gancho ledger prove`: that a receipt's line is among those that a checkpoint speaks of.
+//! `gancho ledger prove`: proves that a checkpoint covers the line of a receipt.
 
 use anyhow::{Context, bail};
 use clap::Args;

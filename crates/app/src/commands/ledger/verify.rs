@@ -1,5 +1,5 @@
-//! `gancho ledger verify`: every line must follow from the one before, and the whole must be what the
-//! checkpoints say it was.
+//! `gancho ledger verify`: every line must follow from the one before, and the whole must match the
+//! checkpoints.
 
 use std::time::Instant;
 

@@ -15,9 +15,9 @@ use super::{
     report::{Check, Limit, progress},
 };
 
-/// One tenant beside a backlog of others.
+/// One tenant next to a backlog of others.
 ///
-/// Its latency, the memory of the gateway, and whether every dead endpoint is tried at all.
+/// Measures its latency, the memory of the gateway, and whether every dead endpoint gets an attempt.
 #[derive(Debug, Clone, Default, Args)]
 pub struct Backlog {
     /// Tenants whose endpoint hangs. Default: 200; full 1000.

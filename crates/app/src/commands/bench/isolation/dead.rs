@@ -21,9 +21,9 @@ use super::{
 };
 use crate::commands::bench::child::Child;
 
-/// Healthy endpoints beside dead ones.
+/// Healthy endpoints next to dead ones.
 ///
-/// A closed loop publishes to the healthy endpoints, and a steady load of its own to each dead one. Throughput
+/// A closed loop publishes to the healthy endpoints, and a steady load goes to each dead one. Throughput
 /// and latency are compared with those without dead endpoints, which are measured first and last.
 #[derive(Debug, Clone, Default, Args)]
 #[expect(clippy::struct_field_names, reason = "the names of the flags")]

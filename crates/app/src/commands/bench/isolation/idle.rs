@@ -23,10 +23,10 @@ use super::{
 };
 use crate::commands::bench::child::Child;
 
-/// The CPU of a gateway that only waits.
+/// CPU usage of an idle gateway.
 ///
-/// Each delivery has failed once and is tried again in hours; more are due at a paused endpoint. What falls due
-/// for a healthy endpoint meanwhile must arrive.
+/// Each delivery has failed once and is retried in hours; more are due at a paused endpoint. Events that
+/// become due for a healthy endpoint meanwhile must arrive.
 #[derive(Debug, Clone, Default, Args)]
 pub struct Idle {
     /// Deliveries that wait for a retry. Default: 20000; full 100000.

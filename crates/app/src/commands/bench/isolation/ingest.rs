@@ -19,9 +19,9 @@ use crate::commands::bench::{
     sink::{NUMBERED, Sink},
 };
 
-/// A partner's signed webhooks beside slow anonymous senders.
+/// A partner's signed webhooks next to slow anonymous senders.
 ///
-/// The senders announce the largest body that is taken, from one address and then from many.
+/// The senders announce the largest accepted body, from one address and then from many.
 #[derive(Debug, Clone, Default, Args)]
 pub struct Ingest {
     /// Slow senders. Default: 2000; full 5000.

@@ -21,9 +21,10 @@ use super::{
 };
 use crate::commands::bench::{child::Child, report::Spread};
 
-/// One tenant beside another that reads long lists.
+/// One tenant next to another that reads long lists.
 ///
-/// How long the first page of each list takes, and what publishing notices of many list calls at once.
+/// Measures how long the first page of each list takes, and how many concurrent list calls affect
+/// publishing.
 #[derive(Debug, Clone, Default, Args)]
 pub struct Lists {
     /// Endpoints of the large tenant. Default: 1000; full 5000.

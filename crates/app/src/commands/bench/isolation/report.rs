@@ -58,8 +58,8 @@ impl Check {
     /// None where nothing is judged.
     fn is_kept(&self) -> Option<bool> {
         match self.limit {
-            Limit::AtMost(most) => Some(self.measured <= most),
-            Limit::AtLeast(least) => Some(self.measured >= least),
+            Limit::AtMost(max) => Some(self.measured <= max),
+            Limit::AtLeast(min) => Some(self.measured >= min),
             Limit::None => None,
         }
     }
@@ -83,8 +83,8 @@ impl Report {
             let verdict = check.is_kept();
             self.count(verdict);
             let (bound, limit) = match check.limit {
-                Limit::AtMost(most) => (Some(most), format!("<= {}", figure(most))),
-                Limit::AtLeast(least) => (Some(least), format!(">= {}", figure(least))),
+                Limit::AtMost(max) => (Some(max), format!("<= {}", figure(max))),
+                Limit::AtLeast(min) => (Some(min), format!(">= {}", figure(min))),
                 Limit::None => (None, String::new()),
             };
             self.line(&json!({

@@ -35,7 +35,7 @@ impl Route {
 pub enum Pace {
     /// Each connection sends when its last event was answered.
     Closed,
-    /// So many a second, however long the answers take.
+    /// This many per second, independent of the response times.
     Open(u32),
 }
 

@@ -1,0 +1,263 @@
+//! Words that were retired, so that they do not come back: identifiers in the code of crates, and phrases
+//! in texts. `docs/naming.md` has the words to use instead; a word that is listed there and not here is
+//! reported too.
+
+use super::{
+    finding::{Finding, error},
+    rust::{Piece, pieces},
+    tree::Text,
+};
+
+/// Identifiers, as whole words, and what to write instead. A crate is listed where the word is right.
+const IDENTIFIERS: &[Retired] = &[
+    word("Memory", "ReadCache"),
+    word("Shelf", "Collection, or the name of what it holds"),
+    word("Lately", "KeyBuffer, or the name of what is recent"),
+    word("Pen", "…Statements"),
+    word("Unheard", "LeaseGuard"),
+    word("Ticker", "Gcra"),
+    word("Desk", "…Service"),
+    word("EndpointDesk", "EndpointService"),
+    word("SourceDesk", "SourceService"),
+    word("FeedbackDesk", "FeedbackService"),
+    word("HealthKeeper", "HealthService"),
+    word("PolicyKeeper", "PolicyService"),
+    word("Keeper", "…Service"),
+    word("Post", "Transport").right_in("the HTTP method", &["api", "inbound"]),
+    word("Letter", "OutgoingMessage"),
+    word("Trouble", "TransportError"),
+    word("Broke", "SmtpError"),
+    word("Talk", "SmtpSession"),
+    word("Brief", "EmailSummary"),
+    word("Caught", "CapturedEmail").right_in("the command's name", &["app"]),
+    word("Found", "a noun: Lookup, …Result"),
+    word("Kept", "a noun: …Document"),
+    word("Known", "a noun: …Cache"),
+    word("Ready", "a noun: Prepared…"),
+    word("Proved", "Verified…"),
+    word("Denied", "…Error").right_in("a ruling on an address", &["egress"]),
+    word("Tally", "Counters"),
+    word("Inside", "InternalSink"),
+    word("Hidden", "Secret"),
+    word("Written", "RawValue"),
+    word("Wrong", "…Error"),
+    word("Flaw", "AuditError"),
+    word("Refusal", "…Error"),
+    word("UrlRefused", "UrlError"),
+    word("NoAnswer", "RequestError"),
+    word("NoAddress", "ResolveError"),
+    word("NotAnId", "IdParseError"),
+    word("NotASpan", "DurationParseError"),
+    word("NotAnEventType", "EventTypeParseError"),
+    word("What", "a noun: Action"),
+    word("most", "max_…"),
+    word("least", "min_…"),
+    word("odd", "invalid, or what it is"),
+    word("anew", "a verb: reload, reseal"),
+    word("so_many", "the name of what is counted"),
+    word("ours", "a name that says whose, as `internal_failure`"),
+    word("MOST", "MAX_…"),
+    word("LEAST", "MIN_…"),
+    word("LONGEST", "MAX_…_LENGTH"),
+    word("SHORTEST", "MIN_…_LENGTH"),
+    word("LARGEST", "MAX_…"),
+];
+
+/// Endings of types, and what to call them instead.
+const ENDINGS: &[(&str, &str)] =
+    &[("Fault", "…Error"), ("Desk", "…Service"), ("Keeper", "…Service")];
+
+/// Phrases in comments, texts and documents, and what to write instead. Without regard to case, except for
+/// those that begin with a capital.
+const PHRASES: &[(&str, &str)] = &[
+    ("so many", "name the number: `Maximum deliveries per window`"),
+    ("in so long", "name the duration: `Window length`"),
+    ("whoever", "name who: the caller, the operator, anyone who"),
+    ("anew", "again, or a verb: reload, re-encrypt, start over"),
+    ("in the air", "in flight"),
+    ("Left out:", "Default:"),
+    ("For programs", "Print JSON"),
+    ("kept for its being", "Held for its `Drop`"),
+    ("came and went", "was removed concurrently"),
+    ("came lately", "recent"),
+    ("look after", "manage"),
+    ("so often", "how often"),
+    ("is begun again", "restarts"),
+    ("nobody is there", "name what is missing"),
+    ("by whom", "name who"),
+    ("there is no such thing", "Not found"),
+];
+
+/// Crates that still have words of the lists: delete a name here when its crate is clean.
+const EXEMPT: &[&str] =
+    &["access", "api", "engine", "store", "store-postgres", "store-sqlite", "testkit"];
+
+/// The same for single files: delete each when it is clean or gone.
+const EXEMPT_FILES: &[&str] = &["crates/inbound/src/receive/json.rs"];
+
+/// Names that crates above still export: delete each with its rename.
+const NOT_YET: &[&str] = &["ArchiveFault", "KeyKeeper", "MailDesk", "ours"];
+
+/// Documents that quote old words: what was decided and changed, and how things are named.
+const QUOTING: &[&str] = &[
+    "CHANGELOG.md",
+    "docs/decisions/",
+    "docs/errors.md",
+    "docs/naming.md",
+    "docs/isolation.md",
+    "docs/performance.md",
+];
+
+struct Retired {
+    word: &'static str,
+    instead: &'static str,
+    /// Crates where the word is right.
+    right_in: &'static [&'static str],
+}
+
+const fn word(word: &'static str, instead: &'static str) -> Retired {
+    Retired { word, instead, right_in: &[] }
+}
+
+impl Retired {
+    /// `_why` says what the word means there.
+    const fn right_in(mut self, _why: &'static str, crates: &'static [&'static str]) -> Self {
+        self.right_in = crates;
+        self
+    }
+}
+
+pub fn check(sources: &[Text], documents: &[Text]) -> Vec<Finding> {
+    let in_code = sources.iter().filter(|source| !is_exempt(source)).flat_map(of_source);
+    let quotes = |document: &&Text| !QUOTING.iter().any(|path| document.path.starts_with(path));
+    let read = documents.iter().filter(|document| document.path.ends_with(".md")).filter(quotes);
+    let in_documents = read.flat_map(|document| phrases(document, 1, &document.text));
+    in_code.chain(in_documents).collect()
+}
+
+/// Tests are read by contributors only, and keep the words of the case that they test.
+fn is_exempt(source: &Text) -> bool {
+    source.is_test()
+        || EXEMPT_FILES.contains(&source.path.as_str())
+        || source.crate_name().is_none_or(|name| EXEMPT.contains(&name))
+}
+
+fn of_source(source: &Text) -> Vec<Finding> {
+    let code: Vec<&str> = source.code().map(|(_, line)| line).collect();
+    let code = code.join("\n");
+    let mut findings = Vec::new();
+    for (line, piece) in pieces(&code) {
+        match piece {
+            Piece::Code(text) => findings.extend(identifiers(source, line, text)),
+            Piece::Comment(text) | Piece::Literal(text) => {
+                findings.extend(phrases(source, line, text))
+            }
+        }
+    }
+    findings
+}
+
+fn identifiers(source: &Text, first: usize, code: &str) -> Vec<Finding> {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let mut findings = Vec::new();
+    for (index, line) in code.lines().enumerate() {
+        let names = line.split(|c: char| !is_part(c)).filter(|name| !name.is_empty());
+        for name in names.filter(|name| !NOT_YET.contains(name)) {
+            let listed = IDENTIFIERS.iter().find(|retired| retired.word == name);
+            let listed = listed.filter(|retired| {
+                source.crate_name().is_none_or(|own| !retired.right_in.contains(&own))
+            });
+            let ending = ENDINGS.iter().find(|(ending, _)| {
+                name.ends_with(ending)
+                    && name.len() > ending.len()
+                    && name.starts_with(char::is_uppercase)
+            });
+            let instead =
+                listed.map(|retired| retired.instead).or(ending.map(|(_, instead)| *instead));
+            if let Some(instead) = instead {
+                let what =
+                    format!("{}:{} has the retired name `{name}`", source.path, first + index);
+                findings.push(error("retired", what, format!("write {instead} (docs/naming.md)")));
+            }
+        }
+    }
+    findings
+}
+
+fn phrases(source: &Text, first: usize, text: &str) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let lower = line.to_lowercase();
+        let is_in = |phrase: &str| {
+            let has_capital = phrase.starts_with(char::is_uppercase);
+            has_words(if has_capital { line } else { &lower }, phrase)
+        };
+        for (phrase, instead) in PHRASES.iter().filter(|(phrase, _)| is_in(phrase)) {
+            let what = format!("{}:{} has the phrase `{phrase}`", source.path, first + index);
+            findings.push(error("retired", what, format!("write {instead}")));
+        }
+    }
+    findings
+}
+
+/// Whether the phrase occurs between word boundaries.
+fn has_words(line: &str, phrase: &str) -> bool {
+    line.match_indices(phrase).any(|(start, _)| {
+        let before = line[..start].chars().next_back();
+        let after = line[start + phrase.len()..].chars().next();
+        !before.is_some_and(char::is_alphanumeric) && !after.is_some_and(char::is_alphanumeric)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(path: &str, text: &str) -> usize {
+        check(&[Text::new(path, text)], &[]).len()
+    }
+
+    #[test]
+    fn every_retired_name_is_refused_as_a_whole_word() {
+        for retired in IDENTIFIERS.iter().filter(|retired| !NOT_YET.contains(&retired.word)) {
+            let code = format!("let _ = {};\n", retired.word);
+            assert!(found("crates/outbound/src/a.rs", &code) > 0, "{}", retired.word);
+            for name in retired.right_in {
+                assert_eq!(found(&format!("crates/{name}/src/a.rs"), &code), 0, "{}", retired.word);
+            }
+            let longer = format!("let _ = {}x;\n", retired.word);
+            assert_eq!(found("crates/outbound/src/a.rs", &longer), 0, "{longer}");
+        }
+        for (ending, _) in ENDINGS {
+            assert_eq!(found("crates/outbound/src/a.rs", &format!("struct Some{ending};\n")), 1);
+        }
+    }
+
+    #[test]
+    fn every_phrase_is_refused_in_texts_comments_and_documents() {
+        for (phrase, _) in PHRASES {
+            assert_eq!(
+                found("crates/app/src/a.rs", &format!("let a = \"{phrase}\";\n")),
+                1,
+                "{phrase}"
+            );
+            assert_eq!(
+                found("crates/app/src/a.rs", &format!("/// A, {phrase} b.\n")),
+                1,
+                "{phrase}"
+            );
+            let document = Text::new("docs/a.md", &format!("A {phrase} b\n"));
+            assert_eq!(check(&[], &[document]).len(), 1, "{phrase}");
+            let quoted = Text::new("docs/naming.md", &format!("A {phrase} b\n"));
+            assert_eq!(check(&[], &[quoted]).len(), 0, "{phrase}");
+        }
+    }
+
+    #[test]
+    fn prose_is_no_name_and_tests_are_free() {
+        assert_eq!(found("crates/app/src/a.rs", "// Found in most places.\n"), 0);
+        assert_eq!(found("crates/app/tests/a.rs", "struct Kept;\n"), 0);
+        assert_eq!(found("crates/app/src/a.rs", "#[cfg(test)]\nstruct Kept;\n"), 0);
+        assert_eq!(found("crates/app/src/a.rs", "// A new one is left out: Janeway.\n"), 0);
+    }
+}
