@@ -53,7 +53,7 @@ impl Engine {
     pub async fn accept_one(self: &Arc<Self>, new: NewParcel) -> Result<Accepted> {
         let accepted = self.accept_turn(vec![new]).await?.pop();
         accepted
-            .ok_or_else(|| StoreError::Corrupt("a parcel that was accepted has no answer".into()))
+            .ok_or_else(|| StoreError::Corrupt("the store returned no result for an accepted parcel".into()))
     }
 
     /// In one transaction.
@@ -81,7 +81,7 @@ impl Engine {
         let node = member.unwrap_or_else(|| self.node());
         let accepted = self.store.accept(parcels.clone(), node).await?;
         if accepted.len() != parcels.len() {
-            return Err(StoreError::Corrupt("a parcel that was accepted has no answer".into()));
+            return Err(StoreError::Corrupt("the store returned no result for an accepted parcel".into()));
         }
         for Reservation { lane, seats } in reserved {
             let Some(lane) = self.lane(lane) else {

@@ -52,10 +52,10 @@ pub(crate) async fn run(engine: Arc<Engine>) {
             Err(NotArchived::Store(error)) => {
                 engine.course("archive", engine.membership.last(), &error);
             }
-            Err(NotArchived::Archive(fault)) => {
+            Err(NotArchived::Archive(error)) => {
                 if warned_at.is_none_or(|at| at.elapsed() >= WARN_AFTER) {
                     warned_at = Some(Instant::now());
-                    tracing::warn!(%fault, "dead letters cannot be archived; they stay in the store until they can");
+                    tracing::warn!(%error, "could not archive dead letters; keeping them in the store");
                 }
             }
         }

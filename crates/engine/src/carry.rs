@@ -96,14 +96,14 @@ fn note_deferral(lane: &LaneState, carried: &Carried, now: Time) {
         && lane.may_warn(now)
     {
         let reason = failure.reason();
-        tracing::warn!(lane = %lane.lane, reason, "deliveries are put off: this node cannot send");
+        tracing::warn!(lane = %lane.lane, reason, "deferring deliveries: this node cannot send");
     }
 }
 
 fn broken(lane: &LaneState, job: &Job) -> Carried {
     lane.counters.panics.add(1);
-    tracing::error!(delivery = %job.delivery, lane = %lane.lane, "the carrier broke");
-    let failure = Failure::new(Code::CARRIER_PANIC, "the carrier broke; this is a fault of ours");
+    tracing::error!(delivery = %job.delivery, lane = %lane.lane, "carrier panicked");
+    let failure = Failure::new(Code::CARRIER_PANIC, "internal error: the carrier panicked");
     Carried::ours(failure)
 }
 

@@ -93,7 +93,7 @@ impl Engine {
             tracker: TaskTracker::new(),
             failure: watch::Sender::new(None),
         });
-        tracing::info!(node = node.0, name = engine.name, "the engine starts");
+        tracing::info!(node = node.0, name = engine.name, "engine started");
         engine.refresh_pauses().await?;
         engine.rescue_once().await;
         engine.start_loops();
@@ -175,7 +175,7 @@ impl Engine {
             first
         });
         if news {
-            tracing::error!(%error, "the engine stops: its store stopped");
+            tracing::error!(%error, "store failed; stopping the engine");
         }
         self.abort();
     }
@@ -219,7 +219,7 @@ impl Engine {
         let engine = self.clone();
         self.spawn(async move {
             while AssertUnwindSafe(work(engine.clone())).catch_unwind().await.is_err() {
-                tracing::error!(name, "a loop of the engine broke and is begun again");
+                tracing::error!(task = name, "engine task panicked; restarting");
                 tokio::time::sleep(REST).await;
             }
         });

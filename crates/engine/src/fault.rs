@@ -34,7 +34,7 @@ impl Engine {
             | StoreError::Taken(_)
             | StoreError::Corrupt(_)
             | StoreError::Invalid(_) => {
-                tracing::warn!(step, %error, "the store refused; trying again");
+                tracing::warn!(step, %error, "store operation failed; retrying");
                 Course::Again
             }
         }

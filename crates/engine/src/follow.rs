@@ -57,8 +57,8 @@ fn unheld(mut parcels: Vec<NewParcel>) -> Vec<NewParcel> {
     parcels
 }
 
-fn lost(lane: &LaneState, job: &Job, why: &str) -> Vec<NewParcel> {
-    tracing::error!(delivery = %job.delivery, lane = %lane.lane, why, "what follows from a result is lost");
+fn lost(lane: &LaneState, job: &Job, reason: &str) -> Vec<NewParcel> {
+    tracing::error!(delivery = %job.delivery, lane = %lane.lane, reason, "could not create follow-up parcels");
     Vec::new()
 }
 

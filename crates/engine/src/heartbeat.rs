@@ -33,7 +33,7 @@ impl Engine {
         // A database that takes the call and never answers must not silence this node for good.
         let patience = self.limits.lease / 3;
         let beating = tokio::time::timeout(patience, self.store.heartbeat(node, self.clock.now()));
-        let slow = |_| Err(StoreError::Unavailable("it did not answer in time".into()));
+        let slow = |_| Err(StoreError::Unavailable("the heartbeat timed out".into()));
         match beating.await.unwrap_or_else(slow) {
             Ok(()) => {
                 self.membership.beaten(node, at);
@@ -58,7 +58,7 @@ impl Engine {
         match self.store.join(&self.name, self.clock.now()).await {
             Ok(node) => {
                 self.drop_queued();
-                tracing::info!(node = node.0, name = self.name, "joined again");
+                tracing::info!(node = node.0, name = self.name, "node rejoined");
                 self.membership.joined(node, at);
                 self.go_on();
                 true
@@ -81,7 +81,7 @@ impl Engine {
         if !self.membership.fenced(node) {
             return;
         }
-        tracing::warn!(node = node.0, "declared dead; dropping what is queued");
+        tracing::warn!(node = node.0, "node declared dead; dropping queued deliveries");
         self.drop_queued();
     }
 

@@ -32,7 +32,7 @@ impl Engine {
             let mut backoff = Backoff::new();
             while let Err(error) = self.store.release(node, deliveries.clone()).await {
                 if error.is_permanent() {
-                    tracing::error!(%error, count = deliveries.len(), "deliveries cannot be put back; they stay leased until this node stops");
+                    tracing::error!(%error, count = deliveries.len(), "could not release deliveries; they stay leased until this node stops");
                     break;
                 }
                 match self.course("release", node, &error) {

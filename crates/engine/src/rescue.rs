@@ -22,7 +22,8 @@ impl Engine {
         match self.store.rescue(node, self.limits.lease, self.clock.now()).await {
             Ok(rescued) => {
                 if rescued != Rescued::default() {
-                    tracing::warn!(?rescued, "took over from dead nodes");
+                    let Rescued { nodes, deliveries, given_up } = rescued;
+                    tracing::warn!(nodes, deliveries, given_up, "rescued deliveries of dead nodes");
                     self.ring();
                 }
                 rescued

@@ -25,12 +25,12 @@ pub(crate) async fn settle(
     let delivery = settlement.delivery;
     for (without, reduced) in reductions(&settlement) {
         if write(engine, lane, node, &reduced).await.is_ok() {
-            tracing::error!(%delivery, lane = %lane.lane, %error, without, "the store cannot hold a result; it was written without a part");
+            tracing::error!(%delivery, lane = %lane.lane, %error, without, "store rejected a result; saved it in part");
             return;
         }
     }
     // To put it back would be to try it again at once, and for ever.
-    tracing::error!(%delivery, lane = %lane.lane, %error, "the store cannot hold a result; the delivery stays leased until this node stops");
+    tracing::error!(%delivery, lane = %lane.lane, %error, "store rejected a result; delivery stays leased until this node stops");
 }
 
 /// Fails only if the store can never hold the result.

@@ -62,9 +62,11 @@ impl Engine {
         let node = self.membership.last();
         let leaving = self.store.leave(node, self.clock.now());
         match tokio::time::timeout(TO_LEAVE, leaving).await {
-            Ok(Ok(())) => tracing::info!(node = node.0, "left"),
-            Ok(Err(error)) => tracing::warn!(%error, "could not leave; the lease will run out"),
-            Err(_) => tracing::warn!("could not leave in time; the lease will run out"),
+            Ok(Ok(())) => tracing::info!(node = node.0, "node left"),
+            Ok(Err(error)) => {
+                tracing::warn!(node = node.0, %error, "could not leave; leases will expire");
+            }
+            Err(_) => tracing::warn!(node = node.0, "leaving timed out; leases will expire"),
         }
     }
 }

@@ -17,7 +17,7 @@ pub(crate) async fn may_try(engine: &Arc<Engine>, ticket: &Ticket) -> bool {
     if job.lost_leases < SUSPECT_LEASES {
         return true;
     }
-    tracing::warn!(delivery = %job.delivery, lost_leases = job.lost_leases, "trying a delivery that several nodes held when they died");
+    tracing::warn!(delivery = %job.delivery, lost_leases = job.lost_leases, "retrying suspect delivery");
     let mut backoff = Backoff::new();
     loop {
         match engine.store.note_attempt(ticket.node, job.tenant, job.delivery).await {

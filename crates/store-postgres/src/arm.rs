@@ -58,7 +58,7 @@ impl PostgresStore {
             tries += 1;
             match self.arm_once(&arming).await {
                 Err(Fault::Retry(error)) if tries < MAX_TRIES => {
-                    tracing::debug!(%error, tries, "arming deliveries once more");
+                    tracing::debug!(%error, tries, "retrying to arm deliveries");
                 }
                 Err(fault) => return Err(fault.into_error()),
                 Ok(armed) => {

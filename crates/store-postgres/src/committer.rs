@@ -118,7 +118,7 @@ impl Committer {
             tries += 1;
             match self.transact_once(works).await {
                 Err(Fault::Retry(error)) if tries < MOST_TRIES => {
-                    tracing::debug!(%error, tries, "running a transaction again");
+                    tracing::debug!(%error, tries, "retrying transaction");
                 }
                 Ok((answers, ring)) => {
                     self.rules.bells.ring(ring);
@@ -196,13 +196,13 @@ impl Committer {
             // The server refused it and said so.
             return Err(error.into());
         }
-        tracing::warn!(%error, "the answer to a commit was lost; finding out whether it happened");
+        tracing::warn!(%error, "commit outcome unknown; checking");
         loop {
             match self.happened(writer, number).await {
                 Ok(true) => return Ok(()),
                 Ok(false) => return Err(Fault::Server(store_error(error))),
                 Err(error) => {
-                    tracing::debug!(%error, "cannot find out yet");
+                    tracing::debug!(%error, "could not check the commit outcome; retrying");
                     sleep(REST).await;
                 }
             }

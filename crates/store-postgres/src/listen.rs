@@ -83,10 +83,10 @@ impl Line {
                     // Whatever was rung while no one listened.
                     self.bells.ring_here();
                     let error = self.tell_others(&client).await;
-                    tracing::warn!(%error, "the line to the other nodes broke");
+                    tracing::warn!(%error, "LISTEN connection lost");
                 }
                 Err(error) => {
-                    tracing::debug!(%error, "cannot listen to the other nodes");
+                    tracing::debug!(%error, "could not open the LISTEN connection; retrying");
                     sleep(rest).await;
                     rest = (rest * 2).min(LONGEST_REST);
                 }

@@ -93,7 +93,7 @@ pub(crate) fn config(url: &str) -> Result<Config> {
     let mut config: Config = url.parse().map_err(|error| {
         // The text of the URL may hold a password, so it is not repeated.
         StoreError::Refused(format!(
-            "the database URL cannot be read ({error}): write it as \
+            "invalid database URL ({error}): write it as \
              postgres://user:password@host:5432/database?sslmode=require"
         ))
     })?;

@@ -34,7 +34,7 @@ impl PostgresStore {
             tries += 1;
             match self.add_deliveries_once(scope, event, deliveries).await {
                 Err(Fault::Retry(error)) if tries < MOST_TRIES => {
-                    tracing::debug!(%error, tries, "sending an event again once more");
+                    tracing::debug!(%error, tries, "retrying to redeliver an event");
                 }
                 done => return done.map_err(Fault::into_error),
             }

@@ -95,7 +95,7 @@ impl ReplayJobs for PostgresStore {
             tries += 1;
             match self.open_replay_once(owner, &new, limits).await {
                 Err(Fault::Retry(error)) if tries < MAX_TRIES => {
-                    tracing::debug!(%error, tries, "opening a replay once more");
+                    tracing::debug!(%error, tries, "retrying to open a replay");
                 }
                 done => return done.map_err(Fault::into_error),
             }

@@ -20,7 +20,7 @@ impl ScratchDatabase {
         if !name.starts_with(|first: char| first.is_ascii_lowercase())
             || !name.bytes().all(is_plain)
         {
-            return Err(StoreError::Refused(format!("{name:?} cannot be a database's name")));
+            return Err(StoreError::Refused(format!("`{name}` is not a valid database name")));
         }
         execute(url, &format!("create database {name}")).await?;
         Ok(Self { server: url.to_owned(), name: name.to_owned() })

@@ -56,7 +56,7 @@ fn close_to_others(path: &Path) {
         if mode & 0o007 != 0 {
             let closed = fs::set_permissions(&name, fs::Permissions::from_mode(mode & !0o007));
             if let Err(error) = closed {
-                tracing::warn!(%error, path = %path.display(), "others can read the database: run chmod o-rwx on it");
+                tracing::warn!(%error, path = %path.display(), "database file is readable by other users: run chmod o-rwx on it");
             }
         }
     }

@@ -45,7 +45,7 @@ pub(crate) fn run(db: &Connection) -> Result<()> {
         ))
         .map_err(|error| {
             let _ = db.execute_batch("ROLLBACK");
-            StoreError::Refused(format!("schema step {number} failed and was undone: {error}"))
+            StoreError::Refused(format!("migration {number} failed and was rolled back: {error}"))
         })?;
     }
     Ok(())

@@ -79,7 +79,7 @@ pub(crate) fn open(options: &Options) -> Result<Opened> {
     let folder = options.folder();
     if !folder.exists() {
         std::fs::create_dir_all(&folder).map_err(|error| {
-            refused(format!("cannot make the folder {}: {error}", folder.display()))
+            refused(format!("cannot create the folder {}: {error}", folder.display()))
         })?;
     }
     let held = held::hold(&options.path)?;
@@ -113,7 +113,7 @@ pub(crate) fn beside_the_writer(path: &Path) -> Result<Connection> {
 pub(crate) fn to_read(path: &Path) -> Result<Connection> {
     sound_library()?;
     if !path.is_file() {
-        return Err(refused(format!("there is no database at {}", path.display())));
+        return Err(refused(format!("no database found at {}", path.display())));
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let plain = Connection::open_with_flags(path, flags).and_then(readable);
@@ -214,7 +214,7 @@ fn synced(db: &Connection) -> Result<()> {
     let (journal, sync) = (read("journal_mode")?, read("synchronous")?);
     if journal != "Text(\"wal\")" || sync != "Integer(2)" {
         return Err(refused(format!(
-            "this disk does not let SQLite keep its promises (journal_mode {journal}, synchronous {sync}): use a local file system"
+            "this file system does not support durable commits (journal_mode {journal}, synchronous {sync}): use a local file system"
         )));
     }
     Ok(())

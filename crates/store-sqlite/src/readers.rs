@@ -92,7 +92,7 @@ impl Group {
             let thread = thread::Builder::new()
                 .name(format!("gancho-{name}-{number}"))
                 .spawn(move || serve(&db, &current, &queue))
-                .map_err(|error| StoreError::Refused(format!("no thread for a reader: {error}")))?;
+                .map_err(|error| StoreError::Refused(format!("could not start a reader thread: {error}")))?;
             threads.push(thread);
         }
         let permits = u32::try_from(count).unwrap_or(u32::MAX);

@@ -42,12 +42,12 @@ pub(crate) fn bytes(row: &Row<'_>, column: usize) -> Result<Bytes, Fault> {
 
 pub(crate) fn lane(row: &Row<'_>, column: usize) -> Result<Lane, Fault> {
     let number: i16 = row.get(column)?;
-    Lane::from_number(number).ok_or_else(|| corrupt(format!("no lane has the number {number}")))
+    Lane::from_number(number).ok_or_else(|| corrupt(format!("unknown lane {number}")))
 }
 
 pub(crate) fn state(row: &Row<'_>, column: usize) -> Result<State, Fault> {
     let number: i16 = row.get(column)?;
-    State::from_number(number).ok_or_else(|| corrupt(format!("no state has the number {number}")))
+    State::from_number(number).ok_or_else(|| corrupt(format!("unknown state {number}")))
 }
 
 pub(crate) fn failure(row: &Row<'_>, code: usize, reason: usize) -> Result<Option<Failure>, Fault> {
@@ -67,7 +67,7 @@ pub(crate) fn parcel(row: &Row<'_>, at: usize) -> Result<(Arc<Parcel>, Option<u6
         id: id(row, at)?,
         tenant: id(row, at + 1)?,
         kind: Kind::from_number(kind)
-            .ok_or_else(|| corrupt(format!("no kind of parcel has the number {kind}")))?,
+            .ok_or_else(|| corrupt(format!("unknown parcel kind {kind}")))?,
         event_type: row.get(at + 3)?,
         subject: row.get(at + 4)?,
         external_id: row.get(at + 5)?,

@@ -54,7 +54,7 @@ impl Wal {
             .name("gancho-wal".into())
             .spawn(move || help(&helper, &asked, &report))
             .map_err(|error| {
-                StoreError::Refused(format!("no thread for the write-ahead log: {error}"))
+                StoreError::Refused(format!("could not start the checkpoint thread: {error}"))
             })?;
         Ok(Self { pages, is_running: false, done, helper: Some((ask, thread)) })
     }
@@ -115,7 +115,7 @@ pub(crate) fn checkpoint(db: &Connection, mode: CheckpointMode) -> Result<Checkp
     match meaning(&error) {
         StoreError::Unavailable(_) => Ok(Checkpoint::Busy),
         StoreError::Full(_) => {
-            tracing::warn!(%error, "could not checkpoint the write-ahead log, which grows");
+            tracing::warn!(%error, "could not checkpoint the write-ahead log; it keeps growing");
             Ok(Checkpoint::NoSpace)
         }
         _ => Err(StoreError::Broken(format!("could not checkpoint the write-ahead log: {error}"))),

@@ -99,7 +99,7 @@ impl Writer {
         let thread = thread::Builder::new()
             .name("gancho-writer".into())
             .spawn(move || committer.run())
-            .map_err(|error| StoreError::Refused(format!("no thread for the writer: {error}")))?;
+            .map_err(|error| StoreError::Refused(format!("could not start the writer thread: {error}")))?;
         Ok(Self::Thread { steps, broken, limit: options.max_bytes, thread: Some(thread) })
     }
 
@@ -168,7 +168,7 @@ impl Writer {
                 Ok(result)
             }
             Self::None { .. } => {
-                Err(StoreError::Refused("the database was opened for reading alone".into()))
+                Err(StoreError::Refused("the database was opened read-only".into()))
             }
         }
     }
@@ -219,7 +219,7 @@ impl Committer {
     fn run(&mut self) {
         while let Some(batch) = self.gather() {
             if let Err(error) = self.commit(batch).and_then(|()| self.after_commit()) {
-                tracing::error!(%error, "the store stops: nothing unsynced was acknowledged");
+                tracing::error!(%error, "store stopped; nothing unsynced was acknowledged");
                 let _ = self.tell.send(Some(error.clone()));
                 // Callers who are queued, or come before they hear of it, are told as well.
                 while let Ok((_, work)) = self.queue.recv_timeout(Duration::from_millis(200)) {

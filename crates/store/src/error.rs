@@ -11,7 +11,7 @@ pub enum StoreError {
     #[error("the store cannot be reached: {0}")]
     Unavailable(String),
     /// Nothing was done, because too many calls of this tenant wait already. Others are served.
-    #[error("too busy: {0}")]
+    #[error("too many calls: {0}")]
     Busy(String),
     /// The outcome is unknown and this store will do nothing more. Stop and open it again.
     #[error("the store stopped after an error: {0}")]
@@ -23,13 +23,13 @@ pub enum StoreError {
     #[error("{0}")]
     Refused(String),
     /// The name is in use.
-    #[error("{0} is taken already")]
+    #[error("{0} is already in use")]
     Taken(String),
     /// A row that the program cannot have written.
-    #[error("the store holds something it should not: {0}")]
+    #[error("the store contains invalid data: {0}")]
     Corrupt(String),
     /// Nothing was written, and the same call will never be: something in it cannot be stored.
-    #[error("the store cannot hold this: {0}")]
+    #[error("cannot be stored: {0}")]
     Invalid(String),
 }
 

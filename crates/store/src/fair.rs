@@ -108,7 +108,7 @@ impl State {
         }
         if share.waiting.len() >= MAX_WAITING {
             return Err(StoreError::Busy(format!(
-                "{MAX_WAITING} calls of this tenant wait already"
+                "{MAX_WAITING} calls of this tenant are waiting already"
             )));
         }
         share.waiting.push_back(waiter);
