@@ -4,7 +4,7 @@
 //!
 //! **Invariant.** What is leased to this node is in its hands: if the work were cut short between the
 //! commit and the queue, deliveries would stay leased for as long as the node lives, and nobody would
-//! carry them. So both run in [`Engine::see_through`].
+//! carry them. So both run in [`Engine::run_to_completion`].
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -69,7 +69,7 @@ impl Engine {
             accepted
         };
         let stopping = || Err(StoreError::Unavailable("the gateway is stopping".into()));
-        self.see_through(work).await.unwrap_or_else(stopping)
+        self.run_to_completion(work).await.unwrap_or_else(stopping)
     }
 
     async fn store_and_queue(

@@ -44,13 +44,13 @@ pub(crate) async fn run(engine: Arc<Engine>) {
     let mut warned_at: Option<Instant> = None;
     loop {
         tokio::time::sleep(engine.limits.upkeep).await;
-        if !engine.believes(engine.clock.now()) {
+        if !engine.trusts_clock(engine.clock.now()) {
             continue;
         }
         match engine.archive_once().await {
             Ok(_) => {}
             Err(NotArchived::Store(error)) => {
-                engine.course("archive", engine.membership.last(), &error);
+                engine.recovery_for("archive", engine.membership.last(), &error);
             }
             Err(NotArchived::Archive(error)) => {
                 if warned_at.is_none_or(|at| at.elapsed() >= WARN_AFTER) {

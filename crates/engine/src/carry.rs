@@ -42,7 +42,7 @@ pub(crate) async fn carry(
 }
 
 fn has_expired(engine: &Engine, lane: &LaneState, job: &Job, now: Time) -> bool {
-    lane.expires_at(job).is_some_and(|end| now >= end && engine.believes(now))
+    lane.expires_at(job).is_some_and(|end| now >= end && engine.trusts_clock(now))
 }
 
 /// It waited too long: a dead letter without an attempt.
@@ -120,7 +120,7 @@ async fn judge(
     let number = job.attempts + 1;
     let standing = Standing {
         attempts: number.saturating_sub(job.attempts_before),
-        expires_at: lane.expires_at(job).filter(|_| engine.believes(now)),
+        expires_at: lane.expires_at(job).filter(|_| engine.trusts_clock(now)),
     };
     let plan = carried.plan.as_ref().unwrap_or(&ticket.plan);
     let mut next = decide(standing, &carried.verdict, plan, now, &*engine.random);

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use crate::{
     Engine,
-    fault::Course,
+    recovery::Recovery,
     lane::LaneState,
     room::{Seats, Size},
 };
@@ -96,9 +96,9 @@ impl Engine {
                 self.dispatch(lane);
                 round
             }
-            Err(error) => match self.course("claim", node, &error) {
-                Course::Again => Round::Refused,
-                Course::Fenced | Course::Stop => Round::Held,
+            Err(error) => match self.recovery_for("claim", node, &error) {
+                Recovery::Retry => Round::Refused,
+                Recovery::Fenced | Recovery::Stop => Round::Held,
             },
         }
     }

@@ -16,9 +16,9 @@ use crate::{
     room::{Room, Size},
     scheduler::Share,
     stats::{Counter, Stats},
-    steady::Steady,
+    clock_guard::ClockGuard,
     tenant_shares::{MAX_ROWS, TenantShares},
-    through::Through,
+    run_to_completion::RunToCompletion,
     timings::Timing,
 };
 
@@ -48,7 +48,7 @@ pub struct Engine {
     pub(crate) room: Arc<Room>,
     pub(crate) write_shares: Arc<TenantShares>,
     pub(crate) membership: Membership,
-    pub(crate) steady: Steady,
+    pub(crate) clock_guard: ClockGuard,
     /// No more work is taken on.
     pub(crate) stopping: CancellationToken,
     /// Every task ends at its next step.
@@ -67,7 +67,7 @@ impl Engine {
         );
         let lane_count = lanes.len();
         let beaten_at = Instant::now();
-        let steady = Steady::new(&*clock, store.last_written().await?);
+        let clock_guard = ClockGuard::new(&*clock, store.last_written().await?);
         let node = store.join(&name, clock.now()).await?;
         let engine = Arc::new(Self {
             lanes: lanes
@@ -78,7 +78,7 @@ impl Engine {
                 })
                 .collect(),
             membership: Membership::new(node, beaten_at, limits.trusted()),
-            steady,
+            clock_guard,
             room,
             write_shares: TenantShares::new(MAX_ROWS),
             store,
@@ -195,7 +195,7 @@ impl Engine {
     /// Runs to its end even if the caller goes away: between the commit that leases deliveries to
     /// this node and their being offered, nothing may be dropped, or they would stay leased for as
     /// long as the node lives. Nothing comes back if the engine was stopped hard meanwhile.
-    pub async fn see_through<T: Send + 'static>(
+    pub async fn run_to_completion<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Option<T> {
@@ -207,7 +207,7 @@ impl Engine {
                 done = work => Some(done),
             }
         };
-        Through::new(&self.tracker, work).await
+        RunToCompletion::new(&self.tracker, work).await
     }
 
     /// Starts a loop that is begun again should it ever panic.

@@ -9,10 +9,10 @@ use crate::{Engine, lane::LaneState, prune};
 pub(crate) async fn run(engine: Arc<Engine>) {
     loop {
         tokio::time::sleep(engine.limits.upkeep).await;
-        if engine.believes(engine.clock.now())
+        if engine.trusts_clock(engine.clock.now())
             && let Err(error) = engine.expire_once().await
         {
-            engine.course("expire", engine.membership.last(), &error);
+            engine.recovery_for("expire", engine.membership.last(), &error);
         }
     }
 }

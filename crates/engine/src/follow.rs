@@ -9,7 +9,7 @@ use gancho_store::{Job, NewParcel};
 use crate::{
     Engine,
     carrier::Carried,
-    fault::{Backoff, Course},
+    recovery::{Backoff, Recovery},
     lane::{LaneState, Ticket},
 };
 
@@ -33,13 +33,13 @@ pub(crate) async fn follow(
             Ok(Err(error)) if error.is_permanent() => {
                 return Some(lost(lane, &ticket.job, &error.to_string()));
             }
-            Ok(Err(error)) => match engine.course("follow", ticket.node, &error) {
-                Course::Again => lane.counters.settle_retries.add(1),
-                Course::Fenced => {
+            Ok(Err(error)) => match engine.recovery_for("follow", ticket.node, &error) {
+                Recovery::Retry => lane.counters.settle_retries.add(1),
+                Recovery::Fenced => {
                     lane.counters.lease_lost.add(1);
                     return None;
                 }
-                Course::Stop => return None,
+                Recovery::Stop => return None,
             },
             Err(_) => {
                 lane.counters.panics.add(1);

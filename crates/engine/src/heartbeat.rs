@@ -5,7 +5,7 @@ use std::sync::Arc;
 use gancho_store::{NodeId, StoreError};
 use tokio::time::Instant;
 
-use crate::{Engine, fault::Course};
+use crate::{Engine, recovery::Recovery};
 
 pub(crate) async fn run(engine: Arc<Engine>) {
     loop {
@@ -43,7 +43,7 @@ impl Engine {
                 true
             }
             Err(error) => {
-                let fenced = self.course("heartbeat", node, &error) == Course::Fenced;
+                let fenced = self.recovery_for("heartbeat", node, &error) == Recovery::Fenced;
                 fenced && self.join_again().await
             }
         }
@@ -64,7 +64,7 @@ impl Engine {
                 true
             }
             Err(error) => {
-                self.course("join", self.membership.last(), &error);
+                self.recovery_for("join", self.membership.last(), &error);
                 false
             }
         }

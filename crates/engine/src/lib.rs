@@ -1,16 +1,16 @@
 //! Claim → carry → settle: brings whatever was accepted to its target, fairly, at least once.
 //!
-//! In reading order: `carrier` is what a lane brings, `ask` how it asks the store, and `off_thread` how
-//! flows run long checks; `engine` is the whole and how it starts;
+//! In reading order: `carrier` is what a lane brings, `retry_read` how it reads from the store, and
+//! `off_thread` how flows run long checks; `engine` is the whole and how it starts;
 //! `lane` is one lane at work. In come deliveries by `accept` (straight from a flow, in turns by
 //! `tenant_shares`) or `claim` (from the store), each with a seat in the `room`; `scheduler` says which goes next;
 //! `dispatch` sends it out; `carry` is the attempt (`suspect` says what comes before some); `follow` says
 //! what is published with its result; `settle` writes both (`reduce` says what is left out if need be);
 //! `release` puts back what will not be carried here. `membership` and `heartbeat` prove that the node
 //! lives, `rescue` takes over from those that do not, `pauses` hold work back, `expire`,
-//! `archive` and `prune` clear up while the clock is `steady`, `stop` ends it, `stats`, `status` and
-//! `timings` tell of it.
-//! `bell` and `fault` are how the store calls and what is done when it refuses.
+//! `archive` and `prune` clear up while `clock_guard` trusts the clock, `stop` ends it, `stats`, `status`
+//! and `timings` report on it. `bell` passes on the store's wake-ups, `recovery` decides what to do when a call
+//! to the store fails, and `run_to_completion` finishes work whose caller goes away.
 //!
 //! **What it promises.** What the store acknowledged is carried until it is delivered or a dead
 //! letter. A result is never dropped while the engine lives and holds the lease. Memory does not
@@ -23,7 +23,7 @@
 
 pub mod accept;
 pub mod archive;
-mod ask;
+mod retry_read;
 mod bell;
 pub mod carrier;
 mod carry;
@@ -31,7 +31,7 @@ pub mod claim;
 mod dispatch;
 pub mod engine;
 mod expire;
-mod fault;
+mod recovery;
 mod follow;
 mod heartbeat;
 pub mod lane;
@@ -48,15 +48,15 @@ pub mod scheduler;
 mod settle;
 pub mod stats;
 pub mod status;
-mod steady;
+mod clock_guard;
 pub mod stop;
 mod suspect;
 mod tenant_shares;
-mod through;
+mod run_to_completion;
 pub mod timings;
 
 pub use archive::{Archive, ArchiveFault, NotArchived};
-pub use ask::ask;
+pub use retry_read::retry_read;
 pub use carrier::{Carried, Carrier, Terms};
 pub use engine::{Engine, EngineSetup};
 pub use lane::LaneSetup;

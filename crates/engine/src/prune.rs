@@ -12,10 +12,10 @@ pub(crate) const BREATH: Duration = Duration::from_millis(50);
 pub(crate) async fn run(engine: Arc<Engine>) {
     loop {
         tokio::time::sleep(engine.limits.upkeep).await;
-        if engine.believes(engine.clock.now())
+        if engine.trusts_clock(engine.clock.now())
             && let Err(error) = engine.prune_once().await
         {
-            engine.course("prune", engine.membership.last(), &error);
+            engine.recovery_for("prune", engine.membership.last(), &error);
         }
     }
 }

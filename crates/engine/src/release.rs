@@ -8,7 +8,7 @@ use gancho_store::NodeId;
 
 use crate::{
     Engine,
-    fault::{Backoff, Course},
+    recovery::{Backoff, Recovery},
     lane::{LaneState, Ticket},
 };
 
@@ -35,10 +35,10 @@ impl Engine {
                     tracing::error!(%error, count = deliveries.len(), "could not release deliveries; they stay leased until this node stops");
                     break;
                 }
-                match self.course("release", node, &error) {
-                    Course::Again => backoff.wait().await,
-                    Course::Fenced => break,
-                    Course::Stop => return,
+                match self.recovery_for("release", node, &error) {
+                    Recovery::Retry => backoff.wait().await,
+                    Recovery::Fenced => break,
+                    Recovery::Stop => return,
                 }
             }
         }

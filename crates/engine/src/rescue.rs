@@ -29,7 +29,7 @@ impl Engine {
                 rescued
             }
             Err(error) => {
-                self.course("rescue", node, &error);
+                self.recovery_for("rescue", node, &error);
                 Rescued::default()
             }
         }

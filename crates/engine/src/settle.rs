@@ -9,7 +9,7 @@ use gancho_store::{NodeId, Settled, Settlement, StoreError};
 
 use crate::{
     Engine,
-    fault::{Backoff, Course},
+    recovery::{Backoff, Recovery},
     lane::LaneState,
     reduce::reductions,
 };
@@ -51,13 +51,13 @@ async fn write(
                 return Ok(());
             }
             Err(error) if error.is_permanent() => return Err(error),
-            Err(error) => match engine.course("settle", node, &error) {
-                Course::Again => lane.counters.settle_retries.add(1),
-                Course::Fenced => {
+            Err(error) => match engine.recovery_for("settle", node, &error) {
+                Recovery::Retry => lane.counters.settle_retries.add(1),
+                Recovery::Fenced => {
                     lane.counters.lease_lost.add(1);
                     return Ok(());
                 }
-                Course::Stop => return Ok(()),
+                Recovery::Stop => return Ok(()),
             },
         }
         backoff.wait().await;

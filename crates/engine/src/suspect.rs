@@ -7,7 +7,7 @@ use gancho_store::nodes::SUSPECT_LEASES;
 
 use crate::{
     Engine,
-    fault::{Backoff, Course},
+    recovery::{Backoff, Recovery},
     lane::Ticket,
 };
 
@@ -25,9 +25,9 @@ pub(crate) async fn may_try(engine: &Arc<Engine>, ticket: &Ticket) -> bool {
             Ok(held) => return held && engine.membership.current() == Some(ticket.node),
             // What cannot be noted is tried all the same.
             Err(error) if error.is_permanent() => return true,
-            Err(error) => match engine.course("note_attempt", ticket.node, &error) {
-                Course::Again => backoff.wait().await,
-                Course::Fenced | Course::Stop => return false,
+            Err(error) => match engine.recovery_for("note_attempt", ticket.node, &error) {
+                Recovery::Retry => backoff.wait().await,
+                Recovery::Fenced | Recovery::Stop => return false,
             },
         }
     }

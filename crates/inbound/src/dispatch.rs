@@ -10,7 +10,7 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use gancho_domain::{Clock, Code, Failure, FieldError, ReceiptId, ReceiptLabel, Time, Verdict};
 use gancho_egress::{Client, carried, header_record, hops};
-use gancho_engine::{Carried, Carrier, Terms, ask};
+use gancho_engine::{Carried, Carrier, Terms, retry_read};
 use gancho_store::Job;
 use gancho_wire::{Profile, Sending, sign};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
@@ -68,7 +68,7 @@ impl Carrier for DispatchCarrier {
     }
 
     async fn carry(&self, job: &Job, attempt: u32) -> Carried {
-        let all = match ask(|| self.sources.all()).await {
+        let all = match retry_read(|| self.sources.all()).await {
             Ok(all) => all,
             Err(fault) => return ours(format!("could not read the source: {fault}")),
         };

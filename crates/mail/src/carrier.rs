@@ -9,7 +9,7 @@ use std::{
 use async_trait::async_trait;
 use bytes::Bytes;
 use gancho_domain::{Clock, Failure, IdMaker, Next, RetryPlan, TenantScope, Time, Verdict};
-use gancho_engine::{Carried, Carrier, Terms, ask};
+use gancho_engine::{Carried, Carrier, Terms, retry_read};
 use gancho_outbound::Registry;
 use gancho_store::{Job, NewParcel, Result};
 
@@ -53,7 +53,7 @@ impl Carrier for MailCarrier {
             }
         };
         let scope = TenantScope::internal(job.tenant);
-        match ask(|| self.suppressions.get(scope, &email.to)).await {
+        match retry_read(|| self.suppressions.get(scope, &email.to)).await {
             Err(fault) => return ours(format!("could not read the suppression list: {fault}")),
             Ok(Some(found)) => {
                 let why = format!(

@@ -9,7 +9,7 @@ use gancho_domain::{
     health::AttemptSignal,
 };
 use gancho_egress::{Client, carried, hops};
-use gancho_engine::{Carried, Carrier, Terms, ask};
+use gancho_engine::{Carried, Carrier, Terms, retry_read};
 use gancho_store::{Job, NewParcel, Result};
 use gancho_wire::{Content, Sending};
 
@@ -50,7 +50,7 @@ impl Carrier for WebhookCarrier {
     }
 
     async fn carry(&self, job: &Job, attempt: u32) -> Carried {
-        let targets = match ask(|| self.registry.of(job.tenant)).await {
+        let targets = match retry_read(|| self.registry.of(job.tenant)).await {
             Ok(targets) => targets,
             Err(fault) => {
                 let reason = format!("could not read the endpoint: {fault}");

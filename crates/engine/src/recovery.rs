@@ -7,9 +7,9 @@ use gancho_store::{NodeId, StoreError};
 use crate::Engine;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Course {
+pub(crate) enum Recovery {
     /// Try again after a while.
-    Again,
+    Retry,
     /// Whatever `node` held is another's now.
     Fenced,
     /// The engine is stopping.
@@ -17,15 +17,15 @@ pub(crate) enum Course {
 }
 
 impl Engine {
-    pub(crate) fn course(self: &Arc<Self>, step: &str, node: NodeId, error: &StoreError) -> Course {
+    pub(crate) fn recovery_for(self: &Arc<Self>, step: &str, node: NodeId, error: &StoreError) -> Recovery {
         match error {
             StoreError::Fenced => {
                 self.fenced(node);
-                Course::Fenced
+                Recovery::Fenced
             }
             StoreError::Broken(_) => {
                 self.fail(error);
-                Course::Stop
+                Recovery::Stop
             }
             StoreError::Full(_)
             | StoreError::Unavailable(_)
@@ -35,7 +35,7 @@ impl Engine {
             | StoreError::Corrupt(_)
             | StoreError::Invalid(_) => {
                 tracing::warn!(step, %error, "store operation failed; retrying");
-                Course::Again
+                Recovery::Retry
             }
         }
     }

@@ -9,7 +9,7 @@ const TIMES: u32 = 20;
 
 /// For carriers: a store that does not answer is asked again, rather than an attempt being counted for
 /// nothing.
-pub async fn ask<T, F>(question: impl Fn() -> F) -> Result<T>
+pub async fn retry_read<T, F>(question: impl Fn() -> F) -> Result<T>
 where
     F: Future<Output = Result<T>>,
 {
