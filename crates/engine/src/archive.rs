@@ -17,20 +17,20 @@ use crate::{Engine, prune::BREATH};
 pub trait Archive: Send + Sync + 'static {
     /// `Ok` means that all of them are on stable storage: they leave the store then. One may come again,
     /// as it was or with attempts that were made since; what was kept of it is replaced.
-    async fn keep(&self, letters: &[FullDeadLetter]) -> Result<(), ArchiveFault>;
+    async fn keep(&self, letters: &[FullDeadLetter]) -> Result<(), ArchiveError>;
 }
 
 /// Why letters could not be archived, in words for the operator.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{0}")]
-pub struct ArchiveFault(pub String);
+pub struct ArchiveError(pub String);
 
 #[derive(Debug, thiserror::Error)]
-pub enum NotArchived {
+pub enum ArchiveRunError {
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
-    Archive(#[from] ArchiveFault),
+    Archive(#[from] ArchiveError),
 }
 
 /// What is read at once, so that memory does not grow with what dead letters hold.
@@ -49,10 +49,10 @@ pub(crate) async fn run(engine: Arc<Engine>) {
         }
         match engine.archive_once().await {
             Ok(_) => {}
-            Err(NotArchived::Store(error)) => {
+            Err(ArchiveRunError::Store(error)) => {
                 engine.recovery_for("archive", engine.membership.last(), &error);
             }
-            Err(NotArchived::Archive(error)) => {
+            Err(ArchiveRunError::Archive(error)) => {
                 if warned_at.is_none_or(|at| at.elapsed() >= WARN_AFTER) {
                     warned_at = Some(Instant::now());
                     tracing::warn!(%error, "could not archive dead letters; keeping them in the store");
@@ -64,7 +64,7 @@ pub(crate) async fn run(engine: Arc<Engine>) {
 
 impl Engine {
     /// All that is to leave now, in small steps. Says how many left. Without an archive, none do.
-    pub async fn archive_once(&self) -> Result<u64, NotArchived> {
+    pub async fn archive_once(&self) -> Result<u64, ArchiveRunError> {
         let Some(archive) = &self.archive else { return Ok(0) };
         let mut left =
             self.archive_all(&**archive, ArchiveSelection::Expired(self.clock.now())).await?;
@@ -83,7 +83,7 @@ impl Engine {
         &self,
         archive: &dyn Archive,
         which: ArchiveSelection,
-    ) -> Result<u64, NotArchived> {
+    ) -> Result<u64, ArchiveRunError> {
         let mut left = 0;
         loop {
             let most = self.limits.upkeep_step;

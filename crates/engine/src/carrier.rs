@@ -25,7 +25,7 @@ pub trait Carrier: Send + Sync + 'static {
 
     /// Tries once. `attempt` counts from 1 over the delivery's whole life. It must come to an end by
     /// itself: the deadline of an attempt is the carrier's.
-    async fn carry(&self, job: &Job, attempt: u32) -> Carried;
+    async fn carry(&self, job: &Job, attempt: u32) -> AttemptResult;
 
     /// What is to be published in the same transaction that records the attempt. `at` is when the
     /// attempt ended, or, where none was made, when that was decided. May ask the store: while that does
@@ -33,7 +33,7 @@ pub trait Carrier: Send + Sync + 'static {
     async fn follow(
         &self,
         job: &Job,
-        carried: &Carried,
+        carried: &AttemptResult,
         next: &Next,
         at: Time,
     ) -> Result<Vec<NewParcel>> {
@@ -61,7 +61,7 @@ impl Terms {
 
 /// How one attempt ended, and what was seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Carried {
+pub struct AttemptResult {
     pub verdict: Verdict,
     /// Whether the target was asked. What was not tried is no attempt: it is neither counted nor logged
     /// as one, and says nothing of the target.
@@ -81,7 +81,7 @@ pub struct Carried {
     pub response_body: Bytes,
 }
 
-impl Carried {
+impl AttemptResult {
     /// With nothing seen, and with the load and the fault that the verdict suggests: a failure that
     /// may pass is the target's, and a target that fails or is slow is to be sent less.
     pub fn new(verdict: Verdict, latency: Duration) -> Self {
@@ -101,7 +101,7 @@ impl Carried {
     }
 
     /// A fault of ours: nothing was sent, and the target is not to blame for it.
-    pub fn ours(failure: Failure) -> Self {
+    pub fn internal_error(failure: Failure) -> Self {
         let verdict = Verdict::Retry { failure, not_before: None };
         Self { load: Load::Light, at_fault: false, ..Self::new(verdict, Duration::ZERO) }
     }

@@ -8,7 +8,7 @@ use gancho_store::{Job, Settlement};
 
 use crate::{
     Engine,
-    carrier::Carried,
+    carrier::AttemptResult,
     follow::{follow, last_failure},
     lane::{LaneState, Ticket},
     scheduler::{Outcome, Slot},
@@ -18,7 +18,7 @@ use crate::{
 pub(crate) async fn carry(
     engine: Arc<Engine>,
     lane: Arc<LaneState>,
-    slot: HeldSlot,
+    slot: SlotGuard,
     ticket: Ticket,
 ) {
     // Another node may have taken it over since it left the queue.
@@ -53,7 +53,7 @@ async fn give_up(
     now: Time,
 ) -> Option<Settlement> {
     let failure = expired(last_failure(engine, &ticket.job).await.as_ref());
-    let never = Carried::never(failure.clone());
+    let never = AttemptResult::never(failure.clone());
     let next = Next::Dead(failure);
     let follow = follow(engine, lane, ticket, &never, &next, now).await?;
     let mut settlement = Settlement::of(&ticket.job, now, None, next);
@@ -62,7 +62,7 @@ async fn give_up(
 }
 
 /// The carrier's answer, and what it says of the target. A panic is an answer too.
-async fn attempt(lane: &LaneState, job: &Job, started_at: Time) -> (Carried, Outcome) {
+async fn attempt(lane: &LaneState, job: &Job, started_at: Time) -> (AttemptResult, Outcome) {
     let trying = AssertUnwindSafe(lane.carrier.carry(job, job.attempts + 1));
     let (carried, outcome) = match trying.catch_unwind().await {
         Ok(carried) if carried.was_deferred() => {
@@ -90,7 +90,7 @@ async fn attempt(lane: &LaneState, job: &Job, started_at: Time) -> (Carried, Out
 }
 
 /// A node that lacks something lacks it for all deliveries: it is said once a minute, not for each.
-fn note_deferral(lane: &LaneState, carried: &Carried, now: Time) {
+fn note_deferral(lane: &LaneState, carried: &AttemptResult, now: Time) {
     lane.counters.deferred.add(1);
     if let Some(failure) = carried.verdict.failure()
         && lane.may_warn(now)
@@ -100,11 +100,11 @@ fn note_deferral(lane: &LaneState, carried: &Carried, now: Time) {
     }
 }
 
-fn broken(lane: &LaneState, job: &Job) -> Carried {
+fn broken(lane: &LaneState, job: &Job) -> AttemptResult {
     lane.counters.panics.add(1);
     tracing::error!(delivery = %job.delivery, lane = %lane.lane, "carrier panicked");
     let failure = Failure::new(Code::CARRIER_PANIC, "internal error: the carrier panicked");
-    Carried::ours(failure)
+    AttemptResult::internal_error(failure)
 }
 
 /// What follows from the answer. Nothing where the lease was lost before that was known.
@@ -112,7 +112,7 @@ async fn judge(
     engine: &Arc<Engine>,
     lane: &LaneState,
     ticket: &Ticket,
-    carried: &Carried,
+    carried: &AttemptResult,
     started_at: Time,
 ) -> Option<Settlement> {
     let job = &ticket.job;
@@ -143,13 +143,13 @@ async fn judge(
 }
 
 /// A target's slot, given back however the attempt ends.
-pub(crate) struct HeldSlot {
+pub(crate) struct SlotGuard {
     engine: Arc<Engine>,
     lane: Arc<LaneState>,
     slot: Option<Slot>,
 }
 
-impl HeldSlot {
+impl SlotGuard {
     pub fn new(engine: &Arc<Engine>, lane: &Arc<LaneState>, slot: Slot) -> Self {
         Self { engine: engine.clone(), lane: lane.clone(), slot: Some(slot) }
     }
@@ -167,7 +167,7 @@ impl HeldSlot {
     }
 }
 
-impl Drop for HeldSlot {
+impl Drop for SlotGuard {
     fn drop(&mut self) {
         self.give_back(Outcome::NotTried);
     }

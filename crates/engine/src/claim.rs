@@ -24,7 +24,7 @@ pub enum Round {
     /// All that was due and not passed over is in the queue.
     Done { rest: Duration },
     /// Nothing was asked: no room, paused, or not a member.
-    Held,
+    Blocked,
     /// The store refused.
     Refused,
 }
@@ -53,7 +53,7 @@ pub(crate) async fn run(engine: Arc<Engine>, lane: Arc<LaneState>) {
             }
             Round::Done { rest } if !rest.is_zero() => tokio::time::sleep(rest).await,
             Round::Refused => tokio::time::sleep(AFTER_REFUSAL).await,
-            Round::More { .. } | Round::Done { .. } | Round::Held => fruitless = Duration::ZERO,
+            Round::More { .. } | Round::Done { .. } | Round::Blocked => fruitless = Duration::ZERO,
         }
         if matches!(round, Round::More { .. }) {
             continue;
@@ -73,10 +73,10 @@ impl Engine {
     pub(crate) async fn claim_round(self: &Arc<Self>, lane: &Arc<LaneState>) -> Round {
         let mut cursor = lane.cursor.lock().await;
         let Some(node) = self.membership.current() else {
-            return Round::Held;
+            return Round::Blocked;
         };
         let Some(seats) = self.seats_to_fill(lane) else {
-            return Round::Held;
+            return Round::Blocked;
         };
         let claim = self.claim_for(lane, node, &seats, cursor.clone());
         let skip = claim.skip.clone();
@@ -98,7 +98,7 @@ impl Engine {
             }
             Err(error) => match self.recovery_for("claim", node, &error) {
                 Recovery::Retry => Round::Refused,
-                Recovery::Fenced | Recovery::Stop => Round::Held,
+                Recovery::Fenced | Recovery::Stop => Round::Blocked,
             },
         }
     }
@@ -149,7 +149,7 @@ impl Engine {
     /// How long to wait for a bell before looking again: until something falls due, but no longer than `poll`.
     fn until_due(&self, lane: &LaneState, round: Round, poll: Duration) -> Duration {
         match round {
-            Round::Held | Round::Refused => poll,
+            Round::Blocked | Round::Refused => poll,
             Round::More { .. } | Round::Done { .. } => {
                 let due_in = lane.next_due().since(self.clock.now());
                 due_in.clamp(Duration::from_millis(1), poll)

@@ -48,7 +48,7 @@ pub(crate) async fn run(engine: Arc<Engine>, lane: Arc<LaneState>) {
 }
 
 /// What a look at the queue brought.
-struct Found {
+struct DispatchBatch {
     ready: Vec<(Slot, Ticket)>,
     evicted: Vec<Ticket>,
     /// Claims may take from someone they passed over.
@@ -64,7 +64,7 @@ impl Engine {
         }
         let found = self.look(lane, self.clock.now());
         for (slot, ticket) in found.ready {
-            let held = carry::HeldSlot::new(self, lane, slot);
+            let held = carry::SlotGuard::new(self, lane, slot);
             self.spawn(carry::carry(self.clone(), lane.clone(), held, ticket));
         }
         if !found.evicted.is_empty() {
@@ -85,7 +85,7 @@ impl Engine {
         }
     }
 
-    fn look(&self, lane: &LaneState, now: Time) -> Found {
+    fn look(&self, lane: &LaneState, now: Time) -> DispatchBatch {
         let mut queue = lane.queue.lock();
         let mut ready = Vec::new();
         if let Some(node) = self.membership.current() {
@@ -99,7 +99,7 @@ impl Engine {
             }
         }
         let timer_at = lane.timer_at.load(Ordering::Relaxed);
-        Found {
+        DispatchBatch {
             evicted: queue.take_evicted(),
             eased: queue.take_eased(),
             ran_dry: !ready.is_empty() && queue.queued() == 0,

@@ -8,7 +8,7 @@ use gancho_store::{Job, NewParcel};
 
 use crate::{
     Engine,
-    carrier::Carried,
+    carrier::AttemptResult,
     recovery::{Backoff, Recovery},
     lane::{LaneState, Ticket},
 };
@@ -20,7 +20,7 @@ pub(crate) async fn follow(
     engine: &Arc<Engine>,
     lane: &LaneState,
     ticket: &Ticket,
-    carried: &Carried,
+    carried: &AttemptResult,
     next: &Next,
     at: Time,
 ) -> Option<Vec<NewParcel>> {

@@ -19,7 +19,7 @@ pub struct Room {
     /// What claims leave to new deliveries: a backlog does not delay those of targets that have none.
     spared: Size,
     lanes: Vec<Lane>,
-    used: Mutex<[Use; LANES]>,
+    used: Mutex<[LaneUsage; LANES]>,
     /// Rung when a lane that waits for room has got it.
     bells: [Arc<Notify>; LANES],
     /// Rung when all seats are back.
@@ -33,7 +33,7 @@ pub struct Size {
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Use {
+struct LaneUsage {
     size: Size,
     /// So many jobs' room is waited for.
     wanted: Option<usize>,
@@ -103,14 +103,14 @@ impl Room {
         }
     }
 
-    fn seat(self: &Arc<Self>, used: &mut [Use; LANES], lane: Lane, size: Size) -> Seats {
+    fn seat(self: &Arc<Self>, used: &mut [LaneUsage; LANES], lane: Lane, size: Size) -> Seats {
         let mine = &mut used[lane.index()].size;
         mine.jobs += size.jobs;
         mine.bytes += size.bytes;
         Seats { room: self.clone(), lane, size }
     }
 
-    fn free(&self, used: &[Use; LANES], lane: Lane) -> Size {
+    fn free(&self, used: &[LaneUsage; LANES], lane: Lane) -> Size {
         let mut free = self.most;
         for other in &self.lanes {
             let size = used[other.index()].size;
@@ -121,7 +121,7 @@ impl Room {
         free
     }
 
-    fn free_to_claim(&self, used: &[Use; LANES], lane: Lane) -> Size {
+    fn free_to_claim(&self, used: &[LaneUsage; LANES], lane: Lane) -> Size {
         let free = self.free(used, lane);
         Size {
             jobs: free.jobs.saturating_sub(self.spared.jobs),

@@ -7,7 +7,7 @@ use crate::Engine;
 
 /// How a soft stop went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stopped {
+pub struct StopSummary {
     /// Deliveries that were still held when the time was over. They go back to the store, and may
     /// reach their target twice.
     pub unfinished: usize,
@@ -18,7 +18,7 @@ const TO_LEAVE: Duration = Duration::from_secs(2);
 
 impl Engine {
     /// Stops softly, and hard after the deadline. Doing it twice is doing it once.
-    pub async fn stop(self: &Arc<Self>, deadline: Duration) -> Stopped {
+    pub async fn stop(self: &Arc<Self>, deadline: Duration) -> StopSummary {
         self.stopping.cancel();
         let finished = async {
             self.release_queued();
@@ -26,8 +26,8 @@ impl Engine {
         };
         let stopped = tokio::select! {
             biased;
-            () = self.aborted.cancelled() => Stopped { unfinished: self.held().jobs },
-            done = tokio::time::timeout(deadline, finished) => Stopped {
+            () = self.aborted.cancelled() => StopSummary { unfinished: self.held().jobs },
+            done = tokio::time::timeout(deadline, finished) => StopSummary {
                 unfinished: if done.is_ok() { 0 } else { self.held().jobs },
             },
         };

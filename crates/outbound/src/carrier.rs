@@ -9,7 +9,7 @@ use gancho_domain::{
     health::AttemptSignal,
 };
 use gancho_egress::{Client, carried, hops};
-use gancho_engine::{Carried, Carrier, Terms, retry_read};
+use gancho_engine::{AttemptResult, Carrier, Terms, retry_read};
 use gancho_store::{Job, NewParcel, Result};
 use gancho_wire::{Content, Sending};
 
@@ -49,19 +49,19 @@ impl Carrier for WebhookCarrier {
         }
     }
 
-    async fn carry(&self, job: &Job, attempt: u32) -> Carried {
+    async fn carry(&self, job: &Job, attempt: u32) -> AttemptResult {
         let targets = match retry_read(|| self.registry.of(job.tenant)).await {
             Ok(targets) => targets,
             Err(fault) => {
                 let reason = format!("could not read the endpoint: {fault}");
-                return Carried::deferred(Failure::new(Code::UNSPECIFIED, reason));
+                return AttemptResult::deferred(Failure::new(Code::UNSPECIFIED, reason));
             }
         };
         match targets.get(job.target) {
             Some(target) if target.endpoint.is_active => {
                 let carried = self.post(job, attempt, target).await;
                 // As it is now, not as it was when the delivery was queued.
-                Carried { plan: Some(plan_of(job, target)), ..carried }
+                AttemptResult { plan: Some(plan_of(job, target)), ..carried }
             }
             Some(_) => gone("the endpoint is disabled"),
             None => match targets.trouble(job.target) {
@@ -76,7 +76,7 @@ impl Carrier for WebhookCarrier {
     async fn follow(
         &self,
         job: &Job,
-        carried: &Carried,
+        carried: &AttemptResult,
         next: &Next,
         at: Time,
     ) -> Result<Vec<NewParcel>> {
@@ -102,7 +102,7 @@ impl Carrier for WebhookCarrier {
 }
 
 impl WebhookCarrier {
-    async fn post(&self, job: &Job, attempt: u32, target: &Target) -> Carried {
+    async fn post(&self, job: &Job, attempt: u32, target: &Target) -> AttemptResult {
         let event_id = job.parcel.id.to_string();
         let body = target.profile.envelope.render(&Content {
             event_id: &event_id,
@@ -132,7 +132,7 @@ impl WebhookCarrier {
     }
 
     /// What the attempt says of the endpoint. A test says nothing: it is someone trying things out.
-    async fn note(&self, job: &Job, target: &Target, carried: &Carried) {
+    async fn note(&self, job: &Job, target: &Target, carried: &AttemptResult) {
         if job.parcel.is_test || carried.was_deferred() {
             return;
         }
@@ -160,10 +160,10 @@ fn is_notice(job: &Job) -> bool {
 }
 
 /// Nothing was sent, and the target is not to blame.
-fn ours(reason: String) -> Carried {
-    Carried::ours(Failure::new(Code::UNSPECIFIED, reason))
+fn ours(reason: String) -> AttemptResult {
+    AttemptResult::internal_error(Failure::new(Code::UNSPECIFIED, reason))
 }
 
-fn gone(reason: &str) -> Carried {
-    Carried::never(Failure::new(Code::TARGET_GONE, reason))
+fn gone(reason: &str) -> AttemptResult {
+    AttemptResult::never(Failure::new(Code::TARGET_GONE, reason))
 }

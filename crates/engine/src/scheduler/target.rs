@@ -30,7 +30,7 @@ pub struct TargetLine<T> {
     /// How much of it would be left if all wanted as much as they could get.
     pub steady_share: u32,
     /// What the pool counts it with.
-    pub counted: Held,
+    pub counted: LineUsage,
     pace: Pace,
     rate: Option<Rate>,
     ticker: Gcra,
@@ -44,7 +44,7 @@ pub struct TargetLine<T> {
 
 /// What a target holds of a pool, waiting or in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Held {
+pub struct LineUsage {
     pub pool: Pool,
     pub jobs: usize,
     pub bytes: usize,
@@ -75,7 +75,7 @@ impl<T> TargetLine<T> {
             pool: Pool::Prompt,
             pool_share: most_in_flight,
             steady_share: most_in_flight,
-            counted: Held { pool: Pool::Prompt, jobs: 0, bytes: 0 },
+            counted: LineUsage { pool: Pool::Prompt, jobs: 0, bytes: 0 },
             pace: if earn { Pace::earned(most_in_flight) } else { Pace::up_to(most_in_flight) },
             rate: None,
             ticker: Gcra::default(),
@@ -107,8 +107,8 @@ impl<T> TargetLine<T> {
         }
     }
 
-    pub fn held(&self) -> Held {
-        Held {
+    pub fn held(&self) -> LineUsage {
+        LineUsage {
             pool: self.pool,
             jobs: self.waiting.len() + self.in_flight as usize,
             bytes: self.bytes + self.bytes_in_flight,

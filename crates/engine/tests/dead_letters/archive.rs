@@ -11,7 +11,7 @@ use std::{
 
 use async_trait::async_trait;
 use gancho_domain::{DeliveryId, Lane};
-use gancho_engine::{Archive, ArchiveFault, Engine, Limits};
+use gancho_engine::{Archive, ArchiveError, Engine, Limits};
 use gancho_store::{DeadFilter, DeadLetters, FullDeadLetter};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -30,10 +30,10 @@ struct Chest {
 
 #[async_trait]
 impl Archive for Chest {
-    async fn keep(&self, letters: &[FullDeadLetter]) -> Result<(), ArchiveFault> {
+    async fn keep(&self, letters: &[FullDeadLetter]) -> Result<(), ArchiveError> {
         self.came.notify_one();
         if self.is_broken.load(Ordering::Relaxed) {
-            return Err(ArchiveFault("the disk is full".into()));
+            return Err(ArchiveError("the disk is full".into()));
         }
         for one in letters {
             self.kept.lock().entry(one.letter.delivery).or_default().push(one.clone());

@@ -7,7 +7,7 @@ use std::sync::{
 
 use async_trait::async_trait;
 use gancho_domain::{Lane, State};
-use gancho_engine::{Carried, Carrier, Engine, LaneSetup, Terms};
+use gancho_engine::{AttemptResult, Carrier, Engine, LaneSetup, Terms};
 use gancho_store::{Job, nodes::MOST_LOST_LEASES};
 
 use crate::stage::{Actor, Play, Stage, seconds};
@@ -21,7 +21,7 @@ impl Carrier for OneAtATime {
         Terms { max_in_flight: 1, ..self.0.terms(job) }
     }
 
-    async fn carry(&self, job: &Job, attempt: u32) -> Carried {
+    async fn carry(&self, job: &Job, attempt: u32) -> AttemptResult {
         self.0.carry(job, attempt).await
     }
 }
