@@ -159,7 +159,7 @@ impl Engine {
             let key = (ticket.job.tenant, ticket.job.target);
             let new = Incoming {
                 key,
-                most_in_flight: terms.max_in_flight,
+                max_in_flight: terms.max_in_flight,
                 rate: terms.rate,
                 bytes: ticket.job.parcel.body.len(),
                 item: ticket,

@@ -34,7 +34,7 @@ pub enum ArchiveRunError {
 }
 
 /// What is read at once, so that memory does not grow with what dead letters hold.
-const MOST_BYTES: usize = 16 << 20;
+const MAX_BYTES: usize = 16 << 20;
 const WARN_AFTER: Duration = Duration::from_mins(1);
 
 pub(crate) async fn run(engine: Arc<Engine>) {
@@ -86,8 +86,8 @@ impl Engine {
     ) -> Result<u64, ArchiveRunError> {
         let mut left = 0;
         loop {
-            let most = self.limits.upkeep_step;
-            let letters = self.store.letters_to_archive(which, most, MOST_BYTES).await?;
+            let max = self.limits.upkeep_step;
+            let letters = self.store.letters_to_archive(which, max, MAX_BYTES).await?;
             if letters.is_empty() {
                 return Ok(left);
             }

@@ -106,14 +106,14 @@ impl Engine {
     /// Room worth a claim. Where there is none, targets that hold more than their share give back.
     fn seats_to_fill(self: &Arc<Self>, lane: &Arc<LaneState>) -> Option<Seats> {
         let limits = &self.limits;
-        let most = Size { jobs: limits.batch, bytes: limits.most_bytes.div_ceil(8) };
-        let (most, queued) = {
+        let max = Size { jobs: limits.batch, bytes: limits.max_bytes.div_ceil(8) };
+        let (max, queued) = {
             let queue = lane.queue.lock();
-            (queue.most_to_claim(most).filter(|_| !queue.is_paused()), queue.queued())
+            (queue.max_to_claim(max).filter(|_| !queue.is_paused()), queue.queued())
         };
-        let most = most.filter(|_| !self.stopping.is_cancelled())?;
-        let least = if queued == 0 { 1 } else { most.jobs.min(limits.most_jobs / 8) };
-        let seats = self.room.take_up_to(lane.lane, most, least);
+        let max = max.filter(|_| !self.stopping.is_cancelled())?;
+        let min = if queued == 0 { 1 } else { max.jobs.min(limits.max_jobs / 8) };
+        let seats = self.room.take_up_to(lane.lane, max, min);
         if seats.is_none() {
             let shed = lane.queue.lock().shed(self.clock.now());
             self.give_back(lane, shed);
@@ -135,8 +135,8 @@ impl Engine {
             node,
             lane: lane.lane,
             now: self.clock.now(),
-            most: jobs,
-            most_bytes: bytes,
+            max: jobs,
+            max_bytes: bytes,
             per_target: per_target.unproven,
             per_proven: per_target.proven,
             per_tenant: queue.per_tenant(jobs),

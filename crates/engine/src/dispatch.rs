@@ -15,8 +15,8 @@ use crate::{
 };
 
 /// The clock of day may jump, so no sleep is longer than this.
-const LONGEST_SLEEP: Duration = Duration::from_secs(1);
-const SHORTEST_SLEEP: Duration = Duration::from_millis(1);
+const MAX_SLEEP: Duration = Duration::from_secs(1);
+const MIN_SLEEP: Duration = Duration::from_millis(1);
 
 /// The lane's timer: rates that allow one more, rests that are over.
 pub(crate) async fn run(engine: Arc<Engine>, lane: Arc<LaneState>) {
@@ -35,7 +35,7 @@ pub(crate) async fn run(engine: Arc<Engine>, lane: Arc<LaneState>) {
             // A heartbeat that gets through rings too.
             None => lane.timer_bell.notified().await,
             Some(at) => {
-                let wait = at.since(now).clamp(SHORTEST_SLEEP, LONGEST_SLEEP);
+                let wait = at.since(now).clamp(MIN_SLEEP, MAX_SLEEP);
                 tokio::select! {
                     biased;
                     () = lane.timer_bell.notified() => {}

@@ -62,7 +62,7 @@ impl Engine {
     pub async fn start(setup: EngineSetup) -> Result<Arc<Self>> {
         let EngineSetup { store, clock, random, lanes, limits, archive, name } = setup;
         let room = Room::new(
-            Size { jobs: limits.most_jobs, bytes: limits.most_bytes },
+            Size { jobs: limits.max_jobs, bytes: limits.max_bytes },
             lanes.iter().map(|lane| lane.lane).collect(),
         );
         let lane_count = lanes.len();

@@ -31,13 +31,13 @@ impl Engine {
         let Some(expiry) = lane.expiry.filter(|_| lane.expires_in_store) else {
             return Ok(0);
         };
-        let most = self.limits.upkeep_step;
+        let max = self.limits.upkeep_step;
         let mut expired = 0;
         loop {
             let now = self.clock.now();
-            let gone = self.store.expire(lane.lane, now - expiry, most, now).await?;
+            let gone = self.store.expire(lane.lane, now - expiry, max, now).await?;
             expired += gone;
-            if gone < most as u64 {
+            if gone < max as u64 {
                 return Ok(expired);
             }
             tokio::time::sleep(prune::BREATH).await;

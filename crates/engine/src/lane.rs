@@ -106,8 +106,8 @@ impl LaneState {
             is_hard: setup.is_hard,
             rate: setup.rate,
             tenant_batch: limits.tenant_batch.max(1),
-            most_jobs: limits.most_jobs / lanes.max(1),
-            most_bytes: limits.most_bytes / lanes.max(1),
+            max_jobs: limits.max_jobs / lanes.max(1),
+            max_bytes: limits.max_bytes / lanes.max(1),
             remembered: limits.remembered,
         });
         Self {

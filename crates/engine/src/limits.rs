@@ -7,9 +7,9 @@ use gancho_domain::fairness;
 #[derive(Debug, Clone)]
 pub struct Limits {
     /// Deliveries in memory: waiting, in flight or being settled.
-    pub most_jobs: usize,
+    pub max_jobs: usize,
     /// Bytes of their bodies. One body may go beyond.
-    pub most_bytes: usize,
+    pub max_bytes: usize,
     /// Deliveries of one tenant in a row while others wait.
     pub tenant_batch: u32,
     /// Deliveries in one claim.
@@ -35,8 +35,8 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            most_jobs: 12_288,
-            most_bytes: 48 << 20,
+            max_jobs: 12_288,
+            max_bytes: 48 << 20,
             tenant_batch: fairness::TURN,
             batch: 256,
             poll: Duration::from_secs(1),

@@ -23,11 +23,11 @@ pub(crate) async fn run(engine: Arc<Engine>) {
 impl Engine {
     /// All that is too old now, in small steps. Says how many parcels went.
     pub async fn prune_once(&self) -> Result<u64> {
-        let most = self.limits.upkeep_step;
+        let max = self.limits.upkeep_step;
         let mut pruned = 0;
         loop {
             let now = self.clock.now();
-            let step = self.store.prune(now - self.limits.retention, most, now).await?;
+            let step = self.store.prune(now - self.limits.retention, max, now).await?;
             pruned += step.parcels;
             if !step.more {
                 return Ok(pruned);

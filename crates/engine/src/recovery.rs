@@ -46,7 +46,7 @@ pub(crate) struct Backoff(Duration);
 
 impl Backoff {
     const FIRST: Duration = Duration::from_millis(50);
-    const LONGEST: Duration = Duration::from_secs(2);
+    const MAX: Duration = Duration::from_secs(2);
 
     pub fn new() -> Self {
         Self(Self::FIRST)
@@ -54,6 +54,6 @@ impl Backoff {
 
     pub async fn wait(&mut self) {
         tokio::time::sleep(self.0).await;
-        self.0 = (2 * self.0).min(Self::LONGEST);
+        self.0 = (2 * self.0).min(Self::MAX);
     }
 }

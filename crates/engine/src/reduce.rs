@@ -15,8 +15,8 @@ pub(crate) fn reductions(whole: &Settlement) -> Vec<(&'static str, Settlement)> 
         ("the attempt and what follows", without_follow(without_attempt(whole))),
     ];
     // Without what is not there it is as it was.
-    let most = if whole.follow.is_empty() { 2 } else { parts.len() };
-    parts.into_iter().take(most).collect()
+    let max = if whole.follow.is_empty() { 2 } else { parts.len() };
+    parts.into_iter().take(max).collect()
 }
 
 fn without_exchange(whole: &Settlement) -> Settlement {

@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 const LANES: usize = Lane::ALL.len();
 
 pub struct Room {
-    most: Size,
+    max: Size,
     /// What no other lane can take from a lane.
     kept: Size,
     /// What claims leave to new deliveries: a backlog does not delay those of targets that have none.
@@ -40,12 +40,12 @@ struct LaneUsage {
 }
 
 impl Room {
-    pub fn new(most: Size, lanes: Vec<Lane>) -> Arc<Self> {
+    pub fn new(max: Size, lanes: Vec<Lane>) -> Arc<Self> {
         let parts = if lanes.len() > 1 { 4 * lanes.len() } else { usize::MAX };
         Arc::new(Self {
-            most,
-            kept: Size { jobs: most.jobs / parts, bytes: most.bytes / parts },
-            spared: Size { jobs: most.jobs / 8, bytes: most.bytes / 8 },
+            max,
+            kept: Size { jobs: max.jobs / parts, bytes: max.bytes / parts },
+            spared: Size { jobs: max.jobs / 8, bytes: max.bytes / 8 },
             lanes,
             used: Mutex::default(),
             bells: std::array::from_fn(|_| Arc::new(Notify::new())),
@@ -65,17 +65,17 @@ impl Room {
             .then(|| self.seat(&mut used, lane, size))
     }
 
-    /// Seats for a claim, at most so many. If fewer than `least` are free, none, and the lane's bell is
+    /// Seats for a claim, at most so many. If fewer than `min` are free, none, and the lane's bell is
     /// rung when there are.
-    pub fn take_up_to(self: &Arc<Self>, lane: Lane, most: Size, least: usize) -> Option<Seats> {
+    pub fn take_up_to(self: &Arc<Self>, lane: Lane, max: Size, min: usize) -> Option<Seats> {
         let mut used = self.used.lock();
         let free = self.free_to_claim(&used, lane);
-        if free.jobs < least.max(1) || free.bytes == 0 {
-            used[lane.index()].wanted = Some(least.max(1));
+        if free.jobs < min.max(1) || free.bytes == 0 {
+            used[lane.index()].wanted = Some(min.max(1));
             return None;
         }
         used[lane.index()].wanted = None;
-        let size = Size { jobs: free.jobs.min(most.jobs), bytes: free.bytes.min(most.bytes) };
+        let size = Size { jobs: free.jobs.min(max.jobs), bytes: free.bytes.min(max.bytes) };
         Some(self.seat(&mut used, lane, size))
     }
 
@@ -111,7 +111,7 @@ impl Room {
     }
 
     fn free(&self, used: &[LaneUsage; LANES], lane: Lane) -> Size {
-        let mut free = self.most;
+        let mut free = self.max;
         for other in &self.lanes {
             let size = used[other.index()].size;
             let kept = if *other == lane { Size::default() } else { self.kept };
@@ -193,7 +193,7 @@ impl Drop for Seats {
 mod tests {
     use super::*;
 
-    const MOST: Size = Size { jobs: 120, bytes: 12_000 };
+    const MAX: Size = Size { jobs: 120, bytes: 12_000 };
 
     fn size(jobs: usize, bytes: usize) -> Size {
         Size { jobs, bytes }
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn a_lane_cannot_take_what_is_kept_for_others() {
-        let room = Room::new(MOST, Lane::ALL.to_vec());
+        let room = Room::new(MAX, Lane::ALL.to_vec());
         assert!(room.take(Lane::Webhook, size(101, 0)).is_none());
         let all = room.take(Lane::Webhook, size(100, 10_000)).unwrap();
         assert!(room.take(Lane::Webhook, size(1, 0)).is_none());
@@ -210,13 +210,13 @@ mod tests {
         drop((all, kept));
         assert_eq!(room.used(), Size::default());
 
-        let alone = Room::new(MOST, vec![Lane::Webhook]);
-        assert!(alone.take(Lane::Webhook, MOST).is_some());
+        let alone = Room::new(MAX, vec![Lane::Webhook]);
+        assert!(alone.take(Lane::Webhook, MAX).is_some());
     }
 
     #[test]
     fn seats_are_split_and_come_back() {
-        let room = Room::new(MOST, vec![Lane::Webhook]);
+        let room = Room::new(MAX, vec![Lane::Webhook]);
         let mut seats = room.take(Lane::Webhook, size(2, 100)).unwrap();
         let ones = [seats.one(60), seats.one(60)];
         assert_eq!(room.used(), size(2, 120), "overdrawn by what one body was larger");
@@ -228,11 +228,11 @@ mod tests {
 
     #[tokio::test]
     async fn whoever_waits_for_room_is_told() {
-        let room = Room::new(MOST, vec![Lane::Webhook]);
+        let room = Room::new(MAX, vec![Lane::Webhook]);
         let bell = room.bell(Lane::Webhook);
         let held: Vec<Seats> =
             (0..120).map(|_| room.take(Lane::Webhook, size(1, 0)).unwrap()).collect();
-        assert!(room.take_up_to(Lane::Webhook, MOST, 60).is_none());
+        assert!(room.take_up_to(Lane::Webhook, MAX, 60).is_none());
         let mut held = held.into_iter();
         held.by_ref().take(74).for_each(drop);
         assert!(futures_util::FutureExt::now_or_never(bell.notified()).is_none());

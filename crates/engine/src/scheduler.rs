@@ -67,8 +67,8 @@ pub struct LaneLimits {
     pub tenant_batch: u32,
     /// The lane's part of what may be in memory. One tenant may have a quarter of it before claims
     /// pass it over, one target an eighth of the bytes.
-    pub most_jobs: usize,
-    pub most_bytes: usize,
+    pub max_jobs: usize,
+    pub max_bytes: usize,
     /// So many targets with nothing to do are remembered with their breaker, pace and rate.
     pub remembered: usize,
 }
@@ -115,7 +115,7 @@ pub struct Slot {
 /// A delivery that enters the queue, and on what terms.
 pub struct Incoming<T> {
     pub key: Key,
-    pub most_in_flight: u32,
+    pub max_in_flight: u32,
     pub rate: Option<Rate>,
     /// What it takes of the room.
     pub bytes: usize,
@@ -124,9 +124,9 @@ pub struct Incoming<T> {
 
 impl<T> Scheduler<T> {
     pub fn new(limits: LaneLimits) -> Self {
-        let LaneLimits { concurrency, most_jobs, most_bytes, is_hard, .. } = limits;
+        let LaneLimits { concurrency, max_jobs, max_bytes, is_hard, .. } = limits;
         let mut pool_limits =
-            Pool::ALL.map(|pool| PoolLimit::of(pool, concurrency, most_jobs, most_bytes));
+            Pool::ALL.map(|pool| PoolLimit::of(pool, concurrency, max_jobs, max_bytes));
         if is_hard {
             pool_limits[Pool::Prompt.index()].in_flight = concurrency;
         }
@@ -161,9 +161,9 @@ impl<T> Scheduler<T> {
         let owner = self.tenants.entry(key.0).or_default();
         let line = self.targets.entry(key).or_insert_with(|| {
             owner.targets += 1;
-            TargetLine::new(new.most_in_flight, !self.limits.is_hard)
+            TargetLine::new(new.max_in_flight, !self.limits.is_hard)
         });
-        line.agree(new.most_in_flight, new.rate);
+        line.agree(new.max_in_flight, new.rate);
         line.push(new.item, new.bytes);
         owner.queued += 1;
         self.queued += 1;

@@ -162,7 +162,7 @@ from unnest($1::uuid[], $2::uuid[], $3::int8[], $4::int8[], $5::int2[], $6::bool
     delivery, deliveries, body, request)";
 
 /// A message to the server must stay below 1 GiB, however much one call brings.
-const MOST_BYTES: usize = 64 << 20;
+const MAX_BYTES: usize = 64 << 20;
 
 async fn insert_parcels(
     session: &ClientWrapper,
@@ -174,7 +174,7 @@ async fn insert_parcels(
         let mut bytes = 0;
         let fits = |one: &&Incoming<'_>| {
             bytes += one.new.parcel.body.len();
-            bytes <= MOST_BYTES
+            bytes <= MAX_BYTES
         };
         let end = start + fresh[start..].iter().take_while(fits).count().max(1);
         insert_some_parcels(session, &fresh[start..end], &numbers[start..end]).await?;

@@ -121,8 +121,8 @@ impl PostgresStore {
     async fn take(&self, claim: &Claim, plan: &Plan) -> Result<(Vec<Job>, LeaseGuard), Fault> {
         let tenants: Vec<Uuid> = plan.takes.iter().map(|take| uuid(take.tenant)).collect();
         let targets: Vec<Uuid> = plan.takes.iter().map(|take| uuid(take.target)).collect();
-        let most: Vec<i64> = plan.takes.iter().map(|take| take.most as i64).collect();
-        let most_bytes = i64::try_from(claim.most_bytes).unwrap_or(i64::MAX);
+        let max: Vec<i64> = plan.takes.iter().map(|take| take.max as i64).collect();
+        let max_bytes = i64::try_from(claim.max_bytes).unwrap_or(i64::MAX);
         let transaction = Transaction::begin(self.session().await?).await?;
         let taken = query(
             transaction.session()?,
@@ -130,11 +130,11 @@ impl PostgresStore {
             &[
                 &tenants,
                 &targets,
-                &most,
+                &max,
                 &claim.lane.number(),
                 &claim.now.micros(),
                 &claim.node.0,
-                &most_bytes,
+                &max_bytes,
             ],
         )
         .await?;

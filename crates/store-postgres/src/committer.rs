@@ -27,7 +27,7 @@ use crate::{
 };
 
 /// How often a transaction that another was in the way of is run again.
-const MOST_TRIES: u32 = 5;
+const MAX_TRIES: u32 = 5;
 /// After the server could not be reached, calls are refused for so long before it is asked again.
 const REST: Duration = Duration::from_millis(200);
 
@@ -117,7 +117,7 @@ impl Committer {
         loop {
             tries += 1;
             match self.transact_once(works).await {
-                Err(Fault::Retry(error)) if tries < MOST_TRIES => {
+                Err(Fault::Retry(error)) if tries < MAX_TRIES => {
                     tracing::debug!(%error, tries, "retrying transaction");
                 }
                 Ok((answers, ring)) => {

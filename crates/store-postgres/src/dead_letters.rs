@@ -66,7 +66,7 @@ impl DeadLetters for PostgresStore {
     async fn replay_dead(
         &self,
         filter: DeadFilter,
-        most: usize,
+        max: usize,
         after: Option<[u8; 32]>,
         now: Time,
     ) -> Result<Replayed> {
@@ -76,7 +76,7 @@ impl DeadLetters for PostgresStore {
             let order = ListOrder::OldestFirst;
             let letters = Letters { session: &session, filter: &filter, order, ended: true };
             let after = list::start(order, after.as_ref());
-            page(&letters, most, Looks::new(self.max_looks, most), after).await?
+            page(&letters, max, Looks::new(self.max_looks, max), after).await?
         };
         let next = next.map(list::write_place);
         if found.is_empty() {
@@ -87,14 +87,14 @@ impl DeadLetters for PostgresStore {
         Ok(Replayed { armed: armed.len() as u64, next })
     }
 
-    async fn purge_dead(&self, filter: DeadFilter, most: usize) -> Result<u64> {
+    async fn purge_dead(&self, filter: DeadFilter, max: usize) -> Result<u64> {
         let session = self.session().await?;
         let mut conditions = conditions(&filter);
-        let most = conditions.value(most as i64);
+        let max = conditions.value(max as i64);
         let sql = format!(
             "with gone as materialized (
                select l.tenant_id, l.delivery_id from dead_letters l
-               where {} order by l.moved_at, l.delivery_id limit {most} for update skip locked)
+               where {} order by l.moved_at, l.delivery_id limit {max} for update skip locked)
              delete from dead_letters l using gone
              where l.tenant_id = gone.tenant_id and l.delivery_id = gone.delivery_id",
             conditions.sql()

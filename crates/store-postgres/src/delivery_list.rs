@@ -30,13 +30,13 @@ impl PostgresStore {
         let session = self.lists.next(Some(scope.tenant())).await?;
         let ids = rows::ids_at(request.order, filter.since, filter.until);
         let asked = Asked { session: &session, scope, filter, ids };
-        let looks = Looks::new(self.max_looks, request.most);
+        let looks = Looks::new(self.max_looks, request.max);
         let (ids, next) = if filter.external_id.is_some() && filter.event.is_none() {
             asked.named(request, looks).await?
         } else {
             let place = request.after.as_ref();
             let after = place.map_or(ids.start(), |place| ids.from(read_place(place)));
-            let (ids, next) = page(&asked, request.most, looks, after).await?;
+            let (ids, next) = page(&asked, request.max, looks, after).await?;
             (ids, next.map(write_place))
         };
         Ok(Page { rows: read(&session, scope, &ids).await?, next })
@@ -67,7 +67,7 @@ impl Asked<'_> {
             ListOrder::OldestFirst => (Uuid::nil(), Uuid::nil()),
         };
         let begin = request.after.as_ref().map_or(start, read_named_place);
-        let (ids, next) = page(&Named(self), request.most, looks, begin).await?;
+        let (ids, next) = page(&Named(self), request.max, looks, begin).await?;
         Ok((ids, next.map(write_named_place)))
     }
 }

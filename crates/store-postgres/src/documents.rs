@@ -36,31 +36,31 @@ impl Documents for PostgresStore {
         &self,
         on: Collection,
         after: Option<&str>,
-        most: usize,
+        max: usize,
     ) -> Result<Vec<Document>> {
-        let (kind, owner, most) = (on.kind(), owner(on.tenant())?, most as i64);
+        let (kind, owner, max) = (on.kind(), owner(on.tenant())?, max as i64);
         let Some(after) = after else {
             let by = "where kind = $1 and tenant_id = $2 order by key limit $3";
-            return self.list_documents(on.tenant(), by, &[&kind, &owner, &most]).await;
+            return self.list_documents(on.tenant(), by, &[&kind, &owner, &max]).await;
         };
         let by = "where kind = $1 and tenant_id = $2 and key > $3 order by key limit $4";
-        self.list_documents(on.tenant(), by, &[&kind, &owner, &after.as_bytes(), &most]).await
+        self.list_documents(on.tenant(), by, &[&kind, &owner, &after.as_bytes(), &max]).await
     }
 
     async fn documents_of_all(
         &self,
         kind: &'static str,
         after: Option<(Option<TenantId>, String)>,
-        most: usize,
+        max: usize,
     ) -> Result<Vec<Document>> {
-        let most = most as i64;
+        let max = max as i64;
         let Some((tenant, key)) = after else {
             let by = "where kind = $1 order by tenant_id, key limit $2";
-            return self.list_documents(None, by, &[&kind, &most]).await;
+            return self.list_documents(None, by, &[&kind, &max]).await;
         };
         let by = "where kind = $1 and (tenant_id, key) > ($2, $3)
             order by tenant_id, key limit $4";
-        self.list_documents(None, by, &[&kind, &owner(tenant)?, &key.as_bytes(), &most]).await
+        self.list_documents(None, by, &[&kind, &owner(tenant)?, &key.as_bytes(), &max]).await
     }
 
     async fn put_document(

@@ -72,9 +72,9 @@ impl EmailReports for PostgresStore {
         let session = self.lists.next(Some(scope.tenant())).await?;
         let ids = rows::ids_at(request.order, which.since, which.until);
         let after = request.after.as_ref().map_or(ids.start(), |place| ids.from(read_place(place)));
-        let looks = Looks::new(self.max_looks, request.most);
+        let looks = Looks::new(self.max_looks, request.max);
         let failed = Failed { session: &session, scope, which, ids };
-        let (ids, next) = page(&failed, request.most, looks, after).await?;
+        let (ids, next) = page(&failed, request.max, looks, after).await?;
         let rows = delivery_list::read(&session, scope, &ids).await?;
         Ok(Page { rows, next: next.map(write_place) })
     }

@@ -34,9 +34,9 @@ impl Endpoints for PostgresStore {
         &self,
         scope: TenantScope,
         endpoint: Endpoint,
-        at_most: Option<u32>,
+        max_endpoints: Option<u32>,
     ) -> Result<bool> {
-        let added = self.add(scope, &endpoint, at_most).await;
+        let added = self.add(scope, &endpoint, max_endpoints).await;
         added.map_err(Fault::into_error)
     }
 
@@ -77,15 +77,15 @@ impl Endpoints for PostgresStore {
         &self,
         scope: TenantScope,
         before: Option<EndpointId>,
-        most: usize,
+        max: usize,
     ) -> Result<Vec<Endpoint>> {
         let session = self.lists.next(Some(scope.tenant())).await?;
-        let (before, most) = (before.map_or(Uuid::max(), uuid), most as i64);
+        let (before, max) = (before.map_or(Uuid::max(), uuid), max as i64);
         let sql = format!(
             "select {COLUMNS} from endpoints where tenant_id = $1 and id < $2
              order by id desc limit $3"
         );
-        let found = query(&session, &sql, &[&uuid(scope.tenant()), &before, &most]).await;
+        let found = query(&session, &sql, &[&uuid(scope.tenant()), &before, &max]).await;
         found.map_err(store_error)?.iter().map(endpoint).collect()
     }
 
@@ -124,12 +124,12 @@ impl PostgresStore {
         &self,
         scope: TenantScope,
         endpoint: &Endpoint,
-        at_most: Option<u32>,
+        max_endpoints: Option<u32>,
     ) -> Result<bool, Fault> {
         let transaction = Transaction::begin(self.session().await?).await?;
         let session = transaction.session()?;
-        if let Some(most) = at_most
-            && count(session, scope).await? >= i64::from(most)
+        if let Some(max) = max_endpoints
+            && count(session, scope).await? >= i64::from(max)
         {
             transaction.commit().await?;
             return Ok(false);

@@ -32,11 +32,11 @@ impl PostgresStore {
         request: &PageRequest,
     ) -> Result<Page<EventRow>> {
         let session = self.lists.next(Some(scope.tenant())).await?;
-        let looks = Looks::new(self.max_looks, request.most);
+        let looks = Looks::new(self.max_looks, request.max);
         let ids = rows::ids_at(request.order, filter.since, filter.until);
         let after = request.after.as_ref().map_or(ids.start(), |place| ids.from(read_place(place)));
         let events = Events { session: &session, scope, filter, ids };
-        let (rows, next) = page(&events, request.most, looks, after).await?;
+        let (rows, next) = page(&events, request.max, looks, after).await?;
         Ok(Page { rows, next: next.map(write_place) })
     }
 }

@@ -18,11 +18,11 @@ use crate::{
 
 #[async_trait]
 impl Ledger for PostgresStore {
-    async fn ledger_lines(&self, after: u64, most: usize) -> Result<Vec<Line>> {
+    async fn ledger_lines(&self, after: u64, max: usize) -> Result<Vec<Line>> {
         let session = self.session().await?;
         let sql =
             "select number, entry, link from ledger where number > $1 order by number limit $2";
-        let found = query(&session, sql, &[&(after as i64), &(most as i64)]).await;
+        let found = query(&session, sql, &[&(after as i64), &(max as i64)]).await;
         found.map_err(store_error)?.iter().map(line).collect()
     }
 

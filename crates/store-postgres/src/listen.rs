@@ -21,7 +21,7 @@ const CHANNEL: &str = "gancho_due";
 /// Others are told at most so often.
 const SPACING: Duration = Duration::from_millis(5);
 const FIRST_REST: Duration = Duration::from_millis(100);
-const LONGEST_REST: Duration = Duration::from_secs(2);
+const MAX_REST: Duration = Duration::from_secs(2);
 
 #[derive(Default)]
 pub(crate) struct Bells {
@@ -88,7 +88,7 @@ impl Line {
                 Err(error) => {
                     tracing::debug!(%error, "could not open the LISTEN connection; retrying");
                     sleep(rest).await;
-                    rest = (rest * 2).min(LONGEST_REST);
+                    rest = (rest * 2).min(MAX_REST);
                 }
             }
         }
@@ -113,7 +113,7 @@ impl Line {
             tokio::select! {
                 () = self.bells.others.notified() => {}
                 // Nothing to tell: see whether the line still holds.
-                () = sleep(LONGEST_REST) => {
+                () = sleep(MAX_REST) => {
                     if let Err(error) = client.batch_execute("").await {
                         return error;
                     }

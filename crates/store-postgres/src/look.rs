@@ -95,7 +95,7 @@ pub(crate) struct Looks {
     step: usize,
 }
 
-const LONGEST_STEP: usize = 4_096;
+const MAX_STEP: usize = 4_096;
 /// When the page is full, it is looked so far for one more, to know whether there is another page.
 const FOR_ANOTHER_PAGE: usize = 1_000;
 
@@ -107,7 +107,7 @@ impl Looks {
 
     /// How many rows the next step may look at; nothing where it was enough.
     pub fn next(&mut self) -> Option<i64> {
-        let step = self.step.min(self.left).min(LONGEST_STEP);
+        let step = self.step.min(self.left).min(MAX_STEP);
         self.left -= step;
         self.step = step * 2;
         (step > 0).then_some(step as i64)
@@ -121,7 +121,7 @@ impl Looks {
 /// A page, and the place where the next one begins.
 pub(crate) async fn page<T: Trail>(
     trail: &T,
-    most: usize,
+    max: usize,
     mut looks: Looks,
     mut below: T::Place,
 ) -> Result<(Vec<T::Row>, Option<T::Place>)> {
@@ -132,12 +132,12 @@ pub(crate) async fn page<T: Trail>(
         };
         let Step { found, reached } = trail.step(below, rows_to_look_at).await?;
         rows.extend(found);
-        if rows.len() > most {
-            rows.truncate(most);
+        if rows.len() > max {
+            rows.truncate(max);
             let last = rows.last().map(|(_, place)| *place);
             return Ok((without_places(rows), last));
         }
-        if rows.len() == most {
+        if rows.len() == max {
             looks.only_for_another_page();
         }
         match reached {
@@ -174,19 +174,19 @@ mod tests {
     #[tokio::test]
     async fn pages_have_no_gaps_and_no_repeats_however_little_is_looked_at() {
         let expected: Vec<i64> = (0..1_000).rev().filter(|number| number % 7 == 0).collect();
-        for most in [1, 3, 50, 500] {
-            for max in [1, 2, 10, 100, 10_000] {
+        for max in [1, 3, 50, 500] {
+            for max_looks in [1, 2, 10, 100, 10_000] {
                 let (mut rows, mut below) = (Vec::new(), 1_000);
                 loop {
                     let (found, next) =
-                        page(&Sevens, most, Looks::new(max, most), below).await.unwrap();
-                    assert!(found.len() <= most);
+                        page(&Sevens, max, Looks::new(max_looks, max), below).await.unwrap();
+                    assert!(found.len() <= max);
                     rows.extend(found);
                     let Some(next) = next else { break };
                     assert!(next < below, "the pages go on");
                     below = next;
                 }
-                assert_eq!(rows, expected, "pages of {most}, {max} looks");
+                assert_eq!(rows, expected, "pages of {max}, {max_looks} looks");
             }
         }
     }

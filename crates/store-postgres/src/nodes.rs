@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use gancho_domain::{Code, Failure, State, Time};
 use gancho_store::{
     NodeId, Nodes, Rescued, Result, StoreError,
-    nodes::{MOST_LOST_LEASES, SUSPECT_LEASES},
+    nodes::{MAX_LOST_LEASES, SUSPECT_LEASES},
 };
 
 use crate::{
@@ -164,7 +164,7 @@ impl PostgresStore {
     async fn give_up_killers(&self, spans: &DeadSpans, now: Time) -> Result<u64, Fault> {
         let failure = Failure::new(
             Code::LEASE_LOST,
-            format!("{MOST_LOST_LEASES} nodes died while they tried it: it may be what kills them"),
+            format!("{MAX_LOST_LEASES} nodes died while they tried it: it may be what kills them"),
         );
         let give_up = GiveUp {
             from: &[State::Leased],
@@ -211,9 +211,9 @@ impl PostgresStore {
         too_often: bool,
     ) -> Result<Vec<(gancho_domain::TenantId, gancho_domain::DeliveryId)>, Fault> {
         let session = self.session().await?;
-        let most = MOST_LOST_LEASES as i32;
+        let max = MAX_LOST_LEASES as i32;
         let values: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
-            [&spans.low, &spans.high, &most, &too_often];
+            [&spans.low, &spans.high, &max, &too_often];
         let found = query(&session, &HELD_BY_DEAD, &values).await?;
         found.iter().map(give_up::key).collect()
     }

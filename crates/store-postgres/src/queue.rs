@@ -25,8 +25,8 @@ use crate::{
 };
 
 /// A transaction takes no more than this, unless one call alone is larger.
-const MOST_ROWS: usize = 1_024;
-const MOST_BYTES: usize = 8 << 20;
+const MAX_ROWS: usize = 1_024;
+const MAX_BYTES: usize = 8 << 20;
 /// Below so many rows, a committer that is kept busy waits a moment for more.
 const FEW_ROWS: usize = 128;
 const MOMENT: Duration = Duration::from_millis(1);
@@ -142,11 +142,11 @@ impl Queue {
         let mut bytes: usize = taken.iter().map(|call| call.bytes).sum();
         let idle = self.0.idle.load(Ordering::Relaxed);
         let share = (rows + rows_of(&*calls)).div_ceil(idle + 1);
-        let most = share.clamp(FEW_ROWS, MOST_ROWS);
+        let max = share.clamp(FEW_ROWS, MAX_ROWS);
         while let Some(next) = calls.front() {
             rows += next.rows;
             bytes += next.bytes;
-            if !taken.is_empty() && (rows > most || bytes > MOST_BYTES) {
+            if !taken.is_empty() && (rows > max || bytes > MAX_BYTES) {
                 break;
             }
             taken.extend(calls.pop_front());

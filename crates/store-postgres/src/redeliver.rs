@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// How often a transaction that another was in the way of is run again.
-const MOST_TRIES: u32 = 5;
+const MAX_TRIES: u32 = 5;
 
 impl PostgresStore {
     /// A delivery that the event has already is passed over. So it does no harm to ask twice, and
@@ -33,7 +33,7 @@ impl PostgresStore {
         loop {
             tries += 1;
             match self.add_deliveries_once(scope, event, deliveries).await {
-                Err(Fault::Retry(error)) if tries < MOST_TRIES => {
+                Err(Fault::Retry(error)) if tries < MAX_TRIES => {
                     tracing::debug!(%error, tries, "retrying to redeliver an event");
                 }
                 done => return done.map_err(Fault::into_error),

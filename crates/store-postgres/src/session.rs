@@ -36,7 +36,7 @@ pub(crate) const SETTINGS: &str = "
 /// a server that takes very long for one.
 pub(crate) const OF_LISTS: &str = "set statement_timeout = '10s'";
 
-const LONGEST_WAIT: Duration = Duration::from_secs(5);
+const MAX_WAIT: Duration = Duration::from_secs(5);
 
 /// `settings` come after [`SETTINGS`].
 pub(crate) fn pool(
@@ -53,8 +53,8 @@ pub(crate) fn pool(
     Pool::builder(manager)
         .max_size(size)
         .runtime(Runtime::Tokio1)
-        .wait_timeout(Some(LONGEST_WAIT))
-        .create_timeout(Some(LONGEST_WAIT))
+        .wait_timeout(Some(MAX_WAIT))
+        .create_timeout(Some(MAX_WAIT))
         .post_create(Hook::async_fn(move |client, _| {
             Box::pin(async move {
                 let set = client.batch_execute(&format!("{SETTINGS};\n{settings}")).await;

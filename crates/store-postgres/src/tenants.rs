@@ -39,11 +39,11 @@ impl Tenants for PostgresStore {
         Ok(changed.map_err(store_error)? > 0)
     }
 
-    async fn tenants(&self, after: Option<&str>, most: usize) -> Result<Vec<Tenant>> {
+    async fn tenants(&self, after: Option<&str>, max: usize) -> Result<Vec<Tenant>> {
         let session = self.lists.next(None).await?;
-        let most = most as i64;
+        let max = max as i64;
         let after = after.map(text);
-        let mut values: Vec<&(dyn ToSql + Sync)> = vec![&most];
+        let mut values: Vec<&(dyn ToSql + Sync)> = vec![&max];
         let from = match &after {
             Some(after) => {
                 values.push(after);

@@ -51,8 +51,8 @@ impl Upkeep for PostgresStore {
         self.prune_step(before, max, now).await
     }
 
-    async fn expire(&self, lane: Lane, before: Time, most: usize, now: Time) -> Result<u64> {
-        let done = self.expire_late(lane, before, most, now).await;
+    async fn expire(&self, lane: Lane, before: Time, max: usize, now: Time) -> Result<u64> {
+        let done = self.expire_late(lane, before, max, now).await;
         let (count, moved) = done.map_err(Fault::into_error)?;
         if moved {
             self.bells.ring_all();
@@ -105,13 +105,13 @@ impl PostgresStore {
         &self,
         lane: Lane,
         before: Time,
-        most: usize,
+        max: usize,
         now: Time,
     ) -> Result<(u64, bool), Fault> {
         let session = self.session().await?;
-        let most = most as i64;
+        let max = max as i64;
         let values: [&(dyn tokio_postgres::types::ToSql + Sync); 3] =
-            [&lane.number(), &before.micros(), &most];
+            [&lane.number(), &before.micros(), &max];
         let found = query(&session, &LATE, &values).await?;
         let overdue = found.iter().map(give_up::key).collect::<Result<Vec<_>, Fault>>()?;
         if overdue.is_empty() {

@@ -37,7 +37,7 @@ select * from claim_round($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13
 
 pub(crate) async fn plan(session: &ClientWrapper, claim: &Claim) -> Result<Plan, Fault> {
     let due = oldest(session, claim).await?;
-    let few_are_due = due.len() <= claim.most;
+    let few_are_due = due.len() <= claim.max;
     let due = due.into_iter().filter(|(tenant, target)| !claim.skip.covers(*tenant, *target));
     if few_are_due {
         return Ok(deal::plan(claim, due));
@@ -55,9 +55,9 @@ async fn oldest(
     session: &ClientWrapper,
     claim: &Claim,
 ) -> Result<Vec<(TenantId, TargetId)>, Fault> {
-    let most = claim.most as i64 + 1;
+    let max = claim.max as i64 + 1;
     let found =
-        query(session, &OLDEST, &[&claim.lane.number(), &claim.now.micros(), &most]).await?;
+        query(session, &OLDEST, &[&claim.lane.number(), &claim.now.micros(), &max]).await?;
     found.iter().map(|row| Ok((rows::id(row, 0)?, rows::id(row, 1)?))).collect()
 }
 
@@ -70,7 +70,7 @@ pub(crate) async fn walk(session: &ClientWrapper, claim: &Claim) -> Result<(Plan
         &[
             &claim.lane.number(),
             &claim.now.micros(),
-            &small(claim.most),
+            &small(claim.max),
             &small(claim.per_target.max(1)),
             &small(claim.per_proven.max(1)),
             &small(claim.per_tenant.max(1)),
@@ -121,9 +121,9 @@ impl Follower {
         let event: Option<&str> = rows::get(step, 3)?;
         match (event, tenant, target) {
             (None, Some(tenant), Some(target)) => {
-                let most = take.and_then(|most| usize::try_from(most).ok()).unwrap_or(0);
-                if most > 0 {
-                    self.takes.push(Take { tenant, target, most });
+                let max = take.and_then(|max| usize::try_from(max).ok()).unwrap_or(0);
+                if max > 0 {
+                    self.takes.push(Take { tenant, target, max });
                 }
             }
             (Some("resumed"), Some(tenant), from) => {

@@ -17,7 +17,7 @@ pub(crate) fn body_prefixes(
     db: &Connection,
     scope: TenantScope,
     ids: &[ParcelId],
-    most_bytes: usize,
+    max_bytes: usize,
 ) -> Result<Vec<(ParcelId, Bytes)>, Fault> {
     let mut find =
         db.prepare_cached("SELECT seq FROM parcels WHERE seq = ?1 AND id = ?2 AND tenant_id = ?3")?;
@@ -29,7 +29,7 @@ pub(crate) fn body_prefixes(
             continue;
         }
         let mut body = db.blob_open(MAIN_DB, c"parcels", c"body", seq(*id), true)?;
-        let mut prefix = vec![0; body.len().min(most_bytes)];
+        let mut prefix = vec![0; body.len().min(max_bytes)];
         let read = body.read_exact(&mut prefix);
         read.map_err(|error| corrupt(format!("the body of {id} cannot be read: {error}")))?;
         body_prefixes.push((*id, Bytes::from(prefix)));

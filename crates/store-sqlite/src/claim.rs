@@ -91,19 +91,19 @@ impl<'a> Basket<'a> {
     }
 
     pub fn is_full(&self) -> bool {
-        self.jobs.len() >= self.claim.most
-            || (!self.jobs.is_empty() && self.bytes >= self.claim.most_bytes)
+        self.jobs.len() >= self.claim.max
+            || (!self.jobs.is_empty() && self.bytes >= self.claim.max_bytes)
     }
 
-    /// Leases what is due of a target: its share, and no more than `most`.
+    /// Leases what is due of a target: its share, and no more than `max`.
     pub fn take(
         &mut self,
         tenant: TenantId,
         target: TargetId,
-        most: usize,
+        max: usize,
     ) -> Result<Taken, Fault> {
-        let room = self.claim.most - self.jobs.len();
-        let most = self.claim.share(target).min(most).min(room);
+        let room = self.claim.max - self.jobs.len();
+        let max = self.claim.share(target).min(max).min(room);
         let mut due = self.tx.db.prepare_cached(&format!(
             "SELECT {JOB}, {PARCEL} FROM deliveries d INDEXED BY deliveries_pending
              JOIN parcels p ON p.seq = d.parcel
@@ -117,11 +117,11 @@ impl<'a> Basket<'a> {
             target.bytes(),
             self.claim.now.micros(),
             // One more, to know whether some are left.
-            most as i64 + 1,
+            max as i64 + 1,
         ])?;
         let (mut taken, mut left) = (Vec::new(), false);
         while let Some(row) = found.next()? {
-            if taken.len() == most || (self.bytes >= self.claim.most_bytes && self.bytes > 0) {
+            if taken.len() == max || (self.bytes >= self.claim.max_bytes && self.bytes > 0) {
                 left = true;
                 break;
             }
@@ -179,15 +179,15 @@ fn oldest_due(tx: &Tx<'_>, claim: &Claim) -> Result<Oldest, Fault> {
         "SELECT tenant_id, target_id FROM deliveries INDEXED BY deliveries_due
          WHERE state = {PENDING} AND lane = ?1 AND due_at <= ?2 ORDER BY due_at LIMIT ?3"
     ))?;
-    let most = claim.most as i64 + 1;
-    let mut found = due.query(params![claim.lane.number(), claim.now.micros(), most])?;
+    let max = claim.max as i64 + 1;
+    let mut found = due.query(params![claim.lane.number(), claim.now.micros(), max])?;
     let mut targets = BTreeSet::new();
     let mut count = 0;
     while let Some(row) = found.next()? {
         count += 1;
         targets.insert((rows::id(row, 0)?, rows::id(row, 1)?));
     }
-    Ok(Oldest { targets, is_all: count <= claim.most })
+    Ok(Oldest { targets, is_all: count <= claim.max })
 }
 
 fn next_due(tx: &Tx<'_>, claim: &Claim) -> Result<Option<Time>, Fault> {

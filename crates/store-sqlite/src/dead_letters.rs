@@ -42,7 +42,7 @@ impl DeadLetters for SqliteStore {
     async fn replay_dead(
         &self,
         filter: DeadFilter,
-        most: usize,
+        max: usize,
         after: Option<[u8; 32]>,
         now: Time,
     ) -> Result<Replayed> {
@@ -52,7 +52,7 @@ impl DeadLetters for SqliteStore {
                 // One that is being replayed already is left alone.
                 let letters =
                     Letters { db, filter: &filter, order: ListOrder::OldestFirst, ended: true };
-                letters.find(after.as_ref(), most, &mut looks)
+                letters.find(after.as_ref(), max, &mut looks)
             })
             .await?;
         let next = next.map(list::Place::write);
@@ -76,9 +76,9 @@ impl DeadLetters for SqliteStore {
         .await
     }
 
-    async fn purge_dead(&self, filter: DeadFilter, most: usize) -> Result<u64> {
+    async fn purge_dead(&self, filter: DeadFilter, max: usize) -> Result<u64> {
         self.write(move |tx| {
-            let dead = oldest(tx.db, &conditions(&filter), most)?;
+            let dead = oldest(tx.db, &conditions(&filter), max)?;
             for seq in &dead {
                 tx.db
                     .prepare_cached("DELETE FROM dead_letters WHERE delivery = ?1")?
@@ -121,11 +121,11 @@ fn add_letter_conditions(conditions: &mut Conditions, filter: &DeadFilter) {
 }
 
 /// The row numbers of the oldest that fit.
-fn oldest(db: &Connection, conditions: &Conditions, most: usize) -> Result<Vec<i64>, Fault> {
+fn oldest(db: &Connection, conditions: &Conditions, max: usize) -> Result<Vec<i64>, Fault> {
     Ok(db
         .prepare(&format!(
             "SELECT l.delivery FROM dead_letters l JOIN deliveries d ON d.seq = l.delivery
-             WHERE {} ORDER BY l.moved_at, l.delivery LIMIT {most}",
+             WHERE {} ORDER BY l.moved_at, l.delivery LIMIT {max}",
             conditions.sql()
         ))?
         .query_map(&*conditions.values(), |row| row.get(0))?

@@ -126,9 +126,9 @@ impl Deliveries for SqliteStore {
         &self,
         scope: TenantScope,
         ids: Vec<ParcelId>,
-        most_bytes: usize,
+        max_bytes: usize,
     ) -> Result<Vec<(ParcelId, Bytes)>> {
-        self.read_list(Some(scope.tenant()), move |db| body_prefixes(db, scope, &ids, most_bytes))
+        self.read_list(Some(scope.tenant()), move |db| body_prefixes(db, scope, &ids, max_bytes))
             .await
     }
 

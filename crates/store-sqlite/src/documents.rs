@@ -34,13 +34,13 @@ impl Documents for SqliteStore {
         &self,
         on: Collection,
         after: Option<&str>,
-        most: usize,
+        max: usize,
     ) -> Result<Vec<Document>> {
         let from = if after.is_some() { "key > ?3" } else { "?3 IS NULL" };
         let after = after.map(str::to_owned);
         self.read_for(on.tenant(), move |db| {
             let by = format!("WHERE kind = ?1 AND tenant_id = ?2 AND {from} ORDER BY key LIMIT ?4");
-            list(db, &by, &[&on.kind(), &owner(on.tenant()), &after, &(most as i64)])
+            list(db, &by, &[&on.kind(), &owner(on.tenant()), &after, &(max as i64)])
         })
         .await
     }
@@ -49,13 +49,13 @@ impl Documents for SqliteStore {
         &self,
         kind: &'static str,
         after: Option<(Option<TenantId>, String)>,
-        most: usize,
+        max: usize,
     ) -> Result<Vec<Document>> {
         let from = if after.is_some() { "(tenant_id, key) > (?2, ?3)" } else { "?2 IS ?3" };
         let (tenant, key) = after.map(|(tenant, key)| (owner(tenant), key)).unzip();
         self.read(move |db| {
             let by = format!("WHERE kind = ?1 AND {from} ORDER BY tenant_id, key LIMIT ?4");
-            list(db, &by, &[&kind, &tenant, &key, &(most as i64)])
+            list(db, &by, &[&kind, &tenant, &key, &(max as i64)])
         })
         .await
     }

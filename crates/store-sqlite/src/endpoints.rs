@@ -32,11 +32,11 @@ impl Endpoints for SqliteStore {
         &self,
         scope: TenantScope,
         endpoint: Endpoint,
-        at_most: Option<u32>,
+        max_endpoints: Option<u32>,
     ) -> Result<bool> {
         self.write_more(move |tx| {
-            if let Some(most) = at_most
-                && count(tx, scope)? >= most
+            if let Some(max) = max_endpoints
+                && count(tx, scope)? >= max
             {
                 return Ok(false);
             }
@@ -101,7 +101,7 @@ impl Endpoints for SqliteStore {
         &self,
         scope: TenantScope,
         before: Option<EndpointId>,
-        most: usize,
+        max: usize,
     ) -> Result<Vec<Endpoint>> {
         let before = before.unwrap_or(EndpointId::from_bits(u128::MAX));
         self.read_list(Some(scope.tenant()), move |db| {
@@ -110,7 +110,7 @@ impl Endpoints for SqliteStore {
                  ORDER BY id DESC LIMIT ?3"
             ))?;
             let tenant = scope.tenant().bytes();
-            let mut found = list.query(params![tenant, before.bytes(), most as i64])?;
+            let mut found = list.query(params![tenant, before.bytes(), max as i64])?;
             let mut endpoints = Vec::new();
             while let Some(row) = found.next()? {
                 endpoints.push(endpoint(row)?);

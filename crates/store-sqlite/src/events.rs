@@ -36,9 +36,9 @@ pub(crate) fn page_of(
     let end = filter.until.map_or(i64::MAX, rows::last_seq_at);
     let below = direction.start(request.after.as_ref().map(read_place), first, end);
     let events = |index| Events { db, scope, filter, index, direction, first, end };
-    let mut search = Search::new(indexes.into_iter().map(events).collect(), below, request.most);
+    let mut search = Search::new(indexes.into_iter().map(events).collect(), below, request.max);
     let read = |key| event_at(db, direction.key(key));
-    let (rows, next) = page(&mut search, request.most, looks, read)?;
+    let (rows, next) = page(&mut search, request.max, looks, read)?;
     Ok(Page { rows, next: next.map(|key| write_place(direction.key(key))) })
 }
 

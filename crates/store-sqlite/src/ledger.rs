@@ -15,12 +15,12 @@ use crate::{
 
 #[async_trait]
 impl Ledger for SqliteStore {
-    async fn ledger_lines(&self, after: u64, most: usize) -> Result<Vec<Line>> {
+    async fn ledger_lines(&self, after: u64, max: usize) -> Result<Vec<Line>> {
         self.read_aside(move |db| {
             let mut list = db.prepare_cached(
                 "SELECT number, entry, link FROM ledger WHERE number > ?1 ORDER BY number LIMIT ?2",
             )?;
-            let mut found = list.query(params![after as i64, most as i64])?;
+            let mut found = list.query(params![after as i64, max as i64])?;
             let mut lines = Vec::new();
             while let Some(row) = found.next()? {
                 lines.push(line(row)?);

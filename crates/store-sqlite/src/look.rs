@@ -133,12 +133,12 @@ struct Followed<T> {
     step: usize,
 }
 
-const LONGEST_STEP: usize = 4_096;
+const MAX_STEP: usize = 4_096;
 
 impl<T: Trail> Search<T> {
     /// For what is below a number, in pages of so many.
     pub fn new(trails: Vec<T>, below: i64, page: usize) -> Self {
-        let step = (page + 1).min(LONGEST_STEP);
+        let step = (page + 1).min(MAX_STEP);
         let followed = |trail| Followed { trail, found: VecDeque::new(), below, step };
         Self { trails: trails.into_iter().map(followed).collect(), start: below }
     }
@@ -177,7 +177,7 @@ impl<T: Trail> Followed<T> {
         match self.trail.follow(self.below, step, looks, &mut self.found)? {
             Reach::DownTo(below) => {
                 self.below = below;
-                self.step = LONGEST_STEP.min(self.step * 2);
+                self.step = MAX_STEP.min(self.step * 2);
             }
             Reach::End => self.step = 0,
         }
@@ -188,7 +188,7 @@ impl<T: Trail> Followed<T> {
 /// A page of what a search finds, with the key where the next one begins.
 pub(crate) fn page<T: Trail, R>(
     search: &mut Search<T>,
-    most: usize,
+    max: usize,
     looks: &mut Looks,
     read: impl Fn(i64) -> Result<Option<R>, Fault>,
 ) -> Result<(Vec<R>, Option<i64>), Fault> {
@@ -196,13 +196,13 @@ pub(crate) fn page<T: Trail, R>(
     let mut last = None;
     loop {
         match search.next(looks)? {
-            Step::Found(row) if rows.len() == most => return Ok((rows, last.or(Some(row + 1)))),
+            Step::Found(row) if rows.len() == max => return Ok((rows, last.or(Some(row + 1)))),
             Step::Found(row) => {
                 if let Some(read) = read(row)? {
                     rows.push(read);
                     last = Some(row);
                 }
-                if rows.len() == most {
+                if rows.len() == max {
                     looks.only_for_another_page();
                 }
             }

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use gancho_domain::{Code, Failure, Time};
 use gancho_store::{
     NodeId, Nodes, Rescued, Result, StoreError,
-    nodes::{MOST_LOST_LEASES, SUSPECT_LEASES},
+    nodes::{MAX_LOST_LEASES, SUSPECT_LEASES},
 };
 use rusqlite::params;
 
@@ -98,11 +98,11 @@ fn give_up(tx: &Tx<'_>, now: Time) -> Result<u64, Fault> {
         .prepare_cached(&format!(
             "SELECT seq FROM deliveries WHERE state = {LEASED} AND lost_leases >= ?1 AND {OF_THE_DEAD}"
         ))?
-        .query_map([MOST_LOST_LEASES], |row| row.get(0))?
+        .query_map([MAX_LOST_LEASES], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     let failure = Failure::new(
         Code::LEASE_LOST,
-        format!("{MOST_LOST_LEASES} nodes died while they tried it: it may be what kills them"),
+        format!("{MAX_LOST_LEASES} nodes died while they tried it: it may be what kills them"),
     );
     for seq in &killers {
         tx.db

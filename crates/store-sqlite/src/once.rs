@@ -83,19 +83,19 @@ fn flush(tx: &Tx<'_>, now: Time) -> Result<(), Fault> {
 /// Forgets keys that are over: looks at no more than so many, and the next call goes on from there. Says
 /// whether it should follow at once. In the tree it does while one in eight is over: to look for the last
 /// few would be to read the whole of it again and again.
-pub(crate) fn forget(tx: &Tx<'_>, most: usize, now: Time) -> Result<bool, Fault> {
+pub(crate) fn forget(tx: &Tx<'_>, max: usize, now: Time) -> Result<bool, Fault> {
     tx.cache.once_keys.expired_by.set(now);
-    let in_front = forget_buffered(tx, most, now)?;
-    let in_tree = forget_in_tree(tx, most, now)?;
-    Ok(in_front == most || in_tree * 8 >= most)
+    let in_front = forget_buffered(tx, max, now)?;
+    let in_tree = forget_in_tree(tx, max, now)?;
+    Ok(in_front == max || in_tree * 8 >= max)
 }
 
 /// From the front, as far as they are over. Says how many lines went.
-fn forget_buffered(tx: &Tx<'_>, most: usize, now: Time) -> Result<usize, Fault> {
+fn forget_buffered(tx: &Tx<'_>, max: usize, now: Time) -> Result<usize, Fault> {
     let mut list = tx.db.prepare_cached(
         "SELECT line, tenant_id, key, until <= ?2 FROM once_lately ORDER BY line LIMIT ?1",
     )?;
-    let mut found = list.query(params![most as i64, now.micros()])?;
+    let mut found = list.query(params![max as i64, now.micros()])?;
     let mut over = None;
     while let Some(row) = found.next()? {
         if !row.get::<_, bool>(3)? {
@@ -109,13 +109,13 @@ fn forget_buffered(tx: &Tx<'_>, most: usize, now: Time) -> Result<usize, Fault> 
         over = Some(line);
     }
     match over {
-        Some(over) => Ok(trim(tx.db, "once_lately", over, most)?),
+        Some(over) => Ok(trim(tx.db, "once_lately", over, max)?),
         None => Ok(0),
     }
 }
 
 /// Says how many of them went.
-fn forget_in_tree(tx: &Tx<'_>, most: usize, now: Time) -> Result<usize, Fault> {
+fn forget_in_tree(tx: &Tx<'_>, max: usize, now: Time) -> Result<usize, Fault> {
     let (tenant, key) = tx.cache.once_keys.next_look.get();
     let end: Option<OnceKey> = tx
         .db
@@ -123,7 +123,7 @@ fn forget_in_tree(tx: &Tx<'_>, most: usize, now: Time) -> Result<usize, Fault> {
             "SELECT tenant_id, key FROM once_keys WHERE (tenant_id, key) > (?1, ?2)
              ORDER BY tenant_id, key LIMIT 1 OFFSET ?3",
         )?
-        .query_row(params![tenant.bytes(), key, most as i64 - 1], |row| {
+        .query_row(params![tenant.bytes(), key, max as i64 - 1], |row| {
             Ok((TenantId::from_bytes(row.get(0)?), row.get(1)?))
         })
         .optional()?;

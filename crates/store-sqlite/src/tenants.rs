@@ -38,14 +38,14 @@ impl Tenants for SqliteStore {
         .await
     }
 
-    async fn tenants(&self, after: Option<&str>, most: usize) -> Result<Vec<Tenant>> {
+    async fn tenants(&self, after: Option<&str>, max: usize) -> Result<Vec<Tenant>> {
         let from = if after.is_some() { "slug > ?1" } else { "?1 IS NULL" };
         let after = after.map(str::to_owned);
         self.read_list(None, move |db| {
             let mut list = db.prepare_cached(&format!(
                 "SELECT {COLUMNS} FROM tenants WHERE {from} ORDER BY slug LIMIT ?2"
             ))?;
-            let mut found = list.query(params![after, most as i64])?;
+            let mut found = list.query(params![after, max as i64])?;
             let mut tenants = Vec::new();
             while let Some(row) = found.next()? {
                 tenants.push(tenant(row)?);

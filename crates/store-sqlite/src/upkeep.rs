@@ -21,8 +21,8 @@ impl Upkeep for SqliteStore {
         self.prune_step(before, max, now).await
     }
 
-    async fn expire(&self, lane: Lane, before: Time, most: usize, now: Time) -> Result<u64> {
-        let found = self.read_aside(move |db| overdue(db, lane, before, most)).await?;
+    async fn expire(&self, lane: Lane, before: Time, max: usize, now: Time) -> Result<u64> {
+        let found = self.read_aside(move |db| overdue(db, lane, before, max)).await?;
         self.write(move |tx| expire(tx, &found, now)).await
     }
 
@@ -103,7 +103,7 @@ fn last_written(db: &Connection) -> rusqlite::Result<Option<Time>> {
 }
 
 /// Those that are too old. Looked for by a reader, as it may have to read the whole of a lane.
-fn overdue(db: &Connection, lane: Lane, before: Time, most: usize) -> Result<Vec<i64>, Fault> {
+fn overdue(db: &Connection, lane: Lane, before: Time, max: usize) -> Result<Vec<i64>, Fault> {
     Ok(db
         .prepare_cached(
             sql!("SELECT d.seq FROM deliveries d INDEXED BY deliveries_due
@@ -114,7 +114,7 @@ fn overdue(db: &Connection, lane: Lane, before: Time, most: usize) -> Result<Vec
                AND d.created_at < ?2 AND d.attempts_before = 0
              LIMIT ?3"),
         )?
-        .query_map(params![lane.number(), before.micros(), most as i64], |row| row.get(0))?
+        .query_map(params![lane.number(), before.micros(), max as i64], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?)
 }
 

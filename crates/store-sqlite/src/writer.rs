@@ -209,7 +209,7 @@ struct Committer {
 }
 
 /// More in one transaction would make the first of them wait too long.
-const MOST: usize = 1_024;
+const MAX: usize = 1_024;
 /// In a crowd, waiting this long for more saves more than it costs.
 const GATHER: Duration = Duration::from_millis(1);
 /// What counts as a crowd.
@@ -240,17 +240,17 @@ impl Committer {
     /// Whatever is waiting, or the next to come. `None` when the store is dropped.
     fn gather(&mut self) -> Option<Vec<(Step, Box<dyn Work>)>> {
         let mut batch = vec![self.queue.recv().ok()?];
-        batch.extend(self.queue.try_iter().take(MOST - 1));
+        batch.extend(self.queue.try_iter().take(MAX - 1));
         if self.crowd >= CROWD * 16 {
             let until = Instant::now() + GATHER;
             // Enough is as many as came last time: they are the same callers, coming round again.
-            while batch.len() < MOST.min(self.crowd / 16) {
+            while batch.len() < MAX.min(self.crowd / 16) {
                 match self.queue.recv_deadline(until) {
                     Ok(step) => batch.push(step),
                     Err(_) => break,
                 }
             }
-            batch.extend(self.queue.try_iter().take(MOST.saturating_sub(batch.len())));
+            batch.extend(self.queue.try_iter().take(MAX.saturating_sub(batch.len())));
         }
         self.crowd = (self.crowd * 3 + batch.len() * 16) / 4;
         Some(batch)

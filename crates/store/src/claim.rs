@@ -23,9 +23,9 @@ pub struct Claim {
     pub lane: Lane,
     pub now: Time,
     /// At most so many deliveries,
-    pub most: usize,
+    pub max: usize,
     /// and no more once their bodies reach so many bytes (one is always taken).
-    pub most_bytes: usize,
+    pub max_bytes: usize,
     pub per_target: usize,
     /// The same, of a target that is known to answer.
     pub per_proven: usize,

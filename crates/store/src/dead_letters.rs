@@ -74,11 +74,11 @@ pub trait DeadLetters: Send + Sync + 'static {
     async fn replay_dead(
         &self,
         filter: DeadFilter,
-        most: usize,
+        max: usize,
         after: Option<[u8; 32]>,
         now: Time,
     ) -> Result<Replayed>;
 
     /// Removes at most so many entries, and says how many. The deliveries stay in the log as failed.
-    async fn purge_dead(&self, filter: DeadFilter, most: usize) -> Result<u64>;
+    async fn purge_dead(&self, filter: DeadFilter, max: usize) -> Result<u64>;
 }

@@ -155,13 +155,13 @@ pub trait Deliveries: Send + Sync + 'static {
         ids: Vec<EventId>,
     ) -> Result<Vec<EventOutline>>;
 
-    /// The first `most_bytes` bytes of each parcel's body: for lists that show a little of what may be
+    /// The first `max_bytes` bytes of each parcel's body: for lists that show a little of what may be
     /// large. In the order of `ids`; unknown ids are left out.
     async fn body_prefixes(
         &self,
         scope: TenantScope,
         ids: Vec<ParcelId>,
-        most_bytes: usize,
+        max_bytes: usize,
     ) -> Result<Vec<(ParcelId, Bytes)>>;
 
     /// Delivers a stored event to more targets: none of the deliveries is leased, and those that are kept

@@ -66,7 +66,7 @@ pub trait Documents: Send + Sync + 'static {
         &self,
         collection: Collection,
         after: Option<&str>,
-        most: usize,
+        max: usize,
     ) -> Result<Vec<Document>>;
 
     /// All of a kind on every collection, at most so many, by tenant and key, the operator's first.
@@ -74,7 +74,7 @@ pub trait Documents: Send + Sync + 'static {
         &self,
         kind: &'static str,
         after: Option<(Option<TenantId>, String)>,
-        most: usize,
+        max: usize,
     ) -> Result<Vec<Document>>;
 
     /// The new version; nothing where what was expected is not so, and then nothing is written.

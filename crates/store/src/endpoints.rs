@@ -7,13 +7,13 @@ use crate::Result;
 
 #[async_trait]
 pub trait Endpoints: Send + Sync + 'static {
-    /// Makes a new one, unless the tenant has `at_most` so many already: then nothing is written and
+    /// Makes a new one, unless the tenant has `max_endpoints` so many already: then nothing is written and
     /// the answer is false.
     async fn add_endpoint(
         &self,
         scope: TenantScope,
         endpoint: Endpoint,
-        at_most: Option<u32>,
+        max_endpoints: Option<u32>,
     ) -> Result<bool>;
 
     /// Replaces the one with its id if that still has the version of `endpoint`; the new one has the
@@ -33,7 +33,7 @@ pub trait Endpoints: Send + Sync + 'static {
         &self,
         scope: TenantScope,
         before: Option<EndpointId>,
-        most: usize,
+        max: usize,
     ) -> Result<Vec<Endpoint>>;
 
     /// Rises whenever one of the tenant's endpoints is made, changed or deleted: as long as it is the

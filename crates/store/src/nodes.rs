@@ -31,7 +31,7 @@ pub struct Rescued {
 /// attempt before it begins would cost a write for every delivery, so that is done only for those that
 /// were lost [`SUSPECT_LEASES`] times; from there on only attempts count, and what waits is never given
 /// up. A settlement, or a node that leaves, clears the count.
-pub const MOST_LOST_LEASES: u32 = 20;
+pub const MAX_LOST_LEASES: u32 = 20;
 
 /// Lost so often in a row, a delivery is suspect: see [`crate::Claiming::note_attempt`].
 pub const SUSPECT_LEASES: u32 = 3;

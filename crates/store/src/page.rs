@@ -15,7 +15,7 @@ pub enum ListOrder {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageRequest {
-    pub most: usize,
+    pub max: usize,
     /// The place of the last row of the page before. It belongs to one list, with one filter and one
     /// order.
     pub after: Option<[u8; 32]>,
@@ -23,13 +23,13 @@ pub struct PageRequest {
 }
 
 impl PageRequest {
-    pub fn first(most: usize) -> Self {
-        Self::new(most, None)
+    pub fn first(max: usize) -> Self {
+        Self::new(max, None)
     }
 
     /// Newest first.
-    pub fn new(most: usize, after: Option<[u8; 32]>) -> Self {
-        Self { most, after, order: ListOrder::NewestFirst }
+    pub fn new(max: usize, after: Option<[u8; 32]>) -> Self {
+        Self { max, after, order: ListOrder::NewestFirst }
     }
 
     #[must_use]

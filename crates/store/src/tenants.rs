@@ -14,7 +14,7 @@ pub trait Tenants: Send + Sync + 'static {
     async fn change_tenant(&self, tenant: Tenant) -> Result<bool>;
 
     /// At most so many, by slug, from the one after `after` on.
-    async fn tenants(&self, after: Option<&str>, most: usize) -> Result<Vec<Tenant>>;
+    async fn tenants(&self, after: Option<&str>, max: usize) -> Result<Vec<Tenant>>;
 
     async fn tenant(&self, id: TenantId) -> Result<Option<Tenant>>;
 

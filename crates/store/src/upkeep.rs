@@ -49,7 +49,7 @@ pub trait Upkeep: Send + Sync + 'static {
 
     /// Gives up at most so many pending or waiting deliveries of a lane made before, as dead letters
     /// with the code `EXPIRED`. Says how many.
-    async fn expire(&self, lane: Lane, before: Time, most: usize, now: Time) -> Result<u64>;
+    async fn expire(&self, lane: Lane, before: Time, max: usize, now: Time) -> Result<u64>;
 
     /// One for each lane.
     async fn depths(&self) -> Result<Vec<LaneDepth>>;

@@ -49,7 +49,7 @@ impl Tap {
     pub async fn claim(&self, store: &Arc<SqliteStore>, mut claim: Claim) -> Result<Claimed> {
         let world = &self.0.world;
         match world.sabotage {
-            Sabotage::Overfill => claim.most *= 10,
+            Sabotage::Overfill => claim.max *= 10,
             Sabotage::Starve if !world.is_calm() => {
                 let mut skip = (*claim.skip).clone();
                 skip.tenants.extend(world.scenario.tenants.last());
@@ -160,8 +160,8 @@ async fn again(
                 node,
                 lane,
                 now,
-                most: 1_000,
-                most_bytes: 1 << 20,
+                max: 1_000,
+                max_bytes: 1 << 20,
                 per_target: 1_000,
                 per_proven: 1_000,
                 per_tenant: 1_000,

@@ -121,12 +121,12 @@ impl Pauses for Proxy {
 
 #[async_trait]
 impl Upkeep for Proxy {
-    async fn prune(&self, before: Time, most: usize, now: Time) -> Result<Pruned> {
-        through!(self, Upkeep, self.inner.prune(before, most, now))
+    async fn prune(&self, before: Time, max: usize, now: Time) -> Result<Pruned> {
+        through!(self, Upkeep, self.inner.prune(before, max, now))
     }
 
-    async fn expire(&self, lane: Lane, before: Time, most: usize, now: Time) -> Result<u64> {
-        through!(self, Upkeep, self.inner.expire(lane, before, most, now))
+    async fn expire(&self, lane: Lane, before: Time, max: usize, now: Time) -> Result<u64> {
+        through!(self, Upkeep, self.inner.expire(lane, before, max, now))
     }
 
     async fn depths(&self) -> Result<Vec<LaneDepth>> {
@@ -192,9 +192,9 @@ impl Deliveries for Proxy {
         &self,
         scope: TenantScope,
         ids: Vec<EventId>,
-        most_bytes: usize,
+        max_bytes: usize,
     ) -> Result<Vec<(EventId, Bytes)>> {
-        self.inner.body_prefixes(scope, ids, most_bytes).await
+        self.inner.body_prefixes(scope, ids, max_bytes).await
     }
 
     async fn redeliver(
@@ -242,31 +242,31 @@ impl DeadLetters for Proxy {
     async fn replay_dead(
         &self,
         filter: DeadFilter,
-        most: usize,
+        max: usize,
         after: Option<[u8; 32]>,
         now: Time,
     ) -> Result<Replayed> {
-        self.inner.replay_dead(filter, most, after, now).await
+        self.inner.replay_dead(filter, max, after, now).await
     }
 
-    async fn purge_dead(&self, filter: DeadFilter, most: usize) -> Result<u64> {
-        self.inner.purge_dead(filter, most).await
+    async fn purge_dead(&self, filter: DeadFilter, max: usize) -> Result<u64> {
+        self.inner.purge_dead(filter, max).await
     }
 }
 
 #[async_trait]
 impl Archiving for Proxy {
-    async fn dead_overflow(&self, most_per_tenant: u64) -> Result<Vec<ArchiveSelection>> {
-        self.inner.dead_overflow(most_per_tenant).await
+    async fn dead_overflow(&self, max_per_tenant: u64) -> Result<Vec<ArchiveSelection>> {
+        self.inner.dead_overflow(max_per_tenant).await
     }
 
     async fn letters_to_archive(
         &self,
         which: ArchiveSelection,
-        most: usize,
-        most_bytes: usize,
+        max: usize,
+        max_bytes: usize,
     ) -> Result<Vec<FullDeadLetter>> {
-        self.inner.letters_to_archive(which, most, most_bytes).await
+        self.inner.letters_to_archive(which, max, max_bytes).await
     }
 
     async fn remove_archived(&self, letters: Vec<ArchivedLetter>) -> Result<u64> {
@@ -280,9 +280,9 @@ impl Endpoints for Proxy {
         &self,
         scope: TenantScope,
         endpoint: Endpoint,
-        at_most: Option<u32>,
+        max_endpoints: Option<u32>,
     ) -> Result<bool> {
-        self.inner.add_endpoint(scope, endpoint, at_most).await
+        self.inner.add_endpoint(scope, endpoint, max_endpoints).await
     }
 
     async fn change_endpoint(&self, scope: TenantScope, endpoint: Endpoint) -> Result<bool> {
@@ -305,9 +305,9 @@ impl Endpoints for Proxy {
         &self,
         scope: TenantScope,
         before: Option<EndpointId>,
-        most: usize,
+        max: usize,
     ) -> Result<Vec<Endpoint>> {
-        self.inner.newest_endpoints(scope, before, most).await
+        self.inner.newest_endpoints(scope, before, max).await
     }
 
     async fn endpoints_version(&self, scope: TenantScope) -> Result<u64> {
@@ -350,8 +350,8 @@ impl Tenants for Proxy {
         self.inner.change_tenant(tenant).await
     }
 
-    async fn tenants(&self, after: Option<&str>, most: usize) -> Result<Vec<Tenant>> {
-        self.inner.tenants(after, most).await
+    async fn tenants(&self, after: Option<&str>, max: usize) -> Result<Vec<Tenant>> {
+        self.inner.tenants(after, max).await
     }
 
     async fn tenant(&self, id: TenantId) -> Result<Option<Tenant>> {
@@ -377,18 +377,18 @@ impl Documents for Proxy {
         &self,
         collection: Collection,
         after: Option<&str>,
-        most: usize,
+        max: usize,
     ) -> Result<Vec<Document>> {
-        self.inner.documents(collection, after, most).await
+        self.inner.documents(collection, after, max).await
     }
 
     async fn documents_of_all(
         &self,
         kind: &'static str,
         after: Option<(Option<TenantId>, String)>,
-        most: usize,
+        max: usize,
     ) -> Result<Vec<Document>> {
-        self.inner.documents_of_all(kind, after, most).await
+        self.inner.documents_of_all(kind, after, max).await
     }
 
     async fn put_document(
@@ -451,8 +451,8 @@ impl Usage for Proxy {
 /// Read only in tests of the stores: the simulation has no receipts.
 #[async_trait]
 impl Ledger for Proxy {
-    async fn ledger_lines(&self, after: u64, most: usize) -> Result<Vec<gancho_ledger::Line>> {
-        self.inner.ledger_lines(after, most).await
+    async fn ledger_lines(&self, after: u64, max: usize) -> Result<Vec<gancho_ledger::Line>> {
+        self.inner.ledger_lines(after, max).await
     }
 
     async fn ledger_line_of(

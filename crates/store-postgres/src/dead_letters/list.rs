@@ -32,9 +32,9 @@ impl PostgresStore {
     ) -> Result<Page<DeadLetter>> {
         let session = self.lists.next(filter.tenant).await?;
         let letters = Letters { session: &session, filter, order: request.order, ended: false };
-        let looks = Looks::new(self.max_looks, request.most);
+        let looks = Looks::new(self.max_looks, request.max);
         let after = start(request.order, request.after.as_ref());
-        let (found, next) = page(&letters, request.most, looks, after).await?;
+        let (found, next) = page(&letters, request.max, looks, after).await?;
         let keys: Vec<Key> = found.iter().map(|(key, _)| *key).collect();
         let count = letters.fitting(&keys).await?;
         let next = match found.get(count.wrapping_sub(1)) {

@@ -50,7 +50,7 @@ pub(crate) fn page_of(
     looks: &mut Looks,
 ) -> Result<Page<DeadLetter>, Fault> {
     let letters = Letters { db, filter, order: page.order, ended: false };
-    let (found, next) = letters.find(page.after.as_ref(), page.most, looks)?;
+    let (found, next) = letters.find(page.after.as_ref(), page.max, looks)?;
     let (mut rows, mut bytes) = (Vec::new(), 0);
     let mut bodies = HashMap::<i64, Bytes>::new();
     let mut last = None;
@@ -90,31 +90,31 @@ pub(super) struct Letters<'a> {
     pub ended: bool,
 }
 
-const LONGEST_STEP: usize = 4_096;
+const MAX_STEP: usize = 4_096;
 
 impl Letters<'_> {
     /// At most so many that fit, and where to go on; nothing at the end.
     pub fn find(
         &self,
         after: Option<&[u8; 32]>,
-        most: usize,
+        max: usize,
         looks: &mut Looks,
     ) -> Result<(Vec<Place>, Option<Place>), Fault> {
         let mut at = after.map(Place::read).transpose()?;
         let mut found = Vec::new();
-        let mut step = (most + 1).min(LONGEST_STEP);
+        let mut step = (max + 1).min(MAX_STEP);
         loop {
             let looked = self.step(at, step)?;
             let is_end = looked.len() < step;
             for (place, fits) in looked {
                 looks.spend(1);
-                if fits && found.len() == most {
+                if fits && found.len() == max {
                     let last = found.last().copied().or(at);
                     return Ok((found, last));
                 }
                 if fits {
                     found.push(place);
-                    if found.len() == most {
+                    if found.len() == max {
                         looks.only_for_another_page();
                     }
                 }
@@ -126,7 +126,7 @@ impl Letters<'_> {
             if looks.are_spent() {
                 return Ok((found, at));
             }
-            step = (step * 2).min(LONGEST_STEP);
+            step = (step * 2).min(MAX_STEP);
         }
     }
 

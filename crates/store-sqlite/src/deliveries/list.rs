@@ -59,10 +59,10 @@ fn named(
         for event in events {
             let within = after.take().filter(|after| after.0 == event);
             let below = direction.start(within.map(|(_, delivery)| delivery), 0, i64::MAX);
-            let most = request.most - rows.len();
-            let mut search = Search::new(vec![OfEvent { asked, event }], below, most);
+            let max = request.max - rows.len();
+            let mut search = Search::new(vec![OfEvent { asked, event }], below, max);
             looks.spend(PARCEL_COST);
-            let (found, next) = page(&mut search, most, looks, |key| asked.row(key))?;
+            let (found, next) = page(&mut search, max, looks, |key| asked.row(key))?;
             rows.extend(found);
             if let Some(next) = next {
                 let place = place_in_named(event, direction.key(next));
@@ -136,8 +136,8 @@ impl<'a> Asked<'a> {
         let direction = self.direction;
         let after = request.after.as_ref().map(|place| seq(place_id(place)));
         let below = direction.start(after, self.lowest(), self.end());
-        let mut search = Search::new(trails, below, request.most);
-        let (rows, next) = page(&mut search, request.most, looks, |key| self.row(key))?;
+        let mut search = Search::new(trails, below, request.max);
+        let (rows, next) = page(&mut search, request.max, looks, |key| self.row(key))?;
         Ok(Page { rows, next: next.map(|key| place(rows::first_id(direction.key(key)))) })
     }
 

@@ -102,9 +102,9 @@ impl World {
         (parcel, Once { key, content: [self.below(2) as u8; 32], until })
     }
 
-    fn forget(&mut self, most: usize) {
+    fn forget(&mut self, max: usize) {
         self.over = self.now;
-        alone(&self.db, &self.cache, Duration::ZERO, |tx| forget(tx, most, self.now)).unwrap();
+        alone(&self.db, &self.cache, Duration::ZERO, |tx| forget(tx, max, self.now)).unwrap();
     }
 
     fn count(&self, table: &str) -> usize {

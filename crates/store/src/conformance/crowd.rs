@@ -128,7 +128,7 @@ pub async fn nothing_is_lost_or_done_twice_in_a_storm<F: Fixture>() {
         let worker = Worker {
             store: Arc::clone(&world.store),
             node: world.join().await,
-            claim: Claim { most: 16, per_target: 4, per_tenant: 8, ..world.claim() },
+            claim: Claim { max: 16, per_target: 4, per_tenant: 8, ..world.claim() },
             now: world.now(),
             random: SeededRandom::new(seed),
             before: Arc::clone(&before),

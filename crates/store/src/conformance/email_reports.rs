@@ -173,16 +173,16 @@ async fn failed<F: Fixture>(
     world: &World<F>,
     tenant: TenantId,
     which: FailedEmails,
-    (order, most): (ListOrder, usize),
+    (order, max): (ListOrder, usize),
 ) -> Vec<DeliveryId> {
     let mut found = Vec::new();
-    let mut request = PageRequest::first(most).in_order(order);
+    let mut request = PageRequest::first(max).in_order(order);
     for _ in 0..1_000 {
         let page = world.store.failed_emails(scope(tenant), which, request).await.unwrap();
-        assert!(page.rows.len() <= most, "a page holds what was asked for");
+        assert!(page.rows.len() <= max, "a page holds what was asked for");
         found.extend(page.rows.iter().map(|row| row.id));
         match page.next {
-            Some(after) => request = PageRequest::new(most, Some(after)).in_order(order),
+            Some(after) => request = PageRequest::new(max, Some(after)).in_order(order),
             None => return found,
         }
     }
@@ -222,16 +222,16 @@ pub async fn what_failed_is_one_list<F: Fixture>() {
     tell(&world, globex, 1, report(id, delivery, "hard", world.now())).await;
 
     let which = FailedEmails { target: to, since: None, until: None };
-    for most in [1, 2, 3, 5, 100] {
-        let oldest = (ListOrder::OldestFirst, most);
-        assert_eq!(failed(&world, acme, which, oldest).await, expected, "{most}");
+    for max in [1, 2, 3, 5, 100] {
+        let oldest = (ListOrder::OldestFirst, max);
+        assert_eq!(failed(&world, acme, which, oldest).await, expected, "{max}");
         let late = FailedEmails { since: Some(middle), ..which };
-        assert_eq!(failed(&world, acme, late, oldest).await, expected[6..], "{most}");
+        assert_eq!(failed(&world, acme, late, oldest).await, expected[6..], "{max}");
         let early = FailedEmails { until: Some(middle), ..which };
-        assert_eq!(failed(&world, acme, early, oldest).await, expected[..6], "{most}");
-        let mut newest = failed(&world, acme, which, (ListOrder::NewestFirst, most)).await;
+        assert_eq!(failed(&world, acme, early, oldest).await, expected[..6], "{max}");
+        let mut newest = failed(&world, acme, which, (ListOrder::NewestFirst, max)).await;
         newest.reverse();
-        assert_eq!(newest, expected, "{most}");
+        assert_eq!(newest, expected, "{max}");
     }
     assert_eq!(failed(&world, globex, which, (ListOrder::NewestFirst, 10)).await, [delivery]);
 }

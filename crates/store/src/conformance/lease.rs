@@ -31,7 +31,7 @@ pub async fn two_nodes_share_a_backlog_without_overlap<F: Fixture>() {
             made.extend(world.many_due(tenant, world.target(), 100).await);
         }
     }
-    let claim = Claim { most: 64, per_target: 8, per_tenant: 24, ..world.claim() };
+    let claim = Claim { max: 64, per_target: 8, per_tenant: 24, ..world.claim() };
     let other = world.join().await;
     let takers = [world.node, other]
         .map(|node| tokio::spawn(take_all_as(Arc::clone(&world.store), node, claim.clone())));

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     Claim, Job, NodeId, Placed, StoreError,
-    nodes::{MOST_LOST_LEASES, SUSPECT_LEASES},
+    nodes::{MAX_LOST_LEASES, SUSPECT_LEASES},
 };
 
 pub async fn no_number_is_given_twice<F: Fixture>() {
@@ -96,7 +96,7 @@ pub async fn what_a_dead_node_takes_is_taken_from_it<F: Fixture>() {
     world.rescue().await;
 
     let mut expected = world.many_due(acme, shop, 2).await;
-    let claim = Claim { node: zombie, most: 1, ..world.claim() };
+    let claim = Claim { node: zombie, max: 1, ..world.claim() };
     match world.store.claim(claim).await {
         Ok(_) | Err(StoreError::Fenced) => (),
         Err(other) => panic!("{other}"),
@@ -125,7 +125,7 @@ pub async fn a_delivery_that_kills_its_nodes_is_given_up<F: Fixture>() {
     let next_id = next.delivery(0);
     assert_eq!(placed(&world.accept(next).await), [Placed::Waiting]);
 
-    for death in 1..=MOST_LOST_LEASES {
+    for death in 1..=MAX_LOST_LEASES {
         let victim = world.join().await;
         let jobs = take_as(&world, victim).await;
         assert_eq!(ids(&jobs), [deadly]);
@@ -135,7 +135,7 @@ pub async fn a_delivery_that_kills_its_nodes_is_given_up<F: Fixture>() {
         }
         world.pass(secs(30));
         let rescued = world.rescue().await;
-        let expected = if death < MOST_LOST_LEASES { (1, 0) } else { (0, 1) };
+        let expected = if death < MAX_LOST_LEASES { (1, 0) } else { (0, 1) };
         let found = (rescued.deliveries, rescued.given_up);
         assert_eq!(found, expected, "death {death}");
     }
@@ -158,11 +158,11 @@ pub async fn what_was_not_tried_is_never_given_up<F: Fixture>() {
     let acme = world.tenant().await;
     let held = world.many_due(acme, world.target(), 5).await;
     let deadly = held[2];
-    for death in 1..=MOST_LOST_LEASES + 5 {
+    for death in 1..=MAX_LOST_LEASES + 5 {
         let victim = world.join().await;
         let jobs = take_as(&world, victim).await;
         let tried = jobs.iter().find(|job| job.delivery == deadly);
-        assert_eq!(tried.is_some(), death <= MOST_LOST_LEASES);
+        assert_eq!(tried.is_some(), death <= MAX_LOST_LEASES);
         if tried.is_some_and(|job| job.lost_leases >= SUSPECT_LEASES) {
             assert!(world.store.note_attempt(victim, acme, deadly).await.unwrap());
         }
@@ -205,7 +205,7 @@ pub async fn who_leaves_gives_everything_back<F: Fixture>() {
     let acme = world.tenant().await;
     let made = world.many_due(acme, world.target(), 3).await;
     // More often than a delivery may be lost: leaving is no loss.
-    for _ in 0..MOST_LOST_LEASES + 2 {
+    for _ in 0..MAX_LOST_LEASES + 2 {
         let node = world.join().await;
         assert_eq!(ids(&take_as(&world, node).await), made);
         world.store.leave(node, world.now()).await.unwrap();
