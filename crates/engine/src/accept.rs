@@ -9,7 +9,9 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use gancho_domain::{Lane, RetryPlan};
-use gancho_store::{Accepted, Job, NewDelivery, NewParcel, NodeId, Placed, Result, StoreError};
+use gancho_store::{
+    AcceptOutcome, Job, NewDelivery, NewParcel, NodeId, Placement, Result, StoreError,
+};
 
 use crate::{
     Engine,
@@ -31,7 +33,7 @@ impl Engine {
     /// are queued here if they are due and there is room. A caller who goes away before the answer changes
     /// nothing: what was begun is finished. Many parcels are stored in several transactions, and between them it
     /// is the turn of other tenants; where one fails, so do those after it.
-    pub async fn accept(self: &Arc<Self>, parcels: Vec<NewParcel>) -> Vec<Result<Accepted>> {
+    pub async fn accept(self: &Arc<Self>, parcels: Vec<NewParcel>) -> Vec<Result<AcceptOutcome>> {
         let mut answers = Vec::with_capacity(parcels.len());
         let mut failure = None;
         for turn in in_turns(parcels) {
@@ -50,14 +52,15 @@ impl Engine {
     }
 
     /// The same for one parcel.
-    pub async fn accept_one(self: &Arc<Self>, new: NewParcel) -> Result<Accepted> {
+    pub async fn accept_one(self: &Arc<Self>, new: NewParcel) -> Result<AcceptOutcome> {
         let accepted = self.accept_turn(vec![new]).await?.pop();
-        accepted
-            .ok_or_else(|| StoreError::Corrupt("the store returned no result for an accepted parcel".into()))
+        accepted.ok_or_else(|| {
+            StoreError::Corrupt("the store returned no result for an accepted parcel".into())
+        })
     }
 
     /// In one transaction.
-    async fn accept_turn(self: &Arc<Self>, parcels: Vec<NewParcel>) -> Result<Vec<Accepted>> {
+    async fn accept_turn(self: &Arc<Self>, parcels: Vec<NewParcel>) -> Result<Vec<AcceptOutcome>> {
         let Some(tenant) = parcels.first().map(|new| new.parcel.tenant) else {
             return Ok(Vec::new());
         };
@@ -75,13 +78,15 @@ impl Engine {
     async fn store_and_queue(
         self: &Arc<Self>,
         mut parcels: Vec<NewParcel>,
-    ) -> Result<Vec<Accepted>> {
+    ) -> Result<Vec<AcceptOutcome>> {
         let member = self.membership.current().filter(|_| !self.stopping.is_cancelled());
         let reserved = self.reserve(&mut parcels, member.is_some());
         let node = member.unwrap_or_else(|| self.node());
         let accepted = self.store.accept(parcels.clone(), node).await?;
         if accepted.len() != parcels.len() {
-            return Err(StoreError::Corrupt("the store returned no result for an accepted parcel".into()));
+            return Err(StoreError::Corrupt(
+                "the store returned no result for an accepted parcel".into(),
+            ));
         }
         for Reservation { lane, seats } in reserved {
             let Some(lane) = self.lane(lane) else {
@@ -179,12 +184,13 @@ fn terms(lane: &LaneState, job: &Job) -> Terms {
 }
 
 /// The jobs of those deliveries that were leased to this node.
-fn leased<'a>(new: &'a NewParcel, accepted: &'a Accepted) -> impl Iterator<Item = Job> + 'a {
-    let (number, placed): (_, &[Placed]) = match accepted {
-        Accepted::New { number, placed } => (*number, placed),
-        Accepted::Again { .. } | Accepted::Clash { .. } => (None, &[]),
+fn leased<'a>(new: &'a NewParcel, accepted: &'a AcceptOutcome) -> impl Iterator<Item = Job> + 'a {
+    let (number, placed): (_, &[Placement]) = match accepted {
+        AcceptOutcome::New { number, placed } => (*number, placed),
+        AcceptOutcome::Again { .. } | AcceptOutcome::Clash { .. } => (None, &[]),
     };
-    let leased = new.deliveries.iter().zip(placed).filter(|(_, placed)| **placed == Placed::Leased);
+    let leased =
+        new.deliveries.iter().zip(placed).filter(|(_, placed)| **placed == Placement::Leased);
     leased.map(move |(delivery, _)| first_job(new, delivery, number))
 }
 

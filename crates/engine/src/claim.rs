@@ -3,13 +3,13 @@
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures_util::FutureExt;
-use gancho_store::{Claim, Claimed, Job, NodeId};
+use gancho_store::{Claim, ClaimResult, Job, NodeId};
 use tokio::time::Instant;
 
 use crate::{
     Engine,
-    recovery::Recovery,
     lane::LaneState,
+    recovery::Recovery,
     room::{Seats, Size},
 };
 
@@ -169,7 +169,7 @@ async fn prepare(lane: &LaneState, jobs: &[Job]) {
     }
 }
 
-fn round_of(claimed: &Claimed, wanted: usize, took: Duration) -> Round {
+fn round_of(claimed: &ClaimResult, wanted: usize, took: Duration) -> Round {
     let found_little = claimed.jobs.len() <= wanted / 8;
     let rest = if found_little { (RESTS * took).clamp(MIN_REST, MAX_REST) } else { Duration::ZERO };
     if claimed.more { Round::More { rest } } else { Round::Done { rest } }

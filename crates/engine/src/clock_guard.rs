@@ -101,7 +101,11 @@ mod tests {
             let clock_guard = ClockGuard::new(&clock, Some(last));
             assert_eq!(is_trusted(&clock_guard, &clock), believed, "{ahead} hours ahead");
             clock.advance(Duration::from_hours(23));
-            assert_eq!(is_trusted(&clock_guard, &clock), believed, "{ahead} hours ahead, a day later");
+            assert_eq!(
+                is_trusted(&clock_guard, &clock),
+                believed,
+                "{ahead} hours ahead, a day later"
+            );
             clock.advance(Duration::from_hours(2));
             assert!(is_trusted(&clock_guard, &clock));
         }

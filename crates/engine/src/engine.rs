@@ -9,16 +9,17 @@ use tokio::{sync::watch, time::Instant};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Archive, Limits, archive, bell, claim, dispatch, expire, heartbeat,
+    Archive, Limits, archive, bell, claim,
+    clock_guard::ClockGuard,
+    dispatch, expire, heartbeat,
     lane::{LaneSetup, LaneState},
     membership::Membership,
     pauses, prune, rescue,
     room::{Room, Size},
+    run_to_completion::RunToCompletion,
     scheduler::Share,
     stats::{Counter, Stats},
-    clock_guard::ClockGuard,
     tenant_shares::{MAX_ROWS, TenantShares},
-    run_to_completion::RunToCompletion,
     timings::Timing,
 };
 

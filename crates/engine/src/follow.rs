@@ -9,8 +9,8 @@ use gancho_store::{Job, NewParcel};
 use crate::{
     Engine,
     carrier::AttemptResult,
-    recovery::{Backoff, Recovery},
     lane::{LaneState, Ticket},
+    recovery::{Backoff, Recovery},
 };
 
 /// What the carrier wants published with the result. It is claimed like any other: nothing would queue

@@ -17,7 +17,12 @@ pub(crate) enum Recovery {
 }
 
 impl Engine {
-    pub(crate) fn recovery_for(self: &Arc<Self>, step: &str, node: NodeId, error: &StoreError) -> Recovery {
+    pub(crate) fn recovery_for(
+        self: &Arc<Self>,
+        step: &str,
+        node: NodeId,
+        error: &StoreError,
+    ) -> Recovery {
         match error {
             StoreError::Fenced => {
                 self.fenced(node);

@@ -8,8 +8,8 @@ use gancho_store::NodeId;
 
 use crate::{
     Engine,
-    recovery::{Backoff, Recovery},
     lane::{LaneState, Ticket},
+    recovery::{Backoff, Recovery},
 };
 
 impl Engine {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gancho_store::Rescued;
+use gancho_store::RescueCounts;
 
 use crate::Engine;
 
@@ -14,15 +14,15 @@ pub(crate) async fn run(engine: Arc<Engine>) {
 }
 
 impl Engine {
-    pub async fn rescue_once(self: &Arc<Self>) -> Rescued {
+    pub async fn rescue_once(self: &Arc<Self>) -> RescueCounts {
         // Who is not sure to live itself declares no one dead.
         let Some(node) = self.membership.current() else {
-            return Rescued::default();
+            return RescueCounts::default();
         };
         match self.store.rescue(node, self.limits.lease, self.clock.now()).await {
             Ok(rescued) => {
-                if rescued != Rescued::default() {
-                    let Rescued { nodes, deliveries, given_up } = rescued;
+                if rescued != RescueCounts::default() {
+                    let RescueCounts { nodes, deliveries, given_up } = rescued;
                     tracing::warn!(nodes, deliveries, given_up, "rescued deliveries of dead nodes");
                     self.ring();
                 }
@@ -30,7 +30,7 @@ impl Engine {
             }
             Err(error) => {
                 self.recovery_for("rescue", node, &error);
-                Rescued::default()
+                RescueCounts::default()
             }
         }
     }

@@ -5,12 +5,12 @@
 use std::sync::Arc;
 
 use gancho_domain::Next;
-use gancho_store::{NodeId, Settled, Settlement, StoreError};
+use gancho_store::{NodeId, SettleOutcome, Settlement, StoreError};
 
 use crate::{
     Engine,
-    recovery::{Backoff, Recovery},
     lane::LaneState,
+    recovery::{Backoff, Recovery},
     reduce::reductions,
 };
 
@@ -45,8 +45,8 @@ async fn write(
         match engine.store.settle(node, vec![settlement.clone()]).await {
             Ok(answers) => {
                 match answers.first() {
-                    Some(Settled::Done { .. }) => note(engine, lane, settlement),
-                    Some(Settled::LeaseLost) | None => lane.counters.lease_lost.add(1),
+                    Some(SettleOutcome::Done { .. }) => note(engine, lane, settlement),
+                    Some(SettleOutcome::LeaseLost) | None => lane.counters.lease_lost.add(1),
                 }
                 return Ok(());
             }

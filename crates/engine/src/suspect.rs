@@ -7,8 +7,8 @@ use gancho_store::nodes::SUSPECT_LEASES;
 
 use crate::{
     Engine,
-    recovery::{Backoff, Recovery},
     lane::Ticket,
+    recovery::{Backoff, Recovery},
 };
 
 /// Whether the delivery may be tried. If not, another holds it, or the engine stops.

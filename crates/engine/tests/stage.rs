@@ -16,8 +16,8 @@ use gancho_domain::{
 };
 use gancho_engine::{AttemptResult, Carrier, Engine, EngineSetup, LaneSetup, Limits, Terms};
 use gancho_store::{
-    Accept, Accepted, Deliveries, DeliveryView, Job, NewDelivery, NewParcel, NodeId, Placed,
-    StoreError,
+    Accept, AcceptOutcome, Deliveries, DeliveryView, Job, NewDelivery, NewParcel, NodeId,
+    Placement, StoreError,
 };
 use gancho_store_sqlite::SqliteStore;
 use parking_lot::Mutex;
@@ -74,7 +74,10 @@ impl Carrier for Actor {
                 Verdict::Delivered
             }
         };
-        AttemptResult { response_status: Some(200), ..AttemptResult::new(verdict, Duration::from_millis(1)) }
+        AttemptResult {
+            response_status: Some(200),
+            ..AttemptResult::new(verdict, Duration::from_millis(1))
+        }
     }
 
     async fn follow(
@@ -172,7 +175,7 @@ impl Stage {
         let accepted = engine.accept_one(new).await.expect("the store works");
         let is_queued = matches!(
             &accepted,
-            Accepted::New { placed, .. } if placed.as_ref() == [Placed::Leased]
+            AcceptOutcome::New { placed, .. } if placed.as_ref() == [Placement::Leased]
         );
         (id, is_queued)
     }

@@ -98,7 +98,13 @@ impl Carrier for DispatchCarrier {
 }
 
 impl DispatchCarrier {
-    async fn post(&self, job: &Job, attempt: u32, source: &PreparedSource, url: &Url) -> AttemptResult {
+    async fn post(
+        &self,
+        job: &Job,
+        attempt: u32,
+        source: &PreparedSource,
+        url: &Url,
+    ) -> AttemptResult {
         let headers = match self.headers(job, attempt, source, self.clock.now()) {
             Ok(headers) => headers,
             Err(fault) => return ours(format!("could not build the request: {fault}")),

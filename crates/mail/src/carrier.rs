@@ -128,7 +128,13 @@ impl MailCarrier {
         carried
     }
 
-    async fn told(&self, job: &Job, carried: &AttemptResult, next: &Next, at: Time) -> Result<NewParcel> {
+    async fn told(
+        &self,
+        job: &Job,
+        carried: &AttemptResult,
+        next: &Next,
+        at: Time,
+    ) -> Result<NewParcel> {
         let brief = read(&job.parcel)?;
         let about = EventContext {
             id: outbox_id(&job.parcel),

@@ -11,10 +11,10 @@ use uuid::Uuid;
 use crate::{
     PostgresStore,
     dead_letters::{LETTER, dead_letter},
-    fault::store_error,
     rows::{self, ATTEMPT, uuid},
     session::{execute, query},
     states::{DEAD, Sql},
+    tx_error::store_error,
 };
 
 /// Only of those that have too many, by what is counted; of each by the index alone, to the first that is

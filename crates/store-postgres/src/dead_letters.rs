@@ -5,7 +5,8 @@ mod list;
 use async_trait::async_trait;
 use gancho_domain::{Lane, Time};
 use gancho_store::{
-    DeadFilter, DeadLetter, DeadLetters, DeadStats, ListOrder, Page, PageRequest, Replayed, Result,
+    DeadFilter, DeadLetter, DeadLetters, DeadStats, ListOrder, Page, PageRequest, ReplayPage,
+    Result,
 };
 use tokio_postgres::Row;
 
@@ -13,10 +14,10 @@ use self::list::Letters;
 use crate::{
     PostgresStore,
     arm::Arming,
-    fault::{corrupt, store_error},
     look::{Looks, page},
     rows::{self, uuid},
     session::{execute, query},
+    tx_error::{corrupt, store_error},
     where_clause::Conditions,
 };
 
@@ -69,7 +70,7 @@ impl DeadLetters for PostgresStore {
         max: usize,
         after: Option<[u8; 32]>,
         now: Time,
-    ) -> Result<Replayed> {
+    ) -> Result<ReplayPage> {
         let (found, next) = {
             let session = self.lists.next(filter.tenant).await?;
             // One that is being replayed already is left alone.
@@ -80,11 +81,11 @@ impl DeadLetters for PostgresStore {
         };
         let next = next.map(list::write_place);
         if found.is_empty() {
-            return Ok(Replayed { armed: 0, next });
+            return Ok(ReplayPage { armed: 0, next });
         }
         let keys: Vec<_> = found.into_iter().map(|(key, _)| key).collect();
         let armed = self.arm_in_turn(Arming { keys: &keys, only_dead: true, now }).await?;
-        Ok(Replayed { armed: armed.len() as u64, next })
+        Ok(ReplayPage { armed: armed.len() as u64, next })
     }
 
     async fn purge_dead(&self, filter: DeadFilter, max: usize) -> Result<u64> {
@@ -104,7 +105,7 @@ impl DeadLetters for PostgresStore {
     }
 }
 
-/// Over `l`.
+/// ExpiryTime `l`.
 fn conditions(filter: &DeadFilter) -> Conditions {
     let mut conditions = Conditions::default();
     conditions.add_if("l.tenant_id = ?", filter.tenant.map(uuid));

@@ -35,7 +35,7 @@ impl Plan {
 }
 
 /// How many are due, by tenant and target.
-type Due = BTreeMap<TenantId, BTreeMap<TargetId, usize>>;
+type DueCounts = BTreeMap<TenantId, BTreeMap<TargetId, usize>>;
 
 /// `due` is all that is due and not skipped.
 pub(crate) fn plan(claim: &Claim, due: impl Iterator<Item = (TenantId, TargetId)>) -> Plan {
@@ -113,8 +113,8 @@ pub(crate) fn add(
     left
 }
 
-fn count(due: impl Iterator<Item = (TenantId, TargetId)>) -> Due {
-    let mut counted = Due::new();
+fn count(due: impl Iterator<Item = (TenantId, TargetId)>) -> DueCounts {
+    let mut counted = DueCounts::new();
     for (tenant, target) in due {
         *counted.entry(tenant).or_default().entry(target).or_default() += 1;
     }

@@ -14,11 +14,11 @@ use crate::{
     PostgresStore,
     arm::Arming,
     delivery_list::OUTCOME,
-    fault::{corrupt, store_error},
     rows::{self, ATTEMPT, DELIVERY, PARCEL, uuid},
     session::query,
     states::{ENDED, LEASED, PENDING, sql},
     time_buckets,
+    tx_error::{corrupt, store_error},
     where_clause::Conditions,
 };
 

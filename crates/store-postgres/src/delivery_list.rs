@@ -12,11 +12,11 @@ use uuid::Uuid;
 
 use crate::{
     PostgresStore,
-    fault::store_error,
     look::{Ids, Looks, Step, Trail, page},
     rows::{self, DELIVERY, uuid},
     session::query,
     states::{DEAD, DELIVERED, LEASED, PENDING, Sql, WAITING, sql},
+    tx_error::store_error,
     where_clause::Conditions,
 };
 
@@ -29,7 +29,7 @@ impl PostgresStore {
     ) -> Result<Page<DeliveryRow>> {
         let session = self.lists.next(Some(scope.tenant())).await?;
         let ids = rows::ids_at(request.order, filter.since, filter.until);
-        let asked = Asked { session: &session, scope, filter, ids };
+        let asked = ListQuery { session: &session, scope, filter, ids };
         let looks = Looks::new(self.max_looks, request.max);
         let (ids, next) = if filter.external_id.is_some() && filter.event.is_none() {
             asked.named(request, looks).await?
@@ -44,7 +44,7 @@ impl PostgresStore {
 }
 
 /// What is asked for, and of whom.
-struct Asked<'a> {
+struct ListQuery<'a> {
     session: &'a ClientWrapper,
     scope: TenantScope,
     filter: &'a DeliveryFilter,
@@ -54,7 +54,7 @@ struct Asked<'a> {
 /// An event and one of its deliveries.
 type NamedPlace = (Uuid, Uuid);
 
-impl Asked<'_> {
+impl ListQuery<'_> {
     /// Several events may bear the same id: they are looked at one after the other.
     async fn named(
         &self,
@@ -67,7 +67,7 @@ impl Asked<'_> {
             ListOrder::OldestFirst => (Uuid::nil(), Uuid::nil()),
         };
         let begin = request.after.as_ref().map_or(start, read_named_place);
-        let (ids, next) = page(&Named(self), request.max, looks, begin).await?;
+        let (ids, next) = page(&ExternalIdTrail(self), request.max, looks, begin).await?;
         Ok((ids, next.map(write_named_place)))
     }
 }
@@ -93,7 +93,7 @@ pub(crate) async fn read(
     found.map_err(store_error)?.iter().map(rows::delivery).collect()
 }
 
-impl Trail for Asked<'_> {
+impl Trail for ListQuery<'_> {
     type Row = Uuid;
     type Place = Uuid;
 
@@ -114,9 +114,9 @@ impl Trail for Asked<'_> {
 }
 
 /// By the publisher's own id: by event, and within it by delivery.
-struct Named<'a>(&'a Asked<'a>);
+struct ExternalIdTrail<'a>(&'a ListQuery<'a>);
 
-impl Trail for Named<'_> {
+impl Trail for ExternalIdTrail<'_> {
     type Row = Uuid;
     type Place = NamedPlace;
 

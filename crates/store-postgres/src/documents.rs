@@ -9,9 +9,9 @@ use uuid::Uuid;
 
 use crate::{
     PostgresStore,
-    fault::{Fault, corrupt, store_error},
     rows::{self, uuid},
     session::{Transaction, execute, query},
+    tx_error::{TxError, corrupt, store_error},
 };
 
 const COLUMNS: &str = "tenant_id, key, body, version";
@@ -80,7 +80,7 @@ impl Documents for PostgresStore {
         body: Bytes,
         max: usize,
     ) -> Result<Option<u64>> {
-        self.put_within(on, key, &body, max).await.map_err(Fault::into_error)
+        self.put_within(on, key, &body, max).await.map_err(TxError::into_error)
     }
 
     async fn put_document_until(
@@ -133,7 +133,7 @@ impl PostgresStore {
         key: &str,
         body: &[u8],
         max: usize,
-    ) -> Result<Option<u64>, Fault> {
+    ) -> Result<Option<u64>, TxError> {
         let (kind, owner, key) = (on.kind(), owner(on.tenant())?, key.as_bytes());
         let transaction = Transaction::begin(self.session().await?).await?;
         let session = transaction.session()?;

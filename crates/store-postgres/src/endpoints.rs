@@ -9,9 +9,9 @@ use uuid::Uuid;
 
 use crate::{
     PostgresStore,
-    fault::{Fault, corrupt, store_error},
     rows::{self, text, uuid},
     session::{Transaction, execute, query},
+    tx_error::{TxError, corrupt, store_error},
 };
 
 const COLUMNS: &str = "tenant_id, id, name, url, events, sealed_secret, profile, is_active, \
@@ -37,7 +37,7 @@ impl Endpoints for PostgresStore {
         max_endpoints: Option<u32>,
     ) -> Result<bool> {
         let added = self.add(scope, &endpoint, max_endpoints).await;
-        added.map_err(Fault::into_error)
+        added.map_err(TxError::into_error)
     }
 
     async fn change_endpoint(&self, scope: TenantScope, endpoint: Endpoint) -> Result<bool> {
@@ -97,7 +97,7 @@ impl Endpoints for PostgresStore {
     }
 
     async fn delete_endpoint(&self, scope: TenantScope, id: EndpointId) -> Result<bool> {
-        let (gone, lifted) = self.delete(scope, id).await.map_err(Fault::into_error)?;
+        let (gone, lifted) = self.delete(scope, id).await.map_err(TxError::into_error)?;
         if lifted {
             self.bells.ring_all();
         }
@@ -107,7 +107,7 @@ impl Endpoints for PostgresStore {
 
 impl PostgresStore {
     /// Whether it was there, and whether it was paused.
-    async fn delete(&self, scope: TenantScope, id: EndpointId) -> Result<(bool, bool), Fault> {
+    async fn delete(&self, scope: TenantScope, id: EndpointId) -> Result<(bool, bool), TxError> {
         let transaction = Transaction::begin(self.session().await?).await?;
         let session = transaction.session()?;
         let (tenant, id) = (uuid(scope.tenant()), uuid(id));
@@ -125,7 +125,7 @@ impl PostgresStore {
         scope: TenantScope,
         endpoint: &Endpoint,
         max_endpoints: Option<u32>,
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool, TxError> {
         let transaction = Transaction::begin(self.session().await?).await?;
         let session = transaction.session()?;
         if let Some(max) = max_endpoints
@@ -143,7 +143,7 @@ impl PostgresStore {
 
 /// Holds the tenant's row first, so that two who count do not both find the last place free. The
 /// count is a statement of its own, so that it sees what the one before has written.
-async fn count(session: &ClientWrapper, scope: TenantScope) -> Result<i64, Fault> {
+async fn count(session: &ClientWrapper, scope: TenantScope) -> Result<i64, TxError> {
     let tenant = uuid(scope.tenant());
     let hold = "select from tenants where tenant_id = $1 for no key update";
     query(session, hold, &[&tenant]).await?;

@@ -13,10 +13,10 @@ use crate::{
     PostgresStore,
     deliveries::{from_parcels, list, of_parcels},
     delivery_list::{read_place, write_place},
-    fault::store_error,
     look::{Ids, Looks, Step, Trail, page},
     rows::{self, uuid},
     session::query,
+    tx_error::store_error,
     where_clause::Conditions,
 };
 

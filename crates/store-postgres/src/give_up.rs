@@ -7,11 +7,11 @@ use gancho_domain::{DeliveryId, Failure, Lane, State, TenantId, Time};
 use uuid::Uuid;
 
 use crate::{
-    fault::Fault,
     order,
     rows::{self, text, uuid},
     session::{Transaction, query},
     states::{DEAD, Sql},
+    tx_error::TxError,
 };
 
 const WEBHOOK: i16 = Lane::Webhook.number();
@@ -63,7 +63,7 @@ impl GiveUp<'_> {
         &self,
         session: Object,
         deliveries: &[(TenantId, DeliveryId)],
-    ) -> Result<(u64, bool), Fault> {
+    ) -> Result<(u64, bool), TxError> {
         let transaction = Transaction::begin(session).await?;
         let done = self.steps(transaction.session()?, deliveries).await?;
         transaction.commit().await?;
@@ -74,7 +74,7 @@ impl GiveUp<'_> {
         &self,
         session: &ClientWrapper,
         deliveries: &[(TenantId, DeliveryId)],
-    ) -> Result<(u64, bool), Fault> {
+    ) -> Result<(u64, bool), TxError> {
         let mut sorted = deliveries.to_vec();
         sorted.sort_unstable();
         order::lock(session, &sorted, &[]).await?;
@@ -108,6 +108,6 @@ impl GiveUp<'_> {
 }
 
 /// A delivery as (tenant, id), from a row that begins with them.
-pub(crate) fn key(row: &tokio_postgres::Row) -> Result<(TenantId, DeliveryId), Fault> {
+pub(crate) fn key(row: &tokio_postgres::Row) -> Result<(TenantId, DeliveryId), TxError> {
     Ok((rows::id(row, 0)?, rows::id(row, 1)?))
 }

@@ -4,16 +4,16 @@ use async_trait::async_trait;
 use deadpool_postgres::ClientWrapper;
 use gancho_domain::ParcelId;
 use gancho_ledger::{Hash, Head, Line};
-use gancho_store::{Accepted, Ledger, Result};
+use gancho_store::{AcceptOutcome, Ledger, Result};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::{
     PostgresStore,
     accept::Incoming,
-    fault::{Fault, corrupt, store_error},
     rows::{self, uuid},
     session::{execute, query},
+    tx_error::{TxError, corrupt, store_error},
 };
 
 #[async_trait]
@@ -59,12 +59,12 @@ fn hash(row: &Row, column: usize) -> Result<Hash> {
 pub(crate) async fn write(
     session: &ClientWrapper,
     incoming: &[Incoming<'_>],
-    accepted: &[Accepted],
-) -> Result<(), Fault> {
+    accepted: &[AcceptOutcome],
+) -> Result<(), TxError> {
     let new: Vec<(ParcelId, &[u8])> = incoming
         .iter()
         .zip(accepted)
-        .filter(|(_, answer)| matches!(answer, Accepted::New { .. }))
+        .filter(|(_, answer)| matches!(answer, AcceptOutcome::New { .. }))
         .filter_map(|(one, _)| Some((one.new.parcel.id, &*one.new.ledger.as_ref()?.entry)))
         .collect();
     if new.is_empty() {

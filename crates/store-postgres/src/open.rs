@@ -8,12 +8,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     PostgresStore, committer,
-    fault::store_error,
+    expiry_time::ExpiryTime,
     listen, migrations,
-    over::Over,
     prune::Passes,
     session::{self, Turns},
     tls,
+    tx_error::store_error,
 };
 
 #[derive(Debug, Clone)]
@@ -67,7 +67,7 @@ impl PostgresStore {
             bells: bells.clone(),
             orphaned_leases: Arc::default(),
             dead_letter_ttl: options.dead_letter_ttl,
-            over: Over::default(),
+            over: ExpiryTime::default(),
         };
         let committers = committer::start(&writers, options.committers.max(1), &rules, &stop);
         Ok(Arc::new(Self {

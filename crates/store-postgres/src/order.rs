@@ -13,10 +13,10 @@ use gancho_store::TargetId;
 use uuid::Uuid;
 
 use crate::{
-    fault::Fault,
     rows::{self, uuid},
     session::{execute, query},
     states::{LEASED, PENDING, Sql, WAITING},
+    tx_error::TxError,
 };
 
 /// The deliveries of one subject to one target.
@@ -67,7 +67,7 @@ pub(crate) async fn lock(
     session: &ClientWrapper,
     deliveries: &[(TenantId, DeliveryId)],
     subjects: &[(TenantId, &str)],
-) -> Result<(), Fault> {
+) -> Result<(), TxError> {
     let tenants: Vec<Uuid> = deliveries.iter().map(|one| uuid(one.0)).collect();
     let ids: Vec<Uuid> = deliveries.iter().map(|one| uuid(one.1)).collect();
     let others: Vec<Uuid> = subjects.iter().map(|one| uuid(one.0)).collect();
@@ -80,7 +80,7 @@ pub(crate) async fn lock(
 pub(crate) async fn blocked(
     session: &ClientWrapper,
     lines: BTreeSet<Line>,
-) -> Result<HashSet<Line>, Fault> {
+) -> Result<HashSet<Line>, TxError> {
     let (tenants, targets, keys) = columns(&lines);
     let found = query(session, &BLOCKED, &[&tenants, &targets, &keys]).await?;
     let places: HashSet<usize> = found
@@ -99,7 +99,7 @@ pub(crate) async fn blocked(
 pub(crate) async fn move_up(
     session: &ClientWrapper,
     lines: &BTreeSet<Line>,
-) -> Result<bool, Fault> {
+) -> Result<bool, TxError> {
     if lines.is_empty() {
         return Ok(false);
     }

@@ -13,10 +13,10 @@ use uuid::Uuid;
 
 use crate::{
     PostgresStore,
-    fault::Fault,
     rows::uuid,
     session::{Transaction, execute, query},
     states::{LEASED, PENDING, sql},
+    tx_error::TxError,
 };
 
 /// A node, and what may be leased to it.
@@ -67,7 +67,7 @@ impl Drop for LeaseGuard {
 }
 
 impl PostgresStore {
-    pub(crate) async fn release_orphaned(&self) -> Result<(), Fault> {
+    pub(crate) async fn release_orphaned(&self) -> Result<(), TxError> {
         if self.orphaned_leases.all.lock().is_empty() {
             return Ok(());
         }

@@ -8,7 +8,7 @@ use gancho_store::{DeliveryRow, Job, ListOrder, Result};
 use tokio_postgres::{Row, types::FromSql};
 use uuid::Uuid;
 
-use crate::{fault::corrupt, look::Ids};
+use crate::{look::Ids, tx_error::corrupt};
 
 pub(crate) fn uuid<K>(id: Id<K>) -> Uuid {
     Uuid::from_bytes(id.bytes())

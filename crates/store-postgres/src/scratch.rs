@@ -2,7 +2,7 @@
 
 use gancho_store::{Result, StoreError};
 
-use crate::{fault::store_error, open::config, session, tls};
+use crate::{open::config, session, tls, tx_error::store_error};
 
 /// Dropping it leaves the database in place: its owner calls [`ScratchDatabase::remove`].
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use gancho_store::{FairPermit, FairSemaphore, Result, StoreError};
 use tokio_postgres::{Config, Error, Row, types::ToSql};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::fault::pool_error;
+use crate::tx_error::pool_error;
 
 /// Every statement here finds its rows through an index. A plan made while a table was empty would
 /// prefer to read it whole, and would be kept until the table is analysed: ten times the work. So

@@ -7,9 +7,9 @@ use tokio_postgres::{Error, Row, error::SqlState, types::ToSql};
 
 use crate::{
     PostgresStore,
-    fault::{error_of, store_error},
     rows::{self, micros, text, uuid},
     session::{execute, query},
+    tx_error::{error_of, store_error},
 };
 
 const COLUMNS: &str = "tenant_id, slug, name, plan, default_profile, strict_event_types, \

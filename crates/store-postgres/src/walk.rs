@@ -12,10 +12,10 @@ use uuid::Uuid;
 
 use crate::{
     deal::{self, Plan, Take},
-    fault::{Fault, corrupt},
     rows::{self, uuid},
     session::query,
     states::{PENDING, Sql},
+    tx_error::{TxError, corrupt},
 };
 
 /// A claim looks at no more targets than this; the next one goes on from there.
@@ -35,7 +35,7 @@ order by d.due_at limit $3"
 const WALK: &str = "
 select * from claim_round($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)";
 
-pub(crate) async fn plan(session: &ClientWrapper, claim: &Claim) -> Result<Plan, Fault> {
+pub(crate) async fn plan(session: &ClientWrapper, claim: &Claim) -> Result<Plan, TxError> {
     let due = oldest(session, claim).await?;
     let few_are_due = due.len() <= claim.max;
     let due = due.into_iter().filter(|(tenant, target)| !claim.skip.covers(*tenant, *target));
@@ -54,15 +54,14 @@ pub(crate) async fn plan(session: &ClientWrapper, claim: &Claim) -> Result<Plan,
 async fn oldest(
     session: &ClientWrapper,
     claim: &Claim,
-) -> Result<Vec<(TenantId, TargetId)>, Fault> {
+) -> Result<Vec<(TenantId, TargetId)>, TxError> {
     let max = claim.max as i64 + 1;
-    let found =
-        query(session, &OLDEST, &[&claim.lane.number(), &claim.now.micros(), &max]).await?;
+    let found = query(session, &OLDEST, &[&claim.lane.number(), &claim.now.micros(), &max]).await?;
     found.iter().map(|row| Ok((rows::id(row, 0)?, rows::id(row, 1)?))).collect()
 }
 
 /// Says too whether the walk ended because it had looked at enough targets.
-pub(crate) async fn walk(session: &ClientWrapper, claim: &Claim) -> Result<(Plan, bool), Fault> {
+pub(crate) async fn walk(session: &ClientWrapper, claim: &Claim) -> Result<(Plan, bool), TxError> {
     let ClaimCursor { tenant, targets: resume, turn, .. } = &claim.cursor;
     let steps = query(
         session,
@@ -113,7 +112,7 @@ impl Follower {
         Self { takes: Vec::new(), cursor, round, resumed, far: false }
     }
 
-    fn follow(&mut self, step: &Row) -> Result<(), Fault> {
+    fn follow(&mut self, step: &Row) -> Result<(), TxError> {
         let id = |place| rows::get::<Option<Uuid>>(step, place);
         let tenant = id(0)?.map(|id| Id::from_bytes(id.into_bytes()));
         let target = id(1)?.map(|id| Id::from_bytes(id.into_bytes()));

@@ -8,8 +8,8 @@ use gancho_domain::{
     TenantId, Time,
 };
 use gancho_store::{
-    Accept, Claim, ClaimCursor, Claimed, Claiming, Job, NewDelivery, NewParcel, NodeId, Settlement,
-    TargetId,
+    Accept, Claim, ClaimCursor, ClaimResult, Claiming, Job, NewDelivery, NewParcel, NodeId,
+    Settlement, TargetId,
 };
 use gancho_store_postgres::{Options, PostgresStore};
 use gancho_testkit::postgres::Database;
@@ -74,7 +74,7 @@ impl Maker {
     }
 }
 
-pub async fn claim(store: &PostgresStore, node: NodeId) -> Claimed {
+pub async fn claim(store: &PostgresStore, node: NodeId) -> ClaimResult {
     store
         .claim(Claim {
             node,

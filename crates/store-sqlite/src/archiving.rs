@@ -8,9 +8,9 @@ use rusqlite::{Connection, Row, params};
 use crate::{
     SqliteStore,
     dead_letters::{LETTER, dead_letter},
-    fault::Fault,
     rows::{self, ATTEMPT, seq},
     states::{DEAD, sql},
+    tx_error::TxError,
     where_clause::Conditions,
 };
 
@@ -54,7 +54,7 @@ impl Archiving for SqliteStore {
 
 /// Only of those that have too many, by what is counted; of each by the index alone, to the first that is
 /// too many.
-pub(crate) fn overflow(db: &Connection, max: i64) -> Result<Vec<ArchiveSelection>, Fault> {
+pub(crate) fn overflow(db: &Connection, max: i64) -> Result<Vec<ArchiveSelection>, TxError> {
     let mut beyond = db.prepare_cached(
         "SELECT c.tenant_id, l.moved_at, d.id FROM
            (SELECT tenant_id FROM dead_counts GROUP BY tenant_id HAVING sum(count) > ?1) c
@@ -80,7 +80,7 @@ fn leaving(
     which: ArchiveSelection,
     max: usize,
     max_bytes: usize,
-) -> Result<Vec<FullDeadLetter>, Fault> {
+) -> Result<Vec<FullDeadLetter>, TxError> {
     let mut conditions = Conditions::default();
     let order = match which {
         ArchiveSelection::Expired(by) => {
@@ -114,7 +114,7 @@ fn leaving(
     Ok(letters)
 }
 
-fn whole(db: &Connection, row: &Row<'_>) -> Result<FullDeadLetter, Fault> {
+fn whole(db: &Connection, row: &Row<'_>) -> Result<FullDeadLetter, TxError> {
     let letter = dead_letter(row)?;
     let mut log = db.prepare_cached(&format!(
         "SELECT {ATTEMPT} FROM attempts WHERE delivery = ?1 ORDER BY number"

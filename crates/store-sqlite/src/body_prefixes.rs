@@ -7,8 +7,8 @@ use gancho_domain::{ParcelId, TenantScope};
 use rusqlite::{Connection, MAIN_DB, params};
 
 use crate::{
-    fault::{Fault, corrupt},
     rows::seq,
+    tx_error::{TxError, corrupt},
 };
 
 /// A statement would read all of a body, whatever part of it is asked for: SQLite hands a function such
@@ -18,7 +18,7 @@ pub(crate) fn body_prefixes(
     scope: TenantScope,
     ids: &[ParcelId],
     max_bytes: usize,
-) -> Result<Vec<(ParcelId, Bytes)>, Fault> {
+) -> Result<Vec<(ParcelId, Bytes)>, TxError> {
     let mut find =
         db.prepare_cached("SELECT seq FROM parcels WHERE seq = ?1 AND id = ?2 AND tenant_id = ?3")?;
     let mut body_prefixes = Vec::with_capacity(ids.len());

@@ -4,21 +4,21 @@ use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 use gancho_domain::{DeliveryId, TenantId, Time};
-use gancho_store::{Claim, Claimed, Claiming, Job, NodeId, Result, TargetId};
+use gancho_store::{Claim, ClaimResult, Claiming, Job, NodeId, Result, TargetId};
 use rusqlite::params;
 
 use crate::{
     SqliteStore,
-    fault::Fault,
     rows::{self, JOB, PARCEL, seq},
     states::{LEASED, PENDING, sql},
     transaction::Tx,
-    walk::{Walk, Walked},
+    tx_error::TxError,
+    walk::{Walk, WalkResult},
 };
 
 #[async_trait]
 impl Claiming for SqliteStore {
-    async fn claim(&self, claim: Claim) -> Result<Claimed> {
+    async fn claim(&self, claim: Claim) -> Result<ClaimResult> {
         self.write(move |tx| take_turns(tx, &claim)).await
     }
 
@@ -54,10 +54,10 @@ impl Claiming for SqliteStore {
     }
 }
 
-fn take_turns(tx: &Tx<'_>, claim: &Claim) -> Result<Claimed, Fault> {
+fn take_turns(tx: &Tx<'_>, claim: &Claim) -> Result<ClaimResult, TxError> {
     let oldest = oldest_due(tx, claim)?;
     let mut basket = Basket::new(tx, claim);
-    let Walked { mut cursor, caught_up, far } = if oldest.is_all {
+    let WalkResult { mut cursor, caught_up, far } = if oldest.is_all {
         Walk::over(&mut basket, &oldest.targets).go()?
     } else {
         Walk::new(&mut basket).go()?
@@ -67,7 +67,7 @@ fn take_turns(tx: &Tx<'_>, claim: &Claim) -> Result<Claimed, Fault> {
         cursor.round = None;
     }
     let next_due = if caught_up { next_due(tx, claim)? } else { None };
-    Ok(Claimed { jobs: basket.jobs, cursor, more: !caught_up, caught_up, next_due })
+    Ok(ClaimResult { jobs: basket.jobs, cursor, more: !caught_up, caught_up, next_due })
 }
 
 /// What a claim has taken so far.
@@ -79,7 +79,7 @@ pub(crate) struct Basket<'a> {
 }
 
 /// What was taken from one target.
-pub(crate) struct Taken {
+pub(crate) struct TargetLeases {
     pub count: usize,
     /// More of it is due.
     pub left: bool,
@@ -101,7 +101,7 @@ impl<'a> Basket<'a> {
         tenant: TenantId,
         target: TargetId,
         max: usize,
-    ) -> Result<Taken, Fault> {
+    ) -> Result<TargetLeases, TxError> {
         let room = self.claim.max - self.jobs.len();
         let max = self.claim.share(target).min(max).min(room);
         let mut due = self.tx.db.prepare_cached(&format!(
@@ -134,11 +134,11 @@ impl<'a> Basket<'a> {
         }
         let count = taken.len();
         self.jobs.extend(taken);
-        Ok(Taken { count, left })
+        Ok(TargetLeases { count, left })
     }
 
     /// Takes from these targets too, within the tenants' shares. Says whether any of them has more.
-    fn add(&mut self, targets: &BTreeSet<(TenantId, TargetId)>) -> Result<bool, Fault> {
+    fn add(&mut self, targets: &BTreeSet<(TenantId, TargetId)>) -> Result<bool, TxError> {
         let skip = &self.claim.skip;
         let mut left = false;
         for &(tenant, target) in targets {
@@ -159,7 +159,7 @@ impl<'a> Basket<'a> {
     }
 }
 
-fn lease(tx: &Tx<'_>, node: NodeId, job: &Job) -> Result<(), Fault> {
+fn lease(tx: &Tx<'_>, node: NodeId, job: &Job) -> Result<(), TxError> {
     tx.db
         .prepare_cached(sql!("UPDATE deliveries SET state = {LEASED}, owner = ?1 WHERE seq = ?2"))?
         .execute(params![node.0, seq(job.delivery)])?;
@@ -174,7 +174,7 @@ struct Oldest {
 }
 
 /// Reads one delivery more than can be taken.
-fn oldest_due(tx: &Tx<'_>, claim: &Claim) -> Result<Oldest, Fault> {
+fn oldest_due(tx: &Tx<'_>, claim: &Claim) -> Result<Oldest, TxError> {
     let mut due = tx.db.prepare_cached(sql!(
         "SELECT tenant_id, target_id FROM deliveries INDEXED BY deliveries_due
          WHERE state = {PENDING} AND lane = ?1 AND due_at <= ?2 ORDER BY due_at LIMIT ?3"
@@ -190,7 +190,7 @@ fn oldest_due(tx: &Tx<'_>, claim: &Claim) -> Result<Oldest, Fault> {
     Ok(Oldest { targets, is_all: count <= claim.max })
 }
 
-fn next_due(tx: &Tx<'_>, claim: &Claim) -> Result<Option<Time>, Fault> {
+fn next_due(tx: &Tx<'_>, claim: &Claim) -> Result<Option<Time>, TxError> {
     let next: Option<i64> = tx
         .db
         .prepare_cached(sql!(

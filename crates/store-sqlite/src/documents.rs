@@ -6,7 +6,7 @@ use gancho_domain::{TenantId, Time};
 use gancho_store::{Collection, Document, Documents, Expect, Result};
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 
-use crate::{SqliteStore, fault::Fault, rows};
+use crate::{SqliteStore, rows, tx_error::TxError};
 
 const COLUMNS: &str = "tenant_id, key, body, version";
 
@@ -171,7 +171,7 @@ fn owner(tenant: Option<TenantId>) -> Vec<u8> {
     tenant.map(|tenant| tenant.bytes().to_vec()).unwrap_or_default()
 }
 
-fn list(db: &Connection, by: &str, values: &[&dyn ToSql]) -> Result<Vec<Document>, Fault> {
+fn list(db: &Connection, by: &str, values: &[&dyn ToSql]) -> Result<Vec<Document>, TxError> {
     let mut list = db.prepare_cached(&format!("SELECT {COLUMNS} FROM records {by}"))?;
     let mut found = list.query(values)?;
     let mut documents = Vec::new();
@@ -181,7 +181,7 @@ fn list(db: &Connection, by: &str, values: &[&dyn ToSql]) -> Result<Vec<Document
     Ok(documents)
 }
 
-fn document(row: &Row<'_>) -> Result<Document, Fault> {
+fn document(row: &Row<'_>) -> Result<Document, TxError> {
     let is_operators = row.get_ref(0)?.as_blob() == Ok(&[]);
     Ok(Document {
         tenant: if is_operators { None } else { Some(rows::id(row, 0)?) },

@@ -6,10 +6,9 @@ use gancho_store::{Endpoints, Result, StoreError, retry_plan_codec, rotated_secr
 use rusqlite::{OptionalExtension, Row, params};
 
 use crate::{
-    SqliteStore,
-    fault::{Fault, corrupt},
-    rows,
+    SqliteStore, rows,
     transaction::Tx,
+    tx_error::{TxError, corrupt},
 };
 
 const COLUMNS: &str = "id, tenant_id, name, url, events, sealed_secret, profile, is_active, \
@@ -152,7 +151,7 @@ impl Endpoints for SqliteStore {
     }
 }
 
-fn count(tx: &Tx<'_>, scope: TenantScope) -> Result<u32, Fault> {
+fn count(tx: &Tx<'_>, scope: TenantScope) -> Result<u32, TxError> {
     Ok(tx
         .db
         .prepare_cached("SELECT count(*) FROM endpoints WHERE tenant_id = ?1")?
@@ -160,7 +159,12 @@ fn count(tx: &Tx<'_>, scope: TenantScope) -> Result<u32, Fault> {
 }
 
 /// Runs a statement with an endpoint's values; says how many rows it wrote.
-fn write(tx: &Tx<'_>, sql: &str, scope: TenantScope, endpoint: &Endpoint) -> Result<usize, Fault> {
+fn write(
+    tx: &Tx<'_>,
+    sql: &str,
+    scope: TenantScope,
+    endpoint: &Endpoint,
+) -> Result<usize, TxError> {
     let patterns: Vec<String> = endpoint.events.iter().map(ToString::to_string).collect();
     let health = &endpoint.health;
     Ok(tx.db.prepare_cached(sql)?.execute(params![
@@ -193,7 +197,7 @@ fn write(tx: &Tx<'_>, sql: &str, scope: TenantScope, endpoint: &Endpoint) -> Res
     ])?)
 }
 
-fn endpoint(row: &Row<'_>) -> Result<Endpoint, Fault> {
+fn endpoint(row: &Row<'_>) -> Result<Endpoint, TxError> {
     let patterns: String = row.get(4)?;
     let events = patterns
         .lines()

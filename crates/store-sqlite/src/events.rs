@@ -12,9 +12,9 @@ use gancho_store::{EventFilter, EventRow, Page, PageRequest};
 use rusqlite::{Connection, Row, ToSql};
 
 use crate::{
-    fault::Fault,
     look::{Direction, Looks, PARCEL_COST, Reach, Search, Trail, page},
     rows, time_buckets,
+    tx_error::TxError,
 };
 
 pub(crate) fn page_of(
@@ -23,7 +23,7 @@ pub(crate) fn page_of(
     filter: &EventFilter,
     request: &PageRequest,
     looks: &mut Looks,
-) -> Result<Page<EventRow>, Fault> {
+) -> Result<Page<EventRow>, TxError> {
     let indexes = if filter.external_id.is_some() {
         vec![EventIndex::Named]
     } else if filter.is_unmatched {
@@ -121,7 +121,7 @@ impl Trail for Events<'_> {
         step: usize,
         looks: &mut Looks,
         found: &mut VecDeque<i64>,
-    ) -> Result<Reach, Fault> {
+    ) -> Result<Reach, TxError> {
         let sql = match self.index {
             EventIndex::TimeBuckets => return self.follow_buckets(below, step, looks, found),
             EventIndex::Unmatched => UNMATCHED,
@@ -141,7 +141,7 @@ impl Events<'_> {
         step: usize,
         looks: &mut Looks,
         found: &mut VecDeque<i64>,
-    ) -> Result<Reach, Fault> {
+    ) -> Result<Reach, TxError> {
         let direction = self.direction;
         let within =
             time_buckets::BucketFilter { target: None, lane: Some(self.filter.kind.lane()) };
@@ -163,7 +163,7 @@ impl Events<'_> {
         step: usize,
         looks: &mut Looks,
         found: &mut VecDeque<i64>,
-    ) -> Result<(usize, Option<i64>), Fault> {
+    ) -> Result<(usize, Option<i64>), TxError> {
         let filter = self.filter;
         let values: [&dyn ToSql; 10] = [
             &self.scope.tenant().bytes(),
@@ -198,7 +198,7 @@ impl Events<'_> {
     }
 }
 
-fn event_at(db: &Connection, row: i64) -> Result<Option<EventRow>, Fault> {
+fn event_at(db: &Connection, row: i64) -> Result<Option<EventRow>, TxError> {
     let mut find = db.prepare_cached(
         "SELECT p.id, p.event_type, p.subject, p.external_id, p.number, p.is_test,
            json_array_length(p.deliveries), p.created_at FROM parcels p WHERE p.seq = ?1",
@@ -212,7 +212,7 @@ pub(crate) fn outline(
     db: &Connection,
     scope: TenantScope,
     id: EventId,
-) -> Result<Option<(EventRow, usize)>, Fault> {
+) -> Result<Option<(EventRow, usize)>, TxError> {
     let mut find = db.prepare_cached(
         "SELECT p.id, p.event_type, p.subject, p.external_id, p.number, p.is_test,
            json_array_length(p.deliveries), p.created_at, octet_length(p.body)
@@ -224,7 +224,7 @@ pub(crate) fn outline(
     Ok(Some((event(row)?, row.get::<_, i64>(8)? as usize)))
 }
 
-fn event(row: &Row<'_>) -> Result<EventRow, Fault> {
+fn event(row: &Row<'_>) -> Result<EventRow, TxError> {
     Ok(EventRow {
         id: rows::id(row, 0)?,
         event_type: row.get(1)?,

@@ -15,7 +15,7 @@ use std::{
 use gancho_store::StoreError;
 use rusqlite::{Connection, params};
 
-use crate::fault::meaning;
+use crate::tx_error::store_error;
 
 /// A row of the buffer's table. No number is used twice while the store is open.
 pub(crate) type Line = i64;
@@ -218,7 +218,7 @@ pub(crate) fn flush_at_open(
     if !db.is_autocommit() {
         db.execute_batch("ROLLBACK")?;
     }
-    match meaning(&error) {
+    match store_error(&error) {
         // It can wait.
         StoreError::Full(_) | StoreError::Unavailable(_) => {
             tracing::warn!(%error, table, "could not flush the key buffer");

@@ -1,8 +1,8 @@
 //! The embedded store: SQLite in the process, one writer, readers beside it.
 //!
-//! In reading order: [`open`] checks and opens a file, with [`held`] to keep others out; [`writer`] is the one thread that commits,
+//! In reading order: [`open`] checks and opens a file, with [`file_lock`] to keep others out; [`writer`] is the one thread that commits,
 //! many callers at a time, with a [`writer_cache`] and a [`key_buffer`]; [`wal`] checkpoints its
-//! write-ahead log; [`time_buckets`] are how a target's deliveries are found; [`readers`] answer look-ups; [`fault`] says what a failure means. The
+//! write-ahead log; [`time_buckets`] are how a target's deliveries are found; [`readers`] answer look-ups; [`tx_error`] turns failures into store errors. The
 //! other files bear the names of the contract's and hold its SQL; [`events`], [`body_prefixes`] and
 //! [`redeliver`] are parts of deliveries, whose lists are found by a bounded [`look`] back; [`walk`] is a
 //! part of claiming, [`prune`] one of upkeep.
@@ -24,8 +24,7 @@ mod email_reports;
 mod endpoints;
 mod events;
 mod external_ids;
-mod fault;
-mod held;
+mod file_lock;
 mod key_buffer;
 mod ledger;
 #[cfg(test)]
@@ -49,6 +48,7 @@ mod suppressions;
 mod tenants;
 mod time_buckets;
 mod transaction;
+mod tx_error;
 mod upkeep;
 mod usage;
 mod wal;
@@ -67,11 +67,11 @@ use tokio::sync::{Notify, watch};
 pub use open::Options;
 
 use crate::{
-    fault::Fault,
     open::MAX_LOOKS,
     prune::Passes,
     readers::{Group, Readers},
     transaction::Tx,
+    tx_error::TxError,
     writer::{Step, Writer},
 };
 
@@ -128,7 +128,7 @@ impl SqliteStore {
     /// step fails, the transaction is rolled back and each runs alone.
     async fn write<T: Send + 'static>(
         &self,
-        step: impl FnMut(&Tx<'_>) -> Result<T, Fault> + Send + 'static,
+        step: impl FnMut(&Tx<'_>) -> Result<T, TxError> + Send + 'static,
     ) -> Result<T> {
         self.writer.run(Step::Upkeep, step).await
     }
@@ -136,7 +136,7 @@ impl SqliteStore {
     /// The same, refused while the disk is nearly full: what is left is kept for settling.
     async fn write_more<T: Send + 'static>(
         &self,
-        step: impl FnMut(&Tx<'_>) -> Result<T, Fault> + Send + 'static,
+        step: impl FnMut(&Tx<'_>) -> Result<T, TxError> + Send + 'static,
     ) -> Result<T> {
         self.writer.run(Step::Growth, step).await
     }
@@ -144,7 +144,7 @@ impl SqliteStore {
     /// For what publishing and the gateway itself wait for: found at once, by a key.
     async fn read<T: Send + 'static>(
         &self,
-        read: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+        read: impl FnOnce(&Connection) -> Result<T, TxError> + Send + 'static,
     ) -> Result<T> {
         self.read_by(&self.readers.lookups, None, read).await
     }
@@ -153,7 +153,7 @@ impl SqliteStore {
     async fn read_for<T: Send + 'static>(
         &self,
         tenant: Option<TenantId>,
-        read: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+        read: impl FnOnce(&Connection) -> Result<T, TxError> + Send + 'static,
     ) -> Result<T> {
         self.read_by(&self.readers.lookups, tenant, read).await
     }
@@ -162,7 +162,7 @@ impl SqliteStore {
     async fn read_list<T: Send + 'static>(
         &self,
         tenant: Option<TenantId>,
-        read: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+        read: impl FnOnce(&Connection) -> Result<T, TxError> + Send + 'static,
     ) -> Result<T> {
         self.read_by(&self.readers.lists, tenant, read).await
     }
@@ -170,7 +170,7 @@ impl SqliteStore {
     /// For what the gateway counts and searches for itself, which may take long.
     async fn read_aside<T: Send + 'static>(
         &self,
-        read: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+        read: impl FnOnce(&Connection) -> Result<T, TxError> + Send + 'static,
     ) -> Result<T> {
         self.read_by(&self.readers.upkeep, None, read).await
     }
@@ -179,7 +179,7 @@ impl SqliteStore {
         &self,
         group: &Group,
         tenant: Option<TenantId>,
-        read: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+        read: impl FnOnce(&Connection) -> Result<T, TxError> + Send + 'static,
     ) -> Result<T> {
         match self.writer.shared() {
             Some(db) => read(&db.lock().0).map_err(StoreError::from),

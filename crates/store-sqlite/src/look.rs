@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 
 use gancho_store::ListOrder;
 
-use crate::fault::Fault;
+use crate::tx_error::TxError;
 
 /// How a list goes through rows whose numbers rise with time.
 #[derive(Debug, Clone, Copy)]
@@ -98,7 +98,7 @@ pub(crate) trait Trail {
         step: usize,
         looks: &mut Looks,
         found: &mut VecDeque<i64>,
-    ) -> Result<Reach, Fault>;
+    ) -> Result<Reach, TxError>;
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,12 +118,12 @@ pub(crate) enum Step {
 
 /// Several trails as one.
 pub(crate) struct Search<T> {
-    trails: Vec<Followed<T>>,
+    trails: Vec<TrailCursor<T>>,
     /// Where the page begins.
     start: i64,
 }
 
-struct Followed<T> {
+struct TrailCursor<T> {
     trail: T,
     /// What fits of what was looked at, and was not handed out yet.
     found: VecDeque<i64>,
@@ -139,15 +139,15 @@ impl<T: Trail> Search<T> {
     /// For what is below a number, in pages of so many.
     pub fn new(trails: Vec<T>, below: i64, page: usize) -> Self {
         let step = (page + 1).min(MAX_STEP);
-        let followed = |trail| Followed { trail, found: VecDeque::new(), below, step };
+        let followed = |trail| TrailCursor { trail, found: VecDeque::new(), below, step };
         Self { trails: trails.into_iter().map(followed).collect(), start: below }
     }
 
-    pub fn next(&mut self, looks: &mut Looks) -> Result<Step, Fault> {
+    pub fn next(&mut self, looks: &mut Looks) -> Result<Step, TxError> {
         loop {
             let newest = self.trails.iter().filter_map(|one| one.found.front()).max().copied();
             // A trail on which nothing is known below a row may still lead to one above another's.
-            let is_behind = |one: &&mut Followed<T>| {
+            let is_behind = |one: &&mut TrailCursor<T>| {
                 one.found.is_empty() && one.step > 0 && newest.is_none_or(|row| row < one.below)
             };
             let behind = self.trails.iter_mut().filter(is_behind).max_by_key(|one| one.below);
@@ -171,8 +171,8 @@ impl<T: Trail> Search<T> {
     }
 }
 
-impl<T: Trail> Followed<T> {
-    fn follow(&mut self, looks: &mut Looks) -> Result<(), Fault> {
+impl<T: Trail> TrailCursor<T> {
+    fn follow(&mut self, looks: &mut Looks) -> Result<(), TxError> {
         let step = self.step.min(looks.left.max(1));
         match self.trail.follow(self.below, step, looks, &mut self.found)? {
             Reach::DownTo(below) => {
@@ -190,8 +190,8 @@ pub(crate) fn page<T: Trail, R>(
     search: &mut Search<T>,
     max: usize,
     looks: &mut Looks,
-    read: impl Fn(i64) -> Result<Option<R>, Fault>,
-) -> Result<(Vec<R>, Option<i64>), Fault> {
+    read: impl Fn(i64) -> Result<Option<R>, TxError>,
+) -> Result<(Vec<R>, Option<i64>), TxError> {
     let mut rows = Vec::new();
     let mut last = None;
     loop {

@@ -11,9 +11,9 @@ use gancho_store::{Result, StoreError};
 use rusqlite::{Connection, OpenFlags, config::DbConfig, wal::CheckpointMode};
 
 use crate::{
-    fault::meaning,
-    held::{self, Held},
+    file_lock::{self, FileLock},
     migrations,
+    tx_error::store_error,
     wal::{Checkpoint, checkpoint},
 };
 
@@ -54,13 +54,13 @@ impl Options {
 }
 
 /// The writer's connection, and the lock that keeps other processes out.
-pub(crate) struct Opened {
+pub(crate) struct WriterConnection {
     pub db: Connection,
     /// Let go of after every connection was closed.
-    _held: Held,
+    _lock: FileLock,
 }
 
-impl Opened {
+impl WriterConnection {
     /// Leaves a file without a log beside it.
     pub fn close(&self) {
         let _ = self.db.execute_batch("PRAGMA optimize");
@@ -74,7 +74,7 @@ impl Opened {
 /// Earlier versions can lose commits when a checkpoint meets a writer.
 const OLDEST_SOUND: i32 = 3_051_003;
 
-pub(crate) fn open(options: &Options) -> Result<Opened> {
+pub(crate) fn open(options: &Options) -> Result<WriterConnection> {
     sound_library()?;
     let folder = options.folder();
     if !folder.exists() {
@@ -82,18 +82,18 @@ pub(crate) fn open(options: &Options) -> Result<Opened> {
             refused(format!("cannot create the folder {}: {error}", folder.display()))
         })?;
     }
-    let held = held::hold(&options.path)?;
+    let lock = file_lock::hold(&options.path)?;
     let db = Connection::open(&options.path).map_err(|error| unreadable(&options.path, &error))?;
     prepare(&db, true).map_err(|error| unreadable(&options.path, &error))?;
     synced(&db)?;
     check(&db, &options.path)?;
     migrations::run(&db)?;
-    bury_the_dead(&db).map_err(|error| meaning(&error))?;
+    bury_the_dead(&db).map_err(|error| store_error(&error))?;
     // SQLite ignores a failed sync of the folder; a new file could vanish in a power cut.
     File::open(&folder).and_then(|folder| folder.sync_all()).map_err(|error| {
         refused(format!("cannot sync the folder {}: {error}", folder.display()))
     })?;
-    Ok(Opened { db, _held: held })
+    Ok(WriterConnection { db, _lock: lock })
 }
 
 pub(crate) fn reader(path: &Path) -> Result<Connection> {
@@ -158,8 +158,8 @@ fn as_it_lies(path: &Path) -> String {
 }
 
 pub(crate) fn in_memory() -> Result<Connection> {
-    let db = Connection::open_in_memory().map_err(|error| meaning(&error))?;
-    keep_plans(&db).map_err(|error| meaning(&error))?;
+    let db = Connection::open_in_memory().map_err(|error| store_error(&error))?;
+    keep_plans(&db).map_err(|error| store_error(&error))?;
     migrations::run(&db)?;
     Ok(db)
 }
@@ -209,7 +209,7 @@ fn synced(db: &Connection) -> Result<()> {
     let read = |pragma: &str| -> Result<String> {
         db.pragma_query_value(None, pragma, |row| row.get::<_, rusqlite::types::Value>(0))
             .map(|value| format!("{value:?}"))
-            .map_err(|error| meaning(&error))
+            .map_err(|error| store_error(&error))
     };
     let (journal, sync) = (read("journal_mode")?, read("synchronous")?);
     if journal != "Text(\"wal\")" || sync != "Integer(2)" {

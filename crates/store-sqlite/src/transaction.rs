@@ -5,7 +5,7 @@ use std::{cell::Cell, time::Duration};
 use gancho_store::Result;
 use rusqlite::Connection;
 
-use crate::{fault::Fault, writer_cache::WriterCache};
+use crate::{tx_error::TxError, writer_cache::WriterCache};
 
 /// What a step sees: the connection inside a transaction, and how to ring the bell once it is
 /// committed.
@@ -36,10 +36,10 @@ pub(crate) fn alone<T>(
     db: &Connection,
     cache: &WriterCache,
     dead_letter_ttl: Duration,
-    step: impl FnOnce(&Tx<'_>) -> Result<T, Fault>,
+    step: impl FnOnce(&Tx<'_>) -> Result<T, TxError>,
 ) -> Result<(T, bool)> {
     let tx = Tx::new(db, cache, dead_letter_ttl);
-    let all = || -> Result<T, Fault> {
+    let all = || -> Result<T, TxError> {
         begin(db)?;
         let result = step(&tx)?;
         commit(&tx)?;

@@ -21,7 +21,7 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use gancho_store::{Result, StoreError};
 use rusqlite::{Connection, DEFAULT_NAME, hooks, wal::CheckpointMode};
 
-use crate::fault::meaning;
+use crate::tx_error::store_error;
 
 /// With this many pages a checkpoint is due. Each costs two syncs of the file.
 const CHECKPOINT_PAGES: usize = 2_000;
@@ -47,7 +47,7 @@ impl Wal {
             seen.store(usize::try_from(count).unwrap_or(0), Relaxed);
             Ok(())
         };
-        writer.wal_hook(Some(note)).map_err(|error| meaning(&error))?;
+        writer.wal_hook(Some(note)).map_err(|error| store_error(&error))?;
         let (ask, asked) = bounded(1);
         let (report, done) = bounded(1);
         let thread = thread::Builder::new()
@@ -112,7 +112,7 @@ pub(crate) enum Checkpoint {
 /// Fails only when the store must stop.
 pub(crate) fn checkpoint(db: &Connection, mode: CheckpointMode) -> Result<Checkpoint> {
     let Err(error) = db.wal_checkpoint_v2(DEFAULT_NAME, mode) else { return Ok(Checkpoint::Done) };
-    match meaning(&error) {
+    match store_error(&error) {
         StoreError::Unavailable(_) => Ok(Checkpoint::Busy),
         StoreError::Full(_) => {
             tracing::warn!(%error, "could not checkpoint the write-ahead log; it keeps growing");

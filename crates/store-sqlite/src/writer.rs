@@ -14,11 +14,11 @@ use rusqlite::Connection;
 use tokio::sync::{Notify, oneshot, watch};
 
 use crate::{
-    fault::Fault,
     key_buffer,
-    open::{self, Opened, Options},
+    open::{self, Options, WriterConnection},
     space::Gate,
     transaction::{Tx, alone, begin, commit, roll_back},
+    tx_error::TxError,
     wal::Wal,
     writer_cache::WriterCache,
 };
@@ -49,23 +49,23 @@ pub(crate) enum Writer {
 
 /// A step with the caller who waits for it.
 pub(crate) trait Work: Send {
-    fn run(&mut self, tx: &Tx<'_>) -> Result<(), Fault>;
+    fn run(&mut self, tx: &Tx<'_>) -> Result<(), TxError>;
     /// Called once: after the commit, or with why there was none.
     fn answer(self: Box<Self>, outcome: Result<()>);
 }
 
-struct Waiting<F, T> {
+struct QueuedStep<F, T> {
     step: F,
     result: Option<T>,
     caller: oneshot::Sender<Result<T>>,
 }
 
-impl<F, T> Work for Waiting<F, T>
+impl<F, T> Work for QueuedStep<F, T>
 where
-    F: FnMut(&Tx<'_>) -> Result<T, Fault> + Send,
+    F: FnMut(&Tx<'_>) -> Result<T, TxError> + Send,
     T: Send,
 {
-    fn run(&mut self, tx: &Tx<'_>) -> Result<(), Fault> {
+    fn run(&mut self, tx: &Tx<'_>) -> Result<(), TxError> {
         self.result = Some((self.step)(tx)?);
         Ok(())
     }
@@ -80,7 +80,11 @@ where
 }
 
 impl Writer {
-    pub fn start(mut opened: Opened, options: &Options, bell: Arc<Notify>) -> Result<Self> {
+    pub fn start(
+        mut opened: WriterConnection,
+        options: &Options,
+        bell: Arc<Notify>,
+    ) -> Result<Self> {
         let (steps, queue) = unbounded();
         let (tell, broken) = watch::channel(None);
         let cache = WriterCache::load(&opened.db, key_buffer::FLUSH_AT)?;
@@ -99,7 +103,9 @@ impl Writer {
         let thread = thread::Builder::new()
             .name("gancho-writer".into())
             .spawn(move || committer.run())
-            .map_err(|error| StoreError::Refused(format!("could not start the writer thread: {error}")))?;
+            .map_err(|error| {
+                StoreError::Refused(format!("could not start the writer thread: {error}"))
+            })?;
         Ok(Self::Thread { steps, broken, limit: options.max_bytes, thread: Some(thread) })
     }
 
@@ -141,7 +147,7 @@ impl Writer {
     pub async fn run<T: Send + 'static>(
         &self,
         kind: Step,
-        mut step: impl FnMut(&Tx<'_>) -> Result<T, Fault> + Send + 'static,
+        mut step: impl FnMut(&Tx<'_>) -> Result<T, TxError> + Send + 'static,
     ) -> Result<T> {
         match self {
             Self::Thread { steps, broken, .. } => {
@@ -153,7 +159,7 @@ impl Writer {
                         .unwrap_or_else(|| StoreError::Broken("the writer has stopped".into()))
                 };
                 steps
-                    .send((kind, Box::new(Waiting { step, result: None, caller })))
+                    .send((kind, Box::new(QueuedStep { step, result: None, caller })))
                     .map_err(|_| gone())?;
                 answer.await.unwrap_or_else(|_| Err(gone()))
             }
@@ -197,7 +203,7 @@ fn ring_out(bell: &Notify) {
 struct Committer {
     /// Ends before the file is let go of.
     wal: Wal,
-    opened: Opened,
+    opened: WriterConnection,
     gate: Gate,
     queue: Receiver<(Step, Box<dyn Work>)>,
     bell: Arc<Notify>,
@@ -331,13 +337,13 @@ impl Committer {
 }
 
 /// All steps in one transaction. A step that says no before it writes disturbs no one.
-fn together(tx: &Tx<'_>, works: &mut [Box<dyn Work>]) -> Result<Vec<Option<StoreError>>, Fault> {
+fn together(tx: &Tx<'_>, works: &mut [Box<dyn Work>]) -> Result<Vec<Option<StoreError>>, TxError> {
     begin(tx.db)?;
     let mut refusals = Vec::with_capacity(works.len());
     for work in works {
         refusals.push(match work.run(tx) {
             Ok(()) => None,
-            Err(Fault::Refused(no @ (StoreError::Fenced | StoreError::Taken(_)))) => Some(no),
+            Err(TxError::Refused(no @ (StoreError::Fenced | StoreError::Taken(_)))) => Some(no),
             Err(fault) => return Err(fault),
         });
     }

@@ -97,7 +97,7 @@ pub struct Job {
 }
 
 #[derive(Debug, Clone)]
-pub struct Claimed {
+pub struct ClaimResult {
     pub jobs: Vec<Job>,
     pub cursor: ClaimCursor,
     /// Something due and not skipped was left, or the walk ended before it was all the way round:
@@ -113,7 +113,7 @@ pub struct Claimed {
 
 #[async_trait]
 pub trait Claiming: Send + Sync + 'static {
-    async fn claim(&self, claim: Claim) -> Result<Claimed>;
+    async fn claim(&self, claim: Claim) -> Result<ClaimResult>;
 
     /// Puts deliveries back that this node holds and will not carry: due as they were, no attempt
     /// counted.

@@ -52,7 +52,7 @@ pub struct DeadStats {
 
 /// What one page of a replay did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Replayed {
+pub struct ReplayPage {
     /// How many are due again, now or when it is their turn.
     pub armed: u64,
     /// The place where the next page begins; nothing after the last. A page is a bounded look: it may arm
@@ -77,7 +77,7 @@ pub trait DeadLetters: Send + Sync + 'static {
         max: usize,
         after: Option<[u8; 32]>,
         now: Time,
-    ) -> Result<Replayed>;
+    ) -> Result<ReplayPage>;
 
     /// Removes at most so many entries, and says how many. The deliveries stay in the log as failed.
     async fn purge_dead(&self, filter: DeadFilter, max: usize) -> Result<u64>;

@@ -58,7 +58,7 @@ pub struct EventView {
     pub parcel: Arc<Parcel>,
     pub number: Option<u64>,
     pub deliveries: Vec<DeliveryRow>,
-    /// What [`crate::Received::request`] was given, where it was received.
+    /// What [`crate::LedgerReceipt::request`] was given, where it was received.
     pub request: Option<Bytes>,
 }
 

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use gancho_domain::{DeliveryId, EmailId, TenantScope, Time};
 
 use crate::{
-    Accepted, DeliveryRow, NewParcel, NewSuppression, Page, PageRequest, Result, TargetId,
+    AcceptOutcome, DeliveryRow, NewParcel, NewSuppression, Page, PageRequest, Result, TargetId,
 };
 
 /// That a sent e-mail failed after all.
@@ -48,7 +48,7 @@ pub struct FailedEmails {
 pub trait EmailReports: Send + Sync + 'static {
     /// Suppresses the addresses, accepts the notice and notes the report, all in one. A report that was
     /// told before is noted with the time of what was told. Answers with what became of the notice.
-    async fn report_email(&self, scope: TenantScope, new: NewEmailReport) -> Result<Accepted>;
+    async fn report_email(&self, scope: TenantScope, new: NewEmailReport) -> Result<AcceptOutcome>;
 
     /// What was reported of these e-mails, in no particular order.
     async fn email_reports(

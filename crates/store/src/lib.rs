@@ -53,11 +53,11 @@ pub mod usage;
 
 use std::sync::Arc;
 
-pub use accept::{Accept, Accepted, NewDelivery, NewParcel, Placed, Received};
+pub use accept::{Accept, AcceptOutcome, LedgerReceipt, NewDelivery, NewParcel, Placement};
 pub use archiving::{ArchiveSelection, ArchivedLetter, Archiving, FullDeadLetter};
 pub use cache::{CachePolicy, ReadCache};
-pub use claim::{Claim, ClaimCursor, Claimed, Claiming, Job, Skip, TargetId};
-pub use dead_letters::{DeadFilter, DeadLetter, DeadLetters, DeadStats, Replayed};
+pub use claim::{Claim, ClaimCursor, ClaimResult, Claiming, Job, Skip, TargetId};
+pub use dead_letters::{DeadFilter, DeadLetter, DeadLetters, DeadStats, ReplayPage};
 pub use deliveries::{
     Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, EventFilter, EventOutline, EventRow,
     EventView, RetryOutcome,
@@ -68,7 +68,7 @@ pub use endpoints::Endpoints;
 pub use error::StoreError;
 pub use fair::{FairPermit, FairSemaphore};
 pub use ledger::Ledger;
-pub use nodes::{NodeId, Nodes, Rescued};
+pub use nodes::{NodeId, Nodes, RescueCounts};
 pub use once::Once;
 pub use orphans::{OrphanScan, Orphans, TenantEndpoint};
 pub use page::{ListOrder, MAX_PAGE_BYTES, Page, PageRequest};
@@ -78,11 +78,11 @@ pub use replays::{
     ReplayLease, ReplayLimits, ReplayState, ReplayTake, ReplayTotal,
 };
 pub use round::{ClaimRound, ClaimTurn};
-pub use settle::{Settle, Settled, Settlement};
+pub use settle::{Settle, SettleOutcome, Settlement};
 pub use suppressions::{NewSuppression, Suppression, Suppressions};
 pub use tenants::Tenants;
-pub use upkeep::{LaneDepth, Pruned, Space, Upkeep};
-pub use usage::{Spent, Usage};
+pub use upkeep::{LaneDepth, PruneStep, Space, Upkeep};
+pub use usage::{PlanCharge, Usage};
 
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;
 

@@ -16,7 +16,7 @@ use crate::Result;
 pub struct NodeId(pub i64);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Rescued {
+pub struct RescueCounts {
     /// Nodes found dead.
     pub nodes: u64,
     /// Deliveries taken from them, to be claimed by others.
@@ -49,5 +49,6 @@ pub trait Nodes: Send + Sync + 'static {
 
     /// Declares dead whoever has been silent for so long, and takes over what the dead hold.
     /// `caller` is never declared dead.
-    async fn rescue(&self, caller: NodeId, silent_for: Duration, now: Time) -> Result<Rescued>;
+    async fn rescue(&self, caller: NodeId, silent_for: Duration, now: Time)
+    -> Result<RescueCounts>;
 }

@@ -4,7 +4,7 @@
 use async_trait::async_trait;
 use gancho_domain::{Attempt, DeliveryId, Next, TenantId, Time};
 
-use crate::{Accepted, Job, NewParcel, NodeId, Result};
+use crate::{AcceptOutcome, Job, NewParcel, NodeId, Result};
 
 #[derive(Debug, Clone)]
 pub struct Settlement {
@@ -44,9 +44,9 @@ impl Settlement {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Settled {
+pub enum SettleOutcome {
     /// Written, with an answer for each parcel that followed.
-    Done { follow: Vec<Accepted> },
+    Done { follow: Vec<AcceptOutcome> },
     /// Another holds the delivery now. Nothing was written, what follows included.
     LeaseLost,
 }
@@ -54,5 +54,9 @@ pub enum Settled {
 #[async_trait]
 pub trait Settle: Send + Sync + 'static {
     /// One answer for each settlement, in order.
-    async fn settle(&self, node: NodeId, settlements: Vec<Settlement>) -> Result<Vec<Settled>>;
+    async fn settle(
+        &self,
+        node: NodeId,
+        settlements: Vec<Settlement>,
+    ) -> Result<Vec<SettleOutcome>>;
 }

@@ -27,7 +27,7 @@ pub struct Space {
 
 /// What one step of pruning did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Pruned {
+pub struct PruneStep {
     pub parcels: u64,
     /// There is more to remove: take the next step.
     pub more: bool,
@@ -45,7 +45,7 @@ pub trait Upkeep: Send + Sync + 'static {
     /// dead nodes.
     ///
     /// `now` must be a time that can be believed: no key is free before it was named here.
-    async fn prune(&self, before: Time, max: usize, now: Time) -> Result<Pruned>;
+    async fn prune(&self, before: Time, max: usize, now: Time) -> Result<PruneStep>;
 
     /// Gives up at most so many pending or waiting deliveries of a lane made before, as dead letters
     /// with the code `EXPIRED`. Says how many.

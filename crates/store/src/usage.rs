@@ -6,7 +6,7 @@ use gancho_domain::TenantScope;
 use crate::Result;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Spent {
+pub struct PlanCharge {
     /// How many of those asked for fit under the limit, and were counted.
     pub granted: u64,
     /// How many have been used in the period by now.
@@ -23,7 +23,7 @@ pub trait Usage: Send + Sync + 'static {
         period: &str,
         count: u64,
         limit: u64,
-    ) -> Result<Spent>;
+    ) -> Result<PlanCharge>;
 
     /// Gives back what was counted and not used.
     async fn give_back(&self, scope: TenantScope, period: &str, count: u64) -> Result<()>;

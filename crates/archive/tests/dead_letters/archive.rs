@@ -16,7 +16,9 @@ use gancho_domain::{
     Clock, Code, DeliveryId, Failure, IdMaker, Kind, Lane, ManualClock, Parcel, RetryPlan,
     SeededRandom, State, Tenant, TenantId, TenantScope, Time, Verdict,
 };
-use gancho_engine::{Archive, AttemptResult, Carrier, Engine, EngineSetup, LaneSetup, Limits, Terms};
+use gancho_engine::{
+    Archive, AttemptResult, Carrier, Engine, EngineSetup, LaneSetup, Limits, Terms,
+};
 use gancho_store::{
     Accept, ArchiveSelection, Archiving, DeadFilter, DeadLetters, Deliveries, Job, NewDelivery,
     NewParcel, NodeId, Tenants,

@@ -13,13 +13,13 @@ use gancho_domain::{
     DeliveryId, Endpoint, EndpointId, EventId, Lane, Tenant, TenantId, TenantScope, Time,
 };
 use gancho_store::{
-    Accept, Accepted, ArchiveSelection, ArchivedLetter, Archiving, Claim, Claimed, Claiming,
-    Collection, DeadFilter, DeadLetter, DeadLetters, DeadStats, Deliveries, DeliveryFilter,
-    DeliveryRow, DeliveryView, Document, Documents, Endpoints, EventFilter, EventOutline, EventRow,
-    EventView, Expect, FullDeadLetter, LaneDepth, Ledger, NewDelivery, NewParcel, NodeId, Nodes,
-    OrphanScan, Orphans, Page, PageRequest, Pause, Pauses, Pruned, Replayed, Rescued, Result,
-    RetryOutcome, Settle, Settled, Settlement, Space, Spent, Store, TenantEndpoint, Tenants,
-    Upkeep, Usage,
+    Accept, AcceptOutcome, ArchiveSelection, ArchivedLetter, Archiving, Claim, ClaimResult,
+    Claiming, Collection, DeadFilter, DeadLetter, DeadLetters, DeadStats, Deliveries,
+    DeliveryFilter, DeliveryRow, DeliveryView, Document, Documents, Endpoints, EventFilter,
+    EventOutline, EventRow, EventView, Expect, FullDeadLetter, LaneDepth, Ledger, NewDelivery,
+    NewParcel, NodeId, Nodes, OrphanScan, Orphans, Page, PageRequest, Pause, Pauses, PlanCharge,
+    PruneStep, ReplayPage, RescueCounts, Result, RetryOutcome, Settle, SettleOutcome, Settlement,
+    Space, Store, TenantEndpoint, Tenants, Upkeep, Usage,
 };
 use gancho_store_sqlite::SqliteStore;
 use tokio::sync::Notify;
@@ -53,14 +53,14 @@ impl Store for Proxy {
 
 #[async_trait]
 impl Accept for Proxy {
-    async fn accept(&self, parcels: Vec<NewParcel>, holder: NodeId) -> Result<Vec<Accepted>> {
+    async fn accept(&self, parcels: Vec<NewParcel>, holder: NodeId) -> Result<Vec<AcceptOutcome>> {
         through!(self, Accept, self.tap.accept(&self.inner, parcels, holder))
     }
 }
 
 #[async_trait]
 impl Claiming for Proxy {
-    async fn claim(&self, claim: Claim) -> Result<Claimed> {
+    async fn claim(&self, claim: Claim) -> Result<ClaimResult> {
         through!(self, Claim, self.tap.claim(&self.inner, claim))
     }
 
@@ -80,7 +80,11 @@ impl Claiming for Proxy {
 
 #[async_trait]
 impl Settle for Proxy {
-    async fn settle(&self, node: NodeId, settlements: Vec<Settlement>) -> Result<Vec<Settled>> {
+    async fn settle(
+        &self,
+        node: NodeId,
+        settlements: Vec<Settlement>,
+    ) -> Result<Vec<SettleOutcome>> {
         through!(self, Settle, self.tap.settle(&self.inner, node, settlements))
     }
 }
@@ -99,7 +103,12 @@ impl Nodes for Proxy {
         through!(self, Leave, self.tap.leave(&self.inner, node, now))
     }
 
-    async fn rescue(&self, caller: NodeId, silent_for: Duration, now: Time) -> Result<Rescued> {
+    async fn rescue(
+        &self,
+        caller: NodeId,
+        silent_for: Duration,
+        now: Time,
+    ) -> Result<RescueCounts> {
         through!(self, Rescue, self.tap.rescue(&self.inner, caller, silent_for, now))
     }
 }
@@ -121,7 +130,7 @@ impl Pauses for Proxy {
 
 #[async_trait]
 impl Upkeep for Proxy {
-    async fn prune(&self, before: Time, max: usize, now: Time) -> Result<Pruned> {
+    async fn prune(&self, before: Time, max: usize, now: Time) -> Result<PruneStep> {
         through!(self, Upkeep, self.inner.prune(before, max, now))
     }
 
@@ -245,7 +254,7 @@ impl DeadLetters for Proxy {
         max: usize,
         after: Option<[u8; 32]>,
         now: Time,
-    ) -> Result<Replayed> {
+    ) -> Result<ReplayPage> {
         self.inner.replay_dead(filter, max, after, now).await
     }
 
@@ -435,7 +444,7 @@ impl Usage for Proxy {
         period: &str,
         count: u64,
         limit: u64,
-    ) -> Result<Spent> {
+    ) -> Result<PlanCharge> {
         self.inner.spend(scope, period, count, limit).await
     }
 

@@ -12,11 +12,11 @@ use super::{LETTER, dead_letter};
 use crate::{
     PostgresStore,
     arm::Key,
-    fault::{corrupt, store_error},
     look::{Looks, Step, Trail, page, word},
     rows::{self, uuid},
     session::query,
     states::{DEAD, sql},
+    tx_error::{corrupt, store_error},
     where_clause::Conditions,
 };
 

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use gancho_domain::Lane;
-use gancho_store::{Accept, Claim, ClaimCursor, Claimed, Claiming, NodeId, Nodes, Skip};
+use gancho_store::{Accept, Claim, ClaimCursor, ClaimResult, Claiming, NodeId, Nodes, Skip};
 use gancho_store_postgres::PostgresStore;
 use gancho_testkit::postgres::fresh_database;
 
@@ -51,7 +51,7 @@ async fn claim_up_to(
     max: usize,
     skip: Skip,
     cursor: ClaimCursor,
-) -> Claimed {
+) -> ClaimResult {
     store
         .claim(Claim {
             node,

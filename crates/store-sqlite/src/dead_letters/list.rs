@@ -9,10 +9,10 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{LETTER, add_letter_conditions, dead_letter};
 use crate::{
-    fault::{Fault, corrupt},
     look::Looks,
     rows::{self, seq},
     states::{DEAD, sql},
+    tx_error::{TxError, corrupt},
     where_clause::Conditions,
 };
 
@@ -34,7 +34,7 @@ impl Place {
         place
     }
 
-    fn read(place: &[u8; 32]) -> Result<Self, Fault> {
+    fn read(place: &[u8; 32]) -> Result<Self, TxError> {
         let wrong = |_| corrupt("a page's place has the wrong length");
         let moved_at = i64::from_be_bytes(place[..8].try_into().map_err(wrong)?);
         let delivery: DeliveryId = Id::from_bytes(place[16..].try_into().map_err(wrong)?);
@@ -48,7 +48,7 @@ pub(crate) fn page_of(
     filter: &DeadFilter,
     page: &PageRequest,
     looks: &mut Looks,
-) -> Result<Page<DeadLetter>, Fault> {
+) -> Result<Page<DeadLetter>, TxError> {
     let letters = Letters { db, filter, order: page.order, ended: false };
     let (found, next) = letters.find(page.after.as_ref(), page.max, looks)?;
     let (mut rows, mut bytes) = (Vec::new(), 0);
@@ -99,7 +99,7 @@ impl Letters<'_> {
         after: Option<&[u8; 32]>,
         max: usize,
         looks: &mut Looks,
-    ) -> Result<(Vec<Place>, Option<Place>), Fault> {
+    ) -> Result<(Vec<Place>, Option<Place>), TxError> {
         let mut at = after.map(Place::read).transpose()?;
         let mut found = Vec::new();
         let mut step = (max + 1).min(MAX_STEP);
@@ -131,7 +131,7 @@ impl Letters<'_> {
     }
 
     /// Up to so many letters behind a place, and whether they fit.
-    fn step(&self, after: Option<Place>, step: usize) -> Result<Vec<(Place, bool)>, Fault> {
+    fn step(&self, after: Option<Place>, step: usize) -> Result<Vec<(Place, bool)>, TxError> {
         if let Some(delivery) = self.filter.delivery {
             let mut conditions = Conditions::default();
             conditions.add("l.delivery = $", seq(delivery));
@@ -177,7 +177,7 @@ impl Letters<'_> {
         index: &str,
         within: Conditions,
         step: usize,
-    ) -> Result<Vec<(Place, bool)>, Fault> {
+    ) -> Result<Vec<(Place, bool)>, TxError> {
         let filter = self.filter;
         let range = within.sql();
         let mut conditions = within.without_conditions();
@@ -207,7 +207,7 @@ impl Letters<'_> {
     }
 
     /// The row number of its parcel, and how large that one's body is.
-    fn size(&self, place: Place) -> Result<Option<(i64, usize)>, Fault> {
+    fn size(&self, place: Place) -> Result<Option<(i64, usize)>, TxError> {
         Ok(self
             .db
             .prepare_cached(
@@ -218,13 +218,13 @@ impl Letters<'_> {
             .optional()?)
     }
 
-    fn body(&self, parcel: i64) -> Result<Bytes, Fault> {
+    fn body(&self, parcel: i64) -> Result<Bytes, TxError> {
         self.db
             .prepare_cached("SELECT p.body FROM parcels p WHERE p.seq = ?1")?
             .query_row([parcel], |row| Ok(rows::bytes(row, 0)))?
     }
 
-    fn letter(&self, place: Place, body: Bytes) -> Result<Option<DeadLetter>, Fault> {
+    fn letter(&self, place: Place, body: Bytes) -> Result<Option<DeadLetter>, TxError> {
         // Without the body, which may have been read already.
         let mut find = self.db.prepare_cached(&format!(
             "SELECT {} FROM dead_letters l CROSS JOIN deliveries d ON d.seq = l.delivery

@@ -10,7 +10,7 @@ impl Trail for Numbers {
         step: usize,
         looks: &mut Looks,
         found: &mut VecDeque<i64>,
-    ) -> Result<Reach, Fault> {
+    ) -> Result<Reach, TxError> {
         let looked: Vec<i64> =
             self.0.iter().rev().copied().filter(|number| *number < below).take(step).collect();
         looks.spend(looked.len());

@@ -63,9 +63,9 @@ impl World {
                 }
                 let expected = before.map(|&(first, content, _)| {
                     if content == once.content {
-                        Accepted::Again { first }
+                        AcceptOutcome::Again { first }
                     } else {
-                        Accepted::Clash { first }
+                        AcceptOutcome::Clash { first }
                     }
                 });
                 assert_eq!(told, expected);

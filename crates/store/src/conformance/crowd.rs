@@ -12,7 +12,7 @@ use super::{
     Fixture,
     build::{DONE, World, delivered, given_up, ids, scope, sorted, timeout, tried_again},
 };
-use crate::{Claim, Job, NodeId, Settled, Store, StoreError};
+use crate::{Claim, Job, NodeId, SettleOutcome, Store, StoreError};
 
 pub async fn a_thousand_go_through_in_one_batch_each<F: Fixture>() {
     let world = World::<F>::new().await;
@@ -75,7 +75,7 @@ impl Worker {
         let settled = self.store.settle(self.node, settlements).await.unwrap();
         let mut written = self.written.lock().unwrap();
         for ((delivery, end), settled) in said.into_iter().zip(ends).zip(settled) {
-            if settled != Settled::LeaseLost {
+            if settled != SettleOutcome::LeaseLost {
                 written.push((delivery, end));
             }
         }

@@ -7,7 +7,7 @@ use super::{
     build::{Draft, World, given_up, hours, scope, secs, timeout},
 };
 use crate::{
-    Accepted, Claim, EmailReport, FailedEmails, ListOrder, NewEmailReport, NewSuppression,
+    AcceptOutcome, Claim, EmailReport, FailedEmails, ListOrder, NewEmailReport, NewSuppression,
     PageRequest, Suppression, TargetId,
 };
 
@@ -64,7 +64,7 @@ async fn tell<F: Fixture>(
     tenant: TenantId,
     key: u8,
     report: EmailReport,
-) -> Accepted {
+) -> AcceptOutcome {
     let new = new(world, tenant, key, report);
     world.store.report_email(scope(tenant), new).await.unwrap()
 }
@@ -88,7 +88,7 @@ pub async fn a_report_tells_suppresses_and_is_noted<F: Fixture>() {
     let new = NewEmailReport { suppress, ..new(&world, acme, 1, report.clone()) };
     let notice = new.notice.parcel.id;
     let told = world.store.report_email(scope(acme), new).await.unwrap();
-    assert!(matches!(told, Accepted::New { .. }), "{told:?}");
+    assert!(matches!(told, AcceptOutcome::New { .. }), "{told:?}");
     let world = world.reopen().await;
     assert_eq!(known(&world, acme, id).await, Some(report));
     assert_eq!(known(&world, globex, id).await, None);
@@ -108,7 +108,7 @@ pub async fn one_that_comes_again_is_told_once<F: Fixture>() {
     world.pass(secs(60));
     let again = report(id, delivery, "hard", world.now());
     let told = tell(&world, acme, 1, again).await;
-    assert_eq!(told, Accepted::Again { first: notice });
+    assert_eq!(told, AcceptOutcome::Again { first: notice });
     assert_eq!(known(&world, acme, id).await, Some(first));
 }
 
@@ -122,7 +122,7 @@ pub async fn one_that_was_told_and_not_noted_has_the_time_that_was_told<F: Fixtu
     world.store.accept(vec![new.notice], world.node).await.unwrap();
     world.pass(secs(60));
     let told = tell(&world, acme, 1, report(id, delivery, "hard", world.now())).await;
-    assert!(matches!(told, Accepted::Again { .. }), "{told:?}");
+    assert!(matches!(told, AcceptOutcome::Again { .. }), "{told:?}");
     assert_eq!(known(&world, acme, id).await, Some(report(id, delivery, "hard", told_at)));
 }
 
@@ -152,7 +152,7 @@ pub async fn many_reports_at_once_are_each_told<F: Fixture>() {
         calls.spawn(async move { store.report_email(scope(acme), new).await.unwrap() });
     }
     for told in calls.join_all().await {
-        assert!(matches!(told, Accepted::New { .. }), "{told:?}");
+        assert!(matches!(told, AcceptOutcome::New { .. }), "{told:?}");
     }
     assert!(known(&world, acme, id).await.is_some());
 }

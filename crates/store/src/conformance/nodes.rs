@@ -9,7 +9,7 @@ use super::{
     build::{World, hours, ids, placed, secs, tried_again},
 };
 use crate::{
-    Claim, Job, NodeId, Placed, StoreError,
+    Claim, Job, NodeId, Placement, StoreError,
     nodes::{MAX_LOST_LEASES, SUSPECT_LEASES},
 };
 
@@ -81,7 +81,7 @@ pub async fn the_living_are_left_alone<F: Fixture>() {
     let other = world.join().await;
     assert_eq!(take_as(&world, other).await.len(), 1);
     let rescued = world.store.rescue(world.node, hours(1), world.now()).await;
-    assert_eq!(rescued, Ok(crate::Rescued::default()));
+    assert_eq!(rescued, Ok(crate::RescueCounts::default()));
     world.nothing_is_due().await;
     let now = world.now();
     assert_eq!(world.store.heartbeat(other, now).await, Ok(()));
@@ -123,7 +123,7 @@ pub async fn a_delivery_that_kills_its_nodes_is_given_up<F: Fixture>() {
     world.accept(draft).await;
     let next = world.event(acme).about("order-1").in_order_to(shop);
     let next_id = next.delivery(0);
-    assert_eq!(placed(&world.accept(next).await), [Placed::Waiting]);
+    assert_eq!(placed(&world.accept(next).await), [Placement::Waiting]);
 
     for death in 1..=MAX_LOST_LEASES {
         let victim = world.join().await;

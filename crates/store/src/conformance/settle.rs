@@ -12,7 +12,7 @@ use super::{
         tried_again,
     },
 };
-use crate::{Claim, DeadFilter, DeadLetter, DeliveryFilter, Settled, Settlement, StoreError};
+use crate::{Claim, DeadFilter, DeadLetter, DeliveryFilter, SettleOutcome, Settlement, StoreError};
 
 pub async fn an_empty_batch_is_no_trouble<F: Fixture>() {
     let world = World::<F>::new().await;
@@ -294,10 +294,10 @@ pub async fn a_mixed_batch_is_answered_in_order<F: Fixture>() {
 
     assert_eq!(settled.len(), 5);
     assert_eq!(settled[0], DONE);
-    assert_eq!(settled[1], Settled::LeaseLost);
-    assert!(matches!(&settled[2], Settled::Done { follow } if follow.len() == 1));
+    assert_eq!(settled[1], SettleOutcome::LeaseLost);
+    assert!(matches!(&settled[2], SettleOutcome::Done { follow } if follow.len() == 1));
     assert_eq!(settled[3], DONE);
-    assert_eq!(settled[4], Settled::LeaseLost, "settled in this batch");
+    assert_eq!(settled[4], SettleOutcome::LeaseLost, "settled in this batch");
     let mut states = Vec::new();
     for id in made {
         states.push(world.see(acme, id).await.row.state);

@@ -9,9 +9,9 @@ use std::sync::{
 use gancho_domain::Time;
 
 #[derive(Clone, Default)]
-pub(crate) struct Over(Arc<AtomicI64>);
+pub(crate) struct ExpiryTime(Arc<AtomicI64>);
 
-impl Over {
+impl ExpiryTime {
     pub fn set(&self, now: Time) {
         self.0.store(now.micros(), Ordering::Relaxed);
     }

@@ -16,7 +16,7 @@ use gancho_store::Result;
 use crate::open::refused;
 
 /// Held as long as the process lives; the system lets go of it when the process dies.
-pub(crate) struct Held {
+pub(crate) struct FileLock {
     _beside: File,
     _file: Option<File>,
 }
@@ -25,7 +25,7 @@ pub(crate) struct Held {
 const PRIVATE: u32 = 0o600;
 
 /// Makes the file if it is not there. SQLite gives its log and its index the same rights.
-pub(crate) fn hold(path: &Path) -> Result<Held> {
+pub(crate) fn hold(path: &Path) -> Result<FileLock> {
     let named =
         |what: &str, error: &io::Error| refused(format!("{what} {}: {error}", path.display()));
     match OpenOptions::new().write(true).create_new(true).mode(PRIVATE).open(path) {
@@ -43,7 +43,7 @@ pub(crate) fn hold(path: &Path) -> Result<Held> {
         .open(&beside)
         .map_err(|error| refused(format!("cannot open the lock {}: {error}", beside.display())))?;
     take(&lock, path)?;
-    Ok(Held { _beside: lock, _file: hold_inode(&real, path)? })
+    Ok(FileLock { _beside: lock, _file: hold_inode(&real, path)? })
 }
 
 /// Files of earlier versions could be read by anyone. The group is left as it is: backups may need it.

@@ -7,7 +7,7 @@ use tokio_postgres::{Error, error::SqlState};
 /// How a transaction failed, by what is to be done about it. In all cases but a lost commit, which
 /// is not an error here, nothing was written.
 #[derive(Debug)]
-pub(crate) enum Fault {
+pub(crate) enum TxError {
     /// Two transactions were in each other's way: run it again.
     Retry(StoreError),
     /// The connection, the server or its disk: whatever was in the transaction, it would have failed.
@@ -16,7 +16,7 @@ pub(crate) enum Fault {
     Content(StoreError),
 }
 
-impl Fault {
+impl TxError {
     pub(crate) fn into_error(self) -> StoreError {
         match self {
             Self::Retry(error) | Self::Server(error) | Self::Content(error) => error,
@@ -24,7 +24,7 @@ impl Fault {
     }
 }
 
-impl From<Error> for Fault {
+impl From<Error> for TxError {
     fn from(error: Error) -> Self {
         let Some(code) = error.code() else {
             return Self::Server(error_of(&error));
@@ -40,7 +40,7 @@ impl From<Error> for Fault {
     }
 }
 
-impl From<StoreError> for Fault {
+impl From<StoreError> for TxError {
     fn from(error: StoreError) -> Self {
         Self::Content(error)
     }
