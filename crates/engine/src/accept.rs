@@ -1,9 +1,9 @@
-//! The way in: what a flow has stamped is stored, and what this node has room for is leased to it in the
-//! same transaction and queued at once, without a claim. The rest waits in the store, and is claimed
+//! Accepts parcels: stores what a flow has stamped, leases the deliveries that this node has room for in the
+//! same transaction, and queues them at once, without a claim. The rest waits in the store and is claimed
 //! later.
 //!
-//! **Invariant.** What is leased to this node is in its hands: if the work were cut short between the
-//! commit and the queue, deliveries would stay leased for as long as the node lives, and nobody would
+//! **Invariant.** Every delivery leased to this node is in its queue: if the work were cut short between the
+//! commit and the queue, deliveries would stay leased for as long as the node lives, and no node would
 //! carry them. So both run in [`Engine::run_to_completion`].
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -22,17 +22,17 @@ use crate::{
     tenant_shares::{in_turns, rows_of},
 };
 
-/// Room in the queue of a lane. Dropped, it is free again.
+/// Room in the queue of a lane. Freed when dropped.
 struct Reservation {
     lane: Lane,
     seats: Seats,
 }
 
 impl Engine {
-    /// Stores the parcels of one tenant, with one answer for each, in order. Deliveries that are marked `hold`
-    /// are queued here if they are due and there is room. A caller who goes away before the answer changes
-    /// nothing: what was begun is finished. Many parcels are stored in several transactions, and between them it
-    /// is the turn of other tenants; where one fails, so do those after it.
+    /// Stores the parcels of one tenant and returns one outcome for each, in order. Deliveries marked `hold`
+    /// are queued here if they are due and there is room. If the caller goes away, the work is finished all
+    /// the same. Many parcels are stored in several transactions, and other tenants have their turn between
+    /// them; where one fails, so do those after it.
     pub async fn accept(self: &Arc<Self>, parcels: Vec<NewParcel>) -> Vec<Result<AcceptOutcome>> {
         let mut answers = Vec::with_capacity(parcels.len());
         let mut failure = None;
@@ -144,7 +144,7 @@ impl Engine {
         reserved
     }
 
-    /// What is leased to a node that this engine no longer is, is dropped: its lease returns it.
+    /// Deliveries leased to an earlier node number of this engine are dropped: the lease expires.
     pub(crate) fn enqueue(&self, lane: &LaneState, node: NodeId, jobs: Vec<Job>, mut seats: Seats) {
         if self.stopping.is_cancelled() || self.membership.last() != node {
             return;
@@ -174,7 +174,7 @@ impl Engine {
     }
 }
 
-/// A carrier that panics here is asked to carry all the same: the attempt will tell.
+/// If the carrier panics here, the delivery is tried anyway with default terms: the attempt shows the error.
 fn terms(lane: &LaneState, job: &Job) -> Terms {
     let ask = std::panic::AssertUnwindSafe(|| lane.carrier.terms(job));
     std::panic::catch_unwind(ask).unwrap_or_else(|_| {

@@ -31,7 +31,7 @@ pub(crate) async fn carry(
         give_up(&engine, &lane, &ticket, started_at).await
     } else {
         let (carried, outcome) = attempt(&lane, &ticket.job, started_at).await;
-        // The target is free for the next one while this result is being written.
+        // Frees the target for the next delivery while this result is written.
         slot.finished(outcome);
         judge(&engine, &lane, &ticket, &carried, started_at).await
     };
@@ -45,7 +45,7 @@ fn has_expired(engine: &Engine, lane: &LaneState, job: &Job, now: Time) -> bool 
     lane.expires_at(job).is_some_and(|end| now >= end && engine.trusts_clock(now))
 }
 
-/// It waited too long: a dead letter without an attempt.
+/// Gives up a delivery that waited too long: a dead letter without an attempt.
 async fn give_up(
     engine: &Arc<Engine>,
     lane: &LaneState,
@@ -61,7 +61,7 @@ async fn give_up(
     Some(settlement)
 }
 
-/// The carrier's answer, and what it says of the target. A panic is an answer too.
+/// Returns the carrier's result and the outcome for the target. A panic counts as a result.
 async fn attempt(lane: &LaneState, job: &Job, started_at: Time) -> (AttemptResult, Outcome) {
     let trying = AssertUnwindSafe(lane.carrier.carry(job, job.attempts + 1));
     let (carried, outcome) = match trying.catch_unwind().await {
@@ -89,7 +89,7 @@ async fn attempt(lane: &LaneState, job: &Job, started_at: Time) -> (AttemptResul
     (carried, outcome)
 }
 
-/// A node that lacks something lacks it for all deliveries: it is said once a minute, not for each.
+/// A node that lacks something lacks it for all deliveries, so this logs once a minute, not for each.
 fn note_deferral(lane: &LaneState, carried: &AttemptResult, now: Time) {
     lane.counters.deferred.add(1);
     if let Some(failure) = carried.verdict.failure()
@@ -107,7 +107,7 @@ fn broken(lane: &LaneState, job: &Job) -> AttemptResult {
     AttemptResult::internal_error(failure)
 }
 
-/// What follows from the answer. Nothing where the lease was lost before that was known.
+/// Turns the result into a settlement. `None` if the lease was lost meanwhile.
 async fn judge(
     engine: &Arc<Engine>,
     lane: &LaneState,
@@ -129,7 +129,7 @@ async fn judge(
         *failure = failure.after(last_failure(engine, job).await.as_ref());
     }
     let ended_at = if is_attempt { started_at + carried.latency } else { now };
-    // A deferral is no news: only if its time is over is there something to tell.
+    // A deferral is not reported, unless it ends the delivery.
     let is_news = !carried.was_deferred() || matches!(next, Next::Dead(_));
     let follow = if is_news {
         follow(engine, lane, ticket, carried, &next, ended_at).await?
@@ -142,7 +142,7 @@ async fn judge(
     Some(settlement)
 }
 
-/// A target's slot, given back however the attempt ends.
+/// A target's slot, returned however the attempt ends.
 pub(crate) struct SlotGuard {
     engine: Arc<Engine>,
     lane: Arc<LaneState>,

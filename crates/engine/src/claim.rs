@@ -1,4 +1,4 @@
-//! The long way in: due deliveries come from the store as there is room for them.
+//! Claims due deliveries from the store as there is room for them.
 
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
@@ -13,19 +13,19 @@ use crate::{
     room::{Seats, Size},
 };
 
-/// What one round of claiming found.
+/// The result of one round of claiming.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Round {
-    /// More is due, or was not looked at yet: claim again,
+    /// More is due, or was not scanned yet: claim again.
     More {
-        /// after a rest.
+        /// How long to wait before the next claim.
         rest: Duration,
     },
-    /// All that was due and not passed over is in the queue.
+    /// All that was due and not skipped is in the queue.
     Done { rest: Duration },
-    /// Nothing was asked: no room, paused, or not a member.
+    /// No claim was made: no room, paused, or not a member.
     Blocked,
-    /// The store refused.
+    /// The call to the store failed.
     Refused,
 }
 

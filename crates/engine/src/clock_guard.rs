@@ -1,5 +1,5 @@
-//! Whether the clock of day can be believed. What removes things by their age, or gives them up, must
-//! not act on a clock that has just jumped, or that is far ahead of all that the store has seen.
+//! Decides whether the wall clock can be trusted. Expiry, archiving and pruning act on age, so they must not
+//! run on a clock that has just jumped, or that is far ahead of the last write to the store.
 
 use std::time::Duration;
 
@@ -11,19 +11,19 @@ use crate::Engine;
 pub(crate) struct ClockGuard(Mutex<State>);
 
 struct State {
-    /// The clock of day and the uptime when they were last read.
+    /// The wall clock and the uptime when they were last read.
     last: (Time, Duration),
-    /// The uptime until which the clock of day is not believed.
+    /// The uptime until which the wall clock is not trusted.
     doubt_until: Duration,
 }
 
 /// Ordinary corrections are smaller than this.
 const MAX_CORRECTION: Duration = Duration::from_secs(30);
-/// How long a jump is doubted: the time that is left to whoever looks after the machine.
+/// How long the clock is distrusted after a jump: the operator's time to correct it.
 const DOUBT: Duration = Duration::from_mins(30);
-/// A process may have been stopped for this long without the clock being doubted at its start.
+/// A process may have been stopped for this long without the clock being distrusted at its start.
 const MAX_STOP: Duration = Duration::from_hours(24);
-/// How long a clock is doubted that is further ahead at the start.
+/// How long a clock that is further ahead at the start is distrusted.
 const DOUBT_AT_START: Duration = Duration::from_hours(24);
 
 impl ClockGuard {
@@ -43,8 +43,8 @@ impl ClockGuard {
         Self(Mutex::new(State { last: (wall, uptime), doubt_until: uptime + doubt }))
     }
 
-    /// Whether the clock has gone evenly. To be asked regularly, and each time before its reading is
-    /// acted on.
+    /// Returns whether the wall clock advances with the uptime. Call it regularly, and each time before
+    /// acting on a reading.
     pub fn is_trustworthy(&self, wall: Time, uptime: Duration) -> bool {
         let mut state = self.0.lock();
         let (last_wall, last_uptime) = std::mem::replace(&mut state.last, (wall, uptime));
@@ -58,7 +58,7 @@ impl ClockGuard {
 }
 
 impl Engine {
-    /// Whether anything may be removed or given up for its age at this time, as the clock says it.
+    /// Returns whether deliveries may be removed or given up by their age at this wall-clock time.
     pub fn trusts_clock(&self, now: Time) -> bool {
         self.clock_guard.is_trustworthy(now, self.clock.uptime())
     }

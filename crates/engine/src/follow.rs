@@ -1,4 +1,4 @@
-//! What is published with a result, such as the news that an e-mail was sent.
+//! Follow-up parcels that are published with a result, such as the notice that an e-mail was sent.
 
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
@@ -13,9 +13,9 @@ use crate::{
     recovery::{Backoff, Recovery},
 };
 
-/// What the carrier wants published with the result. It is claimed like any other: nothing would queue
-/// it here, so nothing may be leased to this node. A store that does not answer is asked until it does,
-/// as it is to take the result. Nothing comes back where the lease is lost.
+/// Returns the parcels that the carrier publishes with the result. Their deliveries are claimed like any
+/// other: nothing would queue them here, so none may be leased to this node. Retries until the store
+/// answers. Returns `None` if the lease is lost.
 pub(crate) async fn follow(
     engine: &Arc<Engine>,
     lane: &LaneState,
@@ -29,7 +29,7 @@ pub(crate) async fn follow(
         let asking = AssertUnwindSafe(lane.carrier.follow(&ticket.job, carried, next, at));
         match asking.catch_unwind().await {
             Ok(Ok(parcels)) => return Some(unheld(parcels)),
-            // To ask again would not help, and the result itself must not be lost.
+            // Retrying would not help, and the result itself must not be lost.
             Ok(Err(error)) if error.is_permanent() => {
                 return Some(lost(lane, &ticket.job, &error.to_string()));
             }
@@ -62,8 +62,8 @@ fn lost(lane: &LaneState, job: &Job, reason: &str) -> Vec<NewParcel> {
     Vec::new()
 }
 
-/// Of the last attempt that was made, for the reason of a delivery that ends without another. For
-/// people, so a store that does not answer is not asked twice.
+/// Returns the failure of the last attempt, for the reason of a delivery that ends without another. Only
+/// informative, so a read that fails is not retried.
 pub(crate) async fn last_failure(engine: &Engine, job: &Job) -> Option<Failure> {
     if job.attempts == 0 {
         return None;

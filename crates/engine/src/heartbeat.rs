@@ -1,4 +1,4 @@
-//! Proving that this node lives, and joining again when it was declared dead.
+//! Sends heartbeats, and rejoins after this node was declared dead.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub(crate) async fn run(engine: Arc<Engine>) {
 }
 
 impl Engine {
-    /// One heartbeat, or one attempt to join again. Says whether it got through.
+    /// Sends one heartbeat, or makes one attempt to rejoin. Returns whether it succeeded.
     pub async fn beat_once(self: &Arc<Self>) -> bool {
         if self.membership.is_member() { self.beat().await } else { self.join_again().await }
     }
@@ -28,9 +28,9 @@ impl Engine {
     async fn beat(self: &Arc<Self>) -> bool {
         let node = self.membership.last();
         let was_trusted = self.membership.current().is_some();
-        // From before the call: the lease is at least as young as this.
+        // Read before the call: the lease is at least as young as this.
         let at = Instant::now();
-        // A database that takes the call and never answers must not silence this node for good.
+        // A database that accepts the call and never answers must not block the heartbeat forever.
         let patience = self.limits.lease / 3;
         let beating = tokio::time::timeout(patience, self.store.heartbeat(node, self.clock.now()));
         let slow = |_| Err(StoreError::Unavailable("the heartbeat timed out".into()));
@@ -50,7 +50,7 @@ impl Engine {
     }
 
     async fn join_again(self: &Arc<Self>) -> bool {
-        // One that is stopping wants no more work.
+        // A stopping engine takes no more work.
         if self.stopping.is_cancelled() {
             return false;
         }
@@ -75,8 +75,8 @@ impl Engine {
         self.ring();
     }
 
-    /// Another node has taken over: what is queued here is dropped, and what is in flight will be
-    /// refused when it is settled.
+    /// Another node has taken over: drops queued deliveries. The store refuses the results of those in
+    /// flight.
     pub(crate) fn fenced(self: &Arc<Self>, node: NodeId) {
         if !self.membership.fenced(node) {
             return;

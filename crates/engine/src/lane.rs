@@ -72,14 +72,14 @@ pub(crate) struct LaneState {
     pub timer_bell: Notify,
     /// When the next delivery in the store falls due, as far as is known.
     next_due: AtomicI64,
-    /// When it was last said that deliveries are put off.
+    /// When the last warning about deferred deliveries was logged.
     warned_at: AtomicI64,
     /// What the lane's timer sleeps until. Read and written while the queue is locked, so that no
     /// earlier time is missed.
     pub timer_at: AtomicI64,
 }
 
-/// How often it is said that deliveries are put off.
+/// How often deferred deliveries are logged.
 const WARN_EVERY: Duration = Duration::from_secs(60);
 
 /// A delivery in memory, from its entering the queue to its result being written.
@@ -127,8 +127,8 @@ impl LaneState {
         }
     }
 
-    /// After this a delivery is not tried again. One that was armed anew by hand has all the time
-    /// its plan asks for.
+    /// After this time a delivery is not retried. One that was rearmed by hand has the full time of its
+    /// plan.
     pub fn expires_at(&self, job: &Job) -> Option<Time> {
         let armed_anew = job.is_replay || job.attempts_before > 0;
         self.expiry.filter(|_| !armed_anew).map(|expiry| job.created_at + expiry)

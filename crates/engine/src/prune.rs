@@ -1,4 +1,4 @@
-//! Removing what has ended and is older than the retention.
+//! Removes ended parcels that are older than the retention.
 
 use std::{sync::Arc, time::Duration};
 
@@ -6,7 +6,7 @@ use gancho_store::Result;
 
 use crate::Engine;
 
-/// Between two steps, so that upkeep never stands in the way of deliveries.
+/// The pause between two steps, so that upkeep never blocks deliveries.
 pub(crate) const BREATH: Duration = Duration::from_millis(50);
 
 pub(crate) async fn run(engine: Arc<Engine>) {
@@ -21,7 +21,7 @@ pub(crate) async fn run(engine: Arc<Engine>) {
 }
 
 impl Engine {
-    /// All that is too old now, in small steps. Says how many parcels went.
+    /// Removes everything past its retention, in small steps. Returns the number of parcels removed.
     pub async fn prune_once(&self) -> Result<u64> {
         let max = self.limits.upkeep_step;
         let mut pruned = 0;

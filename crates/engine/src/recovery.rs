@@ -1,4 +1,4 @@
-//! What is to be done when the store refuses.
+//! Decides what to do when a call to the store fails.
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,9 +8,9 @@ use crate::Engine;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Recovery {
-    /// Try again after a while.
+    /// Retry after a backoff.
     Retry,
-    /// Whatever `node` held is another's now.
+    /// `node` was declared dead; other nodes have its deliveries.
     Fenced,
     /// The engine is stopping.
     Stop,
@@ -46,7 +46,7 @@ impl Engine {
     }
 }
 
-/// Waits longer each time.
+/// Exponential backoff.
 pub(crate) struct Backoff(Duration);
 
 impl Backoff {

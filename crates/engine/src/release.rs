@@ -1,5 +1,4 @@
-//! Putting deliveries back that will not be carried here. They keep their seats until the store has
-//! them.
+//! Releases deliveries that this node will not carry. They keep their seats until the store has them.
 
 use std::{collections::BTreeMap, sync::Arc};
 

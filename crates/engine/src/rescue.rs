@@ -1,4 +1,4 @@
-//! Taking over what dead nodes held.
+//! Takes over the deliveries of dead nodes.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ pub(crate) async fn run(engine: Arc<Engine>) {
 
 impl Engine {
     pub async fn rescue_once(self: &Arc<Self>) -> RescueCounts {
-        // Who is not sure to live itself declares no one dead.
+        // A node whose own membership is in doubt declares no other node dead.
         let Some(node) = self.membership.current() else {
             return RescueCounts::default();
         };

@@ -1,4 +1,4 @@
-//! Asking a store that may be away for a moment.
+//! Retries reads from a store that may be unavailable for a moment.
 
 use std::time::Duration;
 
@@ -7,8 +7,7 @@ use gancho_store::Result;
 const AGAIN: Duration = Duration::from_millis(500);
 const TIMES: u32 = 20;
 
-/// For carriers: a store that does not answer is asked again, rather than an attempt being counted for
-/// nothing.
+/// For carriers: repeats a read that fails, so that a short outage of the store costs no attempt.
 pub async fn retry_read<T, F>(question: impl Fn() -> F) -> Result<T>
 where
     F: Future<Output = Result<T>>,

@@ -1,5 +1,5 @@
-//! How much an engine holds in memory. Whoever brings a delivery in must have a seat for it, and the
-//! seat is given back by being dropped, so none can leak.
+//! Limits what an engine holds in memory. Each delivery needs a seat, which is returned when it is
+//! dropped, so none can leak.
 //!
 //! The lanes share the room, but each has a part that the others cannot take: a lane whose targets
 //! are all slow does not stop the other lanes.
@@ -35,7 +35,7 @@ pub struct Size {
 #[derive(Debug, Clone, Copy, Default)]
 struct LaneUsage {
     size: Size,
-    /// So many jobs' room is waited for.
+    /// The number of seats that the lane waits for.
     wanted: Option<usize>,
 }
 
@@ -65,8 +65,8 @@ impl Room {
             .then(|| self.seat(&mut used, lane, size))
     }
 
-    /// Seats for a claim, at most so many. If fewer than `min` are free, none, and the lane's bell is
-    /// rung when there are.
+    /// Takes up to `max` seats for a claim. If fewer than `min` are free it takes none, and rings the
+    /// lane's bell when there are.
     pub fn take_up_to(self: &Arc<Self>, lane: Lane, max: Size, min: usize) -> Option<Seats> {
         let mut used = self.used.lock();
         let free = self.free_to_claim(&used, lane);
@@ -92,7 +92,7 @@ impl Room {
         }
     }
 
-    /// Until nothing is held any more.
+    /// Waits until all seats are free.
     pub async fn emptied(&self) {
         loop {
             let empty = self.empty.notified();
@@ -159,7 +159,7 @@ pub struct Seats {
 pub type Seat = Seats;
 
 impl Seats {
-    /// One of these seats, for a delivery of so many bytes. Where more comes than was asked for, as
+    /// Splits off one seat, for a delivery of `bytes` bytes. Where more comes than was asked for, as
     /// when a body is larger than what was left, the room is overdrawn rather than the delivery lost.
     pub fn one(&mut self, bytes: usize) -> Seat {
         let wanted = Size { jobs: 1, bytes };

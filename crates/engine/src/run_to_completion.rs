@@ -1,4 +1,4 @@
-//! Work that is finished even if whoever waits for it goes away.
+//! A future that runs to completion even if its caller drops it.
 
 use std::{
     future::Future,
@@ -9,11 +9,11 @@ use std::{
 use tokio::runtime::Handle;
 use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
 
-/// Done where it is awaited, which spares it a task of its own; a task takes over when that is dropped.
+/// Runs where it is awaited, which saves a task; when dropped early, it moves to a task of its own.
 pub(crate) struct RunToCompletion<T: Send + 'static> {
     work: Option<Work<T>>,
     tracker: TaskTracker,
-    /// Whoever waits for the tracker waits for this too.
+    /// Makes the tracker wait for this work too.
     _token: TaskTrackerToken,
 }
 
@@ -30,7 +30,7 @@ impl<T: Send + 'static> Future for RunToCompletion<T> {
     type Output = T;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
-        // Taken out, so that what panics is not begun again.
+        // Taken out, so that work that panics is not polled again.
         let Some(mut work) = self.work.take() else { return Poll::Pending };
         let done = work.as_mut().poll(context);
         if done.is_pending() {

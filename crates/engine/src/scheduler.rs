@@ -8,7 +8,7 @@
 //! [`gancho_domain::fairness::priority`], and no tenant can be overtaken for ever.
 //!
 //! **Invariant.** The rings hold exactly those who may go now: a target is in its tenant's ring for
-//! its pool if something waits for it and it stands open; a tenant is in the pool's ring if its own
+//! its pool if something waits for it and it is open; a tenant is in the pool's ring if its own
 //! ring is not empty. Whatever changes one of these calls `place`. So the next
 //! delivery is found without looking at anyone who must wait, however many there are.
 //!
@@ -60,7 +60,7 @@ pub struct LaneLimits {
     /// Attempts at once. Those that have been out for long do not count, unless the limit is hard.
     pub concurrency: u32,
     /// The concurrency bounds every attempt from its start to its end: a contract with the far side,
-    /// as with a mail server. Targets are not told apart by how they answer.
+    /// as with a mail server. Targets are not sorted by how they answer.
     pub is_hard: bool,
     pub rate: Option<Rate>,
     /// Deliveries of one tenant in a row while others wait.
@@ -69,7 +69,7 @@ pub struct LaneLimits {
     /// pass it over, one target an eighth of the bytes.
     pub max_jobs: usize,
     pub max_bytes: usize,
-    /// So many targets with nothing to do are remembered with their breaker, pace and rate.
+    /// Maximum number of idle targets that are remembered with their breaker, pace and rate.
     pub remembered: usize,
 }
 

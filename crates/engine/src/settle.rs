@@ -1,6 +1,6 @@
-//! Writing a result. It is never dropped while the engine lives and holds the lease: a store that
-//! does not answer is asked until it does. A result that the store can never hold is written without
-//! what may be the cause.
+//! Writes the result of an attempt. A result is never dropped while the engine lives and holds the lease:
+//! the write is retried until the store answers. A result that the store rejects for good is written
+//! without the parts that may be the cause.
 
 use std::sync::Arc;
 
@@ -29,11 +29,11 @@ pub(crate) async fn settle(
             return;
         }
     }
-    // To put it back would be to try it again at once, and for ever.
+    // Releasing it would retry it at once, forever.
     tracing::error!(%delivery, lane = %lane.lane, %error, "store rejected a result; delivery stays leased until this node stops");
 }
 
-/// Fails only if the store can never hold the result.
+/// Fails only if the store rejects the result for good.
 async fn write(
     engine: &Arc<Engine>,
     lane: &LaneState,
@@ -73,7 +73,7 @@ fn note(engine: &Engine, lane: &LaneState, settlement: &Settlement) {
                 lane.counters.retried.add(1);
                 lane.timings.backoff.add(planned_at.since(settlement.at));
             }
-            // Later ones are found by looking from time to time.
+            // Polling finds later ones.
             let soon = due_at.since(engine.clock.now()) < engine.limits.poll;
             if lane.note_due(*due_at) && soon {
                 lane.claim_bell.notify_one();

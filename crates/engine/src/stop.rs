@@ -1,5 +1,5 @@
-//! Two ways to stop. Soft: take nothing on, give back what waits, finish what is in flight, leave.
-//! Hard: drop everything; the leases return it.
+//! Two ways to stop. Soft: accept nothing, release queued deliveries, finish those in flight, leave.
+//! Hard: drop everything; the leases expire and return it.
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,16 +8,16 @@ use crate::Engine;
 /// How a soft stop went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StopSummary {
-    /// Deliveries that were still held when the time was over. They go back to the store, and may
-    /// reach their target twice.
+    /// Deliveries still held at the deadline. They go back to the store, and may reach their target
+    /// twice.
     pub unfinished: usize,
 }
 
-/// A store that does not answer is not waited for any longer than this when leaving.
+/// Maximum time to wait for the store when leaving.
 const TO_LEAVE: Duration = Duration::from_secs(2);
 
 impl Engine {
-    /// Stops softly, and hard after the deadline. Doing it twice is doing it once.
+    /// Stops softly, and hard after the deadline. Idempotent.
     pub async fn stop(self: &Arc<Self>, deadline: Duration) -> StopSummary {
         self.stopping.cancel();
         let finished = async {
@@ -46,7 +46,7 @@ impl Engine {
         self.tracker.close();
     }
 
-    /// Until every task has ended, after [`Engine::stop`], [`Engine::abort`] or a failure.
+    /// Waits until every task has ended, after [`Engine::stop`], [`Engine::abort`] or a failure.
     pub async fn ended(&self) {
         self.tracker.wait().await;
     }

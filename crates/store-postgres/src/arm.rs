@@ -1,4 +1,4 @@
-//! Arming deliveries anew, those that are kept in order in their turn.
+//! Rearms deliveries; ordered ones become due in their turn.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -24,7 +24,7 @@ pub(crate) enum Work {
     Accept(Vec<NewParcel>, NodeId),
     Settle(NodeId, Vec<Settlement>),
     /// Through here, so that an answer that was lost is looked into. To release a second time what was
-    /// released already could take it from whoever claimed it in between: this very node, perhaps.
+    /// released already could take it from the node that claimed it in between: this very node, perhaps.
     Release(Leases),
     Report(TenantScope, Box<NewEmailReport>),
 }

@@ -28,7 +28,7 @@ use crate::{
 
 /// How often a transaction that another was in the way of is run again.
 const MAX_TRIES: u32 = 5;
-/// After the server could not be reached, calls are refused for so long before it is asked again.
+/// How long calls are refused after the server could not be reached, before the next try.
 const REST: Duration = Duration::from_millis(200);
 
 #[derive(Clone)]

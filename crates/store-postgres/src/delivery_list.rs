@@ -43,7 +43,7 @@ impl PostgresStore {
     }
 }
 
-/// What is asked for, and of whom.
+/// A list query: the filter, and whose deliveries it searches.
 struct ListQuery<'a> {
     session: &'a ClientWrapper,
     scope: TenantScope,
@@ -278,7 +278,7 @@ fn fitting(scope: TenantScope, filter: &DeliveryFilter) -> Conditions {
 
 const LOOKED: &str = "d.id, d.target_id, d.parcel_id, d.created_at, d.attempts, d.lane, d.state";
 
-/// The rows that one step looks at; the values of the statement that stand for its bounds.
+/// The rows that one step looks at; the statement's parameters for its bounds.
 struct LookRange<'a> {
     ids: Ids,
     after: &'a str,

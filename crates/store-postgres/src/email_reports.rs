@@ -27,8 +27,8 @@ const FIND: &str = "
 select email_id, delivery_id, code, reason, error, is_provisional, at
 from email_reports where tenant_id = $1 and email_id = any ($2)";
 
-/// A report that was told before is noted with the time of what was told. A report that is there stays, if
-/// it is not provisional.
+/// A repeated report is noted with the time of the first notice. An existing report stays unless it is
+/// provisional.
 const WRITE: &str = "
 insert into email_reports as r (tenant_id, email_id, delivery_id, code, reason, error, is_provisional, at,
     until)

@@ -50,7 +50,7 @@ pub(crate) struct GiveUp<'a> {
     /// Only those still in one of these states.
     pub from: &'a [State],
     pub failure: &'a Failure,
-    /// What stands before the last attempt's failure, instead of the reason in `failure`, where there
+    /// The text before the last attempt's failure, instead of the reason in `failure`, where there
     /// was an attempt.
     pub tried: Option<&'a str>,
     pub at: Time,

@@ -18,7 +18,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use crate::batch::Ring;
 
 const CHANNEL: &str = "gancho_due";
-/// Others are told at most so often.
+/// Minimum interval between two notifications to other nodes.
 const SPACING: Duration = Duration::from_millis(5);
 const FIRST_REST: Duration = Duration::from_millis(100);
 const MAX_REST: Duration = Duration::from_secs(2);
@@ -121,7 +121,7 @@ impl Line {
                 }
             }
             if let Err(error) = client.batch_execute(&tell).await {
-                // It was not told: the next line does it.
+                // The notification was not sent: the next connection sends it.
                 self.bells.others.notify_one();
                 return error;
             }

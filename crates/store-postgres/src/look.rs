@@ -68,10 +68,10 @@ pub(crate) fn word(order: ListOrder) -> &'static str {
 /// A list, in steps.
 pub(crate) trait Trail: Sync {
     type Row: Send;
-    /// Where a row stands in the list.
+    /// A row's position in the list.
     type Place: Copy + Send;
 
-    /// Looks at up to so many rows behind a place.
+    /// Scans up to `step` rows after a position.
     fn step(
         &self,
         after: Self::Place,
@@ -100,7 +100,7 @@ const MAX_STEP: usize = 4_096;
 const FOR_ANOTHER_PAGE: usize = 1_000;
 
 impl Looks {
-    /// For a page of so many rows.
+    /// For a page of `page` rows.
     pub fn new(max: usize, page: usize) -> Self {
         Self { left: max.max(1), step: page + 1 }
     }

@@ -51,7 +51,7 @@ impl Nodes for PostgresStore {
     }
 }
 
-/// Joining and declaring dead take turns, so that whoever reads which numbers are dead can rely on
+/// Joining and declaring dead take turns, so that a reader of the dead numbers can rely on
 /// it: no number below the highest given can come to life any more.
 ///
 /// A lock of its own: a node that freezes while it holds it must not stop the others' heartbeats.

@@ -1,9 +1,10 @@
 //! Strict order per subject: of the unfinished deliveries of one subject to one target, one moves
 //! and the others wait behind it, in the order in which they were accepted.
 //!
-//! The invariant: whoever decides that a delivery must wait, and whoever ends the one it waits for,
-//! holds the subject's row until they commit. Accepting takes that row when it numbers the parcel;
-//! everything that ends a delivery takes it with [`lock`] first. So neither misses the other.
+//! The invariant: the transaction that decides that a delivery must wait, and the one that ends the
+//! delivery it waits for, hold the subject's row until they commit. Accepting takes that row when
+//! it numbers the parcel; everything that ends a delivery takes it with [`lock`] first. So neither
+//! misses the other.
 
 use std::collections::{BTreeSet, HashSet};
 

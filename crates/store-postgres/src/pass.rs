@@ -4,7 +4,7 @@
 
 use parking_lot::Mutex;
 
-/// So many steps in a row may find nothing before the rest is left to the next round.
+/// Maximum steps in a row that find nothing before the rest is left to the next round.
 const MAX_IDLE: u32 = 20;
 
 pub(crate) struct Pass<P>(Mutex<State<P>>);

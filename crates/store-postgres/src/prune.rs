@@ -30,7 +30,7 @@ pub(crate) struct Passes {
     buckets: Pass<BucketRow>,
 }
 
-/// `until` is asked again of a row that was claimed anew in between.
+/// `until` is checked again for a row that was claimed in between.
 const FORGET_KEYS: &str = "
 delete from once_keys o using (
     select tenant_id, key from once_keys where until <= $1 order by until limit $2) late
@@ -119,7 +119,7 @@ where {HAS_ENDED} order by p.tenant_id, p.id for update of p skip locked"
     )
 }
 
-/// Before all else, as whoever ends a delivery that is kept in order does.
+/// Locked first, as in every transaction that ends an ordered delivery.
 const LOCK_SUBJECTS: &str = "
 select 1 from unnest($1::uuid[], $2::uuid[]) as k(tenant_id, id)
 join parcels p on p.tenant_id = k.tenant_id and p.id = k.id
@@ -249,8 +249,8 @@ impl PostgresStore {
     }
 }
 
-/// Takes the rows of the deliveries of these parcels, and names the parcels of which one was
-/// armed anew since they were looked at.
+/// Takes the rows of the deliveries of these parcels, and returns the parcels of which one was
+/// rearmed since they were read.
 async fn armed_meanwhile(
     session: &ClientWrapper,
     ended: &[Row],
@@ -274,7 +274,7 @@ async fn armed_meanwhile(
 
 type Keys = (Vec<Uuid>, Vec<Uuid>);
 
-/// What is to be removed together.
+/// Rows to remove in one transaction.
 #[derive(Default)]
 struct RemovalBatch {
     parcels: Keys,

@@ -27,7 +27,7 @@ use crate::{
 /// A transaction takes no more than this, unless one call alone is larger.
 const MAX_ROWS: usize = 1_024;
 const MAX_BYTES: usize = 8 << 20;
-/// Below so many rows, a committer that is kept busy waits a moment for more.
+/// Below this number of rows, a busy committer waits a moment for more.
 const FEW_ROWS: usize = 128;
 const MOMENT: Duration = Duration::from_millis(1);
 

@@ -86,7 +86,7 @@ pub(crate) struct Turns {
 }
 
 impl Turns {
-    /// Of so many connections of a pool, one tenant has half at most.
+    /// Of the connections of a pool, one tenant has half at most.
     pub(crate) fn new(pool: Pool, count: usize) -> Self {
         let count = u32::try_from(count.max(1)).unwrap_or(u32::MAX);
         Self { pool, permits: FairSemaphore::new(count, count.div_ceil(2)) }

@@ -38,7 +38,7 @@ pub(crate) struct Ending<'a> {
     pub settlement: &'a Settlement,
 }
 
-/// What was written.
+/// The result of writing a batch of settlements.
 pub(crate) struct SettleWrites {
     /// For each settlement, whether its lease held.
     pub held: Vec<bool>,

@@ -1,4 +1,4 @@
-//! What an error of the database means to a caller.
+//! Errors of a transaction, and the store errors that callers get for them.
 
 use deadpool_postgres::PoolError;
 use gancho_store::StoreError;
@@ -8,7 +8,7 @@ use tokio_postgres::{Error, error::SqlState};
 /// is not an error here, nothing was written.
 #[derive(Debug)]
 pub(crate) enum TxError {
-    /// Two transactions were in each other's way: run it again.
+    /// Two transactions conflicted: retry it.
     Retry(StoreError),
     /// The connection, the server or its disk: whatever was in the transaction, it would have failed.
     Server(StoreError),

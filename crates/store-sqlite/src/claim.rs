@@ -70,7 +70,7 @@ fn take_turns(tx: &Tx<'_>, claim: &Claim) -> Result<ClaimResult, TxError> {
     Ok(ClaimResult { jobs: basket.jobs, cursor, more: !caught_up, caught_up, next_due })
 }
 
-/// What a claim has taken so far.
+/// The deliveries that a claim has leased so far.
 pub(crate) struct Basket<'a> {
     pub tx: &'a Tx<'a>,
     pub claim: &'a Claim,
@@ -78,7 +78,7 @@ pub(crate) struct Basket<'a> {
     bytes: usize,
 }
 
-/// What was taken from one target.
+/// The deliveries leased from one target.
 pub(crate) struct TargetLeases {
     pub count: usize,
     /// More of it is due.

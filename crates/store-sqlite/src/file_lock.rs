@@ -15,7 +15,7 @@ use gancho_store::Result;
 
 use crate::open::refused;
 
-/// Held as long as the process lives; the system lets go of it when the process dies.
+/// Held as long as the process lives; the system releases it when the process dies.
 pub(crate) struct FileLock {
     _beside: File,
     _file: Option<File>,

@@ -1,17 +1,19 @@
 //! The embedded store: SQLite in the process, one writer, readers beside it.
 //!
-//! In reading order: [`open`] checks and opens a file, with [`file_lock`] to keep others out; [`writer`] is the one thread that commits,
-//! many callers at a time, with a [`writer_cache`] and a [`key_buffer`]; [`wal`] checkpoints its
-//! write-ahead log; [`time_buckets`] are how a target's deliveries are found; [`readers`] answer look-ups; [`tx_error`] turns failures into store errors. The
-//! other files bear the names of the contract's and hold its SQL; [`events`], [`body_prefixes`] and
-//! [`redeliver`] are parts of deliveries, whose lists are found by a bounded [`look`] back; [`walk`] is a
-//! part of claiming, [`prune`] one of upkeep.
+//! In reading order: [`open`] checks and opens a file, with [`file_lock`] to keep other processes
+//! out; [`writer`] is the one thread that commits, many callers at a time, with a [`writer_cache`]
+//! and a [`key_buffer`]; [`wal`] checkpoints its write-ahead log; [`time_buckets`] index a target's
+//! deliveries; [`readers`] answer look-ups; [`tx_error`] turns failures into store errors. The
+//! other files have the names of the contract's and hold its SQL; [`events`], [`body_prefixes`] and
+//! [`redeliver`] are parts of deliveries, whose lists are found by a bounded [`look`] back;
+//! [`walk`] is a part of claiming, [`prune`] one of upkeep.
 //!
 //! **Invariants.** A call is answered only after the commit that holds it was synced
 //! (`synchronous=FULL`, set and read back). After an I/O error nothing more is written until the
-//! file is opened again. One process at a time holds the file, by a lock beside it; others may look.
+//! file is opened again. One process at a time holds the file, by a lock beside it; others may
+//! look.
 //!
-//! This crate never decides anything about a delivery: it writes what it is told.
+//! This crate never decides anything about a delivery: it writes what the engine decided.
 
 mod accept;
 mod archiving;
@@ -119,12 +121,12 @@ impl SqliteStore {
         Ok(Arc::new(Self { readers, writer, bell, passes, max_looks }))
     }
 
-    /// Told once, when the store has stopped after an I/O error and must be opened again.
+    /// Set once, when the store has stopped after an I/O error and must be reopened.
     pub fn broken(&self) -> watch::Receiver<Option<StoreError>> {
         self.writer.broken()
     }
 
-    /// One transaction, shared with whoever else is waiting. `step` may run twice: when another's
+    /// Runs in one transaction, shared with other waiting calls. `step` may run twice: when another
     /// step fails, the transaction is rolled back and each runs alone.
     async fn write<T: Send + 'static>(
         &self,

@@ -136,7 +136,7 @@ struct TrailCursor<T> {
 const MAX_STEP: usize = 4_096;
 
 impl<T: Trail> Search<T> {
-    /// For what is below a number, in pages of so many.
+    /// Searches rows below a number, in pages of `page`.
     pub fn new(trails: Vec<T>, below: i64, page: usize) -> Self {
         let step = (page + 1).min(MAX_STEP);
         let followed = |trail| TrailCursor { trail, found: VecDeque::new(), below, step };

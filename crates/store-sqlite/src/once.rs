@@ -84,9 +84,9 @@ fn flush(tx: &Tx<'_>, now: Time) -> Result<(), TxError> {
     Ok(())
 }
 
-/// Forgets keys that are over: looks at no more than so many, and the next call goes on from there. Says
-/// whether it should follow at once. In the tree it does while one in eight is over: to look for the last
-/// few would be to read the whole of it again and again.
+/// Removes expired keys: scans at most `max`, and the next call continues from there. Returns whether it
+/// should follow at once. In the tree it does while one in eight is expired: searching for the last few
+/// would read the whole tree again and again.
 pub(crate) fn forget(tx: &Tx<'_>, max: usize, now: Time) -> Result<bool, TxError> {
     tx.cache.once_keys.expired_by.set(now);
     let in_front = forget_buffered(tx, max, now)?;

@@ -53,10 +53,10 @@ impl Options {
     }
 }
 
-/// The writer's connection, and the lock that keeps other processes out.
+/// The writer's connection, with the lock that keeps other processes out.
 pub(crate) struct WriterConnection {
     pub db: Connection,
-    /// Let go of after every connection was closed.
+    /// Released after every connection is closed.
     _lock: FileLock,
 }
 
@@ -198,7 +198,7 @@ fn copy_when_closed(db: &Connection, does: bool) -> rusqlite::Result<()> {
 }
 
 /// A statement is prepared once, whatever is bound to it. Otherwise SQLite looks at the values of each
-/// call to choose a plan anew, which took half of the time of a claim.
+/// call to plan it again, which took half of the time of a claim.
 fn keep_plans(db: &Connection) -> rusqlite::Result<()> {
     db.set_prepared_statement_cache_capacity(256);
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(drop)

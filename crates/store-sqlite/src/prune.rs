@@ -21,7 +21,7 @@ use crate::{
 
 /// A step looks at as many parcels for each that it may remove.
 const LOOKS: usize = 10;
-/// So many steps in a row may find nothing before the rest is left to the next round.
+/// Maximum steps in a row that find nothing before the rest is left to the next round.
 const MAX_IDLE: u32 = 20;
 
 /// How far the passes over the store have come.

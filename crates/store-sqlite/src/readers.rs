@@ -31,7 +31,7 @@ pub(crate) struct Readers {
 }
 
 impl Readers {
-    /// With so many threads for `lookups`, `lists` and `upkeep`.
+    /// Starts this many threads for `lookups`, `lists` and `upkeep`.
     pub fn start(counts: [usize; 3], open: impl Fn() -> Result<Connection>) -> Result<Self> {
         let [lookups, lists, upkeep] = counts;
         Ok(Self {
@@ -78,7 +78,7 @@ impl Drop for Caller {
     }
 }
 
-/// SQLite asks whether to go on after so many steps of its machine: some ten microseconds.
+/// Virtual-machine steps between two calls of SQLite's progress handler: about ten microseconds.
 const STEPS: i32 = 1_000;
 
 impl Group {

@@ -87,7 +87,7 @@ impl Gate {
     }
 
     fn try_to_empty(&self, db: &Connection, tries: usize) {
-        // Whoever waits for the writer does not wait for a reader too,
+        // Callers that wait for the writer do not wait for a reader too,
         let _ = db.busy_timeout(Duration::from_millis(20));
         self.held_at.set(None);
         for _ in 0..tries {
@@ -156,7 +156,7 @@ mod tests {
         for _ in 0..1_000 {
             assert_eq!(gate.refusal(&opened.db), None);
         }
-        // A thousand tries would take half a minute, and each would set the time anew.
+        // A thousand tries would take half a minute, and each would reset the time.
         let spent = gate.held_at.get().unwrap().duration_since(first);
         assert!(spent.is_zero() || spent >= BETWEEN_TRIES, "{spent:?}");
         assert!(!gate.may_try(first + BETWEEN_TRIES / 2));

@@ -21,7 +21,7 @@ impl<'a> Tx<'a> {
         Self { db, dead_letter_ttl, cache, ring: Cell::new(false) }
     }
 
-    /// Work became due: wake whoever claims.
+    /// Work became due: wake the claimers.
     pub fn ring(&self) {
         self.ring.set(true);
     }

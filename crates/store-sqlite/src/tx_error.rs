@@ -1,11 +1,11 @@
-//! What a failure inside a step means to the caller, and to the store.
+//! Errors of a step in a transaction, and the store errors that callers get for them.
 
 use gancho_store::StoreError;
 use rusqlite::ErrorCode;
 
 #[derive(Debug)]
 pub(crate) enum TxError {
-    /// The step itself says no. It has written nothing.
+    /// The step itself refused. It has written nothing.
     Refused(StoreError),
     Sql(rusqlite::Error),
 }

@@ -120,8 +120,8 @@ fn overdue(db: &Connection, lane: Lane, before: Time, max: usize) -> Result<Vec<
 fn expire(tx: &Tx<'_>, overdue: &[i64], now: Time) -> Result<u64, TxError> {
     let mut count = 0;
     for seq in overdue {
-        // It may have been claimed since it was looked at, and one that was armed anew has all the
-        // time its plan asks for.
+        // It may have been claimed since it was read, and a rearmed delivery has the full time of its
+        // plan.
         let expired = tx
             .db
             .prepare_cached(

@@ -180,7 +180,7 @@ impl Writer {
     }
 }
 
-/// Whoever closes a store finds all of it in the file afterwards, and nothing in a log beside it.
+/// After a store is closed all of it is in the database file, and no write-ahead log is left.
 impl Drop for Writer {
     fn drop(&mut self) {
         let Self::Thread { steps, thread, .. } = self else { return };
@@ -195,13 +195,13 @@ impl Drop for Writer {
 }
 
 fn ring_out(bell: &Notify) {
-    // Whoever waits now, and whoever comes next.
+    // Callers that wait now, and those that come next.
     bell.notify_waiters();
     bell.notify_one();
 }
 
 struct Committer {
-    /// Ends before the file is let go of.
+    /// Ends before the file lock is released.
     wal: Wal,
     opened: WriterConnection,
     gate: Gate,
@@ -227,7 +227,7 @@ impl Committer {
             if let Err(error) = self.commit(batch).and_then(|()| self.after_commit()) {
                 tracing::error!(%error, "store stopped; nothing unsynced was acknowledged");
                 let _ = self.tell.send(Some(error.clone()));
-                // Callers who are queued, or come before they hear of it, are told as well.
+                // Callers that are queued, or come before the error is visible, get it as well.
                 while let Ok((_, work)) = self.queue.recv_timeout(Duration::from_millis(200)) {
                     work.answer(Err(error.clone()));
                 }

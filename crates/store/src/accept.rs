@@ -38,7 +38,7 @@ pub struct NewDelivery {
     pub due_at: Time,
     /// Wait for earlier ones of the same subject to the same target.
     pub in_order: bool,
-    /// Lease it to the accepting node at once, so that no claim is needed: that node has room for it.
+    /// Lease it to the accepting node at once, without a claim: that node has room for it.
     pub hold: bool,
 }
 
@@ -53,7 +53,7 @@ pub enum AcceptOutcome {
     },
     /// The key was used before, for the same content. Nothing was written.
     Again { first: ParcelId },
-    /// The key was used before, for another content. Nothing was written.
+    /// The key was used before, for different content. Nothing was written.
     Clash { first: ParcelId },
 }
 
@@ -71,7 +71,7 @@ pub enum Placement {
 
 #[async_trait]
 pub trait Accept: Send + Sync + 'static {
-    /// One answer for each parcel, in order. `holder` is the node to which deliveries marked
+    /// Returns one outcome for each parcel, in order. `holder` is the node to which deliveries marked
     /// `hold` are leased.
     async fn accept(&self, parcels: Vec<NewParcel>, holder: NodeId) -> Result<Vec<AcceptOutcome>>;
 }

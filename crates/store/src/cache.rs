@@ -3,7 +3,7 @@
 //! A change made on another node is seen within that time, a change made here at once. Of those who ask
 //! at the same time one reads: where something is known and merely old, the others go on with that;
 //! where it was changed here or nothing is known, they wait for what the one reads. So a busy tenant
-//! costs one read in so many seconds, however many publish for it. If the store cannot be asked, what is
+//! costs one read per interval, however many publish for it. If the store cannot be asked, what is
 //! known is used. A [strict](CachePolicy::is_strict) cache uses nothing that is old.
 
 mod shared_read;
@@ -124,7 +124,7 @@ impl<K: Eq + Hash + Copy, V> ReadCache<K, V> {
         self.known.read().get(&key).map(|entry| entry.value.clone())
     }
 
-    /// It was changed here: whoever asks from now on gets what is read from now on.
+    /// Notes a change made here: calls from now on get a value read from now on.
     pub fn forget(&self, key: K) {
         match self.known.write().get_mut(&key) {
             Some(entry) => {
@@ -163,8 +163,7 @@ impl<K: Eq + Hash + Copy, V> ReadCache<K, V> {
             Some(entry) if is_strict => return Use::Ask(Some(entry.value.clone())),
             Some(_) => {}
         }
-        // Of those who find that the time is over the first asks: it sets the time anew, so that the
-        // others do not.
+        // The first caller after the interval reads: it resets the time, so that the others do not.
         match self.known.write().get_mut(&key) {
             Some(entry) if entry.is_outdated => Use::Ask(Some(entry.value.clone())),
             Some(entry) if entry.read_at.elapsed() < ttl => Use::Trust(entry.value.clone()),
@@ -176,7 +175,7 @@ impl<K: Eq + Hash + Copy, V> ReadCache<K, V> {
         }
     }
 
-    /// Reads, or waits for whoever is reading. A read that began before a change is not waited for.
+    /// Reads, or joins a read in progress. A read that began before a change is not joined.
     async fn ask_together<F>(
         &self,
         key: K,

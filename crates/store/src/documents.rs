@@ -57,11 +57,11 @@ pub enum Expect {
 pub trait Documents: Send + Sync + 'static {
     async fn document(&self, collection: Collection, key: &str) -> Result<Option<Document>>;
 
-    /// The one of a kind under a key, on whosever collection it stands. Only for keys that are made to be
+    /// The document of a kind under a key, in any tenant's collection. Only for keys that are made to be
     /// unique, such as ids.
     async fn find_document(&self, kind: &'static str, key: &str) -> Result<Option<Document>>;
 
-    /// At most so many, by key (compared as bytes), from the one after `after` on.
+    /// Returns at most `max` documents by key (compared as bytes), after `after`.
     async fn documents(
         &self,
         collection: Collection,
@@ -69,7 +69,7 @@ pub trait Documents: Send + Sync + 'static {
         max: usize,
     ) -> Result<Vec<Document>>;
 
-    /// All of a kind on every collection, at most so many, by tenant and key, the operator's first.
+    /// Returns at most `max` documents of a kind in all collections, by tenant and key, the operator's first.
     async fn documents_of_all(
         &self,
         kind: &'static str,

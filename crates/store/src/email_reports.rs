@@ -26,7 +26,7 @@ pub struct EmailReport {
 #[derive(Debug, Clone)]
 pub struct NewEmailReport {
     pub report: EmailReport,
-    /// What its tenant is told of it, under a key that makes a report that comes again known.
+    /// The notice to its tenant, under a key that identifies a repeated report.
     pub notice: NewParcel,
     /// The addresses that get no e-mail any more.
     pub suppress: Vec<NewSuppression>,
@@ -46,8 +46,9 @@ pub struct FailedEmails {
 
 #[async_trait]
 pub trait EmailReports: Send + Sync + 'static {
-    /// Suppresses the addresses, accepts the notice and notes the report, all in one. A report that was
-    /// told before is noted with the time of what was told. Answers with what became of the notice.
+    /// Suppresses the addresses, accepts the notice and notes the report, all in one
+    /// transaction. A repeated report is noted with the time of the first notice. Returns the outcome of the
+    /// notice.
     async fn report_email(&self, scope: TenantScope, new: NewEmailReport) -> Result<AcceptOutcome>;
 
     /// What was reported of these e-mails, in no particular order.

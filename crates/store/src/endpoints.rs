@@ -7,8 +7,8 @@ use crate::Result;
 
 #[async_trait]
 pub trait Endpoints: Send + Sync + 'static {
-    /// Makes a new one, unless the tenant has `max_endpoints` so many already: then nothing is written and
-    /// the answer is false.
+    /// Creates an endpoint, unless the tenant has `max_endpoints` already: then it writes nothing and returns
+    /// false.
     async fn add_endpoint(
         &self,
         scope: TenantScope,
@@ -28,7 +28,7 @@ pub trait Endpoints: Send + Sync + 'static {
     /// All of one tenant's, oldest first.
     async fn endpoints(&self, scope: TenantScope) -> Result<Vec<Endpoint>>;
 
-    /// At most so many of one tenant's, newest first, from the one before `before` on.
+    /// Returns at most `max` endpoints of one tenant, newest first, before `before`.
     async fn newest_endpoints(
         &self,
         scope: TenantScope,

@@ -40,7 +40,7 @@ struct State {
 #[derive(Default)]
 struct Share {
     held: u32,
-    /// It stands in the order of turns.
+    /// It is in the order of turns.
     is_queued: bool,
     waiting: VecDeque<Waiter>,
 }

@@ -110,7 +110,7 @@ pub trait Store:
     /// The word for the store in logs: `sqlite` or `postgres`.
     fn name(&self) -> &'static str;
 
-    /// Rung when work became due through another call or another node. A bell may be missed: whoever
-    /// waits for it must also look from time to time.
+    /// Rings when work became due through another call or another node. A ring may be missed: a waiter
+    /// must also poll.
     fn bell(&self) -> Arc<tokio::sync::Notify>;
 }

@@ -43,6 +43,6 @@ impl PageRequest {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page<T> {
     pub rows: Vec<T>,
-    /// Opaque. Sealed to the tenant and the filter by whoever shows it to a caller.
+    /// Opaque. The API seals it to the tenant and the filter before a caller sees it.
     pub next: Option<[u8; 32]>,
 }

@@ -1,8 +1,8 @@
 //! Replays: jobs that send past deliveries or events again, page by page.
 //!
-//! A replay belongs to a tenant or, without one, to the operator. One runner at a time works on it, under a
-//! lease: whoever has lost the lease writes nothing more, except how much it had sent when the replay was
-//! canceled under it.
+//! A replay belongs to a tenant or, without one, to the operator. One runner at a time works on it,
+//! under a lease: a runner that has lost the lease writes nothing more, except how much it had sent
+//! when the replay was canceled under it.
 
 use async_trait::async_trait;
 use bytes::Bytes;

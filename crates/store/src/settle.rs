@@ -45,15 +45,15 @@ impl Settlement {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SettleOutcome {
-    /// Written, with an answer for each parcel that followed.
+    /// Written, with an outcome for each parcel that followed.
     Done { follow: Vec<AcceptOutcome> },
-    /// Another holds the delivery now. Nothing was written, what follows included.
+    /// Another node holds the delivery now. Nothing was written, not even what follows.
     LeaseLost,
 }
 
 #[async_trait]
 pub trait Settle: Send + Sync + 'static {
-    /// One answer for each settlement, in order.
+    /// Returns one outcome for each settlement, in order.
     async fn settle(
         &self,
         node: NodeId,

@@ -1,4 +1,4 @@
-//! How much of its plan a tenant has used.
+//! A tenant's usage of its plan.
 
 use async_trait::async_trait;
 use gancho_domain::TenantScope;
@@ -7,9 +7,9 @@ use crate::Result;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlanCharge {
-    /// How many of those asked for fit under the limit, and were counted.
+    /// How many of the requested count fit under the limit and were counted.
     pub granted: u64,
-    /// How many have been used in the period by now.
+    /// Total used in the period so far.
     pub used: u64,
 }
 
@@ -25,7 +25,7 @@ pub trait Usage: Send + Sync + 'static {
         limit: u64,
     ) -> Result<PlanCharge>;
 
-    /// Gives back what was counted and not used.
+    /// Refunds usage that was counted and not used.
     async fn give_back(&self, scope: TenantScope, period: &str, count: u64) -> Result<()>;
 
     async fn used(&self, scope: TenantScope, period: &str) -> Result<u64>;

@@ -1,9 +1,9 @@
-//! What the queue tells those who fill it: whom a claim passes over, whose new deliveries may come
-//! straight in, and who can give room back when there is none.
+//! What the queue tells `claim` and `accept`: which targets a claim skips, whose new deliveries may come
+//! straight in, and which targets can give room back when there is none.
 //!
-//! **Invariant.** What was refused here lies in the store, and what is in the store goes before what
-//! is new: a target that is *behind* is offered nothing directly until a claim has found nothing
-//! more for it. Without this, a steady stream of new deliveries would starve the old ones.
+//! **Invariant.** Deliveries refused here are in the store, and those in the store go before new ones:
+//! a target that is *behind* is offered nothing directly until a claim has found nothing more for
+//! it. Without this, a steady stream of new deliveries would starve the old ones.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -21,11 +21,11 @@ pub struct Claims {
     proven: Arc<BTreeSet<TargetId>>,
     /// Targets that have due deliveries in the store.
     behind: BTreeSet<Key>,
-    /// Everyone may have: the store has not been gone through since the start.
+    /// Any target may have: no claim has covered the whole store since the start.
     all_behind: bool,
     /// Targets with more in the queue than their share.
     over: BTreeSet<Key>,
-    /// Someone is no longer skipped since the last claim.
+    /// A target is no longer skipped since the last claim.
     eased: bool,
 }
 
@@ -86,7 +86,7 @@ impl Claims {
         }
     }
 
-    /// A delivery of this target lies in the store. Where there are too many such targets to remember,
+    /// A delivery of this target is in the store. Where there are too many such targets to remember,
     /// one is forgotten: its new deliveries may then overtake its own older ones, and nobody else's.
     pub fn note_behind(&mut self, key: Key, remembered: usize) {
         self.behind.insert(key);
@@ -111,7 +111,7 @@ impl Claims {
 }
 
 impl<T> Scheduler<T> {
-    /// Whom the next claim passes over.
+    /// The tenants and targets that the next claim skips.
     pub fn skip(&self) -> Arc<Skip> {
         self.claims.skip.clone()
     }
@@ -120,12 +120,12 @@ impl<T> Scheduler<T> {
         self.pauses.lane
     }
 
-    /// Of whom the next claim may bring more than a few.
+    /// The targets of which the next claim may bring more than a few.
     pub fn proven(&self) -> Arc<BTreeSet<TargetId>> {
         self.claims.proven()
     }
 
-    /// How many of one target a claim should take: enough for its first attempts, and of a target that
+    /// Deliveries that a claim should take of one target: enough for its first attempts, and of a target that
     /// answers many if there are few targets to share with.
     pub fn per_target(&self, batch: usize) -> PerTarget {
         // Those in trouble take two each: a claim that leaves room for more of them is half empty.

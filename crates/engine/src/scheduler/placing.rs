@@ -1,4 +1,4 @@
-//! Keeping the rings true: where a target and its tenant stand after something changed.
+//! Keeps the rings up to date: where a target and its tenant belong after a change.
 
 use gancho_domain::{TenantId, Time};
 use gancho_store::TargetId;

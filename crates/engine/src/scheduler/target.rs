@@ -35,7 +35,7 @@ pub struct TargetLine<T> {
     rate: Option<Rate>,
     ticker: Gcra,
     breaker: Breaker,
-    /// Where it stands in the scheduler's structures, if it does.
+    /// Its place in the scheduler's structures, if it has one.
     pub turn: Option<Place>,
     pub timer: Option<Time>,
     pub idle: Option<Place>,
@@ -151,7 +151,7 @@ impl<T> TargetLine<T> {
         }
     }
 
-    /// The next delivery leaves for the target. Only while it stands open.
+    /// Takes the next delivery for the target. Only called while the target is open.
     pub fn take(&mut self, now: Time) -> Option<(T, usize)> {
         let (item, bytes) = self.waiting.pop_front()?;
         self.bytes -= bytes;

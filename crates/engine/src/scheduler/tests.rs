@@ -32,7 +32,7 @@ fn limits(concurrency: u32) -> LaneLimits {
     }
 }
 
-/// A lane whose targets are told apart by how they answer.
+/// A lane that sorts its targets into pools by how they answer.
 fn soft(concurrency: u32) -> LaneLimits {
     LaneLimits { is_hard: false, ..limits(concurrency) }
 }

@@ -20,7 +20,7 @@ use crate::{
     where_clause::Conditions,
 };
 
-/// Where a letter stands in the list: when it was given up, and which it is.
+/// A letter's position in the list: when it was given up, and its id.
 type Place = (i64, Uuid);
 
 impl PostgresStore {

@@ -16,7 +16,7 @@ use crate::{
     where_clause::Conditions,
 };
 
-/// Where a letter stands in the list.
+/// A letter's position in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
     pub moved_at: i64,
@@ -93,7 +93,7 @@ pub(super) struct Letters<'a> {
 const MAX_STEP: usize = 4_096;
 
 impl Letters<'_> {
-    /// At most so many that fit, and where to go on; nothing at the end.
+    /// Returns at most `max` matching letters and where to continue; `None` at the end.
     pub fn find(
         &self,
         after: Option<&[u8; 32]>,
@@ -130,7 +130,7 @@ impl Letters<'_> {
         }
     }
 
-    /// Up to so many letters behind a place, and whether they fit.
+    /// Returns up to `step` letters after a position, and whether each matches.
     fn step(&self, after: Option<Place>, step: usize) -> Result<Vec<(Place, bool)>, TxError> {
         if let Some(delivery) = self.filter.delivery {
             let mut conditions = Conditions::default();

@@ -1,4 +1,4 @@
-//! Arming deliveries anew.
+//! Rearms deliveries.
 
 use std::collections::{BTreeMap, btree_map::Entry};
 
@@ -16,7 +16,7 @@ use crate::{
 /// The deliveries of one subject to one target.
 type Line = (TenantId, TargetId, String);
 
-/// In this state, due now; one that had ended begins its plan anew.
+/// Sets this state, due now; a delivery that had ended restarts its plan.
 pub(super) fn arm(tx: &Tx<'_>, row: i64, state: State, now: Time) -> Result<(), TxError> {
     tx.db
         .prepare_cached(sql!(

@@ -77,7 +77,7 @@ fn named(
     }
 }
 
-/// What is asked for, and of whom.
+/// A list query: the filter, and whose deliveries it searches.
 #[derive(Clone, Copy)]
 struct ListQuery<'a> {
     db: &'a Connection,
@@ -209,7 +209,7 @@ impl<'a> ListQuery<'a> {
     }
 }
 
-/// How far a row got on the way to the page. Whose it is and how it stands is asked of the row itself,
+/// How far a row got on the way to the page. Its tenant and its state are read from the row itself,
 /// the rest of its parcel.
 const READ_PARCEL: i64 = 2;
 const FITS: i64 = 3;

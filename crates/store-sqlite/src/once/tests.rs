@@ -1,4 +1,4 @@
-//! Whatever is flushed, forgotten, rolled back or opened anew: a key is known as long as it was promised (DR-07).
+//! Whatever is flushed, forgotten, rolled back or reopened: a key is known as long as it was promised (DR-07).
 
 use std::{collections::HashMap, time::Duration};
 
@@ -57,7 +57,7 @@ impl World {
                 let before =
                     before.filter(|(_, _, until)| *until > parcel.created_at.min(self.over));
                 if before.is_none() && told.is_some() {
-                    // Opened anew, nobody has named the time yet: what was not removed is known.
+                    // After a reopen no time was set yet: keys that were not removed are known.
                     assert!(self.cache.once_keys.expired_by.get() < self.over);
                     continue;
                 }

@@ -63,7 +63,7 @@ impl<K: Eq + Hash + Copy, V> Leader<'_, K, V> {
 impl<K: Eq + Hash + Copy, V> Drop for Leader<'_, K, V> {
     fn drop(&mut self) {
         let mut all = self.reads.0.lock();
-        // A later read, begun after a change, may stand in its place.
+        // A later read, begun after a change, may be in its place.
         let is_own = |one: &PendingRead<V>| self.outcome.subscribe().same_channel(&one.outcome);
         if all.get(&self.key).is_some_and(is_own) {
             all.remove(&self.key);
