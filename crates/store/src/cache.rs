@@ -70,7 +70,7 @@ struct Entry<V> {
 type Changes = (bool, u64);
 
 /// What may be done with what is known.
-enum Use<V> {
+enum CacheLookup<V> {
     Trust(Arc<V>),
     /// It is old: this caller reads it, the others go on with it.
     Refresh(Arc<V>),
@@ -106,13 +106,13 @@ impl<K: Eq + Hash + Copy, V> ReadCache<K, V> {
         F: Future<Output = Result<Arc<V>>>,
     {
         match self.usable(key) {
-            Use::Trust(value) => Ok(value),
-            Use::Refresh(before) => {
+            CacheLookup::Trust(value) => Ok(value),
+            CacheLookup::Refresh(before) => {
                 let changes = self.changes_of(key);
                 let read = self.ask(key, changes, read(Some(before.clone()))).await;
                 Ok(read.unwrap_or(before))
             }
-            Use::Ask(before) => {
+            CacheLookup::Ask(before) => {
                 let read = self.ask_together(key, before.clone(), read).await;
                 read.or_else(|error| before.filter(|_| !self.policy.is_strict).ok_or(error))
             }
@@ -152,26 +152,26 @@ impl<K: Eq + Hash + Copy, V> ReadCache<K, V> {
         }
     }
 
-    fn usable(&self, key: K) -> Use<V> {
+    fn usable(&self, key: K) -> CacheLookup<V> {
         let CachePolicy { ttl, is_strict, .. } = self.policy;
         match self.known.read().get(&key) {
-            None => return Use::Ask(None),
-            Some(entry) if entry.is_outdated => return Use::Ask(Some(entry.value.clone())),
+            None => return CacheLookup::Ask(None),
+            Some(entry) if entry.is_outdated => return CacheLookup::Ask(Some(entry.value.clone())),
             Some(entry) if entry.read_at.elapsed() < ttl => {
-                return Use::Trust(entry.value.clone());
+                return CacheLookup::Trust(entry.value.clone());
             }
-            Some(entry) if is_strict => return Use::Ask(Some(entry.value.clone())),
+            Some(entry) if is_strict => return CacheLookup::Ask(Some(entry.value.clone())),
             Some(_) => {}
         }
         // The first caller after the interval reads: it resets the time, so that the others do not.
         match self.known.write().get_mut(&key) {
-            Some(entry) if entry.is_outdated => Use::Ask(Some(entry.value.clone())),
-            Some(entry) if entry.read_at.elapsed() < ttl => Use::Trust(entry.value.clone()),
+            Some(entry) if entry.is_outdated => CacheLookup::Ask(Some(entry.value.clone())),
+            Some(entry) if entry.read_at.elapsed() < ttl => CacheLookup::Trust(entry.value.clone()),
             Some(entry) => {
                 entry.read_at = Instant::now();
-                Use::Refresh(entry.value.clone())
+                CacheLookup::Refresh(entry.value.clone())
             }
-            None => Use::Ask(None),
+            None => CacheLookup::Ask(None),
         }
     }
 
