@@ -36,14 +36,14 @@ pub(crate) enum Answer {
     Released,
 }
 
-/// What is to be rung after the commit.
+/// The bells to ring after the commit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Ring {
     pub here: bool,
     pub others: bool,
 }
 
-/// One answer for each call, in order. What is settled is settled first.
+/// Returns one answer for each call, in order. Settlements are written first.
 pub(crate) async fn run(
     session: &ClientWrapper,
     calls: &[&Work],
@@ -177,7 +177,7 @@ fn reports<'a>(
     reports
 }
 
-/// Says whether anything was given back.
+/// Returns whether anything was released.
 async fn release(session: &ClientWrapper, calls: &[&Work]) -> Result<bool, TxError> {
     let mut released = false;
     for call in calls {

@@ -19,9 +19,9 @@ use crate::{
     walk,
 };
 
-/// Locks what the plan says, passing over what another node is just taking, cuts it where the bodies
-/// have become too many bytes, and leases the rest. The state is asked again of a row that changed
-/// in between, so that none is leased twice.
+/// Locks the deliveries of the plan, skipping those that another node is claiming, cuts them off where the
+/// bodies exceed the maximum, and leases the rest. The state of a row that changed in between is checked
+/// again, so that none is leased twice.
 ///
 /// The columns are those of [`rows::job`].
 pub(crate) static TAKE: Sql = Sql::new(|| {

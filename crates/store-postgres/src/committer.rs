@@ -26,7 +26,7 @@ use crate::{
     tx_error::{TxError, store_error},
 };
 
-/// How often a transaction that another was in the way of is run again.
+/// Maximum retries of a transaction that conflicts with another.
 const MAX_TRIES: u32 = 5;
 /// How long calls are refused after the server could not be reached, before the next try.
 const REST: Duration = Duration::from_millis(200);

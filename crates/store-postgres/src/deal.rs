@@ -1,5 +1,5 @@
-//! Deals out turns over a list of what is due, where all of it, or all that will be looked at, is known: the
-//! same turns as the walk's.
+//! Deals out turns over a list of due deliveries, where all that will be considered are known: the same turns
+//! as the walk's.
 
 use std::collections::BTreeMap;
 
@@ -84,7 +84,7 @@ fn in_turn<K: Ord + Copy, V>(
 }
 
 /// Adds targets that the walk did not come to, within the same shares. The cursor stays where the
-/// walk left it. Says whether any of them has more.
+/// walk left it. Returns whether any of them has more.
 pub(crate) fn add(
     plan: &mut Plan,
     claim: &Claim,

@@ -1,4 +1,4 @@
-//! What is reported of e-mails after they were sent.
+//! Reports on e-mails after they were sent.
 
 use std::collections::BTreeMap;
 
@@ -83,7 +83,7 @@ impl EmailReports for PostgresStore {
 /// Of each e-mail one report and what became of its notice.
 type Round<'a> = BTreeMap<(Uuid, Uuid), (&'a NewEmailReport, &'a AcceptOutcome)>;
 
-/// In one transaction with the notices, of which the answers say what became.
+/// In one transaction with the notices, whose outcomes are in `accepted`.
 pub(crate) async fn write(
     session: &ClientWrapper,
     new: &[(TenantScope, &NewEmailReport, &AcceptOutcome)],

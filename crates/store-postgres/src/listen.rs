@@ -48,7 +48,7 @@ impl Bells {
         self.ring(Ring { here: true, others: true });
     }
 
-    /// Wakes all who wait, and the next who comes if no one does.
+    /// Wakes all waiters, or the next one if there is none.
     fn ring_here(&self) {
         self.here.notify_waiters();
         self.here.notify_one();
@@ -112,7 +112,7 @@ impl Line {
         loop {
             tokio::select! {
                 () = self.bells.others.notified() => {}
-                // Nothing to tell: see whether the line still holds.
+                // Nothing to send: check whether the connection is alive.
                 () = sleep(MAX_REST) => {
                     if let Err(error) = client.batch_execute("").await {
                         return error;
@@ -130,8 +130,8 @@ impl Line {
     }
 }
 
-/// Drives the connection and rings for what others tell. Our own notes come back too: those were
-/// rung before they were sent.
+/// Drives the connection and rings the bell for notifications of other nodes. Our own come back too: those
+/// were rung before they were sent.
 async fn read<T: TlsStream + Unpin>(
     connection: &mut tokio_postgres::Connection<Socket, T>,
     bells: &Bells,

@@ -1,10 +1,10 @@
-//! A bounded look through the log, newest first or oldest first.
+//! A bounded scan of the log, newest first or oldest first.
 //!
-//! A list is read in steps: each looks at some rows behind a place and says which of them fit and how far
-//! it came. The search stops when the page is full, at the end, or when it has looked at as many rows as
-//! one page may cost: then it says where the next page goes on. So a page costs what it shows or a
-//! little time, whatever is asked for; and since each step is a short statement, nothing goes on for
-//! long when the caller has gone.
+//! A list is read in steps: each scans some rows after a position and returns the matching ones and how
+//! far it came. The search stops when the page is full, at the end, or when it has scanned the maximum
+//! number of rows of a page: then it returns where the next page continues. So the cost of a page is
+//! bounded whatever the filter; and since each step is a short statement, nothing runs for long after
+//! the caller has gone.
 
 use std::future::Future;
 
@@ -15,7 +15,7 @@ use uuid::Uuid;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ids {
     pub order: ListOrder,
-    /// The first id that may fit,
+    /// The first id that may match,
     pub first: Uuid,
     /// and one beyond the last.
     pub end: Uuid,
@@ -30,7 +30,7 @@ impl Ids {
         }
     }
 
-    /// The place to go on from. It never lies outside of what may fit.
+    /// The position to continue from. Never outside of the range that may match.
     pub fn from(self, place: Uuid) -> Uuid {
         match self.order {
             ListOrder::NewestFirst => place.min(self.start()),
@@ -82,9 +82,9 @@ pub(crate) trait Trail: Sync {
 /// What one step found.
 #[derive(Debug)]
 pub(crate) struct Step<R, P> {
-    /// What fits, in the order of the list, each with its place.
+    /// The matching rows, in the order of the list, each with its position.
     pub found: Vec<(R, P)>,
-    /// Everything up to here was looked at; nothing at the end.
+    /// Everything up to here was scanned; `None` at the end.
     pub reached: Option<P>,
 }
 
@@ -156,7 +156,7 @@ fn without_places<R, P>(rows: Vec<(R, P)>) -> Vec<R> {
 mod tests {
     use super::*;
 
-    /// Of the numbers below a thousand, those fit that can be divided by seven.
+    /// Of the numbers below a thousand, the multiples of seven match.
     struct Sevens;
 
     impl Trail for Sevens {

@@ -1,4 +1,4 @@
-//! Who lives, by the database's clock.
+//! Membership, by the database's clock.
 
 use std::time::Duration;
 

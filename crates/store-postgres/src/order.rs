@@ -96,7 +96,7 @@ pub(crate) async fn blocked(
         .collect())
 }
 
-/// Something ended in these lines: the next of each moves up. Says whether any did.
+/// Deliveries ended in these lines: moves up the next of each. Returns whether any did.
 pub(crate) async fn move_up(
     session: &ClientWrapper,
     lines: &BTreeSet<Line>,

@@ -1,6 +1,6 @@
-//! Deliveries that may be leased to a node that does not know it: the answer to a claim's commit was lost, or
-//! the caller who claimed or accepted them was gone before the answer came. The node lives, so no one would
-//! rescue them: they are released before its next claim.
+//! Deliveries that may be leased to a node that does not know it: the result of a claim's commit was lost, or
+//! the caller that claimed or accepted them was gone before it came. The node is alive, so no other node
+//! rescues them: they are released before its next claim.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Removing what is over, in small steps.
+//! Prunes expired rows in small steps.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
@@ -208,7 +208,7 @@ impl PostgresStore {
             }
             last = Some(key).filter(|_| place == limit);
             if ended.0.len() as i64 == max {
-                // The rest is looked at again by the next step.
+                // The next step scans the rest again.
                 last = Some(key);
                 break;
             }

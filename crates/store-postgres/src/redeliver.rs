@@ -17,7 +17,7 @@ use crate::{
     tx_error::{TxError, error_of},
 };
 
-/// How often a transaction that another was in the way of is run again.
+/// Maximum retries of a transaction that conflicts with another.
 const MAX_TRIES: u32 = 5;
 
 impl PostgresStore {

@@ -19,7 +19,7 @@ use crate::{
 const COLUMNS: &str = "r.id, r.tenant_id, r.state, r.request, r.total, r.is_exact, r.done, r.skipped, \
     r.failed, r.error, r.cursor, r.runner, r.lease_until, r.created_at, r.started_at, r.finished_at";
 
-/// How often a transaction is run again that another was in the way of, or whose answer was lost.
+/// Maximum retries of a transaction that conflicts with another, or whose outcome is unknown.
 const MAX_TRIES: u32 = 5;
 
 /// Replays are opened one after the other: each counts those that are open before it is added.

@@ -14,7 +14,7 @@ pub(crate) fn uuid<K>(id: Id<K>) -> Uuid {
     Uuid::from_bytes(id.bytes())
 }
 
-/// The character 0 cannot be kept in a text; where it is in the way it is shown as unreadable.
+/// PostgreSQL cannot store the character 0 in a text; it is replaced by the replacement character.
 pub(crate) fn text(text: &str) -> Cow<'_, str> {
     if text.contains('\0') {
         Cow::Owned(text.replace('\0', "\u{fffd}"))

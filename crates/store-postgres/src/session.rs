@@ -65,7 +65,7 @@ pub(crate) fn pool(
         .map_err(|error| StoreError::Refused(error.to_string()))
 }
 
-/// A connection on the account of a tenant, whose turn it is as long as it has it.
+/// A connection on the account of a tenant, which holds a permit until it is returned.
 pub(crate) struct Turn {
     session: Object,
     _permit: FairPermit,

@@ -31,7 +31,7 @@ impl Settle for PostgresStore {
     }
 }
 
-/// A settlement of a batch, and who sends it.
+/// A settlement of a batch, and the node that sends it.
 #[derive(Clone, Copy)]
 pub(crate) struct Ending<'a> {
     pub node: NodeId,
@@ -42,7 +42,7 @@ pub(crate) struct Ending<'a> {
 pub(crate) struct SettleWrites {
     /// For each settlement, whether its lease held.
     pub held: Vec<bool>,
-    /// Where a delivery that is kept in order ended.
+    /// Lines in which an ordered delivery ended.
     pub ended: BTreeSet<Line>,
     /// Delivered, and may have a dead letter.
     raised: Vec<(Uuid, Uuid)>,

@@ -18,7 +18,7 @@ use crate::{
     tx_error::{TxError, corrupt},
 };
 
-/// A claim looks at no more targets than this; the next one goes on from there.
+/// Maximum targets that a claim scans; the next one continues from there.
 const MAX_LOOKS: i32 = 1_000;
 
 /// The longest-due first. Includes skipped targets: filtering them in SQL could scan a million rows of a
@@ -43,7 +43,7 @@ pub(crate) async fn plan(session: &ClientWrapper, claim: &Claim) -> Result<Plan,
         return Ok(deal::plan(claim, due));
     }
     let (mut plan, far) = walk(session, claim).await?;
-    // The walk goes on next time; what has waited longest need not wait for it.
+    // The walk continues with the next claim; the longest-due deliveries need not wait for it.
     if far && !plan.caught_up && deal::add(&mut plan, claim, due) {
         plan.leave();
     }
@@ -60,7 +60,7 @@ async fn oldest(
     found.iter().map(|row| Ok((rows::id(row, 0)?, rows::id(row, 1)?))).collect()
 }
 
-/// Says too whether the walk ended because it had looked at enough targets.
+/// Also returns whether the walk ended because it had scanned the maximum number of targets.
 pub(crate) async fn walk(session: &ClientWrapper, claim: &Claim) -> Result<(Plan, bool), TxError> {
     let ClaimCursor { tenant, targets: resume, turn, .. } = &claim.cursor;
     let steps = query(
@@ -150,7 +150,7 @@ impl Follower {
         Ok(())
     }
 
-    /// The turn goes on with the next claim.
+    /// The turn continues with the next claim.
     fn interrupt(&mut self, tenant: TenantId, at: Option<TargetId>, wrapped: bool) {
         let from = match self.resumed {
             Some(turn) if turn.tenant == tenant => turn.from,

@@ -1,4 +1,4 @@
-//! What is reported of e-mails after they were sent.
+//! Reports on e-mails after they were sent.
 
 use async_trait::async_trait;
 use gancho_domain::{EmailId, Id, Lane, ParcelId, TenantScope, Time};

@@ -1,8 +1,8 @@
-//! Holding the file: one process at a time, and nobody else on the machine may read it.
+//! Locks the database file: one process at a time, and no other user of the machine may read it.
 //!
-//! A file may have several names: a link to it, or a mount of it elsewhere. So it is held twice, by a lock
-//! beside its real path and, where the system allows it, by one on the file itself. Two processes that
-//! both believed to be alone would each trust what it remembers of the file, and be wrong.
+//! A file may have several names: a link to it, or a mount of it elsewhere. So it is locked twice, by a
+//! lock file beside its real path and, where the system allows it, on the file itself. Two processes on one
+//! file would each trust a stale cache.
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
@@ -62,8 +62,8 @@ fn close_to_others(path: &Path) {
     }
 }
 
-/// On Linux a lock of this kind and those of SQLite do not meet; elsewhere they would be in each other's
-/// way, as on file systems of another machine.
+/// On Linux a lock of this kind and those of SQLite are independent; elsewhere they would conflict, as on
+/// network file systems.
 #[cfg(target_os = "linux")]
 fn hold_inode(real: &Path, path: &Path) -> Result<Option<File>> {
     const REMOTE: [u64; 3] = [0x6969, 0xff53_4d42, 0xfe53_4d42];
@@ -75,8 +75,8 @@ fn hold_inode(real: &Path, path: &Path) -> Result<Option<File>> {
         .map_err(|error| refused(format!("cannot open {}: {error}", path.display())))?;
     let taken = take(&file, path);
     if taken.is_err() {
-        // Closing it would end the locks that SQLite holds on the same file in this process, if that is
-        // who has it open.
+        // Closing it would release the locks that SQLite holds on the same file, if this process has it
+        // open.
         std::mem::forget(file);
         return taken.map(|()| None);
     }

@@ -1,9 +1,9 @@
-//! A bounded look through the log, newest first or oldest first.
+//! A bounded scan of the log, newest first or oldest first.
 //!
 //! A list is found on one or more trails: the time buckets of a lane, an index, the deliveries of a parcel.
-//! [`Search`] follows them all at once and hands out what fits, the newest first. It stops when the page
-//! is full, at the end, or when it has looked at as many rows as one page may cost: then it says where
-//! the next page goes on. So a page costs what it shows or a little time, whatever is asked for.
+//! [`Search`] follows them all at once and returns the matching rows, the newest first. It stops when the
+//! page is full, at the end, or when it has scanned the maximum number of rows of a page: then it returns
+//! where the next page continues. So the cost of a page is bounded whatever the filter.
 //!
 //! A search always goes from greater keys down. Newest first, the key of a row is its number; oldest
 //! first, the number negated (see [`Direction`]).
@@ -103,7 +103,7 @@ pub(crate) trait Trail {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reach {
-    /// Every row from here on up was looked at.
+    /// Every row from here on up was scanned.
     DownTo(i64),
     End,
 }
@@ -125,9 +125,9 @@ pub(crate) struct Search<T> {
 
 struct TrailCursor<T> {
     trail: T,
-    /// What fits of what was looked at, and was not handed out yet.
+    /// Matching rows that were scanned and not returned yet.
     found: VecDeque<i64>,
-    /// Every row from here on up was looked at.
+    /// Every row from here on up was scanned.
     below: i64,
     /// How many rows to look at next; none at the end.
     step: usize,

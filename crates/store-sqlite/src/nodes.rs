@@ -1,5 +1,5 @@
-//! Who lives. Only one process can hold the file, but in it, and in simulations, there may be
-//! several nodes.
+//! Membership. Only one process can hold the file, but within it, and in simulations, there may be several
+//! nodes.
 
 use std::time::Duration;
 
@@ -97,7 +97,7 @@ fn rescue(
     Ok(RescueCounts { nodes: nodes as u64, deliveries: deliveries as u64, given_up })
 }
 
-/// A zombie may have leased more after its death, so the dead are asked about every time.
+/// A zombie may have leased more after its death, so every rescue checks all dead nodes.
 const OF_THE_DEAD: &str = "owner NOT IN (SELECT id FROM nodes WHERE is_dead = 0)";
 
 /// What has killed too many nodes is not handed to another.

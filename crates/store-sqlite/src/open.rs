@@ -22,7 +22,7 @@ pub struct Options {
     pub path: PathBuf,
     /// Threads that read tenants' lists.
     pub readers: usize,
-    /// Rows that one page of a list looks at before it says where to go on.
+    /// Maximum rows that one page of a list scans before it returns where to continue.
     pub max_looks: usize,
     /// Publishing is refused above this size. Unset: the disk's.
     pub max_bytes: Option<u64>,
@@ -118,8 +118,8 @@ pub(crate) fn to_read(path: &Path) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let plain = Connection::open_with_flags(path, flags).and_then(readable);
     let db = match plain {
-        // Where nothing can be made beside it, it is read as it lies: nobody else can write there. What
-        // is still in a log would be missed, so then it is not.
+        // In a read-only folder the file is opened as immutable: no other process can write there. With a
+        // write-ahead log beside it that would miss commits, so then it is refused.
         Err(_) if !beside(path, "-wal").exists() => {
             let flags = flags | OpenFlags::SQLITE_OPEN_URI;
             Connection::open_with_flags(as_it_lies(path), flags).and_then(readable)
@@ -236,8 +236,8 @@ fn check(db: &Connection, path: &Path) -> Result<()> {
     Err(damaged(path, &verdict))
 }
 
-/// Processes that are gone: nobody else can hold this file. What they had leased is taken over by the
-/// first rescue, which also counts how many have died holding it.
+/// Marks the nodes of earlier processes as dead: no other process can hold this file. The first rescue
+/// takes over their leases, and counts for each delivery how many nodes died holding it.
 fn bury_the_dead(db: &Connection) -> rusqlite::Result<()> {
     db.execute("UPDATE nodes SET is_dead = 1", []).map(drop)
 }

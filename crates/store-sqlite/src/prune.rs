@@ -1,8 +1,8 @@
-//! Removing what is over, in small steps: a reader looks for it, and the writer removes a few at a time.
+//! Prunes expired rows in small steps: a reader finds them, and the writer removes a few at a time.
 //!
-//! Parcels are looked at in order of time, and the next step goes on behind the last. A store full of
-//! old ones that must stay (their dead letters do) is passed through slowly, and one full of those that
-//! may go as fast as the steps follow each other.
+//! Parcels are scanned in order of time, and the next step continues after the last. A store full of old
+//! ones that must stay (because their dead letters do) is scanned slowly; one full of expired ones as fast
+//! as the steps follow each other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,7 +33,7 @@ pub(crate) struct Passes {
 
 #[derive(Clone, Copy)]
 struct Pass<P> {
-    /// The last that was looked at.
+    /// The last row scanned.
     at: Option<P>,
     /// Steps in a row that found nothing.
     idle: u32,
@@ -48,7 +48,7 @@ impl<P> Default for Pass<P> {
 }
 
 impl<P: Copy> Pass<P> {
-    /// Goes on behind `last`; `None` is the end. Says whether the next step should follow at once.
+    /// Continues after `last`; `None` is the end. Returns whether the next step should follow at once.
     fn go_on(&mut self, last: Option<P>, found: bool) -> bool {
         self.at = last;
         self.ended |= last.is_none();
@@ -81,7 +81,7 @@ impl SqliteStore {
         let at = self.passes.parcels.lock().at;
         let mut looked = self.read_aside(move |db| look(db, at, before, max * LOOKS)).await?;
         if looked.ended.len() > max {
-            // The rest is looked at again by the next step.
+            // The next step scans the rest again.
             looked.ended.truncate(max);
             looked.last = looked.ended.last().copied();
         }
@@ -114,7 +114,7 @@ impl SqliteStore {
 struct ScanStep<P> {
     /// Those that may go.
     ended: Vec<P>,
-    /// Where the next step goes on; `None`: at the beginning.
+    /// Where the next step continues; `None`: at the beginning.
     last: Option<P>,
 }
 
@@ -155,7 +155,7 @@ fn look(
     Ok(looked)
 }
 
-/// Removes parcels with all that belongs to them. One that was sent again since it was looked at stays.
+/// Removes parcels with their deliveries and attempts. One that was redelivered since the scan stays.
 fn remove(tx: &Tx<'_>, parcels: &[i64], before: Time) -> Result<u64, TxError> {
     let (mut subjects, mut left) = (BTreeMap::new(), BTreeSet::new());
     let mut gone = 0;

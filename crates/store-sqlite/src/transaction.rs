@@ -1,4 +1,4 @@
-//! What is written in one go, or not at all.
+//! A transaction: written as a whole, or not at all.
 
 use std::{cell::Cell, time::Duration};
 
@@ -31,7 +31,7 @@ impl<'a> Tx<'a> {
     }
 }
 
-/// One step in a transaction of its own; says too whether the bell is to be rung.
+/// Runs one step in a transaction of its own; also returns whether to ring the bell.
 pub(crate) fn alone<T>(
     db: &Connection,
     cache: &WriterCache,

@@ -1,5 +1,5 @@
-//! What the writer knows of the tables without reading them. It follows the transaction: what is rolled back
-//! in the tables is rolled back here.
+//! The writer's cache of rows that it need not read. It follows the transaction: a rollback of the tables
+//! also rolls back the cache.
 
 mod external_ids;
 mod once_keys;

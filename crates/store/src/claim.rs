@@ -58,7 +58,7 @@ impl Skip {
     }
 }
 
-/// The place in the round, so that the next claim goes on where this one stopped.
+/// The place in the round, so that the next claim continues where this one stopped.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClaimCursor {
     /// The last tenant whose turn has ended. `None`: the next is the first of all.
@@ -121,7 +121,7 @@ pub trait Claiming: Send + Sync + 'static {
 
     /// Notes that this node is about to try a delivery that was lost at least
     /// [`SUSPECT_LEASES`](crate::nodes::SUSPECT_LEASES) times: it counts as lost once more, until it is
-    /// settled. Says whether the node holds it.
+    /// settled. Returns whether the node holds it.
     async fn note_attempt(
         &self,
         node: NodeId,

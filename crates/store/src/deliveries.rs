@@ -104,7 +104,7 @@ pub struct EventRow {
     pub created_at: Time,
 }
 
-/// What is known of an event, without its data.
+/// An event without its data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventOutline {
     pub row: EventRow,
@@ -128,10 +128,10 @@ pub trait Deliveries: Send + Sync + 'static {
 
     async fn delivery(&self, scope: TenantScope, id: DeliveryId) -> Result<Option<DeliveryView>>;
 
-    /// Whose a delivery is: for the operator, who may look at everyone's.
+    /// The tenant of a delivery. For the operator, who may read those of all tenants.
     async fn delivery_owner(&self, id: DeliveryId) -> Result<Option<TenantId>>;
 
-    /// In the order of their ids; where `external_id` is asked for, by event, and within it by delivery.
+    /// In the order of their ids; if filtered by `external_id`, by event, and within it by delivery.
     async fn deliveries(
         &self,
         scope: TenantScope,
@@ -148,7 +148,7 @@ pub trait Deliveries: Send + Sync + 'static {
     ) -> Result<Page<EventRow>>;
 
     /// Events without their data, which is not read: for lists that do not show it. In the order of `ids`;
-    /// what is not there is left out.
+    /// unknown ids are left out.
     async fn event_outlines(
         &self,
         scope: TenantScope,

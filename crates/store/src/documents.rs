@@ -1,8 +1,8 @@
 //! Small documents that are set up rather than worked on: API keys, event types, sources.
 //!
 //! Each is in a collection (one kind of one tenant's, or of the operator's) under a key, and counts its
-//! changes, so that two who change the same version do not undo each other's work. What is in a
-//! document is its writer's business.
+//! changes, so that two writers of the same version do not overwrite each other. The store does not
+//! interpret the content.
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -57,8 +57,8 @@ pub enum Expect {
 pub trait Documents: Send + Sync + 'static {
     async fn document(&self, collection: Collection, key: &str) -> Result<Option<Document>>;
 
-    /// The document of a kind under a key, in any tenant's collection. Only for keys that are made to be
-    /// unique, such as ids.
+    /// The document of a kind under a key, in any tenant's collection. Only for keys that are
+    /// globally unique, such as ids.
     async fn find_document(&self, kind: &'static str, key: &str) -> Result<Option<Document>>;
 
     /// Returns at most `max` documents by key (compared as bytes), after `after`.

@@ -1,4 +1,4 @@
-//! What is reported of e-mails after they were sent: they bounced, or their reader complained.
+//! Reports on e-mails after they were sent: bounces and complaints.
 
 use std::time::Duration;
 

@@ -40,7 +40,7 @@ pub trait Endpoints: Send + Sync + 'static {
     /// same, so are they.
     async fn endpoints_version(&self, scope: TenantScope) -> Result<u64>;
 
-    /// Deletes it with its pause, and says whether it was there. Its deliveries stay in the log; those
+    /// Deletes it with its pause, and returns whether it existed. Its deliveries stay in the log; those
     /// still waiting end as dead letters, by [`crate::Orphans::give_up_orphans`] or when they are next
     /// tried.
     async fn delete_endpoint(&self, scope: TenantScope, id: EndpointId) -> Result<bool>;

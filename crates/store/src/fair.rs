@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 
 use crate::{Result, StoreError};
 
-/// On whose account a permit is: a tenant's, or that of everyone who acts for none.
+/// The account of a permit: a tenant, or the shared account of calls without one.
 type Account = Option<TenantId>;
 
 /// Callers of one tenant that may wait. More are refused with [`StoreError::Busy`].

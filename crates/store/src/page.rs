@@ -38,7 +38,7 @@ impl PageRequest {
     }
 }
 
-/// A page is a bounded look: it may hold fewer rows than were asked for, even none, and still have a
+/// A page scans a bounded number of rows: it may hold fewer rows than requested, even none, and still have a
 /// next. The list ends where there is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page<T> {

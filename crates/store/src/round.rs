@@ -1,7 +1,7 @@
 //! How far a walk over the targets has come, over as many claims as it takes.
 //!
 //! A claim looks at a bounded number of targets, so that a round over all of them may take several
-//! claims. The round that counts for [`ClaimResult::caught_up`](crate::Claimed) begins after the last
+//! claims. The round that counts for [`ClaimResult::caught_up`](crate::ClaimResult) begins after the last
 //! tenant that had to leave something: it is complete when the walk has passed that tenant's turn
 //! again and nothing was left on the way.
 

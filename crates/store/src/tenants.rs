@@ -1,4 +1,4 @@
-//! Who owns things.
+//! Tenants.
 
 use async_trait::async_trait;
 use gancho_domain::{Tenant, TenantId};

@@ -10,7 +10,7 @@ pub struct LaneDepth {
     pub lane: Lane,
     /// Due or to be due.
     pub pending: u64,
-    /// In the hands of nodes.
+    /// Leased to nodes.
     pub leased: u64,
     /// Behind others of their subject.
     pub waiting: u64,
@@ -44,7 +44,7 @@ pub trait Upkeep: Send + Sync + 'static {
     /// thousand of each of the other things whose time is over at `now`: once keys, records, usage,
     /// dead nodes.
     ///
-    /// `now` must be a time that can be believed: no key is free before it was named here.
+    /// `now` must be a time that can be trusted: no key expires before it was passed here.
     async fn prune(&self, before: Time, max: usize, now: Time) -> Result<PruneStep>;
 
     /// Gives up at most `max` pending or waiting deliveries of a lane created before `before`, as dead
