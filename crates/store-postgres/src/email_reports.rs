@@ -83,7 +83,7 @@ impl EmailReports for PostgresStore {
 /// Of each e-mail one report and what became of its notice.
 type Round<'a> = BTreeMap<(Uuid, Uuid), (&'a NewEmailReport, &'a AcceptOutcome)>;
 
-/// In one transaction with the notices, whose outcomes are in `accepted`.
+/// In one transaction with the notices, whose outcomes are in `new`.
 pub(crate) async fn write(
     session: &ClientWrapper,
     new: &[(TenantScope, &NewEmailReport, &AcceptOutcome)],

@@ -71,7 +71,7 @@ pub(crate) trait Trail: Sync {
     /// A row's position in the list.
     type Place: Copy + Send;
 
-    /// Scans up to `step` rows after a position.
+    /// Scans up to `looks` rows after a position.
     fn step(
         &self,
         after: Self::Place,

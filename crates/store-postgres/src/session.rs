@@ -92,7 +92,7 @@ impl Turns {
         Self { pool, permits: FairSemaphore::new(count, count.div_ceil(2)) }
     }
 
-    /// Nobody's where no tenant is known, or the operator's.
+    /// Without a tenant the connection counts for the shared account.
     pub(crate) async fn next(&self, tenant: Option<TenantId>) -> Result<Turn> {
         let permit = self.permits.acquire(tenant).await?;
         Ok(Turn { session: of(&self.pool).await?, _permit: permit })

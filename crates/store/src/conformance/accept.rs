@@ -109,7 +109,7 @@ pub async fn a_held_delivery_is_its_holders_from_the_start<F: Fixture>() {
     assert_eq!(world.see(acme, delivery).await.row.state, State::Leased);
     world.nothing_is_due().await;
 
-    // The holder needs no claim: it knows all that a claim would have told it.
+    // The holder needs no claim: it knows all that a claim would return.
     let job = Job {
         delivery,
         tenant: acme,

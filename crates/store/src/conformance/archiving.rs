@@ -14,7 +14,7 @@ use crate::{ArchiveSelection, ArchivedLetter, Claim, DeadFilter, FullDeadLetter,
 /// More than any case makes.
 const ANY: (usize, usize) = (1_000, 64 << 20);
 
-/// Gives up so many, a second apart, and says which, oldest first.
+/// Gives up `count` deliveries, a second apart, and returns them, oldest first.
 async fn bury<F: Fixture>(
     world: &World<F>,
     tenant: TenantId,

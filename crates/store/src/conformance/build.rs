@@ -1,4 +1,4 @@
-//! What the cases are told with: a store, a clock that stands still, and short ways to make
+//! Helpers of the cases: a store, a clock that does not move, and short ways to make
 //! tenants, parcels and deliveries and to see what became of them.
 
 mod carry;
@@ -144,7 +144,7 @@ impl<F: Fixture> World<F> {
         self.many_due(tenant, target, 1).await[0]
     }
 
-    /// Accepts so many events, each with one delivery that is due now, in large batches.
+    /// Accepts `count` events, each with one delivery that is due now, in large batches.
     pub async fn many_due(
         &self,
         tenant: TenantId,

@@ -1,4 +1,4 @@
-//! Small documents stand on collections under keys, and count their changes.
+//! Small documents are in collections under keys, and count their changes.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ async fn keys<F: Fixture>(
     found.into_iter().map(|document| document.key).collect()
 }
 
-/// The whole of a kind, by pages of so many.
+/// The whole of a kind, by pages of `max`.
 async fn all<F: Fixture>(
     world: &World<F>,
     kind: &'static str,

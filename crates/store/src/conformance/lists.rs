@@ -80,7 +80,7 @@ pub async fn what_is_not_there_is_looked_for_page_by_page<F: Fixture>() {
         if n % 5 == 0 { event } else { targets.iter().fold(event, |event, to| event.to(*to)) }
     });
     accept(&world, many.collect()).await;
-    // How often a store has to look, at least: each look is at so many rows, and not at many more.
+    // The minimum number of scans: each scan reads a bounded number of rows.
     let often = |rows: usize| rows / F::MAX_LOOKS;
     for (filter, rows) in [
         (typed("nobody.knows"), count * 3 / 5),

@@ -173,7 +173,7 @@ pub async fn what_was_not_tried_is_never_given_up<F: Fixture>() {
     assert_eq!(ids(&world.take_all().await), left);
 }
 
-/// Whoever survived an attempt, or left in the middle of one, did not die of it.
+/// A node that survived an attempt, or left in the middle of one, did not die of it.
 pub async fn an_attempt_that_was_survived_clears_the_count<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;

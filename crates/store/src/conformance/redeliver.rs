@@ -233,7 +233,7 @@ pub async fn many_at_once_keep_their_order_and_none_is_lost<F: Fixture>() {
     assert_eq!(world.see_event(acme, event).await.deliveries.len(), 21);
     let mut went = Vec::new();
     for _ in 0..40 {
-        // One at a time, whoever was first.
+        // One at a time, in any order.
         let job = world.take_one().await;
         went.push(job.number);
         world.deliver(&job).await;

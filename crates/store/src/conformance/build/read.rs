@@ -34,7 +34,7 @@ impl<F: Fixture> World<F> {
         self.list_by(tenant, filter, 100).await
     }
 
-    /// All pages of so many rows, one after the other.
+    /// All pages of `max` rows, one after the other.
     pub async fn list_by(
         &self,
         tenant: TenantId,
@@ -59,7 +59,7 @@ impl<F: Fixture> World<F> {
         self.list_events_by(tenant, filter, 100).await
     }
 
-    /// All pages of so many rows, one after the other.
+    /// All pages of `max` rows, one after the other.
     pub async fn list_events_by(
         &self,
         tenant: TenantId,
@@ -84,7 +84,7 @@ impl<F: Fixture> World<F> {
         self.dead_by(filter, 100).await
     }
 
-    /// All pages of so many rows, one after the other.
+    /// All pages of `max` rows, one after the other.
     pub async fn dead_by(&self, filter: DeadFilter, max: usize) -> Vec<DeadLetter> {
         let mut rows = Vec::new();
         let mut request = PageRequest::first(max);
