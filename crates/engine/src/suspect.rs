@@ -18,7 +18,7 @@ pub(crate) async fn may_try(engine: &Arc<Engine>, ticket: &Ticket) -> bool {
     if job.lost_leases < SUSPECT_LEASES {
         return true;
     }
-    tracing::warn!(delivery = %job.delivery, lost_leases = job.lost_leases, "retrying suspect delivery");
+    tracing::warn!(delivery = %job.delivery, lost_leases = job.lost_leases, "trying a suspect delivery");
     let mut backoff = Backoff::new();
     loop {
         match engine.store.note_attempt(ticket.node, job.tenant, job.delivery).await {
