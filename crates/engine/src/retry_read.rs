@@ -4,20 +4,20 @@ use std::time::Duration;
 
 use gancho_store::Result;
 
-const AGAIN: Duration = Duration::from_millis(500);
-const TIMES: u32 = 20;
+const RETRY_DELAY: Duration = Duration::from_millis(500);
+const MAX_TRIES: u32 = 20;
 
 /// For carriers: repeats a read that fails, so that a short outage of the store costs no attempt.
-pub async fn retry_read<T, F>(question: impl Fn() -> F) -> Result<T>
+pub async fn retry_read<T, F>(read: impl Fn() -> F) -> Result<T>
 where
     F: Future<Output = Result<T>>,
 {
-    let mut asked = 0;
+    let mut tries = 0;
     loop {
-        asked += 1;
-        match question().await {
-            Err(_) if asked < TIMES => tokio::time::sleep(AGAIN).await,
-            answer => return answer,
+        tries += 1;
+        match read().await {
+            Err(_) if tries < MAX_TRIES => tokio::time::sleep(RETRY_DELAY).await,
+            result => return result,
         }
     }
 }

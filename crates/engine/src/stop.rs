@@ -14,7 +14,7 @@ pub struct StopSummary {
 }
 
 /// Maximum time to wait for the store when leaving.
-const TO_LEAVE: Duration = Duration::from_secs(2);
+const LEAVE_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl Engine {
     /// Stops softly, and hard after the deadline. Idempotent.
@@ -61,7 +61,7 @@ impl Engine {
     async fn leave(self: &Arc<Self>) {
         let node = self.membership.last();
         let leaving = self.store.leave(node, self.clock.now());
-        match tokio::time::timeout(TO_LEAVE, leaving).await {
+        match tokio::time::timeout(LEAVE_TIMEOUT, leaving).await {
             Ok(Ok(())) => tracing::info!(node = node.0, "node left"),
             Ok(Err(error)) => {
                 tracing::warn!(node = node.0, %error, "could not leave; leases will expire");

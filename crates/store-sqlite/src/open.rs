@@ -88,7 +88,7 @@ pub(crate) fn open(options: &Options) -> Result<WriterConnection> {
     synced(&db)?;
     check(&db, &options.path)?;
     migrations::run(&db)?;
-    bury_the_dead(&db).map_err(|error| store_error(&error))?;
+    mark_nodes_dead(&db).map_err(|error| store_error(&error))?;
     // SQLite ignores a failed sync of the folder; a new file could vanish in a power cut.
     File::open(&folder).and_then(|folder| folder.sync_all()).map_err(|error| {
         refused(format!("cannot sync the folder {}: {error}", folder.display()))
@@ -122,7 +122,7 @@ pub(crate) fn to_read(path: &Path) -> Result<Connection> {
         // write-ahead log beside it that would miss commits, so then it is refused.
         Err(_) if !beside(path, "-wal").exists() => {
             let flags = flags | OpenFlags::SQLITE_OPEN_URI;
-            Connection::open_with_flags(as_it_lies(path), flags).and_then(readable)
+            Connection::open_with_flags(immutable_uri(path), flags).and_then(readable)
         }
         other => other,
     };
@@ -145,7 +145,7 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
     name.into()
 }
 
-fn as_it_lies(path: &Path) -> String {
+fn immutable_uri(path: &Path) -> String {
     let mut uri = "file:".to_owned();
     for byte in path.as_os_str().as_encoded_bytes() {
         if byte.is_ascii_alphanumeric() || b"/-._~".contains(byte) {
@@ -238,7 +238,7 @@ fn check(db: &Connection, path: &Path) -> Result<()> {
 
 /// Marks the nodes of earlier processes as dead: no other process can hold this file. The first rescue
 /// takes over their leases, and counts for each delivery how many nodes died holding it.
-fn bury_the_dead(db: &Connection) -> rusqlite::Result<()> {
+fn mark_nodes_dead(db: &Connection) -> rusqlite::Result<()> {
     db.execute("UPDATE nodes SET is_dead = 1", []).map(drop)
 }
 
