@@ -104,17 +104,17 @@ impl Engine {
     fn start_loops(self: &Arc<Self>) {
         for lane in &self.lanes {
             let mine = lane.clone();
-            self.keep("claim", move |engine| claim::run(engine, mine.clone()));
+            self.supervise("claim", move |engine| claim::run(engine, mine.clone()));
             let mine = lane.clone();
-            self.keep("timer", move |engine| dispatch::run(engine, mine.clone()));
+            self.supervise("timer", move |engine| dispatch::run(engine, mine.clone()));
         }
-        self.keep("bell", bell::run);
-        self.keep("heartbeat", heartbeat::run);
-        self.keep("rescue", rescue::run);
-        self.keep("pauses", pauses::run);
-        self.keep("expire", expire::run);
-        self.keep("archive", archive::run);
-        self.keep("prune", prune::run);
+        self.supervise("bell", bell::run);
+        self.supervise("heartbeat", heartbeat::run);
+        self.supervise("rescue", rescue::run);
+        self.supervise("pauses", pauses::run);
+        self.supervise("expire", expire::run);
+        self.supervise("archive", archive::run);
+        self.supervise("prune", prune::run);
     }
 
     /// The number of this node: the holder of deliveries that are leased when accepted.
@@ -212,8 +212,11 @@ impl Engine {
     }
 
     /// Starts a loop and restarts it after a panic.
-    fn keep<W>(self: &Arc<Self>, name: &'static str, work: impl Fn(Arc<Self>) -> W + Send + 'static)
-    where
+    fn supervise<W>(
+        self: &Arc<Self>,
+        name: &'static str,
+        work: impl Fn(Arc<Self>) -> W + Send + 'static,
+    ) where
         W: Future<Output = ()> + Send + 'static,
     {
         const REST: Duration = Duration::from_secs(1);
