@@ -18,7 +18,7 @@ pub(crate) async fn run(engine: Arc<Engine>) {
 }
 
 impl Engine {
-    /// All that is too old now, in small steps. Says how many were given up.
+    /// All that is too old now, in small steps. Returns how many were given up.
     pub async fn expire_once(&self) -> Result<u64> {
         let mut expired = 0;
         for lane in &self.lanes {

@@ -142,7 +142,7 @@ impl LaneState {
         self.next_due.store(i64::MAX, Ordering::Relaxed);
     }
 
-    /// Says whether this is earlier than what was known.
+    /// Returns whether this is earlier than what was known.
     pub fn note_due(&self, at: Time) -> bool {
         self.next_due.fetch_min(at.micros(), Ordering::Relaxed) > at.micros()
     }

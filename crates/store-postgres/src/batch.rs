@@ -188,7 +188,7 @@ async fn release(session: &ClientWrapper, calls: &[&Work]) -> Result<bool, TxErr
     Ok(released)
 }
 
-/// Only where something that is kept in order may end. Then all subjects of the batch are locked in
+/// Only where an ordered delivery may end. Then all subjects of the batch are locked in
 /// one go, so that there is one order in which they are taken.
 async fn lock_order(
     session: &ClientWrapper,

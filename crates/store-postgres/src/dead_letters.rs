@@ -31,7 +31,7 @@ impl DeadLetters for PostgresStore {
         self.page_of_dead(&filter, &page).await
     }
 
-    /// How many there are is kept, as long as no time is asked for. The oldest is found by the index.
+    /// The count is stored, unless the filter has a time. The oldest is found by the index.
     async fn dead_stats(&self, filter: DeadFilter) -> Result<DeadStats> {
         let session = self.session().await?;
         let is_kept = filter.delivery.is_none() && filter.since.is_none() && filter.until.is_none();

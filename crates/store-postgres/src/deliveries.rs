@@ -118,7 +118,7 @@ impl Deliveries for PostgresStore {
         let session = self.lists.next(Some(scope.tenant())).await?;
         let ids: Vec<Uuid> = ids.into_iter().map(uuid).collect();
         let max = i32::try_from(max_bytes).unwrap_or(i32::MAX);
-        // Bodies are not compressed, so that only the pieces asked for are read.
+        // Bodies are not compressed, so that only the requested pieces are read.
         let sql = "select p.id, substring(p.body from 1 for $3)
             from unnest($2::uuid[]) with ordinality as k(id, place)
             cross join lateral (select p.id, p.body from parcels p

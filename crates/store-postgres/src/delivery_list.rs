@@ -55,7 +55,7 @@ struct ListQuery<'a> {
 type NamedPlace = (Uuid, Uuid);
 
 impl ListQuery<'_> {
-    /// Several events may bear the same id: they are looked at one after the other.
+    /// Several events may have the same id: they are read one after the other.
     async fn named(
         &self,
         request: &PageRequest,
@@ -180,7 +180,7 @@ pub(crate) static OUTCOME: Sql = Sql::new(|| {
     )
 });
 
-/// Those that bear the id, from the newest on, and how many deliveries each has.
+/// Those that have the id, from the newest on, and how many deliveries each has.
 const EVENTS_NAMED: &str = "
 select p.id, cardinality(p.deliveries) from parcels p
 where p.tenant_id = $1 and p.external_id = $2 and p.id <= $3
@@ -320,7 +320,7 @@ fn having(status: Status) -> &'static str {
     }
 }
 
-/// A list in order of ids goes on after an id.
+/// A list in order of ids continues after an id.
 pub(crate) fn write_place(last: Uuid) -> [u8; 32] {
     let mut place = [0; 32];
     place[..16].copy_from_slice(last.as_bytes());

@@ -152,7 +152,7 @@ async fn count(session: &ClientWrapper, scope: TenantScope) -> Result<i64, TxErr
     Ok(found.first().map(|row| rows::get(row, 0)).transpose()?.unwrap_or(0))
 }
 
-/// Runs a statement with an endpoint's values; says how many rows it wrote.
+/// Runs a statement with an endpoint's values; returns how many rows it wrote.
 async fn write(
     session: &ClientWrapper,
     sql: &str,

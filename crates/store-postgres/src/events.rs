@@ -101,7 +101,7 @@ impl Trail for Events<'_> {
     }
 }
 
-/// One step, as SQL and its values: what fits, and the last that was looked at where there may be more.
+/// One step, as SQL and its values: what fits, and the last that was scanned where there may be more.
 pub(crate) fn looked(
     scope: TenantScope,
     filter: &EventFilter,

@@ -58,7 +58,7 @@ pub(crate) struct GiveUp<'a> {
 }
 
 impl GiveUp<'_> {
-    /// In a transaction of its own. Says how many were given up, and whether others moved up.
+    /// In a transaction of its own. Returns how many were given up, and whether others moved up.
     pub(crate) async fn run(
         &self,
         session: Object,

@@ -55,7 +55,7 @@ fn hash(row: &Row, column: usize) -> Result<Hash> {
 }
 
 /// Adds a line for each parcel that has one and was accepted. The end of the ledger is one row that
-/// every writer must have, so this comes last in a transaction: who holds it waits for nobody.
+/// every writer must have, so this comes last in a transaction: its holder waits for no one.
 pub(crate) async fn write(
     session: &ClientWrapper,
     incoming: &[Incoming<'_>],

@@ -15,7 +15,7 @@ use crate::{
     tx_error::{TxError, corrupt},
 };
 
-/// Claims a key that is free or whose time is over: by the clock, and by the time `$7` that upkeep has
+/// Claims a key that is free or expired: by the clock, and by the time `$7` that upkeep has
 /// named, so that a clock that is ahead frees none. One that another transaction is just claiming is
 /// waited for.
 const CLAIM: &str = "

@@ -173,7 +173,7 @@ impl PostgresStore {
         Ok(keys == Some(max))
     }
 
-    /// Keys, records, reports and usage whose time is over, and processes that are gone. Says whether there are
+    /// Keys, records, reports and usage that are expired, and processes that are gone. Returns whether there are
     /// more.
     async fn prune_small(&self, max: i64, now: Time) -> Result<bool> {
         self.over.set(now);

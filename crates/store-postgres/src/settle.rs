@@ -92,7 +92,7 @@ select place, target_id, order_key, was_dead from done"
     )
 });
 
-/// Inside a transaction. Where a delivery is kept in order, its subject's row must be held.
+/// Inside a transaction. If a delivery is ordered, its subject's row must be held.
 pub(crate) async fn write(
     session: &ClientWrapper,
     endings: &[Ending<'_>],

@@ -68,7 +68,7 @@ impl Suppressions for PostgresStore {
 /// each other instead of blocking each other.
 type Entries<'a> = BTreeMap<(TenantId, &'a str), &'a Suppression>;
 
-/// Says how many are new.
+/// Returns how many are new.
 pub(crate) async fn add(
     session: &ClientWrapper,
     new: &[(TenantId, &NewSuppression)],

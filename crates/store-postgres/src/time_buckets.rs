@@ -31,7 +31,7 @@ pub(crate) fn of(tenant: TenantId, to: &NewDelivery) -> Bucket {
     ((tenant, to.target, to.lane), u128::from_be_bytes(to.id.bytes()) >> BUCKET_BITS)
 }
 
-/// Where the bucket begins in which this delivery lies.
+/// The start of this delivery's bucket.
 pub(crate) fn start_of(id: DeliveryId) -> Uuid {
     edge(u128::from_be_bytes(id.bytes()) >> BUCKET_BITS)
 }
@@ -96,7 +96,7 @@ pub(crate) struct BucketRow {
 }
 
 impl BucketRow {
-    /// In which a delivery lies, from its tenant, target, lane and id.
+    /// The bucket of a delivery, from its tenant, target, lane and id.
     pub fn of_delivery(row: &Row) -> Result<Self, TxError> {
         let id: Uuid = rows::get(row, 3)?;
         let bucket = id.as_u128() >> BUCKET_BITS;

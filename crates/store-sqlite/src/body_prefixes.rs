@@ -11,7 +11,7 @@ use crate::{
     tx_error::{TxError, corrupt},
 };
 
-/// A statement would read all of a body, whatever part of it is asked for: SQLite hands a function such
+/// A statement would read all of a body, whichever part is requested: SQLite hands a function such
 /// as `substr` the whole of it. Opened as a file is, only the pages of its beginning are read.
 pub(crate) fn body_prefixes(
     db: &Connection,

@@ -62,7 +62,7 @@ fn take_turns(tx: &Tx<'_>, claim: &Claim) -> Result<ClaimResult, TxError> {
     } else {
         Walk::new(&mut basket).go()?
     };
-    // The walk goes on next time; what has waited longest need not wait for it.
+    // The walk continues with the next claim; the longest-due deliveries need not wait for it.
     if far && !caught_up && basket.add(&oldest.targets)? {
         cursor.round = None;
     }
@@ -137,7 +137,7 @@ impl<'a> Basket<'a> {
         Ok(TargetLeases { count, left })
     }
 
-    /// Takes from these targets too, within the tenants' shares. Says whether any of them has more.
+    /// Takes from these targets too, within the tenants' shares. Returns whether any of them has more.
     fn add(&mut self, targets: &BTreeSet<(TenantId, TargetId)>) -> Result<bool, TxError> {
         let skip = &self.claim.skip;
         let mut left = false;

@@ -157,7 +157,7 @@ pub(crate) fn dead_letter(row: &Row<'_>) -> Result<DeadLetter, TxError> {
     })
 }
 
-/// How many there are is kept, as long as no time is asked for. The oldest is found by the index.
+/// The count is stored, unless the filter has a time. The oldest is found by the index.
 pub(crate) fn stats(db: &Connection, filter: &DeadFilter) -> Result<DeadStats, TxError> {
     let is_kept = filter.delivery.is_none() && filter.since.is_none() && filter.until.is_none();
     let conditions = conditions(filter);

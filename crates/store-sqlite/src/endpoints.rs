@@ -158,7 +158,7 @@ fn count(tx: &Tx<'_>, scope: TenantScope) -> Result<u32, TxError> {
         .query_row([scope.tenant().bytes()], |row| row.get(0))?)
 }
 
-/// Runs a statement with an endpoint's values; says how many rows it wrote.
+/// Runs a statement with an endpoint's values; returns how many rows it wrote.
 fn write(
     tx: &Tx<'_>,
     sql: &str,

@@ -60,7 +60,7 @@ struct Events<'a> {
     filter: &'a EventFilter,
     index: EventIndex,
     direction: Direction,
-    /// The lowest row number that can be of the time asked for,
+    /// The lowest row number that can be in the requested time,
     first: i64,
     /// and one beyond the highest.
     end: i64,
@@ -155,7 +155,7 @@ impl Events<'_> {
         Ok(Reach::DownTo(last.filter(|_| count == step).unwrap_or(reached)))
     }
 
-    /// Says how many rows it looked at and the key of the last.
+    /// Returns how many rows it looked at and the key of the last.
     fn look(
         &self,
         sql: &str,

@@ -91,7 +91,7 @@ impl Looks {
 /// One way to find rows in the order of their keys, from the greatest down.
 pub(crate) trait Trail {
     /// Looks at up to `step` rows below a key, or at fewer if they are costly; puts the keys of those that
-    /// fit into `found`, and says how far it came.
+    /// fit into `found`, and returns how far it came.
     fn follow(
         &self,
         below: i64,
@@ -111,7 +111,7 @@ pub(crate) enum Reach {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
     Found(i64),
-    /// Enough was looked at: everything from here on up.
+    /// Enough was scanned: everything from here on up.
     Enough(i64),
     End,
 }

@@ -94,7 +94,7 @@ pub(crate) fn forget(tx: &Tx<'_>, max: usize, now: Time) -> Result<bool, TxError
     Ok(in_front == max || in_tree * 8 >= max)
 }
 
-/// From the front, as far as they are over. Says how many lines went.
+/// From the front, as far as they are over. Returns how many lines went.
 fn forget_buffered(tx: &Tx<'_>, max: usize, now: Time) -> Result<usize, TxError> {
     let mut list = tx.db.prepare_cached(
         "SELECT line, tenant_id, key, until <= ?2 FROM once_lately ORDER BY line LIMIT ?1",
@@ -118,7 +118,7 @@ fn forget_buffered(tx: &Tx<'_>, max: usize, now: Time) -> Result<usize, TxError>
     }
 }
 
-/// Says how many of them went.
+/// Returns how many of them went.
 fn forget_in_tree(tx: &Tx<'_>, max: usize, now: Time) -> Result<usize, TxError> {
     let (tenant, key) = tx.cache.once_keys.next_look.get();
     let end: Option<OnceKey> = tx

@@ -232,7 +232,7 @@ fn buckets_of(tx: &Tx<'_>, parcel: i64, buckets: &mut BTreeSet<Bucket>) -> Resul
     Ok(())
 }
 
-/// Whether nothing is left in the bucket `s`: no delivery, and no parcel that lies in it by its first. The
+/// Whether nothing is left in the bucket `s`: no delivery, and no parcel that is in it by its first. The
 /// number of a parcel's kind is that of its lane.
 static IS_EMPTY: Sql = Sql::new(|| {
     format!(
@@ -292,7 +292,7 @@ fn look_at_buckets(
     Ok(looked)
 }
 
-/// Records and reports whose time is over, nodes that are dead, and what tenants used more than a year ago. Says
+/// Records and reports that are expired, nodes that are dead, and what tenants used more than a year ago. Returns
 /// whether there are more.
 fn prune_small(tx: &Tx<'_>, max: usize, now: Time) -> Result<bool, TxError> {
     let limit = max as i64;

@@ -52,7 +52,7 @@ impl Suppressions for SqliteStore {
     }
 }
 
-/// Says how many are new.
+/// Returns how many are new.
 pub(crate) fn add(tx: &Tx<'_>, scope: TenantScope, new: &[NewSuppression]) -> Result<u64, TxError> {
     let mut insert = tx.db.prepare_cached(
         "INSERT INTO suppressions (tenant_id, address, reason, detail, since)

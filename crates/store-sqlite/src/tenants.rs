@@ -65,7 +65,7 @@ impl Tenants for SqliteStore {
     }
 }
 
-/// Runs a statement with a tenant's values; says how many rows it wrote.
+/// Runs a statement with a tenant's values; returns how many rows it wrote.
 fn write(tx: &Tx<'_>, sql: &str, tenant: &Tenant) -> Result<usize, TxError> {
     Ok(tx.db.prepare_cached(sql)?.execute(params![
         tenant.id.bytes(),

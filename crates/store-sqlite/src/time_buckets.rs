@@ -31,7 +31,7 @@ pub(crate) fn note(tx: &Tx<'_>, tenant: TenantId, to: LaneTarget, seq: i64) -> R
     Ok(())
 }
 
-/// A parcel lies in the buckets of its lane as well, so that events are found by them. It is made just
+/// A parcel is in the buckets of its lane as well, so that events are found by them. It is made just
 /// before its deliveries, so nearly always their bucket is its own.
 pub(crate) fn note_parcel(
     tx: &Tx<'_>,

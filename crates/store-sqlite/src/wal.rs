@@ -1,6 +1,6 @@
 //! Checkpointing the write-ahead log: copying its pages into the database file, so that the log can start over.
 //!
-//! Most of it costs the writer nothing: a helper thread copies while the writer goes on appending. When it is
+//! Most of it costs the writer nothing: a helper thread copies while the writer keeps appending. When it is
 //! done, the writer copies the little that was added meanwhile and syncs all of it, and its next commit starts
 //! the log over.
 //!

@@ -1,7 +1,7 @@
 //! The turns of a claim: once around the tenants, and in each tenant's turn once around its targets.
 //!
 //! **Invariant.** However many tenants and targets there are, a claim looks at no more than
-//! [`MAX_LOOKS`] targets, and the next one goes on behind the last of them. So each target is looked
+//! [`MAX_LOOKS`] targets, and the next one continues after the last of them. So each target is looked
 //! at within a bounded number of claims, whatever the others have.
 
 use std::{
@@ -43,23 +43,23 @@ pub(crate) struct Head {
 }
 
 pub(crate) struct WalkResult {
-    /// Where the next claim goes on.
+    /// Where the next claim continues.
     pub cursor: ClaimCursor,
     /// A whole round has left nothing.
     pub caught_up: bool,
-    /// The walk ended because it had looked at enough targets.
+    /// The walk ended because it had scanned the maximum number of targets.
     pub far: bool,
 }
 
 #[derive(PartialEq, Eq)]
 enum Turn {
     Ended,
-    /// The claim has looked at enough targets.
+    /// The claim has scanned the maximum number of targets.
     Interrupted,
 }
 
 impl<'w, 'a> Walk<'w, 'a> {
-    /// A walk over every target with anything pending, that goes on where the last one stopped.
+    /// A walk over every target with anything pending, that continues where the last one stopped.
     pub fn new(basket: &'w mut Basket<'a>) -> Self {
         let cursor = basket.claim.cursor.clone();
         let from = cursor.turn.map_or(cursor.tenant, |turn| Some(turn.tenant));

@@ -65,7 +65,7 @@ pub struct ClaimCursor {
     pub tenant: Option<TenantId>,
     /// For tenants left with more targets than their turn allowed: the last target served.
     pub targets: BTreeMap<TenantId, TargetId>,
-    /// The turn in the middle of which the last claim had looked at enough targets.
+    /// The turn in the middle of which the last claim had scanned the maximum number of targets.
     pub turn: Option<ClaimTurn>,
     /// The round that is under way. `None`: it begins with the next claim. A caller that no longer
     /// skips a target sets it to `None`, so that the round is not complete without that target.

@@ -183,7 +183,7 @@ pub trait Deliveries: Send + Sync + 'static {
         now: Time,
     ) -> Result<RetryOutcome>;
 
-    /// Makes deliveries due now that have ended or wait for their retry. Those that are kept in order wait
+    /// Makes deliveries due now that have ended or wait for their retry. Ordered ones wait
     /// for their turn, by the numbers of their parcels. Answers in the order of `ids`.
     async fn retry_now_in_order(
         &self,

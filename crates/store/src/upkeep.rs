@@ -41,7 +41,7 @@ pub trait Upkeep: Send + Sync + 'static {
     /// One pruning step, small enough not to delay other calls: at most `max` parcels
     /// made before `before`, whose deliveries have all ended and left no dead letter, with their
     /// deliveries, attempts and spans, and their subjects where nothing of those is left; and a few
-    /// thousand of each of the other things whose time is over at `now`: once keys, records, usage,
+    /// thousand of each of the other things that are expired at `now`: once keys, records, usage,
     /// dead nodes.
     ///
     /// `now` must be a time that can be trusted: no key expires before it was passed here.

@@ -45,7 +45,7 @@ impl PostgresStore {
     }
 }
 
-/// What is asked for.
+/// The query.
 pub(super) struct Letters<'a> {
     pub session: &'a ClientWrapper,
     pub filter: &'a DeadFilter,

@@ -25,7 +25,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// The 32 bytes by which a page says where the next begins.
+    /// The 32 bytes that encode where the next page begins.
     pub fn write(self) -> [u8; 32] {
         let mut place = [0; 32];
         place[..8].copy_from_slice(&self.moved_at.to_be_bytes());
@@ -81,7 +81,7 @@ pub(super) fn index(filter: &DeadFilter) -> &'static str {
     }
 }
 
-/// What is asked for.
+/// The query.
 pub(super) struct Letters<'a> {
     pub db: &'a Connection,
     pub filter: &'a DeadFilter,

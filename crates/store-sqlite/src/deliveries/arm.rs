@@ -27,7 +27,7 @@ pub(super) fn arm(tx: &Tx<'_>, row: i64, state: State, now: Time) -> Result<(), 
     Ok(())
 }
 
-/// Those that are kept in order wait: the first of a line in which nothing moves goes, by its number, and
+/// Ordered ones wait: the first of a line in which nothing moves goes, by its number, and
 /// the others behind it or behind what moves already.
 pub(crate) fn arm_in_turn(
     tx: &Tx<'_>,
@@ -73,7 +73,7 @@ pub(crate) fn arm_in_turn(
     Ok(answers)
 }
 
-/// The state of a delivery, and its line where it is kept in order.
+/// The state of a delivery, and its line if it is ordered.
 fn standing(tx: &Tx<'_>, row: i64) -> Result<Option<(State, Option<Line>)>, TxError> {
     let mut find = tx.db.prepare_cached(
         "SELECT state, tenant_id, target_id, subject FROM deliveries WHERE seq = ?1",

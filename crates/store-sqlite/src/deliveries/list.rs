@@ -37,7 +37,7 @@ pub(crate) fn page_of(
     asked.page(asked.trails(), request, looks)
 }
 
-/// Several events may bear the same id: they are looked at one after the other.
+/// Several events may have the same id: they are read one after the other.
 fn named(
     db: &Connection,
     scope: TenantScope,
@@ -145,7 +145,7 @@ impl<'a> ListQuery<'a> {
         Ok(read(self.db, "WHERE d.seq = ?1", &[&self.direction.key(key)])?.pop())
     }
 
-    /// The lowest row number that can be of the time asked for,
+    /// The lowest row number that can be in the requested time,
     fn lowest(&self) -> i64 {
         self.filter.since.map_or(0, rows::first_seq_at)
     }
@@ -155,7 +155,7 @@ impl<'a> ListQuery<'a> {
         self.filter.until.map_or(i64::MAX, rows::last_seq_at)
     }
 
-    /// The events that bear the id, from this key on; a few at a time.
+    /// The events that have the id, from this key on; a few at a time.
     fn events_named(&self, last: i64) -> Result<Vec<i64>, TxError> {
         let (from, to) = self.direction.rows_below(last.saturating_add(1), 0, i64::MAX);
         let word = self.direction.word();
@@ -171,7 +171,7 @@ impl<'a> ListQuery<'a> {
     }
 
     /// Looks at the rows of a statement, whose parameters 1 to 8 are bound here and the others by
-    /// `more`. Says how many there were and the key of the last.
+    /// `more`. Returns how many there were and the key of the last.
     fn look(
         &self,
         from: &str,
@@ -333,7 +333,7 @@ impl Trail for EventTrail<'_> {
     }
 }
 
-/// The 32 bytes by which a page says where the next begins.
+/// The 32 bytes that encode where the next page begins.
 fn place(id: DeliveryId) -> [u8; 32] {
     let mut place = [0; 32];
     place[..16].copy_from_slice(&id.bytes());

@@ -108,7 +108,7 @@ impl World {
         self.there.extend(new);
     }
 
-    /// Those that bear the same id.
+    /// Those that have the same id.
     fn of(&mut self, one: &NewParcel) -> Option<&mut BTreeSet<i64>> {
         let name = (one.parcel.tenant, one.parcel.external_id.clone()?);
         Some(self.named.entry(name).or_default())

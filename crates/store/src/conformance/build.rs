@@ -109,7 +109,7 @@ impl<F: Fixture> World<F> {
         self.store.rescue(self.node, Duration::ZERO, self.now()).await.unwrap()
     }
 
-    /// Step by step, until nothing more is to be removed. Says how many parcels went.
+    /// Step by step, until nothing more is to be removed. Returns how many parcels went.
     pub async fn prune(&self, before: Time) -> u64 {
         let mut gone = 0;
         for _ in 0..1_000 {

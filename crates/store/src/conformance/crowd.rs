@@ -48,7 +48,7 @@ struct Worker {
 }
 
 impl Worker {
-    /// Claims and settles once. Says whether there was anything to do.
+    /// Claims and settles once. Returns whether there was anything to do.
     async fn step(&mut self) -> bool {
         self.claim.node = self.node;
         let Ok(claimed) = self.store.claim(self.claim.clone()).await else {
