@@ -17,7 +17,7 @@ use gancho_archive::FolderArchive;
 use gancho_domain::{
     Clock, EndpointId, IdMaker, Lane, Random, SystemClock, SystemRandom, Tenant, TenantScope,
 };
-use gancho_engine::{Archive, Carrier, Engine, EngineSetup, LaneSetup, Stopped};
+use gancho_engine::{Archive, Carrier, Engine, EngineSetup, LaneSetup, StopSummary};
 use gancho_inbound::InternalSink;
 use gancho_outbound::{
     EndpointDraft, EndpointService, EventTypes, HealthService, Notifier, OrphanSweeper, Plans,
@@ -263,7 +263,7 @@ impl Gateway {
     }
 
     /// Stops softly: lets what is in flight finish within the time, gives the rest back to the store.
-    pub async fn drain(&self, within: Duration) -> Stopped {
+    pub async fn drain(&self, within: Duration) -> StopSummary {
         self.watch.stopping();
         self.stopping.cancel();
         self.tasks.close();

@@ -4,7 +4,7 @@ use std::{net::SocketAddr, time::Duration};
 
 use gancho_access::AdminToken;
 use gancho_api::{Api, ListenSettings, MetricsFor, Simulator, TrustedProxies};
-use gancho_engine::Stopped;
+use gancho_engine::StopSummary;
 use tokio::{net::TcpListener, time::Instant};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -99,7 +99,7 @@ impl Servers {
 
     /// Stops softly: takes no more requests, then lets the gateway finish what is in flight, all within the
     /// time.
-    pub async fn drain(&self, gateway: &Gateway, within: Duration) -> Stopped {
+    pub async fn drain(&self, gateway: &Gateway, within: Duration) -> StopSummary {
         let until = Instant::now() + within;
         gateway.watch.stopping();
         // The engine keeps working meanwhile, so that callers that wait for an attempt get its outcome. A caller

@@ -10,7 +10,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use gancho_engine::{Archive, ArchiveFault};
+use gancho_engine::{Archive, ArchiveError};
 use gancho_store::{FullDeadLetter, Store};
 
 use crate::{
@@ -33,14 +33,14 @@ impl FolderArchive {
     async fn files(
         &self,
         letters: &[FullDeadLetter],
-    ) -> Result<Vec<(String, Vec<u8>)>, ArchiveFault> {
+    ) -> Result<Vec<(String, Vec<u8>)>, ArchiveError> {
         let mut owners = Owners::new(&*self.store);
         let mut files = Vec::with_capacity(letters.len());
         for whole in letters {
             let owner = owners.of(whole).await;
-            let owner = owner.map_err(|error| ArchiveFault(format!("whose it is: {error}")))?;
+            let owner = owner.map_err(|error| ArchiveError(format!("whose it is: {error}")))?;
             let text = document::write(&owner, whole).map_err(|error| {
-                ArchiveFault(format!(
+                ArchiveError(format!(
                     "{} cannot be written as JSON: {error}",
                     whole.letter.delivery
                 ))
@@ -53,21 +53,21 @@ impl FolderArchive {
 
 #[async_trait]
 impl Archive for FolderArchive {
-    async fn keep(&self, letters: &[FullDeadLetter]) -> Result<(), ArchiveFault> {
+    async fn keep(&self, letters: &[FullDeadLetter]) -> Result<(), ArchiveError> {
         let files = self.files(letters).await?;
         let folder = self.folder.clone();
         let written = tokio::task::spawn_blocking(move || write_all(&folder, &files)).await;
-        written.map_err(|_| ArchiveFault("writing to the archive was interrupted".into()))?
+        written.map_err(|_| ArchiveError("writing to the archive was interrupted".into()))?
     }
 }
 
 /// Each file is written atomically, and all are fsynced when this returns.
-fn write_all(root: &Path, files: &[(String, Vec<u8>)]) -> Result<(), ArchiveFault> {
+fn write_all(root: &Path, files: &[(String, Vec<u8>)]) -> Result<(), ArchiveError> {
     let mut folders = BTreeSet::new();
     for (name, text) in files {
         let path = root.join(name);
         write(root, &path, text, &mut folders).map_err(|error| {
-            ArchiveFault(format!(
+            ArchiveError(format!(
                 "cannot write {}: {error}. hint: check the free space and the permissions of the archive directory",
                 path.display()
             ))
@@ -82,7 +82,7 @@ fn write_all(root: &Path, files: &[(String, Vec<u8>)]) -> Result<(), ArchiveFaul
             Err(error) if error.kind() == PermissionDenied && !folder.starts_with(root) => {}
             Err(error) => {
                 let why = format!("cannot fsync the directory {}: {error}", folder.display());
-                return Err(ArchiveFault(why));
+                return Err(ArchiveError(why));
             }
         }
     }

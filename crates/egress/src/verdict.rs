@@ -5,7 +5,7 @@ use gancho_domain::{
     Code, Failure, Time, Verdict,
     pace::{Load, SLOW},
 };
-use gancho_engine::Carried;
+use gancho_engine::AttemptResult;
 use http::StatusCode;
 
 use crate::outcome::{Answer, Outcome, RequestError};
@@ -45,13 +45,13 @@ pub fn verdict(outcome: &Outcome, now: Time) -> Conclusion {
 }
 
 /// All that an engine is to know of a POST, with its headers as they are to be shown.
-pub fn carried(outcome: Outcome, request_headers: Bytes, now: Time) -> Carried {
+pub fn carried(outcome: Outcome, request_headers: Bytes, now: Time) -> AttemptResult {
     let judged = verdict(&outcome, now);
-    let mut carried = Carried {
+    let mut carried = AttemptResult {
         load: judged.load,
         at_fault: judged.at_fault,
         request_headers,
-        ..Carried::new(judged.verdict, outcome.latency)
+        ..AttemptResult::new(judged.verdict, outcome.latency)
     };
     if let Ok(answer) = outcome.answer {
         carried.response_status = Some(answer.status);

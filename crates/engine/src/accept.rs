@@ -1,15 +1,17 @@
-//! The way in: what a flow has stamped is stored, and what this node has room for is leased to it in the
-//! same transaction and queued at once, without a claim. The rest waits in the store, and is claimed
+//! Accepts parcels: stores what a flow has stamped, leases the deliveries that this node has room for in the
+//! same transaction, and queues them at once, without a claim. The rest waits in the store and is claimed
 //! later.
 //!
-//! **Invariant.** What is leased to this node is in its hands: if the work were cut short between the
-//! commit and the queue, deliveries would stay leased for as long as the node lives, and nobody would
-//! carry them. So both run in [`Engine::see_through`].
+//! **Invariant.** Every delivery leased to this node is in its queue: if the work were cut short between the
+//! commit and the queue, deliveries would stay leased for as long as the node lives, and no node would
+//! carry them. So both run in [`Engine::run_to_completion`].
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use gancho_domain::{Lane, RetryPlan};
-use gancho_store::{Accepted, Job, NewDelivery, NewParcel, NodeId, Placed, Result, StoreError};
+use gancho_store::{
+    AcceptOutcome, Job, NewDelivery, NewParcel, NodeId, Placement, Result, StoreError,
+};
 
 use crate::{
     Engine,
@@ -20,18 +22,18 @@ use crate::{
     tenant_shares::{in_turns, rows_of},
 };
 
-/// Room in the queue of a lane. Dropped, it is free again.
+/// Room in the queue of a lane. Freed when dropped.
 struct Reservation {
     lane: Lane,
     seats: Seats,
 }
 
 impl Engine {
-    /// Stores the parcels of one tenant, with one answer for each, in order. Deliveries that are marked `hold`
-    /// are queued here if they are due and there is room. A caller who goes away before the answer changes
-    /// nothing: what was begun is finished. Many parcels are stored in several transactions, and between them it
-    /// is the turn of other tenants; where one fails, so do those after it.
-    pub async fn accept(self: &Arc<Self>, parcels: Vec<NewParcel>) -> Vec<Result<Accepted>> {
+    /// Stores the parcels of one tenant and returns one outcome for each, in order. Deliveries marked `hold`
+    /// are queued here if they are due and there is room. If the caller goes away, the work is finished all
+    /// the same. Many parcels are stored in several transactions, and other tenants have their turn between
+    /// them; where one fails, so do those after it.
+    pub async fn accept(self: &Arc<Self>, parcels: Vec<NewParcel>) -> Vec<Result<AcceptOutcome>> {
         let mut answers = Vec::with_capacity(parcels.len());
         let mut failure = None;
         for turn in in_turns(parcels) {
@@ -50,14 +52,15 @@ impl Engine {
     }
 
     /// The same for one parcel.
-    pub async fn accept_one(self: &Arc<Self>, new: NewParcel) -> Result<Accepted> {
+    pub async fn accept_one(self: &Arc<Self>, new: NewParcel) -> Result<AcceptOutcome> {
         let accepted = self.accept_turn(vec![new]).await?.pop();
-        accepted
-            .ok_or_else(|| StoreError::Corrupt("a parcel that was accepted has no answer".into()))
+        accepted.ok_or_else(|| {
+            StoreError::Corrupt("the store returned no result for an accepted parcel".into())
+        })
     }
 
     /// In one transaction.
-    async fn accept_turn(self: &Arc<Self>, parcels: Vec<NewParcel>) -> Result<Vec<Accepted>> {
+    async fn accept_turn(self: &Arc<Self>, parcels: Vec<NewParcel>) -> Result<Vec<AcceptOutcome>> {
         let Some(tenant) = parcels.first().map(|new| new.parcel.tenant) else {
             return Ok(Vec::new());
         };
@@ -69,19 +72,21 @@ impl Engine {
             accepted
         };
         let stopping = || Err(StoreError::Unavailable("the gateway is stopping".into()));
-        self.see_through(work).await.unwrap_or_else(stopping)
+        self.run_to_completion(work).await.unwrap_or_else(stopping)
     }
 
     async fn store_and_queue(
         self: &Arc<Self>,
         mut parcels: Vec<NewParcel>,
-    ) -> Result<Vec<Accepted>> {
+    ) -> Result<Vec<AcceptOutcome>> {
         let member = self.membership.current().filter(|_| !self.stopping.is_cancelled());
         let reserved = self.reserve(&mut parcels, member.is_some());
         let node = member.unwrap_or_else(|| self.node());
         let accepted = self.store.accept(parcels.clone(), node).await?;
         if accepted.len() != parcels.len() {
-            return Err(StoreError::Corrupt("a parcel that was accepted has no answer".into()));
+            return Err(StoreError::Corrupt(
+                "the store returned no result for an accepted parcel".into(),
+            ));
         }
         for Reservation { lane, seats } in reserved {
             let Some(lane) = self.lane(lane) else {
@@ -139,7 +144,7 @@ impl Engine {
         reserved
     }
 
-    /// What is leased to a node that this engine no longer is, is dropped: its lease returns it.
+    /// Deliveries leased to an earlier node number of this engine are dropped: the lease expires.
     pub(crate) fn enqueue(&self, lane: &LaneState, node: NodeId, jobs: Vec<Job>, mut seats: Seats) {
         if self.stopping.is_cancelled() || self.membership.last() != node {
             return;
@@ -159,7 +164,7 @@ impl Engine {
             let key = (ticket.job.tenant, ticket.job.target);
             let new = Incoming {
                 key,
-                most_in_flight: terms.max_in_flight,
+                max_in_flight: terms.max_in_flight,
                 rate: terms.rate,
                 bytes: ticket.job.parcel.body.len(),
                 item: ticket,
@@ -169,7 +174,7 @@ impl Engine {
     }
 }
 
-/// A carrier that panics here is asked to carry all the same: the attempt will tell.
+/// If the carrier panics here, the delivery is tried anyway with default terms: the attempt shows the error.
 fn terms(lane: &LaneState, job: &Job) -> Terms {
     let ask = std::panic::AssertUnwindSafe(|| lane.carrier.terms(job));
     std::panic::catch_unwind(ask).unwrap_or_else(|_| {
@@ -179,12 +184,13 @@ fn terms(lane: &LaneState, job: &Job) -> Terms {
 }
 
 /// The jobs of those deliveries that were leased to this node.
-fn leased<'a>(new: &'a NewParcel, accepted: &'a Accepted) -> impl Iterator<Item = Job> + 'a {
-    let (number, placed): (_, &[Placed]) = match accepted {
-        Accepted::New { number, placed } => (*number, placed),
-        Accepted::Again { .. } | Accepted::Clash { .. } => (None, &[]),
+fn leased<'a>(new: &'a NewParcel, accepted: &'a AcceptOutcome) -> impl Iterator<Item = Job> + 'a {
+    let (number, placed): (_, &[Placement]) = match accepted {
+        AcceptOutcome::New { number, placed } => (*number, placed),
+        AcceptOutcome::Again { .. } | AcceptOutcome::Clash { .. } => (None, &[]),
     };
-    let leased = new.deliveries.iter().zip(placed).filter(|(_, placed)| **placed == Placed::Leased);
+    let leased =
+        new.deliveries.iter().zip(placed).filter(|(_, placed)| **placed == Placement::Leased);
     leased.map(move |(delivery, _)| first_job(new, delivery, number))
 }
 

@@ -1,7 +1,7 @@
-//! Bringing dead letters that are old or too many to the archive, and letting them go only then.
+//! Archives dead letters that are too old or too many, and removes them from the store only then.
 //!
-//! What the archive has not acknowledged stays in the store. A crash between the two leaves a letter in
-//! both, and the next round brings it to the archive again.
+//! A letter stays in the store until the archive has acknowledged it. A crash between the two steps leaves
+//! it in both, and the next round archives it again.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,29 +12,29 @@ use tokio::time::Instant;
 
 use crate::{Engine, prune::BREATH};
 
-/// Where dead letters are kept for good.
+/// Permanent storage for dead letters.
 #[async_trait]
 pub trait Archive: Send + Sync + 'static {
-    /// `Ok` means that all of them are on stable storage: they leave the store then. One may come again,
-    /// as it was or with attempts that were made since; what was kept of it is replaced.
-    async fn keep(&self, letters: &[FullDeadLetter]) -> Result<(), ArchiveFault>;
+    /// `Ok` means that all of them are on stable storage: they leave the store then. A letter may come again,
+    /// unchanged or with attempts made since; it replaces the earlier copy.
+    async fn keep(&self, letters: &[FullDeadLetter]) -> Result<(), ArchiveError>;
 }
 
-/// Why letters could not be archived, in words for the operator.
+/// Why the archive did not accept letters, in a text for the operator.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{0}")]
-pub struct ArchiveFault(pub String);
+pub struct ArchiveError(pub String);
 
 #[derive(Debug, thiserror::Error)]
-pub enum NotArchived {
+pub enum ArchiveRunError {
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
-    Archive(#[from] ArchiveFault),
+    Archive(#[from] ArchiveError),
 }
 
-/// What is read at once, so that memory does not grow with what dead letters hold.
-const MOST_BYTES: usize = 16 << 20;
+/// Maximum bytes read at once, so that memory does not grow with the size of dead letters.
+const MAX_BYTES: usize = 16 << 20;
 const WARN_AFTER: Duration = Duration::from_mins(1);
 
 pub(crate) async fn run(engine: Arc<Engine>) {
@@ -44,18 +44,18 @@ pub(crate) async fn run(engine: Arc<Engine>) {
     let mut warned_at: Option<Instant> = None;
     loop {
         tokio::time::sleep(engine.limits.upkeep).await;
-        if !engine.believes(engine.clock.now()) {
+        if !engine.trusts_clock(engine.clock.now()) {
             continue;
         }
         match engine.archive_once().await {
             Ok(_) => {}
-            Err(NotArchived::Store(error)) => {
-                engine.course("archive", engine.membership.last(), &error);
+            Err(ArchiveRunError::Store(error)) => {
+                engine.recovery_for("archive", engine.membership.last(), &error);
             }
-            Err(NotArchived::Archive(fault)) => {
+            Err(ArchiveRunError::Archive(error)) => {
                 if warned_at.is_none_or(|at| at.elapsed() >= WARN_AFTER) {
                     warned_at = Some(Instant::now());
-                    tracing::warn!(%fault, "dead letters cannot be archived; they stay in the store until they can");
+                    tracing::warn!(%error, "could not archive dead letters; keeping them in the store");
                 }
             }
         }
@@ -63,8 +63,9 @@ pub(crate) async fn run(engine: Arc<Engine>) {
 }
 
 impl Engine {
-    /// All that is to leave now, in small steps. Says how many left. Without an archive, none do.
-    pub async fn archive_once(&self) -> Result<u64, NotArchived> {
+    /// Archives everything that is due, in small steps, and returns how many letters left the store. Does
+    /// nothing without an archive.
+    pub async fn archive_once(&self) -> Result<u64, ArchiveRunError> {
         let Some(archive) = &self.archive else { return Ok(0) };
         let mut left =
             self.archive_all(&**archive, ArchiveSelection::Expired(self.clock.now())).await?;
@@ -83,11 +84,11 @@ impl Engine {
         &self,
         archive: &dyn Archive,
         which: ArchiveSelection,
-    ) -> Result<u64, NotArchived> {
+    ) -> Result<u64, ArchiveRunError> {
         let mut left = 0;
         loop {
-            let most = self.limits.upkeep_step;
-            let letters = self.store.letters_to_archive(which, most, MOST_BYTES).await?;
+            let max = self.limits.upkeep_step;
+            let letters = self.store.letters_to_archive(which, max, MAX_BYTES).await?;
             if letters.is_empty() {
                 return Ok(left);
             }
@@ -99,7 +100,7 @@ impl Engine {
             let gone = self.store.remove_archived(gone).await?;
             left += gone;
             if gone == 0 {
-                // Another node is at it, or all of them were replayed.
+                // Another node is archiving, or all of them were replayed.
                 return Ok(left);
             }
             tokio::time::sleep(BREATH).await;

@@ -1,5 +1,5 @@
-//! Passes the store's bell on to the lanes. It may be missed: the claim loops also look by
-//! themselves.
+//! Passes the store's bell on to the lanes. It may be missed: the claim loops also
+//! poll.
 
 use std::sync::Arc;
 

@@ -15,25 +15,25 @@ use gancho_store::{Job, NewParcel, Result};
 
 #[async_trait]
 pub trait Carrier: Send + Sync + 'static {
-    /// Called with what was claimed before its terms are asked for: the time to look things up.
+    /// Called with newly claimed jobs before their terms are read: the time to load what `terms` needs.
     async fn prepare(&self, jobs: &[Job]) {
         let _ = jobs;
     }
 
-    /// On what terms the delivery is made. Asked when it enters the queue; answered from memory.
+    /// The terms of the delivery. Called when it enters the queue; must answer from memory.
     fn terms(&self, job: &Job) -> Terms;
 
-    /// Tries once. `attempt` counts from 1 over the delivery's whole life. It must come to an end by
-    /// itself: the deadline of an attempt is the carrier's.
-    async fn carry(&self, job: &Job, attempt: u32) -> Carried;
+    /// Makes one attempt. `attempt` counts from 1 over the delivery's whole life. It must end by itself:
+    /// the carrier sets the deadline of an attempt.
+    async fn carry(&self, job: &Job, attempt: u32) -> AttemptResult;
 
-    /// What is to be published in the same transaction that records the attempt. `at` is when the
-    /// attempt ended, or, where none was made, when that was decided. May ask the store: while that does
-    /// not answer, the result waits, and this is asked again.
+    /// Returns the parcels to publish in the transaction that records the attempt. `at` is when the
+    /// attempt ended or, where none was made, when that was decided. May read from the store: while the
+    /// store does not answer, the result waits and this is called again.
     async fn follow(
         &self,
         job: &Job,
-        carried: &Carried,
+        carried: &AttemptResult,
         next: &Next,
         at: Time,
     ) -> Result<Vec<NewParcel>> {
@@ -45,9 +45,9 @@ pub trait Carrier: Send + Sync + 'static {
 #[derive(Debug, Clone)]
 pub struct Terms {
     pub plan: Arc<RetryPlan>,
-    /// At most so many to its target at once; fewer while the target is slow.
+    /// Maximum concurrent deliveries to its target; fewer while the target is slow.
     pub max_in_flight: u32,
-    /// So many to its target in so long.
+    /// Maximum delivery rate of its target.
     pub rate: Option<Rate>,
 }
 
@@ -59,12 +59,12 @@ impl Terms {
     }
 }
 
-/// How one attempt ended, and what was seen.
+/// The result of one attempt: the verdict, the request and the response.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Carried {
+pub struct AttemptResult {
     pub verdict: Verdict,
-    /// Whether the target was asked. What was not tried is no attempt: it is neither counted nor logged
-    /// as one, and says nothing of the target.
+    /// Whether the target was contacted. If not, there was no attempt: none is counted or logged, and
+    /// the target is not judged by it.
     pub is_attempt: bool,
     /// The plan as it is now, where it may have changed since the delivery was queued.
     pub plan: Option<Arc<RetryPlan>>,
@@ -81,9 +81,9 @@ pub struct Carried {
     pub response_body: Bytes,
 }
 
-impl Carried {
-    /// With nothing seen, and with the load and the fault that the verdict suggests: a failure that
-    /// may pass is the target's, and a target that fails or is slow is to be sent less.
+impl AttemptResult {
+    /// Without request and response, and with the load and fault that the verdict suggests: a temporary
+    /// failure is the target's, and a target that fails or is slow is sent less.
     pub fn new(verdict: Verdict, latency: Duration) -> Self {
         let may_pass = matches!(verdict, Verdict::Retry { .. });
         Self {
@@ -100,18 +100,18 @@ impl Carried {
         }
     }
 
-    /// A fault of ours: nothing was sent, and the target is not to blame for it.
-    pub fn ours(failure: Failure) -> Self {
+    /// An internal error: nothing was sent, and the target is not to blame.
+    pub fn internal_error(failure: Failure) -> Self {
         let verdict = Verdict::Retry { failure, not_before: None };
         Self { load: Load::Light, at_fault: false, ..Self::new(verdict, Duration::ZERO) }
     }
 
-    /// Nothing was sent, and nothing ever will be. It is no attempt.
+    /// Nothing was sent and nothing ever will be. Not an attempt.
     pub fn never(failure: Failure) -> Self {
         Self { is_attempt: false, ..Self::new(Verdict::Never { failure }, Duration::ZERO) }
     }
 
-    /// Nothing was sent for want of something on this node. It is no attempt, and tried again soon.
+    /// Nothing was sent because this node lacks something. Not an attempt; retried soon.
     pub fn deferred(failure: Failure) -> Self {
         let verdict = Verdict::Deferred { failure };
         let load = Load::Light;

@@ -8,7 +8,7 @@ use gancho_store::{Job, Settlement};
 
 use crate::{
     Engine,
-    carrier::Carried,
+    carrier::AttemptResult,
     follow::{follow, last_failure},
     lane::{LaneState, Ticket},
     scheduler::{Outcome, Slot},
@@ -18,7 +18,7 @@ use crate::{
 pub(crate) async fn carry(
     engine: Arc<Engine>,
     lane: Arc<LaneState>,
-    slot: HeldSlot,
+    slot: SlotGuard,
     ticket: Ticket,
 ) {
     // Another node may have taken it over since it left the queue.
@@ -31,7 +31,7 @@ pub(crate) async fn carry(
         give_up(&engine, &lane, &ticket, started_at).await
     } else {
         let (carried, outcome) = attempt(&lane, &ticket.job, started_at).await;
-        // The target is free for the next one while this result is being written.
+        // Frees the target for the next delivery while this result is written.
         slot.finished(outcome);
         judge(&engine, &lane, &ticket, &carried, started_at).await
     };
@@ -42,10 +42,10 @@ pub(crate) async fn carry(
 }
 
 fn has_expired(engine: &Engine, lane: &LaneState, job: &Job, now: Time) -> bool {
-    lane.expires_at(job).is_some_and(|end| now >= end && engine.believes(now))
+    lane.expires_at(job).is_some_and(|end| now >= end && engine.trusts_clock(now))
 }
 
-/// It waited too long: a dead letter without an attempt.
+/// Gives up a delivery that waited too long: a dead letter without an attempt.
 async fn give_up(
     engine: &Arc<Engine>,
     lane: &LaneState,
@@ -53,7 +53,7 @@ async fn give_up(
     now: Time,
 ) -> Option<Settlement> {
     let failure = expired(last_failure(engine, &ticket.job).await.as_ref());
-    let never = Carried::never(failure.clone());
+    let never = AttemptResult::never(failure.clone());
     let next = Next::Dead(failure);
     let follow = follow(engine, lane, ticket, &never, &next, now).await?;
     let mut settlement = Settlement::of(&ticket.job, now, None, next);
@@ -61,8 +61,8 @@ async fn give_up(
     Some(settlement)
 }
 
-/// The carrier's answer, and what it says of the target. A panic is an answer too.
-async fn attempt(lane: &LaneState, job: &Job, started_at: Time) -> (Carried, Outcome) {
+/// Returns the carrier's result and the outcome for the target. A panic counts as a result.
+async fn attempt(lane: &LaneState, job: &Job, started_at: Time) -> (AttemptResult, Outcome) {
     let trying = AssertUnwindSafe(lane.carrier.carry(job, job.attempts + 1));
     let (carried, outcome) = match trying.catch_unwind().await {
         Ok(carried) if carried.was_deferred() => {
@@ -89,30 +89,30 @@ async fn attempt(lane: &LaneState, job: &Job, started_at: Time) -> (Carried, Out
     (carried, outcome)
 }
 
-/// A node that lacks something lacks it for all deliveries: it is said once a minute, not for each.
-fn note_deferral(lane: &LaneState, carried: &Carried, now: Time) {
+/// A node that lacks something lacks it for all deliveries, so this logs once a minute, not for each.
+fn note_deferral(lane: &LaneState, carried: &AttemptResult, now: Time) {
     lane.counters.deferred.add(1);
     if let Some(failure) = carried.verdict.failure()
         && lane.may_warn(now)
     {
         let reason = failure.reason();
-        tracing::warn!(lane = %lane.lane, reason, "deliveries are put off: this node cannot send");
+        tracing::warn!(lane = %lane.lane, reason, "deferring deliveries: this node cannot send");
     }
 }
 
-fn broken(lane: &LaneState, job: &Job) -> Carried {
+fn broken(lane: &LaneState, job: &Job) -> AttemptResult {
     lane.counters.panics.add(1);
-    tracing::error!(delivery = %job.delivery, lane = %lane.lane, "the carrier broke");
-    let failure = Failure::new(Code::CARRIER_PANIC, "the carrier broke; this is a fault of ours");
-    Carried::ours(failure)
+    tracing::error!(delivery = %job.delivery, lane = %lane.lane, "carrier panicked");
+    let failure = Failure::new(Code::CARRIER_PANIC, "internal error: the carrier panicked");
+    AttemptResult::internal_error(failure)
 }
 
-/// What follows from the answer. Nothing where the lease was lost before that was known.
+/// Turns the result into a settlement. `None` if the lease was lost meanwhile.
 async fn judge(
     engine: &Arc<Engine>,
     lane: &LaneState,
     ticket: &Ticket,
-    carried: &Carried,
+    carried: &AttemptResult,
     started_at: Time,
 ) -> Option<Settlement> {
     let job = &ticket.job;
@@ -120,7 +120,7 @@ async fn judge(
     let number = job.attempts + 1;
     let standing = Standing {
         attempts: number.saturating_sub(job.attempts_before),
-        expires_at: lane.expires_at(job).filter(|_| engine.believes(now)),
+        expires_at: lane.expires_at(job).filter(|_| engine.trusts_clock(now)),
     };
     let plan = carried.plan.as_ref().unwrap_or(&ticket.plan);
     let mut next = decide(standing, &carried.verdict, plan, now, &*engine.random);
@@ -129,7 +129,7 @@ async fn judge(
         *failure = failure.after(last_failure(engine, job).await.as_ref());
     }
     let ended_at = if is_attempt { started_at + carried.latency } else { now };
-    // A deferral is no news: only if its time is over is there something to tell.
+    // A deferral is not reported, unless it ends the delivery.
     let is_news = !carried.was_deferred() || matches!(next, Next::Dead(_));
     let follow = if is_news {
         follow(engine, lane, ticket, carried, &next, ended_at).await?
@@ -142,14 +142,14 @@ async fn judge(
     Some(settlement)
 }
 
-/// A target's slot, given back however the attempt ends.
-pub(crate) struct HeldSlot {
+/// A target's slot, returned however the attempt ends.
+pub(crate) struct SlotGuard {
     engine: Arc<Engine>,
     lane: Arc<LaneState>,
     slot: Option<Slot>,
 }
 
-impl HeldSlot {
+impl SlotGuard {
     pub fn new(engine: &Arc<Engine>, lane: &Arc<LaneState>, slot: Slot) -> Self {
         Self { engine: engine.clone(), lane: lane.clone(), slot: Some(slot) }
     }
@@ -167,7 +167,7 @@ impl HeldSlot {
     }
 }
 
-impl Drop for HeldSlot {
+impl Drop for SlotGuard {
     fn drop(&mut self) {
         self.give_back(Outcome::NotTried);
     }

@@ -1,31 +1,31 @@
-//! The long way in: due deliveries come from the store as there is room for them.
+//! Claims due deliveries from the store as there is room for them.
 
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures_util::FutureExt;
-use gancho_store::{Claim, Claimed, Job, NodeId};
+use gancho_store::{Claim, ClaimResult, Job, NodeId};
 use tokio::time::Instant;
 
 use crate::{
     Engine,
-    fault::Course,
     lane::LaneState,
+    recovery::Recovery,
     room::{Seats, Size},
 };
 
-/// What one round of claiming found.
+/// The result of one round of claiming.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Round {
-    /// More is due, or was not looked at yet: claim again,
+    /// More is due, or was not scanned yet: claim again.
     More {
-        /// after a rest.
+        /// How long to wait before the next claim.
         rest: Duration,
     },
-    /// All that was due and not passed over is in the queue.
+    /// All that was due and not skipped is in the queue.
     Done { rest: Duration },
-    /// Nothing was asked: no room, paused, or not a member.
-    Held,
-    /// The store refused.
+    /// No claim was made: no room, paused, or not a member.
+    Blocked,
+    /// The call to the store failed.
     Refused,
 }
 
@@ -53,7 +53,7 @@ pub(crate) async fn run(engine: Arc<Engine>, lane: Arc<LaneState>) {
             }
             Round::Done { rest } if !rest.is_zero() => tokio::time::sleep(rest).await,
             Round::Refused => tokio::time::sleep(AFTER_REFUSAL).await,
-            Round::More { .. } | Round::Done { .. } | Round::Held => fruitless = Duration::ZERO,
+            Round::More { .. } | Round::Done { .. } | Round::Blocked => fruitless = Duration::ZERO,
         }
         if matches!(round, Round::More { .. }) {
             continue;
@@ -73,10 +73,10 @@ impl Engine {
     pub(crate) async fn claim_round(self: &Arc<Self>, lane: &Arc<LaneState>) -> Round {
         let mut cursor = lane.cursor.lock().await;
         let Some(node) = self.membership.current() else {
-            return Round::Held;
+            return Round::Blocked;
         };
         let Some(seats) = self.seats_to_fill(lane) else {
-            return Round::Held;
+            return Round::Blocked;
         };
         let claim = self.claim_for(lane, node, &seats, cursor.clone());
         let skip = claim.skip.clone();
@@ -96,9 +96,9 @@ impl Engine {
                 self.dispatch(lane);
                 round
             }
-            Err(error) => match self.course("claim", node, &error) {
-                Course::Again => Round::Refused,
-                Course::Fenced | Course::Stop => Round::Held,
+            Err(error) => match self.recovery_for("claim", node, &error) {
+                Recovery::Retry => Round::Refused,
+                Recovery::Fenced | Recovery::Stop => Round::Blocked,
             },
         }
     }
@@ -106,14 +106,14 @@ impl Engine {
     /// Room worth a claim. Where there is none, targets that hold more than their share give back.
     fn seats_to_fill(self: &Arc<Self>, lane: &Arc<LaneState>) -> Option<Seats> {
         let limits = &self.limits;
-        let most = Size { jobs: limits.batch, bytes: limits.most_bytes.div_ceil(8) };
-        let (most, queued) = {
+        let max = Size { jobs: limits.batch, bytes: limits.max_bytes.div_ceil(8) };
+        let (max, queued) = {
             let queue = lane.queue.lock();
-            (queue.most_to_claim(most).filter(|_| !queue.is_paused()), queue.queued())
+            (queue.max_to_claim(max).filter(|_| !queue.is_paused()), queue.queued())
         };
-        let most = most.filter(|_| !self.stopping.is_cancelled())?;
-        let least = if queued == 0 { 1 } else { most.jobs.min(limits.most_jobs / 8) };
-        let seats = self.room.take_up_to(lane.lane, most, least);
+        let max = max.filter(|_| !self.stopping.is_cancelled())?;
+        let min = if queued == 0 { 1 } else { max.jobs.min(limits.max_jobs / 8) };
+        let seats = self.room.take_up_to(lane.lane, max, min);
         if seats.is_none() {
             let shed = lane.queue.lock().shed(self.clock.now());
             self.give_back(lane, shed);
@@ -135,8 +135,8 @@ impl Engine {
             node,
             lane: lane.lane,
             now: self.clock.now(),
-            most: jobs,
-            most_bytes: bytes,
+            max: jobs,
+            max_bytes: bytes,
             per_target: per_target.unproven,
             per_proven: per_target.proven,
             per_tenant: queue.per_tenant(jobs),
@@ -149,7 +149,7 @@ impl Engine {
     /// How long to wait for a bell before looking again: until something falls due, but no longer than `poll`.
     fn until_due(&self, lane: &LaneState, round: Round, poll: Duration) -> Duration {
         match round {
-            Round::Held | Round::Refused => poll,
+            Round::Blocked | Round::Refused => poll,
             Round::More { .. } | Round::Done { .. } => {
                 let due_in = lane.next_due().since(self.clock.now());
                 due_in.clamp(Duration::from_millis(1), poll)
@@ -169,7 +169,7 @@ async fn prepare(lane: &LaneState, jobs: &[Job]) {
     }
 }
 
-fn round_of(claimed: &Claimed, wanted: usize, took: Duration) -> Round {
+fn round_of(claimed: &ClaimResult, wanted: usize, took: Duration) -> Round {
     let found_little = claimed.jobs.len() <= wanted / 8;
     let rest = if found_little { (RESTS * took).clamp(MIN_REST, MAX_REST) } else { Duration::ZERO };
     if claimed.more { Round::More { rest } } else { Round::Done { rest } }

@@ -1,5 +1,5 @@
-//! Sending out what may go. Called whenever something changed, and by a timer for what changes by
-//! the clock alone.
+//! Starts the attempts that may start now. Called after each change, and by a timer for changes that
+//! come with time alone.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -14,11 +14,11 @@ use crate::{
     scheduler::{Outcome, Slot},
 };
 
-/// The clock of day may jump, so no sleep is longer than this.
-const LONGEST_SLEEP: Duration = Duration::from_secs(1);
-const SHORTEST_SLEEP: Duration = Duration::from_millis(1);
+/// The wall clock may jump, so no sleep is longer than this.
+const MAX_SLEEP: Duration = Duration::from_secs(1);
+const MIN_SLEEP: Duration = Duration::from_millis(1);
 
-/// The lane's timer: rates that allow one more, rests that are over.
+/// The lane's timer: wakes when a rate allows another delivery or a breaker's rest ends.
 pub(crate) async fn run(engine: Arc<Engine>, lane: Arc<LaneState>) {
     loop {
         let now = engine.clock.now();
@@ -26,16 +26,16 @@ pub(crate) async fn run(engine: Arc<Engine>, lane: Arc<LaneState>) {
         let wake_at = {
             let queue = lane.queue.lock();
             let wake_at = queue.wake_at(now);
-            // A node that may begin nothing has nothing to wake up for.
+            // A node that is not a member starts nothing, so it sets no timer.
             let timer_at = wake_at.map_or(i64::MAX, Time::micros);
             lane.timer_at.store(if is_member { timer_at } else { i64::MIN }, Ordering::Relaxed);
             wake_at
         };
         match wake_at.filter(|_| is_member) {
-            // A heartbeat that gets through rings too.
+            // A successful heartbeat rings too.
             None => lane.timer_bell.notified().await,
             Some(at) => {
-                let wait = at.since(now).clamp(SHORTEST_SLEEP, LONGEST_SLEEP);
+                let wait = at.since(now).clamp(MIN_SLEEP, MAX_SLEEP);
                 tokio::select! {
                     biased;
                     () = lane.timer_bell.notified() => {}
@@ -47,11 +47,11 @@ pub(crate) async fn run(engine: Arc<Engine>, lane: Arc<LaneState>) {
     }
 }
 
-/// What a look at the queue brought.
-struct Found {
+/// The result of one pass over the queue.
+struct DispatchBatch {
     ready: Vec<(Slot, Ticket)>,
     evicted: Vec<Ticket>,
-    /// Claims may take from someone they passed over.
+    /// Claims may take from a target that they skipped before.
     eased: bool,
     ran_dry: bool,
     wakes_earlier: bool,
@@ -64,7 +64,7 @@ impl Engine {
         }
         let found = self.look(lane, self.clock.now());
         for (slot, ticket) in found.ready {
-            let held = carry::HeldSlot::new(self, lane, slot);
+            let held = carry::SlotGuard::new(self, lane, slot);
             self.spawn(carry::carry(self.clone(), lane.clone(), held, ticket));
         }
         if !found.evicted.is_empty() {
@@ -85,7 +85,7 @@ impl Engine {
         }
     }
 
-    fn look(&self, lane: &LaneState, now: Time) -> Found {
+    fn look(&self, lane: &LaneState, now: Time) -> DispatchBatch {
         let mut queue = lane.queue.lock();
         let mut ready = Vec::new();
         if let Some(node) = self.membership.current() {
@@ -93,13 +93,13 @@ impl Engine {
                 if ticket.node == node {
                     ready.push((slot, ticket));
                 } else {
-                    // Leased to a node that this engine no longer is: another has it.
+                    // Leased to an earlier node id of this engine: another node has it now.
                     queue.finished(slot, Outcome::NotTried, now);
                 }
             }
         }
         let timer_at = lane.timer_at.load(Ordering::Relaxed);
-        Found {
+        DispatchBatch {
             evicted: queue.take_evicted(),
             eased: queue.take_eased(),
             ran_dry: !ready.is_empty() && queue.queued() == 0,

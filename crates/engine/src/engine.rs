@@ -1,4 +1,4 @@
-//! The engine as a whole: what it is made of, how it starts, and how its tasks are kept.
+//! The engine as a whole: its parts, how it starts, and how its tasks are supervised.
 
 use std::{future::Future, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
@@ -9,16 +9,17 @@ use tokio::{sync::watch, time::Instant};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Archive, Limits, archive, bell, claim, dispatch, expire, heartbeat,
+    Archive, Limits, archive, bell, claim,
+    clock_guard::ClockGuard,
+    dispatch, expire, heartbeat,
     lane::{LaneSetup, LaneState},
     membership::Membership,
     pauses, prune, rescue,
     room::{Room, Size},
+    run_to_completion::RunToCompletion,
     scheduler::Share,
     stats::{Counter, Stats},
-    steady::Steady,
     tenant_shares::{MAX_ROWS, TenantShares},
-    through::Through,
     timings::Timing,
 };
 
@@ -26,12 +27,12 @@ pub struct EngineSetup {
     pub store: Arc<dyn Store>,
     pub clock: Arc<dyn Clock>,
     pub random: Arc<dyn Random>,
-    /// One for each lane that this engine works.
+    /// One for each lane that this engine serves.
     pub lanes: Vec<LaneSetup>,
     pub limits: Limits,
-    /// Where dead letters go that are old or too many. Without one they stay in the store.
+    /// Takes dead letters that are too old or too many. Without one they stay in the store.
     pub archive: Option<Arc<dyn Archive>>,
-    /// What the node is called in logs and in the store.
+    /// The name of the node in logs and in the store.
     pub name: String,
 }
 
@@ -48,26 +49,26 @@ pub struct Engine {
     pub(crate) room: Arc<Room>,
     pub(crate) write_shares: Arc<TenantShares>,
     pub(crate) membership: Membership,
-    pub(crate) steady: Steady,
-    /// No more work is taken on.
+    pub(crate) clock_guard: ClockGuard,
+    /// Canceled when the engine takes no more work.
     pub(crate) stopping: CancellationToken,
-    /// Every task ends at its next step.
+    /// Canceled when every task is to end at its next step.
     pub(crate) aborted: CancellationToken,
     pub(crate) tracker: TaskTracker,
     failure: watch::Sender<Option<StoreError>>,
 }
 
 impl Engine {
-    /// Joins the nodes, takes over from the dead, and begins to work.
+    /// Joins the cluster, rescues the deliveries of dead nodes, and starts the lanes.
     pub async fn start(setup: EngineSetup) -> Result<Arc<Self>> {
         let EngineSetup { store, clock, random, lanes, limits, archive, name } = setup;
         let room = Room::new(
-            Size { jobs: limits.most_jobs, bytes: limits.most_bytes },
+            Size { jobs: limits.max_jobs, bytes: limits.max_bytes },
             lanes.iter().map(|lane| lane.lane).collect(),
         );
         let lane_count = lanes.len();
         let beaten_at = Instant::now();
-        let steady = Steady::new(&*clock, store.last_written().await?);
+        let clock_guard = ClockGuard::new(&*clock, store.last_written().await?);
         let node = store.join(&name, clock.now()).await?;
         let engine = Arc::new(Self {
             lanes: lanes
@@ -78,7 +79,7 @@ impl Engine {
                 })
                 .collect(),
             membership: Membership::new(node, beaten_at, limits.trusted()),
-            steady,
+            clock_guard,
             room,
             write_shares: TenantShares::new(MAX_ROWS),
             store,
@@ -93,7 +94,7 @@ impl Engine {
             tracker: TaskTracker::new(),
             failure: watch::Sender::new(None),
         });
-        tracing::info!(node = node.0, name = engine.name, "the engine starts");
+        tracing::info!(node = node.0, name = engine.name, "engine started");
         engine.refresh_pauses().await?;
         engine.rescue_once().await;
         engine.start_loops();
@@ -103,25 +104,25 @@ impl Engine {
     fn start_loops(self: &Arc<Self>) {
         for lane in &self.lanes {
             let mine = lane.clone();
-            self.keep("claim", move |engine| claim::run(engine, mine.clone()));
+            self.supervise("claim", move |engine| claim::run(engine, mine.clone()));
             let mine = lane.clone();
-            self.keep("timer", move |engine| dispatch::run(engine, mine.clone()));
+            self.supervise("timer", move |engine| dispatch::run(engine, mine.clone()));
         }
-        self.keep("bell", bell::run);
-        self.keep("heartbeat", heartbeat::run);
-        self.keep("rescue", rescue::run);
-        self.keep("pauses", pauses::run);
-        self.keep("expire", expire::run);
-        self.keep("archive", archive::run);
-        self.keep("prune", prune::run);
+        self.supervise("bell", bell::run);
+        self.supervise("heartbeat", heartbeat::run);
+        self.supervise("rescue", rescue::run);
+        self.supervise("pauses", pauses::run);
+        self.supervise("expire", expire::run);
+        self.supervise("archive", archive::run);
+        self.supervise("prune", prune::run);
     }
 
-    /// The number of this node, to be named as the holder when something is accepted.
+    /// The number of this node: the holder of deliveries that are leased when accepted.
     pub fn node(&self) -> NodeId {
         self.membership.last()
     }
 
-    /// Comes back when the store has stopped for good. The engine has stopped by then too.
+    /// Returns when the store has failed for good. The engine has stopped by then too.
     pub async fn failed(&self) -> StoreError {
         let mut failure = self.failure.subscribe();
         let told = failure.wait_for(Option::is_some).await;
@@ -132,7 +133,7 @@ impl Engine {
         }
     }
 
-    /// What happened in a lane; nothing if this engine does not work it.
+    /// Counters of a lane; `None` if this engine does not serve it.
     pub fn stats(&self, lane: Lane) -> Option<Stats> {
         let lane = self.lane(lane)?;
         let (queued, in_flight) = {
@@ -142,12 +143,12 @@ impl Engine {
         Some(lane.counters.snapshot(queued, in_flight))
     }
 
-    /// How long things took in a lane; nothing if this engine does not work it.
+    /// Timings of a lane; `None` if this engine does not serve it.
     pub fn timing(&self, lane: Lane) -> Option<Timing> {
         self.lane(lane).map(|lane| lane.timings.snapshot())
     }
 
-    /// Whether deliveries are taken and tried: not while the store cannot be reached for long, nor once
+    /// Whether deliveries are claimed and tried: not after the store was unreachable for too long, nor once
     /// the engine stops.
     pub fn is_alive(&self) -> bool {
         !self.stopping.is_cancelled() && self.membership.current().is_some()
@@ -167,7 +168,7 @@ impl Engine {
         self.lanes.iter().find(|state| state.lane == lane)
     }
 
-    /// The store is gone for good: everything stops, and whoever awaits [`Engine::failed`] hears why.
+    /// Stops everything because the store failed for good. [`Engine::failed`] returns the reason.
     pub(crate) fn fail(&self, error: &StoreError) {
         let news = self.failure.send_if_modified(|failure| {
             let first = failure.is_none();
@@ -175,12 +176,12 @@ impl Engine {
             first
         });
         if news {
-            tracing::error!(%error, "the engine stops: its store stopped");
+            tracing::error!(%error, "store failed; stopping the engine");
         }
         self.abort();
     }
 
-    /// Every task of the engine is started here: tracked, and dropped at once by an abort.
+    /// Spawns every task of the engine: tracked, and dropped at once by an abort.
     pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         let aborted = self.aborted.clone();
         self.tracker.spawn(async move {
@@ -192,10 +193,10 @@ impl Engine {
         });
     }
 
-    /// Runs to its end even if the caller goes away: between the commit that leases deliveries to
-    /// this node and their being offered, nothing may be dropped, or they would stay leased for as
-    /// long as the node lives. Nothing comes back if the engine was stopped hard meanwhile.
-    pub async fn see_through<T: Send + 'static>(
+    /// Runs `work` to its end even if the caller goes away. Between the commit that leases deliveries to
+    /// this node and the moment they are queued nothing may be dropped, or they would stay leased for as
+    /// long as the node lives. Returns `None` if the engine was aborted meanwhile.
+    pub async fn run_to_completion<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Option<T> {
@@ -207,19 +208,22 @@ impl Engine {
                 done = work => Some(done),
             }
         };
-        Through::new(&self.tracker, work).await
+        RunToCompletion::new(&self.tracker, work).await
     }
 
-    /// Starts a loop that is begun again should it ever panic.
-    fn keep<W>(self: &Arc<Self>, name: &'static str, work: impl Fn(Arc<Self>) -> W + Send + 'static)
-    where
+    /// Starts a loop and restarts it after a panic.
+    fn supervise<W>(
+        self: &Arc<Self>,
+        name: &'static str,
+        work: impl Fn(Arc<Self>) -> W + Send + 'static,
+    ) where
         W: Future<Output = ()> + Send + 'static,
     {
         const REST: Duration = Duration::from_secs(1);
         let engine = self.clone();
         self.spawn(async move {
             while AssertUnwindSafe(work(engine.clone())).catch_unwind().await.is_err() {
-                tracing::error!(name, "a loop of the engine broke and is begun again");
+                tracing::error!(task = name, "engine task panicked; restarting");
                 tokio::time::sleep(REST).await;
             }
         });

@@ -9,16 +9,16 @@ use crate::{Engine, lane::LaneState, prune};
 pub(crate) async fn run(engine: Arc<Engine>) {
     loop {
         tokio::time::sleep(engine.limits.upkeep).await;
-        if engine.believes(engine.clock.now())
+        if engine.trusts_clock(engine.clock.now())
             && let Err(error) = engine.expire_once().await
         {
-            engine.course("expire", engine.membership.last(), &error);
+            engine.recovery_for("expire", engine.membership.last(), &error);
         }
     }
 }
 
 impl Engine {
-    /// All that is too old now, in small steps. Says how many were given up.
+    /// All that is too old now, in small steps. Returns how many were given up.
     pub async fn expire_once(&self) -> Result<u64> {
         let mut expired = 0;
         for lane in &self.lanes {
@@ -31,13 +31,13 @@ impl Engine {
         let Some(expiry) = lane.expiry.filter(|_| lane.expires_in_store) else {
             return Ok(0);
         };
-        let most = self.limits.upkeep_step;
+        let max = self.limits.upkeep_step;
         let mut expired = 0;
         loop {
             let now = self.clock.now();
-            let gone = self.store.expire(lane.lane, now - expiry, most, now).await?;
+            let gone = self.store.expire(lane.lane, now - expiry, max, now).await?;
             expired += gone;
-            if gone < most as u64 {
+            if gone < max as u64 {
                 return Ok(expired);
             }
             tokio::time::sleep(prune::BREATH).await;

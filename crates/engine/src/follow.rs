@@ -1,4 +1,4 @@
-//! What is published with a result, such as the news that an e-mail was sent.
+//! Follow-up parcels that are published with a result, such as the notice that an e-mail was sent.
 
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
@@ -8,19 +8,19 @@ use gancho_store::{Job, NewParcel};
 
 use crate::{
     Engine,
-    carrier::Carried,
-    fault::{Backoff, Course},
+    carrier::AttemptResult,
     lane::{LaneState, Ticket},
+    recovery::{Backoff, Recovery},
 };
 
-/// What the carrier wants published with the result. It is claimed like any other: nothing would queue
-/// it here, so nothing may be leased to this node. A store that does not answer is asked until it does,
-/// as it is to take the result. Nothing comes back where the lease is lost.
+/// Returns the parcels that the carrier publishes with the result. Their deliveries are claimed like any
+/// other: nothing would queue them here, so none may be leased to this node. Retries until the store
+/// answers. Returns `None` if the lease is lost.
 pub(crate) async fn follow(
     engine: &Arc<Engine>,
     lane: &LaneState,
     ticket: &Ticket,
-    carried: &Carried,
+    carried: &AttemptResult,
     next: &Next,
     at: Time,
 ) -> Option<Vec<NewParcel>> {
@@ -29,17 +29,17 @@ pub(crate) async fn follow(
         let asking = AssertUnwindSafe(lane.carrier.follow(&ticket.job, carried, next, at));
         match asking.catch_unwind().await {
             Ok(Ok(parcels)) => return Some(unheld(parcels)),
-            // To ask again would not help, and the result itself must not be lost.
+            // Retrying would not help, and the result itself must not be lost.
             Ok(Err(error)) if error.is_permanent() => {
                 return Some(lost(lane, &ticket.job, &error.to_string()));
             }
-            Ok(Err(error)) => match engine.course("follow", ticket.node, &error) {
-                Course::Again => lane.counters.settle_retries.add(1),
-                Course::Fenced => {
+            Ok(Err(error)) => match engine.recovery_for("follow", ticket.node, &error) {
+                Recovery::Retry => lane.counters.settle_retries.add(1),
+                Recovery::Fenced => {
                     lane.counters.lease_lost.add(1);
                     return None;
                 }
-                Course::Stop => return None,
+                Recovery::Stop => return None,
             },
             Err(_) => {
                 lane.counters.panics.add(1);
@@ -57,13 +57,13 @@ fn unheld(mut parcels: Vec<NewParcel>) -> Vec<NewParcel> {
     parcels
 }
 
-fn lost(lane: &LaneState, job: &Job, why: &str) -> Vec<NewParcel> {
-    tracing::error!(delivery = %job.delivery, lane = %lane.lane, why, "what follows from a result is lost");
+fn lost(lane: &LaneState, job: &Job, reason: &str) -> Vec<NewParcel> {
+    tracing::error!(delivery = %job.delivery, lane = %lane.lane, reason, "could not create follow-up parcels");
     Vec::new()
 }
 
-/// Of the last attempt that was made, for the reason of a delivery that ends without another. For
-/// people, so a store that does not answer is not asked twice.
+/// Returns the failure of the last attempt, for the reason of a delivery that ends without another. Only
+/// informative, so a read that fails is not retried.
 pub(crate) async fn last_failure(engine: &Engine, job: &Job) -> Option<Failure> {
     if job.attempts == 0 {
         return None;

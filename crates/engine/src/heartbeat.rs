@@ -1,11 +1,11 @@
-//! Proving that this node lives, and joining again when it was declared dead.
+//! Sends heartbeats, and rejoins after this node was declared dead.
 
 use std::sync::Arc;
 
 use gancho_store::{NodeId, StoreError};
 use tokio::time::Instant;
 
-use crate::{Engine, fault::Course};
+use crate::{Engine, recovery::Recovery};
 
 pub(crate) async fn run(engine: Arc<Engine>) {
     loop {
@@ -20,7 +20,7 @@ pub(crate) async fn run(engine: Arc<Engine>) {
 }
 
 impl Engine {
-    /// One heartbeat, or one attempt to join again. Says whether it got through.
+    /// Sends one heartbeat, or makes one attempt to rejoin. Returns whether it succeeded.
     pub async fn beat_once(self: &Arc<Self>) -> bool {
         if self.membership.is_member() { self.beat().await } else { self.join_again().await }
     }
@@ -28,12 +28,12 @@ impl Engine {
     async fn beat(self: &Arc<Self>) -> bool {
         let node = self.membership.last();
         let was_trusted = self.membership.current().is_some();
-        // From before the call: the lease is at least as young as this.
+        // Read before the call: the lease is at least as young as this.
         let at = Instant::now();
-        // A database that takes the call and never answers must not silence this node for good.
+        // A database that accepts the call and never answers must not block the heartbeat forever.
         let patience = self.limits.lease / 3;
         let beating = tokio::time::timeout(patience, self.store.heartbeat(node, self.clock.now()));
-        let slow = |_| Err(StoreError::Unavailable("it did not answer in time".into()));
+        let slow = |_| Err(StoreError::Unavailable("the heartbeat timed out".into()));
         match beating.await.unwrap_or_else(slow) {
             Ok(()) => {
                 self.membership.beaten(node, at);
@@ -43,14 +43,14 @@ impl Engine {
                 true
             }
             Err(error) => {
-                let fenced = self.course("heartbeat", node, &error) == Course::Fenced;
+                let fenced = self.recovery_for("heartbeat", node, &error) == Recovery::Fenced;
                 fenced && self.join_again().await
             }
         }
     }
 
     async fn join_again(self: &Arc<Self>) -> bool {
-        // One that is stopping wants no more work.
+        // A stopping engine takes no more work.
         if self.stopping.is_cancelled() {
             return false;
         }
@@ -58,13 +58,13 @@ impl Engine {
         match self.store.join(&self.name, self.clock.now()).await {
             Ok(node) => {
                 self.drop_queued();
-                tracing::info!(node = node.0, name = self.name, "joined again");
+                tracing::info!(node = node.0, name = self.name, "node rejoined");
                 self.membership.joined(node, at);
                 self.go_on();
                 true
             }
             Err(error) => {
-                self.course("join", self.membership.last(), &error);
+                self.recovery_for("join", self.membership.last(), &error);
                 false
             }
         }
@@ -75,13 +75,13 @@ impl Engine {
         self.ring();
     }
 
-    /// Another node has taken over: what is queued here is dropped, and what is in flight will be
-    /// refused when it is settled.
+    /// Another node has taken over: drops queued deliveries. The store refuses the results of those in
+    /// flight.
     pub(crate) fn fenced(self: &Arc<Self>, node: NodeId) {
         if !self.membership.fenced(node) {
             return;
         }
-        tracing::warn!(node = node.0, "declared dead; dropping what is queued");
+        tracing::warn!(node = node.0, "node declared dead; dropping queued deliveries");
         self.drop_queued();
     }
 

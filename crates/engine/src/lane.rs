@@ -72,14 +72,14 @@ pub(crate) struct LaneState {
     pub timer_bell: Notify,
     /// When the next delivery in the store falls due, as far as is known.
     next_due: AtomicI64,
-    /// When it was last said that deliveries are put off.
+    /// When the last warning about deferred deliveries was logged.
     warned_at: AtomicI64,
     /// What the lane's timer sleeps until. Read and written while the queue is locked, so that no
     /// earlier time is missed.
     pub timer_at: AtomicI64,
 }
 
-/// How often it is said that deliveries are put off.
+/// How often deferred deliveries are logged.
 const WARN_EVERY: Duration = Duration::from_secs(60);
 
 /// A delivery in memory, from its entering the queue to its result being written.
@@ -106,8 +106,8 @@ impl LaneState {
             is_hard: setup.is_hard,
             rate: setup.rate,
             tenant_batch: limits.tenant_batch.max(1),
-            most_jobs: limits.most_jobs / lanes.max(1),
-            most_bytes: limits.most_bytes / lanes.max(1),
+            max_jobs: limits.max_jobs / lanes.max(1),
+            max_bytes: limits.max_bytes / lanes.max(1),
             remembered: limits.remembered,
         });
         Self {
@@ -127,8 +127,8 @@ impl LaneState {
         }
     }
 
-    /// After this a delivery is not tried again. One that was armed anew by hand has all the time
-    /// its plan asks for.
+    /// After this time a delivery is not retried. One that was rearmed by hand has the full time of its
+    /// plan.
     pub fn expires_at(&self, job: &Job) -> Option<Time> {
         let armed_anew = job.is_replay || job.attempts_before > 0;
         self.expiry.filter(|_| !armed_anew).map(|expiry| job.created_at + expiry)
@@ -142,7 +142,7 @@ impl LaneState {
         self.next_due.store(i64::MAX, Ordering::Relaxed);
     }
 
-    /// Says whether this is earlier than what was known.
+    /// Returns whether this is earlier than what was known.
     pub fn note_due(&self, at: Time) -> bool {
         self.next_due.fetch_min(at.micros(), Ordering::Relaxed) > at.micros()
     }

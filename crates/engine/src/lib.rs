@@ -1,37 +1,37 @@
-//! Claim → carry → settle: brings whatever was accepted to its target, fairly, at least once.
+//! Claim → carry → settle: delivers accepted parcels to their targets, fairly, at least once.
 //!
-//! In reading order: `carrier` is what a lane brings, `ask` how it asks the store, and `off_thread` how
-//! flows run long checks; `engine` is the whole and how it starts;
-//! `lane` is one lane at work. In come deliveries by `accept` (straight from a flow, in turns by
-//! `tenant_shares`) or `claim` (from the store), each with a seat in the `room`; `scheduler` says which goes next;
-//! `dispatch` sends it out; `carry` is the attempt (`suspect` says what comes before some); `follow` says
-//! what is published with its result; `settle` writes both (`reduce` says what is left out if need be);
-//! `release` puts back what will not be carried here. `membership` and `heartbeat` prove that the node
-//! lives, `rescue` takes over from those that do not, `pauses` hold work back, `expire`,
-//! `archive` and `prune` clear up while the clock is `steady`, `stop` ends it, `stats`, `status` and
-//! `timings` tell of it.
-//! `bell` and `fault` are how the store calls and what is done when it refuses.
+//! In reading order: `carrier` is what a lane brings, `retry_read` how it reads from the store, and
+//! `off_thread` how flows run long checks; `engine` is the whole and how it starts; `lane` is one
+//! lane at work. In come deliveries by `accept` (straight from a flow, in turns by `tenant_shares`)
+//! or `claim` (from the store), each with a seat in the `room`; `scheduler` says which goes next;
+//! `dispatch` sends it out; `carry` is the attempt (`suspect` says what comes before some);
+//! `follow` says what is published with its result; `settle` writes both (`reduce` says what is
+//! left out if need be); `release` puts back what will not be carried here. `membership` and
+//! `heartbeat` prove that the node lives, `rescue` takes over from those that do not, `pauses` hold
+//! work back, `expire`, `archive` and `prune` clear up while `clock_guard` trusts the clock, `stop`
+//! ends it, `stats`, `status` and `timings` report on it. `bell` passes on the store's wake-ups,
+//! `recovery` decides what to do when a call to the store fails, and `run_to_completion` finishes
+//! work whose caller goes away.
 //!
 //! **What it promises.** What the store acknowledged is carried until it is delivered or a dead
 //! letter. A result is never dropped while the engine lives and holds the lease. Memory does not
 //! grow with the backlog. A target, a tenant or a lane that is slow delays only itself.
 //!
-//! **What it must never do.** Know a database, HTTP or SMTP. Read the clock of day other than by its
-//! `Clock`, roll dice other than by its `Random`, start a task that is not tracked, or let the order
-//! of a hash decide anything: on one thread and with paused time, the same seed must give the same
-//! run.
+//! **What it must never do.** Know a database, HTTP or SMTP. Read the wall clock other than by
+//! its `Clock`, roll dice other than by its `Random`, start a task that is not tracked, or let the
+//! order of a hash decide anything: on one thread and with paused time, the same seed must give the
+//! same run.
 
 pub mod accept;
 pub mod archive;
-mod ask;
 mod bell;
 pub mod carrier;
 mod carry;
 pub mod claim;
+mod clock_guard;
 mod dispatch;
 pub mod engine;
 mod expire;
-mod fault;
 mod follow;
 mod heartbeat;
 pub mod lane;
@@ -40,31 +40,32 @@ mod membership;
 mod off_thread;
 mod pauses;
 mod prune;
+mod recovery;
 mod reduce;
 mod release;
 mod rescue;
+mod retry_read;
 pub mod room;
+mod run_to_completion;
 pub mod scheduler;
 mod settle;
 pub mod stats;
 pub mod status;
-mod steady;
 pub mod stop;
 mod suspect;
 mod tenant_shares;
-mod through;
 pub mod timings;
 
-pub use archive::{Archive, ArchiveFault, NotArchived};
-pub use ask::ask;
-pub use carrier::{Carried, Carrier, Terms};
+pub use archive::{Archive, ArchiveError, ArchiveRunError};
+pub use carrier::{AttemptResult, Carrier, Terms};
 pub use engine::{Engine, EngineSetup};
 pub use lane::LaneSetup;
 pub use limits::Limits;
 pub use off_thread::off_thread;
+pub use retry_read::retry_read;
 pub use scheduler::Pool;
 pub use stats::Stats;
 pub use status::TargetStatus;
-pub use stop::Stopped;
+pub use stop::StopSummary;
 pub use tenant_shares::{TenantShare, TenantShares};
 pub use timings::{Buckets, Histogram, Timing};

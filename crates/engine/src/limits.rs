@@ -1,4 +1,4 @@
-//! What bounds an engine, and how often it looks around.
+//! Limits of an engine, and its intervals.
 
 use std::time::Duration;
 
@@ -7,23 +7,23 @@ use gancho_domain::fairness;
 #[derive(Debug, Clone)]
 pub struct Limits {
     /// Deliveries in memory: waiting, in flight or being settled.
-    pub most_jobs: usize,
+    pub max_jobs: usize,
     /// Bytes of their bodies. One body may go beyond.
-    pub most_bytes: usize,
+    pub max_bytes: usize,
     /// Deliveries of one tenant in a row while others wait.
     pub tenant_batch: u32,
     /// Deliveries in one claim.
     pub batch: usize,
-    /// How often the store is asked for due work when nothing says that there is some.
+    /// How often the store is polled for due work when no bell rings.
     pub poll: Duration,
     pub heartbeat: Duration,
-    /// A node that is silent for so long is dead.
+    /// A node without a heartbeat for this long is dead.
     pub lease: Duration,
     pub rescue: Duration,
     pub upkeep: Duration,
     /// Rows that one step of upkeep touches.
     pub upkeep_step: usize,
-    /// How long what has ended stays in the log.
+    /// How long ended deliveries stay in the log.
     pub retention: Duration,
     /// Dead letters that a tenant may have; the oldest of those beyond are archived.
     pub dead_letters_per_tenant: u64,
@@ -35,8 +35,8 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            most_jobs: 12_288,
-            most_bytes: 48 << 20,
+            max_jobs: 12_288,
+            max_bytes: 48 << 20,
             tenant_batch: fairness::TURN,
             batch: 256,
             poll: Duration::from_secs(1),
@@ -53,7 +53,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// For how long after a heartbeat new attempts may begin. Less than the lease, so that a node
+    /// How long after a heartbeat new attempts may begin. Less than the lease, so that a node
     /// that cannot reach the store stops before another takes its work over.
     pub(crate) fn trusted(&self) -> Duration {
         self.lease.saturating_sub(self.heartbeat)

@@ -1,4 +1,4 @@
-//! This engine's place among the nodes: its number, and whether it may rely on it.
+//! This engine's membership: its node number, and whether that number is still valid.
 //!
 //! **Invariant.** An attempt begins only while the last heartbeat is younger than the lease, less a
 //! margin. So a node that was frozen, or cut off from the store, does not carry what another may
@@ -34,12 +34,12 @@ impl Membership {
         }
     }
 
-    /// The number that was last given, whether or not it still counts.
+    /// The number that was assigned last, valid or not.
     pub fn last(&self) -> NodeId {
         self.term.lock().node
     }
 
-    /// The number under which deliveries may be taken and tried now.
+    /// The number under which deliveries may be claimed and tried now.
     pub fn current(&self) -> Option<NodeId> {
         let term = *self.term.lock();
         let fresh = term.beaten_at.elapsed() < self.trusted;
@@ -50,7 +50,7 @@ impl Membership {
         self.term.lock().is_member
     }
 
-    /// Whether this engine still is that node, as far as it knows.
+    /// Whether this engine still is that node, as far as it can tell.
     pub fn is(&self, node: NodeId) -> bool {
         let term = *self.term.lock();
         term.is_member && term.node == node
@@ -67,7 +67,7 @@ impl Membership {
         *self.term.lock() = Term { node, beaten_at: at, is_member: true };
     }
 
-    /// Says whether this was news.
+    /// Returns whether this was new.
     pub fn fenced(&self, node: NodeId) -> bool {
         let mut term = self.term.lock();
         let news = term.is_member && term.node == node;

@@ -17,7 +17,7 @@ pub async fn off_thread<T: Send + 'static>(
         tokio::task::spawn_blocking(check).await.ok()
     };
     if outcome.is_none() {
-        tracing::error!(size, "a check panicked");
+        tracing::error!(size, "off-thread check panicked");
     }
     outcome
 }

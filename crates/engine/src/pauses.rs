@@ -10,7 +10,7 @@ pub(crate) async fn run(engine: Arc<Engine>) {
     loop {
         tokio::time::sleep(engine.limits.poll).await;
         if let Err(error) = engine.refresh_pauses().await {
-            engine.course("pauses", engine.membership.last(), &error);
+            engine.recovery_for("pauses", engine.membership.last(), &error);
         }
     }
 }

@@ -1,11 +1,11 @@
-//! What can be left out of a result that the store cannot hold. Which part is the cause is not known,
-//! so one after the other is left out, the least important first.
+//! Reduces a result that the store rejects. Which part is the cause is not known, so it leaves out one
+//! part after the other, the least important first.
 
 use bytes::Bytes;
 use gancho_domain::{Code, Failure, Next};
 use gancho_store::Settlement;
 
-/// Each with the name of what it is without, for the log.
+/// Each reduction comes with the name of the part left out, for the log.
 pub(crate) fn reductions(whole: &Settlement) -> Vec<(&'static str, Settlement)> {
     let parts = [
         ("headers, bodies and reasons", without_exchange(whole)),
@@ -14,9 +14,9 @@ pub(crate) fn reductions(whole: &Settlement) -> Vec<(&'static str, Settlement)> 
         ("headers, bodies, reasons and what follows", without_follow(without_exchange(whole))),
         ("the attempt and what follows", without_follow(without_attempt(whole))),
     ];
-    // Without what is not there it is as it was.
-    let most = if whole.follow.is_empty() { 2 } else { parts.len() };
-    parts.into_iter().take(most).collect()
+    // Without follow-up parcels, leaving them out changes nothing.
+    let max = if whole.follow.is_empty() { 2 } else { parts.len() };
+    parts.into_iter().take(max).collect()
 }
 
 fn without_exchange(whole: &Settlement) -> Settlement {
@@ -33,8 +33,8 @@ fn without_exchange(whole: &Settlement) -> Settlement {
     reduced
 }
 
-/// An attempt that is not stored is not counted: one that failed would be made again without end, so
-/// the delivery becomes a dead letter.
+/// An attempt that is not stored is not counted: a failed one would be retried without end, so the
+/// delivery becomes a dead letter.
 fn without_attempt(whole: &Settlement) -> Settlement {
     let mut reduced = without_exchange(whole);
     let attempt = reduced.attempt.take();

@@ -1,5 +1,4 @@
-//! Putting deliveries back that will not be carried here. They keep their seats until the store has
-//! them.
+//! Releases deliveries that this node will not carry. They keep their seats until the store has them.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -8,8 +7,8 @@ use gancho_store::NodeId;
 
 use crate::{
     Engine,
-    fault::{Backoff, Course},
     lane::{LaneState, Ticket},
+    recovery::{Backoff, Recovery},
 };
 
 impl Engine {
@@ -32,13 +31,13 @@ impl Engine {
             let mut backoff = Backoff::new();
             while let Err(error) = self.store.release(node, deliveries.clone()).await {
                 if error.is_permanent() {
-                    tracing::error!(%error, count = deliveries.len(), "deliveries cannot be put back; they stay leased until this node stops");
+                    tracing::error!(%error, count = deliveries.len(), "could not release deliveries; they stay leased until this node stops");
                     break;
                 }
-                match self.course("release", node, &error) {
-                    Course::Again => backoff.wait().await,
-                    Course::Fenced => break,
-                    Course::Stop => return,
+                match self.recovery_for("release", node, &error) {
+                    Recovery::Retry => backoff.wait().await,
+                    Recovery::Fenced => break,
+                    Recovery::Stop => return,
                 }
             }
         }

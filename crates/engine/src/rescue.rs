@@ -1,8 +1,8 @@
-//! Taking over what dead nodes held.
+//! Takes over the deliveries of dead nodes.
 
 use std::sync::Arc;
 
-use gancho_store::Rescued;
+use gancho_store::RescueCounts;
 
 use crate::Engine;
 
@@ -14,22 +14,23 @@ pub(crate) async fn run(engine: Arc<Engine>) {
 }
 
 impl Engine {
-    pub async fn rescue_once(self: &Arc<Self>) -> Rescued {
-        // Who is not sure to live itself declares no one dead.
+    pub async fn rescue_once(self: &Arc<Self>) -> RescueCounts {
+        // A node whose own membership is in doubt declares no other node dead.
         let Some(node) = self.membership.current() else {
-            return Rescued::default();
+            return RescueCounts::default();
         };
         match self.store.rescue(node, self.limits.lease, self.clock.now()).await {
             Ok(rescued) => {
-                if rescued != Rescued::default() {
-                    tracing::warn!(?rescued, "took over from dead nodes");
+                if rescued != RescueCounts::default() {
+                    let RescueCounts { nodes, deliveries, given_up } = rescued;
+                    tracing::warn!(nodes, deliveries, given_up, "rescued deliveries of dead nodes");
                     self.ring();
                 }
                 rescued
             }
             Err(error) => {
-                self.course("rescue", node, &error);
-                Rescued::default()
+                self.recovery_for("rescue", node, &error);
+                RescueCounts::default()
             }
         }
     }

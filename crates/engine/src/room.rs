@@ -1,5 +1,5 @@
-//! How much an engine holds in memory. Whoever brings a delivery in must have a seat for it, and the
-//! seat is given back by being dropped, so none can leak.
+//! Limits what an engine holds in memory. Each delivery needs a seat, which is returned when it is
+//! dropped, so none can leak.
 //!
 //! The lanes share the room, but each has a part that the others cannot take: a lane whose targets
 //! are all slow does not stop the other lanes.
@@ -13,13 +13,13 @@ use tokio::sync::Notify;
 const LANES: usize = Lane::ALL.len();
 
 pub struct Room {
-    most: Size,
+    max: Size,
     /// What no other lane can take from a lane.
     kept: Size,
     /// What claims leave to new deliveries: a backlog does not delay those of targets that have none.
     spared: Size,
     lanes: Vec<Lane>,
-    used: Mutex<[Use; LANES]>,
+    used: Mutex<[LaneUsage; LANES]>,
     /// Rung when a lane that waits for room has got it.
     bells: [Arc<Notify>; LANES],
     /// Rung when all seats are back.
@@ -33,19 +33,19 @@ pub struct Size {
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Use {
+struct LaneUsage {
     size: Size,
-    /// So many jobs' room is waited for.
+    /// The number of seats that the lane waits for.
     wanted: Option<usize>,
 }
 
 impl Room {
-    pub fn new(most: Size, lanes: Vec<Lane>) -> Arc<Self> {
+    pub fn new(max: Size, lanes: Vec<Lane>) -> Arc<Self> {
         let parts = if lanes.len() > 1 { 4 * lanes.len() } else { usize::MAX };
         Arc::new(Self {
-            most,
-            kept: Size { jobs: most.jobs / parts, bytes: most.bytes / parts },
-            spared: Size { jobs: most.jobs / 8, bytes: most.bytes / 8 },
+            max,
+            kept: Size { jobs: max.jobs / parts, bytes: max.bytes / parts },
+            spared: Size { jobs: max.jobs / 8, bytes: max.bytes / 8 },
             lanes,
             used: Mutex::default(),
             bells: std::array::from_fn(|_| Arc::new(Notify::new())),
@@ -65,17 +65,17 @@ impl Room {
             .then(|| self.seat(&mut used, lane, size))
     }
 
-    /// Seats for a claim, at most so many. If fewer than `least` are free, none, and the lane's bell is
-    /// rung when there are.
-    pub fn take_up_to(self: &Arc<Self>, lane: Lane, most: Size, least: usize) -> Option<Seats> {
+    /// Takes up to `max` seats for a claim. If fewer than `min` are free it takes none, and rings the
+    /// lane's bell when there are.
+    pub fn take_up_to(self: &Arc<Self>, lane: Lane, max: Size, min: usize) -> Option<Seats> {
         let mut used = self.used.lock();
         let free = self.free_to_claim(&used, lane);
-        if free.jobs < least.max(1) || free.bytes == 0 {
-            used[lane.index()].wanted = Some(least.max(1));
+        if free.jobs < min.max(1) || free.bytes == 0 {
+            used[lane.index()].wanted = Some(min.max(1));
             return None;
         }
         used[lane.index()].wanted = None;
-        let size = Size { jobs: free.jobs.min(most.jobs), bytes: free.bytes.min(most.bytes) };
+        let size = Size { jobs: free.jobs.min(max.jobs), bytes: free.bytes.min(max.bytes) };
         Some(self.seat(&mut used, lane, size))
     }
 
@@ -92,7 +92,7 @@ impl Room {
         }
     }
 
-    /// Until nothing is held any more.
+    /// Waits until all seats are free.
     pub async fn emptied(&self) {
         loop {
             let empty = self.empty.notified();
@@ -103,15 +103,15 @@ impl Room {
         }
     }
 
-    fn seat(self: &Arc<Self>, used: &mut [Use; LANES], lane: Lane, size: Size) -> Seats {
+    fn seat(self: &Arc<Self>, used: &mut [LaneUsage; LANES], lane: Lane, size: Size) -> Seats {
         let mine = &mut used[lane.index()].size;
         mine.jobs += size.jobs;
         mine.bytes += size.bytes;
         Seats { room: self.clone(), lane, size }
     }
 
-    fn free(&self, used: &[Use; LANES], lane: Lane) -> Size {
-        let mut free = self.most;
+    fn free(&self, used: &[LaneUsage; LANES], lane: Lane) -> Size {
+        let mut free = self.max;
         for other in &self.lanes {
             let size = used[other.index()].size;
             let kept = if *other == lane { Size::default() } else { self.kept };
@@ -121,7 +121,7 @@ impl Room {
         free
     }
 
-    fn free_to_claim(&self, used: &[Use; LANES], lane: Lane) -> Size {
+    fn free_to_claim(&self, used: &[LaneUsage; LANES], lane: Lane) -> Size {
         let free = self.free(used, lane);
         Size {
             jobs: free.jobs.saturating_sub(self.spared.jobs),
@@ -159,7 +159,7 @@ pub struct Seats {
 pub type Seat = Seats;
 
 impl Seats {
-    /// One of these seats, for a delivery of so many bytes. Where more comes than was asked for, as
+    /// Splits off one seat, for a delivery of `bytes` bytes. Where more comes than was asked for, as
     /// when a body is larger than what was left, the room is overdrawn rather than the delivery lost.
     pub fn one(&mut self, bytes: usize) -> Seat {
         let wanted = Size { jobs: 1, bytes };
@@ -193,7 +193,7 @@ impl Drop for Seats {
 mod tests {
     use super::*;
 
-    const MOST: Size = Size { jobs: 120, bytes: 12_000 };
+    const MAX: Size = Size { jobs: 120, bytes: 12_000 };
 
     fn size(jobs: usize, bytes: usize) -> Size {
         Size { jobs, bytes }
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn a_lane_cannot_take_what_is_kept_for_others() {
-        let room = Room::new(MOST, Lane::ALL.to_vec());
+        let room = Room::new(MAX, Lane::ALL.to_vec());
         assert!(room.take(Lane::Webhook, size(101, 0)).is_none());
         let all = room.take(Lane::Webhook, size(100, 10_000)).unwrap();
         assert!(room.take(Lane::Webhook, size(1, 0)).is_none());
@@ -210,13 +210,13 @@ mod tests {
         drop((all, kept));
         assert_eq!(room.used(), Size::default());
 
-        let alone = Room::new(MOST, vec![Lane::Webhook]);
-        assert!(alone.take(Lane::Webhook, MOST).is_some());
+        let alone = Room::new(MAX, vec![Lane::Webhook]);
+        assert!(alone.take(Lane::Webhook, MAX).is_some());
     }
 
     #[test]
     fn seats_are_split_and_come_back() {
-        let room = Room::new(MOST, vec![Lane::Webhook]);
+        let room = Room::new(MAX, vec![Lane::Webhook]);
         let mut seats = room.take(Lane::Webhook, size(2, 100)).unwrap();
         let ones = [seats.one(60), seats.one(60)];
         assert_eq!(room.used(), size(2, 120), "overdrawn by what one body was larger");
@@ -228,11 +228,11 @@ mod tests {
 
     #[tokio::test]
     async fn whoever_waits_for_room_is_told() {
-        let room = Room::new(MOST, vec![Lane::Webhook]);
+        let room = Room::new(MAX, vec![Lane::Webhook]);
         let bell = room.bell(Lane::Webhook);
         let held: Vec<Seats> =
             (0..120).map(|_| room.take(Lane::Webhook, size(1, 0)).unwrap()).collect();
-        assert!(room.take_up_to(Lane::Webhook, MOST, 60).is_none());
+        assert!(room.take_up_to(Lane::Webhook, MAX, 60).is_none());
         let mut held = held.into_iter();
         held.by_ref().take(74).for_each(drop);
         assert!(futures_util::FutureExt::now_or_never(bell.notified()).is_none());

@@ -8,7 +8,7 @@
 //! [`gancho_domain::fairness::priority`], and no tenant can be overtaken for ever.
 //!
 //! **Invariant.** The rings hold exactly those who may go now: a target is in its tenant's ring for
-//! its pool if something waits for it and it stands open; a tenant is in the pool's ring if its own
+//! its pool if something waits for it and it is open; a tenant is in the pool's ring if its own
 //! ring is not empty. Whatever changes one of these calls `place`. So the next
 //! delivery is found without looking at anyone who must wait, however many there are.
 //!
@@ -60,16 +60,16 @@ pub struct LaneLimits {
     /// Attempts at once. Those that have been out for long do not count, unless the limit is hard.
     pub concurrency: u32,
     /// The concurrency bounds every attempt from its start to its end: a contract with the far side,
-    /// as with a mail server. Targets are not told apart by how they answer.
+    /// as with a mail server. Targets are not sorted by how they answer.
     pub is_hard: bool,
     pub rate: Option<Rate>,
     /// Deliveries of one tenant in a row while others wait.
     pub tenant_batch: u32,
     /// The lane's part of what may be in memory. One tenant may have a quarter of it before claims
     /// pass it over, one target an eighth of the bytes.
-    pub most_jobs: usize,
-    pub most_bytes: usize,
-    /// So many targets with nothing to do are remembered with their breaker, pace and rate.
+    pub max_jobs: usize,
+    pub max_bytes: usize,
+    /// Maximum number of idle targets that are remembered with their breaker, pace and rate.
     pub remembered: usize,
 }
 
@@ -115,7 +115,7 @@ pub struct Slot {
 /// A delivery that enters the queue, and on what terms.
 pub struct Incoming<T> {
     pub key: Key,
-    pub most_in_flight: u32,
+    pub max_in_flight: u32,
     pub rate: Option<Rate>,
     /// What it takes of the room.
     pub bytes: usize,
@@ -124,9 +124,9 @@ pub struct Incoming<T> {
 
 impl<T> Scheduler<T> {
     pub fn new(limits: LaneLimits) -> Self {
-        let LaneLimits { concurrency, most_jobs, most_bytes, is_hard, .. } = limits;
+        let LaneLimits { concurrency, max_jobs, max_bytes, is_hard, .. } = limits;
         let mut pool_limits =
-            Pool::ALL.map(|pool| PoolLimit::of(pool, concurrency, most_jobs, most_bytes));
+            Pool::ALL.map(|pool| PoolLimit::of(pool, concurrency, max_jobs, max_bytes));
         if is_hard {
             pool_limits[Pool::Prompt.index()].in_flight = concurrency;
         }
@@ -161,9 +161,9 @@ impl<T> Scheduler<T> {
         let owner = self.tenants.entry(key.0).or_default();
         let line = self.targets.entry(key).or_insert_with(|| {
             owner.targets += 1;
-            TargetLine::new(new.most_in_flight, !self.limits.is_hard)
+            TargetLine::new(new.max_in_flight, !self.limits.is_hard)
         });
-        line.agree(new.most_in_flight, new.rate);
+        line.agree(new.max_in_flight, new.rate);
         line.push(new.item, new.bytes);
         owner.queued += 1;
         self.queued += 1;

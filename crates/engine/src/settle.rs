@@ -1,16 +1,16 @@
-//! Writing a result. It is never dropped while the engine lives and holds the lease: a store that
-//! does not answer is asked until it does. A result that the store can never hold is written without
-//! what may be the cause.
+//! Writes the result of an attempt. A result is never dropped while the engine lives and holds the lease:
+//! the write is retried until the store answers. A result that the store rejects for good is written
+//! without the parts that may be the cause.
 
 use std::sync::Arc;
 
 use gancho_domain::Next;
-use gancho_store::{NodeId, Settled, Settlement, StoreError};
+use gancho_store::{NodeId, SettleOutcome, Settlement, StoreError};
 
 use crate::{
     Engine,
-    fault::{Backoff, Course},
     lane::LaneState,
+    recovery::{Backoff, Recovery},
     reduce::reductions,
 };
 
@@ -25,15 +25,15 @@ pub(crate) async fn settle(
     let delivery = settlement.delivery;
     for (without, reduced) in reductions(&settlement) {
         if write(engine, lane, node, &reduced).await.is_ok() {
-            tracing::error!(%delivery, lane = %lane.lane, %error, without, "the store cannot hold a result; it was written without a part");
+            tracing::error!(%delivery, lane = %lane.lane, %error, without, "store rejected a result; saved it in part");
             return;
         }
     }
-    // To put it back would be to try it again at once, and for ever.
-    tracing::error!(%delivery, lane = %lane.lane, %error, "the store cannot hold a result; the delivery stays leased until this node stops");
+    // Releasing it would retry it at once, forever.
+    tracing::error!(%delivery, lane = %lane.lane, %error, "store rejected a result; delivery stays leased until this node stops");
 }
 
-/// Fails only if the store can never hold the result.
+/// Fails only if the store rejects the result for good.
 async fn write(
     engine: &Arc<Engine>,
     lane: &LaneState,
@@ -45,19 +45,19 @@ async fn write(
         match engine.store.settle(node, vec![settlement.clone()]).await {
             Ok(answers) => {
                 match answers.first() {
-                    Some(Settled::Done { .. }) => note(engine, lane, settlement),
-                    Some(Settled::LeaseLost) | None => lane.counters.lease_lost.add(1),
+                    Some(SettleOutcome::Done { .. }) => note(engine, lane, settlement),
+                    Some(SettleOutcome::LeaseLost) | None => lane.counters.lease_lost.add(1),
                 }
                 return Ok(());
             }
             Err(error) if error.is_permanent() => return Err(error),
-            Err(error) => match engine.course("settle", node, &error) {
-                Course::Again => lane.counters.settle_retries.add(1),
-                Course::Fenced => {
+            Err(error) => match engine.recovery_for("settle", node, &error) {
+                Recovery::Retry => lane.counters.settle_retries.add(1),
+                Recovery::Fenced => {
                     lane.counters.lease_lost.add(1);
                     return Ok(());
                 }
-                Course::Stop => return Ok(()),
+                Recovery::Stop => return Ok(()),
             },
         }
         backoff.wait().await;
@@ -73,7 +73,7 @@ fn note(engine: &Engine, lane: &LaneState, settlement: &Settlement) {
                 lane.counters.retried.add(1);
                 lane.timings.backoff.add(planned_at.since(settlement.at));
             }
-            // Later ones are found by looking from time to time.
+            // Polling finds later ones.
             let soon = due_at.since(engine.clock.now()) < engine.limits.poll;
             if lane.note_due(*due_at) && soon {
                 lane.claim_bell.notify_one();

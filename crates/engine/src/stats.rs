@@ -1,4 +1,4 @@
-//! Counters of one lane, for the metrics. They only rise, except the two that say what is held now.
+//! Counters of one lane, for the metrics. They only rise, except the two gauges of what is in memory now.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -36,16 +36,16 @@ counters! {
     released,
     /// Attempts made.
     carried,
-    /// Not tried for want of something on this node, and to be tried again soon.
+    /// Deferred because this node lacks something; retried soon.
     deferred,
     delivered,
     retried,
     dead,
-    /// Results that were refused because another holds the delivery.
+    /// Results refused because another node holds the delivery.
     lease_lost,
-    /// Times a result had to be written again because the store did not answer.
+    /// Writes of results that were retried because the store did not answer.
     settle_retries,
-    /// Results that the store cannot hold, and that were written without their details.
+    /// Results that the store rejected, and that were written in part.
     unstorable,
     panics,
 }

@@ -1,5 +1,5 @@
-//! Two ways to stop. Soft: take nothing on, give back what waits, finish what is in flight, leave.
-//! Hard: drop everything; the leases return it.
+//! Two ways to stop. Soft: accept nothing, release queued deliveries, finish those in flight, leave.
+//! Hard: drop everything; the leases expire and return it.
 
 use std::{sync::Arc, time::Duration};
 
@@ -7,18 +7,18 @@ use crate::Engine;
 
 /// How a soft stop went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stopped {
-    /// Deliveries that were still held when the time was over. They go back to the store, and may
-    /// reach their target twice.
+pub struct StopSummary {
+    /// Deliveries still held at the deadline. They go back to the store, and may reach their target
+    /// twice.
     pub unfinished: usize,
 }
 
-/// A store that does not answer is not waited for any longer than this when leaving.
-const TO_LEAVE: Duration = Duration::from_secs(2);
+/// Maximum time to wait for the store when leaving.
+const LEAVE_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl Engine {
-    /// Stops softly, and hard after the deadline. Doing it twice is doing it once.
-    pub async fn stop(self: &Arc<Self>, deadline: Duration) -> Stopped {
+    /// Stops softly, and hard after the deadline. Idempotent.
+    pub async fn stop(self: &Arc<Self>, deadline: Duration) -> StopSummary {
         self.stopping.cancel();
         let finished = async {
             self.release_queued();
@@ -26,8 +26,8 @@ impl Engine {
         };
         let stopped = tokio::select! {
             biased;
-            () = self.aborted.cancelled() => Stopped { unfinished: self.held().jobs },
-            done = tokio::time::timeout(deadline, finished) => Stopped {
+            () = self.aborted.cancelled() => StopSummary { unfinished: self.held().jobs },
+            done = tokio::time::timeout(deadline, finished) => StopSummary {
                 unfinished: if done.is_ok() { 0 } else { self.held().jobs },
             },
         };
@@ -46,7 +46,7 @@ impl Engine {
         self.tracker.close();
     }
 
-    /// Until every task has ended, after [`Engine::stop`], [`Engine::abort`] or a failure.
+    /// Waits until every task has ended, after [`Engine::stop`], [`Engine::abort`] or a failure.
     pub async fn ended(&self) {
         self.tracker.wait().await;
     }
@@ -61,10 +61,12 @@ impl Engine {
     async fn leave(self: &Arc<Self>) {
         let node = self.membership.last();
         let leaving = self.store.leave(node, self.clock.now());
-        match tokio::time::timeout(TO_LEAVE, leaving).await {
-            Ok(Ok(())) => tracing::info!(node = node.0, "left"),
-            Ok(Err(error)) => tracing::warn!(%error, "could not leave; the lease will run out"),
-            Err(_) => tracing::warn!("could not leave in time; the lease will run out"),
+        match tokio::time::timeout(LEAVE_TIMEOUT, leaving).await {
+            Ok(Ok(())) => tracing::info!(node = node.0, "node left"),
+            Ok(Err(error)) => {
+                tracing::warn!(node = node.0, %error, "could not leave; leases will expire");
+            }
+            Err(_) => tracing::warn!(node = node.0, "leaving timed out; leases will expire"),
         }
     }
 }

@@ -1,5 +1,6 @@
-//! A delivery that several nodes in a row held when they died may be what kills them. Before such a
-//! one is tried, the store is told, so that only what was on the wire is ever given up for it.
+//! Suspect deliveries: several nodes in a row held one when they died, so it may be what kills them. The
+//! engine notes the attempt in the store before it begins, so that a delivery is given up only for
+//! deaths during its own attempts.
 
 use std::sync::Arc;
 
@@ -7,27 +8,27 @@ use gancho_store::nodes::SUSPECT_LEASES;
 
 use crate::{
     Engine,
-    fault::{Backoff, Course},
     lane::Ticket,
+    recovery::{Backoff, Recovery},
 };
 
-/// Whether the delivery may be tried. If not, another holds it, or the engine stops.
+/// Returns whether the delivery may be tried. If not, another node holds it or the engine is stopping.
 pub(crate) async fn may_try(engine: &Arc<Engine>, ticket: &Ticket) -> bool {
     let job = &ticket.job;
     if job.lost_leases < SUSPECT_LEASES {
         return true;
     }
-    tracing::warn!(delivery = %job.delivery, lost_leases = job.lost_leases, "trying a delivery that several nodes held when they died");
+    tracing::warn!(delivery = %job.delivery, lost_leases = job.lost_leases, "trying a suspect delivery");
     let mut backoff = Backoff::new();
     loop {
         match engine.store.note_attempt(ticket.node, job.tenant, job.delivery).await {
-            // The note may have taken longer than the lease is good for.
+            // Writing the note may have outlasted the lease.
             Ok(held) => return held && engine.membership.current() == Some(ticket.node),
-            // What cannot be noted is tried all the same.
+            // A delivery whose attempt cannot be noted is tried anyway.
             Err(error) if error.is_permanent() => return true,
-            Err(error) => match engine.course("note_attempt", ticket.node, &error) {
-                Course::Again => backoff.wait().await,
-                Course::Fenced | Course::Stop => return false,
+            Err(error) => match engine.recovery_for("note_attempt", ticket.node, &error) {
+                Recovery::Retry => backoff.wait().await,
+                Recovery::Fenced | Recovery::Stop => return false,
             },
         }
     }

@@ -1,7 +1,7 @@
-//! Turns by tenant: of each tenant only so much goes on at a time, and the rest waits for its own, not for others'.
+//! Fair writes: each tenant has a bounded share of the writes in progress, and waits only for its own.
 //!
-//! The store commits in the order in which it is asked, and a request is read in one go. Without this, a tenant that
-//! publishes thousands of events at once would be in front of everybody who asks after it.
+//! The store commits in the order of its calls, and a request is read in one go. Without shares, a tenant that
+//! publishes thousands of events at once would delay every caller after it.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -13,7 +13,7 @@ use gancho_store::NewParcel;
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Rows that a tenant may have in the store's hands. What is larger goes alone.
+/// Maximum rows of a tenant that are being stored. A larger parcel is stored alone.
 pub(crate) const MAX_ROWS: usize = 512;
 /// A body counts as one more row for each of these.
 const BYTES_PER_ROW: usize = 4 << 10;
@@ -21,11 +21,11 @@ const BYTES_PER_ROW: usize = 4 << 10;
 /// Hands out the same share to each tenant.
 pub struct TenantShares {
     max: usize,
-    /// Of tenants that have something going on.
+    /// Tenants with writes in progress.
     tenants: Mutex<HashMap<TenantId, Arc<Semaphore>>>,
 }
 
-/// A part of a tenant's share. Dropped, it is free again.
+/// A part of a tenant's share. Freed when dropped.
 pub struct TenantShare {
     shares: Arc<TenantShares>,
     tenant: TenantId,
@@ -41,9 +41,9 @@ impl TenantShares {
     pub async fn acquire(self: &Arc<Self>, tenant: TenantId, count: usize) -> TenantShare {
         let share = || Arc::new(Semaphore::new(self.max));
         let all = self.tenants.lock().entry(tenant).or_insert_with(share).clone();
-        // Made before the wait: one who gives up leaves nothing behind.
+        // Created before the wait: a caller that gives up leaves nothing behind.
         let mut share = TenantShare { shares: self.clone(), tenant, permit: None };
-        // The semaphore is never closed; if it were, nobody would have to wait.
+        // The semaphore is never closed; if it were, no caller would have to wait.
         share.permit = all.acquire_many_owned(count.clamp(1, self.max) as u32).await.ok();
         share
     }
@@ -61,7 +61,7 @@ impl Drop for TenantShare {
     }
 }
 
-/// What it takes to store these.
+/// The number of rows that storing these parcels takes.
 pub(crate) fn rows_of(parcels: &[NewParcel]) -> usize {
     parcels.iter().map(rows).sum()
 }

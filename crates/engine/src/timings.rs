@@ -35,7 +35,7 @@ pub struct Timing {
     pub to_first_attempt: Buckets,
     pub attempt: Buckets,
     pub backoff: Buckets,
-    /// The second attempt, the third and so on; the last stands for all beyond it too.
+    /// The second attempt, the third and so on; the last includes all beyond it.
     pub retries: Vec<u64>,
 }
 

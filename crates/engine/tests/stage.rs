@@ -14,10 +14,10 @@ use gancho_domain::{
     Clock, Code, DeliveryId, EndpointId, Failure, IdMaker, Kind, Lane, Next, Parcel, RetryPlan,
     SeededRandom, TenantId, TenantScope, Time, Verdict,
 };
-use gancho_engine::{Carried, Carrier, Engine, EngineSetup, LaneSetup, Limits, Terms};
+use gancho_engine::{AttemptResult, Carrier, Engine, EngineSetup, LaneSetup, Limits, Terms};
 use gancho_store::{
-    Accept, Accepted, Deliveries, DeliveryView, Job, NewDelivery, NewParcel, NodeId, Placed,
-    StoreError,
+    Accept, AcceptOutcome, Deliveries, DeliveryView, Job, NewDelivery, NewParcel, NodeId,
+    Placement, StoreError,
 };
 use gancho_store_sqlite::SqliteStore;
 use parking_lot::Mutex;
@@ -59,28 +59,31 @@ impl Carrier for Actor {
         Terms::of(self.plan.clone())
     }
 
-    async fn carry(&self, job: &Job, attempt: u32) -> Carried {
+    async fn carry(&self, job: &Job, attempt: u32) -> AttemptResult {
         self.calls.lock().push((job.delivery, attempt));
         let failure = |code| Failure::new(code, "as told");
         let verdict = match (self.script)(job, attempt) {
             Play::Deliver => Verdict::Delivered,
             Play::Fail => Verdict::Retry { failure: failure(Code::http(503)), not_before: None },
             Play::Refuse => Verdict::Never { failure: failure(Code::TARGET_GONE) },
-            Play::Withhold => return Carried::never(failure(Code::TARGET_GONE)),
-            Play::Defer => return Carried::deferred(failure(Code::CONNECT_FAILED)),
+            Play::Withhold => return AttemptResult::never(failure(Code::TARGET_GONE)),
+            Play::Defer => return AttemptResult::deferred(failure(Code::CONNECT_FAILED)),
             Play::Break => std::panic::resume_unwind(Box::new("as told")),
             Play::Take(secs) => {
                 tokio::time::sleep(Duration::from_secs(secs)).await;
                 Verdict::Delivered
             }
         };
-        Carried { response_status: Some(200), ..Carried::new(verdict, Duration::from_millis(1)) }
+        AttemptResult {
+            response_status: Some(200),
+            ..AttemptResult::new(verdict, Duration::from_millis(1))
+        }
     }
 
     async fn follow(
         &self,
         _: &Job,
-        _: &Carried,
+        _: &AttemptResult,
         next: &Next,
         _: Time,
     ) -> Result<Vec<NewParcel>, StoreError> {
@@ -172,7 +175,7 @@ impl Stage {
         let accepted = engine.accept_one(new).await.expect("the store works");
         let is_queued = matches!(
             &accepted,
-            Accepted::New { placed, .. } if placed.as_ref() == [Placed::Leased]
+            AcceptOutcome::New { placed, .. } if placed.as_ref() == [Placement::Leased]
         );
         (id, is_queued)
     }

@@ -10,7 +10,7 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use gancho_domain::{Clock, Code, Failure, FieldError, ReceiptId, ReceiptLabel, Time, Verdict};
 use gancho_egress::{Client, carried, header_record, hops};
-use gancho_engine::{Carried, Carrier, Terms, ask};
+use gancho_engine::{AttemptResult, Carrier, Terms, retry_read};
 use gancho_store::Job;
 use gancho_wire::{Profile, Sending, sign};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
@@ -67,8 +67,8 @@ impl Carrier for DispatchCarrier {
         }
     }
 
-    async fn carry(&self, job: &Job, attempt: u32) -> Carried {
-        let all = match ask(|| self.sources.all()).await {
+    async fn carry(&self, job: &Job, attempt: u32) -> AttemptResult {
+        let all = match retry_read(|| self.sources.all()).await {
             Ok(all) => all,
             Err(fault) => return internal_failure(format!("could not read the source: {fault}")),
         };
@@ -89,18 +89,24 @@ impl Carrier for DispatchCarrier {
             Some(target) => match source.schema_errors(&job.parcel.body).await {
                 Err(error) => internal_failure(error.to_string()),
                 Ok(errors) => match (errors.first(), &target.to) {
-                    (Some(first), _) => Carried::never(misfit(first)),
+                    (Some(first), _) => AttemptResult::never(misfit(first)),
                     (None, To::Url(url)) => self.post(job, attempt, &source, url).await,
                     (None, To::InternalSink(target)) => self.hand_over(job, *target).await,
                 },
             },
         };
-        Carried { plan: Some(source.plan.clone()), ..carried }
+        AttemptResult { plan: Some(source.plan.clone()), ..carried }
     }
 }
 
 impl DispatchCarrier {
-    async fn post(&self, job: &Job, attempt: u32, source: &PreparedSource, url: &Url) -> Carried {
+    async fn post(
+        &self,
+        job: &Job,
+        attempt: u32,
+        source: &PreparedSource,
+        url: &Url,
+    ) -> AttemptResult {
         let headers = match self.headers(job, attempt, source, self.clock.now()) {
             Ok(headers) => headers,
             Err(fault) => return internal_failure(format!("could not build the request: {fault}")),
@@ -112,7 +118,7 @@ impl DispatchCarrier {
     }
 
     /// Its result is recorded in place of a response.
-    async fn hand_over(&self, job: &Job, target: InternalTarget) -> Carried {
+    async fn hand_over(&self, job: &Job, target: InternalTarget) -> AttemptResult {
         let Some(internal_target) = &self.internal_target else {
             // Another node may have it, or this one after a change of its settings.
             return internal_failure("e-mail is off on this node".into());
@@ -120,12 +126,12 @@ impl DispatchCarrier {
         let began = Instant::now();
         match internal_target.take(target, &job.parcel.body).await {
             Ok(said) => {
-                let delivered = Carried::new(Verdict::Delivered, began.elapsed());
-                Carried { response_body: said.into(), ..delivered }
+                let delivered = AttemptResult::new(Verdict::Delivered, began.elapsed());
+                AttemptResult { response_body: said.into(), ..delivered }
             }
-            Err(InternalSinkError::Later(failure)) => Carried::ours(failure),
+            Err(InternalSinkError::Later(failure)) => AttemptResult::internal_error(failure),
             Err(InternalSinkError::Never(failure)) => {
-                Carried::new(Verdict::Never { failure }, began.elapsed())
+                AttemptResult::new(Verdict::Never { failure }, began.elapsed())
             }
         }
     }
@@ -189,8 +195,8 @@ pub(crate) fn misfit(first: &FieldError) -> Failure {
 }
 
 /// Nothing was sent, and the target is not at fault.
-fn internal_failure(reason: String) -> Carried {
-    Carried::ours(Failure::new(Code::UNSPECIFIED, reason))
+fn internal_failure(reason: String) -> AttemptResult {
+    AttemptResult::internal_error(Failure::new(Code::UNSPECIFIED, reason))
 }
 
 /// Whether it was retried after it had ended.
@@ -198,6 +204,6 @@ fn was_given_up(job: &Job) -> bool {
     job.is_replay || job.attempts_before > 0
 }
 
-fn target_gone(reason: &str) -> Carried {
-    Carried::never(Failure::new(Code::TARGET_GONE, reason))
+fn target_gone(reason: &str) -> AttemptResult {
+    AttemptResult::never(Failure::new(Code::TARGET_GONE, reason))
 }

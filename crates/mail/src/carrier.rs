@@ -10,7 +10,7 @@ use std::{
 use async_trait::async_trait;
 use bytes::Bytes;
 use gancho_domain::{Clock, Failure, IdMaker, Next, RetryPlan, TenantScope, Time, Verdict};
-use gancho_engine::{Carried, Carrier, Terms, ask};
+use gancho_engine::{AttemptResult, Carrier, Terms, retry_read};
 use gancho_outbound::Registry;
 use gancho_store::{Job, NewParcel, Result};
 
@@ -45,16 +45,16 @@ impl Carrier for MailCarrier {
         Terms { plan: self.plan.clone(), max_in_flight: limit.in_flight.max(1), rate: limit.rate }
     }
 
-    async fn carry(&self, job: &Job, _attempt: u32) -> Carried {
+    async fn carry(&self, job: &Job, _attempt: u32) -> AttemptResult {
         let email = match Email::read(&job.parcel.body) {
             Ok(email) => email,
             Err(fault) => {
                 let why = format!("the stored e-mail is unreadable: {fault}");
-                return Carried::never(FailureCode::InternalError.failure(why));
+                return AttemptResult::never(FailureCode::InternalError.failure(why));
             }
         };
         let scope = TenantScope::internal(job.tenant);
-        match ask(|| self.suppressions.get(scope, &email.to)).await {
+        match retry_read(|| self.suppressions.get(scope, &email.to)).await {
             Err(fault) => {
                 return internal_failure(format!("could not read the suppression list: {fault}"));
             }
@@ -64,7 +64,7 @@ impl Carrier for MailCarrier {
                     found.since,
                     found.reason.name()
                 );
-                return Carried::never(found.reason.code().failure(why));
+                return AttemptResult::never(found.reason.code().failure(why));
             }
             Ok(None) => {}
         }
@@ -72,7 +72,7 @@ impl Carrier for MailCarrier {
             Ok(letter) => self.hand_over(&letter).await,
             Err(why) => {
                 let why = format!("could not build the e-mail: {why}");
-                Carried::never(FailureCode::InvalidContent.failure(why))
+                AttemptResult::never(FailureCode::InvalidContent.failure(why))
             }
         }
     }
@@ -80,7 +80,7 @@ impl Carrier for MailCarrier {
     async fn follow(
         &self,
         job: &Job,
-        carried: &Carried,
+        carried: &AttemptResult,
         next: &Next,
         at: Time,
     ) -> Result<Vec<NewParcel>> {
@@ -108,7 +108,7 @@ impl MailCarrier {
         })
     }
 
-    async fn hand_over(&self, letter: &OutgoingMessage) -> Carried {
+    async fn hand_over(&self, letter: &OutgoingMessage) -> AttemptResult {
         let started = Instant::now();
         let sent = self.transport.send(letter).await;
         let latency = started.elapsed();
@@ -116,7 +116,7 @@ impl MailCarrier {
             Ok(receipt) => taken(&receipt, latency),
             Err(cause @ TransportError::Local { .. }) => {
                 let ruling = classify(&cause);
-                Carried::deferred(ruling.code.failure(&ruling.reason))
+                AttemptResult::deferred(ruling.code.failure(&ruling.reason))
             }
             Err(cause) => refused(&classify(&cause), latency),
         };
@@ -131,7 +131,13 @@ impl MailCarrier {
         carried
     }
 
-    async fn told(&self, job: &Job, carried: &Carried, next: &Next, at: Time) -> Result<NewParcel> {
+    async fn told(
+        &self,
+        job: &Job,
+        carried: &AttemptResult,
+        next: &Next,
+        at: Time,
+    ) -> Result<NewParcel> {
         let brief = read(&job.parcel)?;
         let about = EventContext {
             id: outbox_id(&job.parcel),
@@ -164,27 +170,27 @@ impl MailCarrier {
     }
 }
 
-fn taken(receipt: &Acceptance, latency: Duration) -> Carried {
-    Carried {
+fn taken(receipt: &Acceptance, latency: Duration) -> AttemptResult {
+    AttemptResult {
         response_status: Some(receipt.status),
         response_headers: format!("{MESSAGE_ID}: {}\n", receipt.message_id).into(),
         response_body: masking::text(&receipt.text).into(),
-        ..Carried::new(Verdict::Delivered, latency)
+        ..AttemptResult::new(Verdict::Delivered, latency)
     }
 }
 
-fn refused(ruling: &Classification, latency: Duration) -> Carried {
+fn refused(ruling: &Classification, latency: Duration) -> AttemptResult {
     let mut notes = String::new();
     if let Some(error) = &ruling.error {
         let _ = writeln!(notes, "{ERROR}: {error}");
     }
-    Carried {
+    AttemptResult {
         load: ruling.load(),
         at_fault: ruling.at_fault,
         response_status: ruling.status,
         response_headers: notes.into(),
         response_body: Bytes::from(ruling.reason.clone()),
-        ..Carried::new(ruling.verdict(), latency)
+        ..AttemptResult::new(ruling.verdict(), latency)
     }
 }
 
@@ -195,6 +201,6 @@ pub(crate) fn noted<'a>(lines: &'a [u8], name: &str) -> Option<&'a str> {
 }
 
 /// Nothing was sent, for an internal reason.
-fn internal_failure(reason: String) -> Carried {
-    Carried::ours(FailureCode::InternalError.failure(reason))
+fn internal_failure(reason: String) -> AttemptResult {
+    AttemptResult::internal_error(FailureCode::InternalError.failure(reason))
 }

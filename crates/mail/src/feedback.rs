@@ -12,7 +12,7 @@ use aws_lc_rs::digest::{SHA256, digest};
 use gancho_domain::{Clock, EmailId, IdMaker, Kind, TenantId, TenantScope, Time};
 use gancho_outbound::Registry;
 use gancho_store::{
-    Accepted, EmailReport, EventView, NewEmailReport, NewSuppression, Once, Result, Store,
+    AcceptOutcome, EmailReport, EventView, NewEmailReport, NewSuppression, Once, Result, Store,
     StoreError,
 };
 
@@ -119,8 +119,10 @@ impl FeedbackService {
         };
         let new = NewEmailReport { report: noted, notice, suppress, retention: self.retention };
         Ok(match self.store.report_email(scope, new).await? {
-            Accepted::New { .. } => ReportOutcome::Reported(id),
-            Accepted::Again { .. } | Accepted::Clash { .. } => ReportOutcome::Duplicate(id),
+            AcceptOutcome::New { .. } => ReportOutcome::Reported(id),
+            AcceptOutcome::Again { .. } | AcceptOutcome::Clash { .. } => {
+                ReportOutcome::Duplicate(id)
+            }
         })
     }
 

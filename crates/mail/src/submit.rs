@@ -7,7 +7,7 @@ use bytes::Bytes;
 use gancho_domain::{
     EmailId, FieldError, Kind, Lane, Parcel, Tenant, TenantScope, field_error::joined,
 };
-use gancho_store::{Accepted, NewDelivery, NewParcel, Once, StoreError};
+use gancho_store::{AcceptOutcome, NewDelivery, NewParcel, Once, StoreError};
 use thiserror::Error;
 
 use crate::{
@@ -50,9 +50,9 @@ impl Outbox {
         let new = self.stamp(scope, external_id, body, once);
         let id = outbox_id(&new.parcel);
         match self.engine.accept_one(new).await? {
-            Accepted::New { .. } => Ok(Submission { id, is_repeat: false }),
-            Accepted::Again { first } => Ok(Submission { id: first.cast(), is_repeat: true }),
-            Accepted::Clash { first } => Err(SubmitError::KeyClash { first: first.cast() }),
+            AcceptOutcome::New { .. } => Ok(Submission { id, is_repeat: false }),
+            AcceptOutcome::Again { first } => Ok(Submission { id: first.cast(), is_repeat: true }),
+            AcceptOutcome::Clash { first } => Err(SubmitError::KeyClash { first: first.cast() }),
         }
     }
 

@@ -8,7 +8,7 @@ use gancho_domain::{
     health::AttemptSignal,
 };
 use gancho_egress::{Client, carried, hops};
-use gancho_engine::{Carried, Carrier, Terms, ask};
+use gancho_engine::{AttemptResult, Carrier, Terms, retry_read};
 use gancho_store::{Job, NewParcel, Result};
 use gancho_wire::{Content, Sending};
 
@@ -48,19 +48,19 @@ impl Carrier for WebhookCarrier {
         }
     }
 
-    async fn carry(&self, job: &Job, attempt: u32) -> Carried {
-        let targets = match ask(|| self.registry.of(job.tenant)).await {
+    async fn carry(&self, job: &Job, attempt: u32) -> AttemptResult {
+        let targets = match retry_read(|| self.registry.of(job.tenant)).await {
             Ok(targets) => targets,
             Err(fault) => {
                 let reason = format!("could not read the endpoint: {fault}");
-                return Carried::deferred(Failure::new(Code::UNSPECIFIED, reason));
+                return AttemptResult::deferred(Failure::new(Code::UNSPECIFIED, reason));
             }
         };
         match targets.get(job.target) {
             Some(target) if target.endpoint.is_active => {
                 let carried = self.post(job, attempt, target).await;
                 // The current endpoint, not the one when the delivery was queued.
-                Carried { plan: Some(plan_of(job, target)), ..carried }
+                AttemptResult { plan: Some(plan_of(job, target)), ..carried }
             }
             Some(_) => target_gone("the endpoint is disabled"),
             None => match targets.trouble(job.target) {
@@ -77,7 +77,7 @@ impl Carrier for WebhookCarrier {
     async fn follow(
         &self,
         job: &Job,
-        carried: &Carried,
+        carried: &AttemptResult,
         next: &Next,
         at: Time,
     ) -> Result<Vec<NewParcel>> {
@@ -103,7 +103,7 @@ impl Carrier for WebhookCarrier {
 }
 
 impl WebhookCarrier {
-    async fn post(&self, job: &Job, attempt: u32, target: &Target) -> Carried {
+    async fn post(&self, job: &Job, attempt: u32, target: &Target) -> AttemptResult {
         let event_id = job.parcel.id.to_string();
         let body = target.profile.envelope.render(&Content {
             event_id: &event_id,
@@ -133,7 +133,7 @@ impl WebhookCarrier {
     }
 
     /// What the attempt says about the endpoint's health. Test events say nothing.
-    async fn note(&self, job: &Job, target: &Target, carried: &Carried) {
+    async fn note(&self, job: &Job, target: &Target, carried: &AttemptResult) {
         if job.parcel.is_test || carried.was_deferred() {
             return;
         }
@@ -161,10 +161,10 @@ fn is_notice(job: &Job) -> bool {
 }
 
 /// Nothing was sent, and the target is not at fault.
-fn internal_failure(reason: String) -> Carried {
-    Carried::ours(Failure::new(Code::UNSPECIFIED, reason))
+fn internal_failure(reason: String) -> AttemptResult {
+    AttemptResult::internal_error(Failure::new(Code::UNSPECIFIED, reason))
 }
 
-fn target_gone(reason: &str) -> Carried {
-    Carried::never(Failure::new(Code::TARGET_GONE, reason))
+fn target_gone(reason: &str) -> AttemptResult {
+    AttemptResult::never(Failure::new(Code::TARGET_GONE, reason))
 }

@@ -128,7 +128,7 @@ impl Publisher {
             this.refund(scope, &charge, &answers).await;
             charge.fill(answers)
         };
-        self.engine.see_through(work).await.unwrap_or_default()
+        self.engine.run_to_completion(work).await.unwrap_or_default()
     }
 
     /// One result for each event, in order.

@@ -6,23 +6,23 @@ use async_trait::async_trait;
 use deadpool_postgres::ClientWrapper;
 use futures_util::try_join;
 use gancho_domain::{State, TenantId};
-use gancho_store::{Accept, Accepted, NewDelivery, NewParcel, NodeId, Placed, Result};
+use gancho_store::{Accept, AcceptOutcome, NewDelivery, NewParcel, NodeId, Placement, Result};
 use uuid::Uuid;
 
 use crate::{
     PostgresStore,
     committer::Rules,
-    fault::Fault,
     once,
     order::{self, Line},
     rows::{self, text, uuid},
     session::{execute, query},
+    tx_error::TxError,
     withhold,
 };
 
 #[async_trait]
 impl Accept for PostgresStore {
-    async fn accept(&self, parcels: Vec<NewParcel>, holder: NodeId) -> Result<Vec<Accepted>> {
+    async fn accept(&self, parcels: Vec<NewParcel>, holder: NodeId) -> Result<Vec<AcceptOutcome>> {
         if parcels.is_empty() {
             return Ok(Vec::new());
         }
@@ -42,7 +42,7 @@ pub(crate) async fn write(
     session: &ClientWrapper,
     incoming: &[Incoming<'_>],
     rules: &Rules,
-) -> Result<Vec<Accepted>, Fault> {
+) -> Result<Vec<AcceptOutcome>, TxError> {
     let seen = once::seen(session, incoming, rules.over.get()).await?;
     let fresh: Vec<Incoming<'_>> = incoming
         .iter()
@@ -57,8 +57,10 @@ pub(crate) async fn write(
         insert_deliveries(session, &fresh, &placed, &numbers)
     )?;
     withhold::bury(session, &fresh, rules.dead_letter_ttl).await?;
-    let mut new =
-        numbers.into_iter().zip(placed).map(|(number, placed)| Accepted::New { number, placed });
+    let mut new = numbers
+        .into_iter()
+        .zip(placed)
+        .map(|(number, placed)| AcceptOutcome::New { number, placed });
     Ok(seen.into_iter().filter_map(|seen| seen.or_else(|| new.next())).collect())
 }
 
@@ -73,7 +75,7 @@ returning tenant_id, subject, last";
 async fn number(
     session: &ClientWrapper,
     fresh: &[Incoming<'_>],
-) -> Result<Vec<Option<u64>>, Fault> {
+) -> Result<Vec<Option<u64>>, TxError> {
     let subject = |one: &Incoming<'_>| {
         let parcel = &one.new.parcel;
         parcel.subject.as_ref().map(|subject| (parcel.tenant, subject.as_bytes().to_vec()))
@@ -114,7 +116,7 @@ async fn number(
 pub(crate) async fn place(
     session: &ClientWrapper,
     fresh: &[Incoming<'_>],
-) -> Result<Vec<Vec<Placed>>, Fault> {
+) -> Result<Vec<Vec<Placement>>, TxError> {
     let lines: BTreeSet<Line> = fresh
         .iter()
         .flat_map(|one| one.new.deliveries.iter().filter_map(|to| line(one, to)))
@@ -123,14 +125,14 @@ pub(crate) async fn place(
         if lines.is_empty() { HashSet::new() } else { order::blocked(session, lines).await? };
     let mut place = |one: &Incoming<'_>, to: &NewDelivery| {
         if withhold::reason(one).is_some() {
-            return Placed::Dead;
+            return Placement::Dead;
         }
         // The first of a free line blocks those behind it.
         let waits = line(one, to).is_some_and(|line| !blocked.insert(line));
         match (waits, to.hold) {
-            (true, _) => Placed::Waiting,
-            (false, true) => Placed::Leased,
-            (false, false) => Placed::Pending,
+            (true, _) => Placement::Waiting,
+            (false, true) => Placement::Leased,
+            (false, false) => Placement::Pending,
         }
     };
     Ok(fresh
@@ -162,19 +164,19 @@ from unnest($1::uuid[], $2::uuid[], $3::int8[], $4::int8[], $5::int2[], $6::bool
     delivery, deliveries, body, request)";
 
 /// A message to the server must stay below 1 GiB, however much one call brings.
-const MOST_BYTES: usize = 64 << 20;
+const MAX_BYTES: usize = 64 << 20;
 
 async fn insert_parcels(
     session: &ClientWrapper,
     fresh: &[Incoming<'_>],
     numbers: &[Option<u64>],
-) -> Result<(), Fault> {
+) -> Result<(), TxError> {
     let mut start = 0;
     while start < fresh.len() {
         let mut bytes = 0;
         let fits = |one: &&Incoming<'_>| {
             bytes += one.new.parcel.body.len();
-            bytes <= MOST_BYTES
+            bytes <= MAX_BYTES
         };
         let end = start + fresh[start..].iter().take_while(fits).count().max(1);
         insert_some_parcels(session, &fresh[start..end], &numbers[start..end]).await?;
@@ -187,7 +189,7 @@ async fn insert_some_parcels<'a>(
     session: &ClientWrapper,
     fresh: &[Incoming<'a>],
     numbers: &[Option<u64>],
-) -> Result<(), Fault> {
+) -> Result<(), TxError> {
     let parcels = || fresh.iter().map(|one| &*one.new.parcel);
     let tenants: Vec<_> = parcels().map(|one| uuid(one.tenant)).collect();
     let ids: Vec<_> = parcels().map(|one| uuid(one.id)).collect();
@@ -241,9 +243,9 @@ select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::int8[],
 pub(crate) async fn insert_deliveries(
     session: &ClientWrapper,
     fresh: &[Incoming<'_>],
-    placed: &[Vec<Placed>],
+    placed: &[Vec<Placement>],
     numbers: &[Option<u64>],
-) -> Result<(), Fault> {
+) -> Result<(), TxError> {
     let all = || {
         fresh.iter().zip(placed).flat_map(|(one, placed)| {
             let parcel = &*one.new.parcel;
@@ -264,7 +266,7 @@ pub(crate) async fn insert_deliveries(
     let due: Vec<i64> = all().map(|(_, _, to, _)| to.due_at.micros()).collect();
     let times: Vec<i64> = all().map(|(_, parcel, ..)| parcel.created_at.micros()).collect();
     let owners: Vec<i64> = all()
-        .map(|(one, .., placed)| if placed == Placed::Leased { one.holder.0 } else { 0 })
+        .map(|(one, .., placed)| if placed == Placement::Leased { one.holder.0 } else { 0 })
         .collect();
     let lanes: Vec<i16> = all().map(|(_, _, to, _)| to.lane.number()).collect();
     let states: Vec<i16> = all().map(|(.., placed)| state(placed).number()).collect();
@@ -290,11 +292,11 @@ pub(crate) async fn insert_deliveries(
     Ok(())
 }
 
-const fn state(placed: Placed) -> State {
+const fn state(placed: Placement) -> State {
     match placed {
-        Placed::Leased => State::Leased,
-        Placed::Pending => State::Pending,
-        Placed::Waiting => State::Waiting,
-        Placed::Dead => State::Dead,
+        Placement::Leased => State::Leased,
+        Placement::Pending => State::Pending,
+        Placement::Waiting => State::Waiting,
+        Placement::Dead => State::Dead,
     }
 }

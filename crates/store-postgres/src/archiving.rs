@@ -11,10 +11,10 @@ use uuid::Uuid;
 use crate::{
     PostgresStore,
     dead_letters::{LETTER, dead_letter},
-    fault::store_error,
     rows::{self, ATTEMPT, uuid},
     session::{execute, query},
     states::{DEAD, Sql},
+    tx_error::store_error,
 };
 
 /// Only of those that have too many, by what is counted; of each by the index alone, to the first that is
@@ -75,10 +75,10 @@ where l.tenant_id = gone.tenant_id and l.delivery_id = gone.id and l.moved_at = 
 
 #[async_trait]
 impl Archiving for PostgresStore {
-    async fn dead_overflow(&self, most_per_tenant: u64) -> Result<Vec<ArchiveSelection>> {
+    async fn dead_overflow(&self, max_per_tenant: u64) -> Result<Vec<ArchiveSelection>> {
         let session = self.upkeep_session().await?;
-        let most = i64::try_from(most_per_tenant).unwrap_or(i64::MAX);
-        let found = query(&session, OVERFLOW, &[&most]).await.map_err(store_error)?;
+        let max = i64::try_from(max_per_tenant).unwrap_or(i64::MAX);
+        let found = query(&session, OVERFLOW, &[&max]).await.map_err(store_error)?;
         let overflow = |row| {
             Ok(ArchiveSelection::Overflow(
                 rows::id(row, 0)?,
@@ -92,10 +92,10 @@ impl Archiving for PostgresStore {
     async fn letters_to_archive(
         &self,
         which: ArchiveSelection,
-        most: usize,
-        most_bytes: usize,
+        max: usize,
+        max_bytes: usize,
     ) -> Result<Vec<FullDeadLetter>> {
-        let keys = self.keys(which, most, most_bytes).await?;
+        let keys = self.keys(which, max, max_bytes).await?;
         if keys.0.is_empty() {
             return Ok(Vec::new());
         }
@@ -139,12 +139,12 @@ impl Archiving for PostgresStore {
 type Keys = (Vec<Uuid>, Vec<Uuid>);
 
 impl PostgresStore {
-    async fn keys(&self, which: ArchiveSelection, most: usize, most_bytes: usize) -> Result<Keys> {
+    async fn keys(&self, which: ArchiveSelection, max: usize, max_bytes: usize) -> Result<Keys> {
         let session = self.upkeep_session().await?;
-        let most = most as i64;
+        let max = max as i64;
         let (sql, values): (String, Vec<Box<dyn ToSql + Send + Sync>>) = match which {
             ArchiveSelection::Expired(by) => {
-                (expired(), vec![Box::new(by.micros()), Box::new(most)])
+                (expired(), vec![Box::new(by.micros()), Box::new(max)])
             }
             ArchiveSelection::Overflow(tenant, moved_at, delivery) => (
                 beyond(),
@@ -152,7 +152,7 @@ impl PostgresStore {
                     Box::new(uuid(tenant)),
                     Box::new(moved_at.micros()),
                     Box::new(uuid(delivery)),
-                    Box::new(most),
+                    Box::new(max),
                 ],
             ),
         };
@@ -161,7 +161,7 @@ impl PostgresStore {
         let found = query(&session, &sql, &values).await.map_err(store_error)?;
         let (mut keys, mut bytes) = (Keys::default(), 0);
         for row in &found {
-            if bytes >= most_bytes {
+            if bytes >= max_bytes {
                 break;
             }
             keys.0.push(rows::get(row, 0)?);

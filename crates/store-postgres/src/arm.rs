@@ -1,4 +1,4 @@
-//! Arming deliveries anew, those that are kept in order in their turn.
+//! Rearms deliveries; ordered ones become due in their turn.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,14 +9,14 @@ use uuid::Uuid;
 
 use crate::{
     PostgresStore,
-    fault::{Fault, error_of},
     order::{self, Line},
     rows::{self, uuid},
     session::{Transaction, execute, query},
     states::{ENDED, Sql},
+    tx_error::{TxError, error_of},
 };
 
-/// How often a transaction that another was in the way of is run again.
+/// Maximum retries of a transaction that conflicts with another.
 const MAX_TRIES: u32 = 5;
 
 /// Locked in order, so that two transactions wait for each other instead of blocking each other.
@@ -57,7 +57,7 @@ impl PostgresStore {
         loop {
             tries += 1;
             match self.arm_once(&arming).await {
-                Err(Fault::Retry(error)) if tries < MAX_TRIES => {
+                Err(TxError::Retry(error)) if tries < MAX_TRIES => {
                     tracing::debug!(%error, tries, "retrying to schedule deliveries");
                 }
                 Err(fault) => return Err(fault.into_error()),
@@ -71,16 +71,16 @@ impl PostgresStore {
         }
     }
 
-    async fn arm_once(&self, arming: &Arming<'_>) -> Result<BTreeMap<Key, RetryOutcome>, Fault> {
+    async fn arm_once(&self, arming: &Arming<'_>) -> Result<BTreeMap<Key, RetryOutcome>, TxError> {
         let transaction = Transaction::begin(self.session().await?).await?;
         let armed = arming.run(transaction.session()?).await?;
-        transaction.commit().await.map_err(|error| Fault::Retry(error_of(&error)))?;
+        transaction.commit().await.map_err(|error| TxError::Retry(error_of(&error)))?;
         Ok(armed)
     }
 }
 
 impl Arming<'_> {
-    async fn run(&self, session: &ClientWrapper) -> Result<BTreeMap<Key, RetryOutcome>, Fault> {
+    async fn run(&self, session: &ClientWrapper) -> Result<BTreeMap<Key, RetryOutcome>, TxError> {
         // The subjects' rows before the deliveries', as everyone takes them.
         order::lock(session, self.keys, &[]).await?;
         let (tenants, ids) = columns(self.keys);

@@ -5,17 +5,18 @@ use std::collections::BTreeSet;
 use deadpool_postgres::ClientWrapper;
 use futures_util::try_join;
 use gancho_domain::{DeliveryId, TenantId, TenantScope};
-use gancho_store::{Accepted, NewEmailReport, NewParcel, NodeId, Placed, Settled, Settlement};
+use gancho_store::{
+    AcceptOutcome, NewEmailReport, NewParcel, NodeId, Placement, SettleOutcome, Settlement,
+};
 
 use crate::{
     accept::{self, Incoming},
     committer::Rules,
-    email_reports,
-    fault::Fault,
-    ledger, order,
+    email_reports, ledger, order,
     orphaned_leases::{self, Leases},
     settle::{self, Ending},
     time_buckets::{self, Bucket},
+    tx_error::TxError,
 };
 
 /// One call.
@@ -23,32 +24,32 @@ pub(crate) enum Work {
     Accept(Vec<NewParcel>, NodeId),
     Settle(NodeId, Vec<Settlement>),
     /// Through here, so that an answer that was lost is looked into. To release a second time what was
-    /// released already could take it from whoever claimed it in between: this very node, perhaps.
+    /// released already could take it from the node that claimed it in between: this very node, perhaps.
     Release(Leases),
     Report(TenantScope, Box<NewEmailReport>),
 }
 
 /// Its answer.
 pub(crate) enum Answer {
-    Accepted(Vec<Accepted>),
-    Settled(Vec<Settled>),
+    Accepted(Vec<AcceptOutcome>),
+    Settled(Vec<SettleOutcome>),
     Released,
 }
 
-/// What is to be rung after the commit.
+/// The bells to ring after the commit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Ring {
     pub here: bool,
     pub others: bool,
 }
 
-/// One answer for each call, in order. What is settled is settled first.
+/// Returns one answer for each call, in order. Settlements are written first.
 pub(crate) async fn run(
     session: &ClientWrapper,
     calls: &[&Work],
     buckets: &BTreeSet<Bucket>,
     rules: &Rules,
-) -> Result<(Vec<Answer>, Ring), Fault> {
+) -> Result<(Vec<Answer>, Ring), TxError> {
     let endings: Vec<Ending<'_>> = calls.iter().flat_map(|call| call.endings()).collect();
     let incoming: Vec<Incoming<'_>> = calls.iter().flat_map(|call| call.incoming()).collect();
     lock_order(session, &endings, &incoming).await?;
@@ -108,15 +109,15 @@ impl Work {
 
     /// What was leased to the caller's node, as the answer says.
     pub(crate) fn held(&self, answer: &Answer) -> Leases {
-        let (node, parcels): (NodeId, Vec<(&NewParcel, &Accepted)>) = match (self, answer) {
+        let (node, parcels): (NodeId, Vec<(&NewParcel, &AcceptOutcome)>) = match (self, answer) {
             (Self::Accept(parcels, holder), Answer::Accepted(answers)) => {
                 (*holder, parcels.iter().zip(answers).collect())
             }
             (Self::Settle(node, settlements), Answer::Settled(answers)) => {
                 let follow =
                     settlements.iter().zip(answers).flat_map(|(one, answer)| match answer {
-                        Settled::Done { follow } => one.follow.iter().zip(follow),
-                        Settled::LeaseLost => one.follow.iter().zip(&[]),
+                        SettleOutcome::Done { follow } => one.follow.iter().zip(follow),
+                        SettleOutcome::LeaseLost => one.follow.iter().zip(&[]),
                     });
                 (*node, follow.collect())
             }
@@ -124,8 +125,9 @@ impl Work {
         };
         let mut held = Vec::new();
         for (new, answer) in parcels {
-            let Accepted::New { placed, .. } = answer else { continue };
-            let leased = new.deliveries.iter().zip(placed).filter(|(_, at)| **at == Placed::Leased);
+            let AcceptOutcome::New { placed, .. } = answer else { continue };
+            let leased =
+                new.deliveries.iter().zip(placed).filter(|(_, at)| **at == Placement::Leased);
             held.extend(leased.map(|(to, _)| (new.parcel.tenant, to.id)));
         }
         (node, held)
@@ -162,8 +164,8 @@ fn follow<'a>(ending: &Ending<'a>) -> impl Iterator<Item = Incoming<'a>> + use<'
 /// The reports among the calls, each with what became of its notice.
 fn reports<'a>(
     calls: &[&'a Work],
-    mut accepted: &'a [Accepted],
-) -> Vec<(TenantScope, &'a NewEmailReport, &'a Accepted)> {
+    mut accepted: &'a [AcceptOutcome],
+) -> Vec<(TenantScope, &'a NewEmailReport, &'a AcceptOutcome)> {
     let mut reports = Vec::new();
     for call in calls {
         let (own, others) = accepted.split_at(call.incoming().count().min(accepted.len()));
@@ -175,8 +177,8 @@ fn reports<'a>(
     reports
 }
 
-/// Says whether anything was given back.
-async fn release(session: &ClientWrapper, calls: &[&Work]) -> Result<bool, Fault> {
+/// Returns whether anything was released.
+async fn release(session: &ClientWrapper, calls: &[&Work]) -> Result<bool, TxError> {
     let mut released = false;
     for call in calls {
         if let Work::Release((node, deliveries)) = call {
@@ -186,13 +188,13 @@ async fn release(session: &ClientWrapper, calls: &[&Work]) -> Result<bool, Fault
     Ok(released)
 }
 
-/// Only where something that is kept in order may end. Then all subjects of the batch are locked in
+/// Only where an ordered delivery may end. Then all subjects of the batch are locked in
 /// one go, so that there is one order in which they are taken.
 async fn lock_order(
     session: &ClientWrapper,
     endings: &[Ending<'_>],
     incoming: &[Incoming<'_>],
-) -> Result<(), Fault> {
+) -> Result<(), TxError> {
     let kept: Vec<(TenantId, DeliveryId)> = endings
         .iter()
         .filter(|ending| ending.settlement.in_order)
@@ -214,15 +216,16 @@ async fn lock_order(
 }
 
 impl Ring {
-    fn of(incoming: &[Incoming<'_>], accepted: &[Accepted]) -> Self {
+    fn of(incoming: &[Incoming<'_>], accepted: &[AcceptOutcome]) -> Self {
         let mut ring = Self::default();
         for (one, answer) in incoming.iter().zip(accepted) {
-            let Accepted::New { placed, .. } = answer else {
+            let AcceptOutcome::New { placed, .. } = answer else {
                 continue;
             };
             for (to, placed) in one.new.deliveries.iter().zip(placed) {
-                ring.here |= *placed == Placed::Pending;
-                ring.others |= *placed == Placed::Pending && to.due_at <= one.new.parcel.created_at;
+                ring.here |= *placed == Placement::Pending;
+                ring.others |=
+                    *placed == Placement::Pending && to.due_at <= one.new.parcel.created_at;
             }
         }
         ring
@@ -237,8 +240,8 @@ impl Ring {
 fn answers(
     calls: &[&Work],
     held: Vec<bool>,
-    accepted: Vec<Accepted>,
-    followed: Vec<Accepted>,
+    accepted: Vec<AcceptOutcome>,
+    followed: Vec<AcceptOutcome>,
 ) -> Vec<Answer> {
     let mut held = held.into_iter();
     let mut accepted = accepted.into_iter();
@@ -256,9 +259,9 @@ fn answers(
                     .map(|(one, held)| {
                         if held {
                             let follow = followed.by_ref().take(one.follow.len()).collect();
-                            Settled::Done { follow }
+                            SettleOutcome::Done { follow }
                         } else {
-                            Settled::LeaseLost
+                            SettleOutcome::LeaseLost
                         }
                     })
                     .collect(),

@@ -4,24 +4,24 @@ use std::{collections::HashMap, sync::Arc};
 
 use async_trait::async_trait;
 use gancho_domain::{DeliveryId, Parcel, ParcelId, TenantId, Time};
-use gancho_store::{Claim, Claimed, Claiming, Job, NodeId, Result};
+use gancho_store::{Claim, ClaimResult, Claiming, Job, NodeId, Result};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::{
     PostgresStore,
     deal::Plan,
-    fault::{Fault, store_error},
     orphaned_leases::LeaseGuard,
     rows::{self, uuid},
     session::{Transaction, execute, query},
     states::{LEASED, PENDING, Sql, sql},
+    tx_error::{TxError, store_error},
     walk,
 };
 
-/// Locks what the plan says, passing over what another node is just taking, cuts it where the bodies
-/// have become too many bytes, and leases the rest. The state is asked again of a row that changed
-/// in between, so that none is leased twice.
+/// Locks the deliveries of the plan, skipping those that another node is claiming, cuts them off where the
+/// bodies exceed the maximum, and leases the rest. The state of a row that changed in between is checked
+/// again, so that none is leased twice.
 ///
 /// The columns are those of [`rows::job`].
 pub(crate) static TAKE: Sql = Sql::new(|| {
@@ -72,15 +72,15 @@ order by due_at limit 1"
 
 #[async_trait]
 impl Claiming for PostgresStore {
-    async fn claim(&self, claim: Claim) -> Result<Claimed> {
-        self.release_orphaned().await.map_err(Fault::into_error)?;
+    async fn claim(&self, claim: Claim) -> Result<ClaimResult> {
+        self.release_orphaned().await.map_err(TxError::into_error)?;
         let session = self.session().await?;
-        let mut plan = walk::plan(&session, &claim).await.map_err(Fault::into_error)?;
+        let mut plan = walk::plan(&session, &claim).await.map_err(TxError::into_error)?;
         drop(session);
         let mut jobs = Vec::new();
         let mut guard = None;
         if !plan.takes.is_empty() {
-            let taken = self.take(&claim, &plan).await.map_err(Fault::into_error)?;
+            let taken = self.take(&claim, &plan).await.map_err(TxError::into_error)?;
             (jobs, guard) = (taken.0, Some(taken.1));
             // Less than planned: another node was quicker, or the bytes ran out.
             if jobs.len() < plan.total() {
@@ -91,7 +91,7 @@ impl Claiming for PostgresStore {
         let next_due = if caught_up { self.next_due(&claim).await? } else { None };
         // Nothing is awaited any more: the caller has them.
         guard.iter_mut().for_each(LeaseGuard::clear);
-        Ok(Claimed { jobs, cursor: plan.cursor, more: !caught_up, caught_up, next_due })
+        Ok(ClaimResult { jobs, cursor: plan.cursor, more: !caught_up, caught_up, next_due })
     }
 
     async fn release(&self, node: NodeId, deliveries: Vec<(TenantId, DeliveryId)>) -> Result<()> {
@@ -118,11 +118,11 @@ impl Claiming for PostgresStore {
 }
 
 impl PostgresStore {
-    async fn take(&self, claim: &Claim, plan: &Plan) -> Result<(Vec<Job>, LeaseGuard), Fault> {
+    async fn take(&self, claim: &Claim, plan: &Plan) -> Result<(Vec<Job>, LeaseGuard), TxError> {
         let tenants: Vec<Uuid> = plan.takes.iter().map(|take| uuid(take.tenant)).collect();
         let targets: Vec<Uuid> = plan.takes.iter().map(|take| uuid(take.target)).collect();
-        let most: Vec<i64> = plan.takes.iter().map(|take| take.most as i64).collect();
-        let most_bytes = i64::try_from(claim.most_bytes).unwrap_or(i64::MAX);
+        let max: Vec<i64> = plan.takes.iter().map(|take| take.max as i64).collect();
+        let max_bytes = i64::try_from(claim.max_bytes).unwrap_or(i64::MAX);
         let transaction = Transaction::begin(self.session().await?).await?;
         let taken = query(
             transaction.session()?,
@@ -130,11 +130,11 @@ impl PostgresStore {
             &[
                 &tenants,
                 &targets,
-                &most,
+                &max,
                 &claim.lane.number(),
                 &claim.now.micros(),
                 &claim.node.0,
-                &most_bytes,
+                &max_bytes,
             ],
         )
         .await?;

@@ -18,17 +18,17 @@ use uuid::Uuid;
 
 use crate::{
     batch::{self, Answer, Ring, Work},
-    fault::{Fault, store_error},
+    expiry_time::ExpiryTime,
     listen::Bells,
     orphaned_leases::OrphanedLeases,
-    over::Over,
     queue::{Call, Queue, mixed_up},
     rows, session, time_buckets,
+    tx_error::{TxError, store_error},
 };
 
-/// How often a transaction that another was in the way of is run again.
-const MOST_TRIES: u32 = 5;
-/// After the server could not be reached, calls are refused for so long before it is asked again.
+/// Maximum retries of a transaction that conflicts with another.
+const MAX_TRIES: u32 = 5;
+/// How long calls are refused after the server could not be reached, before the next try.
 const REST: Duration = Duration::from_millis(200);
 
 #[derive(Clone)]
@@ -36,7 +36,7 @@ pub(crate) struct Rules {
     pub bells: Arc<Bells>,
     pub orphaned_leases: Arc<OrphanedLeases>,
     pub dead_letter_ttl: Duration,
-    pub over: Over,
+    pub over: ExpiryTime,
 }
 
 pub(crate) fn start(pool: &Pool, count: usize, rules: &Rules, stop: &CancellationToken) -> Queue {
@@ -85,7 +85,7 @@ impl Committer {
         let works: Vec<&Work> = calls.iter().map(|call| &call.work).collect();
         let answers: Vec<Result<Answer>> = match self.transact(&works).await {
             Ok(answers) => answers.into_iter().map(Ok).collect(),
-            Err(Fault::Content(_)) if works.len() > 1 => {
+            Err(TxError::Content(_)) if works.len() > 1 => {
                 let mut answers = Vec::new();
                 for work in works {
                     let answer = self.transact(&[work]).await;
@@ -112,12 +112,12 @@ impl Committer {
         }
     }
 
-    async fn transact(&mut self, works: &[&Work]) -> Result<Vec<Answer>, Fault> {
+    async fn transact(&mut self, works: &[&Work]) -> Result<Vec<Answer>, TxError> {
         let mut tries = 0;
         loop {
             tries += 1;
             match self.transact_once(works).await {
-                Err(Fault::Retry(error)) if tries < MOST_TRIES => {
+                Err(TxError::Retry(error)) if tries < MAX_TRIES => {
                     tracing::debug!(%error, tries, "retrying a transaction");
                 }
                 Ok((answers, ring)) => {
@@ -129,7 +129,7 @@ impl Committer {
         }
     }
 
-    async fn transact_once(&mut self, works: &[&Work]) -> Result<(Vec<Answer>, Ring), Fault> {
+    async fn transact_once(&mut self, works: &[&Work]) -> Result<(Vec<Answer>, Ring), TxError> {
         let session = self.session().await?;
         let (writer, number) = self.begin(&session).await?;
         let buckets = self.buckets.unknown(works.iter().flat_map(|work| work.buckets()));
@@ -141,7 +141,7 @@ impl Committer {
             }
             Err(fault) => {
                 let undone = session.batch_execute("rollback").await;
-                if undone.is_err() || matches!(fault, Fault::Server(_)) {
+                if undone.is_err() || matches!(fault, TxError::Server(_)) {
                     drop(Object::take(session));
                 }
                 Err(fault)
@@ -149,20 +149,20 @@ impl Committer {
         }
     }
 
-    async fn session(&mut self) -> Result<Object, Fault> {
+    async fn session(&mut self) -> Result<Object, TxError> {
         if let Some((until, error)) = &self.rest
             && Instant::now() < *until
         {
-            return Err(Fault::Server(error.clone()));
+            return Err(TxError::Server(error.clone()));
         }
         let session = session::of(&self.pool).await;
         self.rest = session.as_ref().err().map(|error| (Instant::now() + REST, error.clone()));
-        session.map_err(Fault::Server)
+        session.map_err(TxError::Server)
     }
 
     /// Opens the transaction and notes its number. Answered before anything else is sent, so that no
     /// statement can run outside of it.
-    async fn begin(&mut self, session: &Object) -> Result<(Uuid, i64), Fault> {
+    async fn begin(&mut self, session: &Object) -> Result<(Uuid, i64), TxError> {
         let (writer, last) = if let Some(writer) = self.writer {
             writer
         } else {
@@ -187,7 +187,7 @@ impl Committer {
     }
 
     /// Commits. Where the answer is lost, finds out whether it happened.
-    async fn finish(&self, session: Object, writer: Uuid, number: i64) -> Result<(), Fault> {
+    async fn finish(&self, session: Object, writer: Uuid, number: i64) -> Result<(), TxError> {
         let Err(error) = session.batch_execute("commit").await else {
             return Ok(());
         };
@@ -200,7 +200,7 @@ impl Committer {
         loop {
             match self.happened(writer, number).await {
                 Ok(true) => return Ok(()),
-                Ok(false) => return Err(Fault::Server(store_error(error))),
+                Ok(false) => return Err(TxError::Server(store_error(error))),
                 Err(error) => {
                     tracing::debug!(%error, "could not check a commit yet");
                     sleep(REST).await;

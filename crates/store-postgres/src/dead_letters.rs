@@ -5,7 +5,8 @@ mod list;
 use async_trait::async_trait;
 use gancho_domain::{Lane, Time};
 use gancho_store::{
-    DeadFilter, DeadLetter, DeadLetters, DeadStats, ListOrder, Page, PageRequest, Replayed, Result,
+    DeadFilter, DeadLetter, DeadLetters, DeadStats, ListOrder, Page, PageRequest, ReplayPage,
+    Result,
 };
 use tokio_postgres::Row;
 
@@ -13,10 +14,10 @@ use self::list::Letters;
 use crate::{
     PostgresStore,
     arm::Arming,
-    fault::{corrupt, store_error},
     look::{Looks, page},
     rows::{self, uuid},
     session::{execute, query},
+    tx_error::{corrupt, store_error},
     where_clause::Conditions,
 };
 
@@ -30,7 +31,7 @@ impl DeadLetters for PostgresStore {
         self.page_of_dead(&filter, &page).await
     }
 
-    /// How many there are is kept, as long as no time is asked for. The oldest is found by the index.
+    /// The count is stored, unless the filter has a time. The oldest is found by the index.
     async fn dead_stats(&self, filter: DeadFilter) -> Result<DeadStats> {
         let session = self.session().await?;
         let is_kept = filter.delivery.is_none() && filter.since.is_none() && filter.until.is_none();
@@ -66,35 +67,35 @@ impl DeadLetters for PostgresStore {
     async fn replay_dead(
         &self,
         filter: DeadFilter,
-        most: usize,
+        max: usize,
         after: Option<[u8; 32]>,
         now: Time,
-    ) -> Result<Replayed> {
+    ) -> Result<ReplayPage> {
         let (found, next) = {
             let session = self.lists.next(filter.tenant).await?;
             // One that is being replayed already is left alone.
             let order = ListOrder::OldestFirst;
             let letters = Letters { session: &session, filter: &filter, order, ended: true };
             let after = list::start(order, after.as_ref());
-            page(&letters, most, Looks::new(self.max_looks, most), after).await?
+            page(&letters, max, Looks::new(self.max_looks, max), after).await?
         };
         let next = next.map(list::write_place);
         if found.is_empty() {
-            return Ok(Replayed { armed: 0, next });
+            return Ok(ReplayPage { armed: 0, next });
         }
         let keys: Vec<_> = found.into_iter().map(|(key, _)| key).collect();
         let armed = self.arm_in_turn(Arming { keys: &keys, only_dead: true, now }).await?;
-        Ok(Replayed { armed: armed.len() as u64, next })
+        Ok(ReplayPage { armed: armed.len() as u64, next })
     }
 
-    async fn purge_dead(&self, filter: DeadFilter, most: usize) -> Result<u64> {
+    async fn purge_dead(&self, filter: DeadFilter, max: usize) -> Result<u64> {
         let session = self.session().await?;
         let mut conditions = conditions(&filter);
-        let most = conditions.value(most as i64);
+        let max = conditions.value(max as i64);
         let sql = format!(
             "with gone as materialized (
                select l.tenant_id, l.delivery_id from dead_letters l
-               where {} order by l.moved_at, l.delivery_id limit {most} for update skip locked)
+               where {} order by l.moved_at, l.delivery_id limit {max} for update skip locked)
              delete from dead_letters l using gone
              where l.tenant_id = gone.tenant_id and l.delivery_id = gone.delivery_id",
             conditions.sql()
@@ -104,7 +105,7 @@ impl DeadLetters for PostgresStore {
     }
 }
 
-/// Over `l`.
+/// ExpiryTime `l`.
 fn conditions(filter: &DeadFilter) -> Conditions {
     let mut conditions = Conditions::default();
     conditions.add_if("l.tenant_id = ?", filter.tenant.map(uuid));

@@ -1,5 +1,5 @@
-//! Deals out turns over a list of what is due, where all of it, or all that will be looked at, is known: the
-//! same turns as the walk's.
+//! Deals out turns over a list of due deliveries, where all that will be considered are known: the same turns
+//! as the walk's.
 
 use std::collections::BTreeMap;
 
@@ -19,12 +19,12 @@ pub(crate) struct Plan {
 pub(crate) struct Take {
     pub tenant: TenantId,
     pub target: TargetId,
-    pub most: usize,
+    pub max: usize,
 }
 
 impl Plan {
     pub(crate) fn total(&self) -> usize {
-        self.takes.iter().map(|take| take.most).sum()
+        self.takes.iter().map(|take| take.max).sum()
     }
 
     /// Something that was to be taken, or was seen, is left.
@@ -35,7 +35,7 @@ impl Plan {
 }
 
 /// How many are due, by tenant and target.
-type Due = BTreeMap<TenantId, BTreeMap<TargetId, usize>>;
+type DueCounts = BTreeMap<TenantId, BTreeMap<TargetId, usize>>;
 
 /// `due` is all that is due and not skipped.
 pub(crate) fn plan(claim: &Claim, due: impl Iterator<Item = (TenantId, TargetId)>) -> Plan {
@@ -57,17 +57,17 @@ fn serve(plan: &mut Plan, claim: &Claim, tenant: TenantId, targets: &BTreeMap<Ta
     let mut turn = claim.per_tenant.max(1);
     let mut last = start;
     for (target, due) in in_turn(targets, start) {
-        let room = turn.min(claim.most - plan.total());
-        let most = claim.share(*target).min(room).min(*due);
-        plan.caught_up &= most == *due;
+        let room = turn.min(claim.max - plan.total());
+        let max = claim.share(*target).min(room).min(*due);
+        plan.caught_up &= max == *due;
         if room == 0 {
             // The rest has its turn when the round comes by again.
             plan.cursor.targets.extend(last.map(|last| (tenant, last)));
             return;
         }
-        plan.takes.push(Take { tenant, target: *target, most });
+        plan.takes.push(Take { tenant, target: *target, max });
         plan.cursor.tenant = Some(tenant);
-        turn -= most;
+        turn -= max;
         last = Some(*target);
     }
 }
@@ -84,7 +84,7 @@ fn in_turn<K: Ord + Copy, V>(
 }
 
 /// Adds targets that the walk did not come to, within the same shares. The cursor stays where the
-/// walk left it. Says whether any of them has more.
+/// walk left it. Returns whether any of them has more.
 pub(crate) fn add(
     plan: &mut Plan,
     claim: &Claim,
@@ -93,28 +93,28 @@ pub(crate) fn add(
     let mut left = false;
     let mut turns: BTreeMap<TenantId, usize> = BTreeMap::new();
     for take in &plan.takes {
-        *turns.entry(take.tenant).or_default() += take.most;
+        *turns.entry(take.tenant).or_default() += take.max;
     }
     for (tenant, targets) in count(due) {
         let turn = turns.entry(tenant).or_default();
         for (target, due) in targets {
             let known =
                 plan.takes.iter().any(|take| (take.tenant, take.target) == (tenant, target));
-            let room = claim.most.saturating_sub(plan.total());
+            let room = claim.max.saturating_sub(plan.total());
             let room = room.min(claim.per_tenant.max(1).saturating_sub(*turn));
-            let most = claim.share(target).min(room).min(due);
-            if most > 0 && !known {
-                plan.takes.push(Take { tenant, target, most });
-                *turn += most;
-                left |= most < due;
+            let max = claim.share(target).min(room).min(due);
+            if max > 0 && !known {
+                plan.takes.push(Take { tenant, target, max });
+                *turn += max;
+                left |= max < due;
             }
         }
     }
     left
 }
 
-fn count(due: impl Iterator<Item = (TenantId, TargetId)>) -> Due {
-    let mut counted = Due::new();
+fn count(due: impl Iterator<Item = (TenantId, TargetId)>) -> DueCounts {
+    let mut counted = DueCounts::new();
     for (tenant, target) in due {
         *counted.entry(tenant).or_default().entry(target).or_default() += 1;
     }
@@ -130,13 +130,13 @@ mod tests {
 
     use super::*;
 
-    fn claim(most: usize, per_target: usize, per_tenant: usize) -> Claim {
+    fn claim(max: usize, per_target: usize, per_tenant: usize) -> Claim {
         Claim {
             node: NodeId(1),
             lane: Lane::Webhook,
             now: Time::ZERO,
-            most,
-            most_bytes: 1,
+            max,
+            max_bytes: 1,
             per_target,
             per_proven: per_target,
             per_tenant,
@@ -151,7 +151,7 @@ mod tests {
     }
 
     fn taken(plan: &Plan) -> Vec<(u128, u128, usize)> {
-        let bits = |take: &Take| (take.tenant.bits(), take.target.bits(), take.most);
+        let bits = |take: &Take| (take.tenant.bits(), take.target.bits(), take.max);
         plan.takes.iter().map(bits).collect()
     }
 
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn what_the_walk_missed_is_added_within_the_shares() {
         let (tenant, target) = (Id::from_bits(1), Id::from_bits(1));
-        let mut plan = Plan { takes: vec![Take { tenant, target, most: 2 }], ..Plan::default() };
+        let mut plan = Plan { takes: vec![Take { tenant, target, max: 2 }], ..Plan::default() };
         let left =
             add(&mut plan, &claim(5, 2, 3), due(&[(1, 1), (1, 2), (1, 2), (2, 3), (3, 4), (3, 5)]));
         assert_eq!(taken(&plan), [(1, 1, 2), (1, 2, 1), (2, 3, 1), (3, 4, 1)]);

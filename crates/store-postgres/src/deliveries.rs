@@ -14,11 +14,11 @@ use crate::{
     PostgresStore,
     arm::Arming,
     delivery_list::OUTCOME,
-    fault::{corrupt, store_error},
     rows::{self, ATTEMPT, DELIVERY, PARCEL, uuid},
     session::query,
     states::{ENDED, LEASED, PENDING, sql},
     time_buckets,
+    tx_error::{corrupt, store_error},
     where_clause::Conditions,
 };
 
@@ -113,18 +113,18 @@ impl Deliveries for PostgresStore {
         &self,
         scope: TenantScope,
         ids: Vec<ParcelId>,
-        most_bytes: usize,
+        max_bytes: usize,
     ) -> Result<Vec<(ParcelId, Bytes)>> {
         let session = self.lists.next(Some(scope.tenant())).await?;
         let ids: Vec<Uuid> = ids.into_iter().map(uuid).collect();
-        let most = i32::try_from(most_bytes).unwrap_or(i32::MAX);
-        // Bodies are not compressed, so that only the pieces asked for are read.
+        let max = i32::try_from(max_bytes).unwrap_or(i32::MAX);
+        // Bodies are not compressed, so that only the requested pieces are read.
         let sql = "select p.id, substring(p.body from 1 for $3)
             from unnest($2::uuid[]) with ordinality as k(id, place)
             cross join lateral (select p.id, p.body from parcels p
                 where p.tenant_id = $1 and p.id = k.id offset 0) p
             order by k.place";
-        let found = query(&session, sql, &[&uuid(scope.tenant()), &ids, &most]).await;
+        let found = query(&session, sql, &[&uuid(scope.tenant()), &ids, &max]).await;
         let found = found.map_err(store_error)?;
         found.iter().map(|row| Ok((rows::id(row, 0)?, rows::bytes(row, 1)?))).collect()
     }

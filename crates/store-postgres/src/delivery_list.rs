@@ -12,11 +12,11 @@ use uuid::Uuid;
 
 use crate::{
     PostgresStore,
-    fault::store_error,
     look::{Ids, Looks, Step, Trail, page},
     rows::{self, DELIVERY, uuid},
     session::query,
     states::{DEAD, DELIVERED, LEASED, PENDING, Sql, WAITING, sql},
+    tx_error::store_error,
     where_clause::Conditions,
 };
 
@@ -29,22 +29,22 @@ impl PostgresStore {
     ) -> Result<Page<DeliveryRow>> {
         let session = self.lists.next(Some(scope.tenant())).await?;
         let ids = rows::ids_at(request.order, filter.since, filter.until);
-        let asked = Asked { session: &session, scope, filter, ids };
-        let looks = Looks::new(self.max_looks, request.most);
+        let asked = ListQuery { session: &session, scope, filter, ids };
+        let looks = Looks::new(self.max_looks, request.max);
         let (ids, next) = if filter.external_id.is_some() && filter.event.is_none() {
             asked.named(request, looks).await?
         } else {
             let place = request.after.as_ref();
             let after = place.map_or(ids.start(), |place| ids.from(read_place(place)));
-            let (ids, next) = page(&asked, request.most, looks, after).await?;
+            let (ids, next) = page(&asked, request.max, looks, after).await?;
             (ids, next.map(write_place))
         };
         Ok(Page { rows: read(&session, scope, &ids).await?, next })
     }
 }
 
-/// What is asked for, and of whom.
-struct Asked<'a> {
+/// A list query: the filter, and whose deliveries it searches.
+struct ListQuery<'a> {
     session: &'a ClientWrapper,
     scope: TenantScope,
     filter: &'a DeliveryFilter,
@@ -54,8 +54,8 @@ struct Asked<'a> {
 /// An event and one of its deliveries.
 type NamedPlace = (Uuid, Uuid);
 
-impl Asked<'_> {
-    /// Several events may bear the same id: they are looked at one after the other.
+impl ListQuery<'_> {
+    /// Several events may have the same id: they are read one after the other.
     async fn named(
         &self,
         request: &PageRequest,
@@ -67,7 +67,7 @@ impl Asked<'_> {
             ListOrder::OldestFirst => (Uuid::nil(), Uuid::nil()),
         };
         let begin = request.after.as_ref().map_or(start, read_named_place);
-        let (ids, next) = page(&Named(self), request.most, looks, begin).await?;
+        let (ids, next) = page(&ExternalIdTrail(self), request.max, looks, begin).await?;
         Ok((ids, next.map(write_named_place)))
     }
 }
@@ -93,7 +93,7 @@ pub(crate) async fn read(
     found.map_err(store_error)?.iter().map(rows::delivery).collect()
 }
 
-impl Trail for Asked<'_> {
+impl Trail for ListQuery<'_> {
     type Row = Uuid;
     type Place = Uuid;
 
@@ -114,9 +114,9 @@ impl Trail for Asked<'_> {
 }
 
 /// By the publisher's own id: by event, and within it by delivery.
-struct Named<'a>(&'a Asked<'a>);
+struct ExternalIdTrail<'a>(&'a ListQuery<'a>);
 
-impl Trail for Named<'_> {
+impl Trail for ExternalIdTrail<'_> {
     type Row = Uuid;
     type Place = NamedPlace;
 
@@ -180,7 +180,7 @@ pub(crate) static OUTCOME: Sql = Sql::new(|| {
     )
 });
 
-/// Those that bear the id, from the newest on, and how many deliveries each has.
+/// Those that have the id, from the newest on, and how many deliveries each has.
 const EVENTS_NAMED: &str = "
 select p.id, cardinality(p.deliveries) from parcels p
 where p.tenant_id = $1 and p.external_id = $2 and p.id <= $3
@@ -278,7 +278,7 @@ fn fitting(scope: TenantScope, filter: &DeliveryFilter) -> Conditions {
 
 const LOOKED: &str = "d.id, d.target_id, d.parcel_id, d.created_at, d.attempts, d.lane, d.state";
 
-/// The rows that one step looks at; the values of the statement that stand for its bounds.
+/// The rows that one step looks at; the statement's parameters for its bounds.
 struct LookRange<'a> {
     ids: Ids,
     after: &'a str,
@@ -320,7 +320,7 @@ fn having(status: Status) -> &'static str {
     }
 }
 
-/// A list in order of ids goes on after an id.
+/// A list in order of ids continues after an id.
 pub(crate) fn write_place(last: Uuid) -> [u8; 32] {
     let mut place = [0; 32];
     place[..16].copy_from_slice(last.as_bytes());

@@ -9,9 +9,9 @@ use uuid::Uuid;
 
 use crate::{
     PostgresStore,
-    fault::{Fault, corrupt, store_error},
     rows::{self, uuid},
     session::{Transaction, execute, query},
+    tx_error::{TxError, corrupt, store_error},
 };
 
 const COLUMNS: &str = "tenant_id, key, body, version";
@@ -36,31 +36,31 @@ impl Documents for PostgresStore {
         &self,
         on: Collection,
         after: Option<&str>,
-        most: usize,
+        max: usize,
     ) -> Result<Vec<Document>> {
-        let (kind, owner, most) = (on.kind(), owner(on.tenant())?, most as i64);
+        let (kind, owner, max) = (on.kind(), owner(on.tenant())?, max as i64);
         let Some(after) = after else {
             let by = "where kind = $1 and tenant_id = $2 order by key limit $3";
-            return self.list_documents(on.tenant(), by, &[&kind, &owner, &most]).await;
+            return self.list_documents(on.tenant(), by, &[&kind, &owner, &max]).await;
         };
         let by = "where kind = $1 and tenant_id = $2 and key > $3 order by key limit $4";
-        self.list_documents(on.tenant(), by, &[&kind, &owner, &after.as_bytes(), &most]).await
+        self.list_documents(on.tenant(), by, &[&kind, &owner, &after.as_bytes(), &max]).await
     }
 
     async fn documents_of_all(
         &self,
         kind: &'static str,
         after: Option<(Option<TenantId>, String)>,
-        most: usize,
+        max: usize,
     ) -> Result<Vec<Document>> {
-        let most = most as i64;
+        let max = max as i64;
         let Some((tenant, key)) = after else {
             let by = "where kind = $1 order by tenant_id, key limit $2";
-            return self.list_documents(None, by, &[&kind, &most]).await;
+            return self.list_documents(None, by, &[&kind, &max]).await;
         };
         let by = "where kind = $1 and (tenant_id, key) > ($2, $3)
             order by tenant_id, key limit $4";
-        self.list_documents(None, by, &[&kind, &owner(tenant)?, &key.as_bytes(), &most]).await
+        self.list_documents(None, by, &[&kind, &owner(tenant)?, &key.as_bytes(), &max]).await
     }
 
     async fn put_document(
@@ -80,7 +80,7 @@ impl Documents for PostgresStore {
         body: Bytes,
         max: usize,
     ) -> Result<Option<u64>> {
-        self.put_within(on, key, &body, max).await.map_err(Fault::into_error)
+        self.put_within(on, key, &body, max).await.map_err(TxError::into_error)
     }
 
     async fn put_document_until(
@@ -133,7 +133,7 @@ impl PostgresStore {
         key: &str,
         body: &[u8],
         max: usize,
-    ) -> Result<Option<u64>, Fault> {
+    ) -> Result<Option<u64>, TxError> {
         let (kind, owner, key) = (on.kind(), owner(on.tenant())?, key.as_bytes());
         let transaction = Transaction::begin(self.session().await?).await?;
         let session = transaction.session()?;

@@ -1,4 +1,4 @@
-//! What is reported of e-mails after they were sent.
+//! Reports on e-mails after they were sent.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use deadpool_postgres::ClientWrapper;
 use gancho_domain::{EmailId, Lane, TenantScope, Time};
 use gancho_store::{
-    Accepted, DeliveryRow, EmailReport, EmailReports, FailedEmails, NewEmailReport, Page,
+    AcceptOutcome, DeliveryRow, EmailReport, EmailReports, FailedEmails, NewEmailReport, Page,
     PageRequest, Result,
 };
 use tokio_postgres::{Row, types::ToSql};
@@ -15,20 +15,20 @@ use uuid::Uuid;
 use crate::{
     PostgresStore,
     delivery_list::{self, read_place, write_place},
-    fault::{Fault, store_error},
     look::{Ids, Looks, Step, Trail, page},
     rows::{self, text, uuid},
     session::{execute, query},
     states::DEAD,
     suppressions,
+    tx_error::{TxError, store_error},
 };
 
 const FIND: &str = "
 select email_id, delivery_id, code, reason, error, is_provisional, at
 from email_reports where tenant_id = $1 and email_id = any ($2)";
 
-/// A report that was told before is noted with the time of what was told. A report that is there stays, if
-/// it is not provisional.
+/// A repeated report is noted with the time of the first notice. An existing report stays unless it is
+/// provisional.
 const WRITE: &str = "
 insert into email_reports as r (tenant_id, email_id, delivery_id, code, reason, error, is_provisional, at,
     until)
@@ -45,7 +45,7 @@ where r.is_provisional";
 
 #[async_trait]
 impl EmailReports for PostgresStore {
-    async fn report_email(&self, scope: TenantScope, new: NewEmailReport) -> Result<Accepted> {
+    async fn report_email(&self, scope: TenantScope, new: NewEmailReport) -> Result<AcceptOutcome> {
         self.committers.report(scope, new).await
     }
 
@@ -72,22 +72,22 @@ impl EmailReports for PostgresStore {
         let session = self.lists.next(Some(scope.tenant())).await?;
         let ids = rows::ids_at(request.order, which.since, which.until);
         let after = request.after.as_ref().map_or(ids.start(), |place| ids.from(read_place(place)));
-        let looks = Looks::new(self.max_looks, request.most);
-        let failed = Failed { session: &session, scope, which, ids };
-        let (ids, next) = page(&failed, request.most, looks, after).await?;
+        let looks = Looks::new(self.max_looks, request.max);
+        let failed = FailureTrail { session: &session, scope, which, ids };
+        let (ids, next) = page(&failed, request.max, looks, after).await?;
         let rows = delivery_list::read(&session, scope, &ids).await?;
         Ok(Page { rows, next: next.map(write_place) })
     }
 }
 
 /// Of each e-mail one report and what became of its notice.
-type Round<'a> = BTreeMap<(Uuid, Uuid), (&'a NewEmailReport, &'a Accepted)>;
+type Round<'a> = BTreeMap<(Uuid, Uuid), (&'a NewEmailReport, &'a AcceptOutcome)>;
 
-/// In one transaction with the notices, of which the answers say what became.
+/// In one transaction with the notices, whose outcomes are in `new`.
 pub(crate) async fn write(
     session: &ClientWrapper,
-    new: &[(TenantScope, &NewEmailReport, &Accepted)],
-) -> Result<(), Fault> {
+    new: &[(TenantScope, &NewEmailReport, &AcceptOutcome)],
+) -> Result<(), TxError> {
     if new.is_empty() {
         return Ok(());
     }
@@ -114,7 +114,7 @@ pub(crate) async fn write(
     Ok(())
 }
 
-async fn write_round(session: &ClientWrapper, round: &Round<'_>) -> Result<(), Fault> {
+async fn write_round(session: &ClientWrapper, round: &Round<'_>) -> Result<(), TxError> {
     let reports = || round.values().map(|(new, _)| &new.report);
     let tenants: Vec<Uuid> = round.keys().map(|key| key.0).collect();
     let emails: Vec<Uuid> = round.keys().map(|key| key.1).collect();
@@ -128,8 +128,8 @@ async fn write_round(session: &ClientWrapper, round: &Round<'_>) -> Result<(), F
     let told: Vec<Option<Uuid>> = round
         .values()
         .map(|(_, accepted)| match accepted {
-            Accepted::Again { first } => Some(uuid(*first)),
-            Accepted::New { .. } | Accepted::Clash { .. } => None,
+            AcceptOutcome::Again { first } => Some(uuid(*first)),
+            AcceptOutcome::New { .. } | AcceptOutcome::Clash { .. } => None,
         })
         .collect();
     let values: [&(dyn ToSql + Sync); 10] = [
@@ -149,14 +149,14 @@ async fn write_round(session: &ClientWrapper, round: &Round<'_>) -> Result<(), F
 }
 
 /// E-mails that were given up, and those of which a failure was reported later.
-struct Failed<'a> {
+struct FailureTrail<'a> {
     session: &'a ClientWrapper,
     scope: TenantScope,
     which: FailedEmails,
     ids: Ids,
 }
 
-impl Trail for Failed<'_> {
+impl Trail for FailureTrail<'_> {
     type Row = Uuid;
     type Place = Uuid;
 

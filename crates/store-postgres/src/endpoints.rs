@@ -9,9 +9,9 @@ use uuid::Uuid;
 
 use crate::{
     PostgresStore,
-    fault::{Fault, corrupt, store_error},
     rows::{self, text, uuid},
     session::{Transaction, execute, query},
+    tx_error::{TxError, corrupt, store_error},
 };
 
 const COLUMNS: &str = "tenant_id, id, name, url, events, sealed_secret, profile, is_active, \
@@ -34,10 +34,10 @@ impl Endpoints for PostgresStore {
         &self,
         scope: TenantScope,
         endpoint: Endpoint,
-        at_most: Option<u32>,
+        max_endpoints: Option<u32>,
     ) -> Result<bool> {
-        let added = self.add(scope, &endpoint, at_most).await;
-        added.map_err(Fault::into_error)
+        let added = self.add(scope, &endpoint, max_endpoints).await;
+        added.map_err(TxError::into_error)
     }
 
     async fn change_endpoint(&self, scope: TenantScope, endpoint: Endpoint) -> Result<bool> {
@@ -77,15 +77,15 @@ impl Endpoints for PostgresStore {
         &self,
         scope: TenantScope,
         before: Option<EndpointId>,
-        most: usize,
+        max: usize,
     ) -> Result<Vec<Endpoint>> {
         let session = self.lists.next(Some(scope.tenant())).await?;
-        let (before, most) = (before.map_or(Uuid::max(), uuid), most as i64);
+        let (before, max) = (before.map_or(Uuid::max(), uuid), max as i64);
         let sql = format!(
             "select {COLUMNS} from endpoints where tenant_id = $1 and id < $2
              order by id desc limit $3"
         );
-        let found = query(&session, &sql, &[&uuid(scope.tenant()), &before, &most]).await;
+        let found = query(&session, &sql, &[&uuid(scope.tenant()), &before, &max]).await;
         found.map_err(store_error)?.iter().map(endpoint).collect()
     }
 
@@ -97,7 +97,7 @@ impl Endpoints for PostgresStore {
     }
 
     async fn delete_endpoint(&self, scope: TenantScope, id: EndpointId) -> Result<bool> {
-        let (gone, lifted) = self.delete(scope, id).await.map_err(Fault::into_error)?;
+        let (gone, lifted) = self.delete(scope, id).await.map_err(TxError::into_error)?;
         if lifted {
             self.bells.ring_all();
         }
@@ -107,7 +107,7 @@ impl Endpoints for PostgresStore {
 
 impl PostgresStore {
     /// Whether it was there, and whether it was paused.
-    async fn delete(&self, scope: TenantScope, id: EndpointId) -> Result<(bool, bool), Fault> {
+    async fn delete(&self, scope: TenantScope, id: EndpointId) -> Result<(bool, bool), TxError> {
         let transaction = Transaction::begin(self.session().await?).await?;
         let session = transaction.session()?;
         let (tenant, id) = (uuid(scope.tenant()), uuid(id));
@@ -124,12 +124,12 @@ impl PostgresStore {
         &self,
         scope: TenantScope,
         endpoint: &Endpoint,
-        at_most: Option<u32>,
-    ) -> Result<bool, Fault> {
+        max_endpoints: Option<u32>,
+    ) -> Result<bool, TxError> {
         let transaction = Transaction::begin(self.session().await?).await?;
         let session = transaction.session()?;
-        if let Some(most) = at_most
-            && count(session, scope).await? >= i64::from(most)
+        if let Some(max) = max_endpoints
+            && count(session, scope).await? >= i64::from(max)
         {
             transaction.commit().await?;
             return Ok(false);
@@ -143,7 +143,7 @@ impl PostgresStore {
 
 /// Holds the tenant's row first, so that two who count do not both find the last place free. The
 /// count is a statement of its own, so that it sees what the one before has written.
-async fn count(session: &ClientWrapper, scope: TenantScope) -> Result<i64, Fault> {
+async fn count(session: &ClientWrapper, scope: TenantScope) -> Result<i64, TxError> {
     let tenant = uuid(scope.tenant());
     let hold = "select from tenants where tenant_id = $1 for no key update";
     query(session, hold, &[&tenant]).await?;
@@ -152,7 +152,7 @@ async fn count(session: &ClientWrapper, scope: TenantScope) -> Result<i64, Fault
     Ok(found.first().map(|row| rows::get(row, 0)).transpose()?.unwrap_or(0))
 }
 
-/// Runs a statement with an endpoint's values; says how many rows it wrote.
+/// Runs a statement with an endpoint's values; returns how many rows it wrote.
 async fn write(
     session: &ClientWrapper,
     sql: &str,

@@ -13,10 +13,10 @@ use crate::{
     PostgresStore,
     deliveries::{from_parcels, list, of_parcels},
     delivery_list::{read_place, write_place},
-    fault::store_error,
     look::{Ids, Looks, Step, Trail, page},
     rows::{self, uuid},
     session::query,
+    tx_error::store_error,
     where_clause::Conditions,
 };
 
@@ -32,11 +32,11 @@ impl PostgresStore {
         request: &PageRequest,
     ) -> Result<Page<EventRow>> {
         let session = self.lists.next(Some(scope.tenant())).await?;
-        let looks = Looks::new(self.max_looks, request.most);
+        let looks = Looks::new(self.max_looks, request.max);
         let ids = rows::ids_at(request.order, filter.since, filter.until);
         let after = request.after.as_ref().map_or(ids.start(), |place| ids.from(read_place(place)));
         let events = Events { session: &session, scope, filter, ids };
-        let (rows, next) = page(&events, request.most, looks, after).await?;
+        let (rows, next) = page(&events, request.max, looks, after).await?;
         Ok(Page { rows, next: next.map(write_place) })
     }
 }
@@ -101,7 +101,7 @@ impl Trail for Events<'_> {
     }
 }
 
-/// One step, as SQL and its values: what fits, and the last that was looked at where there may be more.
+/// One step, as SQL and its values: what fits, and the last that was scanned where there may be more.
 pub(crate) fn looked(
     scope: TenantScope,
     filter: &EventFilter,

@@ -7,11 +7,11 @@ use gancho_domain::{DeliveryId, Failure, Lane, State, TenantId, Time};
 use uuid::Uuid;
 
 use crate::{
-    fault::Fault,
     order,
     rows::{self, text, uuid},
     session::{Transaction, query},
     states::{DEAD, Sql},
+    tx_error::TxError,
 };
 
 const WEBHOOK: i16 = Lane::Webhook.number();
@@ -50,7 +50,7 @@ pub(crate) struct GiveUp<'a> {
     /// Only those still in one of these states.
     pub from: &'a [State],
     pub failure: &'a Failure,
-    /// What stands before the last attempt's failure, instead of the reason in `failure`, where there
+    /// The text before the last attempt's failure, instead of the reason in `failure`, where there
     /// was an attempt.
     pub tried: Option<&'a str>,
     pub at: Time,
@@ -58,12 +58,12 @@ pub(crate) struct GiveUp<'a> {
 }
 
 impl GiveUp<'_> {
-    /// In a transaction of its own. Says how many were given up, and whether others moved up.
+    /// In a transaction of its own. Returns how many were given up, and whether others moved up.
     pub(crate) async fn run(
         &self,
         session: Object,
         deliveries: &[(TenantId, DeliveryId)],
-    ) -> Result<(u64, bool), Fault> {
+    ) -> Result<(u64, bool), TxError> {
         let transaction = Transaction::begin(session).await?;
         let done = self.steps(transaction.session()?, deliveries).await?;
         transaction.commit().await?;
@@ -74,7 +74,7 @@ impl GiveUp<'_> {
         &self,
         session: &ClientWrapper,
         deliveries: &[(TenantId, DeliveryId)],
-    ) -> Result<(u64, bool), Fault> {
+    ) -> Result<(u64, bool), TxError> {
         let mut sorted = deliveries.to_vec();
         sorted.sort_unstable();
         order::lock(session, &sorted, &[]).await?;
@@ -108,6 +108,6 @@ impl GiveUp<'_> {
 }
 
 /// A delivery as (tenant, id), from a row that begins with them.
-pub(crate) fn key(row: &tokio_postgres::Row) -> Result<(TenantId, DeliveryId), Fault> {
+pub(crate) fn key(row: &tokio_postgres::Row) -> Result<(TenantId, DeliveryId), TxError> {
     Ok((rows::id(row, 0)?, rows::id(row, 1)?))
 }

@@ -4,25 +4,25 @@ use async_trait::async_trait;
 use deadpool_postgres::ClientWrapper;
 use gancho_domain::ParcelId;
 use gancho_ledger::{Hash, Head, Line};
-use gancho_store::{Accepted, Ledger, Result};
+use gancho_store::{AcceptOutcome, Ledger, Result};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::{
     PostgresStore,
     accept::Incoming,
-    fault::{Fault, corrupt, store_error},
     rows::{self, uuid},
     session::{execute, query},
+    tx_error::{TxError, corrupt, store_error},
 };
 
 #[async_trait]
 impl Ledger for PostgresStore {
-    async fn ledger_lines(&self, after: u64, most: usize) -> Result<Vec<Line>> {
+    async fn ledger_lines(&self, after: u64, max: usize) -> Result<Vec<Line>> {
         let session = self.session().await?;
         let sql =
             "select number, entry, link from ledger where number > $1 order by number limit $2";
-        let found = query(&session, sql, &[&(after as i64), &(most as i64)]).await;
+        let found = query(&session, sql, &[&(after as i64), &(max as i64)]).await;
         found.map_err(store_error)?.iter().map(line).collect()
     }
 
@@ -55,16 +55,16 @@ fn hash(row: &Row, column: usize) -> Result<Hash> {
 }
 
 /// Adds a line for each parcel that has one and was accepted. The end of the ledger is one row that
-/// every writer must have, so this comes last in a transaction: who holds it waits for nobody.
+/// every writer must have, so this comes last in a transaction: its holder waits for no one.
 pub(crate) async fn write(
     session: &ClientWrapper,
     incoming: &[Incoming<'_>],
-    accepted: &[Accepted],
-) -> Result<(), Fault> {
+    accepted: &[AcceptOutcome],
+) -> Result<(), TxError> {
     let new: Vec<(ParcelId, &[u8])> = incoming
         .iter()
         .zip(accepted)
-        .filter(|(_, answer)| matches!(answer, Accepted::New { .. }))
+        .filter(|(_, answer)| matches!(answer, AcceptOutcome::New { .. }))
         .filter_map(|(one, _)| Some((one.new.parcel.id, &*one.new.ledger.as_ref()?.entry)))
         .collect();
     if new.is_empty() {

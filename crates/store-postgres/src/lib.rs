@@ -1,24 +1,23 @@
 //! The store for many nodes: PostgreSQL 15 or later.
 //!
 //! In reading order: [`open`] connects, checks the server and runs [`migrations`]; [`session`] is
-//! how every connection is set up and [`tls`] how it is secured. Callers wait in the [`queue`], from
-//! which a [`committer`] gathers what many of them want to write into one transaction; [`batch`]
-//! carries it out in the steps of [`accept`] and [`settle`], with [`once`] for keys and [`over`] for
-//! their end, [`order`] for
-//! strict order per subject, [`withhold`] for what is accepted and not to be sent, and [`give_up`] for
-//! dead letters made outside of settling. [`claim`]
-//! hands out due work by the plan of [`walk`] and [`deal`]; [`orphaned_leases`] keeps what was leased without
-//! its node learning of it. Lists are found by a bounded [`look`] back. [`dead_letters`] and [`archiving`],
-//! [`deliveries`] with [`delivery_list`], [`events`] and [`redeliver`],
-//! [`endpoints`], [`nodes`], [`orphans`], [`pauses`], [`documents`], [`replays`], [`email_reports`], [`suppressions`], [`tenants`], [`upkeep`] with [`prune`] and
-//! its [`pass`]es, and [`usage`] are the
-//! rest of the contract. [`listen`] carries the bell between nodes; [`rows`] and [`where_clause`] turn rows
-//! into the words of the domain and back; [`fault`] says what an error of the database means to a
-//! caller. [`scratch`] creates and removes a database for one run.
+//! how every connection is set up and [`tls`] how it is secured. Callers wait in the [`queue`],
+//! from which a [`committer`] gathers what many of them want to write into one transaction;
+//! [`batch`] carries it out in the steps of [`accept`] and [`settle`], with [`once`] for keys and
+//! [`expiry_time`] for their end, [`order`] for strict order per subject, [`withhold`] for what is
+//! accepted and not to be sent, and [`give_up`] for dead letters made outside of settling.
+//! [`claim`] hands out due work by the plan of [`walk`] and [`deal`]; [`orphaned_leases`] keeps
+//! what was leased without its node learning of it. Lists are found by a bounded [`look`] back.
+//! [`dead_letters`] and [`archiving`], [`deliveries`] with [`delivery_list`], [`events`] and
+//! [`redeliver`], [`endpoints`], [`nodes`], [`orphans`], [`pauses`], [`documents`], [`replays`],
+//! [`email_reports`], [`suppressions`], [`tenants`], [`upkeep`] with [`prune`] and its [`pass`]es,
+//! and [`usage`] are the rest of the contract. [`listen`] carries the bell between nodes; [`rows`]
+//! and [`where_clause`] turn rows into the words of the domain and back; [`tx_error`] says what an
+//! error of the database means to a caller. [`scratch`] creates and removes a database for one run.
 //!
-//! This crate never answers `Ok` for something that is not committed, and never answers an error for
-//! something that is: where the answer to a commit is lost, it finds out. It holds no lock and no
-//! transaction between two calls. No other crate holds SQL for PostgreSQL.
+//! This crate never answers `Ok` for something that is not committed, and never answers an error
+//! for something that is: where the answer to a commit is lost, it finds out. It holds no lock and
+//! no transaction between two calls. No other crate holds SQL for PostgreSQL.
 
 mod accept;
 mod archiving;
@@ -34,7 +33,7 @@ mod documents;
 mod email_reports;
 mod endpoints;
 mod events;
-mod fault;
+mod expiry_time;
 mod give_up;
 mod ledger;
 #[cfg(test)]
@@ -48,7 +47,6 @@ mod open;
 mod order;
 mod orphaned_leases;
 mod orphans;
-mod over;
 mod pass;
 mod pauses;
 #[cfg(test)]
@@ -65,6 +63,7 @@ mod suppressions;
 mod tenants;
 mod time_buckets;
 mod tls;
+mod tx_error;
 mod upkeep;
 mod usage;
 mod walk;
@@ -100,7 +99,7 @@ pub struct PostgresStore {
     orphaned_leases: Arc<orphaned_leases::OrphanedLeases>,
     max_looks: usize,
     dead_letter_ttl: Duration,
-    over: over::Over,
+    over: expiry_time::ExpiryTime,
     passes: prune::Passes,
     /// Ends the tasks of this store with it.
     _until_dropped: DropGuard,

@@ -18,10 +18,10 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use crate::batch::Ring;
 
 const CHANNEL: &str = "gancho_due";
-/// Others are told at most so often.
+/// Minimum interval between two notifications to other nodes.
 const SPACING: Duration = Duration::from_millis(5);
 const FIRST_REST: Duration = Duration::from_millis(100);
-const LONGEST_REST: Duration = Duration::from_secs(2);
+const MAX_REST: Duration = Duration::from_secs(2);
 
 #[derive(Default)]
 pub(crate) struct Bells {
@@ -48,7 +48,7 @@ impl Bells {
         self.ring(Ring { here: true, others: true });
     }
 
-    /// Wakes all who wait, and the next who comes if no one does.
+    /// Wakes all waiters, or the next one if there is none.
     fn ring_here(&self) {
         self.here.notify_waiters();
         self.here.notify_one();
@@ -88,7 +88,7 @@ impl Line {
                 Err(error) => {
                     tracing::debug!(%error, "could not open the LISTEN connection");
                     sleep(rest).await;
-                    rest = (rest * 2).min(LONGEST_REST);
+                    rest = (rest * 2).min(MAX_REST);
                 }
             }
         }
@@ -112,8 +112,8 @@ impl Line {
         loop {
             tokio::select! {
                 () = self.bells.others.notified() => {}
-                // Nothing to tell: see whether the line still holds.
-                () = sleep(LONGEST_REST) => {
+                // Nothing to send: check whether the connection is alive.
+                () = sleep(MAX_REST) => {
                     if let Err(error) = client.batch_execute("").await {
                         return error;
                     }
@@ -121,7 +121,7 @@ impl Line {
                 }
             }
             if let Err(error) = client.batch_execute(&tell).await {
-                // It was not told: the next line does it.
+                // The notification was not sent: the next connection sends it.
                 self.bells.others.notify_one();
                 return error;
             }
@@ -130,8 +130,8 @@ impl Line {
     }
 }
 
-/// Drives the connection and rings for what others tell. Our own notes come back too: those were
-/// rung before they were sent.
+/// Drives the connection and rings the bell for notifications of other nodes. Our own come back too: those
+/// were rung before they were sent.
 async fn read<T: TlsStream + Unpin>(
     connection: &mut tokio_postgres::Connection<Socket, T>,
     bells: &Bells,

@@ -1,10 +1,10 @@
-//! A bounded look through the log, newest first or oldest first.
+//! A bounded scan of the log, newest first or oldest first.
 //!
-//! A list is read in steps: each looks at some rows behind a place and says which of them fit and how far
-//! it came. The search stops when the page is full, at the end, or when it has looked at as many rows as
-//! one page may cost: then it says where the next page goes on. So a page costs what it shows or a
-//! little time, whatever is asked for; and since each step is a short statement, nothing goes on for
-//! long when the caller has gone.
+//! A list is read in steps: each scans some rows after a position and returns the matching ones and how
+//! far it came. The search stops when the page is full, at the end, or when it has scanned the maximum
+//! number of rows of a page: then it returns where the next page continues. So the cost of a page is
+//! bounded whatever the filter; and since each step is a short statement, nothing runs for long after
+//! the caller has gone.
 
 use std::future::Future;
 
@@ -15,7 +15,7 @@ use uuid::Uuid;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ids {
     pub order: ListOrder,
-    /// The first id that may fit,
+    /// The first id that may match,
     pub first: Uuid,
     /// and one beyond the last.
     pub end: Uuid,
@@ -30,7 +30,7 @@ impl Ids {
         }
     }
 
-    /// The place to go on from. It never lies outside of what may fit.
+    /// The position to continue from. Never outside of the range that may match.
     pub fn from(self, place: Uuid) -> Uuid {
         match self.order {
             ListOrder::NewestFirst => place.min(self.start()),
@@ -68,10 +68,10 @@ pub(crate) fn word(order: ListOrder) -> &'static str {
 /// A list, in steps.
 pub(crate) trait Trail: Sync {
     type Row: Send;
-    /// Where a row stands in the list.
+    /// A row's position in the list.
     type Place: Copy + Send;
 
-    /// Looks at up to so many rows behind a place.
+    /// Scans up to `looks` rows after a position.
     fn step(
         &self,
         after: Self::Place,
@@ -82,9 +82,9 @@ pub(crate) trait Trail: Sync {
 /// What one step found.
 #[derive(Debug)]
 pub(crate) struct Step<R, P> {
-    /// What fits, in the order of the list, each with its place.
+    /// The matching rows, in the order of the list, each with its position.
     pub found: Vec<(R, P)>,
-    /// Everything up to here was looked at; nothing at the end.
+    /// Everything up to here was scanned; `None` at the end.
     pub reached: Option<P>,
 }
 
@@ -95,19 +95,19 @@ pub(crate) struct Looks {
     step: usize,
 }
 
-const LONGEST_STEP: usize = 4_096;
+const MAX_STEP: usize = 4_096;
 /// When the page is full, it is looked so far for one more, to know whether there is another page.
 const FOR_ANOTHER_PAGE: usize = 1_000;
 
 impl Looks {
-    /// For a page of so many rows.
+    /// For a page of `page` rows.
     pub fn new(max: usize, page: usize) -> Self {
         Self { left: max.max(1), step: page + 1 }
     }
 
     /// How many rows the next step may look at; nothing where it was enough.
     pub fn next(&mut self) -> Option<i64> {
-        let step = self.step.min(self.left).min(LONGEST_STEP);
+        let step = self.step.min(self.left).min(MAX_STEP);
         self.left -= step;
         self.step = step * 2;
         (step > 0).then_some(step as i64)
@@ -121,7 +121,7 @@ impl Looks {
 /// A page, and the place where the next one begins.
 pub(crate) async fn page<T: Trail>(
     trail: &T,
-    most: usize,
+    max: usize,
     mut looks: Looks,
     mut below: T::Place,
 ) -> Result<(Vec<T::Row>, Option<T::Place>)> {
@@ -132,12 +132,12 @@ pub(crate) async fn page<T: Trail>(
         };
         let Step { found, reached } = trail.step(below, rows_to_look_at).await?;
         rows.extend(found);
-        if rows.len() > most {
-            rows.truncate(most);
+        if rows.len() > max {
+            rows.truncate(max);
             let last = rows.last().map(|(_, place)| *place);
             return Ok((without_places(rows), last));
         }
-        if rows.len() == most {
+        if rows.len() == max {
             looks.only_for_another_page();
         }
         match reached {
@@ -156,7 +156,7 @@ fn without_places<R, P>(rows: Vec<(R, P)>) -> Vec<R> {
 mod tests {
     use super::*;
 
-    /// Of the numbers below a thousand, those fit that can be divided by seven.
+    /// Of the numbers below a thousand, the multiples of seven match.
     struct Sevens;
 
     impl Trail for Sevens {
@@ -174,19 +174,19 @@ mod tests {
     #[tokio::test]
     async fn pages_have_no_gaps_and_no_repeats_however_little_is_looked_at() {
         let expected: Vec<i64> = (0..1_000).rev().filter(|number| number % 7 == 0).collect();
-        for most in [1, 3, 50, 500] {
-            for max in [1, 2, 10, 100, 10_000] {
+        for max in [1, 3, 50, 500] {
+            for max_looks in [1, 2, 10, 100, 10_000] {
                 let (mut rows, mut below) = (Vec::new(), 1_000);
                 loop {
                     let (found, next) =
-                        page(&Sevens, most, Looks::new(max, most), below).await.unwrap();
-                    assert!(found.len() <= most);
+                        page(&Sevens, max, Looks::new(max_looks, max), below).await.unwrap();
+                    assert!(found.len() <= max);
                     rows.extend(found);
                     let Some(next) = next else { break };
                     assert!(next < below, "the pages go on");
                     below = next;
                 }
-                assert_eq!(rows, expected, "pages of {most}, {max} looks");
+                assert_eq!(rows, expected, "pages of {max}, {max_looks} looks");
             }
         }
     }

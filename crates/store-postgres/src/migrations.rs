@@ -3,7 +3,7 @@
 use gancho_store::{Result, StoreError};
 use tokio_postgres::Client;
 
-use crate::fault::store_error;
+use crate::tx_error::store_error;
 
 pub(crate) struct Migration {
     pub number: i32,

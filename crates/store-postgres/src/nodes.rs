@@ -1,27 +1,27 @@
-//! Who lives, by the database's clock.
+//! Membership, by the database's clock.
 
 use std::time::Duration;
 
 use async_trait::async_trait;
 use gancho_domain::{Code, Failure, State, Time};
 use gancho_store::{
-    NodeId, Nodes, Rescued, Result, StoreError,
-    nodes::{MOST_LOST_LEASES, SUSPECT_LEASES},
+    NodeId, Nodes, RescueCounts, Result, StoreError,
+    nodes::{MAX_LOST_LEASES, SUSPECT_LEASES},
 };
 
 use crate::{
     PostgresStore,
-    fault::{Fault, store_error},
     give_up::{self, GiveUp},
     rows::{self, text},
     session::{self, Transaction, execute, query},
     states::{LEASED, PENDING, Sql, sql},
+    tx_error::{TxError, store_error},
 };
 
 #[async_trait]
 impl Nodes for PostgresStore {
     async fn join(&self, name: &str, _now: Time) -> Result<NodeId> {
-        self.add_node(name).await.map_err(Fault::into_error)
+        self.add_node(name).await.map_err(TxError::into_error)
     }
 
     async fn heartbeat(&self, node: NodeId, _now: Time) -> Result<()> {
@@ -34,19 +34,24 @@ impl Nodes for PostgresStore {
     }
 
     async fn leave(&self, node: NodeId, _now: Time) -> Result<()> {
-        if self.remove_node(node).await.map_err(Fault::into_error)? > 0 {
+        if self.remove_node(node).await.map_err(TxError::into_error)? > 0 {
             self.bells.ring_all();
         }
         Ok(())
     }
 
-    async fn rescue(&self, caller: NodeId, silent_for: Duration, now: Time) -> Result<Rescued> {
+    async fn rescue(
+        &self,
+        caller: NodeId,
+        silent_for: Duration,
+        now: Time,
+    ) -> Result<RescueCounts> {
         let done = self.rescue_all(caller, silent_for, now).await;
-        done.map_err(Fault::into_error)
+        done.map_err(TxError::into_error)
     }
 }
 
-/// Joining and declaring dead take turns, so that whoever reads which numbers are dead can rely on
+/// Joining and declaring dead take turns, so that a reader of the dead numbers can rely on
 /// it: no number below the highest given can come to life any more.
 ///
 /// A lock of its own: a node that freezes while it holds it must not stop the others' heartbeats.
@@ -94,7 +99,7 @@ struct DeadSpans {
 }
 
 impl PostgresStore {
-    async fn add_node(&self, name: &str) -> Result<NodeId, Fault> {
+    async fn add_node(&self, name: &str) -> Result<NodeId, TxError> {
         let transaction = Transaction::begin(self.session().await?).await?;
         let session = transaction.session()?;
         session.batch_execute(ONE_AT_A_TIME).await?;
@@ -105,7 +110,7 @@ impl PostgresStore {
         Ok(node)
     }
 
-    async fn remove_node(&self, node: NodeId) -> Result<u64, Fault> {
+    async fn remove_node(&self, node: NodeId) -> Result<u64, TxError> {
         let transaction = Transaction::begin(self.session().await?).await?;
         let session = transaction.session()?;
         let given = execute(
@@ -130,21 +135,21 @@ impl PostgresStore {
         caller: NodeId,
         silent_for: Duration,
         now: Time,
-    ) -> Result<Rescued, Fault> {
+    ) -> Result<RescueCounts, TxError> {
         let (nodes, spans) = self.declare_dead(caller, silent_for).await?;
         let given_up = self.give_up_killers(&spans, now).await?;
         let deliveries = self.release_held(&spans).await?;
         if deliveries > 0 {
             self.bells.ring_all();
         }
-        Ok(Rescued { nodes, deliveries, given_up })
+        Ok(RescueCounts { nodes, deliveries, given_up })
     }
 
     async fn declare_dead(
         &self,
         caller: NodeId,
         silent_for: Duration,
-    ) -> Result<(u64, DeadSpans), Fault> {
+    ) -> Result<(u64, DeadSpans), TxError> {
         let transaction = Transaction::begin(self.session().await?).await?;
         let session = transaction.session()?;
         session.batch_execute(ONE_AT_A_TIME).await?;
@@ -161,10 +166,10 @@ impl PostgresStore {
     }
 
     /// What has killed too many nodes is not handed to another.
-    async fn give_up_killers(&self, spans: &DeadSpans, now: Time) -> Result<u64, Fault> {
+    async fn give_up_killers(&self, spans: &DeadSpans, now: Time) -> Result<u64, TxError> {
         let failure = Failure::new(
             Code::LEASE_LOST,
-            format!("{MOST_LOST_LEASES} nodes died while they tried it: it may be what kills them"),
+            format!("{MAX_LOST_LEASES} nodes died while they tried it: it may be what kills them"),
         );
         let give_up = GiveUp {
             from: &[State::Leased],
@@ -187,7 +192,7 @@ impl PostgresStore {
         }
     }
 
-    async fn release_held(&self, spans: &DeadSpans) -> Result<u64, Fault> {
+    async fn release_held(&self, spans: &DeadSpans) -> Result<u64, TxError> {
         let mut released = 0;
         loop {
             let mut held = self.held_by_dead(spans, false).await?;
@@ -209,11 +214,11 @@ impl PostgresStore {
         &self,
         spans: &DeadSpans,
         too_often: bool,
-    ) -> Result<Vec<(gancho_domain::TenantId, gancho_domain::DeliveryId)>, Fault> {
+    ) -> Result<Vec<(gancho_domain::TenantId, gancho_domain::DeliveryId)>, TxError> {
         let session = self.session().await?;
-        let most = MOST_LOST_LEASES as i32;
+        let max = MAX_LOST_LEASES as i32;
         let values: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
-            [&spans.low, &spans.high, &most, &too_often];
+            [&spans.low, &spans.high, &max, &too_often];
         let found = query(&session, &HELD_BY_DEAD, &values).await?;
         found.iter().map(give_up::key).collect()
     }

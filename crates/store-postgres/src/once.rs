@@ -4,18 +4,18 @@ use std::collections::{BTreeMap, HashSet};
 
 use deadpool_postgres::ClientWrapper;
 use gancho_domain::{ParcelId, TenantId, Time};
-use gancho_store::{Accepted, Once, StoreError};
+use gancho_store::{AcceptOutcome, Once, StoreError};
 use tokio_postgres::{Row, types::ToSql};
 use uuid::Uuid;
 
 use crate::{
     accept::Incoming,
-    fault::{Fault, corrupt},
     rows::{self, uuid},
     session::{execute, query},
+    tx_error::{TxError, corrupt},
 };
 
-/// Claims a key that is free or whose time is over: by the clock, and by the time `$7` that upkeep has
+/// Claims a key that is free or expired: by the clock, and by the time `$7` that upkeep has
 /// named, so that a clock that is ahead frees none. One that another transaction is just claiming is
 /// waited for.
 const CLAIM: &str = "
@@ -56,7 +56,7 @@ pub(crate) async fn seen(
     session: &ClientWrapper,
     incoming: &[Incoming<'_>],
     over: Time,
-) -> Result<Vec<Option<Accepted>>, Fault> {
+) -> Result<Vec<Option<AcceptOutcome>>, TxError> {
     // In order of the keys, so that two batches with the same keys wait for each other and do not
     // block each other. Of several with one key in this batch, the first asks.
     let mut firsts: BTreeMap<Key, Holder> = BTreeMap::new();
@@ -73,7 +73,7 @@ pub(crate) async fn seen(
     if holders.len() < taken.len() {
         // It was removed between the two: the transaction is run again, and claims it.
         let text = "a key was forgotten while it was being claimed";
-        return Err(Fault::Retry(StoreError::Unavailable(text.to_owned())));
+        return Err(TxError::Retry(StoreError::Unavailable(text.to_owned())));
     }
     let (seen, replaced) = decide(incoming, &mut free, &mut holders, over);
     if !replaced.is_empty() {
@@ -89,7 +89,7 @@ fn decide(
     free: &mut BTreeMap<Key, Holder>,
     holders: &mut BTreeMap<Key, Holder>,
     over: Time,
-) -> (Vec<Option<Accepted>>, BTreeMap<Key, Holder>) {
+) -> (Vec<Option<AcceptOutcome>>, BTreeMap<Key, Holder>) {
     let mut replaced = BTreeMap::new();
     let mut decide = |one: &Incoming<'_>| {
         let once = one.new.once.as_ref()?;
@@ -106,9 +106,9 @@ fn decide(
         }
         let first = held.parcel;
         Some(if held.content == once.content {
-            Accepted::Again { first }
+            AcceptOutcome::Again { first }
         } else {
-            Accepted::Clash { first }
+            AcceptOutcome::Clash { first }
         })
     };
     let seen = incoming.iter().map(&mut decide).collect();
@@ -135,7 +135,7 @@ async fn claim(
     session: &ClientWrapper,
     keys: &BTreeMap<Key, Holder>,
     over: Time,
-) -> Result<HashSet<Key>, Fault> {
+) -> Result<HashSet<Key>, TxError> {
     let columns = Columns::of(keys);
     let over = over.micros();
     let mut values = columns.values().to_vec();
@@ -147,7 +147,7 @@ async fn claim(
 async fn read(
     session: &ClientWrapper,
     keys: impl ExactSizeIterator<Item = &Key> + Clone,
-) -> Result<BTreeMap<Key, Holder>, Fault> {
+) -> Result<BTreeMap<Key, Holder>, TxError> {
     if keys.len() == 0 {
         return Ok(BTreeMap::new());
     }
@@ -167,7 +167,7 @@ async fn read(
     found.iter().map(holder).collect()
 }
 
-fn hash(row: &Row, column: usize) -> Result<[u8; 32], Fault> {
+fn hash(row: &Row, column: usize) -> Result<[u8; 32], TxError> {
     let bytes: &[u8] = rows::get(row, column)?;
     Ok(bytes.try_into().map_err(|_| corrupt("a key is not a hash"))?)
 }

@@ -8,12 +8,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     PostgresStore, committer,
-    fault::store_error,
+    expiry_time::ExpiryTime,
     listen, migrations,
-    over::Over,
     prune::Passes,
     session::{self, Turns},
     tls,
+    tx_error::store_error,
 };
 
 #[derive(Debug, Clone)]
@@ -25,7 +25,7 @@ pub struct Options {
     /// Connections that commit what is accepted and settled. Two keep the disk busy while the next
     /// batch is being prepared; more get in each other's way.
     pub committers: usize,
-    /// Rows that one page of a list looks at before it says where to go on.
+    /// Maximum rows that one page of a list scans before it returns where to continue.
     pub max_looks: usize,
     pub dead_letter_ttl: Duration,
 }
@@ -67,11 +67,11 @@ impl PostgresStore {
             bells: bells.clone(),
             orphaned_leases: Arc::default(),
             dead_letter_ttl: options.dead_letter_ttl,
-            over: Over::default(),
+            over: ExpiryTime::default(),
         };
         let committers = committer::start(&writers, options.committers.max(1), &rules, &stop);
         Ok(Arc::new(Self {
-            // Two are left for what no tenant asked for.
+            // Two are left for calls without a tenant.
             lookups: Turns::new(pool.clone(), size.saturating_sub(2)),
             lists: Turns::new(lists, readers),
             pool,
@@ -93,7 +93,7 @@ pub(crate) fn config(url: &str) -> Result<Config> {
     let mut config: Config = url.parse().map_err(|error| {
         // The text of the URL may hold a password, so it is not repeated.
         StoreError::Refused(format!(
-            "the database URL cannot be read ({error}): write it as \
+            "invalid database URL ({error}): write it as \
              postgres://user:password@host:5432/database?sslmode=require"
         ))
     })?;
@@ -113,7 +113,7 @@ pub(crate) fn config(url: &str) -> Result<Config> {
     Ok(config)
 }
 
-/// A server that may forget what it said it had kept is no place for what others rely on.
+/// Refuses a server that may lose commits that it has acknowledged.
 async fn check(client: &Client) -> Result<()> {
     let version = show(client, "server_version_num").await?;
     if version.parse::<i32>().unwrap_or(0) < OLDEST_SERVER {
@@ -141,7 +141,7 @@ async fn check(client: &Client) -> Result<()> {
     Ok(())
 }
 
-/// As the server, the database and the role say it, whatever the session has set for itself.
+/// The value set by the server, the database and the role, whatever the session has set.
 async fn show(client: &Client, setting: &str) -> Result<String> {
     let row = client
         .query_one("select reset_val from pg_settings where name = $1", &[&setting])

@@ -1,9 +1,10 @@
 //! Strict order per subject: of the unfinished deliveries of one subject to one target, one moves
 //! and the others wait behind it, in the order in which they were accepted.
 //!
-//! The invariant: whoever decides that a delivery must wait, and whoever ends the one it waits for,
-//! holds the subject's row until they commit. Accepting takes that row when it numbers the parcel;
-//! everything that ends a delivery takes it with [`lock`] first. So neither misses the other.
+//! The invariant: the transaction that decides that a delivery must wait, and the one that ends the
+//! delivery it waits for, hold the subject's row until they commit. Accepting takes that row when
+//! it numbers the parcel; everything that ends a delivery takes it with [`lock`] first. So neither
+//! misses the other.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -13,10 +14,10 @@ use gancho_store::TargetId;
 use uuid::Uuid;
 
 use crate::{
-    fault::Fault,
     rows::{self, uuid},
     session::{execute, query},
     states::{LEASED, PENDING, Sql, WAITING},
+    tx_error::TxError,
 };
 
 /// The deliveries of one subject to one target.
@@ -67,7 +68,7 @@ pub(crate) async fn lock(
     session: &ClientWrapper,
     deliveries: &[(TenantId, DeliveryId)],
     subjects: &[(TenantId, &str)],
-) -> Result<(), Fault> {
+) -> Result<(), TxError> {
     let tenants: Vec<Uuid> = deliveries.iter().map(|one| uuid(one.0)).collect();
     let ids: Vec<Uuid> = deliveries.iter().map(|one| uuid(one.1)).collect();
     let others: Vec<Uuid> = subjects.iter().map(|one| uuid(one.0)).collect();
@@ -80,7 +81,7 @@ pub(crate) async fn lock(
 pub(crate) async fn blocked(
     session: &ClientWrapper,
     lines: BTreeSet<Line>,
-) -> Result<HashSet<Line>, Fault> {
+) -> Result<HashSet<Line>, TxError> {
     let (tenants, targets, keys) = columns(&lines);
     let found = query(session, &BLOCKED, &[&tenants, &targets, &keys]).await?;
     let places: HashSet<usize> = found
@@ -95,11 +96,11 @@ pub(crate) async fn blocked(
         .collect())
 }
 
-/// Something ended in these lines: the next of each moves up. Says whether any did.
+/// Deliveries ended in these lines: moves up the next of each. Returns whether any did.
 pub(crate) async fn move_up(
     session: &ClientWrapper,
     lines: &BTreeSet<Line>,
-) -> Result<bool, Fault> {
+) -> Result<bool, TxError> {
     if lines.is_empty() {
         return Ok(false);
     }

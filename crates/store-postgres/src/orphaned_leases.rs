@@ -1,6 +1,6 @@
-//! Deliveries that may be leased to a node that does not know it: the answer to a claim's commit was lost, or
-//! the caller who claimed or accepted them was gone before the answer came. The node lives, so no one would
-//! rescue them: they are released before its next claim.
+//! Deliveries that may be leased to a node that does not know it: the result of a claim's commit was lost, or
+//! the caller that claimed or accepted them was gone before it came. The node is alive, so no other node
+//! rescues them: they are released before its next claim.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use uuid::Uuid;
 
 use crate::{
     PostgresStore,
-    fault::Fault,
     rows::uuid,
     session::{Transaction, execute, query},
     states::{LEASED, PENDING, sql},
+    tx_error::TxError,
 };
 
 /// A node, and what may be leased to it.
@@ -67,7 +67,7 @@ impl Drop for LeaseGuard {
 }
 
 impl PostgresStore {
-    pub(crate) async fn release_orphaned(&self) -> Result<(), Fault> {
+    pub(crate) async fn release_orphaned(&self) -> Result<(), TxError> {
         if self.orphaned_leases.all.lock().is_empty() {
             return Ok(());
         }

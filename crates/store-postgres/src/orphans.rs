@@ -7,11 +7,11 @@ use uuid::Uuid;
 
 use crate::{
     PostgresStore,
-    fault::{Fault, store_error},
     give_up::{self, GiveUp},
     rows::{self, uuid},
     session::{execute, query},
     states::{LEASED, PENDING, Sql, WAITING},
+    tx_error::{TxError, store_error},
 };
 
 /// From target to target in the index of what is pending, however much each has.
@@ -78,7 +78,7 @@ impl Orphans for PostgresStore {
         now: Time,
     ) -> Result<u64> {
         let done = self.give_up_left(scope, endpoint, max, now).await;
-        let (count, moved) = done.map_err(Fault::into_error)?;
+        let (count, moved) = done.map_err(TxError::into_error)?;
         if moved {
             self.bells.ring_all();
         }
@@ -104,7 +104,7 @@ impl PostgresStore {
         endpoint: EndpointId,
         max: usize,
         now: Time,
-    ) -> Result<(u64, bool), Fault> {
+    ) -> Result<(u64, bool), TxError> {
         let session = self.session().await?;
         let (tenant, target) = (uuid(scope.tenant()), uuid(endpoint));
         let sql = "select from endpoints where tenant_id = $1 and id = $2";
@@ -114,7 +114,7 @@ impl PostgresStore {
         let values: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
             [&Lane::Webhook.number(), &tenant, &target, &(max as i64)];
         let found = query(&session, &LEFT, &values).await?;
-        let left = found.iter().map(give_up::key).collect::<Result<Vec<_>, Fault>>()?;
+        let left = found.iter().map(give_up::key).collect::<Result<Vec<_>, TxError>>()?;
         if left.is_empty() {
             return Ok((0, false));
         }

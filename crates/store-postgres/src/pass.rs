@@ -1,16 +1,16 @@
-//! How far a pass over old rows has come. The next step goes on behind the last, so that those that must
-//! stay are not looked at with every step; and where nothing but such is found, the rest of the pass is
-//! left to the next round.
+//! The progress of a pass over old rows. The next step continues after the last, so that rows that must
+//! stay are not scanned in every step; if only such rows are found, the rest of the pass is left to the next
+//! round.
 
 use parking_lot::Mutex;
 
-/// So many steps in a row may find nothing before the rest is left to the next round.
+/// Maximum steps in a row that find nothing before the rest is left to the next round.
 const MAX_IDLE: u32 = 20;
 
 pub(crate) struct Pass<P>(Mutex<State<P>>);
 
 struct State<P> {
-    /// The last that was looked at.
+    /// The last row scanned.
     at: Option<P>,
     /// Steps in a row that found nothing.
     idle: u32,
@@ -33,7 +33,7 @@ impl<P: Copy> Pass<P> {
         self.0.lock().has_ended
     }
 
-    /// Goes on behind `last`; `None` is the end. Says whether the next step should follow at once.
+    /// Continues after `last`; `None` is the end. Returns whether the next step should follow at once.
     pub fn go_on(&self, last: Option<P>, found: bool) -> bool {
         let mut state = self.0.lock();
         state.at = last;

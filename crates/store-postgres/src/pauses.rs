@@ -8,9 +8,9 @@ use uuid::Uuid;
 
 use crate::{
     PostgresStore,
-    fault::{corrupt, store_error},
     rows::{self, uuid},
     session::{execute, query},
+    tx_error::{corrupt, store_error},
 };
 
 #[async_trait]

@@ -1,4 +1,4 @@
-//! Removing what is over, in small steps.
+//! Prunes expired rows in small steps.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
@@ -7,18 +7,18 @@ use std::{
 
 use deadpool_postgres::ClientWrapper;
 use gancho_domain::Time;
-use gancho_store::{Pruned, Result, upkeep::USAGE_KEPT};
+use gancho_store::{PruneStep, Result, upkeep::USAGE_KEPT};
 use tokio_postgres::{Row, types::ToSql};
 use uuid::Uuid;
 
 use crate::{
     PostgresStore,
-    fault::{Fault, store_error},
     pass::Pass,
     rows,
     session::{Transaction, execute, query},
     states::{LEASED, PENDING, Sql, WAITING},
     time_buckets::{self, BucketRow},
+    tx_error::{TxError, store_error},
 };
 
 /// A step looks at as many parcels for each that it may remove.
@@ -30,7 +30,7 @@ pub(crate) struct Passes {
     buckets: Pass<BucketRow>,
 }
 
-/// `until` is asked again of a row that was claimed anew in between.
+/// `until` is checked again for a row that was claimed in between.
 const FORGET_KEYS: &str = "
 delete from once_keys o using (
     select tenant_id, key from once_keys where until <= $1 order by until limit $2) late
@@ -119,7 +119,7 @@ where {HAS_ENDED} order by p.tenant_id, p.id for update of p skip locked"
     )
 }
 
-/// Before all else, as whoever ends a delivery that is kept in order does.
+/// Locked first, as in every transaction that ends an ordered delivery.
 const LOCK_SUBJECTS: &str = "
 select 1 from unnest($1::uuid[], $2::uuid[]) as k(tenant_id, id)
 join parcels p on p.tenant_id = k.tenant_id and p.id = k.id
@@ -146,17 +146,22 @@ delete from subjects s using unnest($1::uuid[], $2::bytea[]) as k(tenant_id, sub
 where s.tenant_id = k.tenant_id and s.subject = k.subject and s.gone >= s.last";
 
 impl PostgresStore {
-    pub(crate) async fn prune_step(&self, before: Time, max: usize, now: Time) -> Result<Pruned> {
+    pub(crate) async fn prune_step(
+        &self,
+        before: Time,
+        max: usize,
+        now: Time,
+    ) -> Result<PruneStep> {
         let max = max as i64;
         let mut more = self.prune_small(max * LOOKS, now).await?;
         let (parcels, more_parcels) =
-            self.prune_parcels(before, max).await.map_err(Fault::into_error)?;
+            self.prune_parcels(before, max).await.map_err(TxError::into_error)?;
         more |= more_parcels;
-        more |= self.prune_buckets(before, max * LOOKS).await.map_err(Fault::into_error)?;
+        more |= self.prune_buckets(before, max * LOOKS).await.map_err(TxError::into_error)?;
         if !more {
             more = self.add_up_dead_counts(max * LOOKS).await?;
         }
-        Ok(Pruned { parcels, more })
+        Ok(PruneStep { parcels, more })
     }
 
     /// One row for each key of the counted dead letters. Two nodes may do it at once: each adds up what it
@@ -168,7 +173,7 @@ impl PostgresStore {
         Ok(keys == Some(max))
     }
 
-    /// Keys, records, reports and usage whose time is over, and processes that are gone. Says whether there are
+    /// Keys, records, reports and usage that are expired, and processes that are gone. Returns whether there are
     /// more.
     async fn prune_small(&self, max: i64, now: Time) -> Result<bool> {
         self.over.set(now);
@@ -187,7 +192,7 @@ impl PostgresStore {
         Ok(more)
     }
 
-    async fn prune_parcels(&self, before: Time, max: i64) -> Result<(u64, bool), Fault> {
+    async fn prune_parcels(&self, before: Time, max: i64) -> Result<(u64, bool), TxError> {
         let pass = &self.passes.parcels;
         let (tenant, id) = pass.at().unwrap_or_default();
         let (limit, end) = (max * LOOKS, rows::first_id_at(before + GRACE));
@@ -203,7 +208,7 @@ impl PostgresStore {
             }
             last = Some(key).filter(|_| place == limit);
             if ended.0.len() as i64 == max {
-                // The rest is looked at again by the next step.
+                // The next step scans the rest again.
                 last = Some(key);
                 break;
             }
@@ -214,13 +219,13 @@ impl PostgresStore {
     }
 
     /// Removes parcels with all that belongs to them.
-    async fn remove(&self, before: Time, tenants: &[Uuid], ids: &[Uuid]) -> Result<u64, Fault> {
+    async fn remove(&self, before: Time, tenants: &[Uuid], ids: &[Uuid]) -> Result<u64, TxError> {
         let transaction = Transaction::begin(self.session().await?).await?;
         let session = transaction.session()?;
         query(session, LOCK_SUBJECTS, &[&tenants, &ids]).await?;
         let ended = query(session, &lock_ended(), &[&before.micros(), &tenants, &ids]).await?;
         let armed = armed_meanwhile(session, &ended).await?;
-        let mut gone = Gone::default();
+        let mut gone = RemovalBatch::default();
         for row in &ended {
             gone.add(row, &armed)?;
         }
@@ -231,7 +236,7 @@ impl PostgresStore {
 
     /// Buckets go with the last delivery in them. This finds what earlier versions have left: one pass
     /// over all, after which there is nothing more to find.
-    async fn prune_buckets(&self, before: Time, max: i64) -> Result<bool, Fault> {
+    async fn prune_buckets(&self, before: Time, max: i64) -> Result<bool, TxError> {
         let pass = &self.passes.buckets;
         if pass.has_ended() {
             return Ok(false);
@@ -244,12 +249,12 @@ impl PostgresStore {
     }
 }
 
-/// Takes the rows of the deliveries of these parcels, and names the parcels of which one was
-/// armed anew since they were looked at.
+/// Takes the rows of the deliveries of these parcels, and returns the parcels of which one was
+/// rearmed since they were read.
 async fn armed_meanwhile(
     session: &ClientWrapper,
     ended: &[Row],
-) -> Result<HashSet<(Uuid, Uuid)>, Fault> {
+) -> Result<HashSet<(Uuid, Uuid)>, TxError> {
     let (mut tenants, mut ids) = (Vec::new(), Vec::new());
     for row in ended {
         for delivery in rows::get::<Vec<Uuid>>(row, 2)? {
@@ -269,17 +274,17 @@ async fn armed_meanwhile(
 
 type Keys = (Vec<Uuid>, Vec<Uuid>);
 
-/// What is to be removed together.
+/// Rows to remove in one transaction.
 #[derive(Default)]
-struct Gone {
+struct RemovalBatch {
     parcels: Keys,
     deliveries: Keys,
     /// How many of each subject.
     subjects: BTreeMap<(Uuid, Vec<u8>), i64>,
 }
 
-impl Gone {
-    fn add(&mut self, row: &Row, armed: &HashSet<(Uuid, Uuid)>) -> Result<(), Fault> {
+impl RemovalBatch {
+    fn add(&mut self, row: &Row, armed: &HashSet<(Uuid, Uuid)>) -> Result<(), TxError> {
         let (tenant, parcel): (Uuid, Uuid) = (rows::get(row, 0)?, rows::get(row, 1)?);
         if armed.contains(&(tenant, parcel)) {
             return Ok(());
@@ -296,13 +301,13 @@ impl Gone {
         Ok(())
     }
 
-    async fn remove(&self, session: &ClientWrapper) -> Result<(), Fault> {
+    async fn remove(&self, session: &ClientWrapper) -> Result<(), TxError> {
         delete(session, "attempts", "delivery_id", &self.deliveries, "x.tenant_id").await?;
         let columns = "x.tenant_id, x.target_id, x.lane, x.id";
         let rows = delete(session, "deliveries", "id", &self.deliveries, columns).await?;
         delete(session, "parcels", "id", &self.parcels, "x.tenant_id").await?;
         let buckets = rows.iter().map(BucketRow::of_delivery);
-        let buckets = buckets.collect::<Result<BTreeSet<_>, Fault>>()?;
+        let buckets = buckets.collect::<Result<BTreeSet<_>, TxError>>()?;
         time_buckets::remove(session, &buckets).await?;
         if self.subjects.is_empty() {
             return Ok(());
@@ -322,7 +327,7 @@ async fn delete(
     column: &str,
     (tenants, ids): &Keys,
     returning: &str,
-) -> Result<Vec<Row>, Fault> {
+) -> Result<Vec<Row>, TxError> {
     let sql = format!(
         "delete from {table} x using unnest($1::uuid[], $2::uuid[]) as k(tenant_id, id)
          where x.tenant_id = k.tenant_id and x.{column} = k.id returning {returning}"

@@ -11,7 +11,7 @@ use std::{
 
 use gancho_domain::{DeliveryId, TenantId, TenantScope};
 use gancho_store::{
-    Accepted, NewEmailReport, NewParcel, NodeId, Result, Settled, Settlement, StoreError,
+    AcceptOutcome, NewEmailReport, NewParcel, NodeId, Result, SettleOutcome, Settlement, StoreError,
 };
 use parking_lot::Mutex;
 use tokio::{
@@ -25,9 +25,9 @@ use crate::{
 };
 
 /// A transaction takes no more than this, unless one call alone is larger.
-const MOST_ROWS: usize = 1_024;
-const MOST_BYTES: usize = 8 << 20;
-/// Below so many rows, a committer that is kept busy waits a moment for more.
+const MAX_ROWS: usize = 1_024;
+const MAX_BYTES: usize = 8 << 20;
+/// Below this number of rows, a busy committer waits a moment for more.
 const FEW_ROWS: usize = 128;
 const MOMENT: Duration = Duration::from_millis(1);
 
@@ -41,10 +41,10 @@ pub(crate) struct Call {
 
 /// Where callers queue.
 #[derive(Clone, Default)]
-pub(crate) struct Queue(Arc<Waiting>);
+pub(crate) struct Queue(Arc<CallQueue>);
 
 #[derive(Default)]
-struct Waiting {
+struct CallQueue {
     calls: Mutex<VecDeque<Call>>,
     came: Notify,
     /// Committers that wait.
@@ -56,7 +56,7 @@ impl Queue {
         &self,
         parcels: Vec<NewParcel>,
         holder: NodeId,
-    ) -> Result<Vec<Accepted>> {
+    ) -> Result<Vec<AcceptOutcome>> {
         match self.call(Work::Accept(parcels, holder)).await? {
             Answer::Accepted(answers) => Ok(answers),
             Answer::Settled(_) | Answer::Released => Err(mixed_up()),
@@ -67,7 +67,7 @@ impl Queue {
         &self,
         node: NodeId,
         settlements: Vec<Settlement>,
-    ) -> Result<Vec<Settled>> {
+    ) -> Result<Vec<SettleOutcome>> {
         match self.call(Work::Settle(node, settlements)).await? {
             Answer::Settled(answers) => Ok(answers),
             Answer::Accepted(_) | Answer::Released => Err(mixed_up()),
@@ -85,7 +85,11 @@ impl Queue {
         }
     }
 
-    pub(crate) async fn report(&self, scope: TenantScope, new: NewEmailReport) -> Result<Accepted> {
+    pub(crate) async fn report(
+        &self,
+        scope: TenantScope,
+        new: NewEmailReport,
+    ) -> Result<AcceptOutcome> {
         match self.call(Work::Report(scope, Box::new(new))).await? {
             Answer::Accepted(mut answers) => answers.pop().ok_or_else(mixed_up),
             Answer::Settled(_) | Answer::Released => Err(mixed_up()),
@@ -142,11 +146,11 @@ impl Queue {
         let mut bytes: usize = taken.iter().map(|call| call.bytes).sum();
         let idle = self.0.idle.load(Ordering::Relaxed);
         let share = (rows + rows_of(&*calls)).div_ceil(idle + 1);
-        let most = share.clamp(FEW_ROWS, MOST_ROWS);
+        let max = share.clamp(FEW_ROWS, MAX_ROWS);
         while let Some(next) = calls.front() {
             rows += next.rows;
             bytes += next.bytes;
-            if !taken.is_empty() && (rows > most || bytes > MOST_BYTES) {
+            if !taken.is_empty() && (rows > max || bytes > MAX_BYTES) {
                 break;
             }
             taken.extend(calls.pop_front());

@@ -10,15 +10,15 @@ use uuid::Uuid;
 use crate::{
     PostgresStore,
     accept::{Incoming, insert_deliveries, place},
-    fault::{Fault, error_of},
     order,
     rows::{self, PARCEL, uuid},
     session::{Transaction, execute, query},
     time_buckets,
+    tx_error::{TxError, error_of},
 };
 
-/// How often a transaction that another was in the way of is run again.
-const MOST_TRIES: u32 = 5;
+/// Maximum retries of a transaction that conflicts with another.
+const MAX_TRIES: u32 = 5;
 
 impl PostgresStore {
     /// A delivery that the event has already is passed over. So it does no harm to ask twice, and
@@ -33,10 +33,10 @@ impl PostgresStore {
         loop {
             tries += 1;
             match self.add_deliveries_once(scope, event, deliveries).await {
-                Err(Fault::Retry(error)) if tries < MOST_TRIES => {
+                Err(TxError::Retry(error)) if tries < MAX_TRIES => {
                     tracing::debug!(%error, tries, "retrying to redeliver an event");
                 }
-                done => return done.map_err(Fault::into_error),
+                done => return done.map_err(TxError::into_error),
             }
         }
     }
@@ -46,11 +46,11 @@ impl PostgresStore {
         scope: TenantScope,
         event: EventId,
         deliveries: &[NewDelivery],
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool, TxError> {
         let transaction = Transaction::begin(self.session().await?).await?;
         let session = transaction.session()?;
         let there = add(session, scope, event, deliveries).await?;
-        transaction.commit().await.map_err(|error| Fault::Retry(error_of(&error)))?;
+        transaction.commit().await.map_err(|error| TxError::Retry(error_of(&error)))?;
         Ok(there)
     }
 }
@@ -60,7 +60,7 @@ async fn add(
     scope: TenantScope,
     event: EventId,
     deliveries: &[NewDelivery],
-) -> Result<bool, Fault> {
+) -> Result<bool, TxError> {
     let Some((parcel, number, _)) = find(session, scope, event, "").await? else {
         return Ok(false);
     };
@@ -97,7 +97,7 @@ async fn add(
     Ok(true)
 }
 
-type Found = (Arc<Parcel>, Option<u64>, Vec<Uuid>);
+type EventDeliveries = (Arc<Parcel>, Option<u64>, Vec<Uuid>);
 
 /// The event, its number and its deliveries.
 async fn find(
@@ -105,7 +105,7 @@ async fn find(
     scope: TenantScope,
     event: EventId,
     lock: &str,
-) -> Result<Option<Found>, Fault> {
+) -> Result<Option<EventDeliveries>, TxError> {
     let sql = format!(
         "select {PARCEL}, p.deliveries from parcels p where p.tenant_id = $1 and p.id = $2 {lock}"
     );

@@ -11,15 +11,15 @@ use uuid::Uuid;
 
 use crate::{
     PostgresStore,
-    fault::{Fault, corrupt, error_of, store_error},
     rows::{self, text, uuid},
     session::{Transaction, execute, query},
+    tx_error::{TxError, corrupt, error_of, store_error},
 };
 
 const COLUMNS: &str = "r.id, r.tenant_id, r.state, r.request, r.total, r.is_exact, r.done, r.skipped, \
     r.failed, r.error, r.cursor, r.runner, r.lease_until, r.created_at, r.started_at, r.finished_at";
 
-/// How often a transaction is run again that another was in the way of, or whose answer was lost.
+/// Maximum retries of a transaction that conflicts with another, or whose outcome is unknown.
 const MAX_TRIES: u32 = 5;
 
 /// Replays are opened one after the other: each counts those that are open before it is added.
@@ -94,10 +94,10 @@ impl ReplayJobs for PostgresStore {
         loop {
             tries += 1;
             match self.open_replay_once(owner, &new, limits).await {
-                Err(Fault::Retry(error)) if tries < MAX_TRIES => {
+                Err(TxError::Retry(error)) if tries < MAX_TRIES => {
                     tracing::debug!(%error, tries, "retrying to open a replay");
                 }
-                done => return done.map_err(Fault::into_error),
+                done => return done.map_err(TxError::into_error),
             }
         }
     }
@@ -214,7 +214,7 @@ impl PostgresStore {
         owner: Option<TenantScope>,
         new: &NewReplayJob,
         limits: ReplayLimits,
-    ) -> Result<OpenedReplay, Fault> {
+    ) -> Result<OpenedReplay, TxError> {
         let tenant = uuid_of(owner)?;
         let transaction = Transaction::begin(self.session().await?).await?;
         let session = transaction.session()?;
@@ -236,7 +236,7 @@ impl PostgresStore {
             execute(session, INSERT, &[&id, &tenant, &&*new.request, &made_at]).await?;
             OpenedReplay::Opened
         };
-        transaction.commit().await.map_err(|error| Fault::Retry(error_of(&error)))?;
+        transaction.commit().await.map_err(|error| TxError::Retry(error_of(&error)))?;
         Ok(opened)
     }
 }

@@ -8,13 +8,13 @@ use gancho_store::{DeliveryRow, Job, ListOrder, Result};
 use tokio_postgres::{Row, types::FromSql};
 use uuid::Uuid;
 
-use crate::{fault::corrupt, look::Ids};
+use crate::{look::Ids, tx_error::corrupt};
 
 pub(crate) fn uuid<K>(id: Id<K>) -> Uuid {
     Uuid::from_bytes(id.bytes())
 }
 
-/// The character 0 cannot be kept in a text; where it is in the way it is shown as unreadable.
+/// PostgreSQL cannot store the character 0 in a text; it is replaced by the replacement character.
 pub(crate) fn text(text: &str) -> Cow<'_, str> {
     if text.contains('\0') {
         Cow::Owned(text.replace('\0', "\u{fffd}"))
@@ -77,12 +77,12 @@ pub(crate) fn maybe_text(row: &Row, column: usize) -> Result<Option<Box<str>>> {
 
 pub(crate) fn lane(row: &Row, column: usize) -> Result<Lane> {
     let number = get(row, column)?;
-    Lane::from_number(number).ok_or_else(|| corrupt(format!("no lane has the number {number}")))
+    Lane::from_number(number).ok_or_else(|| corrupt(format!("unknown lane {number}")))
 }
 
 pub(crate) fn state(row: &Row, column: usize) -> Result<State> {
     let number = get(row, column)?;
-    State::from_number(number).ok_or_else(|| corrupt(format!("no state has the number {number}")))
+    State::from_number(number).ok_or_else(|| corrupt(format!("unknown state {number}")))
 }
 
 pub(crate) fn failure(row: &Row, code: usize, reason: usize) -> Result<Option<Failure>> {
@@ -113,7 +113,7 @@ pub(crate) fn parcel(row: &Row, at: usize) -> Result<(Arc<Parcel>, Option<u64>)>
         id: id(row, at)?,
         tenant: id(row, at + 1)?,
         kind: Kind::from_number(kind)
-            .ok_or_else(|| corrupt(format!("no kind of parcel has the number {kind}")))?,
+            .ok_or_else(|| corrupt(format!("unknown parcel kind {kind}")))?,
         event_type: get::<&str>(row, at + 3)?.into(),
         subject: maybe_text(row, at + 4)?,
         external_id: maybe_text(row, at + 5)?,

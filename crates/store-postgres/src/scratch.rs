@@ -2,7 +2,7 @@
 
 use gancho_store::{Result, StoreError};
 
-use crate::{fault::store_error, open::config, session, tls};
+use crate::{open::config, session, tls, tx_error::store_error};
 
 /// Dropping it leaves the database in place: its owner calls [`ScratchDatabase::remove`].
 #[derive(Debug)]
@@ -20,7 +20,7 @@ impl ScratchDatabase {
         if !name.starts_with(|first: char| first.is_ascii_lowercase())
             || !name.bytes().all(is_plain)
         {
-            return Err(StoreError::Refused(format!("{name:?} cannot be a database's name")));
+            return Err(StoreError::Refused(format!("`{name}` is not a valid database name")));
         }
         execute(url, &format!("create database {name}")).await?;
         Ok(Self { server: url.to_owned(), name: name.to_owned() })

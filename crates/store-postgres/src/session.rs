@@ -10,7 +10,7 @@ use gancho_store::{FairPermit, FairSemaphore, Result, StoreError};
 use tokio_postgres::{Config, Error, Row, types::ToSql};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::fault::pool_error;
+use crate::tx_error::pool_error;
 
 /// Every statement here finds its rows through an index. A plan made while a table was empty would
 /// prefer to read it whole, and would be kept until the table is analysed: ten times the work. So
@@ -36,7 +36,7 @@ pub(crate) const SETTINGS: &str = "
 /// a server that takes very long for one.
 pub(crate) const OF_LISTS: &str = "set statement_timeout = '10s'";
 
-const LONGEST_WAIT: Duration = Duration::from_secs(5);
+const MAX_WAIT: Duration = Duration::from_secs(5);
 
 /// `settings` come after [`SETTINGS`].
 pub(crate) fn pool(
@@ -53,8 +53,8 @@ pub(crate) fn pool(
     Pool::builder(manager)
         .max_size(size)
         .runtime(Runtime::Tokio1)
-        .wait_timeout(Some(LONGEST_WAIT))
-        .create_timeout(Some(LONGEST_WAIT))
+        .wait_timeout(Some(MAX_WAIT))
+        .create_timeout(Some(MAX_WAIT))
         .post_create(Hook::async_fn(move |client, _| {
             Box::pin(async move {
                 let set = client.batch_execute(&format!("{SETTINGS};\n{settings}")).await;
@@ -65,7 +65,7 @@ pub(crate) fn pool(
         .map_err(|error| StoreError::Refused(error.to_string()))
 }
 
-/// A connection on the account of a tenant, whose turn it is as long as it has it.
+/// A connection on the account of a tenant, which holds a permit until it is returned.
 pub(crate) struct Turn {
     session: Object,
     _permit: FairPermit,
@@ -86,13 +86,13 @@ pub(crate) struct Turns {
 }
 
 impl Turns {
-    /// Of so many connections of a pool, one tenant has half at most.
+    /// Of the connections of a pool, one tenant has half at most.
     pub(crate) fn new(pool: Pool, count: usize) -> Self {
         let count = u32::try_from(count.max(1)).unwrap_or(u32::MAX);
         Self { pool, permits: FairSemaphore::new(count, count.div_ceil(2)) }
     }
 
-    /// Nobody's where no tenant is known, or the operator's.
+    /// Without a tenant the connection counts for the shared account.
     pub(crate) async fn next(&self, tenant: Option<TenantId>) -> Result<Turn> {
         let permit = self.permits.acquire(tenant).await?;
         Ok(Turn { session: of(&self.pool).await?, _permit: permit })

@@ -5,21 +5,25 @@ use std::collections::{BTreeSet, HashSet};
 use async_trait::async_trait;
 use deadpool_postgres::ClientWrapper;
 use gancho_domain::{Failure, Lane, Next, State, Time};
-use gancho_store::{NodeId, Result, Settle, Settled, Settlement};
+use gancho_store::{NodeId, Result, Settle, SettleOutcome, Settlement};
 use uuid::Uuid;
 
 use crate::{
     PostgresStore,
-    fault::Fault,
     order::Line,
     rows::{self, text, uuid},
     session::{execute, query},
     states::{DEAD, LEASED, Sql},
+    tx_error::TxError,
 };
 
 #[async_trait]
 impl Settle for PostgresStore {
-    async fn settle(&self, node: NodeId, settlements: Vec<Settlement>) -> Result<Vec<Settled>> {
+    async fn settle(
+        &self,
+        node: NodeId,
+        settlements: Vec<Settlement>,
+    ) -> Result<Vec<SettleOutcome>> {
         if settlements.is_empty() {
             return Ok(Vec::new());
         }
@@ -27,18 +31,18 @@ impl Settle for PostgresStore {
     }
 }
 
-/// A settlement of a batch, and who sends it.
+/// A settlement of a batch, and the node that sends it.
 #[derive(Clone, Copy)]
 pub(crate) struct Ending<'a> {
     pub node: NodeId,
     pub settlement: &'a Settlement,
 }
 
-/// What was written.
-pub(crate) struct Written {
+/// The result of writing a batch of settlements.
+pub(crate) struct SettleWrites {
     /// For each settlement, whether its lease held.
     pub held: Vec<bool>,
-    /// Where a delivery that is kept in order ended.
+    /// Lines in which an ordered delivery ended.
     pub ended: BTreeSet<Line>,
     /// Delivered, and may have a dead letter.
     raised: Vec<(Uuid, Uuid)>,
@@ -88,14 +92,17 @@ select place, target_id, order_key, was_dead from done"
     )
 });
 
-/// Inside a transaction. Where a delivery is kept in order, its subject's row must be held.
+/// Inside a transaction. If a delivery is ordered, its subject's row must be held.
 pub(crate) async fn write(
     session: &ClientWrapper,
     endings: &[Ending<'_>],
     dead_letter_ttl: std::time::Duration,
-) -> Result<Written, Fault> {
-    let mut written =
-        Written { held: vec![false; endings.len()], ended: BTreeSet::new(), raised: Vec::new() };
+) -> Result<SettleWrites, TxError> {
+    let mut written = SettleWrites {
+        held: vec![false; endings.len()],
+        ended: BTreeSet::new(),
+        raised: Vec::new(),
+    };
     if endings.is_empty() {
         return Ok(written);
     }
@@ -119,9 +126,9 @@ pub(crate) async fn write(
     Ok(written)
 }
 
-impl Written {
+impl SettleWrites {
     /// A dead letter leaves when its delivery succeeds after all.
-    pub(crate) async fn raise(&self, session: &ClientWrapper) -> Result<(), Fault> {
+    pub(crate) async fn raise(&self, session: &ClientWrapper) -> Result<(), TxError> {
         if self.raised.is_empty() {
             return Ok(());
         }
@@ -221,7 +228,7 @@ impl<'a> Columns<'a> {
         self.next.push(attempt.and_then(|one| one.next_at.map(Time::micros)));
     }
 
-    async fn write(&self, session: &ClientWrapper) -> Result<Vec<tokio_postgres::Row>, Fault> {
+    async fn write(&self, session: &ClientWrapper) -> Result<Vec<tokio_postgres::Row>, TxError> {
         let rows = query(
             session,
             &SETTLE,

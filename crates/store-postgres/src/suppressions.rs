@@ -11,9 +11,9 @@ use uuid::Uuid;
 
 use crate::{
     PostgresStore,
-    fault::{Fault, corrupt, store_error},
     rows::{self, text, uuid},
     session::{Transaction, execute, query},
+    tx_error::{TxError, corrupt, store_error},
 };
 
 const COLUMNS: &str = "address, reason, detail, since";
@@ -32,7 +32,7 @@ where s.tenant_id = k.tenant_id and s.address = k.address";
 #[async_trait]
 impl Suppressions for PostgresStore {
     async fn suppress(&self, scope: TenantScope, new: Vec<NewSuppression>) -> Result<u64> {
-        self.suppress_once(scope, &new).await.map_err(Fault::into_error)
+        self.suppress_once(scope, &new).await.map_err(TxError::into_error)
     }
 
     async fn suppression(&self, scope: TenantScope, address: &str) -> Result<Option<Suppression>> {
@@ -68,11 +68,11 @@ impl Suppressions for PostgresStore {
 /// each other instead of blocking each other.
 type Entries<'a> = BTreeMap<(TenantId, &'a str), &'a Suppression>;
 
-/// Says how many are new.
+/// Returns how many are new.
 pub(crate) async fn add(
     session: &ClientWrapper,
     new: &[(TenantId, &NewSuppression)],
-) -> Result<u64, Fault> {
+) -> Result<u64, TxError> {
     let (mut first, mut replacing) = (Entries::new(), Entries::new());
     for (tenant, NewSuppression { suppression, replaces }) in new {
         let key = (*tenant, suppression.address.as_str());
@@ -86,7 +86,7 @@ pub(crate) async fn add(
     Ok(added)
 }
 
-async fn write(session: &ClientWrapper, sql: &str, entries: &Entries<'_>) -> Result<u64, Fault> {
+async fn write(session: &ClientWrapper, sql: &str, entries: &Entries<'_>) -> Result<u64, TxError> {
     if entries.is_empty() {
         return Ok(0);
     }
@@ -103,7 +103,7 @@ impl PostgresStore {
         &self,
         scope: TenantScope,
         new: &[NewSuppression],
-    ) -> Result<u64, Fault> {
+    ) -> Result<u64, TxError> {
         let transaction = Transaction::begin(self.session().await?).await?;
         let new: Vec<_> = new.iter().map(|new| (scope.tenant(), new)).collect();
         let added = add(transaction.session()?, &new).await?;

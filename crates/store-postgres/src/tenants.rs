@@ -1,4 +1,4 @@
-//! Who owns things.
+//! Tenants.
 
 use async_trait::async_trait;
 use gancho_domain::{Tenant, TenantId};
@@ -7,9 +7,9 @@ use tokio_postgres::{Error, Row, error::SqlState, types::ToSql};
 
 use crate::{
     PostgresStore,
-    fault::{error_of, store_error},
     rows::{self, micros, text, uuid},
     session::{execute, query},
+    tx_error::{error_of, store_error},
 };
 
 const COLUMNS: &str = "tenant_id, slug, name, plan, default_profile, strict_event_types, \
@@ -39,11 +39,11 @@ impl Tenants for PostgresStore {
         Ok(changed.map_err(store_error)? > 0)
     }
 
-    async fn tenants(&self, after: Option<&str>, most: usize) -> Result<Vec<Tenant>> {
+    async fn tenants(&self, after: Option<&str>, max: usize) -> Result<Vec<Tenant>> {
         let session = self.lists.next(None).await?;
-        let most = most as i64;
+        let max = max as i64;
         let after = after.map(text);
-        let mut values: Vec<&(dyn ToSql + Sync)> = vec![&most];
+        let mut values: Vec<&(dyn ToSql + Sync)> = vec![&max];
         let from = match &after {
             Some(after) => {
                 values.push(after);
@@ -72,7 +72,7 @@ impl Tenants for PostgresStore {
 }
 
 impl PostgresStore {
-    /// Runs a statement with a tenant's values; says how many rows it wrote.
+    /// Runs a statement with a tenant's values; returns how many rows it wrote.
     async fn write_tenant(&self, sql: &str, tenant: &Tenant) -> Result<Result<u64, Error>> {
         let session = self.session().await?;
         let written = execute(

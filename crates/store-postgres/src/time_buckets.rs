@@ -15,9 +15,9 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::{
-    fault::Fault,
     rows::{self, uuid},
     session::{execute, query},
+    tx_error::TxError,
 };
 
 /// An id begins with its milliseconds: 128 of them make a bucket.
@@ -31,7 +31,7 @@ pub(crate) fn of(tenant: TenantId, to: &NewDelivery) -> Bucket {
     ((tenant, to.target, to.lane), u128::from_be_bytes(to.id.bytes()) >> BUCKET_BITS)
 }
 
-/// Where the bucket begins in which this delivery lies.
+/// The start of this delivery's bucket.
 pub(crate) fn start_of(id: DeliveryId) -> Uuid {
     edge(u128::from_be_bytes(id.bytes()) >> BUCKET_BITS)
 }
@@ -72,7 +72,7 @@ on conflict do nothing";
 pub(crate) async fn write(
     session: &ClientWrapper,
     buckets: &BTreeSet<Bucket>,
-) -> Result<(), Fault> {
+) -> Result<(), TxError> {
     if buckets.is_empty() {
         return Ok(());
     }
@@ -96,8 +96,8 @@ pub(crate) struct BucketRow {
 }
 
 impl BucketRow {
-    /// In which a delivery lies, from its tenant, target, lane and id.
-    pub fn of_delivery(row: &Row) -> Result<Self, Fault> {
+    /// The bucket of a delivery, from its tenant, target, lane and id.
+    pub fn of_delivery(row: &Row) -> Result<Self, TxError> {
         let id: Uuid = rows::get(row, 3)?;
         let bucket = id.as_u128() >> BUCKET_BITS;
         Ok(Self {
@@ -124,7 +124,7 @@ where s.tenant_id = k.tenant_id and s.target_id = k.target_id and s.from_id = k.
 pub(crate) async fn remove(
     session: &ClientWrapper,
     buckets: &BTreeSet<BucketRow>,
-) -> Result<(), Fault> {
+) -> Result<(), TxError> {
     if buckets.is_empty() {
         return Ok(());
     }
@@ -153,7 +153,7 @@ pub(crate) async fn look(
     at: Option<BucketRow>,
     before: Time,
     limit: i64,
-) -> Result<(BTreeSet<BucketRow>, Option<BucketRow>), Fault> {
+) -> Result<(BTreeSet<BucketRow>, Option<BucketRow>), TxError> {
     let nil = Uuid::nil();
     let (from, tenant, target, lane) =
         at.map_or((nil, nil, nil, 0), |at| (at.from, at.tenant, at.target, at.lane));

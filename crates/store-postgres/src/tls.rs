@@ -20,7 +20,7 @@ pub(crate) fn connector(mode: SslMode) -> Result<MakeRustlsConnect> {
     let provider = Arc::new(crypto::aws_lc_rs::default_provider());
     let builder = ClientConfig::builder_with_provider(provider.clone())
         .with_safe_default_protocol_versions()
-        .map_err(|error| StoreError::Refused(format!("TLS cannot be set up: {error}")))?;
+        .map_err(|error| StoreError::Refused(format!("could not set up TLS: {error}")))?;
     let config = if mode == SslMode::Require {
         builder.with_root_certificates(roots()?)
     } else {

@@ -2,15 +2,15 @@
 
 use async_trait::async_trait;
 use gancho_domain::{EndReason, Lane, State, Time};
-use gancho_store::{LaneDepth, Pruned, Result, Space, Upkeep};
+use gancho_store::{LaneDepth, PruneStep, Result, Space, Upkeep};
 
 use crate::{
     PostgresStore,
-    fault::{Fault, store_error},
     give_up::{self, GiveUp},
     rows,
     session::query,
     states::{LEASED, PENDING, Sql, WAITING},
+    tx_error::{TxError, store_error},
 };
 
 static LATE: Sql = Sql::new(|| {
@@ -47,13 +47,13 @@ select (extract(epoch from greatest(
 
 #[async_trait]
 impl Upkeep for PostgresStore {
-    async fn prune(&self, before: Time, max: usize, now: Time) -> Result<Pruned> {
+    async fn prune(&self, before: Time, max: usize, now: Time) -> Result<PruneStep> {
         self.prune_step(before, max, now).await
     }
 
-    async fn expire(&self, lane: Lane, before: Time, most: usize, now: Time) -> Result<u64> {
-        let done = self.expire_late(lane, before, most, now).await;
-        let (count, moved) = done.map_err(Fault::into_error)?;
+    async fn expire(&self, lane: Lane, before: Time, max: usize, now: Time) -> Result<u64> {
+        let done = self.expire_late(lane, before, max, now).await;
+        let (count, moved) = done.map_err(TxError::into_error)?;
         if moved {
             self.bells.ring_all();
         }
@@ -105,15 +105,15 @@ impl PostgresStore {
         &self,
         lane: Lane,
         before: Time,
-        most: usize,
+        max: usize,
         now: Time,
-    ) -> Result<(u64, bool), Fault> {
+    ) -> Result<(u64, bool), TxError> {
         let session = self.session().await?;
-        let most = most as i64;
+        let max = max as i64;
         let values: [&(dyn tokio_postgres::types::ToSql + Sync); 3] =
-            [&lane.number(), &before.micros(), &most];
+            [&lane.number(), &before.micros(), &max];
         let found = query(&session, &LATE, &values).await?;
-        let overdue = found.iter().map(give_up::key).collect::<Result<Vec<_>, Fault>>()?;
+        let overdue = found.iter().map(give_up::key).collect::<Result<Vec<_>, TxError>>()?;
         if overdue.is_empty() {
             return Ok((0, false));
         }

@@ -2,13 +2,13 @@
 
 use async_trait::async_trait;
 use gancho_domain::TenantScope;
-use gancho_store::{Result, Spent, Usage};
+use gancho_store::{PlanCharge, Result, Usage};
 
 use crate::{
     PostgresStore,
-    fault::{corrupt, store_error},
     rows::{self, text, uuid},
     session::{execute, query},
+    tx_error::{corrupt, store_error},
 };
 
 /// Never less than nothing, where a limit was lowered below what has been used.
@@ -28,7 +28,7 @@ impl Usage for PostgresStore {
         period: &str,
         count: u64,
         limit: u64,
-    ) -> Result<Spent> {
+    ) -> Result<PlanCharge> {
         let session = self.session().await?;
         let spent = query(
             &session,
@@ -38,7 +38,7 @@ impl Usage for PostgresStore {
         .await
         .map_err(store_error)?;
         let row = spent.first().ok_or_else(|| corrupt("what was spent is not there"))?;
-        Ok(Spent {
+        Ok(PlanCharge {
             granted: rows::get::<i64>(row, 0)? as u64,
             used: rows::get::<i64>(row, 1)? as u64,
         })

@@ -12,13 +12,13 @@ use uuid::Uuid;
 
 use crate::{
     deal::{self, Plan, Take},
-    fault::{Fault, corrupt},
     rows::{self, uuid},
     session::query,
     states::{PENDING, Sql},
+    tx_error::{TxError, corrupt},
 };
 
-/// A claim looks at no more targets than this; the next one goes on from there.
+/// Maximum targets that a claim scans; the next one continues from there.
 const MAX_LOOKS: i32 = 1_000;
 
 /// The longest-due first. Includes skipped targets: filtering them in SQL could scan a million rows of a
@@ -35,15 +35,15 @@ order by d.due_at limit $3"
 const WALK: &str = "
 select * from claim_round($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)";
 
-pub(crate) async fn plan(session: &ClientWrapper, claim: &Claim) -> Result<Plan, Fault> {
+pub(crate) async fn plan(session: &ClientWrapper, claim: &Claim) -> Result<Plan, TxError> {
     let due = oldest(session, claim).await?;
-    let few_are_due = due.len() <= claim.most;
+    let few_are_due = due.len() <= claim.max;
     let due = due.into_iter().filter(|(tenant, target)| !claim.skip.covers(*tenant, *target));
     if few_are_due {
         return Ok(deal::plan(claim, due));
     }
     let (mut plan, far) = walk(session, claim).await?;
-    // The walk goes on next time; what has waited longest need not wait for it.
+    // The walk continues with the next claim; the longest-due deliveries need not wait for it.
     if far && !plan.caught_up && deal::add(&mut plan, claim, due) {
         plan.leave();
     }
@@ -54,15 +54,14 @@ pub(crate) async fn plan(session: &ClientWrapper, claim: &Claim) -> Result<Plan,
 async fn oldest(
     session: &ClientWrapper,
     claim: &Claim,
-) -> Result<Vec<(TenantId, TargetId)>, Fault> {
-    let most = claim.most as i64 + 1;
-    let found =
-        query(session, &OLDEST, &[&claim.lane.number(), &claim.now.micros(), &most]).await?;
+) -> Result<Vec<(TenantId, TargetId)>, TxError> {
+    let max = claim.max as i64 + 1;
+    let found = query(session, &OLDEST, &[&claim.lane.number(), &claim.now.micros(), &max]).await?;
     found.iter().map(|row| Ok((rows::id(row, 0)?, rows::id(row, 1)?))).collect()
 }
 
-/// Says too whether the walk ended because it had looked at enough targets.
-pub(crate) async fn walk(session: &ClientWrapper, claim: &Claim) -> Result<(Plan, bool), Fault> {
+/// Also returns whether the walk ended because it had scanned the maximum number of targets.
+pub(crate) async fn walk(session: &ClientWrapper, claim: &Claim) -> Result<(Plan, bool), TxError> {
     let ClaimCursor { tenant, targets: resume, turn, .. } = &claim.cursor;
     let steps = query(
         session,
@@ -70,7 +69,7 @@ pub(crate) async fn walk(session: &ClientWrapper, claim: &Claim) -> Result<(Plan
         &[
             &claim.lane.number(),
             &claim.now.micros(),
-            &small(claim.most),
+            &small(claim.max),
             &small(claim.per_target.max(1)),
             &small(claim.per_proven.max(1)),
             &small(claim.per_tenant.max(1)),
@@ -113,7 +112,7 @@ impl Follower {
         Self { takes: Vec::new(), cursor, round, resumed, far: false }
     }
 
-    fn follow(&mut self, step: &Row) -> Result<(), Fault> {
+    fn follow(&mut self, step: &Row) -> Result<(), TxError> {
         let id = |place| rows::get::<Option<Uuid>>(step, place);
         let tenant = id(0)?.map(|id| Id::from_bytes(id.into_bytes()));
         let target = id(1)?.map(|id| Id::from_bytes(id.into_bytes()));
@@ -121,9 +120,9 @@ impl Follower {
         let event: Option<&str> = rows::get(step, 3)?;
         match (event, tenant, target) {
             (None, Some(tenant), Some(target)) => {
-                let most = take.and_then(|most| usize::try_from(most).ok()).unwrap_or(0);
-                if most > 0 {
-                    self.takes.push(Take { tenant, target, most });
+                let max = take.and_then(|max| usize::try_from(max).ok()).unwrap_or(0);
+                if max > 0 {
+                    self.takes.push(Take { tenant, target, max });
                 }
             }
             (Some("resumed"), Some(tenant), from) => {
@@ -151,7 +150,7 @@ impl Follower {
         Ok(())
     }
 
-    /// The turn goes on with the next claim.
+    /// The turn continues with the next claim.
     fn interrupt(&mut self, tenant: TenantId, at: Option<TargetId>, wrapped: bool) {
         let from = match self.resumed {
             Some(turn) if turn.tenant == tenant => turn.from,

@@ -1,4 +1,4 @@
-//! A filter as SQL: only the conditions that were asked for, each with its parameter.
+//! A filter as SQL: only the conditions that are set, each with its parameter.
 
 use tokio_postgres::types::ToSql;
 

@@ -8,9 +8,9 @@ use gancho_store::NewDelivery;
 
 use crate::{
     accept::Incoming,
-    fault::Fault,
     rows::{text, uuid},
     session::execute,
+    tx_error::TxError,
 };
 
 /// Why nothing of it is sent.
@@ -35,7 +35,7 @@ pub(crate) async fn bury(
     session: &ClientWrapper,
     fresh: &[Incoming<'_>],
     dead_letter_ttl: Duration,
-) -> Result<(), Fault> {
+) -> Result<(), TxError> {
     let dead: Vec<(&Parcel, &NewDelivery, &Failure)> = fresh
         .iter()
         .filter_map(|one| Some((one.new, reason(one)?)))

@@ -8,8 +8,8 @@ use gancho_domain::{
     TenantId, Time,
 };
 use gancho_store::{
-    Accept, Claim, ClaimCursor, Claimed, Claiming, Job, NewDelivery, NewParcel, NodeId, Settlement,
-    TargetId,
+    Accept, Claim, ClaimCursor, ClaimResult, Claiming, Job, NewDelivery, NewParcel, NodeId,
+    Settlement, TargetId,
 };
 use gancho_store_postgres::{Options, PostgresStore};
 use gancho_testkit::postgres::Database;
@@ -74,14 +74,14 @@ impl Maker {
     }
 }
 
-pub async fn claim(store: &PostgresStore, node: NodeId) -> Claimed {
+pub async fn claim(store: &PostgresStore, node: NodeId) -> ClaimResult {
     store
         .claim(Claim {
             node,
             lane: Lane::Webhook,
             now: now(),
-            most: 50,
-            most_bytes: 1 << 20,
+            max: 50,
+            max_bytes: 1 << 20,
             per_target: 50,
             per_proven: 50,
             per_tenant: 50,

@@ -2,17 +2,17 @@
 
 use async_trait::async_trait;
 use gancho_domain::{Failure, Parcel, State};
-use gancho_store::{Accept, Accepted, NewDelivery, NewParcel, NodeId, Placed, Result};
+use gancho_store::{Accept, AcceptOutcome, NewDelivery, NewParcel, NodeId, Placement, Result};
 use rusqlite::{CachedStatement, params};
 
 use crate::{
-    SqliteStore, external_ids, fault::Fault, ledger, once, order, rows::seq, settle::bury,
-    time_buckets, transaction::Tx,
+    SqliteStore, external_ids, ledger, once, order, rows::seq, settle::bury, time_buckets,
+    transaction::Tx, tx_error::TxError,
 };
 
 #[async_trait]
 impl Accept for SqliteStore {
-    async fn accept(&self, parcels: Vec<NewParcel>, holder: NodeId) -> Result<Vec<Accepted>> {
+    async fn accept(&self, parcels: Vec<NewParcel>, holder: NodeId) -> Result<Vec<AcceptOutcome>> {
         self.write_more(move |tx| accept_all(tx, &parcels, holder)).await
     }
 }
@@ -21,7 +21,7 @@ pub(crate) fn accept_all(
     tx: &Tx<'_>,
     parcels: &[NewParcel],
     holder: NodeId,
-) -> Result<Vec<Accepted>, Fault> {
+) -> Result<Vec<AcceptOutcome>, TxError> {
     if parcels.is_empty() {
         return Ok(Vec::new());
     }
@@ -38,7 +38,7 @@ pub(crate) struct AcceptStatements<'a> {
 }
 
 impl<'a> AcceptStatements<'a> {
-    pub fn new(tx: &Tx<'a>, holder: NodeId) -> Result<Self, Fault> {
+    pub fn new(tx: &Tx<'a>, holder: NodeId) -> Result<Self, TxError> {
         Ok(Self {
             parcel: tx.db.prepare_cached(
                 "INSERT INTO parcels (seq, tenant_id, id, kind, event_type, subject, external_id,
@@ -59,7 +59,7 @@ fn accept_one(
     tx: &Tx<'_>,
     statements: &mut AcceptStatements<'_>,
     new: &NewParcel,
-) -> Result<Accepted, Fault> {
+) -> Result<AcceptOutcome, TxError> {
     if let Some(once) = &new.once
         && let Some(seen) = once::seen_before(tx, &new.parcel, once)?
     {
@@ -78,11 +78,11 @@ fn accept_one(
         .deliveries
         .iter()
         .map(|delivery| place(tx, statements, &new.parcel, number, delivery))
-        .collect::<Result<_, Fault>>()?;
+        .collect::<Result<_, TxError>>()?;
     if let Some(first) = new.deliveries.first() {
         time_buckets::note_parcel(tx, &new.parcel, first)?;
     }
-    Ok(Accepted::New { number, placed })
+    Ok(AcceptOutcome::New { number, placed })
 }
 
 /// Its deliveries are given up before they are tried.
@@ -92,17 +92,17 @@ fn withhold(
     new: &NewParcel,
     number: Option<u64>,
     failure: &Failure,
-) -> Result<Accepted, Fault> {
+) -> Result<AcceptOutcome, TxError> {
     let parcel = &new.parcel;
     for delivery in &new.deliveries {
         insert_delivery(statements, parcel, delivery, None, State::Dead)?;
         time_buckets::note(tx, parcel.tenant, (delivery.target, delivery.lane), seq(delivery.id))?;
         bury(tx, seq(delivery.id), failure, parcel.created_at, parcel.created_at)?;
     }
-    Ok(Accepted::New { number, placed: vec![Placed::Dead; new.deliveries.len()] })
+    Ok(AcceptOutcome::New { number, placed: vec![Placement::Dead; new.deliveries.len()] })
 }
 
-fn next_number(tx: &Tx<'_>, parcel: &Parcel) -> Result<Option<u64>, Fault> {
+fn next_number(tx: &Tx<'_>, parcel: &Parcel) -> Result<Option<u64>, TxError> {
     let Some(subject) = &parcel.subject else {
         return Ok(None);
     };
@@ -120,7 +120,7 @@ fn insert_parcel(
     statements: &mut AcceptStatements<'_>,
     new: &NewParcel,
     number: Option<u64>,
-) -> Result<(), Fault> {
+) -> Result<(), TxError> {
     let parcel = &new.parcel;
     statements.parcel.execute(params![
         seq(parcel.id),
@@ -160,7 +160,7 @@ pub(crate) fn place(
     parcel: &Parcel,
     number: Option<u64>,
     new: &NewDelivery,
-) -> Result<Placed, Fault> {
+) -> Result<Placement, TxError> {
     let subject = parcel.subject.as_deref().filter(|_| new.in_order);
     let turn = subject.zip(number);
     let blocked = match subject {
@@ -168,11 +168,11 @@ pub(crate) fn place(
         None => false,
     };
     let (placed, state) = match (blocked, new.hold) {
-        (true, _) => (Placed::Waiting, State::Waiting),
-        (false, true) => (Placed::Leased, State::Leased),
-        (false, false) => (Placed::Pending, State::Pending),
+        (true, _) => (Placement::Waiting, State::Waiting),
+        (false, true) => (Placement::Leased, State::Leased),
+        (false, false) => (Placement::Pending, State::Pending),
     };
-    if placed == Placed::Pending {
+    if placed == Placement::Pending {
         tx.ring();
     }
     insert_delivery(statements, parcel, new, turn, state)?;
@@ -186,7 +186,7 @@ fn insert_delivery(
     new: &NewDelivery,
     turn: Option<(&str, u64)>,
     state: State,
-) -> Result<(), Fault> {
+) -> Result<(), TxError> {
     statements.delivery.execute(params![
         seq(new.id),
         parcel.tenant.bytes(),

@@ -8,26 +8,26 @@ use rusqlite::{Connection, Row, params};
 use crate::{
     SqliteStore,
     dead_letters::{LETTER, dead_letter},
-    fault::Fault,
     rows::{self, ATTEMPT, seq},
     states::{DEAD, sql},
+    tx_error::TxError,
     where_clause::Conditions,
 };
 
 #[async_trait]
 impl Archiving for SqliteStore {
-    async fn dead_overflow(&self, most_per_tenant: u64) -> Result<Vec<ArchiveSelection>> {
-        let most = i64::try_from(most_per_tenant).unwrap_or(i64::MAX);
-        self.read_aside(move |db| overflow(db, most)).await
+    async fn dead_overflow(&self, max_per_tenant: u64) -> Result<Vec<ArchiveSelection>> {
+        let max = i64::try_from(max_per_tenant).unwrap_or(i64::MAX);
+        self.read_aside(move |db| overflow(db, max)).await
     }
 
     async fn letters_to_archive(
         &self,
         which: ArchiveSelection,
-        most: usize,
-        most_bytes: usize,
+        max: usize,
+        max_bytes: usize,
     ) -> Result<Vec<FullDeadLetter>> {
-        self.read_aside(move |db| leaving(db, which, most, most_bytes)).await
+        self.read_aside(move |db| leaving(db, which, max, max_bytes)).await
     }
 
     async fn remove_archived(&self, letters: Vec<ArchivedLetter>) -> Result<u64> {
@@ -54,7 +54,7 @@ impl Archiving for SqliteStore {
 
 /// Only of those that have too many, by what is counted; of each by the index alone, to the first that is
 /// too many.
-pub(crate) fn overflow(db: &Connection, most: i64) -> Result<Vec<ArchiveSelection>, Fault> {
+pub(crate) fn overflow(db: &Connection, max: i64) -> Result<Vec<ArchiveSelection>, TxError> {
     let mut beyond = db.prepare_cached(
         "SELECT c.tenant_id, l.moved_at, d.id FROM
            (SELECT tenant_id FROM dead_counts GROUP BY tenant_id HAVING sum(count) > ?1) c
@@ -63,7 +63,7 @@ pub(crate) fn overflow(db: &Connection, most: i64) -> Result<Vec<ArchiveSelectio
             ORDER BY moved_at DESC, delivery DESC LIMIT 1 OFFSET ?1)
          CROSS JOIN deliveries d ON d.seq = l.delivery",
     )?;
-    let mut found = beyond.query([most])?;
+    let mut found = beyond.query([max])?;
     let mut overflow = Vec::new();
     while let Some(row) = found.next()? {
         overflow.push(ArchiveSelection::Overflow(
@@ -78,9 +78,9 @@ pub(crate) fn overflow(db: &Connection, most: i64) -> Result<Vec<ArchiveSelectio
 fn leaving(
     db: &Connection,
     which: ArchiveSelection,
-    most: usize,
-    most_bytes: usize,
-) -> Result<Vec<FullDeadLetter>, Fault> {
+    max: usize,
+    max_bytes: usize,
+) -> Result<Vec<FullDeadLetter>, TxError> {
     let mut conditions = Conditions::default();
     let order = match which {
         ArchiveSelection::Expired(by) => {
@@ -99,12 +99,12 @@ fn leaving(
         "SELECT {LETTER}, p.event_type, p.external_id, p.is_test
          FROM dead_letters l CROSS JOIN deliveries d CROSS JOIN parcels p
          WHERE d.seq = l.delivery AND d.state = {DEAD} AND p.seq = d.parcel AND {}
-         ORDER BY {order} LIMIT {most}",
+         ORDER BY {order} LIMIT {max}",
         conditions.sql()
     ))?;
     let mut found = list.query(&*conditions.values())?;
     let (mut letters, mut bytes) = (Vec::new(), 0);
-    while bytes < most_bytes
+    while bytes < max_bytes
         && let Some(row) = found.next()?
     {
         let whole = whole(db, row)?;
@@ -114,7 +114,7 @@ fn leaving(
     Ok(letters)
 }
 
-fn whole(db: &Connection, row: &Row<'_>) -> Result<FullDeadLetter, Fault> {
+fn whole(db: &Connection, row: &Row<'_>) -> Result<FullDeadLetter, TxError> {
     let letter = dead_letter(row)?;
     let mut log = db.prepare_cached(&format!(
         "SELECT {ATTEMPT} FROM attempts WHERE delivery = ?1 ORDER BY number"

@@ -7,18 +7,18 @@ use gancho_domain::{ParcelId, TenantScope};
 use rusqlite::{Connection, MAIN_DB, params};
 
 use crate::{
-    fault::{Fault, corrupt},
     rows::seq,
+    tx_error::{TxError, corrupt},
 };
 
-/// A statement would read all of a body, whatever part of it is asked for: SQLite hands a function such
+/// A statement would read all of a body, whichever part is requested: SQLite hands a function such
 /// as `substr` the whole of it. Opened as a file is, only the pages of its beginning are read.
 pub(crate) fn body_prefixes(
     db: &Connection,
     scope: TenantScope,
     ids: &[ParcelId],
-    most_bytes: usize,
-) -> Result<Vec<(ParcelId, Bytes)>, Fault> {
+    max_bytes: usize,
+) -> Result<Vec<(ParcelId, Bytes)>, TxError> {
     let mut find =
         db.prepare_cached("SELECT seq FROM parcels WHERE seq = ?1 AND id = ?2 AND tenant_id = ?3")?;
     let mut body_prefixes = Vec::with_capacity(ids.len());
@@ -29,7 +29,7 @@ pub(crate) fn body_prefixes(
             continue;
         }
         let mut body = db.blob_open(MAIN_DB, c"parcels", c"body", seq(*id), true)?;
-        let mut prefix = vec![0; body.len().min(most_bytes)];
+        let mut prefix = vec![0; body.len().min(max_bytes)];
         let read = body.read_exact(&mut prefix);
         read.map_err(|error| corrupt(format!("the body of {id} cannot be read: {error}")))?;
         body_prefixes.push((*id, Bytes::from(prefix)));

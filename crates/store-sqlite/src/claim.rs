@@ -4,21 +4,21 @@ use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 use gancho_domain::{DeliveryId, TenantId, Time};
-use gancho_store::{Claim, Claimed, Claiming, Job, NodeId, Result, TargetId};
+use gancho_store::{Claim, ClaimResult, Claiming, Job, NodeId, Result, TargetId};
 use rusqlite::params;
 
 use crate::{
     SqliteStore,
-    fault::Fault,
     rows::{self, JOB, PARCEL, seq},
     states::{LEASED, PENDING, sql},
     transaction::Tx,
-    walk::{Walk, Walked},
+    tx_error::TxError,
+    walk::{Walk, WalkResult},
 };
 
 #[async_trait]
 impl Claiming for SqliteStore {
-    async fn claim(&self, claim: Claim) -> Result<Claimed> {
+    async fn claim(&self, claim: Claim) -> Result<ClaimResult> {
         self.write(move |tx| take_turns(tx, &claim)).await
     }
 
@@ -54,23 +54,23 @@ impl Claiming for SqliteStore {
     }
 }
 
-fn take_turns(tx: &Tx<'_>, claim: &Claim) -> Result<Claimed, Fault> {
+fn take_turns(tx: &Tx<'_>, claim: &Claim) -> Result<ClaimResult, TxError> {
     let oldest = oldest_due(tx, claim)?;
     let mut basket = Basket::new(tx, claim);
-    let Walked { mut cursor, caught_up, far } = if oldest.is_all {
+    let WalkResult { mut cursor, caught_up, far } = if oldest.is_all {
         Walk::over(&mut basket, &oldest.targets).go()?
     } else {
         Walk::new(&mut basket).go()?
     };
-    // The walk goes on next time; what has waited longest need not wait for it.
+    // The walk continues with the next claim; the longest-due deliveries need not wait for it.
     if far && !caught_up && basket.add(&oldest.targets)? {
         cursor.round = None;
     }
     let next_due = if caught_up { next_due(tx, claim)? } else { None };
-    Ok(Claimed { jobs: basket.jobs, cursor, more: !caught_up, caught_up, next_due })
+    Ok(ClaimResult { jobs: basket.jobs, cursor, more: !caught_up, caught_up, next_due })
 }
 
-/// What a claim has taken so far.
+/// The deliveries that a claim has leased so far.
 pub(crate) struct Basket<'a> {
     pub tx: &'a Tx<'a>,
     pub claim: &'a Claim,
@@ -78,8 +78,8 @@ pub(crate) struct Basket<'a> {
     bytes: usize,
 }
 
-/// What was taken from one target.
-pub(crate) struct Taken {
+/// The deliveries leased from one target.
+pub(crate) struct TargetLeases {
     pub count: usize,
     /// More of it is due.
     pub left: bool,
@@ -91,19 +91,19 @@ impl<'a> Basket<'a> {
     }
 
     pub fn is_full(&self) -> bool {
-        self.jobs.len() >= self.claim.most
-            || (!self.jobs.is_empty() && self.bytes >= self.claim.most_bytes)
+        self.jobs.len() >= self.claim.max
+            || (!self.jobs.is_empty() && self.bytes >= self.claim.max_bytes)
     }
 
-    /// Leases what is due of a target: its share, and no more than `most`.
+    /// Leases what is due of a target: its share, and no more than `max`.
     pub fn take(
         &mut self,
         tenant: TenantId,
         target: TargetId,
-        most: usize,
-    ) -> Result<Taken, Fault> {
-        let room = self.claim.most - self.jobs.len();
-        let most = self.claim.share(target).min(most).min(room);
+        max: usize,
+    ) -> Result<TargetLeases, TxError> {
+        let room = self.claim.max - self.jobs.len();
+        let max = self.claim.share(target).min(max).min(room);
         let mut due = self.tx.db.prepare_cached(&format!(
             "SELECT {JOB}, {PARCEL} FROM deliveries d INDEXED BY deliveries_pending
              JOIN parcels p ON p.seq = d.parcel
@@ -117,11 +117,11 @@ impl<'a> Basket<'a> {
             target.bytes(),
             self.claim.now.micros(),
             // One more, to know whether some are left.
-            most as i64 + 1,
+            max as i64 + 1,
         ])?;
         let (mut taken, mut left) = (Vec::new(), false);
         while let Some(row) = found.next()? {
-            if taken.len() == most || (self.bytes >= self.claim.most_bytes && self.bytes > 0) {
+            if taken.len() == max || (self.bytes >= self.claim.max_bytes && self.bytes > 0) {
                 left = true;
                 break;
             }
@@ -134,11 +134,11 @@ impl<'a> Basket<'a> {
         }
         let count = taken.len();
         self.jobs.extend(taken);
-        Ok(Taken { count, left })
+        Ok(TargetLeases { count, left })
     }
 
-    /// Takes from these targets too, within the tenants' shares. Says whether any of them has more.
-    fn add(&mut self, targets: &BTreeSet<(TenantId, TargetId)>) -> Result<bool, Fault> {
+    /// Takes from these targets too, within the tenants' shares. Returns whether any of them has more.
+    fn add(&mut self, targets: &BTreeSet<(TenantId, TargetId)>) -> Result<bool, TxError> {
         let skip = &self.claim.skip;
         let mut left = false;
         for &(tenant, target) in targets {
@@ -159,7 +159,7 @@ impl<'a> Basket<'a> {
     }
 }
 
-fn lease(tx: &Tx<'_>, node: NodeId, job: &Job) -> Result<(), Fault> {
+fn lease(tx: &Tx<'_>, node: NodeId, job: &Job) -> Result<(), TxError> {
     tx.db
         .prepare_cached(sql!("UPDATE deliveries SET state = {LEASED}, owner = ?1 WHERE seq = ?2"))?
         .execute(params![node.0, seq(job.delivery)])?;
@@ -174,23 +174,23 @@ struct Oldest {
 }
 
 /// Reads one delivery more than can be taken.
-fn oldest_due(tx: &Tx<'_>, claim: &Claim) -> Result<Oldest, Fault> {
+fn oldest_due(tx: &Tx<'_>, claim: &Claim) -> Result<Oldest, TxError> {
     let mut due = tx.db.prepare_cached(sql!(
         "SELECT tenant_id, target_id FROM deliveries INDEXED BY deliveries_due
          WHERE state = {PENDING} AND lane = ?1 AND due_at <= ?2 ORDER BY due_at LIMIT ?3"
     ))?;
-    let most = claim.most as i64 + 1;
-    let mut found = due.query(params![claim.lane.number(), claim.now.micros(), most])?;
+    let max = claim.max as i64 + 1;
+    let mut found = due.query(params![claim.lane.number(), claim.now.micros(), max])?;
     let mut targets = BTreeSet::new();
     let mut count = 0;
     while let Some(row) = found.next()? {
         count += 1;
         targets.insert((rows::id(row, 0)?, rows::id(row, 1)?));
     }
-    Ok(Oldest { targets, is_all: count <= claim.most })
+    Ok(Oldest { targets, is_all: count <= claim.max })
 }
 
-fn next_due(tx: &Tx<'_>, claim: &Claim) -> Result<Option<Time>, Fault> {
+fn next_due(tx: &Tx<'_>, claim: &Claim) -> Result<Option<Time>, TxError> {
     let next: Option<i64> = tx
         .db
         .prepare_cached(sql!(

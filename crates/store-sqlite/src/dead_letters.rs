@@ -5,7 +5,8 @@ mod list;
 use async_trait::async_trait;
 use gancho_domain::Time;
 use gancho_store::{
-    DeadFilter, DeadLetter, DeadLetters, DeadStats, ListOrder, Page, PageRequest, Replayed, Result,
+    DeadFilter, DeadLetter, DeadLetters, DeadStats, ListOrder, Page, PageRequest, ReplayPage,
+    Result,
 };
 use rusqlite::{Connection, Row};
 
@@ -13,10 +14,10 @@ use self::list::{Letters, page_of};
 use crate::{
     SqliteStore,
     deliveries::arm_in_turn,
-    fault::{Fault, corrupt},
     look::Looks,
     rows::{self, seq},
     states::{DEAD, sql},
+    tx_error::{TxError, corrupt},
     where_clause::Conditions,
 };
 
@@ -42,22 +43,22 @@ impl DeadLetters for SqliteStore {
     async fn replay_dead(
         &self,
         filter: DeadFilter,
-        most: usize,
+        max: usize,
         after: Option<[u8; 32]>,
         now: Time,
-    ) -> Result<Replayed> {
+    ) -> Result<ReplayPage> {
         let (tenant, mut looks) = (filter.tenant, Looks::new(self.max_looks));
         let (found, next) = self
             .read_list(tenant, move |db| {
                 // One that is being replayed already is left alone.
                 let letters =
                     Letters { db, filter: &filter, order: ListOrder::OldestFirst, ended: true };
-                letters.find(after.as_ref(), most, &mut looks)
+                letters.find(after.as_ref(), max, &mut looks)
             })
             .await?;
         let next = next.map(list::Place::write);
         if found.is_empty() {
-            return Ok(Replayed { armed: 0, next });
+            return Ok(ReplayPage { armed: 0, next });
         }
         self.write(move |tx| {
             let mut rows = Vec::with_capacity(found.len());
@@ -71,14 +72,14 @@ impl DeadLetters for SqliteStore {
                 }
             }
             arm_in_turn(tx, &rows, now)?;
-            Ok(Replayed { armed: rows.len() as u64, next })
+            Ok(ReplayPage { armed: rows.len() as u64, next })
         })
         .await
     }
 
-    async fn purge_dead(&self, filter: DeadFilter, most: usize) -> Result<u64> {
+    async fn purge_dead(&self, filter: DeadFilter, max: usize) -> Result<u64> {
         self.write(move |tx| {
-            let dead = oldest(tx.db, &conditions(&filter), most)?;
+            let dead = oldest(tx.db, &conditions(&filter), max)?;
             for seq in &dead {
                 tx.db
                     .prepare_cached("DELETE FROM dead_letters WHERE delivery = ?1")?
@@ -121,11 +122,11 @@ fn add_letter_conditions(conditions: &mut Conditions, filter: &DeadFilter) {
 }
 
 /// The row numbers of the oldest that fit.
-fn oldest(db: &Connection, conditions: &Conditions, most: usize) -> Result<Vec<i64>, Fault> {
+fn oldest(db: &Connection, conditions: &Conditions, max: usize) -> Result<Vec<i64>, TxError> {
     Ok(db
         .prepare(&format!(
             "SELECT l.delivery FROM dead_letters l JOIN deliveries d ON d.seq = l.delivery
-             WHERE {} ORDER BY l.moved_at, l.delivery LIMIT {most}",
+             WHERE {} ORDER BY l.moved_at, l.delivery LIMIT {max}",
             conditions.sql()
         ))?
         .query_map(&*conditions.values(), |row| row.get(0))?
@@ -137,7 +138,7 @@ fn oldest(db: &Connection, conditions: &Conditions, most: usize) -> Result<Vec<i
 pub(crate) const LETTER: &str = "d.id, l.lane, l.tenant_id, d.target_id, p.id, p.subject, p.body, \
     l.failed_attempts, l.code, l.reason, l.failed_at, d.created_at, l.moved_at, l.expires_at";
 
-pub(crate) fn dead_letter(row: &Row<'_>) -> Result<DeadLetter, Fault> {
+pub(crate) fn dead_letter(row: &Row<'_>) -> Result<DeadLetter, TxError> {
     Ok(DeadLetter {
         delivery: rows::id(row, 0)?,
         lane: rows::lane(row, 1)?,
@@ -156,8 +157,8 @@ pub(crate) fn dead_letter(row: &Row<'_>) -> Result<DeadLetter, Fault> {
     })
 }
 
-/// How many there are is kept, as long as no time is asked for. The oldest is found by the index.
-pub(crate) fn stats(db: &Connection, filter: &DeadFilter) -> Result<DeadStats, Fault> {
+/// The count is stored, unless the filter has a time. The oldest is found by the index.
+pub(crate) fn stats(db: &Connection, filter: &DeadFilter) -> Result<DeadStats, TxError> {
     let is_kept = filter.delivery.is_none() && filter.since.is_none() && filter.until.is_none();
     let conditions = conditions(filter);
     let from = if is_kept {

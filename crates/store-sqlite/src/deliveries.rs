@@ -16,11 +16,11 @@ use crate::{
     SqliteStore,
     body_prefixes::body_prefixes,
     events,
-    fault::Fault,
     look::Looks,
     redeliver::redeliver,
     rows::{self, ATTEMPT, PARCEL, seq},
     states::DEAD,
+    tx_error::TxError,
 };
 
 pub(crate) use self::{
@@ -126,9 +126,9 @@ impl Deliveries for SqliteStore {
         &self,
         scope: TenantScope,
         ids: Vec<ParcelId>,
-        most_bytes: usize,
+        max_bytes: usize,
     ) -> Result<Vec<(ParcelId, Bytes)>> {
-        self.read_list(Some(scope.tenant()), move |db| body_prefixes(db, scope, &ids, most_bytes))
+        self.read_list(Some(scope.tenant()), move |db| body_prefixes(db, scope, &ids, max_bytes))
             .await
     }
 
@@ -198,7 +198,7 @@ const OF_PARCEL: &str = "WHERE d.seq IN
     (SELECT j.value FROM parcels q, json_each(q.deliveries) j WHERE q.seq = ?1) ORDER BY d.seq";
 
 /// Over `d` (deliveries).
-fn read(db: &Connection, sql: &str, values: &[&dyn ToSql]) -> Result<Vec<DeliveryRow>, Fault> {
+fn read(db: &Connection, sql: &str, values: &[&dyn ToSql]) -> Result<Vec<DeliveryRow>, TxError> {
     let mut list = db.prepare_cached(&format!(
         "SELECT d.id, d.lane, d.target_id, p.id, p.event_type, p.external_id, p.is_test, d.state,
            d.attempts, a.response_status, coalesce(l.code, a.code),
@@ -216,7 +216,7 @@ fn read(db: &Connection, sql: &str, values: &[&dyn ToSql]) -> Result<Vec<Deliver
     Ok(rows)
 }
 
-fn delivery_row(row: &Row<'_>) -> Result<DeliveryRow, Fault> {
+fn delivery_row(row: &Row<'_>) -> Result<DeliveryRow, TxError> {
     let state = rows::state(row, 7)?;
     let ended_at = rows::maybe_time(row, 13)?
         .zip(row.get::<_, Option<i64>>(14)?)

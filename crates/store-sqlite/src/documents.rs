@@ -6,7 +6,7 @@ use gancho_domain::{TenantId, Time};
 use gancho_store::{Collection, Document, Documents, Expect, Result};
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 
-use crate::{SqliteStore, fault::Fault, rows};
+use crate::{SqliteStore, rows, tx_error::TxError};
 
 const COLUMNS: &str = "tenant_id, key, body, version";
 
@@ -34,13 +34,13 @@ impl Documents for SqliteStore {
         &self,
         on: Collection,
         after: Option<&str>,
-        most: usize,
+        max: usize,
     ) -> Result<Vec<Document>> {
         let from = if after.is_some() { "key > ?3" } else { "?3 IS NULL" };
         let after = after.map(str::to_owned);
         self.read_for(on.tenant(), move |db| {
             let by = format!("WHERE kind = ?1 AND tenant_id = ?2 AND {from} ORDER BY key LIMIT ?4");
-            list(db, &by, &[&on.kind(), &owner(on.tenant()), &after, &(most as i64)])
+            list(db, &by, &[&on.kind(), &owner(on.tenant()), &after, &(max as i64)])
         })
         .await
     }
@@ -49,13 +49,13 @@ impl Documents for SqliteStore {
         &self,
         kind: &'static str,
         after: Option<(Option<TenantId>, String)>,
-        most: usize,
+        max: usize,
     ) -> Result<Vec<Document>> {
         let from = if after.is_some() { "(tenant_id, key) > (?2, ?3)" } else { "?2 IS ?3" };
         let (tenant, key) = after.map(|(tenant, key)| (owner(tenant), key)).unzip();
         self.read(move |db| {
             let by = format!("WHERE kind = ?1 AND {from} ORDER BY tenant_id, key LIMIT ?4");
-            list(db, &by, &[&kind, &tenant, &key, &(most as i64)])
+            list(db, &by, &[&kind, &tenant, &key, &(max as i64)])
         })
         .await
     }
@@ -171,7 +171,7 @@ fn owner(tenant: Option<TenantId>) -> Vec<u8> {
     tenant.map(|tenant| tenant.bytes().to_vec()).unwrap_or_default()
 }
 
-fn list(db: &Connection, by: &str, values: &[&dyn ToSql]) -> Result<Vec<Document>, Fault> {
+fn list(db: &Connection, by: &str, values: &[&dyn ToSql]) -> Result<Vec<Document>, TxError> {
     let mut list = db.prepare_cached(&format!("SELECT {COLUMNS} FROM records {by}"))?;
     let mut found = list.query(values)?;
     let mut documents = Vec::new();
@@ -181,7 +181,7 @@ fn list(db: &Connection, by: &str, values: &[&dyn ToSql]) -> Result<Vec<Document
     Ok(documents)
 }
 
-fn document(row: &Row<'_>) -> Result<Document, Fault> {
+fn document(row: &Row<'_>) -> Result<Document, TxError> {
     let is_operators = row.get_ref(0)?.as_blob() == Ok(&[]);
     Ok(Document {
         tenant: if is_operators { None } else { Some(rows::id(row, 0)?) },

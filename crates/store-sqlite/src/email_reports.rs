@@ -1,10 +1,10 @@
-//! What is reported of e-mails after they were sent.
+//! Reports on e-mails after they were sent.
 
 use async_trait::async_trait;
 use gancho_domain::{EmailId, Id, Lane, ParcelId, TenantScope, Time};
 use gancho_store::{
-    Accepted, DeliveryFilter, DeliveryRow, EmailReport, EmailReports, FailedEmails, NewEmailReport,
-    NodeId, Page, PageRequest, Result,
+    AcceptOutcome, DeliveryFilter, DeliveryRow, EmailReport, EmailReports, FailedEmails,
+    NewEmailReport, NodeId, Page, PageRequest, Result,
 };
 use rusqlite::{OptionalExtension, Row, params};
 
@@ -12,16 +12,16 @@ use crate::{
     SqliteStore,
     accept::accept_all,
     deliveries::failed_emails,
-    fault::{Fault, corrupt},
     look::Looks,
     rows::{self, seq},
     suppressions,
     transaction::Tx,
+    tx_error::{TxError, corrupt},
 };
 
 #[async_trait]
 impl EmailReports for SqliteStore {
-    async fn report_email(&self, scope: TenantScope, new: NewEmailReport) -> Result<Accepted> {
+    async fn report_email(&self, scope: TenantScope, new: NewEmailReport) -> Result<AcceptOutcome> {
         self.write_more(move |tx| report(tx, scope, &new)).await
     }
 
@@ -69,14 +69,14 @@ impl EmailReports for SqliteStore {
     }
 }
 
-fn report(tx: &Tx<'_>, scope: TenantScope, new: &NewEmailReport) -> Result<Accepted, Fault> {
+fn report(tx: &Tx<'_>, scope: TenantScope, new: &NewEmailReport) -> Result<AcceptOutcome, TxError> {
     suppressions::add(tx, scope, &new.suppress)?;
     // None of its deliveries is held, so there is no holder to name.
     let accepted = accept_all(tx, std::slice::from_ref(&new.notice), NodeId(0))?.pop();
     let accepted = accepted.ok_or_else(|| corrupt("a notice was not answered"))?;
     let told_at = match accepted {
-        Accepted::Again { first } => made_at(tx, first)?.unwrap_or(new.report.at),
-        Accepted::New { .. } | Accepted::Clash { .. } => new.report.at,
+        AcceptOutcome::Again { first } => made_at(tx, first)?.unwrap_or(new.report.at),
+        AcceptOutcome::New { .. } | AcceptOutcome::Clash { .. } => new.report.at,
     };
     let EmailReport { email, delivery, code, reason, error, is_provisional, .. } = &new.report;
     tx.db
@@ -104,7 +104,7 @@ fn report(tx: &Tx<'_>, scope: TenantScope, new: &NewEmailReport) -> Result<Accep
     Ok(accepted)
 }
 
-fn made_at(tx: &Tx<'_>, parcel: ParcelId) -> Result<Option<Time>, Fault> {
+fn made_at(tx: &Tx<'_>, parcel: ParcelId) -> Result<Option<Time>, TxError> {
     let made_at: Option<i64> = tx
         .db
         .prepare_cached("SELECT created_at FROM parcels WHERE seq = ?1 AND id = ?2")?
@@ -113,7 +113,7 @@ fn made_at(tx: &Tx<'_>, parcel: ParcelId) -> Result<Option<Time>, Fault> {
     Ok(made_at.map(Time::from_micros))
 }
 
-fn read(row: &Row<'_>) -> Result<EmailReport, Fault> {
+fn read(row: &Row<'_>) -> Result<EmailReport, TxError> {
     let has_delivery = row.get_ref(1)?.as_blob().is_ok();
     Ok(EmailReport {
         email: rows::id(row, 0)?,

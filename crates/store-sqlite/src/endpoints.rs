@@ -6,10 +6,9 @@ use gancho_store::{Endpoints, Result, StoreError, retry_plan_codec, rotated_secr
 use rusqlite::{OptionalExtension, Row, params};
 
 use crate::{
-    SqliteStore,
-    fault::{Fault, corrupt},
-    rows,
+    SqliteStore, rows,
     transaction::Tx,
+    tx_error::{TxError, corrupt},
 };
 
 const COLUMNS: &str = "id, tenant_id, name, url, events, sealed_secret, profile, is_active, \
@@ -32,11 +31,11 @@ impl Endpoints for SqliteStore {
         &self,
         scope: TenantScope,
         endpoint: Endpoint,
-        at_most: Option<u32>,
+        max_endpoints: Option<u32>,
     ) -> Result<bool> {
         self.write_more(move |tx| {
-            if let Some(most) = at_most
-                && count(tx, scope)? >= most
+            if let Some(max) = max_endpoints
+                && count(tx, scope)? >= max
             {
                 return Ok(false);
             }
@@ -101,7 +100,7 @@ impl Endpoints for SqliteStore {
         &self,
         scope: TenantScope,
         before: Option<EndpointId>,
-        most: usize,
+        max: usize,
     ) -> Result<Vec<Endpoint>> {
         let before = before.unwrap_or(EndpointId::from_bits(u128::MAX));
         self.read_list(Some(scope.tenant()), move |db| {
@@ -110,7 +109,7 @@ impl Endpoints for SqliteStore {
                  ORDER BY id DESC LIMIT ?3"
             ))?;
             let tenant = scope.tenant().bytes();
-            let mut found = list.query(params![tenant, before.bytes(), most as i64])?;
+            let mut found = list.query(params![tenant, before.bytes(), max as i64])?;
             let mut endpoints = Vec::new();
             while let Some(row) = found.next()? {
                 endpoints.push(endpoint(row)?);
@@ -152,15 +151,20 @@ impl Endpoints for SqliteStore {
     }
 }
 
-fn count(tx: &Tx<'_>, scope: TenantScope) -> Result<u32, Fault> {
+fn count(tx: &Tx<'_>, scope: TenantScope) -> Result<u32, TxError> {
     Ok(tx
         .db
         .prepare_cached("SELECT count(*) FROM endpoints WHERE tenant_id = ?1")?
         .query_row([scope.tenant().bytes()], |row| row.get(0))?)
 }
 
-/// Runs a statement with an endpoint's values; says how many rows it wrote.
-fn write(tx: &Tx<'_>, sql: &str, scope: TenantScope, endpoint: &Endpoint) -> Result<usize, Fault> {
+/// Runs a statement with an endpoint's values; returns how many rows it wrote.
+fn write(
+    tx: &Tx<'_>,
+    sql: &str,
+    scope: TenantScope,
+    endpoint: &Endpoint,
+) -> Result<usize, TxError> {
     let patterns: Vec<String> = endpoint.events.iter().map(ToString::to_string).collect();
     let health = &endpoint.health;
     Ok(tx.db.prepare_cached(sql)?.execute(params![
@@ -193,7 +197,7 @@ fn write(tx: &Tx<'_>, sql: &str, scope: TenantScope, endpoint: &Endpoint) -> Res
     ])?)
 }
 
-fn endpoint(row: &Row<'_>) -> Result<Endpoint, Fault> {
+fn endpoint(row: &Row<'_>) -> Result<Endpoint, TxError> {
     let patterns: String = row.get(4)?;
     let events = patterns
         .lines()

@@ -12,9 +12,9 @@ use gancho_store::{EventFilter, EventRow, Page, PageRequest};
 use rusqlite::{Connection, Row, ToSql};
 
 use crate::{
-    fault::Fault,
     look::{Direction, Looks, PARCEL_COST, Reach, Search, Trail, page},
     rows, time_buckets,
+    tx_error::TxError,
 };
 
 pub(crate) fn page_of(
@@ -23,7 +23,7 @@ pub(crate) fn page_of(
     filter: &EventFilter,
     request: &PageRequest,
     looks: &mut Looks,
-) -> Result<Page<EventRow>, Fault> {
+) -> Result<Page<EventRow>, TxError> {
     let indexes = if filter.external_id.is_some() {
         vec![EventIndex::Named]
     } else if filter.is_unmatched {
@@ -36,9 +36,9 @@ pub(crate) fn page_of(
     let end = filter.until.map_or(i64::MAX, rows::last_seq_at);
     let below = direction.start(request.after.as_ref().map(read_place), first, end);
     let events = |index| Events { db, scope, filter, index, direction, first, end };
-    let mut search = Search::new(indexes.into_iter().map(events).collect(), below, request.most);
+    let mut search = Search::new(indexes.into_iter().map(events).collect(), below, request.max);
     let read = |key| event_at(db, direction.key(key));
-    let (rows, next) = page(&mut search, request.most, looks, read)?;
+    let (rows, next) = page(&mut search, request.max, looks, read)?;
     Ok(Page { rows, next: next.map(|key| write_place(direction.key(key))) })
 }
 
@@ -60,7 +60,7 @@ struct Events<'a> {
     filter: &'a EventFilter,
     index: EventIndex,
     direction: Direction,
-    /// The lowest row number that can be of the time asked for,
+    /// The lowest row number that can be in the requested time,
     first: i64,
     /// and one beyond the highest.
     end: i64,
@@ -121,7 +121,7 @@ impl Trail for Events<'_> {
         step: usize,
         looks: &mut Looks,
         found: &mut VecDeque<i64>,
-    ) -> Result<Reach, Fault> {
+    ) -> Result<Reach, TxError> {
         let sql = match self.index {
             EventIndex::TimeBuckets => return self.follow_buckets(below, step, looks, found),
             EventIndex::Unmatched => UNMATCHED,
@@ -141,7 +141,7 @@ impl Events<'_> {
         step: usize,
         looks: &mut Looks,
         found: &mut VecDeque<i64>,
-    ) -> Result<Reach, Fault> {
+    ) -> Result<Reach, TxError> {
         let direction = self.direction;
         let within =
             time_buckets::BucketFilter { target: None, lane: Some(self.filter.kind.lane()) };
@@ -155,7 +155,7 @@ impl Events<'_> {
         Ok(Reach::DownTo(last.filter(|_| count == step).unwrap_or(reached)))
     }
 
-    /// Says how many rows it looked at and the key of the last.
+    /// Returns how many rows it looked at and the key of the last.
     fn look(
         &self,
         sql: &str,
@@ -163,7 +163,7 @@ impl Events<'_> {
         step: usize,
         looks: &mut Looks,
         found: &mut VecDeque<i64>,
-    ) -> Result<(usize, Option<i64>), Fault> {
+    ) -> Result<(usize, Option<i64>), TxError> {
         let filter = self.filter;
         let values: [&dyn ToSql; 10] = [
             &self.scope.tenant().bytes(),
@@ -198,7 +198,7 @@ impl Events<'_> {
     }
 }
 
-fn event_at(db: &Connection, row: i64) -> Result<Option<EventRow>, Fault> {
+fn event_at(db: &Connection, row: i64) -> Result<Option<EventRow>, TxError> {
     let mut find = db.prepare_cached(
         "SELECT p.id, p.event_type, p.subject, p.external_id, p.number, p.is_test,
            json_array_length(p.deliveries), p.created_at FROM parcels p WHERE p.seq = ?1",
@@ -212,7 +212,7 @@ pub(crate) fn outline(
     db: &Connection,
     scope: TenantScope,
     id: EventId,
-) -> Result<Option<(EventRow, usize)>, Fault> {
+) -> Result<Option<(EventRow, usize)>, TxError> {
     let mut find = db.prepare_cached(
         "SELECT p.id, p.event_type, p.subject, p.external_id, p.number, p.is_test,
            json_array_length(p.deliveries), p.created_at, octet_length(p.body)
@@ -224,7 +224,7 @@ pub(crate) fn outline(
     Ok(Some((event(row)?, row.get::<_, i64>(8)? as usize)))
 }
 
-fn event(row: &Row<'_>) -> Result<EventRow, Fault> {
+fn event(row: &Row<'_>) -> Result<EventRow, TxError> {
     Ok(EventRow {
         id: rows::id(row, 0)?,
         event_type: row.get(1)?,

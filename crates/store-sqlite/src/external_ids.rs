@@ -6,9 +6,9 @@ use std::sync::Arc;
 use gancho_domain::{Parcel, TenantId};
 use rusqlite::{OptionalExtension, params};
 
-use crate::{fault::Fault, rows::seq, transaction::Tx};
+use crate::{rows::seq, transaction::Tx, tx_error::TxError};
 
-pub(crate) fn write(tx: &Tx<'_>, parcel: &Parcel) -> Result<(), Fault> {
+pub(crate) fn write(tx: &Tx<'_>, parcel: &Parcel) -> Result<(), TxError> {
     let Some(external_id) = &parcel.external_id else { return Ok(()) };
     let (tenant, row) = (parcel.tenant, seq(parcel.id));
     let line = tx.cache.external_ids.add((tenant, (**external_id).into(), row), ());
@@ -21,7 +21,7 @@ pub(crate) fn write(tx: &Tx<'_>, parcel: &Parcel) -> Result<(), Fault> {
     flush(tx)
 }
 
-fn flush(tx: &Tx<'_>) -> Result<(), Fault> {
+fn flush(tx: &Tx<'_>) -> Result<(), TxError> {
     let Some(names) = tx.cache.external_ids.flush(tx.db, "external_lately")? else { return Ok(()) };
     let mut insert = tx.db.prepare_cached(
         "INSERT OR IGNORE INTO external_ids (tenant_id, external_id, parcel) VALUES (?1, ?2, ?3)",
@@ -34,7 +34,7 @@ fn flush(tx: &Tx<'_>) -> Result<(), Fault> {
 
 /// For a parcel that is about to be removed. A line that a flush has passed may still name it until it is
 /// trimmed, so searches look up the parcels themselves.
-pub(crate) fn forget(tx: &Tx<'_>, parcel: i64) -> Result<(), Fault> {
+pub(crate) fn forget(tx: &Tx<'_>, parcel: i64) -> Result<(), TxError> {
     let name: Option<(TenantId, Option<Arc<str>>)> = tx
         .db
         .prepare_cached("SELECT tenant_id, external_id FROM parcels WHERE seq = ?1")?

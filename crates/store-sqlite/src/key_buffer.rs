@@ -15,7 +15,7 @@ use std::{
 use gancho_store::StoreError;
 use rusqlite::{Connection, params};
 
-use crate::fault::meaning;
+use crate::tx_error::store_error;
 
 /// A row of the buffer's table. No number is used twice while the store is open.
 pub(crate) type Line = i64;
@@ -67,7 +67,7 @@ enum FlushStep<K, V> {
 
 /// Enough keys to share the pages of a tree of some millions; some megabytes in memory.
 pub(crate) const FLUSH_AT: usize = 65_536;
-/// The flush goes on after this many added keys.
+/// The flush continues after this many added keys.
 const FLUSH_EVERY: usize = 32;
 /// How many keys one step moves, or lines it trims. A flush passes every key once and trims every line once
 /// while others are added: with twice as many as are added, each flush would begin with more than the last;
@@ -128,7 +128,7 @@ impl<K: Ord + Clone, V: Copy> KeyBuffer<K, V> {
         self.0.borrow_mut().remove(key);
     }
 
-    /// Goes on with the flush. Called after each key that was written to the table. Returns the keys to
+    /// Continues the flush. Called after each key that was written to the table. Returns the keys to
     /// insert into the tree now, in this order.
     pub fn flush(&self, db: &Connection, table: &str) -> rusqlite::Result<Option<Vec<(K, V)>>> {
         match self.next_step() {
@@ -218,7 +218,7 @@ pub(crate) fn flush_at_open(
     if !db.is_autocommit() {
         db.execute_batch("ROLLBACK")?;
     }
-    match meaning(&error) {
+    match store_error(&error) {
         // It can wait.
         StoreError::Full(_) | StoreError::Unavailable(_) => {
             tracing::warn!(%error, table, "could not flush the key buffer");

@@ -8,19 +8,19 @@ use rusqlite::{Connection, Row, params};
 
 use crate::{
     SqliteStore,
-    fault::{Fault, corrupt},
     rows::seq,
     transaction::Tx,
+    tx_error::{TxError, corrupt},
 };
 
 #[async_trait]
 impl Ledger for SqliteStore {
-    async fn ledger_lines(&self, after: u64, most: usize) -> Result<Vec<Line>> {
+    async fn ledger_lines(&self, after: u64, max: usize) -> Result<Vec<Line>> {
         self.read_aside(move |db| {
             let mut list = db.prepare_cached(
                 "SELECT number, entry, link FROM ledger WHERE number > ?1 ORDER BY number LIMIT ?2",
             )?;
-            let mut found = list.query(params![after as i64, most as i64])?;
+            let mut found = list.query(params![after as i64, max as i64])?;
             let mut lines = Vec::new();
             while let Some(row) = found.next()? {
                 lines.push(line(row)?);
@@ -48,7 +48,7 @@ impl Ledger for SqliteStore {
     }
 }
 
-fn line(row: &Row<'_>) -> Result<Line, Fault> {
+fn line(row: &Row<'_>) -> Result<Line, TxError> {
     let number: i64 = row.get(0)?;
     let blob = |column| {
         row.get_ref(column)?
@@ -60,7 +60,7 @@ fn line(row: &Row<'_>) -> Result<Line, Fault> {
     Ok(Line { number: number as u64, entry: blob(1)?.to_vec(), link: Hash(link) })
 }
 
-fn head(db: &Connection) -> Result<Head, Fault> {
+fn head(db: &Connection) -> Result<Head, TxError> {
     let mut last =
         db.prepare_cached("SELECT number, link FROM ledger ORDER BY number DESC LIMIT 1")?;
     let mut found = last.query([])?;
@@ -74,7 +74,7 @@ fn head(db: &Connection) -> Result<Head, Fault> {
 }
 
 /// Adds a line at the end. There is one writer, so the end is where it was last seen.
-pub(crate) fn append(tx: &Tx<'_>, parcel: ParcelId, entry: &[u8]) -> Result<(), Fault> {
+pub(crate) fn append(tx: &Tx<'_>, parcel: ParcelId, entry: &[u8]) -> Result<(), TxError> {
     let head = match tx.cache.ledger_head.get() {
         Some(head) => head,
         None => head(tx.db)?,

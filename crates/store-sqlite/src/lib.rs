@@ -1,17 +1,19 @@
 //! The embedded store: SQLite in the process, one writer, readers beside it.
 //!
-//! In reading order: [`open`] checks and opens a file, with [`held`] to keep others out; [`writer`] is the one thread that commits,
-//! many callers at a time, with a [`writer_cache`] and a [`key_buffer`]; [`wal`] checkpoints its
-//! write-ahead log; [`time_buckets`] are how a target's deliveries are found; [`readers`] answer look-ups; [`fault`] says what a failure means. The
-//! other files bear the names of the contract's and hold its SQL; [`events`], [`body_prefixes`] and
-//! [`redeliver`] are parts of deliveries, whose lists are found by a bounded [`look`] back; [`walk`] is a
-//! part of claiming, [`prune`] one of upkeep.
+//! In reading order: [`open`] checks and opens a file, with [`file_lock`] to keep other processes
+//! out; [`writer`] is the one thread that commits, many callers at a time, with a [`writer_cache`]
+//! and a [`key_buffer`]; [`wal`] checkpoints its write-ahead log; [`time_buckets`] index a target's
+//! deliveries; [`readers`] answer look-ups; [`tx_error`] turns failures into store errors. The
+//! other files have the names of the contract's and hold its SQL; [`events`], [`body_prefixes`] and
+//! [`redeliver`] are parts of deliveries, whose lists are found by a bounded [`look`] back;
+//! [`walk`] is a part of claiming, [`prune`] one of upkeep.
 //!
 //! **Invariants.** A call is answered only after the commit that holds it was synced
 //! (`synchronous=FULL`, set and read back). After an I/O error nothing more is written until the
-//! file is opened again. One process at a time holds the file, by a lock beside it; others may look.
+//! file is opened again. One process at a time holds the file, by a lock beside it; others may
+//! look.
 //!
-//! This crate never decides anything about a delivery: it writes what it is told.
+//! This crate never decides anything about a delivery: it writes what the engine decided.
 
 mod accept;
 mod archiving;
@@ -24,8 +26,7 @@ mod email_reports;
 mod endpoints;
 mod events;
 mod external_ids;
-mod fault;
-mod held;
+mod file_lock;
 mod key_buffer;
 mod ledger;
 #[cfg(test)]
@@ -49,6 +50,7 @@ mod suppressions;
 mod tenants;
 mod time_buckets;
 mod transaction;
+mod tx_error;
 mod upkeep;
 mod usage;
 mod wal;
@@ -67,11 +69,11 @@ use tokio::sync::{Notify, watch};
 pub use open::Options;
 
 use crate::{
-    fault::Fault,
     open::MAX_LOOKS,
     prune::Passes,
     readers::{Group, Readers},
     transaction::Tx,
+    tx_error::TxError,
     writer::{Step, Writer},
 };
 
@@ -119,16 +121,16 @@ impl SqliteStore {
         Ok(Arc::new(Self { readers, writer, bell, passes, max_looks }))
     }
 
-    /// Told once, when the store has stopped after an I/O error and must be opened again.
+    /// Set once, when the store has stopped after an I/O error and must be reopened.
     pub fn broken(&self) -> watch::Receiver<Option<StoreError>> {
         self.writer.broken()
     }
 
-    /// One transaction, shared with whoever else is waiting. `step` may run twice: when another's
+    /// Runs in one transaction, shared with other waiting calls. `step` may run twice: when another
     /// step fails, the transaction is rolled back and each runs alone.
     async fn write<T: Send + 'static>(
         &self,
-        step: impl FnMut(&Tx<'_>) -> Result<T, Fault> + Send + 'static,
+        step: impl FnMut(&Tx<'_>) -> Result<T, TxError> + Send + 'static,
     ) -> Result<T> {
         self.writer.run(Step::Upkeep, step).await
     }
@@ -136,7 +138,7 @@ impl SqliteStore {
     /// The same, refused while the disk is nearly full: what is left is kept for settling.
     async fn write_more<T: Send + 'static>(
         &self,
-        step: impl FnMut(&Tx<'_>) -> Result<T, Fault> + Send + 'static,
+        step: impl FnMut(&Tx<'_>) -> Result<T, TxError> + Send + 'static,
     ) -> Result<T> {
         self.writer.run(Step::Growth, step).await
     }
@@ -144,7 +146,7 @@ impl SqliteStore {
     /// For what publishing and the gateway itself wait for: found at once, by a key.
     async fn read<T: Send + 'static>(
         &self,
-        read: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+        read: impl FnOnce(&Connection) -> Result<T, TxError> + Send + 'static,
     ) -> Result<T> {
         self.read_by(&self.readers.lookups, None, read).await
     }
@@ -153,7 +155,7 @@ impl SqliteStore {
     async fn read_for<T: Send + 'static>(
         &self,
         tenant: Option<TenantId>,
-        read: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+        read: impl FnOnce(&Connection) -> Result<T, TxError> + Send + 'static,
     ) -> Result<T> {
         self.read_by(&self.readers.lookups, tenant, read).await
     }
@@ -162,7 +164,7 @@ impl SqliteStore {
     async fn read_list<T: Send + 'static>(
         &self,
         tenant: Option<TenantId>,
-        read: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+        read: impl FnOnce(&Connection) -> Result<T, TxError> + Send + 'static,
     ) -> Result<T> {
         self.read_by(&self.readers.lists, tenant, read).await
     }
@@ -170,7 +172,7 @@ impl SqliteStore {
     /// For what the gateway counts and searches for itself, which may take long.
     async fn read_aside<T: Send + 'static>(
         &self,
-        read: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+        read: impl FnOnce(&Connection) -> Result<T, TxError> + Send + 'static,
     ) -> Result<T> {
         self.read_by(&self.readers.upkeep, None, read).await
     }
@@ -179,7 +181,7 @@ impl SqliteStore {
         &self,
         group: &Group,
         tenant: Option<TenantId>,
-        read: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+        read: impl FnOnce(&Connection) -> Result<T, TxError> + Send + 'static,
     ) -> Result<T> {
         match self.writer.shared() {
             Some(db) => read(&db.lock().0).map_err(StoreError::from),

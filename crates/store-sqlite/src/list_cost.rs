@@ -43,7 +43,7 @@ impl Ids {
 }
 
 /// Two tenants that publish at the same time, a second between two events; of each one's every fourth
-/// event goes to nobody, the others of the first to so many targets.
+/// event goes to no target, the others of the first to `targets` targets.
 fn store(events: usize, targets: usize) -> Connection {
     let db = open::in_memory().unwrap();
     let cache = WriterCache::load(&db, 1_000).unwrap();

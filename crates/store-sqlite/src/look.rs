@@ -1,9 +1,9 @@
-//! A bounded look through the log, newest first or oldest first.
+//! A bounded scan of the log, newest first or oldest first.
 //!
 //! A list is found on one or more trails: the time buckets of a lane, an index, the deliveries of a parcel.
-//! [`Search`] follows them all at once and hands out what fits, the newest first. It stops when the page
-//! is full, at the end, or when it has looked at as many rows as one page may cost: then it says where
-//! the next page goes on. So a page costs what it shows or a little time, whatever is asked for.
+//! [`Search`] follows them all at once and returns the matching rows, the newest first. It stops when the
+//! page is full, at the end, or when it has scanned the maximum number of rows of a page: then it returns
+//! where the next page continues. So the cost of a page is bounded whatever the filter.
 //!
 //! A search always goes from greater keys down. Newest first, the key of a row is its number; oldest
 //! first, the number negated (see [`Direction`]).
@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 
 use gancho_store::ListOrder;
 
-use crate::fault::Fault;
+use crate::tx_error::TxError;
 
 /// How a list goes through rows whose numbers rise with time.
 #[derive(Debug, Clone, Copy)]
@@ -91,19 +91,19 @@ impl Looks {
 /// One way to find rows in the order of their keys, from the greatest down.
 pub(crate) trait Trail {
     /// Looks at up to `step` rows below a key, or at fewer if they are costly; puts the keys of those that
-    /// fit into `found`, and says how far it came.
+    /// fit into `found`, and returns how far it came.
     fn follow(
         &self,
         below: i64,
         step: usize,
         looks: &mut Looks,
         found: &mut VecDeque<i64>,
-    ) -> Result<Reach, Fault>;
+    ) -> Result<Reach, TxError>;
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reach {
-    /// Every row from here on up was looked at.
+    /// Every row from here on up was scanned.
     DownTo(i64),
     End,
 }
@@ -111,43 +111,43 @@ pub(crate) enum Reach {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
     Found(i64),
-    /// Enough was looked at: everything from here on up.
+    /// Enough was scanned: everything from here on up.
     Enough(i64),
     End,
 }
 
 /// Several trails as one.
 pub(crate) struct Search<T> {
-    trails: Vec<Followed<T>>,
+    trails: Vec<TrailCursor<T>>,
     /// Where the page begins.
     start: i64,
 }
 
-struct Followed<T> {
+struct TrailCursor<T> {
     trail: T,
-    /// What fits of what was looked at, and was not handed out yet.
+    /// Matching rows that were scanned and not returned yet.
     found: VecDeque<i64>,
-    /// Every row from here on up was looked at.
+    /// Every row from here on up was scanned.
     below: i64,
     /// How many rows to look at next; none at the end.
     step: usize,
 }
 
-const LONGEST_STEP: usize = 4_096;
+const MAX_STEP: usize = 4_096;
 
 impl<T: Trail> Search<T> {
-    /// For what is below a number, in pages of so many.
+    /// Searches rows below a number, in pages of `page`.
     pub fn new(trails: Vec<T>, below: i64, page: usize) -> Self {
-        let step = (page + 1).min(LONGEST_STEP);
-        let followed = |trail| Followed { trail, found: VecDeque::new(), below, step };
+        let step = (page + 1).min(MAX_STEP);
+        let followed = |trail| TrailCursor { trail, found: VecDeque::new(), below, step };
         Self { trails: trails.into_iter().map(followed).collect(), start: below }
     }
 
-    pub fn next(&mut self, looks: &mut Looks) -> Result<Step, Fault> {
+    pub fn next(&mut self, looks: &mut Looks) -> Result<Step, TxError> {
         loop {
             let newest = self.trails.iter().filter_map(|one| one.found.front()).max().copied();
             // A trail on which nothing is known below a row may still lead to one above another's.
-            let is_behind = |one: &&mut Followed<T>| {
+            let is_behind = |one: &&mut TrailCursor<T>| {
                 one.found.is_empty() && one.step > 0 && newest.is_none_or(|row| row < one.below)
             };
             let behind = self.trails.iter_mut().filter(is_behind).max_by_key(|one| one.below);
@@ -171,13 +171,13 @@ impl<T: Trail> Search<T> {
     }
 }
 
-impl<T: Trail> Followed<T> {
-    fn follow(&mut self, looks: &mut Looks) -> Result<(), Fault> {
+impl<T: Trail> TrailCursor<T> {
+    fn follow(&mut self, looks: &mut Looks) -> Result<(), TxError> {
         let step = self.step.min(looks.left.max(1));
         match self.trail.follow(self.below, step, looks, &mut self.found)? {
             Reach::DownTo(below) => {
                 self.below = below;
-                self.step = LONGEST_STEP.min(self.step * 2);
+                self.step = MAX_STEP.min(self.step * 2);
             }
             Reach::End => self.step = 0,
         }
@@ -188,21 +188,21 @@ impl<T: Trail> Followed<T> {
 /// A page of what a search finds, with the key where the next one begins.
 pub(crate) fn page<T: Trail, R>(
     search: &mut Search<T>,
-    most: usize,
+    max: usize,
     looks: &mut Looks,
-    read: impl Fn(i64) -> Result<Option<R>, Fault>,
-) -> Result<(Vec<R>, Option<i64>), Fault> {
+    read: impl Fn(i64) -> Result<Option<R>, TxError>,
+) -> Result<(Vec<R>, Option<i64>), TxError> {
     let mut rows = Vec::new();
     let mut last = None;
     loop {
         match search.next(looks)? {
-            Step::Found(row) if rows.len() == most => return Ok((rows, last.or(Some(row + 1)))),
+            Step::Found(row) if rows.len() == max => return Ok((rows, last.or(Some(row + 1)))),
             Step::Found(row) => {
                 if let Some(read) = read(row)? {
                     rows.push(read);
                     last = Some(row);
                 }
-                if rows.len() == most {
+                if rows.len() == max {
                     looks.only_for_another_page();
                 }
             }

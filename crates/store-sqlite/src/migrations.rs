@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use gancho_store::{Result, StoreError};
 use rusqlite::Connection;
 
-use crate::fault::meaning;
+use crate::tx_error::store_error;
 
 const STEPS: &[&str] = &[
     include_str!("../migrations/0001_core.sql"),
@@ -25,7 +25,7 @@ const APPLICATION: i32 = 0x4761_6e63;
 pub(crate) fn run(db: &Connection) -> Result<()> {
     let known = STEPS.len() as i32;
     let read = |pragma| {
-        db.pragma_query_value(None, pragma, |row| row.get::<_, i32>(0)).map_err(|e| meaning(&e))
+        db.pragma_query_value(None, pragma, |row| row.get::<_, i32>(0)).map_err(|e| store_error(&e))
     };
     let (application, found) = (read("application_id")?, read("user_version")?);
     if application != APPLICATION && (application != 0 || found != 0 || has_tables(db)?) {
@@ -45,7 +45,7 @@ pub(crate) fn run(db: &Connection) -> Result<()> {
         ))
         .map_err(|error| {
             let _ = db.execute_batch("ROLLBACK");
-            StoreError::Refused(format!("schema step {number} failed and was undone: {error}"))
+            StoreError::Refused(format!("migration {number} failed and was rolled back: {error}"))
         })?;
     }
     Ok(())
@@ -55,7 +55,7 @@ pub(crate) fn run(db: &Connection) -> Result<()> {
 pub(crate) fn fits(db: &Connection) -> Result<()> {
     let known = STEPS.len() as i32;
     let read = |pragma| {
-        db.pragma_query_value(None, pragma, |row| row.get::<_, i32>(0)).map_err(|e| meaning(&e))
+        db.pragma_query_value(None, pragma, |row| row.get::<_, i32>(0)).map_err(|e| store_error(&e))
     };
     let (application, found) = (read("application_id")?, read("user_version")?);
     let refused = |text: String| Err(StoreError::Refused(text));
@@ -80,7 +80,7 @@ pub(crate) fn fits(db: &Connection) -> Result<()> {
 
 fn has_tables(db: &Connection) -> Result<bool> {
     db.query_row("SELECT count(*) > 0 FROM sqlite_schema", [], |row| row.get(0))
-        .map_err(|error| meaning(&error))
+        .map_err(|error| store_error(&error))
 }
 
 #[cfg(test)]

@@ -1,23 +1,22 @@
-//! Who lives. Only one process can hold the file, but in it, and in simulations, there may be
-//! several nodes.
+//! Membership. Only one process can hold the file, but within it, and in simulations, there may be several
+//! nodes.
 
 use std::time::Duration;
 
 use async_trait::async_trait;
 use gancho_domain::{Code, Failure, Time};
 use gancho_store::{
-    NodeId, Nodes, Rescued, Result, StoreError,
-    nodes::{MOST_LOST_LEASES, SUSPECT_LEASES},
+    NodeId, Nodes, RescueCounts, Result, StoreError,
+    nodes::{MAX_LOST_LEASES, SUSPECT_LEASES},
 };
 use rusqlite::params;
 
 use crate::{
-    SqliteStore,
-    fault::Fault,
-    order,
+    SqliteStore, order,
     settle::bury,
     states::{DEAD, LEASED, PENDING, sql},
     transaction::Tx,
+    tx_error::TxError,
 };
 
 #[async_trait]
@@ -62,12 +61,22 @@ impl Nodes for SqliteStore {
         .await
     }
 
-    async fn rescue(&self, caller: NodeId, silent_for: Duration, now: Time) -> Result<Rescued> {
+    async fn rescue(
+        &self,
+        caller: NodeId,
+        silent_for: Duration,
+        now: Time,
+    ) -> Result<RescueCounts> {
         self.write(move |tx| rescue(tx, caller, now - silent_for, now)).await
     }
 }
 
-fn rescue(tx: &Tx<'_>, caller: NodeId, silent_since: Time, now: Time) -> Result<Rescued, Fault> {
+fn rescue(
+    tx: &Tx<'_>,
+    caller: NodeId,
+    silent_since: Time,
+    now: Time,
+) -> Result<RescueCounts, TxError> {
     let nodes = tx
         .db
         .prepare_cached(
@@ -85,24 +94,24 @@ fn rescue(tx: &Tx<'_>, caller: NodeId, silent_since: Time, now: Time) -> Result<
     if deliveries > 0 {
         tx.ring();
     }
-    Ok(Rescued { nodes: nodes as u64, deliveries: deliveries as u64, given_up })
+    Ok(RescueCounts { nodes: nodes as u64, deliveries: deliveries as u64, given_up })
 }
 
-/// A zombie may have leased more after its death, so the dead are asked about every time.
+/// A zombie may have leased more after its death, so every rescue checks all dead nodes.
 const OF_THE_DEAD: &str = "owner NOT IN (SELECT id FROM nodes WHERE is_dead = 0)";
 
 /// What has killed too many nodes is not handed to another.
-fn give_up(tx: &Tx<'_>, now: Time) -> Result<u64, Fault> {
+fn give_up(tx: &Tx<'_>, now: Time) -> Result<u64, TxError> {
     let killers: Vec<i64> = tx
         .db
         .prepare_cached(&format!(
             "SELECT seq FROM deliveries WHERE state = {LEASED} AND lost_leases >= ?1 AND {OF_THE_DEAD}"
         ))?
-        .query_map([MOST_LOST_LEASES], |row| row.get(0))?
+        .query_map([MAX_LOST_LEASES], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     let failure = Failure::new(
         Code::LEASE_LOST,
-        format!("{MOST_LOST_LEASES} nodes died while they tried it: it may be what kills them"),
+        format!("{MAX_LOST_LEASES} nodes died while they tried it: it may be what kills them"),
     );
     for seq in &killers {
         tx.db

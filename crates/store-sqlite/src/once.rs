@@ -2,14 +2,14 @@
 //! Expired keys are forgotten in passing, which spares them an index by time.
 
 use gancho_domain::{Parcel, ParcelId, TenantId, Time};
-use gancho_store::{Accepted, Once};
+use gancho_store::{AcceptOutcome, Once};
 use rusqlite::{OptionalExtension, params};
 
 use crate::{
-    fault::Fault,
     key_buffer::{FLUSH_BATCH, trim},
     rows,
     transaction::Tx,
+    tx_error::TxError,
     writer_cache::{FIRST, HalfHash, KeyUse, LAST, OnceKey, OnceKeys},
 };
 
@@ -18,21 +18,25 @@ pub(crate) fn seen_before(
     tx: &Tx<'_>,
     parcel: &Parcel,
     once: &Once,
-) -> Result<Option<Accepted>, Fault> {
+) -> Result<Option<AcceptOutcome>, TxError> {
     let (key, now) = ((parcel.tenant, short(once.key)), parcel.created_at);
     // A clock that is ahead frees no key: the key must be expired by the time that upkeep believes as well.
     if let Some(KeyUse { first, content, until }) = find(tx, &key)?
         && until > now.min(tx.cache.once_keys.expired_by.get())
     {
         let same = content == short(once.content);
-        return Ok(Some(if same { Accepted::Again { first } } else { Accepted::Clash { first } }));
+        return Ok(Some(if same {
+            AcceptOutcome::Again { first }
+        } else {
+            AcceptOutcome::Clash { first }
+        }));
     }
     write(tx, key, once, parcel.id)?;
     flush(tx, now)?;
     Ok(None)
 }
 
-fn find(tx: &Tx<'_>, key: &OnceKey) -> Result<Option<KeyUse>, Fault> {
+fn find(tx: &Tx<'_>, key: &OnceKey) -> Result<Option<KeyUse>, TxError> {
     if let Some((_, used)) = tx.cache.once_keys.buffer.find(key) {
         return Ok(Some(used));
     }
@@ -48,7 +52,7 @@ fn short(hash: [u8; 32]) -> HalfHash {
     half
 }
 
-fn write(tx: &Tx<'_>, key: OnceKey, once: &Once, parcel: ParcelId) -> Result<(), Fault> {
+fn write(tx: &Tx<'_>, key: OnceKey, once: &Once, parcel: ParcelId) -> Result<(), TxError> {
     let used = KeyUse { first: parcel, content: short(once.content), until: once.until };
     let line = tx.cache.once_keys.buffer.add(key, used);
     let (tenant, until) = (key.0.bytes(), once.until.micros());
@@ -61,7 +65,7 @@ fn write(tx: &Tx<'_>, key: OnceKey, once: &Once, parcel: ParcelId) -> Result<(),
     Ok(())
 }
 
-fn flush(tx: &Tx<'_>, now: Time) -> Result<(), Fault> {
+fn flush(tx: &Tx<'_>, now: Time) -> Result<(), TxError> {
     let OnceKeys { buffer, expired_by, .. } = &tx.cache.once_keys;
     let Some(keys) = buffer.flush(tx.db, "once_lately")? else { return Ok(()) };
     let now = now.min(expired_by.get());
@@ -80,22 +84,22 @@ fn flush(tx: &Tx<'_>, now: Time) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Forgets keys that are over: looks at no more than so many, and the next call goes on from there. Says
-/// whether it should follow at once. In the tree it does while one in eight is over: to look for the last
-/// few would be to read the whole of it again and again.
-pub(crate) fn forget(tx: &Tx<'_>, most: usize, now: Time) -> Result<bool, Fault> {
+/// Removes expired keys: scans at most `max`, and the next call continues from there. Returns whether it
+/// should follow at once. In the tree it does while one in eight is expired: searching for the last few
+/// would read the whole tree again and again.
+pub(crate) fn forget(tx: &Tx<'_>, max: usize, now: Time) -> Result<bool, TxError> {
     tx.cache.once_keys.expired_by.set(now);
-    let in_front = forget_buffered(tx, most, now)?;
-    let in_tree = forget_in_tree(tx, most, now)?;
-    Ok(in_front == most || in_tree * 8 >= most)
+    let in_front = forget_buffered(tx, max, now)?;
+    let in_tree = forget_in_tree(tx, max, now)?;
+    Ok(in_front == max || in_tree * 8 >= max)
 }
 
-/// From the front, as far as they are over. Says how many lines went.
-fn forget_buffered(tx: &Tx<'_>, most: usize, now: Time) -> Result<usize, Fault> {
+/// From the front, as far as they are over. Returns how many lines went.
+fn forget_buffered(tx: &Tx<'_>, max: usize, now: Time) -> Result<usize, TxError> {
     let mut list = tx.db.prepare_cached(
         "SELECT line, tenant_id, key, until <= ?2 FROM once_lately ORDER BY line LIMIT ?1",
     )?;
-    let mut found = list.query(params![most as i64, now.micros()])?;
+    let mut found = list.query(params![max as i64, now.micros()])?;
     let mut over = None;
     while let Some(row) = found.next()? {
         if !row.get::<_, bool>(3)? {
@@ -109,13 +113,13 @@ fn forget_buffered(tx: &Tx<'_>, most: usize, now: Time) -> Result<usize, Fault> 
         over = Some(line);
     }
     match over {
-        Some(over) => Ok(trim(tx.db, "once_lately", over, most)?),
+        Some(over) => Ok(trim(tx.db, "once_lately", over, max)?),
         None => Ok(0),
     }
 }
 
-/// Says how many of them went.
-fn forget_in_tree(tx: &Tx<'_>, most: usize, now: Time) -> Result<usize, Fault> {
+/// Returns how many of them went.
+fn forget_in_tree(tx: &Tx<'_>, max: usize, now: Time) -> Result<usize, TxError> {
     let (tenant, key) = tx.cache.once_keys.next_look.get();
     let end: Option<OnceKey> = tx
         .db
@@ -123,7 +127,7 @@ fn forget_in_tree(tx: &Tx<'_>, most: usize, now: Time) -> Result<usize, Fault> {
             "SELECT tenant_id, key FROM once_keys WHERE (tenant_id, key) > (?1, ?2)
              ORDER BY tenant_id, key LIMIT 1 OFFSET ?3",
         )?
-        .query_row(params![tenant.bytes(), key, most as i64 - 1], |row| {
+        .query_row(params![tenant.bytes(), key, max as i64 - 1], |row| {
             Ok((TenantId::from_bytes(row.get(0)?), row.get(1)?))
         })
         .optional()?;

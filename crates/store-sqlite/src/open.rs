@@ -11,9 +11,9 @@ use gancho_store::{Result, StoreError};
 use rusqlite::{Connection, OpenFlags, config::DbConfig, wal::CheckpointMode};
 
 use crate::{
-    fault::meaning,
-    held::{self, Held},
+    file_lock::{self, FileLock},
     migrations,
+    tx_error::store_error,
     wal::{Checkpoint, checkpoint},
 };
 
@@ -22,7 +22,7 @@ pub struct Options {
     pub path: PathBuf,
     /// Threads that read tenants' lists.
     pub readers: usize,
-    /// Rows that one page of a list looks at before it says where to go on.
+    /// Maximum rows that one page of a list scans before it returns where to continue.
     pub max_looks: usize,
     /// Publishing is refused above this size. Unset: the disk's.
     pub max_bytes: Option<u64>,
@@ -53,14 +53,14 @@ impl Options {
     }
 }
 
-/// The writer's connection, and the lock that keeps other processes out.
-pub(crate) struct Opened {
+/// The writer's connection, with the lock that keeps other processes out.
+pub(crate) struct WriterConnection {
     pub db: Connection,
-    /// Let go of after every connection was closed.
-    _held: Held,
+    /// Released after every connection is closed.
+    _lock: FileLock,
 }
 
-impl Opened {
+impl WriterConnection {
     /// Leaves a file without a log beside it.
     pub fn close(&self) {
         let _ = self.db.execute_batch("PRAGMA optimize");
@@ -74,26 +74,26 @@ impl Opened {
 /// Earlier versions can lose commits when a checkpoint meets a writer.
 const OLDEST_SOUND: i32 = 3_051_003;
 
-pub(crate) fn open(options: &Options) -> Result<Opened> {
+pub(crate) fn open(options: &Options) -> Result<WriterConnection> {
     sound_library()?;
     let folder = options.folder();
     if !folder.exists() {
         std::fs::create_dir_all(&folder).map_err(|error| {
-            refused(format!("cannot make the folder {}: {error}", folder.display()))
+            refused(format!("cannot create the folder {}: {error}", folder.display()))
         })?;
     }
-    let held = held::hold(&options.path)?;
+    let lock = file_lock::hold(&options.path)?;
     let db = Connection::open(&options.path).map_err(|error| unreadable(&options.path, &error))?;
     prepare(&db, true).map_err(|error| unreadable(&options.path, &error))?;
     synced(&db)?;
     check(&db, &options.path)?;
     migrations::run(&db)?;
-    bury_the_dead(&db).map_err(|error| meaning(&error))?;
+    mark_nodes_dead(&db).map_err(|error| store_error(&error))?;
     // SQLite ignores a failed sync of the folder; a new file could vanish in a power cut.
     File::open(&folder).and_then(|folder| folder.sync_all()).map_err(|error| {
         refused(format!("cannot sync the folder {}: {error}", folder.display()))
     })?;
-    Ok(Opened { db, _held: held })
+    Ok(WriterConnection { db, _lock: lock })
 }
 
 pub(crate) fn reader(path: &Path) -> Result<Connection> {
@@ -113,16 +113,16 @@ pub(crate) fn beside_the_writer(path: &Path) -> Result<Connection> {
 pub(crate) fn to_read(path: &Path) -> Result<Connection> {
     sound_library()?;
     if !path.is_file() {
-        return Err(refused(format!("there is no database at {}", path.display())));
+        return Err(refused(format!("no database found at {}", path.display())));
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let plain = Connection::open_with_flags(path, flags).and_then(readable);
     let db = match plain {
-        // Where nothing can be made beside it, it is read as it lies: nobody else can write there. What
-        // is still in a log would be missed, so then it is not.
+        // In a read-only folder the file is opened as immutable: no other process can write there. With a
+        // write-ahead log beside it that would miss commits, so then it is refused.
         Err(_) if !beside(path, "-wal").exists() => {
             let flags = flags | OpenFlags::SQLITE_OPEN_URI;
-            Connection::open_with_flags(as_it_lies(path), flags).and_then(readable)
+            Connection::open_with_flags(immutable_uri(path), flags).and_then(readable)
         }
         other => other,
     };
@@ -145,7 +145,7 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
     name.into()
 }
 
-fn as_it_lies(path: &Path) -> String {
+fn immutable_uri(path: &Path) -> String {
     let mut uri = "file:".to_owned();
     for byte in path.as_os_str().as_encoded_bytes() {
         if byte.is_ascii_alphanumeric() || b"/-._~".contains(byte) {
@@ -158,8 +158,8 @@ fn as_it_lies(path: &Path) -> String {
 }
 
 pub(crate) fn in_memory() -> Result<Connection> {
-    let db = Connection::open_in_memory().map_err(|error| meaning(&error))?;
-    keep_plans(&db).map_err(|error| meaning(&error))?;
+    let db = Connection::open_in_memory().map_err(|error| store_error(&error))?;
+    keep_plans(&db).map_err(|error| store_error(&error))?;
     migrations::run(&db)?;
     Ok(db)
 }
@@ -198,7 +198,7 @@ fn copy_when_closed(db: &Connection, does: bool) -> rusqlite::Result<()> {
 }
 
 /// A statement is prepared once, whatever is bound to it. Otherwise SQLite looks at the values of each
-/// call to choose a plan anew, which took half of the time of a claim.
+/// call to plan it again, which took half of the time of a claim.
 fn keep_plans(db: &Connection) -> rusqlite::Result<()> {
     db.set_prepared_statement_cache_capacity(256);
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(drop)
@@ -209,12 +209,12 @@ fn synced(db: &Connection) -> Result<()> {
     let read = |pragma: &str| -> Result<String> {
         db.pragma_query_value(None, pragma, |row| row.get::<_, rusqlite::types::Value>(0))
             .map(|value| format!("{value:?}"))
-            .map_err(|error| meaning(&error))
+            .map_err(|error| store_error(&error))
     };
     let (journal, sync) = (read("journal_mode")?, read("synchronous")?);
     if journal != "Text(\"wal\")" || sync != "Integer(2)" {
         return Err(refused(format!(
-            "this disk does not let SQLite keep its promises (journal_mode {journal}, synchronous {sync}): use a local file system"
+            "this file system does not support durable commits (journal_mode {journal}, synchronous {sync}): use a local file system"
         )));
     }
     Ok(())
@@ -236,9 +236,9 @@ fn check(db: &Connection, path: &Path) -> Result<()> {
     Err(damaged(path, &verdict))
 }
 
-/// Processes that are gone: nobody else can hold this file. What they had leased is taken over by the
-/// first rescue, which also counts how many have died holding it.
-fn bury_the_dead(db: &Connection) -> rusqlite::Result<()> {
+/// Marks the nodes of earlier processes as dead: no other process can hold this file. The first rescue
+/// takes over their leases, and counts for each delivery how many nodes died holding it.
+fn mark_nodes_dead(db: &Connection) -> rusqlite::Result<()> {
     db.execute("UPDATE nodes SET is_dead = 1", []).map(drop)
 }
 

@@ -7,9 +7,9 @@ use gancho_store::TargetId;
 use rusqlite::{OptionalExtension, params};
 
 use crate::{
-    fault::Fault,
     states::{ENDED, PENDING, WAITING, sql},
     transaction::Tx,
+    tx_error::TxError,
 };
 
 /// Whether an earlier one is unfinished.
@@ -18,7 +18,7 @@ pub(crate) fn is_blocked(
     tenant: TenantId,
     target: TargetId,
     subject: &str,
-) -> Result<bool, Fault> {
+) -> Result<bool, TxError> {
     Ok(tx
         .db
         .prepare_cached(sql!(
@@ -31,7 +31,7 @@ pub(crate) fn is_blocked(
 
 /// The delivery in row `seq` has ended, or waits in a line where nothing moves: the first of its subject
 /// moves up.
-pub(crate) fn move_up(tx: &Tx<'_>, seq: i64) -> Result<(), Fault> {
+pub(crate) fn move_up(tx: &Tx<'_>, seq: i64) -> Result<(), TxError> {
     let next: Option<i64> = tx
         .db
         .prepare_cached(sql!(

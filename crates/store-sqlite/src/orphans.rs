@@ -6,12 +6,11 @@ use gancho_store::{OrphanScan, Orphans, Result, TenantEndpoint};
 use rusqlite::{Connection, params};
 
 use crate::{
-    SqliteStore,
-    fault::Fault,
-    order,
+    SqliteStore, order,
     settle::bury,
     states::{DEAD, ENDED, PENDING, WAITING, sql},
     transaction::Tx,
+    tx_error::TxError,
     upkeep::last_failure,
     walk::next_target,
 };
@@ -52,7 +51,7 @@ impl Orphans for SqliteStore {
 }
 
 /// From target to target in the index of what is pending, however much each has.
-fn scan(db: &Connection, after: Option<TenantEndpoint>, max: usize) -> Result<OrphanScan, Fault> {
+fn scan(db: &Connection, after: Option<TenantEndpoint>, max: usize) -> Result<OrphanScan, TxError> {
     let mut scan = OrphanScan::default();
     let first = (TenantId::from_bits(0), EndpointId::from_bits(0));
     let mut last = after.unwrap_or(first);
@@ -67,13 +66,13 @@ fn scan(db: &Connection, after: Option<TenantEndpoint>, max: usize) -> Result<Or
     Ok(scan)
 }
 
-fn exists(db: &Connection, (tenant, endpoint): TenantEndpoint) -> Result<bool, Fault> {
+fn exists(db: &Connection, (tenant, endpoint): TenantEndpoint) -> Result<bool, TxError> {
     Ok(db
         .prepare_cached("SELECT 1 FROM endpoints WHERE tenant_id = ?1 AND id = ?2")?
         .exists(params![tenant.bytes(), endpoint.bytes()])?)
 }
 
-fn give_up(tx: &Tx<'_>, of: TenantEndpoint, max: usize, now: Time) -> Result<u64, Fault> {
+fn give_up(tx: &Tx<'_>, of: TenantEndpoint, max: usize, now: Time) -> Result<u64, TxError> {
     if exists(tx.db, of)? {
         return Ok(0);
     }

@@ -5,7 +5,7 @@ use gancho_domain::{Id, Lane, Time};
 use gancho_store::{Pause, Pauses, Result};
 use rusqlite::params;
 
-use crate::{SqliteStore, fault::corrupt, rows};
+use crate::{SqliteStore, rows, tx_error::corrupt};
 
 #[async_trait]
 impl Pauses for SqliteStore {

@@ -1,28 +1,27 @@
-//! Removing what is over, in small steps: a reader looks for it, and the writer removes a few at a time.
+//! Prunes expired rows in small steps: a reader finds them, and the writer removes a few at a time.
 //!
-//! Parcels are looked at in order of time, and the next step goes on behind the last. A store full of
-//! old ones that must stay (their dead letters do) is passed through slowly, and one full of those that
-//! may go as fast as the steps follow each other.
+//! Parcels are scanned in order of time, and the next step continues after the last. A store full of old
+//! ones that must stay (because their dead letters do) is scanned slowly; one full of expired ones as fast
+//! as the steps follow each other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use gancho_domain::{Lane, TenantId, Time};
-use gancho_store::{Pruned, Result, TargetId};
+use gancho_store::{PruneStep, Result, TargetId};
 use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::{
-    SqliteStore, external_ids,
-    fault::Fault,
-    once, rows,
+    SqliteStore, external_ids, once, rows,
     states::{ENDED, Sql},
     time_buckets::BUCKET_BITS,
     transaction::Tx,
+    tx_error::TxError,
 };
 
 /// A step looks at as many parcels for each that it may remove.
 const LOOKS: usize = 10;
-/// So many steps in a row may find nothing before the rest is left to the next round.
+/// Maximum steps in a row that find nothing before the rest is left to the next round.
 const MAX_IDLE: u32 = 20;
 
 /// How far the passes over the store have come.
@@ -34,7 +33,7 @@ pub(crate) struct Passes {
 
 #[derive(Clone, Copy)]
 struct Pass<P> {
-    /// The last that was looked at.
+    /// The last row scanned.
     at: Option<P>,
     /// Steps in a row that found nothing.
     idle: u32,
@@ -49,7 +48,7 @@ impl<P> Default for Pass<P> {
 }
 
 impl<P: Copy> Pass<P> {
-    /// Goes on behind `last`; `None` is the end. Says whether the next step should follow at once.
+    /// Continues after `last`; `None` is the end. Returns whether the next step should follow at once.
     fn go_on(&mut self, last: Option<P>, found: bool) -> bool {
         self.at = last;
         self.ended |= last.is_none();
@@ -63,21 +62,26 @@ impl<P: Copy> Pass<P> {
 }
 
 impl SqliteStore {
-    pub(crate) async fn prune_step(&self, before: Time, max: usize, now: Time) -> Result<Pruned> {
+    pub(crate) async fn prune_step(
+        &self,
+        before: Time,
+        max: usize,
+        now: Time,
+    ) -> Result<PruneStep> {
         let max_looks = max * LOOKS;
         let mut more = self.write(move |tx| once::forget(tx, max_looks, now)).await?;
         more |= self.write(move |tx| prune_small(tx, max_looks, now)).await?;
         let (parcels, more_parcels) = self.prune_parcels(before, max).await?;
         more |= more_parcels;
         more |= self.prune_buckets(before, max_looks).await?;
-        Ok(Pruned { parcels, more })
+        Ok(PruneStep { parcels, more })
     }
 
     async fn prune_parcels(&self, before: Time, max: usize) -> Result<(u64, bool)> {
         let at = self.passes.parcels.lock().at;
         let mut looked = self.read_aside(move |db| look(db, at, before, max * LOOKS)).await?;
         if looked.ended.len() > max {
-            // The rest is looked at again by the next step.
+            // The next step scans the rest again.
             looked.ended.truncate(max);
             looked.last = looked.ended.last().copied();
         }
@@ -107,10 +111,10 @@ impl SqliteStore {
     }
 }
 
-struct Looked<P> {
+struct ScanStep<P> {
     /// Those that may go.
     ended: Vec<P>,
-    /// Where the next step goes on; `None`: at the beginning.
+    /// Where the next step continues; `None`: at the beginning.
     last: Option<P>,
 }
 
@@ -126,14 +130,19 @@ static HAS_ENDED: Sql = Sql::new(|| {
 /// How much younger than its id a parcel may be for the id alone not to keep it.
 const GRACE: std::time::Duration = std::time::Duration::from_secs(60);
 
-fn look(db: &Connection, at: Option<i64>, before: Time, max: usize) -> Result<Looked<i64>, Fault> {
+fn look(
+    db: &Connection,
+    at: Option<i64>,
+    before: Time,
+    max: usize,
+) -> Result<ScanStep<i64>, TxError> {
     let mut list = db.prepare_cached(&format!(
         "SELECT p.seq, {HAS_ENDED} FROM parcels p
          WHERE p.seq > ?2 AND p.seq < ?3 ORDER BY p.seq LIMIT ?4"
     ))?;
     let end = rows::first_seq_at(before + GRACE);
     let mut found = list.query(params![before.micros(), at.unwrap_or(0), end, max as i64])?;
-    let mut looked = Looked { ended: Vec::new(), last: None };
+    let mut looked = ScanStep { ended: Vec::new(), last: None };
     let mut count = 0;
     while let Some(row) = found.next()? {
         count += 1;
@@ -146,8 +155,8 @@ fn look(db: &Connection, at: Option<i64>, before: Time, max: usize) -> Result<Lo
     Ok(looked)
 }
 
-/// Removes parcels with all that belongs to them. One that was sent again since it was looked at stays.
-fn remove(tx: &Tx<'_>, parcels: &[i64], before: Time) -> Result<u64, Fault> {
+/// Removes parcels with their deliveries and attempts. One that was redelivered since the scan stays.
+fn remove(tx: &Tx<'_>, parcels: &[i64], before: Time) -> Result<u64, TxError> {
     let (mut subjects, mut left) = (BTreeMap::new(), BTreeSet::new());
     let mut gone = 0;
     for &seq in parcels {
@@ -172,7 +181,7 @@ fn remove(tx: &Tx<'_>, parcels: &[i64], before: Time) -> Result<u64, Fault> {
     Ok(gone)
 }
 
-fn remove_one(tx: &Tx<'_>, seq: i64) -> Result<(), Fault> {
+fn remove_one(tx: &Tx<'_>, seq: i64) -> Result<(), TxError> {
     external_ids::forget(tx, seq)?;
     for sql in [
         "DELETE FROM attempts WHERE delivery IN
@@ -187,7 +196,10 @@ fn remove_one(tx: &Tx<'_>, seq: i64) -> Result<(), Fault> {
 }
 
 /// A subject goes with its last parcel: its numbers begin again with 1 then.
-fn forget_subjects(tx: &Tx<'_>, subjects: &BTreeMap<(TenantId, String), i64>) -> Result<(), Fault> {
+fn forget_subjects(
+    tx: &Tx<'_>,
+    subjects: &BTreeMap<(TenantId, String), i64>,
+) -> Result<(), TxError> {
     let mut count = tx.db.prepare_cached(
         "UPDATE subjects SET gone = gone + ?3 WHERE tenant_id = ?1 AND subject = ?2",
     )?;
@@ -204,7 +216,7 @@ fn forget_subjects(tx: &Tx<'_>, subjects: &BTreeMap<(TenantId, String), i64>) ->
 /// In order of time.
 type Bucket = (i64, TenantId, TargetId, i16);
 
-fn buckets_of(tx: &Tx<'_>, parcel: i64, buckets: &mut BTreeSet<Bucket>) -> Result<(), Fault> {
+fn buckets_of(tx: &Tx<'_>, parcel: i64, buckets: &mut BTreeSet<Bucket>) -> Result<(), TxError> {
     let mut list = tx.db.prepare_cached(
         "SELECT d.seq, d.tenant_id, d.target_id, d.lane FROM parcels p, json_each(p.deliveries) j
          JOIN deliveries d ON d.seq = j.value WHERE p.seq = ?1
@@ -220,7 +232,7 @@ fn buckets_of(tx: &Tx<'_>, parcel: i64, buckets: &mut BTreeSet<Bucket>) -> Resul
     Ok(())
 }
 
-/// Whether nothing is left in the bucket `s`: no delivery, and no parcel that lies in it by its first. The
+/// Whether nothing is left in the bucket `s`: no delivery, and no parcel that is in it by its first. The
 /// number of a parcel's kind is that of its lane.
 static IS_EMPTY: Sql = Sql::new(|| {
     format!(
@@ -235,7 +247,7 @@ static IS_EMPTY: Sql = Sql::new(|| {
 });
 
 /// Those of the buckets in which nothing is left.
-fn remove_buckets(tx: &Tx<'_>, buckets: &BTreeSet<Bucket>) -> Result<(), Fault> {
+fn remove_buckets(tx: &Tx<'_>, buckets: &BTreeSet<Bucket>) -> Result<(), TxError> {
     let mut remove = tx.db.prepare_cached(&format!(
         "DELETE FROM spans AS s WHERE s.tenant_id = ?1 AND s.target_id = ?2 AND s.lane = ?3
            AND s.span = ?4 AND {IS_EMPTY}"
@@ -255,7 +267,7 @@ fn look_at_buckets(
     at: Option<Bucket>,
     before: Time,
     max: usize,
-) -> Result<Looked<Bucket>, Fault> {
+) -> Result<ScanStep<Bucket>, TxError> {
     let mut list = db.prepare_cached(&format!(
         "SELECT s.span, s.tenant_id, s.target_id, s.lane, {IS_EMPTY}
          FROM spans s INDEXED BY spans_by_time
@@ -267,7 +279,7 @@ fn look_at_buckets(
     let (bucket, tenant, target, lane) = at.unwrap_or(first);
     let mut found =
         list.query(params![end, bucket, tenant.bytes(), target.bytes(), lane, max as i64])?;
-    let mut looked = Looked { ended: Vec::new(), last: None };
+    let mut looked = ScanStep { ended: Vec::new(), last: None };
     let mut count = 0;
     while let Some(row) = found.next()? {
         count += 1;
@@ -280,9 +292,9 @@ fn look_at_buckets(
     Ok(looked)
 }
 
-/// Records and reports whose time is over, nodes that are dead, and what tenants used more than a year ago. Says
+/// Records and reports that are expired, nodes that are dead, and what tenants used more than a year ago. Returns
 /// whether there are more.
-fn prune_small(tx: &Tx<'_>, max: usize, now: Time) -> Result<bool, Fault> {
+fn prune_small(tx: &Tx<'_>, max: usize, now: Time) -> Result<bool, TxError> {
     let limit = max as i64;
     let records = tx
         .db

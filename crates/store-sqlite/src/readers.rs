@@ -22,7 +22,7 @@ use parking_lot::Mutex;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use crate::fault::{Fault, meaning};
+use crate::tx_error::{TxError, store_error};
 
 pub(crate) struct Readers {
     pub lookups: Group,
@@ -31,7 +31,7 @@ pub(crate) struct Readers {
 }
 
 impl Readers {
-    /// With so many threads for `lookups`, `lists` and `upkeep`.
+    /// Starts this many threads for `lookups`, `lists` and `upkeep`.
     pub fn start(counts: [usize; 3], open: impl Fn() -> Result<Connection>) -> Result<Self> {
         let [lookups, lists, upkeep] = counts;
         Ok(Self {
@@ -78,7 +78,7 @@ impl Drop for Caller {
     }
 }
 
-/// SQLite asks whether to go on after so many steps of its machine: some ten microseconds.
+/// Virtual-machine steps between two calls of SQLite's progress handler: about ten microseconds.
 const STEPS: i32 = 1_000;
 
 impl Group {
@@ -88,11 +88,13 @@ impl Group {
         let mut threads = Vec::new();
         for number in 0..count {
             let (db, queue) = (open()?, queue.clone());
-            let (db, current) = interruptible(db).map_err(|error| meaning(&error))?;
+            let (db, current) = interruptible(db).map_err(|error| store_error(&error))?;
             let thread = thread::Builder::new()
                 .name(format!("gancho-{name}-{number}"))
                 .spawn(move || serve(&db, &current, &queue))
-                .map_err(|error| StoreError::Refused(format!("no thread for a reader: {error}")))?;
+                .map_err(|error| {
+                    StoreError::Refused(format!("could not start a reader thread: {error}"))
+                })?;
             threads.push(thread);
         }
         let permits = u32::try_from(count).unwrap_or(u32::MAX);
@@ -108,7 +110,7 @@ impl Group {
     pub async fn run<T: Send + 'static>(
         &self,
         tenant: Option<TenantId>,
-        read: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+        read: impl FnOnce(&Connection) -> Result<T, TxError> + Send + 'static,
     ) -> Result<T> {
         let turn = self.turns.acquire(tenant).await?;
         let (reply, answer) = oneshot::channel();
@@ -133,10 +135,10 @@ impl Group {
 }
 
 /// The read that a connection is at, as its progress handler sees it.
-type Current = Arc<Mutex<Option<Arc<AtomicBool>>>>;
+type CurrentRead = Arc<Mutex<Option<Arc<AtomicBool>>>>;
 
-fn interruptible(mut db: Connection) -> rusqlite::Result<(Connection, Current)> {
-    let current = Current::default();
+fn interruptible(mut db: Connection) -> rusqlite::Result<(Connection, CurrentRead)> {
+    let current = CurrentRead::default();
     let seen = current.clone();
     let is_abandoned = move || {
         let current = seen.lock();
@@ -146,7 +148,7 @@ fn interruptible(mut db: Connection) -> rusqlite::Result<(Connection, Current)> 
     Ok((db, current))
 }
 
-fn serve(db: &Connection, current: &Current, queue: &Receiver<Read>) {
+fn serve(db: &Connection, current: &CurrentRead, queue: &Receiver<Read>) {
     for Read { is_abandoned, run } in queue {
         if is_abandoned.load(Ordering::Relaxed) {
             continue;

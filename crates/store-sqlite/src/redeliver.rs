@@ -6,9 +6,9 @@ use rusqlite::params;
 
 use crate::{
     accept::{AcceptStatements, place},
-    fault::Fault,
     rows::{self, PARCEL, seq},
     transaction::Tx,
+    tx_error::TxError,
 };
 
 /// A delivery that the event has already is passed over, so that it does no harm to ask twice.
@@ -17,7 +17,7 @@ pub(crate) fn redeliver(
     scope: TenantScope,
     event: EventId,
     deliveries: &[NewDelivery],
-) -> Result<bool, Fault> {
+) -> Result<bool, TxError> {
     let mut find = tx.db.prepare_cached(&format!(
         "SELECT {PARCEL} FROM parcels p WHERE p.seq = ?1 AND p.id = ?2 AND p.tenant_id = ?3"
     ))?;
@@ -41,7 +41,7 @@ pub(crate) fn redeliver(
 }
 
 /// Adds it to the parcel's list, unless it is there.
-fn append(tx: &Tx<'_>, event: EventId, new: &NewDelivery) -> Result<bool, Fault> {
+fn append(tx: &Tx<'_>, event: EventId, new: &NewDelivery) -> Result<bool, TxError> {
     let added = tx
         .db
         .prepare_cached(

@@ -9,10 +9,9 @@ use gancho_store::{
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 
 use crate::{
-    SqliteStore,
-    fault::{Fault, corrupt},
-    rows,
+    SqliteStore, rows,
     transaction::Tx,
+    tx_error::{TxError, corrupt},
 };
 
 const COLUMNS: &str =
@@ -173,7 +172,7 @@ fn open(
     owner: Option<TenantScope>,
     new: &NewReplayJob,
     limits: ReplayLimits,
-) -> Result<OpenedReplay, Fault> {
+) -> Result<OpenedReplay, TxError> {
     let tenant = bytes_of(owner);
     let (own, all): (i64, i64) = tx
         .db
@@ -212,7 +211,7 @@ fn take(
     lease: &ReplayLease,
     total: ReplayTotal,
     now: Time,
-) -> Result<Option<LeasedReplay>, Fault> {
+) -> Result<Option<LeasedReplay>, TxError> {
     let before: Option<(Option<i64>, Option<String>)> = tx
         .db
         .prepare_cached(&format!(
@@ -251,7 +250,7 @@ fn take(
 }
 
 /// Adds what the last runner had sent when its replay was canceled.
-fn count_late(tx: &Tx<'_>, id: ReplayId, runner: &str, page: ReplayCounts) -> Result<(), Fault> {
+fn count_late(tx: &Tx<'_>, id: ReplayId, runner: &str, page: ReplayCounts) -> Result<(), TxError> {
     tx.db
         .prepare_cached(
             "UPDATE replays SET done = done + ?4, skipped = skipped + ?5, failed = failed + ?6
@@ -276,11 +275,11 @@ fn find(
     db: &Connection,
     owner: Option<TenantScope>,
     id: ReplayId,
-) -> Result<Option<ReplayJob>, Fault> {
+) -> Result<Option<ReplayJob>, TxError> {
     Ok(list(db, "WHERE id = ?1 AND tenant_id = ?2", &[&id.bytes(), &bytes_of(owner)])?.pop())
 }
 
-fn list(db: &Connection, by: &str, values: &[&dyn ToSql]) -> Result<Vec<ReplayJob>, Fault> {
+fn list(db: &Connection, by: &str, values: &[&dyn ToSql]) -> Result<Vec<ReplayJob>, TxError> {
     let mut list = db.prepare_cached(&format!("SELECT {COLUMNS} FROM replays {by}"))?;
     let mut found = list.query(values)?;
     let mut jobs = Vec::new();
@@ -290,7 +289,7 @@ fn list(db: &Connection, by: &str, values: &[&dyn ToSql]) -> Result<Vec<ReplayJo
     Ok(jobs)
 }
 
-fn job(row: &Row<'_>) -> Result<ReplayJob, Fault> {
+fn job(row: &Row<'_>) -> Result<ReplayJob, TxError> {
     let count = |column| row.get::<_, i64>(column).map(|count| count as u64);
     let state: String = row.get(2)?;
     let runner: Option<String> = row.get(11)?;

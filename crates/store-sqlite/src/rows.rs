@@ -7,50 +7,54 @@ use gancho_domain::{Attempt, Code, Failure, Id, Kind, Lane, Parcel, Rate, State,
 use gancho_store::Job;
 use rusqlite::{Row, types::ValueRef};
 
-use crate::fault::{Fault, corrupt};
+use crate::tx_error::{TxError, corrupt};
 
-pub(crate) fn id<K>(row: &Row<'_>, column: usize) -> Result<Id<K>, Fault> {
+pub(crate) fn id<K>(row: &Row<'_>, column: usize) -> Result<Id<K>, TxError> {
     let bytes = row.get_ref(column)?.as_blob().map_err(|_| corrupt("an id is not a blob"))?;
     let bytes = bytes.try_into().map_err(|_| corrupt("an id has not 16 bytes"))?;
     Ok(Id::from_bytes(bytes))
 }
 
-pub(crate) fn time(row: &Row<'_>, column: usize) -> Result<Time, Fault> {
+pub(crate) fn time(row: &Row<'_>, column: usize) -> Result<Time, TxError> {
     Ok(Time::from_micros(row.get(column)?))
 }
 
-pub(crate) fn maybe_time(row: &Row<'_>, column: usize) -> Result<Option<Time>, Fault> {
+pub(crate) fn maybe_time(row: &Row<'_>, column: usize) -> Result<Option<Time>, TxError> {
     Ok(row.get::<_, Option<i64>>(column)?.map(Time::from_micros))
 }
 
-pub(crate) fn maybe_span(row: &Row<'_>, column: usize) -> Result<Option<Duration>, Fault> {
+pub(crate) fn maybe_span(row: &Row<'_>, column: usize) -> Result<Option<Duration>, TxError> {
     Ok(row.get::<_, Option<i64>>(column)?.map(|micros| Duration::from_micros(micros as u64)))
 }
 
 /// From two columns: how many, and in how long.
-pub(crate) fn maybe_rate(row: &Row<'_>, column: usize) -> Result<Option<Rate>, Fault> {
+pub(crate) fn maybe_rate(row: &Row<'_>, column: usize) -> Result<Option<Rate>, TxError> {
     let count: Option<u32> = row.get(column)?;
     Ok(count.zip(maybe_span(row, column + 1)?).map(|(count, per)| Rate { count, per }))
 }
 
-pub(crate) fn bytes(row: &Row<'_>, column: usize) -> Result<Bytes, Fault> {
+pub(crate) fn bytes(row: &Row<'_>, column: usize) -> Result<Bytes, TxError> {
     match row.get_ref(column)? {
         ValueRef::Blob(blob) => Ok(Bytes::copy_from_slice(blob)),
         _ => Err(corrupt("a body is not a blob")),
     }
 }
 
-pub(crate) fn lane(row: &Row<'_>, column: usize) -> Result<Lane, Fault> {
+pub(crate) fn lane(row: &Row<'_>, column: usize) -> Result<Lane, TxError> {
     let number: i16 = row.get(column)?;
-    Lane::from_number(number).ok_or_else(|| corrupt(format!("no lane has the number {number}")))
+    Lane::from_number(number).ok_or_else(|| corrupt(format!("unknown lane {number}")))
 }
 
-pub(crate) fn state(row: &Row<'_>, column: usize) -> Result<State, Fault> {
+pub(crate) fn state(row: &Row<'_>, column: usize) -> Result<State, TxError> {
     let number: i16 = row.get(column)?;
-    State::from_number(number).ok_or_else(|| corrupt(format!("no state has the number {number}")))
+    State::from_number(number).ok_or_else(|| corrupt(format!("unknown state {number}")))
 }
 
-pub(crate) fn failure(row: &Row<'_>, code: usize, reason: usize) -> Result<Option<Failure>, Fault> {
+pub(crate) fn failure(
+    row: &Row<'_>,
+    code: usize,
+    reason: usize,
+) -> Result<Option<Failure>, TxError> {
     let code: Option<String> = row.get(code)?;
     let reason: Option<String> = row.get(reason)?;
     Ok(code.map(|code| Failure::new(Code::from_text(&code), reason.unwrap_or_default())))
@@ -61,13 +65,13 @@ pub(crate) const PARCEL: &str = "p.id, p.tenant_id, p.kind, p.event_type, p.subj
     p.external_id, p.is_test, p.created_at, p.body, p.number";
 
 /// A parcel and its number, from [`PARCEL`] beginning at column `at`.
-pub(crate) fn parcel(row: &Row<'_>, at: usize) -> Result<(Arc<Parcel>, Option<u64>), Fault> {
+pub(crate) fn parcel(row: &Row<'_>, at: usize) -> Result<(Arc<Parcel>, Option<u64>), TxError> {
     let kind: i16 = row.get(at + 2)?;
     let parcel = Parcel {
         id: id(row, at)?,
         tenant: id(row, at + 1)?,
         kind: Kind::from_number(kind)
-            .ok_or_else(|| corrupt(format!("no kind of parcel has the number {kind}")))?,
+            .ok_or_else(|| corrupt(format!("unknown parcel kind {kind}")))?,
         event_type: row.get(at + 3)?,
         subject: row.get(at + 4)?,
         external_id: row.get(at + 5)?,
@@ -84,7 +88,7 @@ pub(crate) const JOB: &str = "d.id, d.tenant_id, d.lane, d.target_id, d.attempts
     d.attempts_before, d.subject IS NOT NULL, d.created_at, \
     EXISTS (SELECT 1 FROM dead_letters l WHERE l.delivery = d.seq), d.lost_leases";
 
-pub(crate) fn job(row: &Row<'_>) -> Result<Job, Fault> {
+pub(crate) fn job(row: &Row<'_>) -> Result<Job, TxError> {
     let (parcel, number) = parcel(row, 10)?;
     Ok(Job {
         delivery: id(row, 0)?,
@@ -106,7 +110,7 @@ pub(crate) fn job(row: &Row<'_>) -> Result<Job, Fault> {
 pub(crate) const ATTEMPT: &str = "number, started_at, latency_us, request_headers, \
     response_status, response_headers, response_body, code, reason, next_at";
 
-pub(crate) fn attempt(row: &Row<'_>) -> Result<Attempt, Fault> {
+pub(crate) fn attempt(row: &Row<'_>) -> Result<Attempt, TxError> {
     Ok(Attempt {
         number: row.get(0)?,
         started_at: time(row, 1)?,

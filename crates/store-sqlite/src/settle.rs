@@ -2,22 +2,26 @@
 
 use async_trait::async_trait;
 use gancho_domain::{Attempt, Failure, Lane, Next, State, Time};
-use gancho_store::{NodeId, Result, Settle, Settled, Settlement};
+use gancho_store::{NodeId, Result, Settle, SettleOutcome, Settlement};
 use rusqlite::{CachedStatement, params};
 
 use crate::{
     SqliteStore,
     accept::accept_all,
-    fault::Fault,
     order,
     rows::seq,
     states::{LEASED, sql},
     transaction::Tx,
+    tx_error::TxError,
 };
 
 #[async_trait]
 impl Settle for SqliteStore {
-    async fn settle(&self, node: NodeId, settlements: Vec<Settlement>) -> Result<Vec<Settled>> {
+    async fn settle(
+        &self,
+        node: NodeId,
+        settlements: Vec<Settlement>,
+    ) -> Result<Vec<SettleOutcome>> {
         self.write(move |tx| {
             let mut statements = SettleStatements::new(tx)?;
             settlements.iter().map(|one| settle_one(tx, &mut statements, node, one)).collect()
@@ -33,7 +37,7 @@ struct SettleStatements<'a> {
 }
 
 impl<'a> SettleStatements<'a> {
-    fn new(tx: &Tx<'a>) -> Result<Self, Fault> {
+    fn new(tx: &Tx<'a>) -> Result<Self, TxError> {
         Ok(Self {
             advance: tx.db.prepare_cached(sql!(
                 "UPDATE deliveries SET state = ?1, due_at = coalesce(?2, due_at),
@@ -54,10 +58,10 @@ fn settle_one(
     statements: &mut SettleStatements<'_>,
     node: NodeId,
     settlement: &Settlement,
-) -> Result<Settled, Fault> {
+) -> Result<SettleOutcome, TxError> {
     let row = seq(settlement.delivery);
     if !advance(statements, node, row, settlement)? {
-        return Ok(Settled::LeaseLost);
+        return Ok(SettleOutcome::LeaseLost);
     }
     if let Some(attempt) = &settlement.attempt {
         insert_attempt(statements, row, attempt)?;
@@ -75,7 +79,7 @@ fn settle_one(
         order::move_up(tx, row)?;
     }
     let follow = accept_all(tx, &settlement.follow, node)?;
-    Ok(Settled::Done { follow })
+    Ok(SettleOutcome::Done { follow })
 }
 
 /// The fence: only a delivery that this node still holds is touched.
@@ -84,7 +88,7 @@ fn advance(
     node: NodeId,
     row: i64,
     settlement: &Settlement,
-) -> Result<bool, Fault> {
+) -> Result<bool, TxError> {
     let (state, due_at) = match &settlement.next {
         Next::Delivered => (State::Delivered, None),
         Next::Retry { due_at, .. } => (State::Pending, Some(due_at.micros())),
@@ -106,7 +110,7 @@ fn insert_attempt(
     statements: &mut SettleStatements<'_>,
     row: i64,
     attempt: &Attempt,
-) -> Result<(), Fault> {
+) -> Result<(), TxError> {
     let failure = attempt.failure.as_ref();
     statements.attempt.execute(params![
         row,
@@ -132,7 +136,7 @@ pub(crate) fn bury(
     failure: &Failure,
     failed_at: Time,
     at: Time,
-) -> Result<(), Fault> {
+) -> Result<(), TxError> {
     tx.db
         .prepare_cached(
             "INSERT INTO dead_letters (delivery, tenant_id, lane, failed_attempts, code,

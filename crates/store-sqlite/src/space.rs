@@ -18,7 +18,7 @@ use crate::{
 /// Kept for settling; on a small disk, a tenth of it.
 const RESERVE: u64 = 64 << 20;
 /// Readers can keep the log from being reused; beyond this it is emptied as soon as they let go.
-const LONGEST_LOG: u64 = 256 << 20;
+const MAX_WAL: u64 = 256 << 20;
 /// While a reader holds the log it is tried once in this time: each try keeps every writer waiting, and the
 /// next would find the same reader.
 const BETWEEN_TRIES: Duration = Duration::from_secs(1);
@@ -29,7 +29,7 @@ pub(crate) struct Gate {
     folder: PathBuf,
     log: PathBuf,
     limit: Option<u64>,
-    longest_log: u64,
+    max_wal: u64,
     /// When emptying the log last failed because a reader held it.
     held_at: Cell<Option<Instant>>,
     failure: RefCell<Option<StoreError>>,
@@ -43,7 +43,7 @@ impl Gate {
             folder: options.folder(),
             log: log.into(),
             limit: options.max_bytes,
-            longest_log: LONGEST_LOG,
+            max_wal: MAX_WAL,
             held_at: Cell::new(None),
             failure: RefCell::default(),
         }
@@ -66,7 +66,7 @@ impl Gate {
     fn look_at_disk(&self, db: &Connection) -> Option<String> {
         let (mut free, reserve) = self.disk()?;
         let log = std::fs::metadata(&self.log).map_or(0, |file| file.len());
-        if (free < reserve + log || log > self.longest_log) && self.may_try(Instant::now()) {
+        if (free < reserve + log || log > self.max_wal) && self.may_try(Instant::now()) {
             self.try_to_empty(db, 1);
             free = self.disk()?.0;
         }
@@ -87,7 +87,7 @@ impl Gate {
     }
 
     fn try_to_empty(&self, db: &Connection, tries: usize) {
-        // Whoever waits for the writer does not wait for a reader too,
+        // Callers that wait for the writer do not wait for a reader too,
         let _ = db.busy_timeout(Duration::from_millis(20));
         self.held_at.set(None);
         for _ in 0..tries {
@@ -144,7 +144,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let options = Options::at(folder.path().join("gancho.db"));
         let opened = open::open(&options).unwrap();
-        let gate = Gate { longest_log: 0, ..Gate::new(&options) };
+        let gate = Gate { max_wal: 0, ..Gate::new(&options) };
         let reader = open::reader(&options.path).unwrap();
         reader.execute_batch("BEGIN; SELECT count(*) FROM tenants").unwrap();
         opened.db.execute_batch("CREATE TABLE more (x); INSERT INTO more VALUES (1)").unwrap();
@@ -156,7 +156,7 @@ mod tests {
         for _ in 0..1_000 {
             assert_eq!(gate.refusal(&opened.db), None);
         }
-        // A thousand tries would take half a minute, and each would set the time anew.
+        // A thousand tries would take half a minute, and each would reset the time.
         let spent = gate.held_at.get().unwrap().duration_since(first);
         assert!(spent.is_zero() || spent >= BETWEEN_TRIES, "{spent:?}");
         assert!(!gate.may_try(first + BETWEEN_TRIES / 2));
@@ -175,7 +175,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let options = Options::at(folder.path().join("gancho.db"));
         let opened = open::open(&options).unwrap();
-        let gate = Gate { longest_log: 0, ..Gate::new(&options) };
+        let gate = Gate { max_wal: 0, ..Gate::new(&options) };
         opened.db.execute_batch("CREATE TABLE more (x)").unwrap();
         for _ in 0..3 {
             opened.db.execute_batch("INSERT INTO more VALUES (1)").unwrap();

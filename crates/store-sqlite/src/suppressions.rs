@@ -5,7 +5,7 @@ use gancho_domain::TenantScope;
 use gancho_store::{NewSuppression, Result, Suppression, Suppressions};
 use rusqlite::{Connection, Row, ToSql, params};
 
-use crate::{SqliteStore, fault::Fault, rows, transaction::Tx};
+use crate::{SqliteStore, rows, transaction::Tx, tx_error::TxError};
 
 const COLUMNS: &str = "address, reason, detail, since";
 
@@ -52,8 +52,8 @@ impl Suppressions for SqliteStore {
     }
 }
 
-/// Says how many are new.
-pub(crate) fn add(tx: &Tx<'_>, scope: TenantScope, new: &[NewSuppression]) -> Result<u64, Fault> {
+/// Returns how many are new.
+pub(crate) fn add(tx: &Tx<'_>, scope: TenantScope, new: &[NewSuppression]) -> Result<u64, TxError> {
     let mut insert = tx.db.prepare_cached(
         "INSERT INTO suppressions (tenant_id, address, reason, detail, since)
          VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING",
@@ -75,7 +75,7 @@ pub(crate) fn add(tx: &Tx<'_>, scope: TenantScope, new: &[NewSuppression]) -> Re
     Ok(added)
 }
 
-fn list(db: &Connection, by: &str, values: &[&dyn ToSql]) -> Result<Vec<Suppression>, Fault> {
+fn list(db: &Connection, by: &str, values: &[&dyn ToSql]) -> Result<Vec<Suppression>, TxError> {
     let mut list = db.prepare_cached(&format!("SELECT {COLUMNS} FROM suppressions {by}"))?;
     let mut found = list.query(values)?;
     let mut suppressions = Vec::new();
@@ -85,7 +85,7 @@ fn list(db: &Connection, by: &str, values: &[&dyn ToSql]) -> Result<Vec<Suppress
     Ok(suppressions)
 }
 
-fn suppression(row: &Row<'_>) -> Result<Suppression, Fault> {
+fn suppression(row: &Row<'_>) -> Result<Suppression, TxError> {
     Ok(Suppression {
         address: row.get(0)?,
         reason: row.get(1)?,

@@ -5,7 +5,7 @@ use gancho_domain::{Tenant, TenantId};
 use gancho_store::{Result, StoreError, Tenants};
 use rusqlite::{Connection, Row, ToSql, params};
 
-use crate::{SqliteStore, fault::Fault, rows, transaction::Tx};
+use crate::{SqliteStore, rows, transaction::Tx, tx_error::TxError};
 
 const COLUMNS: &str = "id, slug, name, plan, default_profile, strict_event_types, \
     publish_rate_count, publish_rate_per_us, created_at";
@@ -38,14 +38,14 @@ impl Tenants for SqliteStore {
         .await
     }
 
-    async fn tenants(&self, after: Option<&str>, most: usize) -> Result<Vec<Tenant>> {
+    async fn tenants(&self, after: Option<&str>, max: usize) -> Result<Vec<Tenant>> {
         let from = if after.is_some() { "slug > ?1" } else { "?1 IS NULL" };
         let after = after.map(str::to_owned);
         self.read_list(None, move |db| {
             let mut list = db.prepare_cached(&format!(
                 "SELECT {COLUMNS} FROM tenants WHERE {from} ORDER BY slug LIMIT ?2"
             ))?;
-            let mut found = list.query(params![after, most as i64])?;
+            let mut found = list.query(params![after, max as i64])?;
             let mut tenants = Vec::new();
             while let Some(row) = found.next()? {
                 tenants.push(tenant(row)?);
@@ -65,8 +65,8 @@ impl Tenants for SqliteStore {
     }
 }
 
-/// Runs a statement with a tenant's values; says how many rows it wrote.
-fn write(tx: &Tx<'_>, sql: &str, tenant: &Tenant) -> Result<usize, Fault> {
+/// Runs a statement with a tenant's values; returns how many rows it wrote.
+fn write(tx: &Tx<'_>, sql: &str, tenant: &Tenant) -> Result<usize, TxError> {
     Ok(tx.db.prepare_cached(sql)?.execute(params![
         tenant.id.bytes(),
         tenant.slug,
@@ -80,13 +80,13 @@ fn write(tx: &Tx<'_>, sql: &str, tenant: &Tenant) -> Result<usize, Fault> {
     ])?)
 }
 
-fn find(db: &Connection, by: &str, value: &dyn ToSql) -> Result<Option<Tenant>, Fault> {
+fn find(db: &Connection, by: &str, value: &dyn ToSql) -> Result<Option<Tenant>, TxError> {
     let mut find = db.prepare_cached(&format!("SELECT {COLUMNS} FROM tenants WHERE {by}"))?;
     let mut found = find.query([value])?;
     found.next()?.map(tenant).transpose()
 }
 
-fn tenant(row: &Row<'_>) -> Result<Tenant, Fault> {
+fn tenant(row: &Row<'_>) -> Result<Tenant, TxError> {
     Ok(Tenant {
         id: rows::id(row, 0)?,
         slug: row.get(1)?,

@@ -10,12 +10,14 @@ use gancho_domain::{Lane, Parcel, TenantId, TenantScope};
 use gancho_store::{NewDelivery, TargetId};
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::{fault::Fault, look::Direction, rows::seq, transaction::Tx, writer_cache::LaneTarget};
+use crate::{
+    look::Direction, rows::seq, transaction::Tx, tx_error::TxError, writer_cache::LaneTarget,
+};
 
 /// A row's number holds milliseconds above 15 bits: 128 of them make a bucket.
 pub(crate) const BUCKET_BITS: u32 = 22;
 
-pub(crate) fn note(tx: &Tx<'_>, tenant: TenantId, to: LaneTarget, seq: i64) -> Result<(), Fault> {
+pub(crate) fn note(tx: &Tx<'_>, tenant: TenantId, to: LaneTarget, seq: i64) -> Result<(), TxError> {
     let bucket = seq >> BUCKET_BITS;
     if tx.cache.recent_buckets.is_new((tenant, to), bucket) {
         let (target, lane) = to;
@@ -29,9 +31,13 @@ pub(crate) fn note(tx: &Tx<'_>, tenant: TenantId, to: LaneTarget, seq: i64) -> R
     Ok(())
 }
 
-/// A parcel lies in the buckets of its lane as well, so that events are found by them. It is made just
+/// A parcel is in the buckets of its lane as well, so that events are found by them. It is made just
 /// before its deliveries, so nearly always their bucket is its own.
-pub(crate) fn note_parcel(tx: &Tx<'_>, parcel: &Parcel, first: &NewDelivery) -> Result<(), Fault> {
+pub(crate) fn note_parcel(
+    tx: &Tx<'_>,
+    parcel: &Parcel,
+    first: &NewDelivery,
+) -> Result<(), TxError> {
     let (lane, row) = (parcel.kind.lane(), seq(parcel.id));
     if lane == first.lane && row >> BUCKET_BITS == seq(first.id) >> BUCKET_BITS {
         return Ok(());
@@ -53,7 +59,7 @@ pub(crate) fn next(
     filter: BucketFilter,
     (from, to): (i64, i64),
     direction: Direction,
-) -> Result<Option<i64>, Fault> {
+) -> Result<Option<i64>, TxError> {
     let mut next: Option<i64> = None;
     let word = direction.word();
     for lane in filter.lane.map_or(Lane::ALL.to_vec(), |lane| vec![lane]) {

@@ -1,11 +1,11 @@
-//! What is written in one go, or not at all.
+//! A transaction: written as a whole, or not at all.
 
 use std::{cell::Cell, time::Duration};
 
 use gancho_store::Result;
 use rusqlite::Connection;
 
-use crate::{fault::Fault, writer_cache::WriterCache};
+use crate::{tx_error::TxError, writer_cache::WriterCache};
 
 /// What a step sees: the connection inside a transaction, and how to ring the bell once it is
 /// committed.
@@ -21,7 +21,7 @@ impl<'a> Tx<'a> {
         Self { db, dead_letter_ttl, cache, ring: Cell::new(false) }
     }
 
-    /// Work became due: wake whoever claims.
+    /// Work became due: wake the claimers.
     pub fn ring(&self) {
         self.ring.set(true);
     }
@@ -31,15 +31,15 @@ impl<'a> Tx<'a> {
     }
 }
 
-/// One step in a transaction of its own; says too whether the bell is to be rung.
+/// Runs one step in a transaction of its own; also returns whether to ring the bell.
 pub(crate) fn alone<T>(
     db: &Connection,
     cache: &WriterCache,
     dead_letter_ttl: Duration,
-    step: impl FnOnce(&Tx<'_>) -> Result<T, Fault>,
+    step: impl FnOnce(&Tx<'_>) -> Result<T, TxError>,
 ) -> Result<(T, bool)> {
     let tx = Tx::new(db, cache, dead_letter_ttl);
-    let all = || -> Result<T, Fault> {
+    let all = || -> Result<T, TxError> {
         begin(db)?;
         let result = step(&tx)?;
         commit(&tx)?;

@@ -2,27 +2,26 @@
 
 use async_trait::async_trait;
 use gancho_domain::{Failure, Lane, TenantId, Time, decide, id};
-use gancho_store::{LaneDepth, Pruned, Result, Space, Upkeep};
+use gancho_store::{LaneDepth, PruneStep, Result, Space, Upkeep};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::{
-    SqliteStore,
-    fault::Fault,
-    order, rows,
+    SqliteStore, order, rows,
     settle::bury,
     space,
     states::{DEAD, ENDED, LEASED, PENDING, WAITING, sql},
     transaction::Tx,
+    tx_error::TxError,
 };
 
 #[async_trait]
 impl Upkeep for SqliteStore {
-    async fn prune(&self, before: Time, max: usize, now: Time) -> Result<Pruned> {
+    async fn prune(&self, before: Time, max: usize, now: Time) -> Result<PruneStep> {
         self.prune_step(before, max, now).await
     }
 
-    async fn expire(&self, lane: Lane, before: Time, most: usize, now: Time) -> Result<u64> {
-        let found = self.read_aside(move |db| overdue(db, lane, before, most)).await?;
+    async fn expire(&self, lane: Lane, before: Time, max: usize, now: Time) -> Result<u64> {
+        let found = self.read_aside(move |db| overdue(db, lane, before, max)).await?;
         self.write(move |tx| expire(tx, &found, now)).await
     }
 
@@ -103,7 +102,7 @@ fn last_written(db: &Connection) -> rusqlite::Result<Option<Time>> {
 }
 
 /// Those that are too old. Looked for by a reader, as it may have to read the whole of a lane.
-fn overdue(db: &Connection, lane: Lane, before: Time, most: usize) -> Result<Vec<i64>, Fault> {
+fn overdue(db: &Connection, lane: Lane, before: Time, max: usize) -> Result<Vec<i64>, TxError> {
     Ok(db
         .prepare_cached(
             sql!("SELECT d.seq FROM deliveries d INDEXED BY deliveries_due
@@ -114,15 +113,15 @@ fn overdue(db: &Connection, lane: Lane, before: Time, most: usize) -> Result<Vec
                AND d.created_at < ?2 AND d.attempts_before = 0
              LIMIT ?3"),
         )?
-        .query_map(params![lane.number(), before.micros(), most as i64], |row| row.get(0))?
+        .query_map(params![lane.number(), before.micros(), max as i64], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?)
 }
 
-fn expire(tx: &Tx<'_>, overdue: &[i64], now: Time) -> Result<u64, Fault> {
+fn expire(tx: &Tx<'_>, overdue: &[i64], now: Time) -> Result<u64, TxError> {
     let mut count = 0;
     for seq in overdue {
-        // It may have been claimed since it was looked at, and one that was armed anew has all the
-        // time its plan asks for.
+        // It may have been claimed since it was read, and a rearmed delivery has the full time of its
+        // plan.
         let expired = tx
             .db
             .prepare_cached(
@@ -141,7 +140,7 @@ fn expire(tx: &Tx<'_>, overdue: &[i64], now: Time) -> Result<u64, Fault> {
 }
 
 /// Of the last attempt, if there was one.
-pub(crate) fn last_failure(tx: &Tx<'_>, seq: i64) -> Result<Option<Failure>, Fault> {
+pub(crate) fn last_failure(tx: &Tx<'_>, seq: i64) -> Result<Option<Failure>, TxError> {
     let mut find = tx.db.prepare_cached(
         "SELECT code, reason FROM attempts WHERE delivery = ?1 ORDER BY number DESC LIMIT 1",
     )?;

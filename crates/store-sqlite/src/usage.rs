@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use gancho_domain::TenantScope;
-use gancho_store::{Result, Spent, Usage};
+use gancho_store::{PlanCharge, Result, Usage};
 use rusqlite::{OptionalExtension, params};
 
 use crate::SqliteStore;
@@ -22,14 +22,14 @@ impl Usage for SqliteStore {
         period: &str,
         count: u64,
         limit: u64,
-    ) -> Result<Spent> {
+    ) -> Result<PlanCharge> {
         let period = period.to_owned();
         self.write_more(move |tx| {
             let (granted, used): (i64, i64) = tx.db.prepare_cached(SPEND)?.query_row(
                 params![scope.tenant().bytes(), period, amount(count), amount(limit)],
                 |row| Ok((row.get(0)?, row.get(1)?)),
             )?;
-            Ok(Spent { granted: granted as u64, used: used as u64 })
+            Ok(PlanCharge { granted: granted as u64, used: used as u64 })
         })
         .await
     }

@@ -1,6 +1,6 @@
 //! Checkpointing the write-ahead log: copying its pages into the database file, so that the log can start over.
 //!
-//! Most of it costs the writer nothing: a helper thread copies while the writer goes on appending. When it is
+//! Most of it costs the writer nothing: a helper thread copies while the writer keeps appending. When it is
 //! done, the writer copies the little that was added meanwhile and syncs all of it, and its next commit starts
 //! the log over.
 //!
@@ -21,7 +21,7 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use gancho_store::{Result, StoreError};
 use rusqlite::{Connection, DEFAULT_NAME, hooks, wal::CheckpointMode};
 
-use crate::fault::meaning;
+use crate::tx_error::store_error;
 
 /// With this many pages a checkpoint is due. Each costs two syncs of the file.
 const CHECKPOINT_PAGES: usize = 2_000;
@@ -47,14 +47,14 @@ impl Wal {
             seen.store(usize::try_from(count).unwrap_or(0), Relaxed);
             Ok(())
         };
-        writer.wal_hook(Some(note)).map_err(|error| meaning(&error))?;
+        writer.wal_hook(Some(note)).map_err(|error| store_error(&error))?;
         let (ask, asked) = bounded(1);
         let (report, done) = bounded(1);
         let thread = thread::Builder::new()
             .name("gancho-wal".into())
             .spawn(move || help(&helper, &asked, &report))
             .map_err(|error| {
-                StoreError::Refused(format!("no thread for the write-ahead log: {error}"))
+                StoreError::Refused(format!("could not start the checkpoint thread: {error}"))
             })?;
         Ok(Self { pages, is_running: false, done, helper: Some((ask, thread)) })
     }
@@ -112,7 +112,7 @@ pub(crate) enum Checkpoint {
 /// Fails only when the store must stop.
 pub(crate) fn checkpoint(db: &Connection, mode: CheckpointMode) -> Result<Checkpoint> {
     let Err(error) = db.wal_checkpoint_v2(DEFAULT_NAME, mode) else { return Ok(Checkpoint::Done) };
-    match meaning(&error) {
+    match store_error(&error) {
         StoreError::Unavailable(_) => Ok(Checkpoint::Busy),
         StoreError::Full(_) => {
             tracing::warn!(%error, "could not checkpoint the write-ahead log");

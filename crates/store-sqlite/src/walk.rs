@@ -1,7 +1,7 @@
 //! The turns of a claim: once around the tenants, and in each tenant's turn once around its targets.
 //!
 //! **Invariant.** However many tenants and targets there are, a claim looks at no more than
-//! [`MAX_LOOKS`] targets, and the next one goes on behind the last of them. So each target is looked
+//! [`MAX_LOOKS`] targets, and the next one continues after the last of them. So each target is looked
 //! at within a bounded number of claims, whatever the others have.
 
 use std::{
@@ -15,9 +15,9 @@ use rusqlite::{Connection, ToSql, params};
 
 use crate::{
     claim::Basket,
-    fault::Fault,
     rows,
     states::{PENDING, sql},
+    tx_error::TxError,
 };
 
 const MAX_LOOKS: usize = 1_000;
@@ -42,24 +42,24 @@ pub(crate) struct Head {
     due_at: Time,
 }
 
-pub(crate) struct Walked {
-    /// Where the next claim goes on.
+pub(crate) struct WalkResult {
+    /// Where the next claim continues.
     pub cursor: ClaimCursor,
     /// A whole round has left nothing.
     pub caught_up: bool,
-    /// The walk ended because it had looked at enough targets.
+    /// The walk ended because it had scanned the maximum number of targets.
     pub far: bool,
 }
 
 #[derive(PartialEq, Eq)]
 enum Turn {
     Ended,
-    /// The claim has looked at enough targets.
+    /// The claim has scanned the maximum number of targets.
     Interrupted,
 }
 
 impl<'w, 'a> Walk<'w, 'a> {
-    /// A walk over every target with anything pending, that goes on where the last one stopped.
+    /// A walk over every target with anything pending, that continues where the last one stopped.
     pub fn new(basket: &'w mut Basket<'a>) -> Self {
         let cursor = basket.claim.cursor.clone();
         let from = cursor.turn.map_or(cursor.tenant, |turn| Some(turn.tenant));
@@ -78,15 +78,15 @@ impl<'w, 'a> Walk<'w, 'a> {
     }
 
     /// Once around the tenants at the most.
-    pub fn go(mut self) -> Result<Walked, Fault> {
+    pub fn go(mut self) -> Result<WalkResult, TxError> {
         self.walk()?;
         let caught_up = self.round.is_complete();
         let unfinished = !caught_up && self.known.is_none();
         self.cursor.round = unfinished.then_some(self.round);
-        Ok(Walked { cursor: self.cursor, caught_up, far: self.looks >= MAX_LOOKS })
+        Ok(WalkResult { cursor: self.cursor, caught_up, far: self.looks >= MAX_LOOKS })
     }
 
-    fn walk(&mut self) -> Result<(), Fault> {
+    fn walk(&mut self) -> Result<(), TxError> {
         let start = self.cursor.tenant;
         let mut wrapped = start.is_none();
         if let Some(turn) = self.cursor.turn.take()
@@ -124,7 +124,7 @@ impl<'w, 'a> Walk<'w, 'a> {
     }
 
     /// A tenant's turn: once around its targets, as far as its share goes.
-    fn serve(&mut self, mut turn: ClaimTurn) -> Result<Turn, Fault> {
+    fn serve(&mut self, mut turn: ClaimTurn) -> Result<Turn, TxError> {
         let tenant = turn.tenant;
         let claim = self.basket.claim;
         let mut share = claim.per_tenant.max(1);
@@ -166,7 +166,7 @@ impl<'w, 'a> Walk<'w, 'a> {
     }
 
     /// The next target with anything pending, due or not.
-    fn next_head(&mut self, after: Option<Key>) -> Result<Option<Head>, Fault> {
+    fn next_head(&mut self, after: Option<Key>) -> Result<Option<Head>, TxError> {
         let after = after.unwrap_or((Id::from_bits(0), Id::from_bits(0)));
         if let Some(known) = self.known {
             let next = known.range((Excluded(after), Unbounded)).next();
@@ -191,7 +191,7 @@ pub(crate) fn next_target(
     db: &Connection,
     lane: Lane,
     (tenant, target): Key,
-) -> Result<Option<Head>, Fault> {
+) -> Result<Option<Head>, TxError> {
     let (lane, tenant) = (lane.number(), tenant.bytes());
     let of_tenant = head(
         db,
@@ -216,7 +216,7 @@ pub(crate) fn next_target(
     )
 }
 
-fn head(db: &Connection, sql: &str, values: &[&dyn ToSql]) -> Result<Option<Head>, Fault> {
+fn head(db: &Connection, sql: &str, values: &[&dyn ToSql]) -> Result<Option<Head>, TxError> {
     let mut next = db.prepare_cached(sql)?;
     let mut found = next.query(values)?;
     let Some(row) = found.next()? else { return Ok(None) };

@@ -9,7 +9,7 @@ pub(crate) struct Conditions {
 }
 
 impl Conditions {
-    /// Adds a condition in which `$` stands for the value.
+    /// Adds a condition in which `$` is replaced by the value.
     pub fn add(&mut self, sql: &str, value: impl ToSql + 'static) {
         self.values.push(Box::new(value));
         self.wheres.push(sql.replace('$', &format!("?{}", self.values.len())));

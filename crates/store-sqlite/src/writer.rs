@@ -14,11 +14,11 @@ use rusqlite::Connection;
 use tokio::sync::{Notify, oneshot, watch};
 
 use crate::{
-    fault::Fault,
     key_buffer,
-    open::{self, Opened, Options},
+    open::{self, Options, WriterConnection},
     space::Gate,
     transaction::{Tx, alone, begin, commit, roll_back},
+    tx_error::TxError,
     wal::Wal,
     writer_cache::WriterCache,
 };
@@ -49,23 +49,23 @@ pub(crate) enum Writer {
 
 /// A step with the caller who waits for it.
 pub(crate) trait Work: Send {
-    fn run(&mut self, tx: &Tx<'_>) -> Result<(), Fault>;
+    fn run(&mut self, tx: &Tx<'_>) -> Result<(), TxError>;
     /// Called once: after the commit, or with why there was none.
     fn answer(self: Box<Self>, outcome: Result<()>);
 }
 
-struct Waiting<F, T> {
+struct QueuedStep<F, T> {
     step: F,
     result: Option<T>,
     caller: oneshot::Sender<Result<T>>,
 }
 
-impl<F, T> Work for Waiting<F, T>
+impl<F, T> Work for QueuedStep<F, T>
 where
-    F: FnMut(&Tx<'_>) -> Result<T, Fault> + Send,
+    F: FnMut(&Tx<'_>) -> Result<T, TxError> + Send,
     T: Send,
 {
-    fn run(&mut self, tx: &Tx<'_>) -> Result<(), Fault> {
+    fn run(&mut self, tx: &Tx<'_>) -> Result<(), TxError> {
         self.result = Some((self.step)(tx)?);
         Ok(())
     }
@@ -80,7 +80,11 @@ where
 }
 
 impl Writer {
-    pub fn start(mut opened: Opened, options: &Options, bell: Arc<Notify>) -> Result<Self> {
+    pub fn start(
+        mut opened: WriterConnection,
+        options: &Options,
+        bell: Arc<Notify>,
+    ) -> Result<Self> {
         let (steps, queue) = unbounded();
         let (tell, broken) = watch::channel(None);
         let cache = WriterCache::load(&opened.db, key_buffer::FLUSH_AT)?;
@@ -99,7 +103,9 @@ impl Writer {
         let thread = thread::Builder::new()
             .name("gancho-writer".into())
             .spawn(move || committer.run())
-            .map_err(|error| StoreError::Refused(format!("no thread for the writer: {error}")))?;
+            .map_err(|error| {
+                StoreError::Refused(format!("could not start the writer thread: {error}"))
+            })?;
         Ok(Self::Thread { steps, broken, limit: options.max_bytes, thread: Some(thread) })
     }
 
@@ -141,7 +147,7 @@ impl Writer {
     pub async fn run<T: Send + 'static>(
         &self,
         kind: Step,
-        mut step: impl FnMut(&Tx<'_>) -> Result<T, Fault> + Send + 'static,
+        mut step: impl FnMut(&Tx<'_>) -> Result<T, TxError> + Send + 'static,
     ) -> Result<T> {
         match self {
             Self::Thread { steps, broken, .. } => {
@@ -153,7 +159,7 @@ impl Writer {
                         .unwrap_or_else(|| StoreError::Broken("the writer has stopped".into()))
                 };
                 steps
-                    .send((kind, Box::new(Waiting { step, result: None, caller })))
+                    .send((kind, Box::new(QueuedStep { step, result: None, caller })))
                     .map_err(|_| gone())?;
                 answer.await.unwrap_or_else(|_| Err(gone()))
             }
@@ -168,13 +174,13 @@ impl Writer {
                 Ok(result)
             }
             Self::None { .. } => {
-                Err(StoreError::Refused("the database was opened for reading alone".into()))
+                Err(StoreError::Refused("the database was opened read-only".into()))
             }
         }
     }
 }
 
-/// Whoever closes a store finds all of it in the file afterwards, and nothing in a log beside it.
+/// After a store is closed all of it is in the database file, and no write-ahead log is left.
 impl Drop for Writer {
     fn drop(&mut self) {
         let Self::Thread { steps, thread, .. } = self else { return };
@@ -189,15 +195,15 @@ impl Drop for Writer {
 }
 
 fn ring_out(bell: &Notify) {
-    // Whoever waits now, and whoever comes next.
+    // Callers that wait now, and those that come next.
     bell.notify_waiters();
     bell.notify_one();
 }
 
 struct Committer {
-    /// Ends before the file is let go of.
+    /// Ends before the file lock is released.
     wal: Wal,
-    opened: Opened,
+    opened: WriterConnection,
     gate: Gate,
     queue: Receiver<(Step, Box<dyn Work>)>,
     bell: Arc<Notify>,
@@ -209,7 +215,7 @@ struct Committer {
 }
 
 /// More in one transaction would make the first of them wait too long.
-const MOST: usize = 1_024;
+const MAX: usize = 1_024;
 /// In a crowd, waiting this long for more saves more than it costs.
 const GATHER: Duration = Duration::from_millis(1);
 /// What counts as a crowd.
@@ -221,7 +227,7 @@ impl Committer {
             if let Err(error) = self.commit(batch).and_then(|()| self.after_commit()) {
                 tracing::error!(%error, "store stopped after an error; nothing unsynced was acknowledged");
                 let _ = self.tell.send(Some(error.clone()));
-                // Callers who are queued, or come before they hear of it, are told as well.
+                // Callers that are queued, or come before the error is visible, get it as well.
                 while let Ok((_, work)) = self.queue.recv_timeout(Duration::from_millis(200)) {
                     work.answer(Err(error.clone()));
                 }
@@ -240,17 +246,17 @@ impl Committer {
     /// Whatever is waiting, or the next to come. `None` when the store is dropped.
     fn gather(&mut self) -> Option<Vec<(Step, Box<dyn Work>)>> {
         let mut batch = vec![self.queue.recv().ok()?];
-        batch.extend(self.queue.try_iter().take(MOST - 1));
+        batch.extend(self.queue.try_iter().take(MAX - 1));
         if self.crowd >= CROWD * 16 {
             let until = Instant::now() + GATHER;
             // Enough is as many as came last time: they are the same callers, coming round again.
-            while batch.len() < MOST.min(self.crowd / 16) {
+            while batch.len() < MAX.min(self.crowd / 16) {
                 match self.queue.recv_deadline(until) {
                     Ok(step) => batch.push(step),
                     Err(_) => break,
                 }
             }
-            batch.extend(self.queue.try_iter().take(MOST.saturating_sub(batch.len())));
+            batch.extend(self.queue.try_iter().take(MAX.saturating_sub(batch.len())));
         }
         self.crowd = (self.crowd * 3 + batch.len() * 16) / 4;
         Some(batch)
@@ -331,13 +337,13 @@ impl Committer {
 }
 
 /// All steps in one transaction. A step that says no before it writes disturbs no one.
-fn together(tx: &Tx<'_>, works: &mut [Box<dyn Work>]) -> Result<Vec<Option<StoreError>>, Fault> {
+fn together(tx: &Tx<'_>, works: &mut [Box<dyn Work>]) -> Result<Vec<Option<StoreError>>, TxError> {
     begin(tx.db)?;
     let mut refusals = Vec::with_capacity(works.len());
     for work in works {
         refusals.push(match work.run(tx) {
             Ok(()) => None,
-            Err(Fault::Refused(no @ (StoreError::Fenced | StoreError::Taken(_)))) => Some(no),
+            Err(TxError::Refused(no @ (StoreError::Fenced | StoreError::Taken(_)))) => Some(no),
             Err(fault) => return Err(fault),
         });
     }

@@ -1,5 +1,5 @@
-//! What the writer knows of the tables without reading them. It follows the transaction: what is rolled back
-//! in the tables is rolled back here.
+//! The writer's cache of rows that it need not read. It follows the transaction: a rollback of the tables
+//! also rolls back the cache.
 
 mod external_ids;
 mod once_keys;
@@ -15,7 +15,7 @@ pub(crate) use self::{
     once_keys::{FIRST, HalfHash, KeyUse, LAST, OnceKey, OnceKeys},
     recent_buckets::{LaneTarget, RecentBuckets},
 };
-use crate::fault::Fault;
+use crate::tx_error::TxError;
 
 pub(crate) struct WriterCache {
     pub recent_buckets: RecentBuckets,
@@ -26,7 +26,7 @@ pub(crate) struct WriterCache {
 
 impl WriterCache {
     /// `flush_at` keys of one kind start a flush.
-    pub fn load(db: &Connection, flush_at: usize) -> Result<Self, Fault> {
+    pub fn load(db: &Connection, flush_at: usize) -> Result<Self, TxError> {
         Ok(Self {
             recent_buckets: RecentBuckets::default(),
             once_keys: OnceKeys::load(db, flush_at)?,

@@ -15,12 +15,12 @@ pub struct NewParcel {
     pub once: Option<Once>,
     /// For what was received from a partner: its line of the ledger and what belongs to it, written in
     /// the same transaction.
-    pub ledger: Option<Received>,
+    pub ledger: Option<LedgerReceipt>,
     pub deliveries: Vec<NewDelivery>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Received {
+pub struct LedgerReceipt {
     /// The line of the ledger.
     pub entry: Bytes,
     /// The request it came in, as its reader understands it. It goes when the parcel does.
@@ -38,40 +38,40 @@ pub struct NewDelivery {
     pub due_at: Time,
     /// Wait for earlier ones of the same subject to the same target.
     pub in_order: bool,
-    /// Lease it to the accepting node at once, so that no claim is needed: that node has room for it.
+    /// Lease it to the accepting node at once, without a claim: that node has room for it.
     pub hold: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Accepted {
+pub enum AcceptOutcome {
     New {
         /// The parcel's number among those of its subject: from 1, without a hole, as long as
         /// anything of the subject is in the store.
         number: Option<u64>,
         /// One for each delivery, in order.
-        placed: Vec<Placed>,
+        placed: Vec<Placement>,
     },
     /// The key was used before, for the same content. Nothing was written.
     Again { first: ParcelId },
-    /// The key was used before, for another content. Nothing was written.
+    /// The key was used before, for different content. Nothing was written.
     Clash { first: ParcelId },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Placed {
+pub enum Placement {
     /// Held by the accepting node.
     Leased,
     /// In the store, to be claimed when due.
     Pending,
     /// Behind another of its subject.
     Waiting,
-    /// A dead letter already: see [`Received::withheld`].
+    /// A dead letter already: see [`LedgerReceipt::withheld`].
     Dead,
 }
 
 #[async_trait]
 pub trait Accept: Send + Sync + 'static {
-    /// One answer for each parcel, in order. `holder` is the node to which deliveries marked
+    /// Returns one outcome for each parcel, in order. `holder` is the node to which deliveries marked
     /// `hold` are leased.
-    async fn accept(&self, parcels: Vec<NewParcel>, holder: NodeId) -> Result<Vec<Accepted>>;
+    async fn accept(&self, parcels: Vec<NewParcel>, holder: NodeId) -> Result<Vec<AcceptOutcome>>;
 }

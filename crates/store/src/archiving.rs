@@ -43,16 +43,16 @@ impl From<&DeadLetter> for ArchivedLetter {
 
 #[async_trait]
 pub trait Archiving: Send + Sync + 'static {
-    /// One selection for each tenant that has more than `most_per_tenant`, for those beyond.
-    async fn dead_overflow(&self, most_per_tenant: u64) -> Result<Vec<ArchiveSelection>>;
+    /// One selection for each tenant that has more than `max_per_tenant`, for those beyond.
+    async fn dead_overflow(&self, max_per_tenant: u64) -> Result<Vec<ArchiveSelection>>;
 
-    /// Oldest first, without those that are being replayed: at most `most` and not many more bytes than
-    /// `most_bytes`, but always one if there is one. It only reads.
+    /// Oldest first, without those that are being replayed: at most `max` and not many more bytes than
+    /// `max_bytes`, but always one if there is one. It only reads.
     async fn letters_to_archive(
         &self,
         which: ArchiveSelection,
-        most: usize,
-        most_bytes: usize,
+        max: usize,
+        max_bytes: usize,
     ) -> Result<Vec<FullDeadLetter>>;
 
     /// Removes these dead letters and returns how many were still there. One that was replayed since then

@@ -1,10 +1,10 @@
-//! A read-through cache over the store: what was read is trusted for a few seconds.
+//! A read-through cache over the store, with a lifetime of a few seconds.
 //!
-//! A change made on another node is seen within that time, a change made here at once. Of those who ask
-//! at the same time one reads: where something is known and merely old, the others go on with that;
-//! where it was changed here or nothing is known, they wait for what the one reads. So a busy tenant
-//! costs one read in so many seconds, however many publish for it. If the store cannot be asked, what is
-//! known is used. A [strict](CachePolicy::is_strict) cache uses nothing that is old.
+//! A change made on another node is seen within that time, a change made here at once. Of concurrent
+//! callers one reads: if there is a stale entry, the others use it; if the entry was changed here or
+//! there is none, they wait for that read. So a busy tenant costs one read per interval, however many
+//! publish for it. If the store is unavailable, stale entries are used. A
+//! [strict](CachePolicy::is_strict) cache never uses a stale entry.
 
 mod shared_read;
 
@@ -31,10 +31,10 @@ const LATELY: Duration = Duration::from_secs(60);
 pub struct CachePolicy {
     /// How long another node's change may go unseen.
     pub ttl: Duration,
-    /// With more entries than this, those that nobody asked for lately are forgotten.
+    /// With more entries than this, those not used recently are evicted.
     pub max_entries: usize,
-    /// For what is trusted: an entry older than `ttl` is never used, not even while the store cannot be
-    /// asked; and as strangers may choose the keys, there are never more than `max_entries`.
+    /// For security decisions: an entry older than `ttl` is never used, not even while the store is
+    /// unavailable; and as strangers may choose the keys, there are never more than `max_entries`.
     pub is_strict: bool,
 }
 
@@ -58,8 +58,8 @@ pub struct ReadCache<K: Eq + Hash + Copy, V> {
 struct Entry<V> {
     value: Arc<V>,
     read_at: Instant,
-    /// Another number after each change made here and each read. No two entries ever have the same: one
-    /// that was forgotten for want of room and read again is not taken for the one before.
+    /// A new number after each change made here and each read. No two entries ever have the same: an entry
+    /// that was evicted and read again is not mistaken for the one before.
     stamp: u64,
     /// It was changed since it was read, and must be read before it is used again.
     is_outdated: bool,
@@ -69,8 +69,8 @@ struct Entry<V> {
 /// known counts for all that are not.
 type Changes = (bool, u64);
 
-/// What may be done with what is known.
-enum Use<V> {
+/// How a cached entry may be used.
+enum CacheLookup<V> {
     Trust(Arc<V>),
     /// It is old: this caller reads it, the others go on with it.
     Refresh(Arc<V>),
@@ -99,32 +99,32 @@ impl<K: Eq + Hash + Copy, V> ReadCache<K, V> {
         }
     }
 
-    /// What is known, or else what `read` says, which is given what was known before and may answer
-    /// with just that.
+    /// Returns the cached value or else the result of `read`, which gets the previous value and may return
+    /// it.
     pub async fn get<F>(&self, key: K, read: impl FnOnce(Option<Arc<V>>) -> F) -> Result<Arc<V>>
     where
         F: Future<Output = Result<Arc<V>>>,
     {
         match self.usable(key) {
-            Use::Trust(value) => Ok(value),
-            Use::Refresh(before) => {
+            CacheLookup::Trust(value) => Ok(value),
+            CacheLookup::Refresh(before) => {
                 let changes = self.changes_of(key);
                 let read = self.ask(key, changes, read(Some(before.clone()))).await;
                 Ok(read.unwrap_or(before))
             }
-            Use::Ask(before) => {
+            CacheLookup::Ask(before) => {
                 let read = self.ask_together(key, before.clone(), read).await;
                 read.or_else(|error| before.filter(|_| !self.policy.is_strict).ok_or(error))
             }
         }
     }
 
-    /// What is known, however old.
+    /// Returns the cached value, however old.
     pub fn peek(&self, key: K) -> Option<Arc<V>> {
         self.known.read().get(&key).map(|entry| entry.value.clone())
     }
 
-    /// It was changed here: whoever asks from now on gets what is read from now on.
+    /// Notes a change made here: calls from now on get a value read from now on.
     pub fn forget(&self, key: K) {
         match self.known.write().get_mut(&key) {
             Some(entry) => {
@@ -152,31 +152,30 @@ impl<K: Eq + Hash + Copy, V> ReadCache<K, V> {
         }
     }
 
-    fn usable(&self, key: K) -> Use<V> {
+    fn usable(&self, key: K) -> CacheLookup<V> {
         let CachePolicy { ttl, is_strict, .. } = self.policy;
         match self.known.read().get(&key) {
-            None => return Use::Ask(None),
-            Some(entry) if entry.is_outdated => return Use::Ask(Some(entry.value.clone())),
+            None => return CacheLookup::Ask(None),
+            Some(entry) if entry.is_outdated => return CacheLookup::Ask(Some(entry.value.clone())),
             Some(entry) if entry.read_at.elapsed() < ttl => {
-                return Use::Trust(entry.value.clone());
+                return CacheLookup::Trust(entry.value.clone());
             }
-            Some(entry) if is_strict => return Use::Ask(Some(entry.value.clone())),
+            Some(entry) if is_strict => return CacheLookup::Ask(Some(entry.value.clone())),
             Some(_) => {}
         }
-        // Of those who find that the time is over the first asks: it sets the time anew, so that the
-        // others do not.
+        // The first caller after the interval reads: it resets the time, so that the others do not.
         match self.known.write().get_mut(&key) {
-            Some(entry) if entry.is_outdated => Use::Ask(Some(entry.value.clone())),
-            Some(entry) if entry.read_at.elapsed() < ttl => Use::Trust(entry.value.clone()),
+            Some(entry) if entry.is_outdated => CacheLookup::Ask(Some(entry.value.clone())),
+            Some(entry) if entry.read_at.elapsed() < ttl => CacheLookup::Trust(entry.value.clone()),
             Some(entry) => {
                 entry.read_at = Instant::now();
-                Use::Refresh(entry.value.clone())
+                CacheLookup::Refresh(entry.value.clone())
             }
-            None => Use::Ask(None),
+            None => CacheLookup::Ask(None),
         }
     }
 
-    /// Reads, or waits for whoever is reading. A read that began before a change is not waited for.
+    /// Reads, or joins a read in progress. A read that began before a change is not joined.
     async fn ask_together<F>(
         &self,
         key: K,
@@ -212,7 +211,7 @@ impl<K: Eq + Hash + Copy, V> ReadCache<K, V> {
     ) -> Result<Arc<V>> {
         let value = read.await?;
         let mut known = self.known.write();
-        // What was read before a change is not kept after it.
+        // A value read before a change is not cached after it.
         if self.changes(&known, key) == before {
             if known.len() >= self.policy.max_entries {
                 let keeps = |entry: &Entry<V>| entry.read_at.elapsed() < LATELY;

@@ -14,7 +14,7 @@ use gancho_domain::{DeliveryId, EndpointId, Lane, Parcel, TenantId, Time};
 
 use crate::{ClaimRound, ClaimTurn, NodeId, Result};
 
-/// Where a delivery goes: an endpoint's id, or the id of what stands for one in another lane.
+/// Where a delivery goes: an endpoint's id, or the id that takes its place in another lane.
 pub type TargetId = EndpointId;
 
 #[derive(Debug, Clone)]
@@ -22,24 +22,24 @@ pub struct Claim {
     pub node: NodeId,
     pub lane: Lane,
     pub now: Time,
-    /// At most so many deliveries,
-    pub most: usize,
-    /// and no more once their bodies reach so many bytes (one is always taken).
-    pub most_bytes: usize,
+    /// Maximum number of deliveries.
+    pub max: usize,
+    /// Maximum size of their bodies in bytes. The first is taken whatever its size.
+    pub max_bytes: usize,
     pub per_target: usize,
-    /// The same, of a target that is known to answer.
+    /// Maximum per target that is known to answer.
     pub per_proven: usize,
     pub per_tenant: usize,
     /// Targets that are known to answer.
     pub proven: Arc<BTreeSet<TargetId>>,
-    /// Whom to pass over: paused, resting or full.
+    /// Tenants and targets to skip: paused, resting or full.
     pub skip: Arc<Skip>,
     /// Where the last claim of this lane stopped.
     pub cursor: ClaimCursor,
 }
 
 impl Claim {
-    /// How many it takes of a target at most, and never none.
+    /// Maximum deliveries of a target, at least 1.
     pub fn share(&self, target: TargetId) -> usize {
         let share = if self.proven.contains(&target) { self.per_proven } else { self.per_target };
         share.max(1)
@@ -58,21 +58,21 @@ impl Skip {
     }
 }
 
-/// The place in the round, so that the next claim goes on where this one stopped.
+/// The place in the round, so that the next claim continues where this one stopped.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClaimCursor {
     /// The last tenant whose turn has ended. `None`: the next is the first of all.
     pub tenant: Option<TenantId>,
     /// For tenants left with more targets than their turn allowed: the last target served.
     pub targets: BTreeMap<TenantId, TargetId>,
-    /// The turn in the middle of which the last claim had looked at enough targets.
+    /// The turn in the middle of which the last claim had scanned the maximum number of targets.
     pub turn: Option<ClaimTurn>,
     /// The round that is under way. `None`: it begins with the next claim. A caller that no longer
     /// skips a target sets it to `None`, so that the round is not complete without that target.
     pub round: Option<ClaimRound>,
 }
 
-/// A delivery in the hands of a node, with all that is needed to carry it.
+/// A leased delivery, with all that is needed to carry it.
 #[derive(Debug, Clone)]
 pub struct Job {
     pub delivery: DeliveryId,
@@ -82,9 +82,9 @@ pub struct Job {
     pub parcel: Arc<Parcel>,
     /// The parcel's number among those of its subject.
     pub number: Option<u64>,
-    /// Attempts made in its whole life,
+    /// Attempts made in its whole life.
     pub attempts: u32,
-    /// and those made before it was last armed anew: the plan counts from there.
+    /// Attempts made before it was last rearmed: the plan counts from there.
     pub attempts_before: u32,
     /// How many nodes in a row died while they held it. From
     /// [`SUSPECT_LEASES`](crate::nodes::SUSPECT_LEASES) on: while they tried it.
@@ -97,7 +97,7 @@ pub struct Job {
 }
 
 #[derive(Debug, Clone)]
-pub struct Claimed {
+pub struct ClaimResult {
     pub jobs: Vec<Job>,
     pub cursor: ClaimCursor,
     /// Something due and not skipped was left, or the walk ended before it was all the way round:
@@ -113,7 +113,7 @@ pub struct Claimed {
 
 #[async_trait]
 pub trait Claiming: Send + Sync + 'static {
-    async fn claim(&self, claim: Claim) -> Result<Claimed>;
+    async fn claim(&self, claim: Claim) -> Result<ClaimResult>;
 
     /// Puts deliveries back that this node holds and will not carry: due as they were, no attempt
     /// counted.
@@ -121,7 +121,7 @@ pub trait Claiming: Send + Sync + 'static {
 
     /// Notes that this node is about to try a delivery that was lost at least
     /// [`SUSPECT_LEASES`](crate::nodes::SUSPECT_LEASES) times: it counts as lost once more, until it is
-    /// settled. Says whether the node holds it.
+    /// settled. Returns whether the node holds it.
     async fn note_attempt(
         &self,
         node: NodeId,

@@ -5,7 +5,7 @@
 //! it has a file of its own ([`rounds`], [`lease`] and [`lease_lost`] belong to claiming and settling,
 //! [`replay`] to dead letters, [`retry_now`], [`events`], [`lists`], [`redeliver`] and
 //! [`isolation`] to deliveries, [`prune`], [`growth`] and [`expire`] to upkeep, [`withheld`] to accepting).
-//! [`build`] holds what the cases are told with.
+//! [`build`] holds the helpers of the cases.
 //!
 //! A case knows nothing of a store but the contract. It asserts what the contract promises and
 //! leaves open what the contract leaves open.

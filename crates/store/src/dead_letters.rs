@@ -52,11 +52,11 @@ pub struct DeadStats {
 
 /// What one page of a replay did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Replayed {
-    /// How many are due again, now or when it is their turn.
+pub struct ReplayPage {
+    /// Number of deliveries that are due again, now or when their turn comes.
     pub armed: u64,
-    /// The place where the next page begins; nothing after the last. A page is a bounded look: it may arm
-    /// none and still have a next.
+    /// The place where the next page begins; `None` after the last. A page scans a bounded number of rows:
+    /// it may rearm none and still have a next.
     pub next: Option<[u8; 32]>,
 }
 
@@ -69,16 +69,16 @@ pub trait DeadLetters: Send + Sync + 'static {
 
     async fn dead_stats(&self, filter: DeadFilter) -> Result<DeadStats>;
 
-    /// Arms at most so many anew, the oldest first, from a place on. Each goes through its whole plan
+    /// Rearms at most `max`, the oldest first, starting at a place. Each goes through its whole plan
     /// again, those that are kept in order when it is their turn; its entry leaves when it is delivered.
     async fn replay_dead(
         &self,
         filter: DeadFilter,
-        most: usize,
+        max: usize,
         after: Option<[u8; 32]>,
         now: Time,
-    ) -> Result<Replayed>;
+    ) -> Result<ReplayPage>;
 
-    /// Removes at most so many entries, and says how many. The deliveries stay in the log as failed.
-    async fn purge_dead(&self, filter: DeadFilter, most: usize) -> Result<u64>;
+    /// Removes at most `max` entries and returns how many. The deliveries stay in the log as failed.
+    async fn purge_dead(&self, filter: DeadFilter, max: usize) -> Result<u64>;
 }

@@ -58,7 +58,7 @@ pub struct EventView {
     pub parcel: Arc<Parcel>,
     pub number: Option<u64>,
     pub deliveries: Vec<DeliveryRow>,
-    /// What [`crate::Received::request`] was given, where it was received.
+    /// What [`crate::LedgerReceipt::request`] was given, where it was received.
     pub request: Option<Bytes>,
 }
 
@@ -104,7 +104,7 @@ pub struct EventRow {
     pub created_at: Time,
 }
 
-/// What is known of an event, without its data.
+/// An event without its data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventOutline {
     pub row: EventRow,
@@ -128,10 +128,10 @@ pub trait Deliveries: Send + Sync + 'static {
 
     async fn delivery(&self, scope: TenantScope, id: DeliveryId) -> Result<Option<DeliveryView>>;
 
-    /// Whose a delivery is: for the operator, who may look at everyone's.
+    /// The tenant of a delivery. For the operator, who may read those of all tenants.
     async fn delivery_owner(&self, id: DeliveryId) -> Result<Option<TenantId>>;
 
-    /// In the order of their ids; where `external_id` is asked for, by event, and within it by delivery.
+    /// In the order of their ids; if filtered by `external_id`, by event, and within it by delivery.
     async fn deliveries(
         &self,
         scope: TenantScope,
@@ -148,20 +148,20 @@ pub trait Deliveries: Send + Sync + 'static {
     ) -> Result<Page<EventRow>>;
 
     /// Events without their data, which is not read: for lists that do not show it. In the order of `ids`;
-    /// what is not there is left out.
+    /// unknown ids are left out.
     async fn event_outlines(
         &self,
         scope: TenantScope,
         ids: Vec<EventId>,
     ) -> Result<Vec<EventOutline>>;
 
-    /// The first `most_bytes` bytes of each parcel's body: for lists that show a little of what may be
+    /// The first `max_bytes` bytes of each parcel's body: for lists that show a little of what may be
     /// large. In the order of `ids`; unknown ids are left out.
     async fn body_prefixes(
         &self,
         scope: TenantScope,
         ids: Vec<ParcelId>,
-        most_bytes: usize,
+        max_bytes: usize,
     ) -> Result<Vec<(ParcelId, Bytes)>>;
 
     /// Delivers a stored event to more targets: none of the deliveries is leased, and those that are kept
@@ -183,7 +183,7 @@ pub trait Deliveries: Send + Sync + 'static {
         now: Time,
     ) -> Result<RetryOutcome>;
 
-    /// Makes deliveries due now that have ended or wait for their retry. Those that are kept in order wait
+    /// Makes deliveries due now that have ended or wait for their retry. Ordered ones wait
     /// for their turn, by the numbers of their parcels. Answers in the order of `ids`.
     async fn retry_now_in_order(
         &self,

@@ -1,8 +1,8 @@
 //! Small documents that are set up rather than worked on: API keys, event types, sources.
 //!
 //! Each is in a collection (one kind of one tenant's, or of the operator's) under a key, and counts its
-//! changes, so that two who change the same version do not undo each other's work. What is in a
-//! document is its writer's business.
+//! changes, so that two writers of the same version do not overwrite each other. The store does not
+//! interpret the content.
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -57,24 +57,24 @@ pub enum Expect {
 pub trait Documents: Send + Sync + 'static {
     async fn document(&self, collection: Collection, key: &str) -> Result<Option<Document>>;
 
-    /// The one of a kind under a key, on whosever collection it stands. Only for keys that are made to be
-    /// unique, such as ids.
+    /// The document of a kind under a key, in any tenant's collection. Only for keys that are
+    /// globally unique, such as ids.
     async fn find_document(&self, kind: &'static str, key: &str) -> Result<Option<Document>>;
 
-    /// At most so many, by key (compared as bytes), from the one after `after` on.
+    /// Returns at most `max` documents by key (compared as bytes), after `after`.
     async fn documents(
         &self,
         collection: Collection,
         after: Option<&str>,
-        most: usize,
+        max: usize,
     ) -> Result<Vec<Document>>;
 
-    /// All of a kind on every collection, at most so many, by tenant and key, the operator's first.
+    /// Returns at most `max` documents of a kind in all collections, by tenant and key, the operator's first.
     async fn documents_of_all(
         &self,
         kind: &'static str,
         after: Option<(Option<TenantId>, String)>,
-        most: usize,
+        max: usize,
     ) -> Result<Vec<Document>>;
 
     /// The new version; nothing where what was expected is not so, and then nothing is written.

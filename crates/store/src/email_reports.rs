@@ -1,4 +1,4 @@
-//! What is reported of e-mails after they were sent: they bounced, or their reader complained.
+//! Reports on e-mails after they were sent: bounces and complaints.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use gancho_domain::{DeliveryId, EmailId, TenantScope, Time};
 
 use crate::{
-    Accepted, DeliveryRow, NewParcel, NewSuppression, Page, PageRequest, Result, TargetId,
+    AcceptOutcome, DeliveryRow, NewParcel, NewSuppression, Page, PageRequest, Result, TargetId,
 };
 
 /// That a sent e-mail failed after all.
@@ -26,7 +26,7 @@ pub struct EmailReport {
 #[derive(Debug, Clone)]
 pub struct NewEmailReport {
     pub report: EmailReport,
-    /// What its tenant is told of it, under a key that makes a report that comes again known.
+    /// The notice to its tenant, under a key that identifies a repeated report.
     pub notice: NewParcel,
     /// The addresses that get no e-mail any more.
     pub suppress: Vec<NewSuppression>,
@@ -46,9 +46,10 @@ pub struct FailedEmails {
 
 #[async_trait]
 pub trait EmailReports: Send + Sync + 'static {
-    /// Suppresses the addresses, accepts the notice and notes the report, all in one. A report that was
-    /// told before is noted with the time of what was told. Answers with what became of the notice.
-    async fn report_email(&self, scope: TenantScope, new: NewEmailReport) -> Result<Accepted>;
+    /// Suppresses the addresses, accepts the notice and notes the report, all in one
+    /// transaction. A repeated report is noted with the time of the first notice. Returns the outcome of the
+    /// notice.
+    async fn report_email(&self, scope: TenantScope, new: NewEmailReport) -> Result<AcceptOutcome>;
 
     /// What was reported of these e-mails, in no particular order.
     async fn email_reports(

@@ -7,13 +7,13 @@ use crate::Result;
 
 #[async_trait]
 pub trait Endpoints: Send + Sync + 'static {
-    /// Makes a new one, unless the tenant has `at_most` so many already: then nothing is written and
-    /// the answer is false.
+    /// Creates an endpoint, unless the tenant has `max_endpoints` already: then it writes nothing and returns
+    /// false.
     async fn add_endpoint(
         &self,
         scope: TenantScope,
         endpoint: Endpoint,
-        at_most: Option<u32>,
+        max_endpoints: Option<u32>,
     ) -> Result<bool>;
 
     /// Replaces the one with its id if that still has the version of `endpoint`; the new one has the
@@ -28,19 +28,19 @@ pub trait Endpoints: Send + Sync + 'static {
     /// All of one tenant's, oldest first.
     async fn endpoints(&self, scope: TenantScope) -> Result<Vec<Endpoint>>;
 
-    /// At most so many of one tenant's, newest first, from the one before `before` on.
+    /// Returns at most `max` endpoints of one tenant, newest first, before `before`.
     async fn newest_endpoints(
         &self,
         scope: TenantScope,
         before: Option<EndpointId>,
-        most: usize,
+        max: usize,
     ) -> Result<Vec<Endpoint>>;
 
     /// Rises whenever one of the tenant's endpoints is made, changed or deleted: as long as it is the
     /// same, so are they.
     async fn endpoints_version(&self, scope: TenantScope) -> Result<u64>;
 
-    /// Deletes it with its pause, and says whether it was there. Its deliveries stay in the log; those
+    /// Deletes it with its pause, and returns whether it existed. Its deliveries stay in the log; those
     /// still waiting end as dead letters, by [`crate::Orphans::give_up_orphans`] or when they are next
     /// tried.
     async fn delete_endpoint(&self, scope: TenantScope, id: EndpointId) -> Result<bool>;

@@ -1,40 +1,40 @@
-//! What can go wrong in a store, by what the caller can do about it.
+//! Errors of a store, by what the caller can do about them.
 
 use thiserror::Error;
 
 #[derive(Debug, Clone, Error, PartialEq, Eq)]
 pub enum StoreError {
-    /// Nothing was written. Say so to the publisher; go on delivering.
+    /// Nothing was written. Refuse new events; keep delivering.
     #[error("the store is full: {0}")]
     Full(String),
-    /// Nothing was written. Try again in a moment.
+    /// Nothing was written. Retry in a moment.
     #[error("the store cannot be reached: {0}")]
     Unavailable(String),
-    /// Nothing was done, because too many calls of this tenant wait already. Others are served.
-    #[error("too busy: {0}")]
+    /// Nothing was done: too many calls of this tenant wait already. Other tenants are served.
+    #[error("too many calls: {0}")]
     Busy(String),
-    /// The outcome is unknown and this store will do nothing more. Stop and open it again.
+    /// The outcome is unknown and this store does nothing more. Stop and reopen it.
     #[error("the store stopped after an error: {0}")]
     Broken(String),
-    /// Another node has taken this one's work over. Drop what is held and join again.
+    /// Another node has taken over this node's deliveries. Drop them and rejoin.
     #[error("this node was declared dead and its work was taken over")]
     Fenced,
-    /// It cannot be opened as it is; the text says what to do.
+    /// The store cannot be opened as it is; the text says what to do.
     #[error("{0}")]
     Refused(String),
     /// The name is in use.
-    #[error("{0} is taken already")]
+    #[error("{0} is already in use")]
     Taken(String),
     /// A row that the program cannot have written.
-    #[error("the store holds something it should not: {0}")]
+    #[error("the store contains invalid data: {0}")]
     Corrupt(String),
-    /// Nothing was written, and the same call will never be: something in it cannot be stored.
-    #[error("the store cannot hold this: {0}")]
+    /// Nothing was written, and retrying never succeeds: some value in the call cannot be stored.
+    #[error("cannot be stored: {0}")]
     Invalid(String),
 }
 
 impl StoreError {
-    /// Whether the same call would fail in the same way, however often it is made.
+    /// Whether retrying the same call always fails in the same way.
     pub fn is_permanent(&self) -> bool {
         match self {
             Self::Invalid(_) | Self::Taken(_) | Self::Corrupt(_) => true,

@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 
 use crate::{Result, StoreError};
 
-/// On whose account a permit is: a tenant's, or that of everyone who acts for none.
+/// The account of a permit: a tenant, or the shared account of calls without one.
 type Account = Option<TenantId>;
 
 /// Callers of one tenant that may wait. More are refused with [`StoreError::Busy`].
@@ -40,7 +40,7 @@ struct State {
 #[derive(Default)]
 struct Share {
     held: u32,
-    /// It stands in the order of turns.
+    /// It is in the order of turns.
     is_queued: bool,
     waiting: VecDeque<Waiter>,
 }
@@ -108,7 +108,7 @@ impl State {
         }
         if share.waiting.len() >= MAX_WAITING {
             return Err(StoreError::Busy(format!(
-                "{MAX_WAITING} calls of this tenant wait already"
+                "{MAX_WAITING} calls of this tenant are waiting already"
             )));
         }
         share.waiting.push_back(waiter);

@@ -9,8 +9,8 @@ use crate::Result;
 
 #[async_trait]
 pub trait Ledger: Send + Sync + 'static {
-    /// At most so many lines, from the one after `after` on.
-    async fn ledger_lines(&self, after: u64, most: usize) -> Result<Vec<Line>>;
+    /// Returns at most `max` lines after `after`.
+    async fn ledger_lines(&self, after: u64, max: usize) -> Result<Vec<Line>>;
 
     async fn ledger_line_of(&self, parcel: ParcelId) -> Result<Option<Line>>;
 

@@ -1,22 +1,22 @@
-//! The storage contract: what every store must do, and nothing of how.
+//! The storage contract: what every store must do, not how.
 //!
 //! Each method is one business step and one transaction, and takes a batch. Callers do not see
 //! transactions. In the order of a delivery's life: [`tenants`] and [`endpoints`] say who wants
-//! what; [`accept`] keeps a parcel and its deliveries, [`once`] where it is a new one; [`claim`] hands
-//! due ones to a node ([`round`] says how far a walk over all targets has come);
-//! [`settle`] writes what became of them; [`dead_letters`] keeps those that were given up, and [`archiving`]
-//! hands them to an archive and removes them;
-//! [`deliveries`] reads all of it back; [`nodes`] says who lives; [`pauses`] holds work back;
-//! [`orphans`] ends what waits for a deleted endpoint;
-//! [`upkeep`] prunes, expires and counts; [`usage`] counts towards plans; [`ledger`] reads the record of what was
-//! received; [`replays`] are jobs that send again; [`email_reports`] and [`suppressions`] are what comes back of
-//! e-mails; [`documents`] keeps the small documents that are set up rather than carried. [`retry_plan_codec`] and [`rotated_secrets_codec`] are how
-//! stores write such things down; [`fair`] is how they share out their readers among tenants.
-//! [`cache`] keeps what callers read for a few seconds.
+//! what; [`accept`] stores a parcel and its deliveries, [`once`] deduplicates it; [`claim`] leases
+//! due ones to a node ([`round`] says how far a walk over all targets has come); [`settle`] writes
+//! their results; [`dead_letters`] keeps those that were given up, and [`archiving`] hands them to
+//! an archive and removes them; [`deliveries`] reads all of it back; [`nodes`] is the membership;
+//! [`pauses`] holds work back; [`orphans`] ends what waits for a deleted endpoint; [`upkeep`]
+//! prunes, expires and counts; [`usage`] counts towards plans; [`ledger`] reads the record of what
+//! was received; [`replays`] are jobs that send again; [`email_reports`] and [`suppressions`] hold
+//! bounces and complaints of e-mails; [`documents`] keeps the small documents that are set up
+//! rather than carried. [`retry_plan_codec`] and [`rotated_secrets_codec`] encode values for
+//! storage; [`fair`] shares the readers among tenants. [`cache`] is a read-through cache for
+//! callers.
 //!
 //! **The promise.** When `accept` or `settle` returns `Ok`, what it wrote is on stable storage.
-//! When it returns an error, nothing of the call was written, except after
-//! [`StoreError::Broken`], where the outcome is unknown until the store is opened again.
+//! When it returns an error, nothing of the call was written, except after [`StoreError::Broken`],
+//! where the outcome is unknown until the store is opened again.
 //!
 //! This crate holds no SQL and knows no database. With the feature `conformance` it holds the suite
 //! that every store must pass.
@@ -53,11 +53,11 @@ pub mod usage;
 
 use std::sync::Arc;
 
-pub use accept::{Accept, Accepted, NewDelivery, NewParcel, Placed, Received};
+pub use accept::{Accept, AcceptOutcome, LedgerReceipt, NewDelivery, NewParcel, Placement};
 pub use archiving::{ArchiveSelection, ArchivedLetter, Archiving, FullDeadLetter};
 pub use cache::{CachePolicy, ReadCache};
-pub use claim::{Claim, ClaimCursor, Claimed, Claiming, Job, Skip, TargetId};
-pub use dead_letters::{DeadFilter, DeadLetter, DeadLetters, DeadStats, Replayed};
+pub use claim::{Claim, ClaimCursor, ClaimResult, Claiming, Job, Skip, TargetId};
+pub use dead_letters::{DeadFilter, DeadLetter, DeadLetters, DeadStats, ReplayPage};
 pub use deliveries::{
     Deliveries, DeliveryFilter, DeliveryRow, DeliveryView, EventFilter, EventOutline, EventRow,
     EventView, RetryOutcome,
@@ -68,7 +68,7 @@ pub use endpoints::Endpoints;
 pub use error::StoreError;
 pub use fair::{FairPermit, FairSemaphore};
 pub use ledger::Ledger;
-pub use nodes::{NodeId, Nodes, Rescued};
+pub use nodes::{NodeId, Nodes, RescueCounts};
 pub use once::Once;
 pub use orphans::{OrphanScan, Orphans, TenantEndpoint};
 pub use page::{ListOrder, MAX_PAGE_BYTES, Page, PageRequest};
@@ -78,11 +78,11 @@ pub use replays::{
     ReplayLease, ReplayLimits, ReplayState, ReplayTake, ReplayTotal,
 };
 pub use round::{ClaimRound, ClaimTurn};
-pub use settle::{Settle, Settled, Settlement};
+pub use settle::{Settle, SettleOutcome, Settlement};
 pub use suppressions::{NewSuppression, Suppression, Suppressions};
 pub use tenants::Tenants;
-pub use upkeep::{LaneDepth, Pruned, Space, Upkeep};
-pub use usage::{Spent, Usage};
+pub use upkeep::{LaneDepth, PruneStep, Space, Upkeep};
+pub use usage::{PlanCharge, Usage};
 
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;
 
@@ -110,7 +110,7 @@ pub trait Store:
     /// The word for the store in logs: `sqlite` or `postgres`.
     fn name(&self) -> &'static str;
 
-    /// Rung when work became due through another call or another node. A bell may be missed: whoever
-    /// waits for it must also look from time to time.
+    /// Rings when work became due through another call or another node. A ring may be missed: a waiter
+    /// must also poll.
     fn bell(&self) -> Arc<tokio::sync::Notify>;
 }

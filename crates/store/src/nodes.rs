@@ -1,8 +1,8 @@
-//! Who lives. A leased delivery bears the number of the node that holds it; a node proves that it
-//! lives with one heartbeat row, and no lock is held while a request is on the wire.
+//! Membership. A leased delivery carries the number of the node that holds it; a node proves that it is
+//! alive with one heartbeat row, and no lock is held while a request is on the wire.
 //!
-//! A number is never given twice, so it is the fencing token too: once a dead node's deliveries
-//! bear another number, or none, nothing it settles is written.
+//! A number is never reused, so it is the fencing token too: once a dead node's deliveries carry
+//! another number, or none, nothing that node settles is written.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::Result;
 pub struct NodeId(pub i64);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Rescued {
+pub struct RescueCounts {
     /// Nodes found dead.
     pub nodes: u64,
     /// Deliveries taken from them, to be claimed by others.
@@ -25,15 +25,15 @@ pub struct Rescued {
     pub given_up: u64,
 }
 
-/// A delivery that was held by so many nodes when they died is given up: it may be what kills them.
+/// Maximum nodes that may die while they hold a delivery before it is given up: it may be what kills them.
 ///
 /// Only what was being tried can kill: a node that dies holds many that merely wait. To note each
 /// attempt before it begins would cost a write for every delivery, so that is done only for those that
 /// were lost [`SUSPECT_LEASES`] times; from there on only attempts count, and what waits is never given
 /// up. A settlement, or a node that leaves, clears the count.
-pub const MOST_LOST_LEASES: u32 = 20;
+pub const MAX_LOST_LEASES: u32 = 20;
 
-/// Lost so often in a row, a delivery is suspect: see [`crate::Claiming::note_attempt`].
+/// Leases lost in a row that make a delivery suspect: see [`crate::Claiming::note_attempt`].
 pub const SUSPECT_LEASES: u32 = 3;
 
 #[async_trait]
@@ -44,10 +44,11 @@ pub trait Nodes: Send + Sync + 'static {
     /// nodes share go by the database's clock, not by `now`.
     async fn heartbeat(&self, node: NodeId, now: Time) -> Result<()>;
 
-    /// The node stops: whatever it still holds goes back.
+    /// The node stops: its leases are released.
     async fn leave(&self, node: NodeId, now: Time) -> Result<()>;
 
-    /// Declares dead whoever has been silent for so long, and takes over what the dead hold.
+    /// Declares nodes dead that sent no heartbeat for `silent_for`, and takes over their deliveries.
     /// `caller` is never declared dead.
-    async fn rescue(&self, caller: NodeId, silent_for: Duration, now: Time) -> Result<Rescued>;
+    async fn rescue(&self, caller: NodeId, silent_for: Duration, now: Time)
+    -> Result<RescueCounts>;
 }

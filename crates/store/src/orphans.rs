@@ -27,7 +27,7 @@ pub trait Orphans: Send + Sync + 'static {
     async fn scan_orphans(&self, after: Option<TenantEndpoint>, max: usize) -> Result<OrphanScan>;
 
     /// Gives up at most `max` pending or waiting webhook deliveries to an endpoint that does not exist,
-    /// as dead letters with the code `TARGET_GONE`. Says how many; none where the endpoint exists.
+    /// as dead letters with the code `TARGET_GONE`. Returns how many; none if the endpoint exists.
     async fn give_up_orphans(
         &self,
         scope: TenantScope,
@@ -36,6 +36,6 @@ pub trait Orphans: Send + Sync + 'static {
         now: Time,
     ) -> Result<u64>;
 
-    /// Lifts the pauses of endpoints that do not exist, and says how many there were.
+    /// Lifts the pauses of endpoints that do not exist, and returns how many there were.
     async fn lift_orphaned_pauses(&self) -> Result<u64>;
 }

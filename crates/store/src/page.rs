@@ -15,7 +15,7 @@ pub enum ListOrder {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageRequest {
-    pub most: usize,
+    pub max: usize,
     /// The place of the last row of the page before. It belongs to one list, with one filter and one
     /// order.
     pub after: Option<[u8; 32]>,
@@ -23,13 +23,13 @@ pub struct PageRequest {
 }
 
 impl PageRequest {
-    pub fn first(most: usize) -> Self {
-        Self::new(most, None)
+    pub fn first(max: usize) -> Self {
+        Self::new(max, None)
     }
 
     /// Newest first.
-    pub fn new(most: usize, after: Option<[u8; 32]>) -> Self {
-        Self { most, after, order: ListOrder::NewestFirst }
+    pub fn new(max: usize, after: Option<[u8; 32]>) -> Self {
+        Self { max, after, order: ListOrder::NewestFirst }
     }
 
     #[must_use]
@@ -38,11 +38,11 @@ impl PageRequest {
     }
 }
 
-/// A page is a bounded look: it may hold fewer rows than were asked for, even none, and still have a
+/// A page scans a bounded number of rows: it may hold fewer rows than requested, even none, and still have a
 /// next. The list ends where there is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page<T> {
     pub rows: Vec<T>,
-    /// Opaque. Sealed to the tenant and the filter by whoever shows it to a caller.
+    /// Opaque. The API seals it to the tenant and the filter before a caller sees it.
     pub next: Option<[u8; 32]>,
 }

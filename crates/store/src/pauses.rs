@@ -1,4 +1,4 @@
-//! Holding work back: what is in flight finishes, the rest waits.
+//! Pauses: deliveries in flight finish, the rest waits.
 
 use async_trait::async_trait;
 use gancho_domain::{EndpointId, Lane, TenantId, Time};

@@ -1,8 +1,8 @@
 //! Replays: jobs that send past deliveries or events again, page by page.
 //!
-//! A replay belongs to a tenant or, without one, to the operator. One runner at a time works on it, under a
-//! lease: whoever has lost the lease writes nothing more, except how much it had sent when the replay was
-//! canceled under it.
+//! A replay belongs to a tenant or, without one, to the operator. One runner at a time works on it,
+//! under a lease: a runner that has lost the lease writes nothing more, except how much it had sent
+//! when the replay was canceled under it.
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -46,7 +46,7 @@ impl ReplayState {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewReplayJob {
     pub id: ReplayId,
-    /// What is asked for: its writer's business.
+    /// The request, opaque to the store.
     pub request: Bytes,
     pub created_at: Time,
 }
@@ -86,7 +86,7 @@ pub struct ReplayCounts {
     pub failed: u64,
 }
 
-/// Who works on a replay.
+/// The lease of a runner on a replay.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplayLease {
     /// A name that no other runner has.
@@ -104,7 +104,7 @@ pub struct LeasedReplay {
 /// How a runner came to a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReplayTake {
-    /// Nobody had worked on it.
+    /// The replay is new.
     Started,
     /// From a runner that may have sent a page without writing so.
     TakenOver,
@@ -131,7 +131,7 @@ pub enum OpenedReplay {
     },
 }
 
-/// How a replay ends by itself.
+/// How a replay ends unless it is canceled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReplayEnd {
     Done,
@@ -139,7 +139,7 @@ pub enum ReplayEnd {
     Failed(String),
 }
 
-/// `owner` is a tenant, or nobody for the operator.
+/// `owner` is a tenant, or `None` for the operator.
 #[async_trait]
 pub trait ReplayJobs: Send + Sync + 'static {
     /// Stores a replay to be run, if the limits allow another.
@@ -163,7 +163,7 @@ pub trait ReplayJobs: Send + Sync + 'static {
     /// Those that have not ended, of all owners, newest first.
     async fn open_replays(&self, max: usize) -> Result<Vec<ReplayJob>>;
 
-    /// Takes a replay that nobody works on or whose lease has ended, or renews the lease, and returns the
+    /// Takes a replay that has no runner or whose lease has expired, or renews the lease, and returns the
     /// replay as it is then. One that starts by this has the `total` that was counted before. Returns
     /// nothing if the replay has ended or another runner has it.
     async fn lease_replay(

@@ -22,7 +22,7 @@ pub fn write(plan: &RetryPlan) -> String {
 }
 
 pub fn read(text: &str) -> Result<RetryPlan> {
-    let unknown = || StoreError::Corrupt(format!("`{text}` is not a retry plan"));
+    let unknown = || StoreError::Corrupt(format!("invalid retry plan `{text}`"));
     let mut words = text.split(' ');
     let kind = words.next();
     let numbers: Vec<u64> =

@@ -22,7 +22,7 @@ pub fn write(secrets: &[OldSecret]) -> String {
 
 pub fn read(text: &str) -> Result<Vec<OldSecret>> {
     // The text is not shown: sealed or not, secrets do not belong in an error.
-    let unknown = || StoreError::Corrupt("an old secret cannot be read".to_owned());
+    let unknown = || StoreError::Corrupt("invalid rotated secret".to_owned());
     text.lines().map(|line| old_secret(line).ok_or_else(unknown)).collect()
 }
 

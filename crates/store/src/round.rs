@@ -1,7 +1,7 @@
 //! How far a walk over the targets has come, over as many claims as it takes.
 //!
 //! A claim looks at a bounded number of targets, so that a round over all of them may take several
-//! claims. The round that counts for [`Claimed::caught_up`](crate::Claimed) begins after the last
+//! claims. The round that counts for [`ClaimResult::caught_up`](crate::ClaimResult) begins after the last
 //! tenant that had to leave something: it is complete when the walk has passed that tenant's turn
 //! again and nothing was left on the way.
 
@@ -46,14 +46,14 @@ impl ClaimRound {
     }
 }
 
-/// A tenant's turn that ended in the middle because the claim had looked at enough targets. The next
+/// A tenant's turn that ended in the middle because the claim had scanned the maximum number of targets. The next
 /// claim begins with the rest of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClaimTurn {
     pub tenant: TenantId,
     /// The target after which the turn began; `None`: the first.
     pub from: Option<TargetId>,
-    /// The last target that was looked at; `None`: none, or the turn goes on with the first.
+    /// The last target that was scanned; `None`: none, or the turn goes on with the first.
     pub at: Option<TargetId>,
     /// It has come to the tenant's last target and went on with the first.
     pub wrapped: bool,

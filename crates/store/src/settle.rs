@@ -4,7 +4,7 @@
 use async_trait::async_trait;
 use gancho_domain::{Attempt, DeliveryId, Next, TenantId, Time};
 
-use crate::{Accepted, Job, NewParcel, NodeId, Result};
+use crate::{AcceptOutcome, Job, NewParcel, NodeId, Result};
 
 #[derive(Debug, Clone)]
 pub struct Settlement {
@@ -44,15 +44,19 @@ impl Settlement {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Settled {
-    /// Written, with an answer for each parcel that followed.
-    Done { follow: Vec<Accepted> },
-    /// Another holds the delivery now. Nothing was written, what follows included.
+pub enum SettleOutcome {
+    /// Written, with an outcome for each parcel that followed.
+    Done { follow: Vec<AcceptOutcome> },
+    /// Another node holds the delivery now. Nothing was written, not even what follows.
     LeaseLost,
 }
 
 #[async_trait]
 pub trait Settle: Send + Sync + 'static {
-    /// One answer for each settlement, in order.
-    async fn settle(&self, node: NodeId, settlements: Vec<Settlement>) -> Result<Vec<Settled>>;
+    /// Returns one outcome for each settlement, in order.
+    async fn settle(
+        &self,
+        node: NodeId,
+        settlements: Vec<Settlement>,
+    ) -> Result<Vec<SettleOutcome>>;
 }

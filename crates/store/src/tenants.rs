@@ -1,4 +1,4 @@
-//! Who owns things.
+//! Tenants.
 
 use async_trait::async_trait;
 use gancho_domain::{Tenant, TenantId};
@@ -13,8 +13,8 @@ pub trait Tenants: Send + Sync + 'static {
     /// Replaces the one with its id; its slug stays. Whether it was there.
     async fn change_tenant(&self, tenant: Tenant) -> Result<bool>;
 
-    /// At most so many, by slug, from the one after `after` on.
-    async fn tenants(&self, after: Option<&str>, most: usize) -> Result<Vec<Tenant>>;
+    /// Returns at most `max` tenants by slug, after `after`.
+    async fn tenants(&self, after: Option<&str>, max: usize) -> Result<Vec<Tenant>>;
 
     async fn tenant(&self, id: TenantId) -> Result<Option<Tenant>>;
 

@@ -10,7 +10,7 @@ pub struct LaneDepth {
     pub lane: Lane,
     /// Due or to be due.
     pub pending: u64,
-    /// In the hands of nodes.
+    /// Leased to nodes.
     pub leased: u64,
     /// Behind others of their subject.
     pub waiting: u64,
@@ -25,31 +25,31 @@ pub struct Space {
     pub limit: Option<u64>,
 }
 
-/// What one step of pruning did.
+/// The result of one pruning step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Pruned {
+pub struct PruneStep {
     pub parcels: u64,
-    /// There is more to remove: take the next step.
+    /// There is more to remove: run another step.
     pub more: bool,
 }
 
-/// How long it is kept how much a tenant has used in a month.
+/// Retention of a tenant's monthly usage.
 pub const USAGE_KEPT: std::time::Duration = std::time::Duration::from_hours(24 * 400);
 
 #[async_trait]
 pub trait Upkeep: Send + Sync + 'static {
-    /// One step of removing what is over, small enough not to hold anyone up: at most `max` parcels
+    /// One pruning step, small enough not to delay other calls: at most `max` parcels
     /// made before `before`, whose deliveries have all ended and left no dead letter, with their
     /// deliveries, attempts and spans, and their subjects where nothing of those is left; and a few
-    /// thousand of each of the other things whose time is over at `now`: once keys, records, usage,
+    /// thousand of each of the other things that are expired at `now`: once keys, records, usage,
     /// dead nodes.
     ///
-    /// `now` must be a time that can be believed: no key is free before it was named here.
-    async fn prune(&self, before: Time, max: usize, now: Time) -> Result<Pruned>;
+    /// `now` must be a time that can be trusted: no key expires before it was passed here.
+    async fn prune(&self, before: Time, max: usize, now: Time) -> Result<PruneStep>;
 
-    /// Gives up at most so many pending or waiting deliveries of a lane made before, as dead letters
-    /// with the code `EXPIRED`. Says how many.
-    async fn expire(&self, lane: Lane, before: Time, most: usize, now: Time) -> Result<u64>;
+    /// Gives up at most `max` pending or waiting deliveries of a lane created before `before`, as dead
+    /// letters with the code `EXPIRED`. Returns how many.
+    async fn expire(&self, lane: Lane, before: Time, max: usize, now: Time) -> Result<u64>;
 
     /// One for each lane.
     async fn depths(&self) -> Result<Vec<LaneDepth>>;

@@ -1,4 +1,4 @@
-//! How much of its plan a tenant has used.
+//! A tenant's usage of its plan.
 
 use async_trait::async_trait;
 use gancho_domain::TenantScope;
@@ -6,10 +6,10 @@ use gancho_domain::TenantScope;
 use crate::Result;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Spent {
-    /// How many of those asked for fit under the limit, and were counted.
+pub struct PlanCharge {
+    /// How many of the requested count fit under the limit and were counted.
     pub granted: u64,
-    /// How many have been used in the period by now.
+    /// Total used in the period so far.
     pub used: u64,
 }
 
@@ -23,9 +23,9 @@ pub trait Usage: Send + Sync + 'static {
         period: &str,
         count: u64,
         limit: u64,
-    ) -> Result<Spent>;
+    ) -> Result<PlanCharge>;
 
-    /// Gives back what was counted and not used.
+    /// Refunds usage that was counted and not used.
     async fn give_back(&self, scope: TenantScope, period: &str, count: u64) -> Result<()>;
 
     async fn used(&self, scope: TenantScope, period: &str) -> Result<u64>;

@@ -8,7 +8,7 @@ use gancho_domain::{
     Clock, Code, Failure, IdMaker, Kind, Lane, Parcel, RetryPlan, SystemClock, SystemRandom,
     Tenant, Verdict,
 };
-use gancho_engine::{Carried, Carrier, Engine, EngineSetup, LaneSetup, Limits, Terms};
+use gancho_engine::{AttemptResult, Carrier, Engine, EngineSetup, LaneSetup, Limits, Terms};
 use gancho_store::{Job, NewDelivery, NewParcel, NodeId, Store};
 use gancho_store_sqlite::{Options, SqliteStore};
 
@@ -24,7 +24,7 @@ impl Carrier for Moody {
         Terms::of(Arc::new(RetryPlan::Schedule(vec![Duration::from_millis(1)])))
     }
 
-    async fn carry(&self, job: &Job, _: u32) -> Carried {
+    async fn carry(&self, job: &Job, _: u32) -> AttemptResult {
         let verdict = match &*job.parcel.event_type {
             "fine" => Verdict::Delivered,
             "never" => {
@@ -34,7 +34,7 @@ impl Carrier for Moody {
                 Verdict::Retry { failure: Failure::new(Code::http(503), "busy"), not_before: None }
             }
         };
-        Carried::new(verdict, Duration::from_millis(3))
+        AttemptResult::new(verdict, Duration::from_millis(3))
     }
 }
 

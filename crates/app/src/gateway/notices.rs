@@ -3,7 +3,7 @@
 
 use async_trait::async_trait;
 use gancho_domain::{Next, TenantId, Time};
-use gancho_engine::{Carried, Carrier, Terms};
+use gancho_engine::{AttemptResult, Carrier, Terms};
 use gancho_outbound::WebhookCarrier;
 use gancho_store::{Job, NewParcel, Result};
 
@@ -30,14 +30,14 @@ impl Carrier for NoticeCarrier {
         self.of(job).terms(job)
     }
 
-    async fn carry(&self, job: &Job, attempt: u32) -> Carried {
+    async fn carry(&self, job: &Job, attempt: u32) -> AttemptResult {
         self.of(job).carry(job, attempt).await
     }
 
     async fn follow(
         &self,
         job: &Job,
-        carried: &Carried,
+        carried: &AttemptResult,
         next: &Next,
         at: Time,
     ) -> Result<Vec<NewParcel>> {

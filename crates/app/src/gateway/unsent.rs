@@ -35,7 +35,7 @@ pub fn watch(
     tasks.spawn(async move {
         while tokio::time::timeout(LOOK_EVERY, stop.cancelled()).await.is_err() {
             let now = clock.now();
-            if !engine.believes(now) {
+            if !engine.trusts_clock(now) {
                 continue;
             }
             match expire(&*store, now).await {

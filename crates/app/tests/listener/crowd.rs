@@ -202,7 +202,7 @@ fn few_file_handles_are_shared_out() {
     let log = served.stop();
     assert!(log.contains("open-file limit is lower"), "{log}");
     // Connections from outside may have to wait for a handle; deliveries never do.
-    assert!(!log.contains("deliveries are put off"), "{log}");
+    assert!(!log.contains("deferring deliveries"), "{log}");
 }
 
 /// faults.md 10, RS-02: none are left at all, for a while.
@@ -220,7 +220,7 @@ fn without_file_handles_deliveries_wait_and_nobody_is_blamed() {
     let events: Vec<String> = (0..10).map(|_| publish_later(&served, &key, 2)).collect();
     // Fewer than are open already, so that nothing more can be opened.
     set_limit(&served, 5);
-    until("it is said", || served.log.lock().unwrap().contains("deliveries are put off"));
+    until("it is said", || served.log.lock().unwrap().contains("deferring deliveries"));
     // Those who come meanwhile are not taken, and waiting for handles takes no time of the processor.
     let waiting = TcpStream::connect(served.address).unwrap();
     let before = cpu_ticks(&served);

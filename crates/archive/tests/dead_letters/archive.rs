@@ -16,7 +16,9 @@ use gancho_domain::{
     Clock, Code, DeliveryId, Failure, IdMaker, Kind, Lane, ManualClock, Parcel, RetryPlan,
     SeededRandom, State, Tenant, TenantId, TenantScope, Time, Verdict,
 };
-use gancho_engine::{Archive, Carried, Carrier, Engine, EngineSetup, LaneSetup, Limits, Terms};
+use gancho_engine::{
+    Archive, AttemptResult, Carrier, Engine, EngineSetup, LaneSetup, Limits, Terms,
+};
 use gancho_store::{
     Accept, ArchiveSelection, Archiving, DeadFilter, DeadLetters, Deliveries, Job, NewDelivery,
     NewParcel, NodeId, Tenants,
@@ -35,14 +37,14 @@ impl Carrier for Refusal {
         Terms::of(Arc::new(RetryPlan::DISPATCH))
     }
 
-    async fn carry(&self, _: &Job, _: u32) -> Carried {
+    async fn carry(&self, _: &Job, _: u32) -> AttemptResult {
         let failure = Failure::new(Code::http(410), "it is gone");
-        Carried {
+        AttemptResult {
             request_headers: Bytes::from_static(b"authorization: ***\ncontent-type: text/plain"),
             response_status: Some(410),
             response_headers: Bytes::from_static(b"server: a receiver"),
             response_body: Bytes::from_static(b"\xff\xfe"),
-            ..Carried::new(Verdict::Never { failure }, Duration::from_micros(1_500))
+            ..AttemptResult::new(Verdict::Never { failure }, Duration::from_micros(1_500))
         }
     }
 }

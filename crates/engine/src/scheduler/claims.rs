@@ -1,9 +1,9 @@
-//! What the queue tells those who fill it: whom a claim passes over, whose new deliveries may come
-//! straight in, and who can give room back when there is none.
+//! What the queue tells `claim` and `accept`: which targets a claim skips, whose new deliveries may come
+//! straight in, and which targets can give room back when there is none.
 //!
-//! **Invariant.** What was refused here lies in the store, and what is in the store goes before what
-//! is new: a target that is *behind* is offered nothing directly until a claim has found nothing
-//! more for it. Without this, a steady stream of new deliveries would starve the old ones.
+//! **Invariant.** Deliveries refused here are in the store, and those in the store go before new ones:
+//! a target that is *behind* is offered nothing directly until a claim has found nothing more for
+//! it. Without this, a steady stream of new deliveries would starve the old ones.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -21,11 +21,11 @@ pub struct Claims {
     proven: Arc<BTreeSet<TargetId>>,
     /// Targets that have due deliveries in the store.
     behind: BTreeSet<Key>,
-    /// Everyone may have: the store has not been gone through since the start.
+    /// Any target may have: no claim has covered the whole store since the start.
     all_behind: bool,
     /// Targets with more in the queue than their share.
     over: BTreeSet<Key>,
-    /// Someone is no longer skipped since the last claim.
+    /// A target is no longer skipped since the last claim.
     eased: bool,
 }
 
@@ -86,7 +86,7 @@ impl Claims {
         }
     }
 
-    /// A delivery of this target lies in the store. Where there are too many such targets to remember,
+    /// A delivery of this target is in the store. Where there are too many such targets to remember,
     /// one is forgotten: its new deliveries may then overtake its own older ones, and nobody else's.
     pub fn note_behind(&mut self, key: Key, remembered: usize) {
         self.behind.insert(key);
@@ -111,7 +111,7 @@ impl Claims {
 }
 
 impl<T> Scheduler<T> {
-    /// Whom the next claim passes over.
+    /// The tenants and targets that the next claim skips.
     pub fn skip(&self) -> Arc<Skip> {
         self.claims.skip.clone()
     }
@@ -120,17 +120,17 @@ impl<T> Scheduler<T> {
         self.pauses.lane
     }
 
-    /// Of whom the next claim may bring more than a few.
+    /// The targets of which the next claim may bring more than a few.
     pub fn proven(&self) -> Arc<BTreeSet<TargetId>> {
         self.claims.proven()
     }
 
-    /// How many of one target a claim should take: enough for its first attempts, and of a target that
+    /// Deliveries that a claim should take of one target: enough for its first attempts, and of a target that
     /// answers many if there are few targets to share with.
     pub fn per_target(&self, batch: usize) -> PerTarget {
         // Those in trouble take two each: a claim that leaves room for more of them is half empty.
         let busy: usize = SHARING.iter().map(|pool| self.busy[pool.index()]).sum();
-        let proven = (batch / busy.max(1)).max(FEWEST_PER_TARGET).min(batch);
+        let proven = (batch / busy.max(1)).max(MIN_PER_TARGET).min(batch);
         let unproven = if self.limits.is_hard { proven } else { PER_UNPROVEN_TARGET.min(batch) };
         PerTarget { unproven, proven }
     }
@@ -138,7 +138,7 @@ impl<T> Scheduler<T> {
     /// How many of one tenant, likewise, and no more than half of the room for untried targets.
     pub fn per_tenant(&self, batch: usize) -> usize {
         let others: usize = SHARING.iter().map(|pool| self.turns[pool.index()].len()).sum();
-        let share = (batch / others.max(1)).max(FEWEST_PER_TENANT).min(batch);
+        let share = (batch / others.max(1)).max(MIN_PER_TENANT).min(batch);
         if self.limits.is_hard { share } else { share.min(self.untried_room().jobs.div_ceil(2)) }
     }
 
@@ -149,7 +149,7 @@ impl<T> Scheduler<T> {
         let is_over = self.tenants.get(&tenant).is_some_and(|owner| owner.is_over);
         let is_full = is_over || self.claims.skip.targets.contains(&target);
         let has_room = match self.targets.get(&key) {
-            Some(line) => before == 0 || line.waiting.len() + before < line.most_waiting(now),
+            Some(line) => before == 0 || line.waiting.len() + before < line.max_waiting(now),
             None if self.limits.is_hard => true,
             None => before < PER_UNPROVEN_TARGET && self.takes_untried_of(tenant),
         };
@@ -163,9 +163,9 @@ impl<T> Scheduler<T> {
 
     /// How much a claim may bring, if anything: all of it may be for targets that nobody knows, or for slow
     /// ones. Of the latter a few more do no harm, and none would keep the prompt ones waiting.
-    pub fn most_to_claim(&self, most: Size) -> Option<Size> {
+    pub fn max_to_claim(&self, max: Size) -> Option<Size> {
         if self.limits.is_hard {
-            return Some(most);
+            return Some(max);
         }
         let free = |pool: Pool| {
             shared(self.pool_limits[pool.index()].jobs).saturating_sub(self.held[pool.index()].jobs)
@@ -173,8 +173,8 @@ impl<T> Scheduler<T> {
         let slow = free(Pool::Moderate).min(free(Pool::Slow));
         let room = self.untried_room();
         self.has_untried_room().then(|| Size {
-            jobs: most.jobs.min(room.jobs).min(slow.max(FEWEST_PER_TENANT)),
-            bytes: most.bytes.min(room.bytes),
+            jobs: max.jobs.min(room.jobs).min(slow.max(MIN_PER_TENANT)),
+            bytes: max.bytes.min(room.bytes),
         })
     }
 
@@ -229,7 +229,7 @@ impl<T> Scheduler<T> {
     pub fn shed(&mut self, now: Time) -> Vec<T> {
         let mut back = Vec::new();
         for key in std::mem::take(&mut self.claims.over) {
-            let share = |line: &TargetLine<T>| line.share(self.limits.most_bytes, now);
+            let share = |line: &TargetLine<T>| line.share(self.limits.max_bytes, now);
             let share = self.targets.get(&key).map_or(0, share);
             back.extend(self.put_back(key, share));
             self.place(key, now);
@@ -247,9 +247,9 @@ pub struct PerTarget {
 
 /// The pools whose targets share what a claim brings.
 const SHARING: [Pool; 4] = [Pool::Prompt, Pool::Untried, Pool::Moderate, Pool::Slow];
-const FEWEST_PER_TARGET: usize = 16;
+const MIN_PER_TARGET: usize = 16;
 /// One is sent to a target that has not answered yet, and one waits for the answer.
 const PER_UNPROVEN_TARGET: usize = 2;
 /// A claim names all proven targets up to this number, and beyond it only those with deliveries in the store.
 const MAX_PROVEN: usize = 1_000;
-const FEWEST_PER_TENANT: usize = 32;
+const MIN_PER_TENANT: usize = 32;

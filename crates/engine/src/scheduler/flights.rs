@@ -21,7 +21,7 @@ pub struct Flight {
     pub pool: Pool,
 }
 
-/// Given once, never again.
+/// Never reused.
 pub type FlightId = u64;
 
 #[derive(Debug, Default)]
@@ -53,7 +53,7 @@ impl Flights {
         flight
     }
 
-    /// The next attempt that has reached an age since this was last asked.
+    /// Returns the next attempt that has reached an age since the last call.
     pub fn next_overdue(&mut self, now: Time) -> Option<(FlightId, Age)> {
         for (place, (age, after)) in AGES.into_iter().enumerate() {
             let Some((started, id)) = pop_due(&mut self.lines[place], after, now) else {
@@ -78,7 +78,7 @@ impl Flights {
         next.filter_map(|(line, (_, after))| Some(line.front()?.0 + after)).min()
     }
 
-    /// The clock went back: what is out started now, as far as is known.
+    /// The clock went back: treats attempts on the wire as started now.
     pub fn restart(&mut self, now: Time) {
         for (started, _) in self.lines.iter_mut().flatten() {
             *started = now.min(*started);

@@ -1,5 +1,5 @@
-//! Holding a lane, a tenant or a target back. What is in flight finishes; what waits goes back to
-//! the store, so that a pause of days takes no room.
+//! Pauses of a lane, a tenant or a target. Deliveries in flight finish; waiting ones go back to the
+//! store, so that a pause of days takes no room.
 
 use std::collections::BTreeSet;
 
@@ -40,14 +40,14 @@ impl<T> Scheduler<T> {
             return;
         }
         let before = std::mem::replace(&mut self.pauses, pauses);
-        // Also those of whom nothing is known are noted: claims are to pass them over.
+        // Unknown targets are noted too: claims must skip them.
         for tenant in before.tenants.symmetric_difference(&self.pauses.tenants) {
             self.claims.note_tenant(*tenant, self.pauses.tenants.contains(tenant));
         }
         for key in before.targets.symmetric_difference(&self.pauses.targets) {
             self.claims.note_target(key.1, self.pauses.targets.contains(key));
         }
-        // Pauses change seldom, so everyone who is known is looked at.
+        // Pauses change seldom, so this checks every known target.
         let known: Vec<Key> = self.targets.keys().copied().collect();
         for key in known {
             self.place(key, now);

@@ -1,4 +1,4 @@
-//! Keeping the rings true: where a target and its tenant stand after something changed.
+//! Keeps the rings up to date: where a target and its tenant belong after a change.
 
 use gancho_domain::{TenantId, Time};
 use gancho_store::TargetId;
@@ -93,7 +93,7 @@ impl<T> Scheduler<T> {
             _ => {}
         }
         self.claims.note_proven(key.1, line.is_proven());
-        self.claims.note_over(key, line.waiting.len() > line.share(self.limits.most_bytes, now));
+        self.claims.note_over(key, line.waiting.len() > line.share(self.limits.max_bytes, now));
         let pool = line.pool;
         self.place_tenant(key.0, pool);
         self.pass_over(key, now);
@@ -182,7 +182,7 @@ impl<T> Scheduler<T> {
         for key in told {
             self.pass_over(key, now);
         }
-        // Of targets that nobody knows yet, too: see `welcomes` and `most_to_claim`.
+        // Of targets that nobody knows yet, too: see `welcomes` and `max_to_claim`.
         self.claims.ease();
     }
 
@@ -218,13 +218,13 @@ impl<T> Scheduler<T> {
         let is_crowded = owner.of(line.pool).held.is_crowded
             || (line.pool != Pool::Prompt && self.held[line.pool.index()].is_crowded);
         // Those that hold little are not passed over for the tenant's others.
-        let least = match line.pool {
+        let min = match line.pool {
             Pool::Prompt => 4,
             Pool::Untried => 1,
             Pool::Moderate | Pool::Slow | Pool::Troubled => 0,
         };
-        line.skipped = line.wants_no_more(self.limits.most_bytes, now)
-            || (is_crowded && line.waiting.len() >= least);
+        line.skipped = line.wants_no_more(self.limits.max_bytes, now)
+            || (is_crowded && line.waiting.len() >= min);
         self.claims.note_target(key.1, line.skipped);
     }
 
@@ -274,8 +274,8 @@ impl<T> Scheduler<T> {
         // Once passed over, it is until no more than a quarter is left.
         let eighths = if owner.is_over { 2 } else { 3 };
         let held = owner.of(Pool::Prompt).held;
-        held.jobs > self.limits.most_jobs * eighths / 8
-            || held.bytes > self.limits.most_bytes / 8 * eighths
+        held.jobs > self.limits.max_jobs * eighths / 8
+            || held.bytes > self.limits.max_bytes / 8 * eighths
     }
 
     /// What a target holds beyond its share goes back to the store, if it is paused, rests or is in
@@ -286,7 +286,7 @@ impl<T> Scheduler<T> {
         let Some(line) = self.targets.get(&key).filter(keeps_little) else {
             return;
         };
-        let share = line.share(self.limits.most_bytes, now);
+        let share = line.share(self.limits.max_bytes, now);
         let back = self.put_back(key, share);
         self.evicted.extend(back);
     }

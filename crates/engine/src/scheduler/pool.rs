@@ -90,7 +90,7 @@ impl PoolLimit {
                 let max_out = (jobs - jobs / 4) as u32;
                 Self { in_flight: in_flight.min(max_out), jobs, bytes }
             }
-            // Whoever has a seat has a slot: an attempt here may take seconds, too long to wait for.
+            // Each seat has a slot: an attempt here may take seconds, too long to wait for.
             Pool::Moderate | Pool::Slow | Pool::Troubled => {
                 let jobs = jobs.min(in_flight as usize);
                 Self { in_flight: jobs as u32, jobs, bytes }
@@ -120,7 +120,7 @@ impl PoolLimit {
         }
     }
 
-    /// Deliveries that each of so many tenants may hold when all want as many as they can get.
+    /// Deliveries that each of `tenants` may hold when all want as many as they can get.
     pub fn jobs_each(self, tenants: usize) -> usize {
         shared(self.jobs) / (tenants + 1)
     }

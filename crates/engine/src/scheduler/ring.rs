@@ -1,11 +1,11 @@
-//! Who is next: a line in which one can also leave from the middle.
+//! A queue that members can also leave from the middle.
 //!
 //! A place is a number that only rises, so the line is in order of arrival and the same on every
 //! run.
 
 use std::collections::BTreeMap;
 
-/// Where somebody stands in a [`Ring`]. Given once, never again.
+/// A position in a [`Ring`]. Never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place(u64);
 

@@ -30,12 +30,12 @@ pub struct TargetLine<T> {
     /// How much of it would be left if all wanted as much as they could get.
     pub steady_share: u32,
     /// What the pool counts it with.
-    pub counted: Held,
+    pub counted: LineUsage,
     pace: Pace,
     rate: Option<Rate>,
     ticker: Gcra,
     breaker: Breaker,
-    /// Where it stands in the scheduler's structures, if it does.
+    /// Its place in the scheduler's structures, if it has one.
     pub turn: Option<Place>,
     pub timer: Option<Time>,
     pub idle: Option<Place>,
@@ -44,7 +44,7 @@ pub struct TargetLine<T> {
 
 /// What a target holds of a pool, waiting or in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Held {
+pub struct LineUsage {
     pub pool: Pool,
     pub jobs: usize,
     pub bytes: usize,
@@ -64,7 +64,7 @@ const RATE_AHEAD: Duration = Duration::from_secs(10);
 
 impl<T> TargetLine<T> {
     /// One that has to `earn` its share begins with little at once.
-    pub fn new(most_in_flight: u32, earn: bool) -> Self {
+    pub fn new(max_in_flight: u32, earn: bool) -> Self {
         Self {
             waiting: VecDeque::new(),
             bytes: 0,
@@ -73,10 +73,10 @@ impl<T> TargetLine<T> {
             paused: false,
             standing: Standing::default(),
             pool: Pool::Prompt,
-            pool_share: most_in_flight,
-            steady_share: most_in_flight,
-            counted: Held { pool: Pool::Prompt, jobs: 0, bytes: 0 },
-            pace: if earn { Pace::earned(most_in_flight) } else { Pace::up_to(most_in_flight) },
+            pool_share: max_in_flight,
+            steady_share: max_in_flight,
+            counted: LineUsage { pool: Pool::Prompt, jobs: 0, bytes: 0 },
+            pace: if earn { Pace::earned(max_in_flight) } else { Pace::up_to(max_in_flight) },
             rate: None,
             ticker: Gcra::default(),
             breaker: Breaker::default(),
@@ -88,8 +88,8 @@ impl<T> TargetLine<T> {
     }
 
     /// Terms may change with every delivery, as when an endpoint is edited.
-    pub fn agree(&mut self, most_in_flight: u32, rate: Option<Rate>) {
-        self.pace.set_most(most_in_flight);
+    pub fn agree(&mut self, max_in_flight: u32, rate: Option<Rate>) {
+        self.pace.set_most(max_in_flight);
         self.rate = rate;
     }
 
@@ -107,8 +107,8 @@ impl<T> TargetLine<T> {
         }
     }
 
-    pub fn held(&self) -> Held {
-        Held {
+    pub fn held(&self) -> LineUsage {
+        LineUsage {
             pool: self.pool,
             jobs: self.waiting.len() + self.in_flight as usize,
             bytes: self.bytes + self.bytes_in_flight,
@@ -151,7 +151,7 @@ impl<T> TargetLine<T> {
         }
     }
 
-    /// The next delivery leaves for the target. Only while it stands open.
+    /// Takes the next delivery for the target. Only called while the target is open.
     pub fn take(&mut self, now: Time) -> Option<(T, usize)> {
         let (item, bytes) = self.waiting.pop_front()?;
         self.bytes -= bytes;
@@ -200,7 +200,7 @@ impl<T> TargetLine<T> {
     }
 
     /// How many may wait in memory: enough to keep the target busy, too few to crowd out others.
-    pub fn most_waiting(&self, now: Time) -> usize {
+    pub fn max_waiting(&self, now: Time) -> usize {
         match self.breaker.gate(now) {
             _ if self.paused => return 0,
             Gate::ClosedUntil(_) | Gate::Waiting => return 0,
@@ -208,7 +208,7 @@ impl<T> TargetLine<T> {
             Gate::Open => {}
         }
         let by_pace = match self.pool {
-            Pool::Prompt => most_by_pace(self.limit()),
+            Pool::Prompt => max_by_pace(self.limit()),
             Pool::Untried => MAX_UNTRIED_WAITING,
             Pool::Moderate | Pool::Slow => self.limit().min(self.steady_share) as usize / 4 + 1,
             Pool::Troubled => self.limit() as usize,
@@ -221,32 +221,32 @@ impl<T> TargetLine<T> {
     }
 
     /// The same in bytes: an eighth of all for a target that is quick, less for one that is not.
-    fn most_waiting_bytes(&self, of: usize, now: Time) -> usize {
-        let full = most_by_pace(Terms::MAX_IN_FLIGHT);
-        of / 8 * self.most_waiting(now).min(full) / full
+    fn max_waiting_bytes(&self, of: usize, now: Time) -> usize {
+        let full = max_by_pace(Terms::MAX_IN_FLIGHT);
+        of / 8 * self.max_waiting(now).min(full) / full
     }
 
     /// How many of those that wait are within its share. One always is, unless it is paused or rests.
-    pub fn share(&self, most_bytes: usize, now: Time) -> usize {
-        let most = self.most_waiting(now);
-        let most_bytes = self.most_waiting_bytes(most_bytes, now);
-        if self.waiting.len() <= most && self.bytes <= most_bytes {
+    pub fn share(&self, max_bytes: usize, now: Time) -> usize {
+        let max = self.max_waiting(now);
+        let max_bytes = self.max_waiting_bytes(max_bytes, now);
+        if self.waiting.len() <= max && self.bytes <= max_bytes {
             return self.waiting.len();
         }
         let mut bytes = 0;
-        let within = self.waiting.iter().take(most).take_while(|(_, one)| {
+        let within = self.waiting.iter().take(max).take_while(|(_, one)| {
             bytes += one;
-            bytes <= most_bytes
+            bytes <= max_bytes
         });
-        within.count().max(most.min(1))
+        within.count().max(max.min(1))
     }
 
     /// Whether claims should pass it over. Once they do, they do so until half of its line is gone,
     /// so that it is not refilled one by one.
-    pub fn wants_no_more(&self, most_bytes: usize, now: Time) -> bool {
+    pub fn wants_no_more(&self, max_bytes: usize, now: Time) -> bool {
         let part = if self.skipped { 2 } else { 1 };
-        let is_full = self.waiting.len() > self.most_waiting(now).saturating_sub(1) / part
-            || self.bytes > self.most_waiting_bytes(most_bytes, now) / part;
+        let is_full = self.waiting.len() > self.max_waiting(now).saturating_sub(1) / part
+            || self.bytes > self.max_waiting_bytes(max_bytes, now) / part;
         is_full || self.is_held_up(now)
     }
 
@@ -286,7 +286,7 @@ const MIN_PROVEN: u32 = 32;
 /// A target in trouble is sent no more at once.
 const MAX_TROUBLED: u32 = 2;
 
-fn most_by_pace(in_flight: u32) -> usize {
+fn max_by_pace(in_flight: u32) -> usize {
     4 * in_flight as usize + 4
 }
 
@@ -309,8 +309,8 @@ mod tests {
             line.finish(FAULT, 0, NOW);
         }
         let Stand::NotBefore(until) = line.stand(NOW) else { panic!("it should rest") };
-        assert_eq!(line.most_waiting(NOW), 0);
-        assert_eq!((line.most_waiting(until), line.stand(until)), (1, Stand::Open));
+        assert_eq!(line.max_waiting(NOW), 0);
+        assert_eq!((line.max_waiting(until), line.stand(until)), (1, Stand::Open));
         line.take(until).unwrap();
         assert_eq!(line.stand(until), Stand::Shut, "one probe only");
         line.finish(Outcome::NotTried, 0, until);
@@ -320,14 +320,14 @@ mod tests {
     #[test]
     fn a_slow_target_keeps_less_in_memory() {
         let mut line: TargetLine<()> = TargetLine::new(64, false);
-        assert_eq!(line.most_waiting(NOW), 260);
+        assert_eq!(line.max_waiting(NOW), 260);
         let slow =
             Outcome::Tried { at_fault: false, load: Load::Heavy, latency: Duration::from_secs(3) };
         for _ in 0..30 {
             line.finish(slow, 0, NOW);
         }
-        assert_eq!(line.most_waiting(NOW), 8);
+        assert_eq!(line.max_waiting(NOW), 8);
         line.agree(64, Some(Rate { count: 6, per: Duration::from_mins(1) }));
-        assert_eq!(line.most_waiting(NOW), 5);
+        assert_eq!(line.max_waiting(NOW), 5);
     }
 }

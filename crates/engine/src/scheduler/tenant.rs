@@ -1,4 +1,4 @@
-//! One tenant's place in the round, and what can be told of it.
+//! One tenant's place in the round, and its statistics.
 
 use gancho_domain::{TenantId, fairness};
 use gancho_store::TargetId;

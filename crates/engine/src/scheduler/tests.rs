@@ -26,13 +26,13 @@ fn limits(concurrency: u32) -> LaneLimits {
         is_hard: true,
         rate: None,
         tenant_batch: TURN,
-        most_jobs: 4_000,
-        most_bytes: 1_000_000,
+        max_jobs: 4_000,
+        max_bytes: 1_000_000,
         remembered: 100,
     }
 }
 
-/// A lane whose targets are told apart by how they answer.
+/// A lane that sorts its targets into pools by how they answer.
 fn soft(concurrency: u32) -> LaneLimits {
     LaneLimits { is_hard: false, ..limits(concurrency) }
 }
@@ -45,8 +45,8 @@ fn tenant_of(slot: &Slot) -> u128 {
     slot.key.0.bits()
 }
 
-fn incoming(key: Key, most_in_flight: u32, rate: Option<Rate>, item: u32) -> Incoming<u32> {
-    Incoming { key, most_in_flight, rate, bytes: 10, item }
+fn incoming(key: Key, max_in_flight: u32, rate: Option<Rate>, item: u32) -> Incoming<u32> {
+    Incoming { key, max_in_flight, rate, bytes: 10, item }
 }
 
 fn fill(queue: &mut Scheduler<u32>, key: Key, count: u32) {

@@ -11,7 +11,7 @@ use std::{
 
 use async_trait::async_trait;
 use gancho_domain::{DeliveryId, Lane};
-use gancho_engine::{Archive, ArchiveFault, Engine, Limits};
+use gancho_engine::{Archive, ArchiveError, Engine, Limits};
 use gancho_store::{DeadFilter, DeadLetters, FullDeadLetter};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -30,10 +30,10 @@ struct Chest {
 
 #[async_trait]
 impl Archive for Chest {
-    async fn keep(&self, letters: &[FullDeadLetter]) -> Result<(), ArchiveFault> {
+    async fn keep(&self, letters: &[FullDeadLetter]) -> Result<(), ArchiveError> {
         self.came.notify_one();
         if self.is_broken.load(Ordering::Relaxed) {
-            return Err(ArchiveFault("the disk is full".into()));
+            return Err(ArchiveError("the disk is full".into()));
         }
         for one in letters {
             self.kept.lock().entry(one.letter.delivery).or_default().push(one.clone());
@@ -51,11 +51,11 @@ impl Chest {
     }
 }
 
-const MOST: u64 = 2;
+const MAX: u64 = 2;
 
 async fn start(stage: &Stage, chest: Option<&Arc<Chest>>) -> Arc<Engine> {
     let mut setup = stage.setup();
-    setup.limits = Limits { dead_letters_per_tenant: MOST, ..Limits::default() };
+    setup.limits = Limits { dead_letters_per_tenant: MAX, ..Limits::default() };
     setup.archive = chest.map(|chest| chest.clone() as Arc<dyn Archive>);
     Engine::start(setup).await.expect("it starts")
 }
@@ -83,7 +83,7 @@ async fn what_is_too_much_and_what_is_too_old_is_archived_and_leaves() {
     let engine = start(&stage, Some(&chest)).await;
     let ids = bury(&stage).await;
     seconds(60).await;
-    assert_eq!((chest.ids(), in_store(&stage).await), (ids[..3].to_vec(), MOST));
+    assert_eq!((chest.ids(), in_store(&stage).await), (ids[..3].to_vec(), MAX));
     assert_eq!(engine.archived(Lane::Webhook), 3);
 
     stage.clock.jump(6 * 24 * 3_600);
@@ -141,7 +141,7 @@ async fn a_kill_before_they_leave_archives_the_same_again() {
     chest.hangs.store(false, Ordering::Relaxed);
     let engine = start(&stage, Some(&chest)).await;
     seconds(61).await;
-    assert_eq!((chest.ids(), in_store(&stage).await), (ids[..3].to_vec(), MOST));
+    assert_eq!((chest.ids(), in_store(&stage).await), (ids[..3].to_vec(), MAX));
     for (id, times) in &*chest.kept.lock() {
         assert_eq!(times.len(), 2, "{id}");
         assert_eq!(times[0], times[1], "the same both times");

@@ -49,7 +49,7 @@ async fn a_target_that_only_fails_is_left_alone() {
 async fn memory_is_bounded_and_nothing_is_lost() {
     let stage = Stage::new(|_, _| Play::Take(1));
     let mut setup = stage.setup();
-    setup.limits = Limits { most_jobs: 10, ..Limits::default() };
+    setup.limits = Limits { max_jobs: 10, ..Limits::default() };
     let engine = Engine::start(setup).await.expect("it starts");
     seconds(1).await;
     let mut ids = Vec::new();

@@ -7,8 +7,8 @@ use std::sync::{
 
 use async_trait::async_trait;
 use gancho_domain::{Lane, State};
-use gancho_engine::{Carried, Carrier, Engine, LaneSetup, Terms};
-use gancho_store::{Job, nodes::MOST_LOST_LEASES};
+use gancho_engine::{AttemptResult, Carrier, Engine, LaneSetup, Terms};
+use gancho_store::{Job, nodes::MAX_LOST_LEASES};
 
 use crate::stage::{Actor, Play, Stage, seconds};
 
@@ -21,7 +21,7 @@ impl Carrier for OneAtATime {
         Terms { max_in_flight: 1, ..self.0.terms(job) }
     }
 
-    async fn carry(&self, job: &Job, attempt: u32) -> Carried {
+    async fn carry(&self, job: &Job, attempt: u32) -> AttemptResult {
         self.0.carry(job, attempt).await
     }
 }
@@ -44,7 +44,7 @@ async fn only_what_is_on_the_wire_is_given_up() {
             vec![LaneSetup::new(Lane::Webhook, Arc::new(OneAtATime(stage.actor.clone())))];
         Engine::start(setup).await.expect("it starts")
     };
-    for _ in 0..MOST_LOST_LEASES + 10 {
+    for _ in 0..MAX_LOST_LEASES + 10 {
         let doomed = engine().await;
         seconds(1).await;
         doomed.abort();

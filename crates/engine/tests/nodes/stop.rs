@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use gancho_domain::State;
-use gancho_engine::{Engine, Stopped};
+use gancho_engine::{Engine, StopSummary};
 
 use crate::stage::{Play, Stage, seconds};
 
@@ -19,7 +19,7 @@ async fn a_soft_stop_finishes_what_is_in_flight_and_gives_back_the_rest() {
     }
     seconds(1).await;
     let stopped = engine.stop(Duration::from_secs(10)).await;
-    assert_eq!(stopped, Stopped { unfinished: 0 });
+    assert_eq!(stopped, StopSummary { unfinished: 0 });
     let mut states = Vec::new();
     for id in ids {
         states.push(stage.view(id).await.row.state);
@@ -28,7 +28,7 @@ async fn a_soft_stop_finishes_what_is_in_flight_and_gives_back_the_rest() {
     let pending = states.iter().filter(|state| **state == State::Pending).count();
     assert_eq!((delivered, pending), (2, 3));
     assert!(engine.accept_one(stage.parcel(true)).await.is_err(), "it takes nothing any more");
-    assert_eq!(engine.stop(Duration::ZERO).await, Stopped { unfinished: 0 }, "twice is once");
+    assert_eq!(engine.stop(Duration::ZERO).await, StopSummary { unfinished: 0 }, "twice is once");
 }
 
 #[tokio::test(start_paused = true)]
@@ -38,7 +38,7 @@ async fn a_soft_stop_does_not_wait_for_ever() {
     let id = stage.accept().await;
     seconds(1).await;
     let started = tokio::time::Instant::now();
-    assert_eq!(engine.stop(Duration::from_secs(5)).await, Stopped { unfinished: 1 });
+    assert_eq!(engine.stop(Duration::from_secs(5)).await, StopSummary { unfinished: 1 });
     assert!(started.elapsed() < Duration::from_secs(6));
     assert_eq!(stage.view(id).await.row.state, State::Pending, "its lease was given back");
 }

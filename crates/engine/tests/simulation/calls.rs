@@ -4,8 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use gancho_domain::{Lane, Next, TenantScope, Time};
 use gancho_store::{
-    Accept, Accepted, Claim, ClaimCursor, Claimed, Claiming, Deliveries, NewParcel, NodeId, Nodes,
-    Placed, Rescued, Result, Settle, Settled, Settlement,
+    Accept, AcceptOutcome, Claim, ClaimCursor, ClaimResult, Claiming, Deliveries, NewParcel,
+    NodeId, Nodes, Placement, RescueCounts, Result, Settle, SettleOutcome, Settlement,
 };
 use gancho_store_sqlite::SqliteStore;
 
@@ -21,7 +21,7 @@ impl Tap {
         store: &Arc<SqliteStore>,
         mut parcels: Vec<NewParcel>,
         holder: NodeId,
-    ) -> Result<Vec<Accepted>> {
+    ) -> Result<Vec<AcceptOutcome>> {
         let world = &self.0.world;
         match world.sabotage {
             Sabotage::LoseAccepted if world.dice.one_in(10) => return Ok(pretend(&parcels)),
@@ -46,10 +46,10 @@ impl Tap {
         Ok(answer)
     }
 
-    pub async fn claim(&self, store: &Arc<SqliteStore>, mut claim: Claim) -> Result<Claimed> {
+    pub async fn claim(&self, store: &Arc<SqliteStore>, mut claim: Claim) -> Result<ClaimResult> {
         let world = &self.0.world;
         match world.sabotage {
-            Sabotage::Overfill => claim.most *= 10,
+            Sabotage::Overfill => claim.max *= 10,
             Sabotage::Starve if !world.is_calm() => {
                 let mut skip = (*claim.skip).clone();
                 skip.tenants.extend(world.scenario.tenants.last());
@@ -70,21 +70,24 @@ impl Tap {
         store: &Arc<SqliteStore>,
         node: NodeId,
         settlements: Vec<Settlement>,
-    ) -> Result<Vec<Settled>> {
+    ) -> Result<Vec<SettleOutcome>> {
         let world = &self.0.world;
         if world.sabotage == Sabotage::DropSettle && world.dice.one_in(10) {
-            return Ok(settlements.iter().map(|_| Settled::Done { follow: vec![] }).collect());
+            return Ok(settlements
+                .iter()
+                .map(|_| SettleOutcome::Done { follow: vec![] })
+                .collect());
         }
         let mut answers = store.settle(node, settlements.clone()).await?;
-        if world.sabotage == Sabotage::NoFence && answers == [Settled::LeaseLost] {
+        if world.sabotage == Sabotage::NoFence && answers == [SettleOutcome::LeaseLost] {
             for other in 1..=node.0 + 3 {
                 answers = store.settle(NodeId(other), settlements.clone()).await?;
-                if answers != [Settled::LeaseLost] {
+                if answers != [SettleOutcome::LeaseLost] {
                     break;
                 }
             }
         }
-        if world.sabotage == Sabotage::SettleTwice && answers != [Settled::LeaseLost] {
+        if world.sabotage == Sabotage::SettleTwice && answers != [SettleOutcome::LeaseLost] {
             again(store, node, settlements.clone(), self.0.world.now()).await?;
         }
         for (settlement, answer) in settlements.iter().zip(&answers) {
@@ -92,8 +95,8 @@ impl Tap {
             let attempt = settlement.attempt.as_ref();
             let started = attempt.map_or(settlement.at, |attempt| attempt.started_at);
             world.note(match answer {
-                Settled::LeaseLost => What::Refused { delivery, life, started },
-                Settled::Done { .. } => What::Settled {
+                SettleOutcome::LeaseLost => What::Refused { delivery, life, started },
+                SettleOutcome::Done { .. } => What::Settled {
                     attempt: attempt.map(|attempt| attempt.number),
                     delivery,
                     life,
@@ -138,7 +141,7 @@ impl Tap {
         caller: NodeId,
         silent_for: Duration,
         now: Time,
-    ) -> Result<Rescued> {
+    ) -> Result<RescueCounts> {
         let rescued = store.rescue(caller, silent_for, now).await?;
         self.0.world.rescued(caller, now - silent_for);
         Ok(rescued)
@@ -160,8 +163,8 @@ async fn again(
                 node,
                 lane,
                 now,
-                most: 1_000,
-                most_bytes: 1 << 20,
+                max: 1_000,
+                max_bytes: 1 << 20,
                 per_target: 1_000,
                 per_proven: 1_000,
                 per_tenant: 1_000,
@@ -182,10 +185,10 @@ async fn again(
 }
 
 /// The answer to something that was never written.
-fn pretend(parcels: &[NewParcel]) -> Vec<Accepted> {
-    let answer = |parcel: &NewParcel| Accepted::New {
+fn pretend(parcels: &[NewParcel]) -> Vec<AcceptOutcome> {
+    let answer = |parcel: &NewParcel| AcceptOutcome::New {
         number: None,
-        placed: vec![Placed::Pending; parcel.deliveries.len()],
+        placed: vec![Placement::Pending; parcel.deliveries.len()],
     };
     parcels.iter().map(answer).collect()
 }

@@ -60,19 +60,19 @@ fn every_seed_keeps_the_promises() {
         assert!(report.faults.is_empty(), "{}", explain(seed, &report));
         return;
     }
-    let most = number("GANCHO_SIM_SEEDS").unwrap_or(2_000);
+    let max = number("GANCHO_SIM_SEEDS").unwrap_or(2_000);
     let next = AtomicU64::new(0);
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
             scope.spawn(|| {
                 loop {
                     let seed = next.fetch_add(1, Ordering::Relaxed);
-                    if seed >= most {
+                    if seed >= max {
                         return;
                     }
                     let report = run::seed(seed, Sabotage::None);
                     if !report.faults.is_empty() {
-                        next.store(most, Ordering::Relaxed);
+                        next.store(max, Ordering::Relaxed);
                         panic!("{}", explain(seed, &report));
                     }
                 }

@@ -13,13 +13,13 @@ use gancho_domain::{
     DeliveryId, Endpoint, EndpointId, EventId, Lane, Tenant, TenantId, TenantScope, Time,
 };
 use gancho_store::{
-    Accept, Accepted, ArchiveSelection, ArchivedLetter, Archiving, Claim, Claimed, Claiming,
-    Collection, DeadFilter, DeadLetter, DeadLetters, DeadStats, Deliveries, DeliveryFilter,
-    DeliveryRow, DeliveryView, Document, Documents, Endpoints, EventFilter, EventOutline, EventRow,
-    EventView, Expect, FullDeadLetter, LaneDepth, Ledger, NewDelivery, NewParcel, NodeId, Nodes,
-    OrphanScan, Orphans, Page, PageRequest, Pause, Pauses, Pruned, Replayed, Rescued, Result,
-    RetryOutcome, Settle, Settled, Settlement, Space, Spent, Store, TenantEndpoint, Tenants,
-    Upkeep, Usage,
+    Accept, AcceptOutcome, ArchiveSelection, ArchivedLetter, Archiving, Claim, ClaimResult,
+    Claiming, Collection, DeadFilter, DeadLetter, DeadLetters, DeadStats, Deliveries,
+    DeliveryFilter, DeliveryRow, DeliveryView, Document, Documents, Endpoints, EventFilter,
+    EventOutline, EventRow, EventView, Expect, FullDeadLetter, LaneDepth, Ledger, NewDelivery,
+    NewParcel, NodeId, Nodes, OrphanScan, Orphans, Page, PageRequest, Pause, Pauses, PlanCharge,
+    PruneStep, ReplayPage, RescueCounts, Result, RetryOutcome, Settle, SettleOutcome, Settlement,
+    Space, Store, TenantEndpoint, Tenants, Upkeep, Usage,
 };
 use gancho_store_sqlite::SqliteStore;
 use tokio::sync::Notify;
@@ -53,14 +53,14 @@ impl Store for Proxy {
 
 #[async_trait]
 impl Accept for Proxy {
-    async fn accept(&self, parcels: Vec<NewParcel>, holder: NodeId) -> Result<Vec<Accepted>> {
+    async fn accept(&self, parcels: Vec<NewParcel>, holder: NodeId) -> Result<Vec<AcceptOutcome>> {
         through!(self, Accept, self.tap.accept(&self.inner, parcels, holder))
     }
 }
 
 #[async_trait]
 impl Claiming for Proxy {
-    async fn claim(&self, claim: Claim) -> Result<Claimed> {
+    async fn claim(&self, claim: Claim) -> Result<ClaimResult> {
         through!(self, Claim, self.tap.claim(&self.inner, claim))
     }
 
@@ -80,7 +80,11 @@ impl Claiming for Proxy {
 
 #[async_trait]
 impl Settle for Proxy {
-    async fn settle(&self, node: NodeId, settlements: Vec<Settlement>) -> Result<Vec<Settled>> {
+    async fn settle(
+        &self,
+        node: NodeId,
+        settlements: Vec<Settlement>,
+    ) -> Result<Vec<SettleOutcome>> {
         through!(self, Settle, self.tap.settle(&self.inner, node, settlements))
     }
 }
@@ -99,7 +103,12 @@ impl Nodes for Proxy {
         through!(self, Leave, self.tap.leave(&self.inner, node, now))
     }
 
-    async fn rescue(&self, caller: NodeId, silent_for: Duration, now: Time) -> Result<Rescued> {
+    async fn rescue(
+        &self,
+        caller: NodeId,
+        silent_for: Duration,
+        now: Time,
+    ) -> Result<RescueCounts> {
         through!(self, Rescue, self.tap.rescue(&self.inner, caller, silent_for, now))
     }
 }
@@ -121,12 +130,12 @@ impl Pauses for Proxy {
 
 #[async_trait]
 impl Upkeep for Proxy {
-    async fn prune(&self, before: Time, most: usize, now: Time) -> Result<Pruned> {
-        through!(self, Upkeep, self.inner.prune(before, most, now))
+    async fn prune(&self, before: Time, max: usize, now: Time) -> Result<PruneStep> {
+        through!(self, Upkeep, self.inner.prune(before, max, now))
     }
 
-    async fn expire(&self, lane: Lane, before: Time, most: usize, now: Time) -> Result<u64> {
-        through!(self, Upkeep, self.inner.expire(lane, before, most, now))
+    async fn expire(&self, lane: Lane, before: Time, max: usize, now: Time) -> Result<u64> {
+        through!(self, Upkeep, self.inner.expire(lane, before, max, now))
     }
 
     async fn depths(&self) -> Result<Vec<LaneDepth>> {
@@ -192,9 +201,9 @@ impl Deliveries for Proxy {
         &self,
         scope: TenantScope,
         ids: Vec<EventId>,
-        most_bytes: usize,
+        max_bytes: usize,
     ) -> Result<Vec<(EventId, Bytes)>> {
-        self.inner.body_prefixes(scope, ids, most_bytes).await
+        self.inner.body_prefixes(scope, ids, max_bytes).await
     }
 
     async fn redeliver(
@@ -242,31 +251,31 @@ impl DeadLetters for Proxy {
     async fn replay_dead(
         &self,
         filter: DeadFilter,
-        most: usize,
+        max: usize,
         after: Option<[u8; 32]>,
         now: Time,
-    ) -> Result<Replayed> {
-        self.inner.replay_dead(filter, most, after, now).await
+    ) -> Result<ReplayPage> {
+        self.inner.replay_dead(filter, max, after, now).await
     }
 
-    async fn purge_dead(&self, filter: DeadFilter, most: usize) -> Result<u64> {
-        self.inner.purge_dead(filter, most).await
+    async fn purge_dead(&self, filter: DeadFilter, max: usize) -> Result<u64> {
+        self.inner.purge_dead(filter, max).await
     }
 }
 
 #[async_trait]
 impl Archiving for Proxy {
-    async fn dead_overflow(&self, most_per_tenant: u64) -> Result<Vec<ArchiveSelection>> {
-        self.inner.dead_overflow(most_per_tenant).await
+    async fn dead_overflow(&self, max_per_tenant: u64) -> Result<Vec<ArchiveSelection>> {
+        self.inner.dead_overflow(max_per_tenant).await
     }
 
     async fn letters_to_archive(
         &self,
         which: ArchiveSelection,
-        most: usize,
-        most_bytes: usize,
+        max: usize,
+        max_bytes: usize,
     ) -> Result<Vec<FullDeadLetter>> {
-        self.inner.letters_to_archive(which, most, most_bytes).await
+        self.inner.letters_to_archive(which, max, max_bytes).await
     }
 
     async fn remove_archived(&self, letters: Vec<ArchivedLetter>) -> Result<u64> {
@@ -280,9 +289,9 @@ impl Endpoints for Proxy {
         &self,
         scope: TenantScope,
         endpoint: Endpoint,
-        at_most: Option<u32>,
+        max_endpoints: Option<u32>,
     ) -> Result<bool> {
-        self.inner.add_endpoint(scope, endpoint, at_most).await
+        self.inner.add_endpoint(scope, endpoint, max_endpoints).await
     }
 
     async fn change_endpoint(&self, scope: TenantScope, endpoint: Endpoint) -> Result<bool> {
@@ -305,9 +314,9 @@ impl Endpoints for Proxy {
         &self,
         scope: TenantScope,
         before: Option<EndpointId>,
-        most: usize,
+        max: usize,
     ) -> Result<Vec<Endpoint>> {
-        self.inner.newest_endpoints(scope, before, most).await
+        self.inner.newest_endpoints(scope, before, max).await
     }
 
     async fn endpoints_version(&self, scope: TenantScope) -> Result<u64> {
@@ -350,8 +359,8 @@ impl Tenants for Proxy {
         self.inner.change_tenant(tenant).await
     }
 
-    async fn tenants(&self, after: Option<&str>, most: usize) -> Result<Vec<Tenant>> {
-        self.inner.tenants(after, most).await
+    async fn tenants(&self, after: Option<&str>, max: usize) -> Result<Vec<Tenant>> {
+        self.inner.tenants(after, max).await
     }
 
     async fn tenant(&self, id: TenantId) -> Result<Option<Tenant>> {
@@ -377,18 +386,18 @@ impl Documents for Proxy {
         &self,
         collection: Collection,
         after: Option<&str>,
-        most: usize,
+        max: usize,
     ) -> Result<Vec<Document>> {
-        self.inner.documents(collection, after, most).await
+        self.inner.documents(collection, after, max).await
     }
 
     async fn documents_of_all(
         &self,
         kind: &'static str,
         after: Option<(Option<TenantId>, String)>,
-        most: usize,
+        max: usize,
     ) -> Result<Vec<Document>> {
-        self.inner.documents_of_all(kind, after, most).await
+        self.inner.documents_of_all(kind, after, max).await
     }
 
     async fn put_document(
@@ -435,7 +444,7 @@ impl Usage for Proxy {
         period: &str,
         count: u64,
         limit: u64,
-    ) -> Result<Spent> {
+    ) -> Result<PlanCharge> {
         self.inner.spend(scope, period, count, limit).await
     }
 
@@ -451,8 +460,8 @@ impl Usage for Proxy {
 /// Read only in tests of the stores: the simulation has no receipts.
 #[async_trait]
 impl Ledger for Proxy {
-    async fn ledger_lines(&self, after: u64, most: usize) -> Result<Vec<gancho_ledger::Line>> {
-        self.inner.ledger_lines(after, most).await
+    async fn ledger_lines(&self, after: u64, max: usize) -> Result<Vec<gancho_ledger::Line>> {
+        self.inner.ledger_lines(after, max).await
     }
 
     async fn ledger_line_of(

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// More time than any backlog here needs.
-const LONGEST_DRAIN: Duration = Duration::from_hours(3);
+const MAX_DRAIN: Duration = Duration::from_hours(3);
 
 /// What the checks found, and what had happened.
 pub struct Report {
@@ -71,7 +71,7 @@ async fn play(world: &Arc<World>) -> bool {
 }
 
 async fn drain(world: &World) -> bool {
-    let end = world.clock.elapsed() + LONGEST_DRAIN;
+    let end = world.clock.elapsed() + MAX_DRAIN;
     while world.clock.elapsed() < end {
         let depths = world.store.depths().await.expect("the store works");
         if depths.iter().all(|lane| lane.pending + lane.leased + lane.waiting == 0) {

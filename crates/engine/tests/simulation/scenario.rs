@@ -258,8 +258,8 @@ fn plan(dice: &Dice) -> RetryPlan {
 
 fn limits(dice: &Dice) -> Limits {
     Limits {
-        most_jobs: *dice.pick(&[8, 32, 128, 4_096]),
-        most_bytes: *dice.pick(&[2_000, 100_000]),
+        max_jobs: *dice.pick(&[8, 32, 128, 4_096]),
+        max_bytes: *dice.pick(&[2_000, 100_000]),
         batch: *dice.pick(&[4, 32, 256]),
         poll: Duration::from_secs(dice.roll(1, 4)),
         remembered: *dice.pick(&[2, 100]),

@@ -145,7 +145,7 @@ impl Tap {
             return;
         };
         let jobs = engine.held().jobs;
-        if jobs > self.0.world.scenario.limits.most_jobs {
+        if jobs > self.0.world.scenario.limits.max_jobs {
             self.0.world.note(What::TooMuchHeld { life: self.0.id, jobs });
         }
     }

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use gancho_domain::{Code, Failure, Verdict};
-use gancho_engine::{Carried, Carrier, Terms};
+use gancho_engine::{AttemptResult, Carrier, Terms};
 use gancho_store::Job;
 
 use crate::{
@@ -26,7 +26,7 @@ impl Carrier for SimCarrier {
         Terms { plan: target.plan.clone(), max_in_flight: target.max_in_flight, rate: target.rate }
     }
 
-    async fn carry(&self, job: &Job, attempt: u32) -> Carried {
+    async fn carry(&self, job: &Job, attempt: u32) -> AttemptResult {
         let (delivery, life) = (job.delivery, self.life);
         let started = self.world.now();
         self.world.note(What::Began { attempt, delivery, life, started });
@@ -36,12 +36,12 @@ impl Carrier for SimCarrier {
         let answer = self.answer(target, attempt);
         self.world.note(What::Answered { attempt, delivery, life, answer });
         match answer {
-            Answer::Delivered => Carried::new(Verdict::Delivered, latency),
-            Answer::Retry => Carried::new(
+            Answer::Delivered => AttemptResult::new(Verdict::Delivered, latency),
+            Answer::Retry => AttemptResult::new(
                 Verdict::Retry { failure: Failure::new(Code::TIMEOUT, "slow"), not_before: None },
                 latency,
             ),
-            Answer::Never => Carried::new(
+            Answer::Never => AttemptResult::new(
                 Verdict::Never { failure: Failure::new(Code::http(410), "gone") },
                 latency,
             ),

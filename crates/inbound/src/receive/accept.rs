@@ -9,7 +9,9 @@ use bytes::Bytes;
 use data_encoding::HEXLOWER;
 use gancho_domain::{Clock, Code, Failure, IdMaker, Kind, Lane, Parcel, ReceiptId};
 use gancho_engine::Engine;
-use gancho_store::{Accepted, NewDelivery, NewParcel, Once, Received, Result, StoreError};
+use gancho_store::{
+    AcceptOutcome, LedgerReceipt, NewDelivery, NewParcel, Once, Result, StoreError,
+};
 use serde::Serialize;
 
 use crate::{receive::identity::Identity, registry::PreparedSource};
@@ -88,7 +90,7 @@ impl Acceptor {
 
     async fn accept(&self, new: NewParcel) -> Result<AcceptedReceipt> {
         match self.engine.accept_one(new.clone()).await? {
-            Accepted::Clash { first } => self.accept_clash(new, first.cast()).await,
+            AcceptOutcome::Clash { first } => self.accept_clash(new, first.cast()).await,
             other => Ok(taken(&new, &other, None)),
         }
     }
@@ -155,16 +157,20 @@ impl Acceptor {
                 until: now + self.remembered,
             }),
             deliveries: source.targets.iter().map(delivery).collect(),
-            ledger: Some(Received { entry: entry.into(), request, withheld }),
+            ledger: Some(LedgerReceipt { entry: entry.into(), request, withheld }),
             parcel: Arc::new(parcel),
         })
     }
 }
 
-fn taken(new: &NewParcel, accepted: &Accepted, clashes_with: Option<ReceiptId>) -> AcceptedReceipt {
+fn taken(
+    new: &NewParcel,
+    accepted: &AcceptOutcome,
+    clashes_with: Option<ReceiptId>,
+) -> AcceptedReceipt {
     let (receipt, is_repeat) = match accepted {
-        Accepted::New { .. } => (new.parcel.id, false),
-        Accepted::Again { first } | Accepted::Clash { first } => (*first, true),
+        AcceptOutcome::New { .. } => (new.parcel.id, false),
+        AcceptOutcome::Again { first } | AcceptOutcome::Clash { first } => (*first, true),
     };
     AcceptedReceipt { receipt: receipt.cast(), is_repeat, clashes_with }
 }

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use gancho_domain::{Lane, Next, RetryPlan, SystemClock, Verdict};
-use gancho_engine::{Carried, Carrier};
+use gancho_engine::{AttemptResult, Carrier};
 use gancho_mail::{
     Acceptance, EmailStatus, MailCarrier, OutgoingMessage, Sink, SuppressionReason, TenantLimits,
     Transport, TransportError,
@@ -105,7 +105,7 @@ async fn nobody_is_left_out_by_a_cold_cache(on: On) {
             limits: TenantLimits::default(),
             message_id_domain: None,
         };
-        let carried = Carried::new(Verdict::Delivered, Duration::from_millis(1));
+        let carried = AttemptResult::new(Verdict::Delivered, Duration::from_millis(1));
         let at = event.parcel.created_at;
         let follow = carrier.follow(&job, &carried, &next, at).await.unwrap();
         assert_eq!(follow.len(), 1);

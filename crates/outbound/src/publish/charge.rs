@@ -3,7 +3,7 @@
 //! and never exceeds the quota.
 
 use gancho_domain::{Tenant, TenantScope, Time};
-use gancho_store::{Spent, StoreError};
+use gancho_store::{PlanCharge, StoreError};
 use tracing::instrument;
 
 use super::{Answer, PublishError, Publisher};
@@ -19,7 +19,7 @@ pub(super) struct Allowance {
 pub(super) struct Charge {
     allowance: Allowance,
     asked: usize,
-    spent: Spent,
+    spent: PlanCharge,
     at: Time,
 }
 

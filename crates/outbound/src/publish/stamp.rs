@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use gancho_domain::{EventId, Kind, Parcel, TenantScope, Time};
-use gancho_store::{Accepted, NewParcel, Once, StoreError};
+use gancho_store::{AcceptOutcome, NewParcel, Once, StoreError};
 use tracing::instrument;
 
 use super::{Answer, NewEvent, PublishError, Published, Publisher, REMEMBERED};
@@ -31,14 +31,14 @@ impl Publisher {
         &self,
         scope: TenantScope,
         published: Vec<Published>,
-        accepted: Vec<Result<Accepted, StoreError>>,
+        accepted: Vec<Result<AcceptOutcome, StoreError>>,
     ) -> Vec<Answer> {
         let mut answers = Vec::with_capacity(published.len());
         for (published, accepted) in published.into_iter().zip(accepted) {
             answers.push(match accepted {
-                Ok(Accepted::New { .. }) => Ok(published),
-                Ok(Accepted::Again { first }) => self.repeat(scope, first).await,
-                Ok(Accepted::Clash { first }) => Err(PublishError::KeyClash { first }),
+                Ok(AcceptOutcome::New { .. }) => Ok(published),
+                Ok(AcceptOutcome::Again { first }) => self.repeat(scope, first).await,
+                Ok(AcceptOutcome::Clash { first }) => Err(PublishError::KeyClash { first }),
                 Err(error) => Err(error.into()),
             });
         }

@@ -12,15 +12,15 @@ use super::{LETTER, dead_letter};
 use crate::{
     PostgresStore,
     arm::Key,
-    fault::{corrupt, store_error},
     look::{Looks, Step, Trail, page, word},
     rows::{self, uuid},
     session::query,
     states::{DEAD, sql},
+    tx_error::{corrupt, store_error},
     where_clause::Conditions,
 };
 
-/// Where a letter stands in the list: when it was given up, and which it is.
+/// A letter's position in the list: when it was given up, and its id.
 type Place = (i64, Uuid);
 
 impl PostgresStore {
@@ -32,9 +32,9 @@ impl PostgresStore {
     ) -> Result<Page<DeadLetter>> {
         let session = self.lists.next(filter.tenant).await?;
         let letters = Letters { session: &session, filter, order: request.order, ended: false };
-        let looks = Looks::new(self.max_looks, request.most);
+        let looks = Looks::new(self.max_looks, request.max);
         let after = start(request.order, request.after.as_ref());
-        let (found, next) = page(&letters, request.most, looks, after).await?;
+        let (found, next) = page(&letters, request.max, looks, after).await?;
         let keys: Vec<Key> = found.iter().map(|(key, _)| *key).collect();
         let count = letters.fitting(&keys).await?;
         let next = match found.get(count.wrapping_sub(1)) {
@@ -45,7 +45,7 @@ impl PostgresStore {
     }
 }
 
-/// What is asked for.
+/// The query.
 pub(super) struct Letters<'a> {
     pub session: &'a ClientWrapper,
     pub filter: &'a DeadFilter,

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use gancho_domain::Lane;
-use gancho_store::{Accept, Claim, ClaimCursor, Claimed, Claiming, NodeId, Nodes, Skip};
+use gancho_store::{Accept, Claim, ClaimCursor, ClaimResult, Claiming, NodeId, Nodes, Skip};
 use gancho_store_postgres::PostgresStore;
 use gancho_testkit::postgres::fresh_database;
 
@@ -32,10 +32,10 @@ async fn the_due_are_found_among_very_many_that_are_not() {
     }
 
     // More is due than can be taken, so the targets are walked, and the walk does not get far.
-    let first = claim_most(&store, node, 3, Skip::default(), ClaimCursor::default()).await;
+    let first = claim_up_to(&store, node, 3, Skip::default(), ClaimCursor::default()).await;
     assert_eq!(first.jobs.len(), 3);
     assert!(first.more);
-    let second = claim_most(&store, node, 3, Skip::default(), first.cursor).await;
+    let second = claim_up_to(&store, node, 3, Skip::default(), first.cursor).await;
     assert_eq!(second.jobs.len(), 1);
     assert!(!second.more);
     assert_eq!(second.next_due, Some(tomorrow));
@@ -45,20 +45,20 @@ async fn the_due_are_found_among_very_many_that_are_not() {
     assert_eq!(found, due);
 }
 
-async fn claim_most(
+async fn claim_up_to(
     store: &PostgresStore,
     node: NodeId,
-    most: usize,
+    max: usize,
     skip: Skip,
     cursor: ClaimCursor,
-) -> Claimed {
+) -> ClaimResult {
     store
         .claim(Claim {
             node,
             lane: Lane::Webhook,
             now: now(),
-            most,
-            most_bytes: 1 << 20,
+            max,
+            max_bytes: 1 << 20,
             per_target: 50,
             per_proven: 50,
             per_tenant: 50,
@@ -82,10 +82,10 @@ async fn a_paused_backlog_is_passed_over() {
     let batch = (0..500).map(|_| make.event(paused, make.target())).collect();
     store.accept(batch, node).await.unwrap();
     let skip = Skip { tenants: [paused].into(), ..Skip::default() };
-    let nothing = claim_most(&store, node, 5, skip.clone(), ClaimCursor::default()).await;
+    let nothing = claim_up_to(&store, node, 5, skip.clone(), ClaimCursor::default()).await;
     assert!(nothing.jobs.is_empty() && !nothing.more && nothing.next_due.is_none());
     let id = accept(&store, make.event(other, make.target()), node).await;
-    let one = claim_most(&store, node, 5, skip, ClaimCursor::default()).await;
+    let one = claim_up_to(&store, node, 5, skip, ClaimCursor::default()).await;
     assert_eq!(one.jobs[0].delivery, id);
 }
 
@@ -102,7 +102,7 @@ async fn what_is_skipped_is_not_more() {
         Skip { tenants: [tenant].into(), ..Skip::default() },
         Skip { targets: [target].into(), ..Skip::default() },
     ] {
-        let claimed = claim_most(&store, node, 50, skip, ClaimCursor::default()).await;
+        let claimed = claim_up_to(&store, node, 50, skip, ClaimCursor::default()).await;
         assert!(claimed.jobs.is_empty() && !claimed.more && claimed.next_due.is_none());
     }
 }

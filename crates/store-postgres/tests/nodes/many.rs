@@ -8,7 +8,8 @@ use std::{
 
 use gancho_domain::{State, TenantScope};
 use gancho_store::{
-    Accept, Accepted, Claiming, Deliveries, Nodes, Settle, Settled, Store, StoreError, Upkeep,
+    Accept, AcceptOutcome, Claiming, Deliveries, Nodes, Settle, SettleOutcome, Store, StoreError,
+    Upkeep,
 };
 use gancho_testkit::{postgres::fresh_database, wait_for};
 
@@ -35,12 +36,12 @@ async fn a_dead_nodes_work_is_taken_over_and_it_is_fenced() {
     assert_eq!((rescued.nodes, rescued.deliveries, rescued.given_up), (1, 1, 0));
 
     let late = first.settle(dying, vec![delivered(&job)]).await.unwrap();
-    assert_eq!(late, [Settled::LeaseLost]);
+    assert_eq!(late, [SettleOutcome::LeaseLost]);
     assert_eq!(first.heartbeat(dying, now()).await, Err(StoreError::Fenced));
     let again = claim(&second, living).await.jobs;
     assert_eq!(again[0].delivery, id);
     let done = second.settle(living, vec![delivered(&again[0])]).await.unwrap();
-    assert_eq!(done, [Settled::Done { follow: vec![] }]);
+    assert_eq!(done, [SettleOutcome::Done { follow: vec![] }]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -118,7 +119,7 @@ async fn numbers_have_no_hole_and_no_double() {
                 let batch = subjects.map(|subject| make.about(tenant, target, subject)).to_vec();
                 let answers = store.accept(batch, node).await.unwrap();
                 for (subject, answer) in subjects.iter().zip(answers) {
-                    let Accepted::New { number, .. } = answer else { panic!("{answer:?}") };
+                    let AcceptOutcome::New { number, .. } = answer else { panic!("{answer:?}") };
                     numbers.push((*subject, number.unwrap()));
                 }
             }
@@ -158,7 +159,7 @@ async fn strict_order_holds_between_nodes() {
                 assert_eq!(subjects.len(), jobs.len(), "one of each subject at a time");
                 let done = jobs.iter().map(delivered).collect();
                 for one in store.settle(node, done).await.unwrap() {
-                    assert_eq!(one, Settled::Done { follow: vec![] });
+                    assert_eq!(one, SettleOutcome::Done { follow: vec![] });
                 }
             }
         }));

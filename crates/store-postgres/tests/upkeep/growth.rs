@@ -2,7 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use gancho_store::{Accept, Accepted, NewParcel, NodeId, Nodes, Once, Settle, TargetId, Upkeep};
+use gancho_store::{
+    Accept, AcceptOutcome, NewParcel, NodeId, Nodes, Once, Settle, TargetId, Upkeep,
+};
 use gancho_store_postgres::PostgresStore;
 use gancho_testkit::{
     postgres::{Database, fresh_database},
@@ -121,5 +123,5 @@ async fn a_key_that_is_claimed_again_is_not_forgotten() {
     client.batch_execute("commit").await.unwrap();
     pruning.await.unwrap().unwrap();
     let answer = store.accept(vec![keyed(start)], NodeId(0)).await.unwrap();
-    assert!(matches!(answer[..], [Accepted::Again { .. }]), "{answer:?}");
+    assert!(matches!(answer[..], [AcceptOutcome::Again { .. }]), "{answer:?}");
 }

@@ -9,14 +9,14 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{LETTER, add_letter_conditions, dead_letter};
 use crate::{
-    fault::{Fault, corrupt},
     look::Looks,
     rows::{self, seq},
     states::{DEAD, sql},
+    tx_error::{TxError, corrupt},
     where_clause::Conditions,
 };
 
-/// Where a letter stands in the list.
+/// A letter's position in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
     pub moved_at: i64,
@@ -25,7 +25,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// The 32 bytes by which a page says where the next begins.
+    /// The 32 bytes that encode where the next page begins.
     pub fn write(self) -> [u8; 32] {
         let mut place = [0; 32];
         place[..8].copy_from_slice(&self.moved_at.to_be_bytes());
@@ -34,7 +34,7 @@ impl Place {
         place
     }
 
-    fn read(place: &[u8; 32]) -> Result<Self, Fault> {
+    fn read(place: &[u8; 32]) -> Result<Self, TxError> {
         let wrong = |_| corrupt("a page's place has the wrong length");
         let moved_at = i64::from_be_bytes(place[..8].try_into().map_err(wrong)?);
         let delivery: DeliveryId = Id::from_bytes(place[16..].try_into().map_err(wrong)?);
@@ -48,9 +48,9 @@ pub(crate) fn page_of(
     filter: &DeadFilter,
     page: &PageRequest,
     looks: &mut Looks,
-) -> Result<Page<DeadLetter>, Fault> {
+) -> Result<Page<DeadLetter>, TxError> {
     let letters = Letters { db, filter, order: page.order, ended: false };
-    let (found, next) = letters.find(page.after.as_ref(), page.most, looks)?;
+    let (found, next) = letters.find(page.after.as_ref(), page.max, looks)?;
     let (mut rows, mut bytes) = (Vec::new(), 0);
     let mut bodies = HashMap::<i64, Bytes>::new();
     let mut last = None;
@@ -81,7 +81,7 @@ pub(super) fn index(filter: &DeadFilter) -> &'static str {
     }
 }
 
-/// What is asked for.
+/// The query.
 pub(super) struct Letters<'a> {
     pub db: &'a Connection,
     pub filter: &'a DeadFilter,
@@ -90,31 +90,31 @@ pub(super) struct Letters<'a> {
     pub ended: bool,
 }
 
-const LONGEST_STEP: usize = 4_096;
+const MAX_STEP: usize = 4_096;
 
 impl Letters<'_> {
-    /// At most so many that fit, and where to go on; nothing at the end.
+    /// Returns at most `max` matching letters and where to continue; `None` at the end.
     pub fn find(
         &self,
         after: Option<&[u8; 32]>,
-        most: usize,
+        max: usize,
         looks: &mut Looks,
-    ) -> Result<(Vec<Place>, Option<Place>), Fault> {
+    ) -> Result<(Vec<Place>, Option<Place>), TxError> {
         let mut at = after.map(Place::read).transpose()?;
         let mut found = Vec::new();
-        let mut step = (most + 1).min(LONGEST_STEP);
+        let mut step = (max + 1).min(MAX_STEP);
         loop {
             let looked = self.step(at, step)?;
             let is_end = looked.len() < step;
             for (place, fits) in looked {
                 looks.spend(1);
-                if fits && found.len() == most {
+                if fits && found.len() == max {
                     let last = found.last().copied().or(at);
                     return Ok((found, last));
                 }
                 if fits {
                     found.push(place);
-                    if found.len() == most {
+                    if found.len() == max {
                         looks.only_for_another_page();
                     }
                 }
@@ -126,12 +126,12 @@ impl Letters<'_> {
             if looks.are_spent() {
                 return Ok((found, at));
             }
-            step = (step * 2).min(LONGEST_STEP);
+            step = (step * 2).min(MAX_STEP);
         }
     }
 
-    /// Up to so many letters behind a place, and whether they fit.
-    fn step(&self, after: Option<Place>, step: usize) -> Result<Vec<(Place, bool)>, Fault> {
+    /// Returns up to `step` letters after a position, and whether each matches.
+    fn step(&self, after: Option<Place>, step: usize) -> Result<Vec<(Place, bool)>, TxError> {
         if let Some(delivery) = self.filter.delivery {
             let mut conditions = Conditions::default();
             conditions.add("l.delivery = $", seq(delivery));
@@ -177,7 +177,7 @@ impl Letters<'_> {
         index: &str,
         within: Conditions,
         step: usize,
-    ) -> Result<Vec<(Place, bool)>, Fault> {
+    ) -> Result<Vec<(Place, bool)>, TxError> {
         let filter = self.filter;
         let range = within.sql();
         let mut conditions = within.without_conditions();
@@ -207,7 +207,7 @@ impl Letters<'_> {
     }
 
     /// The row number of its parcel, and how large that one's body is.
-    fn size(&self, place: Place) -> Result<Option<(i64, usize)>, Fault> {
+    fn size(&self, place: Place) -> Result<Option<(i64, usize)>, TxError> {
         Ok(self
             .db
             .prepare_cached(
@@ -218,13 +218,13 @@ impl Letters<'_> {
             .optional()?)
     }
 
-    fn body(&self, parcel: i64) -> Result<Bytes, Fault> {
+    fn body(&self, parcel: i64) -> Result<Bytes, TxError> {
         self.db
             .prepare_cached("SELECT p.body FROM parcels p WHERE p.seq = ?1")?
             .query_row([parcel], |row| Ok(rows::bytes(row, 0)))?
     }
 
-    fn letter(&self, place: Place, body: Bytes) -> Result<Option<DeadLetter>, Fault> {
+    fn letter(&self, place: Place, body: Bytes) -> Result<Option<DeadLetter>, TxError> {
         // Without the body, which may have been read already.
         let mut find = self.db.prepare_cached(&format!(
             "SELECT {} FROM dead_letters l CROSS JOIN deliveries d ON d.seq = l.delivery

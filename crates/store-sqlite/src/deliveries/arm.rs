@@ -1,4 +1,4 @@
-//! Arming deliveries anew.
+//! Rearms deliveries.
 
 use std::collections::{BTreeMap, btree_map::Entry};
 
@@ -7,17 +7,17 @@ use gancho_store::{RetryOutcome, TargetId};
 use rusqlite::params;
 
 use crate::{
-    fault::Fault,
     order, rows,
     states::{ENDED, sql},
     transaction::Tx,
+    tx_error::TxError,
 };
 
 /// The deliveries of one subject to one target.
 type Line = (TenantId, TargetId, String);
 
-/// In this state, due now; one that had ended begins its plan anew.
-pub(super) fn arm(tx: &Tx<'_>, row: i64, state: State, now: Time) -> Result<(), Fault> {
+/// Sets this state, due now; a delivery that had ended restarts its plan.
+pub(super) fn arm(tx: &Tx<'_>, row: i64, state: State, now: Time) -> Result<(), TxError> {
     tx.db
         .prepare_cached(sql!(
             "UPDATE deliveries SET attempts_before = CASE WHEN state >= {ENDED} THEN attempts
@@ -27,13 +27,13 @@ pub(super) fn arm(tx: &Tx<'_>, row: i64, state: State, now: Time) -> Result<(), 
     Ok(())
 }
 
-/// Those that are kept in order wait: the first of a line in which nothing moves goes, by its number, and
+/// Ordered ones wait: the first of a line in which nothing moves goes, by its number, and
 /// the others behind it or behind what moves already.
 pub(crate) fn arm_in_turn(
     tx: &Tx<'_>,
     rows: &[i64],
     now: Time,
-) -> Result<Vec<RetryOutcome>, Fault> {
+) -> Result<Vec<RetryOutcome>, TxError> {
     let mut answers = Vec::with_capacity(rows.len());
     // Of each line one of its deliveries, and whether anything was unfinished before.
     let mut lines = BTreeMap::<Line, (i64, bool)>::new();
@@ -73,8 +73,8 @@ pub(crate) fn arm_in_turn(
     Ok(answers)
 }
 
-/// The state of a delivery, and its line where it is kept in order.
-fn standing(tx: &Tx<'_>, row: i64) -> Result<Option<(State, Option<Line>)>, Fault> {
+/// The state of a delivery, and its line if it is ordered.
+fn standing(tx: &Tx<'_>, row: i64) -> Result<Option<(State, Option<Line>)>, TxError> {
     let mut find = tx.db.prepare_cached(
         "SELECT state, tenant_id, target_id, subject FROM deliveries WHERE seq = ?1",
     )?;

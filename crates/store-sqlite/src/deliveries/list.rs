@@ -12,15 +12,15 @@ use gancho_domain::{DeliveryId, Id, Lane, Status, TenantScope, Time};
 use gancho_store::{DeliveryFilter, DeliveryRow, Page, PageRequest, TargetId};
 use rusqlite::{Connection, ToSql, params};
 
-use self::reported::Reported;
+use self::reported::ReportTrail;
 pub(crate) use self::reported::failed_emails;
 use super::read;
 use crate::{
-    fault::Fault,
     look::{Direction, Looks, PARCEL_COST, Reach, Search, Trail, page},
     rows::{self, seq},
     states::{DEAD, DELIVERED, ENDED, sql},
     time_buckets,
+    tx_error::TxError,
 };
 
 pub(crate) fn page_of(
@@ -29,24 +29,24 @@ pub(crate) fn page_of(
     filter: &DeliveryFilter,
     request: &PageRequest,
     looks: &mut Looks,
-) -> Result<Page<DeliveryRow>, Fault> {
+) -> Result<Page<DeliveryRow>, TxError> {
     if filter.external_id.is_some() && filter.event.is_none() {
         return named(db, scope, filter, request, looks);
     }
-    let asked = Asked { db, scope, filter, direction: Direction(request.order) };
+    let asked = ListQuery { db, scope, filter, direction: Direction(request.order) };
     asked.page(asked.trails(), request, looks)
 }
 
-/// Several events may bear the same id: they are looked at one after the other.
+/// Several events may have the same id: they are read one after the other.
 fn named(
     db: &Connection,
     scope: TenantScope,
     filter: &DeliveryFilter,
     request: &PageRequest,
     looks: &mut Looks,
-) -> Result<Page<DeliveryRow>, Fault> {
+) -> Result<Page<DeliveryRow>, TxError> {
     let direction = Direction(request.order);
-    let asked = Asked { db, scope, filter, direction };
+    let asked = ListQuery { db, scope, filter, direction };
     // The page before ended within this event, with this delivery.
     let mut after = request.after.as_ref().map(place_of_named);
     // An event may have been sent again long after it was made: no event is too old.
@@ -59,10 +59,10 @@ fn named(
         for event in events {
             let within = after.take().filter(|after| after.0 == event);
             let below = direction.start(within.map(|(_, delivery)| delivery), 0, i64::MAX);
-            let most = request.most - rows.len();
-            let mut search = Search::new(vec![OfEvent { asked, event }], below, most);
+            let max = request.max - rows.len();
+            let mut search = Search::new(vec![EventTrail { asked, event }], below, max);
             looks.spend(PARCEL_COST);
-            let (found, next) = page(&mut search, most, looks, |key| asked.row(key))?;
+            let (found, next) = page(&mut search, max, looks, |key| asked.row(key))?;
             rows.extend(found);
             if let Some(next) = next {
                 let place = place_in_named(event, direction.key(next));
@@ -77,9 +77,9 @@ fn named(
     }
 }
 
-/// What is asked for, and of whom.
+/// A list query: the filter, and whose deliveries it searches.
 #[derive(Clone, Copy)]
-struct Asked<'a> {
+struct ListQuery<'a> {
     db: &'a Connection,
     scope: TenantScope,
     filter: &'a DeliveryFilter,
@@ -87,39 +87,39 @@ struct Asked<'a> {
 }
 
 enum DeliveryTrail<'a> {
-    Buckets(InBuckets<'a>),
-    Failed(Failed<'a>),
-    Event(OfEvent<'a>),
-    Reported(Reported<'a>),
+    Buckets(BucketTrail<'a>),
+    Failed(FailureTrail<'a>),
+    Event(EventTrail<'a>),
+    Reported(ReportTrail<'a>),
 }
 
 /// In the buckets of a target or of a lane, or in all of the tenant's.
-struct InBuckets<'a> {
-    asked: Asked<'a>,
+struct BucketTrail<'a> {
+    asked: ListQuery<'a>,
 }
 
 /// In the index of a target's that failed, or of a lane's.
-struct Failed<'a> {
-    asked: Asked<'a>,
+struct FailureTrail<'a> {
+    asked: ListQuery<'a>,
     of: Result<TargetId, Lane>,
 }
 
-struct OfEvent<'a> {
-    asked: Asked<'a>,
+struct EventTrail<'a> {
+    asked: ListQuery<'a>,
     /// The row number of its parcel.
     event: i64,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> ListQuery<'a> {
     fn trails(self) -> Vec<DeliveryTrail<'a>> {
         let Self { filter, .. } = self;
         if let Some(event) = filter.event {
-            return vec![DeliveryTrail::Event(OfEvent { asked: self, event: seq(event) })];
+            return vec![DeliveryTrail::Event(EventTrail { asked: self, event: seq(event) })];
         }
         if filter.status != Some(Status::Failed) {
-            return vec![DeliveryTrail::Buckets(InBuckets { asked: self })];
+            return vec![DeliveryTrail::Buckets(BucketTrail { asked: self })];
         }
-        let failed = |of| DeliveryTrail::Failed(Failed { asked: self, of });
+        let failed = |of| DeliveryTrail::Failed(FailureTrail { asked: self, of });
         match (filter.endpoint, filter.lane) {
             (Some(target), _) => vec![failed(Ok(target))],
             (None, Some(lane)) => vec![failed(Err(lane))],
@@ -132,20 +132,20 @@ impl<'a> Asked<'a> {
         trails: Vec<DeliveryTrail<'_>>,
         request: &PageRequest,
         looks: &mut Looks,
-    ) -> Result<Page<DeliveryRow>, Fault> {
+    ) -> Result<Page<DeliveryRow>, TxError> {
         let direction = self.direction;
         let after = request.after.as_ref().map(|place| seq(place_id(place)));
         let below = direction.start(after, self.lowest(), self.end());
-        let mut search = Search::new(trails, below, request.most);
-        let (rows, next) = page(&mut search, request.most, looks, |key| self.row(key))?;
+        let mut search = Search::new(trails, below, request.max);
+        let (rows, next) = page(&mut search, request.max, looks, |key| self.row(key))?;
         Ok(Page { rows, next: next.map(|key| place(rows::first_id(direction.key(key)))) })
     }
 
-    fn row(&self, key: i64) -> Result<Option<DeliveryRow>, Fault> {
+    fn row(&self, key: i64) -> Result<Option<DeliveryRow>, TxError> {
         Ok(read(self.db, "WHERE d.seq = ?1", &[&self.direction.key(key)])?.pop())
     }
 
-    /// The lowest row number that can be of the time asked for,
+    /// The lowest row number that can be in the requested time,
     fn lowest(&self) -> i64 {
         self.filter.since.map_or(0, rows::first_seq_at)
     }
@@ -155,8 +155,8 @@ impl<'a> Asked<'a> {
         self.filter.until.map_or(i64::MAX, rows::last_seq_at)
     }
 
-    /// The events that bear the id, from this key on; a few at a time.
-    fn events_named(&self, last: i64) -> Result<Vec<i64>, Fault> {
+    /// The events that have the id, from this key on; a few at a time.
+    fn events_named(&self, last: i64) -> Result<Vec<i64>, TxError> {
         let (from, to) = self.direction.rows_below(last.saturating_add(1), 0, i64::MAX);
         let word = self.direction.word();
         let mut find = self.db.prepare_cached(&format!(
@@ -171,14 +171,14 @@ impl<'a> Asked<'a> {
     }
 
     /// Looks at the rows of a statement, whose parameters 1 to 8 are bound here and the others by
-    /// `more`. Says how many there were and the key of the last.
+    /// `more`. Returns how many there were and the key of the last.
     fn look(
         &self,
         from: &str,
         more: &[&dyn ToSql],
         looks: &mut Looks,
         found: &mut VecDeque<i64>,
-    ) -> Result<(usize, Option<i64>), Fault> {
+    ) -> Result<(usize, Option<i64>), TxError> {
         let filter = self.filter;
         let parcels = filter.event_type.is_some() || filter.external_id.is_some();
         let sql = format!("SELECT d.seq, {} FROM {from}", fit(filter.status, parcels));
@@ -209,7 +209,7 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// How far a row got on the way to the page. Whose it is and how it stands is asked of the row itself,
+/// How far a row got on the way to the page. Its tenant and its state are read from the row itself,
 /// the rest of its parcel.
 const READ_PARCEL: i64 = 2;
 const FITS: i64 = 3;
@@ -243,7 +243,7 @@ impl Trail for DeliveryTrail<'_> {
         step: usize,
         looks: &mut Looks,
         found: &mut VecDeque<i64>,
-    ) -> Result<Reach, Fault> {
+    ) -> Result<Reach, TxError> {
         match self {
             Self::Buckets(trail) => trail.follow(below, step, looks, found),
             Self::Failed(trail) => trail.follow(below, step, looks, found),
@@ -254,15 +254,15 @@ impl Trail for DeliveryTrail<'_> {
 }
 
 /// One stretch of the table at a time.
-impl Trail for InBuckets<'_> {
+impl Trail for BucketTrail<'_> {
     fn follow(
         &self,
         below: i64,
         step: usize,
         looks: &mut Looks,
         found: &mut VecDeque<i64>,
-    ) -> Result<Reach, Fault> {
-        let Asked { db, scope, filter, direction } = self.asked;
+    ) -> Result<Reach, TxError> {
+        let ListQuery { db, scope, filter, direction } = self.asked;
         let within = time_buckets::BucketFilter { target: filter.endpoint, lane: filter.lane };
         let rows = direction.rows_below(below, self.asked.lowest(), self.asked.end());
         let Some(bucket) = time_buckets::next(db, scope, within, rows, direction)? else {
@@ -280,14 +280,14 @@ impl Trail for InBuckets<'_> {
     }
 }
 
-impl Trail for Failed<'_> {
+impl Trail for FailureTrail<'_> {
     fn follow(
         &self,
         below: i64,
         step: usize,
         looks: &mut Looks,
         found: &mut VecDeque<i64>,
-    ) -> Result<Reach, Fault> {
+    ) -> Result<Reach, TxError> {
         let (index, by) = match self.of {
             Ok(_) => ("deliveries_failed", "d.target_id = ?2"),
             Err(_) => ("deliveries_failed_of_lane", "d.lane = ?12"),
@@ -310,14 +310,14 @@ impl Trail for Failed<'_> {
     }
 }
 
-impl Trail for OfEvent<'_> {
+impl Trail for EventTrail<'_> {
     fn follow(
         &self,
         below: i64,
         step: usize,
         looks: &mut Looks,
         found: &mut VecDeque<i64>,
-    ) -> Result<Reach, Fault> {
+    ) -> Result<Reach, TxError> {
         let word = self.asked.direction.word();
         let from = format!(
             "(SELECT j.value AS number FROM parcels q, json_each(q.deliveries) j
@@ -333,7 +333,7 @@ impl Trail for OfEvent<'_> {
     }
 }
 
-/// The 32 bytes by which a page says where the next begins.
+/// The 32 bytes that encode where the next page begins.
 fn place(id: DeliveryId) -> [u8; 32] {
     let mut place = [0; 32];
     place[..16].copy_from_slice(&id.bytes());

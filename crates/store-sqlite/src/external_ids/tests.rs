@@ -1,4 +1,4 @@
-//! Whatever is flushed, rolled back, removed or opened anew: a search finds the parcels that there are.
+//! Whatever is flushed, rolled back, removed or reopened: a search finds the parcels that there are.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -16,7 +16,7 @@ use crate::{
     accept::accept_all, events, look::Looks, open, transaction::alone, writer_cache::WriterCache,
 };
 
-/// So few that there are many flushes, and so many that a good part is always being flushed.
+/// Small enough for many flushes, and large enough that a part is always being flushed.
 const FEW: [usize; 2] = [60, 600];
 
 fn cache_of(db: &Connection, seed: u64) -> WriterCache {
@@ -108,7 +108,7 @@ impl World {
         self.there.extend(new);
     }
 
-    /// Those that bear the same id.
+    /// Those that have the same id.
     fn of(&mut self, one: &NewParcel) -> Option<&mut BTreeSet<i64>> {
         let name = (one.parcel.tenant, one.parcel.external_id.clone()?);
         Some(self.named.entry(name).or_default())

@@ -1,4 +1,4 @@
-//! Whatever is flushed, forgotten, rolled back or opened anew: a key is known as long as it was promised (DR-07).
+//! Whatever is flushed, forgotten, rolled back or reopened: a key is known as long as it was promised (DR-07).
 
 use std::{collections::HashMap, time::Duration};
 
@@ -57,15 +57,15 @@ impl World {
                 let before =
                     before.filter(|(_, _, until)| *until > parcel.created_at.min(self.over));
                 if before.is_none() && told.is_some() {
-                    // Opened anew, nobody has named the time yet: what was not removed is known.
+                    // After a reopen no time was set yet: keys that were not removed are known.
                     assert!(self.cache.once_keys.expired_by.get() < self.over);
                     continue;
                 }
                 let expected = before.map(|&(first, content, _)| {
                     if content == once.content {
-                        Accepted::Again { first }
+                        AcceptOutcome::Again { first }
                     } else {
-                        Accepted::Clash { first }
+                        AcceptOutcome::Clash { first }
                     }
                 });
                 assert_eq!(told, expected);
@@ -102,9 +102,9 @@ impl World {
         (parcel, Once { key, content: [self.below(2) as u8; 32], until })
     }
 
-    fn forget(&mut self, most: usize) {
+    fn forget(&mut self, max: usize) {
         self.over = self.now;
-        alone(&self.db, &self.cache, Duration::ZERO, |tx| forget(tx, most, self.now)).unwrap();
+        alone(&self.db, &self.cache, Duration::ZERO, |tx| forget(tx, max, self.now)).unwrap();
     }
 
     fn count(&self, table: &str) -> usize {

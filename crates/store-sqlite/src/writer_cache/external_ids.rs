@@ -6,17 +6,17 @@ use gancho_domain::{Clock, SystemClock, TenantId};
 use rusqlite::Connection;
 
 use crate::{
-    fault::Fault,
     key_buffer::{KeyBuffer, flush_at_open},
     rows,
+    tx_error::TxError,
 };
 
-/// A tenant's own id of a parcel, and the parcel. Several parcels may bear one id.
+/// A tenant's own id of a parcel, and the parcel. Several parcels may have one id.
 pub(crate) type ExternalId = (TenantId, Arc<str>, i64);
 
 pub(crate) type ExternalIds = KeyBuffer<ExternalId, ()>;
 
-pub(crate) fn load(db: &Connection, flush_at: usize) -> Result<ExternalIds, Fault> {
+pub(crate) fn load(db: &Connection, flush_at: usize) -> Result<ExternalIds, TxError> {
     let all = "INSERT OR IGNORE INTO external_ids (tenant_id, external_id, parcel)
          SELECT tenant_id, external_id, parcel FROM external_lately ORDER BY 1, 2, 3";
     // Lines whose parcels were removed after a flush had passed them. Younger lines cannot be among them.

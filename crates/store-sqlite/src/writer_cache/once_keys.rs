@@ -7,9 +7,9 @@ use gancho_domain::{ParcelId, TenantId, Time};
 use rusqlite::{Connection, Row};
 
 use crate::{
-    fault::Fault,
     key_buffer::{KeyBuffer, flush_at_open},
     rows,
+    tx_error::TxError,
 };
 
 /// Half of each hash is enough to tell them apart.
@@ -29,7 +29,7 @@ pub(crate) struct KeyUse {
 
 impl KeyUse {
     /// From the first three columns.
-    pub fn read(row: &Row<'_>) -> Result<Self, Fault> {
+    pub fn read(row: &Row<'_>) -> Result<Self, TxError> {
         Ok(Self { first: rows::id(row, 0)?, content: row.get(1)?, until: rows::time(row, 2)? })
     }
 }
@@ -44,7 +44,7 @@ pub(crate) struct OnceKeys {
 }
 
 impl OnceKeys {
-    pub fn load(db: &Connection, flush_at: usize) -> Result<Self, Fault> {
+    pub fn load(db: &Connection, flush_at: usize) -> Result<Self, TxError> {
         let all = "INSERT OR REPLACE INTO once_keys (tenant_id, key, content, parcel_id, until)
              SELECT tenant_id, key, content, parcel_id, until FROM once_lately
              ORDER BY tenant_id, key, line";

@@ -8,7 +8,7 @@ use gancho_domain::{
     IdMaker, Kind, Parcel, ParcelId, SeededRandom, SystemClock, TenantId, TenantScope, Time,
 };
 use gancho_store::{
-    Accept, Accepted, Deliveries, EventFilter, NewParcel, NodeId, Once, PageRequest,
+    Accept, AcceptOutcome, Deliveries, EventFilter, NewParcel, NodeId, Once, PageRequest,
 };
 use gancho_store_sqlite::{Options, SqliteStore};
 
@@ -80,7 +80,7 @@ async fn an_older_file_is_brought_up_with_its_keys_and_ids() {
     assert_eq!(named(&store, tenant, "order-1").await, 1);
     let again = parcel(ids.make(), tenant, "order-1", key);
     let told = store.accept(vec![again], NodeId(1)).await.unwrap();
-    assert_eq!(told, [Accepted::Again { first }]);
+    assert_eq!(told, [AcceptOutcome::Again { first }]);
 }
 
 #[tokio::test]
@@ -115,7 +115,7 @@ async fn more_than_enough_is_swept_when_the_file_is_opened() {
     for number in (0..70_000).step_by(1_111) {
         let again = parcel(ids.make(), tenant, &name(number), key(number));
         let told = store.accept(vec![again], NodeId(1)).await.unwrap();
-        assert_eq!(told, [Accepted::Again { first: firsts[number as usize] }]);
+        assert_eq!(told, [AcceptOutcome::Again { first: firsts[number as usize] }]);
         assert_eq!(named(&store, tenant, &name(number)).await, 1);
     }
     drop(store);

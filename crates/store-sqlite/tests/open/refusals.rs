@@ -143,7 +143,7 @@ fn a_folder_that_cannot_be_made_is_named() {
     std::fs::write(&file, "").unwrap();
     match SqliteStore::open(&Options::at(file.join("sub").join("gancho.db"))).err() {
         Some(StoreError::Refused(text)) => {
-            assert!(text.contains("cannot make the folder"), "{text}");
+            assert!(text.contains("cannot create the folder"), "{text}");
         }
         other => panic!("{other:?}"),
     }

@@ -10,9 +10,9 @@ use crate::Result;
 
 type Outcome<V> = Option<Result<Arc<V>>>;
 
-pub(super) struct SharedReads<K, V>(Mutex<HashMap<K, UnderWay<V>>>);
+pub(super) struct SharedReads<K, V>(Mutex<HashMap<K, PendingRead<V>>>);
 
-struct UnderWay<V> {
+struct PendingRead<V> {
     /// As it was when the read began.
     changes: Changes,
     outcome: watch::Receiver<Outcome<V>>,
@@ -49,7 +49,7 @@ impl<K: Eq + Hash + Copy, V> SharedReads<K, V> {
             return Part::Follower(Follower(one.outcome.clone()));
         }
         let (outcome, told) = watch::channel(None);
-        all.insert(key, UnderWay { changes, outcome: told });
+        all.insert(key, PendingRead { changes, outcome: told });
         Part::Leader(Leader { reads: self, key, outcome })
     }
 }
@@ -63,8 +63,8 @@ impl<K: Eq + Hash + Copy, V> Leader<'_, K, V> {
 impl<K: Eq + Hash + Copy, V> Drop for Leader<'_, K, V> {
     fn drop(&mut self) {
         let mut all = self.reads.0.lock();
-        // A later read, begun after a change, may stand in its place.
-        let is_own = |one: &UnderWay<V>| self.outcome.subscribe().same_channel(&one.outcome);
+        // A later read, begun after a change, may be in its place.
+        let is_own = |one: &PendingRead<V>| self.outcome.subscribe().same_channel(&one.outcome);
         if all.get(&self.key).is_some_and(is_own) {
             all.remove(&self.key);
         }

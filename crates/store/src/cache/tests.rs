@@ -123,7 +123,7 @@ async fn a_failure_is_shared_too() {
     assert_eq!(*cache.get(1, five).await.unwrap(), 5, "it is asked again");
 }
 
-/// Whoever asks after a change gets what was read after it, though an earlier read is under way.
+/// A call after a change gets a value read after it, though an earlier read is in progress.
 #[tokio::test]
 async fn a_read_that_began_before_a_change_is_not_waited_for() {
     let cache = ReadCache::<u8, u32>::new();

@@ -6,7 +6,7 @@ use super::{
     Fixture,
     build::{DONE, World, attempt, number, placed, scope, secs, sorted},
 };
-use crate::{Job, Placed, Settlement};
+use crate::{Job, Placement, Settlement};
 
 pub async fn an_empty_batch_is_no_trouble<F: Fixture>() {
     let world = World::<F>::new().await;
@@ -27,11 +27,11 @@ pub async fn answers_come_in_the_order_of_the_parcels<F: Fixture>() {
         .await;
 
     assert_eq!(number(&accepted[0]), Some(1));
-    assert_eq!(placed(&accepted[0]), [Placed::Pending]);
+    assert_eq!(placed(&accepted[0]), [Placement::Pending]);
     assert_eq!(number(&accepted[1]), None);
     assert_eq!(placed(&accepted[1]), []);
     assert_eq!(number(&accepted[2]), Some(2));
-    assert_eq!(placed(&accepted[2]), [Placed::Pending, Placed::Leased]);
+    assert_eq!(placed(&accepted[2]), [Placement::Pending, Placement::Leased]);
 }
 
 pub async fn a_parcel_without_deliveries_can_be_read_back<F: Fixture>() {
@@ -54,7 +54,7 @@ pub async fn a_parcel_keeps_all_its_deliveries<F: Fixture>() {
     let made: Vec<_> = (0..200).map(|place| draft.delivery(place)).collect();
     let id = draft.id();
     let accepted = world.accept(draft).await;
-    assert_eq!(placed(&accepted), [Placed::Pending; 200]);
+    assert_eq!(placed(&accepted), [Placement::Pending; 200]);
 
     let view = world.see_event(acme, id).await;
     let seen = view.deliveries.iter().map(|row| row.id).collect();
@@ -109,7 +109,7 @@ pub async fn a_held_delivery_is_its_holders_from_the_start<F: Fixture>() {
     assert_eq!(world.see(acme, delivery).await.row.state, State::Leased);
     world.nothing_is_due().await;
 
-    // The holder needs no claim: it knows all that a claim would have told it.
+    // The holder needs no claim: it knows all that a claim would return.
     let job = Job {
         delivery,
         tenant: acme,

@@ -14,7 +14,7 @@ use crate::{ArchiveSelection, ArchivedLetter, Claim, DeadFilter, FullDeadLetter,
 /// More than any case makes.
 const ANY: (usize, usize) = (1_000, 64 << 20);
 
-/// Gives up so many, a second apart, and says which, oldest first.
+/// Gives up `count` deliveries, a second apart, and returns them, oldest first.
 async fn bury<F: Fixture>(
     world: &World<F>,
     tenant: TenantId,
@@ -163,11 +163,11 @@ pub async fn a_page_is_no_larger_than_asked<F: Fixture>() {
     }
     let overflow = world.store.dead_overflow(0).await.unwrap();
     for which in [ArchiveSelection::Expired(Time::MAX), overflow[0]] {
-        for (most, bytes, expected) in
+        for (max, bytes, expected) in
             [(4, 64 << 20, 4), (9, 64 << 20, 6), (9, 1, 1), (9, 150_000, 2), (0, 1, 0)]
         {
-            let page = world.store.letters_to_archive(which, most, bytes).await.unwrap();
-            assert_eq!(ids(&page), buried[..expected], "{which:?} {most} {bytes}");
+            let page = world.store.letters_to_archive(which, max, bytes).await.unwrap();
+            assert_eq!(ids(&page), buried[..expected], "{which:?} {max} {bytes}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the cases are told with: a store, a clock that stands still, and short ways to make
+//! Helpers of the cases: a store, a clock that does not move, and short ways to make
 //! tenants, parcels and deliveries and to see what became of them.
 
 mod carry;
@@ -18,7 +18,10 @@ pub use self::{
     outcome::{attempt, delivered, failed, given_up, timeout, tried_again},
 };
 use super::Fixture;
-use crate::{Accepted, Job, NewDelivery, NodeId, Placed, Rescued, Settled, Store, TargetId};
+use crate::{
+    AcceptOutcome, Job, NewDelivery, NodeId, Placement, RescueCounts, SettleOutcome, Store,
+    TargetId,
+};
 
 /// Not a whole second, nor a whole millisecond: a store keeps microseconds.
 pub const START: Time = Time::from_micros(1_760_000_000_123_456);
@@ -102,11 +105,11 @@ impl<F: Fixture> World<F> {
     }
 
     /// Declares every other node dead.
-    pub async fn rescue(&self) -> Rescued {
+    pub async fn rescue(&self) -> RescueCounts {
         self.store.rescue(self.node, Duration::ZERO, self.now()).await.unwrap()
     }
 
-    /// Step by step, until nothing more is to be removed. Says how many parcels went.
+    /// Step by step, until nothing more is to be removed. Returns how many parcels went.
     pub async fn prune(&self, before: Time) -> u64 {
         let mut gone = 0;
         for _ in 0..1_000 {
@@ -124,7 +127,7 @@ impl<F: Fixture> World<F> {
         Draft::new(self.ids.clone(), tenant, self.now())
     }
 
-    pub async fn accept_all(&self, drafts: Vec<Draft>) -> Vec<Accepted> {
+    pub async fn accept_all(&self, drafts: Vec<Draft>) -> Vec<AcceptOutcome> {
         let count = drafts.len();
         let parcels = drafts.into_iter().map(Draft::done).collect();
         let accepted = self.store.accept(parcels, self.node).await.unwrap();
@@ -132,7 +135,7 @@ impl<F: Fixture> World<F> {
         accepted
     }
 
-    pub async fn accept(&self, draft: Draft) -> Accepted {
+    pub async fn accept(&self, draft: Draft) -> AcceptOutcome {
         self.accept_all(vec![draft]).await.remove(0)
     }
 
@@ -141,7 +144,7 @@ impl<F: Fixture> World<F> {
         self.many_due(tenant, target, 1).await[0]
     }
 
-    /// Accepts so many events, each with one delivery that is due now, in large batches.
+    /// Accepts `count` events, each with one delivery that is due now, in large batches.
     pub async fn many_due(
         &self,
         tenant: TenantId,
@@ -158,7 +161,7 @@ impl<F: Fixture> World<F> {
 }
 
 /// Written, and nothing followed.
-pub const DONE: Settled = Settled::Done { follow: Vec::new() };
+pub const DONE: SettleOutcome = SettleOutcome::Done { follow: Vec::new() };
 
 pub const fn scope(tenant: TenantId) -> TenantScope {
     TenantScope::internal(tenant)
@@ -172,16 +175,16 @@ pub const fn hours(count: u64) -> Duration {
     secs(count * 3_600)
 }
 
-pub fn number(accepted: &Accepted) -> Option<u64> {
+pub fn number(accepted: &AcceptOutcome) -> Option<u64> {
     match accepted {
-        Accepted::New { number, .. } => *number,
+        AcceptOutcome::New { number, .. } => *number,
         other => panic!("the parcel is new: {other:?}"),
     }
 }
 
-pub fn placed(accepted: &Accepted) -> &[Placed] {
+pub fn placed(accepted: &AcceptOutcome) -> &[Placement] {
     match accepted {
-        Accepted::New { placed, .. } => placed,
+        AcceptOutcome::New { placed, .. } => placed,
         other => panic!("the parcel is new: {other:?}"),
     }
 }

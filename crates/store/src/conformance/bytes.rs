@@ -1,4 +1,4 @@
-//! What is given is kept byte for byte, and odd text is only text.
+//! Bodies and texts are stored byte for byte, whatever they contain.
 
 use bytes::Bytes;
 use gancho_domain::{Attempt, Code, Failure, Next};

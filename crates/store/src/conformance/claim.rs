@@ -58,7 +58,7 @@ pub async fn the_longest_due_of_a_target_comes_first<F: Fixture>() {
     world.pass(secs(60));
     let by_due: Vec<_> = sorted(made).into_iter().map(|(_, id)| id).collect();
 
-    let claim = Claim { most: 7, ..world.claim() };
+    let claim = Claim { max: 7, ..world.claim() };
     let first = world.take(claim.clone()).await;
     assert_eq!(ids(&first.jobs), by_due[..7]);
     let (rest, _) = world.take_until_done(claim).await;
@@ -95,7 +95,7 @@ pub async fn no_more_than_asked_for<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
     world.many_due(acme, world.target(), 25).await;
-    let claim = Claim { most: 10, ..world.claim() };
+    let claim = Claim { max: 10, ..world.claim() };
     let claimed = world.take(claim.clone()).await;
     assert_eq!(claimed.jobs.len(), 10);
     assert!(claimed.more);
@@ -113,7 +113,7 @@ pub async fn more_from_a_target_that_answers<F: Fixture>() {
             world.many_due(acme, target, each).await;
         }
         let proven = Arc::new([targets[1]].into());
-        let shares = Claim { most: 100, per_target: 2, per_proven: 15, proven, ..world.claim() };
+        let shares = Claim { max: 100, per_target: 2, per_proven: 15, proven, ..world.claim() };
         let claimed = world.take(shares).await;
         let of = |target| claimed.jobs.iter().filter(|job| job.target == target).count();
         assert_eq!(targets.map(of), [2, 15, 2], "{each} wait for each");
@@ -159,7 +159,7 @@ pub async fn no_more_bytes_than_asked_for_but_always_one<F: Fixture>() {
     let drafts = (0..12).map(|_| world.event(acme).body(vec![b'x'; 1_000]).to(shop));
     world.accept_all(drafts.collect()).await;
 
-    let up_to = |most_bytes| Claim { most_bytes, ..world.claim() };
+    let up_to = |max_bytes| Claim { max_bytes, ..world.claim() };
     let claimed = world.take(up_to(1)).await;
     assert_eq!(claimed.jobs.len(), 1, "one is always taken");
     assert!(claimed.more);

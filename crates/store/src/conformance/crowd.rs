@@ -12,7 +12,7 @@ use super::{
     Fixture,
     build::{DONE, World, delivered, given_up, ids, scope, sorted, timeout, tried_again},
 };
-use crate::{Claim, Job, NodeId, Settled, Store, StoreError};
+use crate::{Claim, Job, NodeId, SettleOutcome, Store, StoreError};
 
 pub async fn a_thousand_go_through_in_one_batch_each<F: Fixture>() {
     let world = World::<F>::new().await;
@@ -48,7 +48,7 @@ struct Worker {
 }
 
 impl Worker {
-    /// Claims and settles once. Says whether there was anything to do.
+    /// Claims and settles once. Returns whether there was anything to do.
     async fn step(&mut self) -> bool {
         self.claim.node = self.node;
         let Ok(claimed) = self.store.claim(self.claim.clone()).await else {
@@ -75,7 +75,7 @@ impl Worker {
         let settled = self.store.settle(self.node, settlements).await.unwrap();
         let mut written = self.written.lock().unwrap();
         for ((delivery, end), settled) in said.into_iter().zip(ends).zip(settled) {
-            if settled != Settled::LeaseLost {
+            if settled != SettleOutcome::LeaseLost {
                 written.push((delivery, end));
             }
         }
@@ -128,7 +128,7 @@ pub async fn nothing_is_lost_or_done_twice_in_a_storm<F: Fixture>() {
         let worker = Worker {
             store: Arc::clone(&world.store),
             node: world.join().await,
-            claim: Claim { most: 16, per_target: 4, per_tenant: 8, ..world.claim() },
+            claim: Claim { max: 16, per_target: 4, per_tenant: 8, ..world.claim() },
             now: world.now(),
             random: SeededRandom::new(seed),
             before: Arc::clone(&before),

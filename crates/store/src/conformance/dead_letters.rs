@@ -90,12 +90,12 @@ pub async fn pages_have_no_gaps_and_no_repeats<F: Fixture>() {
         }
         world.pass(secs(1));
     }
-    for most in [1, 7, 10, 50, 100] {
-        let rows = world.dead_by(DeadFilter::default(), most).await;
+    for max in [1, 7, 10, 50, 100] {
+        let rows = world.dead_by(DeadFilter::default(), max).await;
         assert!(rows.is_sorted_by(|one, two| one.moved_at >= two.moved_at));
         let found = deliveries(&rows);
-        assert_eq!(found.len(), 50, "pages of {most}");
-        assert_eq!(sorted(found), made, "pages of {most}");
+        assert_eq!(found.len(), 50, "pages of {max}");
+        assert_eq!(sorted(found), made, "pages of {max}");
     }
 }
 
@@ -194,8 +194,8 @@ pub async fn oldest_first_is_newest_first_backwards<F: Fixture>() {
         let mut expected = deliveries(&world.dead(filter.clone()).await);
         expected.reverse();
         assert!(!expected.is_empty());
-        for most in [1, 4, 100] {
-            let mut request = PageRequest::first(most).in_order(ListOrder::OldestFirst);
+        for max in [1, 4, 100] {
+            let mut request = PageRequest::first(max).in_order(ListOrder::OldestFirst);
             let mut found = Vec::new();
             loop {
                 let page = world.store.dead_letters(filter.clone(), request.clone()).await.unwrap();
@@ -205,7 +205,7 @@ pub async fn oldest_first_is_newest_first_backwards<F: Fixture>() {
                     break;
                 }
             }
-            assert_eq!(found, expected, "pages of {most}: {filter:?}");
+            assert_eq!(found, expected, "pages of {max}: {filter:?}");
         }
     }
 }

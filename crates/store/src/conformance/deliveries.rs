@@ -165,13 +165,13 @@ pub async fn pages_have_no_gaps_and_no_repeats<F: Fixture>() {
         world.pass(secs(1));
     }
     made.reverse();
-    for most in [1, 7, 10, 50, 100] {
-        let rows = world.list_by(acme, DeliveryFilter::default(), most).await;
-        assert_eq!(ids(&rows), made, "pages of {most}");
+    for max in [1, 7, 10, 50, 100] {
+        let rows = world.list_by(acme, DeliveryFilter::default(), max).await;
+        assert_eq!(ids(&rows), made, "pages of {max}");
         let of_shop = DeliveryFilter { endpoint: Some(shop), ..DeliveryFilter::default() };
-        let some = world.list_by(acme, of_shop, most).await;
+        let some = world.list_by(acme, of_shop, max).await;
         let rows: Vec<_> = rows.into_iter().filter(|row| row.target == shop).collect();
-        assert_eq!(some, rows, "pages of {most}");
+        assert_eq!(some, rows, "pages of {max}");
     }
 }
 
@@ -201,9 +201,9 @@ pub async fn each_lane_has_a_list_of_its_own<F: Fixture>() {
         let of_lane = DeliveryFilter { lane: Some(lane), ..DeliveryFilter::default() };
         let mine = made.iter().filter(|one| one.1 == lane).map(|one| one.0);
         let mine = mine.collect::<Vec<_>>();
-        for most in [1, 5, 100] {
-            let rows = world.list_by(acme, of_lane.clone(), most).await;
-            assert_eq!(ids(&rows), mine, "{lane} in pages of {most}");
+        for max in [1, 5, 100] {
+            let rows = world.list_by(acme, of_lane.clone(), max).await;
+            assert_eq!(ids(&rows), mine, "{lane} in pages of {max}");
             assert!(rows.iter().all(|row| row.lane == lane));
         }
         let named = DeliveryFilter { external_id: Some("all".into()), ..of_lane.clone() };
@@ -233,8 +233,8 @@ pub async fn a_body_prefix_is_the_beginning_of_a_body<F: Fixture>() {
     ];
     let [large, short, empty, strange] = drafts.each_ref().map(super::build::Draft::id);
     world.accept_all(drafts.to_vec()).await;
-    let body_prefixes = async |ids: Vec<EventId>, most| {
-        let found = world.store.body_prefixes(scope(acme), ids, most).await.unwrap();
+    let body_prefixes = async |ids: Vec<EventId>, max| {
+        let found = world.store.body_prefixes(scope(acme), ids, max).await.unwrap();
         found.into_iter().map(|(id, bytes)| (id, bytes.to_vec())).collect::<Vec<_>>()
     };
     let ids = vec![short, strange, large, world.id(), empty];

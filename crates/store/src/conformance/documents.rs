@@ -1,4 +1,4 @@
-//! Small documents stand on collections under keys, and count their changes.
+//! Small documents are in collections under keys, and count their changes.
 
 use std::sync::Arc;
 
@@ -34,17 +34,17 @@ async fn keys<F: Fixture>(
     found.into_iter().map(|document| document.key).collect()
 }
 
-/// The whole of a kind, by pages of so many.
+/// The whole of a kind, by pages of `max`.
 async fn all<F: Fixture>(
     world: &World<F>,
     kind: &'static str,
-    most: usize,
+    max: usize,
 ) -> Vec<(Option<TenantId>, String)> {
     let mut found: Vec<(Option<TenantId>, String)> = Vec::new();
     loop {
         let after = found.last().cloned();
-        let page = world.store.documents_of_all(kind, after, most).await.unwrap();
-        assert!(page.len() <= most, "a page holds what was asked for");
+        let page = world.store.documents_of_all(kind, after, max).await.unwrap();
+        assert!(page.len() <= max, "a page holds what was asked for");
         if page.is_empty() {
             return found;
         }
@@ -188,8 +188,8 @@ pub async fn a_kind_is_listed_collection_by_collection<F: Fixture>() {
         }
         put(&world, collection(OTHER), "b", "1", Expect::Nothing).await;
     }
-    for most in [1, 3, 4, 100] {
-        assert_eq!(all(&world, KIND, most).await, expected, "pages of {most}");
+    for max in [1, 3, 4, 100] {
+        assert_eq!(all(&world, KIND, max).await, expected, "pages of {max}");
     }
     assert_eq!(all(&world, OTHER, 100).await.len(), 3);
     assert_eq!(all(&world, "nothing", 100).await, []);

@@ -7,7 +7,7 @@ use super::{
     build::{Draft, World, given_up, hours, scope, secs, timeout},
 };
 use crate::{
-    Accepted, Claim, EmailReport, FailedEmails, ListOrder, NewEmailReport, NewSuppression,
+    AcceptOutcome, Claim, EmailReport, FailedEmails, ListOrder, NewEmailReport, NewSuppression,
     PageRequest, Suppression, TargetId,
 };
 
@@ -64,7 +64,7 @@ async fn tell<F: Fixture>(
     tenant: TenantId,
     key: u8,
     report: EmailReport,
-) -> Accepted {
+) -> AcceptOutcome {
     let new = new(world, tenant, key, report);
     world.store.report_email(scope(tenant), new).await.unwrap()
 }
@@ -88,7 +88,7 @@ pub async fn a_report_tells_suppresses_and_is_noted<F: Fixture>() {
     let new = NewEmailReport { suppress, ..new(&world, acme, 1, report.clone()) };
     let notice = new.notice.parcel.id;
     let told = world.store.report_email(scope(acme), new).await.unwrap();
-    assert!(matches!(told, Accepted::New { .. }), "{told:?}");
+    assert!(matches!(told, AcceptOutcome::New { .. }), "{told:?}");
     let world = world.reopen().await;
     assert_eq!(known(&world, acme, id).await, Some(report));
     assert_eq!(known(&world, globex, id).await, None);
@@ -108,7 +108,7 @@ pub async fn one_that_comes_again_is_told_once<F: Fixture>() {
     world.pass(secs(60));
     let again = report(id, delivery, "hard", world.now());
     let told = tell(&world, acme, 1, again).await;
-    assert_eq!(told, Accepted::Again { first: notice });
+    assert_eq!(told, AcceptOutcome::Again { first: notice });
     assert_eq!(known(&world, acme, id).await, Some(first));
 }
 
@@ -122,7 +122,7 @@ pub async fn one_that_was_told_and_not_noted_has_the_time_that_was_told<F: Fixtu
     world.store.accept(vec![new.notice], world.node).await.unwrap();
     world.pass(secs(60));
     let told = tell(&world, acme, 1, report(id, delivery, "hard", world.now())).await;
-    assert!(matches!(told, Accepted::Again { .. }), "{told:?}");
+    assert!(matches!(told, AcceptOutcome::Again { .. }), "{told:?}");
     assert_eq!(known(&world, acme, id).await, Some(report(id, delivery, "hard", told_at)));
 }
 
@@ -152,7 +152,7 @@ pub async fn many_reports_at_once_are_each_told<F: Fixture>() {
         calls.spawn(async move { store.report_email(scope(acme), new).await.unwrap() });
     }
     for told in calls.join_all().await {
-        assert!(matches!(told, Accepted::New { .. }), "{told:?}");
+        assert!(matches!(told, AcceptOutcome::New { .. }), "{told:?}");
     }
     assert!(known(&world, acme, id).await.is_some());
 }
@@ -173,16 +173,16 @@ async fn failed<F: Fixture>(
     world: &World<F>,
     tenant: TenantId,
     which: FailedEmails,
-    (order, most): (ListOrder, usize),
+    (order, max): (ListOrder, usize),
 ) -> Vec<DeliveryId> {
     let mut found = Vec::new();
-    let mut request = PageRequest::first(most).in_order(order);
+    let mut request = PageRequest::first(max).in_order(order);
     for _ in 0..1_000 {
         let page = world.store.failed_emails(scope(tenant), which, request).await.unwrap();
-        assert!(page.rows.len() <= most, "a page holds what was asked for");
+        assert!(page.rows.len() <= max, "a page holds what was asked for");
         found.extend(page.rows.iter().map(|row| row.id));
         match page.next {
-            Some(after) => request = PageRequest::new(most, Some(after)).in_order(order),
+            Some(after) => request = PageRequest::new(max, Some(after)).in_order(order),
             None => return found,
         }
     }
@@ -222,16 +222,16 @@ pub async fn what_failed_is_one_list<F: Fixture>() {
     tell(&world, globex, 1, report(id, delivery, "hard", world.now())).await;
 
     let which = FailedEmails { target: to, since: None, until: None };
-    for most in [1, 2, 3, 5, 100] {
-        let oldest = (ListOrder::OldestFirst, most);
-        assert_eq!(failed(&world, acme, which, oldest).await, expected, "{most}");
+    for max in [1, 2, 3, 5, 100] {
+        let oldest = (ListOrder::OldestFirst, max);
+        assert_eq!(failed(&world, acme, which, oldest).await, expected, "{max}");
         let late = FailedEmails { since: Some(middle), ..which };
-        assert_eq!(failed(&world, acme, late, oldest).await, expected[6..], "{most}");
+        assert_eq!(failed(&world, acme, late, oldest).await, expected[6..], "{max}");
         let early = FailedEmails { until: Some(middle), ..which };
-        assert_eq!(failed(&world, acme, early, oldest).await, expected[..6], "{most}");
-        let mut newest = failed(&world, acme, which, (ListOrder::NewestFirst, most)).await;
+        assert_eq!(failed(&world, acme, early, oldest).await, expected[..6], "{max}");
+        let mut newest = failed(&world, acme, which, (ListOrder::NewestFirst, max)).await;
         newest.reverse();
-        assert_eq!(newest, expected, "{most}");
+        assert_eq!(newest, expected, "{max}");
     }
     assert_eq!(failed(&world, globex, which, (ListOrder::NewestFirst, 10)).await, [delivery]);
 }

@@ -170,9 +170,9 @@ pub async fn adding_stops_at_the_limit<F: Fixture>() {
     let world = World::<F>::new().await;
     let [acme, globex] = [world.tenant().await, world.tenant().await];
     let store = &world.store;
-    let add = async |tenant, at_most| {
+    let add = async |tenant, max_endpoints| {
         let new = plain_endpoint(&world, tenant);
-        store.add_endpoint(scope(tenant), new, at_most).await.unwrap()
+        store.add_endpoint(scope(tenant), new, max_endpoints).await.unwrap()
     };
     assert!(!add(acme, Some(0)).await);
     assert!(add(acme, Some(2)).await);
@@ -274,16 +274,16 @@ pub async fn the_newest_come_first_page_by_page<F: Fixture>() {
         world.store.save_endpoint(scope(globex), strange).await.unwrap();
     }
     made.reverse();
-    for most in [1, 3, 7, 50] {
+    for max in [1, 3, 7, 50] {
         let (mut found, mut before) = (Vec::new(), None);
         loop {
-            let page = world.store.newest_endpoints(scope(acme), before, most).await.unwrap();
-            assert!(page.len() <= most);
+            let page = world.store.newest_endpoints(scope(acme), before, max).await.unwrap();
+            assert!(page.len() <= max);
             let Some(last) = page.last() else { break };
             before = Some(last.id);
             found.extend(page.iter().map(|endpoint| endpoint.id));
         }
-        assert_eq!(found, made, "pages of {most}");
+        assert_eq!(found, made, "pages of {max}");
     }
 }
 

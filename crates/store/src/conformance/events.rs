@@ -177,11 +177,11 @@ pub async fn pages_have_no_gaps_and_no_repeats<F: Fixture>() {
     }
     made.reverse();
     lost.reverse();
-    for most in [1, 7, 20, 59, 60, 100] {
-        let rows = world.list_events_by(acme, EventFilter::default(), most).await;
-        assert_eq!(ids(&rows), made, "pages of {most}");
-        let rows = world.list_events_by(acme, unmatched(), most).await;
-        assert_eq!(ids(&rows), lost, "pages of {most}");
+    for max in [1, 7, 20, 59, 60, 100] {
+        let rows = world.list_events_by(acme, EventFilter::default(), max).await;
+        assert_eq!(ids(&rows), made, "pages of {max}");
+        let rows = world.list_events_by(acme, unmatched(), max).await;
+        assert_eq!(ids(&rows), lost, "pages of {max}");
     }
 }
 
@@ -196,10 +196,10 @@ pub async fn events_made_at_once_are_each_listed_once<F: Fixture>() {
     let drafts: Vec<_> = drafts.into_iter().map(|draft| draft.to(crm).to(shop)).collect();
     let made: Vec<_> = drafts.iter().map(Draft::id).collect();
     world.accept_all(drafts).await;
-    for most in [1, 7, 39, 40] {
-        let rows = world.list_events_by(acme, EventFilter::default(), most).await;
-        assert_eq!(rows.len(), made.len(), "pages of {most}");
-        assert_eq!(sorted(ids(&rows)), sorted(made.clone()), "pages of {most}");
+    for max in [1, 7, 39, 40] {
+        let rows = world.list_events_by(acme, EventFilter::default(), max).await;
+        assert_eq!(rows.len(), made.len(), "pages of {max}");
+        assert_eq!(sorted(ids(&rows)), sorted(made.clone()), "pages of {max}");
     }
 }
 
@@ -220,13 +220,13 @@ pub async fn one_sent_again_keeps_its_place<F: Fixture>() {
     let rest = PageRequest::new(100, first.next);
     let rest = store.events(scope(acme), EventFilter::default(), rest).await.unwrap();
     assert_eq!(ids(&[first.rows, rest.rows].concat()), ids(&before), "in the middle of a list");
-    for most in [1, 2, 100] {
-        let after = world.list_events_by(acme, EventFilter::default(), most).await;
+    for max in [1, 2, 100] {
+        let after = world.list_events_by(acme, EventFilter::default(), max).await;
         let expected: Vec<_> = before
             .iter()
             .map(|row| EventRow { deliveries: row.deliveries + 2, ..row.clone() })
             .collect();
-        assert_eq!(after, expected, "pages of {most}");
+        assert_eq!(after, expected, "pages of {max}");
     }
     assert_eq!(world.list_events(acme, unmatched()).await, [], "they have targets now");
 }

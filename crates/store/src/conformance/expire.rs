@@ -7,9 +7,9 @@ use super::{
     build::{World, hours, ids, secs},
 };
 
-async fn expire<F: Fixture>(world: &World<F>, before: gancho_domain::Time, most: usize) -> u64 {
+async fn expire<F: Fixture>(world: &World<F>, before: gancho_domain::Time, max: usize) -> u64 {
     let now = world.now();
-    world.store.expire(Lane::Webhook, before, most, now).await.unwrap()
+    world.store.expire(Lane::Webhook, before, max, now).await.unwrap()
 }
 
 async fn is_expired<F: Fixture>(world: &World<F>, id: DeliveryId) -> bool {

@@ -16,7 +16,7 @@ pub async fn one_delivery_is_not_hidden_by_twenty_thousand<F: Fixture>() {
     }
     world.pass(secs(60));
     let lonely = world.due(globex, world.target()).await;
-    let claim = Claim { most: 100, per_target: 10, per_tenant: 50, ..world.claim() };
+    let claim = Claim { max: 100, per_target: 10, per_tenant: 50, ..world.claim() };
     let claimed = world.take(claim).await;
     assert!(ids(&claimed.jobs).contains(&lonely), "in the first claim");
     assert!(claimed.jobs.len() > 1, "the backlog is served too");
@@ -31,7 +31,7 @@ pub async fn a_backlog_of_one_target_does_not_hide_another<F: Fixture>() {
     world.many_due(acme, busy, 2_000).await;
     world.pass(secs(60));
     let lonely = [world.due(acme, before).await, world.due(acme, after).await];
-    let mut claim = Claim { most: 20, per_target: 5, per_tenant: 10, ..world.claim() };
+    let mut claim = Claim { max: 20, per_target: 5, per_tenant: 10, ..world.claim() };
     let mut seen = BTreeSet::new();
     for _ in 0..3 {
         let claimed = world.take(claim.clone()).await;
@@ -51,7 +51,7 @@ pub async fn the_round_reaches_every_tenant_before_anyone_twice<F: Fixture>() {
         world.many_due(tenant, world.target(), 10).await;
         waiting.insert(tenant);
     }
-    let mut claim = Claim { most: 3, per_target: 1, per_tenant: 1, ..world.claim() };
+    let mut claim = Claim { max: 3, per_target: 1, per_tenant: 1, ..world.claim() };
     for _ in 0..4 {
         let claimed = world.take(claim.clone()).await;
         assert!(!claimed.jobs.is_empty());
@@ -74,7 +74,7 @@ pub async fn the_round_reaches_every_target_of_a_tenant<F: Fixture>() {
         waiting.insert(target);
     }
     world.many_due(globex, world.target(), 50).await;
-    let mut claim = Claim { most: 4, per_target: 1, per_tenant: 3, ..world.claim() };
+    let mut claim = Claim { max: 4, per_target: 1, per_tenant: 3, ..world.claim() };
     for _ in 0..8 {
         let claimed = world.take(claim.clone()).await;
         for job in claimed.jobs {
@@ -94,7 +94,7 @@ pub async fn the_round_goes_on_from_the_start_again<F: Fixture>() {
     for (tenant, target) in &tenants {
         world.many_due(*tenant, *target, 1).await;
     }
-    let mut claim = Claim { most: 4, ..world.claim() };
+    let mut claim = Claim { max: 4, ..world.claim() };
     claim.cursor = world.take(claim.clone()).await.cursor;
     // Everyone whom the cursor has passed gets new work, and so does the last.
     for (tenant, target) in &tenants {
@@ -126,8 +126,8 @@ pub async fn three_hundred_tenants_are_served_without_idle_claims<F: Fixture>() 
     }
     world.accept_all(drafts).await;
 
-    let mut claim = Claim { most: 100, per_target: 5, per_tenant: 5, ..world.claim() };
-    let needed = made.len().div_ceil(claim.most);
+    let mut claim = Claim { max: 100, per_target: 5, per_tenant: 5, ..world.claim() };
+    let needed = made.len().div_ceil(claim.max);
     let mut seen = BTreeSet::new();
     for _ in 0..needed + 3 {
         let claimed = world.take(claim.clone()).await;

@@ -30,7 +30,8 @@ pub async fn keys_are_forgotten_by_the_thousand<F: Fixture>() {
     let mut new = 0;
     for (batch, accepted) in again.chunks(1_000).zip(0..) {
         let answers = world.accept_all(batch.to_vec()).await;
-        let fresh = answers.iter().filter(|one| matches!(one, crate::Accepted::New { .. })).count();
+        let fresh =
+            answers.iter().filter(|one| matches!(one, crate::AcceptOutcome::New { .. })).count();
         assert!(accepted < 6 || fresh == 0, "keys in their time are known");
         new += fresh;
     }

@@ -8,7 +8,7 @@ use super::{
     Fixture,
     build::{World, delivered, ids, secs},
 };
-use crate::{Claim, DeliveryRow, NodeId, Settled, Store};
+use crate::{Claim, DeliveryRow, NodeId, SettleOutcome, Store};
 
 pub async fn what_is_claimed_is_not_claimed_again<F: Fixture>() {
     let world = World::<F>::new().await;
@@ -31,7 +31,7 @@ pub async fn two_nodes_share_a_backlog_without_overlap<F: Fixture>() {
             made.extend(world.many_due(tenant, world.target(), 100).await);
         }
     }
-    let claim = Claim { most: 64, per_target: 8, per_tenant: 24, ..world.claim() };
+    let claim = Claim { max: 64, per_target: 8, per_tenant: 24, ..world.claim() };
     let other = world.join().await;
     let takers = [world.node, other]
         .map(|node| tokio::spawn(take_all_as(Arc::clone(&world.store), node, claim.clone())));
@@ -115,7 +115,7 @@ pub async fn one_that_was_put_back_is_settled_by_who_takes_it_next<F: Fixture>()
     assert_eq!(ids(&world.take_until_done(claim).await.0), [id]);
 
     let now = world.now();
-    assert_eq!(world.settle(delivered(&job, now)).await, Settled::LeaseLost);
+    assert_eq!(world.settle(delivered(&job, now)).await, SettleOutcome::LeaseLost);
     let settled = world.store.settle(other, vec![delivered(&job, now)]).await;
     assert_eq!(settled, Ok(vec![super::build::DONE]));
 }

@@ -6,7 +6,7 @@ use super::{
     Fixture,
     build::{World, delivered, given_up, number, placed, secs, timeout},
 };
-use crate::{Accepted, Claim, Placed, Settled, Settlement};
+use crate::{AcceptOutcome, Claim, Placement, SettleOutcome, Settlement};
 
 pub async fn a_second_settlement_is_refused<F: Fixture>() {
     let world = World::<F>::new().await;
@@ -17,7 +17,7 @@ pub async fn a_second_settlement_is_refused<F: Fixture>() {
     let before = world.see(acme, id).await;
     world.pass(secs(1));
     for late in [delivered(&job, world.now()), given_up(&job, world.now(), timeout())] {
-        assert_eq!(world.settle(late).await, Settled::LeaseLost);
+        assert_eq!(world.settle(late).await, SettleOutcome::LeaseLost);
     }
     assert_eq!(world.see(acme, id).await, before);
     assert_eq!(world.dead_letter(id).await, None);
@@ -31,12 +31,12 @@ pub async fn a_stranger_is_refused<F: Fixture>() {
     let now = world.now();
     let stranger = world.join().await;
     let settled = world.store.settle(stranger, vec![delivered(&job, now)]).await;
-    assert_eq!(settled, Ok(vec![Settled::LeaseLost]));
+    assert_eq!(settled, Ok(vec![SettleOutcome::LeaseLost]));
 
     let of_another_tenant = Settlement { tenant: globex, ..delivered(&job, now) };
-    assert_eq!(world.settle(of_another_tenant).await, Settled::LeaseLost);
+    assert_eq!(world.settle(of_another_tenant).await, SettleOutcome::LeaseLost);
     let of_no_delivery = Settlement { delivery: world.id(), ..delivered(&job, now) };
-    assert_eq!(world.settle(of_no_delivery).await, Settled::LeaseLost);
+    assert_eq!(world.settle(of_no_delivery).await, SettleOutcome::LeaseLost);
     world.deliver(&job).await;
 }
 
@@ -47,7 +47,7 @@ pub async fn after_a_retry_nothing_more_is_written<F: Fixture>() {
     let job = world.take_one().await;
     world.retry_at(&job, world.now() + secs(5)).await;
     let settled = world.settle(delivered(&job, world.now())).await;
-    assert_eq!(settled, Settled::LeaseLost);
+    assert_eq!(settled, SettleOutcome::LeaseLost);
     assert_eq!(world.see(acme, id).await.row.state, State::Pending);
 }
 
@@ -62,7 +62,7 @@ async fn nothing_is_written<F: Fixture>(world: &World<F>, node: crate::NodeId, j
         Settlement { follow: vec![follows.done()], ..given_up(job, world.now(), timeout()) };
     let settled = world.store.settle(node, vec![settlement]).await.unwrap();
 
-    assert_eq!(settled, [Settled::LeaseLost]);
+    assert_eq!(settled, [SettleOutcome::LeaseLost]);
     assert_eq!(world.see(acme, id).await, before);
     assert_eq!(world.dead_letter(id).await, None);
     assert_eq!(world.find_event(acme, follow_id).await, None);
@@ -90,7 +90,7 @@ pub async fn after_a_rescue_nothing_is_written<F: Fixture>() {
     assert_eq!(world.take_one().await.delivery, id);
     let late = vec![delivered(&job, world.now())];
     let settled = world.store.settle(zombie.0, late).await.unwrap();
-    assert_eq!(settled, [Settled::LeaseLost], "another holds it now");
+    assert_eq!(settled, [SettleOutcome::LeaseLost], "another holds it now");
     assert_eq!(world.see(acme, id).await.row.state, State::Leased);
 }
 
@@ -130,18 +130,18 @@ pub async fn what_follows_is_written_with_the_settlement<F: Fixture>() {
         follow: [sent, behind, keyed.clone(), keyed].map(super::build::Draft::done).to_vec(),
         ..delivered(&job, world.now())
     };
-    let Settled::Done { follow } = world.settle(settlement).await else {
+    let SettleOutcome::Done { follow } = world.settle(settlement).await else {
         panic!("the lease is held");
     };
 
     assert_eq!(follow.len(), 4);
     assert_eq!(number(&follow[0]), Some(1));
-    let (pending, leased) = (Placed::Pending, Placed::Leased);
+    let (pending, leased) = (Placement::Pending, Placement::Leased);
     assert_eq!(placed(&follow[0]), [pending, leased, pending]);
     assert_eq!(number(&follow[1]), Some(2));
-    assert_eq!(placed(&follow[1]), [Placed::Waiting]);
+    assert_eq!(placed(&follow[1]), [Placement::Waiting]);
     assert_eq!(placed(&follow[2]), []);
-    assert_eq!(follow[3], Accepted::Again { first: keyed_id });
+    assert_eq!(follow[3], AcceptOutcome::Again { first: keyed_id });
     assert_eq!(world.see_event(acme, sent_id).await.deliveries.len(), 3);
     assert_eq!(world.take_all().await.len(), 2);
 }

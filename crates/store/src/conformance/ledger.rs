@@ -9,7 +9,7 @@ use super::{
     Fixture,
     build::{World, hours},
 };
-use crate::Accepted;
+use crate::AcceptOutcome;
 
 /// All entries, in order, after the whole ledger was checked.
 async fn audited<F: Fixture>(world: &World<F>) -> Vec<String> {
@@ -65,8 +65,8 @@ pub async fn what_was_seen_before_has_no_second_line<F: Fixture>() {
     let until = world.now() + hours(24);
     let draft = |content, entry| world.event(acme).once(1, content, until).in_ledger(entry);
     world.accept(draft(1, "one")).await;
-    assert!(matches!(world.accept(draft(1, "again")).await, Accepted::Again { .. }));
-    assert!(matches!(world.accept(draft(2, "clash")).await, Accepted::Clash { .. }));
+    assert!(matches!(world.accept(draft(1, "again")).await, AcceptOutcome::Again { .. }));
+    assert!(matches!(world.accept(draft(2, "clash")).await, AcceptOutcome::Clash { .. }));
     world.accept(world.event(acme).in_ledger("two")).await;
     assert_eq!(audited(&world).await, ["one", "two"]);
 }

@@ -12,24 +12,24 @@ use crate::{DeliveryFilter, EventFilter, ListOrder, Page, PageRequest};
 
 /// A list is followed to its end. Answers with all rows, and with how many pages there were.
 async fn follow<R, E: std::fmt::Debug>(
-    most: usize,
+    max: usize,
     read: impl AsyncFn(PageRequest) -> Result<Page<R>, E>,
 ) -> (Vec<R>, usize) {
-    follow_from(PageRequest::first(most), read).await
+    follow_from(PageRequest::first(max), read).await
 }
 
 async fn follow_from<R, E: std::fmt::Debug>(
     first: PageRequest,
     read: impl AsyncFn(PageRequest) -> Result<Page<R>, E>,
 ) -> (Vec<R>, usize) {
-    let (most, order) = (first.most, first.order);
+    let (max, order) = (first.max, first.order);
     let (mut rows, mut request) = (Vec::new(), first);
     for count in 1..10_000 {
         let page = read(request).await.unwrap();
-        assert!(page.rows.len() <= most, "a page holds what was asked for");
+        assert!(page.rows.len() <= max, "a page holds what was asked for");
         rows.extend(page.rows);
         match page.next {
-            Some(after) => request = PageRequest::new(most, Some(after)).in_order(order),
+            Some(after) => request = PageRequest::new(max, Some(after)).in_order(order),
             None => return (rows, count),
         }
     }
@@ -40,10 +40,10 @@ async fn deliveries<F: Fixture>(
     world: &World<F>,
     tenant: TenantId,
     filter: DeliveryFilter,
-    most: usize,
+    max: usize,
 ) -> (Vec<DeliveryId>, usize) {
     let read = async |page| world.store.deliveries(scope(tenant), filter.clone(), page).await;
-    let (rows, pages) = follow(most, read).await;
+    let (rows, pages) = follow(max, read).await;
     (rows.into_iter().map(|row| row.id).collect(), pages)
 }
 
@@ -51,10 +51,10 @@ async fn events<F: Fixture>(
     world: &World<F>,
     tenant: TenantId,
     filter: EventFilter,
-    most: usize,
+    max: usize,
 ) -> (Vec<EventId>, usize) {
     let read = async |page| world.store.events(scope(tenant), filter.clone(), page).await;
-    let (rows, pages) = follow(most, read).await;
+    let (rows, pages) = follow(max, read).await;
     (rows.into_iter().map(|row| row.id).collect(), pages)
 }
 
@@ -80,7 +80,7 @@ pub async fn what_is_not_there_is_looked_for_page_by_page<F: Fixture>() {
         if n % 5 == 0 { event } else { targets.iter().fold(event, |event, to| event.to(*to)) }
     });
     accept(&world, many.collect()).await;
-    // How often a store has to look, at least: each look is at so many rows, and not at many more.
+    // The minimum number of scans: each scan reads a bounded number of rows.
     let often = |rows: usize| rows / F::MAX_LOOKS;
     for (filter, rows) in [
         (typed("nobody.knows"), count * 3 / 5),
@@ -126,15 +126,15 @@ pub async fn what_is_far_back_is_found<F: Fixture>() {
         rare.iter().rev().flat_map(|draft| [draft.delivery(1), draft.delivery(0)]).collect();
     let all: Vec<_> = all.into_iter().rev().collect();
     lost.reverse();
-    for most in [1, 4, 50] {
-        let (found, _) = deliveries(&world, acme, typed("rare"), most).await;
-        assert_eq!(found, of_both, "pages of {most}");
+    for max in [1, 4, 50] {
+        let (found, _) = deliveries(&world, acme, typed("rare"), max).await;
+        assert_eq!(found, of_both, "pages of {max}");
         let filter = DeliveryFilter { endpoint: Some(shop), ..typed("rare") };
-        assert_eq!(deliveries(&world, acme, filter, most).await.0, of_shop, "pages of {most}");
+        assert_eq!(deliveries(&world, acme, filter, max).await.0, of_shop, "pages of {max}");
         let filter = EventFilter { event_type: Some("rare".to_owned()), ..Default::default() };
-        assert_eq!(events(&world, acme, filter.clone(), most).await.0, all, "pages of {most}");
+        assert_eq!(events(&world, acme, filter.clone(), max).await.0, all, "pages of {max}");
         let filter = EventFilter { is_unmatched: true, ..filter };
-        assert_eq!(events(&world, acme, filter, most).await.0, lost, "pages of {most}");
+        assert_eq!(events(&world, acme, filter, max).await.0, lost, "pages of {max}");
     }
 }
 
@@ -193,10 +193,10 @@ pub async fn many_events_of_one_id_are_listed_page_by_page<F: Fixture>() {
     let named = EventFilter { external_id: Some("all".to_owned()), ..Default::default() };
     let of_named = DeliveryFilter { external_id: Some("all".to_owned()), ..Default::default() };
     let of_shop = DeliveryFilter { endpoint: Some(shop), ..of_named.clone() };
-    for most in [7, 500] {
-        assert_eq!(events(&world, acme, named.clone(), most).await.0, made);
-        assert_eq!(deliveries(&world, acme, of_named.clone(), most).await.0, sent);
-        assert_eq!(deliveries(&world, acme, of_shop.clone(), most).await.0.len(), sent.len() / 2);
+    for max in [7, 500] {
+        assert_eq!(events(&world, acme, named.clone(), max).await.0, made);
+        assert_eq!(deliveries(&world, acme, of_named.clone(), max).await.0, sent);
+        assert_eq!(deliveries(&world, acme, of_shop.clone(), max).await.0.len(), sent.len() / 2);
     }
     let unmatched = EventFilter { is_unmatched: true, ..named };
     assert_eq!(events(&world, acme, unmatched, 50).await.0.len(), made.len() - sent.len() / 2);
@@ -248,8 +248,8 @@ pub async fn oldest_first_is_newest_first_backwards<F: Fixture>() {
     let event = world.list_events(acme, EventFilter::default()).await[7].id;
     let all = DeliveryFilter::default;
     let named = Some("all".to_owned());
-    for most in [1, 7, 500] {
-        let oldest = PageRequest::first(most).in_order(ListOrder::OldestFirst);
+    for max in [1, 7, 500] {
+        let oldest = PageRequest::first(max).in_order(ListOrder::OldestFirst);
         for (filter, is_empty) in [
             (all(), false),
             (DeliveryFilter { lane: Some(Lane::Webhook), ..all() }, false),
@@ -264,12 +264,12 @@ pub async fn oldest_first_is_newest_first_backwards<F: Fixture>() {
             (typed("rare"), false),
             (DeliveryFilter { lane: Some(Lane::Email), ..all() }, true),
         ] {
-            let (mut expected, _) = deliveries(&world, acme, filter.clone(), most).await;
+            let (mut expected, _) = deliveries(&world, acme, filter.clone(), max).await;
             expected.reverse();
             let read = async |page| world.store.deliveries(scope(acme), filter.clone(), page).await;
             let (rows, _) = follow_from(oldest.clone(), read).await;
             let found: Vec<_> = rows.into_iter().map(|row| row.id).collect();
-            assert_eq!(found, expected, "pages of {most}: {filter:?}");
+            assert_eq!(found, expected, "pages of {max}: {filter:?}");
             assert_eq!(found.is_empty(), is_empty, "{filter:?}");
         }
         let all = EventFilter::default;
@@ -280,12 +280,12 @@ pub async fn oldest_first_is_newest_first_backwards<F: Fixture>() {
             EventFilter { external_id: named.clone(), ..all() },
             EventFilter { since, until, ..all() },
         ] {
-            let (mut expected, _) = events(&world, acme, filter.clone(), most).await;
+            let (mut expected, _) = events(&world, acme, filter.clone(), max).await;
             expected.reverse();
             let read = async |page| world.store.events(scope(acme), filter.clone(), page).await;
             let (rows, _) = follow_from(oldest.clone(), read).await;
             let found: Vec<_> = rows.into_iter().map(|row| row.id).collect();
-            assert_eq!(found, expected, "pages of {most}: {filter:?}");
+            assert_eq!(found, expected, "pages of {max}: {filter:?}");
             assert!(!found.is_empty(), "{filter:?}");
         }
     }

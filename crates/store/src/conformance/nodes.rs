@@ -9,8 +9,8 @@ use super::{
     build::{World, hours, ids, placed, secs, tried_again},
 };
 use crate::{
-    Claim, Job, NodeId, Placed, StoreError,
-    nodes::{MOST_LOST_LEASES, SUSPECT_LEASES},
+    Claim, Job, NodeId, Placement, StoreError,
+    nodes::{MAX_LOST_LEASES, SUSPECT_LEASES},
 };
 
 pub async fn no_number_is_given_twice<F: Fixture>() {
@@ -81,7 +81,7 @@ pub async fn the_living_are_left_alone<F: Fixture>() {
     let other = world.join().await;
     assert_eq!(take_as(&world, other).await.len(), 1);
     let rescued = world.store.rescue(world.node, hours(1), world.now()).await;
-    assert_eq!(rescued, Ok(crate::Rescued::default()));
+    assert_eq!(rescued, Ok(crate::RescueCounts::default()));
     world.nothing_is_due().await;
     let now = world.now();
     assert_eq!(world.store.heartbeat(other, now).await, Ok(()));
@@ -96,7 +96,7 @@ pub async fn what_a_dead_node_takes_is_taken_from_it<F: Fixture>() {
     world.rescue().await;
 
     let mut expected = world.many_due(acme, shop, 2).await;
-    let claim = Claim { node: zombie, most: 1, ..world.claim() };
+    let claim = Claim { node: zombie, max: 1, ..world.claim() };
     match world.store.claim(claim).await {
         Ok(_) | Err(StoreError::Fenced) => (),
         Err(other) => panic!("{other}"),
@@ -123,9 +123,9 @@ pub async fn a_delivery_that_kills_its_nodes_is_given_up<F: Fixture>() {
     world.accept(draft).await;
     let next = world.event(acme).about("order-1").in_order_to(shop);
     let next_id = next.delivery(0);
-    assert_eq!(placed(&world.accept(next).await), [Placed::Waiting]);
+    assert_eq!(placed(&world.accept(next).await), [Placement::Waiting]);
 
-    for death in 1..=MOST_LOST_LEASES {
+    for death in 1..=MAX_LOST_LEASES {
         let victim = world.join().await;
         let jobs = take_as(&world, victim).await;
         assert_eq!(ids(&jobs), [deadly]);
@@ -135,7 +135,7 @@ pub async fn a_delivery_that_kills_its_nodes_is_given_up<F: Fixture>() {
         }
         world.pass(secs(30));
         let rescued = world.rescue().await;
-        let expected = if death < MOST_LOST_LEASES { (1, 0) } else { (0, 1) };
+        let expected = if death < MAX_LOST_LEASES { (1, 0) } else { (0, 1) };
         let found = (rescued.deliveries, rescued.given_up);
         assert_eq!(found, expected, "death {death}");
     }
@@ -158,11 +158,11 @@ pub async fn what_was_not_tried_is_never_given_up<F: Fixture>() {
     let acme = world.tenant().await;
     let held = world.many_due(acme, world.target(), 5).await;
     let deadly = held[2];
-    for death in 1..=MOST_LOST_LEASES + 5 {
+    for death in 1..=MAX_LOST_LEASES + 5 {
         let victim = world.join().await;
         let jobs = take_as(&world, victim).await;
         let tried = jobs.iter().find(|job| job.delivery == deadly);
-        assert_eq!(tried.is_some(), death <= MOST_LOST_LEASES);
+        assert_eq!(tried.is_some(), death <= MAX_LOST_LEASES);
         if tried.is_some_and(|job| job.lost_leases >= SUSPECT_LEASES) {
             assert!(world.store.note_attempt(victim, acme, deadly).await.unwrap());
         }
@@ -173,7 +173,7 @@ pub async fn what_was_not_tried_is_never_given_up<F: Fixture>() {
     assert_eq!(ids(&world.take_all().await), left);
 }
 
-/// Whoever survived an attempt, or left in the middle of one, did not die of it.
+/// A node that survived an attempt, or left in the middle of one, did not die of it.
 pub async fn an_attempt_that_was_survived_clears_the_count<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
@@ -205,7 +205,7 @@ pub async fn who_leaves_gives_everything_back<F: Fixture>() {
     let acme = world.tenant().await;
     let made = world.many_due(acme, world.target(), 3).await;
     // More often than a delivery may be lost: leaving is no loss.
-    for _ in 0..MOST_LOST_LEASES + 2 {
+    for _ in 0..MAX_LOST_LEASES + 2 {
         let node = world.join().await;
         assert_eq!(ids(&take_as(&world, node).await), made);
         world.store.leave(node, world.now()).await.unwrap();

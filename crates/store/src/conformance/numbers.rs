@@ -6,7 +6,7 @@ use super::{
     Fixture,
     build::{World, delivered, hours, number, secs, sorted},
 };
-use crate::{Accepted, DeadFilter, Settled, Settlement};
+use crate::{AcceptOutcome, DeadFilter, SettleOutcome, Settlement};
 
 pub async fn a_subject_counts_from_one<F: Fixture>() {
     let world = World::<F>::new().await;
@@ -86,8 +86,8 @@ pub async fn what_is_not_written_takes_no_number<F: Fixture>() {
         .accept_all(vec![keyed(1), keyed(1), keyed(2), world.event(acme).about("order-1")])
         .await;
     assert_eq!(number(&accepted[0]), Some(1));
-    assert!(matches!(accepted[1], Accepted::Again { .. }));
-    assert!(matches!(accepted[2], Accepted::Clash { .. }));
+    assert!(matches!(accepted[1], AcceptOutcome::Again { .. }));
+    assert!(matches!(accepted[2], AcceptOutcome::Clash { .. }));
     assert_eq!(number(&accepted[3]), Some(2));
 }
 
@@ -131,8 +131,8 @@ pub async fn settling_and_accepting_at_once_leave_no_hole<F: Fixture>() {
         };
         calls.spawn(async move {
             match &store.settle(node, vec![settlement]).await.unwrap()[0] {
-                Settled::Done { follow } => [number(&follow[0]), number(&follow[1])],
-                Settled::LeaseLost => panic!("the lease is held"),
+                SettleOutcome::Done { follow } => [number(&follow[0]), number(&follow[1])],
+                SettleOutcome::LeaseLost => panic!("the lease is held"),
             }
         });
         let store = Arc::clone(&world.store);
@@ -207,7 +207,7 @@ pub async fn what_follows_a_settlement_is_numbered_too<F: Fixture>() {
 
     let mut settlement = delivered(&job, world.now());
     settlement.follow = (0..2).map(|_| world.event(acme).about("order-1").done()).collect();
-    let Settled::Done { follow } = world.settle(settlement).await else {
+    let SettleOutcome::Done { follow } = world.settle(settlement).await else {
         panic!("the lease is held");
     };
     let numbers: Vec<_> = follow.iter().filter_map(number).collect();

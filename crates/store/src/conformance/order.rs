@@ -6,7 +6,7 @@ use super::{
     Fixture,
     build::{World, ids, placed, secs},
 };
-use crate::{Claim, Placed};
+use crate::{Claim, Placement};
 
 pub async fn the_second_waits_until_the_first_is_delivered<F: Fixture>() {
     let world = World::<F>::new().await;
@@ -14,8 +14,8 @@ pub async fn the_second_waits_until_the_first_is_delivered<F: Fixture>() {
     let shop = world.target();
     let [first, second] = [0, 1].map(|_| world.event(acme).about("order-1").in_order_to(shop));
     let order = [first.delivery(0), second.delivery(0)];
-    assert_eq!(placed(&world.accept(first).await), [Placed::Pending]);
-    assert_eq!(placed(&world.accept(second).await), [Placed::Waiting]);
+    assert_eq!(placed(&world.accept(first).await), [Placement::Pending]);
+    assert_eq!(placed(&world.accept(second).await), [Placement::Waiting]);
 
     let job = world.take_one().await;
     assert!(job.in_order);
@@ -52,7 +52,7 @@ pub async fn a_retry_of_the_first_keeps_the_second_waiting<F: Fixture>() {
     world.retry_at(&job, world.now() + secs(60)).await;
     world.nothing_is_due().await;
     let third = world.event(acme).about("order-1").in_order_to(shop);
-    assert_eq!(placed(&world.accept(third).await), [Placed::Waiting]);
+    assert_eq!(placed(&world.accept(third).await), [Placement::Waiting]);
 
     world.pass(secs(60));
     let job = world.take_one().await;
@@ -67,9 +67,9 @@ pub async fn order_holds_within_one_batch<F: Fixture>() {
     let shop = world.target();
     let drafts = (0..3).map(|_| world.event(acme).about("order-1").in_order_to(shop));
     let accepted = world.accept_all(drafts.collect()).await;
-    assert_eq!(placed(&accepted[0]), [Placed::Pending]);
-    assert_eq!(placed(&accepted[1]), [Placed::Waiting]);
-    assert_eq!(placed(&accepted[2]), [Placed::Waiting]);
+    assert_eq!(placed(&accepted[0]), [Placement::Pending]);
+    assert_eq!(placed(&accepted[1]), [Placement::Waiting]);
+    assert_eq!(placed(&accepted[2]), [Placement::Waiting]);
 }
 
 pub async fn without_a_subject_nothing_waits<F: Fixture>() {
@@ -78,7 +78,7 @@ pub async fn without_a_subject_nothing_waits<F: Fixture>() {
     let shop = world.target();
     let drafts = (0..3).map(|_| world.event(acme).in_order_to(shop));
     for accepted in world.accept_all(drafts.collect()).await {
-        assert_eq!(placed(&accepted), [Placed::Pending]);
+        assert_eq!(placed(&accepted), [Placement::Pending]);
     }
     let jobs = world.take_all().await;
     assert_eq!(jobs.len(), 3);
@@ -97,7 +97,7 @@ pub async fn who_does_not_ask_for_order_does_not_wait<F: Fixture>() {
             world.event(acme).about("order-1").to(shop),
         ])
         .await;
-    assert_eq!(placed(&accepted[1]), [Placed::Pending]);
+    assert_eq!(placed(&accepted[1]), [Placement::Pending]);
 }
 
 pub async fn others_are_not_in_the_way<F: Fixture>() {
@@ -113,7 +113,7 @@ pub async fn others_are_not_in_the_way<F: Fixture>() {
         ])
         .await;
     for answer in accepted {
-        assert_eq!(placed(&answer), [Placed::Pending]);
+        assert_eq!(placed(&answer), [Placement::Pending]);
     }
     assert_eq!(world.take_all().await.len(), 4);
 }
@@ -128,8 +128,8 @@ pub async fn one_that_must_wait_is_not_held<F: Fixture>() {
             delivery.hold = true;
         })
     };
-    assert_eq!(placed(&world.accept(held()).await), [Placed::Leased]);
-    assert_eq!(placed(&world.accept(held()).await), [Placed::Waiting]);
+    assert_eq!(placed(&world.accept(held()).await), [Placement::Leased]);
+    assert_eq!(placed(&world.accept(held()).await), [Placement::Waiting]);
     world.nothing_is_due().await;
 }
 
@@ -141,10 +141,10 @@ pub async fn once_all_have_ended_nobody_waits<F: Fixture>() {
     world.accept(draft()).await;
     let job = world.take_one().await;
     world.deliver(&job).await;
-    assert_eq!(placed(&world.accept(draft()).await), [Placed::Pending]);
+    assert_eq!(placed(&world.accept(draft()).await), [Placement::Pending]);
     let job = world.take_one().await;
     world.give_up(&job).await;
-    assert_eq!(placed(&world.accept(draft()).await), [Placed::Pending]);
+    assert_eq!(placed(&world.accept(draft()).await), [Placement::Pending]);
 }
 
 pub async fn the_first_keeps_its_place_when_put_back<F: Fixture>() {

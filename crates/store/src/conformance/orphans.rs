@@ -25,7 +25,7 @@ async fn give_up<F: Fixture>(
     world.store.give_up_orphans(scope(tenant), endpoint, max, now).await.unwrap()
 }
 
-/// All of them, so many looks at a time.
+/// All of them, in steps of `looks` rows.
 async fn orphans<F: Fixture>(world: &World<F>, looks: usize) -> Vec<TenantEndpoint> {
     let mut all = Vec::new();
     let mut after = None;

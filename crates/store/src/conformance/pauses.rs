@@ -51,7 +51,7 @@ pub async fn twice_is_once<F: Fixture>() {
     }
 }
 
-/// The store only remembers a pause; whoever claims passes over what is paused.
+/// The store only records a pause; the claimer skips what is paused.
 pub async fn a_pause_takes_nothing_out_of_the_store<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;

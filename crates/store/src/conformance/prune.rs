@@ -4,7 +4,7 @@ use super::{
     Fixture,
     build::{Draft, World, hours, number, placed, secs},
 };
-use crate::{Accepted, DeadFilter};
+use crate::{AcceptOutcome, DeadFilter};
 
 pub async fn only_what_is_old_and_has_ended_goes<F: Fixture>() {
     let world = World::<F>::new().await;
@@ -139,7 +139,7 @@ pub async fn keys_whose_time_is_over_are_forgotten<F: Fixture>() {
 
     assert_eq!(number(&world.accept(late).await), Some(1), "nothing of the subject was left");
     let answer = world.accept(world.event(acme).once(2, 1, now + hours(1))).await;
-    let first = Accepted::Again { first: long_id };
+    let first = AcceptOutcome::Again { first: long_id };
     assert_eq!(answer, first, "a key in its time outlives its parcel");
     world.pass(hours(2));
     let late = world.now();

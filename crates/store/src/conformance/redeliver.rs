@@ -8,7 +8,7 @@ use super::{
     Fixture,
     build::{World, hours, ids, placed, scope, secs},
 };
-use crate::{NewDelivery, Placed, TargetId};
+use crate::{NewDelivery, Placement, TargetId};
 
 /// Accepts an event with one delivery, and delivers it.
 async fn delivered<F: Fixture>(
@@ -138,7 +138,7 @@ pub async fn with_nothing_in_its_way_it_goes_and_others_wait<F: Fixture>() {
     assert!(world.redeliver(acme, event, all).await);
     let next = world.event(acme).about("order-1").in_order_to(shop);
     let next_id = next.delivery(0);
-    assert_eq!(placed(&world.accept(next).await), [Placed::Waiting]);
+    assert_eq!(placed(&world.accept(next).await), [Placement::Waiting]);
     let jobs = world.take_all().await;
     assert_eq!(jobs.len(), 3, "one target each, and one that asked for no order");
     for job in jobs {
@@ -233,7 +233,7 @@ pub async fn many_at_once_keep_their_order_and_none_is_lost<F: Fixture>() {
     assert_eq!(world.see_event(acme, event).await.deliveries.len(), 21);
     let mut went = Vec::new();
     for _ in 0..40 {
-        // One at a time, whoever was first.
+        // One at a time, in any order.
         let job = world.take_one().await;
         went.push(job.number);
         world.deliver(&job).await;

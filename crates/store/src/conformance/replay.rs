@@ -1,4 +1,4 @@
-//! A dead letter that is replayed goes through its plan anew, and leaves when it is delivered.
+//! A dead letter that is replayed restarts its plan, and leaves when it is delivered.
 
 use gancho_domain::{Code, Failure, Lane, Next, State};
 
@@ -102,7 +102,7 @@ pub async fn one_that_dies_again_has_a_fresh_entry<F: Fixture>() {
     assert_eq!(world.take_one().await.attempts_before, 2);
 }
 
-/// No attempt was made before it died, so nothing but the entry shows that it was armed anew.
+/// No attempt was made before it died, so nothing but the entry shows that it was rearmed.
 pub async fn one_that_was_never_tried_leaves_when_delivered<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;

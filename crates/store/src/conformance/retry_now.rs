@@ -1,4 +1,4 @@
-//! A delivery is armed anew, whatever its state.
+//! A delivery is rearmed, whatever its state.
 
 use gancho_domain::{DeliveryId, State, Status, TenantId};
 

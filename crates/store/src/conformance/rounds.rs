@@ -34,7 +34,7 @@ impl<F: Fixture> World<F> {
 
     fn claim_but(&self, skip: Skip) -> Claim {
         let skip = Arc::new(skip);
-        Claim { most: 256, per_target: 64, per_tenant: 64, skip, ..self.claim() }
+        Claim { max: 256, per_target: 64, per_tenant: 64, skip, ..self.claim() }
     }
 
     /// Claims until a round is complete. Answers with what was taken, claim by claim.
@@ -164,7 +164,7 @@ pub async fn a_round_that_left_something_is_not_complete<F: Fixture>() {
 
 /// Tenants and targets in numbers that fit no claim, some waiting, some due, some skipped.
 pub async fn whatever_the_numbers_a_round_takes_all_that_is_due<F: Fixture>() {
-    for (seed, counts, most, per_tenant) in [
+    for (seed, counts, max, per_tenant) in [
         (1, vec![1_200, 1, 700, 3, 400], 100, 30),
         (2, vec![1; 150], 7, 3),
         (3, vec![1_001, 999, 2], 50, 50),
@@ -191,8 +191,8 @@ pub async fn whatever_the_numbers_a_round_takes_all_that_is_due<F: Fixture>() {
             }
             world.accept_all(drafts).await;
         }
-        let max_claims = wanted.len() / per_tenant.min(most) + 20;
-        let mut claim = Claim { most, per_target: 2, per_tenant, ..world.claim_but(skip) };
+        let max_claims = wanted.len() / per_tenant.min(max) + 20;
+        let mut claim = Claim { max, per_target: 2, per_tenant, ..world.claim_but(skip) };
         let taken = world.take_a_round(&mut claim, max_claims).await.concat();
         assert_eq!(taken.len(), wanted.len(), "none twice, seed {seed}");
         assert_eq!(taken.into_iter().collect::<BTreeSet<_>>(), wanted);

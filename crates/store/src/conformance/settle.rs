@@ -12,7 +12,7 @@ use super::{
         tried_again,
     },
 };
-use crate::{Claim, DeadFilter, DeadLetter, DeliveryFilter, Settled, Settlement, StoreError};
+use crate::{Claim, DeadFilter, DeadLetter, DeliveryFilter, SettleOutcome, Settlement, StoreError};
 
 pub async fn an_empty_batch_is_no_trouble<F: Fixture>() {
     let world = World::<F>::new().await;
@@ -49,7 +49,7 @@ pub async fn a_retry_is_due_when_it_says_and_not_before<F: Fixture>() {
     let id = world.due(acme, world.target()).await;
     let job = world.take_one().await;
     let now = world.now();
-    // Jitter makes it due earlier than the plan's own figure, which is what a tenant is told.
+    // Jitter makes it due earlier than the plan's own figure, which is what a tenant sees.
     let (due_at, planned_at) = (now + secs(57), now + secs(60));
     let tried = failed(&job, now, timeout(), Some(planned_at));
     let next = Next::Retry { due_at, planned_at };
@@ -128,7 +128,7 @@ pub async fn an_end_without_an_attempt_counts_none<F: Fixture>() {
     assert_eq!((dead.failed_attempts, dead.failure), (0, gone));
 }
 
-// faults.md B11: the log, the dead letter and whoever is told of it name the same time.
+// faults.md B11: the log, the dead letter and the notice have the same time.
 pub async fn a_failure_is_of_the_time_at_which_its_attempt_ended<F: Fixture>() {
     let world = World::<F>::new().await;
     let acme = world.tenant().await;
@@ -294,10 +294,10 @@ pub async fn a_mixed_batch_is_answered_in_order<F: Fixture>() {
 
     assert_eq!(settled.len(), 5);
     assert_eq!(settled[0], DONE);
-    assert_eq!(settled[1], Settled::LeaseLost);
-    assert!(matches!(&settled[2], Settled::Done { follow } if follow.len() == 1));
+    assert_eq!(settled[1], SettleOutcome::LeaseLost);
+    assert!(matches!(&settled[2], SettleOutcome::Done { follow } if follow.len() == 1));
     assert_eq!(settled[3], DONE);
-    assert_eq!(settled[4], Settled::LeaseLost, "settled in this batch");
+    assert_eq!(settled[4], SettleOutcome::LeaseLost, "settled in this batch");
     let mut states = Vec::new();
     for id in made {
         states.push(world.see(acme, id).await.row.state);

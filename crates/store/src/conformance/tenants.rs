@@ -107,8 +107,8 @@ pub async fn the_list_goes_by_slug<F: Fixture>() {
     for slug in slugs.iter().rev() {
         store.create_tenant(tenant(&world, slug)).await.unwrap();
     }
-    let list = async |after, most| -> Vec<String> {
-        let found = store.tenants(after, most).await.unwrap();
+    let list = async |after, max| -> Vec<String> {
+        let found = store.tenants(after, max).await.unwrap();
         found.into_iter().map(|tenant| tenant.slug).collect()
     };
     assert_eq!(list(None, 100).await, slugs, "in the order of bytes");

@@ -6,7 +6,7 @@ use super::{
     Fixture,
     build::{World, scope},
 };
-use crate::Spent;
+use crate::PlanCharge;
 
 pub async fn what_fits_under_the_limit_is_granted<F: Fixture>() {
     let world = World::<F>::new().await;
@@ -25,11 +25,11 @@ pub async fn what_fits_under_the_limit_is_granted<F: Fixture>() {
         (7, u64::MAX, 7, 18),
     ] {
         let spent = store.spend(acme, "2026-11", count, limit).await;
-        assert_eq!(spent, Ok(Spent { granted, used }), "{count} of {limit}");
+        assert_eq!(spent, Ok(PlanCharge { granted, used }), "{count} of {limit}");
         assert_eq!(store.used(acme, "2026-11").await, Ok(used));
     }
     let spent = store.spend(acme, "2026-12", 5, 0).await;
-    assert_eq!(spent, Ok(Spent { granted: 0, used: 0 }), "a limit of nothing");
+    assert_eq!(spent, Ok(PlanCharge { granted: 0, used: 0 }), "a limit of nothing");
 }
 
 pub async fn what_is_given_back_can_be_spent_again<F: Fixture>() {
@@ -42,7 +42,7 @@ pub async fn what_is_given_back_can_be_spent_again<F: Fixture>() {
     assert_eq!(store.give_back(acme, "2026-11", 4).await, Ok(()));
     assert_eq!(store.used(acme, "2026-11").await, Ok(6));
     let spent = store.spend(acme, "2026-11", 10, 10).await;
-    assert_eq!(spent, Ok(Spent { granted: 4, used: 10 }));
+    assert_eq!(spent, Ok(PlanCharge { granted: 4, used: 10 }));
     assert_eq!(store.give_back(acme, "2026-11", u64::MAX).await, Ok(()));
     assert_eq!(store.used(acme, "2026-11").await, Ok(0), "never below nothing");
 }

@@ -8,8 +8,8 @@ use super::{
     build::{DONE, Draft, World, delivered, hours, ids, placed, scope, secs, sorted},
 };
 use crate::{
-    Accepted, ArchiveSelection, Claim, DeadFilter, DeliveryFilter, Job, Placed, RetryOutcome,
-    TargetId,
+    AcceptOutcome, ArchiveSelection, Claim, DeadFilter, DeliveryFilter, Job, Placement,
+    RetryOutcome, TargetId,
 };
 
 const REQUEST: &str = r#"{"path":"/webhooks/acme"}"#;
@@ -52,7 +52,7 @@ pub async fn what_is_withheld_is_a_dead_letter_at_once<F: Fixture>() {
     let targets = [world.target(), world.target()];
     let draft = to(receipt(&world, acme), &targets);
     let (parcel, made) = (draft.parcel(), [draft.delivery(0), draft.delivery(1)]);
-    assert_eq!(placed(&world.accept(draft).await), [Placed::Dead, Placed::Dead]);
+    assert_eq!(placed(&world.accept(draft).await), [Placement::Dead, Placement::Dead]);
     assert!(due(&world).await.is_empty());
 
     for (delivery, target) in made.into_iter().zip(targets) {
@@ -111,7 +111,7 @@ pub async fn it_comes_once<F: Fixture>() {
     let first = draft();
     let id = first.id();
     world.accept(first).await;
-    assert_eq!(world.accept(draft()).await, Accepted::Again { first: id });
+    assert_eq!(world.accept(draft()).await, AcceptOutcome::Again { first: id });
     assert_eq!(world.dead(DeadFilter::default()).await.len(), 1);
     assert_eq!(world.store.ledger_size().await.unwrap(), 1);
 }

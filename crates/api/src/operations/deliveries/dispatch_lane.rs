@@ -45,7 +45,7 @@ pub(super) async fn page(
         );
         return Err(Problem::field("", message));
     }
-    let max = request.most;
+    let max = request.max;
     let one = |source: Arc<PreparedSource>| {
         let (filter, request) = (filter.clone(), request.clone());
         async move {

@@ -9,7 +9,9 @@ use gancho_domain::{
     Attempt, EndpointId, IdMaker, Kind, Lane, Next, Parcel, SystemClock, SystemRandom, TenantId,
     Time,
 };
-use gancho_store::{Accepted, NewDelivery, NewParcel, NodeId, Settled, Settlement, Store};
+use gancho_store::{
+    AcceptOutcome, NewDelivery, NewParcel, NodeId, SettleOutcome, Settlement, Store,
+};
 
 use super::{place, report::Stopwatch};
 use crate::database;
@@ -74,9 +76,12 @@ async fn accept_and_settle(
             .collect();
         let settlements: Vec<Settlement> = parcels.iter().map(Maker::delivered).collect();
         let accepted = maker.store.accept(parcels, maker.node).await?;
-        ensure!(accepted.iter().all(|one| matches!(one, Accepted::New { .. })), "not accepted");
+        ensure!(
+            accepted.iter().all(|one| matches!(one, AcceptOutcome::New { .. })),
+            "not accepted"
+        );
         let settled = maker.store.settle(maker.node, settlements).await?;
-        ensure!(settled.iter().all(|one| matches!(one, Settled::Done { .. })), "not settled");
+        ensure!(settled.iter().all(|one| matches!(one, SettleOutcome::Done { .. })), "not settled");
         left -= size;
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Takes so many, giving each slot back at once, and says whose they were.
+/// Takes `count` deliveries, giving each slot back at once, and returns their tenants.
 fn served(queue: &mut Scheduler<u32>, count: usize) -> Vec<u128> {
     let one = |_| {
         let (slot, _) = queue.next(NOW).expect("something waits");

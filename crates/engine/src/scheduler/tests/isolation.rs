@@ -206,19 +206,19 @@ struct Backlog {
 
 impl Backlog {
     fn claim(&mut self, lane: &mut Lane) {
-        let most = Size { jobs: 256, bytes: 1 << 20 };
-        let Some(most) = lane.queue.most_to_claim(most) else {
+        let max = Size { jobs: 256, bytes: 1 << 20 };
+        let Some(max) = lane.queue.max_to_claim(max) else {
             return;
         };
         let (skip, proven) = (lane.queue.skip(), lane.queue.proven());
         let (per_target, per_tenant) =
-            (lane.queue.per_target(most.jobs), lane.queue.per_tenant(most.jobs));
+            (lane.queue.per_target(max.jobs), lane.queue.per_tenant(max.jobs));
         let after = (Bound::Excluded(self.cursor), Bound::Unbounded);
         let order: Vec<Key> = self.waiting.range(after).map(|(key, _)| *key).collect();
         let rest = self.waiting.range(..=self.cursor).map(|(key, _)| *key);
         let order: Vec<Key> = order.into_iter().chain(rest).collect();
         let mut taken: BTreeMap<TenantId, usize> = BTreeMap::new();
-        let mut room = most.jobs;
+        let mut room = max.jobs;
         for key in order.into_iter().filter(|key| !skip.covers(key.0, key.1)) {
             let share =
                 if proven.contains(&key.1) { per_target.proven } else { per_target.unproven };

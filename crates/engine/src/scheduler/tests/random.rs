@@ -8,7 +8,7 @@ use super::*;
 
 #[derive(Debug, Clone)]
 enum Step {
-    Push { tenant: u8, target: u8, most: u8, rate: bool },
+    Push { tenant: u8, target: u8, max: u8, rate: bool },
     Next,
     Finish { which: u8, how: u8 },
     Wait { millis: u32 },
@@ -25,7 +25,7 @@ fn step() -> impl Strategy<Value = Step> {
     let tenant = 1..6_u8;
     prop_oneof![
         12 => (tenant.clone(), 0..4_u8, 1..6_u8, any::<bool>())
-            .prop_map(|(tenant, target, most, rate)| Step::Push { tenant, target, most, rate }),
+            .prop_map(|(tenant, target, max, rate)| Step::Push { tenant, target, max, rate }),
         12 => Just(Step::Next),
         9 => (any::<u8>(), any::<u8>()).prop_map(|(which, how)| Step::Finish { which, how }),
         3 => (0..20_000_u32).prop_map(|millis| Step::Wait { millis }),
@@ -59,8 +59,8 @@ impl Run {
                 is_hard,
                 rate: Some(Rate { count: 50, per: Duration::from_secs(10) }),
                 tenant_batch: TURN,
-                most_jobs: 80,
-                most_bytes: 1_200,
+                max_jobs: 80,
+                max_bytes: 1_200,
                 remembered: 3,
             }),
             now: NOW,
@@ -99,11 +99,11 @@ impl Run {
     fn apply(&mut self, step: &Step) {
         let now = self.now;
         match *step {
-            Step::Push { tenant, target, most, rate } => {
+            Step::Push { tenant, target, max, rate } => {
                 let key = key(tenant.into(), target.into());
                 let rate = rate.then_some(Rate { count: 3, per: Duration::from_secs(1) });
                 self.model.entry(key).or_default().push_back(self.made);
-                self.queue.push(incoming(key, most.into(), rate, self.made), now);
+                self.queue.push(incoming(key, max.into(), rate, self.made), now);
                 self.made += 1;
             }
             Step::Next => self.next(),

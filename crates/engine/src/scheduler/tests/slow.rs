@@ -31,7 +31,7 @@ struct Target {
 
 impl Lane {
     fn new() -> Self {
-        let limits = LaneLimits { most_jobs: 4_096, remembered: 10_000, ..soft(512) };
+        let limits = LaneLimits { max_jobs: 4_096, remembered: 10_000, ..soft(512) };
         let mut queue = Scheduler::new(limits);
         queue.claimed(&queue.skip(), true);
         Self { queue, now: NOW, out: Vec::new(), targets: BTreeMap::new(), waits: Vec::new() }
@@ -89,13 +89,13 @@ impl Lane {
 
     /// One look around, target by target, as a store does it.
     fn claim(&mut self) {
-        let most = Size { jobs: 256, bytes: 1_000_000 };
-        let Some(most) = self.queue.most_to_claim(most) else {
+        let max = Size { jobs: 256, bytes: 1_000_000 };
+        let Some(max) = self.queue.max_to_claim(max) else {
             return;
         };
         let (skip, proven) = (self.queue.skip(), self.queue.proven());
-        let per = self.queue.per_target(most.jobs);
-        let mut left = most.jobs;
+        let per = self.queue.per_target(max.jobs);
+        let mut left = max.jobs;
         for (key, target) in &mut self.targets {
             let per = if proven.contains(&key.1) { per.proven } else { per.unproven };
             let count = target.stored.min(per).min(left);

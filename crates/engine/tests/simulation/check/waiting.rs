@@ -12,18 +12,18 @@ use super::{Broken, Facts, Promise};
 use crate::{scenario::Kind, target::TIMEOUT, world::What};
 
 /// A flood that came first may hold every slot until its attempts time out, and a poll may pass.
-const LONGEST_WAIT: Duration = Duration::from_secs(TIMEOUT.as_secs() + 6);
+const MAX_WAIT: Duration = Duration::from_secs(TIMEOUT.as_secs() + 6);
 
 /// Beside a crowd, once it is there. A target that nobody has tried yet may wait a little for its turn;
 /// the crowd's owner waits until all of its targets have been tried once.
-const LONGEST_BESIDE_CROWD: Duration = Duration::from_millis(150);
+const MAX_BESIDE_CROWD: Duration = Duration::from_millis(150);
 const CROWD_IS_THERE: Duration = Duration::from_secs(2);
 
 pub fn check(facts: &Facts<'_>, broken: &mut Vec<Broken>) {
     let scenario = &facts.world.scenario;
     let longest = match scenario.kind {
-        Kind::Flood => LONGEST_WAIT,
-        Kind::Crowd => LONGEST_BESIDE_CROWD,
+        Kind::Flood => MAX_WAIT,
+        Kind::Crowd => MAX_BESIDE_CROWD,
         Kind::Calm | Kind::Storm => return,
     };
     let all_tried = all_tried(facts);

@@ -3,9 +3,9 @@
 use async_trait::async_trait;
 use gancho_domain::{EmailId, ReplayId, TenantScope, Time};
 use gancho_store::{
-    Accepted, DeliveryRow, EmailReport, EmailReports, FailedEmails, LeasedReplay, NewEmailReport,
-    NewReplayJob, NewSuppression, OpenedReplay, Page, PageRequest, ReplayCounts, ReplayEnd,
-    ReplayJob, ReplayJobs, ReplayLease, ReplayLimits, ReplayTotal, Result, Suppression,
+    AcceptOutcome, DeliveryRow, EmailReport, EmailReports, FailedEmails, LeasedReplay,
+    NewEmailReport, NewReplayJob, NewSuppression, OpenedReplay, Page, PageRequest, ReplayCounts,
+    ReplayEnd, ReplayJob, ReplayJobs, ReplayLease, ReplayLimits, ReplayTotal, Result, Suppression,
     Suppressions,
 };
 
@@ -82,7 +82,7 @@ impl ReplayJobs for Proxy {
 
 #[async_trait]
 impl EmailReports for Proxy {
-    async fn report_email(&self, scope: TenantScope, new: NewEmailReport) -> Result<Accepted> {
+    async fn report_email(&self, scope: TenantScope, new: NewEmailReport) -> Result<AcceptOutcome> {
         self.inner.report_email(scope, new).await
     }
 

@@ -7,10 +7,10 @@ use gancho_domain::TenantScope;
 use gancho_store::{DeliveryFilter, DeliveryRow, Page, PageRequest, TargetId};
 use rusqlite::Connection;
 
-use super::{Asked, DeliveryTrail, Failed};
+use super::{DeliveryTrail, FailureTrail, ListQuery};
 use crate::{
-    fault::Fault,
     look::{Direction, Looks, Reach, Trail},
+    tx_error::TxError,
 };
 
 /// `filter` asks for no state.
@@ -21,26 +21,26 @@ pub(crate) fn failed_emails(
     target: TargetId,
     request: &PageRequest,
     looks: &mut Looks,
-) -> Result<Page<DeliveryRow>, Fault> {
-    let asked = Asked { db, scope, filter, direction: Direction(request.order) };
-    let failed = DeliveryTrail::Failed(Failed { asked, of: Ok(target) });
-    let reported = DeliveryTrail::Reported(Reported { asked });
+) -> Result<Page<DeliveryRow>, TxError> {
+    let asked = ListQuery { db, scope, filter, direction: Direction(request.order) };
+    let failed = DeliveryTrail::Failed(FailureTrail { asked, of: Ok(target) });
+    let reported = DeliveryTrail::Reported(ReportTrail { asked });
     asked.page(vec![failed, reported], request, looks)
 }
 
 /// In the index of reports on e-mails.
-pub(super) struct Reported<'a> {
-    asked: Asked<'a>,
+pub(super) struct ReportTrail<'a> {
+    asked: ListQuery<'a>,
 }
 
-impl Trail for Reported<'_> {
+impl Trail for ReportTrail<'_> {
     fn follow(
         &self,
         below: i64,
         step: usize,
         looks: &mut Looks,
         found: &mut VecDeque<i64>,
-    ) -> Result<Reach, Fault> {
+    ) -> Result<Reach, TxError> {
         let direction = self.asked.direction;
         let from = format!(
             "email_reports r INDEXED BY email_reports_by_delivery

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use gancho_domain::{Lane, Time};
 
 use super::{DONE, World, delivered, given_up, timeout, tried_again};
-use crate::{Claim, ClaimCursor, Claimed, Job, Settled, Settlement, Skip, conformance::Fixture};
+use crate::{
+    Claim, ClaimCursor, ClaimResult, Job, SettleOutcome, Settlement, Skip, conformance::Fixture,
+};
 
 impl<F: Fixture> World<F> {
     /// A claim of webhooks with room for everything a case makes.
@@ -14,8 +16,8 @@ impl<F: Fixture> World<F> {
             node: self.node,
             lane: Lane::Webhook,
             now: self.now(),
-            most: 1_000,
-            most_bytes: 64 << 20,
+            max: 1_000,
+            max_bytes: 64 << 20,
             per_target: 1_000,
             per_proven: 1_000,
             per_tenant: 1_000,
@@ -25,13 +27,13 @@ impl<F: Fixture> World<F> {
         }
     }
 
-    pub async fn take(&self, claim: Claim) -> Claimed {
+    pub async fn take(&self, claim: Claim) -> ClaimResult {
         self.store.claim(claim).await.unwrap()
     }
 
     /// Claims, going on where the claim before stopped, until no more is said to be due. Answers
     /// with every job and the last claim.
-    pub async fn take_until_done(&self, mut claim: Claim) -> (Vec<Job>, Claimed) {
+    pub async fn take_until_done(&self, mut claim: Claim) -> (Vec<Job>, ClaimResult) {
         let mut jobs = Vec::new();
         for _ in 0..1_000 {
             let mut claimed = self.take(claim.clone()).await;
@@ -59,7 +61,7 @@ impl<F: Fixture> World<F> {
         assert!(jobs.is_empty(), "nothing is due: {jobs:?}");
     }
 
-    pub async fn settle(&self, settlement: Settlement) -> Settled {
+    pub async fn settle(&self, settlement: Settlement) -> SettleOutcome {
         let mut settled = self.store.settle(self.node, vec![settlement]).await.unwrap();
         assert_eq!(settled.len(), 1, "one answer for each settlement");
         settled.remove(0)

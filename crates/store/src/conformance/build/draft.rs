@@ -7,14 +7,14 @@ use gancho_domain::{
     DeliveryId, Failure, IdMaker, Lane, Parcel, ParcelId, TenantId, Time, parcel::Kind,
 };
 
-use crate::{NewDelivery, NewParcel, Once, Received, TargetId};
+use crate::{LedgerReceipt, NewDelivery, NewParcel, Once, TargetId};
 
 #[derive(Clone)]
 pub struct Draft {
     ids: Arc<IdMaker>,
     parcel: Parcel,
     once: Option<Once>,
-    ledger: Option<Received>,
+    ledger: Option<LedgerReceipt>,
     deliveries: Vec<NewDelivery>,
 }
 
@@ -83,14 +83,14 @@ impl Draft {
     /// With a line in the ledger.
     pub fn in_ledger(mut self, entry: &str) -> Self {
         let entry = Bytes::from(entry.to_owned());
-        self.ledger = Some(Received { entry, request: Bytes::new(), withheld: None });
+        self.ledger = Some(LedgerReceipt { entry, request: Bytes::new(), withheld: None });
         self
     }
 
     /// In the ledger, with the request it came in; not to be sent where there is a reason.
     pub fn received(mut self, request: &'static str, withheld: Option<Failure>) -> Self {
         let entry = Bytes::from_static(b"a line");
-        self.ledger = Some(Received { entry, request: request.into(), withheld });
+        self.ledger = Some(LedgerReceipt { entry, request: request.into(), withheld });
         self
     }
 

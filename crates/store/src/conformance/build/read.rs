@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// More pages than any case fills: a list that goes on longer goes round in circles.
-const MOST_PAGES: usize = 1_000;
+const MAX_PAGES: usize = 1_000;
 
 impl<F: Fixture> World<F> {
     pub async fn find_event(&self, tenant: TenantId, id: ParcelId) -> Option<EventView> {
@@ -34,21 +34,21 @@ impl<F: Fixture> World<F> {
         self.list_by(tenant, filter, 100).await
     }
 
-    /// All pages of so many rows, one after the other.
+    /// All pages of `max` rows, one after the other.
     pub async fn list_by(
         &self,
         tenant: TenantId,
         filter: DeliveryFilter,
-        most: usize,
+        max: usize,
     ) -> Vec<DeliveryRow> {
         let mut rows = Vec::new();
-        let mut request = PageRequest::first(most);
-        for _ in 0..MOST_PAGES {
+        let mut request = PageRequest::first(max);
+        for _ in 0..MAX_PAGES {
             let page = self.store.deliveries(scope(tenant), filter.clone(), request).await.unwrap();
-            assert!(page.rows.len() <= most, "a page holds what was asked for");
+            assert!(page.rows.len() <= max, "a page holds what was asked for");
             rows.extend(page.rows);
             match page.next {
-                Some(after) => request = PageRequest::new(most, Some(after)),
+                Some(after) => request = PageRequest::new(max, Some(after)),
                 None => return rows,
             }
         }
@@ -59,21 +59,21 @@ impl<F: Fixture> World<F> {
         self.list_events_by(tenant, filter, 100).await
     }
 
-    /// All pages of so many rows, one after the other.
+    /// All pages of `max` rows, one after the other.
     pub async fn list_events_by(
         &self,
         tenant: TenantId,
         filter: EventFilter,
-        most: usize,
+        max: usize,
     ) -> Vec<EventRow> {
         let mut rows = Vec::new();
-        let mut request = PageRequest::first(most);
-        for _ in 0..MOST_PAGES {
+        let mut request = PageRequest::first(max);
+        for _ in 0..MAX_PAGES {
             let page = self.store.events(scope(tenant), filter.clone(), request).await.unwrap();
-            assert!(page.rows.len() <= most, "a page holds what was asked for");
+            assert!(page.rows.len() <= max, "a page holds what was asked for");
             rows.extend(page.rows);
             match page.next {
-                Some(after) => request = PageRequest::new(most, Some(after)),
+                Some(after) => request = PageRequest::new(max, Some(after)),
                 None => return rows,
             }
         }
@@ -84,16 +84,16 @@ impl<F: Fixture> World<F> {
         self.dead_by(filter, 100).await
     }
 
-    /// All pages of so many rows, one after the other.
-    pub async fn dead_by(&self, filter: DeadFilter, most: usize) -> Vec<DeadLetter> {
+    /// All pages of `max` rows, one after the other.
+    pub async fn dead_by(&self, filter: DeadFilter, max: usize) -> Vec<DeadLetter> {
         let mut rows = Vec::new();
-        let mut request = PageRequest::first(most);
-        for _ in 0..MOST_PAGES {
+        let mut request = PageRequest::first(max);
+        for _ in 0..MAX_PAGES {
             let page = self.store.dead_letters(filter.clone(), request).await.unwrap();
-            assert!(page.rows.len() <= most, "a page holds what was asked for");
+            assert!(page.rows.len() <= max, "a page holds what was asked for");
             rows.extend(page.rows);
             match page.next {
-                Some(after) => request = PageRequest::new(most, Some(after)),
+                Some(after) => request = PageRequest::new(max, Some(after)),
                 None => return rows,
             }
         }
@@ -108,8 +108,8 @@ impl<F: Fixture> World<F> {
         rows.pop()
     }
 
-    pub async fn replay(&self, filter: DeadFilter, most: usize) -> u64 {
-        self.store.replay_dead(filter, most, None, self.now()).await.unwrap().armed
+    pub async fn replay(&self, filter: DeadFilter, max: usize) -> u64 {
+        self.store.replay_dead(filter, max, None, self.now()).await.unwrap().armed
     }
 
     pub async fn depth(&self, lane: Lane) -> LaneDepth {

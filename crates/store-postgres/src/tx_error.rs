@@ -1,4 +1,4 @@
-//! What an error of the database means to a caller.
+//! Errors of a transaction, and the store errors that callers get for them.
 
 use deadpool_postgres::PoolError;
 use gancho_store::StoreError;
@@ -7,8 +7,8 @@ use tokio_postgres::{Error, error::SqlState};
 /// How a transaction failed, by what is to be done about it. In all cases but a lost commit, which
 /// is not an error here, nothing was written.
 #[derive(Debug)]
-pub(crate) enum Fault {
-    /// Two transactions were in each other's way: run it again.
+pub(crate) enum TxError {
+    /// Two transactions conflicted: retry it.
     Retry(StoreError),
     /// The connection, the server or its disk: whatever was in the transaction, it would have failed.
     Server(StoreError),
@@ -16,7 +16,7 @@ pub(crate) enum Fault {
     Content(StoreError),
 }
 
-impl Fault {
+impl TxError {
     pub(crate) fn into_error(self) -> StoreError {
         match self {
             Self::Retry(error) | Self::Server(error) | Self::Content(error) => error,
@@ -24,7 +24,7 @@ impl Fault {
     }
 }
 
-impl From<Error> for Fault {
+impl From<Error> for TxError {
     fn from(error: Error) -> Self {
         let Some(code) = error.code() else {
             return Self::Server(error_of(&error));
@@ -40,7 +40,7 @@ impl From<Error> for Fault {
     }
 }
 
-impl From<StoreError> for Fault {
+impl From<StoreError> for TxError {
     fn from(error: StoreError) -> Self {
         Self::Content(error)
     }

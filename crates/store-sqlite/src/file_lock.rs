@@ -1,8 +1,8 @@
-//! Holding the file: one process at a time, and nobody else on the machine may read it.
+//! Locks the database file: one process at a time, and no other user of the machine may read it.
 //!
-//! A file may have several names: a link to it, or a mount of it elsewhere. So it is held twice, by a lock
-//! beside its real path and, where the system allows it, by one on the file itself. Two processes that
-//! both believed to be alone would each trust what it remembers of the file, and be wrong.
+//! A file may have several names: a link to it, or a mount of it elsewhere. So it is locked twice, by a
+//! lock file beside its real path and, where the system allows it, on the file itself. Two processes on one
+//! file would each trust a stale cache.
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
@@ -15,8 +15,8 @@ use gancho_store::Result;
 
 use crate::open::refused;
 
-/// Held as long as the process lives; the system lets go of it when the process dies.
-pub(crate) struct Held {
+/// Held as long as the process lives; the system releases it when the process dies.
+pub(crate) struct FileLock {
     _beside: File,
     _file: Option<File>,
 }
@@ -25,7 +25,7 @@ pub(crate) struct Held {
 const PRIVATE: u32 = 0o600;
 
 /// Makes the file if it is not there. SQLite gives its log and its index the same rights.
-pub(crate) fn hold(path: &Path) -> Result<Held> {
+pub(crate) fn hold(path: &Path) -> Result<FileLock> {
     let named =
         |what: &str, error: &io::Error| refused(format!("{what} {}: {error}", path.display()));
     match OpenOptions::new().write(true).create_new(true).mode(PRIVATE).open(path) {
@@ -43,7 +43,7 @@ pub(crate) fn hold(path: &Path) -> Result<Held> {
         .open(&beside)
         .map_err(|error| refused(format!("cannot open the lock {}: {error}", beside.display())))?;
     take(&lock, path)?;
-    Ok(Held { _beside: lock, _file: hold_inode(&real, path)? })
+    Ok(FileLock { _beside: lock, _file: hold_inode(&real, path)? })
 }
 
 /// Files of earlier versions could be read by anyone. The group is left as it is: backups may need it.
@@ -62,8 +62,8 @@ fn close_to_others(path: &Path) {
     }
 }
 
-/// On Linux a lock of this kind and those of SQLite do not meet; elsewhere they would be in each other's
-/// way, as on file systems of another machine.
+/// On Linux a lock of this kind and those of SQLite are independent; elsewhere they would conflict, as on
+/// network file systems.
 #[cfg(target_os = "linux")]
 fn hold_inode(real: &Path, path: &Path) -> Result<Option<File>> {
     const REMOTE: [u64; 3] = [0x6969, 0xff53_4d42, 0xfe53_4d42];
@@ -75,8 +75,8 @@ fn hold_inode(real: &Path, path: &Path) -> Result<Option<File>> {
         .map_err(|error| refused(format!("cannot open {}: {error}", path.display())))?;
     let taken = take(&file, path);
     if taken.is_err() {
-        // Closing it would end the locks that SQLite holds on the same file in this process, if that is
-        // who has it open.
+        // Closing it would release the locks that SQLite holds on the same file, if this process has it
+        // open.
         std::mem::forget(file);
         return taken.map(|()| None);
     }

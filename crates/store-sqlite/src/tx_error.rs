@@ -1,41 +1,41 @@
-//! What a failure inside a step means to the caller, and to the store.
+//! Errors of a step in a transaction, and the store errors that callers get for them.
 
 use gancho_store::StoreError;
 use rusqlite::ErrorCode;
 
 #[derive(Debug)]
-pub(crate) enum Fault {
-    /// The step itself says no. It has written nothing.
+pub(crate) enum TxError {
+    /// The step itself refused. It has written nothing.
     Refused(StoreError),
     Sql(rusqlite::Error),
 }
 
-impl From<rusqlite::Error> for Fault {
+impl From<rusqlite::Error> for TxError {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sql(error)
     }
 }
 
-impl From<StoreError> for Fault {
+impl From<StoreError> for TxError {
     fn from(error: StoreError) -> Self {
         Self::Refused(error)
     }
 }
 
-impl From<Fault> for StoreError {
-    fn from(fault: Fault) -> Self {
+impl From<TxError> for StoreError {
+    fn from(fault: TxError) -> Self {
         match fault {
-            Fault::Refused(error) => error,
-            Fault::Sql(error) => meaning(&error),
+            TxError::Refused(error) => error,
+            TxError::Sql(error) => store_error(&error),
         }
     }
 }
 
-pub(crate) fn corrupt(what: impl Into<String>) -> Fault {
-    Fault::Refused(StoreError::Corrupt(what.into()))
+pub(crate) fn corrupt(what: impl Into<String>) -> TxError {
+    TxError::Refused(StoreError::Corrupt(what.into()))
 }
 
-pub(crate) fn meaning(error: &rusqlite::Error) -> StoreError {
+pub(crate) fn store_error(error: &rusqlite::Error) -> StoreError {
     match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => StoreError::Full(
             "the disk or the database's size limit is reached: free space or raise the limit"

@@ -1,5 +1,5 @@
-//! Whether the clock of day can be believed. What removes things by their age, or gives them up, must
-//! not act on a clock that has just jumped, or that is far ahead of all that the store has seen.
+//! Decides whether the wall clock can be trusted. Expiry, archiving and pruning act on age, so they must not
+//! run on a clock that has just jumped, or that is far ahead of the last write to the store.
 
 use std::time::Duration;
 
@@ -8,25 +8,25 @@ use parking_lot::Mutex;
 
 use crate::Engine;
 
-pub(crate) struct Steady(Mutex<State>);
+pub(crate) struct ClockGuard(Mutex<State>);
 
 struct State {
-    /// The clock of day and the uptime when they were last read.
+    /// The wall clock and the uptime when they were last read.
     last: (Time, Duration),
-    /// The uptime until which the clock of day is not believed.
+    /// The uptime until which the wall clock is not trusted.
     doubt_until: Duration,
 }
 
 /// Ordinary corrections are smaller than this.
 const MAX_CORRECTION: Duration = Duration::from_secs(30);
-/// How long a jump is doubted: the time that is left to whoever looks after the machine.
+/// How long the clock is distrusted after a jump: the operator's time to correct it.
 const DOUBT: Duration = Duration::from_mins(30);
-/// A process may have been stopped for this long without the clock being doubted at its start.
+/// A process may have been stopped for this long without the clock being distrusted at its start.
 const MAX_STOP: Duration = Duration::from_hours(24);
-/// How long a clock is doubted that is further ahead at the start.
+/// How long a clock that is further ahead at the start is distrusted.
 const DOUBT_AT_START: Duration = Duration::from_hours(24);
 
-impl Steady {
+impl ClockGuard {
     /// `last_written` is when the store was last written, before this process opened it.
     pub fn new(clock: &dyn Clock, last_written: Option<Time>) -> Self {
         let (wall, uptime) = (clock.now(), clock.uptime());
@@ -34,23 +34,23 @@ impl Steady {
         if let Some(last) = last_written {
             if wall.since(last) > MAX_STOP {
                 doubt = DOUBT_AT_START;
-                tracing::warn!(%wall, last_written = %last, "the clock is far ahead of the store: nothing is removed or given up by age for 24 hours. Correct the clock unless the gateway was stopped that long");
+                tracing::warn!(%wall, last_written = %last, suspended_secs = doubt.as_secs(), "clock is far ahead of the store; expiry, archiving and pruning suspended. Correct the clock unless the gateway was stopped that long");
             } else if last.since(wall) > MAX_CORRECTION {
                 doubt = DOUBT;
-                tracing::warn!(%wall, last_written = %last, "the clock is behind the store: nothing is removed or given up by age for 30 minutes");
+                tracing::warn!(%wall, last_written = %last, suspended_secs = doubt.as_secs(), "clock is behind the store; expiry, archiving and pruning suspended");
             }
         }
         Self(Mutex::new(State { last: (wall, uptime), doubt_until: uptime + doubt }))
     }
 
-    /// Whether the clock has gone evenly. To be asked regularly, and each time before its reading is
-    /// acted on.
-    pub fn is_steady(&self, wall: Time, uptime: Duration) -> bool {
+    /// Returns whether the wall clock advances with the uptime. Call it regularly, and each time before
+    /// acting on a reading.
+    pub fn is_trustworthy(&self, wall: Time, uptime: Duration) -> bool {
         let mut state = self.0.lock();
         let (last_wall, last_uptime) = std::mem::replace(&mut state.last, (wall, uptime));
         let expected = last_wall + uptime.saturating_sub(last_uptime);
         if wall.since(expected).max(expected.since(wall)) > MAX_CORRECTION {
-            tracing::warn!(%wall, %expected, "the clock jumped: nothing is removed or given up by age for 30 minutes");
+            tracing::warn!(%wall, %expected, suspended_secs = DOUBT.as_secs(), "clock jumped; expiry, archiving and pruning suspended");
             state.doubt_until = state.doubt_until.max(uptime + DOUBT);
         }
         uptime >= state.doubt_until
@@ -58,9 +58,9 @@ impl Steady {
 }
 
 impl Engine {
-    /// Whether anything may be removed or given up for its age at this time, as the clock says it.
-    pub fn believes(&self, now: Time) -> bool {
-        self.steady.is_steady(now, self.clock.uptime())
+    /// Returns whether deliveries may be removed or given up by their age at this wall-clock time.
+    pub fn trusts_clock(&self, now: Time) -> bool {
+        self.clock_guard.is_trustworthy(now, self.clock.uptime())
     }
 }
 
@@ -70,18 +70,18 @@ mod tests {
 
     use super::*;
 
-    fn believes(steady: &Steady, clock: &ManualClock) -> bool {
-        steady.is_steady(clock.now(), clock.uptime())
+    fn is_trusted(clock_guard: &ClockGuard, clock: &ManualClock) -> bool {
+        clock_guard.is_trustworthy(clock.now(), clock.uptime())
     }
 
     #[test]
     fn a_jump_is_doubted_for_a_while() {
         let clock = ManualClock::at_secs(1_000_000);
-        let steady = Steady::new(&clock, None);
+        let clock_guard = ClockGuard::new(&clock, None);
         let at = |jump: i64, minutes: u64| {
             clock.jump(Time::from_secs(clock.now().secs() + jump));
             clock.advance(Duration::from_mins(minutes));
-            believes(&steady, &clock)
+            is_trusted(&clock_guard, &clock)
         };
         assert!(at(0, 0));
         assert!(at(5, 1), "a small correction");
@@ -98,22 +98,26 @@ mod tests {
         for (ahead, believed) in [(0, true), (23, true), (25, false), (24 * 365, false)] {
             let clock = ManualClock::default();
             clock.set(last + Duration::from_hours(ahead));
-            let steady = Steady::new(&clock, Some(last));
-            assert_eq!(believes(&steady, &clock), believed, "{ahead} hours ahead");
+            let clock_guard = ClockGuard::new(&clock, Some(last));
+            assert_eq!(is_trusted(&clock_guard, &clock), believed, "{ahead} hours ahead");
             clock.advance(Duration::from_hours(23));
-            assert_eq!(believes(&steady, &clock), believed, "{ahead} hours ahead, a day later");
+            assert_eq!(
+                is_trusted(&clock_guard, &clock),
+                believed,
+                "{ahead} hours ahead, a day later"
+            );
             clock.advance(Duration::from_hours(2));
-            assert!(believes(&steady, &clock));
+            assert!(is_trusted(&clock_guard, &clock));
         }
     }
 
     #[test]
     fn a_clock_behind_the_store_is_doubted_for_a_while() {
         let clock = ManualClock::at_secs(1_000_000);
-        let steady = Steady::new(&clock, Some(clock.now() + Duration::from_hours(1)));
-        assert!(!believes(&steady, &clock));
+        let clock_guard = ClockGuard::new(&clock, Some(clock.now() + Duration::from_hours(1)));
+        assert!(!is_trusted(&clock_guard, &clock));
         clock.advance(Duration::from_mins(30));
-        assert!(believes(&steady, &clock));
+        assert!(is_trusted(&clock_guard, &clock));
     }
 
     #[test]
@@ -121,8 +125,8 @@ mod tests {
         let right = Time::from_secs(1_000_000);
         let clock = ManualClock::default();
         clock.set(right + Duration::from_hours(24 * 365));
-        let steady = Steady::new(&clock, Some(right));
+        let clock_guard = ClockGuard::new(&clock, Some(right));
         clock.jump(right);
-        assert!(!believes(&steady, &clock));
+        assert!(!is_trusted(&clock_guard, &clock));
     }
 }

@@ -1,4 +1,4 @@
-//! Work that is finished even if whoever waits for it goes away.
+//! A future that runs to completion even if its caller drops it.
 
 use std::{
     future::Future,
@@ -9,28 +9,28 @@ use std::{
 use tokio::runtime::Handle;
 use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
 
-/// Done where it is awaited, which spares it a task of its own; a task takes over when that is dropped.
-pub(crate) struct Through<T: Send + 'static> {
+/// Runs where it is awaited, which saves a task; when dropped early, it moves to a task of its own.
+pub(crate) struct RunToCompletion<T: Send + 'static> {
     work: Option<Work<T>>,
     tracker: TaskTracker,
-    /// Whoever waits for the tracker waits for this too.
+    /// Makes the tracker wait for this work too.
     _token: TaskTrackerToken,
 }
 
 type Work<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-impl<T: Send + 'static> Through<T> {
+impl<T: Send + 'static> RunToCompletion<T> {
     pub fn new(tracker: &TaskTracker, work: impl Future<Output = T> + Send + 'static) -> Self {
         let (tracker, token) = (tracker.clone(), tracker.token());
         Self { work: Some(Box::pin(work)), tracker, _token: token }
     }
 }
 
-impl<T: Send + 'static> Future for Through<T> {
+impl<T: Send + 'static> Future for RunToCompletion<T> {
     type Output = T;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
-        // Taken out, so that what panics is not begun again.
+        // Taken out, so that work that panics is not polled again.
         let Some(mut work) = self.work.take() else { return Poll::Pending };
         let done = work.as_mut().poll(context);
         if done.is_pending() {
@@ -40,7 +40,7 @@ impl<T: Send + 'static> Future for Through<T> {
     }
 }
 
-impl<T: Send + 'static> Drop for Through<T> {
+impl<T: Send + 'static> Drop for RunToCompletion<T> {
     fn drop(&mut self) {
         if let Some(work) = self.work.take()
             && let Ok(runtime) = Handle::try_current()
@@ -68,7 +68,7 @@ mod tests {
         let (tracker, is_done) = (TaskTracker::new(), Arc::new(AtomicBool::new(false)));
         let (go, gone) = oneshot::channel::<()>();
         let note = is_done.clone();
-        let mut waiting = Box::pin(Through::new(&tracker, async move {
+        let mut waiting = Box::pin(RunToCompletion::new(&tracker, async move {
             gone.await.unwrap();
             note.store(true, Relaxed);
         }));
@@ -84,7 +84,7 @@ mod tests {
     #[tokio::test]
     async fn whoever_waits_gets_what_it_made_and_nothing_is_left() {
         let tracker = TaskTracker::new();
-        let waiting = Through::new(&tracker, async { 7 });
+        let waiting = RunToCompletion::new(&tracker, async { 7 });
         tracker.close();
         assert_eq!((tracker.len(), waiting.await), (1, 7));
         assert!(tracker.is_empty());
@@ -93,7 +93,7 @@ mod tests {
     #[tokio::test]
     async fn what_panicked_is_not_begun_again() {
         let tracker = TaskTracker::new();
-        let broken = Through::new(&tracker, async { panic!("as it must") });
+        let broken = RunToCompletion::new(&tracker, async { panic!("as it must") });
         let caught = std::panic::AssertUnwindSafe(broken).catch_unwind().await;
         assert!(caught.is_err() && tracker.is_empty());
     }

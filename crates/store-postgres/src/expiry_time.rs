@@ -1,5 +1,5 @@
-//! The latest time that upkeep has named: what ended before it is over. A clock that is ahead, and is not
-//! believed, ends nothing.
+//! The latest time that upkeep has set: keys that end before it are expired. A clock that is ahead,
+//! and is not trusted, expires nothing.
 
 use std::sync::{
     Arc,
@@ -9,9 +9,9 @@ use std::sync::{
 use gancho_domain::Time;
 
 #[derive(Clone, Default)]
-pub(crate) struct Over(Arc<AtomicI64>);
+pub(crate) struct ExpiryTime(Arc<AtomicI64>);
 
-impl Over {
+impl ExpiryTime {
     pub fn set(&self, now: Time) {
         self.0.store(now.micros(), Ordering::Relaxed);
     }

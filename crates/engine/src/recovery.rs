@@ -1,4 +1,4 @@
-//! What is to be done when the store refuses.
+//! Decides what to do when a call to the store fails.
 
 use std::{sync::Arc, time::Duration};
 
@@ -7,25 +7,30 @@ use gancho_store::{NodeId, StoreError};
 use crate::Engine;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Course {
-    /// Try again after a while.
-    Again,
-    /// Whatever `node` held is another's now.
+pub(crate) enum Recovery {
+    /// Retry after a backoff.
+    Retry,
+    /// `node` was declared dead; other nodes have its deliveries.
     Fenced,
     /// The engine is stopping.
     Stop,
 }
 
 impl Engine {
-    pub(crate) fn course(self: &Arc<Self>, step: &str, node: NodeId, error: &StoreError) -> Course {
+    pub(crate) fn recovery_for(
+        self: &Arc<Self>,
+        step: &str,
+        node: NodeId,
+        error: &StoreError,
+    ) -> Recovery {
         match error {
             StoreError::Fenced => {
                 self.fenced(node);
-                Course::Fenced
+                Recovery::Fenced
             }
             StoreError::Broken(_) => {
                 self.fail(error);
-                Course::Stop
+                Recovery::Stop
             }
             StoreError::Full(_)
             | StoreError::Unavailable(_)
@@ -34,19 +39,19 @@ impl Engine {
             | StoreError::Taken(_)
             | StoreError::Corrupt(_)
             | StoreError::Invalid(_) => {
-                tracing::warn!(step, %error, "the store refused; trying again");
-                Course::Again
+                tracing::warn!(step, %error, "store operation failed; retrying");
+                Recovery::Retry
             }
         }
     }
 }
 
-/// Waits longer each time.
+/// Exponential backoff.
 pub(crate) struct Backoff(Duration);
 
 impl Backoff {
     const FIRST: Duration = Duration::from_millis(50);
-    const LONGEST: Duration = Duration::from_secs(2);
+    const MAX: Duration = Duration::from_secs(2);
 
     pub fn new() -> Self {
         Self(Self::FIRST)
@@ -54,6 +59,6 @@ impl Backoff {
 
     pub async fn wait(&mut self) {
         tokio::time::sleep(self.0).await;
-        self.0 = (2 * self.0).min(Self::LONGEST);
+        self.0 = (2 * self.0).min(Self::MAX);
     }
 }
