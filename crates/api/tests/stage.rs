@@ -61,7 +61,7 @@ pub struct Choices {
     pub key_keeper: Option<Arc<dyn KeyRingService>>,
     pub ingest: IngestSettings,
     /// What brings e-mails on their way; a sink where it is not given.
-    pub post: Option<Arc<dyn Transport>>,
+    pub transport: Option<Arc<dyn Transport>>,
     /// Their plan; short where it is not given.
     pub mail_plan: Option<RetryPlan>,
     /// Rows that a page of a list looks at; as many as usual where it is not given.
@@ -140,11 +140,11 @@ impl Stage {
             attempts: 5,
         };
         let mut sink = None;
-        let post = choices
-            .post
+        let transport = choices
+            .transport
             .unwrap_or_else(|| sink.insert(Arc::new(Sink::new(clock.clone(), 100))).clone());
         let emails = limits::lane(MailCarrier {
-            transport: post,
+            transport,
             registry: registry.clone(),
             suppressions: suppressions.clone(),
             ids: ids.clone(),

@@ -1,5 +1,5 @@
-//! One file for each command. [`client`], [`input`], [`table`] and [`progress`] are what several of
-//! them share: asking a gateway that runs, what a person hands over, what a person reads.
+//! One file per command. They share [`client`] (calls a running gateway), [`input`] (files, secrets and
+//! confirmations), [`table`] (output) and [`progress`].
 
 pub mod bench;
 mod client;

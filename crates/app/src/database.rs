@@ -1,4 +1,4 @@
-//! Which store: `sqlite:PATH` or `postgres://…`.
+//! Opens the store: `sqlite:PATH` or `postgres://…`.
 
 use std::{sync::Arc, time::Duration};
 
@@ -7,7 +7,7 @@ use gancho_store::Store;
 use gancho_store_postgres::PostgresStore;
 use gancho_store_sqlite::SqliteStore;
 
-/// What the operator has decided about the store.
+/// The operator's settings of the store.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
     /// Publishing is refused above this size (SQLite).
@@ -39,11 +39,11 @@ pub async fn open(url: &str, options: Options) -> anyhow::Result<Arc<dyn Store>>
     bail!("not a database URL. hint: write sqlite:PATH or postgres://USER@HOST/NAME")
 }
 
-/// To look at it: also beside a gateway that runs on it, and at a copy.
+/// Opens the store for reading, also next to a running gateway, or a copy.
 pub async fn open_to_read(url: &str) -> anyhow::Result<Arc<dyn Store>> {
     match url.strip_prefix("sqlite:") {
         Some(path) => Ok(SqliteStore::open_to_read(path).context("cannot open the database")?),
-        // PostgreSQL is for many nodes: this is one more.
+        // PostgreSQL is shared by several nodes: this is one more.
         None => open(url, Options::default()).await,
     }
 }

@@ -1,9 +1,9 @@
-//! Endpoints that the operator's settings ask for, kept in step with them at each start: one for each
-//! company of the environment, and one for the operator's own notices.
+//! Endpoints that the settings declare, created and updated at each start: one for each company of the
+//! environment, and one for the operator's notices.
 //!
-//! Which endpoint belongs to which is written down once, so that a tenant's other endpoints are never
-//! touched. One that is no longer asked for is switched off; one that is asked for again is switched
-//! on.
+//! A document records which endpoint belongs to which declaration, so that a tenant's other endpoints are
+//! never touched. An endpoint that is no longer declared is disabled; one that is declared again is
+//! enabled.
 
 use anyhow::Context;
 use bytes::Bytes;
@@ -19,7 +19,7 @@ use crate::{
 const COLLECTION: Collection = Collection::operators("environment");
 const MOST: usize = 10_000;
 
-/// One endpoint that there is to be.
+/// An endpoint that should exist.
 struct DeclaredEndpoint {
     slug: String,
     name: String,
@@ -30,7 +30,7 @@ struct DeclaredEndpoint {
 }
 
 impl DeclaredEndpoint {
-    /// By whose rules its URL is judged: the operator's own may be where no tenant's may.
+    /// The service whose rules apply to its URL: the operator's own endpoints may be in other networks.
     fn desk<'a>(&self, gateway: &'a Gateway) -> &'a EndpointService {
         if self.slug == Tenant::OPERATOR { &gateway.own_endpoints } else { &gateway.endpoints }
     }
@@ -89,13 +89,13 @@ async fn follow(gateway: &Gateway, wanted: &DeclaredEndpoint) -> anyhow::Result<
         let is_secret_generated = wanted.secret.is_none();
         tracing::info!(tenant = wanted.slug, endpoint = %id, is_secret_generated, "endpoint created from the configuration");
     } else {
-        // Another node was faster, and its endpoint is the one.
+        // Another node was faster, and its endpoint is used.
         gateway.endpoints.delete(scope, id).await?;
     }
     Ok(())
 }
 
-/// The endpoint that is written down, or one that was made just before a crash.
+/// The recorded endpoint, or one that was created just before a crash.
 async fn find(
     gateway: &Gateway,
     scope: TenantScope,
@@ -123,10 +123,10 @@ async fn change(
     endpoint: Endpoint,
 ) -> anyhow::Result<()> {
     let given = wanted.secret.as_ref().map(Secret::reveal);
-    // One that cannot be opened any more is replaced by the one that is given.
+    // A secret that cannot be decrypted any more is replaced by the declared one.
     let kept = seal::secret(&gateway.ring.keys, &endpoint).ok();
     let is_other_secret = given.is_some() && given != kept.as_ref().map(|secret| secret.as_str());
-    // The URL as it would be kept: two spellings of one address are no change.
+    // The normalized URL: two spellings of one address are not a change.
     let url = wanted.desk(gateway).client.policy().parse(&wanted.url)?;
     let is_other_url = url.as_str() != endpoint.url;
     let is_other_profile = endpoint.profile != wanted.profile;
@@ -162,7 +162,7 @@ fn id_of(body: &[u8]) -> Option<EndpointId> {
     std::str::from_utf8(body).ok()?.parse().ok()
 }
 
-/// Whether this one is the one from now on.
+/// Records the endpoint. Returns false if another node has recorded one first.
 async fn note(
     gateway: &Gateway,
     scope: TenantScope,
@@ -171,7 +171,7 @@ async fn note(
 ) -> anyhow::Result<bool> {
     let expect = match gateway.store.document(COLLECTION, slug).await? {
         None => Expect::Nothing,
-        // It belongs to an endpoint that is gone, or to a node that was faster.
+        // It belongs to an endpoint that was deleted, or another node was faster.
         Some(document) => {
             let other = id_of(&document.body);
             let lives = match other {

@@ -1,5 +1,5 @@
-//! What SES reports of e-mails comes in as a webhook and goes on to the outbox. Neither knows the other,
-//! so they are joined here: the target `gancho:email-feedback` of a source.
+//! SES reports arrive as webhooks and go to the outbox. Receiving and e-mail do not know each other, so
+//! they are connected here: the target `gancho:email-feedback` of a source.
 
 use async_trait::async_trait;
 use gancho_domain::{Code, Failure};
@@ -9,7 +9,7 @@ use gancho_mail::{
     feedback::{FeedbackError, ReportOutcome, parse},
 };
 
-/// No later attempt can read it any better.
+/// Not retried: a later attempt cannot read it either.
 const NOT_FEEDBACK: &str = "NOT_FEEDBACK";
 
 pub struct EmailFeedback(pub FeedbackService);
@@ -20,14 +20,14 @@ impl InternalSink for EmailFeedback {
         let InternalTarget::EmailFeedback = target;
         let report = match parse(body) {
             Ok(report) => report,
-            // SES tells of deliveries and opened letters too, if it is asked to.
+            // SES reports deliveries and opened e-mails too, if configured.
             Err(other @ FeedbackError::OtherKind(_)) => return Ok(other.to_string()),
             Err(odd @ FeedbackError::Unreadable(_)) => {
                 let failure = Failure::new(Code::from_text(NOT_FEEDBACK), odd.to_string());
                 return Err(InternalSinkError::Never(failure));
             }
         };
-        // Sources are the operator's, so the report itself says whose e-mail it was.
+        // Sources belong to the operator, so the report itself names the tenant.
         match self.0.take(None, &report).await {
             Ok(ReportOutcome::Reported(id)) => Ok(format!("{id} failed: {}", report.code.name())),
             Ok(ReportOutcome::Duplicate(id)) => Ok(format!("{id} was already reported")),

@@ -1,6 +1,5 @@
-//! File handles, of which every connection takes one. The limit is raised as far as the system lets
-//! it, and what there is is shared out, so that connections from outside never take what deliveries,
-//! the store and the API need.
+//! File handles: every connection uses one. The limit is raised as far as the system allows and divided,
+//! so that incoming connections never take the handles that deliveries, the store and the API need.
 
 use gancho_engine::LaneSetup;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -12,11 +11,10 @@ use crate::{
 
 /// For the store, the logs, the listeners, name servers and the runtime itself.
 const RESERVE: usize = 96;
-/// Where the system sets no limit, this is as good as none.
+/// Used if the system sets no limit.
 const UNLIMITED: usize = 1 << 20;
 
-/// Raises the soft limit to the hard one, and says what holds now. Where it cannot be raised, the shares
-/// are smaller.
+/// Raises the soft limit to the hard limit, and returns the current limit.
 pub fn raise() -> usize {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let wanted = maximum.unwrap_or(UNLIMITED as u64);
@@ -27,7 +25,7 @@ pub fn raise() -> usize {
     current.map_or(UNLIMITED, |current| usize::try_from(current).unwrap_or(UNLIMITED))
 }
 
-/// Cuts what the settings ask for to what the limit allows, and says so.
+/// Reduces the connection limits of the settings to what the open-file limit allows, with a warning.
 pub fn share_out(limit: usize, settings: &mut Settings, setup: &mut Setup) {
     let has = |role, count: usize| if has_role(settings, role) { count } else { 0 };
     let emails = setup.mail.as_ref().map_or(0, |mail| mail.limits.concurrency);

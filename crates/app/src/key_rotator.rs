@@ -22,7 +22,7 @@ use crate::{
 
 /// How often a process that runs looks whether its ring's file has grown.
 const LOOK: Duration = Duration::from_secs(5);
-/// So often a record is read anew because someone else has changed it.
+/// How often a record is read again because it was changed concurrently.
 const TRIES: usize = 10;
 
 pub struct KeyRotator {
@@ -37,13 +37,13 @@ impl KeyRotator {
         Self { store, ring, busy: Mutex::default() }
     }
 
-    /// Adds a key if asked to, and seals everything with the newest.
+    /// Adds a key if asked to, and re-encrypts everything with the newest.
     pub async fn rotate(&self, new_key: bool) -> anyhow::Result<Rotation> {
         let _one = self.busy.lock().await;
         if new_key {
             let number = self.ring.add_key()?;
             tracing::info!(key = number, "key added to the key ring");
-            // Other nodes that share the file must have it before they meet what it has sealed.
+            // Other nodes that share the file must load the key before they read what it has encrypted.
             if self.store.name() != "sqlite" {
                 tokio::time::sleep(2 * LOOK).await;
             }
@@ -70,7 +70,7 @@ impl KeyRotator {
         Ok(counts)
     }
 
-    /// Removes a key that nothing is sealed with.
+    /// Removes a key that encrypts nothing.
     pub async fn drop_key(&self, number: u32) -> anyhow::Result<()> {
         let _one = self.busy.lock().await;
         if number == self.ring.keys.newest() {
@@ -91,7 +91,7 @@ impl KeyRotator {
         }
     }
 
-    /// Takes on what the ring's file has got meanwhile, until stopped.
+    /// Reloads the key file when it changes, until stopped.
     pub fn watch_file(self: &Arc<Self>, tasks: &TaskTracker, stop: CancellationToken) {
         let keeper = self.clone();
         tasks.spawn(async move {
@@ -137,7 +137,7 @@ impl KeyRotator {
         Ok(resealed)
     }
 
-    /// Whoever changes the endpoint meanwhile has sealed with the newest key too, or is met again.
+    /// A concurrent change of the endpoint has used the newest key as well, or the endpoint is read again.
     async fn reseal(&self, scope: TenantScope, mut endpoint: Endpoint) -> anyhow::Result<bool> {
         let id = endpoint.id;
         for _ in 0..TRIES {

@@ -1,4 +1,4 @@
-//! When to stop: SIGTERM or Ctrl-C once, and at once when it comes again. When to read anew: SIGHUP.
+//! Signals: SIGTERM or Ctrl-C stops, a second one stops immediately, and SIGHUP reloads.
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -27,7 +27,7 @@ impl Stop {
     }
 }
 
-/// Someone wants what can be read anew to be read anew.
+/// SIGHUP: reload what can be reloaded.
 pub struct ReloadSignal(Option<Signal>);
 
 impl ReloadSignal {

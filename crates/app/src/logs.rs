@@ -1,5 +1,5 @@
-//! Log lines on standard error: for people, or as JSON for programs. What is secret never reaches
-//! them, as the types that hold it do not show it.
+//! Logging to standard error, as text or JSON. Secrets never reach the log, since their types do not
+//! show them.
 
 use std::io::IsTerminal;
 
@@ -7,17 +7,17 @@ use tracing_subscriber::{EnvFilter, fmt};
 
 use crate::settings::LogFormat;
 
-/// What commands for people log: trouble only.
+/// The log level of commands for people.
 pub const QUIET: &str = "warn";
 
 pub fn start(format: LogFormat, level: &str) {
-    // Commands without settings of their own can still be looked into.
+    // Commands without settings can still be debugged.
     #[expect(clippy::disallowed_methods, reason = "commands have no settings to read it from")]
     let asked = std::env::var("GANCHO_LOG").ok().filter(|_| level == QUIET);
     let filter = EnvFilter::try_new(asked.as_deref().unwrap_or(level))
         .unwrap_or_else(|_| EnvFilter::new(QUIET));
     let to_terminal = std::io::stderr().is_terminal();
-    // A log that nobody reads any more must not end the gateway: to complain of it would.
+    // A closed log pipe must not end the gateway, as reporting it would.
     let lines =
         fmt().with_env_filter(filter).with_writer(std::io::stderr).log_internal_errors(false);
     let is_json = match format {

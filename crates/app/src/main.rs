@@ -1,13 +1,13 @@
-//! The `gancho` binary: settings, boot, life and commands. The only crate that names a store.
+//! The `gancho` binary: settings, startup, shutdown and commands. The only crate that names a store.
 //!
-//! In reading order: [`settings`] is what the operator has decided; [`database`] picks the store,
-//! [`gateway`] puts the parts together, [`feedback`] joins receiving and e-mail, [`servers`] puts the API in
-//! front of them; [`declared_endpoints`] keeps endpoints in step with the settings. [`admin_token`] and [`key_ring`] are the two secrets of the
-//! data folder, each a [`private_file`]; [`key_rotator`] changes the second and what it has sealed
-//! ([`sealed_records`]). [`logs`] turns settings into log lines; [`file_handles`] shares out what the system allows;
-//! [`lifecycle`] says when to stop. [`commands`] are
-//! what a person types; [`remote`] talks to a gateway that runs already; [`receiver`] is the built-in
-//! one of `gancho dev` and [`paint`] its colours.
+//! In reading order: [`settings`] reads the configuration; [`database`] opens the store,
+//! [`gateway`] wires the parts together, [`feedback`] connects receiving and e-mail, [`servers`] runs the
+//! listeners; [`declared_endpoints`] creates and updates the endpoints that the settings declare.
+//! [`admin_token`] and [`key_ring`] are the two secrets of the data directory, each a [`private_file`];
+//! [`key_rotator`] rotates the key ring and re-encrypts the [`sealed_records`]. [`logs`] sets up logging,
+//! [`file_handles`] raises and divides the open-file limit, [`lifecycle`] handles signals. [`commands`] has
+//! one file per command; [`remote`] is their client of a running gateway; [`receiver`] is the built-in
+//! webhook receiver of `gancho dev`, and [`paint`] its colors.
 
 mod admin_token;
 mod commands;

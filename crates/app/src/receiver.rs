@@ -1,7 +1,7 @@
 //! The built-in receiver: takes webhooks, checks them as a customer would, and can be told to fail.
 //!
 //! `POST /control {"mode": "ok" | "fail" | "slow", "count": 1}` says how it answers from now on, or for
-//! so many; `GET /control` says how it does now. Everything else is taken as a webhook.
+//! a number of requests; `GET /control` returns the current mode. Every other request is a webhook.
 
 mod control;
 

@@ -34,7 +34,7 @@ pub struct Remote {
 pub enum RemoteError {
     /// Nobody listens there.
     Unreachable(String),
-    /// Whoever listens there said no.
+    /// The server refused the request.
     Refused {
         status: StatusCode,
         /// The stable word for it, where there is one.
@@ -47,7 +47,7 @@ pub enum RemoteError {
 }
 
 const TO_CONNECT: Duration = Duration::from_secs(3);
-/// Sealing everything anew may take a while.
+/// Re-encrypting all secrets may take a while.
 const TO_ANSWER: Duration = Duration::from_secs(3_600);
 const LARGEST: usize = 32 << 20;
 

@@ -102,7 +102,7 @@ impl Servers {
     pub async fn drain(&self, gateway: &Gateway, within: Duration) -> Stopped {
         let until = Instant::now() + within;
         gateway.watch.stopping();
-        // The engine works on meanwhile: whoever waits for an attempt's outcome gets it. A caller
+        // The engine keeps working meanwhile, so that callers that wait for an attempt get its outcome. A caller
         // that dawdles must not take the time that deliveries on the wire need.
         let _ = tokio::time::timeout(within / 2, self.closed()).await;
         gateway.drain(until.saturating_duration_since(Instant::now())).await

@@ -1,14 +1,14 @@
-//! What the operator has decided: `gancho.toml`, then `GANCHO_…` variables, then flags. A few variables
-//! without the prefix, such as `PORT`, count where none of these says anything.
+//! The operator's settings: `gancho.toml`, overridden by `GANCHO_…` variables, overridden by flags. A few
+//! variables without the prefix, such as `PORT`, apply if none of these sets a value.
 //!
-//! In reading order: `keys` is the one table of settings, from which the reference and the checks
-//! are made; `layers` gathers what was written where, from the `plain_names`, the `file`, the
-//! `environment` and the flags; `value`, `amount` and `secret` turn text into settings; `check` looks at what must fit
-//! together; `address_policy` turns settings into rules for addresses; `plans`, `profiles` and `companies` are the three that are not single values; `fault`
-//! says what is wrong, `show` and `reference` tell of it.
+//! In reading order: `keys` is the table of settings, from which the reference and the struct are
+//! generated; `layers` collects raw values and their origins from `plain_names`, `file`, `environment` and
+//! `flags`; `value`, `amount` and `secret` parse them; `check` validates combinations and ranges;
+//! `address_policy` derives the rules for addresses; `plans`, `profiles` and `companies` are the three that
+//! are not single values; `error` reports what is wrong; `show` and `reference` print settings.
 //!
-//! Every fault is reported at once, with the key's name, where it was written and what to do: an
-//! operator corrects a file once. No fault repeats a secret.
+//! All errors are reported at once, each with the key, its origin and a hint, so that an operator corrects
+//! a file once. No error repeats a secret.
 
 pub mod address_policy;
 mod amount;

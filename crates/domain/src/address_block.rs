@@ -1,12 +1,12 @@
-//! Addresses as limits are counted.
+//! Address blocks, the unit of per-address limits.
 
 use std::{
     fmt,
     net::{IpAddr, Ipv6Addr},
 };
 
-/// An address as limits are counted. One customer has a /64 of IPv6 at least, so that counting single
-/// addresses there would count nothing.
+/// An address block for limits. An IPv6 customer has at least a /64, so counting single addresses would be
+/// useless.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct AddressBlock(IpAddr);
 

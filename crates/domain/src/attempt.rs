@@ -19,6 +19,6 @@ pub struct Attempt {
     /// At most the first 16 KiB, as received.
     pub response_body: Bytes,
     pub failure: Option<Failure>,
-    /// When the plan says the next one is due, before jitter. What a tenant is told.
+    /// When the next attempt is planned, before jitter. Shown to the tenant.
     pub next_at: Option<Time>,
 }

@@ -1,22 +1,22 @@
-//! Spares a target that only fails: after several failures in a row it is left alone for a while,
-//! then one delivery tries it. While it is open, what is due waits, and waiting is not an attempt.
+//! The circuit breaker: after several consecutive failures a target gets no deliveries for a while, then a
+//! single probe. While it is open, due deliveries wait, and waiting is not an attempt.
 
 use std::time::Duration;
 
 use crate::Time;
 
-/// Failures in a row that open it.
+/// Consecutive failures that open it.
 const OPENS_AFTER: u32 = 10;
 const FIRST_REST: Duration = Duration::from_secs(10);
-const LONGEST_REST: Duration = Duration::from_secs(300);
+const MAX_OPEN_TIME: Duration = Duration::from_secs(300);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Breaker {
     failures: u32,
-    /// Times it opened since the last success: each rest is twice the one before.
+    /// How often it opened since the last success: each open period is twice as long as the one before.
     openings: u32,
     rests_until: Option<Time>,
-    /// One delivery is out to see whether the target lives.
+    /// A probe is in flight.
     probing: bool,
 }
 
@@ -24,10 +24,10 @@ pub struct Breaker {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gate {
     Open,
-    /// One may go, to see.
+    /// One delivery may go out, as a probe.
     Probe,
     ClosedUntil(Time),
-    /// A probe is out: wait for its result.
+    /// A probe is in flight: wait for its result.
     Waiting,
 }
 
@@ -36,8 +36,8 @@ impl Breaker {
         match self.rests_until {
             None => Gate::Open,
             Some(_) if self.probing => Gate::Waiting,
-            // A clock that jumped back must not lengthen the rest.
-            Some(until) if now < until && until.since(now) <= LONGEST_REST => {
+            // A clock that jumped back must not extend the open period.
+            Some(until) if now < until && until.since(now) <= MAX_OPEN_TIME => {
                 Gate::ClosedUntil(until)
             }
             Some(_) => Gate::Probe,
@@ -55,17 +55,17 @@ impl Breaker {
 
     pub fn failed(&mut self, now: Time) {
         self.failures = self.failures.saturating_add(1);
-        // Results of deliveries that were out before it opened do not open it again.
+        // Results of deliveries that were in flight before it opened do not open it again.
         let fresh = self.rests_until.is_none() && self.failures >= OPENS_AFTER;
         if fresh || self.probing {
             let rest = FIRST_REST.saturating_mul(2_u32.saturating_pow(self.openings.min(10)));
-            self.rests_until = Some(now + rest.min(LONGEST_REST));
+            self.rests_until = Some(now + rest.min(MAX_OPEN_TIME));
             self.openings += 1;
             self.probing = false;
         }
     }
 
-    /// The probe came back without a result (it was never sent): the next may try.
+    /// The probe was never sent: the next delivery may be the probe.
     pub fn unprobe(&mut self) {
         self.probing = false;
     }
@@ -113,7 +113,7 @@ mod tests {
         let mut now = NOW;
         for _ in 0..100 {
             let Gate::ClosedUntil(until) = breaker.gate(now) else { panic!("{breaker:?}") };
-            assert!(until.since(now) <= LONGEST_REST);
+            assert!(until.since(now) <= MAX_OPEN_TIME);
             now = until;
             breaker.probe();
             breaker.failed(now);

@@ -1,4 +1,4 @@
-//! Time and chance as parameters, so that the engine can run in a seeded simulation.
+//! Time and randomness as parameters, so that the engine can run in a seeded simulation.
 
 use std::{
     sync::{
@@ -10,11 +10,11 @@ use std::{
 
 use crate::Time;
 
-/// Tells the time of day. It may jump either way; nothing may rely on it rising.
+/// Returns the wall-clock time. It may jump either way; nothing may rely on it increasing.
 pub trait Clock: Send + Sync + 'static {
     fn now(&self) -> Time;
 
-    /// The time that has passed since some moment in the past, by a clock that never jumps.
+    /// The monotonic time since some moment in the past.
     fn uptime(&self) -> Duration;
 }
 
@@ -38,7 +38,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that stands still until it is set.
+/// A clock that advances only when it is told to.
 #[derive(Debug, Default)]
 pub struct ManualClock {
     now: AtomicI64,
@@ -51,14 +51,14 @@ impl ManualClock {
         Self { now, uptime_micros: AtomicU64::new(0) }
     }
 
-    /// Lets the time pass until then. Back in time it jumps.
+    /// Advances to that time. Backwards, it jumps.
     pub fn set(&self, time: Time) {
         let passed = time.since(self.now()).as_micros() as u64;
         self.uptime_micros.fetch_add(passed, Ordering::Relaxed);
         self.jump(time);
     }
 
-    /// Jumps to a time of day, while no time passes.
+    /// Jumps to a wall-clock time, while no monotonic time passes.
     pub fn jump(&self, time: Time) {
         self.now.store(time.micros(), Ordering::Relaxed);
     }
@@ -78,7 +78,7 @@ impl Clock for ManualClock {
     }
 }
 
-/// A source of chance for jitter and ids. Never for keys or secrets.
+/// A random number generator for jitter and ids. Never for keys or secrets.
 pub trait Random: Send + Sync + 'static {
     fn next(&self) -> u64;
 

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use crate::{EndReason, Failure, Random, RetryPlan, Time, Verdict};
 
-/// What the decision needs to know of a delivery.
+/// The part of a delivery that the decision needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Standing {
-    /// Attempts made, the one just judged included.
+    /// The number of attempts, including the current one.
     pub attempts: u32,
     /// After this it is not tried again.
     pub expires_at: Option<Time>,
@@ -19,18 +19,17 @@ pub enum Next {
     Retry {
         /// When it is really due.
         due_at: Time,
-        /// When the plan says, before jitter.
+        /// When it is planned, before jitter.
         planned_at: Time,
     },
     Dead(Failure),
 }
 
-/// How long a delivery waits that could not be tried for want of something on this node: between half
-/// of this and one and a half times as long.
+/// The delay of a delivery that this node could not attempt for lack of a resource, randomized by ±50 %.
 pub const DEFERRAL: Duration = Duration::from_secs(2);
 
-/// A target may ask for a pause, but for no longer than this.
-pub const LONGEST_PAUSE: Duration = Duration::from_secs(24 * 60 * 60);
+/// Maximum pause that a target may request.
+pub const MAX_PAUSE: Duration = Duration::from_secs(24 * 60 * 60);
 
 pub fn decide(
     standing: Standing,
@@ -48,9 +47,8 @@ pub fn decide(
     let Some(delay) = plan.delay_after(standing.attempts) else {
         return Next::Dead(failure.clone());
     };
-    // The target's wish can only lengthen the plan's delay: a target that says "now" while it
-    // fails is not hammered.
-    let wish = not_before.unwrap_or(now).min(now + LONGEST_PAUSE);
+    // A target can only lengthen the planned delay, so that a failing target is not flooded.
+    let wish = not_before.unwrap_or(now).min(now + MAX_PAUSE);
     let planned_at = (now + delay).max(wish);
     let due_at = (now + plan.jittered(delay, random)).max(wish);
     match standing.expires_at {
@@ -59,7 +57,7 @@ pub fn decide(
     }
 }
 
-/// No attempt was made, so none of the plan is used up: only the end of its time ends it.
+/// No attempt was made, so none of the plan is used up: only expiry ends it.
 fn defer(standing: Standing, failure: &Failure, now: Time, random: &dyn Random) -> Next {
     let due_at = now + DEFERRAL.mul_f64(0.5 + random.unit());
     match standing.expires_at {
@@ -68,7 +66,7 @@ fn defer(standing: Standing, failure: &Failure, now: Time, random: &dyn Random) 
     }
 }
 
-/// The failure of a delivery whose time has run out.
+/// The failure of an expired delivery.
 pub fn expired(last: Option<&Failure>) -> Failure {
     EndReason::EXPIRED.failure(last)
 }
@@ -169,6 +167,6 @@ mod tests {
         for early in [Time::ZERO, Time::from_micros(i64::MIN), NOW] {
             assert_eq!(due(early).1, NOW + Duration::from_secs(60));
         }
-        assert_eq!(due(Time::MAX).0, NOW + LONGEST_PAUSE);
+        assert_eq!(due(Time::MAX).0, NOW + MAX_PAUSE);
     }
 }

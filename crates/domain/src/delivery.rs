@@ -1,9 +1,9 @@
-//! Where a delivery stands: what the store keeps and what a tenant is told.
+//! The state of a delivery: as stored, and as shown to a tenant.
 
 use std::{fmt, str::FromStr};
 
-/// What the store keeps. The numbers are written to disk: never reused, never changed. None is 0 or
-/// 1, so that a row keeps its size when the state changes (SQLite stores those two in no bytes).
+/// The stored state. The numbers are on disk: never reused, never changed. None is 0 or 1, so that a row
+/// keeps its size when the state changes (SQLite stores those two in no bytes).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
     /// To be claimed when due.
@@ -13,7 +13,7 @@ pub enum State {
     /// Behind another of the same subject.
     Waiting,
     Delivered,
-    /// Given up; a dead letter says why.
+    /// Failed permanently; a dead letter has the reason.
     Dead,
 }
 
@@ -40,7 +40,7 @@ impl State {
     }
 }
 
-/// What a tenant is told.
+/// The status shown to a tenant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Status {
     Pending,

@@ -1,4 +1,4 @@
-//! Parts of what a caller sends that endpoints and sources have in common, before and after they are checked.
+//! Input that endpoints and sources have in common, before and after validation.
 
 use std::{ops::RangeInclusive, time::Duration};
 
@@ -20,7 +20,7 @@ pub struct RateDraft {
 }
 
 const MAX_DELAYS: usize = 30;
-/// A target must not be hammered, nor a delivery outlive what anyone remembers.
+/// Bounds: a target must not be flooded, and a delivery must not live forever.
 const WITHIN: RangeInclusive<Duration> = Duration::from_millis(10)..=Duration::from_hours(7 * 24);
 
 impl RetryDraft {

@@ -1,5 +1,4 @@
-//! Why a delivery ends without another attempt. What the last attempt failed with stays readable in the
-//! reason: it is what a person looks for.
+//! Why a delivery ends without another attempt. The reason includes the failure of the last attempt.
 
 use crate::{Code, Failure};
 
@@ -8,7 +7,7 @@ pub struct EndReason {
     pub code: Code,
     /// The whole sentence where no attempt was made.
     pub untried: &'static str,
-    /// What stands before the last attempt's failure where there was one.
+    /// The prefix of the reason, if there was an attempt.
     pub tried: &'static str,
 }
 

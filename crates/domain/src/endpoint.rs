@@ -1,4 +1,4 @@
-//! A tenant's URL that wants certain events.
+//! A tenant's URL that subscribes to event types.
 
 use std::time::Duration;
 
@@ -11,11 +11,11 @@ pub struct Endpoint {
     pub name: String,
     pub url: String,
     pub events: Vec<Pattern>,
-    /// The secret, sealed by whoever saves the endpoint. The store never sees it open.
+    /// The secret, encrypted by the caller that saves the endpoint. The store never sees it in the clear.
     pub sealed_secret: Vec<u8>,
     /// Secrets that were rotated away and still sign for a while, the newest first.
     pub old_secrets: Vec<OldSecret>,
-    /// Custom headers, sealed too: tenants keep tokens in them.
+    /// Custom headers, encrypted as well: they may contain tokens.
     pub sealed_headers: Option<Vec<u8>>,
     /// A JSON object of the tenant's own, kept as it was given.
     pub metadata: String,
@@ -31,7 +31,7 @@ pub struct Endpoint {
     pub health: Health,
     pub created_at: Time,
     pub updated_at: Time,
-    /// Counts the changes: two who change the same version do not undo each other's work.
+    /// The version, for optimistic concurrency.
     pub version: u64,
 }
 
@@ -42,22 +42,22 @@ pub struct OldSecret {
     pub until: Time,
 }
 
-/// How an endpoint has been doing. Kept with it, so that a restart forgets nothing.
+/// The health of an endpoint. Stored, so that it survives a restart.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Health {
-    /// Since when every attempt has failed; nothing while it works.
+    /// Since when every attempt has failed; `None` while it works.
     pub failing_since: Option<Time>,
     /// When its owner was warned of that.
     pub warned_at: Option<Time>,
-    /// Why it is switched off, where the gateway did that.
+    /// Why the gateway has disabled it.
     pub disabled: Option<Disabled>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Disabled {
-    /// It answered 410.
+    /// It responded with 410.
     Gone,
-    /// It had only failed for too long.
+    /// All its deliveries failed for too long.
     Failing,
 }
 
@@ -67,10 +67,10 @@ impl Endpoint {
     }
 }
 
-/// In which order an endpoint gets its events.
+/// The order in which an endpoint gets its events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Ordering {
-    /// As they come; a retry may be overtaken.
+    /// As they come; a retry may be overtaken by later events.
     #[default]
     BestEffort,
     /// Per subject: the next waits until the one before is delivered or dead.

@@ -1,4 +1,4 @@
-//! Event types and the patterns by which endpoints ask for them.
+//! Event types, and the patterns of subscriptions.
 
 use std::{fmt, str::FromStr};
 
@@ -8,8 +8,8 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EventType(Box<str>);
 
-/// What an endpoint asks for: one type, all below a prefix (`invoice.*`), or all (`*`) but those of
-/// the gateway itself, which have to be asked for by name or by `webhook.*`.
+/// A subscription: one type, all types with a prefix (`invoice.*`), or all (`*`) except notices of the
+/// gateway, which need their name or `webhook.*`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Pattern {
     All,
@@ -30,7 +30,7 @@ pub enum EventTypeParseError {
     Malformed(String),
 }
 
-const LONGEST: usize = 128;
+const MAX_LENGTH: usize = 128;
 
 impl FromStr for EventType {
     type Err = EventTypeParseError;
@@ -39,7 +39,7 @@ impl FromStr for EventType {
         if text.is_empty() {
             return Err(EventTypeParseError::Empty);
         }
-        if text.len() > LONGEST {
+        if text.len() > MAX_LENGTH {
             return Err(EventTypeParseError::TooLong(text.len()));
         }
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
@@ -56,8 +56,7 @@ impl EventType {
     }
 }
 
-/// What the gateway itself tells (`webhook.endpoint.disabled`) lies below this. Nobody else may
-/// publish there.
+/// The prefix of notices (`webhook.endpoint.disabled`). Nobody else may publish them.
 const RESERVED: &str = "webhook.";
 
 pub fn is_reserved(event_type: &str) -> bool {
@@ -73,7 +72,7 @@ impl fmt::Display for EventType {
 impl Pattern {
     pub fn matches(&self, event_type: &str) -> bool {
         match self {
-            // An endpoint that asked for everything did not ask for the gateway's own notices.
+            // `*` does not include notices.
             Self::All => !is_reserved(event_type),
             Self::Below(prefix) => event_type.starts_with(&**prefix),
             Self::One(one) => one.as_str() == event_type,

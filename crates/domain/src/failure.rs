@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, fmt};
 
-/// A stable word for programs, such as `TIMEOUT` or `HTTP_503`.
+/// A stable, machine-readable code, such as `TIMEOUT` or `HTTP_503`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Code(Cow<'static, str>);
 
@@ -23,19 +23,19 @@ codes! {
     DNS_FAILED;
     /// The certificate or the handshake was refused.
     TLS_FAILED;
-    /// The answer was not HTTP, or broke off.
+    /// The response was not HTTP, or was truncated.
     PROTOCOL_ERROR;
     /// The address is not one we may connect to.
     ADDRESS_BLOCKED;
-    /// The target is no longer there, or was switched off.
+    /// The target was deleted or disabled.
     TARGET_GONE;
     /// It waited longer than its lane allows.
     EXPIRED;
-    /// The carrier broke.
+    /// The carrier panicked.
     CARRIER_PANIC;
     /// Several nodes died holding it.
     LEASE_LOST;
-    /// Nothing better is known.
+    /// No specific code.
     UNSPECIFIED;
 }
 
@@ -64,15 +64,15 @@ impl fmt::Display for Code {
     }
 }
 
-/// A code and a sentence. The sentence is never blank: there is no way to make one that is.
+/// A code and a sentence. The sentence is never empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     code: Code,
     reason: Box<str>,
 }
 
-/// Longer reasons are cut: they are for people.
-const LONGEST: usize = 2_000;
+/// Longer reasons are truncated.
+const MAX_LENGTH: usize = 2_000;
 
 impl Failure {
     pub fn new(code: Code, reason: impl AsRef<str>) -> Self {
@@ -80,7 +80,7 @@ impl Failure {
         let reason = if reason.is_empty() {
             format!("no reason given (code {code})")
         } else {
-            let mut end = reason.len().min(LONGEST);
+            let mut end = reason.len().min(MAX_LENGTH);
             while !reason.is_char_boundary(end) {
                 end -= 1;
             }
@@ -89,8 +89,7 @@ impl Failure {
         Self { code, reason: reason.into() }
     }
 
-    /// The failure of a delivery that ends without another attempt: what the last one failed with stays
-    /// readable.
+    /// The failure of a delivery that ends without another attempt, including that of the last one.
     #[must_use]
     pub fn after(&self, last: Option<&Self>) -> Self {
         match last {
@@ -125,7 +124,7 @@ mod tests {
     fn a_reason_is_never_blank() {
         for blank in ["", " ", "\n\t"] {
             let failure = Failure::new(Code::TIMEOUT, blank);
-            assert_eq!(failure.reason(), "no reason was given (code TIMEOUT)");
+            assert_eq!(failure.reason(), "no reason given (code TIMEOUT)");
         }
         let long = Failure::new(Code::TIMEOUT, "ç".repeat(3_000));
         assert_eq!(long.reason().len(), 2_000);
@@ -135,8 +134,8 @@ mod tests {
     fn codes_are_plain_words() {
         assert_eq!(Code::http(503).as_str(), "HTTP_503");
         assert_eq!(Code::from_text("SES_THROTTLE").as_str(), "SES_THROTTLE");
-        for odd in ["", "a", "A B", &"A".repeat(65)] {
-            assert_eq!(Code::from_text(odd), Code::UNSPECIFIED);
+        for invalid in ["", "a", "A B", &"A".repeat(65)] {
+            assert_eq!(Code::from_text(invalid), Code::UNSPECIFIED);
         }
     }
 }

@@ -1,6 +1,6 @@
-//! The arithmetic of taking turns between tenants.
+//! The arithmetic of fairness between tenants.
 
-/// At most so many deliveries of one tenant in a row while others wait.
+/// Maximum number of deliveries of one tenant in a row while others wait.
 pub const TURN: u32 = 3;
 
 /// 5 for a tenant that was just served, down to 1 (most urgent) for one that waited four rounds.

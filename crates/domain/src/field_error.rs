@@ -1,12 +1,12 @@
-//! An error in one field of what a caller sent: what is wrong, where, and what to do about it.
+//! An error in a field of a request: what is wrong, where, and what to do.
 
 use std::fmt;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldError {
-    /// A stable word for programs.
+    /// A stable, machine-readable code.
     pub code: &'static str,
-    /// A JSON pointer (RFC 6901) into what was given; empty for the whole of it.
+    /// A JSON pointer (RFC 6901) into the request; empty for the whole request.
     pub pointer: String,
     pub message: String,
 }
@@ -30,7 +30,7 @@ impl fmt::Display for FieldError {
     }
 }
 
-/// Collects errors, so that one does not hide the next.
+/// Collects errors, so that all are reported.
 #[derive(Debug, Default)]
 pub struct FieldErrors(pub Vec<FieldError>);
 

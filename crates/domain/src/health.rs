@@ -1,23 +1,23 @@
-//! What an attempt means for how an endpoint is doing: pure, so that five days of failures can be
-//! tested without waiting for them.
+//! The effect of an attempt on an endpoint's health. Pure, so that five days of failures can be tested
+//! without waiting.
 
 use std::time::Duration;
 
 use crate::{Disabled, Health, Time};
 
-/// What an attempt showed of an endpoint.
+/// What an attempt says about an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AttemptSignal {
     Worked,
     Failed,
-    /// It answered 410: it does not want to be asked again.
+    /// It responded with 410: it wants no more requests.
     Gone,
 }
 
-/// What has to be told because of it.
+/// The notice that follows from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HealthNotice {
-    /// It has only failed for half the time after which it is switched off.
+    /// It has been failing for half the time after which it is disabled.
     Failing,
     Disabled(Disabled),
 }
@@ -29,7 +29,7 @@ pub struct Change {
 }
 
 impl Health {
-    /// How it is after an attempt, or nothing where that changes nothing: most attempts.
+    /// The health after an attempt; `None` if it does not change, as for most attempts.
     pub fn after(&self, seen: AttemptSignal, now: Time, failing_for: Duration) -> Option<Change> {
         let quiet = |health| Some(Change { health, tell: None });
         match (seen, self.failing_since) {

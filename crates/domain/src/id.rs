@@ -1,4 +1,4 @@
-//! Prefixed, time-ordered identifiers: a ULID behind a word that says what it names.
+//! Prefixed, time-ordered identifiers: a ULID after a prefix for its kind.
 //!
 //! The text form is `evt_01HQXYZ…`: prefix, underscore, 26 characters of Crockford's base 32. It
 //! never contains a dot, because Standard Webhooks signs `id.timestamp.body`.
@@ -19,7 +19,7 @@ use thiserror::Error;
 
 use crate::{Clock, Random, Time};
 
-/// What an [`Id`] can name. The prefix is part of the public contract.
+/// The kind of an [`Id`]. The prefix is part of the public contract.
 pub trait Kind: Send + Sync + 'static {
     const PREFIX: &'static str;
 }
@@ -36,17 +36,17 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// Who owns endpoints, events and e-mails.
+    /// The owner of endpoints, events and e-mails.
     OfTenant TenantId "ten";
     /// Something accepted: an event. (Receipts and e-mails share its place in the store.)
     OfEvent EventId "evt";
-    /// One thing to bring to one target.
+    /// One parcel for one target.
     OfDelivery DeliveryId "dlv";
-    /// A tenant's URL that wants certain events.
+    /// A tenant's URL that subscribes to event types.
     OfEndpoint EndpointId "wh";
     /// An e-mail in the outbox.
     OfEmail EmailId "out";
-    /// A partner that may post to us.
+    /// A partner that may post webhooks.
     OfSource SourceId "src";
     /// An inbound webhook that was accepted.
     OfReceipt ReceiptId "rcp";
@@ -54,7 +54,7 @@ kinds! {
     OfReplay ReplayId "rpl";
 }
 
-/// 128 bits: 48 of milliseconds, 80 that make it unique. Ordered by time of making.
+/// 128 bits: 48 of milliseconds, 80 that make it unique. Ordered by creation time.
 pub struct Id<K> {
     bits: u128,
     kind: PhantomData<fn() -> K>,
@@ -77,7 +77,7 @@ impl<K> Id<K> {
         self.bits.to_be_bytes()
     }
 
-    /// When the id was made, to the millisecond.
+    /// When the id was created, in milliseconds.
     pub fn time(self) -> Time {
         Time::from_millis((self.bits >> 80) as i64)
     }
@@ -177,7 +177,7 @@ fn decode(text: &[u8]) -> Option<u128> {
     })
 }
 
-/// Makes ids. Within one maker every id is greater than the one before, even when the clock goes
+/// Generates ids. Within one generator every id is greater than the one before, even if the clock goes
 /// back, and **no two share their first 63 bits**: the embedded store uses those as its row number.
 pub struct IdMaker {
     clock: Arc<dyn Clock>,
@@ -205,7 +205,7 @@ impl IdMaker {
         Self { clock, random, last: AtomicU64::new(0) }
     }
 
-    /// Never make an id at or below this lead again: what a store already holds.
+    /// Never generates an id at or below this lead again, which a store already has.
     pub fn rise_above(&self, lead: i64) {
         self.last.fetch_max(lead.max(0) as u64, atomic::Ordering::Relaxed);
     }

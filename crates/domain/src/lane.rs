@@ -1,4 +1,4 @@
-//! A lane is one kind of work for the engine. Each brings only its carrier.
+//! A lane is one kind of work for the engine. Each adds only its carrier.
 
 use std::{fmt, str::FromStr};
 

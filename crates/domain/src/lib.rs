@@ -1,4 +1,4 @@
-//! The words of Gancho and its pure decisions.
+//! The domain model of Gancho and its pure decisions.
 //!
 //! In reading order: [`id`], [`time`], [`clock`] are the ground; [`lane`], [`tenant`],
 //! [`endpoint`], [`event_type`], [`parcel`] (with [`receipt_label`], the type of one
@@ -11,8 +11,8 @@
 //! fields that endpoints and sources share; [`mask`] hides secrets and addresses; [`address_block`] is
 //! whom limits by address are counted for; [`nearest`] guesses what a wrong name was meant to be.
 //!
-//! This crate never does I/O, never awaits, never reads a clock by itself and knows no other crate
-//! of ours. Everything in it can be tested without a runtime.
+//! This crate never does I/O, never awaits, never reads a clock itself and depends on no other crate of the
+//! workspace. Everything in it can be tested without a runtime.
 
 pub mod address_block;
 pub mod attempt;

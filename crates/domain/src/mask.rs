@@ -1,7 +1,6 @@
-//! Hides what must not be seen: secrets behind [`MASK`], e-mail addresses in part (`joao@example.com` →
-//! `j***@e***le.com`).
+//! Masks secrets with [`MASK`], and parts of e-mail addresses (`joao@example.com` → `j***@e***le.com`).
 
-/// What stands for a secret wherever one would be shown.
+/// Shown in place of a secret.
 pub const MASK: &str = "••••";
 
 /// Keeps the first letter of each side, the last two letters of the domain's name, and what follows
@@ -16,7 +15,7 @@ pub fn email(address: &str) -> String {
     masked.push_str("***@");
     masked.extend(name.chars().next());
     masked.push_str("***");
-    // A name of three letters or fewer would be given away by its last two.
+    // The last two letters would reveal a name of three letters or fewer.
     let letters = name.chars().count();
     if letters > 3 {
         masked.extend(name.chars().skip(letters - 2));

@@ -1,4 +1,4 @@
-//! The known name that someone probably meant by one that is not known.
+//! "Did you mean": the known name that is nearest to an unknown one.
 
 /// No name that people type is longer.
 const MAX_LENGTH: usize = 64;

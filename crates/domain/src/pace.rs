@@ -1,18 +1,17 @@
-//! How many deliveries one target may have in flight: it shrinks its own share when it is slow or
-//! overwhelmed, and earns it back one by one (additive increase, multiplicative decrease).
+//! The concurrency limit of a target: lower when it is slow or overloaded, and raised again step by step
+//! (additive increase, multiplicative decrease).
 
 use std::time::Duration;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pace {
     limit: f32,
-    most: f32,
-    /// Below this, each answer earns one more: a target that has not been overwhelmed yet is soon
-    /// up to what it takes.
+    max: f32,
+    /// Below this, each response raises the limit by one (slow start), until the target is overloaded.
     fast_until: f32,
 }
 
-/// What an attempt says about how busy the target is.
+/// What an attempt says about the load of the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Load {
     Light,
@@ -20,31 +19,31 @@ pub enum Load {
     Heavy,
 }
 
-/// An answer that takes longer counts as heavy.
+/// A response that takes longer counts as heavy.
 pub const SLOW: Duration = Duration::from_secs(2);
 
-/// What a target that nobody knows may have at once.
+/// The initial limit of an unknown target.
 const UNEARNED: f32 = 4.0;
 
 impl Pace {
-    pub fn up_to(most: u32) -> Self {
-        let most = most.max(1) as f32;
-        Self { limit: most, most, fast_until: most }
+    pub fn up_to(max: u32) -> Self {
+        let max = max.max(1) as f32;
+        Self { limit: max, max, fast_until: max }
     }
 
-    /// Begins with few, and doubles with every round of answers until one is heavy.
-    pub fn earned(most: u32) -> Self {
-        Self { limit: UNEARNED.min(most.max(1) as f32), ..Self::up_to(most) }
+    /// Starts low, and doubles with every round of responses until one is heavy.
+    pub fn earned(max: u32) -> Self {
+        Self { limit: UNEARNED.min(max.max(1) as f32), ..Self::up_to(max) }
     }
 
     pub fn limit(&self) -> u32 {
         self.limit as u32
     }
 
-    /// The most may change while deliveries are out, when an endpoint is edited.
-    pub fn set_most(&mut self, most: u32) {
-        self.most = most.max(1) as f32;
-        self.limit = self.limit.min(self.most);
+    /// The maximum may change while deliveries are in flight, when an endpoint is edited.
+    pub fn set_most(&mut self, max: u32) {
+        self.max = max.max(1) as f32;
+        self.limit = self.limit.min(self.max);
     }
 
     pub fn note(&mut self, load: Load) {
@@ -56,7 +55,7 @@ impl Pace {
                 self.fast_until = self.limit;
             }
         }
-        self.limit = self.limit.min(self.most);
+        self.limit = self.limit.min(self.max);
     }
 }
 

@@ -1,7 +1,7 @@
-//! What was accepted and must be brought somewhere: an event, a receipt or an e-mail. Immutable.
+//! What was accepted and must be delivered: an event, a receipt or an e-mail. Immutable.
 //!
-//! The three share one shape, so that there is one engine, one queue and one table for them. What
-//! is special to one of them lives beside it, not in it.
+//! The three share one struct, so that there is one engine, one queue and one table for them. Data that
+//! only one kind has is stored elsewhere.
 
 use bytes::Bytes;
 
@@ -49,9 +49,10 @@ pub struct Parcel {
     pub kind: Kind,
     /// The event's type; for a receipt the partner's name.
     pub event_type: Box<str>,
-    /// What it is about, such as an outboxId: numbered, and kept in order where asked.
+    /// The subject, such as an outboxId. Parcels of a subject are numbered, and delivered in order if
+    /// requested.
     pub subject: Option<Box<str>>,
-    /// The publisher's own name for it, to be found by.
+    /// The publisher's own id, for searches.
     pub external_id: Option<Box<str>>,
     /// Sent by a test call, and marked so in the log.
     pub is_test: bool,

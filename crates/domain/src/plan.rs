@@ -1,4 +1,4 @@
-//! Retry plans: how long to wait after each attempt, and when to give up.
+//! Retry plans: the delay after each attempt, and the number of attempts.
 
 use std::time::Duration;
 
@@ -12,8 +12,8 @@ pub enum RetryPlan {
     Exponential { base: Duration, max: Duration, attempts: u32 },
 }
 
-/// How far a real delay may lie from the plan's own, each way, so that a recovered target is not
-/// met by all its deliveries at once.
+/// Jitter: the maximum relative deviation from the planned delay, so that a recovered target does not get
+/// all its deliveries at once.
 const SCHEDULE_JITTER: f64 = 0.10;
 const EXPONENTIAL_JITTER: f64 = 0.25;
 
@@ -38,7 +38,7 @@ impl RetryPlan {
         }
     }
 
-    /// The plan's own delay after attempt number `attempt`, or nothing if it was the last.
+    /// The planned delay after attempt number `attempt`; `None` if it was the last.
     pub fn delay_after(&self, attempt: u32) -> Option<Duration> {
         if attempt == 0 || attempt >= self.max_attempts() {
             return None;
@@ -52,7 +52,7 @@ impl RetryPlan {
         }
     }
 
-    /// The same delay, moved by chance.
+    /// The same delay with jitter.
     pub fn jittered(&self, delay: Duration, random: &dyn Random) -> Duration {
         let share = match self {
             Self::Schedule(_) => SCHEDULE_JITTER,
@@ -111,10 +111,10 @@ mod tests {
             let delay = plan.delay_after(1).unwrap();
             let seen: Vec<f64> =
                 (0..10_000).map(|_| plan.jittered(delay, &random).as_secs_f64()).collect();
-            let least = seen.iter().copied().fold(f64::MAX, f64::min);
-            let most = seen.iter().copied().fold(f64::MIN, f64::max);
-            assert!(least >= 100.0 - share && most <= 100.0 + share, "{least} {most}");
-            assert!(least < 100.0 - 0.9 * share && most > 100.0 + 0.9 * share, "{least} {most}");
+            let min = seen.iter().copied().fold(f64::MAX, f64::min);
+            let max = seen.iter().copied().fold(f64::MIN, f64::max);
+            assert!(min >= 100.0 - share && max <= 100.0 + share, "{min} {max}");
+            assert!(min < 100.0 - 0.9 * share && max > 100.0 + 0.9 * share, "{min} {max}");
         }
     }
 }

@@ -1,10 +1,10 @@
-//! Rate limits that answer "when is the next slot" (GCRA): one number of state, no timers.
+//! Rate limits by the generic cell rate algorithm (GCRA): one number of state, no timers.
 
 use std::time::Duration;
 
 use crate::Time;
 
-/// So many in so long, all of which may come at once.
+/// A number of operations per period, all of which may come at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rate {
     pub count: u32,
@@ -12,13 +12,13 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// The time one slot stands for.
+    /// The time per slot.
     fn gap(self) -> Duration {
         self.per / self.count.max(1)
     }
 }
 
-/// How far ahead of the present a rate has been used up.
+/// The state of a rate limit: until when it is used up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Gcra {
     used_until: Time,
@@ -44,7 +44,7 @@ impl Gcra {
         u32::try_from(free).unwrap_or(u32::MAX)
     }
 
-    /// Takes as many slots of `count` as are free, and says how many.
+    /// Takes up to `count` free slots, and returns how many.
     pub fn take_up_to(&mut self, rate: Rate, count: u32, now: Time) -> u32 {
         let taken = count.min(self.left(rate, now));
         self.used_until = self.used_until(rate, now).max(now) + rate.gap() * taken;
@@ -57,7 +57,7 @@ impl Gcra {
     }
 
     /// No more than one period is ever used ahead. Where more is, the clock jumped back, and the gate
-    /// must not stay closed for the length of the jump: it begins anew.
+    /// must not stay closed for the length of the jump: it starts over.
     fn used_until(self, rate: Rate, now: Time) -> Time {
         if self.used_until > now + rate.per { now } else { self.used_until }
     }

@@ -55,8 +55,8 @@ mod tests {
     #[test]
     fn topics_are_plain() {
         assert_eq!(topic(b"orders/create"), Some("orders/create"));
-        for odd in [&b""[..], b"a b", b"a\r\nb", "\u{e9}".as_bytes(), &[b'a'; 101]] {
-            assert_eq!(topic(odd), None);
+        for invalid in [&b""[..], b"a b", b"a\r\nb", "\u{e9}".as_bytes(), &[b'a'; 101]] {
+            assert_eq!(topic(invalid), None);
         }
     }
 }

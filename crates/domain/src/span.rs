@@ -1,5 +1,5 @@
-//! Spans of time as people write them, in the API, in settings and in profiles: `500ms`, `5s`, `5m`, `2h`,
-//! `1d`, or together, `1h30m`. This is the only grammar of them.
+//! Durations in the API, in settings and in profiles: `500ms`, `5s`, `5m`, `2h`, `1d`, or combined,
+//! `1h30m`. This is the only grammar for them.
 
 use std::{ops::RangeInclusive, time::Duration};
 
@@ -36,7 +36,7 @@ pub fn parse(text: &str) -> Result<Duration, DurationParseError> {
     }
 }
 
-/// A span in a field that `pointer` points to, which must lie within a range.
+/// The duration in the field at `pointer`, which must be within a range.
 pub fn parse_within(
     text: &str,
     pointer: &str,
@@ -50,7 +50,7 @@ pub fn parse_within(
     Err(FieldError::new("out_of_range", pointer, format!("must be between {min} and {max}")))
 }
 
-/// In the largest unit that writes it whole, so that what was given is what is shown.
+/// Written in the largest unit that is exact.
 pub fn write(span: Duration) -> String {
     let millis = span.as_millis() as u64;
     let fits = |(_, size): &(&str, u64)| millis > 0 && millis.is_multiple_of(*size);
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn what_is_not_one() {
-        for odd in [
+        for invalid in [
             "",
             "5",
             "s",
@@ -98,7 +98,7 @@ mod tests {
             "99999999999999999999s",
             "999999999999999999d",
         ] {
-            assert!(parse(odd).is_err(), "{odd:?}");
+            assert!(parse(invalid).is_err(), "{invalid:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Who owns endpoints, events and e-mails.
+//! The owner of endpoints, events and e-mails.
 
 use crate::{Rate, TenantId, Time};
 
@@ -8,18 +8,18 @@ pub struct Tenant {
     /// The human name in paths and logs, such as `m2`. Unique.
     pub slug: String,
     pub name: String,
-    /// The plan it is on, by name: how many endpoints and events it may have.
+    /// The name of its plan, which limits endpoints and events.
     pub plan: String,
-    /// The wire profile of its endpoints that name none.
+    /// The default wire profile of its endpoints.
     pub default_profile: String,
     /// Only registered event types may be published.
     pub strict_event_types: bool,
-    /// How fast it may publish. Where unset, as fast as anyone.
+    /// Its publish rate. Default: the setting for all tenants.
     pub publish_rate: Option<Rate>,
     pub created_at: Time,
 }
 
-/// Slugs that stand for the gateway itself. No tenant can be made with one.
+/// Reserved slugs. No tenant can be created with one.
 pub const RESERVED_SLUGS: [&str; 6] =
     [Tenant::OPERATOR, "admin", "gancho", "gateway", "internal", "system"];
 
@@ -48,18 +48,18 @@ impl Tenant {
     }
 }
 
-/// The right to see one tenant's things. Every tenant-facing store method takes one first, so that
+/// The permission to access one tenant's data. Every tenant-facing store method takes one first, so that
 /// forgetting the tenant does not compile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TenantScope(TenantId);
 
 impl TenantScope {
-    /// For a caller who has just proved who they are. Only `access` may call it.
+    /// For an authenticated caller. Only `access` may call it.
     pub const fn granted(tenant: TenantId) -> Self {
         Self(tenant)
     }
 
-    /// For the gateway's own work, in which nobody asks: carriers, upkeep, the operator's commands.
+    /// For the gateway's own work without a caller: carriers, upkeep, the operator's commands.
     pub const fn internal(tenant: TenantId) -> Self {
         Self(tenant)
     }

@@ -1,4 +1,4 @@
-//! How one attempt ended. A refused call is a value, not an error.
+//! The outcome of an attempt. A refused request is a value, not an error.
 
 use crate::{Failure, Time};
 
@@ -14,8 +14,8 @@ pub enum Verdict {
     Never {
         failure: Failure,
     },
-    /// Nothing was sent, because this node lacks what sending takes, such as a file handle. The target
-    /// was not asked: this counts as no attempt, and is tried again soon.
+    /// Nothing was sent, because this node lacks a resource, such as a file handle. This is not an attempt,
+    /// and is repeated soon.
     Deferred {
         failure: Failure,
     },

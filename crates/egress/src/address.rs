@@ -1,8 +1,8 @@
-//! Which addresses may be reached.
+//! The address guard: decides which IP addresses may be connected to.
 //!
-//! IPv4 has a table of what is denied; IPv6 has a list of what is allowed (2000::/3 without its
-//! special ranges), which needs no upkeep when a new special range is named. Addresses that carry
-//! an IPv4 address inside are judged by that.
+//! IPv4 has a table of denied ranges; IPv6 has a list of allowed ranges (2000::/3 without its special
+//! ranges), which needs no update when new special ranges are defined. Addresses that contain an IPv4
+//! address are checked by that.
 //!
 //! A [`AllowedAddress`] address is the only thing that [`connect`](crate::connect) opens a connection to,
 //! and [`AddressPolicy::admit`] is where one comes from: an address that nobody judged cannot be
@@ -12,34 +12,34 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use ipnet::{IpNet, Ipv6Net};
 
-/// What is shown for every denied address. It is the same for all of them: a text that told a
-/// closed port from an open one would let a tenant map the operator's network.
+/// The error for every denied address. It is the same for all of them, so that a tenant cannot map the
+/// operator's network.
 pub const BLOCKED: &str = "the address is not allowed";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ruling {
     Allowed,
-    /// Why, for the operator's log and for tests; tenants see [`BLOCKED`].
+    /// The reason, for the operator's log and for tests; tenants see [`BLOCKED`].
     Denied(&'static str),
 }
 
-/// What the operator adds to the tables.
+/// The operator's additions to the tables.
 #[derive(Debug, Clone, Default)]
 pub struct AddressPolicy {
-    /// Networks that may be reached whatever the tables say. This list wins.
+    /// Networks that are always allowed. This list takes precedence.
     pub allow: Vec<IpNet>,
-    /// Networks that may not be reached, such as this machine's own public addresses.
+    /// Networks that are denied, such as this machine's own public addresses.
     pub deny: Vec<IpNet>,
-    /// Prefixes behind which the operator's network translates to IPv4.
+    /// NAT64 prefixes of the operator's network.
     pub nat64: Vec<Nat64>,
 }
 
-/// An address that may be reached.
+/// An address that the policy allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AllowedAddress(SocketAddr);
 
 impl AllowedAddress {
-    /// The operator's own proxy: named in the settings, never by a tenant.
+    /// The operator's own proxy, from the settings, never from a tenant.
     pub(crate) fn proxy(address: SocketAddr) -> Self {
         Self(address)
     }
@@ -74,7 +74,7 @@ impl AddressPolicy {
         self.admit_in(address, false)
     }
 
-    /// In development this machine may be reached too.
+    /// In development, loopback addresses are allowed as well.
     pub(crate) fn admit_in(
         &self,
         address: SocketAddr,
@@ -85,7 +85,7 @@ impl AddressPolicy {
             ip => self.judge(ip),
         };
         match ruling {
-            // Mapped addresses are dialled as what they were judged as.
+            // Mapped addresses are dialed in the form that was checked.
             Ruling::Allowed => {
                 Ok(AllowedAddress(SocketAddr::new(address.ip().to_canonical(), address.port())))
             }
@@ -94,7 +94,7 @@ impl AddressPolicy {
     }
 }
 
-/// A prefix of RFC 6052, in one of the lengths that it defines.
+/// A NAT64 prefix (RFC 6052), with one of its lengths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Nat64(Ipv6Net);
 
@@ -112,7 +112,7 @@ impl TryFrom<Ipv6Net> for Nat64 {
 }
 
 impl Nat64 {
-    /// The IPv4 address inside. Below /96 it goes around octet 8, which must be zero.
+    /// The embedded IPv4 address. For prefixes shorter than /96 it skips octet 8, which must be zero.
     fn inner(self, ip: Ipv6Addr) -> Option<Ipv4Addr> {
         let octets = ip.octets();
         let mut at = usize::from(self.0.prefix_len() / 8);
@@ -154,7 +154,7 @@ const DENIED_V4: [([u8; 4], u32, &str); 19] = [
     ([240, 0, 0, 0],      4, "reserved and broadcast"),
 ];
 
-/// Inside 2000::/3, the only part of IPv6 that is reached at all.
+/// Denied ranges inside 2000::/3, the only allowed part of IPv6.
 #[rustfmt::skip]
 const DENIED_V6: [([u16; 3], u32, &str); 5] = [
     ([0x2001, 0, 0],           23, "protocol assignments and Teredo"),
@@ -185,7 +185,7 @@ fn judge_v6(ip: Ipv6Addr) -> Ruling {
             return Ruling::Denied(why);
         }
     }
-    // ISATAP carries an IPv4 address in its last 32 bits, wherever its prefix lies.
+    // ISATAP has an IPv4 address in its last 32 bits, with any prefix.
     if (bits >> 32) as u32 & !0x0200_0000 == 0x0000_5efe {
         return judge_v4(Ipv4Addr::from_bits(bits as u32));
     }

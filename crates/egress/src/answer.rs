@@ -1,4 +1,4 @@
-//! Reads what comes back, with bounds on everything.
+//! Reads responses, with bounds on everything.
 
 use std::{error::Error, time::Duration};
 
@@ -11,24 +11,24 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::outcome::RequestError;
 
-/// So much of an endpoint's body is kept.
+/// Maximum number of bytes of a response body that are stored.
 pub(crate) const KEPT: usize = 16 * 1024;
-/// So much of a body is read, in the hope that it ends and the connection can be used again.
+/// Maximum number of bytes that are read, so that the connection can be reused if the body ends.
 const READ: usize = 64 * 1024;
-const LONGEST_HEADERS: usize = 8 * 1024;
+const MAX_HEADERS_LENGTH: usize = 8 * 1024;
 
-/// What was read of a body.
+/// The part of a body that was read.
 pub(crate) struct BodyRead {
     /// Its first bytes.
     pub(crate) kept: Bytes,
-    /// It came to its end.
+    /// The end was reached.
     pub(crate) ended: bool,
-    /// `kept` is all of it.
+    /// `kept` is the whole body.
     pub(crate) is_whole: bool,
 }
 
-/// Keeps so many bytes of the body. It is read as it comes and never unpacked.
-pub(crate) async fn read_body(mut body: Incoming, most: usize, until: Instant) -> BodyRead {
+/// Keeps at most this many bytes of the body, which is never decompressed.
+pub(crate) async fn read_body(mut body: Incoming, max: usize, until: Instant) -> BodyRead {
     let mut kept = BytesMut::new();
     let mut seen = 0;
     let done = |kept: BytesMut, seen: usize, ended: bool| BodyRead {
@@ -45,8 +45,8 @@ pub(crate) async fn read_body(mut body: Incoming, most: usize, until: Instant) -
                 let Some(data) = frame.data_ref() else { continue };
                 seen += data.len();
                 // Copied, so that a short body does not hold on to a whole buffer.
-                kept.extend_from_slice(&data[..data.len().min(most - kept.len())]);
-                if seen > READ.max(most) {
+                kept.extend_from_slice(&data[..data.len().min(max - kept.len())]);
+                if seen > READ.max(max) {
                     return done(kept, seen, false);
                 }
             }
@@ -59,13 +59,13 @@ pub(crate) async fn read_body(mut body: Incoming, most: usize, until: Instant) -
 /// `name: value` lines; bytes that are not UTF-8 are replaced.
 pub(crate) fn header_lines(headers: &HeaderMap) -> Bytes {
     let length = headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 3).sum();
-    let mut lines = BytesMut::with_capacity(LONGEST_HEADERS.min(length));
+    let mut lines = BytesMut::with_capacity(MAX_HEADERS_LENGTH.min(length));
     for (name, value) in headers {
         let value = String::from_utf8_lossy(value.as_bytes());
-        let room = LONGEST_HEADERS - lines.len();
+        let room = MAX_HEADERS_LENGTH - lines.len();
         let line = [name.as_str(), ": ", &*value, "\n"];
         if line.iter().map(|part| part.len()).sum::<usize>() > room {
-            // A line that does not fit is left out: half a value could be taken for a whole one.
+            // A line that does not fit is omitted, since half a value could be taken for a whole one.
             continue;
         }
         for part in line {
@@ -75,7 +75,7 @@ pub(crate) fn header_lines(headers: &HeaderMap) -> Bytes {
     lines.freeze()
 }
 
-/// How long the peer says that it keeps the connection, less a margin for the way there.
+/// The peer's keep-alive timeout, minus a margin for latency.
 pub(crate) fn keep_for(headers: &HeaderMap) -> Option<Duration> {
     const MARGIN: Duration = Duration::from_millis(500);
     let value = headers.get(&KEEP_ALIVE)?.to_str().ok()?;
@@ -86,7 +86,7 @@ pub(crate) fn keep_for(headers: &HeaderMap) -> Option<Duration> {
 
 const KEEP_ALIVE: header::HeaderName = header::HeaderName::from_static("keep-alive");
 
-/// Nothing that can be called an answer came.
+/// No valid response arrived.
 pub(crate) fn broken(error: &hyper::Error) -> RequestError {
     let what = if error.is_parse_too_large() {
         "the response headers are too long"
@@ -98,9 +98,9 @@ pub(crate) fn broken(error: &hyper::Error) -> RequestError {
     RequestError::new(Code::PROTOCOL_ERROR, format!("{what}: {}", chain(error)))
 }
 
-/// The peer says that it did not look at the request, so it may be sent again at once. HTTP/2
-/// alone can say this, by refusing the stream or by going away without an error. hyper does not
-/// show its reasons, so they are known by their texts; one that is missed is an attempt.
+/// The peer states that it did not process the request, so it may be sent again immediately. Only HTTP/2
+/// can state this, by REFUSED_STREAM or a graceful GOAWAY. hyper does not expose these reasons, so they are
+/// detected by their texts; one that is missed counts as an attempt.
 pub(crate) fn was_refused_unread(error: &hyper::Error) -> bool {
     let text = chain(error);
     text.contains("refused stream before processing") || text.contains("not a result of an error")

@@ -37,13 +37,13 @@ struct Inner {
     stopped: CancellationToken,
 }
 
-/// A connection that is not ready for another request so long after its answer is closed.
+/// A connection that is not ready for another request this long after its response is closed.
 const SETTLES_WITHIN: Duration = Duration::from_secs(1);
-const LONGEST_DEADLINE: Duration = Duration::from_secs(24 * 60 * 60);
+const MAX_DEADLINE: Duration = Duration::from_secs(24 * 60 * 60);
 
 enum SendResult {
     Answered(Response<Incoming>),
-    /// Not a byte of it was read by the peer: it may go out again.
+    /// The peer has not read a byte of it, so it may be sent again.
     HandedBack(HeaderMap, RequestError),
 }
 
@@ -68,7 +68,7 @@ impl Client {
         Ok(Self(Arc::new(inner)))
     }
 
-    /// The rules that count from now on, for connections that are open already too.
+    /// Replaces the policy, also for connections that are already open.
     pub fn set_policy(&self, policy: Policy) {
         *self.0.policy.write() = Arc::new(policy);
     }
@@ -77,7 +77,7 @@ impl Client {
         self.0.policy.read().clone()
     }
 
-    /// Sends once and reads the answer, all within `deadline`. Redirects are answers like any other.
+    /// Sends once and reads the response, all within `deadline`. Redirects are responses like any other.
     pub async fn post(
         &self,
         url: &Url,
@@ -88,31 +88,31 @@ impl Client {
         self.ask(RequestParts { method: Method::POST, url, body }, headers, KEPT, deadline).await
     }
 
-    /// Fetches a short document, of which at most so many bytes are kept, under the same rules.
-    pub async fn get(&self, url: &Url, deadline: Duration, most: usize) -> Outcome {
+    /// Fetches a short document under the same rules, and keeps at most this many bytes.
+    pub async fn get(&self, url: &Url, deadline: Duration, max: usize) -> Outcome {
         let ask = RequestParts { method: Method::GET, url, body: Bytes::new() };
-        self.ask(ask, HeaderMap::new(), most, deadline).await
+        self.ask(ask, HeaderMap::new(), max, deadline).await
     }
 
     async fn ask(
         &self,
         ask: RequestParts<'_>,
         headers: HeaderMap,
-        most: usize,
+        max: usize,
         deadline: Duration,
     ) -> Outcome {
         let started = Instant::now();
-        let until = started + deadline.min(LONGEST_DEADLINE);
-        let answer = self.0.attempt(ask, headers, most, until).await;
+        let until = started + deadline.min(MAX_DEADLINE);
+        let answer = self.0.attempt(ask, headers, max, until).await;
         Outcome { answer, latency: started.elapsed() }
     }
 
-    /// Connections that wait for another delivery or can take one.
+    /// Idle connections, and shared ones with free streams.
     pub fn kept_connections(&self) -> usize {
         self.0.pool.kept()
     }
 
-    /// Closes what is idle and waits for what is under way.
+    /// Closes idle connections and waits for requests in flight.
     pub async fn stop(&self) {
         self.0.pool.close();
         self.0.stopped.cancel();
@@ -132,7 +132,7 @@ impl Inner {
         &self,
         ask: RequestParts<'_>,
         mut headers: HeaderMap,
-        most: usize,
+        max: usize,
         until: Instant,
     ) -> Result<Answer, RequestError> {
         let url = ask.url;
@@ -147,7 +147,7 @@ impl Inner {
         if let Some(mut held) = self.pool.take(origin, fits) {
             match self.send(&mut held, ask.clone(), headers, until).await? {
                 SendResult::Answered(response) => {
-                    return Ok(self.finish(origin, held, response, most, until).await);
+                    return Ok(self.finish(origin, held, response, max, until).await);
                 }
                 SendResult::HandedBack(back, _) => headers = back,
             }
@@ -158,7 +158,7 @@ impl Inner {
         };
         match self.send(&mut held, ask, headers, until).await? {
             SendResult::Answered(response) => {
-                Ok(self.finish(origin, held, response, most, until).await)
+                Ok(self.finish(origin, held, response, max, until).await)
             }
             SendResult::HandedBack(_, failure) => Err(failure),
         }
@@ -175,7 +175,7 @@ impl Inner {
         Ok(self.pool.hold(origin, sender, opened.peer))
     }
 
-    /// Puts the request on the connection and waits for the head of the answer.
+    /// Sends the request and waits for the response headers.
     async fn send(
         &self,
         held: &mut PooledConnection,
@@ -231,11 +231,11 @@ impl Inner {
         origin: &str,
         held: PooledConnection,
         response: Response<Incoming>,
-        most: usize,
+        max: usize,
         until: Instant,
     ) -> Answer {
         let (parts, body) = response.into_parts();
-        let BodyRead { kept, ended, is_whole } = read_body(body, most, until).await;
+        let BodyRead { kept, ended, is_whole } = read_body(body, max, until).await;
         if let (PooledConnection::ExclusiveConnection(own), true) = (held, ended) {
             self.keep(origin, own, keep_for(&parts.headers));
         }
@@ -248,8 +248,8 @@ impl Inner {
         }
     }
 
-    /// Only a connection that asks for another request is kept: one that is still busy with this
-    /// one, or that has more to read than it should, is not.
+    /// Only a connection that is ready for another request is kept: not one that is still busy, or has
+    /// unexpected data to read.
     fn keep(&self, origin: &str, mut own: ExclusiveConnection, keep_for: Option<Duration>) {
         if own.sender.is_ready() {
             self.pool.put_back(origin, own, keep_for);

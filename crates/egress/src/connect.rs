@@ -1,5 +1,5 @@
-//! Opens a connection. The guard is here: [`dial`] is the only place that connects, and it takes
-//! addresses that were judged and no others.
+//! Opens a connection. [`dial`] is the only place that connects, and it takes only addresses that were
+//! checked.
 
 use std::{
     io,
@@ -37,7 +37,7 @@ pub(crate) struct Connector {
 
 pub(crate) struct OpenConnection {
     pub(crate) stream: Stream,
-    /// The address at the other end; none if a proxy stands between.
+    /// The peer's address; `None` behind a proxy.
     pub(crate) peer: Option<IpAddr>,
 }
 
@@ -65,7 +65,7 @@ impl Connector {
         self.proxy.as_ref()
     }
 
-    /// Resolves once, judges, dials what was judged, and secures it.
+    /// Resolves once, checks the addresses, dials one of them and starts TLS.
     pub(crate) async fn open(
         &self,
         target: Target<'_>,
@@ -113,7 +113,9 @@ impl Connector {
             Err(_) => match timeout(self.resolve_timeout, self.resolver.resolve(&proxy.host)).await
             {
                 Ok(Ok(addresses)) => addresses,
-                Ok(Err(ResolveError::Unasked(why))) => return Err(RequestError::ours(why)),
+                Ok(Err(ResolveError::Unasked(why))) => {
+                    return Err(RequestError::internal_failure(why));
+                }
                 Ok(Err(ResolveError::None(why))) => return Err(unknown(why)),
                 Err(_) => return Err(unknown("DNS lookup timed out".to_owned())),
             },
@@ -137,14 +139,14 @@ impl Connector {
     }
 }
 
-/// So many addresses are tried, and each gets its share of the time, but not less than this.
-const MOST_TRIES: usize = 8;
-const SHORTEST_TRY: Duration = Duration::from_millis(250);
+/// Maximum number of addresses to try, and the minimum time for each of them.
+const MAX_CONNECT_ATTEMPTS: usize = 8;
+const MIN_CONNECT_TIME: Duration = Duration::from_millis(250);
 
 /// Why there is no connection.
 enum DialError {
-    /// This node lacks what a connection takes. At least one address could not be tried for it, so
-    /// that nothing is known of the target.
+    /// This node lacks a resource. At least one address could not be tried, so nothing is known about the
+    /// target.
     Ours(io::Error),
     Theirs(io::Error),
 }
@@ -158,22 +160,22 @@ impl From<io::Error> for DialError {
 /// Tries one address after the other.
 async fn dial(addresses: &[AllowedAddress], within: Duration) -> Result<TcpStream, DialError> {
     let until = Instant::now() + within;
-    let tries = addresses.len().min(MOST_TRIES);
+    let tries = addresses.len().min(MAX_CONNECT_ATTEMPTS);
     let mut last = io::Error::other("no address to connect to");
     let mut portless = None;
-    for (tried, judged) in addresses.iter().take(MOST_TRIES).enumerate() {
+    for (tried, judged) in addresses.iter().take(MAX_CONNECT_ATTEMPTS).enumerate() {
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
             break;
         }
-        let share = (left / (tries - tried) as u32).max(SHORTEST_TRY).min(left);
+        let share = (left / (tries - tried) as u32).max(MIN_CONNECT_TIME).min(left);
         match timeout(share, TcpStream::connect(judged.address())).await {
             Ok(Ok(stream)) => {
                 stream.set_nodelay(true)?;
                 return Ok(stream);
             }
             Ok(Err(error)) if is_shortage(&error) => return Err(DialError::Ours(error)),
-            // Another address may have ports left.
+            // Another address may have free ports.
             Ok(Err(error)) if lacks_ports(&error, judged.address()) => portless = Some(error),
             Ok(Err(error)) => last = error,
             Err(_) => last = io::Error::new(io::ErrorKind::TimedOut, "no answer in time"),
@@ -184,9 +186,9 @@ async fn dial(addresses: &[AllowedAddress], within: Duration) -> Result<TcpStrea
 
 fn unconnected(error: &DialError) -> RequestError {
     match error {
-        DialError::Ours(error) => {
-            RequestError::ours(format!("this node could not open a connection: {error}"))
-        }
+        DialError::Ours(error) => RequestError::internal_failure(format!(
+            "this node could not open a connection: {error}"
+        )),
         DialError::Theirs(error) => {
             let reason = format!("could not connect: {error}");
             RequestError::new(Code::CONNECT_FAILED, reason)

@@ -1,4 +1,4 @@
-//! What a pool holds: connections by origin, in one lock's worth of them.
+//! The connections of a pool, by origin, as a shard with its own lock.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -18,13 +18,13 @@ use crate::handshake::Body;
 #[derive(Default)]
 pub(crate) struct Shard {
     pub(crate) destinations: HashMap<Box<str>, Destination>,
-    /// Connections in it, waiting and shared ones together.
+    /// The number of connections, idle and shared.
     pub(crate) kept: usize,
 }
 
 #[derive(Default)]
 pub(crate) struct Destination {
-    /// The one used last is at the back.
+    /// The most recently used is at the back.
     pub(crate) idle: VecDeque<Idle>,
     pub(crate) shared: Vec<Arc<SharedConnection>>,
 }
@@ -52,11 +52,11 @@ pub(crate) struct SharedConnection {
     pub(crate) peer: Option<IpAddr>,
     pub(crate) opened: Instant,
     pub(crate) in_flight: AtomicU32,
-    /// Milliseconds after the pool was made.
+    /// Milliseconds since the pool was created.
     pub(crate) last_used: AtomicU64,
 }
 
-/// One of the places on a shared connection; given back when dropped.
+/// A permit for one stream on a shared connection. Returned when dropped.
 pub(crate) struct StreamPermit {
     pub(crate) shared: Arc<SharedConnection>,
     pub(crate) born: Instant,
@@ -98,7 +98,7 @@ impl SharedConnection {
 }
 
 impl Shard {
-    /// The name is copied only for an origin that is not known yet.
+    /// The name is copied only for a new origin.
     pub(crate) fn at<R>(&mut self, origin: &str, change: impl FnOnce(&mut Destination) -> R) -> R {
         if let Some(destination) = self.destinations.get_mut(origin) {
             return change(destination);
@@ -106,11 +106,11 @@ impl Shard {
         change(self.destinations.entry(origin.into()).or_default())
     }
 
-    /// Takes out those that waited longest, then shared ones that nobody uses, until no more than
-    /// `most` are left. They are dropped by the caller, without the lock.
-    pub(crate) fn shrink_to(&mut self, most: usize) -> (Vec<Idle>, Vec<Arc<SharedConnection>>) {
+    /// Removes the connections that were idle longest, then unused shared ones, until at most `max` are
+    /// left. The caller drops them without the lock.
+    pub(crate) fn shrink_to(&mut self, max: usize) -> (Vec<Idle>, Vec<Arc<SharedConnection>>) {
         let mut out = (Vec::new(), Vec::new());
-        while self.kept > most {
+        while self.kept > max {
             let oldest = self
                 .destinations
                 .values_mut()

@@ -1,5 +1,5 @@
-//! Starts HTTP on an open connection. Each connection is driven by a tracked task that ends when
-//! the last handle to it is dropped or the peer goes away.
+//! Starts HTTP on an open connection. A tracked task drives each connection and ends when its last handle
+//! is dropped or the peer closes it.
 
 use std::time::Duration;
 
@@ -15,11 +15,11 @@ use tokio_util::task::TaskTracker;
 
 use crate::{connect::Stream, outcome::RequestError};
 
-/// The longest head of an answer, and what is read of it at once.
-const LONGEST_HEAD: usize = 64 * 1024;
-/// How much of one answer may be on its way to us on HTTP/2: as much as is ever read.
+/// Maximum size of the response headers.
+const MAX_HEAD_LENGTH: usize = 64 * 1024;
+/// The HTTP/2 flow-control window of a response: as much as is ever read.
 const WINDOW: u32 = 64 * 1024;
-/// A peer that vanished is noticed by a ping, not by the next deliveries.
+/// Pings detect a dead peer before the next delivery does.
 const PING_AFTER: Duration = Duration::from_secs(10);
 const PING_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -45,7 +45,7 @@ where
     T: Read + Write + Unpin + Send + 'static,
 {
     let (sender, connection) = http1::Builder::new()
-        .max_buf_size(LONGEST_HEAD)
+        .max_buf_size(MAX_HEAD_LENGTH)
         .handshake(io)
         .await
         .map_err(|error| unstarted(&error))?;
@@ -65,7 +65,7 @@ where
         .timer(TokioTimer::new())
         .initial_stream_window_size(WINDOW)
         .initial_connection_window_size(16 * WINDOW)
-        .max_header_list_size(LONGEST_HEAD as u32)
+        .max_header_list_size(MAX_HEAD_LENGTH as u32)
         .keep_alive_interval(PING_AFTER)
         .keep_alive_timeout(PING_TIMEOUT)
         .handshake(io)
@@ -83,7 +83,7 @@ fn unstarted(error: &hyper::Error) -> RequestError {
     RequestError::new(Code::PROTOCOL_ERROR, format!("could not start HTTP: {error}"))
 }
 
-/// Lets hyper start its tasks where they are counted.
+/// Lets hyper spawn its tasks on the task tracker.
 #[derive(Clone)]
 struct Tracked(TaskTracker);
 

@@ -1,5 +1,5 @@
-//! The mark on everything that this gateway sends, by which it knows its own requests when they come back:
-//! an endpoint or a core whose URL is the gateway itself would make it publish or receive for ever.
+//! Loop detection: a header on every request of the gateway, by which it recognizes its own requests.
+//! Otherwise an endpoint or core whose URL is the gateway itself would cause an endless loop.
 //!
 //! `X-Gancho-Hops: 1;by=…` counts how often the gateway has sent a request on: 1 on what endpoints get, 2 on
 //! what a receipt brings to the core. `by` is a tag that only this gateway's key ring can make, the same
@@ -15,9 +15,9 @@ use parking_lot::Mutex;
 
 pub const HEADER: HeaderName = HeaderName::from_static("x-gancho-hops");
 
-/// On what endpoints get.
+/// For requests to endpoints.
 pub const OF_EVENT: u8 = 1;
-/// On what is dispatched to the core.
+/// For dispatched requests.
 pub const OF_RECEIPT: u8 = 2;
 
 const PURPOSE: &str = "hops";
@@ -26,7 +26,7 @@ const TAG_BYTES: usize = 16;
 
 pub struct Hops {
     ring: Arc<KeyRing>,
-    /// The tag of the newest key, which is asked for with every request.
+    /// The cached tag of the newest key.
     tag: Mutex<Option<(u32, Box<str>)>>,
 }
 
@@ -35,7 +35,7 @@ impl Hops {
         Self { ring, tag: Mutex::default() }
     }
 
-    /// Nothing if the ring has no key, which cannot be.
+    /// `None` if the ring has no key, which cannot happen.
     pub fn mark(&self, hops: u8) -> Option<HeaderValue> {
         let newest = self.ring.newest();
         let mut tag = self.tag.lock();
@@ -47,7 +47,7 @@ impl Hops {
         HeaderValue::try_from(format!("{hops};by={number}.{text}")).ok()
     }
 
-    /// How far a request has come that this gateway has sent; 0 for everyone else's.
+    /// The hop count of a request that this gateway has sent; 0 for all others.
     pub fn of(&self, headers: &HeaderMap) -> u8 {
         headers.get_all(HEADER).iter().filter_map(|value| self.read(value)).max().unwrap_or(0)
     }
@@ -86,11 +86,11 @@ mod tests {
         assert_ne!(newer, hops.mark(OF_RECEIPT).unwrap());
         assert_eq!(hops.of(&carrying(&newer)), 1);
         let text = mark.to_str().unwrap();
-        for odd in
+        for invalid in
             ["", "2", "2;by=", "2;by=1.", "2;by=1.00", &text.replace(";by=1", ";by=7"), &text[..20]]
         {
-            let odd = HeaderValue::from_str(odd).unwrap();
-            assert_eq!(hops.of(&carrying(&odd)), 0, "{odd:?}");
+            let invalid = HeaderValue::from_str(invalid).unwrap();
+            assert_eq!(hops.of(&carrying(&invalid)), 0, "{invalid:?}");
         }
         // A stranger's beside it hides nothing.
         let mut both = carrying(&HeaderValue::from_static("1;by=1.00"));

@@ -1,5 +1,5 @@
-//! One HTTP request to a stranger's address (a POST, or a GET of something short), made so that it can
-//! hurt neither us nor others.
+//! The HTTP client for untrusted addresses: a POST, or a GET of something short, that can harm neither the
+//! gateway nor others.
 //!
 //! In reading order: [`settings`] says what is allowed; [`url_policy`] judges a URL, when it is
 //! saved and again before each attempt; [`resolve`] asks the DNS once per attempt; [`address`]
@@ -11,8 +11,8 @@
 //! [`retry_after`] and [`verdict`] say what an outcome means. [`hops`] marks what the gateway sends, so that it
 //! knows its own requests when they come back.
 //!
-//! Nothing here follows a redirect, decodes a body, reads the environment for a proxy, or sends a
-//! request again once a byte of it may have been read.
+//! This crate never follows a redirect, decompresses a body, reads a proxy from the environment, or repeats
+//! a request once a byte of it may have been read.
 
 pub mod address;
 pub mod answer;

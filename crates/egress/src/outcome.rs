@@ -1,4 +1,4 @@
-//! How one POST ended. It always ends with a value.
+//! The outcome of a request. It is always a value.
 
 use std::time::Duration;
 
@@ -13,16 +13,15 @@ pub struct Outcome {
     pub latency: Duration,
 }
 
-/// What the endpoint said. It counts from the moment its headers are there; a body that breaks off
-/// or does not end changes nothing.
+/// The response. It is complete once its headers have arrived; a truncated or endless body changes nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     pub status: u16,
     /// `name: value` lines, at most 8 KiB.
     pub headers: Bytes,
-    /// Its first bytes, as received: 16 KiB of what an endpoint says.
+    /// The first bytes, as received: up to 16 KiB.
     pub body: Bytes,
-    /// `body` is all of it.
+    /// `body` is complete.
     pub is_whole: bool,
     pub retry_after: Option<RetryAfter>,
 }
@@ -30,9 +29,9 @@ pub struct Answer {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestError {
     pub failure: Failure,
-    /// The URL itself is at fault: no later attempt can do better.
+    /// The URL itself is at fault. Not retried.
     pub for_good: bool,
-    /// This node lacks something, and the target was not asked.
+    /// This node lacks a resource, and nothing was sent.
     pub is_ours: bool,
 }
 
@@ -42,16 +41,16 @@ impl RequestError {
     }
 
     /// This node lacks file handles, ports or memory.
-    pub(crate) fn ours(reason: impl AsRef<str>) -> Self {
+    pub(crate) fn internal_failure(reason: impl AsRef<str>) -> Self {
         Self { is_ours: true, ..Self::new(Code::CONNECT_FAILED, reason) }
     }
 
-    /// The URL may not be delivered to, whatever the DNS says.
+    /// The URL is not allowed, whatever DNS returns.
     pub(crate) fn refused(reason: impl AsRef<str>) -> Self {
         Self { for_good: true, ..Self::new(Code::ADDRESS_BLOCKED, reason) }
     }
 
-    /// The DNS gave an address that may not be reached. The DNS may be mended.
+    /// DNS returned a denied address. This may be corrected, so it is retried.
     pub(crate) fn blocked() -> Self {
         Self::new(Code::ADDRESS_BLOCKED, BLOCKED)
     }

@@ -1,8 +1,8 @@
-//! Keeps connections for the next delivery, by origin (scheme, host and port).
+//! The connection pool, by origin (scheme, host and port).
 //!
-//! On HTTP/1.1 a connection belongs to one delivery at a time and waits here in between, the last
-//! one used on top, so that few stay warm and the rest grow old and are closed. On HTTP/2 it is
-//! shared by up to a limit. Locks are held for a lookup and a push, never across an await.
+//! An HTTP/1.1 connection belongs to one delivery at a time and is idle here in between. The most recently
+//! used is taken first, so that few stay warm and the rest expire. An HTTP/2 connection is shared up to a
+//! limit. Locks are held for a lookup and a push, never across an await.
 
 use std::{
     collections::VecDeque,
@@ -28,8 +28,8 @@ use crate::{
 };
 
 const SHARDS: usize = 16;
-/// More shared connections to one origin are used once and not kept.
-const MOST_SHARED: usize = 4;
+/// Further shared connections to an origin are used once and not kept.
+const MAX_SHARED_CONNECTIONS: usize = 4;
 
 pub(crate) struct Pool {
     shards: [Mutex<Shard>; SHARDS],
@@ -68,7 +68,7 @@ impl Pool {
         &self.shards[self.hasher.hash_one(origin) as usize % SHARDS]
     }
 
-    /// A connection to the origin that still lives and whose peer `fits` the policy of today.
+    /// A live connection to the origin whose peer `fits` the current policy.
     pub(crate) fn take(
         &self,
         origin: &str,
@@ -77,7 +77,7 @@ impl Pool {
         let now = Instant::now();
         let fresh = |opened: Instant| now.duration_since(opened) < self.limits.longest_life;
         let fits = |peer: Option<IpAddr>| peer.is_none_or(&fits);
-        // What is found unfit is dropped after the lock is released.
+        // Unusable connections are dropped after the lock is released.
         let mut unfit = Vec::new();
         let mut shard = self.shard(origin).lock();
         let shard = &mut *shard;
@@ -109,7 +109,7 @@ impl Pool {
         None
     }
 
-    /// Holds a new connection. A shared one can be taken by others at once.
+    /// Adds a new connection. A shared one is available to others immediately.
     pub(crate) fn hold(
         &self,
         origin: &str,
@@ -141,7 +141,7 @@ impl Pool {
         }
         let mut shard = self.shard(origin).lock();
         let grew = shard.at(origin, |destination| {
-            let room = destination.shared.len() < MOST_SHARED;
+            let room = destination.shared.len() < MAX_SHARED_CONNECTIONS;
             destination.shared.extend(room.then_some(connection));
             room
         });
@@ -151,7 +151,7 @@ impl Pool {
         drop(crowded);
     }
 
-    /// Keeps a connection for the next delivery, for no longer than the peer said it would.
+    /// Keeps a connection for the next delivery, at most for the peer's keep-alive timeout.
     pub(crate) fn put_back(
         &self,
         origin: &str,
@@ -176,7 +176,7 @@ impl Pool {
         drop((evicted, crowded));
     }
 
-    /// Closes what nobody used for too long, and forgets origins that have nothing left.
+    /// Closes expired connections, and forgets origins without connections.
     pub(crate) fn sweep(&self) {
         let now = Instant::now();
         let idle_timeout = self.limits.idle_timeout;
@@ -202,7 +202,7 @@ impl Pool {
         }
     }
 
-    /// Keeps nothing from now on.
+    /// Closes the pool: keeps nothing from now on.
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::Release);
         for shard in &self.shards {
@@ -211,7 +211,7 @@ impl Pool {
         }
     }
 
-    /// Connections in it that still live.
+    /// The number of live connections.
     pub(crate) fn kept(&self) -> usize {
         let living = |shard: &Mutex<Shard>| {
             shard.lock().destinations.values().map(Destination::living).sum::<usize>()

@@ -1,4 +1,4 @@
-//! An HTTP proxy that the operator named. It is never taken from the environment.
+//! The operator's HTTP proxy. It is never read from the environment.
 
 use std::time::Duration;
 
@@ -23,11 +23,11 @@ pub struct Proxy {
     pub authorization: Option<HeaderValue>,
 }
 
-/// The longest answer to CONNECT that is read.
-const LONGEST_HEAD: usize = 8 * 1024;
+/// Maximum size of the response to CONNECT.
+const MAX_HEAD_LENGTH: usize = 8 * 1024;
 
 impl Proxy {
-    /// Has the proxy open a tunnel to the target.
+    /// Opens a tunnel to the target.
     pub(crate) async fn tunnel(
         &self,
         stream: &mut TcpStream,
@@ -69,11 +69,11 @@ impl Proxy {
     }
 }
 
-/// Byte by byte, so that nothing of what follows is taken; it happens once per connection.
+/// Byte by byte, so that nothing beyond the response is read; this happens once per connection.
 async fn read_head(stream: &mut TcpStream) -> std::io::Result<Vec<u8>> {
     let mut head = Vec::with_capacity(256);
     while !head.ends_with(b"\r\n\r\n") {
-        if head.len() == LONGEST_HEAD {
+        if head.len() == MAX_HEAD_LENGTH {
             return Err(std::io::Error::other("its response is too long"));
         }
         head.push(stream.read_u8().await?);

@@ -1,4 +1,4 @@
-//! The request as it goes onto a connection.
+//! Builds the request for a connection.
 
 use bytes::Bytes;
 use gancho_domain::mask::MASK;
@@ -15,7 +15,7 @@ use url::{Position, Url};
 
 use crate::handshake::Body;
 
-/// How the target is named, which depends on what the connection speaks.
+/// The form of the request target, which depends on the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TargetForm {
     /// `/path`, with a `Host` header.
@@ -26,8 +26,8 @@ pub(crate) enum TargetForm {
     Http2,
 }
 
-/// Framing and the connection are ours alone: these are dropped even if an endpoint's own headers
-/// were saved before the rules forbade them.
+/// Framing and connection headers are set by the client only: these are removed even if an endpoint's
+/// headers were saved before the rules forbade them.
 const OURS: [HeaderName; 8] = [
     CONTENT_LENGTH,
     TRANSFER_ENCODING,
@@ -39,16 +39,16 @@ const OURS: [HeaderName; 8] = [
     PROXY_AUTHORIZATION,
 ];
 
-/// Done once per attempt, however often the request is shaped.
+/// Done once per attempt, however often the request is built.
 pub(crate) fn clean(headers: &mut HeaderMap) {
     for name in OURS {
         headers.remove(name);
     }
-    // What comes back is kept as it came and never unpacked.
+    // The response is stored as received and never decompressed.
     headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
 }
 
-/// What is asked of a URL, apart from its headers. Cheap to copy.
+/// Method, URL and body. Cheap to copy.
 #[derive(Debug, Clone)]
 pub(crate) struct RequestParts<'a> {
     pub(crate) method: Method,
@@ -82,13 +82,13 @@ pub(crate) fn shape(
     Ok(request)
 }
 
-/// The headers as `name: value` lines, for the attempt's record.
+/// The headers as `name: value` lines, for the attempt log.
 pub fn header_record(headers: &HeaderMap) -> Bytes {
     let mut lines = Vec::with_capacity(320);
     for (name, value) in headers {
         lines.extend_from_slice(name.as_str().as_bytes());
         lines.extend_from_slice(b": ");
-        // Those that tenants gave were marked as sensitive when they were read, and no others are.
+        // Only the tenant's headers are marked as sensitive.
         let shown = if value.is_sensitive() { MASK.as_bytes() } else { value.as_bytes() };
         lines.extend_from_slice(shown);
         lines.push(b'\n');

@@ -1,4 +1,4 @@
-//! From a name to addresses: one lookup per attempt, and every answer of it is judged.
+//! DNS resolution: one lookup per attempt, and every address is checked.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -22,26 +22,26 @@ use crate::{
     url_policy::Policy,
 };
 
-/// A name with more addresses is refused: nobody needs so many, and each one is judged.
-const MOST_ANSWERS: usize = 32;
+/// A name with more addresses is refused, since each address is checked.
+const MAX_ADDRESSES: usize = 32;
 
-/// Asks for the addresses of a name, given without the dot at its end but meant as absolute.
+/// Resolves a name, which is given without a trailing dot but is absolute.
 #[async_trait]
 pub trait Resolve: Send + Sync + 'static {
     async fn resolve(&self, name: &str) -> Result<Vec<IpAddr>, ResolveError>;
 }
 
-/// Why there is no address, in words for the tenant.
+/// Why there is no address, as a text for the tenant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ResolveError {
-    /// The name has none, or nobody could tell.
+    /// The name has no address, or the lookup failed.
     None(String),
-    /// This node lacks what asking takes, such as a file handle.
+    /// This node lacks a resource, such as a file handle.
     Unasked(String),
 }
 
-/// Looks the name up once and judges every address. One that is denied denies them all: a name
-/// that points both outside and inside is an attack or an accident, and neither is to be dialled.
+/// Looks the name up once and checks every address. One denied address denies them all: a name with both
+/// public and private addresses is an attack or a mistake.
 pub(crate) async fn look_up(
     resolver: &dyn Resolve,
     name: &str,
@@ -52,14 +52,14 @@ pub(crate) async fn look_up(
     let failed = |why: &str| RequestError::new(Code::DNS_FAILED, format!("{name}: {why}"));
     let answers = match timeout(within, resolver.resolve(name)).await {
         Ok(Ok(answers)) => answers,
-        Ok(Err(ResolveError::Unasked(why))) => return Err(RequestError::ours(why)),
+        Ok(Err(ResolveError::Unasked(why))) => return Err(RequestError::internal_failure(why)),
         Ok(Err(ResolveError::None(why))) => return Err(failed(&why)),
         Err(_) => return Err(failed("DNS lookup timed out")),
     };
     if answers.is_empty() {
         return Err(failed("the host name has no address"));
     }
-    let mut judged = Vec::with_capacity(answers.len().min(MOST_ANSWERS));
+    let mut judged = Vec::with_capacity(answers.len().min(MAX_ADDRESSES));
     for ip in &answers {
         match policy.admit(SocketAddr::new(*ip, port)) {
             Ok(address) => judged.push(address),
@@ -69,13 +69,13 @@ pub(crate) async fn look_up(
             }
         }
     }
-    if judged.len() > MOST_ANSWERS {
+    if judged.len() > MAX_ADDRESSES {
         return Err(failed("the host name has more than 32 addresses"));
     }
     Ok(alternate(judged))
 }
 
-/// IPv6 first, then in turns, each family in the order it was given.
+/// IPv6 first, then alternating, each family in its original order.
 fn alternate(addresses: Vec<AllowedAddress>) -> Vec<AllowedAddress> {
     if addresses.len() < 2 {
         return addresses;
@@ -93,12 +93,12 @@ fn alternate(addresses: Vec<AllowedAddress>) -> Vec<AllowedAddress> {
     }
 }
 
-/// Asks name servers itself, without the C library and its threads: a tenant whose name servers
-/// are dead makes nobody else wait.
+/// Queries DNS directly, without the C library and its threads, so that a tenant with dead name servers
+/// delays no one else.
 pub struct NameServers(TokioResolver);
 
 impl NameServers {
-    /// Those of the machine, or the given ones.
+    /// Uses the given servers, or those of the system.
     pub fn new(given: &[SocketAddr]) -> Result<Self, SetupError> {
         let fault = |error: NetError| SetupError::NameServers(error.to_string());
         let mut builder = if given.is_empty() {
@@ -121,7 +121,7 @@ impl NameServers {
     }
 }
 
-/// A server that stays silent to one kind of question must not use up the whole lookup.
+/// A server that does not respond to one record type must not use up the whole lookup.
 fn tune(options: &mut ResolverOpts) {
     options.timeout = Duration::from_millis(1_500);
     options.attempts = 1;
@@ -134,9 +134,9 @@ fn tune(options: &mut ResolverOpts) {
 #[async_trait]
 impl Resolve for NameServers {
     async fn resolve(&self, name: &str) -> Result<Vec<IpAddr>, ResolveError> {
-        // The dot at the end makes it absolute: search domains are never tried.
+        // The trailing dot makes it absolute: search domains are never used.
         match self.0.lookup_ip(format!("{name}.")).await {
-            Ok(found) => Ok(found.iter().take(MOST_ANSWERS + 1).collect()),
+            Ok(found) => Ok(found.iter().take(MAX_ADDRESSES + 1).collect()),
             Err(error) if error.is_no_records_found() => {
                 Err(ResolveError::None("the host name has no address".to_owned()))
             }
@@ -148,7 +148,7 @@ impl Resolve for NameServers {
     }
 }
 
-/// The resolver tries several ways and tells of one of them, so that its error may not show it.
+/// The resolver makes several attempts and reports one of them, so its error may not show the shortage.
 fn is_ours(error: &NetError) -> bool {
     matches!(error, NetError::Io(error) if is_shortage(error)) || lacks_sockets()
 }

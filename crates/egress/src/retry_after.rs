@@ -1,9 +1,9 @@
-//! `Retry-After`: whole seconds, or a date in one of the three forms that HTTP knows. Anything
-//! else is as if it were not there. No value can make it panic, and none counts beyond 24 hours.
+//! `Retry-After`: seconds, or a date in one of the three HTTP formats. Other values are ignored. No value
+//! can cause a panic, and none is honored beyond 24 hours.
 
 use std::time::Duration;
 
-use gancho_domain::{Time, decide::LONGEST_PAUSE};
+use gancho_domain::{Time, decide::MAX_PAUSE};
 use http::{HeaderMap, header::RETRY_AFTER};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub enum RetryAfter {
 }
 
 impl RetryAfter {
-    /// The first header that makes sense.
+    /// The first valid header.
     pub fn of(headers: &HeaderMap) -> Option<Self> {
         headers.get_all(RETRY_AFTER).iter().find_map(|value| Self::parse(value.as_bytes()))
     }
@@ -24,7 +24,7 @@ impl RetryAfter {
             let secs = value.iter().fold(0_u64, |secs, digit| {
                 secs.saturating_mul(10).saturating_add(u64::from(digit - b'0'))
             });
-            return Some(Self::In(Duration::from_secs(secs).min(LONGEST_PAUSE)));
+            return Some(Self::In(Duration::from_secs(secs).min(MAX_PAUSE)));
         }
         http_date(value).map(Self::At)
     }
@@ -32,8 +32,8 @@ impl RetryAfter {
     /// Between now and 24 hours from now.
     pub fn not_before(self, now: Time) -> Time {
         match self {
-            Self::In(pause) => now + pause.min(LONGEST_PAUSE),
-            Self::At(time) => time.clamp(now, now + LONGEST_PAUSE),
+            Self::In(pause) => now + pause.min(MAX_PAUSE),
+            Self::At(time) => time.clamp(now, now + MAX_PAUSE),
         }
     }
 }
@@ -54,7 +54,7 @@ fn http_date(value: &[u8]) -> Option<Time> {
                 is_weekday(weekday.strip_suffix("day")?.get(..3)?)?;
                 let mut parts = date.split('-');
                 let parsed = (parts.next()?, parts.next()?, number(parts.next()?, 2)?);
-                // Two digits of a year: those up to 69 are of this century.
+                // Two-digit years up to 69 are in this century.
                 let year = parsed.2 + if parsed.2 < 70 { 2_000 } else { 1_900 };
                 parts.next().is_none().then_some((parsed.0, parsed.1, year, clock))?
             }
@@ -113,7 +113,7 @@ fn is_weekday(name: &str) -> Option<()> {
     ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"].contains(&name).then_some(())
 }
 
-/// Exactly so many digits.
+/// Exactly `count` digits.
 fn number(text: &str, digits: usize) -> Option<i64> {
     let fits = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
     fits.then(|| text.parse().ok()).flatten()
@@ -147,8 +147,9 @@ mod tests {
         ] {
             assert_eq!(pause(value, 0), Some(expected), "{value}");
         }
-        for odd in ["", " ", "-1", "+1", "1.5", "1e3", "inf", "NaN", "0x10", "1 2", "٣", "1\0"] {
-            assert_eq!(pause(odd, 0), None, "{odd:?}");
+        for invalid in ["", " ", "-1", "+1", "1.5", "1e3", "inf", "NaN", "0x10", "1 2", "٣", "1\0"]
+        {
+            assert_eq!(pause(invalid, 0), None, "{invalid:?}");
         }
     }
 
@@ -184,7 +185,7 @@ mod tests {
     #[test]
     #[rustfmt::skip]
     fn dates_that_are_not() {
-        for odd in [
+        for invalid in [
             "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Nov 1994 08:49:37 UTC", "06 Nov 1994 08:49:37 GMT",
             "Sun, 6 Nov 1994 08:49:37 GMT", "Sun, 06 nov 1994 08:49:37 GMT", "Sun, 31 Nov 1994 08:49:37 GMT",
             "Sun, 29 Feb 2100 00:00:00 GMT", "Sun, 00 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 94 08:49:37 GMT",
@@ -194,7 +195,7 @@ mod tests {
             "Sun Nov  6 08:49:37 94", "Sun Nov 06 08-49-37 1994", "Sun Nov 0x 08:49:37 1994", ",", ", GMT",
             "Sun, 06 Nov -994 08:49:37 GMT", "Sun, +6 Nov 1994 08:49:37 GMT", "2024-01-01T00:00:00Z",
         ] {
-            assert_eq!(RetryAfter::parse(odd.as_bytes()), None, "{odd}");
+            assert_eq!(RetryAfter::parse(invalid.as_bytes()), None, "{invalid}");
         }
         assert_eq!(RetryAfter::parse(b"Sun, 06 Nov 1994 08:49:37 GM\xff"), None);
     }

@@ -1,4 +1,4 @@
-//! What the operator decides about deliveries.
+//! The operator's settings of deliveries.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -10,24 +10,24 @@ use crate::{proxy::Proxy, resolve::Resolve, url_policy::Policy};
 #[derive(Clone)]
 pub struct Settings {
     pub policy: Policy,
-    /// All deliveries go through it, and keeping away from private addresses is then its job.
+    /// All deliveries use it. The proxy is then responsible for refusing private addresses.
     pub proxy: Option<Proxy>,
-    /// Who to ask for addresses; the machine's own servers if there is none.
+    /// DNS servers; the system's if empty.
     pub nameservers: Vec<SocketAddr>,
-    /// Instead of asking name servers.
+    /// A resolver to use instead of DNS.
     pub resolver: Option<Arc<dyn Resolve>>,
-    /// Trusted besides the machine's own roots.
+    /// Root certificates in addition to the system's.
     pub extra_roots: Vec<CertificateDer<'static>>,
     pub resolve_timeout: Duration,
     pub connect_timeout: Duration,
     pub tls_timeout: Duration,
-    /// A connection that nobody used for so long is closed.
+    /// Maximum idle time of a connection.
     pub idle_timeout: Duration,
-    /// A connection that is older is not used again, so that a moved name is noticed.
+    /// Maximum age of a connection, so that DNS changes take effect.
     pub longest_life: Duration,
     pub idle_per_destination: usize,
     pub idle_in_all: usize,
-    /// Requests at once on one HTTP/2 connection.
+    /// Maximum number of concurrent requests on one HTTP/2 connection.
     pub streams_per_connection: u32,
 }
 
@@ -52,13 +52,13 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// This machine may be reached, over plain http too.
+    /// For development: allows loopback addresses and plain http.
     pub fn for_dev() -> Self {
         Self { policy: Policy::for_dev(), ..Self::default() }
     }
 }
 
-/// Why a client could not be made.
+/// Why a client could not be created.
 #[derive(Debug, Error)]
 pub enum SetupError {
     #[error("cannot read the system's DNS configuration: {0}. hint: set `nameservers`")]

@@ -1,5 +1,5 @@
-//! What this node may run out of while it connects: file handles, local ports, memory. The target has
-//! no part in it, so it must not be blamed.
+//! Shortages of this node while it connects: file handles, local ports, memory. The target is not at fault,
+//! so its health must not be affected.
 
 use std::{
     io,
@@ -8,8 +8,8 @@ use std::{
 
 use rustix::io::Errno;
 
-/// Whether an error says that this process or this machine lacks something. `EADDRNOTAVAIL` is not
-/// among them: see [`lacks_ports`].
+/// Whether an error means that this process or machine lacks a resource. `EADDRNOTAVAIL` is not among them:
+/// see [`lacks_ports`].
 pub fn is_shortage(error: &io::Error) -> bool {
     let lacking = [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM];
     Errno::from_io_error(error).is_some_and(|errno| lacking.contains(&errno))
@@ -29,7 +29,7 @@ pub(crate) fn lacks_ports(error: &io::Error, to: SocketAddr) -> bool {
     UdpSocket::bind(from).and_then(|socket| socket.connect(to)).is_ok()
 }
 
-/// Whether no socket can be made now. For libraries whose errors do not tell.
+/// Whether no socket can be created now. For libraries whose errors do not show it.
 pub fn lacks_sockets() -> bool {
     UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).is_err_and(|error| is_shortage(&error))
 }
@@ -45,8 +45,8 @@ mod tests {
     // faults.md 10
     #[test]
     fn what_is_lacking_here_is_told_from_what_targets_do() {
-        for ours in [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM] {
-            assert!(is_shortage(&os(ours)), "{ours:?}");
+        for internal_failure in [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM] {
+            assert!(is_shortage(&os(internal_failure)), "{internal_failure:?}");
         }
         for theirs in [
             Errno::CONNREFUSED,

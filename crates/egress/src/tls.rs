@@ -1,4 +1,4 @@
-//! TLS 1.2 and up, with the machine's own roots.
+//! TLS 1.2 and later, with the system's root certificates.
 
 use std::{sync::Arc, time::Duration};
 

@@ -13,7 +13,7 @@ use url::{Host, Position, Url};
 use crate::address::{AddressPolicy, AllowedAddress, BLOCKED};
 
 /// Longer URLs are refused.
-const LONGEST: usize = 2_048;
+const MAX_LENGTH: usize = 2_048;
 
 #[derive(Debug, Clone, Default)]
 pub struct Policy {
@@ -48,7 +48,7 @@ impl UrlError {
     pub fn what(&self) -> String {
         match self {
             Self::NotAUrl(why) => format!("not a URL: {why}"),
-            Self::TooLong => format!("the URL is longer than {LONGEST} characters"),
+            Self::TooLong => format!("the URL is longer than {MAX_LENGTH} characters"),
             Self::Blanks => "the URL contains control characters or spaces".to_owned(),
             Self::Scheme(scheme) => format!("the scheme {scheme} is not supported"),
             Self::PlainHttp => "plain http is not allowed".to_owned(),
@@ -106,7 +106,7 @@ impl Policy {
 
     /// Judges a URL as a tenant wrote it, and gives its canonical form.
     pub fn parse(&self, text: &str) -> Result<Url, UrlError> {
-        if text.len() > LONGEST {
+        if text.len() > MAX_LENGTH {
             return Err(UrlError::TooLong);
         }
         // A URL parser drops tabs and line ends silently: what was read would not be what was sent.

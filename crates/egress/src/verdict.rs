@@ -144,9 +144,9 @@ mod tests {
         }
         assert!(matches!(missed(RequestError::blocked()).verdict, Verdict::Retry { .. }));
         // faults.md 10
-        let ours = missed(RequestError::ours("no file handle"));
-        assert!(matches!(ours.verdict, Verdict::Deferred { .. }));
-        assert_eq!((ours.at_fault, ours.load), (false, Load::Light));
+        let internal_failure = missed(RequestError::internal_failure("no file handle"));
+        assert!(matches!(internal_failure.verdict, Verdict::Deferred { .. }));
+        assert_eq!((internal_failure.at_fault, internal_failure.load), (false, Load::Light));
         let refused = missed(RequestError::refused("why"));
         assert!(matches!(refused.verdict, Verdict::Never { .. }) && !refused.at_fault);
     }

@@ -1,10 +1,10 @@
-//! What partners' requests came to, of all nodes together: how many were kept, and the last that were
-//! turned away. Kept in the store, one small document for each source and one for those who named nobody.
+//! The activity of sources over all nodes: how many requests were accepted, and the most recent rejections.
+//! Stored as one small document for each source, and one for requests without a known partner.
 //!
-//! Requests cost nothing here: a node counts in memory ([`counters`](crate::tally),
+//! A request costs no write: a node counts in memory ([`counters`](crate::counters),
 //! [`rejections`](crate::rejections)) and adds what is new to the documents every few seconds, a bounded
-//! number of them at a time. What a node had not added when it was killed is lost; what it was asked to
-//! stop with is not.
+//! number of them at a time. A node that is killed loses what it has not added yet; a node that stops does
+//! not.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -23,17 +23,17 @@ use crate::{
 };
 
 const COLLECTION: Collection = Collection::operators("source_activity");
-/// The key of those who named no partner that is there. No source's id looks like it.
+/// The key for requests without a known partner. No source id looks like it.
 const STRANGERS: &str = "unknown";
 const SAVE_EVERY: Duration = Duration::from_secs(2);
-/// Documents written in one go, so that whoever floods every partner costs no more than that.
+/// Documents per write. Bounds the cost of a flood over all partners.
 const MAX_WRITES: usize = 20;
 /// How often a document is read again because another node has changed it.
 const TRIES: usize = 5;
-/// Writes that a document remembers, so that one whose answer was lost is not counted twice.
+/// Writes that a document remembers, so that one whose response was lost is not counted twice.
 const MAX_MARKS: usize = 16;
 
-/// One document.
+/// The stored form.
 #[derive(Default, Serialize, Deserialize)]
 struct ActivityDocument {
     counts: Counts,
@@ -47,14 +47,14 @@ struct RejectionDocument {
     at: i64,
     partner: String,
     status: u16,
-    /// Its name: a node of another version may have written one that this one does not know.
+    /// The name of the reason: a node of another version may have written one that this one does not know.
     reason: String,
     detail: Option<String>,
     headers: Vec<(String, String)>,
     size: usize,
 }
 
-/// What one node has not written yet. Its mark stays the same until it is written.
+/// What one node has not stored yet. Its mark stays the same until it is stored.
 struct UnsavedActivity {
     partner: Box<str>,
     counts: Counts,
@@ -62,7 +62,7 @@ struct UnsavedActivity {
     mark: String,
 }
 
-/// What a source's requests came to, on every node.
+/// The activity of a source, over all nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SourceActivity {
     pub counts: Counts,
@@ -70,20 +70,20 @@ pub struct SourceActivity {
     pub rejections: Vec<Rejection>,
 }
 
-/// Who writes, and where the next round begins.
+/// The state of the writer.
 #[derive(Default)]
 pub struct Activity(Mutex<SaveRound>);
 
 #[derive(Default)]
 struct SaveRound {
-    /// The last partner that was written.
+    /// The last partner that was stored.
     after: Option<Box<str>>,
-    /// One whose answer was lost: it is tried again first, as it was.
+    /// A write whose response was lost. It is repeated first, unchanged.
     doubt: Option<UnsavedActivity>,
 }
 
 impl Inbound {
-    /// Until `stop`; then once more.
+    /// Runs until `stop`, then once more.
     pub async fn keep_activity(&self, stop: CancellationToken) {
         loop {
             let is_last = tokio::time::timeout(SAVE_EVERY, stop.cancelled()).await.is_ok();
@@ -96,7 +96,7 @@ impl Inbound {
         }
     }
 
-    /// Adds what is new on this node to the documents: of at most so many partners, in turn.
+    /// Adds what is new on this node to the documents of a limited number of partners, in turn.
     pub async fn save_activity(&self) -> Result<()> {
         let mut round = self.activity.0.lock().await;
         let sources = self.sources.all().await?;
@@ -111,18 +111,18 @@ impl Inbound {
         Ok(())
     }
 
-    /// Of a source, on every node.
+    /// The activity of a source, over all nodes.
     pub async fn seen(&self, source: &Source) -> Result<SourceActivity> {
         self.seen_by(source.partner.as_str(), &source.id.to_string()).await
     }
 
-    /// Of those who named no partner that is there.
+    /// The activity without a known partner.
     pub async fn seen_of_strangers(&self) -> Result<SourceActivity> {
         self.seen_by(UNKNOWN, STRANGERS).await
     }
 
     async fn seen_by(&self, partner: &str, key: &str) -> Result<SourceActivity> {
-        // Nothing is written meanwhile, so that nothing is counted twice or missed.
+        // Holds the writer, so that nothing is counted twice or missed.
         let _round = self.activity.0.lock().await;
         let (mut kept, _) = read(self.store.document(COLLECTION, key).await?)?;
         let (counts, rejections) =
@@ -133,7 +133,7 @@ impl Inbound {
         Ok(SourceActivity { counts: kept.counts, rejections })
     }
 
-    /// The next partner of which there is something new, in turn.
+    /// The next partner with something new, in turn.
     fn next_unsaved(&self, after: Option<&str>) -> Option<UnsavedActivity> {
         let mut partners = self.counters.changed();
         partners.extend(self.rejections.changed());
@@ -189,7 +189,7 @@ impl Inbound {
     }
 }
 
-/// What was seen of a source that is deleted goes with it.
+/// Deletes the activity of a deleted source.
 pub(crate) async fn forget(store: &dyn gancho_store::Store, source: &Source) -> Result<()> {
     store.delete_document(COLLECTION, &source.id.to_string()).await.map(drop)
 }
@@ -198,7 +198,7 @@ impl ActivityDocument {
     fn add(&mut self, counts: Counts, rejections: Vec<Rejection>) {
         self.counts = self.counts + counts;
         self.rejections.extend(rejections.into_iter().map(RejectionDocument::of));
-        // Nodes write in no order.
+        // Nodes write in any order.
         self.rejections.make_contiguous().sort_by_key(|rejection| rejection.at);
         let excess = self.rejections.len().saturating_sub(MAX_KEPT);
         self.rejections.drain(..excess);

@@ -1,9 +1,9 @@
-//! Signed checkpoints of the ledger, kept in the store and, so that a store that was changed or put
-//! back is noticed, as files beside it that are never written twice.
+//! Signed checkpoints of the ledger. They are in the store and, so that a changed or restored store is
+//! noticed, in files next to it that are never overwritten.
 //!
-//! Lines are walked as they are signed for: a ledger whose chain is broken, or that does not agree with
-//! a checkpoint on file, is not signed again by this process, nor by another that finds those files; and
-//! that is said loudly. Neither is one signed while a file is there that cannot be opened.
+//! Lines are verified before they are signed: a ledger with a broken chain, or one that contradicts a
+//! checkpoint on disk, is never signed again by this process, nor by another that finds those files, and an
+//! error is logged. The same applies while there is a file that cannot be verified.
 
 mod files;
 mod newest;
@@ -21,9 +21,9 @@ use tokio_util::sync::CancellationToken;
 pub use self::files::on_file;
 use crate::SigningKeys;
 
-/// The documents' kind; each stands under its size.
+/// The collection of checkpoints, keyed by size.
 pub const CHECKPOINTS: &str = "checkpoint";
-/// Whose ledger it is, where nothing else is said.
+/// The default origin of the ledger.
 pub const ORIGIN: &str = "gancho/ledger";
 const COLLECTION: Collection = Collection::operators(CHECKPOINTS);
 const PAGE: usize = 1_000;
@@ -39,13 +39,13 @@ pub struct Checkpointer {
 
 #[derive(Debug, Clone)]
 pub struct CheckpointSettings {
-    /// Whose ledger it is: a name without blanks.
+    /// The origin of the ledger: a name without spaces.
     pub origin: String,
-    /// Where the files go.
+    /// The directory of the files.
     pub folder: PathBuf,
-    /// One is made when so many lines were added,
+    /// A checkpoint is signed after this many new lines.
     pub lines: u64,
-    /// or when some were and so long has passed.
+    /// A checkpoint is signed after this time, if there are new lines.
     pub every: Duration,
 }
 
@@ -56,26 +56,26 @@ impl CheckpointSettings {
     }
 }
 
-/// How far the ledger was walked by this process.
+/// How far this process has verified the ledger.
 struct WalkState {
     head: Head,
     tree: Tree,
-    /// Those on file that the walk has not reached, the nearest last. Nothing where they could not be
+    /// The checkpoints on disk that the walk has not reached, the nearest last. `None` if they could not be
     /// read: then no line is walked either.
     ahead: Option<Vec<Checkpoint>>,
-    /// The last one made or met.
+    /// The last checkpoint that was signed or reached.
     newest: Option<Checkpoint>,
-    /// What was found wrong first. A ledger that was rewritten looks sound again behind the last
-    /// checkpoint that tells, so this process never forgets it.
+    /// The first error. A rewritten ledger looks valid again after the last checkpoint that contradicts it,
+    /// so this process never forgets the error.
     flaw: Option<AuditError>,
 }
 
-/// How far the ledger goes, and how far it is signed for.
+/// The size of the ledger, and how much of it is signed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LedgerStatus {
-    /// How many lines there are.
+    /// The number of lines.
     pub size: u64,
-    /// Whichever node made it.
+    /// The newest checkpoint, of any node.
     pub newest: Option<Checkpoint>,
 }
 
@@ -83,14 +83,14 @@ pub struct LedgerStatus {
 pub enum CheckpointerError {
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The ledger is not what it was. Nothing is signed.
+    /// The ledger was changed. Nothing is signed.
     #[error("the ledger is invalid: {0}. hint: run `gancho ledger verify`")]
     AuditError(#[from] AuditError),
     #[error("cannot write or read the checkpoint {0}: {1}")]
     File(PathBuf, io::Error),
     #[error("cannot sign or verify the checkpoint: {0}")]
     Note(#[from] CheckpointError),
-    /// Nothing is signed while it is there.
+    /// Nothing is signed while the file exists.
     #[error(
         "{0} is not a checkpoint signed by this gateway. hint: compare it with copies stored elsewhere, then move it out of the directory"
     )]
@@ -98,15 +98,15 @@ pub enum CheckpointerError {
 }
 
 impl CheckpointerError {
-    /// Whether someone has to look, since it will not pass.
+    /// Whether it needs attention, since it will not go away by itself.
     const fn is_lasting(&self) -> bool {
         matches!(self, Self::AuditError(_) | Self::Foreign(_))
     }
 }
 
 impl Checkpointer {
-    /// Reads what is on file: the ledger must agree with all of it. What cannot be opened keeps it from
-    /// signing, and the gateway from nothing.
+    /// Reads the checkpoints on disk, which the ledger must match. A file that cannot be verified prevents
+    /// signing, but not receiving.
     pub fn open(
         store: Arc<dyn Store>,
         keys: Arc<SigningKeys>,
@@ -125,7 +125,7 @@ impl Checkpointer {
         Self { store, keys, clock, settings, walked }
     }
 
-    /// Makes one if lines were added since the last; with `force` also if none were.
+    /// Signs a checkpoint if lines were added since the last; with `force` in any case.
     pub async fn run_once(&self, force: bool) -> Result<Option<Checkpoint>, CheckpointerError> {
         let mut walked = self.walked.lock().await;
         if let Some(flaw) = &walked.flaw {
@@ -151,7 +151,7 @@ impl Checkpointer {
             made_at: self.clock.now().to_string(),
         };
         let note = self.keys.current().signer().sign(&checkpoint)?;
-        // The file first: what is in the store can be changed by whoever changes the ledger.
+        // The file first: someone who changes the ledger can change the checkpoints in the store as well.
         files::write(&self.settings.folder, size, &note)?;
         let name = name(size);
         self.store.put_document(COLLECTION, &name, Bytes::from(note), Expect::Nothing).await?;
@@ -168,7 +168,7 @@ impl Checkpointer {
         Ok(LedgerStatus { size, newest })
     }
 
-    /// Looks from time to time, until `stop`; then once more, so that what was received is signed for.
+    /// Runs until `stop`, then once more, so that everything received is signed.
     pub async fn run(&self, stop: CancellationToken) {
         let mut made = Instant::now();
         let mut is_held = false;
@@ -231,7 +231,7 @@ impl Checkpointer {
         }
     }
 
-    /// A store that was put back while the process ran has fewer lines than were walked.
+    /// A store that was restored while the process ran has fewer lines than were walked.
     async fn still_there(&self, walked: &WalkState) -> Result<(), CheckpointerError> {
         let found = self.store.ledger_size().await?;
         if found < walked.head.number {
@@ -259,13 +259,13 @@ impl WalkState {
         self.ahead.as_ref().and_then(|ahead| ahead.first())
     }
 
-    /// How far it is signed for.
+    /// How much of it is signed.
     fn last(&self) -> u64 {
         self.newest.as_ref().map_or(0, |newest| newest.size)
     }
 }
 
-/// What is on file, the nearest last.
+/// The checkpoints on disk, the nearest last.
 fn ahead(
     settings: &CheckpointSettings,
     keys: &SigningKeys,
@@ -275,7 +275,7 @@ fn ahead(
     Ok(ahead)
 }
 
-/// So that they sort by size.
+/// Zero-padded, so that the keys sort by size.
 fn name(size: u64) -> String {
     format!("{size:012}")
 }

@@ -1,5 +1,5 @@
-//! What is counted: by partner what was received, by reason what was turned away. Labels are bounded:
-//! partners that are not there are not counted by name.
+//! Counters: received webhooks by partner, rejected ones by reason. Labels are bounded: unknown partners
+//! are not counted by name.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -27,18 +27,18 @@ struct PartnerCounters {
     received: AtomicU64,
     repeats: AtomicU64,
     clashes: AtomicU64,
-    /// How much of it is in the store.
+    /// What is already stored.
     saved: Mutex<Counts>,
 }
 
-/// Of one partner.
+/// The counters of a partner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Counts {
     /// New receipts.
     pub received: u64,
     pub repeats: u64,
-    /// Of these, those whose event id had come before with another body.
+    /// Those whose event id was already used with a different body.
     pub clashes: u64,
 }
 
@@ -104,24 +104,24 @@ impl Counters {
         partners.iter().map(|(name, of)| (name.clone(), of.counts())).collect()
     }
 
-    /// Since the process began.
+    /// Since the process started.
     pub fn of_partner(&self, partner: &str) -> Counts {
         self.partners.read().get(partner).map_or_else(Counts::default, |of| of.counts())
     }
 
-    /// What is not in the store yet.
+    /// What is not stored yet.
     pub(crate) fn unsaved(&self, partner: &str) -> Counts {
         self.partners.read().get(partner).map_or_else(Counts::default, |of| of.unsaved())
     }
 
-    /// Those of whom something is not.
+    /// The partners with something that is not stored yet.
     pub(crate) fn changed(&self) -> BTreeSet<Box<str>> {
         let partners = self.partners.read();
         let is_changed = |of: &PartnerCounters| of.unsaved() != Counts::default();
         partners.iter().filter(|(_, of)| is_changed(of)).map(|(name, _)| name.clone()).collect()
     }
 
-    /// So much more is in the store.
+    /// Marks these counts as stored.
     pub(crate) fn saved(&self, partner: &str, counts: Counts) {
         if let Some(of) = self.partners.read().get(partner) {
             let mut saved = of.saved.lock();

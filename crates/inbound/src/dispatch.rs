@@ -1,9 +1,9 @@
-//! The dispatch lane's carrier: a receipt to one of its source's targets, or to another part of the
-//! gateway.
+//! The carrier of the dispatch lane: sends a receipt to one of its source's targets, or to another part of
+//! the gateway.
 //!
-//! What arrives lets the core verify and dedupe: the body byte for byte, a Standard Webhooks signature
-//! by the source's dispatch secret, whose `webhook-id` is the receipt's id, and the `X-Gancho-*`
-//! headers. A body that does not fit the source's schema is given up before anything is sent.
+//! The core can verify and deduplicate what it gets: the body byte for byte, a Standard Webhooks signature
+//! with the source's dispatch secret, whose `webhook-id` is the receipt's id, and the `X-Gancho-*` headers.
+//! A body that does not match the schema of the source becomes a dead letter before anything is sent.
 
 use std::{sync::Arc, time::Duration};
 
@@ -23,7 +23,7 @@ use crate::{
     registry::{PreparedSource, To},
 };
 
-/// The body does not fit the schema: no later attempt can do better.
+/// The body does not match the schema. Not retried.
 pub const SCHEMA_INVALID: &str = "SCHEMA_INVALID";
 
 pub struct DispatchCarrier {
@@ -35,18 +35,18 @@ pub struct DispatchCarrier {
     internal_target: Option<Arc<dyn InternalSink>>,
 }
 
-/// How long the core may take.
+/// The timeout of an attempt.
 const USUAL_TIMEOUT: Duration = Duration::from_secs(15);
 
 impl DispatchCarrier {
-    /// The client's rules are the operator's for the core: sources are made by operators alone, and the
-    /// core often stands on the same machine.
+    /// The client uses the operator's address policy: only operators create sources, and the core is often
+    /// on the same machine.
     pub fn new(sources: Arc<Sources>, client: Client, clock: Arc<dyn Clock>) -> Self {
         let profile = Profile::standard();
         Self { sources, client, clock, profile, timeout: USUAL_TIMEOUT, internal_target: None }
     }
 
-    /// Who takes what goes to a target inside the gateway.
+    /// Receives what goes to an internal target.
     pub fn with_inside(self, internal_target: Arc<dyn InternalSink>) -> Self {
         Self { internal_target: Some(internal_target), ..self }
     }
@@ -55,14 +55,14 @@ impl DispatchCarrier {
 #[async_trait]
 impl Carrier for DispatchCarrier {
     async fn prepare(&self, _: &[Job]) {
-        // If the store cannot be asked, the carrier asks again when it carries.
+        // If the store fails, the carrier reads again for the attempt.
         let _ = self.sources.all().await;
     }
 
     fn terms(&self, job: &Job) -> Terms {
         match self.sources.known(job.tenant) {
             Some(source) => Terms::of(source.plan.clone()),
-            // Gone, or not known yet: the attempt will tell.
+            // Deleted, or not cached yet: the attempt will show.
             None => Terms::of(self.sources.defaults().plan.clone()),
         }
     }
@@ -70,22 +70,24 @@ impl Carrier for DispatchCarrier {
     async fn carry(&self, job: &Job, attempt: u32) -> Carried {
         let all = match ask(|| self.sources.all()).await {
             Ok(all) => all,
-            Err(fault) => return ours(format!("could not read the source: {fault}")),
+            Err(fault) => return internal_failure(format!("could not read the source: {fault}")),
         };
         let Some(source) = all.of_tenant(job.tenant) else {
-            // Which one is not known; a node with the right ring, or this one with it, will tell.
+            // The target is unknown here; a node with the right key ring can send it.
             let reason = "the source is unusable on this node";
             return if all.has_unusable() {
-                ours(reason.into())
+                internal_failure(reason.into())
             } else {
-                gone("the source was deleted")
+                target_gone("the source was deleted")
             };
         };
         let carried = match source.destination(job.target, was_given_up(job)) {
-            None => gone("the source no longer has this target: a replay uses the first target"),
-            // Checked at each attempt: a dead letter can be replayed once the schema is mended.
+            None => {
+                target_gone("the source no longer has this target: a replay uses the first target")
+            }
+            // Checked at each attempt, so that a dead letter can be replayed after the schema is corrected.
             Some(target) => match source.schema_errors(&job.parcel.body).await {
-                Err(error) => ours(error.to_string()),
+                Err(error) => internal_failure(error.to_string()),
                 Ok(errors) => match (errors.first(), &target.to) {
                     (Some(first), _) => Carried::never(misfit(first)),
                     (None, To::Url(url)) => self.post(job, attempt, &source, url).await,
@@ -101,7 +103,7 @@ impl DispatchCarrier {
     async fn post(&self, job: &Job, attempt: u32, source: &PreparedSource, url: &Url) -> Carried {
         let headers = match self.headers(job, attempt, source, self.clock.now()) {
             Ok(headers) => headers,
-            Err(fault) => return ours(format!("could not build the request: {fault}")),
+            Err(fault) => return internal_failure(format!("could not build the request: {fault}")),
         };
         let record = header_record(&headers);
         let body = job.parcel.body.clone();
@@ -109,11 +111,11 @@ impl DispatchCarrier {
         carried(outcome, record, self.clock.now())
     }
 
-    /// What is said of it stands where another target's answer would.
+    /// Its result is recorded in place of a response.
     async fn hand_over(&self, job: &Job, target: InternalTarget) -> Carried {
         let Some(internal_target) = &self.internal_target else {
-            // Another node may have it, or this one once it is set up.
-            return ours("e-mail is off on this node".into());
+            // Another node may have it, or this one after a change of its settings.
+            return internal_failure("e-mail is off on this node".into());
         };
         let began = Instant::now();
         match internal_target.take(target, &job.parcel.body).await {
@@ -160,7 +162,7 @@ impl DispatchCarrier {
             ("x-gancho-attempt", Some(&attempt)),
             ("x-gancho-test", job.parcel.is_test.then_some("true")),
         ] {
-            // An event's id may hold what a header cannot; it is in the body too.
+            // An event id may contain characters that a header cannot; it is in the body as well.
             let Some(Ok(text)) = text.map(value) else { continue };
             headers.insert(HeaderName::from_static(name), text);
         }
@@ -168,7 +170,8 @@ impl DispatchCarrier {
             headers.insert(hops::HEADER, hops);
         }
         for (name, text) in signed {
-            let name = HeaderName::from_bytes(name.as_bytes()).map_err(|odd| odd.to_string())?;
+            let name =
+                HeaderName::from_bytes(name.as_bytes()).map_err(|invalid| invalid.to_string())?;
             headers.insert(name, value(&text)?);
         }
         Ok(headers)
@@ -179,22 +182,22 @@ fn value(text: &str) -> Result<HeaderValue, String> {
     HeaderValue::from_str(text).map_err(|fault| fault.to_string())
 }
 
-/// Why a body that does not fit the schema is not sent.
+/// Why a body that does not match the schema is not sent.
 pub(crate) fn misfit(first: &FieldError) -> Failure {
     let reason = format!("the body does not match the schema of the source: {first}");
     Failure::new(Code::from_text(SCHEMA_INVALID), reason)
 }
 
-/// Nothing was sent, and the target is not to blame.
-fn ours(reason: String) -> Carried {
+/// Nothing was sent, and the target is not at fault.
+fn internal_failure(reason: String) -> Carried {
     Carried::ours(Failure::new(Code::UNSPECIFIED, reason))
 }
 
-/// Whether somebody asked for it to be sent again after it had ended.
+/// Whether it was retried after it had ended.
 fn was_given_up(job: &Job) -> bool {
     job.is_replay || job.attempts_before > 0
 }
 
-fn gone(reason: &str) -> Carried {
+fn target_gone(reason: &str) -> Carried {
     Carried::never(Failure::new(Code::TARGET_GONE, reason))
 }

@@ -1,4 +1,4 @@
-//! What receives: the parts that the flow in [`receive`](crate::receive) uses, put together once.
+//! The parts that the flow in [`receive`](crate::receive) uses.
 
 use std::sync::Arc;
 
@@ -66,9 +66,8 @@ impl Inbound {
         }
     }
 
-    /// Takes messages of Amazon SNS too. `client` fetches its certificates and confirms subscriptions,
-    /// under its own rules; `hosts` is where SNS is believed to be: [`SnsHosts::amazon`], unless the
-    /// operator adds others.
+    /// Also accepts Amazon SNS messages. `client` fetches certificates and confirms subscriptions; `hosts`
+    /// are the trusted hosts of SNS: [`SnsHosts::amazon`], plus those that the operator adds.
     pub fn with_sns(self, client: Client, hosts: SnsHosts) -> Self {
         let sns = Sns::new(client, hosts, self.limits.remembered);
         Self { verifier: self.verifier.with_sns(sns), ..self }

@@ -1,4 +1,4 @@
-//! A request as it came, without the web framework that took it.
+//! A request, independent of the web framework.
 
 use bytes::Bytes;
 use http::HeaderMap;
@@ -6,22 +6,22 @@ use http::HeaderMap;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verb {
     Post,
-    /// Some senders ask by GET whether anyone is there.
+    /// Some senders use GET for their handshake.
     Get,
 }
 
 #[derive(Debug, Clone)]
 pub struct Incoming {
     pub verb: Verb,
-    /// As it stands in the path, decoded.
+    /// The name in the path, decoded.
     pub partner: String,
-    /// As it stands behind the `?`.
+    /// The part after the `?`.
     pub query: Option<String>,
-    /// All of them, each as often as it came.
+    /// All headers, including repeated ones.
     pub headers: HeaderMap,
     /// Byte for byte.
     pub body: Bytes,
-    /// Made by the simulator, and marked so in the log.
+    /// Created by the simulator, and marked as a test.
     pub is_test: bool,
 }
 
@@ -37,12 +37,12 @@ impl Incoming {
         }
     }
 
-    /// As verifying reads them.
+    /// The headers in the form that verification reads.
     pub(crate) fn lines(&self) -> Vec<(&str, &[u8])> {
         self.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect()
     }
 
-    /// A parameter of the query, decoded; nothing if it is not there or not text.
+    /// A decoded query parameter; `None` if it is missing or not text.
     pub(crate) fn parameter(&self, name: &str) -> Option<String> {
         let query = self.query.as_deref()?;
         let mut pairs = url::form_urlencoded::parse(query.as_bytes());

@@ -1,10 +1,10 @@
-//! Targets inside the gateway: where a receipt is not posted to anyone, but handed to another of its
-//! parts. Who that is, is not known here; whoever puts the gateway together says.
+//! Internal targets: a receipt goes to another part of the gateway instead of a URL. This crate does not
+//! know the parts; the binary connects them.
 
 use async_trait::async_trait;
 use gancho_domain::Failure;
 
-/// What is written where another target has its URL.
+/// The target's name, in place of a URL.
 pub const EMAIL_FEEDBACK: &str = "gancho:email-feedback";
 const BEGINNING: &str = "gancho:";
 
@@ -15,7 +15,7 @@ pub enum InternalTarget {
 }
 
 impl InternalTarget {
-    /// Nothing if it is a URL like any other.
+    /// `None` for an ordinary URL.
     pub fn named(text: &str) -> Option<Result<Self, String>> {
         match text {
             EMAIL_FEEDBACK => Some(Ok(Self::EmailFeedback)),
@@ -27,17 +27,17 @@ impl InternalTarget {
     }
 }
 
-/// Who takes what is handed to a target inside.
+/// Receives what goes to an internal target.
 #[async_trait]
 pub trait InternalSink: Send + Sync + 'static {
-    /// What became of it, in words. It may come more than once.
+    /// Returns the outcome as a text. May be called more than once for the same receipt.
     async fn take(&self, target: InternalTarget, body: &[u8]) -> Result<String, InternalSinkError>;
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InternalSinkError {
-    /// Another attempt may do better.
+    /// Temporary: retried.
     Later(Failure),
-    /// None can.
+    /// Permanent: not retried.
     Never(Failure),
 }

@@ -1,5 +1,5 @@
-//! The gateway's own keys: [`signing_keys`] sign answers and checkpoints, [`public_keys`] check what they signed.
-//! [`reseal`] is everything of this crate that is sealed in the store, and seals it anew.
+//! The gateway's own keys: [`signing_keys`] sign responses and checkpoints, [`public_keys`] verify them.
+//! [`reseal`] re-encrypts everything of this crate that is encrypted in the store.
 
 pub mod public_keys;
 pub mod reseal;

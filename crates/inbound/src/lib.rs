@@ -1,17 +1,19 @@
-//! Receiving webhooks from partners: prove them, keep them once, write them in the ledger, hand them
-//! to the core.
+//! Receiving webhooks from partners: verifies signatures, deduplicates, writes the ledger and dispatches to
+//! the core.
 //!
-//! In reading order: [`receive`] is the flow, with a file for each step; [`inbound`] are the parts that it uses;
-//! [`incoming`] is what came ([`limits`] how much of it), [`request_record`] what is kept of it, and [`outcome`] what
-//! became of it. [`registry`] finds sources. [`sources`] makes and changes [`source`]s and their keys, with
-//! [`preset`] for how each signs and [`partner`] for what they are called. [`sns`] is how Amazon SNS proves and
-//! greets. [`dispatch`] is the carrier that brings a receipt to the core, or to what is [`internal_target`] the gateway;
-//! [`receipts`] shows what became of it, with its [`payload`], and sends it again. [`keys`] are the gateway's own,
-//! which sign answers and the [`checkpoints`] of the ledger; [`rejections`] remembers what was turned away, [`counters`]
-//! counts, and [`activity`] brings both together from all nodes; [`simulate`] sends a test event.
+//! In reading order: [`receive`] is the flow, with a file for each step; [`inbound`] has the parts that it
+//! uses; [`incoming`] is the request ([`limits`] its maximum size), [`request_record`] its stored form, and
+//! [`outcome`] the result. [`registry`] looks up sources. [`sources`] creates and changes [`source`]s and
+//! their keys, with [`preset`] for their signature schemes and [`partner`] for their names. [`sns`]
+//! verifies Amazon SNS. [`dispatch`] is the carrier that sends a receipt to the core or to an
+//! [`internal_target`]; [`receipts`] lists, shows and retries receipts, with their [`payload`]. [`keys`]
+//! are the gateway's own, which sign responses and the [`checkpoints`] of the ledger; [`rejections`]
+//! records rejected requests, [`counters`] counts, and [`activity`] merges both over all nodes;
+//! [`simulate`] sends a test event.
 //!
-//! Only `verify` can make a [`receive::verify::VerifiedMessage`], and nothing without one reaches the store.
-//! This crate never shows a secret, never tells an unproven caller why, and knows no web framework.
+//! Only `verify` can construct a [`receive::verify::VerifiedMessage`], and nothing without one reaches the
+//! store. This crate never shows a secret, never tells an unverified caller why it was rejected, and knows
+//! no web framework.
 
 pub mod activity;
 pub mod checkpoints;

@@ -1,4 +1,4 @@
-//! How large and how old a request may be.
+//! Limits on the size and age of a request.
 
 use std::time::Duration;
 
@@ -6,11 +6,11 @@ use gancho_wire::DEFAULT_TOLERANCE;
 
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// The longest body.
+    /// Maximum size of a body.
     pub body_bytes: usize,
-    /// How far a timestamp may be from now.
+    /// Maximum difference of a timestamp from now.
     pub tolerance: Duration,
-    /// For how long a message is known again.
+    /// How long a message is remembered for deduplication.
     pub remembered: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! What became of a request. How it looks on the wire is for the listener to say.
+//! The outcome of a request. The listener translates it to HTTP.
 
 use std::{borrow::Cow, time::Duration};
 
@@ -9,9 +9,9 @@ use gancho_wire::VerifyError;
 
 #[derive(Debug)]
 pub enum Outcome {
-    /// On stable storage, now or before: 204.
+    /// Stored and fsynced, now or before: 204.
     Accepted(Acceptance),
-    /// A greeting, answered: 200, or 204 where there is nothing to say.
+    /// An answered handshake: 200, or 204 without a body.
     Reply(Reply),
     Rejected(ReceiveError),
 }
@@ -21,10 +21,11 @@ pub struct Acceptance {
     pub receipt: ReceiptId,
     /// The value of `X-Policy-Sign`.
     pub policy_sign: String,
-    /// It was kept before.
+    /// Whether it is a duplicate.
     pub is_repeat: bool,
-    /// The receipt that had its event id first, with another body. This one is kept and not sent: its
-    /// deliveries are dead letters. The sender cannot do anything about it, so it is told nothing.
+    /// The receipt that used its event id first, with a different body. This one is stored but not
+    /// dispatched: its deliveries are dead letters. The sender is not told, since it cannot do anything
+    /// about it.
     pub clashes_with: Option<ReceiptId>,
 }
 
@@ -34,7 +35,7 @@ pub struct Reply {
     pub body: Bytes,
 }
 
-/// A request that was turned away. Only `status`, `code`, `detail`, `faults` and `retry_after` may be
+/// A rejected request. Only `status`, `code`, `detail`, `faults` and `retry_after` may be
 /// told to the sender.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReceiveError {
@@ -45,16 +46,16 @@ pub struct ReceiveError {
     pub retry_after: Option<Duration>,
     /// For the operator.
     pub reason: Reason,
-    /// For the operator too: a sentence, where there is more to say than the reason.
+    /// Details for the operator, if there is more to say than the reason.
     pub note: Option<Box<str>>,
-    /// Where it was kept although it was refused: a body that does not fit the schema. Boxed, since few
-    /// have one and all are handed around by value.
+    /// The receipt, if it was stored although it was rejected: its body does not match the schema. Boxed,
+    /// since it is rare and the struct is moved by value.
     pub receipt: Option<Box<ReceiptId>>,
 }
 
 macro_rules! reasons {
     ($($name:ident $text:literal;)*) => {
-        /// Why, in one of a few words: fit for a metric's label.
+        /// The reason, as a label of metrics.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Reason { $($name,)* }
 
@@ -105,7 +106,7 @@ reasons! {
 }
 
 impl Reason {
-    /// What `policy_deny_total` is labelled with: everything unproven is one.
+    /// The label of `policy_deny_total`: one for everything unverified.
     pub const fn deny_label(self) -> &'static str {
         match self {
             Self::Rate => "rate",
@@ -160,7 +161,7 @@ impl ReceiveError {
         }
     }
 
-    /// The one answer for everything that is not proved, so that nothing is learnt from it.
+    /// The one response to everything that is not verified, so that it reveals nothing.
     pub(crate) fn unproven(reason: Reason) -> Self {
         Self::new(403, "deny_invalid_access", reason, "the request could not be verified")
     }
@@ -169,7 +170,7 @@ impl ReceiveError {
         Self { note: Some(note.into().into_boxed_str()), ..self }
     }
 
-    /// A malformed request may be told what is wrong with its form; an unproven one is told nothing.
+    /// A malformed request gets the reason; an unverified one gets none.
     pub(crate) fn refused(refusal: VerifyError) -> Self {
         if refusal.is_malformed() {
             Self::new(400, "malformed_request", refusal.into(), refusal.to_string())
@@ -178,14 +179,14 @@ impl ReceiveError {
         }
     }
 
-    /// Kept, and not sent on.
+    /// Stored, and not dispatched.
     pub(crate) fn misfit(faults: Vec<FieldError>, receipt: ReceiptId) -> Self {
         let detail = "the body does not match the schema";
         let denied = Self::new(422, "schema_mismatch", Reason::Schema, detail);
         Self { faults: faults.into(), receipt: Some(Box::new(receipt)), ..denied }
     }
 
-    /// Whether it is good could not be found out, for a reason that is ours.
+    /// It could not be verified, for an internal reason.
     pub(crate) fn unusable() -> Self {
         let detail = "the webhook could not be verified at the moment: send it again";
         let denied = Self::new(503, "unavailable", Reason::Store, detail);

@@ -1,4 +1,4 @@
-//! What a partner is called: one spelling, safe in paths, labels and names of files.
+//! The name of a partner: one spelling, safe in paths, labels and file names.
 
 use std::{fmt, str::FromStr};
 
@@ -19,7 +19,7 @@ impl Partner {
         &self.0
     }
 
-    /// Whether a text could be one, without keeping it.
+    /// Whether a text is a valid name, without allocating.
     pub fn fits(text: &str) -> bool {
         let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
         let bytes = text.as_bytes();
@@ -53,7 +53,7 @@ mod tests {
         for name in ["a", "acme", "acme-2", "0", &"a".repeat(63)] {
             assert_eq!(name.parse::<Partner>().unwrap().as_str(), name);
         }
-        for odd in [
+        for invalid in [
             "",
             ".",
             "..",
@@ -77,7 +77,7 @@ mod tests {
             &"a".repeat(64),
             &"a".repeat(10_240),
         ] {
-            assert!(odd.parse::<Partner>().is_err(), "{odd:.20}");
+            assert!(invalid.parse::<Partner>().is_err(), "{invalid:.20}");
         }
     }
 }

@@ -1,5 +1,4 @@
-//! A receipt's body as it is shown: as it was posted, except that a secret which the sender puts into
-//! its bodies is masked.
+//! The body of a receipt for display: as it was posted, except that a secret inside it is masked.
 
 use bytes::Bytes;
 use gancho_domain::mask::MASK;
@@ -7,7 +6,7 @@ use serde_json::Value;
 
 use crate::preset::Preset;
 
-/// `preset` is the source's; nothing where the source is gone, and then it may be any.
+/// `preset` is the source's; `None` if the source was deleted, and then it may be any.
 pub fn shown(preset: Option<&Preset>, body: &Bytes) -> Bytes {
     match preset {
         None | Some(Preset::Microsoft) => {
@@ -17,7 +16,7 @@ pub fn shown(preset: Option<&Preset>, body: &Bytes) -> Bytes {
     }
 }
 
-/// Microsoft Graph proves itself by a secret in each notification. Nothing where there is none.
+/// Microsoft Graph authenticates with a secret in each notification. `None` if there is none.
 fn without_client_state(body: &[u8]) -> Option<Bytes> {
     const NAME: &str = "clientState";
     let mut document: Value = serde_json::from_slice(body).ok()?;

@@ -1,6 +1,6 @@
-//! How a source proves its requests: by one of the signatures that [`gancho_wire`] knows, by that of
-//! Amazon SNS, or, where the sender signs nothing, by a token. A preset also says how the sender greets, where its event's id
-//! stands and which header names the kind of event.
+//! The authentication of a source: a signature scheme of [`gancho_wire`], that of Amazon SNS, or a token if
+//! the sender signs nothing. A preset also defines the sender's handshake, the location of the event id and
+//! the header with the event type.
 
 use gancho_wire::{GenericHmac, GenericHmacError, KeyError, Recipe, SecretEncoding};
 use serde::Deserialize;
@@ -11,7 +11,7 @@ use crate::sns::hosts::is_region;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Preset {
-    /// Gancho's own form: `X-Timestamp`, `X-Key-Id`, `X-Signature`.
+    /// Gancho's own scheme: `X-Timestamp`, `X-Key-Id`, `X-Signature`.
     #[default]
     Partner,
     Standard,
@@ -19,11 +19,12 @@ pub enum Preset {
     Github,
     Slack,
     Shopify,
-    /// Facebook, Instagram and WhatsApp: signed as GitHub does, greeted by `hub.challenge`.
+    /// Facebook, Instagram and WhatsApp: signed like GitHub, handshake with `hub.challenge`.
     Meta,
-    /// Microsoft Graph: greeted by `validationToken`, proved by the `clientState` in each notification.
+    /// Microsoft Graph: handshake with `validationToken`, authenticated by the `clientState` in each
+    /// notification.
     Microsoft,
-    /// Amazon SNS, which signs with a key of its own: the source has none.
+    /// Amazon SNS, which signs with its own key: the source has none.
     Sns(SnsTopics),
     /// Any other HMAC-SHA256.
     Generic(GenericHmac),
@@ -37,39 +38,39 @@ pub struct TokenHeader {
     pub header: String,
 }
 
-/// The topics whose messages are taken, by their ARNs. Others can have their messages signed too.
+/// The ARNs of the accepted topics. Amazon signs messages of all other topics as well.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SnsTopics {
     pub topics: Vec<String>,
 }
 
-const MOST_TOPICS: usize = 50;
+const MAX_TOPICS: usize = 50;
 
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PresetError {
     #[error(transparent)]
     Generic(#[from] GenericHmacError),
-    #[error("`topics` must have 1 to {MOST_TOPICS} ARNs; other topics are rejected")]
+    #[error("`topics` must have 1 to {MAX_TOPICS} ARNs; other topics are rejected")]
     TopicCount,
     #[error("`{0}` is not the ARN of a topic, e.g. arn:aws:sns:eu-west-1:123456789012:name")]
     Topic(String),
 }
 
-/// How a sender greets before it sends anything.
+/// The handshake of a sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Greeting {
-    /// It does not, or in a way that is answered for everyone.
+    /// None, or one that is answered for every partner.
     Nothing,
-    /// By GET, with a token that was agreed on.
+    /// A GET request with a verify token.
     VerifyToken,
-    /// By a signed challenge.
+    /// A signed challenge.
     UrlVerification,
-    /// By a signed message about a subscription.
+    /// A signed message about a subscription.
     Subscription,
 }
 
-/// What is looked at to prove a request.
+/// How a request is verified.
 #[derive(Debug, Clone)]
 pub enum Proof {
     Signature(Box<Recipe>),
@@ -81,7 +82,7 @@ pub enum Proof {
 }
 
 impl Preset {
-    /// Gancho's own form, by which also those are judged who are nobody.
+    /// Gancho's own scheme, which is also used for unknown partners.
     pub fn is_own_form(&self) -> bool {
         *self == Self::Partner
     }
@@ -111,7 +112,7 @@ impl Preset {
         }
     }
 
-    /// The same among those that sign.
+    /// The same for presets with a signature.
     pub fn signed(&self) -> Option<gancho_wire::Preset> {
         Some(match self {
             Self::Partner => gancho_wire::Preset::Partner,
@@ -125,9 +126,8 @@ impl Preset {
         })
     }
 
-    /// Where the event's id stands in the body, unless the source says otherwise. Only where the
-    /// sender promises that it names the event: an id of what the event is about would make two
-    /// events one.
+    /// The default location of the event id in the body. Only for senders that guarantee that it identifies
+    /// the event: the id of the event's object would merge two events.
     pub fn event_id_pointer(&self) -> Option<&'static str> {
         match self {
             Self::Partner | Self::Slack => Some("/event_id"),
@@ -136,8 +136,7 @@ impl Preset {
         }
     }
 
-    /// The header that names the kind of event. No signature covers it, so it is handed on as a hint
-    /// and proves nothing.
+    /// The header with the event type. It is not signed, so it is passed on as a hint and proves nothing.
     pub fn topic_header(&self) -> Option<&'static str> {
         match self {
             Self::Github => Some("x-github-event"),
@@ -147,7 +146,7 @@ impl Preset {
     }
 
     /// What of that header tells apart two events whose bodies are the same. Shopify's can be: an order
-    /// is created and paid at once; there a topic of the form that Shopify writes counts, and whoever has a
+    /// is created and paid at once; there a topic in Shopify's format is included, and anyone who has a
     /// signed body can have it taken again under another. GitHub's bodies say themselves what they are
     /// of, so there nobody makes one another event by writing another name on it.
     pub fn telling_topic<'a>(&self, topic: Option<&'a str>) -> Option<&'a str> {
@@ -161,12 +160,12 @@ impl Preset {
         topic.filter(is_usual).filter(|_| *self == Self::Shopify)
     }
 
-    /// Whether the source has keys at all.
+    /// Whether sources with this preset have keys.
     pub fn has_keys(&self) -> bool {
         !matches!(self, Self::Sns(_))
     }
 
-    /// Whether a secret can stand for a key of this preset.
+    /// Whether a secret is valid for this preset.
     pub fn check_secret(&self, secret: &str, encoding: SecretEncoding) -> Result<(), KeyError> {
         match self.signed() {
             Some(preset) => preset.hmac_key(secret, encoding).map(|_| ()),
@@ -183,11 +182,11 @@ impl Preset {
 }
 
 fn checked_topics(topics: &[String]) -> Result<Vec<String>, PresetError> {
-    if topics.is_empty() || topics.len() > MOST_TOPICS {
+    if topics.is_empty() || topics.len() > MAX_TOPICS {
         return Err(PresetError::TopicCount);
     }
     match topics.iter().find(|topic| !is_topic(topic)) {
-        Some(odd) => Err(PresetError::Topic(odd.clone())),
+        Some(invalid) => Err(PresetError::Topic(invalid.clone())),
         None => Ok(topics.to_vec()),
     }
 }
@@ -243,7 +242,7 @@ mod tests {
             assert!(matches!(sns(&format!("[\"{fine}\"]")), Ok(Proof::Sns(_))), "{fine}");
         }
         assert_eq!(sns("[]").unwrap_err(), PresetError::TopicCount);
-        for odd in [
+        for invalid in [
             "",
             "*",
             "arn:aws:sns:*:123456789012:a",
@@ -253,11 +252,11 @@ mod tests {
             "arn:aws:sns:eu-west-1:1234:a",
             "arn:aws:sns:eu-west-1:123456789012:",
         ] {
-            assert!(sns(&format!("[\"{odd}\"]")).is_err(), "{odd}");
+            assert!(sns(&format!("[\"{invalid}\"]")).is_err(), "{invalid}");
         }
         assert!(serde_json::from_str::<Preset>(r#""sns""#).is_err(), "topics are not optional");
-        let odd = Preset::Token(TokenHeader { header: "a b".into() });
-        assert!(odd.proof().is_err());
+        let invalid = Preset::Token(TokenHeader { header: "a b".into() });
+        assert!(invalid.proof().is_err());
         assert!(serde_json::from_str::<Preset>(r#""paypal""#).is_err());
     }
 }

@@ -1,5 +1,4 @@
-//! What became of receipts, and sending them again. A receipt with several targets has one status: that
-//! of the delivery that fares worst.
+//! Lists, shows and retries receipts. A receipt with several targets has the status of its worst delivery.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -19,13 +18,13 @@ use crate::{RequestRecord, Source};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReceiptStatus {
-    /// Kept, and not tried yet.
+    /// Stored, and not attempted yet.
     Received,
-    /// Every target has it.
+    /// Delivered to every target.
     Dispatched,
-    /// Tried, and to be tried again.
+    /// Attempted, and to be retried.
     Failed,
-    /// Given up at one target or more.
+    /// A dead letter for at least one target.
     Dlq,
 }
 
@@ -78,7 +77,7 @@ pub struct Receipt {
     pub event_id: Option<String>,
     pub ts_received: Time,
     pub status: ReceiptStatus,
-    /// Of all its deliveries together.
+    /// Over all its deliveries.
     pub attempts: u32,
     pub last_error: Option<String>,
     pub is_test: bool,
@@ -86,15 +85,15 @@ pub struct Receipt {
     pub deliveries: Vec<DeliveryRow>,
 }
 
-/// A receipt with all that is known of it.
+/// A receipt with all details.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReceiptDetail {
     pub receipt: Receipt,
     /// Byte for byte as it was posted.
     pub payload: Bytes,
-    /// Nothing for receipts of before requests were kept.
+    /// `None` for receipts from before requests were recorded.
     pub request: Option<RequestRecord>,
-    /// With every attempt, in the order in which they were made.
+    /// With all attempts, in order.
     pub deliveries: Vec<DeliveryView>,
 }
 
@@ -102,9 +101,9 @@ pub struct ReceiptDetail {
 pub struct ReceiptFilter {
     pub status: Option<ReceiptStatus>,
     pub event_id: Option<String>,
-    /// Received at or after,
+    /// Only receipts received at or after this time.
     pub since: Option<Time>,
-    /// and before.
+    /// Only receipts received before this time.
     pub until: Option<Time>,
 }
 
@@ -131,8 +130,8 @@ impl Receipts {
         }))
     }
 
-    /// Sends a receipt to each of the source's targets now, whatever became of it before: to one that
-    /// has a delivery of it by that one, to others by a new one. False where there is no such receipt.
+    /// Dispatches a receipt to each target of the source now, whatever its status: by the existing delivery
+    /// if there is one, otherwise by a new one. False if the receipt does not exist.
     pub async fn redeliver(
         &self,
         source: &Source,
@@ -169,7 +168,7 @@ impl Receipts {
         Ok(view.filter(|view| view.parcel.kind == Kind::Receipt))
     }
 
-    /// Newest first. A page may hold fewer than were asked for and still have a next. What was posted is
+    /// Newest first. A page may have fewer receipts than requested and still have a next one. Bodies are
     /// not read.
     pub async fn list(
         &self,
@@ -226,8 +225,8 @@ impl Receipts {
             outlines.into_iter().map(|outline| (outline.row.id, outline)).collect();
         for row in found.rows {
             let Some(receipt) = outlines.get(&row.event).map(outlined) else { continue };
-            // A receipt is shown where the first of its deliveries with that status stands in the
-            // list, so that it is shown once, whichever page that falls on.
+            // A receipt is listed at the position of its first delivery with that status, so that it is
+            // listed once.
             let of_status = receipt.deliveries.iter().filter(|row| row.status() == wanted);
             let first = of_status.map(|row| row.id).max();
             if receipt.status == status && first == Some(row.id) {

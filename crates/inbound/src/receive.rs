@@ -33,7 +33,7 @@ use crate::{
     registry::{Lookup, PreparedSource},
 };
 
-/// Why a request goes no further.
+/// Why a request ends early.
 enum Interrupt {
     Reply(Reply),
     Rejected(ReceiveError),
@@ -76,7 +76,7 @@ impl Inbound {
         Ok(self.accept(parts, misfits, now).await?)
     }
 
-    /// The source that the request says it is from.
+    /// The source that the request claims to be from.
     #[instrument(level = "debug", skip_all)]
     async fn find(&self, request: &Incoming, now: Time) -> Result<Arc<PreparedSource>, Interrupt> {
         preconditions::check_size(request, &self.limits)?;
@@ -91,7 +91,7 @@ impl Inbound {
         }
     }
 
-    /// A greeting that carries no signature. What comes by GET can be nothing else.
+    /// An unsigned handshake. A GET request can be nothing else.
     fn greet(
         &self,
         source: &PreparedSource,
@@ -124,8 +124,8 @@ impl Inbound {
         Ok(message)
     }
 
-    /// The bits, and what the pack says of them. The rate is used up by proved requests only, so that
-    /// nobody can use up a partner's.
+    /// Applies the policy pack. Only verified requests count against the rate, so that nobody else can use
+    /// up a partner's.
     fn pass(&self, message: &VerifiedMessage<'_>, now: Time) -> Result<(), ReceiveError> {
         let taken = match message.source.rate {
             Some(rate) => message.key.take(rate, now),
@@ -144,7 +144,7 @@ impl Inbound {
         }
     }
 
-    /// A greeting that is signed like everything that its sender sends.
+    /// A signed handshake.
     #[instrument(level = "debug", name = "greet", skip_all)]
     async fn greet_proved(
         &self,
@@ -159,8 +159,8 @@ impl Inbound {
         }
     }
 
-    /// Dedupe, ledger line, receipt and deliveries. A body that does not fit the schema is kept as well, for
-    /// the ledger and as a dead letter; the sender is told.
+    /// Deduplication, ledger line, receipt and deliveries. A body that does not match the schema is stored
+    /// as well, in the ledger and as a dead letter, and the sender gets an error.
     #[instrument(level = "debug", skip_all)]
     async fn accept(
         &self,
@@ -183,7 +183,7 @@ impl Inbound {
         if !fits {
             return Err(ReceiveError::misfit(misfits, receipt));
         }
-        // What was signed is the receipt that it would have been.
+        // The signature belongs to the receipt that a new webhook would have had.
         let policy_sign = signed.filter(|_| !is_repeat).unwrap_or_else(|| sign(receipt));
         Ok(Acceptance { receipt, policy_sign, is_repeat, clashes_with })
     }
@@ -201,7 +201,7 @@ impl Inbound {
         }
     }
 
-    /// Counted, and if it is turned away also noted for the operator, against the source if that is known.
+    /// Counts the outcome. A rejection is also recorded for the operator, under its source if that is known.
     fn stop(
         &self,
         stop: Interrupt,
@@ -227,7 +227,7 @@ impl Inbound {
         Outcome::Rejected(denied)
     }
 
-    /// A request whose body was refused before it was read: counted, and nothing of it noted.
+    /// A request whose body was refused before it was read: counted, but not recorded.
     pub fn refused_unread(&self) {
         self.counters.denied(Reason::TooLarge);
     }
@@ -242,8 +242,8 @@ impl Inbound {
         }
     }
 
-    /// Whoever proves nothing is answered as if the partner were not there, whatever its form is: or
-    /// else what is told of a malformed header would tell who is a partner, and by which sender's form.
+    /// An unverified request is answered as if the partner did not exist. Otherwise the error about a
+    /// malformed header would reveal which partners exist, and which preset they use.
     /// The reason stays what it was. That nobody could be asked is no verdict: it is told, so that it
     /// is sent again.
     fn as_unknown(
@@ -253,7 +253,8 @@ impl Inbound {
         request: &Incoming,
         now: Time,
     ) -> ReceiveError {
-        // Nobody's request is judged by the gateway's own form: it would answer the same.
+        // Requests of unknown partners are verified with the gateway's own scheme, which responds in the
+        // same way.
         if denied.status == 503 || source.preset.is_own_form() {
             return denied;
         }
@@ -264,7 +265,7 @@ impl Inbound {
     }
 }
 
-/// Strict JSON, and which message it is.
+/// Checks that the body is strict JSON, and identifies the message.
 #[instrument(level = "debug", skip_all)]
 fn identify(
     message: &VerifiedMessage<'_>,

@@ -1,7 +1,7 @@
-//! All sources in memory, ready to verify with: a request from nobody in particular costs no look into
-//! the store. How long that is trusted is the [`ReadCache`]'s to say.
+//! The cache of all sources, prepared for verification: a request of an unknown sender causes no read of
+//! the store. The [`ReadCache`] decides how long it is valid.
 //!
-//! When the time is over all documents are read again, but only those that changed are made ready anew.
+//! When the cache expires all documents are read again, but only those that changed are prepared again.
 
 mod prepared_source;
 
@@ -27,10 +27,10 @@ pub struct Sources {
     hops: Hops,
 }
 
-/// For sources that do not say it themselves.
+/// Defaults of sources.
 #[derive(Debug, Clone)]
 pub struct SourceDefaults {
-    /// Where what is received goes, decided when the source is made.
+    /// The default target, applied when a source is created.
     pub target_url: String,
     pub plan: Arc<RetryPlan>,
 }
@@ -41,20 +41,19 @@ impl Default for SourceDefaults {
     }
 }
 
-/// Every source there is.
+/// All sources.
 #[derive(Default)]
 pub struct SourceSet {
     by_partner: HashMap<Box<str>, Arc<PreparedSource>>,
     by_tenant: HashMap<TenantId, Arc<PreparedSource>>,
-    /// Those that this node cannot use: its ring is not the one they were sealed with, or their documents
-    /// are none that it can read.
+    /// Sources that this node cannot use: its key ring is another one, or their documents are unreadable.
     unusable: HashMap<Box<str>, String>,
 }
 
 pub enum Lookup {
     Source(Arc<PreparedSource>),
     Nobody,
-    /// It is there, and cannot be used here; why.
+    /// It exists but is unusable on this node, with the reason.
     Unusable(String),
 }
 
@@ -75,7 +74,7 @@ impl Sources {
         &self.defaults
     }
 
-    /// What marks the gateway's own requests.
+    /// Marks the gateway's own requests, to detect loops.
     pub fn hops(&self) -> &Hops {
         &self.hops
     }
@@ -88,12 +87,12 @@ impl Sources {
         Ok(self.all().await?.find(partner))
     }
 
-    /// What is known without asking.
+    /// What is cached, without reading the store.
     pub fn known(&self, tenant: TenantId) -> Option<Arc<PreparedSource>> {
         self.known.peek(()).and_then(|all| all.of_tenant(tenant))
     }
 
-    /// The partner that this tenant is, also of a source that was deleted; nothing if it is none.
+    /// The partner of this tenant id, also for a deleted source; `None` for other tenants.
     pub async fn partner_of(&self, tenant: TenantId) -> Result<Option<Arc<str>>> {
         if let Some(source) = self.all().await?.of_tenant(tenant) {
             return Ok(Some(source.source.partner.as_str().into()));
@@ -103,7 +102,7 @@ impl Sources {
         Ok(document.and_then(name))
     }
 
-    /// Something was changed here.
+    /// Invalidates the cache after a change on this node.
     pub fn forget(&self) {
         self.known.forget(());
     }
@@ -133,7 +132,7 @@ impl Sources {
             match self.prepare(&document, &keys, made_of) {
                 Ok(prepared_source) => all.add(Arc::new(prepared_source)),
                 Err(why) => {
-                    // Said when it is found, and not each time that all are read.
+                    // Logged once, not at each reload.
                     if known_unusable.get(document.key.as_str()) != Some(&why) {
                         tracing::error!(partner = document.key, reason = why, "source is unusable");
                     }
@@ -144,8 +143,7 @@ impl Sources {
         Ok(all)
     }
 
-    /// What cannot be read here is this source's trouble alone: the others, and what was taken away
-    /// from them, are not held up by it.
+    /// An unreadable source affects only itself: the others are updated.
     fn prepare(
         &self,
         document: &Document,
@@ -160,7 +158,7 @@ impl Sources {
     }
 }
 
-/// All of them, a page at a time.
+/// Reads all, a page at a time.
 pub(crate) async fn documents(store: &dyn Store, on: Collection) -> Result<Vec<Document>> {
     let mut all: Vec<Document> = Vec::new();
     loop {
@@ -199,7 +197,7 @@ impl SourceSet {
         all
     }
 
-    /// Whether some cannot be used here, so that what belongs to them is not given up.
+    /// Whether some are unusable here, so that their deliveries are not ended.
     pub fn has_unusable(&self) -> bool {
         !self.unusable.is_empty()
     }
@@ -210,7 +208,7 @@ impl SourceSet {
     }
 }
 
-/// What a document holds.
+/// Parses a document.
 pub(crate) fn parse_document<T: serde::de::DeserializeOwned>(document: &Document) -> Result<T> {
     let corrupt = |fault| StoreError::Corrupt(format!("the document `{}`: {fault}", document.key));
     serde_json::from_slice(&document.body).map_err(corrupt)

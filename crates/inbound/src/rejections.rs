@@ -1,8 +1,8 @@
-//! The last requests that were turned away, for the operator who is asked why: what came, without its
+//! The most recent rejected requests, so that the operator can explain them: what was sent, without its
 //! body and without anything that could be a secret, and the reason that the sender was not told.
 //!
-//! Bounded in every direction: so many a partner, all unknown partners together in one list, and only
-//! so many a second of each, so that a flood costs no more than a counter and hides no other's.
+//! Bounded in every direction: a maximum per partner, one list for all unknown partners, and a maximum
+//! rate for each list, so that a flood costs no more than a counter and hides no other's rejections.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -18,16 +18,16 @@ use crate::{
     registry::{PreparedSource, ProofKeys},
 };
 
-/// Under which those are kept that name no partner that is there.
+/// The key for requests without a known partner.
 pub const UNKNOWN: &str = "";
-/// Of each list, on a node and in the store.
+/// Maximum number per list, on a node and in the store.
 pub(crate) const MAX_KEPT: usize = 50;
-/// Of each list.
+/// Maximum rate per list.
 const PER_SECOND: Rate = Rate { count: 50, per: Duration::from_secs(1) };
-const LONGEST_VALUE: usize = 200;
-const LONGEST_NAME: usize = 64;
-const MOST_HEADERS: usize = 40;
-/// Of all names and values together; what comes after is left out.
+const MAX_VALUE_LENGTH: usize = 200;
+const MAX_NAME_LENGTH: usize = 64;
+const MAX_HEADERS: usize = 40;
+/// Maximum length of all names and values; the rest is omitted.
 const MAX_HEADER_BYTES: usize = 2_048;
 
 /// Whose values are shown, and those that the source's form of signing reads. All others might be
@@ -49,11 +49,11 @@ const SHOWN: [&str; 11] = [
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rejection {
     pub at: Time,
-    /// As the sender wrote it, cut.
+    /// As the sender wrote it, truncated.
     pub partner: String,
     pub status: u16,
     pub reason: Reason,
-    /// A sentence, where there is more to say than the reason.
+    /// Details, if there is more to say than the reason.
     pub detail: Option<String>,
     /// Names and values; those that might be secret are masked.
     pub headers: Vec<(String, String)>,
@@ -72,7 +72,7 @@ struct Lists {
 struct List {
     rejections: VecDeque<Rejection>,
     noted: Gcra,
-    /// How many, of the newest, are not in the store yet.
+    /// How many of the newest are not stored yet.
     unsaved: usize,
 }
 
@@ -108,7 +108,7 @@ impl Rejections {
         });
     }
 
-    /// On this node, those that are not in the store yet; oldest first.
+    /// Those of this node that are not stored yet, oldest first.
     pub(crate) fn unsaved(&self, partner: &str) -> Vec<Rejection> {
         let lists = self.0.lock();
         let Some(list) = lists.by_partner.get(partner) else { return Vec::new() };
@@ -116,21 +116,21 @@ impl Rejections {
         list.rejections.iter().skip(saved).cloned().collect()
     }
 
-    /// The lists that have some.
+    /// The lists with unstored rejections.
     pub(crate) fn changed(&self) -> Vec<Box<str>> {
         let lists = self.0.lock();
         let changed = lists.by_partner.iter().filter(|(_, list)| list.unsaved > 0);
         changed.map(|(name, _)| name.clone()).collect()
     }
 
-    /// The oldest so many of them are in the store now.
+    /// Marks the oldest `count` of them as stored.
     pub(crate) fn saved(&self, partner: &str, count: usize) {
         if let Some(list) = self.0.lock().by_partner.get_mut(partner) {
             list.unsaved = list.unsaved.saturating_sub(count);
         }
     }
 
-    /// On this node, the newest first; [`UNKNOWN`] for those who named nobody.
+    /// Those of this node, newest first; [`UNKNOWN`] for requests without a known partner.
     pub fn of(&self, partner: &str) -> Vec<Rejection> {
         let lists = self.0.lock();
         let list = lists.by_partner.get(partner);
@@ -149,13 +149,13 @@ fn shown(source: Option<&PreparedSource>, request: &Incoming) -> Vec<(String, St
         }
         _ => SHOWN.contains(&name),
     };
-    let each = request.headers.iter().take(MOST_HEADERS).map(|(name, value)| {
+    let each = request.headers.iter().take(MAX_HEADERS).map(|(name, value)| {
         let value = if is_shown(name.as_str()) {
-            cut(&String::from_utf8_lossy(value.as_bytes()), LONGEST_VALUE)
+            cut(&String::from_utf8_lossy(value.as_bytes()), MAX_VALUE_LENGTH)
         } else {
             MASK.to_owned()
         };
-        (cut(name.as_str(), LONGEST_NAME), value)
+        (cut(name.as_str(), MAX_NAME_LENGTH), value)
     });
     let mut room = MAX_HEADER_BYTES;
     let fits = |(name, value): &(String, String)| {
@@ -166,7 +166,7 @@ fn shown(source: Option<&PreparedSource>, request: &Incoming) -> Vec<(String, St
     each.take_while(fits).collect()
 }
 
-pub(crate) fn cut(text: &str, most: usize) -> String {
+pub(crate) fn cut(text: &str, max: usize) -> String {
     let plain = text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c });
-    plain.take(most).collect()
+    plain.take(max).collect()
 }

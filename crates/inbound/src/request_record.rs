@@ -1,5 +1,4 @@
-//! The request in which a receipt came, as it is kept with it: what an operator is shown of it later.
-//! Bounded, and without what is secret.
+//! The stored form of a receipt's request, for the operator. Bounded, and without secrets.
 
 use bytes::Bytes;
 use gancho_domain::mask::MASK;
@@ -15,10 +14,10 @@ use crate::{
 
 const MAX_HEADERS: usize = 64;
 const MAX_VALUE: usize = 512;
-/// Of all names and values together; what comes after is left out.
+/// Maximum length of all names and values; the rest is omitted.
 const MAX_BYTES: usize = 8 * 1024;
 
-/// A header whose name holds one of these may carry a credential: its value is not kept.
+/// A header whose name contains one of these may carry a credential: its value is not stored.
 const SECRET_WORDS: [&str; 10] = [
     "auth",
     "token",
@@ -36,7 +35,7 @@ const SECRET_WORDS: [&str; 10] = [
 pub struct RequestRecord {
     pub method: String,
     pub path: String,
-    /// In the order in which they came; secrets are masked.
+    /// In their original order; secrets are masked.
     pub headers: Vec<(String, String)>,
 }
 
@@ -74,13 +73,13 @@ impl RequestRecord {
         serde_json::to_vec(self).map(Bytes::from).map_err(corrupt)
     }
 
-    /// Nothing where none was kept, as before requests were.
+    /// `None` for receipts from before requests were recorded.
     pub(crate) fn read(kept: Option<&Bytes>) -> Option<Self> {
         kept.and_then(|bytes| serde_json::from_slice(bytes).ok())
     }
 }
 
-/// `token` is the header that holds the source's own token.
+/// `token` is the header with the source's token.
 fn is_secret(name: &HeaderName, token: Option<&str>) -> bool {
     let name = name.as_str();
     token.is_some_and(|token| token.eq_ignore_ascii_case(name))

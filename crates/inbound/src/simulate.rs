@@ -1,5 +1,5 @@
-//! Sends a test event to itself: signed with one of the source's own keys, in the source's own form,
-//! and received like any other, but marked as a test.
+//! Sends a test event to the gateway itself: signed with a key and the scheme of the source, and received
+//! like any other, but marked as a test.
 
 use bytes::Bytes;
 use gancho_domain::{Time, mask::MASK};
@@ -29,12 +29,12 @@ pub enum SimulateError {
     Store(#[from] gancho_store::StoreError),
 }
 
-/// What was sent, and what became of it.
+/// The simulated request and its outcome.
 #[derive(Debug)]
 pub struct Simulation {
-    /// Nothing where they carry a secret.
+    /// Masked if they carry a secret.
     pub headers: Vec<(String, String)>,
-    /// With any secret in it masked.
+    /// With secrets masked.
     pub body: Bytes,
     pub outcome: Outcome,
 }
@@ -58,7 +58,7 @@ impl Inbound {
         let key = usable_key(&source, now).ok_or(SimulateError::NoKey)?;
         let secret = seal::key_secret(ring, &source.source, &key.key);
         let secret = secret.map_err(SimulateError::Unusable)?;
-        // What is shown of a body that was made here has no secret in it.
+        // The body to show, without a secret.
         let (body, told) = match body {
             Some(own) => (own.clone(), own),
             None => (example(&source, &id, &secret), example(&source, &id, MASK)),

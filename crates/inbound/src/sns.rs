@@ -1,13 +1,12 @@
-//! Amazon SNS: messages that Amazon signs with its own key, whose certificate stands at a URL that the
-//! message names.
+//! Amazon SNS: messages that Amazon signs with its own key, whose certificate is at a URL in the message.
 //!
-//! In reading order: [`message`] is what came and what of it is signed; [`hosts`] says which URLs are
-//! Amazon's; [`certificates`] fetches, keeps and rations, a [`certificate`] verifies; [`confirm`]
-//! answers a subscription.
+//! In reading order: [`message`] parses a message and builds its signed text; [`hosts`] checks that URLs
+//! are Amazon's; [`certificates`] fetches, caches and rate-limits; a [`certificate`] verifies; [`confirm`]
+//! confirms a subscription.
 //!
 //! Anyone with an account at Amazon can have messages signed, and the signature says only which topic
 //! they came through: so a source takes the topics that it lists and no other. That is judged before
-//! anything is fetched: whoever does not know a topic cannot make the gateway ask anyone anything.
+//! anything is fetched: a sender that does not know a topic cannot make the gateway fetch anything.
 
 pub mod certificate;
 pub mod certificates;
@@ -29,8 +28,8 @@ use self::{
 };
 use crate::outcome::{Reason, ReceiveError};
 
-/// SNS tries for an hour at most, which is a limit of its own, and then drops the message. Twice that
-/// leaves room for clocks; what is older can only be a replay.
+/// SNS retries for at most an hour and then drops the message. Twice that allows for clock differences;
+/// anything older can only be a replay.
 const OLDEST: Duration = Duration::from_hours(2);
 
 pub struct Sns {
@@ -41,15 +40,14 @@ pub struct Sns {
     oldest: Duration,
 }
 
-/// What a source takes.
+/// The topics of a source.
 pub struct Topics {
     pub arns: Vec<String>,
-    /// Certificates that messages to it had fetched: one source's flood is not another's.
+    /// Certificate fetches caused by its messages, so that a flood of one source does not affect another.
     fetched: Mutex<Gcra>,
 }
 
-/// A message whose signature is Amazon's and whose topic is one of the source's. Only [`Sns::prove`]
-/// makes one.
+/// A message with Amazon's signature and a topic of the source. Only [`Sns::prove`] constructs one.
 #[derive(Debug)]
 pub struct VerifiedSnsMessage {
     pub kind: Kind,
@@ -66,14 +64,14 @@ impl Topics {
 }
 
 impl VerifiedSnsMessage {
-    /// Of what was signed.
+    /// SHA-256 of the signed text.
     pub fn base_sha256(&self) -> &str {
         &self.base_sha256
     }
 }
 
 impl Sns {
-    /// `remembered` is for how long a message is known again: one that is older could be replayed.
+    /// `remembered` is how long messages are deduplicated: an older one could be replayed.
     pub fn new(client: Client, hosts: SnsHosts, remembered: Duration) -> Self {
         Self {
             certificates: Certificates::new(client.clone()),
@@ -84,7 +82,7 @@ impl Sns {
         }
     }
 
-    /// `ahead`: how far a message's clock may be before ours.
+    /// `ahead`: how far the timestamp of a message may be in the future.
     pub async fn prove(
         &self,
         topics: &Topics,
@@ -133,19 +131,19 @@ impl Sns {
     }
 }
 
-/// The one answer for everything that is not proved, with what the operator is told.
+/// The one response to everything that is not verified, with details for the operator.
 fn refused(reason: Reason, why: impl Into<String>) -> ReceiveError {
     ReceiveError::unproven(reason).noted(why)
 }
 
-/// SNS tries again after a 5xx, and after nothing else that says no.
+/// SNS retries only after a 5xx response.
 fn away(reason: Reason, why: impl Into<String>) -> ReceiveError {
     let detail = "the message could not be verified at the moment: send it again";
     let denied = ReceiveError::new(503, "unavailable", reason, detail).noted(why);
     ReceiveError { retry_after: Some(Duration::from_secs(5)), ..denied }
 }
 
-/// For a gateway that was not told where SNS is. Only who knows a topic of the source is told so.
+/// SNS is not configured. Only senders that know a topic of the source get this response.
 pub(crate) fn not_here(topics: &Topics, body: &[u8]) -> ReceiveError {
     if !Message::read(body).is_ok_and(|message| topics.arns.contains(&message.topic_arn)) {
         return refused(Reason::Topic, "the topic is not listed in the source");
@@ -153,7 +151,7 @@ pub(crate) fn not_here(topics: &Topics, body: &[u8]) -> ReceiveError {
     away(Reason::CertificateAway, "SNS is not configured on this gateway")
 }
 
-/// Of what a stranger wrote.
+/// Shortens text from an unverified sender.
 fn shown(text: &str) -> String {
     text.chars().filter(|letter| !letter.is_control()).take(200).collect()
 }

@@ -51,8 +51,8 @@ pub enum SourceError {
     NotFound,
     #[error("a source for the partner `{0}` already exists: change that one")]
     Taken(Partner),
-    #[error("the maximum of {most} is reached: remove unused ones")]
-    TooMany { most: usize },
+    #[error("the maximum of {max} is reached: remove unused ones")]
+    TooMany { max: usize },
     #[error("changed concurrently: try again")]
     Busy,
     #[error(transparent)]
@@ -61,19 +61,19 @@ pub enum SourceError {
     Vault(String),
 }
 
-/// So often a change is made anew because another one was faster.
+/// How often a change is repeated because another one was faster.
 const TRIES: usize = 5;
-pub const MOST_SOURCES: usize = 10_000;
+pub const MAX_SOURCES: usize = 10_000;
 /// Where the sender names no key, each valid one costs a pass over the body.
-pub const MOST_KEYS: usize = 16;
+pub const MAX_KEYS: usize = 16;
 
 impl SourceService {
     pub async fn create(&self, draft: SourceDraft) -> Result<NewSource, SourceError> {
         let blank = Source::blank(self.ids.make(), check::name(&draft)?, self.clock.now());
         let (source, secret) = self.apply(blank, &draft, true)?;
         let dispatch_secret = secret.ok_or(SourceError::Busy)?;
-        if self.store.documents(ON_SOURCES, None, MOST_SOURCES).await?.len() >= MOST_SOURCES {
-            return Err(SourceError::TooMany { most: MOST_SOURCES });
+        if self.store.documents(ON_SOURCES, None, MAX_SOURCES).await?.len() >= MAX_SOURCES {
+            return Err(SourceError::TooMany { max: MAX_SOURCES });
         }
         self.clear_keys(&source.partner).await?;
         let written = self
@@ -134,9 +134,9 @@ impl SourceService {
         self.read(partner).await.map(|(source, _)| source)
     }
 
-    /// By name, at most so many.
-    pub async fn list(&self, after: Option<&str>, most: usize) -> Result<Vec<Source>, SourceError> {
-        let documents = self.store.documents(ON_SOURCES, after, most).await?;
+    /// A page of sources, sorted by name.
+    pub async fn list(&self, after: Option<&str>, max: usize) -> Result<Vec<Source>, SourceError> {
+        let documents = self.store.documents(ON_SOURCES, after, max).await?;
         Ok(documents.iter().map(parse_document).collect::<Result<_, _>>()?)
     }
 

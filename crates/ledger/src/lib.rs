@@ -7,7 +7,7 @@
 //! [`checkpoint`] is a signed statement of the tree's size and root, to be kept elsewhere;
 //! [`audit`] walks the lines and names the first that is wrong.
 //!
-//! Whoever can write to the database can rewrite a chain from any line on. What they cannot do is sign
+//! Anyone who can write to the database can rewrite the chain from any line on. What they cannot do is sign
 //! a checkpoint, or reach those that were already handed out: a ledger is checked against its
 //! checkpoints, and the lines after the last one are only as good as the chain.
 

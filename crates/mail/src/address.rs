@@ -1,22 +1,22 @@
-//! E-mail addresses, judged more strictly than the standards would: whatever could be read as more than
-//! one address, or as the end of a line, is refused rather than quoted.
+//! E-mail addresses, validated more strictly than the standards: anything that could be read as several
+//! addresses, or as the end of a line, is refused rather than quoted.
 
 use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// An address, with the name that people see beside it.
+/// An address with an optional display name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mailbox {
     name: Option<String>,
     local: String,
-    /// As it is asked of the DNS: lower case, in ASCII.
+    /// The domain in lower-case ASCII, as used for DNS.
     domain: String,
 }
 
-const LONGEST_LOCAL: usize = 64;
-const LONGEST_DOMAIN: usize = 253;
-const LONGEST_NAME: usize = 200;
+const MAX_LOCAL_LENGTH: usize = 64;
+const MAX_DOMAIN_LENGTH: usize = 253;
+const MAX_NAME_LENGTH: usize = 200;
 
 impl Mailbox {
     pub fn name(&self) -> Option<&str> {
@@ -31,12 +31,12 @@ impl Mailbox {
         &self.domain
     }
 
-    /// Without the name.
+    /// Without the display name.
     pub fn address(&self) -> String {
         format!("{}@{}", self.local, self.domain)
     }
 
-    /// One spelling for all that reach the same mailbox, as far as anyone can know from outside.
+    /// A normalized spelling, as far as two spellings are known to reach the same mailbox.
     pub fn normalised(&self) -> String {
         self.address().to_ascii_lowercase()
     }
@@ -75,8 +75,8 @@ fn shown_name(text: &str) -> Result<Option<String>, String> {
         Some(quoted) => unescape(quoted),
         None => text.to_owned(),
     };
-    if name.chars().count() > LONGEST_NAME {
-        return Err(format!("the display name is longer than {LONGEST_NAME} characters"));
+    if name.chars().count() > MAX_NAME_LENGTH {
+        return Err(format!("the display name is longer than {MAX_NAME_LENGTH} characters"));
     }
     Ok(Some(name).filter(|name| !name.is_empty()))
 }
@@ -90,21 +90,21 @@ fn unescape(quoted: &str) -> String {
     plain
 }
 
-/// A dot-atom. Quoted local parts are allowed by the standards and used by nobody but attackers.
+/// A dot-atom. Quoted local parts are allowed by the standards, but in practice only attackers use them.
 fn check_local(local: &str) -> Result<(), String> {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-/=?^_`{|}~.".contains(&byte);
     if local.is_empty() {
         return Err("the local part before the `@` is empty".into());
     }
-    if local.len() > LONGEST_LOCAL {
+    if local.len() > MAX_LOCAL_LENGTH {
         return Err(format!(
-            "the local part before the `@` is longer than {LONGEST_LOCAL} characters"
+            "the local part before the `@` is longer than {MAX_LOCAL_LENGTH} characters"
         ));
     }
-    if let Some(odd) = local.chars().find(|letter| !letter.is_ascii() || !fits(*letter as u8)) {
+    if let Some(invalid) = local.chars().find(|letter| !letter.is_ascii() || !fits(*letter as u8)) {
         return Err(format!(
             "`{}` is not allowed before the `@`: use letters, digits and !#$%&'*+-/=?^_`{{|}}~.",
-            odd.escape_default()
+            invalid.escape_default()
         ));
     }
     if local.starts_with('.') || local.ends_with('.') || local.contains("..") {
@@ -113,10 +113,10 @@ fn check_local(local: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// International names become the ASCII that the DNS knows.
+/// Encodes international domains (IDNA).
 fn ascii_domain(domain: &str) -> Result<String, String> {
-    let odd = |letter: char| letter == '%' || letter.is_ascii() && !is_of_host(letter);
-    if domain.chars().any(odd) {
+    let invalid = |letter: char| letter == '%' || letter.is_ascii() && !is_of_host(letter);
+    if domain.chars().any(invalid) {
         return Err("the part after the `@` is not a host name".into());
     }
     let name = match url::Host::parse(domain) {
@@ -130,7 +130,7 @@ fn ascii_domain(domain: &str) -> Result<String, String> {
             && !label.starts_with('-')
             && !label.ends_with('-')
     };
-    if name.len() > LONGEST_DOMAIN || !name.split('.').all(is_label) {
+    if name.len() > MAX_DOMAIN_LENGTH || !name.split('.').all(is_label) {
         return Err("the part after the `@` is not a host name".into());
     }
     if !name.contains('.') && name != "localhost" {
@@ -145,7 +145,7 @@ fn is_of_host(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || letter == '-' || letter == '.'
 }
 
-/// In a form that reads back as the same.
+/// A form that parses back to the same value.
 impl fmt::Display for Mailbox {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(name) = &self.name else {

@@ -1,5 +1,4 @@
-//! Files that go with an e-mail. Given as base64, kept as base64, decoded once to be judged and once to
-//! be sent.
+//! Attachments. They are given and stored as base64, and decoded once to validate and once to send them.
 
 use data_encoding::{BASE64, BASE64_MIME_PERMISSIVE};
 use gancho_domain::FieldError;
@@ -14,33 +13,33 @@ pub struct Attachment {
     pub content_type: String,
     /// Base64, without line breaks.
     pub content: String,
-    /// By which the HTML shows it, as `cid:…`.
+    /// The content id by which the HTML refers to it, as `cid:…`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content_id: Option<String>,
 }
 
-const LONGEST_FILENAME: usize = 200;
-const MOST: usize = 50;
+const MAX_FILENAME_LENGTH: usize = 200;
+const MAX_COUNT: usize = 50;
 const UNKNOWN: &str = "application/octet-stream";
 
 impl Attachment {
-    /// Nothing where it was not kept as base64, which it always is.
+    /// `None` if it is not base64, which cannot happen.
     pub fn bytes(&self) -> Option<Vec<u8>> {
         BASE64.decode(self.content.as_bytes()).ok()
     }
 }
 
-/// All of them, or what is wrong with them.
+/// All attachments, or all errors.
 pub fn check(
     drafts: Vec<AttachmentDraft>,
-    most_bytes: usize,
+    max_bytes: usize,
     faults: &mut Vec<FieldError>,
 ) -> Vec<Attachment> {
-    if drafts.len() > MOST {
+    if drafts.len() > MAX_COUNT {
         faults.push(FieldError::new(
             "too_many",
             "/attachments",
-            format!("the maximum is {MOST} attachments"),
+            format!("the maximum is {MAX_COUNT} attachments"),
         ));
         return Vec::new();
     }
@@ -51,9 +50,9 @@ pub fn check(
         bytes += size;
         all.push(attachment);
     }
-    if bytes > most_bytes {
+    if bytes > max_bytes {
         let why = format!(
-            "the attachments have {bytes} bytes together, the maximum is {most_bytes}: send a link instead"
+            "the attachments have {bytes} bytes together, the maximum is {max_bytes}: send a link instead"
         );
         faults.push(FieldError::new("too_large", "/attachments", why));
     }
@@ -81,7 +80,7 @@ fn check_one(
         let why = "must have 1 to 100 letters, digits, `.`, `_`, `-` and `@`";
         refuse("contentId", why.to_owned());
     }
-    // Line breaks in base64 are common, and mean nothing.
+    // Line breaks in base64 are common and ignored.
     let decoded = BASE64_MIME_PERMISSIVE.decode(draft.content.as_bytes());
     let decoded = decoded.unwrap_or_else(|fault| {
         refuse("content", format!("not valid base64: {fault}"));
@@ -103,8 +102,8 @@ fn check_filename(name: &str) -> Result<(), String> {
     if name.chars().any(|letter| letter.is_control() || "/\\\"".contains(letter)) {
         return Err("a filename must not contain `/`, `\\`, `\"` or control characters".into());
     }
-    if name.chars().count() > LONGEST_FILENAME {
-        return Err(format!("a filename must not have more than {LONGEST_FILENAME} characters"));
+    if name.chars().count() > MAX_FILENAME_LENGTH {
+        return Err(format!("a filename must not have more than {MAX_FILENAME_LENGTH} characters"));
     }
     Ok(())
 }
@@ -116,7 +115,7 @@ fn check_content_type(text: &str) -> Result<(), String> {
     if !is_plain || lettre::message::header::ContentType::parse(text).is_err() {
         return Err(wrong());
     }
-    // A part that holds parts would let a caller write the structure of the mail.
+    // A part that contains parts would let a caller define the structure of the message.
     let kind = text.trim_start().to_ascii_lowercase();
     if kind.starts_with("multipart/") || kind.starts_with("message/") {
         return Err("an attachment cannot have a multipart or message type".into());
@@ -142,9 +141,9 @@ mod tests {
         }
     }
 
-    fn faults(draft: AttachmentDraft, most: usize) -> Vec<String> {
+    fn faults(draft: AttachmentDraft, max: usize) -> Vec<String> {
         let mut faults = Vec::new();
-        check(vec![draft], most, &mut faults);
+        check(vec![draft], max, &mut faults);
         faults.into_iter().map(|fault| fault.pointer).collect()
     }
 
@@ -173,7 +172,7 @@ mod tests {
         for (draft, pointer) in cases {
             assert_eq!(faults(draft.clone(), 5), [pointer], "{draft:?}");
         }
-        let odd = AttachmentDraft { content_id: Some("<a>".into()), ..draft("a", "a/b", "") };
-        assert_eq!(faults(odd, 5), ["/attachments/0/contentId"]);
+        let invalid = AttachmentDraft { content_id: Some("<a>".into()), ..draft("a", "a/b", "") };
+        assert_eq!(faults(invalid, 5), ["/attachments/0/contentId"]);
     }
 }

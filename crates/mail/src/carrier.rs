@@ -1,4 +1,5 @@
-//! The e-mail lane's carrier: suppressed? → write → post → classify, and what is told of the outcome.
+//! The carrier of the e-mail lane: check the suppression list → write the message → send → classify, and
+//! the events about the outcome.
 
 use std::{
     fmt::Write,
@@ -32,13 +33,13 @@ pub struct MailCarrier {
     pub clock: Arc<dyn Clock>,
     pub plan: Arc<RetryPlan>,
     pub limits: TenantLimits,
-    /// After the `@` of Message-IDs; the sender's where none is set.
+    /// The domain of Message-IDs; the sender's domain if it is not set.
     pub message_id_domain: Option<String>,
 }
 
 #[async_trait]
 impl Carrier for MailCarrier {
-    /// A target of this lane stands for the tenant, so a target's limits are the tenant's.
+    /// A target of this lane represents the tenant, so its limits are the tenant's.
     fn terms(&self, job: &Job) -> Terms {
         let limit = self.limits.of(job.tenant);
         Terms { plan: self.plan.clone(), max_in_flight: limit.in_flight.max(1), rate: limit.rate }
@@ -54,7 +55,9 @@ impl Carrier for MailCarrier {
         };
         let scope = TenantScope::internal(job.tenant);
         match ask(|| self.suppressions.get(scope, &email.to)).await {
-            Err(fault) => return ours(format!("could not read the suppression list: {fault}")),
+            Err(fault) => {
+                return internal_failure(format!("could not read the suppression list: {fault}"));
+            }
             Ok(Some(found)) => {
                 let why = format!(
                     "the address has been on the suppression list since {} ({}); nothing was sent",
@@ -85,7 +88,7 @@ impl Carrier for MailCarrier {
     }
 }
 
-/// How it stands in the log of an attempt.
+/// The message as shown in the attempt log.
 pub(crate) const MESSAGE_ID: &str = "message-id";
 pub(crate) const ERROR: &str = "error";
 
@@ -191,7 +194,7 @@ pub(crate) fn noted<'a>(lines: &'a [u8], name: &str) -> Option<&'a str> {
     lines.filter_map(|line| line.split_once(": ")).find(|(known, _)| *known == name).map(|it| it.1)
 }
 
-/// Nothing was sent, and nobody else is to blame.
-fn ours(reason: String) -> Carried {
+/// Nothing was sent, for an internal reason.
+fn internal_failure(reason: String) -> Carried {
     Carried::ours(FailureCode::InternalError.failure(reason))
 }

@@ -1,10 +1,10 @@
-//! What an answer means: whether it may pass, and which of the contract's words for a failure fits. A
-//! pure function, so that its whole table can be tested.
+//! Classifies responses: whether a failure is temporary, and its failure code in the contract. A pure
+//! function, so that the whole table can be tested.
 //!
-//! Of a mail server, 4xx may pass and 5xx may not, once it spoke of the letter: what it refuses before,
-//! at the greeting, TLS or the login, is about us, and may pass. Of SES, `Throttling`, `ServiceUnavailable` and what
-//! is a fault of the service or of our access to it may pass, and the rest may not. The enhanced
-//! status code (RFC 3463) says what it is about, or else the place in the talk where it came.
+//! SMTP: 4xx is temporary, and 5xx is permanent once the message was submitted; a refusal before that, at
+//! the greeting, TLS or login, is about our access and temporary. SES: `Throttling`, `ServiceUnavailable`
+//! and failures of the service or of our access are temporary, the rest is permanent. The enhanced status
+//! code (RFC 3463), or else the stage of the session, determines the failure code.
 
 use gancho_domain::{Code, Failure, Verdict, pace::Load};
 
@@ -13,7 +13,7 @@ use crate::{
     transport::{Stage, TransportError},
 };
 
-/// The words of the contract. There are no others in events.
+/// The failure codes of the contract. Events have no others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FailureCode {
     InvalidRecipient,
@@ -55,8 +55,8 @@ impl FailureCode {
         Code::from_text(self.name())
     }
 
-    /// The contract's word for any failure: what the engine itself gave up, such as `EXPIRED`, is
-    /// internal to a tenant.
+    /// Maps any failure to a code of the contract: codes of the engine, such as `EXPIRED`, become internal
+    /// errors.
     pub fn of(code: &Code) -> Self {
         let known = Self::ALL.into_iter().find(|known| known.name() == code.as_str());
         known.unwrap_or(Self::InternalError)
@@ -73,10 +73,10 @@ pub struct Classification {
     pub code: FailureCode,
     /// Addresses in it are masked.
     pub reason: String,
-    /// The server's own word: `550`, `MessageRejected`.
+    /// The server's own code: `550`, `MessageRejected`.
     pub error: Option<String>,
     pub status: Option<u16>,
-    /// Whoever takes the letters is in trouble, and not this letter alone.
+    /// The mail server is at fault, not this e-mail alone.
     pub at_fault: bool,
 }
 
@@ -127,7 +127,7 @@ pub fn classify(cause: &TransportError) -> Classification {
 }
 
 fn of_reply(stage: Stage, code: u16, text: &str) -> Classification {
-    // Were it final, a password that ran out would end every e-mail that waits.
+    // Temporary: otherwise an expired password would fail every waiting e-mail.
     let is_access = stage == Stage::Hello && code >= 500;
     let may_pass = code < 500 || is_access;
     let word = match code {
@@ -135,7 +135,7 @@ fn of_reply(stage: Stage, code: u16, text: &str) -> Classification {
         ..500 => of_4xx(stage, code, text),
         _ => of_5xx(stage, code, text),
     };
-    // A mailbox that is full says nothing of the server.
+    // A full mailbox says nothing about the server.
     let of_recipient = word == FailureCode::BounceTemporary;
     Classification {
         may_pass,
@@ -152,7 +152,7 @@ fn of_4xx(stage: Stage, code: u16, text: &str) -> FailureCode {
         return FailureCode::SesThrottle;
     }
     let Some(about) = enhanced(text) else {
-        // Without a code that says more: the mailbox is busy (450) or full (452).
+        // Without an enhanced code: the mailbox is busy (450) or full (452).
         let is_mailbox = matches!(stage, Stage::Recipient | Stage::Content);
         let is_temporary = is_mailbox && matches!(code, 450 | 452);
         return if is_temporary { FailureCode::BounceTemporary } else { FailureCode::SesError };
@@ -169,7 +169,7 @@ fn of_5xx(stage: Stage, code: u16, text: &str) -> FailureCode {
     match enhanced(text) {
         // X.1.7 and X.1.8 are about the sender's address.
         Some((1, detail)) if detail != 7 && detail != 8 => FailureCode::InvalidRecipient,
-        // Too large for the mailbox or for the system; or what it is made of is wrong.
+        // Too large, or malformed content.
         Some((2 | 3, 3 | 4) | (6, _)) => FailureCode::InvalidContent,
         Some((2 | 4, _)) => FailureCode::BouncePermanent,
         _ if is_ours => FailureCode::InternalError,
@@ -202,7 +202,7 @@ fn of_ses(status: u16, error: &str, text: &str) -> Classification {
         | "MailFromDomainNotVerifiedException"
         | "AccountSuspendedException"
         | "SendingPausedException" => (false, FailureCode::SesError),
-        // What is wrong is our access, not the letter.
+        // Our access is at fault, not the message.
         "AccessDeniedException"
         | "ExpiredTokenException"
         | "ExpiredToken"
@@ -215,7 +215,7 @@ fn of_ses(status: u16, error: &str, text: &str) -> Classification {
         _ if status == 429 => (true, FailureCode::SesThrottle),
         _ if status >= 500 || status == 408 => (true, FailureCode::SesError),
         _ if status == 401 || status == 403 => (true, FailureCode::InternalError),
-        // `MessageRejected`, `BadRequestException` and whatever else is refused.
+        // `MessageRejected`, `BadRequestException` and all other refusals.
         _ if has(&["not verified", "not authorized", "sandbox"]) => (false, FailureCode::SesError),
         _ if has(&["recipient", "address", "destination"]) => {
             (false, FailureCode::InvalidRecipient)
@@ -240,7 +240,7 @@ fn said(text: &str) -> &str {
     if text.is_empty() { "no reason given" } else { text }
 }
 
-/// SES's own mail servers say it with 454, others with other codes, and all with these words.
+/// SES's SMTP servers use 454, others other codes, but all use these words.
 fn is_throttle(text: &str) -> bool {
     let small = text.to_ascii_lowercase();
     ["throttl", "rate exceeded", "rate limit", "too many"].iter().any(|word| small.contains(word))

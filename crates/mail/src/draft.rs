@@ -1,4 +1,4 @@
-//! What a caller gives for an e-mail, and what is wrong with it. Every fault is told at once.
+//! The input for an e-mail, and its validation. All errors are reported at once.
 
 use gancho_domain::FieldError;
 
@@ -10,7 +10,7 @@ use crate::{
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EmailDraft {
     pub from: Option<String>,
-    /// One recipient: every e-mail has a life of its own, and is told of by itself.
+    /// One recipient: every e-mail has its own status and events.
     pub to: Option<String>,
     pub subject: Option<String>,
     pub html: Option<String>,
@@ -31,10 +31,10 @@ pub struct AttachmentDraft {
     pub content_id: Option<String>,
 }
 
-const LONGEST_ID: usize = 256;
+const MAX_ID_LENGTH: usize = 256;
 
 impl EmailDraft {
-    /// What is to be kept of it, for the tenant of this slug.
+    /// The e-mail to store, for the tenant with this slug.
     pub(crate) fn check(
         self,
         company: &str,
@@ -127,11 +127,12 @@ fn check_content(
 
 fn check_id(field: &str, id: Option<&str>, faults: &mut Vec<FieldError>) {
     let fits = |id: &str| {
-        (1..=LONGEST_ID).contains(&id.chars().count()) && !id.chars().any(char::is_control)
+        (1..=MAX_ID_LENGTH).contains(&id.chars().count()) && !id.chars().any(char::is_control)
     };
     if id.is_some_and(|id| !fits(id)) {
-        let why =
-            format!("`{field}` must have 1 to {LONGEST_ID} characters and no control characters");
+        let why = format!(
+            "`{field}` must have 1 to {MAX_ID_LENGTH} characters and no control characters"
+        );
         faults.push(FieldError::new("id", format!("/{field}"), why));
     }
 }
@@ -163,7 +164,7 @@ mod tests {
     fn all_faults_are_told_at_once() {
         assert_eq!(pointers(draft()), [""; 0]);
         assert_eq!(pointers(EmailDraft::default()), ["/from", "/to", "/subject", "/text"]);
-        let odd = EmailDraft {
+        let invalid = EmailDraft {
             to: Some("ana@example.com\r\nBcc: eve@example.com".into()),
             reply_to: Some("x".into()),
             subject: Some("a\nb".into()),
@@ -174,7 +175,7 @@ mod tests {
             ..draft()
         };
         assert_eq!(
-            pointers(odd),
+            pointers(invalid),
             [
                 "/to",
                 "/replyTo",

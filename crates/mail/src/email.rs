@@ -1,5 +1,5 @@
-//! An e-mail as it is kept: what was accepted, checked once, and everything that is needed to send it
-//! and to tell of it.
+//! The stored form of an e-mail: validated once, with everything that is needed to send it and to report on
+//! it.
 
 use std::fmt;
 
@@ -12,11 +12,11 @@ use serde::{
 
 use crate::{Mailbox, attachment::Attachment, masking};
 
-/// What a list tells of it comes first, and what may be large comes last: see [`OPENING`].
+/// Fields that lists show come first, and those that may be large come last: see [`OPENING`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Email {
-    /// The tenant's slug, as it is told in events.
+    /// The tenant's slug, for events.
     pub company_id: String,
     pub to: Mailbox,
     pub from: Mailbox,
@@ -33,10 +33,10 @@ pub struct Email {
     pub attachments: Vec<Attachment>,
 }
 
-/// So many bytes of an e-mail's beginning hold its [`EmailSummary`], however long its names and its subject.
+/// Length of the prefix of a stored e-mail that contains its [`EmailSummary`], whatever its fields are.
 pub const OPENING: usize = 16 << 10;
 
-/// The little of an e-mail that is told of it, read without the rest.
+/// The part of an e-mail that events contain, read without the rest.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EmailSummary {
@@ -62,10 +62,10 @@ impl EmailSummary {
         serde_json::from_slice(body)
     }
 
-    /// From the beginning of an e-mail; nothing where that does not hold it.
+    /// Reads it from the prefix of a stored e-mail; `None` if the prefix does not contain it.
     pub fn in_opening(opening: &[u8]) -> Option<Self> {
         let mut parts = Parts::default();
-        // That it breaks off is no fault: the parts are there by then, or they are not.
+        // A truncated document is not an error: the fields were read by then, or are missing.
         let _ = serde_json::Deserializer::from_slice(opening).deserialize_map(&mut parts);
         Some(Self {
             company_id: parts.company_id?,
@@ -76,7 +76,7 @@ impl EmailSummary {
     }
 }
 
-/// What was found of a [`EmailSummary`] so far.
+/// The fields of an [`EmailSummary`] that were read so far.
 #[derive(Default)]
 struct Parts {
     company_id: Option<String>,
@@ -108,8 +108,8 @@ impl<'de> Visitor<'de> for &mut Parts {
     }
 }
 
-/// An e-mail that is kept, as it may be shown to whoever looks after dead letters: every address in it
-/// is masked, and its files are named and left out. Nothing where it is no e-mail.
+/// A stored e-mail as it is shown in dead letters: every address is masked, and attachments have only their
+/// names. `None` if it is not an e-mail.
 pub fn masked(body: &[u8]) -> Option<Bytes> {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
@@ -145,7 +145,7 @@ pub fn masked(body: &[u8]) -> Option<Bytes> {
     serde_json::to_vec(&masked).ok().map(Bytes::from)
 }
 
-/// An e-mail's id is its parcel's, under another word.
+/// The id of an e-mail is the id of its parcel, with another prefix.
 pub fn outbox_id(parcel: &Parcel) -> EmailId {
     parcel.id.cast()
 }
@@ -173,7 +173,7 @@ mod tests {
     fn an_opening_holds_the_brief_of_the_longest() {
         // Quotes are escaped twice, which makes a name as long as it can be.
         let quotes = "\\\"".repeat(200);
-        let longest = "\u{1f600}".repeat(crate::header::LONGEST_VALUE);
+        let longest = "\u{1f600}".repeat(crate::header::MAX_VALUE_LENGTH);
         for (name, subject) in [("Ana", "Ol\u{e1}"), ("", ""), (&quotes, &longest)] {
             let body = email(name, subject, 100_000).write().unwrap();
             let brief = EmailSummary::in_opening(&body[..OPENING]);

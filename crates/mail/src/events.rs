@@ -1,4 +1,4 @@
-//! What a tenant is told of an e-mail: `email.sent`, `email.retry_scheduled`, `email.failed`, with the
+//! The events about an e-mail: `email.sent`, `email.retry_scheduled`, `email.failed`, with the
 //! fields of the contract, in its order, and no others.
 
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub const SENT: &str = "email.sent";
 pub const RETRY_SCHEDULED: &str = "email.retry_scheduled";
 pub const FAILED: &str = "email.failed";
 
-/// What all three say.
+/// The common fields of all events.
 #[derive(Debug, Clone, Copy)]
 pub struct EventContext<'a> {
     pub id: EmailId,
@@ -26,7 +26,7 @@ pub struct EventContext<'a> {
     pub external_id: Option<&'a str>,
     pub company: &'a str,
     pub recipient: &'a Mailbox,
-    /// Made so far.
+    /// The number of attempts so far.
     pub attempts: u32,
 }
 
@@ -83,7 +83,7 @@ struct Failed<'a> {
     at: Shown<Time>,
 }
 
-/// As it is written for people.
+/// Serialized with `Display`.
 struct Shown<T>(T);
 
 impl<T: std::fmt::Display> Serialize for Shown<T> {
@@ -138,8 +138,8 @@ impl EmailEvent<'_> {
     }
 }
 
-/// The event, for every endpoint that wants it, to be written by the caller. It is written even where
-/// nobody wants it: the numbers of an e-mail's events have no holes.
+/// The event for every subscribed endpoint, to be stored by the caller. It is stored even without
+/// subscribers, so that the numbers of an e-mail's events have no gaps.
 pub async fn parcel(
     registry: &Registry,
     ids: &IdMaker,

@@ -1,9 +1,8 @@
-//! What SES reports after a letter was taken: it bounced, or its reader complained. It comes through
-//! SNS, days later perhaps, and more than once perhaps; it is told as `email.failed` once, and the
-//! address is suppressed where it can never work again.
+//! Reports of SES about accepted e-mails: bounces and complaints. They arrive through SNS, possibly days
+//! later and more than once. Each is reported as `email.failed` once, and the address is suppressed if it can
+//! never work again.
 //!
-//! `sns` reads what came; [`FeedbackService`] acts on it. Whether it came from Amazon at all is for
-//! whoever received it to make sure of.
+//! `sns` parses them; [`FeedbackService`] acts on them. The caller has verified that they come from Amazon.
 
 mod sns;
 
@@ -25,10 +24,10 @@ use crate::{
     masking,
 };
 
-/// What was reported of one letter.
+/// A report about one e-mail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Feedback {
-    /// The reporter's own id for the report.
+    /// The id of the report, assigned by SES.
     pub id: String,
     pub email: Option<EmailId>,
     pub tenant: Option<TenantId>,
@@ -36,18 +35,18 @@ pub struct Feedback {
     /// `Permanent: General`.
     pub error: String,
     pub reason: String,
-    /// Whose mailboxes it is about.
+    /// The affected recipients.
     pub recipients: Vec<String>,
 }
 
-/// What became of a report.
+/// The outcome of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReportOutcome {
-    /// Its tenant hears of it.
+    /// An event is sent to the tenant.
     Reported(EmailId),
-    /// It was known already.
+    /// It was already reported.
     Duplicate(EmailId),
-    /// It is about no e-mail of this outbox. Addresses were suppressed all the same.
+    /// It is not about an e-mail of this outbox. Addresses were suppressed anyway.
     Unrelated,
 }
 
@@ -56,14 +55,14 @@ pub struct FeedbackService {
     pub registry: Arc<Registry>,
     pub ids: Arc<IdMaker>,
     pub clock: Arc<dyn Clock>,
-    /// How long e-mails are kept: what was reported of one is kept no longer.
+    /// How long e-mails, and the reports about them, are stored.
     pub retention: Duration,
 }
 
-/// A report that comes again within this time is known.
+/// A report that is repeated within this time is a duplicate.
 const ONCE_WITHIN: Duration = Duration::from_hours(24 * 14);
 
-/// That a sent e-mail failed after all.
+/// The failure of an e-mail after it was sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
     pub code: FailureCode,
@@ -73,11 +72,11 @@ pub struct Verdict {
 }
 
 impl FeedbackService {
-    /// `scope` is the tenant through whose source it came; without one it is the operator's, and the
-    /// report itself says whose e-mail it was.
+    /// `scope` is the tenant whose source received the report. Without one, the source is the operator's, and
+    /// the report itself names the tenant.
     ///
-    /// It is told, noted and acted on in one step of the store. Whoever brings a report and gets an error
-    /// brings it again.
+    /// The event, the report and the suppression are stored in one transaction. After an error, the caller
+    /// delivers the report again.
     pub async fn take(
         &self,
         scope: Option<TenantScope>,
@@ -94,8 +93,8 @@ impl FeedbackService {
             self.store.suppress(scope, suppress).await?;
             return Ok(ReportOutcome::Unrelated);
         };
-        let odd = |fault| StoreError::Corrupt(format!("the e-mail {id}: {fault}"));
-        let brief = EmailSummary::read(&event.parcel.body).map_err(odd)?;
+        let invalid = |fault| StoreError::Corrupt(format!("the e-mail {id}: {fault}"));
+        let brief = EmailSummary::read(&event.parcel.body).map_err(invalid)?;
         let reason = masking::text(&report.reason);
         let about = EventContext {
             id,
@@ -156,7 +155,7 @@ fn suppressed_by(report: &Feedback, now: Time) -> Vec<NewSuppression> {
     suppressed
 }
 
-/// What was reported of e-mails after they were sent.
+/// The reports about e-mails after they were sent.
 pub(crate) async fn verdicts_on(
     store: &dyn Store,
     scope: TenantScope,
@@ -172,7 +171,7 @@ pub(crate) async fn verdicts_on(
     Ok(reports.into_iter().map(|report| (report.email, verdict(report))).collect())
 }
 
-/// The content is the key's own: the same report says the same.
+/// The idempotency key covers the content: the same report has the same content.
 fn once(email: EmailId, report: &str, now: Time) -> Once {
     let text = format!("email_feedback {email} {report}");
     let mut key = [0; 32];

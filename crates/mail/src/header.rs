@@ -1,13 +1,14 @@
-//! Headers of a caller's own: what may be sent, and what is ours, the transport's or another's.
+//! Custom headers: which are allowed, and which are reserved.
 
 use gancho_domain::{FieldError, field_error::pointer_part};
 
-const LONGEST_NAME: usize = 64;
-/// A line may have 998 characters with its name; a word cannot be folded.
-pub const LONGEST_VALUE: usize = 900;
-pub const MOST: usize = 50;
+const MAX_NAME_LENGTH: usize = 64;
+/// A line may have 998 characters including the name, and a word cannot be folded.
+pub const MAX_VALUE_LENGTH: usize = 900;
+pub const MAX_COUNT: usize = 50;
 
-/// Written by the gateway from the other fields, by servers on the way, or of effect beyond the mail.
+/// Reserved headers: set by the gateway from other fields, by mail servers, or with effects beyond the
+/// message.
 const FORBIDDEN: [&str; 24] = [
     "from",
     "to",
@@ -37,11 +38,11 @@ const FORBIDDEN: [&str; 24] = [
 const FORBIDDEN_BEGINNINGS: [&str; 5] = ["content-", "resent-", "arc-", "x-ses-", "x-gancho-"];
 
 pub fn check(headers: &[(String, String)], faults: &mut Vec<FieldError>) {
-    if headers.len() > MOST {
+    if headers.len() > MAX_COUNT {
         faults.push(FieldError::new(
             "too_many",
             "/headers",
-            format!("the maximum is {MOST} headers"),
+            format!("the maximum is {MAX_COUNT} headers"),
         ));
     }
     for (place, (name, value)) in headers.iter().enumerate() {
@@ -62,8 +63,10 @@ pub fn check(headers: &[(String, String)], faults: &mut Vec<FieldError>) {
 
 fn check_name(name: &str) -> Result<(), String> {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
-    if !(1..=LONGEST_NAME).contains(&name.len()) || !name.bytes().all(fits) {
-        return Err(format!("a header name must have 1 to {LONGEST_NAME} letters, digits and `-`"));
+    if !(1..=MAX_NAME_LENGTH).contains(&name.len()) || !name.bytes().all(fits) {
+        return Err(format!(
+            "a header name must have 1 to {MAX_NAME_LENGTH} letters, digits and `-`"
+        ));
     }
     let small = name.to_ascii_lowercase();
     let begins = FORBIDDEN_BEGINNINGS.iter().any(|start| small.starts_with(start));
@@ -73,13 +76,13 @@ fn check_name(name: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// For subjects too. Others than ASCII are encoded; what ends a line has no place in one.
+/// Also used for subjects. Non-ASCII text is encoded; line breaks are not allowed.
 pub fn check_value(value: &str) -> Result<(), String> {
     if value.chars().any(char::is_control) {
         return Err("contains a control character, such as a line break: remove it".into());
     }
-    if value.chars().count() > LONGEST_VALUE {
-        return Err(format!("is longer than {LONGEST_VALUE} characters"));
+    if value.chars().count() > MAX_VALUE_LENGTH {
+        return Err(format!("is longer than {MAX_VALUE_LENGTH} characters"));
     }
     Ok(())
 }

@@ -1,16 +1,15 @@
-//! The e-mail outbox: what is submitted is sent once it can be, retried or given up by the same engine
-//! as everything else, and its tenant hears of it by webhook.
+//! The e-mail outbox: submitted e-mails are sent and retried by the same engine as everything else, and the
+//! tenant gets their outcome by webhook.
 //!
-//! In reading order: [`draft`] is what a caller gives, with [`address`], [`header`] and [`attachment`]
-//! judging its parts; [`email`] is what is kept of it; [`outbox`] accepts and shows it, submitted by
-//! `submit` and listed by `list`; [`carrier`] makes one attempt: [`suppression`] may forbid it, [`message`] writes the
-//! bytes, a [`transport`] ([`smtp`], [`ses`] or the [`sink`]) hands them over, [`classify`] says what the
-//! answer means, and [`events`] what is told of it. [`feedback`] is what SES reports days later.
-//! [`masking`] hides addresses in texts of others.
+//! In reading order: [`draft`] is the request, with [`address`], [`header`] and [`attachment`] validating
+//! its parts; [`email`] is the stored form; [`outbox`] accepts and shows e-mails (`submit`, `list`);
+//! [`carrier`] makes one attempt: [`suppression`] may forbid it, [`message`] writes the bytes, a [`transport`]
+//! ([`smtp`], [`ses`] or the [`sink`]) sends them, [`classify`] interprets the response, and [`events`] report
+//! it. [`feedback`] handles the bounces and complaints that SES reports later. [`masking`] masks addresses in
+//! texts of others.
 //!
-//! This crate never decides about retries (the engine does), never tells an address unmasked, never
-//! sends to a suppressed address, never sends a line that a caller broke, and knows nothing of how the
-//! API looks.
+//! This crate never decides about retries (the engine does), never shows an unmasked address, never sends
+//! to a suppressed address, never sends a header line that a caller has broken, and does not know the API.
 
 pub mod address;
 pub mod attachment;

@@ -1,4 +1,4 @@
-//! What an operator allows: how large an e-mail may be, and how fast a tenant's are sent.
+//! The operator's limits: the size of an e-mail, and the send rate of a tenant.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -7,11 +7,11 @@ use gancho_engine::LaneSetup;
 
 #[derive(Debug, Clone)]
 pub struct MailLimits {
-    /// All attachments of an e-mail together, decoded.
+    /// Maximum size of all attachments of an e-mail, decoded.
     pub attachment_bytes: usize,
-    /// Text and HTML together.
+    /// Maximum size of text and HTML together.
     pub content_bytes: usize,
-    /// How long a key is remembered.
+    /// How long idempotency keys are remembered.
     pub once_within: Duration,
 }
 
@@ -25,14 +25,14 @@ impl Default for MailLimits {
     }
 }
 
-/// How many of a tenant's e-mails are on their way at once, and how many in how long.
+/// The concurrency and the send rate of a tenant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TenantLimit {
     pub in_flight: u32,
     pub rate: Option<Rate>,
 }
 
-/// For all tenants, and for those that have limits of their own.
+/// Limits for all tenants, and overrides for some.
 #[derive(Debug, Clone)]
 pub struct TenantLimits {
     pub everyone: TenantLimit,
@@ -40,7 +40,7 @@ pub struct TenantLimits {
 }
 
 impl Default for TenantLimits {
-    /// Nothing beyond the lane's own limits.
+    /// No limits beyond those of the lane.
     fn default() -> Self {
         let everyone = TenantLimit { in_flight: gancho_engine::Terms::MAX_IN_FLIGHT, rate: None };
         Self { everyone, own: HashMap::new() }
@@ -53,15 +53,14 @@ impl TenantLimits {
     }
 }
 
-/// At most so many e-mails at once, in all.
+/// Maximum number of e-mails in flight, over all tenants.
 pub const CONCURRENCY: u32 = 5;
-/// At most so many in so long, in all.
+/// Maximum send rate, over all tenants.
 pub const RATE: Rate = Rate { count: 100, per: Duration::from_secs(60) };
-/// What could not be sent for so long is given up.
+/// An e-mail that could not be sent within this time fails.
 pub const EXPIRY: Duration = Duration::from_hours(24);
 
-/// The e-mail lane, with the limits it has where nothing else is set. It tells of every e-mail that is
-/// given up, those that grew too old included.
+/// The e-mail lane with default limits. Every failed e-mail is reported, including expired ones.
 pub fn lane(carrier: crate::MailCarrier) -> LaneSetup {
     LaneSetup {
         concurrency: CONCURRENCY,

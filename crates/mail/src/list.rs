@@ -1,8 +1,8 @@
-//! Listing e-mails. What bounced after it was sent counts as failed, though the log of deliveries calls
-//! it delivered.
+//! Lists e-mails. An e-mail that bounced after it was sent is failed here, although its delivery is
+//! delivered.
 //!
-//! A page costs a bounded number of looks, so it may have fewer rows than were asked for; the list ends
-//! where no next page is named.
+//! A page costs a bounded number of reads, so it may have fewer rows than requested; the list ends when
+//! there is no next cursor.
 
 use std::collections::HashMap;
 
@@ -42,7 +42,7 @@ impl Outbox {
                 let which = FailedEmails { target: target(scope), since, until };
                 self.store.failed_emails(scope, which, page).await?
             }
-            // Few have the same, so that all of them can be looked at.
+            // Few e-mails share an external id, so all of them can be read.
             (Some(EmailStatus::Failed), Some(_)) => {
                 let filter = DeliveryFilter { status: None, ..filter };
                 self.store.deliveries(scope, filter, page).await?
@@ -56,7 +56,7 @@ impl Outbox {
 
     async fn shown(&self, scope: TenantScope, found: &[DeliveryRow]) -> Result<Vec<EmailRow>> {
         let ids: Vec<EventId> = found.iter().map(|row| row.event).collect();
-        // Attachments may be large, and a page of them larger than memory: they are not read.
+        // Attachments are not read: a page of them could exceed the memory.
         let prefixes = self.store.body_prefixes(scope, ids.clone(), OPENING).await?;
         let prefixes: HashMap<EventId, Bytes> = prefixes.into_iter().collect();
         let ids = ids.into_iter().map(EventId::cast).collect();
@@ -80,7 +80,7 @@ impl Outbox {
         if let Some(brief) = EmailSummary::in_opening(prefix) {
             return Ok(Some(brief));
         }
-        // One that was written in another order of its parts, if there ever is one.
+        // An e-mail whose fields have another order, if there ever is one.
         let event = self.store.event(scope, id).await?;
         event.map(|event| read(&event.parcel)).transpose()
     }

@@ -1,8 +1,8 @@
-//! Hides addresses in texts that others wrote, such as a server's reason for a refusal.
+//! Masks addresses in texts of others, such as the error message of a server.
 
 use gancho_domain::mask;
 
-/// Every address in a text, masked; the rest as it is.
+/// Masks every address in a text.
 pub fn text(text: &str) -> String {
     let mut masked = String::with_capacity(text.len());
     let mut rest = text;
@@ -14,7 +14,7 @@ pub fn text(text: &str) -> String {
             .find(|letter: char| !is_host(letter))
             .map_or(rest.len(), |length| at + 1 + length);
         masked.push_str(&rest[..start]);
-        // A dot at the end closes the sentence, not the name.
+        // A trailing dot ends the sentence, not the domain.
         let address = rest[start..end].trim_end_matches('.');
         if start == at || address.len() <= at + 1 - start {
             masked.push_str(&rest[start..end]);

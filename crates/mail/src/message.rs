@@ -1,9 +1,9 @@
-//! The bytes of an e-mail (RFC 5322), the same at every attempt: the same Message-ID, date and
-//! boundaries, so that a receiver who got it twice can tell.
+//! Renders an e-mail (RFC 5322) to the same bytes at every attempt: the same Message-ID, date and
+//! boundaries, so that a recipient can detect a duplicate.
 //!
-//! Everything is ASCII: names and subjects are encoded words, texts are quoted-printable, files are
-//! base64, and a line that is but a dot is written as `=2E`. A text can then hold neither what ends a
-//! mail nor a boundary nor a bare CR or LF, and no server on the way has to rewrite it.
+//! Everything is ASCII: names and subjects are encoded words, texts are quoted-printable, attachments are
+//! base64, and a line with a single dot is written as `=2E`. So a text cannot contain the end of the
+//! message, a boundary or a bare CR or LF, and no server has to rewrite it.
 
 use std::time::{Duration, SystemTime};
 
@@ -19,12 +19,12 @@ use lettre::{
 
 use crate::{Email, Mailbox, attachment::Attachment};
 
-/// By which feedback finds its e-mail again.
+/// Identifies the e-mail in feedback.
 pub const OUTBOX_HEADER: &str = "X-Outbox-Id";
-/// By which feedback finds the tenant.
+/// Identifies the tenant in feedback.
 pub const TENANT_HEADER: &str = "X-Tenant-Id";
 
-/// Which e-mail it is, and when it was accepted.
+/// The id of the e-mail, and when it was accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
     pub id: EmailId,
@@ -32,12 +32,12 @@ pub struct Stamp {
     pub accepted_at: Time,
 }
 
-/// Without its angle brackets.
+/// Without angle brackets.
 pub fn message_id(id: EmailId, domain: &str) -> String {
     format!("{id}@{domain}")
 }
 
-/// The error says why it cannot be written, which a check at submission should have found.
+/// The error says why it cannot be rendered, which the validation should have found.
 pub fn write(email: &Email, stamp: Stamp, domain: &str) -> Result<Bytes, String> {
     let mut builder = Message::builder()
         .date(system_time(stamp.accepted_at))
@@ -115,7 +115,7 @@ fn boundary(id: EmailId, layer: char) -> String {
 }
 
 fn written(text: &str, content_type: ContentType) -> Result<SinglePart, String> {
-    // One kind of line end, whatever came: what else is a CR or LF would be read by some as an end.
+    // Normalizes line endings: some servers treat a bare CR or LF as a line break.
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     let encoding = ContentTransferEncoding::QuotedPrintable;
     let body = Body::new_with_encoding(text, encoding)
@@ -124,8 +124,8 @@ fn written(text: &str, content_type: ContentType) -> Result<SinglePart, String> 
     Ok(SinglePart::builder().header(content_type).body(body))
 }
 
-/// Lines that are but a dot, written so that they are not. Any mail server sees to this too; here it
-/// does not depend on all of them agreeing on what a line is.
+/// Encodes lines with a single dot. SMTP escapes them as well; this does not depend on all servers agreeing
+/// on what a line is.
 fn without_dots(encoded: Vec<u8>) -> Vec<u8> {
     let is_dot = |line: &&[u8]| matches!(line.strip_suffix(b"\r\n").unwrap_or(line), b".");
     if !encoded.split_inclusive(|byte| *byte == b'\n').any(|line| is_dot(&line)) {

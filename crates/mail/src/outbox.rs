@@ -1,4 +1,4 @@
-//! The outbox: where e-mails are submitted, and where one is looked for.
+//! The outbox: submits, shows and lists e-mails.
 
 use std::sync::Arc;
 
@@ -23,10 +23,10 @@ pub struct Outbox {
     pub limits: MailLimits,
 }
 
-/// What stands in the place of an event's type.
+/// Used in place of an event type.
 pub(crate) const EVENT_TYPE: &str = "email";
 
-/// All of a tenant's e-mails have one target, so that its limits are the tenant's.
+/// All e-mails of a tenant have one target, so that its limits are the tenant's.
 pub(crate) fn target(scope: TenantScope) -> TargetId {
     scope.tenant().cast()
 }
@@ -60,7 +60,7 @@ impl EmailStatus {
         }
     }
 
-    /// As the log of deliveries calls it. What bounced after it was sent is still sent there.
+    /// The status of the delivery. An e-mail that bounced after it was sent is still sent there.
     pub const fn in_log(self) -> Status {
         match self {
             Self::Pending => Status::Pending,
@@ -137,11 +137,11 @@ impl Outbox {
 }
 
 pub(crate) fn read(parcel: &Parcel) -> Result<EmailSummary> {
-    let odd = |fault| StoreError::Corrupt(format!("the e-mail {}: {fault}", outbox_id(parcel)));
-    EmailSummary::read(&parcel.body).map_err(odd)
+    let invalid = |fault| StoreError::Corrupt(format!("the e-mail {}: {fault}", outbox_id(parcel)));
+    EmailSummary::read(&parcel.body).map_err(invalid)
 }
 
-/// What was reported after it was sent counts for more than that it was sent.
+/// A report after sending overrides the status of the delivery.
 pub(crate) fn shown(row: &DeliveryRow, brief: &EmailSummary, verdict: Option<Verdict>) -> EmailRow {
     let status =
         if verdict.is_some() { EmailStatus::Failed } else { EmailStatus::of(row.status()) };

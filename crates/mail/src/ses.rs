@@ -1,7 +1,7 @@
-//! Handing letters to Amazon SES, by its HTTP API (v2): `POST /v2/email/outbound-emails`, signed.
+//! The Amazon SES transport (HTTP API v2): `POST /v2/email/outbound-emails`, signed.
 //!
-//! The letter goes as the bytes that a mail server would get. SES gives it a Message-ID of its own, so
-//! the e-mail's id travels as a tag and as a header too: that is how a bounce finds its way back.
+//! The message is sent as raw bytes, as to an SMTP server. SES assigns its own Message-ID, so the e-mail's
+//! id is added as a tag and as a header, to match bounces.
 
 mod answer;
 pub mod sign;
@@ -24,7 +24,7 @@ use crate::transport::{Acceptance, DEADLINE, OutgoingMessage, Transport, Transpo
 
 pub use self::sign::Credentials;
 
-/// By which feedback finds its e-mail and its tenant again.
+/// Identify the e-mail and the tenant in feedback.
 pub const OUTBOX_TAG: &str = "outboxId";
 pub const TENANT_TAG: &str = "tenantId";
 
@@ -33,7 +33,7 @@ const PATH: &str = "/v2/email/outbound-emails";
 #[derive(Clone)]
 pub struct SesSettings {
     pub region: String,
-    /// Where the API is reached; Amazon's own for the region where it is not given.
+    /// The URL of the API. Default: Amazon's endpoint for the region.
     pub endpoint: Option<Url>,
     pub credentials: Credentials,
     pub configuration_set: Option<String>,
@@ -51,7 +51,7 @@ pub enum SesSettingsError {
 }
 
 impl SesSettings {
-    /// From the variables that Amazon's own tools read; `look` is how one is looked up.
+    /// Reads the environment variables that Amazon's tools use; `look` reads one.
     pub fn from_env(look: impl Fn(&str) -> Option<String>) -> Result<Self, SesSettingsError> {
         let need = |name: &'static str| look(name).ok_or(SesSettingsError::Missing(name));
         let region = look("AWS_REGION").or_else(|| look("AWS_DEFAULT_REGION"));
@@ -77,7 +77,7 @@ pub struct SesTransport {
 }
 
 impl SesTransport {
-    /// `client` must be allowed to reach the endpoint, wherever that is.
+    /// The policy of `client` must allow the endpoint.
     pub fn new(
         client: Client,
         clock: Arc<dyn Clock>,

@@ -1,4 +1,4 @@
-//! A post that brings nothing anywhere: it keeps the last letters in memory, for a developer to look at.
+//! A transport that sends nothing: it captures the most recent e-mails in memory, for development.
 
 use std::collections::VecDeque;
 
@@ -11,8 +11,8 @@ use crate::transport::{Acceptance, OutgoingMessage, Transport, TransportError};
 
 pub struct Sink {
     clock: Arc<dyn Clock>,
-    most: usize,
-    most_bytes: usize,
+    max: usize,
+    max_bytes: usize,
     kept: Mutex<Captured>,
 }
 
@@ -22,8 +22,8 @@ struct Captured {
     bytes: usize,
 }
 
-/// Letters may have large files.
-pub const MOST_BYTES: usize = 64 << 20;
+/// Maximum size of all captured e-mails.
+pub const MAX_BYTES: usize = 64 << 20;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CapturedEmail {
@@ -32,15 +32,15 @@ pub struct CapturedEmail {
 }
 
 impl Sink {
-    /// Keeps the last `most`, and fewer where they are large.
-    pub fn new(clock: Arc<dyn Clock>, most: usize) -> Self {
-        Self { clock, most: most.max(1), most_bytes: MOST_BYTES, kept: Mutex::default() }
+    /// Keeps the last `max` e-mails, or fewer if they are large.
+    pub fn new(clock: Arc<dyn Clock>, max: usize) -> Self {
+        Self { clock, max: max.max(1), max_bytes: MAX_BYTES, kept: Mutex::default() }
     }
 
-    /// Keeps so many bytes instead of [`MOST_BYTES`], or the last letter if that alone has more.
+    /// Keeps this many bytes instead of [`MAX_BYTES`], or the last e-mail if it alone has more.
     #[must_use]
-    pub fn within(self, most_bytes: usize) -> Self {
-        Self { most_bytes, ..self }
+    pub fn within(self, max_bytes: usize) -> Self {
+        Self { max_bytes, ..self }
     }
 
     /// Newest first.
@@ -64,8 +64,7 @@ impl Transport for Sink {
         let mut kept = self.kept.lock();
         kept.bytes += weight(letter);
         kept.letters.push_back(Arc::new(caught));
-        while kept.letters.len() > self.most
-            || kept.bytes > self.most_bytes && kept.letters.len() > 1
+        while kept.letters.len() > self.max || kept.bytes > self.max_bytes && kept.letters.len() > 1
         {
             let Some(oldest) = kept.letters.pop_front() else { break };
             kept.bytes -= weight(&oldest.letter);

@@ -1,11 +1,11 @@
-//! Handing letters to a mail server (RFC 5321), over connections that are kept for the next ones.
+//! The SMTP transport (RFC 5321), with reusable connections.
 //!
-//! `url` says where and how; `tls` and `wire` are the connection; `session` is what is said on it. TLS is
-//! asked for before anything else, and nothing is said to a server without it unless the operator
-//! wants it so; a password never crosses a connection that only might have been secured.
+//! `url` is the server's address and options; `tls` and `wire` are the connection; `session` is the protocol.
+//! TLS comes first, and without TLS nothing is sent unless the operator allows it. A password is never sent
+//! over a connection that is only opportunistically encrypted.
 //!
-//! A connection that was given up in the middle, as when the time ran out, is never used again: an
-//! answer that comes late would be taken for the answer to another letter.
+//! A connection that was abandoned in the middle, as after a timeout, is never used again: a late reply
+//! would be taken for the reply to another e-mail.
 
 mod session;
 mod tls;
@@ -25,16 +25,16 @@ use crate::transport::{Acceptance, DEADLINE, OutgoingMessage, Transport, Transpo
 #[derive(Debug, Clone)]
 pub struct SmtpSettings {
     pub server: SmtpServer,
-    /// Trusted besides the machine's own roots.
+    /// CA certificates that are trusted in addition to the system's.
     pub extra_roots: Vec<CertificateDer<'static>>,
     pub connect_timeout: Duration,
-    /// All of one attempt.
+    /// Maximum duration of an attempt.
     pub deadline: Duration,
-    /// At most so many connections wait for a letter.
+    /// Maximum number of idle connections.
     pub idle: usize,
-    /// For no longer than this.
+    /// Maximum idle time of a connection.
     pub idle_timeout: Duration,
-    /// Servers grow tired of one who never leaves.
+    /// Maximum number of e-mails per connection: servers limit them as well.
     pub letters_per_connection: u32,
 }
 
@@ -51,7 +51,7 @@ impl SmtpSettings {
         }
     }
 
-    /// Servers whose certificates are signed by one of these, in PEM form, are trusted as well.
+    /// Also trusts servers whose certificates are signed by one of these (PEM).
     pub fn trusting(mut self, pem: &[u8]) -> Result<Self, String> {
         let before = self.extra_roots.len();
         for one in CertificateDer::pem_slice_iter(pem) {
@@ -86,8 +86,8 @@ impl SmtpTransport {
         Ok(Self { settings, tls, idle: Mutex::default() })
     }
 
-    /// A kept connection that has died meanwhile costs nothing: as long as nothing of the letter
-    /// can have been taken, it is handed to another.
+    /// An idle connection that was closed meanwhile costs nothing: as long as the server cannot have accepted
+    /// the e-mail, another connection is used.
     async fn attempt(&self, letter: &OutgoingMessage) -> Result<Acceptance, TransportError> {
         while let Some(session) = self.kept() {
             match self.hand_over(session, letter).await {
@@ -137,7 +137,7 @@ impl Transport for SmtpTransport {
         match tokio::time::timeout(deadline, self.attempt(letter)).await {
             Ok(ended) => ended,
             Err(_) => Err(TransportError::NoResponse {
-                text: format!("the mail server did not finish within {} s", deadline.as_secs()),
+                text: format!("the mail server did not finish within {deadline:?}"),
             }),
         }
     }
@@ -146,7 +146,7 @@ impl Transport for SmtpTransport {
         const PATIENCE: Duration = Duration::from_secs(1);
         let idle = std::mem::take(&mut *self.idle.lock());
         for mut kept in idle {
-            // It is only polite.
+            // A courtesy: failures do not matter.
             let _ = tokio::time::timeout(PATIENCE, kept.session.quit()).await;
         }
     }

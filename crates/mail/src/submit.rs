@@ -1,5 +1,5 @@
-//! Accepting an e-mail: check → stamp → accept, in one transaction. When it answers, the
-//! e-mail is on stable storage.
+//! Accepts an e-mail: validate → stamp → accept, in one transaction. When it returns, the e-mail is stored
+//! and fsynced.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Submission {
     pub id: EmailId,
-    /// It was submitted before under the same key, and this is the first one's id.
+    /// Whether it is a duplicate; the id is then that of the first e-mail.
     pub is_repeat: bool,
 }
 
@@ -34,7 +34,7 @@ pub enum SubmitError {
 }
 
 impl Outbox {
-    /// A caller who goes away before the answer changes nothing: what was begun is finished.
+    /// A caller that disconnects does not interrupt it.
     pub async fn submit(
         self: &Arc<Self>,
         scope: TenantScope,
@@ -44,8 +44,8 @@ impl Outbox {
         let key = draft.idempotency_key.clone();
         let external_id = draft.external_id.clone();
         let email = draft.check(&tenant.slug, &self.limits).map_err(SubmitError::Faulty)?;
-        let odd = |fault: serde_json::Error| StoreError::Corrupt(fault.to_string());
-        let body = email.write().map_err(odd)?;
+        let invalid = |fault: serde_json::Error| StoreError::Corrupt(fault.to_string());
+        let body = email.write().map_err(invalid)?;
         let once = key.map(|key| self.once(&key, external_id.as_deref(), &body));
         let new = self.stamp(scope, external_id, body, once);
         let id = outbox_id(&new.parcel);

@@ -1,8 +1,8 @@
-//! Addresses to which a tenant's e-mails are not sent any more: they bounced for good, their owners
-//! complained, or someone put them here.
+//! Suppressed addresses of a tenant: they bounced permanently, their owners complained, or they were added
+//! manually.
 //!
-//! An e-mail to one of them is accepted and given up at once, with the code of what put the address
-//! here, so that whoever sends hears of it in the same way as of any other failure.
+//! An e-mail to one of them is accepted and fails immediately, with the code of the suppression, so that
+//! the sender learns of it in the same way as of any other failure.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use gancho_store::{NewSuppression, Result, Store, StoreError, Suppression};
 
 use crate::{FailureCode, Mailbox};
 
-/// At most so many are imported in one call.
-pub const MOST_IMPORTED: usize = 10_000;
+/// Maximum number of addresses per import.
+pub const MAX_IMPORTED: usize = 10_000;
 
 pub struct Suppressions {
     pub store: Arc<dyn Store>,
@@ -23,7 +23,7 @@ pub struct Suppressions {
 pub enum SuppressionReason {
     Bounce,
     Complaint,
-    /// Someone wished so.
+    /// Added manually.
     Manual,
 }
 
@@ -38,7 +38,7 @@ impl SuppressionReason {
         }
     }
 
-    /// With which an e-mail to it is given up.
+    /// The failure code of e-mails to it.
     pub const fn code(self) -> FailureCode {
         match self {
             Self::Complaint => FailureCode::Complaint,
@@ -46,7 +46,7 @@ impl SuppressionReason {
         }
     }
 
-    /// For the store. A complaint replaces what is there: it is what must not be forgotten.
+    /// The suppression to store. A complaint overrides other reasons.
     pub(crate) fn suppress(
         self,
         mailbox: &Mailbox,
@@ -63,7 +63,7 @@ impl SuppressionReason {
 pub struct SuppressedAddress {
     pub address: String,
     pub reason: SuppressionReason,
-    /// What was said when it came here.
+    /// The reason in the words of the server.
     pub detail: Option<String>,
     pub since: Time,
 }
@@ -77,18 +77,18 @@ impl Suppressions {
         self.store.suppression(scope, &mailbox.normalised()).await?.map(read).transpose()
     }
 
-    /// By address, from the one after `after` on.
+    /// Sorted by address, after `after`.
     pub async fn list(
         &self,
         scope: TenantScope,
         after: Option<&str>,
-        most: usize,
+        max: usize,
     ) -> Result<Vec<SuppressedAddress>> {
-        let found = self.store.suppressions(scope, after, most).await?;
+        let found = self.store.suppressions(scope, after, max).await?;
         found.into_iter().map(read).collect()
     }
 
-    /// Whether it is new. One that is there already stays as it is, unless a complaint comes to it.
+    /// Returns whether it is new. An existing one stays as it is, unless the new reason is a complaint.
     pub async fn add(
         &self,
         scope: TenantScope,
@@ -100,12 +100,12 @@ impl Suppressions {
         Ok(self.store.suppress(scope, vec![new]).await? == 1)
     }
 
-    /// Whether it was there.
+    /// Returns whether it existed.
     pub async fn remove(&self, scope: TenantScope, mailbox: &Mailbox) -> Result<bool> {
         self.store.remove_suppression(scope, &mailbox.normalised()).await
     }
 
-    /// How many were new. All are judged before the first is written.
+    /// Returns how many were new. All are validated before the first is stored.
     pub async fn import(
         &self,
         scope: TenantScope,
@@ -129,9 +129,9 @@ pub enum ImportError {
 fn check(
     addresses: &[(String, SuppressionReason)],
 ) -> Result<Vec<(Mailbox, SuppressionReason)>, Vec<FieldError>> {
-    if addresses.len() > MOST_IMPORTED {
+    if addresses.len() > MAX_IMPORTED {
         let why =
-            format!("the maximum is {MOST_IMPORTED} addresses per request: send several requests");
+            format!("the maximum is {MAX_IMPORTED} addresses per request: send several requests");
         return Err(vec![FieldError::new("too_many", "/addresses", why)]);
     }
     let (mut checked, mut faults) = (Vec::with_capacity(addresses.len()), Vec::new());
@@ -150,6 +150,6 @@ fn check(
 fn read(kept: Suppression) -> Result<SuppressedAddress> {
     let Suppression { address, reason, detail, since } = kept;
     let known = SuppressionReason::ALL.into_iter().find(|known| known.name() == reason);
-    let odd = || StoreError::Corrupt(format!("unknown suppression reason `{reason}`"));
-    Ok(SuppressedAddress { address, reason: known.ok_or_else(odd)?, detail, since })
+    let invalid = || StoreError::Corrupt(format!("unknown suppression reason `{reason}`"));
+    Ok(SuppressedAddress { address, reason: known.ok_or_else(invalid)?, detail, since })
 }

@@ -1,4 +1,4 @@
-//! What brings a letter on its way: a mail server, Amazon SES, or the sink of a developer's machine.
+//! E-mail transports: SMTP, Amazon SES, or the sink for development.
 
 use std::time::Duration;
 
@@ -13,15 +13,15 @@ pub trait Transport: Send + Sync + 'static {
     /// `smtp`, `ses` or `sink`, for logs.
     fn name(&self) -> &'static str;
 
-    /// Hands it over once. It must come to an end by itself, and says what was answered: what that
-    /// means is for [`crate::classify`] alone.
+    /// Makes one attempt. It must end by itself and returns the response; [`crate::classify`] alone
+    /// interprets it.
     async fn send(&self, letter: &OutgoingMessage) -> Result<Acceptance, TransportError>;
 
-    /// Says goodbye to whom it keeps connections to.
+    /// Closes idle connections.
     async fn close(&self) {}
 }
 
-/// An e-mail, ready to go.
+/// A complete message to send.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutgoingMessage {
     pub id: EmailId,
@@ -29,46 +29,46 @@ pub struct OutgoingMessage {
     pub from: Mailbox,
     pub to: Mailbox,
     pub subject: String,
-    /// As in its header, without the brackets.
+    /// The Message-ID header without the brackets.
     pub message_id: String,
     /// ASCII, with CRLF at the end of every line.
     pub raw: Bytes,
 }
 
-/// It was taken.
+/// The server has accepted the message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Acceptance {
-    /// Under which whoever took it knows it.
+    /// The message id assigned by the receiving server.
     pub message_id: String,
     pub status: u16,
-    /// What was answered.
+    /// The text of the response.
     pub text: String,
 }
 
-/// Where in its talk with a mail server a letter was refused.
+/// The stage of an SMTP session at which a message was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// Before the letter was spoken of: greeting, TLS, authentication.
+    /// Before the message: greeting, TLS, authentication.
     Hello,
     Sender,
     Recipient,
     Content,
 }
 
-/// Why it was not taken.
+/// Why a message was not accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TransportError {
-    /// A mail server said no.
+    /// The SMTP server refused it.
     Reply { stage: Stage, code: u16, text: String },
-    /// SES said no: its word for the error and its sentence.
+    /// SES refused it, with an error code and a text.
     Ses { status: u16, error: String, text: String },
-    /// Nobody answered, or not in time, or not as one who can be trusted.
+    /// No response, not in time, or not from a trusted server.
     NoResponse { text: String },
-    /// Nobody was asked: this node lacks file handles, ports or memory.
+    /// Nothing was sent: this node lacks file handles, ports or memory.
     Local { text: String },
-    /// It can never be sent like this.
+    /// The message can never be sent like this.
     Unfit { text: String },
 }
 
-/// One attempt may take so long.
+/// Maximum duration of an attempt.
 pub const DEADLINE: Duration = Duration::from_secs(60);

@@ -1,5 +1,4 @@
-//! The webhook lane's carrier: render → sign → post → verdict, and what follows from it for the
-//! endpoint.
+//! The carrier of the webhook lane: render → sign → POST → verdict, and the endpoint's health.
 
 use std::sync::Arc;
 
@@ -40,11 +39,11 @@ impl Carrier for WebhookCarrier {
                 plan: plan_of(job, &target),
                 max_in_flight: match target.endpoint.max_in_flight {
                     _ if self.health.is_suspect(&target.endpoint) => 1,
-                    most => most.unwrap_or(Terms::MAX_IN_FLIGHT),
+                    max => max.unwrap_or(Terms::MAX_IN_FLIGHT),
                 },
                 rate: target.endpoint.rate,
             },
-            // Gone, or not known yet: the attempt will tell.
+            // Deleted, or not cached yet: the attempt will show.
             None => Terms::of(Arc::new(RetryPlan::DISPATCH)),
         }
     }
@@ -60,19 +59,21 @@ impl Carrier for WebhookCarrier {
         match targets.get(job.target) {
             Some(target) if target.endpoint.is_active => {
                 let carried = self.post(job, attempt, target).await;
-                // As it is now, not as it was when the delivery was queued.
+                // The current endpoint, not the one when the delivery was queued.
                 Carried { plan: Some(plan_of(job, target)), ..carried }
             }
-            Some(_) => gone("the endpoint is disabled"),
+            Some(_) => target_gone("the endpoint is disabled"),
             None => match targets.trouble(job.target) {
-                Some(why) => ours(format!("the endpoint is unusable on this node: {why}")),
-                None => gone("the endpoint was deleted"),
+                Some(why) => {
+                    internal_failure(format!("the endpoint is unusable on this node: {why}"))
+                }
+                None => target_gone("the endpoint was deleted"),
             },
         }
     }
 
-    /// A delivery that was given up is told of, unless its endpoint is gone or switched off: that was
-    /// someone's wish, or is told of by itself.
+    /// A dead letter is reported, unless its endpoint was deleted or disabled: that was intended, or has its
+    /// own notice.
     async fn follow(
         &self,
         job: &Job,
@@ -123,7 +124,7 @@ impl WebhookCarrier {
         let prepared = request::prepare(target, &sending, &trace, hops, &body);
         let PreparedRequest { headers, record } = match prepared {
             Ok(prepared) => prepared,
-            Err(fault) => return ours(format!("could not build the request: {fault}")),
+            Err(fault) => return internal_failure(format!("could not build the request: {fault}")),
         };
         let outcome = self.client.post(&target.url, headers, body, target.timeout).await;
         let carried = carried(outcome, record, self.clock.now());
@@ -131,7 +132,7 @@ impl WebhookCarrier {
         carried
     }
 
-    /// What the attempt says of the endpoint. A test says nothing: it is someone trying things out.
+    /// What the attempt says about the endpoint's health. Test events say nothing.
     async fn note(&self, job: &Job, target: &Target, carried: &Carried) {
         if job.parcel.is_test || carried.was_deferred() {
             return;
@@ -146,7 +147,7 @@ impl WebhookCarrier {
     }
 }
 
-/// A test is tried once: whoever asked for it waits for the answer.
+/// A test event is attempted once, since its caller waits for the response.
 fn plan_of(job: &Job, target: &Target) -> Arc<RetryPlan> {
     if job.parcel.is_test {
         return Arc::new(RetryPlan::Schedule(Vec::new()));
@@ -154,16 +155,16 @@ fn plan_of(job: &Job, target: &Target) -> Arc<RetryPlan> {
     target.plan.clone()
 }
 
-/// One of the gateway's own, from which nothing more may follow.
+/// A notice of the gateway itself, which causes no further notices.
 fn is_notice(job: &Job) -> bool {
     is_reserved(&job.parcel.event_type)
 }
 
-/// Nothing was sent, and the target is not to blame.
-fn ours(reason: String) -> Carried {
+/// Nothing was sent, and the target is not at fault.
+fn internal_failure(reason: String) -> Carried {
     Carried::ours(Failure::new(Code::UNSPECIFIED, reason))
 }
 
-fn gone(reason: &str) -> Carried {
+fn target_gone(reason: &str) -> Carried {
     Carried::never(Failure::new(Code::TARGET_GONE, reason))
 }

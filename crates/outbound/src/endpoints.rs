@@ -1,13 +1,12 @@
-//! Making and changing endpoints: everything a tenant gives is judged first, all faults at once, and
-//! what is secret is sealed before it reaches the store.
+//! Creates and changes endpoints. All input is validated first, with all errors at once, and secrets are
+//! encrypted before they reach the store.
 //!
-//! In reading order: [`draft`] is what a caller gives; `check` judges it, with `header_check`,
-//! `secret_check` and `terms_check` for the parts that have rules of their own;
-//! `rotate` changes the secret while the old one still signs; [`seal`] is how the secret parts are
-//! kept.
+//! In reading order: [`draft`] is the input; `check` validates it, with `header_check`, `secret_check` and
+//! `terms_check` for parts with their own rules; `rotate` changes the secret while the old one still signs;
+//! [`seal`] encrypts the secret parts.
 //!
-//! Two who change the same endpoint do not undo each other's work: a change is made to the version
-//! that was read, and made anew on the next one where that has moved on.
+//! Concurrent changes do not overwrite each other: a change applies to the version that was read, and is
+//! repeated if that has changed.
 
 mod check;
 pub mod draft;
@@ -32,7 +31,7 @@ use thiserror::Error;
 use self::secret_check::NewSecret;
 pub use self::{
     draft::EndpointDraft,
-    rotate::{LONGEST_OVERLAP, RevealedSecret, RotatedSecret, USUAL_OVERLAP},
+    rotate::{MAX_OVERLAP, RevealedSecret, RotatedSecret, USUAL_OVERLAP},
 };
 use crate::{OrphanSweeper, PlanLimit, Plans, Registry};
 
@@ -42,18 +41,18 @@ pub struct EndpointService {
     pub registry: Arc<Registry>,
     pub ids: Arc<IdMaker>,
     pub clock: Arc<dyn Clock>,
-    /// Whose rules say which URLs may be delivered to.
+    /// Its policy decides which URLs are allowed.
     pub client: Client,
     pub plans: Arc<Plans>,
     pub orphans: Arc<OrphanSweeper>,
 }
 
-/// A new endpoint, with its secret: shown now, and later only when asked for.
+/// A new endpoint with its secret.
 pub struct NewEndpoint {
     pub endpoint: Endpoint,
     pub secret: Secret,
     pub secret_format: SecretFormat,
-    /// `whpk_…`, for receivers, where the secret is an Ed25519 key.
+    /// The public key (`whpk_…`) for receivers, if the secret is an Ed25519 key.
     pub public_key: Option<String>,
 }
 
@@ -73,7 +72,7 @@ pub enum EndpointError {
     Vault(String),
 }
 
-/// So often a change is made anew because another one was faster.
+/// How often a change is repeated because another one was faster.
 const TRIES: usize = 5;
 
 impl EndpointService {
@@ -102,8 +101,8 @@ impl EndpointService {
         Ok(NewEndpoint { endpoint, secret, secret_format, public_key })
     }
 
-    /// Changes what is given. With `whole`, what is not given goes back to what a new endpoint has,
-    /// but for the secret, which only ever changes by being named.
+    /// Changes the given properties. With `whole`, the others are reset to their defaults, except for the
+    /// secret.
     pub async fn change(
         &self,
         scope: TenantScope,
@@ -132,7 +131,7 @@ impl EndpointService {
         Ok(names.map(|name| (name, MASK.to_owned())).collect())
     }
 
-    /// Reads, changes, and writes if no one else did meanwhile; otherwise once more from the start.
+    /// Reads, changes and writes the endpoint; starts over if it was changed concurrently.
     async fn update<T>(
         &self,
         scope: TenantScope,
@@ -153,7 +152,7 @@ impl EndpointService {
         Err(EndpointError::Busy)
     }
 
-    /// What a new endpoint has where nothing is given.
+    /// The defaults of a new endpoint.
     fn blank(&self, scope: TenantScope, tenant: &Tenant) -> Endpoint {
         let now = self.clock.now();
         Endpoint {

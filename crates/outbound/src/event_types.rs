@@ -1,12 +1,12 @@
-//! The catalog of event types: those that are built in, those of the operator, and a tenant's own,
-//! each with a description and an example, and with a JSON Schema where someone gave one.
+//! The catalog of event types: built-in types, the operator's and a tenant's own, each with a description,
+//! an example and optionally a JSON Schema.
 //!
-//! A tenant's own type stands before the operator's of the same name, and that before the built-in
-//! one, so that `invoice.paid` can be given a schema. A type need not be known to be published,
-//! unless the tenant asks for that.
+//! A tenant's own type overrides the operator's of the same name, and that the built-in one, so that
+//! `invoice.paid` can get a schema. Types that are not in the catalog can be published, unless the tenant
+//! forbids it.
 //!
-//! In reading order: [`catalog`] is what is built in; [`own`] keeps the others;
-//! `type_cache` is all of it in memory; `check` judges an event.
+//! In reading order: [`catalog`] has the built-in types; [`own`] stores the others; `type_cache` caches all
+//! of them; `check` validates an event.
 
 pub mod catalog;
 mod check;
@@ -24,13 +24,13 @@ pub use self::own::NewEventType;
 use self::type_cache::TypeCache;
 use crate::Owner;
 
-/// Where a type comes from.
+/// The origin of a type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Catalog {
     Email,
     Agents,
     Saas,
-    /// What the gateway itself tells.
+    /// Notices of the gateway itself.
     Operations,
     Operator,
     Tenant,
@@ -56,7 +56,7 @@ pub struct EventTypeInfo {
     pub example: Box<RawValue>,
     pub schema: Option<Box<RawValue>>,
     pub catalog: Catalog,
-    /// No longer offered: it is not in the way of old events, and its schema is not asked.
+    /// No longer offered. Its events can still be published, without a schema check.
     pub is_archived: bool,
 }
 
@@ -68,8 +68,8 @@ pub enum EventTypeError {
     NotFound,
     #[error("this event type is built in and cannot be deleted")]
     BuiltIn,
-    #[error("the maximum of {most} event types is reached: delete or merge some")]
-    TooMany { most: usize },
+    #[error("the maximum of {max} event types is reached: delete or merge some")]
+    TooMany { max: usize },
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -84,8 +84,8 @@ impl EventTypes {
         Self { type_cache: TypeCache::new(store.clone()), store }
     }
 
-    /// All that a tenant can publish, by name, archived ones included; the operator sees what is
-    /// everyone's.
+    /// All types that a tenant can publish, sorted by name, including archived ones. The operator gets
+    /// those for all tenants.
     pub async fn list(
         &self,
         owner: impl Into<Owner>,

@@ -5,14 +5,14 @@ use gancho_store::NewDelivery;
 
 use crate::registry::Targets;
 
-/// Who is meant.
+/// The addressees of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Audience {
-    /// Every active endpoint that wants the type.
+    /// Every active endpoint that subscribes to the type.
     Wanting,
-    /// The same, but not this one: it is what the event is about.
+    /// The same, except for this one, which the event is about.
     WantingBut(EndpointId),
-    /// This one, whatever it wants.
+    /// Only this one, whatever it subscribes to.
     Only(EndpointId),
 }
 
@@ -26,7 +26,7 @@ impl Audience {
     }
 }
 
-/// One delivery for each endpoint that is meant.
+/// One delivery for each addressed endpoint.
 pub fn fan_out(
     targets: &Targets,
     audience: Audience,

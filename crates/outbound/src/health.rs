@@ -1,9 +1,9 @@
-//! How endpoints are doing, over days: written down when it changes, which is seldom; warned of; and
-//! in the end acted on, by switching an endpoint off that only fails or says that it is gone.
+//! The health of endpoints over days: stored when it changes, which is rare; reported by notices; and
+//! finally acted on, by disabling an endpoint that keeps failing or responds 410 Gone.
 //!
-//! **Invariant.** An attempt that changes nothing costs a comparison in memory. One that does costs a
-//! read and a write, by one attempt of this node at a time; an endpoint that works and fails in turn
-//! is written twice in ten seconds at most.
+//! **Invariant.** An attempt that changes nothing costs a comparison in memory. One that does costs a read
+//! and a write, by one attempt of this node at a time; an endpoint that alternates between success and
+//! failure is written at most twice in ten seconds.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -30,9 +30,9 @@ pub struct HealthService {
     clock: Arc<dyn Clock>,
     notifier: Arc<Notifier>,
     failing_for: Duration,
-    /// Deliveries that were given up and are told together.
+    /// Dead letters that are reported together.
     digests: Digests,
-    /// Those being written now, or written a moment ago.
+    /// Endpoints that are being written, or were written a moment ago.
     writes: Mutex<HashMap<EndpointId, HealthWrite>>,
 }
 
@@ -46,18 +46,18 @@ enum HealthWrite {
     },
 }
 
-/// An endpoint that has only failed for so long is switched off.
+/// An endpoint whose deliveries have all failed for this long is disabled.
 pub const FAILING_FOR: Duration = Duration::from_hours(5 * 24);
-/// One that has failed for so long is met with caution: one delivery at a time, until one arrives.
+/// An endpoint that has failed for this long gets one delivery at a time, until one succeeds.
 const CAUTION_AFTER: Duration = Duration::from_secs(60);
-/// One that works again is not written as failing again before this.
+/// Minimum time before a recovered endpoint is stored as failing again.
 const REST: Duration = Duration::from_secs(10);
 const REMEMBERED: usize = 10_000;
 const LOOK_FOR_DIGESTS: Duration = Duration::from_secs(10);
 const TRIES: usize = 5;
-/// What was missed is counted so far.
+/// Missed deliveries are counted up to this number.
 const COUNTED: usize = 10_000;
-/// How far back a 410 without failures before it looks for what was missed.
+/// How far back missed deliveries are counted after a 410 without earlier failures.
 const GONE_LOOKS_BACK: Duration = Duration::from_hours(24);
 
 impl HealthService {
@@ -79,12 +79,12 @@ impl HealthService {
         }
     }
 
-    /// Whether a delivery that was given up is told of by itself; otherwise it is counted for a digest.
+    /// Whether a dead letter gets its own notice; otherwise it is counted for a digest.
     pub(crate) fn tells_single(&self, what: &ExhaustedDelivery<'_>) -> bool {
         self.digests.is_single(what)
     }
 
-    /// Sends the digests of what was counted, each when its time is over, until stopped; then the rest.
+    /// Sends each digest when its window ends, until stopped; then sends the rest.
     pub async fn run_digests(&self, stop: CancellationToken) {
         while tokio::time::timeout(LOOK_FOR_DIGESTS, stop.cancelled()).await.is_err() {
             self.send_digests(false).await;
@@ -92,7 +92,8 @@ impl HealthService {
         self.send_digests(true).await;
     }
 
-    /// Those whose time is over, or all of them. One that cannot be written is tried again the next time.
+    /// Sends the digests whose window has ended, or all. One that cannot be stored is retried the next
+    /// time.
     pub async fn send_digests(&self, all: bool) {
         let now = self.clock.now();
         for (tenant, endpoint, window) in self.digests.ended(now, all) {
@@ -106,14 +107,14 @@ impl HealthService {
         }
     }
 
-    /// Whether an endpoint is to be sent one delivery at a time. After a restart the breaker knows
-    /// nothing of it; its health does.
+    /// Whether an endpoint gets one delivery at a time. The breaker forgets this at a restart; the stored
+    /// health does not.
     pub fn is_suspect(&self, endpoint: &Endpoint) -> bool {
         let since = endpoint.health.failing_since;
         since.is_some_and(|since| self.clock.now().since(since) > CAUTION_AFTER)
     }
 
-    /// After an attempt. `tells` is whether notices may follow from it.
+    /// Updates the health after an attempt. `tells` is whether notices may follow from it.
     pub async fn note(
         &self,
         endpoint: &Endpoint,
@@ -148,7 +149,7 @@ impl HealthService {
         }
     }
 
-    /// One at a time, and not too often.
+    /// Writes are serialized per endpoint and rate-limited.
     fn begin(&self, id: EndpointId, seen: AttemptSignal, now: Time) -> bool {
         let mut writes = self.writes.lock();
         let may = match writes.get(&id) {
@@ -189,7 +190,8 @@ impl HealthService {
             let Some(Change { health, tell }) = change else {
                 return Ok(Some((fresh.version, fresh.health)));
             };
-            // Told first, and under a key, so that a crash in between tells it neither never nor twice.
+            // The notice comes first and has an idempotency key, so that a crash in between neither loses
+            // nor repeats it.
             if let Some(tell) = tell.filter(|_| may_tell) {
                 self.tell(&fresh, tell, failure).await?;
                 may_tell = false;
@@ -229,13 +231,13 @@ impl HealthService {
                 Notice::disabled(endpoint, why, &self.missed(endpoint, since).await?, failure)
             }
         };
-        // The version tells one time of failing from the next, and is the same for whoever tells it.
+        // The version distinguishes one period of failure from the next, and is the same on every node.
         let once = format!("{} {} {:?}", endpoint.id, endpoint.version, since.map(Time::micros));
         self.notifier.send(endpoint.tenant, &notice, &once).await
     }
 
-    /// What still waits counts too, also the delivery whose failure is being judged: it is given up once
-    /// the endpoint is switched off.
+    /// Waiting deliveries count as well, including the one whose failure is being handled: it ends once the
+    /// endpoint is disabled.
     async fn missed(&self, endpoint: &Endpoint, since: Time) -> Result<MissedDeliveries> {
         let mut count = Count { since, seen: HashSet::new(), is_exact: true };
         for status in [Status::Pending, Status::Retrying] {
@@ -281,7 +283,7 @@ impl HealthService {
     }
 }
 
-/// Deliveries that an endpoint missed, each once, although they move on while they are counted.
+/// Counts the deliveries that an endpoint missed, each once, although their states change meanwhile.
 struct Count {
     /// The oldest of them, or an earlier time.
     since: Time,

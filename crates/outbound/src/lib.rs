@@ -1,15 +1,15 @@
-//! Sending webhooks: tenants' endpoints, the events that they are told of, and the carrier that brings
+//! Sending webhooks: tenants' endpoints, the events that they receive, and the carrier that delivers
 //! them there.
 //!
-//! In reading order: [`publish`] accepts events, within [`limits`] and [`plans`] and of types that
-//! [`event_types`] knows; [`fan_out`] says which endpoints get one; [`endpoints`] makes and changes
-//! those; [`registry`] keeps them in memory, ready to be delivered to; [`carrier`] makes one
-//! attempt, with the headers that `request` prepares. What follows from attempts over days is in
-//! [`health`], and who is told of it in [`notify`]. [`orphans`] ends what waits for deleted endpoints.
-//! [`replay`] sends what is past again, [`try_out`] a sample. [`owner`] says whose something is.
+//! In reading order: [`publish`] accepts events, within [`limits`] and [`plans`] and with the
+//! [`event_types`]; [`fan_out`] selects the endpoints; [`endpoints`] creates and changes them; [`registry`]
+//! caches them, prepared for delivery; [`carrier`] makes one attempt, with the headers of `request`.
+//! [`health`] tracks failures over days, and [`notify`] reports them. [`orphans`] ends deliveries to
+//! deleted endpoints. [`replay`] sends past events again, [`try_out`] sends a sample. [`owner`]
+//! distinguishes tenants and the operator.
 //!
-//! This crate never decides about retries (the engine does), never opens a connection by itself (egress
-//! does), never shows or stores a secret unsealed, and knows nothing of how the API looks.
+//! This crate never decides about retries (the engine does), never opens a connection itself (egress does),
+//! never shows or stores a secret in the clear, and does not know the API.
 
 pub mod carrier;
 pub mod endpoints;

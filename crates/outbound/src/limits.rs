@@ -1,5 +1,5 @@
-//! How fast a tenant may publish. Counted in the memory of each node: a fleet of them allows as many
-//! times more, which is what a limit against floods is for.
+//! The publish rate of a tenant, counted in the memory of each node: several nodes allow several times the
+//! rate, which is enough against floods.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 
 #[derive(Default)]
 pub struct PublishRates {
-    /// For tenants that have no rate of their own; none is as fast as they like.
+    /// For tenants without their own rate. `None`: unlimited.
     default: Option<Rate>,
     used: Mutex<RateUsage>,
 }
@@ -16,30 +16,30 @@ pub struct PublishRates {
 #[derive(Default)]
 struct RateUsage {
     tickers: HashMap<TenantId, Gcra>,
-    /// Those that have used nothing lately are forgotten when there are so many.
-    most: usize,
+    /// Beyond this number, tenants that have recently published nothing are forgotten.
+    max: usize,
 }
 
-/// What is told in the `RateLimit-*` headers.
+/// The values of the `RateLimit-*` headers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateStanding {
     pub limit: u32,
     pub remaining: u32,
-    /// How long until all of it is free again.
+    /// The time until the whole limit is available again.
     pub reset: Duration,
 }
 
-/// How many of those asked for may go.
+/// How many of the requested events are granted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RateGrant {
     pub granted: u32,
-    /// Nothing for tenants that are not limited.
+    /// `None` for tenants without a limit.
     pub standing: Option<RateStanding>,
-    /// When the next may come.
+    /// When the next event is allowed.
     pub retry_after: Duration,
 }
 
-/// Fewer tenants than this are never looked through.
+/// Below this number of tenants, nothing is forgotten.
 const REMEMBERED: usize = 10_000;
 
 impl PublishRates {
@@ -66,13 +66,13 @@ impl PublishRates {
 }
 
 impl RateUsage {
-    /// Looking through all of them is paid for by those that came since the last time.
+    /// The cost of a scan is amortized over the tenants that were added since the last one.
     fn make_room(&mut self, rate: Rate, now: Time) {
-        if self.tickers.len() < self.most.max(REMEMBERED) {
+        if self.tickers.len() < self.max.max(REMEMBERED) {
             return;
         }
         self.tickers.retain(|_, ticker| !ticker.ahead(rate, now).is_zero());
-        self.most = 2 * self.tickers.len();
+        self.max = 2 * self.tickers.len();
     }
 }
 

@@ -1,9 +1,8 @@
-//! What the gateway itself tells: operational events, to the tenant's endpoints that name them and to
-//! the operator's.
+//! Notices: operational events of the gateway itself, for the endpoints of the tenant and of the operator
+//! that subscribe to them.
 //!
-//! They are events like others, below `webhook.`, so that they are delivered, retried and logged as
-//! the others are. Where nobody wants one it is not written. Nothing follows from the delivery of one:
-//! a notice that cannot be delivered causes no notice.
+//! They are events like others, named `webhook.…`, so they are delivered, retried and listed like others. A
+//! notice without a subscriber is not stored. A notice that cannot be delivered causes no further notice.
 
 pub(crate) mod digest;
 mod notices;
@@ -25,16 +24,16 @@ pub struct Notifier {
     pub registry: Arc<Registry>,
     pub ids: Arc<IdMaker>,
     pub clock: Arc<dyn Clock>,
-    /// Under which the operator's own endpoints stand, if there are any.
+    /// The tenant of the operator's own endpoints, if there are any.
     pub operator: Option<TenantScope>,
 }
 
-/// A notice of the same thing is given once within this time.
+/// Notices about the same thing are sent once within this time.
 const ONCE_WITHIN: std::time::Duration = std::time::Duration::from_hours(24);
 
 impl Notifier {
-    /// The notice for everyone who wants it, to be written by the caller: with the result that it is
-    /// about, in one transaction.
+    /// The notice for all subscribers. The caller stores it in the same transaction as the result that it
+    /// is about.
     pub async fn parcels(&self, tenant: TenantId, notice: &Notice) -> Result<Vec<NewParcel>> {
         let operator =
             self.operator.map(TenantScope::tenant).filter(|operator| *operator != tenant);
@@ -45,7 +44,7 @@ impl Notifier {
         Ok(parcels)
     }
 
-    /// The same, written at once; a notice with the same `once` is written once.
+    /// The same, stored immediately; a notice with the same `once` key is stored once.
     pub async fn send(&self, tenant: TenantId, notice: &Notice, once: &str) -> Result<()> {
         let now = self.clock.now();
         let mut parcels = self.parcels(tenant, notice).await?;
@@ -53,13 +52,13 @@ impl Notifier {
             new.once = Some(once_of(notice.event_type, once, now));
         }
         if !parcels.is_empty() {
-            // None of them is held, so there is no holder to name.
+            // None of them is leased, so there is no holder.
             self.store.accept(parcels, NodeId(0)).await?;
         }
         Ok(())
     }
 
-    /// Nothing where nobody wants it.
+    /// `None` without subscribers.
     async fn parcel(&self, to: TenantId, notice: &Notice) -> Result<Option<NewParcel>> {
         let targets = self.registry.of(to).await?;
         let now = self.clock.now();
@@ -83,7 +82,7 @@ impl Notifier {
     }
 }
 
-/// What is told of the same thing a moment later may differ in a count, and is the same notice.
+/// A notice about the same thing a moment later may differ in a count, and is the same notice.
 fn once_of(event_type: &str, what: &str, now: Time) -> Once {
     let key = ["notice", event_type, what].map(|part| Some(part.as_bytes()));
     Once::of_key(&key, now + ONCE_WITHIN)

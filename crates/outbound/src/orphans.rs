@@ -1,8 +1,8 @@
-//! Ends what still waits for endpoints that were deleted: as dead letters, without an attempt.
+//! Ends deliveries that still wait for deleted endpoints: as dead letters, without an attempt.
 //!
-//! An endpoint that is deleted here is cleared at once. A sweep in the background finds whatever became
-//! pending later: an attempt that was in flight, an event that another node published a moment after,
-//! or a node that died in between.
+//! An endpoint that is deleted on this node is cleared immediately. A background sweep finds what became
+//! pending later: an attempt that was in flight, an event that another node published a moment after, or a
+//! node that died in between.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -15,16 +15,16 @@ use tokio_util::sync::CancellationToken;
 pub struct OrphanSweeper {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
-    /// Deleted here, and not cleared yet.
+    /// Deleted on this node, and not cleared yet.
     deleted: Mutex<BTreeSet<TenantEndpoint>>,
     bell: Notify,
 }
 
-/// How often the whole store is looked through.
+/// How often the whole store is swept.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
-/// Endpoints that one step looks at, and deliveries that one step gives up.
+/// Maximum number of endpoints that a step checks, and of deliveries that it ends.
 const STEP: usize = 500;
-/// Between two steps, so that others get their turn at the store.
+/// The pause between two steps, so that others can use the store.
 const BREATH: Duration = Duration::from_millis(20);
 /// Endpoints deleted beyond this wait for the sweep.
 const MAX_DELETED: usize = 10_000;
@@ -43,7 +43,7 @@ impl OrphanSweeper {
         self.bell.notify_one();
     }
 
-    /// Until it is told to stop.
+    /// Runs until it is stopped.
     pub async fn run(&self, stop: CancellationToken) {
         let mut sweep_at = Instant::now();
         loop {
@@ -61,7 +61,7 @@ impl OrphanSweeper {
         }
     }
 
-    /// Looks through the whole store, and says how many deliveries were given up.
+    /// Sweeps the whole store, and returns how many deliveries were ended.
     pub async fn sweep(&self) -> Result<u64> {
         let lifted = self.store.lift_orphaned_pauses().await?;
         if lifted > 0 {

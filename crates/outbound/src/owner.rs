@@ -1,4 +1,4 @@
-//! Whose something is that is set up rather than carried: a tenant's, or the operator's.
+//! The owner of configuration: a tenant or the operator.
 
 use gancho_domain::{TenantId, TenantScope};
 use gancho_store::Collection;
@@ -28,7 +28,7 @@ impl Owner {
         }
     }
 
-    /// For the program itself, of what it has kept.
+    /// For the gateway itself.
     pub(crate) fn of(tenant: Option<TenantId>) -> Self {
         tenant.map_or(Self::Operator, |id| Self::Tenant(TenantScope::internal(id)))
     }

@@ -1,15 +1,15 @@
-//! What a tenant may have: so many endpoints, and so many events a month.
+//! Plans: the maximum number of endpoints, and of events per month, of a tenant.
 
 use std::collections::BTreeMap;
 
 use gancho_domain::{Tenant, Time};
 use jiff::{Timestamp, ToSpan, civil, tz::TimeZone};
 
-/// What is not set is not limited.
+/// A quota that is not set is unlimited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Plan {
     pub endpoints: Option<u32>,
-    /// In a month, by UTC.
+    /// Per calendar month, UTC.
     pub events: Option<u64>,
 }
 
@@ -46,7 +46,7 @@ impl std::fmt::Display for PlanLimit {
 }
 
 impl Plans {
-    /// Those of the price list, and `unlimited`.
+    /// The built-in plans.
     pub fn built_in() -> Self {
         let plans = [
             ("free", Plan::of(0, 0)),
@@ -58,7 +58,7 @@ impl Plans {
         Self(plans.into_iter().map(|(name, plan)| (name.to_owned(), plan)).collect())
     }
 
-    /// With one more, or another one under a name.
+    /// Adds or replaces a plan.
     #[must_use]
     pub fn with(mut self, name: impl Into<String>, plan: Plan) -> Self {
         self.0.insert(name.into(), plan);
@@ -69,8 +69,8 @@ impl Plans {
         self.0.get(name).copied()
     }
 
-    /// The plan of a tenant. One whose plan is no longer known is not limited: an operator's slip in
-    /// the settings must not stop a tenant's events.
+    /// The plan of a tenant. A tenant with an unknown plan is not limited: a mistake in the settings must
+    /// not stop its events.
     pub fn of(&self, tenant: &Tenant) -> Plan {
         self.get(&tenant.plan).unwrap_or_default()
     }
@@ -92,13 +92,13 @@ impl Default for Plans {
     }
 }
 
-/// The month a time lies in, as usage is counted: `2026-11`.
+/// The month of a time, as a key of the usage: `2026-11`.
 pub fn period(now: Time) -> String {
     let date = date_of(now);
     format!("{:04}-{:02}", date.year(), date.month())
 }
 
-/// When the month is over.
+/// The end of the month.
 pub fn resets_at(now: Time) -> Time {
     let next = date_of(now).first_of_month().saturating_add(1.month());
     match next.to_zoned(TimeZone::UTC) {
@@ -157,7 +157,7 @@ mod tests {
         };
         assert_eq!(
             limit.to_string(),
-            "the plan `pro` allows 10000 events a month, and 10000 are used; it begins anew at 2026-12-01T00:00:00.000Z"
+            "the plan `pro` allows 10000 events per month, and 10000 are used; the next month starts at 2026-12-01T00:00:00.000Z"
         );
     }
 }

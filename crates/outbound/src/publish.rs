@@ -1,7 +1,7 @@
 //! Accepting events: when an answer is `Ok`, every matching endpoint has a stored delivery.
 //!
-//! admit (how fast, which types) → charge (the plan) → look up the endpoints → stamp and fan out → accept (one
-//! transaction) → answer. Many events are accepted as one is, each with an answer of its own.
+//! admit (rate limit, event types) → charge (the plan) → look up the endpoints → stamp and fan out → accept
+//! (one transaction) → results. A batch is accepted like a single event, with one result per event.
 
 mod admit;
 mod charge;
@@ -37,32 +37,32 @@ pub struct Publisher {
     pub rates: Arc<PublishRates>,
 }
 
-/// What a tenant asks to be published.
+/// An event to publish.
 #[derive(Debug, Clone)]
 pub struct NewEvent {
     pub event_type: EventType,
-    /// A JSON value, kept byte for byte. Whoever takes it from outside has seen to its being JSON.
+    /// A JSON value, stored byte for byte. The caller has checked that it is valid JSON.
     pub data: Bytes,
     pub subject: Option<Box<str>>,
     pub external_id: Option<Box<str>>,
-    /// Another event with the same key within [`REMEMBERED`] is the same one.
+    /// Idempotency key. Another event with the same key within [`REMEMBERED`] is a duplicate.
     pub idempotency_key: Option<Box<str>>,
     pub deliver_at: Option<Time>,
     pub is_test: bool,
 }
 
-/// How long an event's idempotency key is known.
+/// How long idempotency keys are remembered.
 pub const REMEMBERED: Duration = Duration::from_hours(24);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Published {
     pub id: EventId,
     pub created_at: Time,
-    /// To how many endpoints it goes.
+    /// The number of endpoints that get it.
     pub deliveries: usize,
-    /// It was published before under the same key, and this is the first one's id.
+    /// Whether it is a duplicate; the id is then that of the first event.
     pub is_repeat: bool,
-    /// How much of the rate is left; nothing where the tenant is not limited.
+    /// The state of the rate limit; `None` if the tenant is not limited.
     pub rate: Option<RateStanding>,
 }
 
@@ -83,7 +83,7 @@ pub enum PublishError {
 type Answer = Result<Published, PublishError>;
 
 impl Publisher {
-    /// A caller who goes away before the answer changes nothing: what was begun is finished.
+    /// A caller that disconnects does not interrupt it.
     pub async fn publish(
         self: &Arc<Self>,
         scope: TenantScope,
@@ -93,7 +93,7 @@ impl Publisher {
         only(self.publish_all(scope, tenant, vec![event]).await)
     }
 
-    /// One answer for each event, in order.
+    /// One result for each event, in order.
     #[instrument(name = "publish", level = "debug", skip_all, fields(tenant = tenant.slug))]
     pub async fn publish_all(
         self: &Arc<Self>,
@@ -110,7 +110,7 @@ impl Publisher {
         places.fill(answers)
     }
 
-    /// Not to be cut short: what was charged for nothing is refunded at the end.
+    /// Must run to completion: unused charges are refunded at the end.
     async fn accept_within(
         self: &Arc<Self>,
         allowance: Allowance,
@@ -131,7 +131,7 @@ impl Publisher {
         self.engine.see_through(work).await.unwrap_or_default()
     }
 
-    /// One answer for each event, in order.
+    /// One result for each event, in order.
     #[instrument(level = "debug", skip_all)]
     async fn accept(&self, scope: TenantScope, events: Vec<NewEvent>, to: Audience) -> Vec<Answer> {
         let count = events.len();
@@ -148,7 +148,8 @@ impl Publisher {
         accept.await.unwrap_or_else(|error: StoreError| vec![Err(error.into()); count])
     }
 
-    /// To one endpoint alone, whatever it wants; within the rate, outside of the plan.
+    /// Publishes to one endpoint only, whatever it subscribes to; within the rate limit, outside of the
+    /// quota.
     pub(crate) async fn publish_to(
         self: &Arc<Self>,
         scope: TenantScope,

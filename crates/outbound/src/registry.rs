@@ -1,5 +1,5 @@
-//! Who wants what, kept in memory: each tenant's endpoints with their keys prepared for signing and
-//! their headers for sending. How long that is trusted is the [`crate::memory`]'s to say.
+//! The endpoints of tenants, cached: with their keys prepared for signing and their headers for sending.
+//! The read cache decides how long they are valid.
 
 mod target;
 
@@ -33,7 +33,7 @@ impl Registry {
         Self { store, ring, profiles, known: ReadCache::new(), hops }
     }
 
-    /// What marks the gateway's own requests.
+    /// Marks the gateway's own requests, to detect loops.
     pub fn hops(&self) -> &Hops {
         &self.hops
     }
@@ -42,8 +42,8 @@ impl Registry {
         self.known.get(tenant, |before| self.read(tenant, before)).await
     }
 
-    /// Looks up whoever these are for, so that it is known when they are carried. If the store cannot be
-    /// asked, the carrier asks again then.
+    /// Reads the endpoints that these are for, so that they are cached for the attempt. If the store fails,
+    /// the carrier reads them again.
     pub async fn prepare(&self, jobs: &[Job]) {
         let tenants: BTreeSet<TenantId> = jobs.iter().map(|job| job.tenant).collect();
         for tenant in tenants {
@@ -51,12 +51,12 @@ impl Registry {
         }
     }
 
-    /// What is known without asking.
+    /// What is cached, without reading the store.
     pub fn known(&self, tenant: TenantId, id: EndpointId) -> Option<Arc<Target>> {
         self.known.peek(tenant).and_then(|targets| targets.get(id).cloned())
     }
 
-    /// Something of the tenant's was changed here.
+    /// Invalidates the cache after a change on this node.
     pub fn forget(&self, tenant: TenantId) {
         self.known.forget(tenant);
     }
@@ -72,10 +72,10 @@ impl Registry {
         names
     }
 
-    /// Nothing is read where nothing has changed, and only what has changed is made ready.
+    /// Reads nothing if nothing has changed, and prepares only what has changed.
     async fn read(&self, tenant: TenantId, before: Option<Arc<Targets>>) -> Result<Arc<Targets>> {
         let scope = TenantScope::internal(tenant);
-        // First the version: a change that comes between the two is then seen at the next look.
+        // The version is read first: a change between the two reads is then seen the next time.
         let version = self.store.endpoints_version(scope).await?;
         if let Some(before) = &before
             && before.version == version

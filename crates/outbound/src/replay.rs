@@ -1,14 +1,14 @@
-//! Sending past deliveries or events again, by filter: as a job that counts first, keeps to a rate,
-//! says how far it is, can be cancelled, and goes on where it stopped when a node dies. The oldest go
-//! first; those of one subject never overtake each other at an endpoint that is kept in order.
+//! Replays: send past deliveries or events again, selected by a filter. A replay is a job that counts
+//! first, keeps to a rate, reports its progress, can be canceled, and continues where it stopped if a node
+//! dies. The oldest go first; those of one subject never overtake each other at an ordered endpoint.
 //!
-//! In reading order: [`job`] is what is asked for and how it stands; `judge` finds its faults;
-//! [`jobs`] makes, lists and cancels; `codec` is how a job is stored; `count` counts without sending;
-//! `run` is the loop that takes open jobs in turn, a page at a time; `page` sends one page again.
+//! In reading order: [`job`] is the request and its progress; `judge` validates it; [`jobs`] creates, lists
+//! and cancels; `codec` is the stored form; `count` counts; `run` runs open jobs in turn, a page at a time;
+//! `page` sends one page.
 //!
 //! **Invariant.** One node at a time works on a job: it holds the job's lease, which the store renews with
-//! every page. A node that has lost the lease stops. A page that was sent but not noted, because a node died
-//! in between, is looked at one by one before it is sent again.
+//! every page. A node that has lost the lease stops. If a page was sent but not recorded, because a node
+//! died in between, each item is checked before it is sent again.
 
 mod codec;
 mod count;

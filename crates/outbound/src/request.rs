@@ -1,5 +1,5 @@
-//! The headers of one attempt: the tenant's own, then ours over them, so that each is there once and
-//! none of ours can be anyone else's.
+//! The headers of an attempt: the tenant's custom headers, overridden by the gateway's own, so that each
+//! occurs once and none of the gateway's can be forged.
 
 use bytes::Bytes;
 use gancho_domain::{DeliveryId, EventId};
@@ -13,7 +13,7 @@ const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
 pub(crate) struct PreparedRequest {
     pub headers: HeaderMap,
-    /// For the attempt's record: `name: value` lines, the tenant's values masked.
+    /// `name: value` lines for the attempt log, with the tenant's values masked.
     pub record: Bytes,
 }
 
@@ -48,8 +48,8 @@ fn value(text: &str) -> Result<HeaderValue, String> {
     HeaderValue::from_str(text).map_err(|fault| fault.to_string())
 }
 
-/// W3C Trace Context. The trace is the event's own id, so that all attempts at all its deliveries are
-/// one trace and it can be found by the event; the span is this attempt's.
+/// W3C Trace Context. The trace id is the event's id, so that all attempts of all its deliveries are one
+/// trace; the span id is that of the attempt.
 pub(crate) fn traceparent(event: EventId, delivery: DeliveryId, attempt: u32) -> String {
     // The low bits are the random ones; an odd number keeps it from being zero, which is not allowed.
     let span = ((delivery.bits() as u64).rotate_left(17) ^ u64::from(attempt) << 1) | 1;

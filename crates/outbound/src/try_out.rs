@@ -1,5 +1,5 @@
-//! Trying an endpoint out: a sample event goes to it alone, through the real path, and what came of
-//! the first attempt is the answer.
+//! Tests an endpoint: sends a sample event to it alone, through the real path, and returns the outcome of
+//! the first attempt.
 
 use std::{sync::Arc, time::Duration};
 
@@ -19,7 +19,7 @@ pub struct TryOut {
     pub delivery: DeliveryId,
     pub event: EventId,
     pub event_type: String,
-    /// Nothing where there was none in time: the endpoint rests, or has a long line.
+    /// `None` if there was none in time: the breaker is open, or the queue is long.
     pub attempt: Option<Attempt>,
     pub status: Status,
 }
@@ -30,7 +30,7 @@ pub enum TryOutError {
     NotFound,
     #[error("the endpoint is disabled: enable it first")]
     EndpointOff,
-    /// What is paused is the endpoint, its tenant or the whole lane.
+    /// The endpoint, its tenant or the whole lane is paused.
     #[error("{what} paused, so a test event would wait: resume first", what = paused_what(*.0))]
     Paused(Pause),
     #[error("{}", joined(.0))]
@@ -41,11 +41,11 @@ pub enum TryOutError {
     Store(#[from] StoreError),
 }
 
-/// How long beyond the endpoint's own time limit an attempt is waited for.
+/// How long to wait beyond the timeout of the endpoint.
 const PATIENCE: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_millis(20);
 
-/// The type is the one given, or else the first that the endpoint asks for.
+/// Uses the given event type, or the first one that the endpoint subscribes to.
 pub async fn try_out(
     publisher: &Arc<Publisher>,
     scope: TenantScope,
@@ -74,7 +74,7 @@ pub async fn try_out(
     let event = publisher.publish_to(scope, tenant, endpoint, event).await?.id;
     let view = publisher.store.event(scope, event).await?;
     let delivery = view.as_ref().and_then(|view| view.deliveries.first()).map(|row| row.id);
-    // Switched off or deleted between the look and the publishing.
+    // Disabled or deleted since it was read.
     let delivery = delivery.ok_or(TryOutError::EndpointOff)?;
     let profile = publisher.registry.profile(&found.profile);
     let limit =
@@ -89,7 +89,7 @@ pub async fn try_out(
     })
 }
 
-/// What holds back deliveries to this endpoint, if anything does.
+/// The pause that holds back deliveries to this endpoint, if any.
 async fn pause_of(
     publisher: &Publisher,
     scope: TenantScope,
@@ -110,7 +110,7 @@ const fn paused_what(pause: Pause) -> &'static str {
     }
 }
 
-/// The delivery once it was tried, or as it stands when the time is over.
+/// The delivery after its first attempt, or its state at the timeout.
 async fn first_attempt(
     publisher: &Publisher,
     scope: TenantScope,
@@ -150,8 +150,8 @@ async fn sample(
     Ok((event_type, data))
 }
 
-/// A type that the endpoint would get: one that it names, one that is known and fits a pattern, or
-/// the one that its profile's contract speaks of most.
+/// An event type that the endpoint would get: one that it lists, a known one that matches a pattern, or a
+/// typical one of its profile.
 fn wanted(endpoint: &Endpoint, known: &[EventTypeInfo]) -> String {
     for pattern in &endpoint.events {
         match pattern {

@@ -1,5 +1,5 @@
 //! Keys for other purposes than sealing, derived from the ring: tokens and cursors that only this
-//! gateway can make. Whoever knows one of them learns nothing of the ring.
+//! gateway can derive. Knowing one of them reveals nothing about the key ring.
 
 use aws_lc_rs::hmac;
 

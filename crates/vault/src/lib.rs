@@ -5,7 +5,7 @@
 //! or tenant does not open.
 //!
 //! A sealed secret is `version ‖ key id ‖ nonce ‖ ciphertext ‖ tag` (AES-256-GCM). The key is chosen
-//! by its id, never by trying. This crate does no I/O: whoever reads the ring from a file hands over
+//! by its id, never by trying. This crate does no I/O: the caller reads the ring from a file and passes
 //! its text. It never shows a key or a secret, in errors, in `Debug` or otherwise. [`DerivedKeys`] are
 //! for tokens that only this gateway can make.
 

@@ -175,7 +175,7 @@ mod tests {
         let fault = filled("{payload}").unwrap_err();
         assert_eq!(
             fault.to_string(),
-            "`{payload}` is not a part of a request; use {timestamp}, {id} and {body}"
+            "unknown placeholder `{payload}`; use {timestamp}, {id} and {body}"
         );
     }
 }

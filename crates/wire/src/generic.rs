@@ -142,6 +142,6 @@ mod tests {
     fn a_faulty_base_string_is_refused_when_it_is_read() {
         let json = r#"{"header": "S", "encoding": "hex", "base": "{id}{body}"}"#;
         let fault = serde_json::from_str::<GenericHmac>(json).unwrap_err();
-        assert!(fault.to_string().contains("set apart"), "{fault}");
+        assert!(fault.to_string().contains("ambiguous"), "{fault}");
     }
 }

@@ -1,4 +1,4 @@
-//! What travels: how a webhook looks on the wire, how it is signed, and how one is verified.
+//! Wire formats: the envelope, headers and signature of webhooks, and their verification.
 //!
 //! Outbound, a [`Profile`] is plain data that names an envelope, headers and a signature scheme;
 //! [`Envelope::render`] makes the body once and [`sign`] makes the headers for one attempt.
@@ -26,10 +26,10 @@
 //! | `strict_json` | which bodies are JSON, and the values in them as they were written |
 //! | `schema`, `schema/cost` | JSON Schemas that strangers wrote, compiled so that they can neither reach out nor take long |
 //!
-//! What this crate must never do: open a socket or a file, read the clock (times are parameters),
-//! re-serialise the publisher's data (the bytes that are signed are the bytes that are
-//! sent), let a header choose the algorithm (the key does), or show a secret in an error, in
-//! `Debug` or in a header.
+//! This crate never opens a socket or a file, never reads the clock (times are parameters), never
+//! re-serializes the publisher's data (the bytes that are signed are the bytes that are sent), never lets a
+//! header choose the algorithm (the key does), and never shows a secret in an error, in `Debug` or in a
+//! header.
 
 mod as_sender;
 mod base_string;

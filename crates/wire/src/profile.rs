@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::span;
 
-/// What a receiver sees of a delivery, and how patiently it is brought.
+/// The wire format of a delivery, with its timeout and retry schedule.
 ///
 /// A profile that was read from configuration is only trusted after [`Profile::faults`] was empty.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -28,7 +28,7 @@ pub struct Profile {
     pub schedule: Vec<Duration>,
 }
 
-/// What is put around the publisher's data.
+/// The envelope around the publisher's data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Envelope {
@@ -87,7 +87,7 @@ pub enum Scheme {
 }
 
 impl Profile {
-    /// How often a delivery is tried before it is given up.
+    /// The number of attempts before a delivery becomes a dead letter.
     pub fn attempts(&self) -> usize {
         self.schedule.len() + 1
     }

@@ -5,10 +5,10 @@ use std::{collections::HashSet, time::Duration};
 use crate::{HeaderValue, Profile, Scheme};
 
 /// Beyond this, an attempt would hold its place for longer than a receiver can be worth.
-const LONGEST_TIMEOUT: Duration = Duration::from_mins(2);
-const LONGEST_DELAY: Duration = Duration::from_hours(7 * 24);
-const MOST_DELAYS: usize = 50;
-const LONGEST_NAME: usize = 64;
+const MAX_TIMEOUT: Duration = Duration::from_mins(2);
+const MAX_DELAY: Duration = Duration::from_hours(7 * 24);
+const MAX_DELAYS: usize = 50;
+const MAX_NAME_LENGTH: usize = 64;
 
 /// Headers that belong to the connection or that the program sets itself on every request.
 const RESERVED: &[&str] = &[
@@ -78,10 +78,10 @@ impl Profile {
         if self.user_agent.is_empty() || !self.user_agent.bytes().all(is_printable) {
             faults.push(ProfileError::UserAgent);
         }
-        if self.timeout.is_zero() || self.timeout > LONGEST_TIMEOUT {
+        if self.timeout.is_zero() || self.timeout > MAX_TIMEOUT {
             faults.push(ProfileError::Timeout);
         }
-        if self.schedule.len() > MOST_DELAYS || self.schedule.iter().any(|d| *d > LONGEST_DELAY) {
+        if self.schedule.len() > MAX_DELAYS || self.schedule.iter().any(|d| *d > MAX_DELAY) {
             faults.push(ProfileError::Schedule);
         }
         faults
@@ -114,12 +114,12 @@ impl Profile {
 
 fn is_profile_name(name: &str) -> bool {
     let fits = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'_';
-    !name.is_empty() && name.len() <= LONGEST_NAME && name.bytes().all(fits)
+    !name.is_empty() && name.len() <= MAX_NAME_LENGTH && name.bytes().all(fits)
 }
 
 pub(crate) fn is_header_name(name: &str) -> bool {
     let fits = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
-    !name.is_empty() && name.len() <= LONGEST_NAME && name.bytes().all(fits)
+    !name.is_empty() && name.len() <= MAX_NAME_LENGTH && name.bytes().all(fits)
 }
 
 pub(crate) fn is_printable(byte: u8) -> bool {

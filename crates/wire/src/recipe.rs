@@ -1,4 +1,4 @@
-//! A recipe: everything that verifying needs to know of how a sender signs.
+//! A recipe: a sender's signature scheme, as needed for verification.
 
 use crate::{
     HeaderValue, Headers, Part, Profile, ProfileError, Scheme, SignatureEncoding, TimeForm,

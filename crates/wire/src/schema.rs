@@ -12,19 +12,19 @@ use serde_json::Value;
 
 use self::cost::{Cost, cost};
 
-const LONGEST: usize = 64 * 1024;
+const MAX_LENGTH: usize = 64 * 1024;
 /// Of one compiled pattern.
 const PATTERN_BYTES: usize = 128 * 1024;
 /// Values of an event, times what the schema does with each.
-const MOST_WORK: u64 = 2_000_000;
+const MAX_WORK: u64 = 2_000_000;
 /// Up to here all faults are looked for: describing them is far dearer than finding that there is one.
 const LITTLE_WORK: u64 = 50_000;
 /// Longer data is not run through patterns.
-const LONGEST_FOR_PATTERNS: usize = 256 * 1024;
-const MOST_FAULTS: usize = 10;
+const MAX_LENGTH_FOR_PATTERNS: usize = 256 * 1024;
+const MAX_ERRORS: usize = 10;
 
-/// Whether data fits is not known, because the check itself broke. Nobody's data is to blame: it is neither
-/// accepted nor refused, and is to be tried again.
+/// The check itself failed, so it is not known whether the data matches. It is neither accepted nor
+/// refused, and must be sent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the schema check failed: try again")]
 pub struct SchemaCheckError;
@@ -41,13 +41,13 @@ impl fmt::Debug for Schema {
 }
 
 impl Schema {
-    /// Faults point into the schema itself, under `/schema`.
+    /// Errors point into the schema itself, under `/schema`.
     pub fn compile(text: &str) -> Result<Self, FieldError> {
         let unfit = |pointer: String, message: String| {
             FieldError::new("schema_malformed", format!("/schema{pointer}"), message)
         };
-        if text.len() > LONGEST {
-            let message = format!("too large: {} bytes, the maximum is {LONGEST}", text.len());
+        if text.len() > MAX_LENGTH {
+            let message = format!("too large: {} bytes, the maximum is {MAX_LENGTH}", text.len());
             return Err(FieldError::new("too_long", "/schema", message));
         }
         let schema: Value =
@@ -63,13 +63,13 @@ impl Schema {
         Ok(Self { validator, cost })
     }
 
-    /// What does not fit, at most ten of them; pointers lie under `/data`.
+    /// The first ten validation errors, with pointers under `/data`.
     pub fn faults(&self, data: &[u8]) -> Vec<FieldError> {
         let values =
             data.iter().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count() as u64 + 1;
         let work = values.saturating_mul(self.cost.per_value);
         let too_much =
-            work > MOST_WORK || self.cost.has_patterns && data.len() > LONGEST_FOR_PATTERNS;
+            work > MAX_WORK || self.cost.has_patterns && data.len() > MAX_LENGTH_FOR_PATTERNS;
         if too_much {
             let message =
                 "too large to validate against the schema: send less data, or simplify the schema";
@@ -83,7 +83,7 @@ impl Schema {
             return Vec::new();
         }
         let found: Vec<_> = if work <= LITTLE_WORK {
-            self.validator.iter_errors(&value).take(MOST_FAULTS).collect()
+            self.validator.iter_errors(&value).take(MAX_ERRORS).collect()
         } else {
             self.validator.validate(&value).err().into_iter().collect()
         };

@@ -1,4 +1,4 @@
-//! Which bytes the text of a secret stands for, and which secrets are refused.
+//! Decodes secrets, and refuses weak ones.
 //!
 //! Secrets are refused when they are configured, never when a message is signed or verified: a
 //! weak one must not be discovered by the first delivery. No fault repeats the secret's text.
@@ -7,10 +7,10 @@ use data_encoding::{BASE64, DecodeKind, HEXLOWER_PERMISSIVE};
 use serde::Deserialize;
 use zeroize::Zeroizing;
 
-const SHORTEST: usize = 16;
+const MIN_LENGTH: usize = 16;
 /// HMAC-SHA256 hashes a longer key down, so more bytes of key add nothing.
-const LONGEST_DECODED: usize = 64;
-const LONGEST_TEXT: usize = 256;
+const MAX_DECODED_LENGTH: usize = 64;
+const MAX_TEXT_LENGTH: usize = 256;
 
 pub(crate) const HMAC_PREFIX: &str = "whsec_";
 pub(crate) const PRIVATE_PREFIX: &str = "whsk_";
@@ -179,11 +179,11 @@ pub(crate) fn raw(secret: &str) -> Result<KeyBytes, KeyError> {
         return Err(KeyError::WhiteSpace);
     }
     let characters = secret.chars().count();
-    if characters < SHORTEST {
+    if characters < MIN_LENGTH {
         return Err(KeyError::TooShort(characters));
     }
-    if secret.len() > LONGEST_TEXT {
-        return Err(KeyError::TooLong(secret.len(), LONGEST_TEXT));
+    if secret.len() > MAX_TEXT_LENGTH {
+        return Err(KeyError::TooLong(secret.len(), MAX_TEXT_LENGTH));
     }
     Ok(Zeroizing::new(secret.as_bytes().to_vec()))
 }
@@ -200,9 +200,9 @@ pub(crate) fn base64(text: &str) -> Result<KeyBytes, KeyError> {
 fn decoded(bytes: KeyBytes) -> Result<KeyBytes, KeyError> {
     match bytes.len() {
         0 => Err(KeyError::PrefixOnly),
-        short @ 1..SHORTEST => Err(KeyError::TooShort(short)),
-        SHORTEST..=LONGEST_DECODED => Ok(bytes),
-        long => Err(KeyError::TooLong(long, LONGEST_DECODED)),
+        short @ 1..MIN_LENGTH => Err(KeyError::TooShort(short)),
+        MIN_LENGTH..=MAX_DECODED_LENGTH => Ok(bytes),
+        long => Err(KeyError::TooLong(long, MAX_DECODED_LENGTH)),
     }
 }
 

@@ -11,7 +11,7 @@ use crate::{
     HeaderValue, Profile, Scheme, SigningKey, headers::is_message_id, profile_check::is_printable,
 };
 
-/// What is known of one attempt besides its body.
+/// The metadata of an attempt.
 #[derive(Debug, Clone, Copy)]
 pub struct Sending<'a> {
     pub event_id: &'a str,

@@ -1,4 +1,4 @@
-//! A key that signs: prepared once from its text, then used for every attempt.
+//! A signing key: prepared once from its text, then used for every attempt.
 
 use std::fmt;
 
@@ -24,7 +24,7 @@ enum Kind {
     Ed25519(Box<ed25519_dalek::SigningKey>),
 }
 
-/// What a key makes of a message.
+/// A signature.
 pub(crate) enum Tag {
     Hmac(hmac::Tag),
     Ed25519([u8; 64]),

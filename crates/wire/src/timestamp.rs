@@ -141,7 +141,7 @@ mod tests {
     fn seconds_and_milliseconds_are_not_mixed_up() {
         let seconds = VerifyError::MalformedTimestamp(TimestampError::SecondsExpected);
         assert_eq!(TimeForm::Seconds.read(b"1706012345123"), Err(seconds));
-        assert!(seconds.to_string().contains("seconds expected"));
+        assert!(seconds.to_string().contains("expected seconds"));
         let millis = VerifyError::MalformedTimestamp(TimestampError::MillisecondsExpected);
         assert_eq!(TimeForm::Millis.read(b"1706012345"), Err(millis));
         assert_eq!(TimeForm::Millis.read(b"1706012345123456"), Err(millis));

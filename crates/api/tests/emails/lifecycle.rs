@@ -227,7 +227,7 @@ fn mail_server() -> Arc<dyn Transport> {
 /// dead letter is replayed by hand.
 #[tokio::test(flavor = "multi_thread")]
 async fn from_submission_to_the_dead_letter_queue_and_back() {
-    let stage = Stage::with(Choices { post: Some(mail_server()), ..Choices::default() }).await;
+    let stage = Stage::with(Choices { transport: Some(mail_server()), ..Choices::default() }).await;
     let hands = stage.tenant("m2").await;
     let (receiver, url) = receiver(200).await;
     let webhook = json!({"url": url, "events": ["email.*"], "profile": "email-gateway", "secret": "whsec_a1b2c3d4e5f6g7h8i9j0k1l2m3n4o5p6"});

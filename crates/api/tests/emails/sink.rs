@@ -46,7 +46,7 @@ async fn what_was_caught_is_shown_whole() {
 async fn a_gateway_that_sends_catches_nothing() {
     let server = "smtp://127.0.0.1:9?tls=none".parse().unwrap();
     let post = Arc::new(SmtpTransport::new(SmtpSettings::new(server)).unwrap());
-    let stage = Stage::with(Choices { post: Some(post), ..Choices::default() }).await;
+    let stage = Stage::with(Choices { transport: Some(post), ..Choices::default() }).await;
     stage.operator().get("/v1/dev/letters").await.refused(404, "no_route");
     let one = "/v1/dev/letters/out_01HZZZZZZZZZZZZZZZZZZZZZZZ";
     stage.operator().get(one).await.refused(404, "no_route");

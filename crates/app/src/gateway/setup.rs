@@ -1,4 +1,4 @@
-//! What a gateway is made from: the settings, or for `pipe` and `bench` little more than a database.
+//! The setup of a gateway: from the settings, or for `pipe` and `bench` from little more than a database.
 
 use std::{fs, path::PathBuf, sync::Arc, time::Duration};
 
@@ -29,26 +29,26 @@ pub struct Setup {
     pub database_url: String,
     pub store: database::Options,
     pub ring: RingSource,
-    /// For what customers name.
+    /// The HTTP client for tenants' endpoints.
     pub client: gancho_egress::Settings,
-    /// For what the operator names.
+    /// The HTTP client for the operator's own targets.
     pub own_client: gancho_egress::Settings,
     pub receiving: Option<ReceivingSetup>,
     pub mail: Option<MailSetup>,
-    /// The folder where dead letters go; without one they stay in the store.
+    /// The archive directory of dead letters. Without one they stay in the store.
     pub archive: Option<PathBuf>,
     pub limits: Limits,
-    /// Deliveries on the wire at once,
+    /// Maximum number of webhook deliveries in flight.
     pub concurrency: u32,
-    /// and receipts on their way to the core.
+    /// Maximum number of receipts in flight to their targets.
     pub dispatch_concurrency: u32,
-    /// Besides those that are built in.
+    /// Profiles in addition to the built-in ones.
     pub profiles: Vec<Profile>,
     pub plans: Plans,
     pub publish_rate: Option<Rate>,
     pub replay_rate: u32,
     pub failing_for: Duration,
-    /// Whether the operator wants to be told of what goes wrong.
+    /// Whether notices go to the operator as well.
     pub has_notices: bool,
     /// Whether this node delivers.
     pub is_worker: bool,
@@ -56,7 +56,7 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Without settings: everything as it comes.
+    /// Without settings: everything by default.
     pub fn plain(
         database_url: String,
         ring: impl Into<RingSource>,
@@ -85,7 +85,7 @@ impl Setup {
         }
     }
 
-    /// As the operator has decided.
+    /// From the operator's settings.
     pub fn of(loaded: &LoadedSettings) -> anyhow::Result<Self> {
         let settings = &loaded.settings;
         let plain = Self::plain(
@@ -138,7 +138,7 @@ fn source_defaults(settings: &Settings) -> SourceDefaults {
     SourceDefaults { target_url: settings.dispatch_url.to_string(), plan: Arc::new(plan) }
 }
 
-/// By whom e-mails are sent: whoever is named, or the mail server if there is one.
+/// The e-mail transport: the configured one, or SMTP if a server is set.
 fn mail(settings: &Settings) -> anyhow::Result<Option<MailSetup>> {
     let named = settings.email_via.or(settings.smtp_url.as_ref().map(|_| EmailVia::Smtp));
     let via = match named {
@@ -185,8 +185,8 @@ fn ses(settings: &Settings) -> anyhow::Result<SesSettings> {
     })
 }
 
-/// The one that was named, or a folder beside a SQLite database. A PostgreSQL database may have many
-/// nodes, whose own disks may not last: what left the shared store for one of them could be lost.
+/// The configured directory, or one next to a SQLite database. Nodes of a PostgreSQL database may have
+/// ephemeral disks, so an archive on one of them could be lost.
 fn archive_folder(settings: &Settings) -> Option<PathBuf> {
     let beside = || {
         let is_local = database_url(settings).starts_with("sqlite:");
@@ -195,12 +195,12 @@ fn archive_folder(settings: &Settings) -> Option<PathBuf> {
     settings.archive_dir.clone().or_else(beside)
 }
 
-/// Without any named, all there are.
+/// Without configured roles, a process has all of them.
 pub fn has_role(settings: &Settings, role: Role) -> bool {
     settings.roles.is_empty() || settings.roles.contains(&role)
 }
 
-/// The one that was named, or a file in the data folder.
+/// The configured database, or a file in the data directory.
 pub fn database_url(settings: &Settings) -> String {
     match &settings.database_url {
         Some(url) => url.reveal().to_owned(),

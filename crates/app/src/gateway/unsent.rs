@@ -1,8 +1,7 @@
-//! E-mails that were accepted before e-mail was switched off.
+//! E-mails that were accepted before e-mail was turned off.
 //!
-//! They wait in the store, so that they are sent if it is switched on again in time. Nobody works their
-//! lane meanwhile, so their age is looked at here: what is too old becomes a dead letter, as it would
-//! with the lane at work.
+//! They wait in the store and are sent if e-mail is turned on again in time. No lane runs meanwhile, so
+//! this task expires them: what is too old becomes a dead letter, as it would with a running lane.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,19 +12,19 @@ use gancho_store::{Result, Store};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 const LOOK_EVERY: Duration = Duration::from_mins(1);
-/// Another node that sends e-mail gives them up itself, and reports it with `email.failed`: it comes first.
+/// A node that sends e-mail expires them itself and reports `email.failed`. This gives it time to do so.
 const GRACE: Duration = Duration::from_hours(1);
-/// Given up in one step.
+/// Deliveries per step.
 const STEP: usize = 500;
 
-/// How many there are.
+/// Counts them.
 pub async fn count(store: &dyn Store) -> Result<u64> {
     let depths = store.depths().await?;
     let of_email = depths.iter().filter(|depth| depth.lane == Lane::Email);
     Ok(of_email.map(|depth| depth.pending + depth.leased + depth.waiting).sum())
 }
 
-/// Gives up those that are too old, until stopped.
+/// Expires those that are too old, until stopped.
 pub fn watch(
     store: Arc<dyn Store>,
     engine: Arc<Engine>,

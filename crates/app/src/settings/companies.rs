@@ -1,5 +1,5 @@
-//! Tenants that are set up by the environment: `WEBHOOK_URL_<COMPANY>` and
-//! `WEBHOOK_SECRET_<COMPANY>`, each with its one endpoint in the profile `email-gateway`.
+//! Tenants from environment variables: `WEBHOOK_URL_<COMPANY>` and `WEBHOOK_SECRET_<COMPANY>`, each with
+//! one endpoint in the profile `email-gateway`.
 
 use gancho_domain::Tenant;
 use gancho_egress::Policy;
@@ -21,12 +21,12 @@ pub struct Company {
     /// The tenant's slug: the variable's name in lower case.
     pub slug: String,
     pub url: String,
-    /// Where none is given, one is made.
+    /// Without one, a secret is generated.
     pub secret: Option<Secret>,
 }
 
-/// The URLs are judged by the same rules as any endpoint's, so that a fault shows at the start and
-/// not at the first delivery.
+/// Checks the URLs with the rules for endpoints, so that an error shows at startup and not at the first
+/// delivery.
 pub fn read(
     environment: &Environment,
     settings: Option<&Settings>,

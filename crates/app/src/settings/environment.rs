@@ -10,12 +10,12 @@ use super::{
     layers::{Layers, RawValue},
 };
 
-/// Variables with our prefix that are no settings: the place of the file, and what other commands
-/// and the tests read.
+/// Variables with our prefix that are not settings: the path of the file, and those of other commands
+/// and the tests.
 const OTHERS: [&str; 4] = ["GANCHO_CONFIG", "GANCHO_LOG", "GANCHO_PIPE_SECRET", "GANCHO_KILLS"];
 const PREFIX: &str = "GANCHO_";
 
-/// All variables, by name. Those that are empty count as not set.
+/// All variables by name. Empty ones count as unset.
 #[derive(Debug, Default)]
 pub struct Environment(BTreeMap<String, Result<String, OsString>>);
 
@@ -43,7 +43,7 @@ impl Environment {
         self.0.get(name)?.as_deref().ok()
     }
 
-    /// Those that begin so, with the rest of their name.
+    /// The variables with this prefix, with the rest of their name.
     pub fn beginning<'a>(
         &'a self,
         prefix: &'a str,
@@ -53,8 +53,8 @@ impl Environment {
         })
     }
 
-    /// Adds the settings among them, and says which variables look like one and are none: another
-    /// program may own them, so they are not refused.
+    /// Adds the settings, and returns warnings for unknown `GANCHO_` variables. They are not refused, since
+    /// another program may own them.
     pub fn add_to(&self, layers: &mut Layers, problems: &mut Vec<SettingError>) -> Vec<String> {
         let known: BTreeMap<String, &str> =
             KEYS.iter().map(|key| (key.variable(), key.name)).collect();

@@ -1,8 +1,8 @@
-//! What is wrong with a setting, where it was written, and what to do.
+//! Configuration errors: what is wrong, where it was set, and what to do.
 
 use std::{fmt, path::PathBuf};
 
-/// Where something was written.
+/// Where a value was set.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
     Default,
@@ -24,14 +24,14 @@ impl fmt::Display for Origin {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingError {
-    /// The setting's name as it stands in the file.
+    /// The name of the setting in the file.
     pub key: String,
     pub origin: Origin,
     pub what: String,
     pub hint: String,
 }
 
-/// What is wrong with a value; whoever read it knows the key and the place.
+/// What is wrong with a value. The caller adds the key and the origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ValueError {
     pub what: String,
@@ -48,7 +48,7 @@ impl ValueError {
     }
 }
 
-/// At least one. Shown as a list that can be worked through from top to bottom.
+/// All errors of a configuration, at least one.
 #[derive(Debug)]
 pub struct SettingsError(pub Vec<SettingError>);
 

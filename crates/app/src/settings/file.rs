@@ -22,7 +22,7 @@ pub struct Source {
     text: String,
 }
 
-/// The tables of the file that are more than a value: `[plans.…]` and `[profiles.…]`.
+/// The tables of the file: `[plans.…]` and `[profiles.…]`.
 #[derive(Default)]
 pub struct Tables<'a>(Vec<Table<'a>>);
 
@@ -33,7 +33,7 @@ pub struct Table<'a> {
     pub origin: Origin,
     pub value: Spanned<DeValue<'a>>,
     path: PathBuf,
-    /// Where each line begins, to turn a place in the text into a line.
+    /// The offset of each line, to convert an offset into a line number.
     lines: Vec<usize>,
 }
 
@@ -44,7 +44,7 @@ impl<'a> Tables<'a> {
 }
 
 impl Table<'_> {
-    /// What serde says, at the line that it speaks of.
+    /// Reports an error of serde at its line.
     pub fn fault(&self, error: &toml::de::Error) -> SettingError {
         let line = error.span().map(|span| line(&self.lines, span.start));
         let origin = match line {
@@ -56,7 +56,7 @@ impl Table<'_> {
     }
 }
 
-/// The file that was named, or `gancho.toml` here, or else in the data folder.
+/// Finds the configured file, or `gancho.toml` in the current directory, or in the data directory.
 pub fn find(
     flags: &Flags,
     environment: &Environment,
@@ -79,7 +79,7 @@ pub fn find(
         .find_map(|path| open(path, None, problems))
 }
 
-/// A file that was named must be there.
+/// A file that was configured explicitly must exist.
 fn open(path: &Path, named: Option<Origin>, problems: &mut Vec<SettingError>) -> Option<Source> {
     match std::fs::read_to_string(path) {
         Ok(text) => Some(Source { path: path.to_owned(), text }),
@@ -93,7 +93,7 @@ fn open(path: &Path, named: Option<Origin>, problems: &mut Vec<SettingError>) ->
     }
 }
 
-/// Puts the file's values into the layers, and hands out its tables.
+/// Adds the values of the file to the layers, and returns its tables.
 pub fn read<'a>(
     source: Option<&'a Source>,
     layers: &mut Layers,
@@ -136,7 +136,7 @@ pub fn read<'a>(
                         ValueError::new("expected a value, not a table", "").at(name, origin),
                     );
                 }
-                // A table of a name that is not known is best answered by its name.
+                // For an unknown table, the error is about its name.
                 None => layers.put(&name, origin, RawValue::Many(Vec::new()), problems),
             },
         }

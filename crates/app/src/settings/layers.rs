@@ -1,4 +1,4 @@
-//! What was written where. A later layer covers an earlier one; what is covered is not looked at.
+//! Raw values and their origins. A later layer overrides an earlier one, which is then not checked.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::{
     value::Setting,
 };
 
-/// A value as it was written.
+/// A value as it was set, before it is parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RawValue {
     One(String),
@@ -22,7 +22,7 @@ pub enum RawValue {
 pub struct Layers(BTreeMap<&'static str, (Origin, RawValue)>);
 
 impl Layers {
-    /// Covers what was there before under that name; refuses a name that nobody knows.
+    /// Overrides the previous value of that name. Reports an unknown name.
     pub fn put(
         &mut self,
         name: &str,
@@ -38,7 +38,7 @@ impl Layers {
         }
     }
 
-    /// What was written last under that name, and where; nothing for a default.
+    /// The last value that was set, and its origin. `None` if the default applies.
     pub fn written(&self, name: &str) -> Option<&(Origin, RawValue)> {
         self.0.get(name)
     }
@@ -51,8 +51,8 @@ impl Layers {
         KEYS.iter().map(|key| (key.name, self.origin(key.name))).collect()
     }
 
-    /// What counts: what was written last, or the default. Where that is wrong, the default stands in
-    /// for it, so that whatever is looked at later is looked at too.
+    /// The effective value: the last one that was set, or the default. An invalid value is reported and
+    /// replaced by the default, so that later checks still run.
     pub fn value<T: Setting>(
         &self,
         name: &'static str,

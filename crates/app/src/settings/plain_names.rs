@@ -1,6 +1,6 @@
-//! Variables without our prefix: `PORT`, `DATABASE_URL` and the like, as services of this kind are set up
-//! elsewhere. Other programs own such names too, so they are the weakest of all: whatever else sets the
-//! same setting wins, and it is said where the two differ.
+//! Environment variables without the `GANCHO_` prefix, such as `PORT` and `DATABASE_URL`, which hosting
+//! platforms set. Other programs use these names too, so they have the lowest precedence: any other origin
+//! overrides them, with a warning if the values differ.
 
 use super::{
     environment::Environment,
@@ -8,7 +8,7 @@ use super::{
     layers::{Layers, RawValue},
 };
 
-/// A variable, the setting that it stands for, and how its value is written there.
+/// A variable, its setting, and the conversion of its value.
 struct PlainName {
     variable: &'static str,
     setting: &'static str,
@@ -19,7 +19,7 @@ const NAMES: [PlainName; 5] = [
     PlainName {
         variable: "PORT",
         setting: "ingest_listen",
-        // Where the default listens: to be reached from elsewhere takes a decision.
+        // On the loopback interface, as by default: listening elsewhere must be an explicit decision.
         write: |port| format!("127.0.0.1:{}", port.trim()),
     },
     PlainName { variable: "DATABASE_URL", setting: "database_url", write: str::to_owned },
@@ -32,10 +32,10 @@ const NAMES: [PlainName; 5] = [
     },
 ];
 
-/// There is no archive in R2 yet.
+/// Archiving to R2 is not supported.
 const R2_BUCKET: &str = "DLQ_R2_BUCKET";
 
-/// Before everything else, so that everything else covers them.
+/// Called first, so that everything else overrides them.
 pub fn add_to(environment: &Environment, layers: &mut Layers, problems: &mut Vec<SettingError>) {
     for name in &NAMES {
         if let Some(written) = name.written(environment) {
@@ -45,7 +45,7 @@ pub fn add_to(environment: &Environment, layers: &mut Layers, problems: &mut Vec
     }
 }
 
-/// Which of them are set and do not count, once all layers are there.
+/// Warnings for variables that are overridden. Called after all layers were added.
 pub fn warnings(environment: &Environment, layers: &Layers) -> Vec<String> {
     let covered = NAMES.iter().filter_map(|name| {
         let written = name.written(environment)?;
@@ -72,7 +72,7 @@ impl PlainName {
     }
 }
 
-/// The variable that stands for a setting, for the reference.
+/// The variable of a setting, for the reference.
 pub fn variable_of(setting: &str) -> Option<&'static str> {
     NAMES.iter().find(|name| name.setting == setting).map(|name| name.variable)
 }

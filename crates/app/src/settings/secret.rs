@@ -1,4 +1,4 @@
-//! Settings that are not to be read by whoever looks over a shoulder.
+//! Settings that contain secrets. They are masked wherever they are shown.
 
 use std::{fmt, ops::Deref};
 
@@ -12,7 +12,7 @@ use super::{
     value::{Setting, one, quoted},
 };
 
-/// A secret. It is shown nowhere.
+/// A secret. It is never shown.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -58,7 +58,7 @@ impl DatabaseUrl {
     }
 }
 
-/// The same URL, its password covered.
+/// The same URL with its password masked.
 pub fn mask_password(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else {
         return url.to_owned();
@@ -71,7 +71,7 @@ pub fn mask_password(url: &str) -> String {
         },
         None => rest[..end].to_owned(),
     };
-    // PostgreSQL takes a password as a parameter too.
+    // PostgreSQL also accepts a password as a parameter.
     let tail: Vec<String> = rest[end..]
         .split_inclusive(['?', '&'])
         .map(|part| match part.strip_prefix("password=") {
@@ -97,7 +97,7 @@ impl Setting for DatabaseUrl {
         let known = ["sqlite:", "postgres://", "postgresql://"];
         match known.iter().find_map(|scheme| text.strip_prefix(scheme)) {
             Some(rest) if !rest.is_empty() => Ok(Self(text.to_owned())),
-            // It may hold a password, so it is not repeated.
+            // It may contain a password, so it is not repeated.
             _ => Err(ValueError::new(
                 "not a database URL",
                 "write sqlite:PATH or postgres://USER:PASSWORD@HOST/NAME",
@@ -126,7 +126,7 @@ impl fmt::Debug for MailUrl {
     }
 }
 
-/// What is wrong is told without repeating it.
+/// Errors do not repeat the value.
 impl Setting for MailUrl {
     const FORM: &'static str = "`smtp://USER:PASSWORD@HOST:PORT` or `smtps://…`";
 
@@ -143,7 +143,7 @@ impl Setting for MailUrl {
     }
 }
 
-/// A URL, which may hold a password, and a token in its query.
+/// A URL, which may contain a password, and a token in its query.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Link(Url);
 
@@ -172,7 +172,7 @@ impl fmt::Debug for Link {
     }
 }
 
-/// What is wrong is told without repeating it.
+/// Errors do not repeat the value.
 impl Setting for Link {
     const FORM: &'static str = "a URL";
 

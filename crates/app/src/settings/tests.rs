@@ -101,10 +101,10 @@ invalid configuration: 14 problems
     `soon` is not a duration
     hint: for example, 30s, 5m, 2h, 1h30m or 30d
   profiles.Bad (gancho.toml:6)
-    `Bad` is not a name for a profile
-    hint: use 1 to 64 of a-z, 0-9, `-` and `_`
+    `Bad` is not a valid profile name
+    hint: use 1 to 64 characters of a-z, 0-9, `-` and `_`
   profiles.Bad (gancho.toml:6)
-    the header `Host` is set for every request already
+    the header `Host` is reserved
     hint: choose another name
 ";
     assert!(shown.starts_with(expected), "{shown}\n---\n{expected}");

@@ -34,8 +34,8 @@ error: invalid configuration: 7 problems
     the address is not allowed
     hint: use a public address, or ask the operator to add its network to `allow_cidrs` (`operator_allow_cidrs` for the operator's own targets)
   WEBHOOK_SECRET_M2 (environment variable WEBHOOK_SECRET_M2)
-    the secret has only 7 of at least 16 bytes
-    hint: 32 random bytes are a good choice
+    the secret has only 7 bytes, the minimum is 16
+    hint: use 32 random bytes
   admin_token (environment variable GANCHO_ADMIN_TOKEN)
     the token is shorter than 16 characters
     hint: generate one with: openssl rand -hex 32

@@ -35,7 +35,7 @@ fn an_e_mail_from_the_command_line_to_the_sink() {
     assert!(listed.contains(&id) && listed.contains("j***@e***le.com"), "{listed}");
     assert!(!listed.contains("joao@"), "{listed}");
     let shown = at.run(&["emails", "show", &id]).ok().out;
-    assert!(shown.contains("kept by the sink"), "{shown}");
+    assert!(shown.contains("captured by the sink"), "{shown}");
     let caught = at.run(&["emails", "caught"]).ok().out;
     assert!(caught.contains(&id) && caught.contains("joao@example.com"), "{caught}");
     for arguments in [&["emails", "caught", &id][..], &["emails", "show", "--raw", &id]] {

@@ -189,7 +189,7 @@ fn a_receipt_is_proved_to_anyone() {
             let note = proof["checkpoint"].as_str().unwrap().replace("\n5\n", "\n6\n");
             proof["checkpoint"] = note.into();
         }),
-        &["signature is wrong"],
+        &["the signature of the checkpoint is invalid"],
     );
     does_not_hold(
         &changed(|proof| proof["key"]["x"] = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo".into()),
@@ -270,7 +270,7 @@ fn the_first_line_that_was_changed_is_named() {
         "UPDATE ledger SET entry = CAST(replace(CAST(entry AS TEXT), 'acme', 'evil') AS BLOB) WHERE number IN (4, 5)",
     );
     let receipt = stopped.receipts[3].as_str();
-    does_not_hold(&ran, &["line 4 is not what was written", receipt, "of evil", "4 of 5"]);
+    does_not_hold(&ran, &["line 4 was changed", receipt, "of evil", "4 of 5"]);
     assert!(ran.err.contains("lines up to 3 match"), "{}", ran.err);
     let told = alone(stopped.folder.path(), &["ledger", "verify", "--json"]);
     assert_eq!(told.code, 3);
@@ -281,7 +281,7 @@ fn the_first_line_that_was_changed_is_named() {
     );
     let proof = alone(stopped.folder.path(), &["ledger", "prove", &stopped.receipts[0]]);
     assert_eq!(proof.code, 0, "what was signed for before is still proved: {}", proof.err);
-    does_not_hold(&alone(stopped.folder.path(), &["ledger", "checkpoint"]), &["does not hold"]);
+    does_not_hold(&alone(stopped.folder.path(), &["ledger", "checkpoint"]), &["the ledger is invalid"]);
 }
 
 #[test]
@@ -290,7 +290,7 @@ fn lines_that_are_gone_or_no_lines_are_named() {
     does_not_hold(&hole.meddled("DELETE FROM ledger WHERE number = 2"), &["line 2 is missing"]);
     let short = Stopped::new();
     let ran = short.meddled("DELETE FROM ledger WHERE number > 2");
-    does_not_hold(&ran, &["ends at line 2", "counts 3", "3 of 2"]);
+    does_not_hold(&ran, &["ends at line 2", "covers 3 lines", "3 of 2"]);
     let odd = Stopped::new();
     let ran = odd.meddled("UPDATE ledger SET link = X'00' WHERE number = 5");
     does_not_hold(&ran, &["the link of line 5 is not a hash"]);
@@ -313,7 +313,7 @@ fn a_ledger_that_was_rewritten_as_a_whole_is_seen_by_its_checkpoints() {
         sql.extend(["' WHERE number = ", &number, ";"]);
     }
     let ran = stopped.meddled(&sql);
-    does_not_hold(&ran, &["the lines up to 3 are not those of the checkpoint", "rewritten"]);
+    does_not_hold(&ran, &["the lines up to 3 do not match the checkpoint", "rewritten"]);
     // With the checkpoints gone as well, only the chain is left, and that is said.
     fs::remove_dir_all(stopped.data().join("checkpoints")).unwrap();
     let blind = alone(stopped.folder.path(), VERIFY).ok().out;
@@ -327,7 +327,7 @@ fn a_checkpoint_that_was_changed_is_named() {
     let note = fs::read_to_string(&path).unwrap();
     fs::write(&path, note.replace("\n3\n", "\n2\n")).unwrap();
     let ran = alone(stopped.folder.path(), VERIFY);
-    does_not_hold(&ran, &["000000000003.txt", "signature is wrong"]);
+    does_not_hold(&ran, &["000000000003.txt", "the signature of the checkpoint is invalid"]);
 }
 
 /// A gateway that runs does not sign for what was changed under it, and goes on with the rest.
@@ -337,8 +337,8 @@ fn a_gateway_that_runs_does_not_sign_for_what_was_changed() {
     at.receive(2);
     let database = at.folder.path().join("data/gancho.db");
     meddle(&database, "UPDATE ledger SET entry = X'7b7d' WHERE number = 1");
-    does_not_hold(&at.run(&["ledger", "checkpoint"]), &["does not hold", "line 1"]);
-    does_not_hold(&at.run(VERIFY), &["line 1 is not what was written", "1 of 2"]);
+    does_not_hold(&at.run(&["ledger", "checkpoint"]), &["the ledger is invalid", "line 1"]);
+    does_not_hold(&at.run(VERIFY), &["line 1 was changed", "1 of 2"]);
     at.receive(1);
 }
 

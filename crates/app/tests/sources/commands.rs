@@ -53,7 +53,7 @@ fn a_source_from_its_making_to_its_end() {
     at.run(&["sources", "delete", "acme", "--yes"]).ok();
     let gone = at.run(&["sources", "show", "acme"]);
     assert_eq!(gone.code, 1);
-    assert!(gone.err.contains("there is no source of this name"), "{}", gone.err);
+    assert!(gone.err.contains("no source with this name exists"), "{}", gone.err);
 }
 
 #[test]

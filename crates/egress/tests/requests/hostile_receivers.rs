@@ -250,14 +250,14 @@ async fn heads_are_bounded_and_kept_lossily() {
         assert_eq!(code(&outcome), "PROTOCOL_ERROR");
     }
     let big = format!("x-big: {}\r\n", "b".repeat(9_000));
-    let odd = [
+    let invalid = [
         b"HTTP/1.1 200 OK\r\nx-odd: a\xffb\r\n".as_slice(),
         big.as_bytes(),
         b"x-last: c\r\ncontent-length: 3\r\n\r\n\xff\xfe\x00",
     ]
     .concat();
     let receiver =
-        Receiver::plain(move |_| vec![Step::ReadRequest, Step::Send(odd.clone()), Step::Hang]);
+        Receiver::plain(move |_| vec![Step::ReadRequest, Step::Send(invalid.clone()), Step::Hang]);
     let receiver = receiver.await.unwrap();
     let answer = post(&client(), &http(receiver.port()), AMPLE).await.answer.unwrap();
     let headers = String::from_utf8(answer.headers.to_vec()).unwrap();

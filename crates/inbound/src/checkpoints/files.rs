@@ -1,4 +1,4 @@
-//! The files: written whole or not at all, never over one another, and opened with the gateway's keys.
+//! The files: written atomically, never overwritten, and verified with the gateway's keys.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -11,14 +11,14 @@ use gancho_ledger::Checkpoint;
 use super::{CheckpointSettings, CheckpointerError, name};
 use crate::SigningKeys;
 
-/// What a file has at the end of its name once it is whole. Others are not looked at.
+/// The extension of complete files. Others are ignored.
 const WHOLE: &str = "txt";
 const UNFINISHED: &str = "tmp";
-/// So many of one size can stand beside each other.
-const MOST_COPIES: u32 = 1_000;
+/// Maximum number of checkpoints of the same size.
+const MAX_COPIES: u32 = 1_000;
 
-/// Under another name first, so that a process that ends in the middle of it leaves nothing that would
-/// be taken for a checkpoint. Never over one that is there: at most the same size is written beside it.
+/// Written under a temporary name first, so that an interrupted process leaves nothing that looks like a
+/// checkpoint. Never overwrites a file: one of the same size gets another name.
 pub(super) fn write(folder: &Path, size: u64, note: &str) -> Result<(), CheckpointerError> {
     let fault = |fault| CheckpointerError::File(folder.to_owned(), fault);
     fs::create_dir_all(folder).map_err(fault)?;
@@ -29,23 +29,23 @@ pub(super) fn write(folder: &Path, size: u64, note: &str) -> Result<(), Checkpoi
         .write_all(note.as_bytes())
         .and_then(|()| file.sync_all())
         .map_err(|fault| CheckpointerError::File(unfinished.clone(), fault))
-        // A link, unlike a new name, fails where something is.
+        // Unlike a rename, a link fails if the name exists.
         .and_then(|()| first_free(folder, size, WHOLE, |path| fs::hard_link(&unfinished, path)));
-    // One that stays is not looked at.
+    // A temporary file that stays is ignored.
     let _ = fs::remove_file(&unfinished);
     written?;
-    // The name of the file has to be on disk too.
+    // The directory entry must be fsynced as well.
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(fault)
 }
 
-/// The first name of this size that nothing has, and what was made there.
+/// The first free name for this size.
 fn first_free<T>(
     folder: &Path,
     size: u64,
     ending: &str,
     make: impl Fn(&Path) -> io::Result<T>,
 ) -> Result<(PathBuf, T), CheckpointerError> {
-    for copy in 0..MOST_COPIES {
+    for copy in 0..MAX_COPIES {
         let path = folder.join(match copy {
             0 => format!("{}.{ending}", name(size)),
             copy => format!("{}-{copy}.{ending}", name(size)),
@@ -60,7 +60,7 @@ fn first_free<T>(
     Err(CheckpointerError::File(folder.to_owned(), full))
 }
 
-/// All that were written here before, each with its signature checked.
+/// All existing checkpoints, with verified signatures.
 pub fn on_file(
     settings: &CheckpointSettings,
     keys: &SigningKeys,

@@ -1,4 +1,4 @@
-//! The public halves of the gateway's own keys: enough to check what was signed, without the key ring.
+//! The gateway's public keys: enough to verify signatures, without the key ring.
 
 use aws_lc_rs::digest::{SHA256, digest};
 use data_encoding::{BASE64, BASE64URL_NOPAD, HEXLOWER};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::registry::parse_document;
 
-/// Where the gateway's own keys are kept, with their public halves in the clear.
+/// The collection of the gateway's keys. Public keys are stored in the clear.
 pub(crate) const COLLECTION: Collection = Collection::operators("signing_key");
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +25,7 @@ impl PublicKey {
         &self.0
     }
 
-    /// A name for it that follows from it.
+    /// The key id, derived from the key.
     pub fn kid(&self) -> String {
         HEXLOWER.encode(&digest(&SHA256, self.0.bytes()).as_ref()[..8])
     }
@@ -42,7 +42,7 @@ impl PublicKey {
         })
     }
 
-    /// Nothing where it is a key of another kind, or none.
+    /// `None` for other kinds of keys.
     pub fn from_jwk(jwk: &Value) -> Option<Self> {
         if jwk["kty"] != "OKP" || jwk["crv"] != "Ed25519" {
             return None;
@@ -51,7 +51,7 @@ impl PublicKey {
         Some(Self(Verifier::new(bytes.try_into().ok()?)))
     }
 
-    /// Those of a key set, as it is served at `/.well-known/jwks.json`; or of a single key.
+    /// The keys of a key set, as served at `/.well-known/jwks.json`, or a single key.
     pub fn from_jwks(set: &Value) -> Vec<Self> {
         match set["keys"].as_array() {
             Some(keys) => keys.iter().filter_map(Self::from_jwk).collect(),
@@ -66,7 +66,7 @@ impl From<Verifier> for PublicKey {
     }
 }
 
-/// All that the store knows, the oldest first. They are the store's own word: whoever can write to it
+/// All keys in the store, the oldest first. They are only as trustworthy as the store: anyone who can write to it
 /// can put others there.
 pub async fn of_store(store: &dyn Store) -> Result<Vec<PublicKey>, StoreError> {
     let documents = store.documents(COLLECTION, None, 1_000).await?;

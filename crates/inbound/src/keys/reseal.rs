@@ -1,5 +1,5 @@
-//! Everything of this crate that is sealed in the store: which keys of the ring it is sealed with, and
-//! sealing it anew. A kill at any point leaves nothing that cannot be read.
+//! Re-encrypts everything of this crate that is encrypted in the store, and counts which keys are in use.
+//! An interruption at any point leaves nothing that cannot be read.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,12 +15,12 @@ use crate::{
     sources::seal,
 };
 
-/// Each kind of document, in the order in which it is sealed anew.
+/// The collections, in the order in which they are re-encrypted.
 const COLLECTIONS: [Collection; 3] = [ON_SOURCES, ON_KEYS, public_keys::COLLECTION];
-/// So often everything is gone through because others were changing it.
+/// Maximum number of passes, if documents are changed concurrently.
 const TRIES: usize = 10;
 
-/// How many documents each key has sealed something of.
+/// How many documents each key encrypts.
 pub async fn in_use(store: &dyn Store) -> Result<BTreeMap<u32, u64>> {
     let mut counts = BTreeMap::new();
     for collection in COLLECTIONS {
@@ -39,7 +39,7 @@ pub async fn in_use(store: &dyn Store) -> Result<BTreeMap<u32, u64>> {
     Ok(counts)
 }
 
-/// Seals with the newest key of the ring what is sealed with another, and says how many documents were.
+/// Re-encrypts with the newest key what is encrypted with another, and returns the number of documents.
 pub async fn reseal(store: &dyn Store, ring: &KeyRing) -> Result<u64> {
     let mut count = 0;
     for _ in 0..TRIES {
@@ -52,15 +52,17 @@ pub async fn reseal(store: &dyn Store, ring: &KeyRing) -> Result<u64> {
     Err(StoreError::Unavailable("sources were changed concurrently: run it again".into()))
 }
 
-/// How many were sealed anew, and how many others have changed meanwhile.
+/// How many were re-encrypted, and how many were changed concurrently.
 async fn pass(store: &dyn Store, ring: &KeyRing) -> Result<(u64, u64)> {
     let (mut resealed, mut missed) = (0, 0);
     let mut sources = HashMap::new();
     for collection in COLLECTIONS {
         for document in documents(store, collection).await? {
-            let Some(anew) = anew(ring, collection, &document, &mut sources)? else { continue };
+            let Some(body) = reseal_document(ring, collection, &document, &mut sources)? else {
+                continue;
+            };
             let expect = Expect::Version(document.version);
-            match store.put_document(collection, &document.key, anew, expect).await? {
+            match store.put_document(collection, &document.key, body, expect).await? {
                 Some(_) => resealed += 1,
                 None => missed += 1,
             }
@@ -69,8 +71,8 @@ async fn pass(store: &dyn Store, ring: &KeyRing) -> Result<(u64, u64)> {
     Ok((resealed, missed))
 }
 
-/// The document as it is to be; nothing if it can stay as it is.
-fn anew(
+/// The re-encrypted document; `None` if it is up to date.
+fn reseal_document(
     ring: &KeyRing,
     collection: Collection,
     document: &Document,
@@ -81,13 +83,13 @@ fn anew(
     if collection == ON_SOURCES {
         let mut source: Source = parse_document(document)?;
         let changed = seal::reseal_source(ring, &mut source).map_err(named)?;
-        let anew = changed.then(|| body(&source)).transpose();
+        let resealed = changed.then(|| body(&source)).transpose();
         sources.insert(document.key.clone(), source);
-        anew
+        resealed
     } else if collection == ON_KEYS {
         let partner = document.key.split('/').next().unwrap_or_default();
         let mut key: SourceKey = parse_document(document)?;
-        // What a deleted source left behind is nobody's, and is never opened again.
+        // Keys of a deleted source are never decrypted again.
         let Some(source) = sources.get(partner).filter(|source| key.is_of(source)) else {
             return Ok(None);
         };

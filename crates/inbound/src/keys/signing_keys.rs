@@ -1,6 +1,6 @@
-//! The gateway's own Ed25519 keys: they sign receipts and the ledger's checkpoints. All nodes of one
-//! store share them. They are kept sealed; what was retired signs no more, but stays known, so that
-//! what it signed can still be checked.
+//! The gateway's own Ed25519 keys, which sign receipts and checkpoints of the ledger. All nodes of a store
+//! share them. They are stored encrypted. Retired keys do not sign any more, but are still published, so
+//! that their signatures can be verified.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::{
     sources::seal::key_of,
 };
 
-/// The first is made under a name that no other node can make it under at the same time.
+/// The name of the first key, so that only one node can create it.
 const FIRST: &str = "000001";
 
 pub struct SigningKeys {
@@ -34,7 +34,7 @@ pub struct SigningKeys {
     keys: RwLock<Vec<Arc<GatewayKey>>>,
 }
 
-/// One of them.
+/// One key.
 pub struct GatewayKey {
     name: String,
     kid: Box<str>,
@@ -76,7 +76,7 @@ struct KeyDocument {
 }
 
 impl SigningKeys {
-    /// Reads them, and makes the first if there is none.
+    /// Reads the keys, and creates the first one if there is none.
     pub async fn open(
         store: Arc<dyn Store>,
         ring: Arc<KeyRing>,
@@ -85,7 +85,7 @@ impl SigningKeys {
         let keys = Self { store, ring, clock, keys: RwLock::default() };
         keys.read().await?;
         if keys.keys.read().is_empty() {
-            // If another node is faster, its key is read.
+            // If another node is faster, its key is used.
             keys.make(FIRST).await?;
             keys.read().await?;
         }
@@ -95,10 +95,10 @@ impl SigningKeys {
         Ok(keys)
     }
 
-    /// The one that signs.
+    /// The key that signs.
     pub fn current(&self) -> Arc<GatewayKey> {
         let keys = self.keys.read();
-        // There is always one: `open` fails without, and none is ever taken away.
+        // There is always one: `open` fails without, and none is ever removed.
         keys[keys.len() - 1].clone()
     }
 
@@ -106,7 +106,7 @@ impl SigningKeys {
         self.keys.read().iter().map(|key| key.signer.public_key()).collect()
     }
 
-    /// A new one that signs from now on; other nodes follow when they read anew.
+    /// Creates a key that signs from now on. Other nodes use it when they reload the keys.
     pub async fn rotate(&self) -> Result<Arc<GatewayKey>, SigningKeysError> {
         self.read().await?;
         let last = self.current().name.parse::<u64>().unwrap_or(0);
@@ -124,7 +124,7 @@ impl SigningKeys {
         json!({ "keys": each.collect::<Vec<_>>() })
     }
 
-    /// Takes on what other nodes have made.
+    /// Loads the keys that other nodes have created.
     pub async fn read(&self) -> Result<(), SigningKeysError> {
         let documents = self.documents().await?;
         let keys = documents.iter().map(|document| self.prepare(document));
@@ -157,7 +157,7 @@ impl SigningKeys {
         Ok(Arc::new(GatewayKey { name: document.key.clone(), kid, made_at, signer }))
     }
 
-    /// False where another was made under that name.
+    /// False if a key with that name exists.
     async fn make(&self, name: &str) -> Result<bool, SigningKeysError> {
         let mut seed = Zeroizing::new([0; 32]);
         aws_lc_rs::rand::fill(&mut *seed).map_err(|_| SigningKeysError::NoRandom)?;
@@ -176,7 +176,7 @@ impl SigningKeys {
     }
 }
 
-/// The document sealed with the newest key of the ring; nothing if it is already.
+/// The document re-encrypted with the newest key; `None` if it is up to date.
 pub(crate) fn resealed(
     ring: &KeyRing,
     document: &Document,
@@ -190,7 +190,7 @@ pub(crate) fn resealed(
     Ok(Some(body(&kept)?))
 }
 
-/// What of it is sealed.
+/// The encrypted part.
 pub(crate) fn sealed(document: &Document) -> Result<String, StoreError> {
     Ok(parse_document::<KeyDocument>(document)?.sealed)
 }

@@ -1,7 +1,7 @@
-//! The last step: dedupe, ledger line, receipt and deliveries, in one transaction.
+//! The last step: deduplication, ledger line, receipt and deliveries, in one transaction.
 //!
-//! An event id that came before with another body is kept as well, as a receipt whose deliveries are
-//! dead letters: nothing that was proved is lost, and the core gets it when the operator says so.
+//! An event id that is reused with a different body is stored as well, as a receipt whose deliveries are
+//! dead letters: nothing that was verified is lost, and the operator can replay it.
 
 use std::{sync::Arc, time::Duration};
 
@@ -19,44 +19,44 @@ pub struct Acceptor {
     pub engine: Arc<Engine>,
     pub ids: Arc<IdMaker>,
     pub clock: Arc<dyn Clock>,
-    /// For how long a message is known again.
+    /// How long a message is remembered for deduplication.
     pub remembered: Duration,
 }
 
-/// What is to be kept. It was proved and checked.
+/// A verified and checked webhook to store.
 pub struct Parts {
     pub source: Arc<PreparedSource>,
     pub identity: Identity,
     pub key_id: Box<str>,
     pub label: Box<str>,
     pub body: Bytes,
-    /// The request it came in, as it is kept.
+    /// The stored form of the request.
     pub request: Bytes,
     pub is_test: bool,
-    /// Why it is kept and not sent.
+    /// Why it is stored and not dispatched.
     pub withheld: Option<Failure>,
 }
 
 impl Parts {
-    /// To be kept and not sent.
+    /// To be stored and not dispatched.
     pub fn withhold(self, failure: Failure) -> Self {
         Self { identity: self.identity.of_misfit(), withheld: Some(failure), ..self }
     }
 }
 
-/// The code of a receipt whose event id came before with another body.
+/// The failure code of a receipt whose event id was already used with a different body.
 pub const ID_CLASH: &str = "ID_CLASH";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AcceptedReceipt {
     pub receipt: ReceiptId,
-    /// It was kept before.
+    /// Whether it is a duplicate.
     pub is_repeat: bool,
-    /// The receipt that had its event id first, with another body.
+    /// The receipt that used its event id first, with a different body.
     pub clashes_with: Option<ReceiptId>,
 }
 
-/// A line of the ledger. The order of its fields is part of its form.
+/// A line of the ledger. The order of its fields is part of the format.
 #[derive(Serialize)]
 struct Entry<'a> {
     receipt: String,
@@ -66,14 +66,14 @@ struct Entry<'a> {
     event_id: Option<&'a str>,
     body_sha256: String,
     size: usize,
-    /// Made by the simulator, not sent by the partner. Lines of what partners sent do without it.
+    /// Created by the simulator. Omitted in lines of real webhooks.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     test: bool,
 }
 
 impl Acceptor {
-    /// A caller who goes away before the answer changes nothing: what was begun is finished. `meanwhile`
-    /// is done while it is written, for the receipt that it will be if it is new.
+    /// A caller that disconnects does not interrupt it. `meanwhile` runs during the write, for the receipt
+    /// that it will be if it is new.
     pub async fn keep<T>(
         &self,
         parts: Parts,
@@ -93,8 +93,8 @@ impl Acceptor {
         }
     }
 
-    /// Under a key of its own, so that it is known again too. Nothing of it was written before, so it
-    /// keeps its id.
+    /// With its own idempotency key, so that its duplicates are detected too. Nothing of it was stored yet,
+    /// so it keeps its id.
     async fn accept_clash(&self, mut new: NewParcel, first: ReceiptId) -> Result<AcceptedReceipt> {
         if let Some(once) = &mut new.once {
             once.key = Identity::clash_key(&once.key, &once.content);
@@ -110,7 +110,7 @@ impl Acceptor {
         Ok(taken(&new, &accepted, Some(first)))
     }
 
-    /// Gives it an id and a time, and says where it goes.
+    /// Assigns an id and a time, and selects the targets.
     fn stamp(&self, parts: Parts) -> Result<NewParcel> {
         let Parts { source, identity, key_id, label, body, request, is_test, withheld } = parts;
         let now = self.clock.now();

@@ -1,5 +1,5 @@
-//! How senders greet before they send anything: they ask something that only the right receiver can
-//! answer, or that proves that someone reads. Nothing of it is kept.
+//! Handshakes: before a sender sends anything, it asks something that only the right receiver can answer.
+//! Nothing of it is stored.
 
 use bytes::Bytes;
 use gancho_domain::Time;
@@ -15,13 +15,13 @@ use crate::{
     registry::PreparedSource,
 };
 
-/// What is sent back is no longer than this.
-const LONGEST: usize = 2_048;
+/// Maximum length of a response.
+const MAX_LENGTH: usize = 2_048;
 const PLAIN: &str = "text/plain; charset=utf-8";
 
-/// Microsoft's greeting, which asks for its `validationToken` back before anything is agreed. It is
-/// answered for every partner, known or not, so that nobody learns from it who is Microsoft's. Without a
-/// body there is nothing else that the request could be: nothing is missed.
+/// Microsoft's handshake, which asks for its `validationToken` back. It is answered for every partner name,
+/// known or not, so that it does not reveal which partners use Microsoft. A request without a body can be
+/// nothing else.
 pub fn for_anyone(request: &Incoming) -> Option<Reply> {
     if request.verb != Verb::Post || !request.body.is_empty() {
         return None;
@@ -29,7 +29,7 @@ pub fn for_anyone(request: &Incoming) -> Option<Reply> {
     echo(&request.parameter("validationToken")?)
 }
 
-/// A greeting that carries no signature. Nothing if it is not one.
+/// Answers an unsigned handshake. `None` if it is not one.
 pub fn unsigned(
     source: &PreparedSource,
     request: &Incoming,
@@ -40,7 +40,7 @@ pub fn unsigned(
     }
 }
 
-/// A greeting that is signed like everything that its sender sends. Nothing if it is not one.
+/// Answers a signed handshake. `None` if it is not one.
 pub async fn signed(
     verifier: &RequestVerifier,
     message: &VerifiedMessage<'_>,
@@ -62,14 +62,14 @@ fn url_verification(body: &[u8]) -> Option<Reply> {
         challenge: String,
     }
     let asked: Challenge = serde_json::from_slice(body).ok()?;
-    if asked.r#type != "url_verification" || asked.challenge.len() > LONGEST {
+    if asked.r#type != "url_verification" || asked.challenge.len() > MAX_LENGTH {
         return None;
     }
     let body = json!({ "challenge": asked.challenge }).to_string();
     Some(Reply { content_type: "application/json", body: body.into() })
 }
 
-/// `hub.challenge`, by GET: whoever knows the token that was agreed on gets the challenge back.
+/// `hub.challenge`, by GET: a caller that knows the verify token gets the challenge back.
 fn verify_token(source: &PreparedSource, request: &Incoming) -> Result<Reply, ReceiveError> {
     const NAME: &str = "verify-token";
     let refused = || ReceiveError::unproven(Reason::Greeting);
@@ -86,8 +86,8 @@ fn verify_token(source: &PreparedSource, request: &Incoming) -> Result<Reply, Re
         .ok_or_else(refused)
 }
 
-/// As plain text, which no browser takes for a page.
+/// As plain text, so that no browser renders it as a page.
 fn echo(text: &str) -> Option<Reply> {
-    let fits = !text.is_empty() && text.len() <= LONGEST && !text.chars().any(char::is_control);
+    let fits = !text.is_empty() && text.len() <= MAX_LENGTH && !text.chars().any(char::is_control);
     fits.then(|| Reply { content_type: PLAIN, body: Bytes::from(text.to_owned()) })
 }

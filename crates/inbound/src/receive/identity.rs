@@ -1,5 +1,5 @@
-//! Which message it is: under what key it is kept once. The partner's own id of the event, where there
-//! is one that is proved, or else the hash of what was signed.
+//! The identity of a message, for deduplication: the partner's event id if it is authenticated, otherwise
+//! the hash of the signed bytes.
 
 use aws_lc_rs::digest::{Context, SHA256};
 use data_encoding::HEXLOWER;
@@ -9,21 +9,21 @@ use crate::{Partner, receive::verify::VerifiedMessage};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
-    /// The partner's id of the event.
+    /// The partner's event id.
     pub event_id: Option<String>,
-    /// SHA-256 of the partner and of what makes this message itself.
+    /// SHA-256 of the partner and the identity of the message.
     pub key: [u8; 32],
     pub body_sha256: [u8; 32],
 }
 
 impl Identity {
-    /// For a body whose event id came before with another body: it is known again by both.
+    /// For a body whose event id was already used with a different body: identified by both.
     pub fn clash_key(key: &[u8; 32], body_sha256: &[u8; 32]) -> [u8; 32] {
         sha256(&[b"clash\0", key, body_sha256])
     }
 
-    /// For a body that does not fit the schema: it is known again by its bytes alone. Once it is
-    /// corrected, or the schema is mended, the event is a new one and not the repeat of what was refused.
+    /// For a body that does not match the schema: identified by its bytes alone. After a correction of the
+    /// body or the schema, the event is a new one and not a duplicate of the rejected one.
     pub fn of_misfit(self) -> Self {
         let key = sha256(&[b"misfit\0", &self.key, &self.body_sha256]);
         Self { key, ..self }
@@ -51,13 +51,13 @@ pub fn identify(
     body: &[u8],
 ) -> Identity {
     let body_sha256 = sha256(&[body]);
-    // A message's id that is signed wins: it is the sender's own name for what it sends.
+    // A signed message id takes precedence: it is the sender's own identifier.
     let event_id = message.message_id().map(str::to_owned).or(in_body);
     let partner = &message.source.source.partner;
     let key = if let Some(id) = &event_id {
         key_of(partner, b"id", id.as_bytes())
     } else {
-        // What a token proves is not signed; there the body is all there is.
+        // With a token nothing is signed; only the body is left.
         let base = message.base_sha256().map(String::into_bytes);
         let mut base = base.unwrap_or_else(|| body_sha256.to_vec());
         let topic = message.source.preset.telling_topic(topic);
@@ -67,7 +67,7 @@ pub fn identify(
     Identity { event_id, key, body_sha256 }
 }
 
-/// A body's hash as a line of the ledger has it.
+/// The hash of a body as in a ledger line.
 pub fn body_sha256(body: &[u8]) -> String {
     HEXLOWER.encode(&sha256(&[body]))
 }

@@ -1,7 +1,7 @@
-//! The policy as data: bits that are seen, wires that join them, and what follows. The decision is a
-//! pure function of the pack and the bits; the pack has a hash, so that it can be said which was used.
+//! The policy as data: conditions (bits), rules (wires) and outcomes. The decision is a pure function of
+//! the pack and the bits; the hash of the pack identifies it.
 //!
-//! Whatever a pack says, nothing passes that is not verified: a pack that would let it is refused.
+//! No pack can allow unverified webhooks: such a pack is refused.
 
 use std::{fs, io, path::PathBuf, sync::Arc};
 
@@ -16,7 +16,7 @@ pub const RATE_OK: &str = "P_Rate_Bucket_OK";
 pub const ALLOW: &str = "allow_webhook";
 pub const DENY: &str = "deny_invalid_access";
 
-/// What comes with the program.
+/// The built-in pack.
 pub const BUILT_IN: &str = r#"{
   "version": 1,
   "bits": ["P_Webhook_Verified", "P_Rate_Bucket_OK"],
@@ -27,7 +27,7 @@ pub const BUILT_IN: &str = r#"{
 }
 "#;
 
-/// What was seen of a request.
+/// The conditions of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bits {
     pub verified: bool,
@@ -40,7 +40,7 @@ pub enum Decision {
     Deny,
 }
 
-/// A pack that was checked.
+/// A validated pack.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pack {
     wires: Vec<Wire>,
@@ -88,10 +88,10 @@ impl Pack {
             return Err(PolicyError::Version(read.version));
         }
         let named = read.bits.iter().chain(read.wires.iter().flat_map(|wire| &wire.when));
-        if let Some(odd) =
+        if let Some(invalid) =
             named.into_iter().find(|bit| ![VERIFIED, RATE_OK].contains(&bit.as_str()))
         {
-            return Err(PolicyError::Bit(odd.clone()));
+            return Err(PolicyError::Bit(invalid.clone()));
         }
         if read.r#else != DENY {
             return Err(PolicyError::Then(read.r#else));
@@ -113,7 +113,7 @@ impl Pack {
         &self.hash
     }
 
-    /// The first wire that is live says what follows; without one it is refused.
+    /// The first wire whose bits are all set decides; without one, the request is denied.
     pub fn decide(&self, bits: Bits) -> Decision {
         let is_set = |bit: &String| match bit.as_str() {
             VERIFIED => bits.verified,
@@ -127,14 +127,14 @@ impl Pack {
     }
 }
 
-/// The pack in use, which can be read anew while requests come.
+/// The active policy pack, which can be reloaded while requests arrive.
 pub struct PolicyService {
     path: Option<PathBuf>,
     pack: RwLock<Arc<Pack>>,
 }
 
 impl PolicyService {
-    /// From a file, or what is built in.
+    /// From a file, or the built-in pack.
     pub fn open(path: Option<PathBuf>) -> Result<Self, PolicyError> {
         let pack = RwLock::new(Arc::new(read(path.as_ref())?));
         Ok(Self { path, pack })
@@ -144,7 +144,7 @@ impl PolicyService {
         self.pack.read().clone()
     }
 
-    /// Reads it again. A faulty one changes nothing.
+    /// Reloads the pack. An invalid one changes nothing.
     pub fn reload(&self) -> Result<Arc<Pack>, PolicyError> {
         let pack = Arc::new(read(self.path.as_ref())?);
         *self.pack.write() = pack.clone();

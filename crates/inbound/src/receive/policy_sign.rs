@@ -1,4 +1,4 @@
-//! `X-Policy-Sign`: the gateway's signature of what it received, so that a partner can prove it.
+//! `X-Policy-Sign`: the gateway's signature of what it received, as proof for the partner.
 //!
 //! The header reads `ed25519=<base64>; receipt=rcp_…; t=<unix ms>; kid=<key>`. Signed are the bytes of
 //! `<receipt id>.<SHA-256 of the body, in hex>.<t>`, by the Ed25519 key with that id at

@@ -1,4 +1,4 @@
-//! The first step: is the request fit to be looked at? Nothing here depends on who it is from.
+//! The first step: size and content type. Nothing here depends on the sender.
 
 use http::{HeaderMap, header};
 
@@ -7,7 +7,7 @@ use crate::{
     outcome::{Reason, ReceiveError},
 };
 
-/// Every body, whatever it is.
+/// Checks that apply to every body.
 pub fn check_size(request: &Incoming, limits: &Limits) -> Result<(), ReceiveError> {
     if request.body.len() <= limits.body_bytes { Ok(()) } else { Err(too_large(limits)) }
 }
@@ -17,15 +17,15 @@ pub fn too_large(limits: &Limits) -> ReceiveError {
     ReceiveError::new(413, "too_large", Reason::TooLarge, detail)
 }
 
-/// What a body says that it is.
+/// The declared content type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Media {
     Json,
-    /// JSON too, if it is a message of SNS, which says so of all that it sends.
+    /// Plain text, which SNS declares for its JSON messages.
     PlainText,
 }
 
-/// JSON in UTF-8, not packed. Plain text passes here, whoever it is said to be from: if it were refused
+/// JSON in UTF-8, not compressed. Plain text passes here for every partner: if it were refused
 /// for all but SNS, anyone could find out which partners are SNS.
 pub fn check_type(headers: &HeaderMap) -> Result<Media, ReceiveError> {
     let refused = |detail| Err(not_taken(detail));
@@ -43,7 +43,7 @@ pub fn check_type(headers: &HeaderMap) -> Result<Media, ReceiveError> {
 
 const SEND_JSON: &str = "send it as `content-type: application/json`";
 
-/// For those who are proved to be somebody else than SNS.
+/// For senders that are verified and are not SNS.
 pub fn only_json(media: Media) -> Result<(), ReceiveError> {
     if media == Media::Json { Ok(()) } else { Err(not_taken(SEND_JSON)) }
 }
@@ -90,7 +90,7 @@ mod tests {
         ] {
             assert!(is_json(fine.as_bytes()), "{fine}");
         }
-        for odd in [
+        for invalid in [
             "",
             "text/json",
             "application/jsonp",
@@ -103,7 +103,7 @@ mod tests {
             "application/json; q=1",
             "application/x-www-form-urlencoded",
         ] {
-            assert!(!is_json(odd.as_bytes()), "{odd}");
+            assert!(!is_json(invalid.as_bytes()), "{invalid}");
         }
         let mut headers = HeaderMap::new();
         assert_eq!(check_type(&headers).unwrap_err().status, 415);

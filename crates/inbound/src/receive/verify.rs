@@ -1,5 +1,5 @@
-//! Whether a request is from whom it says. The key decides the algorithm; a header only ever selects
-//! among the keys of the partner that the path names.
+//! Verifies that a request is from the partner in its path. The key determines the algorithm; a header only
+//! selects among the keys of that partner.
 
 use std::time::Duration;
 
@@ -14,11 +14,11 @@ use crate::{
     sns::{self, Sns, VerifiedSnsMessage},
 };
 
-/// A request that was proved. Only this file makes one.
+/// A verified request. Only this file constructs one.
 pub struct VerifiedMessage<'a> {
     pub source: &'a PreparedSource,
     pub key: &'a PreparedKey,
-    /// Nothing where a token proved it: then nothing in it is signed.
+    /// `None` if it was authenticated by a token: then nothing is signed.
     signed: Option<VerifiedSignature<'a>>,
 }
 
@@ -28,7 +28,7 @@ enum VerifiedSignature<'a> {
 }
 
 impl VerifiedMessage<'_> {
-    /// The message's id, where the signature covers one.
+    /// The message id, if the signature covers one.
     pub fn message_id(&self) -> Option<&str> {
         match self.signed.as_ref()? {
             VerifiedSignature::ByPartner(verified) => verified.message_id(),
@@ -36,7 +36,7 @@ impl VerifiedMessage<'_> {
         }
     }
 
-    /// SHA-256 of what was signed; nothing where nothing was.
+    /// SHA-256 of the signed bytes; `None` if nothing was signed.
     pub fn base_sha256(&self) -> Option<String> {
         Some(match self.signed.as_ref()? {
             VerifiedSignature::ByPartner(verified) => verified.base_sha256(),
@@ -44,7 +44,7 @@ impl VerifiedMessage<'_> {
         })
     }
 
-    /// What kind of event the sender says it is: as it signed, or in a header that no signature covers.
+    /// The event type that the sender claims: signed, or in an unsigned header.
     pub fn topic<'b>(&'b self, request: &'b Incoming) -> Option<&'b str> {
         if let Some(VerifiedSignature::BySns(proved)) = &self.signed {
             return receipt_label::topic(proved.topic.as_bytes());
@@ -53,19 +53,19 @@ impl VerifiedMessage<'_> {
         receipt_label::topic(request.headers.get(name)?.as_bytes())
     }
 
-    /// Whether it can only be JSON, whatever its header says: the signature stands in the body.
+    /// Whether it must be JSON, whatever its content type, since the signature is in the body.
     pub fn is_json_by_itself(&self) -> bool {
         matches!(self.signed, Some(VerifiedSignature::BySns(_)))
     }
 }
 
-/// Verifies what senders sign, each in its own form.
+/// Verifies the signatures of all presets.
 pub struct RequestVerifier {
-    /// How far a timestamp may be from now.
+    /// Maximum difference of a timestamp from now.
     tolerance: Duration,
-    /// The gateway's own form, which most partners use: what nobody's request is judged by.
+    /// The gateway's own scheme, which is also used for requests of unknown partners.
     decoy: Option<Recipe>,
-    /// Nothing where no messages of SNS are taken.
+    /// `None` if SNS is not configured.
     sns: Option<Sns>,
 }
 
@@ -78,7 +78,7 @@ impl RequestVerifier {
         Self { sns: Some(sns), ..self }
     }
 
-    /// Only for a message of SNS is anyone asked: for the certificate.
+    /// Only SNS messages cause a request, for the certificate.
     pub async fn verify<'a>(
         &self,
         source: &'a PreparedSource,
@@ -117,14 +117,14 @@ impl RequestVerifier {
             proved.ok_or_else(|| ReceiveError::unproven(Reason::SignatureMismatch))?;
         let key =
             source.keys.get(index).ok_or_else(|| ReceiveError::unproven(Reason::UnknownKey))?;
-        // Last, so that a source that is switched off cannot be told from one that is not there.
+        // Checked last, so that a paused source cannot be distinguished from an unknown one.
         if !source.source.is_active {
             return Err(ReceiveError::unproven(Reason::SwitchedOff));
         }
         Ok(VerifiedMessage { source, key, signed })
     }
 
-    /// For a partner that is not there: the same work, so that the answer takes as long and says as much.
+    /// For an unknown partner: the same work, so that the response takes as long and reveals nothing.
     pub fn refuse_unknown(&self, request: &Incoming, now: Time) -> ReceiveError {
         let Some(decoy) = &self.decoy else {
             return ReceiveError::unproven(Reason::UnknownPartner);
@@ -143,7 +143,7 @@ impl RequestVerifier {
         }
     }
 
-    /// Answers a message about a subscription. Nothing if it is about something else.
+    /// Answers a message about a subscription. `None` for other messages.
     pub(crate) async fn answer_subscription(
         &self,
         message: &VerifiedMessage<'_>,
@@ -158,7 +158,7 @@ impl RequestVerifier {
     }
 }
 
-/// The places of the keys that may be tried: valid now and, where the sender names one, of that id.
+/// The indexes of the keys to try: valid now and, if the sender names one, with that id.
 fn choose(source: &PreparedSource, claimed: Option<&str>, now: Time) -> Vec<usize> {
     let fits = |ready: &PreparedKey| {
         claimed.is_none_or(|id| ready.key.key_id == id) && ready.key.is_valid_at(now)
@@ -166,7 +166,7 @@ fn choose(source: &PreparedSource, claimed: Option<&str>, now: Time) -> Vec<usiz
     source.keys.iter().enumerate().filter(|(_, key)| fits(key)).map(|(index, _)| index).collect()
 }
 
-/// Those keys, without copying them where it is one or all.
+/// The selected keys, without a copy if it is one or all.
 enum KeySelection<'a> {
     Some(&'a [VerifyingKey]),
     Copied(Vec<VerifyingKey>),
@@ -190,7 +190,7 @@ impl<'a> KeySelection<'a> {
     }
 }
 
-/// The operator is told that there was no key to try, rather than that none matched, and why.
+/// Records that there was no key to try, and why, instead of a mismatch.
 fn explain(
     refusal: VerifyError,
     source: &PreparedSource,
@@ -219,7 +219,7 @@ fn explain(
     }
 }
 
-/// The first that proves it. All are tried, so that it takes as long whichever it is.
+/// The first token that matches. All are compared, so that the time does not depend on which one matches.
 fn first(
     chosen: &[usize],
     tokens: &[Token],
@@ -248,7 +248,7 @@ fn client_states(body: &[u8]) -> Vec<String> {
     states.unwrap_or_default()
 }
 
-/// Each of them, and at least one.
+/// All of them must match, and there must be at least one.
 fn all_are(token: &Token, states: &[String]) -> Result<(), VerifyError> {
     const NAME: &str = "client-state";
     if states.is_empty() {

@@ -1,4 +1,4 @@
-//! A source, ready: its keys prepared for verifying, its schema compiled, its targets parsed.
+//! A prepared source: keys ready for verification, schema compiled, targets parsed.
 
 use std::{sync::Arc, time::Duration};
 
@@ -32,15 +32,15 @@ pub struct PreparedSource {
     pub targets: Vec<Target>,
     pub plan: Arc<RetryPlan>,
     pub rate: Option<Rate>,
-    /// Signs what is dispatched.
+    /// Signs dispatched requests.
     pub dispatch_keys: [SigningKey; 1],
-    /// With which Meta greets.
+    /// The verify token of Meta's handshake.
     pub verify_token: Option<Token>,
-    /// The records of the source and of each key, in order: what has not changed is not made anew.
+    /// The documents of the source and of each key, in order, to detect what has changed.
     pub(super) made_of: Vec<Bytes>,
 }
 
-/// The proof, with the keys in the form that it needs, in the order of [`PreparedSource::keys`].
+/// The keys in the form that the proof needs, in the order of [`PreparedSource::keys`].
 pub enum ProofKeys {
     Signature {
         recipe: Box<Recipe>,
@@ -53,21 +53,21 @@ pub enum ProofKeys {
     ClientState {
         tokens: Vec<Token>,
     },
-    /// The key is Amazon's, so there is one in [`PreparedSource::keys`] that stands for it: `sns`.
+    /// The key is Amazon's, represented by `sns` in [`PreparedSource::keys`].
     Sns(Topics),
 }
 
-/// Under which name it is written what Amazon's key has proved.
+/// The key id of webhooks that were signed with Amazon's key.
 const SNS: &str = "sns";
 
 pub struct PreparedKey {
     pub key: SourceKey,
-    /// How much of its rate is used. A change to the source begins it anew.
+    /// How much of its rate is used. A change to the source resets it.
     used: Mutex<Gcra>,
 }
 
 impl PreparedKey {
-    /// Takes a slot, or says how long to wait for one.
+    /// Takes a slot of the rate limit, or returns how long to wait.
     pub fn take(&self, rate: Rate, now: Time) -> Result<(), Duration> {
         let mut used = self.used.lock();
         let free = used.free_at(rate, now);
@@ -139,7 +139,7 @@ impl PreparedSource {
         })
     }
 
-    /// What does not fit the schema; pointers are into the body.
+    /// Schema errors, with pointers into the body.
     pub async fn schema_errors(
         self: &Arc<Self>,
         body: &Bytes,
@@ -160,7 +160,7 @@ impl PreparedSource {
     }
 }
 
-/// The validator speaks of an event's data, which here is all there is.
+/// The validator reports pointers into an event's data, which here is the whole body.
 fn into_body(error: FieldError) -> FieldError {
     match error.pointer.strip_prefix("/data") {
         Some(within) => FieldError { pointer: within.to_owned(), ..error },

@@ -1,4 +1,4 @@
-//! A certificate of SNS, and what its key has signed.
+//! A certificate of SNS, and the verification with its key.
 //!
 //! Its issuer is not asked for. The file that SNS serves holds this one certificate without the one
 //! between it and a root, so there is no chain to build; that it is Amazon's is known because it came
@@ -43,7 +43,7 @@ impl Certificate {
         let parsed = EndEntityCert::try_from(&self.der).map_err(|_| unreadable)?;
         let secs = u64::try_from(now.secs()).unwrap_or_default();
         let now = UnixTime::since_unix_epoch(Duration::from_secs(secs));
-        // The dates are looked at before an issuer is looked for, and there is none to be found.
+        // The dates are checked before the issuer, which is not available.
         match parsed.verify_for_usage(&[], &[], &[], now, AnyUse, None, None) {
             Ok(_) | Err(Error::UnknownIssuer) => Ok(()),
             Err(Error::CertExpired { .. }) => Err("the certificate has expired"),
@@ -61,7 +61,7 @@ impl Certificate {
     }
 }
 
-/// Which uses Amazon writes into its certificate is its own affair.
+/// The key usages in Amazon's certificate are not checked.
 struct AnyUse;
 
 impl ExtendedKeyUsageValidator for AnyUse {

@@ -1,6 +1,6 @@
 //! Fetches certificates and keeps them. Bounded in every direction, since until a certificate is there
-//! nothing in a message is proved: so many are kept, one caller at a time fetches a URL, what failed is
-//! not tried again at once, and a source and all of them together have only so many fetches a minute.
+//! nothing in a message is verified: the cache is bounded, one caller at a time fetches a URL, failures are
+//! cached for a while, and the fetches per minute are limited for each source and in total.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -16,12 +16,12 @@ const KEPT: usize = 32;
 const REFUSED_KEPT: usize = 256;
 /// After this it is fetched again, so that one that Amazon withdrew is not trusted for ever.
 const TRUSTED: Duration = Duration::from_hours(24);
-/// A URL that had no certificate is left alone for so long, and one that could not be asked for less.
+/// How long a URL without a certificate is not fetched again. Unreachable URLs are retried sooner.
 const REFUSED_FOR: Duration = Duration::from_mins(1);
 const AWAY_FOR: Duration = Duration::from_secs(2);
 const DEADLINE: Duration = Duration::from_secs(5);
 /// Amazon's have about 2 KiB.
-const LONGEST: usize = 16 * 1024;
+const MAX_LENGTH: usize = 16 * 1024;
 
 pub const BY_SOURCE: Rate = Rate { count: 6, per: Duration::from_mins(1) };
 pub const BY_ALL: Rate = Rate { count: 30, per: Duration::from_mins(1) };
@@ -69,7 +69,7 @@ impl Certificates {
         }
         let turn = self.turn(url.as_str());
         let _mine = turn.lock.lock().await;
-        // Whoever was before in the turn may have fetched it.
+        // The previous caller in the queue may have fetched it.
         if let Some(known) = self.shelf.lock().known(url.as_str(), now) {
             return known;
         }
@@ -83,7 +83,7 @@ impl Certificates {
     }
 
     async fn fetch(&self, url: &Url) -> CertificateResult {
-        let answer = self.client.get(url, DEADLINE, LONGEST).await.answer;
+        let answer = self.client.get(url, DEADLINE, MAX_LENGTH).await.answer;
         let answer =
             answer.map_err(|none| CertificateError::Away(none.failure.reason().to_owned()))?;
         let refused = |why: String| Err(CertificateError::Refused(why));
@@ -91,7 +91,7 @@ impl Certificates {
             200 if answer.is_whole => {
                 Certificate::read(&answer.body).map(Arc::new).map_err(CertificateError::Refused)
             }
-            200 if answer.body.len() >= LONGEST => {
+            200 if answer.body.len() >= MAX_LENGTH => {
                 refused("the certificate is too long".to_owned())
             }
             200 => Err(CertificateError::Away(

@@ -14,9 +14,9 @@ use crate::{
 
 /// SNS itself waits 15 s for our answer.
 const DEADLINE: Duration = Duration::from_secs(10);
-const LONGEST: usize = 4 * 1024;
+const MAX_LENGTH: usize = 4 * 1024;
 /// Who saw a confirmation could send it again and again.
-const MOST: Rate = Rate { count: 20, per: Duration::from_mins(1) };
+const MAX_COUNT: Rate = Rate { count: 20, per: Duration::from_mins(1) };
 const DONE: Reply = Reply { content_type: "text/plain; charset=utf-8", body: Bytes::new() };
 
 impl Sns {
@@ -54,7 +54,7 @@ impl Sns {
             let why = "too many subscriptions confirmed in the last minute";
             return Err(away(Reason::Confirmation, why));
         }
-        let why = match self.client.get(&url, DEADLINE, LONGEST).await.answer {
+        let why = match self.client.get(&url, DEADLINE, MAX_LENGTH).await.answer {
             Ok(answer) if (200..300).contains(&answer.status) => {
                 tracing::info!(%partner, topic, "SNS subscription confirmed");
                 return Ok(DONE);
@@ -68,9 +68,9 @@ impl Sns {
 
     fn may_confirm(&self, now: Time) -> bool {
         let mut used = self.confirmations.lock();
-        let is_free = used.free_at(MOST, now) <= now;
+        let is_free = used.free_at(MAX_COUNT, now) <= now;
         if is_free {
-            used.take(MOST, now);
+            used.take(MAX_COUNT, now);
         }
         is_free
     }

@@ -57,7 +57,7 @@ struct Raw {
 }
 
 /// Longer ids and names are not Amazon's.
-const LONGEST: usize = 2_048;
+const MAX_LENGTH: usize = 2_048;
 
 impl Message {
     pub fn read(body: &[u8]) -> Result<Self, &'static str> {
@@ -133,7 +133,7 @@ impl Message {
 }
 
 fn is_line(text: &str) -> bool {
-    !text.is_empty() && text.len() <= LONGEST && !text.chars().any(char::is_control)
+    !text.is_empty() && text.len() <= MAX_LENGTH && !text.chars().any(char::is_control)
 }
 
 #[cfg(test)]
@@ -189,25 +189,25 @@ mod tests {
 
     #[test]
     fn what_is_none() {
-        let odd = |name: &str, value: Value| {
+        let invalid = |name: &str, value: Value| {
             let mut message = notification();
             message[name] = value;
             Message::read(message.to_string().as_bytes()).expect_err(name)
         };
         for name in ["Type", "MessageId", "TopicArn", "Message", "Timestamp", "Signature"] {
-            odd(name, Value::Null);
-            odd(name, json!(["x"]));
+            invalid(name, Value::Null);
+            invalid(name, json!(["x"]));
         }
         for name in ["MessageId", "TopicArn", "Subject", "Timestamp", "SigningCertURL", "Token"] {
-            odd(name, json!("a\nb"));
+            invalid(name, json!("a\nb"));
         }
-        odd("SubscribeURL", json!("https://s\n"));
-        odd("MessageId", json!("a".repeat(LONGEST + 1)));
-        odd("SignatureVersion", json!("3"));
-        odd("SignatureVersion", json!(1));
-        odd("Type", json!("notification"));
-        odd("Type", json!("SubscriptionConfirmation"));
-        odd("Timestamp", json!("yesterday"));
+        invalid("SubscribeURL", json!("https://s\n"));
+        invalid("MessageId", json!("a".repeat(MAX_LENGTH + 1)));
+        invalid("SignatureVersion", json!("3"));
+        invalid("SignatureVersion", json!(1));
+        invalid("Type", json!("notification"));
+        invalid("Type", json!("SubscriptionConfirmation"));
+        invalid("Timestamp", json!("yesterday"));
         for raw in ["", "null", "[]", "hello", "{\"default\":\"hello\"}"] {
             assert!(Message::read(raw.as_bytes()).unwrap_err().contains("raw message delivery"));
         }

@@ -14,9 +14,9 @@ use serde_json::value::RawValue;
 use super::{SourceDraft, SourceError, SourceService, seal, targets};
 use crate::{Partner, Source, internal_target::InternalTarget, preset::Preset};
 
-const MOST_TARGETS: usize = 10;
-const MOST_IN_A_PERIOD: u32 = 1_000_000;
-const LONGEST_POINTER: usize = 256;
+const MAX_TARGETS: usize = 10;
+const MAX_PER_PERIOD: u32 = 1_000_000;
+const MAX_POINTER_LENGTH: usize = 256;
 
 impl SourceService {
     /// The source as the draft would have it, and the secret if a new one was given or made.
@@ -81,8 +81,8 @@ impl SourceService {
             (None, None) if is_new => (vec![self.sources.defaults().target_url.clone()], true),
             (None, None) => return,
         };
-        if urls.is_empty() || urls.len() > MOST_TARGETS {
-            let message = format!("must have 1 to {MOST_TARGETS} URLs");
+        if urls.is_empty() || urls.len() > MAX_TARGETS {
+            let message = format!("must have 1 to {MAX_TARGETS} URLs");
             return faults.push(FieldError::new("out_of_range", "/targets", message));
         }
         let mut checked: Vec<String> = Vec::new();
@@ -166,8 +166,8 @@ fn checked_preset(text: &RawValue) -> Result<(), FieldError> {
 }
 
 fn checked_rate(draft: &RateDraft) -> Result<Rate, FieldError> {
-    if !(1..=MOST_IN_A_PERIOD).contains(&draft.count) {
-        let message = format!("must be between 1 and {MOST_IN_A_PERIOD}");
+    if !(1..=MAX_PER_PERIOD).contains(&draft.count) {
+        let message = format!("must be between 1 and {MAX_PER_PERIOD}");
         return Err(FieldError::new("out_of_range", "/rate_limit/count", message));
     }
     let per = span::parse(&draft.per)
@@ -180,7 +180,7 @@ fn checked_rate(draft: &RateDraft) -> Result<Rate, FieldError> {
 }
 
 fn checked_pointer(text: &str) -> Result<Pointer, FieldError> {
-    let fits = text.len() <= LONGEST_POINTER && text.matches('/').count() <= MAX_DEPTH;
+    let fits = text.len() <= MAX_POINTER_LENGTH && text.matches('/').count() <= MAX_DEPTH;
     Pointer::parse(text).filter(|_| fits).ok_or_else(|| {
         let message = "not a JSON pointer: use the form /event/id";
         FieldError::new("pointer_malformed", "/event_id_pointer", message)

@@ -33,7 +33,7 @@ struct KeyEntry {
     public_key: Option<String>,
 }
 
-const MOST_ENTRIES: usize = 10_000;
+const MAX_ENTRIES: usize = 10_000;
 
 /// All of it, or what is wrong with it.
 pub fn read(text: &str) -> Result<Vec<Entry>, Vec<FieldError>> {
@@ -49,8 +49,8 @@ pub fn read(text: &str) -> Result<Vec<Entry>, Vec<FieldError>> {
         }
         _ => return Err(malformed()),
     };
-    if pairs.len() > MOST_ENTRIES {
-        let message = format!("the maximum is {MOST_ENTRIES} entries per request");
+    if pairs.len() > MAX_ENTRIES {
+        let message = format!("the maximum is {MAX_ENTRIES} entries per request");
         return Err(vec![FieldError::new("too_many", "", message)]);
     }
     let mut faults = Vec::new();
@@ -138,10 +138,10 @@ mod tests {
 
     #[test]
     fn faults_name_the_entry_and_never_the_secret() {
-        let odd = r#"{"webhook:partner:acme":{"scheme":"hmac","secret":"hush-hush"},
+        let invalid = r#"{"webhook:partner:acme":{"scheme":"hmac","secret":"hush-hush"},
             "webhook:partner:a/b:key:k":{"scheme":"hmac","secret":"hush-hush"},
             "webhook:partner:c:key:k":{"scheme":"hmac","sekret":"hush-hush"}}"#;
-        let faults = read(odd).unwrap_err();
+        let faults = read(invalid).unwrap_err();
         let pointers: Vec<_> = faults.iter().map(|fault| fault.pointer.as_str()).collect();
         // By name, as they stand in memory.
         assert_eq!(
@@ -149,8 +149,8 @@ mod tests {
             ["/webhook:partner:a~1b:key:k", "/webhook:partner:acme", "/webhook:partner:c:key:k"]
         );
         assert!(!format!("{faults:?}").contains("hush"));
-        for odd in ["", "[]x", "7", r#"[{"key":7,"value":{}}]"#] {
-            assert!(read(odd).is_err(), "{odd}");
+        for invalid in ["", "[]x", "7", r#"[{"key":7,"value":{}}]"#] {
+            assert!(read(invalid).is_err(), "{invalid}");
         }
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use gancho_domain::{FieldError, Time, span};
 use gancho_store::{Document, Expect};
 
-use super::{KeyDraft, MOST_KEYS, SourceError, SourceService, TRIES, seal};
+use super::{KeyDraft, MAX_KEYS, SourceError, SourceService, TRIES, seal};
 use crate::{
     Partner, Source, SourceKey,
     registry::{body, parse_document},
@@ -15,7 +15,7 @@ use crate::{
 
 /// For how long the old key is still good where a new one replaces it.
 const USUAL_OVERLAP: Duration = Duration::from_hours(24);
-const LONGEST_OVERLAP: Duration = Duration::from_hours(30 * 24);
+const MAX_OVERLAP: Duration = Duration::from_hours(30 * 24);
 
 impl SourceService {
     /// Puts a key in place, new or instead of the one with the same id.
@@ -30,8 +30,8 @@ impl SourceService {
         let overlap = overlap(&draft)?;
         let documents = self.key_documents(partner).await?;
         let is_new = documents.iter().all(|document| document.key != document_key(partner, key_id));
-        if is_new && documents.len() >= MOST_KEYS {
-            return Err(SourceError::TooMany { most: MOST_KEYS });
+        if is_new && documents.len() >= MAX_KEYS {
+            return Err(SourceError::TooMany { max: MAX_KEYS });
         }
         // The new one is there before the old one is given an end: at no time is there none.
         self.write_key(partner, &key, Expect::Anything).await?;
@@ -63,7 +63,7 @@ impl SourceService {
     ) -> Result<Vec<Document>, SourceError> {
         let prefix = document_key(partner, "");
         // `/` sorts before all that a name can go on with, so those of one partner stand together.
-        let documents = self.store.documents(ON_KEYS, Some(&prefix), MOST_KEYS + 1).await?;
+        let documents = self.store.documents(ON_KEYS, Some(&prefix), MAX_KEYS + 1).await?;
         Ok(documents.into_iter().filter(|document| document.key.starts_with(&prefix)).collect())
     }
 
@@ -185,7 +185,7 @@ fn overlap(draft: &KeyDraft) -> Result<Duration, SourceError> {
     };
     let Some(text) = &draft.overlap else { return Ok(USUAL_OVERLAP) };
     let overlap = span::parse(text).map_err(|not| fault(not.to_string()))?;
-    if overlap > LONGEST_OVERLAP {
+    if overlap > MAX_OVERLAP {
         return Err(fault("at most 30d".to_owned()));
     }
     Ok(overlap)

@@ -1,4 +1,4 @@
-//! Which id each of a source's targets has. Deliveries name the id, so whoever keeps an id gets what
+//! The ids of a source's targets. Deliveries refer to the id, so a target that keeps an id gets what
 //! still waits for it.
 
 use gancho_domain::EndpointId;

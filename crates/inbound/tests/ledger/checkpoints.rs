@@ -101,7 +101,7 @@ async fn files_are_not_written_over(stage: &Stage) {
     std::fs::write(&path, text).unwrap();
     receive(stage, 1..2).await;
     let fault = open(stage).run_once(false).await.unwrap_err();
-    assert!(matches!(fault, CheckpointerError::Foreign(odd) if odd == path));
+    assert!(matches!(fault, CheckpointerError::Foreign(invalid) if invalid == path));
 }
 
 /// A process that ended while it wrote leaves a file that is not whole. Under a name of its own it is
@@ -119,8 +119,8 @@ async fn what_is_not_whole_is_not_taken_for_one(stage: &Stage) {
     assert_eq!(open(stage).run_once(false).await.unwrap(), None, "it is whole");
 
     let path = folder.join("000000000003.txt");
-    for odd in [&b""[..], &note[..note.len() / 2], b"\xff\xfe", b"gancho.test/ledger\n3\n"] {
-        std::fs::write(&path, odd).unwrap();
+    for invalid in [&b""[..], &note[..note.len() / 2], b"\xff\xfe", b"gancho.test/ledger\n3\n"] {
+        std::fs::write(&path, invalid).unwrap();
         let before = names(stage);
         let checkpointer = open(stage);
         receive(stage, 2..4).await;

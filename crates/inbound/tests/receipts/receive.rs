@@ -140,8 +140,9 @@ async fn each_key_has_its_rate(stage: &Stage) {
     stage.put_key("acme", "k2", crate::stage::hmac_key("another secret of length")).await;
     // What is not proved uses nothing up.
     for n in 0..10 {
-        let odd = stage.signed(&format!("{{\"n\":{n}}}")).with("x-signature", "hmac-sha256=AAAA");
-        assert_eq!(stage.denied(&odd).await.status, 403);
+        let invalid =
+            stage.signed(&format!("{{\"n\":{n}}}")).with("x-signature", "hmac-sha256=AAAA");
+        assert_eq!(stage.denied(&invalid).await.status, 403);
     }
     let from_k1 = |n: u32| stage.signed(&format!("{{\"n\":{n}}}"));
     stage.kept(&from_k1(1)).await;

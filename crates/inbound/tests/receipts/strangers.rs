@@ -61,9 +61,9 @@ fn requests(now: i64) -> Vec<Incoming> {
         all.push(bare.clone().with(name, good).and(name, "other"));
         let spoiled = format!("{good}.");
         let late = format!("t={stale},v1={}", "00".repeat(32));
-        for odd in ["", "soon", "t=x,v1=00", "t=x", &stale, &late, &long, &spoiled, "\u{e9}"] {
-            all.push(full.clone().with(name, odd));
-            all.push(bare.clone().with(name, odd));
+        for invalid in ["", "soon", "t=x,v1=00", "t=x", &stale, &late, &long, &spoiled, "\u{e9}"] {
+            all.push(full.clone().with(name, invalid));
+            all.push(bare.clone().with(name, invalid));
         }
     }
     for body in [
@@ -134,12 +134,12 @@ async fn the_true_reason_is_noted(stage: &Stage) {
         stage.source(partner, &core, draft).await;
     }
     let claim = format!("t=soon,v1={}", "00".repeat(32));
-    let odd = request("by-stripe", "{}").with("stripe-signature", &claim);
-    let denied = stage.denied(&odd).await;
+    let invalid = request("by-stripe", "{}").with("stripe-signature", &claim);
+    let denied = stage.denied(&invalid).await;
     assert_eq!((denied.status, denied.reason), (403, Reason::MalformedTimestamp));
     let noted = stage.node.inbound.rejections.of("by-stripe");
     assert_eq!((noted[0].status, noted[0].reason), (403, Reason::MalformedTimestamp));
-    assert!(noted[0].detail.as_ref().unwrap().contains("seconds expected"), "{noted:?}");
+    assert!(noted[0].detail.as_ref().unwrap().contains("expected seconds"), "{noted:?}");
     assert_eq!(stage.node.inbound.counters.of_reason(Reason::MalformedTimestamp), 1);
     assert_eq!(stage.node.inbound.rejections.of(UNKNOWN).len(), 0);
 }

@@ -10,15 +10,15 @@ use crate::stage::{SECRET, Spoil, Stage, core, raw, request};
 async fn the_reason_is_for_the_operator(stage: &Stage) {
     let core = core().await;
     stage.acme(&core).await;
-    let odd = stage
+    let invalid = stage
         .signed("{\"card\":\"4111\"}")
         .with("x-signature", "hmac-sha256=AAAA")
         .with("authorization", "Bearer hush")
         .with("cookie", "session=hush")
         .with("x-api-key", "hush")
         .with("user-agent", "partner/1.0");
-    stage.denied(&odd).await;
-    stage.denied(&odd.clone().to("nobody")).await;
+    stage.denied(&invalid).await;
+    stage.denied(&invalid.clone().to("nobody")).await;
     let noted = stage.node.inbound.rejections.of("acme");
     assert_eq!(noted.len(), 1);
     let one = &noted[0];
@@ -45,15 +45,15 @@ async fn the_reason_is_for_the_operator(stage: &Stage) {
 async fn a_flood_is_counted_and_not_kept(stage: &Stage) {
     let core = core().await;
     stage.acme(&core).await;
-    let odd = stage.signed("{}").with("x-signature", "no");
+    let invalid = stage.signed("{}").with("x-signature", "no");
     for n in 0..2_000 {
-        stage.denied(&odd.clone().to(&format!("nobody-{n}"))).await;
+        stage.denied(&invalid.clone().to(&format!("nobody-{n}"))).await;
     }
     let rejections = &stage.node.inbound.rejections;
-    stage.denied(&odd).await;
+    stage.denied(&invalid).await;
     assert_eq!(rejections.of("acme").len(), 1, "others' flood hides nothing");
     for _ in 1..2_000 {
-        stage.denied(&odd).await;
+        stage.denied(&invalid).await;
     }
     assert_eq!(rejections.of("acme").len(), 50);
     assert_eq!(rejections.of(UNKNOWN).len(), 50);

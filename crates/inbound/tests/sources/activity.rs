@@ -31,11 +31,11 @@ async fn another_node_sees_it_also_after_a_restart(stage: &Stage) {
     stage.kept(&first).await;
     stage.kept(&first).await;
     stage.kept(&stage.signed(r#"{"event_id":"e_1","n":2}"#)).await;
-    let odd = stage.signed("{}").with("x-signature", "hmac-sha256=AAAA").with("cookie", "hush");
-    stage.denied(&odd).await;
+    let invalid = stage.signed("{}").with("x-signature", "hmac-sha256=AAAA").with("cookie", "hush");
+    stage.denied(&invalid).await;
     stage.clock.advance(Duration::from_secs(1));
     stage.denied(&stage.signed("{}").with("x-key-id", "k9")).await;
-    stage.denied(&odd.clone().to("nobody")).await;
+    stage.denied(&invalid.clone().to("nobody")).await;
 
     // The node itself knows at once; another, and the next life of this one, once it was saved.
     let here = seen(&stage.node, "acme").await;
@@ -74,8 +74,8 @@ async fn what_two_nodes_saw_adds_up(stage: &Stage) {
             // On SQLite there is one node that receives, and one maker of ids.
             let receiving = if stage.is_postgres() { node } else { &stage.node };
             kept(receiving.inbound.receive(&stage.signed(&body)).await);
-            let odd = stage.signed(&body).with("x-key-id", "k9");
-            node.inbound.receive(&odd).await;
+            let invalid = stage.signed(&body).with("x-key-id", "k9");
+            node.inbound.receive(&invalid).await;
         }
         let (one, other) =
             tokio::join!(stage.node.inbound.save_activity(), second.inbound.save_activity());
@@ -92,15 +92,15 @@ async fn a_flood_costs_a_write_and_not_one_for_each(stage: &Stage) {
     let core = core().await;
     stage.acme(&core).await;
     let source = stage.node.desk.get(&name("acme")).await.unwrap();
-    let mut odd = stage.signed("{}").with("x-signature", "no");
+    let mut invalid = stage.signed("{}").with("x-signature", "no");
     for n in 0..60 {
-        odd = odd.with(&format!("x-{n}-{}", "a".repeat(200)), &"b".repeat(4_000));
+        invalid = invalid.with(&format!("x-{n}-{}", "a".repeat(200)), &"b".repeat(4_000));
     }
     for n in 0..3_000 {
-        stage.denied(&odd.clone().to(if n % 2 == 0 { "acme" } else { "nobody" })).await;
+        stage.denied(&invalid.clone().to(if n % 2 == 0 { "acme" } else { "nobody" })).await;
         if n % 100 == 0 {
             stage.clock.advance(Duration::from_secs(1));
-            odd = odd.with("x-timestamp", &stage.clock.now().secs().to_string());
+            invalid = invalid.with("x-timestamp", &stage.clock.now().secs().to_string());
         }
     }
     for round in 1..=2 {

@@ -15,7 +15,7 @@ fn draft(partner: &str) -> SourceDraft {
 }
 
 async fn every_fault_is_told(stage: &Stage) {
-    let odd = SourceDraft {
+    let invalid = SourceDraft {
         preset: Some(raw(r#""paypal""#)),
         targets: Some(vec![
             "ftp://x".into(),
@@ -34,7 +34,7 @@ async fn every_fault_is_told(stage: &Stage) {
         verify_token: Some(Some("x".into())),
         ..draft("acme")
     };
-    let Err(SourceError::Faulty(faults)) = stage.node.desk.create(odd).await else { panic!() };
+    let Err(SourceError::Faulty(faults)) = stage.node.desk.create(invalid).await else { panic!() };
     let pointers: Vec<&str> = faults.iter().map(|fault| fault.pointer.as_str()).collect();
     for pointer in [
         "/preset",

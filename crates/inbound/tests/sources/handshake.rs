@@ -54,7 +54,7 @@ async fn meta(stage: &Stage) {
         "hub.mode=subscribe&hub.challenge=115%3C8201444&hub.verify_token=the+token+we+agreed+on";
     let (body, content_type) = reply(stage, &query(Verb::Get, asked)).await;
     assert_eq!((body.as_str(), content_type), ("115<8201444", "text/plain; charset=utf-8"));
-    for odd in [
+    for invalid in [
         "",
         "hub.mode=subscribe&hub.challenge=1",
         "hub.mode=subscribe&hub.challenge=1&hub.verify_token=wrong",
@@ -62,8 +62,8 @@ async fn meta(stage: &Stage) {
         "hub.mode=subscribe&hub.verify_token=the+token+we+agreed+on",
         "hub.mode=subscribe&hub.challenge=a%0d%0ab&hub.verify_token=the+token+we+agreed+on",
     ] {
-        let denied = stage.denied(&query(Verb::Get, odd)).await;
-        assert_eq!((denied.status, denied.reason), (403, Reason::Greeting), "{odd}");
+        let denied = stage.denied(&query(Verb::Get, invalid)).await;
+        assert_eq!((denied.status, denied.reason), (403, Reason::Greeting), "{invalid}");
     }
     let body = "{}";
     let hex = HEXLOWER.encode(&mac(SECRET, body));
@@ -87,14 +87,14 @@ async fn microsoft(stage: &Stage) {
         )
     };
     stage.kept(&notified(SECRET)).await;
-    for odd in [
+    for invalid in [
         notified("another"),
         request("acme", r#"{"value":[]}"#),
         request("acme", "{}"),
         request("acme", r#"{"value":[{}]}"#),
         request("acme", "nothing"),
     ] {
-        assert_eq!(stage.denied(&odd).await.status, 403);
+        assert_eq!(stage.denied(&invalid).await.status, 403);
     }
 }
 
@@ -121,9 +121,9 @@ async fn a_validation_is_answered_for_everyone(stage: &Stage) {
     for preset in ["\"partner\"", "\"microsoft\"", "\"slack\"", "\"meta\"", "\"github\""] {
         source(stage, preset).await;
         assert_eq!(reply(stage, &asked).await, expected, "{preset}");
-        let odd = query(Verb::Post, "validationToken=a%0ab");
-        let known = stage.denied(&odd).await;
-        let unknown = stage.denied(&odd.clone().to("nobody")).await;
+        let invalid = query(Verb::Post, "validationToken=a%0ab");
+        let known = stage.denied(&invalid).await;
+        let unknown = stage.denied(&invalid.clone().to("nobody")).await;
         assert_eq!((known.status, &known.detail), (unknown.status, &unknown.detail), "{preset}");
         let full = Incoming { query: asked.query.clone(), ..request("acme", "{}") };
         assert_eq!(stage.denied(&full).await.status, 403, "{preset}");

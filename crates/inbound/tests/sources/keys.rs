@@ -142,7 +142,7 @@ async fn weak_and_misplaced_secrets_are_refused(stage: &Stage) {
         stage.put_key("acme", &format!("k{}", n + 2), hmac_key(SECRET)).await;
     }
     let put = stage.node.desk.put_key(&name("acme"), "one-more", hmac_key(SECRET)).await;
-    assert!(matches!(put, Err(SourceError::TooMany { most: 16 })));
+    assert!(matches!(put, Err(SourceError::TooMany { max: 16 })));
     stage.put_key("acme", "k5", hmac_key(NEW)).await;
 }
 

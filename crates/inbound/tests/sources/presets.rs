@@ -106,8 +106,11 @@ async fn shopify_and_generic(stage: &Stage) {
     // An order that is created and paid at once has one body; what Shopify would not write is no topic.
     assert!(!stage.kept(&event.clone().with("x-shopify-topic", "orders/paid")).await.is_repeat);
     stage.kept(&event.clone().without("x-shopify-topic")).await;
-    for odd in ["a1", "orders/paid/2", "orders/a1", "Orders/paid", "orders/", "orders/paid."] {
-        assert!(stage.kept(&event.clone().with("x-shopify-topic", odd)).await.is_repeat, "{odd}");
+    for invalid in ["a1", "orders/paid/2", "orders/a1", "Orders/paid", "orders/", "orders/paid."] {
+        assert!(
+            stage.kept(&event.clone().with("x-shopify-topic", invalid)).await.is_repeat,
+            "{invalid}"
+        );
     }
     let draft = SourceDraft { preset: Some(raw(GENERIC)), ..SourceDraft::default() };
     stage.node.desk.change(&name("acme"), draft).await.unwrap();
@@ -124,10 +127,10 @@ async fn tokens(stage: &Stage) {
     let core = core().await;
     source(stage, r#"{"token":{"header":"X-Token"}}"#, &core).await;
     let with = |token: &str| request("acme", "{\"n\":1}").with("x-token", token);
-    for odd in
+    for invalid in
         ["", "a", "a secret of some lengt", "a secret of some length ", "a secret of some lengthx"]
     {
-        assert_eq!(stage.denied(&with(odd)).await.status, 403, "{odd}");
+        assert_eq!(stage.denied(&with(invalid)).await.status, 403, "{invalid}");
     }
     assert_eq!(stage.denied(&request("acme", "{\"n\":1}")).await.status, 403);
     assert_eq!(stage.denied(&with(SECRET).and("x-token", SECRET)).await.status, 403);

@@ -1,5 +1,5 @@
-//! A notification of SES, as SNS brings it: wrapped in SNS's own envelope, or raw. Two forms: of an
-//! identity's notifications (`notificationType`) and of a configuration set's events (`eventType`).
+//! Parses SES notifications from SNS, with or without the SNS envelope. There are two formats:
+//! notifications of an identity (`notificationType`) and events of a configuration set (`eventType`).
 
 use serde::Deserialize;
 use thiserror::Error;
@@ -13,7 +13,7 @@ use crate::{
 
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum FeedbackError {
-    /// There is nothing to do about it: it was delivered, opened, delayed.
+    /// Ignored: delivered, opened, delayed and so on.
     #[error("ignored: an SES notification of type `{0}`")]
     OtherKind(String),
     #[error("not an SES notification: {0}")]
@@ -83,7 +83,7 @@ struct Header {
 }
 
 pub fn parse(body: &[u8]) -> Result<Feedback, FeedbackError> {
-    // How SES tries out a topic that a configuration set is given: in plain words.
+    // The plain-text message with which SES tests the topic of a configuration set.
     const TRIED_OUT: &str = "Successfully validated SNS topic";
     let unreadable = |fault: serde_json::Error| FeedbackError::Unreadable(fault.to_string());
     let notification: Notification = match serde_json::from_slice::<Envelope>(body) {
@@ -117,7 +117,7 @@ pub fn parse(body: &[u8]) -> Result<Feedback, FeedbackError> {
     }
 }
 
-/// `Undetermined` may be anything: the address is given another chance.
+/// `Undetermined` may be anything, so the address is not suppressed.
 fn of_bounce(bounce: Bounce, mut report: Feedback) -> Feedback {
     let is_for_good = bounce.kind == "Permanent";
     report.code =
@@ -199,7 +199,7 @@ mod tests {
         });
         let report = parse(event.to_string().as_bytes()).expect("feedback");
         assert_eq!((report.code, report.email), (FailureCode::Complaint, OUTBOX.parse().ok()));
-        assert_eq!(report.reason, "its reader complained of it (abuse)");
+        assert_eq!(report.reason, "the recipient complained (abuse)");
     }
 
     #[test]
@@ -213,8 +213,8 @@ mod tests {
         let text = "Successfully validated SNS topic for Amazon SES event publishing.";
         let tried = json!({ "Type": "Notification", "Message": text }).to_string();
         assert_eq!(other(&tried), FeedbackError::OtherKind("Validation".into()));
-        for odd in ["", "[]", "{}", "{\"Message\": \"{\"}", "null"] {
-            assert!(matches!(other(odd), FeedbackError::Unreadable(_)), "{odd}");
+        for invalid in ["", "[]", "{}", "{\"Message\": \"{\"}", "null"] {
+            assert!(matches!(other(invalid), FeedbackError::Unreadable(_)), "{invalid}");
         }
     }
 }

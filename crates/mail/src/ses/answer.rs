@@ -1,4 +1,4 @@
-//! What SES said: the id that it gave the letter, or its word for an error.
+//! Parses the response of SES: a message id, or an error.
 
 use gancho_egress::Answer;
 use serde::Deserialize;
@@ -22,7 +22,7 @@ struct SesRefusal {
 pub(super) fn read(answer: &Answer) -> Result<Acceptance, TransportError> {
     if answer.status == 200 {
         let Ok(taken) = serde_json::from_slice::<SesAcceptance>(&answer.body) else {
-            // Taken or not: whoever answers so is not SES, or not for long.
+            // Accepted or not: a server that responds like this is not SES.
             let text = "SES responded with 200 without a MessageId".to_owned();
             return Err(TransportError::NoResponse { text });
         };
@@ -45,7 +45,7 @@ fn header(lines: &[u8], name: &str) -> Option<String> {
     lines.find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.to_owned())
 }
 
-/// Some errors come as XML, from what stands before the API.
+/// Some errors are XML, from proxies in front of the API.
 fn element(body: &str, name: &str) -> Option<String> {
     let (_, rest) = body.split_once(&format!("<{name}>"))?;
     rest.split_once(&format!("</{name}>")).map(|(text, _)| text.to_owned())

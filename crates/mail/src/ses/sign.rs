@@ -1,4 +1,4 @@
-//! Amazon's Signature Version 4 for one kind of request: a body, no query, a plain path.
+//! AWS Signature Version 4 for one kind of request: a body, no query, a plain path.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 pub struct Credentials {
     pub key_id: String,
     pub secret: Zeroizing<String>,
-    /// Of credentials that are lent for a while.
+    /// The session token of temporary credentials.
     pub token: Option<Zeroizing<String>>,
 }
 
@@ -28,7 +28,7 @@ impl fmt::Debug for Credentials {
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
     pub method: &'a str,
-    /// Only of characters that need no encoding.
+    /// Contains only characters that need no encoding.
     pub path: &'a str,
     /// As in the `Host` header.
     pub host: &'a str,
@@ -36,7 +36,7 @@ pub struct Request<'a> {
     pub body: &'a [u8],
 }
 
-/// The headers that prove who asks.
+/// The authentication headers.
 pub fn sign(
     request: &Request<'_>,
     credentials: &Credentials,
@@ -71,7 +71,7 @@ pub fn sign(
         "AWS4-HMAC-SHA256 Credential={}/{scope}, SignedHeaders={names}, Signature={signature}",
         credentials.key_id
     );
-    // The host and the content type are on the request already.
+    // The request already has host and content type.
     headers.retain(|(name, _)| name.starts_with("x-amz-"));
     headers.push(("authorization", authorization));
     headers

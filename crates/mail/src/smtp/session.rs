@@ -1,4 +1,4 @@
-//! What is said to a mail server: hello, TLS, authentication once; then letter after letter.
+//! An SMTP session: EHLO, TLS and authentication once, then one message after the other.
 
 use data_encoding::BASE64;
 use gancho_egress::shortage::{is_shortage, lacks_sockets};
@@ -16,36 +16,36 @@ pub(super) struct SmtpSession {
     wire: Wire<dyn Duplex>,
     offers: Capabilities,
     letters: u32,
-    /// The last letter was refused half way, and the server still thinks of it.
+    /// The last message was refused halfway, so the transaction must be reset.
     needs_reset: bool,
 }
 
-/// What the server can do.
+/// The capabilities of the server.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Capabilities {
     starttls: bool,
     pipelining: bool,
-    /// Ways to log in, in capitals.
+    /// Authentication methods, in upper case.
     auth: Vec<String>,
-    /// It wants to know how large a letter is,
+    /// The server supports SIZE.
     takes_size: bool,
-    /// and takes none that is larger.
+    /// Maximum message size of the server.
     size: Option<u64>,
 }
 
-/// A letter was not taken.
+/// A message was not accepted.
 pub(super) struct SmtpError {
     pub cause: TransportError,
-    /// The connection can be used for another letter.
+    /// The connection can be used for another message.
     pub can_go_on: bool,
-    /// All of it was sent, so that it may have been taken, whatever was answered.
+    /// The whole message was sent, so it may have been accepted.
     was_sent: bool,
-    /// The connection had served another letter before.
+    /// The connection was reused.
     is_kept: bool,
 }
 
 impl SmtpError {
-    /// The connection was no longer good, and nothing of the letter can have been taken.
+    /// The connection was stale, and the message cannot have been accepted.
     pub fn is_stale(&self) -> bool {
         let is_gone = matches!(
             self.cause,
@@ -107,7 +107,7 @@ impl SmtpSession {
         due(wire.hear().await?, READY, Stage::Hello)?;
         let stream = tls::secure(connector, &server.host, wire.into_stream()?).await?;
         let mut wire = Wire::secured(stream);
-        // What was said in the clear may have been said by anyone: it is asked again.
+        // Capabilities sent in the clear are not trusted: EHLO is repeated.
         wire.say(hello.as_bytes()).await?;
         let offers = Capabilities::of(&due(wire.hear().await?, DONE, Stage::Hello)?);
         Ok(Self { wire, offers, letters: 0, needs_reset: false })
@@ -150,9 +150,9 @@ impl SmtpSession {
             is_kept,
         };
         let raw = &letter.raw;
-        if let Some(most) = self.offers.size.filter(|most| (raw.len() as u64) > *most) {
+        if let Some(max) = self.offers.size.filter(|max| (raw.len() as u64) > *max) {
             let text = format!(
-                "the e-mail has {} bytes, the mail server accepts at most {most}",
+                "the e-mail has {} bytes, the mail server accepts at most {max}",
                 raw.len()
             );
             return Err(error(TransportError::Unfit { text }, true, false));
@@ -167,8 +167,8 @@ impl SmtpSession {
             Err(cause) => Err(cause),
         };
         let said = said.map_err(|cause| error(cause, false, true))?;
-        // Also 421 is an answer to this letter: it is not handed at once to the next connection, and
-        // to the one after that.
+        // A 421 also counts as the reply to this message: it is not immediately sent on the next
+        // connection.
         let can_go_on = said.is_refusal();
         let reply =
             due(said, DONE, Stage::Content).map_err(|cause| error(cause, can_go_on, true))?;
@@ -179,7 +179,7 @@ impl SmtpSession {
         })
     }
 
-    /// Envelope and DATA: at once where the server allows it, else one by one.
+    /// Envelope and DATA: pipelined if the server supports it, otherwise one by one.
     async fn introduce(&mut self, letter: &OutgoingMessage) -> Result<(), TransportError> {
         if std::mem::take(&mut self.needs_reset) {
             self.ask("RSET\r\n", DONE, Stage::Sender).await?;
@@ -198,7 +198,7 @@ impl SmtpSession {
         }
         self.wire.say(format!("{from}{to}DATA\r\n").as_bytes()).await?;
         let from = self.wire.hear().await?;
-        // One who leaves says nothing more.
+        // After 421 the server closes the connection.
         if from.code == 421 {
             return due(from, DONE, Stage::Sender).map(|_| ());
         }
@@ -207,12 +207,13 @@ impl SmtpSession {
             return due(to, DONE, Stage::Recipient).map(|_| ());
         }
         let data = due(self.wire.hear().await?, SEND, Stage::Content);
-        if let Err(odd @ TransportError::NoResponse { .. }) = data {
-            return Err(odd);
+        if let Err(invalid @ TransportError::NoResponse { .. }) = data {
+            return Err(invalid);
         }
         let envelope = due(from, DONE, Stage::Sender).and(due(to, DONE, Stage::Recipient));
         if let (Err(TransportError::Reply { .. }), Ok(_)) = (&envelope, &data) {
-            // It waits for a letter to nobody: it gets an empty one, and its answer to that is none.
+            // The server waits for data without a recipient: it gets an empty message, and its reply is
+            // ignored.
             self.wire.say(b".\r\n").await?;
             self.wire.hear().await?;
         }
@@ -240,27 +241,27 @@ async fn connect(settings: &SmtpSettings) -> Result<TcpStream, TransportError> {
         Ok(Err(error)) => return Err(failed(&error)),
         Err(_) => return Err(failed(&"timed out")),
     };
-    // A letter is a few short exchanges: none of them should wait for another.
+    // A session is a few short exchanges: disable Nagle's algorithm.
     let _ = stream.set_nodelay(true);
     Ok(stream)
 }
 
-/// Replies that are due.
+/// Expected reply codes.
 type Codes = &'static [u16];
 
-/// To whoever connects, and to STARTTLS.
+/// The greeting, and the reply to STARTTLS.
 const READY: Codes = &[220];
-/// The password was right.
+/// Authentication succeeded.
 const KNOWN: Codes = &[235];
-/// Or it will be seen to: 251 and 252 are how a server says that it is not the last.
+/// Accepted; 251 and 252 mean that the server forwards the message.
 const DONE: Codes = &[250, 251, 252];
 /// Within AUTH LOGIN.
 const GO_ON: Codes = &[334];
-/// To DATA. Were another answer enough, the lines of a letter could be taken for commands.
+/// The reply to DATA. With any other reply, the lines of a message could be taken for commands.
 const SEND: Codes = &[354];
 
-/// The reply, if it is the one that was due. A refusal is about the letter or about us; anything else
-/// is from one who does not follow, and then the connection is of no use any more.
+/// Checks that a reply is expected. A refusal is about the message or our access; any other reply means
+/// that the session is out of step and unusable.
 fn due(reply: Reply, answer: Codes, stage: Stage) -> Result<Reply, TransportError> {
     if answer.contains(&reply.code) {
         return Ok(reply);
@@ -289,9 +290,9 @@ impl Capabilities {
                 Some("PIPELINING") => offers.pipelining = true,
                 Some("SIZE") => {
                     offers.takes_size = true;
-                    let most = words.next().and_then(|most| most.parse().ok());
-                    // Zero is how a server says that it sets no limit.
-                    offers.size = most.filter(|most| *most > 0);
+                    let max = words.next().and_then(|max| max.parse().ok());
+                    // Zero means no limit.
+                    offers.size = max.filter(|max| *max > 0);
                 }
                 Some("AUTH") => offers.auth.extend(words.map(str::to_owned)),
                 _ => {}
@@ -301,7 +302,7 @@ impl Capabilities {
     }
 }
 
-/// The letter as it goes out: a dot before every line that begins with one, and the end.
+/// The message for DATA: dot-stuffed, with the final dot.
 fn stuffed(raw: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(raw.len() + 64);
     for line in raw.split_inclusive(|byte| *byte == b'\n') {

@@ -1,5 +1,4 @@
-//! TLS 1.2 and up, with the machine's own roots. No setting makes it trust a certificate that is not
-//! trusted.
+//! TLS 1.2 and later, with the system's root certificates. No setting disables verification.
 
 use std::sync::Arc;
 
@@ -14,7 +13,7 @@ pub(super) fn connector(extra: &[CertificateDer<'static>]) -> Result<TlsConnecto
     Ok(TlsConnector::from(Arc::new(tls::client_config(extra)?)))
 }
 
-/// The name in the certificate must be the one that the operator wrote.
+/// The certificate must match the configured host name.
 pub(super) async fn secure(
     connector: &TlsConnector,
     host: &str,

@@ -14,7 +14,7 @@ pub struct SmtpServer {
     pub tls: TlsUse,
     pub user: Option<String>,
     pub password: Zeroizing<String>,
-    /// What the gateway calls itself.
+    /// The name sent with EHLO.
     pub hello: String,
 }
 
@@ -22,9 +22,9 @@ pub struct SmtpServer {
 pub enum TlsUse {
     /// From the first byte (`smtps`).
     Wrapped,
-    /// By STARTTLS, or not at all.
+    /// STARTTLS is required.
     Required,
-    /// By STARTTLS where it is offered. Whoever stands between can take the offer away.
+    /// STARTTLS if the server offers it. An attacker in between can remove the offer.
     Opportunistic,
     None,
 }

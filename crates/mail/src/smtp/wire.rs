@@ -1,4 +1,4 @@
-//! One connection to a mail server: lines out, replies in, with bounds on all of it.
+//! A connection to an SMTP server: lines out, replies in, all bounded.
 
 use std::{io, pin::Pin};
 
@@ -11,8 +11,8 @@ use tokio_rustls::client::TlsStream;
 
 use crate::transport::TransportError;
 
-const LONGEST_LINE: usize = 4 * 1024;
-const MOST_LINES: usize = 128;
+const MAX_LINE_LENGTH: usize = 4 * 1024;
+const MAX_LINES: usize = 128;
 
 pub(super) trait Duplex: AsyncRead + AsyncWrite + Send {}
 impl Duplex for TcpStream {}
@@ -31,12 +31,12 @@ pub(super) struct Reply {
 }
 
 impl Reply {
-    /// It says no. What is neither this nor the answer that was due is no SMTP.
+    /// A refusal (4xx or 5xx).
     pub fn is_refusal(&self) -> bool {
         (400..600).contains(&self.code)
     }
 
-    /// All in one line; an enhanced status code that begins every line is kept once.
+    /// All lines joined; an enhanced status code at the start of every line is kept once.
     pub fn text(&self) -> String {
         let code = self.lines.first().and_then(|line| line.split(' ').next()).unwrap_or_default();
         let is_enhanced = code.contains('.');
@@ -54,8 +54,8 @@ impl Wire<TcpStream> {
         Self { unread: BytesMut::new(), stream: Box::pin(stream) }
     }
 
-    /// The connection itself, to be secured. Whatever the server, or one who stands between, has sent
-    /// beyond its last reply would be read as if it had come securely: then there is none.
+    /// The raw stream, to start TLS on. `None` if there is unread data: it was sent in the clear, possibly
+    /// by an attacker, and would be read as if it were encrypted.
     pub fn into_stream(self) -> Result<TcpStream, TransportError> {
         if !self.unread.is_empty() {
             let text = "the mail server sent data before the TLS handshake: refused";
@@ -81,13 +81,13 @@ impl<S: AsyncRead + AsyncWrite + Send + ?Sized> Wire<S> {
         self.stream.flush().await.map_err(|error| lost(&error))
     }
 
-    /// A reply, which may have several lines.
+    /// Reads a reply, which may have several lines.
     pub async fn hear(&mut self) -> Result<Reply, TransportError> {
         let mut reply = Reply { code: 0, lines: Vec::new() };
         loop {
             let line = self.line().await?;
             let (code, is_last, text) = parse(&line).ok_or_else(nonsense)?;
-            if reply.lines.len() >= MOST_LINES || !reply.lines.is_empty() && code != reply.code {
+            if reply.lines.len() >= MAX_LINES || !reply.lines.is_empty() && code != reply.code {
                 return Err(nonsense());
             }
             reply.code = code;
@@ -110,7 +110,7 @@ impl<S: AsyncRead + AsyncWrite + Send + ?Sized> Wire<S> {
                 return Ok(line);
             }
             looked = self.unread.len();
-            if looked > LONGEST_LINE {
+            if looked > MAX_LINE_LENGTH {
                 self.unread.advance(looked);
                 return Err(nonsense());
             }
@@ -121,7 +121,7 @@ impl<S: AsyncRead + AsyncWrite + Send + ?Sized> Wire<S> {
     }
 }
 
-/// `250-text` or `250 text`; a server may leave out the text, and the space with it.
+/// `250-text` or `250 text`; the text and the space are optional.
 fn parse(line: &[u8]) -> Option<(u16, bool, String)> {
     let (digits, rest) = line.split_at_checked(3)?;
     let code = std::str::from_utf8(digits).ok()?.parse().ok()?;
@@ -134,7 +134,7 @@ fn parse(line: &[u8]) -> Option<(u16, bool, String)> {
     (200..600).contains(&code).then(|| (code, is_last, shown(text)))
 }
 
-/// What a stranger wrote, without what a terminal would obey.
+/// Text of the server, without control characters.
 fn shown(text: &[u8]) -> String {
     String::from_utf8_lossy(text).chars().filter(|letter| !letter.is_control()).collect()
 }
@@ -159,8 +159,8 @@ mod tests {
         assert_eq!(parse(b"250-ok"), Some((250, false, "ok".into())));
         assert_eq!(parse(b"250"), Some((250, true, String::new())));
         assert_eq!(parse(b"550 \x1b[2Jbad\xff"), Some((550, true, "[2Jbad\u{fffd}".into())));
-        for odd in [&b""[..], b"25", b"abc ok", b"250+ok", b"100 ok", b"600 ok", b"+25 ok"] {
-            assert_eq!(parse(odd), None, "{odd:?}");
+        for invalid in [&b""[..], b"25", b"abc ok", b"250+ok", b"100 ok", b"600 ok", b"+25 ok"] {
+            assert_eq!(parse(invalid), None, "{invalid:?}");
         }
     }
 

@@ -24,7 +24,7 @@ use crate::stage::{On, Setup, Stage, draft};
 struct Gate {
     let_in: Semaphore,
     inside: AtomicUsize,
-    most: AtomicUsize,
+    max: AtomicUsize,
     taken: AtomicUsize,
 }
 
@@ -33,7 +33,7 @@ impl Gate {
         Arc::new(Self {
             let_in: Semaphore::new(let_in),
             inside: AtomicUsize::new(0),
-            most: AtomicUsize::new(0),
+            max: AtomicUsize::new(0),
             taken: AtomicUsize::new(0),
         })
     }
@@ -50,7 +50,7 @@ impl Transport for Guarded {
     async fn send(&self, letter: &OutgoingMessage) -> Result<Acceptance, TransportError> {
         let gate = &self.0;
         let inside = gate.inside.fetch_add(1, Ordering::SeqCst) + 1;
-        gate.most.fetch_max(inside, Ordering::SeqCst);
+        gate.max.fetch_max(inside, Ordering::SeqCst);
         gate.let_in.acquire().await.unwrap().forget();
         gate.inside.fetch_sub(1, Ordering::SeqCst);
         gate.taken.fetch_add(1, Ordering::SeqCst);
@@ -77,7 +77,7 @@ async fn at_once(setup: Setup, expected: usize) {
     for id in ids {
         stage.until(id, EmailStatus::Sent).await;
     }
-    assert_eq!(gate.most.load(Ordering::SeqCst), expected);
+    assert_eq!(gate.max.load(Ordering::SeqCst), expected);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

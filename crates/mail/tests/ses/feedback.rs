@@ -151,17 +151,17 @@ async fn nothing_is_told_of_what_could_not_be_noted() {
 }
 
 /// Page by page, those that are not empty.
-async fn listed(stage: &Stage, status: EmailStatus, most: usize) -> Vec<Vec<EmailId>> {
-    pages(stage, EmailFilter { status: Some(status), ..EmailFilter::default() }, most).await
+async fn listed(stage: &Stage, status: EmailStatus, max: usize) -> Vec<Vec<EmailId>> {
+    pages(stage, EmailFilter { status: Some(status), ..EmailFilter::default() }, max).await
 }
 
-async fn pages(stage: &Stage, filter: EmailFilter, most: usize) -> Vec<Vec<EmailId>> {
-    let (mut pages, mut page) = (Vec::new(), PageRequest::first(most));
+async fn pages(stage: &Stage, filter: EmailFilter, max: usize) -> Vec<Vec<EmailId>> {
+    let (mut pages, mut page) = (Vec::new(), PageRequest::first(max));
     loop {
         let found = stage.outbox.emails(stage.scope, filter.clone(), page).await.unwrap();
         let status = filter.status.unwrap();
         assert!(found.rows.iter().all(|row| row.status == status), "{:?}", found.rows);
-        assert!(found.rows.len() <= most);
+        assert!(found.rows.len() <= max);
         pages.extend(
             Some(found.rows.iter().map(|row| row.id).collect())
                 .filter(|it: &Vec<_>| !it.is_empty()),
@@ -169,7 +169,7 @@ async fn pages(stage: &Stage, filter: EmailFilter, most: usize) -> Vec<Vec<Email
         if found.next.is_none() {
             return pages;
         }
-        page = PageRequest::new(most, found.next);
+        page = PageRequest::new(max, found.next);
     }
 }
 
@@ -212,20 +212,20 @@ async fn what_bounced_is_listed_as_failed_and_never_as_sent(on: On) {
         ids
     };
     let all = newest_first(&[failed.clone(), bounced.clone()].concat());
-    for most in [1, 2, 3, 5, 6, 100] {
-        assert_eq!(listed(&stage, EmailStatus::Failed, most).await.concat(), all, "{most}");
-        let found = listed(&stage, EmailStatus::Sent, most).await.concat();
-        assert_eq!(found, newest_first(&sent), "{most}");
+    for max in [1, 2, 3, 5, 6, 100] {
+        assert_eq!(listed(&stage, EmailStatus::Failed, max).await.concat(), all, "{max}");
+        let found = listed(&stage, EmailStatus::Sent, max).await.concat();
+        assert_eq!(found, newest_first(&sent), "{max}");
     }
     let of_failed = || EmailFilter { status: Some(EmailStatus::Failed), ..EmailFilter::default() };
-    for most in [1, 2, 100] {
+    for max in [1, 2, 100] {
         let (old, new) = (newest_first(&[&failed[..3], &bounced[..3]].concat()), all[..6].to_vec());
         let since = EmailFilter { since: Some(middle), ..of_failed() };
-        assert_eq!(pages(&stage, since, most).await.concat(), new);
+        assert_eq!(pages(&stage, since, max).await.concat(), new);
         let until = EmailFilter { until: Some(middle), ..of_failed() };
-        assert_eq!(pages(&stage, until, most).await.concat(), old);
+        assert_eq!(pages(&stage, until, max).await.concat(), old);
         let named = EmailFilter { external_id: Some("n1".into()), ..of_failed() };
-        let named = pages(&stage, named, most).await.concat();
+        let named = pages(&stage, named, max).await.concat();
         assert_eq!(named, newest_first(&[bounced[0], bounced[2], bounced[4]]));
     }
 }

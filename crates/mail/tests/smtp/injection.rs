@@ -21,7 +21,7 @@ async fn the_transcript_holds_one_letter() {
         let transport = std::sync::Arc::new(SmtpTransport::new(settings).unwrap());
         let stage = Stage::with(On::Sqlite, transport.clone(), Setup::default()).await;
         let to = address("ana");
-        let odd = EmailDraft {
+        let invalid = EmailDraft {
             from: Some("\"Eve\\\" <eve@example.com>, .\" <shop@example.com>".into()),
             subject: Some(". =?utf-8?q?=0D=0ABcc:_eve@example.com?= \u{2028} ção".into()),
             text: Some(SMUGGLED.into()),
@@ -29,7 +29,7 @@ async fn the_transcript_holds_one_letter() {
             headers: vec![("X-Odd".into(), ".; RCPT TO:<eve@example.com>".into())],
             ..draft(&to)
         };
-        let id = stage.submit(odd).await;
+        let id = stage.submit(invalid).await;
         stage.until(id, EmailStatus::Sent).await;
         let mail = server.first_mail(&to).await;
         transport.close().await;
@@ -80,8 +80,8 @@ async fn what_breaks_lines_is_refused() {
             EmailDraft { headers: vec![("X-A".into(), break_in("a"))], ..draft("a@b.co") },
         ),
     ];
-    for (pointer, odd) in cases {
-        match stage.outbox.submit(stage.scope, &stage.tenant, odd).await {
+    for (pointer, invalid) in cases {
+        match stage.outbox.submit(stage.scope, &stage.tenant, invalid).await {
             Err(gancho_mail::SubmitError::Faulty(faults)) => {
                 assert_eq!(faults.len(), 1, "{faults:?}");
                 assert_eq!(faults[0].pointer, pointer);

@@ -59,7 +59,7 @@ async fn nobody_there(on: On) {
     let id = stage.submit(draft("ana@example.com")).await;
     let view = stage.until(id, EmailStatus::RetryScheduled).await;
     let reason = view.row.failure_reason.unwrap();
-    assert!(reason.starts_with("the mail server cannot be reached"), "{reason}");
+    assert!(reason.starts_with("cannot connect to the mail server"), "{reason}");
     let told = || async { stage.told(id).await.into_iter().next() };
     let (number, event_type, _) = wait_for("an event", told).await;
     assert_eq!((number, event_type.as_str()), (1, "email.retry_scheduled"));

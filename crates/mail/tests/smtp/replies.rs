@@ -25,14 +25,14 @@ async fn another_answer_than_the_one_that_is_due() {
         ] {
             let settings = server.settings("smtp://", kind, "?tls=none");
             let stage = Stage::new(On::Sqlite, SmtpTransport::new(settings).unwrap()).await;
-            let (before, odd, after) = (address("ana"), address(script), address("ana"));
+            let (before, invalid, after) = (address("ana"), address(script), address("ana"));
             let first = stage.submit(draft(&before)).await;
             stage.until(first, EmailStatus::Sent).await;
-            let id = stage.submit(draft(&odd)).await;
+            let id = stage.submit(draft(&invalid)).await;
             let view = stage.until(id, EmailStatus::RetryScheduled).await;
             let reason = view.row.failure_reason.unwrap();
             assert!(
-                reason.contains(&format!("answered {answer} where {due} was due")),
+                reason.contains(&format!("replied {answer} where {due} is expected")),
                 "{kind} {script}: {reason}"
             );
             assert_eq!(view.row.failure_code, Some(FailureCode::SesError));
@@ -57,7 +57,7 @@ async fn a_login_that_is_not_over() {
     let id = stage.submit(draft(&to)).await;
     let view = stage.until(id, EmailStatus::RetryScheduled).await;
     let reason = view.row.failure_reason.unwrap();
-    assert!(reason.contains("answered 334 where [235] was due"), "{reason}");
+    assert!(reason.contains("replied 334 where 235 is expected"), "{reason}");
     assert!(server.mails(&to).is_empty());
 }
 

@@ -1,5 +1,5 @@
-//! Judges a draft and puts it into an endpoint: every fault is found, and nothing is changed where
-//! there is one.
+//! Validates a draft and applies it to an endpoint. All errors are reported, and nothing changes if there
+//! is one.
 
 use std::{str::FromStr, sync::Arc};
 
@@ -13,13 +13,13 @@ use super::{
     terms_check,
 };
 
-const LONGEST_NAME: usize = 128;
-const MOST_EVENTS: usize = 100;
-const LONGEST_METADATA: usize = 16 * 1024;
+const MAX_NAME_LENGTH: usize = 128;
+const MAX_EVENTS: usize = 100;
+const MAX_METADATA_LENGTH: usize = 16 * 1024;
 
 impl EndpointService {
-    /// The endpoint as the draft would have it. With `whole`, what the draft leaves out goes back to
-    /// what a new endpoint has.
+    /// The endpoint with the draft applied. With `whole`, fields that are not given are reset to their
+    /// defaults.
     pub(super) fn apply(
         &self,
         mut endpoint: Endpoint,
@@ -34,8 +34,8 @@ impl EndpointService {
             endpoint.metadata = faults.take(metadata_of(metadata)).unwrap_or_default();
         }
         if let Some(active) = draft.is_active {
-            // Switched on by hand, it begins with a clean slate; switched off by hand, the gateway's
-            // own reason is no longer the reason.
+            // Enabling it manually resets its health; disabling it manually replaces the gateway's own
+            // reason.
             endpoint.health =
                 if active || endpoint.is_active { Health::default() } else { endpoint.health };
             endpoint.is_active = active;
@@ -83,11 +83,11 @@ impl EndpointService {
             None => {}
         }
         if let Some(name) = &draft.name {
-            if name.chars().count() > LONGEST_NAME {
+            if name.chars().count() > MAX_NAME_LENGTH {
                 faults.add(
                     "too_long",
                     "/name",
-                    format!("the name must not have more than {LONGEST_NAME} characters"),
+                    format!("the name must not have more than {MAX_NAME_LENGTH} characters"),
                 );
             } else if name.chars().any(char::is_control) {
                 faults.add("malformed", "/name", "the name must not contain control characters");
@@ -127,7 +127,7 @@ impl EndpointService {
     ) -> Result<(), EndpointError> {
         let kept = seal::headers(&self.ring, endpoint).map_err(EndpointError::Vault)?;
         let Some(given) = &draft.headers else {
-            // They stay, but the profile may be another now.
+            // They stay, but the profile may have changed.
             if draft.profile.is_some() {
                 header_check::against_profile(&kept, profile, faults);
             }
@@ -159,13 +159,13 @@ impl EndpointService {
         };
         endpoint.sealed_secret =
             seal::seal_secret(&self.ring, endpoint, &new.secret).map_err(EndpointError::Vault)?;
-        // Replaced outright, not rotated: only the new one signs from now on.
+        // Replaced, not rotated: only the new secret signs from now on.
         endpoint.old_secrets.clear();
         Ok(Some(new))
     }
 }
 
-/// A draft in which everything is given: what a new endpoint has, where it was left out.
+/// A draft in which every field is given, with defaults for those that were not.
 fn filled(draft: EndpointDraft) -> EndpointDraft {
     EndpointDraft {
         name: draft.name.or_else(|| Some(String::new())),
@@ -189,9 +189,9 @@ fn patterns(events: &[String], faults: &mut FieldErrors) -> Vec<Pattern> {
             "the list is empty: add at least one event type, or `*` for all",
         );
     }
-    if events.len() > MOST_EVENTS {
+    if events.len() > MAX_EVENTS {
         let message = format!(
-            "too many patterns: {}, the maximum is {MOST_EVENTS}; use `invoice.*` or `*`",
+            "too many patterns: {}, the maximum is {MAX_EVENTS}; use `invoice.*` or `*`",
             events.len()
         );
         faults.add("too_many", "/events", message);
@@ -210,8 +210,9 @@ fn patterns(events: &[String], faults: &mut FieldErrors) -> Vec<Pattern> {
 
 fn metadata_of(given: &RawValue) -> Result<String, FieldError> {
     let text = given.get();
-    if text.len() > LONGEST_METADATA {
-        let message = format!("too large: {} bytes, the maximum is {LONGEST_METADATA}", text.len());
+    if text.len() > MAX_METADATA_LENGTH {
+        let message =
+            format!("too large: {} bytes, the maximum is {MAX_METADATA_LENGTH}", text.len());
         return Err(FieldError::new("too_long", "/metadata", message));
     }
     if !text.starts_with('{') {

@@ -1,12 +1,12 @@
-//! What a caller gives for an endpoint, before it is judged.
+//! The input for an endpoint, before validation.
 
 use std::{collections::BTreeMap, fmt};
 
 use gancho_domain::{RateDraft, RetryDraft};
 use serde_json::value::RawValue;
 
-/// Every field as it was given; nothing where it was not. The fields that can be unset by giving
-/// `null` have two layers: given at all, and given as something.
+/// Fields that were not given are `None`. Fields that can be unset with `null` have two layers: given at
+/// all, and given with a value.
 #[derive(Clone, Default)]
 pub struct EndpointDraft {
     pub url: Option<String>,
@@ -17,7 +17,7 @@ pub struct EndpointDraft {
     pub is_active: Option<bool>,
     pub profile: Option<String>,
     pub retry: Option<Option<RetryDraft>>,
-    /// Such as `15s`.
+    /// For example, `15s`.
     pub timeout: Option<Option<String>>,
     pub rate_limit: Option<Option<RateDraft>>,
     pub max_in_flight: Option<Option<u32>>,
@@ -26,7 +26,7 @@ pub struct EndpointDraft {
     pub metadata: Option<Box<RawValue>>,
 }
 
-/// Without the secret and without what stands in headers.
+/// Omits the secret and header values.
 impl fmt::Debug for EndpointDraft {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let headers = self.headers.as_ref().map(|headers| headers.keys().collect::<Vec<_>>());

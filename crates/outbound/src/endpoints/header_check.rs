@@ -1,5 +1,5 @@
-//! Judges an endpoint's custom headers. What passes is put on the wire as it is, so nothing passes
-//! that could end a line, be read as framing, or stand beside one of ours as if it were ours.
+//! Validates the custom headers of an endpoint. They are sent unchanged, so nothing is accepted that could
+//! end a line, be read as framing, or imitate a header of the gateway.
 
 use std::collections::BTreeMap;
 
@@ -12,13 +12,13 @@ use http::{HeaderName, HeaderValue};
 
 use super::seal::Headers;
 
-const MOST: usize = 100;
-const LONGEST_NAME: usize = 256;
-const LONGEST_VALUE: usize = 8 * 1024;
-/// Of all names and values together.
-const LONGEST_ALL: usize = 64 * 1024;
+const MAX_COUNT: usize = 100;
+const MAX_NAME_LENGTH: usize = 256;
+const MAX_VALUE_LENGTH: usize = 8 * 1024;
+/// Maximum length of all names and values together.
+const MAX_TOTAL_LENGTH: usize = 64 * 1024;
 
-/// Framing, hop by hop, or said by every request already. Folded, as all names are compared.
+/// Framing and hop-by-hop headers, and those that every request has. Folded, as all names are compared.
 const RESERVED: [&str; 30] = [
     "host",
     "content-length",
@@ -53,16 +53,15 @@ const RESERVED: [&str; 30] = [
 ];
 const RESERVED_BEGINNINGS: [&str; 5] = ["webhook-", "x-webhook-", "x-gancho-", "proxy-", "sec-"];
 
-/// The headers to keep. A value that is [`MASK`] is the one that is kept already, so that what was
-/// read can be written back.
+/// The headers to store. [`MASK`] keeps the stored value, so that a response can be sent back as a request.
 pub(super) fn check(
     given: &BTreeMap<String, String>,
     kept: &Headers,
     profile: &Profile,
     faults: &mut FieldErrors,
 ) -> Headers {
-    if given.len() > MOST {
-        let message = format!("too many headers: {}, the maximum is {MOST}", given.len());
+    if given.len() > MAX_COUNT {
+        let message = format!("too many headers: {}, the maximum is {MAX_COUNT}", given.len());
         faults.add("too_many", "/headers", message);
         return Headers::new();
     }
@@ -89,17 +88,17 @@ pub(super) fn check(
         }
     }
     let all: usize = headers.iter().map(|(name, value)| name.len() + value.len()).sum();
-    if all > LONGEST_ALL {
+    if all > MAX_TOTAL_LENGTH {
         faults.add(
             "too_long",
             "/headers",
-            format!("too large: {all} bytes in total, the maximum is {LONGEST_ALL}"),
+            format!("too large: {all} bytes in total, the maximum is {MAX_TOTAL_LENGTH}"),
         );
     }
     headers
 }
 
-/// Headers that are kept, under a profile that is new to them.
+/// Validates stored headers under a new profile.
 pub(super) fn against_profile(kept: &Headers, profile: &Profile, faults: &mut FieldErrors) {
     for name in kept.keys() {
         if let Err((code, message)) = name_fits(name, profile) {
@@ -117,10 +116,10 @@ fn name_fits(name: &str, profile: &Profile) -> Result<(), (&'static str, String)
     if name.is_empty() {
         return malformed("the header name is empty: use a name such as `X-Api-Key`");
     }
-    if name.len() > LONGEST_NAME {
+    if name.len() > MAX_NAME_LENGTH {
         return malformed("a header name must not have more than 256 characters");
     }
-    // Only the characters of RFC 9110's tokens: no blank, no colon, nothing beyond ASCII.
+    // Only token characters of RFC 9110: no space, no colon, ASCII only.
     if HeaderName::from_bytes(name.as_bytes()).is_err() {
         return malformed("a header name must contain only letters, digits and !#$%&'*+-.^_`|~");
     }
@@ -138,9 +137,9 @@ fn name_fits(name: &str, profile: &Profile) -> Result<(), (&'static str, String)
 }
 
 fn value_fits(value: &str) -> Result<&str, String> {
-    if value.len() > LONGEST_VALUE {
+    if value.len() > MAX_VALUE_LENGTH {
         return Err(format!(
-            "the value is too long: the maximum is {LONGEST_VALUE} bytes, it has {}",
+            "the value is too long: the maximum is {MAX_VALUE_LENGTH} bytes, it has {}",
             value.len()
         ));
     }
@@ -159,8 +158,7 @@ fn value_fits(value: &str) -> Result<&str, String> {
     }
 }
 
-/// Case does not count, and to receivers that put headers into variables (CGI, WSGI) neither does
-/// the difference between `_` and `-`.
+/// Ignores case, and the difference between `_` and `-`, which receivers like CGI and WSGI do not see.
 fn fold(name: &str) -> String {
     name.to_ascii_lowercase().replace('_', "-")
 }

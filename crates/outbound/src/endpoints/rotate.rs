@@ -1,4 +1,4 @@
-//! Changing a secret while both sign, and showing it to who asks for it.
+//! Rotates a secret, with an overlap in which both sign, and reveals it.
 
 use std::time::Duration;
 
@@ -14,30 +14,30 @@ use super::{
 };
 
 pub const USUAL_OVERLAP: Duration = Duration::from_hours(24);
-pub const LONGEST_OVERLAP: Duration = Duration::from_hours(7 * 24);
-/// So many old ones sign at most: each makes the signature header longer.
-const MOST_OLD: usize = 4;
+pub const MAX_OVERLAP: Duration = Duration::from_hours(7 * 24);
+/// Maximum number of old secrets that sign: each makes the signature header longer.
+const MAX_OLD_SECRETS: usize = 4;
 
 pub struct RotatedSecret {
     pub secret: Secret,
     pub secret_format: SecretFormat,
-    /// `whpk_…`, for receivers, where the secret is an Ed25519 key.
+    /// The public key (`whpk_…`) for receivers, if the secret is an Ed25519 key.
     pub public_key: Option<String>,
-    /// Until when the one before signs too; nothing without an overlap.
+    /// Until when the old secret signs as well; `None` without an overlap.
     pub old_until: Option<Time>,
 }
 
 pub struct RevealedSecret {
     pub secret: Secret,
     pub secret_format: SecretFormat,
-    /// `whpk_…`, for receivers, where the secret is an Ed25519 key.
+    /// The public key (`whpk_…`) for receivers, if the secret is an Ed25519 key.
     pub public_key: Option<String>,
-    /// Until when those that were rotated away still sign.
+    /// Until when the rotated secrets still sign.
     pub old_until: Vec<Time>,
 }
 
 impl EndpointService {
-    /// The new secret signs at once, the old one until the overlap is over. One that is made is of the
+    /// The new secret signs immediately, the old one until the overlap ends. A generated secret has the
     /// kind of the old one.
     pub async fn rotate(
         &self,
@@ -47,8 +47,8 @@ impl EndpointService {
         overlap: Option<Duration>,
     ) -> Result<RotatedSecret, EndpointError> {
         let overlap = overlap.unwrap_or(USUAL_OVERLAP);
-        if overlap > LONGEST_OVERLAP {
-            let message = format!("must not be longer than {}", span::write(LONGEST_OVERLAP));
+        if overlap > MAX_OVERLAP {
+            let message = format!("must not be longer than {}", span::write(MAX_OVERLAP));
             return Err(EndpointError::Faulty(vec![FieldError::new(
                 "out_of_range",
                 "/overlap",
@@ -74,7 +74,7 @@ impl EndpointService {
             endpoint.old_secrets.retain(|old| old.until > now);
             if !overlap.is_zero() {
                 endpoint.old_secrets.insert(0, OldSecret { sealed: old, until: now + overlap });
-                endpoint.old_secrets.truncate(MOST_OLD);
+                endpoint.old_secrets.truncate(MAX_OLD_SECRETS);
             }
             let old_until = (!overlap.is_zero()).then(|| now + overlap);
             Ok((endpoint, RotatedSecret { secret, secret_format, public_key, old_until }))

@@ -1,4 +1,4 @@
-//! How an endpoint's secret parts are kept: sealed, and bound to its row and column.
+//! Encrypts the secret parts of an endpoint, bound to their row and column.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use gancho_vault::{KeyRing, Place, Secret};
 /// Custom headers, by name as it was given.
 pub type Headers = BTreeMap<String, String>;
 
-/// Where an endpoint's parts are kept, for sealing and opening them.
+/// The row of an endpoint, to which ciphertexts are bound.
 pub struct SecretPlace {
     tenant: [u8; 16],
     endpoint: [u8; 16],
@@ -19,7 +19,7 @@ pub fn place(tenant: TenantId, endpoint: EndpointId) -> SecretPlace {
 }
 
 impl SecretPlace {
-    /// The secret's, and that of secrets that were rotated away: they move without being opened.
+    /// For the secret and for rotated ones, which move without being decrypted.
     pub fn as_place(&self) -> Place<'_> {
         self.column("secret")
     }
@@ -37,7 +37,7 @@ pub fn secret(ring: &KeyRing, endpoint: &Endpoint) -> Result<Secret, String> {
     open_secret(ring, endpoint, &endpoint.sealed_secret)
 }
 
-/// The current one or one that was rotated away.
+/// The current secret or a rotated one.
 pub fn open_secret(ring: &KeyRing, endpoint: &Endpoint, sealed: &[u8]) -> Result<Secret, String> {
     ring.open(place(endpoint.tenant, endpoint.id).as_place(), sealed)
         .map_err(|fault| fault.to_string())
@@ -54,7 +54,7 @@ pub fn headers(ring: &KeyRing, endpoint: &Endpoint) -> Result<Headers, String> {
     };
     let place = place(endpoint.tenant, endpoint.id);
     let text = ring.open(place.headers(), sealed).map_err(|fault| fault.to_string())?;
-    // The fault is not shown: it could quote what was sealed.
+    // The error is not shown, since it could quote the secret.
     serde_json::from_str(&text).map_err(|_| "the stored headers are corrupt".to_owned())
 }
 
@@ -73,7 +73,7 @@ pub fn seal_headers(
     ring.seal(place.headers(), &text).map(Some).map_err(|fault| fault.to_string())
 }
 
-/// Seals with the newest key what is sealed with another, and says whether anything was.
+/// Re-encrypts with the newest key what is encrypted with another, and returns whether anything changed.
 pub fn reseal(ring: &KeyRing, endpoint: &mut Endpoint) -> Result<bool, String> {
     let place = place(endpoint.tenant, endpoint.id);
     let mut changed = false;

@@ -1,4 +1,4 @@
-//! Judges a secret, or makes one. Which secrets fit is the wire's to say: it must sign with them.
+//! Validates or generates a secret. `wire` decides which secrets are valid, since it signs with them.
 
 use gancho_domain::field_error::FieldErrors;
 use gancho_vault::Secret;
@@ -6,15 +6,15 @@ use gancho_wire::{Profile, SecretFormat, SigningKey, new_key_pair, new_secret};
 
 use super::EndpointError;
 
-/// A secret that was given or made, and how it is understood.
+/// A given or generated secret, and its format.
 pub(super) struct NewSecret {
     pub secret: Secret,
     pub format: SecretFormat,
-    /// `whpk_…`, where the secret has a public half.
+    /// The public key (`whpk_…`), if the secret has one.
     pub public_key: Option<String>,
 }
 
-/// Nothing where the secret that was given does not fit. One that is made is of the kind of `before`.
+/// `None` if the given secret is invalid. A generated secret has the kind of `before`.
 pub(super) fn check(
     given: Option<&str>,
     before: Option<SecretFormat>,
@@ -37,7 +37,7 @@ pub(super) fn check(
     }
 }
 
-/// Receivers that verify with a public key go on verifying with a public key.
+/// Receivers that verify with a public key continue to do so.
 fn make(before: Option<SecretFormat>) -> Result<String, gancho_wire::RandomError> {
     match before {
         Some(SecretFormat::Ed25519) => new_key_pair().map(|pair| pair.private_key),
@@ -45,7 +45,7 @@ fn make(before: Option<SecretFormat>) -> Result<String, gancho_wire::RandomError
     }
 }
 
-/// Whether the secret that an endpoint has can sign in another profile.
+/// Whether the endpoint's secret can sign in another profile.
 pub(super) fn stays_fit(profile: &Profile, secret: &str, faults: &mut FieldErrors) {
     if let Err(fault) = SigningKey::for_new_secret(profile, secret) {
         let message = format!(

@@ -1,4 +1,4 @@
-//! Judges on what terms an endpoint is delivered to: how patiently, how fast, in which order.
+//! Validates the delivery terms of an endpoint: timeout, retries, rate, order.
 
 use std::time::Duration;
 
@@ -8,31 +8,31 @@ use gancho_domain::{
 
 use super::EndpointDraft;
 
-const MOST_IN_FLIGHT: u32 = 512;
-const MOST_IN_A_PERIOD: u32 = 1_000_000;
-const SHORTEST_TIMEOUT: Duration = Duration::from_secs(1);
-const LONGEST_TIMEOUT: Duration = Duration::from_secs(60);
-const SHORTEST_PERIOD: Duration = Duration::from_secs(1);
-const LONGEST_PERIOD: Duration = Duration::from_hours(24);
+const MAX_IN_FLIGHT: u32 = 512;
+const MAX_PER_PERIOD: u32 = 1_000_000;
+const MIN_TIMEOUT: Duration = Duration::from_secs(1);
+const MAX_TIMEOUT: Duration = Duration::from_secs(60);
+const MIN_PERIOD: Duration = Duration::from_secs(1);
+const MAX_PERIOD: Duration = Duration::from_hours(24);
 
 pub(super) fn apply(endpoint: &mut Endpoint, draft: &EndpointDraft, faults: &mut FieldErrors) {
     if let Some(retry) = &draft.retry {
         endpoint.plan = retry.as_ref().and_then(|retry| retry.check_into(faults));
     }
     if let Some(timeout) = &draft.timeout {
-        let within = SHORTEST_TIMEOUT..=LONGEST_TIMEOUT;
+        let within = MIN_TIMEOUT..=MAX_TIMEOUT;
         endpoint.timeout =
             timeout.as_ref().and_then(|text| faults.take(parse_within(text, "/timeout", &within)));
     }
     if let Some(rate) = &draft.rate_limit {
         endpoint.rate = rate.as_ref().and_then(|rate| rate_of(rate, faults));
     }
-    if let Some(most) = draft.max_in_flight {
-        if most.is_some_and(|most| !(1..=MOST_IN_FLIGHT).contains(&most)) {
-            let message = format!("must be between 1 and {MOST_IN_FLIGHT}");
+    if let Some(max) = draft.max_in_flight {
+        if max.is_some_and(|max| !(1..=MAX_IN_FLIGHT).contains(&max)) {
+            let message = format!("must be between 1 and {MAX_IN_FLIGHT}");
             faults.add("out_of_range", "/max_in_flight", message);
         }
-        endpoint.max_in_flight = most;
+        endpoint.max_in_flight = max;
     }
     match draft.ordering.as_deref() {
         None => {}
@@ -43,11 +43,11 @@ pub(super) fn apply(endpoint: &mut Endpoint, draft: &EndpointDraft, faults: &mut
 }
 
 fn rate_of(draft: &RateDraft, faults: &mut FieldErrors) -> Option<Rate> {
-    if !(1..=MOST_IN_A_PERIOD).contains(&draft.count) {
-        let message = format!("must be between 1 and {MOST_IN_A_PERIOD}");
+    if !(1..=MAX_PER_PERIOD).contains(&draft.count) {
+        let message = format!("must be between 1 and {MAX_PER_PERIOD}");
         faults.add("out_of_range", "/rate_limit/count", message);
     }
-    let within = SHORTEST_PERIOD..=LONGEST_PERIOD;
+    let within = MIN_PERIOD..=MAX_PERIOD;
     let per = faults.take(parse_within(&draft.per, "/rate_limit/per", &within))?;
     Some(Rate { count: draft.count, per })
 }

@@ -1,5 +1,4 @@
-//! The types that are built in: what each means, and an example of its data. They are data that
-//! people read and copy from, so the examples look like the real thing.
+//! The built-in event types, each with a description and a realistic example.
 
 mod agents;
 mod email;
@@ -40,7 +39,7 @@ fn type_cache(catalog: Catalog, (name, description, example): Entry) -> EventTyp
     EventTypeInfo {
         name: name.to_owned(),
         description: description.to_owned(),
-        // A test sees to it that every example is JSON.
+        // A test checks that every example is JSON.
         example: example.unwrap_or_else(|_| RawValue::NULL.to_owned()),
         schema: None,
         catalog,

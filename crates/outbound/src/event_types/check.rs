@@ -1,5 +1,5 @@
-//! Judges an event before it is accepted: is its type free to publish, known where it must be, and
-//! does its data fit the schema?
+//! Validates an event: whether its type may be published, is known where required, and whether its data
+//! matches the schema.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use super::{
 };
 
 impl EventTypes {
-    /// Most types have no schema: then this is a look into memory.
+    /// Most types have no schema; this is then only a cache lookup.
     pub async fn check(
         &self,
         scope: TenantScope,

@@ -1,4 +1,4 @@
-//! Types that an operator or a tenant adds: kept as documents, under their names.
+//! Event types of the operator or a tenant, stored as documents under their names.
 
 use bytes::Bytes;
 use gancho_domain::{EventType, FieldError, event_type::is_reserved};
@@ -10,10 +10,10 @@ use super::{Catalog, EventTypeError, EventTypeInfo, EventTypes, catalog};
 use crate::Owner;
 
 pub(super) const KIND: &str = "event_type";
-/// On one collection. They are kept in memory.
-pub(super) const MOST: usize = 1_000;
-const LONGEST_DESCRIPTION: usize = 2_000;
-const LONGEST_EXAMPLE: usize = 64 * 1024;
+/// Maximum number per owner, since they are cached in memory.
+pub(super) const MAX_COUNT: usize = 1_000;
+const MAX_DESCRIPTION_LENGTH: usize = 2_000;
+const MAX_EXAMPLE_LENGTH: usize = 64 * 1024;
 
 #[derive(Debug, Clone, Default)]
 pub struct NewEventType {
@@ -24,7 +24,7 @@ pub struct NewEventType {
     pub is_archived: bool,
 }
 
-/// As it is kept. Its name is the document's key.
+/// The stored form. The name is the document's key.
 #[derive(Serialize, Deserialize)]
 pub(super) struct TypeDocument {
     description: String,
@@ -51,7 +51,7 @@ impl TypeDocument {
 }
 
 impl EventTypes {
-    /// Makes it, or replaces the one of that name.
+    /// Creates an event type, or replaces the one with that name.
     pub async fn put(
         &self,
         owner: impl Into<Owner>,
@@ -63,9 +63,10 @@ impl EventTypes {
         let body = serde_json::to_vec(&kept).map_err(|fault| {
             EventTypeError::Faulty(vec![FieldError::new("malformed", "", fault)])
         })?;
-        let put = self.store.put_document_within(place, &new.name, Bytes::from(body), MOST).await?;
+        let put =
+            self.store.put_document_within(place, &new.name, Bytes::from(body), MAX_COUNT).await?;
         if put.is_none() {
-            return Err(EventTypeError::TooMany { most: MOST });
+            return Err(EventTypeError::TooMany { max: MAX_COUNT });
         }
         self.type_cache.forget(owner);
         Ok(kept.shown(&new.name, owner))
@@ -91,9 +92,9 @@ fn judge(new: &NewEventType) -> Result<TypeDocument, Vec<FieldError>> {
         Ok(_) => {}
     }
     let description = new.description.clone().unwrap_or_default();
-    if description.chars().count() > LONGEST_DESCRIPTION {
+    if description.chars().count() > MAX_DESCRIPTION_LENGTH {
         let message =
-            format!("the description must not have more than {LONGEST_DESCRIPTION} characters");
+            format!("the description must not have more than {MAX_DESCRIPTION_LENGTH} characters");
         faults.push(FieldError::new("too_long", "/description", message));
     }
     let example = new
@@ -101,8 +102,8 @@ fn judge(new: &NewEventType) -> Result<TypeDocument, Vec<FieldError>> {
         .clone()
         .or_else(|| catalog::get(&new.name).map(|type_cache| type_cache.shown.example.clone()));
     let example = example.unwrap_or_else(|| RawValue::NULL.to_owned());
-    if example.get().len() > LONGEST_EXAMPLE {
-        let message = format!("the example must not have more than {LONGEST_EXAMPLE} bytes");
+    if example.get().len() > MAX_EXAMPLE_LENGTH {
+        let message = format!("the example must not have more than {MAX_EXAMPLE_LENGTH} bytes");
         faults.push(FieldError::new("too_long", "/example", message));
     }
     let schema = new.schema.as_ref().map(|schema| Schema::compile(schema.get())).transpose();

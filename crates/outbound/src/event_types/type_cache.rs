@@ -1,4 +1,4 @@
-//! Event types in memory, with their schemas compiled once.
+//! The cache of event types, with compiled schemas.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -11,19 +11,18 @@ use gancho_wire::Schema;
 
 use super::{
     EventTypeInfo, catalog,
-    own::{KIND, MOST, TypeDocument},
+    own::{KIND, MAX_COUNT, TypeDocument},
 };
 use crate::Owner;
 
 pub(super) struct CompiledType {
     pub shown: EventTypeInfo,
     pub schema: Option<Result<Arc<Schema>, InvalidSchema>>,
-    /// The document it was made from: as long as that is the same, it is not compiled again.
+    /// The document it was compiled from, to detect changes.
     body: Bytes,
 }
 
-/// A schema that was accepted and cannot be compiled any more. What it was to check is not accepted
-/// without it.
+/// A stored schema that cannot be compiled any more. Its events are refused.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct InvalidSchema;
 
@@ -57,7 +56,7 @@ pub(super) struct TypeCache {
     collections: ReadCache<Owner, Collection>,
 }
 
-/// What one tenant can publish.
+/// The event types of one tenant.
 pub(super) struct Types {
     own: Arc<Collection>,
     operators: Arc<Collection>,
@@ -84,7 +83,7 @@ impl TypeCache {
     }
 
     async fn read(&self, owner: Owner, before: Option<Arc<Collection>>) -> Result<Arc<Collection>> {
-        let documents = self.store.documents(owner.collection(KIND), None, MOST).await?;
+        let documents = self.store.documents(owner.collection(KIND), None, MAX_COUNT).await?;
         let same = |document: &Document| {
             let type_cache = before.as_ref()?.get(&document.key)?;
             (type_cache.body == document.body).then(|| type_cache.clone())
@@ -104,7 +103,7 @@ impl Types {
         own.or_else(|| catalog::get(name)).cloned()
     }
 
-    /// By name, each once.
+    /// Sorted by name, without duplicates.
     pub fn all(&self) -> impl Iterator<Item = &CompiledType> {
         let built_in = catalog::all().map(|one| (one.shown.name.as_str(), one));
         let operators = self.operators.iter().map(|(name, one)| (name.as_str(), &**one));

@@ -1,8 +1,8 @@
-//! Of an endpoint that many deliveries are given up for, the first few are told one by one and the rest
-//! together: a dead endpoint must not become a flood of notices.
+//! Digests of dead letters: the first few of an endpoint are reported one by one and the rest together, so
+//! that a dead endpoint does not cause a flood of notices.
 //!
-//! The counts are this node's and are kept in memory. What they count is in the dead letters, so that
-//! nothing is lost with them.
+//! The counters are in the memory of this node. The dead letters themselves are stored, so nothing is lost
+//! with the counters.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -11,13 +11,14 @@ use parking_lot::Mutex;
 
 use super::notices::{ExhaustedDelivery, Notice};
 
-/// Told one by one within a window.
+/// Dead letters per window that are reported one by one.
 pub const MAX_SINGLE: usize = 5;
-/// How long an endpoint's deliveries are counted together.
+/// Length of a window.
 pub const WINDOW: std::time::Duration = std::time::Duration::from_mins(10);
-/// Endpoints that are counted at once. Beyond, each delivery is told by itself.
+/// Maximum number of endpoints with a window. Beyond it, each dead letter is reported by itself.
 const MAX_WINDOWS: usize = 5_000;
-/// Deliveries of a window that are told apart. Beyond, one that is judged again may be counted again.
+/// Maximum number of deliveries of a window that are remembered. Beyond it, a delivery may be counted
+/// twice.
 const MAX_KNOWN: usize = 1_000;
 
 #[derive(Default)]
@@ -25,22 +26,22 @@ pub(crate) struct Digests(Mutex<HashMap<(TenantId, EndpointId), Window>>);
 
 #[derive(Clone)]
 pub(crate) struct Window {
-    /// When the first was given up that was told by itself.
+    /// When the first dead letter of the window was reported.
     began: Time,
     single: Vec<DeliveryId>,
     known: HashSet<DeliveryId>,
     pub counted: u64,
     pub url: Option<String>,
-    /// Of those counted.
+    /// Of the counted dead letters.
     pub since: Time,
     pub until: Time,
     pub by_code: BTreeMap<String, u64>,
-    /// The first of them to be accepted, for the replay.
+    /// When the first of them was accepted, for the replay.
     pub oldest: Time,
 }
 
 impl Digests {
-    /// Whether this one is to be told by itself. If not, it is counted, once however often it is judged.
+    /// Whether this dead letter is reported by itself. If not, it is counted, once.
     pub fn is_single(&self, what: &ExhaustedDelivery<'_>) -> bool {
         let key = (what.job.tenant, what.job.target);
         let id = what.job.delivery;
@@ -52,7 +53,7 @@ impl Digests {
         if window.single.contains(&id) {
             return true;
         }
-        // One that has ended stays until its digest is written.
+        // A window that has ended stays until its digest is stored.
         if window.single.len() < MAX_SINGLE {
             window.single.push(id);
             return true;
@@ -61,7 +62,7 @@ impl Digests {
         false
     }
 
-    /// Those that have ended, and with `all` those that have not; windows with nothing to tell are forgotten.
+    /// The windows that have ended, and with `all` the others too. Empty windows are forgotten.
     pub fn ended(&self, now: Time, all: bool) -> Vec<(TenantId, EndpointId, Window)> {
         let mut windows = self.0.lock();
         let has_ended = |window: &Window| all || now.since(window.began) >= WINDOW;
@@ -70,7 +71,7 @@ impl Digests {
         ended.map(|((tenant, endpoint), window)| (*tenant, *endpoint, window.clone())).collect()
     }
 
-    /// Its digest is written; what was counted meanwhile begins another one.
+    /// Its digest is stored; what was counted meanwhile starts another window.
     pub fn told(&self, tenant: TenantId, endpoint: EndpointId, told: &Window, now: Time) {
         let mut windows = self.0.lock();
         let Some(window) = windows.get_mut(&(tenant, endpoint)) else { return };
@@ -127,12 +128,12 @@ impl Window {
         Notice::digest(tenant, endpoint, self)
     }
 
-    /// The same for whoever tells it of the same deliveries.
+    /// The same on every node that reports the same deliveries.
     pub fn once(&self, endpoint: EndpointId) -> String {
         format!("{endpoint} {} {} {}", self.since, self.until, self.counted)
     }
 
-    /// Whether each was counted once.
+    /// Whether each delivery was counted exactly once.
     pub fn is_exact(&self) -> bool {
         self.known.len() < MAX_KNOWN
     }

@@ -1,4 +1,4 @@
-//! What each notice says.
+//! The content of each notice.
 
 use bytes::Bytes;
 use gancho_domain::{
@@ -16,11 +16,11 @@ pub const DISABLED: &str = "webhook.endpoint.disabled";
 pub struct Notice {
     pub event_type: &'static str,
     pub data: Bytes,
-    /// The endpoint it is about, which is not told itself: it would not hear it.
+    /// The endpoint it is about. It does not get the notice itself, since it is failing.
     pub about: EndpointId,
 }
 
-/// A delivery that was given up.
+/// A delivery that became a dead letter.
 pub struct ExhaustedDelivery<'a> {
     pub job: &'a Job,
     pub url: Option<&'a str>,
@@ -29,7 +29,7 @@ pub struct ExhaustedDelivery<'a> {
     pub at: Time,
 }
 
-/// What an endpoint missed by the time it was switched off.
+/// The deliveries that an endpoint missed until it was disabled.
 pub(crate) struct MissedDeliveries {
     pub since: Time,
     pub failed_deliveries: u64,
@@ -58,7 +58,7 @@ impl Notice {
         Self::new(EXHAUSTED, job.target, &data)
     }
 
-    /// Many that were given up for one endpoint.
+    /// A digest of many dead letters of one endpoint.
     pub(crate) fn digest(tenant: TenantId, endpoint: EndpointId, window: &Window) -> Self {
         let filter = json!({
             "webhook_id": endpoint.to_string(),
@@ -131,7 +131,7 @@ fn about(endpoint: &Endpoint, failure: Option<&Failure>) -> Value {
     })
 }
 
-/// A query may hold a token, and a notice goes to others than the endpoint's own server.
+/// A query may contain a token, and a notice goes to other servers than the endpoint's own.
 fn shown(url: &str) -> String {
     match url.split_once('?') {
         Some((place, _)) => format!("{place}?{MASK}"),

@@ -1,4 +1,4 @@
-//! The first step: which events may be published at all, by rate and by type. Nothing is written.
+//! The first step: rate limit and event types. Nothing is written.
 
 use gancho_domain::{Tenant, TenantScope};
 use tracing::instrument;
@@ -15,7 +15,7 @@ pub(super) struct Admission {
     events: Vec<Result<NewEvent, PublishError>>,
 }
 
-/// Where the answers of those that were admitted belong.
+/// The positions of the admitted events in the batch, to merge the results.
 pub(super) struct Places {
     rate: Option<RateStanding>,
     refused: Vec<Option<PublishError>>,
@@ -52,7 +52,7 @@ impl Publisher {
         Ok(event)
     }
 
-    /// For one that no type is asked of.
+    /// For an event without a type check.
     pub(super) fn within_rate(&self, tenant: &Tenant) -> Result<(), PublishError> {
         let taken = self.rates.take(tenant, 1, self.clock.now());
         match taken.standing {
@@ -78,7 +78,7 @@ impl Admission {
 }
 
 impl Places {
-    /// One answer for each event of the batch, in order. `accepted` has one for each that was admitted.
+    /// One result for each event of the batch, in order. `accepted` has one for each admitted event.
     pub fn fill(self, accepted: Vec<Answer>) -> Vec<Answer> {
         let mut accepted = accepted.into_iter();
         let rate = self.rate;

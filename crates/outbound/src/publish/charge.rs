@@ -1,6 +1,6 @@
-//! The second step: counting towards the plan, for tenants that have one. Counted before the events
-//! are accepted, and given back for those that turn out not to be new: a crash between the two costs
-//! the tenant a few, and can never give it more.
+//! The second step: charges the plan of the tenant, if it has a quota. Usage is counted before the events
+//! are accepted and refunded for those that are not new: a crash in between costs the tenant a few events,
+//! and never exceeds the quota.
 
 use gancho_domain::{Tenant, TenantScope, Time};
 use gancho_store::{Spent, StoreError};
@@ -9,13 +9,13 @@ use tracing::instrument;
 use super::{Answer, PublishError, Publisher};
 use crate::{PlanLimit, plans};
 
-/// How many events a tenant may have in this month.
+/// The quota of events of a tenant in this month.
 pub(super) struct Allowance {
     plan: String,
     limit: u64,
 }
 
-/// What was counted for a batch.
+/// The usage that was counted for a batch.
 pub(super) struct Charge {
     allowance: Allowance,
     asked: usize,
@@ -24,7 +24,7 @@ pub(super) struct Charge {
 }
 
 impl Publisher {
-    /// Nothing for those that may have any number: they cost no write.
+    /// `None` for an unlimited plan, which costs no write.
     pub(super) fn allowance(&self, tenant: &Tenant) -> Option<Allowance> {
         let limit = self.plans.of(tenant).events?;
         Some(Allowance { plan: tenant.plan.clone(), limit })
@@ -43,7 +43,7 @@ impl Publisher {
         Ok(Charge { allowance, asked, spent, at })
     }
 
-    /// Those that were not accepted as new have used nothing.
+    /// Refunds the events that were not accepted as new.
     pub(super) async fn refund(&self, scope: TenantScope, charge: &Charge, answers: &[Answer]) {
         let is_new = |answer: &&Answer| matches!(answer, Ok(published) if !published.is_repeat);
         let unused = answers.len() - answers.iter().filter(is_new).count();
@@ -58,12 +58,12 @@ impl Publisher {
 }
 
 impl Charge {
-    /// The first so many events are within the plan.
+    /// The number of events, from the first on, that are within the plan.
     pub fn granted(&self) -> usize {
         usize::try_from(self.spent.granted).unwrap_or(usize::MAX)
     }
 
-    /// One answer for each event of the batch: the others are beyond the plan.
+    /// One result for each event of the batch. Events beyond the quota are refused.
     pub fn fill(self, mut answers: Vec<Answer>) -> Vec<Answer> {
         let Allowance { plan, limit } = self.allowance;
         let resets_at = Some(plans::resets_at(self.at));

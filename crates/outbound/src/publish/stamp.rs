@@ -1,4 +1,5 @@
-//! Before and after the events are accepted: each gets an id, a time and its deliveries, and each an answer.
+//! Before the events are accepted, each gets an id, a time and its deliveries; afterwards, each gets a
+//! result.
 
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use crate::{
 };
 
 impl Publisher {
-    /// Each as it is to be accepted.
+    /// Builds the parcels to accept.
     #[instrument(name = "fan_out", level = "debug", skip_all)]
     pub(super) fn stamp_and_fan_out(
         &self,
@@ -25,7 +26,7 @@ impl Publisher {
         events.into_iter().map(|event| self.stamp(scope, event, targets, to)).collect()
     }
 
-    /// What became of each.
+    /// Builds the result of each event.
     pub(super) async fn answer(
         &self,
         scope: TenantScope,
@@ -44,7 +45,7 @@ impl Publisher {
         answers
     }
 
-    /// Gives it an id and a time, and says where it goes.
+    /// Assigns an id and a time, and selects the endpoints.
     fn stamp(
         &self,
         scope: TenantScope,
@@ -85,7 +86,7 @@ impl Publisher {
     }
 }
 
-/// The same key for an event that differs in any of these is a clash.
+/// The same key for an event that differs in one of these is a conflict.
 fn once(key: &str, event: &NewEvent, now: Time) -> Once {
     let deliver_at = event.deliver_at.map(|at| at.micros().to_string());
     Once::new(

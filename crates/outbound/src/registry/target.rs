@@ -1,4 +1,4 @@
-//! An endpoint, ready to be delivered to.
+//! An endpoint, prepared for delivery.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -12,23 +12,22 @@ use crate::endpoints::seal;
 
 pub struct Target {
     pub endpoint: Endpoint,
-    /// As it stands in headers.
+    /// The id as it is sent in headers.
     pub id: Box<str>,
     pub url: Url,
     pub profile: Arc<Profile>,
-    /// The current one, then those that were rotated away, the one that signs longest first.
+    /// The current key, then the rotated ones, the one that signs longest first.
     keys: Vec<SigningKey>,
     /// Until when each of `keys` after the first signs.
     until: Vec<Time>,
-    /// The tenant's own, for every request.
+    /// The tenant's custom headers.
     pub headers: Vec<(HeaderName, HeaderValue)>,
     pub plan: Arc<RetryPlan>,
     pub timeout: Duration,
 }
 
 impl Target {
-    /// Those that sign at a time, the newest first. A key drops out when its time is over, without
-    /// the store being asked.
+    /// The keys that sign at a time, the newest first. An expired key is skipped without reading the store.
     pub fn keys(&self, now: Time) -> &[SigningKey] {
         let old = self.until.iter().take_while(|until| **until > now).count();
         &self.keys[..self.keys.len().min(1 + old)]
@@ -38,12 +37,12 @@ impl Target {
 /// All of a tenant's endpoints.
 #[derive(Default)]
 pub struct Targets {
-    /// In the order of their ids.
+    /// Sorted by id.
     pub all: Vec<Arc<Target>>,
-    /// Those that this node cannot use as they are stored, with why: its key ring or its profiles are
-    /// not those they were saved with. Their deliveries are retried; they are not lost.
+    /// Endpoints that this node cannot use, with the reason: its key ring or profiles differ from those
+    /// they were saved with. Their deliveries are retried, not lost.
     pub unusable: Vec<(Endpoint, String)>,
-    /// Of the endpoints in the store when they were read.
+    /// The version of the tenant's endpoints in the store when they were read.
     pub version: u64,
 }
 
@@ -53,7 +52,7 @@ impl Targets {
         self.all.get(place)
     }
 
-    /// Why an endpoint that is there cannot be used.
+    /// Why an existing endpoint is unusable.
     pub fn trouble(&self, id: EndpointId) -> Option<&str> {
         self.unusable.iter().find(|(endpoint, _)| endpoint.id == id).map(|(_, why)| why.as_str())
     }
@@ -64,7 +63,7 @@ impl Targets {
     }
 }
 
-/// What a target has besides its endpoint.
+/// The prepared parts of a target.
 pub(super) struct PreparedTarget {
     url: Url,
     profile: Arc<Profile>,
@@ -96,7 +95,7 @@ pub(super) fn prepare(
     })
 }
 
-/// An old secret that cannot sign any more (the profile or the ring changed) is left out: the new one
+/// An old secret that cannot sign any more (the profile or the ring changed) is omitted: the new one
 /// signs, which is all that a delivery needs.
 fn old_keys(endpoint: &Endpoint, ring: &KeyRing, profile: &Profile) -> Vec<(Time, SigningKey)> {
     let open = |old: &gancho_domain::OldSecret| {
@@ -114,7 +113,7 @@ fn headers(endpoint: &Endpoint, ring: &KeyRing) -> Result<Vec<(HeaderName, Heade
         let line =
             HeaderName::from_bytes(name.as_bytes()).ok().zip(HeaderValue::from_str(&value).ok());
         let (header, mut value) = line.ok_or_else(|| unfit(&name))?;
-        // Kept out of HTTP/2's tables and of anything that prints it.
+        // Marked as sensitive, so that it is neither indexed by HTTP/2 nor printed.
         value.set_sensitive(true);
         Ok((header, value))
     });

@@ -1,4 +1,4 @@
-//! A replay as the store keeps it: what is asked for and where the next page begins, as JSON.
+//! The stored form of a replay: the request and the cursor of the next page, as JSON.
 
 use std::str::FromStr;
 
@@ -16,16 +16,16 @@ pub(super) struct Request {
     filter: StoredFilter,
     to: Option<String>,
     rate: u32,
-    /// A job that an earlier version began goes newest first to its end: its place is one in that list.
+    /// A job of an earlier version continues newest first, since its cursor belongs to that order.
     #[serde(default)]
     oldest_first: bool,
 }
 
 #[derive(Serialize, Deserialize, Clone, Default, Debug, PartialEq, Eq)]
 pub(super) struct Cursor {
-    /// Of the store's pages, in hex.
+    /// The cursor of the store's pages, in hex.
     pub after: Option<String>,
-    /// How many of the events that were named are done.
+    /// How many of the listed events are done.
     pub events: usize,
 }
 
@@ -45,7 +45,7 @@ impl Cursor {
         serde_json::to_string(self).map_err(|fault| corrupt(&fault.to_string()))
     }
 
-    /// Of the store's pages.
+    /// The cursor of the store's pages.
     pub fn place(&self) -> Result<Option<[u8; 32]>> {
         let read = |text: &str| {
             let bytes = HEXLOWER.decode(text.as_bytes()).ok();
@@ -87,8 +87,8 @@ impl Request {
                 external_id: filter.external_id.clone(),
                 tenant: filter.tenant.map(|id| id.to_string()),
                 since: filter.since.map(Time::micros),
-                // What is made while it runs is not its own business: a window that reached beyond now
-                // would hold what the replay itself makes, without end.
+                // The time window must end now: otherwise the replay would include what it creates itself,
+                // without end.
                 until: Some(filter.until.unwrap_or(now).min(now).micros()),
             },
             to: new.to.map(|id| id.to_string()),
@@ -109,7 +109,7 @@ impl Request {
         if self.oldest_first { ListOrder::OldestFirst } else { ListOrder::NewestFirst }
     }
 
-    /// The replay of a job that was opened with this request.
+    /// The replay of a job that was created with this request.
     pub fn replay(&self, job: &ReplayJob) -> Result<Replay> {
         Ok(Replay {
             id: job.id,

@@ -1,4 +1,4 @@
-//! How many a replay would send, without sending any.
+//! Counts what a replay would send.
 
 use gancho_domain::{Lane, TenantScope, event_type::is_reserved};
 use gancho_store::{
@@ -9,10 +9,10 @@ use super::{Replay, ReplayOf};
 use crate::Owner;
 
 const PAGE: usize = 1_000;
-/// Counting stops there: by then it is clear that it is many.
-const MOST: u64 = 100_000;
+/// Counting stops here.
+const MAX_COUNT: u64 = 100_000;
 
-/// And whether that is all of them.
+/// The count, and whether it is exact.
 pub(super) async fn count(store: &dyn Store, owner: Owner, replay: &Replay) -> Result<(u64, bool)> {
     let Some(scope) = scope_of(owner, replay) else {
         return Ok((store.dead_stats(dead_filter(owner, replay)).await?.total, true));
@@ -33,13 +33,13 @@ pub(super) async fn count(store: &dyn Store, owner: Owner, replay: &Replay) -> R
         count += rows as u64;
         match next {
             None => return Ok((count, true)),
-            Some(_) if count >= MOST => return Ok((count, false)),
+            Some(_) if count >= MAX_COUNT => return Ok((count, false)),
             after => page = PageRequest::new(PAGE, after),
         }
     }
 }
 
-/// Whose deliveries or events are meant; nothing for dead letters, which may be everyone's.
+/// The tenant whose deliveries or events are replayed; `None` for dead letters of all tenants.
 pub(super) fn scope_of(owner: Owner, replay: &Replay) -> Option<TenantScope> {
     let filter = &replay.filter;
     let named = || filter.tenant.map(TenantScope::internal);
@@ -58,12 +58,12 @@ async fn named(store: &dyn Store, scope: TenantScope, replay: &Replay) -> Result
     Ok(count)
 }
 
-/// Tests are sent again only where they are named, and the gateway's own notices only by their type.
+/// Test events are replayed only if they are named, and notices of the gateway only by their type.
 pub(super) fn is_meant(replay: &Replay, row: &EventRow) -> bool {
     !row.is_test && (replay.filter.event_type.is_some() || !is_reserved(&row.event_type))
 }
 
-/// Of the deliveries of an event that was named.
+/// The deliveries of an event that was listed.
 pub(super) fn fits(replay: &Replay, row: &DeliveryRow) -> bool {
     let filter = &replay.filter;
     row.lane == filter.lane.unwrap_or(Lane::Webhook)
@@ -98,7 +98,7 @@ pub(super) fn event_filter(replay: &Replay) -> EventFilter {
     }
 }
 
-/// A tenant's own, or what the operator named.
+/// The tenant's own scope, or the one that the operator selected.
 pub(super) fn dead_filter(owner: Owner, replay: &Replay) -> DeadFilter {
     let filter = &replay.filter;
     DeadFilter {

@@ -1,4 +1,4 @@
-//! A replay: what is asked for, and how it stands.
+//! A replay: the request and its progress.
 
 use gancho_domain::{EndpointId, EventId, Lane, ReplayId, Status, TenantId, Time};
 pub use gancho_store::ReplayState;
@@ -11,11 +11,11 @@ pub enum ReplayOf {
     Deliveries,
     /// Past events, to the endpoint named in [`NewReplay::to`].
     Events,
-    /// Deliveries that were given up.
+    /// Dead letters.
     DeadLetters,
 }
 
-/// Which of them. What is not set does not narrow it down.
+/// The filter. Fields that are not set match everything.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ReplayFilter {
     pub of: ReplayOf,
@@ -27,7 +27,7 @@ pub struct ReplayFilter {
     pub event_type: Option<String>,
     /// For deliveries and events: these events and no others.
     pub events: Vec<EventId>,
-    /// For deliveries that of webhooks, for dead letters all, where it is not set.
+    /// Default: the webhook lane for deliveries, all lanes for dead letters.
     pub lane: Option<Lane>,
     /// Only for dead letters.
     pub code: Option<String>,
@@ -36,17 +36,16 @@ pub struct ReplayFilter {
     /// Only for an operator's replay: one tenant's, or one source's.
     pub tenant: Option<TenantId>,
     pub since: Option<Time>,
-    /// At most, and where not set, the time at which the replay was asked for: a replay never sends
-    /// what it made itself.
+    /// At most, and by default, the time of the request: a replay never sends what it has created itself.
     pub until: Option<Time>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct NewReplay {
     pub filter: ReplayFilter,
-    /// To this endpoint, though it may have been made later.
+    /// To this endpoint, even if it was created later.
     pub to: Option<EndpointId>,
-    /// So many a second.
+    /// Deliveries per second.
     pub rate: Option<u32>,
     /// Count and send nothing.
     pub dry_run: bool,
@@ -55,21 +54,21 @@ pub struct NewReplay {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replay {
     pub id: ReplayId,
-    /// Nothing where it is the operator's, over all tenants.
+    /// `None` for the operator's replay over all tenants.
     pub tenant: Option<TenantId>,
     pub state: ReplayState,
     pub filter: ReplayFilter,
     pub to: Option<EndpointId>,
-    /// So many a second.
+    /// Deliveries per second.
     pub rate: u32,
     pub is_dry_run: bool,
-    /// How many there are to send, once that was counted.
+    /// How many there are to send, once they are counted.
     pub total: u64,
-    /// Counting stops at some point: then there are at least so many.
+    /// Counting stops at some point: then the total is a lower bound.
     pub is_total_exact: bool,
     /// Sent again.
     pub done: u64,
-    /// Passed over: their endpoint is gone or switched off, or they are in flight at this moment.
+    /// Skipped: their endpoint is deleted or disabled, or they are in flight.
     pub skipped: u64,
     /// Could not be sent again.
     pub failed: u64,

@@ -1,4 +1,4 @@
-//! Making, finding and cancelling replays.
+//! Creates, finds and cancels replays.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -31,15 +31,15 @@ pub struct Replays {
     pub(super) registry: Arc<Registry>,
     pub(super) ids: Arc<IdMaker>,
     pub(super) clock: Arc<dyn Clock>,
-    /// The name under which this runner holds leases: one that no other has.
+    /// The unique name under which this runner holds leases.
     pub(super) name: String,
     usual_rate: u32,
-    /// When the next page of each job that this runner holds is due, so that it keeps to its rate.
+    /// When the next page of each job of this runner is due, to keep to its rate.
     pub(super) due: Mutex<HashMap<ReplayId, Instant>>,
-    /// Jobs of this runner of whose last page it is not known how much was sent.
+    /// Jobs of this runner whose last page may have been sent in part.
     pub(super) in_doubt: Mutex<HashSet<ReplayId>>,
     pub(super) bell: Notify,
-    /// Held while a page is sent and noted, so that a cancellation here comes before or after it.
+    /// Held while a page is sent and recorded, so that a cancellation comes before or after it.
     pub(super) page_lock: tokio::sync::Mutex<()>,
 }
 
@@ -70,14 +70,14 @@ impl Replays {
         Self { store, registry, ids, clock, name, usual_rate, due, in_doubt, bell, page_lock }
     }
 
-    /// So many a second where whoever asks for a replay names no rate.
+    /// Deliveries per second of a replay without its own rate.
     #[must_use]
     pub fn at_rate(mut self, rate: u32) -> Self {
         self.usual_rate = rate.max(1);
         self
     }
 
-    /// Writes the job down, to be run by any node; or, for a dry run, only counts.
+    /// Stores the job, which any node runs; a dry run only counts.
     pub async fn create(
         &self,
         owner: impl Into<Owner>,
@@ -113,18 +113,18 @@ impl Replays {
         Ok(replay_of(&job.ok_or(ReplayError::NotFound)?)?)
     }
 
-    /// Newest first, from the one after `after` on.
+    /// Newest first, after `after`.
     pub async fn list(
         &self,
         owner: impl Into<Owner>,
         after: Option<ReplayId>,
-        most: usize,
+        max: usize,
     ) -> Result<Vec<Replay>, ReplayError> {
-        let jobs = self.store.replays(owner.into().scope(), after, most).await?;
+        let jobs = self.store.replays(owner.into().scope(), after, max).await?;
         jobs.iter().map(|job| Ok(replay_of(job)?)).collect()
     }
 
-    /// What was sent stays sent; the rest is not.
+    /// Cancels a replay. What was already sent stays sent.
     pub async fn cancel(
         &self,
         owner: impl Into<Owner>,
@@ -140,7 +140,7 @@ impl Replays {
     }
 }
 
-/// As it is right after it was opened.
+/// The replay right after it was created.
 fn pending(owner: Owner, new: &NewReplayJob) -> ReplayJob {
     ReplayJob {
         id: new.id,

@@ -1,4 +1,4 @@
-//! Judges what a caller asks to be replayed.
+//! Validates the request of a replay.
 
 use gancho_domain::FieldError;
 use gancho_store::Store;
@@ -6,11 +6,11 @@ use gancho_store::Store;
 use super::{NewReplay, ReplayError, ReplayOf};
 use crate::Owner;
 
-const MOST_EVENTS: usize = 1_000;
-const MOST_RATE: u32 = 1_000;
+const MAX_EVENTS: usize = 1_000;
+const MAX_RATE: u32 = 1_000;
 pub(super) const USUAL_RATE: u32 = 100;
 
-/// All faults at once.
+/// Returns all errors at once.
 pub(super) async fn judge(
     store: &dyn Store,
     owner: Owner,
@@ -37,16 +37,16 @@ pub(super) async fn judge(
             "only dead letters can be replayed for all tenants: select a tenant".into(),
         );
     }
-    if filter.events.len() > MOST_EVENTS {
+    if filter.events.len() > MAX_EVENTS {
         let message =
-            format!("too many events: {}, the maximum is {MOST_EVENTS}", filter.events.len());
+            format!("too many events: {}, the maximum is {MAX_EVENTS}", filter.events.len());
         add("too_many", "/filter/events", message);
     }
     if filter.since.zip(filter.until).is_some_and(|(since, until)| since >= until) {
         add("out_of_range", "/filter/until", "must be after `since`".into());
     }
-    if new.rate.is_some_and(|rate| !(1..=MOST_RATE).contains(&rate)) {
-        add("out_of_range", "/rate", format!("must be between 1 and {MOST_RATE} per second"));
+    if new.rate.is_some_and(|rate| !(1..=MAX_RATE).contains(&rate)) {
+        add("out_of_range", "/rate", format!("must be between 1 and {MAX_RATE} per second"));
     }
     if let Some((scope, to)) = owner.scope().zip(new.to) {
         match store.endpoint(scope, to).await? {

@@ -16,13 +16,13 @@ use super::{
 };
 use crate::{Owner, registry::Targets};
 
-/// What came of a page.
+/// The result of a page.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct PageResult {
     pub done: u64,
     pub skipped: u64,
     pub failed: u64,
-    /// Where the next one begins; nothing after the last.
+    /// The cursor of the next page; `None` after the last.
     pub next: Option<Cursor>,
 }
 
@@ -40,7 +40,7 @@ impl PageResult {
     }
 }
 
-/// What became of one.
+/// The result of one delivery or event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ItemResult {
     Done,
@@ -48,7 +48,7 @@ enum ItemResult {
     Failed,
 }
 
-/// A page that may have been sent already, by a runner that died before it wrote so: since when.
+/// Since when a page may have been sent by a runner that died before it recorded it.
 pub(super) type InDoubt = Option<Time>;
 
 impl Replays {
@@ -57,14 +57,14 @@ impl Replays {
         owner: Owner,
         replay: &Replay,
         (cursor, order): (&Cursor, ListOrder),
-        most: usize,
+        max: usize,
         doubt: InDoubt,
     ) -> Result<PageResult> {
         let Some(scope) = scope_of(owner, replay) else {
-            return self.arm_dead(owner, replay, cursor, most).await;
+            return self.arm_dead(owner, replay, cursor, max).await;
         };
         let targets = self.registry.of(scope.tenant()).await?;
-        let (events, rows, next) = self.read_page(scope, replay, (cursor, order), most).await?;
+        let (events, rows, next) = self.read_page(scope, replay, (cursor, order), max).await?;
         let mut sent = PageResult { next, ..PageResult::default() };
         let (rows, others): (Vec<_>, Vec<_>) = rows
             .into_iter()
@@ -76,7 +76,7 @@ impl Replays {
             send(self.store.clone(), scope, event, delivery, doubt)
         };
         if to.is_some_and(|to| is_in_order(&targets, to)) {
-            // Event after event: the store puts each behind those of its subject that are there.
+            // One after the other: the store queues each behind the earlier ones of its subject.
             let mut turns: BTreeMap<EventId, Vec<DeliveryRow>> = BTreeMap::new();
             for row in rows {
                 turns.entry(row.event).or_default().push(row);
@@ -102,7 +102,7 @@ impl Replays {
         Ok(sent)
     }
 
-    /// All at once, in their turns.
+    /// In one step, in order.
     async fn arm(
         &self,
         scope: TenantScope,
@@ -140,18 +140,18 @@ impl Replays {
         }))
     }
 
-    /// Events to send, deliveries to arm, and where the next page begins.
+    /// The events to send, the deliveries to retry, and the cursor of the next page.
     async fn read_page(
         &self,
         scope: TenantScope,
         replay: &Replay,
         (cursor, order): (&Cursor, ListOrder),
-        most: usize,
+        max: usize,
     ) -> Result<(BTreeSet<EventId>, Vec<DeliveryRow>, Option<Cursor>)> {
         if !replay.filter.events.is_empty() {
-            return self.read_named(scope, replay, (cursor, order), most).await;
+            return self.read_named(scope, replay, (cursor, order), max).await;
         }
-        let page = PageRequest::new(most, cursor.place()?).in_order(order);
+        let page = PageRequest::new(max, cursor.place()?).in_order(order);
         if replay.filter.of == ReplayOf::Events {
             let found = self.store.events(scope, event_filter(replay), page).await?;
             let meant = found.rows.iter().filter(|row| is_meant(replay, row));
@@ -170,13 +170,13 @@ impl Replays {
         scope: TenantScope,
         replay: &Replay,
         (cursor, order): (&Cursor, ListOrder),
-        most: usize,
+        max: usize,
     ) -> Result<(BTreeSet<EventId>, Vec<DeliveryRow>, Option<Cursor>)> {
         let mut named = replay.filter.events.clone();
         if order == ListOrder::OldestFirst {
             named.sort_unstable();
         }
-        let end = (cursor.events + most).min(named.len());
+        let end = (cursor.events + max).min(named.len());
         let next = (end < named.len()).then_some(Cursor { after: None, events: end });
         let mut events = BTreeSet::new();
         let mut rows = Vec::new();
@@ -192,17 +192,17 @@ impl Replays {
         Ok((events, rows, next))
     }
 
-    /// The oldest first. Those that were armed are not dead while they are tried, and if they die
-    /// again they do so after the replay's end of time: none is armed twice.
+    /// The oldest first. Retried deliveries are not dead meanwhile, and if they fail again they do so after
+    /// the replay's time window: none is retried twice.
     async fn arm_dead(
         &self,
         owner: Owner,
         replay: &Replay,
         cursor: &Cursor,
-        most: usize,
+        max: usize,
     ) -> Result<PageResult> {
         let (filter, now) = (dead_filter(owner, replay), self.clock.now());
-        let replayed = self.store.replay_dead(filter, most, cursor.place()?, now).await?;
+        let replayed = self.store.replay_dead(filter, max, cursor.place()?, now).await?;
         let next = replayed.next.map(Cursor::after);
         Ok(PageResult { done: replayed.armed, next, ..PageResult::default() })
     }
@@ -219,7 +219,7 @@ impl Replays {
     }
 }
 
-/// Deliveries that go to where they went are armed; for another endpoint their events are sent to it.
+/// Deliveries to the same target are retried; for another endpoint, their events are sent to it.
 fn split(rows: Vec<DeliveryRow>, to: Option<EndpointId>) -> (BTreeSet<EventId>, Vec<DeliveryRow>) {
     match to {
         None => (BTreeSet::new(), rows),

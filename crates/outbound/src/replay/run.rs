@@ -1,4 +1,4 @@
-//! The loop that takes open replays in turn, a page at a time, each at its own rate.
+//! Runs the open replays in turn, a page at a time, each at its own rate.
 
 use std::time::Duration;
 
@@ -19,14 +19,14 @@ use super::{
 };
 use crate::Owner;
 
-/// Another node takes a replay over whose runner was silent for so long.
+/// Another node takes over a replay whose runner was silent for this long.
 const LEASE: Duration = Duration::from_secs(30);
-/// How often open replays are looked for when nothing says that there are some.
+/// How often open replays are polled.
 const LOOK: Duration = Duration::from_secs(2);
-const MOST_IN_A_PAGE: u32 = 100;
+const MAX_PER_PAGE: u32 = 100;
 
 impl Replays {
-    /// Until it is told to stop. What is under way then is finished, and goes on at the next start.
+    /// Runs until it is stopped. The current page is finished, and the replay continues at the next start.
     pub async fn run(&self, stop: CancellationToken) {
         loop {
             let next = match self.run_once().await {
@@ -45,8 +45,8 @@ impl Replays {
         }
     }
 
-    /// One page of every open replay that no other node holds and that is due. Says how long until
-    /// the next is.
+    /// Sends one page of every open replay that is due and that no other node holds. Returns the time until
+    /// the next one is due.
     pub async fn run_once(&self) -> Result<Option<Duration>> {
         let mut next = None;
         let open = self.store.open_replays(MAX_OPEN_IN_ALL).await?;
@@ -59,7 +59,7 @@ impl Replays {
             }
             match self.step(&job).await {
                 Ok(due_in) => next = earlier(next, due_in),
-                // One that cannot go on must not hold up the others.
+                // A failing replay must not block the others.
                 Err(error) => {
                     tracing::warn!(%error, replay = %job.id, "replay step failed; will retry")
                 }
@@ -68,7 +68,7 @@ impl Replays {
         Ok(next)
     }
 
-    /// One page of one replay, if it is ours to run.
+    /// Sends one page of a replay, if this node holds its lease.
     async fn step(&self, found: &ReplayJob) -> Result<Option<Duration>> {
         let (owner, id) = (Owner::of(found.tenant), found.id);
         let is_held = found
@@ -84,24 +84,24 @@ impl Replays {
         };
         let request = Request::read(&job)?;
         let (replay, started) = (request.replay(&job)?, Instant::now());
-        let most = replay.rate.min(MOST_IN_A_PAGE) as usize;
+        let max = replay.rate.min(MAX_PER_PAGE) as usize;
         let page = (&Cursor::read(&job.cursor)?, request.order());
-        let sent = self.send_page(owner, &replay, page, most, doubt).await;
+        let sent = self.send_page(owner, &replay, page, max, doubt).await;
         let (was_sent, count) = (sent.is_ok(), sent.as_ref().map_or(0, PageResult::count));
         let noted = self.note(id, sent).await;
-        // A page that failed, or that may not have been written down, is looked at before it is sent again.
+        // A page that failed, or may not have been recorded, is checked before it is sent again.
         self.note_doubt(id, !was_sent || noted.is_err());
         if noted? {
             return Ok(Some(self.wait_for(id, started, count, replay.rate)));
         }
-        // It has ended, was canceled, or another took it over.
+        // It has ended, was canceled, or another node took it over.
         self.due.lock().remove(&id);
         self.in_doubt.lock().remove(&id);
         Ok(None)
     }
 
-    /// Takes the lease, or renews it; with the time since when a page may have been sent that was not
-    /// written down. Nothing where the replay is over or another's.
+    /// Takes or renews the lease, and returns since when an unrecorded page may have been sent. `None` if
+    /// the replay has ended or belongs to another node.
     async fn take(
         &self,
         owner: Owner,
@@ -128,8 +128,8 @@ impl Replays {
         ReplayLease { runner: self.name.clone(), until: self.clock.now() + LEASE }
     }
 
-    /// Writes a page down, and says whether there is another. A store that cannot be asked is asked again
-    /// later; one that holds nonsense ends the replay.
+    /// Records a page, and returns whether there is another. If the store is unavailable, this is repeated
+    /// later; corrupt data ends the replay.
     async fn note(&self, id: ReplayId, sent: Result<PageResult>) -> Result<bool> {
         let (page, next) = match sent {
             Ok(PageResult { done, skipped, failed, next }) => {
@@ -147,7 +147,7 @@ impl Replays {
         }
     }
 
-    /// What is remembered of replays that have ended elsewhere.
+    /// Forgets replays that have ended on other nodes.
     fn forget_ended(&self, open: &[ReplayJob]) {
         let is_open = |id: &ReplayId| open.iter().any(|job| job.id == *id);
         self.due.lock().retain(|id, _| is_open(id));

@@ -154,7 +154,7 @@ async fn hd_05_sent_once_and_never_shown() {
     let seen = &arrived(&receiver, 1).await[0];
     assert_eq!(seen.one("authorization"), format!("Bearer {canary}"));
     assert_eq!(seen.one("x-api-key"), canary);
-    for ours in [
+    for internal_failure in [
         "host",
         "content-type",
         "user-agent",
@@ -164,7 +164,7 @@ async fn hd_05_sent_once_and_never_shown() {
         "traceparent",
         "content-length",
     ] {
-        seen.one(ours);
+        seen.one(internal_failure);
     }
     let record = String::from_utf8(view.attempts[0].request_headers.to_vec()).unwrap();
     assert!(!record.contains(canary), "{record}");

@@ -107,12 +107,12 @@ async fn deliveries_to_another_endpoint_arrive_in_order() {
     publish_six(&stage).await;
     let to = stage.create(strict(&later, &["nothing.of.it"])).await.endpoint.id;
     let rows = stage.deliveries(DeliveryFilter::default()).await;
-    let odd: Vec<_> = rows.iter().rev().step_by(2).map(|row| row.event).collect();
-    let filter = ReplayFilter { of: ReplayOf::Events, events: odd, ..ReplayFilter::default() };
+    let invalid: Vec<_> = rows.iter().rev().step_by(2).map(|row| row.event).collect();
+    let filter = ReplayFilter { of: ReplayOf::Events, events: invalid, ..ReplayFilter::default() };
     run_with_a_restart(&stage, at_three_a_second(filter, Some(to))).await;
     let seen = arrived(&later, 3).await;
-    let odd: Vec<_> = seen.iter().map(|seen| seen.json()["data"].as_i64().unwrap()).collect();
-    assert_eq!(odd, [1, 3, 5], "in order, however they are named");
+    let invalid: Vec<_> = seen.iter().map(|seen| seen.json()["data"].as_i64().unwrap()).collect();
+    assert_eq!(invalid, [1, 3, 5], "in order, however they are named");
     wait_for("the three to end", || async {
         let rows = stage.deliveries(DeliveryFilter::default()).await;
         rows.iter().all(|row| row.state.is_final()).then_some(())

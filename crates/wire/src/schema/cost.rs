@@ -1,4 +1,4 @@
-//! How much work a schema is for each value it is asked about, found out without asking it.
+//! The cost of a schema per value, computed without evaluating it.
 //!
 //! To every value of an event some set of subschemas applies: those of the schema itself and whatever
 //! they bring in for the same value (`allOf`, `$ref`, `if` and so on). From such a set follows the set
@@ -10,15 +10,15 @@ use std::collections::{BTreeSet, HashSet};
 
 use serde_json::{Map, Value};
 
-/// What one value costs at most.
-const MOST_PER_VALUE: u64 = 10_000;
+/// Maximum cost per value.
+const MAX_PER_VALUE: u64 = 10_000;
 /// Subschemas that apply to one value.
-const MOST_APPLIED: usize = 1_000;
+const MAX_APPLIED: usize = 1_000;
 /// Different sets of them.
-const MOST_SETS: usize = 5_000;
-const MOST_PATTERNS: usize = 100;
+const MAX_SETS: usize = 5_000;
+const MAX_PATTERNS: usize = 100;
 /// Each makes the validator look at everything beside it once more.
-const MOST_UNEVALUATED: u32 = 4;
+const MAX_UNEVALUATED: u32 = 4;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Cost {
@@ -38,15 +38,15 @@ pub(super) fn cost(root: &Value) -> Result<Cost, String> {
         "patternProperties" => value.as_object().map_or(0, Map::len),
         _ => 0,
     });
-    if patterns > MOST_PATTERNS {
-        return Err(format!("too many patterns: {patterns}, the maximum is {MOST_PATTERNS}"));
+    if patterns > MAX_PATTERNS {
+        return Err(format!("too many patterns: {patterns}, the maximum is {MAX_PATTERNS}"));
     }
     let unevaluated = count(root, &|key, _| usize::from(key.starts_with("unevaluated"))) as u32;
-    if unevaluated > MOST_UNEVALUATED {
-        return Err(format!("`unevaluated…` may be used at most {MOST_UNEVALUATED} times"));
+    if unevaluated > MAX_UNEVALUATED {
+        return Err(format!("`unevaluated…` may be used at most {MAX_UNEVALUATED} times"));
     }
     let per_value = Walk { root }.dearest()?.saturating_mul(1 << unevaluated);
-    if per_value > MOST_PER_VALUE {
+    if per_value > MAX_PER_VALUE {
         return Err(
             "too many subschemas apply to one value: simplify `enum`, `allOf` and similar keywords"
                 .to_owned(),
@@ -72,7 +72,7 @@ impl<'a> Walk<'a> {
             if !seen.insert(key) {
                 continue;
             }
-            if seen.len() > MOST_SETS {
+            if seen.len() > MAX_SETS {
                 return Err(
                     "the schema is too complex: its subschemas combine in too many ways".to_owned()
                 );
@@ -98,8 +98,8 @@ impl<'a> Walk<'a> {
         if above.iter().any(|one| std::ptr::eq(*one, schema)) {
             return Err("a `$ref` refers to itself without descending into the data".to_owned());
         }
-        if applied.len() >= MOST_APPLIED {
-            return Err(format!("more than {MOST_APPLIED} subschemas apply to one value"));
+        if applied.len() >= MAX_APPLIED {
+            return Err(format!("more than {MAX_APPLIED} subschemas apply to one value"));
         }
         if !std::ptr::eq(schema, self.root) && object.contains_key("$id") {
             return Err("`$id` is allowed at the top level only".to_owned());

@@ -266,8 +266,8 @@ fn a_place_is_found_as_it_stands() {
         let at = check(body.as_bytes(), Some(&pointer)).unwrap();
         assert_eq!(at, found, "{pointer:?}");
     }
-    for odd in ["", "id", "/a~2b", "/a~", "#/id"] {
-        assert_eq!(Pointer::parse(odd), None, "{odd}");
+    for invalid in ["", "id", "/a~2b", "/a~", "#/id"] {
+        assert_eq!(Pointer::parse(invalid), None, "{invalid}");
     }
 }
 

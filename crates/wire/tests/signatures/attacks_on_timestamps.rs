@@ -57,7 +57,7 @@ fn ts_03_finer_units_are_named_in_the_refusal() {
         let verify_error = answer(&signed_at(text)).unwrap_err();
         assert_eq!(verify_error, MALFORMED, "{text}");
         assert!(verify_error.is_malformed());
-        assert!(verify_error.to_string().contains("seconds expected"), "{verify_error}");
+        assert!(verify_error.to_string().contains("expected seconds"), "{verify_error}");
     }
 }
 

@@ -18,7 +18,7 @@ use crate::{
 request! {
     struct ImportBody {
         /// E-mail addresses, at most 10,000.
-        required addresses: Vec<String> as texts(gancho_mail::suppression::MOST_IMPORTED, 600),
+        required addresses: Vec<String> as texts(gancho_mail::suppression::MAX_IMPORTED, 600),
         flatten reason: ReasonBody,
     }
 }

@@ -95,7 +95,7 @@ impl Spread {
         Self { sorted: latencies }
     }
 
-    /// In milliseconds; so many in a thousand took no longer.
+    /// The latency in milliseconds that this many of a thousand did not exceed.
     pub fn at(&self, thousandths: usize) -> f64 {
         let place =
             (self.sorted.len() * thousandths / 1_000).min(self.sorted.len().saturating_sub(1));

@@ -105,7 +105,7 @@ impl Sink {
         self.began.elapsed().as_nanos() as u64
     }
 
-    /// Comes back when so many have arrived.
+    /// Returns when this many events have arrived.
     pub async fn arrived(&self, count: usize, patience: Duration) -> anyhow::Result<()> {
         while self.count.load(Relaxed) < count {
             let news = tokio::time::timeout(patience, self.news.notified()).await;
@@ -124,7 +124,7 @@ impl Sink {
             .collect()
     }
 
-    /// Begins anew.
+    /// Starts over.
     pub fn forget(&self) {
         self.came.iter().for_each(|at| at.store(0, Relaxed));
         self.count.store(0, Relaxed);

@@ -1,4 +1,4 @@
-//! What becomes of an e-mail. The data has the fields of the e-mail gateway's contract.
+//! Outcomes of e-mails. The data has the fields of the e-mail gateway's contract.
 
 use super::Entry;
 

@@ -1,5 +1,5 @@
-//! What the gateway itself tells. An endpoint gets these only if it names them, as `webhook.*` or one
-//! by one: `*` does not include them.
+//! Notices of the gateway itself. An endpoint gets them only if it subscribes to `webhook.*` or to single
+//! ones: `*` does not include them.
 
 use super::Entry;
 

@@ -40,7 +40,7 @@ impl Server {
         Ok(server)
     }
 
-    /// Comes back when so many letters have come.
+    /// Returns when this many e-mails have arrived.
     pub async fn arrived(&self, count: usize, patience: Duration) -> anyhow::Result<()> {
         while self.count.load(Relaxed) < count {
             let news = tokio::time::timeout(patience, self.news.notified()).await;

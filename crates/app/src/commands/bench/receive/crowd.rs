@@ -71,7 +71,7 @@ pub struct Loris {
 }
 
 impl Loris {
-    /// All are connected when it comes back; whoever is thrown out comes again.
+    /// Returns when all are connected. Closed connections are opened again.
     pub async fn start(ingest: SocketAddr, count: usize) -> anyhow::Result<Self> {
         let open = Arc::new(AtomicUsize::new(0));
         let mut senders = JoinSet::new();

@@ -1,4 +1,4 @@
-//! Senders without a signature that take all the time they are given, and come again when they are turned away.
+//! Senders without a signature that use all the time they get, and reconnect when they are rejected.
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -29,11 +29,11 @@ pub struct Strangers {
 const ANNOUNCED: usize = 256 * 1_024;
 /// Between two bytes of a body.
 const SPACING: Duration = Duration::from_secs(1);
-/// Who is turned away comes again after this: soon enough to hold what can be held, and seldom enough that the
+/// A rejected sender reconnects after this: soon enough to hold every possible connection, and seldom enough that the
 /// machine is not busy with opening connections.
 const REST: Duration = Duration::from_secs(2);
 const POLL: Duration = Duration::from_millis(50);
-/// How long to wait for all to be connected; some may be turned away for as long as they come.
+/// Maximum time to wait until all are connected; some may always be rejected.
 const TO_START: Duration = Duration::from_secs(5);
 
 impl Strangers {
