@@ -32,17 +32,15 @@ const RESERVED: &[&str] = &[
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProfileError {
-    #[error("`{0}` is not a valid profile name; use 1 to 64 characters of a-z, 0-9, `-` and `_`")]
+    #[error("`{0}` is not a valid profile name")]
     Name(String),
-    #[error("`{0}` is not a valid header name; use letters, digits and `-`")]
+    #[error("`{0}` is not a valid header name")]
     HeaderName(String),
-    #[error("the header `{0}` is reserved; choose another name")]
+    #[error("the header `{0}` is reserved")]
     ReservedHeader(String),
-    #[error("duplicate header `{0}`; remove one of them")]
+    #[error("duplicate header `{0}`")]
     RepeatedHeader(String),
-    #[error(
-        "the scheme `standard` signs the {0} and needs a header for it; add one with the value `{1}`"
-    )]
+    #[error("the scheme `standard` signs the {0} and needs a header for it")]
     MissingHeader(&'static str, &'static str),
     #[error("the user agent must be printable ASCII and not empty")]
     UserAgent,
@@ -50,6 +48,20 @@ pub enum ProfileError {
     Timeout,
     #[error("the schedule may have at most 50 delays, none longer than 7 days")]
     Schedule,
+}
+
+impl ProfileError {
+    /// What to do about it; empty where the error says it.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::MissingHeader(_, value) => format!("add one with the value `{value}`"),
+            Self::Name(..) => "use 1 to 64 characters of a-z, 0-9, `-` and `_`".to_owned(),
+            Self::HeaderName(..) => "use letters, digits and `-`".to_owned(),
+            Self::ReservedHeader(..) => "choose another name".to_owned(),
+            Self::RepeatedHeader(..) => "remove one of them".to_owned(),
+            Self::UserAgent | Self::Timeout | Self::Schedule => String::new(),
+        }
+    }
 }
 
 impl Profile {

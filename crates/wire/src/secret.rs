@@ -50,53 +50,76 @@ pub enum SecretEncoding {
     Hex,
 }
 
-/// Why a secret or a key cannot be used, and what to do about it.
+/// Why a secret or a key cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
-    #[error("the secret is empty; use at least 16 characters, or omit it to have one generated")]
+    #[error("the secret is empty")]
     Empty,
-    #[error("the secret is only a prefix; add 24 to 64 random bytes in base64")]
+    #[error("the secret is only a prefix")]
     PrefixOnly,
-    #[error("the secret has only {0} bytes, the minimum is 16; use 32 random bytes")]
+    #[error("the secret has only {0} bytes, the minimum is 16")]
     TooShort(usize),
-    #[error("the secret has {0} bytes, the maximum is {1}; use a shorter one")]
+    #[error("the secret has {0} bytes, the maximum is {1}")]
     TooLong(usize, usize),
-    #[error("the secret starts or ends with whitespace; remove it")]
+    #[error("the secret starts or ends with whitespace")]
     WhiteSpace,
-    #[error("the secret is not valid base64 (RFC 4648, with padding); encode the key again")]
+    #[error("the secret is not valid base64 (RFC 4648, with padding)")]
     NotBase64,
     #[error(
-        "the part after `whsec_` is not valid base64 (RFC 4648, with padding): it may be truncated; use the whole secret, or a plain text without the prefix"
+        "the part after `whsec_` is not valid base64 (RFC 4648, with padding): it may be truncated"
     )]
     BrokenAfterPrefix,
     #[error(
-        "the base64 of the secret has nonzero trailing bits, which libraries decode differently; encode the key again"
+        "the base64 of the secret has nonzero trailing bits, which libraries decode differently"
     )]
     StrayBits,
-    #[error("the secret is not valid hexadecimal; use pairs of 0-9 and a-f, or another encoding")]
+    #[error("the secret is not valid hexadecimal")]
     NotHex,
-    #[error("`whpk_` marks a public key; use a secret: `whsec_…` for HMAC or `whsk_…` for Ed25519")]
+    #[error("`whpk_` marks a public key")]
     PublicKeyAsSecret,
-    #[error(
-        "`whsk_` marks an Ed25519 private key, but this signature scheme is HMAC; use a `whsec_…` or plain secret"
-    )]
+    #[error("`whsk_` marks an Ed25519 private key, but this signature scheme is HMAC")]
     PrivateKeyForHmac,
-    #[error("`whsk_` marks a private key, which only the sender may have; use the public key")]
+    #[error("`whsk_` marks a private key, which only the sender may have")]
     PrivateKeyAsPublic,
     #[error("an Ed25519 key has 32 bytes (a private key may have 64), not {0}")]
     Ed25519Length(usize),
-    #[error("not an Ed25519 public key; ask the sender for the 32 bytes in base64")]
+    #[error("not an Ed25519 public key")]
     NotEd25519,
-    #[error(
-        "this Ed25519 public key is weak: signatures can be forged without the private key; ask the sender for another one"
-    )]
+    #[error("this Ed25519 public key is weak: signatures can be forged without the private key")]
     WeakEd25519,
-    #[error(
-        "the second half of the Ed25519 private key is not its public key; export the key again"
-    )]
+    #[error("the second half of the Ed25519 private key is not its public key")]
     KeyPairMismatch,
-    #[error("this signature scheme supports HMAC only; use a secret instead of a public key")]
+    #[error("this signature scheme supports HMAC only")]
     HmacOnly,
+}
+
+impl KeyError {
+    /// What to do about it.
+    pub fn hint(self) -> &'static str {
+        match self {
+            Self::Empty => "use at least 16 characters, or omit it to have one generated",
+            Self::PrefixOnly => "add 24 to 64 random bytes in base64",
+            Self::TooShort(..) => "use 32 random bytes",
+            Self::TooLong(..) => "use a shorter one",
+            Self::WhiteSpace => "remove it",
+            Self::NotBase64 | Self::StrayBits => "encode the key again",
+            Self::BrokenAfterPrefix => "use the whole secret, or a plain text without the prefix",
+            Self::NotHex => "use pairs of 0-9 and a-f, or another encoding",
+            Self::PublicKeyAsSecret => "use a secret: `whsec_…` for HMAC or `whsk_…` for Ed25519",
+            Self::PrivateKeyForHmac => "use a `whsec_…` or plain secret",
+            Self::PrivateKeyAsPublic => "use the public key",
+            Self::Ed25519Length(..) => "check that the whole key was copied",
+            Self::NotEd25519 => "ask the sender for the 32 bytes in base64",
+            Self::WeakEd25519 => "ask the sender for another one",
+            Self::KeyPairMismatch => "export the key again",
+            Self::HmacOnly => "use a secret instead of a public key",
+        }
+    }
+
+    /// In one line, for errors of a field.
+    pub fn with_hint(self) -> String {
+        format!("{self}; {}", self.hint())
+    }
 }
 
 /// A key's bytes, erased when they are no longer needed.

@@ -98,7 +98,6 @@ fn url_fault(url: Option<&str>, policy: Option<&Policy>) -> Option<ValueError> {
 }
 
 fn secret_fault(secret: &str) -> Option<ValueError> {
-    let fault = SigningKey::for_profile(&Profile::email_gateway(), secret).err()?.to_string();
-    let (what, hint) = fault.split_once("; ").unwrap_or((&fault, ""));
-    Some(ValueError::new(what, hint))
+    let error = SigningKey::for_profile(&Profile::email_gateway(), secret).err()?;
+    Some(ValueError::new(error.to_string(), error.hint()))
 }

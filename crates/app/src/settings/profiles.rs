@@ -27,10 +27,7 @@ pub fn read(tables: &Tables<'_>, problems: &mut Vec<SettingError>) -> Vec<Profil
         let mut all: Vec<ValueError> = profile
             .faults()
             .into_iter()
-            .map(|fault| match fault.to_string().split_once("; ") {
-                Some((what, hint)) => ValueError::new(what, hint),
-                None => ValueError::new(fault.to_string(), ""),
-            })
+            .map(|error| ValueError::new(error.to_string(), error.hint()))
             .collect();
         if built_in.iter().any(|known| known.name == profile.name) {
             all.push(ValueError::new("a built-in profile has this name", "choose another name"));

@@ -117,7 +117,11 @@ impl SourceService {
                 Ok(_) => seal::seal_verify_token(&self.ring, source, token.as_deref())
                     .map_err(SourceError::Vault)?,
                 Err(fault) => {
-                    faults.push(FieldError::new("secret_refused", "/verify_token", fault));
+                    faults.push(FieldError::new(
+                        "secret_refused",
+                        "/verify_token",
+                        fault.with_hint(),
+                    ));
                 }
             }
         }
@@ -129,7 +133,7 @@ impl SourceService {
             None => return Ok(None),
         };
         if let Err(fault) = SigningKey::for_profile(&Profile::standard(), &secret) {
-            faults.push(FieldError::new("secret_refused", "/dispatch_secret", fault));
+            faults.push(FieldError::new("secret_refused", "/dispatch_secret", fault.with_hint()));
             return Ok(None);
         }
         seal::seal_dispatch(&self.ring, source, &secret).map_err(SourceError::Vault)?;

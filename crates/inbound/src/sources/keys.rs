@@ -135,7 +135,7 @@ impl SourceService {
             (Some("hmac"), Some(secret), None) => {
                 let mut key = SourceKey::new(key_id, KeyScheme::Hmac, encoding, now);
                 if let Err(fault) = preset.check_secret(secret, seal::encoding(&key)) {
-                    faults.push(FieldError::new("secret_refused", "/secret", fault));
+                    faults.push(FieldError::new("secret_refused", "/secret", fault.with_hint()));
                 }
                 seal::seal_key(&self.ring, source, &mut key, secret).map_err(SourceError::Vault)?;
                 key
@@ -143,7 +143,7 @@ impl SourceService {
             (Some("ed25519"), None, Some(public_key)) => {
                 let mut key = SourceKey::new(key_id, KeyScheme::Ed25519, "base64", now);
                 if let Err(fault) = preset.check_public_key(public_key) {
-                    faults.push(FieldError::new("key_refused", "/publicKey", fault));
+                    faults.push(FieldError::new("key_refused", "/publicKey", fault.with_hint()));
                 }
                 key.public_key = Some(public_key.clone());
                 key

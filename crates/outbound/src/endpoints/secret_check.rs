@@ -31,7 +31,7 @@ pub(super) fn check(
             Ok(Some(NewSecret { secret, format, public_key }))
         }
         Err(fault) => {
-            faults.add("secret_unfit", "/secret", fault);
+            faults.add("secret_unfit", "/secret", fault.with_hint());
             Ok(None)
         }
     }
