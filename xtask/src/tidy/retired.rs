@@ -2,6 +2,8 @@
 //! in texts. `docs/naming.md` has the words to use instead; a word that is listed there and not here is
 //! reported too.
 
+use std::path::Path;
+
 use super::{
     finding::{Finding, error},
     rust::{Piece, pieces},
@@ -130,7 +132,10 @@ impl Retired {
 pub fn check(sources: &[Text], documents: &[Text]) -> Vec<Finding> {
     let in_code = sources.iter().filter(|source| !is_exempt(source)).flat_map(of_source);
     let quotes = |document: &&Text| !QUOTING.iter().any(|path| document.path.starts_with(path));
-    let read = documents.iter().filter(|document| document.path.ends_with(".md")).filter(quotes);
+    let read = documents
+        .iter()
+        .filter(|document| Path::new(&document.path).extension().is_some_and(|name| name == "md"))
+        .filter(quotes);
     let in_documents = read.flat_map(|document| phrases(document, 1, &document.text));
     in_code.chain(in_documents).collect()
 }
@@ -150,7 +155,7 @@ fn of_source(source: &Text) -> Vec<Finding> {
         match piece {
             Piece::Code(text) => findings.extend(identifiers(source, line, text)),
             Piece::Comment(text) | Piece::Literal(text) => {
-                findings.extend(phrases(source, line, text))
+                findings.extend(phrases(source, line, text));
             }
         }
     }
