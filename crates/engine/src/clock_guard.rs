@@ -34,10 +34,11 @@ impl ClockGuard {
         if let Some(last) = last_written {
             if wall.since(last) > MAX_STOP {
                 doubt = DOUBT_AT_START;
-                tracing::warn!(%wall, last_written = %last, suspended_secs = doubt.as_secs(), "clock is far ahead of the store; expiry, archiving and pruning suspended. Correct the clock unless the gateway was stopped that long");
+                let hint = "correct the clock unless the gateway was stopped that long";
+                tracing::warn!(%wall, last_written = %last, suspended_ms = doubt.as_millis() as u64, hint, "clock is far ahead of the store; expiry, archiving and pruning suspended");
             } else if last.since(wall) > MAX_CORRECTION {
                 doubt = DOUBT;
-                tracing::warn!(%wall, last_written = %last, suspended_secs = doubt.as_secs(), "clock is behind the store; expiry, archiving and pruning suspended");
+                tracing::warn!(%wall, last_written = %last, suspended_ms = doubt.as_millis() as u64, "clock is behind the store; expiry, archiving and pruning suspended");
             }
         }
         Self(Mutex::new(State { last: (wall, uptime), doubt_until: uptime + doubt }))
@@ -50,7 +51,7 @@ impl ClockGuard {
         let (last_wall, last_uptime) = std::mem::replace(&mut state.last, (wall, uptime));
         let expected = last_wall + uptime.saturating_sub(last_uptime);
         if wall.since(expected).max(expected.since(wall)) > MAX_CORRECTION {
-            tracing::warn!(%wall, %expected, suspended_secs = DOUBT.as_secs(), "clock jumped; expiry, archiving and pruning suspended");
+            tracing::warn!(%wall, %expected, suspended_ms = DOUBT.as_millis() as u64, "clock jumped; expiry, archiving and pruning suspended");
             state.doubt_until = state.doubt_until.max(uptime + DOUBT);
         }
         uptime >= state.doubt_until
