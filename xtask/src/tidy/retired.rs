@@ -50,7 +50,7 @@ const IDENTIFIERS: &[Retired] = &[
     word("NotASpan", "DurationParseError"),
     word("NotAnEventType", "EventTypeParseError"),
     word("What", "a noun: Action"),
-    word("most", "max_…"),
+    word("most", "max_…").right_in("a field of the store's claim", &["app"]),
     word("least", "min_…"),
     word("odd", "invalid, or what it is"),
     word("anew", "a verb: reload, reseal"),
