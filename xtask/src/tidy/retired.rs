@@ -130,8 +130,8 @@ impl Retired {
 pub fn check(sources: &[Text], documents: &[Text]) -> Vec<Finding> {
     let in_code = sources.iter().filter(|source| !is_exempt(source)).flat_map(of_source);
     let quotes = |document: &&Text| !QUOTING.iter().any(|path| document.path.starts_with(path));
-    let read = documents.iter().filter(|document| document.path.ends_with(".md")).filter(quotes);
-    let in_documents = read.flat_map(|document| phrases(document, 1, &document.text));
+    let in_documents =
+        documents.iter().filter(quotes).flat_map(|document| phrases(document, 1, &document.text));
     in_code.chain(in_documents).collect()
 }
 
