@@ -4,7 +4,7 @@ use std::{borrow::Cow, collections::HashSet};
 
 use super::{JsonError, MAX_DEPTH};
 
-/// Up to so many keys of an object are compared one by one.
+/// Up to this number, the keys of an object are compared one by one.
 const FEW_KEYS: usize = 16;
 
 pub(super) struct Scanner<'a> {
