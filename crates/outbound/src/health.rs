@@ -101,7 +101,7 @@ impl HealthService {
             match self.notifier.send(tenant, &notice, &window.once(endpoint)).await {
                 Ok(()) => self.digests.told(tenant, endpoint, &window, now),
                 Err(error) => {
-                    tracing::warn!(%error, %endpoint, "could not send a digest of dead letters; will retry")
+                    tracing::warn!(%error, %endpoint, "could not send a digest of dead letters; will retry");
                 }
             }
         }

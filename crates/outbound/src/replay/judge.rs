@@ -52,7 +52,7 @@ pub(super) async fn judge(
         match store.endpoint(scope, to).await? {
             Some(endpoint) if endpoint.is_active => {}
             Some(_) => {
-                add("endpoint_off", "/to", "the endpoint is disabled: enable it first".into())
+                add("endpoint_off", "/to", "the endpoint is disabled: enable it first".into());
             }
             None => add("not_found", "/to", "no endpoint with this id exists".into()),
         }

@@ -114,7 +114,7 @@ impl Replays {
         for row in rows {
             match doubt {
                 Some(since) if self.was_armed(scope, row.id, since).await? => {
-                    sent.add(ItemResult::Done)
+                    sent.add(ItemResult::Done);
                 }
                 _ => ids.push(row.id),
             }

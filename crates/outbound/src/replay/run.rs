@@ -61,7 +61,7 @@ impl Replays {
                 Ok(due_in) => next = earlier(next, due_in),
                 // A failing replay must not block the others.
                 Err(error) => {
-                    tracing::warn!(%error, replay = %job.id, "replay step failed; will retry")
+                    tracing::warn!(%error, replay = %job.id, "replay step failed; will retry");
                 }
             }
         }
