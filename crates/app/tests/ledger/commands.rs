@@ -281,7 +281,10 @@ fn the_first_line_that_was_changed_is_named() {
     );
     let proof = alone(stopped.folder.path(), &["ledger", "prove", &stopped.receipts[0]]);
     assert_eq!(proof.code, 0, "what was signed for before is still proved: {}", proof.err);
-    does_not_hold(&alone(stopped.folder.path(), &["ledger", "checkpoint"]), &["the ledger is invalid"]);
+    does_not_hold(
+        &alone(stopped.folder.path(), &["ledger", "checkpoint"]),
+        &["the ledger is invalid"],
+    );
 }
 
 #[test]
