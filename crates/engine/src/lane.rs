@@ -88,7 +88,7 @@ pub(crate) struct Ticket {
     pub plan: Arc<RetryPlan>,
     /// The node it is leased to.
     pub node: NodeId,
-    /// Kept for its being dropped.
+    /// Held for its `Drop`: returns the seat.
     _seat: Seat,
 }
 

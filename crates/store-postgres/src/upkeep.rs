@@ -18,7 +18,7 @@ static LATE: Sql = Sql::new(|| {
         "
 select tenant_id, id from deliveries
 where state in ({PENDING}, {WAITING}) and lane = $1 and created_at < $2
-  -- One that was armed anew has all the time its plan asks for.
+  -- One that was redelivered by hand has all the time its plan asks for.
   and attempts_before = 0 and not was_dead
 order by created_at limit $3"
     )

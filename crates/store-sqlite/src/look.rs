@@ -110,7 +110,7 @@ pub(crate) enum Reach {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
-    Found(i64),
+    Row(i64),
     /// Enough was scanned: everything from here on up.
     Enough(i64),
     End,
@@ -163,7 +163,7 @@ impl<T: Trail> Search<T> {
                             one.found.pop_front();
                         }
                     }
-                    return Ok(Step::Found(newest));
+                    return Ok(Step::Row(newest));
                 }
                 (None, None) => return Ok(Step::End),
             }
@@ -196,8 +196,8 @@ pub(crate) fn page<T: Trail, R>(
     let mut last = None;
     loop {
         match search.next(looks)? {
-            Step::Found(row) if rows.len() == max => return Ok((rows, last.or(Some(row + 1)))),
-            Step::Found(row) => {
+            Step::Row(row) if rows.len() == max => return Ok((rows, last.or(Some(row + 1)))),
+            Step::Row(row) => {
                 if let Some(read) = read(row)? {
                     rows.push(read);
                     last = Some(row);

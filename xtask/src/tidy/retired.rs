@@ -33,7 +33,6 @@ const IDENTIFIERS: &[Retired] = &[
     word("Found", "a noun: Lookup, …Result"),
     word("Kept", "a noun: …Document"),
     word("Known", "a noun: …Cache"),
-    word("Ready", "a noun: Prepared…"),
     word("Proved", "Verified…"),
     word("Denied", "…Error").right_in("a ruling on an address", &["egress"]),
     word("Tally", "Counters"),
@@ -88,15 +87,6 @@ const PHRASES: &[(&str, &str)] = &[
     ("there is no such thing", "Not found"),
 ];
 
-/// Crates that still have words of the lists: delete a name here when its crate is clean.
-const EXEMPT: &[&str] = &[];
-
-/// The same for single files: delete each when it is clean or gone.
-const EXEMPT_FILES: &[&str] = &[];
-
-/// Names that crates above still export: delete each with its rename.
-const NOT_YET: &[&str] = &[];
-
 /// Documents that quote old words: what was decided and changed, and how things are named.
 const QUOTING: &[&str] = &[
     "CHANGELOG.md",
@@ -136,9 +126,7 @@ pub fn check(sources: &[Text], documents: &[Text]) -> Vec<Finding> {
 
 /// Tests are read by contributors only, and keep the words of the case that they test.
 fn is_exempt(source: &Text) -> bool {
-    source.is_test()
-        || EXEMPT_FILES.contains(&source.path.as_str())
-        || source.crate_name().is_none_or(|name| EXEMPT.contains(&name))
+    source.is_test() || source.crate_name().is_none()
 }
 
 fn of_source(source: &Text) -> Vec<Finding> {
@@ -161,7 +149,7 @@ fn identifiers(source: &Text, first: usize, code: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (index, line) in code.lines().enumerate() {
         let names = line.split(|c: char| !is_part(c)).filter(|name| !name.is_empty());
-        for name in names.filter(|name| !NOT_YET.contains(name)) {
+        for name in names {
             let listed = IDENTIFIERS.iter().find(|retired| retired.word == name);
             let listed = listed.filter(|retired| {
                 source.crate_name().is_none_or(|own| !retired.right_in.contains(&own))
@@ -218,7 +206,7 @@ mod tests {
 
     #[test]
     fn every_retired_name_is_refused_as_a_whole_word() {
-        for retired in IDENTIFIERS.iter().filter(|retired| !NOT_YET.contains(&retired.word)) {
+        for retired in IDENTIFIERS {
             let code = format!("let _ = {};\n", retired.word);
             assert!(found("crates/outbound/src/a.rs", &code) > 0, "{}", retired.word);
             for name in retired.right_in {

@@ -53,7 +53,7 @@ fn what_is_announced_takes_nothing_and_the_slowest_makes_room() {
     assert_eq!(used(&budget), 990);
     let held = budget.hold(400).unwrap();
     assert!(used(&budget) <= 1_000, "{}", used(&budget));
-    assert!(!is_evicted(&quick), "whoever sends faster stays");
+    assert!(!is_evicted(&quick), "a faster sender stays");
     assert_eq!(slow.iter().filter(|incoming| is_evicted(incoming)).count(), 390);
     drop((slow, quick, held));
     assert_eq!(used(&budget), 0);

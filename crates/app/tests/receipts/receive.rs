@@ -52,12 +52,14 @@ fn a_partners_webhook_reaches_the_core_and_is_counted() {
 
     let ready = served.operator("GET", "/readyz", "").json();
     assert_eq!(ready["policy"].as_str().unwrap().len(), 64);
-    let metrics = served.operator("GET", "/metrics", "").body;
+    let metrics = || served.operator("GET", "/metrics", "").body;
+    let delivered = r#"gancho_deliveries_total{lane="dispatch",outcome="delivered"} 1"#;
+    until("its result is stored", || metrics().contains(delivered));
+    let metrics = metrics();
     for line in [
         r#"webhook_received_total{partner="acme"} 1"#,
         r#"gancho_webhook_repeats_total{partner="acme"} 1"#,
         r#"policy_deny_total{reason="policy_fail"} 1"#,
-        r#"gancho_deliveries_total{lane="dispatch",outcome="delivered"} 1"#,
     ] {
         assert!(metrics.contains(line), "{line} is not in {metrics}");
     }
