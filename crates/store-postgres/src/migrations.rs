@@ -72,7 +72,11 @@ pub(crate) async fn run(client: &mut Client) -> Result<()> {
         ran.iter().map(|row| (row.get(0), row.get(1), row.get(2))).collect();
     check(&ran)?;
     for migration in &ALL[ran.len()..] {
-        tracing::info!(number = migration.number, name = migration.name, "applying a database migration");
+        tracing::info!(
+            number = migration.number,
+            name = migration.name,
+            "applying a database migration"
+        );
         step.batch_execute(migration.sql).await.map_err(store_error)?;
         step.execute(
             "insert into schema_migrations (number, name, checksum) values ($1, $2, $3)",

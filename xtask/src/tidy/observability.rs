@@ -98,7 +98,7 @@ fn metrics(source: &Text, page: &str) -> Vec<Finding> {
 }
 
 fn code_of(source: &Text) -> String {
-    source.code().map(|(_, line)| format!("{line}\n")).collect()
+    source.code().flat_map(|(_, line)| [line, "\n"]).collect()
 }
 
 /// The arguments of each call that begins so, with its line.
@@ -179,7 +179,7 @@ mod tests {
     fn a_metric_is_on_the_page() {
         let code = "to.counter(\n    \"gancho_attempts\",\n    \"Attempts.\",\n    rows,\n)?;\nto.gauge(\"gancho_queued\", \"Queued.\", rows)?;\n";
         let source = Text::new("crates/api/src/watch/encode.rs", code);
-        let check = |page: &str| check(&[source.clone()], &[Text::new(PAGE, page)]).len();
+        let check = |page: &str| check(std::slice::from_ref(&source), &[Text::new(PAGE, page)]).len();
         assert_eq!(check("`gancho_attempts_total` `gancho_queued`"), 0);
         assert_eq!(check("`gancho_attempts` `gancho_queued`"), 1);
         assert_eq!(check(""), 2);

@@ -150,7 +150,7 @@ fn of_source(source: &Text) -> Vec<Finding> {
         match piece {
             Piece::Code(text) => findings.extend(identifiers(source, line, text)),
             Piece::Comment(text) | Piece::Literal(text) => {
-                findings.extend(phrases(source, line, text))
+                findings.extend(phrases(source, line, text));
             }
         }
     }

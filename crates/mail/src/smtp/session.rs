@@ -342,7 +342,7 @@ mod tests {
                 match due(reply, answer, Stage::Content) {
                     Ok(_) => assert!(answer.contains(&code)),
                     Err(TransportError::Reply { code: told, .. }) => {
-                        assert!(told == code && code >= 400)
+                        assert!(told == code && code >= 400);
                     }
                     Err(_) => assert!(code < 400 && !answer.contains(&code)),
                 }
