@@ -251,7 +251,7 @@ async fn timestamps(stage: &Stage) {
     for time in malformed {
         let denied = stage.denied(&at(time)).await;
         assert_eq!((denied.status, denied.reason), (400, Reason::MalformedTimestamp), "{time}");
-        assert!(denied.detail.contains("seconds expected"), "{}", denied.detail);
+        assert!(denied.detail.contains("expected seconds"), "{}", denied.detail);
     }
     refused(stage, &at(&now.to_string()).without("x-timestamp"), 403, "none").await;
     // TS-05: what is signed is the text as sent.
