@@ -139,7 +139,7 @@ async fn the_true_reason_is_noted(stage: &Stage) {
     assert_eq!((denied.status, denied.reason), (403, Reason::MalformedTimestamp));
     let noted = stage.node.inbound.rejections.of("by-stripe");
     assert_eq!((noted[0].status, noted[0].reason), (403, Reason::MalformedTimestamp));
-    assert!(noted[0].detail.as_ref().unwrap().contains("seconds expected"), "{noted:?}");
+    assert!(noted[0].detail.as_ref().unwrap().contains("expected seconds"), "{noted:?}");
     assert_eq!(stage.node.inbound.counters.of_reason(Reason::MalformedTimestamp), 1);
     assert_eq!(stage.node.inbound.rejections.of(UNKNOWN).len(), 0);
 }
