@@ -81,7 +81,12 @@ impl Problem {
 
     /// The path exists, and supports only these methods.
     pub fn method_not_allowed(methods: &[&str]) -> Self {
-        let detail = format!("method not allowed; use {}", methods.join(" or "));
+        let list = match methods.split_last() {
+            Some((last, [])) => (*last).to_owned(),
+            Some((last, others)) => format!("{} or {last}", others.join(", ")),
+            None => String::new(),
+        };
+        let detail = format!("method not allowed; use {list}");
         let problem = Self::new(&codes::METHOD_NOT_ALLOWED, detail);
         match HeaderValue::from_str(&methods.join(", ")) {
             Ok(allow) => problem.with(header::ALLOW, allow),

@@ -91,7 +91,7 @@ impl fmt::Display for RemoteError {
                     // The detail is the first of them: all are told, each with its place.
                     all => {
                         let count = if all.len() == 1 { "" } else { "s" };
-                        write!(f, "{} fault{count} in what was sent", all.len())?;
+                        write!(f, "{} error{count} in the request", all.len())?;
                         all.iter().try_for_each(|(at, what)| write!(f, "\n  {at}  {what}"))
                     }
                 }

@@ -158,7 +158,7 @@ async fn rotate(rotate: &Rotate) -> anyhow::Result<()> {
         anstream::println!("{}", json!({ "newest": newest, "resealed": resealed }));
     } else {
         anstream::println!(
-            "Re-encrypted {resealed} records; everything is now encrypted with key {newest}."
+            "Records re-encrypted: {resealed}. Everything is now encrypted with key {newest}."
         );
     }
     Ok(())
