@@ -16,19 +16,20 @@ const POOL_PARTS: usize = 16;
 /// and so is a tenant's part of it.
 const TENANT_PARTS: usize = 4;
 
-/// What a tenant may hold of a pool, given what it and the others hold.
+/// What a tenant may hold of a pool, given what it and the others hold. `tenants` hold something.
 fn tenant_limit(
-    limits: &[PoolLimit; Pool::COUNT],
-    held: &[Holding; Pool::COUNT],
+    limit: PoolLimit,
+    all: Holding,
+    tenants: usize,
     pool: Pool,
     mine: &TenantPool,
 ) -> PoolLimit {
-    let (all, mine) = (held[pool.index()], mine.held);
+    let mine = mine.held;
     let others = Size {
         jobs: all.jobs.saturating_sub(mine.jobs),
         bytes: all.bytes.saturating_sub(mine.bytes),
     };
-    limits[pool.index()].of_one_tenant(pool, others)
+    limit.of_one_tenant(pool, others, tenants)
 }
 
 impl<T> Scheduler<T> {
@@ -112,10 +113,11 @@ impl<T> Scheduler<T> {
         let before = line.pool;
         line.pool = if self.limits.is_hard { Pool::Prompt } else { line.wanted_pool() };
         let mine = owner.of(line.pool);
-        let of_tenant = tenant_limit(&self.pool_limits, &self.held, line.pool, mine).jobs;
+        let (limit, all) = (self.pool_limits[line.pool.index()], self.held[line.pool.index()]);
+        let tenants = self.holders[line.pool.index()].len();
+        let of_tenant = tenant_limit(limit, all, tenants, line.pool, mine).jobs;
         line.pool_share = (of_tenant / mine.busy.max(1)).max(1) as u32;
-        let each =
-            self.pool_limits[line.pool.index()].jobs_each(self.holders[line.pool.index()].len());
+        let each = limit.jobs_each(tenants);
         line.steady_share = (each / mine.busy.max(1)) as u32;
         if line.pool != before {
             if let Some(place) = line.turn.take() {
@@ -191,7 +193,9 @@ impl<T> Scheduler<T> {
         let Some(owner) = self.tenants.get_mut(&tenant) else {
             return false;
         };
-        let limit = tenant_limit(&self.pool_limits, &self.held, pool, owner.of(pool));
+        let (limit, all) = (self.pool_limits[pool.index()], self.held[pool.index()]);
+        let tenants = self.holders[pool.index()].len();
+        let limit = tenant_limit(limit, all, tenants, pool, owner.of(pool));
         owner.of_mut(pool).held.judge(limit, TENANT_PARTS)
     }
 
@@ -215,8 +219,16 @@ impl<T> Scheduler<T> {
         else {
             return;
         };
-        let is_crowded = owner.of(line.pool).held.is_crowded
-            || (line.pool != Pool::Prompt && self.held[line.pool.index()].is_crowded);
+        let (index, mine) = (line.pool.index(), owner.of(line.pool).held);
+        // A pool that is full is so because of those who hold more than an equal part.
+        let has_less = match line.pool {
+            Pool::Prompt => true,
+            Pool::Untried => false,
+            Pool::Moderate | Pool::Slow | Pool::Troubled => {
+                mine.jobs < self.pool_limits[index].jobs_each(self.holders[index].len())
+            }
+        };
+        let is_crowded = mine.is_crowded || (self.held[index].is_crowded && !has_less);
         // Those that hold little are not passed over for the tenant's others.
         let min = match line.pool {
             Pool::Prompt => 4,

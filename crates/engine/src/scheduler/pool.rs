@@ -72,7 +72,7 @@ pub struct PoolLimit {
 
 impl PoolLimit {
     /// The maximum of attempts on the wire for each of a lane's slots, in all pools together.
-    pub const OUT_PER_SLOT: u32 = 6;
+    pub const OUT_PER_SLOT: u32 = 9;
 
     /// `concurrency` is for attempts that have only just begun; `jobs` and `bytes` are the lane's part of
     /// the room.
@@ -90,10 +90,11 @@ impl PoolLimit {
                 let max_out = (jobs - jobs / 4) as u32;
                 Self { in_flight: in_flight.min(max_out), jobs, bytes }
             }
-            // Each seat has a slot: an attempt here may take seconds, too long to wait for.
+            // Each seat has a slot, and so have those of a claim that brought more: an attempt here may take
+            // seconds, too long to wait for.
             Pool::Moderate | Pool::Slow | Pool::Troubled => {
                 let jobs = jobs.min(in_flight as usize);
-                Self { in_flight: jobs as u32, jobs, bytes }
+                Self { in_flight: (jobs + jobs / 2) as u32, jobs, bytes }
             }
         }
     }
@@ -102,19 +103,20 @@ impl PoolLimit {
         Self { jobs: self.jobs.div_ceil(of), bytes: self.bytes.div_ceil(of), ..self }
     }
 
-    /// What one tenant may hold of it, when `others` is what the others hold: a fixed part where attempts are
-    /// short, and elsewhere half of what the others leave. So two tenants have a third each, and however many
-    /// there are, some is left for the next. A fifth is for those who hold nothing, because a claim may bring
-    /// more than was asked for.
-    pub fn of_one_tenant(self, pool: Pool, others: Size) -> Self {
+    /// What one of `tenants` may hold of it, when `others` is what the others hold: a fixed part where attempts
+    /// are short, and elsewhere half of what the others leave, or an equal part if that is more. So two tenants
+    /// have a third each, and however many there are, some is left for the next. A fifth is for those who hold
+    /// nothing, because a claim may bring more than was asked for.
+    pub fn of_one_tenant(self, pool: Pool, others: Size, tenants: usize) -> Self {
         match pool {
             Pool::Prompt => self.part(4),
             Pool::Untried => self.part(2),
             Pool::Moderate | Pool::Slow | Pool::Troubled => {
-                let half = |whole: usize, taken: usize| {
-                    shared(whole).saturating_sub(taken).div_ceil(2).max(1)
+                let part = |whole: usize, taken: usize| {
+                    let half = shared(whole).saturating_sub(taken).div_ceil(2);
+                    half.max(each(whole, tenants)).max(1)
                 };
-                let (jobs, bytes) = (half(self.jobs, others.jobs), half(self.bytes, others.bytes));
+                let (jobs, bytes) = (part(self.jobs, others.jobs), part(self.bytes, others.bytes));
                 Self { jobs, bytes, ..self }
             }
         }
@@ -122,8 +124,12 @@ impl PoolLimit {
 
     /// Deliveries that each of `tenants` may hold when all want as many as they can get.
     pub fn jobs_each(self, tenants: usize) -> usize {
-        shared(self.jobs) / (tenants + 1)
+        each(self.jobs, tenants)
     }
+}
+
+fn each(whole: usize, tenants: usize) -> usize {
+    shared(whole) / (tenants + 1)
 }
 
 /// The part of a pool that tenants share who hold something of it already.

@@ -175,6 +175,24 @@ fn a_tenant_that_wants_less_than_its_share_is_served_at_once_among_its_like() {
     }
 }
 
+/// Several tenants that want a good part of their share, not one that wants little.
+#[test]
+fn tenants_that_want_half_of_their_share_wait_for_nobody() {
+    for (tenants, takes, every) in
+        [(40, 900, 100), (150, 450, 200), (150, 900, 300), (150, 1_500, 500)]
+    {
+        let mut lane = Lane::new();
+        for tenant in 1..=6 {
+            lane.add(key(tenant, 1), millis(takes), millis(every), 0);
+        }
+        lane.run(8);
+        crowd(&mut lane, tenants, 1, millis(1_900));
+        lane.run(20);
+        let worst = lane.worst_wait(key(3, 1), 20);
+        assert!(worst <= millis(20), "{tenants} x 1, {takes} ms: {worst:?}");
+    }
+}
+
 #[test]
 fn tenants_share_a_pool_equally_however_many_targets_they_have() {
     let mut lane = Lane::new();
