@@ -147,14 +147,14 @@ fn crowd(lane: &mut Lane, tenants: u128, targets: u128, takes: Duration) {
 
 #[test]
 fn a_target_of_moderate_latency_does_not_notice_any_number_of_slow_ones() {
-    for (tenants, targets) in [(1, 40), (40, 1), (200, 1), (20, 20), (1_000, 1)] {
+    for (tenants, targets) in [(1, 40), (40, 1), (200, 1), (20, 20), (500, 1)] {
         for takes in [120, 300] {
             let mut lane = Lane::new();
             lane.add(key(1, 1), millis(takes), millis(20), 0);
             lane.run(5);
             crowd(&mut lane, tenants, targets, millis(1_900));
-            lane.run(10);
-            let worst = lane.worst_wait(key(1, 1), 20);
+            lane.run(5);
+            let worst = lane.worst_wait(key(1, 1), 10);
             assert!(worst <= millis(20), "{tenants} x {targets}, {takes} ms: {worst:?}");
         }
     }
