@@ -19,8 +19,11 @@ use crate::{
     lane::{LaneState, Ticket},
     room::{Seats, Size},
     scheduler::Incoming,
-    tenant_shares::{in_turns, rows_of},
 };
+
+/// Maximum rows of a tenant that are being stored. A larger parcel is stored alone.
+pub(crate) const MAX_ROWS_STORING: usize = 512;
+const BYTES_PER_ROW: usize = 4 << 10;
 
 /// Room in the queue of a lane. Freed when dropped.
 struct Reservation {
@@ -36,10 +39,10 @@ impl Engine {
     pub async fn accept(self: &Arc<Self>, parcels: Vec<NewParcel>) -> Vec<Result<AcceptOutcome>> {
         let mut answers = Vec::with_capacity(parcels.len());
         let mut failure = None;
-        for turn in in_turns(parcels) {
-            let count = turn.len();
+        for Turn { parcels, rows } in in_turns(parcels) {
+            let count = parcels.len();
             if failure.is_none() {
-                match self.accept_turn(turn).await {
+                match self.accept_turn(parcels, rows).await {
                     Ok(accepted) => answers.extend(accepted.into_iter().map(Ok)),
                     Err(error) => failure = Some(error),
                 }
@@ -53,18 +56,23 @@ impl Engine {
 
     /// The same for one parcel.
     pub async fn accept_one(self: &Arc<Self>, new: NewParcel) -> Result<AcceptOutcome> {
-        let accepted = self.accept_turn(vec![new]).await?.pop();
+        let rows = rows(&new);
+        let accepted = self.accept_turn(vec![new], rows).await?.pop();
         accepted.ok_or_else(|| {
             StoreError::Corrupt("the store returned no result for an accepted parcel".into())
         })
     }
 
     /// In one transaction.
-    async fn accept_turn(self: &Arc<Self>, parcels: Vec<NewParcel>) -> Result<Vec<AcceptOutcome>> {
+    async fn accept_turn(
+        self: &Arc<Self>,
+        parcels: Vec<NewParcel>,
+        rows: usize,
+    ) -> Result<Vec<AcceptOutcome>> {
         let Some(tenant) = parcels.first().map(|new| new.parcel.tenant) else {
             return Ok(Vec::new());
         };
-        let share = self.write_shares.acquire(tenant, rows_of(&parcels)).await;
+        let share = self.write_shares.acquire(tenant, rows).await;
         let this = self.clone();
         let work = async move {
             let accepted = this.store_and_queue(parcels).await;
@@ -181,6 +189,33 @@ fn terms(lane: &LaneState, job: &Job) -> Terms {
         lane.counters.panics.add(1);
         Terms::of(Arc::new(RetryPlan::DISPATCH))
     })
+}
+
+/// Parcels that are stored in one transaction.
+struct Turn {
+    parcels: Vec<NewParcel>,
+    rows: usize,
+}
+
+/// Parts of at most [`MAX_ROWS_STORING`], unless one parcel alone has more.
+fn in_turns(parcels: Vec<NewParcel>) -> Vec<Turn> {
+    let mut turns: Vec<Turn> = Vec::new();
+    for new in parcels {
+        let rows = rows(&new);
+        match turns.last_mut().filter(|turn| turn.rows + rows <= MAX_ROWS_STORING) {
+            Some(turn) => {
+                turn.rows += rows;
+                turn.parcels.push(new);
+            }
+            None => turns.push(Turn { parcels: vec![new], rows }),
+        }
+    }
+    turns
+}
+
+/// The rows that storing the parcel takes. Large bodies count as several.
+fn rows(new: &NewParcel) -> usize {
+    1 + new.deliveries.len() + new.parcel.body.len() / BYTES_PER_ROW
 }
 
 /// The jobs of those deliveries that were leased to this node.

@@ -9,7 +9,9 @@ use tokio::{sync::watch, time::Instant};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Archive, Limits, archive, bell, claim,
+    Archive, Limits,
+    accept::MAX_ROWS_STORING,
+    archive, bell, claim,
     clock_guard::ClockGuard,
     dispatch, expire, heartbeat,
     lane::{LaneSetup, LaneState},
@@ -19,7 +21,7 @@ use crate::{
     run_to_completion::RunToCompletion,
     scheduler::Share,
     stats::{Counter, Stats},
-    tenant_shares::{MAX_ROWS, TenantShares},
+    tenant_shares::TenantShares,
     timings::Timing,
 };
 
@@ -81,7 +83,7 @@ impl Engine {
             membership: Membership::new(node, beaten_at, limits.trusted()),
             clock_guard,
             room,
-            write_shares: TenantShares::new(MAX_ROWS),
+            write_shares: TenantShares::new(MAX_ROWS_STORING),
             store,
             clock,
             random,

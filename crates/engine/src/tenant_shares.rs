@@ -1,4 +1,4 @@
-//! Fair writes: each tenant has a bounded share of the writes in progress, and waits only for its own.
+//! Shares by tenant: each tenant has the same bounded share of something, and waits only for its own.
 //!
 //! The store commits in the order of its calls, and a request is read in one go. Without shares, a tenant that
 //! publishes thousands of events at once would delay every caller after it.
@@ -9,19 +9,13 @@ use std::{
 };
 
 use gancho_domain::TenantId;
-use gancho_store::NewParcel;
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-
-/// Maximum rows of a tenant that are being stored. A larger parcel is stored alone.
-pub(crate) const MAX_ROWS: usize = 512;
-/// A body counts as one more row for each of these.
-const BYTES_PER_ROW: usize = 4 << 10;
 
 /// Hands out the same share to each tenant.
 pub struct TenantShares {
     max: usize,
-    /// Tenants with writes in progress.
+    /// Tenants that hold or wait for a part of their share.
     tenants: Mutex<HashMap<TenantId, Arc<Semaphore>>>,
 }
 
@@ -59,35 +53,6 @@ impl Drop for TenantShare {
             entry.remove();
         }
     }
-}
-
-/// The number of rows that storing these parcels takes.
-pub(crate) fn rows_of(parcels: &[NewParcel]) -> usize {
-    parcels.iter().map(rows).sum()
-}
-
-fn rows(new: &NewParcel) -> usize {
-    1 + new.deliveries.len() + new.parcel.body.len() / BYTES_PER_ROW
-}
-
-/// Parcels in parts that each have their turn: of no more than [`MAX_ROWS`], unless one parcel alone has more.
-pub(crate) fn in_turns(parcels: Vec<NewParcel>) -> Vec<Vec<NewParcel>> {
-    let mut turns: Vec<Vec<NewParcel>> = Vec::new();
-    let mut taken = MAX_ROWS;
-    for new in parcels {
-        let rows = rows(&new);
-        match turns.last_mut() {
-            Some(turn) if taken + rows <= MAX_ROWS => {
-                taken += rows;
-                turn.push(new);
-            }
-            _ => {
-                taken = rows;
-                turns.push(vec![new]);
-            }
-        }
-    }
-    turns
 }
 
 #[cfg(test)]

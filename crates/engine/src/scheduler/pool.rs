@@ -104,9 +104,9 @@ impl PoolLimit {
     }
 
     /// What one of `tenants` may hold of it, when `others` is what the others hold: a fixed part where attempts
-    /// are short, and elsewhere half of what the others leave, or an equal part if that is more. So two tenants
-    /// have a third each, and however many there are, some is left for the next. A fifth is for those who hold
-    /// nothing, because a claim may bring more than was asked for.
+    /// are short, and elsewhere half of what the others leave, or an equal part if that is more. However many
+    /// tenants there are, some is left for the next. A fifth is for tenants that hold nothing, because a claim
+    /// may bring more than was asked for.
     pub fn of_one_tenant(self, pool: Pool, others: Size, tenants: usize) -> Self {
         match pool {
             Pool::Prompt => self.part(4),
