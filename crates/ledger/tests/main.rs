@@ -1,4 +1,4 @@
-//! The ledger against whoever changes it.
+//! Tampering with the ledger is detected.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

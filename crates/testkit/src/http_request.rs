@@ -19,7 +19,7 @@ pub async fn answering(status: impl Fn(usize) -> &'static str + Send + Sync + 's
     Receiver::plain(script).await.expect("a port is free")
 }
 
-/// The requests that have arrived, as soon as there are so many.
+/// Waits for `count` requests, and returns all that have arrived.
 pub async fn arrived(receiver: &Receiver, count: usize) -> Vec<HttpRequest> {
     wait_for(&format!("{count} requests"), || async {
         let requests = receiver.requests();

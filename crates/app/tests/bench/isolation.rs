@@ -117,6 +117,35 @@ fn a_backlog_of_others() {
 }
 
 #[test]
+fn slow_endpoints_beside_slower_ones() {
+    let rows = rows(&[
+        "slow",
+        "--slower",
+        "3",
+        "--answer-ms",
+        "120",
+        "--rate",
+        "20",
+        "--waiting",
+        "5",
+        "--seconds",
+        "1",
+    ]);
+    assert!(measured(&rows, "deliveries/s") > 0.0);
+    assert_eq!(measured(&rows, "events missing") as u64, 0);
+    assert!(measured(&rows, "sent to the slower ones") >= 3.0, "each is tried");
+}
+
+#[test]
+fn publishing_beside_batches() {
+    let arguments = ["batches", "--connections", "2", "--events", "50", "--seconds", "1"];
+    let rows = rows(&arguments);
+    assert!(measured(&rows, "publish, p99 ms") > 0.0);
+    assert_eq!(measured(&rows, "refused") as u64, 0);
+    assert_eq!(measured(&rows, "batches refused") as u64, 0);
+}
+
+#[test]
 fn long_lists() {
     let rows = rows(&[
         "lists",

@@ -3,7 +3,6 @@
 use std::{sync::Arc, time::Duration};
 
 use clap::Args;
-use serde_json::json;
 use tokio::task::JoinSet;
 
 use super::{
@@ -12,10 +11,10 @@ use super::{
     calls,
     endpoint::{Behavior, Endpoint},
     limits,
-    load::{Load, Measured, Pace, Route, UNMEASURED, event},
+    load::{Load, Pace, Route, UNMEASURED, event},
     report::{Check, Limit},
 };
-use crate::commands::bench::{line::Line, report::Spread};
+use crate::commands::bench::line::Line;
 
 /// One tenant beside others that publish large batches.
 ///
@@ -58,11 +57,8 @@ impl Batches {
         let arrivals = Arc::new(Arrivals::new((rate * seconds).ceil() as usize + 100));
         let endpoint = Endpoint::start(Behavior::Record(arrivals.clone()))?;
         let keys = calls::create_tenants(&gateway, "bench", tenants + 1).await?;
-        let webhooks: Vec<_> = keys
-            .iter()
-            .map(|key| (key.clone(), json!({"url": endpoint.url(), "events": [EVENT_TYPE]})))
-            .collect();
-        calls::create_webhooks(&gateway, webhooks).await?;
+        let endpoints = std::iter::repeat(&endpoint);
+        calls::create_webhook_each(&gateway, &keys, endpoints, EVENT_TYPE).await?;
         let load = Load {
             gateway: gateway.address,
             routes: [Route { key: keys[0].clone(), event_type: EVENT_TYPE.into() }].into(),
@@ -95,7 +91,7 @@ impl Batches {
         let (before, after) = (quiet.figures, beside.figures);
         let refused = beside.published.refused as f64;
         let checks = [
-            Check::p99("publish, p99 ms", publish_p99(&quiet), publish_p99(&beside)),
+            Check::p99("publish, p99 ms", quiet.publish_p99(), beside.publish_p99()),
             Check::throughput("deliveries/s", before.per_second, after.per_second),
             Check::p99("delivery, p99 ms", before.p99_ms, after.p99_ms),
             Check::new("refused", refused, Limit::AtMost(0.0)),
@@ -106,8 +102,4 @@ impl Batches {
         );
         bench.report.checks("batches", &title, &checks)
     }
-}
-
-fn publish_p99(measured: &Measured) -> f64 {
-    Spread::of(measured.published.latencies.clone()).at(990)
 }

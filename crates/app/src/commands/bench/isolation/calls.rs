@@ -6,7 +6,10 @@ use anyhow::{Context, ensure};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::load::{Route, UNMEASURED, event};
+use super::{
+    endpoint::Endpoint,
+    load::{Route, UNMEASURED, event},
+};
 use crate::commands::bench::{child::Child, line::Line};
 
 pub struct Call {
@@ -97,6 +100,24 @@ pub async fn create_webhooks(
 ) -> anyhow::Result<Vec<String>> {
     let calls = webhooks.into_iter().map(|(key, body)| Call::post("/v1/webhooks", &key, &body));
     make(gateway, calls, |made| Ok(made["id"].as_str().context("no id")?.to_owned())).await
+}
+
+/// Creates a webhook for each tenant, at the endpoint in the same place.
+pub async fn create_webhook_each<'a>(
+    gateway: &Child,
+    keys: &[String],
+    endpoints: impl IntoIterator<Item = &'a Endpoint>,
+    event_type: &str,
+) -> anyhow::Result<()> {
+    let webhooks: Vec<_> = keys
+        .iter()
+        .zip(endpoints)
+        .map(|(key, endpoint)| {
+            (key.clone(), json!({"url": endpoint.url(), "events": [event_type]}))
+        })
+        .collect();
+    create_webhooks(gateway, webhooks).await?;
+    Ok(())
 }
 
 /// Publishes this many events on each route, by batches, in turn: no route is filled before the others.

@@ -16,10 +16,10 @@ use super::{
     calls,
     endpoint::{Behavior, Endpoint},
     limits,
-    load::{Load, Measured, Pace, Route},
+    load::{Load, Pace, Route},
     report::{Check, Limit, progress},
 };
-use crate::commands::bench::{child::Child, report::Spread};
+use crate::commands::bench::child::Child;
 
 /// One tenant next to another that reads long lists.
 ///
@@ -112,9 +112,9 @@ impl Lists {
         drop((readers, readiness));
         gateway.kill().await?;
 
-        let own_p99 = publish_p99(&own);
+        let own_p99 = own.publish_p99();
         checks.push(Check::new("its own publish, p99 ms", own_p99, Limit::AtMost(MAX_PUBLISH_MS)));
-        let (before, after) = (publish_p99(&quiet), publish_p99(&beside));
+        let (before, after) = (quiet.publish_p99(), beside.publish_p99());
         checks.push(Check::thrice("another tenant's publish, p99 ms", before, after));
         let (before, after) = (quiet.figures, beside.figures);
         let name = "another tenant's deliveries/s";
@@ -184,8 +184,4 @@ fn paths(webhook: &str) -> Vec<String> {
         "/v1/dlq".into(),
         "/v1/dlq?code=NOTHING".into(),
     ]
-}
-
-fn publish_p99(measured: &Measured) -> f64 {
-    Spread::of(measured.published.latencies.clone()).at(990)
 }

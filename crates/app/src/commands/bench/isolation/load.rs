@@ -11,7 +11,7 @@ use std::{
 
 use tokio::{task::JoinSet, time::timeout};
 
-use crate::commands::bench::line::Line;
+use crate::commands::bench::{line::Line, report::Spread};
 
 use super::arrivals::{Arrivals, Figures};
 
@@ -47,6 +47,13 @@ pub struct Published {
 pub struct Measured {
     pub figures: Figures,
     pub published: Published,
+}
+
+impl Measured {
+    /// Milliseconds that 99 % of the publish calls took at most.
+    pub fn publish_p99(&self) -> f64 {
+        Spread::of(self.published.latencies.clone()).at(990)
+    }
 }
 
 /// A publish call that is not answered by then counts as refused.

@@ -37,6 +37,11 @@ impl Check {
         Self { what: what.into(), quiet: None, measured, limit }
     }
 
+    /// Shown beside what it is without the burden, and not judged.
+    pub fn shown(what: impl Into<String>, quiet: f64, measured: f64) -> Self {
+        Self { quiet: Some(quiet), ..Self::new(what, measured, Limit::None) }
+    }
+
     /// A throughput, against what it is without the burden.
     pub fn throughput(what: impl Into<String>, quiet: f64, measured: f64) -> Self {
         let limit = Limit::AtLeast(quiet * MIN_SHARE);
