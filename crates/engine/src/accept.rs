@@ -2,6 +2,10 @@
 //! same transaction, and queues them at once, without a claim. The rest waits in the store and is claimed
 //! later.
 //!
+//! Of a parcel with very many deliveries the store places only the first ones with it; the rest follows part by
+//! part, and other tenants have their turn between them. What is left of them after a crash or an error is
+//! placed by [`crate::rescue`].
+//!
 //! **Invariant.** Every delivery leased to this node is in its queue: if the work were cut short between the
 //! commit and the queue, deliveries would stay leased for as long as the node lives, and no node would
 //! carry them. So both run in [`Engine::run_to_completion`].
@@ -10,7 +14,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use gancho_domain::{Lane, RetryPlan};
 use gancho_store::{
-    AcceptOutcome, Job, NewDelivery, NewParcel, NodeId, Placement, Result, StoreError,
+    AcceptOutcome, Job, NewDelivery, NewParcel, NodeId, ParcelPart, Placement, Result, StoreError,
 };
 
 use crate::{
@@ -19,10 +23,9 @@ use crate::{
     lane::{LaneState, Ticket},
     room::{Seats, Size},
     scheduler::Incoming,
+    write_shares::MAX_ROWS_STORING,
 };
 
-/// Maximum rows of a tenant that are being stored. A larger parcel is stored alone.
-pub(crate) const MAX_ROWS_STORING: usize = 512;
 const BYTES_PER_ROW: usize = 4 << 10;
 
 /// Room in the queue of a lane. Freed when dropped.
@@ -66,7 +69,7 @@ impl Engine {
     /// In one transaction.
     async fn accept_turn(
         self: &Arc<Self>,
-        parcels: Vec<NewParcel>,
+        mut parcels: Vec<NewParcel>,
         rows: usize,
     ) -> Result<Vec<AcceptOutcome>> {
         let Some(tenant) = parcels.first().map(|new| new.parcel.tenant) else {
@@ -75,9 +78,16 @@ impl Engine {
         let share = self.write_shares.acquire(tenant, rows).await;
         let this = self.clone();
         let work = async move {
-            let accepted = this.store_and_queue(parcels).await;
+            let accepted = this.store_and_queue(&mut parcels).await?;
             drop(share);
-            accepted
+            for (new, outcome) in parcels.into_iter().zip(&accepted) {
+                if let AcceptOutcome::New { number, placed } = outcome
+                    && (1..new.deliveries.len()).contains(&placed.len())
+                {
+                    this.place_rest(new, *number, placed.len()).await;
+                }
+            }
+            Ok(accepted)
         };
         let stopping = || Err(StoreError::Unavailable("the gateway is stopping".into()));
         self.run_to_completion(work).await.unwrap_or_else(stopping)
@@ -85,24 +95,66 @@ impl Engine {
 
     async fn store_and_queue(
         self: &Arc<Self>,
-        mut parcels: Vec<NewParcel>,
+        parcels: &mut [NewParcel],
     ) -> Result<Vec<AcceptOutcome>> {
         let member = self.membership.current().filter(|_| !self.stopping.is_cancelled());
-        let reserved = self.reserve(&mut parcels, member.is_some());
+        let reserved = self.reserve(parcels, member.is_some());
         let node = member.unwrap_or_else(|| self.node());
-        let accepted = self.store.accept(parcels.clone(), node).await?;
+        let accepted = self.store.accept(parcels.to_vec(), node).await?;
         if accepted.len() != parcels.len() {
             return Err(StoreError::Corrupt(
                 "the store returned no result for an accepted parcel".into(),
             ));
         }
+        self.queue_leased(node, reserved, parcels, &accepted);
+        Ok(accepted)
+    }
+
+    /// Places the deliveries that the store has not placed with the parcel. It is accepted, so an error here is not
+    /// the caller's.
+    async fn place_rest(self: &Arc<Self>, new: NewParcel, number: Option<u64>, part: usize) {
+        for first in (part..new.deliveries.len()).step_by(part) {
+            let end = (first + part).min(new.deliveries.len());
+            let mut part = [NewParcel {
+                parcel: new.parcel.clone(),
+                once: None,
+                ledger: None,
+                deliveries: new.deliveries[first..end].to_vec(),
+            }];
+            let _share = self.write_shares.acquire(new.parcel.tenant, end - first).await;
+            let member = self.membership.current().filter(|_| !self.stopping.is_cancelled());
+            let reserved = self.reserve(&mut part, member.is_some());
+            let node = member.unwrap_or_else(|| self.node());
+            let [NewParcel { parcel, deliveries, .. }] = &part;
+            let (parcel, deliveries) = (parcel.clone(), deliveries.clone());
+            let stored = ParcelPart { parcel, number, first, deliveries };
+            match self.store.place_part(stored, node).await {
+                Ok(placed) => {
+                    let outcome = [AcceptOutcome::New { number, placed }];
+                    self.queue_leased(node, reserved, &part, &outcome);
+                }
+                Err(error) => {
+                    tracing::warn!(event = %new.parcel.id, %error, "fan-out interrupted; will be finished later");
+                    return;
+                }
+            }
+        }
+    }
+
+    fn queue_leased(
+        self: &Arc<Self>,
+        node: NodeId,
+        reserved: Vec<Reservation>,
+        parcels: &[NewParcel],
+        accepted: &[AcceptOutcome],
+    ) {
         for Reservation { lane, seats } in reserved {
             let Some(lane) = self.lane(lane) else {
                 continue;
             };
             let jobs: Vec<Job> = parcels
                 .iter()
-                .zip(&accepted)
+                .zip(accepted)
                 .flat_map(|(new, accepted)| leased(new, accepted))
                 .filter(|job| job.lane == lane.lane)
                 .collect();
@@ -110,19 +162,19 @@ impl Engine {
             self.enqueue(lane, node, jobs, seats);
             self.dispatch(lane);
         }
-        Ok(accepted)
     }
 
     /// Takes room for those that are due and welcome, and marks them to be held; without room all of a
     /// lane's wait in the store. A node that may not hold any takes none.
     fn reserve(&self, parcels: &mut [NewParcel], may_hold: bool) -> Vec<Reservation> {
-        let now = self.clock.now();
+        let (now, max) = (self.clock.now(), self.store.max_placed());
         let mut reserved = Vec::new();
         for lane in Lane::ALL {
             let (mut targets, mut bytes) = (BTreeMap::<_, usize>::new(), 0);
             for new in parcels.iter_mut() {
-                for delivery in new.deliveries.iter_mut().filter(|new| new.lane == lane) {
-                    let key = (new.parcel.tenant, delivery.target);
+                let (parcel, placed) = (new.parcel.clone(), placed_now(new, max));
+                for delivery in placed.filter(|new| new.lane == lane) {
+                    let key = (parcel.tenant, delivery.target);
                     let before = targets.get(&key).copied().unwrap_or(0);
                     let may_come = may_hold && delivery.hold && delivery.due_at <= now;
                     delivery.hold = may_come
@@ -131,7 +183,7 @@ impl Engine {
                             .is_some_and(|lane| lane.queue.lock().welcomes(key, before, now));
                     if delivery.hold {
                         targets.insert(key, before + 1);
-                        bytes += new.parcel.body.len();
+                        bytes += parcel.body.len();
                     }
                 }
             }
@@ -146,7 +198,7 @@ impl Engine {
             if let Some(lane) = self.lane(lane) {
                 lane.queue.lock().refused(targets.into_keys());
             }
-            let all = parcels.iter_mut().flat_map(|new| &mut new.deliveries);
+            let all = parcels.iter_mut().flat_map(|new| placed_now(new, max));
             all.filter(|new| new.lane == lane).for_each(|new| new.hold = false);
         }
         reserved
@@ -189,6 +241,12 @@ fn terms(lane: &LaneState, job: &Job) -> Terms {
         lane.counters.panics.add(1);
         Terms::of(Arc::new(RetryPlan::DISPATCH))
     })
+}
+
+/// The deliveries that are placed with the parcel.
+fn placed_now(new: &mut NewParcel, max: usize) -> impl Iterator<Item = &mut NewDelivery> {
+    let count = new.placed_at_once(max);
+    new.deliveries.iter_mut().take(count)
 }
 
 /// Parcels that are stored in one transaction.

@@ -9,9 +9,7 @@ use tokio::{sync::watch, time::Instant};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Archive, Limits,
-    accept::MAX_ROWS_STORING,
-    archive, bell, claim,
+    Archive, Limits, archive, bell, claim,
     clock_guard::ClockGuard,
     dispatch, expire, heartbeat,
     lane::{LaneSetup, LaneState},
@@ -21,8 +19,8 @@ use crate::{
     run_to_completion::RunToCompletion,
     scheduler::Share,
     stats::{Counter, Stats},
-    tenant_shares::TenantShares,
     timings::Timing,
+    write_shares::WriteShares,
 };
 
 pub struct EngineSetup {
@@ -49,7 +47,7 @@ pub struct Engine {
     pub(crate) name: String,
     pub(crate) lanes: Vec<Arc<LaneState>>,
     pub(crate) room: Arc<Room>,
-    pub(crate) write_shares: Arc<TenantShares>,
+    pub(crate) write_shares: WriteShares,
     pub(crate) membership: Membership,
     pub(crate) clock_guard: ClockGuard,
     /// Canceled when the engine takes no more work.
@@ -83,7 +81,7 @@ impl Engine {
             membership: Membership::new(node, beaten_at, limits.trusted()),
             clock_guard,
             room,
-            write_shares: TenantShares::new(MAX_ROWS_STORING),
+            write_shares: WriteShares::default(),
             store,
             clock,
             random,

@@ -2,7 +2,7 @@
 //!
 //! In reading order: `carrier` is what a lane brings, `retry_read` how it reads from the store, and
 //! `off_thread` how flows run long checks; `engine` is the whole and how it starts; `lane` is one
-//! lane at work. In come deliveries by `accept` (straight from a flow, in turns by `tenant_shares`)
+//! lane at work. In come deliveries by `accept` (straight from a flow, in turns by `write_shares` and `tenant_shares`)
 //! or `claim` (from the store), each with a seat in the `room`; `scheduler` says which goes next;
 //! `dispatch` sends it out; `carry` is the attempt (`suspect` says what comes before some);
 //! `follow` says what is published with its result; `settle` writes both (`reduce` says what is
@@ -55,6 +55,7 @@ pub mod stop;
 mod suspect;
 mod tenant_shares;
 pub mod timings;
+mod write_shares;
 
 pub use archive::{Archive, ArchiveError, ArchiveRunError};
 pub use carrier::{AttemptResult, Carrier, Terms};

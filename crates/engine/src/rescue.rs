@@ -1,4 +1,4 @@
-//! Takes over the deliveries of dead nodes.
+//! Takes over the deliveries of dead nodes, and finishes fan-outs that were interrupted.
 
 use std::sync::Arc;
 
@@ -10,6 +10,7 @@ pub(crate) async fn run(engine: Arc<Engine>) {
     loop {
         tokio::time::sleep(engine.limits.rescue).await;
         engine.rescue_once().await;
+        engine.finish_fan_outs().await;
     }
 }
 
@@ -31,6 +32,22 @@ impl Engine {
             Err(error) => {
                 self.recovery_for("rescue", node, &error);
                 RescueCounts::default()
+            }
+        }
+    }
+
+    /// Places the deliveries of parcels whose fan-out was interrupted. One that still goes on does no harm: a
+    /// part is placed once.
+    pub async fn finish_fan_outs(self: &Arc<Self>) {
+        let before = self.clock.now() - self.limits.lease;
+        loop {
+            match self.store.place_left_parts(before, self.limits.upkeep_step).await {
+                Ok(0) => return,
+                Ok(deliveries) => tracing::info!(deliveries, "finished an interrupted fan-out"),
+                Err(error) => {
+                    self.recovery_for("finish a fan-out", self.node(), &error);
+                    return;
+                }
             }
         }
     }

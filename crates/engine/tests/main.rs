@@ -10,6 +10,7 @@ mod dead_letters {
 }
 mod deliveries {
     mod carry;
+    mod fan_out;
     mod hold;
     mod unstorable_result;
 }

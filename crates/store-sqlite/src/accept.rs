@@ -1,19 +1,34 @@
 //! Keeping a parcel and its deliveries.
 
 use async_trait::async_trait;
-use gancho_domain::{Failure, Parcel, State};
-use gancho_store::{Accept, AcceptOutcome, NewDelivery, NewParcel, NodeId, Placement, Result};
+use gancho_domain::{Failure, Parcel, State, Time};
+use gancho_store::{
+    Accept, AcceptOutcome, NewDelivery, NewParcel, NodeId, ParcelPart, Placement, Result,
+};
 use rusqlite::{CachedStatement, params};
 
 use crate::{
-    SqliteStore, external_ids, ledger, once, order, rows::seq, settle::bury, time_buckets,
+    SqliteStore, external_ids, fan_out, ledger, once, order, rows::seq, settle::bury, time_buckets,
     transaction::Tx, tx_error::TxError,
 };
 
 #[async_trait]
 impl Accept for SqliteStore {
+    fn max_placed(&self) -> usize {
+        self.max_placed
+    }
+
     async fn accept(&self, parcels: Vec<NewParcel>, holder: NodeId) -> Result<Vec<AcceptOutcome>> {
-        self.write_more(move |tx| accept_all(tx, &parcels, holder)).await
+        let max = self.max_placed;
+        self.write_more(move |tx| accept_in_parts(tx, &parcels, holder, max)).await
+    }
+
+    async fn place_part(&self, part: ParcelPart, holder: NodeId) -> Result<Vec<Placement>> {
+        self.write(move |tx| fan_out::place_part(tx, &part, holder)).await
+    }
+
+    async fn place_left_parts(&self, before: Time, max: usize) -> Result<usize> {
+        self.write(move |tx| fan_out::place_left_parts(tx, before, max)).await
     }
 }
 
@@ -22,11 +37,21 @@ pub(crate) fn accept_all(
     parcels: &[NewParcel],
     holder: NodeId,
 ) -> Result<Vec<AcceptOutcome>, TxError> {
+    accept_in_parts(tx, parcels, holder, usize::MAX)
+}
+
+/// Of a parcel with more than `max_placed` deliveries, the rest is stored for later.
+fn accept_in_parts(
+    tx: &Tx<'_>,
+    parcels: &[NewParcel],
+    holder: NodeId,
+    max_placed: usize,
+) -> Result<Vec<AcceptOutcome>, TxError> {
     if parcels.is_empty() {
         return Ok(Vec::new());
     }
     let mut statements = AcceptStatements::new(tx, holder)?;
-    parcels.iter().map(|new| accept_one(tx, &mut statements, new)).collect()
+    parcels.iter().map(|new| accept_one(tx, &mut statements, new, max_placed)).collect()
 }
 
 /// What every parcel and every delivery is written with: looked up once for a batch, which is a tenth
@@ -59,6 +84,7 @@ fn accept_one(
     tx: &Tx<'_>,
     statements: &mut AcceptStatements<'_>,
     new: &NewParcel,
+    max_placed: usize,
 ) -> Result<AcceptOutcome, TxError> {
     if let Some(once) = &new.once
         && let Some(seen) = once::seen_before(tx, &new.parcel, once)?
@@ -74,13 +100,23 @@ fn accept_one(
             return withhold(tx, statements, new, number, failure);
         }
     }
-    let placed = new
-        .deliveries
-        .iter()
-        .map(|delivery| place(tx, statements, &new.parcel, number, delivery))
-        .collect::<Result<_, TxError>>()?;
+    let count = new.placed_at_once(max_placed);
+    let is_wide = count < new.deliveries.len();
+    let mut placed = Vec::with_capacity(count);
+    for delivery in &new.deliveries[..count] {
+        placed.push(place(tx, statements, &new.parcel, number, delivery)?);
+        if is_wide {
+            time_buckets::note_wide(tx, new.parcel.tenant, delivery)?;
+        } else {
+            time_buckets::note_delivery(tx, new.parcel.tenant, delivery)?;
+        }
+    }
+    if is_wide {
+        fan_out::store_parts(tx, seq(new.parcel.id), &new.deliveries, count)?;
+    }
     if let Some(first) = new.deliveries.first() {
-        time_buckets::note_parcel(tx, &new.parcel, first)?;
+        let target = if is_wide { time_buckets::ANY_TARGET } else { first.target };
+        time_buckets::note_parcel(tx, &new.parcel, first, target)?;
     }
     Ok(AcceptOutcome::New { number, placed })
 }
@@ -96,7 +132,7 @@ fn withhold(
     let parcel = &new.parcel;
     for delivery in &new.deliveries {
         insert_delivery(statements, parcel, delivery, None, State::Dead)?;
-        time_buckets::note(tx, parcel.tenant, (delivery.target, delivery.lane), seq(delivery.id))?;
+        time_buckets::note_delivery(tx, parcel.tenant, delivery)?;
         bury(tx, seq(delivery.id), failure, parcel.created_at, parcel.created_at)?;
     }
     Ok(AcceptOutcome::New { number, placed: vec![Placement::Dead; new.deliveries.len()] })
@@ -176,7 +212,6 @@ pub(crate) fn place(
         tx.ring();
     }
     insert_delivery(statements, parcel, new, turn, state)?;
-    time_buckets::note(tx, parcel.tenant, (new.target, new.lane), seq(new.id))?;
     Ok(placed)
 }
 

@@ -26,6 +26,7 @@ mod email_reports;
 mod endpoints;
 mod events;
 mod external_ids;
+mod fan_out;
 mod file_lock;
 mod key_buffer;
 mod ledger;
@@ -69,6 +70,7 @@ use tokio::sync::{Notify, watch};
 pub use open::Options;
 
 use crate::{
+    fan_out::MAX_PLACED,
     open::MAX_LOOKS,
     prune::Passes,
     readers::{Group, Readers},
@@ -80,6 +82,8 @@ use crate::{
 /// Threads for what is found by a key, and for what the gateway reads for itself.
 const LOOKUP_READERS: usize = 3;
 const UPKEEP_READERS: usize = 1;
+/// Few, so that a simulation has fan-outs in several parts.
+const SIMULATED_MAX_PLACED: usize = 2;
 
 pub struct SqliteStore {
     /// Dropped before the writer.
@@ -88,6 +92,8 @@ pub struct SqliteStore {
     bell: Arc<Notify>,
     passes: Passes,
     max_looks: usize,
+    /// Deliveries of a parcel that are placed in one transaction.
+    max_placed: usize,
 }
 
 impl SqliteStore {
@@ -99,7 +105,7 @@ impl SqliteStore {
         let readers = Readers::start(counts, || open::reader(&options.path))?;
         let writer = Writer::start(opened, options, bell.clone())?;
         let (passes, max_looks) = (Passes::default(), options.max_looks);
-        Ok(Arc::new(Self { readers, writer, bell, passes, max_looks }))
+        Ok(Arc::new(Self { readers, writer, bell, passes, max_looks, max_placed: MAX_PLACED }))
     }
 
     /// Opens a file to look at it: one that another process works on, or a copy of one. Nothing is
@@ -108,7 +114,7 @@ impl SqliteStore {
         let readers = Readers::start([1, 1, 1], || open::to_read(path.as_ref()))?;
         let (writer, bell) = (Writer::none(), Arc::default());
         let (passes, max_looks) = (Passes::default(), MAX_LOOKS);
-        Ok(Arc::new(Self { readers, writer, bell, passes, max_looks }))
+        Ok(Arc::new(Self { readers, writer, bell, passes, max_looks, max_placed: MAX_PLACED }))
     }
 
     /// A store in memory that does its work on the caller's thread: for simulations, where the same
@@ -118,7 +124,14 @@ impl SqliteStore {
         let bell = Arc::new(Notify::new());
         let writer = Writer::inline(db, bell.clone())?;
         let (readers, passes, max_looks) = (Readers::none(), Passes::default(), MAX_LOOKS);
-        Ok(Arc::new(Self { readers, writer, bell, passes, max_looks }))
+        Ok(Arc::new(Self {
+            readers,
+            writer,
+            bell,
+            passes,
+            max_looks,
+            max_placed: SIMULATED_MAX_PLACED,
+        }))
     }
 
     /// Set once, when the store has stopped after an I/O error and must be reopened.

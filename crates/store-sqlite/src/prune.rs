@@ -14,7 +14,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use crate::{
     SqliteStore, external_ids, once, rows,
     states::{ENDED, Sql},
-    time_buckets::BUCKET_BITS,
+    time_buckets::{ANY_TARGET, BUCKET_BITS},
     transaction::Tx,
     tx_error::TxError,
 };
@@ -118,12 +118,13 @@ struct ScanStep<P> {
     last: Option<P>,
 }
 
-/// Whether all deliveries of the parcel `p` have ended and left no dead letter.
+/// Whether all deliveries of the parcel `p` have been placed, have ended and left no dead letter.
 static HAS_ENDED: Sql = Sql::new(|| {
     format!(
         "p.created_at < ?1 AND NOT EXISTS
    (SELECT 1 FROM json_each(p.deliveries) j JOIN deliveries d ON d.seq = j.value WHERE
-      d.state < {ENDED} OR EXISTS (SELECT 1 FROM dead_letters l WHERE l.delivery = d.seq))"
+      d.state < {ENDED} OR EXISTS (SELECT 1 FROM dead_letters l WHERE l.delivery = d.seq))
+   AND NOT EXISTS (SELECT 1 FROM fan_out_parts f WHERE f.parcel = p.seq)"
     )
 });
 
@@ -227,10 +228,15 @@ fn buckets_of(tx: &Tx<'_>, parcel: i64, buckets: &mut BTreeSet<Bucket>) -> Resul
     let mut found = list.query([parcel])?;
     while let Some(row) = found.next()? {
         let bucket = row.get::<_, i64>(0)? >> BUCKET_BITS;
-        buckets.insert((bucket, rows::id(row, 1)?, rows::id(row, 2)?, row.get(3)?));
+        let (tenant, lane) = (rows::id(row, 1)?, row.get(3)?);
+        buckets.insert((bucket, tenant, rows::id(row, 2)?, lane));
+        buckets.insert((bucket, tenant, ANY_TARGET, lane));
     }
     Ok(())
 }
+
+/// Whether the delivery `d` is for the target of the bucket `s`, or for one of any.
+const IS_OF_TARGET: &str = "(d.target_id = s.target_id OR s.target_id = zeroblob(16))";
 
 /// Whether nothing is left in the bucket `s`: no delivery, and no parcel that is in it by its first. The
 /// number of a parcel's kind is that of its lane.
@@ -238,11 +244,11 @@ static IS_EMPTY: Sql = Sql::new(|| {
     format!(
         "NOT EXISTS (SELECT 1 FROM deliveries d
     WHERE d.seq >= s.span << {BUCKET_BITS} AND d.seq < (s.span + 1) << {BUCKET_BITS}
-      AND d.tenant_id = s.tenant_id AND d.target_id = s.target_id AND d.lane = s.lane)
+      AND d.tenant_id = s.tenant_id AND d.lane = s.lane AND {IS_OF_TARGET})
   AND NOT EXISTS (SELECT 1 FROM parcels p
     JOIN deliveries d ON d.seq = json_extract(p.deliveries, '$[0]')
     WHERE p.seq >= s.span << {BUCKET_BITS} AND p.seq < (s.span + 1) << {BUCKET_BITS}
-      AND p.tenant_id = s.tenant_id AND p.kind = s.lane AND d.target_id = s.target_id)"
+      AND p.tenant_id = s.tenant_id AND p.kind = s.lane AND {IS_OF_TARGET})"
     )
 });
 

@@ -7,6 +7,7 @@ use rusqlite::params;
 use crate::{
     accept::{AcceptStatements, place},
     rows::{self, PARCEL, seq},
+    time_buckets,
     transaction::Tx,
     tx_error::TxError,
 };
@@ -36,6 +37,7 @@ pub(crate) fn redeliver(
         let parcel = Parcel { created_at: new.id.time(), ..Parcel::clone(&parcel) };
         let new = NewDelivery { hold: false, ..new.clone() };
         place(tx, &mut statements, &parcel, number, &new)?;
+        time_buckets::note_delivery(tx, parcel.tenant, &new)?;
     }
     Ok(true)
 }

@@ -17,7 +17,23 @@ use crate::{
 /// A row's number holds milliseconds above 15 bits: 128 of them make a bucket.
 pub(crate) const BUCKET_BITS: u32 = 22;
 
-pub(crate) fn note(tx: &Tx<'_>, tenant: TenantId, to: LaneTarget, seq: i64) -> Result<(), TxError> {
+/// In place of a target: something for very many of the tenant's. Each of them reads such a bucket too.
+pub(crate) const ANY_TARGET: TargetId = TargetId::from_bits(0);
+
+pub(crate) fn note_delivery(
+    tx: &Tx<'_>,
+    tenant: TenantId,
+    new: &NewDelivery,
+) -> Result<(), TxError> {
+    note(tx, tenant, (new.target, new.lane), seq(new.id))
+}
+
+/// The same for one of very many deliveries of a parcel.
+pub(crate) fn note_wide(tx: &Tx<'_>, tenant: TenantId, new: &NewDelivery) -> Result<(), TxError> {
+    note(tx, tenant, (ANY_TARGET, new.lane), seq(new.id))
+}
+
+fn note(tx: &Tx<'_>, tenant: TenantId, to: LaneTarget, seq: i64) -> Result<(), TxError> {
     let bucket = seq >> BUCKET_BITS;
     if tx.cache.recent_buckets.is_new((tenant, to), bucket) {
         let (target, lane) = to;
@@ -37,12 +53,13 @@ pub(crate) fn note_parcel(
     tx: &Tx<'_>,
     parcel: &Parcel,
     first: &NewDelivery,
+    target: TargetId,
 ) -> Result<(), TxError> {
     let (lane, row) = (parcel.kind.lane(), seq(parcel.id));
     if lane == first.lane && row >> BUCKET_BITS == seq(first.id) >> BUCKET_BITS {
         return Ok(());
     }
-    note(tx, parcel.tenant, (first.target, lane), row)
+    note(tx, parcel.tenant, (target, lane), row)
 }
 
 /// Whose buckets to look at.
@@ -65,24 +82,29 @@ pub(crate) fn next(
     for lane in filter.lane.map_or(Lane::ALL.to_vec(), |lane| vec![lane]) {
         let (tenant, lane) = (scope.tenant().bytes(), lane.number());
         let (last, first) = ((to - 1) >> BUCKET_BITS, from >> BUCKET_BITS);
-        let found = match filter.target {
-            Some(target) => db
-                .prepare_cached(&format!(
-                    "SELECT span FROM spans
-                     WHERE tenant_id = ?1 AND lane = ?2 AND span <= ?3 AND span >= ?4
-                       AND target_id = ?5 ORDER BY span {word} LIMIT 1"
-                ))?
-                .query_row(params![tenant, lane, last, first, target.bytes()], |row| row.get(0)),
-            None => db
-                .prepare_cached(&format!(
-                    "SELECT span FROM spans INDEXED BY spans_of_lane
-                     WHERE tenant_id = ?1 AND lane = ?2 AND span <= ?3 AND span >= ?4
-                     ORDER BY span {word} LIMIT 1"
-                ))?
-                .query_row(params![tenant, lane, last, first], |row| row.get(0)),
-        };
-        let buckets = next.into_iter().chain(found.optional()?);
-        next = if direction.is_newest_first() { buckets.max() } else { buckets.min() };
+        let targets =
+            filter.target.map_or(vec![None], |target| vec![Some(target), Some(ANY_TARGET)]);
+        for target in targets {
+            let found = match target {
+                Some(target) => {
+                    db.prepare_cached(&format!(
+                        "SELECT span FROM spans
+                         WHERE tenant_id = ?1 AND lane = ?2 AND span <= ?3 AND span >= ?4
+                           AND target_id = ?5 ORDER BY span {word} LIMIT 1"
+                    ))?
+                    .query_row(params![tenant, lane, last, first, target.bytes()], |row| row.get(0))
+                }
+                None => db
+                    .prepare_cached(&format!(
+                        "SELECT span FROM spans INDEXED BY spans_of_lane
+                         WHERE tenant_id = ?1 AND lane = ?2 AND span <= ?3 AND span >= ?4
+                         ORDER BY span {word} LIMIT 1"
+                    ))?
+                    .query_row(params![tenant, lane, last, first], |row| row.get(0)),
+            };
+            let buckets = next.into_iter().chain(found.optional()?);
+            next = if direction.is_newest_first() { buckets.max() } else { buckets.min() };
+        }
     }
     Ok(next)
 }

@@ -2,6 +2,7 @@
 //! synced. Alone, a caller is committed at once; in a crowd, hundreds share one sync.
 
 use std::{
+    collections::VecDeque,
     sync::Arc,
     thread::{self, JoinHandle},
     time::{Duration, Instant},
@@ -93,6 +94,7 @@ impl Writer {
             gate: Gate::new(options),
             opened,
             queue,
+            waiting: Waiting::default(),
             bell,
             tell,
             dead_letter_ttl: options.dead_letter_ttl,
@@ -206,6 +208,7 @@ struct Committer {
     opened: WriterConnection,
     gate: Gate,
     queue: Receiver<(Step, Box<dyn Work>)>,
+    waiting: Waiting,
     bell: Arc<Notify>,
     tell: watch::Sender<Option<StoreError>>,
     dead_letter_ttl: Duration,
@@ -216,10 +219,49 @@ struct Committer {
 
 /// More in one transaction would make the first of them wait too long.
 const MAX: usize = 1_024;
+/// Of those that add nothing. A publisher waits for its commit; the result of an attempt keeps nobody waiting,
+/// and thousands may come at once.
+const MAX_UPKEEP: usize = 512;
 /// In a crowd, waiting this long for more saves more than it costs.
 const GATHER: Duration = Duration::from_millis(1);
 /// What counts as a crowd.
 const CROWD: usize = 12;
+
+/// Steps that are in no transaction yet.
+#[derive(Default)]
+struct Waiting {
+    growth: VecDeque<(Step, Box<dyn Work>)>,
+    upkeep: VecDeque<(Step, Box<dyn Work>)>,
+}
+
+impl Waiting {
+    fn push(&mut self, step: (Step, Box<dyn Work>)) {
+        match step.0 {
+            Step::Growth => self.growth.push_back(step),
+            Step::Upkeep => self.upkeep.push_back(step),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.growth.is_empty() && self.upkeep.is_empty()
+    }
+
+    /// Of those that the next transaction takes.
+    fn len(&self) -> usize {
+        self.growth.len().min(MAX - MAX_UPKEEP) + self.upkeep.len().min(MAX_UPKEEP)
+    }
+
+    fn take_all(&mut self) -> impl Iterator<Item = (Step, Box<dyn Work>)> {
+        self.growth.drain(..).chain(self.upkeep.drain(..))
+    }
+
+    /// The next for a transaction, those that add something first.
+    fn take(&mut self) -> Vec<(Step, Box<dyn Work>)> {
+        let growth = self.growth.len().min(MAX - MAX_UPKEEP);
+        let upkeep = self.upkeep.len().min(MAX_UPKEEP);
+        self.growth.drain(..growth).chain(self.upkeep.drain(..upkeep)).collect()
+    }
+}
 
 impl Committer {
     fn run(&mut self) {
@@ -228,6 +270,9 @@ impl Committer {
                 tracing::error!(%error, "store stopped after an error; nothing unsynced was acknowledged");
                 let _ = self.tell.send(Some(error.clone()));
                 // Callers that are queued, or come before the error is visible, get it as well.
+                for (_, work) in self.waiting.take_all() {
+                    work.answer(Err(error.clone()));
+                }
                 while let Ok((_, work)) = self.queue.recv_timeout(Duration::from_millis(200)) {
                     work.answer(Err(error.clone()));
                 }
@@ -245,19 +290,23 @@ impl Committer {
 
     /// Whatever is waiting, or the next to come. `None` when the store is dropped.
     fn gather(&mut self) -> Option<Vec<(Step, Box<dyn Work>)>> {
-        let mut batch = vec![self.queue.recv().ok()?];
-        batch.extend(self.queue.try_iter().take(MAX - 1));
+        if self.waiting.is_empty() {
+            let next = self.queue.recv().ok()?;
+            self.waiting.push(next);
+        }
+        self.queue.try_iter().for_each(|step| self.waiting.push(step));
         if self.crowd >= CROWD * 16 {
             let until = Instant::now() + GATHER;
             // Enough is as many as came last time: they are the same callers, coming round again.
-            while batch.len() < MAX.min(self.crowd / 16) {
+            while self.waiting.len() < MAX.min(self.crowd / 16) {
                 match self.queue.recv_deadline(until) {
-                    Ok(step) => batch.push(step),
+                    Ok(step) => self.waiting.push(step),
                     Err(_) => break,
                 }
             }
-            batch.extend(self.queue.try_iter().take(MAX.saturating_sub(batch.len())));
+            self.queue.try_iter().for_each(|step| self.waiting.push(step));
         }
+        let batch = self.waiting.take();
         self.crowd = (self.crowd * 3 + batch.len() * 16) / 4;
         Some(batch)
     }

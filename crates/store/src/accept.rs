@@ -19,6 +19,15 @@ pub struct NewParcel {
     pub deliveries: Vec<NewDelivery>,
 }
 
+impl NewParcel {
+    /// How many of its deliveries are placed when it is accepted; the rest follows in parts of this length. All
+    /// of them, if some are kept in order: a later parcel must not overtake it.
+    pub fn placed_at_once(&self, max: usize) -> usize {
+        let all = self.deliveries.len();
+        if all > max && !self.deliveries.iter().any(|one| one.in_order) { max } else { all }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LedgerReceipt {
     /// The line of the ledger.
@@ -28,6 +37,17 @@ pub struct LedgerReceipt {
     /// Why it is not sent. Its deliveries are dead letters from the beginning, without an attempt, and
     /// are sent when they are replayed.
     pub withheld: Option<Failure>,
+}
+
+/// Some of the deliveries of a parcel, stored with it and not yet placed.
+#[derive(Debug, Clone)]
+pub struct ParcelPart {
+    pub parcel: Arc<Parcel>,
+    /// The number that the parcel was accepted with.
+    pub number: Option<u64>,
+    /// The place of the first of them among the parcel's deliveries.
+    pub first: usize,
+    pub deliveries: Vec<NewDelivery>,
 }
 
 #[derive(Debug, Clone)]
@@ -48,7 +68,8 @@ pub enum AcceptOutcome {
         /// The parcel's number among those of its subject: from 1, without a hole, as long as
         /// anything of the subject is in the store.
         number: Option<u64>,
-        /// One for each delivery, in order.
+        /// One for each delivery, in order. Shorter where the parcel has very many and the store keeps
+        /// the rest for [`Accept::place_part`].
         placed: Vec<Placement>,
     },
     /// The key was used before, for the same content. Nothing was written.
@@ -71,7 +92,27 @@ pub enum Placement {
 
 #[async_trait]
 pub trait Accept: Send + Sync + 'static {
+    /// How many deliveries of a parcel are placed when it is accepted, see [`NewParcel::placed_at_once`].
+    fn max_placed(&self) -> usize {
+        usize::MAX
+    }
+
     /// Returns one outcome for each parcel, in order. `holder` is the node to which deliveries marked
     /// `hold` are leased.
     async fn accept(&self, parcels: Vec<NewParcel>, holder: NodeId) -> Result<Vec<AcceptOutcome>>;
+
+    /// Places the next part of a parcel that [`Accept::accept`] has stored without placing all of its
+    /// deliveries. Every part but the last is as long as the first, which `accept` has placed. Returns one
+    /// placement for each delivery, or none if the part has been placed before.
+    async fn place_part(&self, part: ParcelPart, holder: NodeId) -> Result<Vec<Placement>> {
+        let _ = (part, holder);
+        Ok(Vec::new())
+    }
+
+    /// Places parts of parcels created before this time, whose callers have not come back for them: at least
+    /// one and about `max` deliveries, if there are any. Returns how many.
+    async fn place_left_parts(&self, before: Time, max: usize) -> Result<usize> {
+        let _ = (before, max);
+        Ok(0)
+    }
 }

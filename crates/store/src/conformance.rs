@@ -31,6 +31,7 @@ pub mod endpoints;
 pub mod events;
 pub mod expire;
 pub mod fairness;
+pub mod fan_out;
 pub mod growth;
 pub mod isolation;
 pub mod lease;
@@ -243,6 +244,14 @@ macro_rules! conformance_suite {
             crowd {
                 a_thousand_go_through_in_one_batch_each
                 nothing_is_lost_or_done_twice_in_a_storm
+            }
+            fan_out {
+                very_many_deliveries_are_placed_part_by_part
+                a_part_is_placed_once
+                parts_that_were_left_are_placed_later
+                those_that_are_kept_in_order_are_placed_together
+                a_target_among_very_many_has_its_list
+                what_is_not_placed_is_not_pruned
             }
             ledger {
                 an_empty_ledger_is_sound

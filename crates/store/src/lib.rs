@@ -53,7 +53,9 @@ pub mod usage;
 
 use std::sync::Arc;
 
-pub use accept::{Accept, AcceptOutcome, LedgerReceipt, NewDelivery, NewParcel, Placement};
+pub use accept::{
+    Accept, AcceptOutcome, LedgerReceipt, NewDelivery, NewParcel, ParcelPart, Placement,
+};
 pub use archiving::{ArchiveSelection, ArchivedLetter, Archiving, FullDeadLetter};
 pub use cache::{CachePolicy, ReadCache};
 pub use claim::{Claim, ClaimCursor, ClaimResult, Claiming, Job, Skip, TargetId};

@@ -146,6 +146,26 @@ fn publishing_beside_batches() {
 }
 
 #[test]
+fn tenants_beside_wide_events() {
+    let rows = rows(&[
+        "fan-out",
+        "--endpoints",
+        "150",
+        "--wide-rate",
+        "2",
+        "--rate",
+        "20",
+        "--seconds",
+        "1",
+    ]);
+    assert!(measured(&rows, "publish, p99 ms") > 0.0);
+    assert_eq!(measured(&rows, "refused") as u64, 0);
+    let events = measured(&rows, "events for all endpoints");
+    assert!(events >= 1.0);
+    assert!(measured(&rows, "sent to them") >= 150.0, "each of the endpoints gets them");
+}
+
+#[test]
 fn long_lists() {
     let rows = rows(&[
         "lists",

@@ -17,9 +17,9 @@ use gancho_store::{
     Claiming, Collection, DeadFilter, DeadLetter, DeadLetters, DeadStats, Deliveries,
     DeliveryFilter, DeliveryRow, DeliveryView, Document, Documents, Endpoints, EventFilter,
     EventOutline, EventRow, EventView, Expect, FullDeadLetter, LaneDepth, Ledger, NewDelivery,
-    NewParcel, NodeId, Nodes, OrphanScan, Orphans, Page, PageRequest, Pause, Pauses, PlanCharge,
-    PruneStep, ReplayPage, RescueCounts, Result, RetryOutcome, Settle, SettleOutcome, Settlement,
-    Space, Store, TenantEndpoint, Tenants, Upkeep, Usage,
+    NewParcel, NodeId, Nodes, OrphanScan, Orphans, Page, PageRequest, ParcelPart, Pause, Pauses,
+    Placement, PlanCharge, PruneStep, ReplayPage, RescueCounts, Result, RetryOutcome, Settle,
+    SettleOutcome, Settlement, Space, Store, TenantEndpoint, Tenants, Upkeep, Usage,
 };
 use gancho_store_sqlite::SqliteStore;
 use tokio::sync::Notify;
@@ -55,6 +55,14 @@ impl Store for Proxy {
 impl Accept for Proxy {
     async fn accept(&self, parcels: Vec<NewParcel>, holder: NodeId) -> Result<Vec<AcceptOutcome>> {
         through!(self, Accept, self.tap.accept(&self.inner, parcels, holder))
+    }
+
+    async fn place_part(&self, part: ParcelPart, holder: NodeId) -> Result<Vec<Placement>> {
+        through!(self, Accept, self.inner.place_part(part, holder))
+    }
+
+    async fn place_left_parts(&self, before: Time, max: usize) -> Result<usize> {
+        through!(self, Rescue, self.inner.place_left_parts(before, max))
     }
 }
 

@@ -19,8 +19,8 @@ pub use self::{
 };
 use super::Fixture;
 use crate::{
-    AcceptOutcome, Job, NewDelivery, NodeId, Placement, RescueCounts, SettleOutcome, Store,
-    TargetId,
+    AcceptOutcome, Job, NewDelivery, NewParcel, NodeId, ParcelPart, Placement, RescueCounts,
+    SettleOutcome, Store, TargetId,
 };
 
 /// Not a whole second, nor a whole millisecond: a store keeps microseconds.
@@ -129,9 +129,16 @@ impl<F: Fixture> World<F> {
 
     pub async fn accept_all(&self, drafts: Vec<Draft>) -> Vec<AcceptOutcome> {
         let count = drafts.len();
-        let parcels = drafts.into_iter().map(Draft::done).collect();
-        let accepted = self.store.accept(parcels, self.node).await.unwrap();
+        let parcels: Vec<NewParcel> = drafts.into_iter().map(Draft::done).collect();
+        let mut accepted = self.store.accept(parcels.clone(), self.node).await.unwrap();
         assert_eq!(accepted.len(), count, "one answer for each parcel");
+        for (new, outcome) in parcels.iter().zip(&mut accepted) {
+            if let AcceptOutcome::New { number, placed } = outcome {
+                for part in parts(new, *number, placed.len()) {
+                    placed.extend(self.store.place_part(part, self.node).await.unwrap());
+                }
+            }
+        }
         accepted
     }
 
@@ -173,6 +180,19 @@ pub const fn secs(count: u64) -> Duration {
 
 pub const fn hours(count: u64) -> Duration {
     secs(count * 3_600)
+}
+
+/// What is left of a parcel after the store has placed so many of its deliveries.
+pub fn parts(new: &NewParcel, number: Option<u64>, placed: usize) -> Vec<ParcelPart> {
+    let parts = new.deliveries.chunks(placed.max(1)).enumerate().skip(1);
+    parts
+        .map(|(turn, deliveries)| ParcelPart {
+            parcel: new.parcel.clone(),
+            number,
+            first: turn * placed,
+            deliveries: deliveries.to_vec(),
+        })
+        .collect()
 }
 
 pub fn number(accepted: &AcceptOutcome) -> Option<u64> {

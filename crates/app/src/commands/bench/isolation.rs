@@ -1,7 +1,7 @@
 //! The law of isolation, shown or refuted: however many endpoints hang, drip, refuse, drop packets or answer
 //! slowly, and whatever a tenant or a stranger does, a healthy endpoint does not notice.
 //!
-//! Each scenario is a file: [`dead`], [`slow`], [`backlog`], [`batches`], [`lists`], [`idle`] and [`ingest`]. They
+//! Each scenario is a file: [`dead`], [`slow`], [`backlog`], [`batches`], [`fan_out`], [`lists`], [`idle`] and [`ingest`]. They
 //! share [`endpoint`]s on loopback, the [`load`] with its [`arrivals`], the [`calls`] that set them up, a [`place`] for each
 //! gateway's database, and the [`report`] with the verdicts.
 
@@ -11,6 +11,7 @@ mod batches;
 mod calls;
 mod dead;
 mod endpoint;
+mod fan_out;
 mod idle;
 mod ingest;
 mod limits;
@@ -53,6 +54,7 @@ enum Scenario {
     Slow(slow::Slow),
     Backlog(backlog::Backlog),
     Batches(batches::Batches),
+    FanOut(fan_out::FanOut),
     Lists(lists::Lists),
     Idle(idle::Idle),
     Ingest(ingest::Ingest),
@@ -100,6 +102,7 @@ async fn run(scenario: Option<Scenario>, bench: &mut Bench) -> anyhow::Result<()
         Some(Scenario::Slow(slow)) => slow.run(bench).await,
         Some(Scenario::Backlog(backlog)) => backlog.run(bench).await,
         Some(Scenario::Batches(batches)) => batches.run(bench).await,
+        Some(Scenario::FanOut(fan_out)) => fan_out.run(bench).await,
         Some(Scenario::Lists(lists)) => lists.run(bench).await,
         Some(Scenario::Idle(idle)) => idle.run(bench).await,
         Some(Scenario::Ingest(ingest)) => ingest.run(bench).await,
@@ -108,6 +111,7 @@ async fn run(scenario: Option<Scenario>, bench: &mut Bench) -> anyhow::Result<()
             slow::Slow::default().run(bench).await?;
             backlog::Backlog::default().run(bench).await?;
             batches::Batches::default().run(bench).await?;
+            fan_out::FanOut::default().run(bench).await?;
             lists::Lists::default().run(bench).await?;
             idle::Idle::default().run(bench).await?;
             ingest::Ingest::default().run(bench).await

@@ -1,0 +1,90 @@
+//! Who may store how many rows at a time.
+//!
+//! The store commits in the order of its calls, and a commit takes as long as its rows. So a tenant stores a bounded
+//! number of rows at a time, and all tenants that store many at once do so within one bound: a call with few rows
+//! waits for one such commit, however many tenants and rows there are.
+
+use std::sync::Arc;
+
+use gancho_domain::TenantId;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::tenant_shares::{TenantShare, TenantShares};
+
+/// Rows of a tenant, and rows of all calls with many, that are being stored. A larger parcel is stored alone.
+pub(crate) const MAX_ROWS_STORING: usize = 256;
+/// A call with more rows is one with many.
+const FEW: usize = 16;
+
+pub(crate) struct WriteShares {
+    by_tenant: Arc<TenantShares>,
+    many: Arc<Semaphore>,
+}
+
+/// Freed when dropped.
+pub(crate) struct WriteShare {
+    _many: Option<OwnedSemaphorePermit>,
+    _of_tenant: TenantShare,
+}
+
+impl Default for WriteShares {
+    fn default() -> Self {
+        let (by_tenant, many) =
+            (TenantShares::new(MAX_ROWS_STORING), Semaphore::new(MAX_ROWS_STORING));
+        Self { by_tenant, many: Arc::new(many) }
+    }
+}
+
+impl WriteShares {
+    /// Waits for the tenant's own share first, so that each tenant waits once for that of all: they take turns.
+    pub async fn acquire(&self, tenant: TenantId, rows: usize) -> WriteShare {
+        let of_tenant = self.by_tenant.acquire(tenant, rows).await;
+        let many = if rows > FEW {
+            let rows = rows.min(MAX_ROWS_STORING) as u32;
+            // Never closed.
+            self.many.clone().acquire_many_owned(rows).await.ok()
+        } else {
+            None
+        };
+        WriteShare { _many: many, _of_tenant: of_tenant }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    const ONE: TenantId = TenantId::from_bits(1);
+    const OTHER: TenantId = TenantId::from_bits(2);
+    const THIRD: TenantId = TenantId::from_bits(3);
+
+    #[tokio::test]
+    async fn calls_with_many_rows_take_turns_and_those_with_few_do_not_wait() {
+        let shares = WriteShares::default();
+        let many = shares.acquire(ONE, 100_000).await;
+        let mut next = Box::pin(shares.acquire(OTHER, FEW + 1));
+        assert!(next.as_mut().now_or_never().is_none(), "another's many are in the way");
+        assert!(shares.acquire(THIRD, FEW).now_or_never().is_some(), "few go at once");
+        assert!(shares.acquire(ONE, 1).now_or_never().is_none(), "but not behind one's own");
+        drop(many);
+        assert!(next.now_or_never().is_some());
+    }
+
+    /// However many calls a tenant makes, it waits once for all of them.
+    #[tokio::test]
+    async fn tenants_take_turns() {
+        let shares = WriteShares::default();
+        let first = shares.acquire(ONE, MAX_ROWS_STORING).await;
+        let mut own = [0; 10].map(|_| Box::pin(shares.acquire(ONE, MAX_ROWS_STORING)));
+        for call in &mut own {
+            assert!(call.as_mut().now_or_never().is_none());
+        }
+        let mut other = Box::pin(shares.acquire(OTHER, MAX_ROWS_STORING));
+        assert!(other.as_mut().now_or_never().is_none());
+        drop(first);
+        assert!(own[0].as_mut().now_or_never().is_none(), "the other was there before");
+        assert!(other.now_or_never().is_some(), "one turn later, not ten");
+    }
+}
