@@ -17,6 +17,7 @@ const STEPS: &[&str] = &[
     include_str!("../migrations/0007_upkeep.sql"),
     include_str!("../migrations/0008_dead_counts.sql"),
     include_str!("../migrations/0009_work.sql"),
+    include_str!("../migrations/0010_statistics.sql"),
 ];
 
 /// Marks the file as ours: "Ganc".
