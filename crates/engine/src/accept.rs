@@ -96,6 +96,7 @@ impl Engine {
                 "the store returned no result for an accepted parcel".into(),
             ));
         }
+        self.statistics.count_accepted(self.clock.now(), parcels.iter().zip(&accepted));
         for Reservation { lane, seats } in reserved {
             let Some(lane) = self.lane(lane) else {
                 continue;
