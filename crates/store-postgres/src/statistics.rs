@@ -1,8 +1,9 @@
 //! Statistics: what nodes counted, rolled up, read and pruned.
 
+mod failing;
 mod roll_up;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 use deadpool_postgres::ClientWrapper;
@@ -11,7 +12,7 @@ use gancho_store::{
     FailingTarget, Result, Series, Statistics, StatisticsBatch, StatisticsPoint, StatisticsStep,
     StatisticsWindow, TargetId,
     statistics::{
-        FAILING_WINDOW, MAX_LATE, figures_codec,
+        MAX_LATE, figures_codec,
         level::{DueChunk, Level, SeriesKey, place_from_bytes},
         read_plan::{ReadPlan, ReadRange, check_size},
     },
@@ -19,9 +20,14 @@ use gancho_store::{
 use tokio_postgres::{Row, types::ToSql};
 use uuid::Uuid;
 
+#[cfg(test)]
+pub(crate) use {
+    failing::{FAILING, FAILING_OF_TENANT},
+    roll_up::NEXT,
+};
+
 use crate::{
-    PostgresStore,
-    rows::{self, uuid},
+    PostgresStore, rows,
     session::{Transaction, execute, query},
     tx_error::{TxError, corrupt, store_error},
 };
@@ -44,7 +50,7 @@ on conflict (level, chunk) do update set version = d.version + 1, place = null";
 /// The oldest first. There are few: the hour and the day that are running, and those that have just ended.
 const DUE: &str = "select level, chunk, version, place from statistics_due order by chunk, level";
 
-const READ: &str = "
+pub(crate) const READ: &str = "
 select k.place, s.at, s.figures
 from unnest($1::int2[], $2::int8[], $3::uuid[], $4::uuid[], $5::int2[], $6::int8[], $7::int8[])
     with ordinality as k(level, chunk, tenant_id, target_id, lane, since, until, place)
@@ -54,22 +60,8 @@ cross join lateral (
       and s.target_id = k.target_id and s.lane = k.lane and s.at >= k.since and s.at < k.until
     offset 0) s";
 
-const FAILING: &str = "
-select s.tenant_id, s.target_id, s.failed from unnest($2::int8[]) as k(at)
-cross join lateral (
-    select s.tenant_id, s.target_id, s.failed from statistics s
-    where s.level = 2 and s.failed > 0 and s.lane = $1 and s.at = k.at
-    order by s.failed desc limit $3) s";
-
-const FAILING_OF_TENANT: &str = "
-select s.tenant_id, s.target_id, s.failed from unnest($2::int8[]) as k(at)
-cross join lateral (
-    select s.tenant_id, s.target_id, s.failed from statistics s
-    where s.level = 2 and s.failed > 0 and s.tenant_id = $4 and s.lane = $1 and s.at = k.at
-    order by s.failed desc limit $3) s";
-
 /// Chunks that are not rolled up yet stay.
-const PRUNE: &str = "
+pub(crate) const PRUNE: &str = "
 delete from statistics s using (
     select level, chunk, tenant_id, target_id, lane, at, node, part from statistics
     where level = $1 and chunk < least($2, (select min(chunk) from statistics_due where level = $1))
@@ -184,40 +176,6 @@ impl PostgresStore {
             plan.add(range, Time::from_secs(rows::get(&row, 1)?), &figures(&row, 2)?);
         }
         Ok(plan.into_points())
-    }
-
-    /// The worst rows of each minute, added up.
-    async fn failing(
-        &self,
-        tenant: Option<TenantId>,
-        lane: Lane,
-        until: Time,
-        max: usize,
-    ) -> Result<Vec<FailingTarget>> {
-        let session = self.lists.next(tenant).await?;
-        let step = StatisticsStep::Minute;
-        let first = step.floor(until - FAILING_WINDOW).secs();
-        let minutes: Vec<i64> =
-            (first..until.secs()).step_by(step.length().as_secs() as usize).collect();
-        let (lane, limit) = (lane.number(), max as i64);
-        let found = match tenant.map(uuid) {
-            None => query(&session, FAILING, &[&lane, &minutes, &limit]).await,
-            Some(tenant) => {
-                let values: [&(dyn ToSql + Sync); 4] = [&lane, &minutes, &limit, &tenant];
-                query(&session, FAILING_OF_TENANT, &values).await
-            }
-        };
-        let mut sums: BTreeMap<(TenantId, TargetId), u64> = BTreeMap::new();
-        for row in found.map_err(store_error)? {
-            let key = (rows::id(&row, 0)?, rows::id(&row, 1)?);
-            *sums.entry(key).or_default() += rows::get::<i64>(&row, 2)? as u64;
-        }
-        let target =
-            |((tenant, target), failed_attempts)| FailingTarget { tenant, target, failed_attempts };
-        let mut failing: Vec<_> = sums.into_iter().map(target).collect();
-        failing.sort_by_key(|one| std::cmp::Reverse(one.failed_attempts));
-        failing.truncate(max);
-        Ok(failing)
     }
 
     /// Removes at most `max` rows of each level that are too old. Returns whether there are more.

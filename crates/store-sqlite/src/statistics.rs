@@ -1,8 +1,9 @@
 //! Statistics: what nodes counted, rolled up, read and pruned.
 
+mod failing;
 mod roll_up;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 use gancho_domain::{Figures, Lane, TenantId, TenantScope, Time};
@@ -10,12 +11,14 @@ use gancho_store::{
     FailingTarget, Result, Series, Statistics, StatisticsBatch, StatisticsPoint, StatisticsStep,
     StatisticsWindow, TargetId,
     statistics::{
-        FAILING_WINDOW, MAX_LATE, figures_codec,
+        MAX_LATE, figures_codec,
         level::{DueChunk, Level, SeriesKey, place_from_bytes},
         read_plan::{ReadPlan, check_size},
     },
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use failing::failing;
 
 use crate::{
     SqliteStore, rows,
@@ -197,49 +200,6 @@ fn series_key(row: &Row<'_>, column: usize) -> Result<SeriesKey, TxError> {
     let tenant: TenantId = rows::id(row, column)?;
     let target: TargetId = rows::id(row, column + 1)?;
     Ok((tenant.bytes(), target.bytes(), row.get(column + 2)?))
-}
-
-/// The worst rows of each minute, added up.
-fn failing(
-    db: &Connection,
-    tenant: Option<TenantId>,
-    lane: Lane,
-    until: Time,
-    max: usize,
-) -> Result<Vec<FailingTarget>, TxError> {
-    let mut list = db.prepare_cached(match tenant {
-        None => {
-            "SELECT tenant_id, target_id, failed FROM statistics INDEXED BY statistics_failing
-             WHERE level = 2 AND failed > 0 AND lane = ?1 AND at = ?2
-             ORDER BY failed DESC LIMIT ?3"
-        }
-        Some(_) => {
-            "SELECT tenant_id, target_id, failed FROM statistics INDEXED BY statistics_failing_of_tenant
-             WHERE level = 2 AND failed > 0 AND lane = ?1 AND at = ?2 AND tenant_id = ?4
-             ORDER BY failed DESC LIMIT ?3"
-        }
-    })?;
-    let step = StatisticsStep::Minute;
-    let mut sums: BTreeMap<(TenantId, TargetId), u64> = BTreeMap::new();
-    let mut minute = step.floor(until - FAILING_WINDOW);
-    while minute < until {
-        let (lane, at, max) = (lane.number(), minute.secs(), max as i64);
-        let mut found = match tenant {
-            None => list.query(params![lane, at, max])?,
-            Some(tenant) => list.query(params![lane, at, max, tenant.bytes()])?,
-        };
-        while let Some(row) = found.next()? {
-            let key = (rows::id(row, 0)?, rows::id(row, 1)?);
-            *sums.entry(key).or_default() += row.get::<_, i64>(2)? as u64;
-        }
-        minute = minute + step.length();
-    }
-    let target =
-        |((tenant, target), failed_attempts)| FailingTarget { tenant, target, failed_attempts };
-    let mut failing: Vec<_> = sums.into_iter().map(target).collect();
-    failing.sort_by_key(|one| std::cmp::Reverse(one.failed_attempts));
-    failing.truncate(max);
-    Ok(failing)
 }
 
 /// Removes at most `max` rows of each level that are too old. Chunks that are not rolled up yet stay. Returns

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// The rows of the next series behind `($3, $4, $5)`.
-const NEXT: &str = "
+pub(crate) const NEXT: &str = "
 select s.tenant_id, s.target_id, s.lane, s.figures
 from (select distinct tenant_id, target_id, lane from statistics
     where level = $1 and chunk = $2 and (tenant_id, target_id, lane) > ($3, $4, $5)
