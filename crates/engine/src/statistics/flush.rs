@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gancho_store::{Result, StatisticsBatch, statistics::MAX_BATCH};
+use gancho_store::{MinuteFigures, Result, StatisticsBatch, statistics::MAX_BATCH};
 
 use crate::{Engine, prune::BREATH};
 
@@ -34,7 +34,7 @@ impl Engine {
         outcome
     }
 
-    async fn write_minute(&self, part: u32, rows: &[gancho_store::MinuteFigures]) -> Result<()> {
+    async fn write_minute(&self, part: u32, rows: &[MinuteFigures]) -> Result<()> {
         for (step, some) in rows.chunks(MAX_BATCH).enumerate() {
             if step > 0 {
                 tokio::time::sleep(BREATH).await;

@@ -32,7 +32,7 @@ fn sum(points: Vec<StatisticsPoint>) -> Figures {
 
 #[tokio::test(start_paused = true)]
 async fn results_are_counted_once() {
-    // The first of each delivery fails, and the third delivery is refused.
+    // The first attempt of each delivery fails.
     let stage = Stage::new(|_, attempt| if attempt == 1 { Play::Fail } else { Play::Deliver });
     let engine = stage.engine().await;
     for _ in 0..3 {

@@ -1,4 +1,4 @@
-//! What nodes count adds up, whoever reads it and however often it was written.
+//! What nodes count adds up, for every reader and however often it was written.
 
 use std::time::Duration;
 

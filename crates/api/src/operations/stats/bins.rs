@@ -12,9 +12,9 @@ use crate::{input::request, problem::Problem};
 
 /// Maximum bins of a response: seven days by hour.
 const MAX_BINS: u64 = 168;
-/// Minutes of a webhook are kept for longer ranges than this.
+/// The longest range that the stored minutes of a webhook cover.
 const MAX_RANGE_OF_WEBHOOK_MINUTES: Duration = Duration::from_hours(6);
-/// And those of tenants and the gateway.
+/// The longest that can be read at once from minutes of tenants and of the gateway.
 const MAX_RANGE_OF_MINUTES: Duration = Duration::from_hours(24);
 
 /// One of the lengths that a parameter allows.
