@@ -61,7 +61,7 @@ async fn dead_letters_and_first_attempts_are_counted() {
     let engine = stage.engine().await;
     let mut refused = 0;
     for _ in 0..20 {
-        refused += u64::from(stage.publish(&engine).await.0.bits() % 2 == 0);
+        refused += u64::from(stage.publish(&engine).await.0.bits().is_multiple_of(2));
     }
     assert!(refused > 0 && refused < 20, "{refused}");
     seconds(10).await;
