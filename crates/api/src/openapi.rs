@@ -40,6 +40,10 @@ const TAGS: &[(&str, &str)] = &[
         "Partners that send webhooks to the gateway, their keys and receipts. Operator only.",
     ),
     ("Ledger", "The tamper-evident record of received webhooks. Operator only."),
+    (
+        "Statistics",
+        "Deliveries over time: counts and latency percentiles of the gateway, a tenant or a webhook.",
+    ),
     ("Queues", "Backlog per lane; pausing and resuming lanes. Operator only."),
     ("Keys", "The keys that encrypt stored secrets. Operator only."),
     ("Tenants", "Tenants, their API keys and portal links. Operator only."),

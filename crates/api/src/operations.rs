@@ -14,6 +14,7 @@ pub mod portal_links;
 pub mod queues;
 pub mod replays;
 pub mod sources;
+pub mod stats;
 pub mod suppressions;
 pub mod tenants;
 pub mod webhooks;

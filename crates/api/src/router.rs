@@ -14,7 +14,7 @@ use crate::{
     operations::{
         api_keys, captured_emails, dead_letters, deliveries, egress_addresses, emails,
         encryption_keys, event_types, events, ledger, portal_links, queues, replays, sources,
-        suppressions, tenants, webhooks,
+        stats, suppressions, tenants, webhooks,
     },
     probes,
     route::Route,
@@ -70,6 +70,9 @@ pub const ROUTES: &[&Route] = &[
     &dead_letters::replay::ROUTE,
     &dead_letters::purge::ONE,
     &dead_letters::purge::ROUTE,
+    &stats::get::ROUTE,
+    &stats::webhook::ROUTE,
+    &stats::webhooks::ROUTE,
     &queues::list::ROUTE,
     &queues::pause::PAUSE,
     &queues::pause::RESUME,

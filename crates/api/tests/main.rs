@@ -76,6 +76,9 @@ mod sources {
     mod lifecycle;
 }
 mod stage;
+mod stats {
+    mod read;
+}
 mod tenants {
     mod lifecycle;
 }

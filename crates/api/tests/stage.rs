@@ -164,7 +164,11 @@ impl Stage {
                 LaneSetup::new(Lane::Dispatch, Arc::new(dispatch)),
                 emails,
             ],
-            limits: Limits { poll: Duration::from_millis(20), ..Limits::default() },
+            limits: Limits {
+                poll: Duration::from_millis(20),
+                statistics_flush: Duration::from_millis(50),
+                ..Limits::default()
+            },
             archive: None,
             name: "test".into(),
         })

@@ -13,6 +13,7 @@ pub mod pipe;
 mod progress;
 pub mod serve;
 pub mod sources;
+pub mod stats;
 mod table;
 
 use std::fmt;

@@ -68,6 +68,9 @@ mod sources {
     mod commands;
     mod own_targets;
 }
+mod stats {
+    mod commands;
+}
 mod store {
     mod disk_errors;
 }

@@ -6,7 +6,8 @@
 //! [`verdict`] say how an attempt ended; [`plan`] and [`decide`] say what follows from that, and
 //! [`end_reason`] why a delivery ends without an attempt;
 //! [`health`] says what an attempt means for its endpoint; [`breaker`], [`pace`], [`rate`] and
-//! [`fairness`] are the arithmetic of sparing a target and of sharing between tenants; [`span`] reads
+//! [`fairness`] are the arithmetic of sparing a target and of sharing between tenants; [`figures`] and
+//! [`latency_histogram`] are what statistics count; [`span`] reads
 //! spans of time; [`field_error`] says what is wrong with a field that a caller sent, and [`drafts`] are
 //! fields that endpoints and sources share; [`mask`] hides secrets and addresses; [`address_block`] is
 //! whom limits by address are counted for; [`nearest`] guesses what a wrong name was meant to be.
@@ -27,9 +28,11 @@ pub mod event_type;
 pub mod failure;
 pub mod fairness;
 pub mod field_error;
+pub mod figures;
 pub mod health;
 pub mod id;
 pub mod lane;
+pub mod latency_histogram;
 pub mod mask;
 mod nearest;
 pub mod pace;
@@ -54,10 +57,12 @@ pub use endpoint::{Disabled, Endpoint, Health, OldSecret, Ordering};
 pub use event_type::{EventType, Pattern};
 pub use failure::{Code, Failure};
 pub use field_error::FieldError;
+pub use figures::{AttemptFigures, DeliveryEnd, Figures};
 pub use id::{
     DeliveryId, EmailId, EndpointId, EventId, Id, IdMaker, ReceiptId, ReplayId, SourceId, TenantId,
 };
 pub use lane::Lane;
+pub use latency_histogram::LatencyHistogram;
 pub use nearest::nearest;
 pub use pace::Pace;
 pub use parcel::{Kind, Parcel, ParcelId};

@@ -141,6 +141,7 @@ impl Engine {
         }
     }
 
+    /// Counts what was placed, and queues what was leased to this node.
     fn queue_leased(
         self: &Arc<Self>,
         node: NodeId,
@@ -148,6 +149,7 @@ impl Engine {
         parcels: &[NewParcel],
         accepted: &[AcceptOutcome],
     ) {
+        self.statistics.count_accepted(self.clock.now(), parcels.iter().zip(accepted));
         for Reservation { lane, seats } in reserved {
             let Some(lane) = self.lane(lane) else {
                 continue;

@@ -36,7 +36,7 @@ pub(crate) async fn carry(
         judge(&engine, &lane, &ticket, &carried, started_at).await
     };
     if let Some(settlement) = settlement {
-        settle::settle(&engine, &lane, ticket.node, settlement).await;
+        settle::settle(&engine, &lane, &ticket, settlement).await;
     }
     drop(ticket);
 }

@@ -18,6 +18,7 @@ use crate::{
     room::{Room, Size},
     run_to_completion::RunToCompletion,
     scheduler::Share,
+    statistics::{self, StatisticsRecorder},
     stats::{Counter, Stats},
     timings::Timing,
     write_shares::WriteShares,
@@ -49,6 +50,9 @@ pub struct Engine {
     pub(crate) room: Arc<Room>,
     pub(crate) write_shares: WriteShares,
     pub(crate) membership: Membership,
+    /// The number under which this engine writes statistics, whatever becomes of its membership.
+    pub(crate) first_node: NodeId,
+    pub(crate) statistics: StatisticsRecorder,
     pub(crate) clock_guard: ClockGuard,
     /// Canceled when the engine takes no more work.
     pub(crate) stopping: CancellationToken,
@@ -79,6 +83,8 @@ impl Engine {
                 })
                 .collect(),
             membership: Membership::new(node, beaten_at, limits.trusted()),
+            first_node: node,
+            statistics: StatisticsRecorder::default(),
             clock_guard,
             room,
             write_shares: WriteShares::default(),
@@ -115,6 +121,8 @@ impl Engine {
         self.supervise("expire", expire::run);
         self.supervise("archive", archive::run);
         self.supervise("prune", prune::run);
+        self.supervise("statistics", statistics::flush::run);
+        self.supervise("roll-up", statistics::roll_up::run);
     }
 
     /// The number of this node: the holder of deliveries that are leased when accepted.

@@ -9,7 +9,7 @@
 //! left out if need be); `release` puts back what will not be carried here. `membership` and
 //! `heartbeat` prove that the node lives, `rescue` takes over from those that do not, `pauses` hold
 //! work back, `expire`, `archive` and `prune` clear up while `clock_guard` trusts the clock, `stop`
-//! ends it, `stats`, `status` and `timings` report on it. `bell` passes on the store's wake-ups,
+//! ends it, `stats`, `status` and `timings` report on it, and `statistics` counts for plots. `bell` passes on the store's wake-ups,
 //! `recovery` decides what to do when a call to the store fails, and `run_to_completion` finishes
 //! work whose caller goes away.
 //!
@@ -49,6 +49,7 @@ pub mod room;
 mod run_to_completion;
 pub mod scheduler;
 mod settle;
+mod statistics;
 pub mod stats;
 pub mod status;
 pub mod stop;

@@ -21,6 +21,8 @@ pub struct Limits {
     pub lease: Duration,
     pub rescue: Duration,
     pub upkeep: Duration,
+    /// How often counted statistics are written to the store.
+    pub statistics_flush: Duration,
     /// Rows that one step of upkeep touches.
     pub upkeep_step: usize,
     /// How long ended deliveries stay in the log.
@@ -44,6 +46,7 @@ impl Default for Limits {
             lease: Duration::from_secs(15),
             rescue: Duration::from_secs(5),
             upkeep: Duration::from_mins(1),
+            statistics_flush: Duration::from_secs(5),
             upkeep_step: 500,
             retention: Duration::from_hours(30 * 24),
             dead_letters_per_tenant: 10_000,

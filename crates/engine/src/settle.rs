@@ -5,11 +5,11 @@
 use std::sync::Arc;
 
 use gancho_domain::Next;
-use gancho_store::{NodeId, SettleOutcome, Settlement, StoreError};
+use gancho_store::{AcceptOutcome, Job, SettleOutcome, Settlement, StoreError};
 
 use crate::{
     Engine,
-    lane::LaneState,
+    lane::{LaneState, Ticket},
     recovery::{Backoff, Recovery},
     reduce::reductions,
 };
@@ -17,14 +17,14 @@ use crate::{
 pub(crate) async fn settle(
     engine: &Arc<Engine>,
     lane: &LaneState,
-    node: NodeId,
+    ticket: &Ticket,
     settlement: Settlement,
 ) {
-    let Err(error) = write(engine, lane, node, &settlement).await else { return };
+    let Err(error) = write(engine, lane, ticket, &settlement).await else { return };
     lane.counters.unstorable.add(1);
     let delivery = settlement.delivery;
     for (without, reduced) in reductions(&settlement) {
-        if write(engine, lane, node, &reduced).await.is_ok() {
+        if write(engine, lane, ticket, &reduced).await.is_ok() {
             tracing::error!(%delivery, lane = %lane.lane, %error, without, "store rejected a result; saved it in part");
             return;
         }
@@ -37,15 +37,19 @@ pub(crate) async fn settle(
 async fn write(
     engine: &Arc<Engine>,
     lane: &LaneState,
-    node: NodeId,
+    ticket: &Ticket,
     settlement: &Settlement,
 ) -> Result<(), StoreError> {
+    let node = ticket.node;
     let mut backoff = Backoff::new();
     loop {
         match engine.store.settle(node, vec![settlement.clone()]).await {
             Ok(answers) => {
                 match answers.first() {
-                    Some(SettleOutcome::Done { .. }) => note(engine, lane, settlement),
+                    Some(SettleOutcome::Done { follow }) => {
+                        count(engine, &ticket.job, settlement, follow);
+                        note(engine, lane, settlement);
+                    }
                     Some(SettleOutcome::LeaseLost) | None => lane.counters.lease_lost.add(1),
                 }
                 return Ok(());
@@ -61,6 +65,15 @@ async fn write(
             },
         }
         backoff.wait().await;
+    }
+}
+
+/// Nothing is counted that the store has not confirmed, and nothing twice.
+fn count(engine: &Engine, job: &Job, settlement: &Settlement, follow: &[AcceptOutcome]) {
+    let now = engine.clock.now();
+    engine.statistics.count_result(now, job, settlement);
+    if !follow.is_empty() {
+        engine.statistics.count_accepted(now, settlement.follow.iter().zip(follow));
     }
 }
 

@@ -32,6 +32,7 @@ impl Engine {
             },
         };
         if !self.aborted.is_cancelled() {
+            self.flush_last_statistics().await;
             self.leave().await;
         }
         self.abort();
@@ -55,6 +56,13 @@ impl Engine {
         for lane in &self.lanes {
             let waiting = lane.queue.lock().drain(self.clock.now());
             self.give_back(lane, waiting);
+        }
+    }
+
+    async fn flush_last_statistics(&self) {
+        let flushing = tokio::time::timeout(LEAVE_TIMEOUT, self.flush_statistics());
+        if let Ok(Err(error)) = flushing.await {
+            tracing::warn!(%error, "could not write the last statistics");
         }
     }
 

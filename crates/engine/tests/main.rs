@@ -20,6 +20,9 @@ mod nodes {
     mod stop;
 }
 mod stage;
+mod statistics {
+    mod count;
+}
 mod tenants {
     mod turns;
 }

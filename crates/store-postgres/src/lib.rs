@@ -10,8 +10,8 @@
 //! what was leased without its node learning of it. Lists are found by a bounded [`look`] back.
 //! [`dead_letters`] and [`archiving`], [`deliveries`] with [`delivery_list`], [`events`] and
 //! [`redeliver`], [`endpoints`], [`nodes`], [`orphans`], [`pauses`], [`documents`], [`replays`],
-//! [`email_reports`], [`suppressions`], [`tenants`], [`upkeep`] with [`prune`] and its [`pass`]es,
-//! and [`usage`] are the rest of the contract. [`listen`] carries the bell between nodes; [`rows`]
+//! [`email_reports`], [`statistics`], [`suppressions`], [`tenants`], [`upkeep`] with [`prune`] and its
+//! [`pass`]es, and [`usage`] are the rest of the contract. [`listen`] carries the bell between nodes; [`rows`]
 //! and [`where_clause`] turn rows into the words of the domain and back; [`tx_error`] says what an
 //! error of the database means to a caller. [`scratch`] creates and removes a database for one run.
 //!
@@ -59,6 +59,7 @@ mod rows;
 mod scratch;
 mod session;
 mod settle;
+mod statistics;
 mod suppressions;
 mod tenants;
 mod time_buckets;

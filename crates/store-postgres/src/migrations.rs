@@ -48,6 +48,11 @@ pub(crate) const ALL: &[Migration] = &[
         sql: include_str!("../migrations/0011_proven_targets.sql"),
     },
     Migration { number: 12, name: "work", sql: include_str!("../migrations/0012_work.sql") },
+    Migration {
+        number: 13,
+        name: "statistics",
+        sql: include_str!("../migrations/0013_statistics.sql"),
+    },
 ];
 
 /// Any number that no other program takes for its own lock on the same database.

@@ -8,7 +8,7 @@ use gancho_domain::{Id, Lane, Time};
 use gancho_store::{Claim, ClaimCursor, NodeId};
 use gancho_testkit::postgres::{Database, fresh_database};
 
-use crate::{Options, PostgresStore, archiving, claim::TAKE, settle::SETTLE, walk};
+use crate::{Options, PostgresStore, archiving, claim::TAKE, settle::SETTLE, statistics, walk};
 
 async fn opened() -> (Arc<PostgresStore>, Object, Database) {
     let database = fresh_database().await.unwrap();
@@ -67,6 +67,32 @@ async fn leaving_goes_by_time_and_sorts_nothing() {
         if index.starts_with("dead_letters") {
             assert!(!plan.contains("Sort"), "{plan}");
         }
+        session.batch_execute("deallocate it").await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn statistics_are_found_by_their_keys() {
+    let (_store, session, _database) = opened().await;
+    let key = "statistics_pkey";
+    let nobody = "'00000000-0000-0000-0000-000000000000'";
+    for (sql, values, index) in [
+        (statistics::READ, ["'{}'"; 7].join(", "), key),
+        (statistics::FAILING, "2::int2, '{}', 1".to_owned(), "statistics_failing"),
+        (
+            statistics::FAILING_OF_TENANT,
+            format!("2::int2, '{{}}', 1, {nobody}"),
+            "statistics_failing_of_tenant",
+        ),
+        (statistics::NEXT, format!("2::int2, 0, {nobody}, {nobody}, 0::int2, 1"), key),
+        (statistics::PRUNE, "2::int2, 0, 1".to_owned(), key),
+    ] {
+        let plan = plan(&session, sql, &values).await;
+        assert!(plan.contains(index), "{plan}");
+        for wrong in ["Seq Scan", "Hash Join", "Merge Join"] {
+            assert!(!plan.contains(wrong), "{wrong}\n{plan}");
+        }
+        assert!(!plan.contains("Sort"), "{plan}");
         session.batch_execute("deallocate it").await.unwrap();
     }
 }

@@ -154,6 +154,7 @@ impl PostgresStore {
     ) -> Result<PruneStep> {
         let max = max as i64;
         let mut more = self.prune_small(max * LOOKS, now).await?;
+        more |= self.prune_statistics(before, max, now).await?;
         let (parcels, more_parcels) =
             self.prune_parcels(before, max).await.map_err(TxError::into_error)?;
         more |= more_parcels;

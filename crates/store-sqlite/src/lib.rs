@@ -47,6 +47,7 @@ mod replays;
 mod rows;
 mod settle;
 mod space;
+mod statistics;
 mod suppressions;
 mod tenants;
 mod time_buckets;

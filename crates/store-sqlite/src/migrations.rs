@@ -18,6 +18,7 @@ const STEPS: &[&str] = &[
     include_str!("../migrations/0008_dead_counts.sql"),
     include_str!("../migrations/0009_work.sql"),
     include_str!("../migrations/0010_fan_out_parts.sql"),
+    include_str!("../migrations/0011_statistics.sql"),
 ];
 
 /// Marks the file as ours: "Ganc".

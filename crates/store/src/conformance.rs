@@ -4,7 +4,8 @@
 //! every case becomes a test. The files mirror the contract's; where one would grow long, a part of
 //! it has a file of its own ([`rounds`], [`lease`] and [`lease_lost`] belong to claiming and settling,
 //! [`replay`] to dead letters, [`retry_now`], [`events`], [`lists`], [`redeliver`] and
-//! [`isolation`] to deliveries, [`prune`], [`growth`] and [`expire`] to upkeep, [`withheld`] to accepting).
+//! [`isolation`] to deliveries, [`prune`], [`growth`] and [`expire`] to upkeep, [`withheld`] to accepting, [`statistics_upkeep`] to
+//! statistics).
 //! [`build`] holds the helpers of the cases.
 //!
 //! A case knows nothing of a store but the contract. It asserts what the contract promises and
@@ -52,6 +53,8 @@ pub mod replays;
 pub mod retry_now;
 pub mod rounds;
 pub mod settle;
+pub mod statistics;
+pub mod statistics_upkeep;
 pub mod suppressions;
 pub mod tenants;
 pub mod upkeep;
@@ -392,6 +395,29 @@ macro_rules! conformance_suite {
                 one_can_fail_as_a_whole
                 a_canceled_one_still_counts_what_its_runner_sent
                 of_many_runners_one_takes_it
+            }
+            statistics {
+                figures_read_back_by_minute_hour_and_day
+                nodes_add_up
+                writing_again_changes_nothing
+                a_clock_that_was_set_back_takes_nothing_away
+                tenants_and_lanes_are_apart
+                many_targets_are_read_at_once
+                a_read_is_bounded
+                what_was_written_is_there_after_a_restart
+                the_worst_targets_come_first
+                a_tenants_worst_are_its_own
+            }
+            statistics_upkeep {
+                an_hour_that_is_over_is_rolled_up
+                a_running_hour_is_not_rolled_up_and_reads_the_same
+                a_late_minute_is_counted
+                what_is_far_too_late_is_left_out
+                two_nodes_roll_up_what_one_would
+                five_thousand_targets_are_rolled_up_in_steps
+                minutes_of_targets_go_first
+                all_goes_with_the_retention
+                what_is_not_rolled_up_stays
             }
             suppressions {
                 one_reads_back_as_it_was_put

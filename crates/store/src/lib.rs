@@ -7,7 +7,7 @@
 //! their results; [`dead_letters`] keeps those that were given up, and [`archiving`] hands them to
 //! an archive and removes them; [`deliveries`] reads all of it back; [`nodes`] is the membership;
 //! [`pauses`] holds work back; [`orphans`] ends what waits for a deleted endpoint; [`upkeep`]
-//! prunes, expires and counts; [`usage`] counts towards plans; [`ledger`] reads the record of what
+//! prunes, expires and counts; [`statistics`] are what plots show; [`usage`] counts towards plans; [`ledger`] reads the record of what
 //! was received; [`replays`] are jobs that send again; [`email_reports`] and [`suppressions`] hold
 //! bounces and complaints of e-mails; [`documents`] keeps the small documents that are set up
 //! rather than carried. [`retry_plan_codec`] and [`rotated_secrets_codec`] encode values for
@@ -46,6 +46,7 @@ pub mod rotated_secrets_codec;
 pub mod round;
 pub mod settle;
 pub mod states;
+pub mod statistics;
 pub mod suppressions;
 pub mod tenants;
 pub mod upkeep;
@@ -81,6 +82,10 @@ pub use replays::{
 };
 pub use round::{ClaimRound, ClaimTurn};
 pub use settle::{Settle, SettleOutcome, Settlement};
+pub use statistics::{
+    FailingTarget, MinuteFigures, Series, Statistics, StatisticsBatch, StatisticsPoint,
+    StatisticsStep, StatisticsWindow,
+};
 pub use suppressions::{NewSuppression, Suppression, Suppressions};
 pub use tenants::Tenants;
 pub use upkeep::{LaneDepth, PruneStep, Space, Upkeep};
@@ -104,6 +109,7 @@ pub trait Store:
     + Documents
     + ReplayJobs
     + Settle
+    + Statistics
     + Suppressions
     + Tenants
     + Upkeep

@@ -119,6 +119,8 @@ async fn lists_hold_only_ones_own(client: &Client, theirs: &Things) {
         "/v1/webhooks/events",
         "/v1/emails",
         "/v1/suppressions",
+        "/v1/stats/webhooks",
+        "/v1/stats/webhooks?order=failures",
     ] {
         let text = client.get(list).await.is(200).text();
         for (noun, id) in theirs {

@@ -3,6 +3,7 @@
 
 #![allow(clippy::similar_names, reason = "`self` and a collection")]
 
+mod statistics;
 mod work;
 
 use std::{sync::Arc, time::Duration};
@@ -40,6 +41,7 @@ macro_rules! through {
         answer
     }};
 }
+use through;
 
 impl Store for Proxy {
     fn name(&self) -> &'static str {

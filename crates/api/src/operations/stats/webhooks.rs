@@ -1,0 +1,157 @@
+//! `GET /v1/stats/webhooks`: the last 24 hours of many webhooks, hour by hour.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use gancho_access::{Principal, Right};
+use gancho_domain::{EndpointId, Lane, TenantId, TenantScope};
+use gancho_store::{StatisticsPoint, statistics::MAX_POINTS};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{
+    TAG,
+    bins::BinPlan,
+    view::{DeliveryFigures, StatsBin, render, totals},
+};
+use crate::{
+    answer::Answer,
+    codes,
+    input::{
+        Request,
+        query::{DEFAULT_ROWS, Paging},
+        request,
+    },
+    page::Page,
+    problem::Problem,
+    render::List,
+    route::{Call, Gives, Needs, Route},
+};
+
+request! {
+    struct WebhookStatsQuery {
+        flatten page: Paging,
+        /// `newest`: all webhooks of a tenant, newest first. `failures`: one page of those with failed attempts in
+        /// the last hour, at most 100, the worst first. Default: `newest` for a tenant, `failures` for the operator.
+        optional order: String as choice(&["newest", "failures"]),
+    }
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct WebhookStats {
+    pub webhook_id: String,
+    pub tenant_id: String,
+    /// Null if the webhook was deleted.
+    pub name: Option<String>,
+    /// Figures of the last 24 hours.
+    pub totals: DeliveryFigures,
+    /// The last 24 hours by hour, oldest first.
+    pub bins: Vec<StatsBin>,
+}
+
+pub const ROUTE: Route = Route {
+    path: "/stats/webhooks",
+    needs: Needs::Anyone(Right::Read),
+    query: WebhookStatsQuery::FIELDS,
+    refuses: &[&codes::TENANT_REQUIRED],
+    gives: Gives::ok::<List<WebhookStats>>("A page of webhooks with their figures."),
+    tag: TAG,
+    summary: "List statistics of webhooks",
+    about: "The operator without `X-Tenant` gets the failing webhooks of all tenants. Figures are a few seconds late.",
+    run: |call| Box::pin(run(call)),
+    ..Route::DEFAULT
+};
+
+/// Maximum webhooks of the order `failures`.
+const MAX_FAILING: u64 = 100;
+const RANGE: Duration = Duration::from_hours(24);
+const STEP: Duration = Duration::from_hours(1);
+/// Webhooks whose figures are read at once.
+const MAX_READ: usize = MAX_POINTS / 24;
+
+/// A webhook of the page.
+struct Listed {
+    scope: TenantScope,
+    id: EndpointId,
+    name: Option<String>,
+}
+
+async fn run(call: Call) -> Result<Answer, Problem> {
+    let query: WebhookStatsQuery = call.parse_query()?;
+    let is_operator = matches!(call.principal, Principal::Operator(_));
+    let by_failures = query.order.map_or(is_operator, |order| order == "failures");
+    let (listed, next_cursor) = if by_failures {
+        let max = query.page.limit.unwrap_or(DEFAULT_ROWS).min(MAX_FAILING);
+        (failing(&call, max as usize).await?, None)
+    } else {
+        newest(&call, &query.page).await?
+    };
+    let plan = BinPlan::of(RANGE, STEP, call.api.clock.now());
+    let figures = read(&call, &plan, &listed).await?;
+    let data = listed.into_iter().map(|one| {
+        let points = figures.get(&(one.scope.tenant(), one.id));
+        let bins = plan.fill(points.into_iter().flatten());
+        WebhookStats {
+            webhook_id: one.id.to_string(),
+            tenant_id: one.scope.tenant().to_string(),
+            name: one.name,
+            totals: totals(&bins),
+            bins: render(&bins),
+        }
+    });
+    Answer::ok(&List { data: data.collect(), next_cursor })
+}
+
+async fn newest(call: &Call, paging: &Paging) -> Result<(Vec<Listed>, Option<String>), Problem> {
+    let scope = call.tenant()?.scope();
+    let page = Page::of(call, Some(scope.tenant()), paging)?;
+    let (after, max) = (page.after_id(), page.max_read());
+    let found = call.api.store.newest_endpoints(scope, after, max).await?;
+    let (found, next) = page.cut(found, |last| last.id.bytes().to_vec());
+    let listed = found.into_iter().map(|one| Listed { scope, id: one.id, name: Some(one.name) });
+    Ok((listed.collect(), next))
+}
+
+/// The worst first. A webhook that was deleted has no name any more.
+async fn failing(call: &Call, max: usize) -> Result<Vec<Listed>, Problem> {
+    let store = &call.api.store;
+    let until = call.api.clock.now() + Duration::from_secs(1);
+    let found = match &call.principal {
+        Principal::Tenant(tenant) => {
+            store.failing_targets(tenant.scope(), Lane::Webhook, until, max).await?
+        }
+        Principal::Operator(_) => store.failing_targets_of_all(Lane::Webhook, until, max).await?,
+    };
+    let mut listed = Vec::new();
+    for one in found {
+        let scope = match &call.principal {
+            Principal::Tenant(tenant) => tenant.scope(),
+            Principal::Operator(operator) => operator.scope_of(one.tenant),
+        };
+        let endpoint = store.endpoint(scope, one.target).await?;
+        listed.push(Listed { scope, id: one.target, name: endpoint.map(|one| one.name) });
+    }
+    Ok(listed)
+}
+
+type PointsByWebhook = BTreeMap<(TenantId, EndpointId), Vec<StatisticsPoint>>;
+
+/// The points of each webhook, in few reads.
+async fn read(call: &Call, plan: &BinPlan, listed: &[Listed]) -> Result<PointsByWebhook, Problem> {
+    let mut by_tenant: BTreeMap<TenantId, (TenantScope, Vec<_>)> = BTreeMap::new();
+    for one in listed {
+        let entry = by_tenant.entry(one.scope.tenant());
+        entry.or_insert_with(|| (one.scope, Vec::new())).1.push((Some(one.id), Lane::Webhook));
+    }
+    let mut points: PointsByWebhook = BTreeMap::new();
+    for (tenant, (scope, of)) in by_tenant {
+        for some in of.chunks(MAX_READ) {
+            let read = call.api.store.tenant_statistics(scope, some.to_vec(), plan.window());
+            for point in read.await? {
+                if let Some(target) = point.series.target() {
+                    points.entry((tenant, target)).or_default().push(point);
+                }
+            }
+        }
+    }
+    Ok(points)
+}

@@ -1,0 +1,183 @@
+//! Counts what happens to deliveries, for statistics. A node counts in memory, after the store has confirmed
+//! what is counted, and writes the counts every few seconds (`flush`); `roll_up` makes hours and days of them.
+//! A process that is killed loses what it had not written: seconds of statistics, and nothing else.
+//!
+//! **Bounds.** Counting is one short lock and one look-up for each delivery. In memory are the running minute
+//! and the one before it, with the series that were active in them; beyond [`MAX_SERIES`] targets are counted
+//! for their tenant only, and then for the gateway only.
+//!
+//! **Invariant.** What is written for a minute is all that was counted in it. So a minute that has left memory
+//! is never counted again under the same key: where the clock was set back, a new part begins.
+
+pub(crate) mod flush;
+pub(crate) mod roll_up;
+
+use std::collections::{BTreeMap, HashMap};
+
+use gancho_domain::{AttemptFigures, DeliveryEnd, Figures, Next, Time};
+use gancho_store::{
+    AcceptOutcome, Job, MinuteFigures, NewParcel, Placement, Series, Settlement, StatisticsStep,
+};
+use parking_lot::Mutex;
+
+/// Maximum series that are counted apart in a minute.
+const MAX_SERIES: usize = 10_000;
+/// Minutes that wait to be written, if the store refuses them. The oldest are dropped.
+const MAX_MINUTES: usize = 5;
+
+/// The part (how often the clock was set back) and the minute.
+type MinuteKey = (u32, Time);
+type Counts = HashMap<Series, Count>;
+
+#[derive(Default)]
+pub(crate) struct StatisticsRecorder {
+    minutes: Mutex<Minutes>,
+    /// One writes at a time, so that a stop waits for what is being written.
+    flushing: tokio::sync::Mutex<()>,
+}
+
+#[derive(Default)]
+struct Minutes {
+    part: u32,
+    counts: BTreeMap<MinuteKey, Counts>,
+}
+
+#[derive(Default)]
+struct Count {
+    figures: Figures,
+    /// Since it was last written.
+    is_changed: bool,
+}
+
+impl StatisticsRecorder {
+    /// Counts the deliveries of parcels that were accepted. Those that were accepted before are not counted.
+    pub fn count_accepted<'a>(
+        &self,
+        now: Time,
+        accepted: impl IntoIterator<Item = (&'a NewParcel, &'a AcceptOutcome)>,
+    ) {
+        let mut minutes = self.minutes.lock();
+        let counts = minutes.at(now);
+        for (new, outcome) in accepted {
+            let AcceptOutcome::New { placed, .. } = outcome else { continue };
+            for (delivery, placement) in new.deliveries.iter().zip(placed) {
+                let tenant = new.parcel.tenant;
+                let series = Series::of_target(tenant, delivery.target, delivery.lane);
+                let figures = figures(counts, series);
+                figures.accepted += 1;
+                figures.dead_letters += u64::from(*placement == Placement::Dead);
+            }
+        }
+    }
+
+    /// Counts a result that was settled.
+    pub fn count_result(&self, now: Time, job: &Job, settlement: &Settlement) {
+        let attempt = settlement.attempt.as_ref().map(|attempt| AttemptFigures {
+            number: attempt.number,
+            latency: attempt.latency,
+            has_failed: attempt.failure.is_some(),
+        });
+        let is_first_run = !job.is_replay && job.attempts_before == 0;
+        let end = match &settlement.next {
+            Next::Delivered => Some(DeliveryEnd::Delivered {
+                after: is_first_run.then(|| settlement.ended_at().since(job.created_at)),
+            }),
+            Next::Dead(_) => Some(DeliveryEnd::Dead),
+            Next::Retry { .. } => None,
+        };
+        if attempt.is_none() && end.is_none() {
+            return;
+        }
+        let series = Series::of_target(job.tenant, job.target, job.lane);
+        figures(self.minutes.lock().at(now), series).add_result(attempt, end);
+    }
+
+    /// What has changed since it was last taken, by minute: of targets, of their tenants and of the gateway.
+    fn take_changed(&self) -> Vec<(MinuteKey, Vec<MinuteFigures>)> {
+        let mut changed = Vec::new();
+        for (key, counts) in &mut self.minutes.lock().counts {
+            if counts.values().any(|count| count.is_changed) {
+                let take = |(series, count): (&Series, &mut Count)| {
+                    (*series, count.figures, std::mem::take(&mut count.is_changed))
+                };
+                changed.push((*key, counts.iter_mut().map(take).collect::<Vec<_>>()));
+            }
+        }
+        let rows = |((part, minute), counts)| ((part, minute), changed_rows(minute, counts));
+        changed.into_iter().map(rows).collect()
+    }
+
+    /// What was taken could not be written: it counts as changed.
+    fn put_back(&self, key: MinuteKey) {
+        if let Some(counts) = self.minutes.lock().counts.get_mut(&key) {
+            counts.values_mut().for_each(|count| count.is_changed = true);
+        }
+    }
+
+    /// Drops minutes that are over and written.
+    fn forget_written(&self) {
+        let mut minutes = self.minutes.lock();
+        while minutes.counts.len() > 2
+            && let Some(oldest) = minutes.counts.first_entry()
+            && oldest.get().values().all(|count| !count.is_changed)
+        {
+            oldest.remove();
+        }
+    }
+}
+
+impl Minutes {
+    /// The counts of the minute.
+    fn at(&mut self, now: Time) -> &mut Counts {
+        let minute = StatisticsStep::Minute.floor(now);
+        let newest = self.counts.last_key_value().map(|(key, _)| *key);
+        let is_back = newest.is_some_and(|(part, newest)| part == self.part && minute < newest);
+        if is_back && !self.counts.contains_key(&(self.part, minute)) {
+            self.part += 1;
+        }
+        let key = (self.part, minute);
+        if self.counts.len() >= MAX_MINUTES && !self.counts.contains_key(&key) {
+            self.counts.pop_first();
+        }
+        self.counts.entry(key).or_default()
+    }
+}
+
+/// The figures to count in, of the target or, where there are too many, of those above it.
+fn figures(counts: &mut Counts, series: Series) -> &mut Figures {
+    let is_full = counts.len() >= MAX_SERIES;
+    let series = match series.tenant() {
+        Some(tenant) if is_full && !counts.contains_key(&series) => {
+            let wide = Series::of_tenant(tenant, series.lane());
+            let is_countable = counts.len() < 2 * MAX_SERIES || counts.contains_key(&wide);
+            if is_countable { wide } else { Series::of_gateway(series.lane()) }
+        }
+        _ => series,
+    };
+    let count = counts.entry(series).or_default();
+    count.is_changed = true;
+    &mut count.figures
+}
+
+/// The changed rows of a minute and the sums that they are part of, in order.
+fn changed_rows(minute: Time, counts: Vec<(Series, Figures, bool)>) -> Vec<MinuteFigures> {
+    let mut sums: BTreeMap<Series, (Figures, bool)> = BTreeMap::new();
+    for (series, figures, is_changed) in counts {
+        let above = [
+            Some(Series::of_gateway(series.lane())),
+            series.tenant().map(|tenant| Series::of_tenant(tenant, series.lane())),
+            series.target().map(|_| series),
+        ];
+        for series in above.into_iter().flatten() {
+            let (sum, has_changed) = sums.entry(series).or_default();
+            sum.merge(&figures);
+            *has_changed |= is_changed;
+        }
+    }
+    let changed = sums.into_iter().filter(|(_, (_, has_changed))| *has_changed);
+    changed.map(|(series, (figures, _))| MinuteFigures { series, minute, figures }).collect()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;

@@ -1,0 +1,52 @@
+//! Which targets fail: found by an index of failed attempts, minute by minute.
+
+use std::collections::BTreeMap;
+
+use gancho_domain::{Lane, TenantId, Time};
+use gancho_store::{FailingTarget, StatisticsStep, TargetId, statistics::FAILING_WINDOW};
+use rusqlite::{Connection, params};
+
+use crate::{rows, tx_error::TxError};
+
+/// The worst rows of each minute, added up.
+pub(super) fn failing(
+    db: &Connection,
+    tenant: Option<TenantId>,
+    lane: Lane,
+    until: Time,
+    max: usize,
+) -> Result<Vec<FailingTarget>, TxError> {
+    let mut list = db.prepare_cached(match tenant {
+        None => {
+            "SELECT tenant_id, target_id, failed FROM statistics INDEXED BY statistics_failing
+             WHERE level = 2 AND failed > 0 AND lane = ?1 AND at = ?2
+             ORDER BY failed DESC LIMIT ?3"
+        }
+        Some(_) => {
+            "SELECT tenant_id, target_id, failed FROM statistics INDEXED BY statistics_failing_of_tenant
+             WHERE level = 2 AND failed > 0 AND lane = ?1 AND at = ?2 AND tenant_id = ?4
+             ORDER BY failed DESC LIMIT ?3"
+        }
+    })?;
+    let step = StatisticsStep::Minute;
+    let mut sums: BTreeMap<(TenantId, TargetId), u64> = BTreeMap::new();
+    let mut minute = step.floor(until - FAILING_WINDOW);
+    while minute < until {
+        let (lane, at, max) = (lane.number(), minute.secs(), max as i64);
+        let mut found = match tenant {
+            None => list.query(params![lane, at, max])?,
+            Some(tenant) => list.query(params![lane, at, max, tenant.bytes()])?,
+        };
+        while let Some(row) = found.next()? {
+            let key = (rows::id(row, 0)?, rows::id(row, 1)?);
+            *sums.entry(key).or_default() += row.get::<_, i64>(2)? as u64;
+        }
+        minute = minute + step.length();
+    }
+    let target =
+        |((tenant, target), failed_attempts)| FailingTarget { tenant, target, failed_attempts };
+    let mut failing: Vec<_> = sums.into_iter().map(target).collect();
+    failing.sort_by_key(|one| std::cmp::Reverse(one.failed_attempts));
+    failing.truncate(max);
+    Ok(failing)
+}
