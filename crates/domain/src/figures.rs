@@ -80,18 +80,18 @@ impl Figures {
 mod tests {
     use super::*;
 
-    fn attempt(number: u32, has_failed: bool) -> Option<AttemptFigures> {
-        Some(AttemptFigures { number, latency: Duration::from_millis(3), has_failed })
+    fn attempt(number: u32, has_failed: bool) -> AttemptFigures {
+        AttemptFigures { number, latency: Duration::from_millis(3), has_failed }
     }
 
     #[test]
     fn results_are_counted_by_their_kind() {
         let mut figures = Figures::default();
         let after = Some(Duration::from_secs(1));
-        figures.add_result(attempt(1, false), Some(DeliveryEnd::Delivered { after }));
-        figures.add_result(attempt(1, true), None);
-        figures.add_result(attempt(2, false), Some(DeliveryEnd::Delivered { after: None }));
-        figures.add_result(attempt(3, true), Some(DeliveryEnd::Dead));
+        figures.add_result(Some(attempt(1, false)), Some(DeliveryEnd::Delivered { after }));
+        figures.add_result(Some(attempt(1, true)), None);
+        figures.add_result(Some(attempt(2, false)), Some(DeliveryEnd::Delivered { after: None }));
+        figures.add_result(Some(attempt(3, true)), Some(DeliveryEnd::Dead));
         figures.add_result(None, Some(DeliveryEnd::Dead));
         assert_eq!((figures.attempts, figures.failed_attempts), (4, 2));
         assert_eq!((figures.delivered, figures.delivered_first, figures.dead_letters), (2, 1, 2));

@@ -110,7 +110,9 @@ impl StatisticsRecorder {
     /// What was taken could not be written: it counts as changed.
     fn put_back(&self, key: MinuteKey) {
         if let Some(counts) = self.minutes.lock().counts.get_mut(&key) {
-            counts.values_mut().for_each(|count| count.is_changed = true);
+            for count in counts.values_mut() {
+                count.is_changed = true;
+            }
         }
     }
 

@@ -1,8 +1,9 @@
 //! The one writer: a thread that commits whatever has gathered while the last commit was being
 //! synced. Alone, a caller is committed at once; in a crowd, hundreds share one sync.
 
+mod waiting;
+
 use std::{
-    collections::VecDeque,
     sync::Arc,
     thread::{self, JoinHandle},
     time::{Duration, Instant},
@@ -14,6 +15,7 @@ use parking_lot::Mutex;
 use rusqlite::Connection;
 use tokio::sync::{Notify, oneshot, watch};
 
+use self::waiting::{MAX, Waiting};
 use crate::{
     key_buffer,
     open::{self, Options, WriterConnection},
@@ -217,51 +219,10 @@ struct Committer {
     crowd: usize,
 }
 
-/// More in one transaction would make the first of them wait too long.
-const MAX: usize = 1_024;
-/// Of those that add nothing. A publisher waits for its commit; the result of an attempt keeps nobody waiting,
-/// and thousands may come at once.
-const MAX_UPKEEP: usize = 512;
 /// In a crowd, waiting this long for more saves more than it costs.
 const GATHER: Duration = Duration::from_millis(1);
 /// What counts as a crowd.
 const CROWD: usize = 12;
-
-/// Steps that are in no transaction yet.
-#[derive(Default)]
-struct Waiting {
-    growth: VecDeque<(Step, Box<dyn Work>)>,
-    upkeep: VecDeque<(Step, Box<dyn Work>)>,
-}
-
-impl Waiting {
-    fn push(&mut self, step: (Step, Box<dyn Work>)) {
-        match step.0 {
-            Step::Growth => self.growth.push_back(step),
-            Step::Upkeep => self.upkeep.push_back(step),
-        }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.growth.is_empty() && self.upkeep.is_empty()
-    }
-
-    /// Of those that the next transaction takes.
-    fn len(&self) -> usize {
-        self.growth.len().min(MAX - MAX_UPKEEP) + self.upkeep.len().min(MAX_UPKEEP)
-    }
-
-    fn take_all(&mut self) -> impl Iterator<Item = (Step, Box<dyn Work>)> {
-        self.growth.drain(..).chain(self.upkeep.drain(..))
-    }
-
-    /// The next for a transaction, those that add something first.
-    fn take(&mut self) -> Vec<(Step, Box<dyn Work>)> {
-        let growth = self.growth.len().min(MAX - MAX_UPKEEP);
-        let upkeep = self.upkeep.len().min(MAX_UPKEEP);
-        self.growth.drain(..growth).chain(self.upkeep.drain(..upkeep)).collect()
-    }
-}
 
 impl Committer {
     fn run(&mut self) {

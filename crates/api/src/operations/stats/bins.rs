@@ -118,11 +118,11 @@ impl BinPlan {
 
 fn default_step(range: Duration, is_webhook: bool) -> Duration {
     let minutes = match range.as_secs() / 60 {
-        ..=60 => 1,
-        ..=360 => 5,
-        ..=1_440 if is_webhook => 60,
-        ..=1_440 => 15,
-        ..=10_080 => 120,
+        0..=60 => 1,
+        61..=360 => 5,
+        361..=1_440 if is_webhook => 60,
+        361..=1_440 => 15,
+        1_441..=10_080 => 120,
         _ => 480,
     };
     Duration::from_mins(minutes)

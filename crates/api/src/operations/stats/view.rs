@@ -29,6 +29,7 @@ pub struct DeliveryFigures {
 
 /// Estimated percentiles in milliseconds. Durations above ten minutes count as ten minutes.
 #[derive(Debug, Serialize, ToSchema)]
+#[expect(clippy::struct_field_names, reason = "the names in the API")]
 pub struct Percentiles {
     pub p50_ms: f64,
     pub p95_ms: f64,
@@ -72,7 +73,9 @@ impl Stats {
 
 pub fn totals(bins: &[(Time, Figures)]) -> DeliveryFigures {
     let mut totals = Figures::default();
-    bins.iter().for_each(|(_, figures)| totals.merge(figures));
+    for (_, figures) in bins {
+        totals.merge(figures);
+    }
     DeliveryFigures::of(&totals)
 }
 
