@@ -8,6 +8,7 @@ use std::{
 
 use crate::gateway::{Gateway, TOKEN};
 
+#[derive(Clone)]
 pub struct Browser {
     address: SocketAddr,
     pub session: Option<String>,
@@ -103,11 +104,23 @@ impl Browser {
     }
 
     pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Page {
+        self.send_to(&self.address.to_string(), method, path, headers, body)
+    }
+
+    /// The same, under another name of the gateway.
+    pub fn send_to(
+        &self,
+        host: &str,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Page {
         let mut stream = TcpStream::connect(self.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
         let mut request = format!(
-            "{method} {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\naccept-language: {}\r\n",
-            self.address, self.language
+            "{method} {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\naccept-language: {}\r\n",
+            self.language
         );
         if let Some(session) = &self.session {
             request += &format!("cookie: other=1; gancho_session={session}\r\n");

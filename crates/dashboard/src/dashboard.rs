@@ -79,7 +79,7 @@ where
     get(move |visit: Visit| async move {
         match run(visit.clone()).await {
             Ok(response) => response,
-            Err(problem) => error::show(&visit, &problem).await,
+            Err(problem) => error::show(&visit, &problem),
         }
     })
 }
@@ -94,7 +94,7 @@ where
         let visit = submission.visit.clone();
         match run(submission).await {
             Ok(response) => response,
-            Err(problem) => error::show(&visit, &problem).await,
+            Err(problem) => error::show(&visit, &problem),
         }
     })
 }

@@ -32,11 +32,14 @@ pub enum Layout {
 pub fn visible(text: &str, layout: Layout) -> Cow<'_, str> {
     let is_hidden = |symbol: char| match symbol {
         '\n' | '\t' => layout == Layout::Line,
-        symbol if symbol.is_control() => true,
-        '\u{061c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' => true,
-        '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' => true,
-        '\u{e0000}'..='\u{e007f}' => true,
-        _ => false,
+        '\u{061c}'
+        | '\u{200b}'..='\u{200f}'
+        | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}'
+        | '\u{feff}'
+        | '\u{fff9}'..='\u{fffb}'
+        | '\u{e0000}'..='\u{e007f}' => true,
+        symbol => symbol.is_control(),
     };
     if !text.contains(is_hidden) {
         return Cow::Borrowed(text);

@@ -1,10 +1,12 @@
 //! The pages, one file each, and their addresses.
 
+mod captured;
 mod choose_tenant;
 mod dead_letters;
 mod deliveries;
 mod delivery;
 mod delivery_row;
+mod emails;
 mod endpoint;
 mod endpoint_delete;
 mod endpoint_facts;
@@ -14,12 +16,16 @@ mod endpoints;
 pub mod error;
 mod event_types;
 mod events;
+mod ledger;
 mod list;
 mod login;
 mod queues;
 mod replays;
 mod search;
+mod source;
+mod sources;
 mod start;
+mod suppressions;
 mod tenant;
 mod tenants;
 
@@ -70,6 +76,17 @@ pub fn router() -> Router<Arc<Dashboard>> {
         .route("/ui/replays", page(replays::list))
         .route("/ui/replays/{replay}", page(replays::show))
         .route("/ui/replays/{replay}/cancel", form(replays::cancel))
+        .route("/ui/sources", page(sources::show))
+        .route("/ui/sources/{partner}", page(source::show))
+        .route("/ui/sources/{partner}/receipts/{receipt}", page(source::receipt))
+        .route("/ui/sources/{partner}/receipts/{receipt}/retry", form(source::retry))
+        .route("/ui/ledger", page(ledger::show))
+        .route("/ui/ledger/checkpoint", form(ledger::checkpoint))
+        .route("/ui/emails", page(emails::show))
+        .route("/ui/captured", page(captured::show))
+        .route("/ui/suppressions", page(suppressions::show))
+        .route("/ui/suppressions/add", form(suppressions::add))
+        .route("/ui/suppressions/remove", form(suppressions::remove))
         .route("/ui/search", page(search::show))
         .route("/ui/tenants", page(tenants::list))
         .route("/ui/tenants/new", page(tenants::new).merge(form(tenants::create)))

@@ -42,6 +42,10 @@ impl Link {
         Self { path: path.into(), params: Vec::new() }
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.path.is_empty()
+    }
+
     /// Sets a parameter. An empty value removes it.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl fmt::Display) -> Self {

@@ -96,6 +96,11 @@ impl Shell {
         self.visit.link(format!("{path}/{}/{action}", segment(&id.to_string())))
     }
 
+    /// For parts that take an address that a page does not have.
+    pub fn no_link(&self) -> Link {
+        Link::new("")
+    }
+
     pub fn asset(&self, name: &str) -> String {
         assets::address(name)
     }

@@ -31,7 +31,7 @@ impl FromRequest<Arc<Dashboard>> for Submission {
         let visit = Visit::from_request_parts(&mut parts, dashboard).await?;
         match read(&visit, &parts.headers, &parts.uri, body).await {
             Ok(form) => Ok(Self { visit, form }),
-            Err(problem) => Err(error::show(&visit, &problem).await),
+            Err(problem) => Err(error::show(&visit, &problem)),
         }
     }
 }

@@ -188,11 +188,11 @@ impl FromRequestParts<Arc<Dashboard>> for Visit {
             match dashboard.backend.tenant(name).await {
                 Ok(Some(tenant)) => visit.tenant = Some(tenant),
                 Ok(None) => {
-                    return Err(error::show(&Self(Arc::new(visit)), &unknown_tenant()).await);
+                    return Err(error::show(&Self(Arc::new(visit)), &unknown_tenant()));
                 }
                 Err(error) => {
                     let problem = unavailable(&error);
-                    return Err(error::show(&Self(Arc::new(visit)), &problem).await);
+                    return Err(error::show(&Self(Arc::new(visit)), &problem));
                 }
             }
         }
@@ -205,7 +205,7 @@ fn unknown_tenant() -> Problem {
 }
 
 fn unavailable(error: &AccessError) -> Problem {
-    tracing::warn!(%error, "page failed");
+    tracing::warn!(%error, "page unavailable");
     Problem::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "")
 }
 

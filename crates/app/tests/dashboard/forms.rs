@@ -112,6 +112,22 @@ fn a_tenant_its_key_and_its_endpoint_are_made_by_forms() {
 }
 
 #[test]
+fn addresses_are_suppressed_and_freed() {
+    let folder = tempfile::tempdir().unwrap();
+    let gateway = Gateway::start(folder.path(), &[("GANCHO_EMAIL_VIA", "sink")]);
+    gateway.tenant("acme");
+    let browser = Browser::logged_in(&gateway);
+    let at = |action: &str| format!("/ui/suppressions{action}?tenant=acme");
+    let refused = browser.submit(&at("/add"), &[("address", "no address")]);
+    assert_eq!(refused.status, 422, "{}", refused.html);
+    refused.has("address-error").has("value=\"no address\"");
+    let added = browser.submit_and_follow(&at("/add"), &[("address", "ana+x@example.com")]);
+    added.has("is suppressed").has("ana+x@example.com");
+    let removed = browser.submit_and_follow(&at("/remove"), &[("address", "ana+x@example.com")]);
+    removed.has("is not suppressed any more").has("No address is suppressed");
+}
+
+#[test]
 fn dead_letters_are_counted_replayed_and_followed() {
     let folder = tempfile::tempdir().unwrap();
     let gateway = Gateway::start(folder.path(), &[]);
@@ -122,12 +138,12 @@ fn dead_letters_are_counted_replayed_and_followed() {
     gateway.publish(&key, "invoice.paid", r#"{"id":"inv_1"}"#);
     let browser = Browser::logged_in(&gateway);
     until("the delivery is given up", || {
-        browser.open("/ui/dead-letters").html.contains("HTTP_410")
+        browser.open("/ui/dead-letters").html.contains("TARGET_GONE")
     });
     browser.open("/ui/").has("One delivery was given up");
     browser.open("/ui/deliveries?tenant=acme&status=failed").has("Dead letter");
 
-    let path = "/ui/dead-letters/replay?tenant=acme&code=HTTP_410";
+    let path = "/ui/dead-letters/replay?tenant=acme&code=TARGET_GONE";
     let dry = browser.submit(path, &[]);
     let counted = dry.location().split('#').next().unwrap().to_owned();
     until("it is counted", || browser.open(&counted).html.contains("would be sent"));

@@ -3,6 +3,8 @@
 mod filter;
 mod matrix;
 
+use std::collections::{BTreeSet, HashMap};
+
 use askama::Template;
 use http::StatusCode;
 use serde::Deserialize;
@@ -44,9 +46,10 @@ struct DeadLetter {
 }
 
 impl DeadLetter {
-    fn owner(&self) -> Text {
-        let tenant = self.tenant_id.as_deref().unwrap_or_default();
-        self.partner.clone().unwrap_or_else(|| tenant.into())
+    /// The slug of the tenant, or the partner.
+    fn owner(&self, slugs: &HashMap<String, Text>) -> Text {
+        let slug = self.tenant_id.as_ref().and_then(|id| slugs.get(id));
+        self.partner.as_ref().or(slug).cloned().unwrap_or_default()
     }
 
     /// The delivery, seen by its tenant.
@@ -68,6 +71,8 @@ struct DeadLettersPage {
     matrix: Matrix,
     lead: Html,
     rows: Vec<DeadLetter>,
+    /// Slugs of tenants by id.
+    slugs: HashMap<String, Text>,
     next: Option<Link>,
     /// The dry run that the address names.
     dry_run: Option<Replay>,
@@ -96,12 +101,24 @@ pub async fn show(visit: Visit) -> PageResult {
         s: Shell::new(&visit, PATH, t.say("nav.dead_letters")).await,
         lead: lead(&t, &matrix),
         matrix,
+        slugs: slugs(&visit, &rows).await,
         rows,
         next: next_cursor.map(|cursor| page_link.with("cursor", cursor)),
         dry_run: dry_run(&visit).await,
         filter,
     };
     Ok(page::show(StatusCode::OK, &template))
+}
+
+async fn slugs(visit: &Visit, rows: &[DeadLetter]) -> HashMap<String, Text> {
+    let ids: BTreeSet<&String> = rows.iter().filter_map(|row| row.tenant_id.as_ref()).collect();
+    let mut slugs = HashMap::new();
+    for id in ids {
+        if let Ok(Some(tenant)) = visit.dashboard.backend.tenant(id).await {
+            slugs.insert(id.clone(), tenant.slug.as_str().into());
+        }
+    }
+    slugs
 }
 
 fn lead(t: &Texts, matrix: &Matrix) -> Html {

@@ -12,7 +12,8 @@ use self::filter::{Chip, Filter};
 use super::{choose_tenant, delivery_row::DeliveryRow, list::List};
 use crate::{
     dashboard::PageResult,
-    escape::Text,
+    escape::{Block, Text},
+    moment::Moment,
     page,
     params::{Link, segment},
     sentence::Sentence,
@@ -43,6 +44,22 @@ struct DeliveriesPage {
     endpoints: HashMap<String, Text>,
     next: Option<Link>,
     first: Option<Link>,
+    peek: Option<Peek>,
+}
+
+/// One delivery, opened beside the list.
+#[derive(Deserialize)]
+struct Peek {
+    #[serde(flatten)]
+    row: DeliveryRow,
+    attempt_log: Vec<PeekAttempt>,
+}
+
+#[derive(Deserialize)]
+struct PeekAttempt {
+    started_at: Moment,
+    latency_ms: f64,
+    response_body: Option<Block>,
 }
 
 struct Tab {
@@ -55,6 +72,14 @@ impl DeliveriesPage {
     fn endpoint(&self, row: &DeliveryRow) -> Text {
         let name = row.webhook_id.as_ref().and_then(|id| self.endpoints.get(id));
         name.cloned().unwrap_or_default()
+    }
+
+    fn peek_at(&self, row: &DeliveryRow) -> Link {
+        self.filter.link(&self.s.visit).with("peek", &row.id)
+    }
+
+    fn without_peek(&self) -> Link {
+        self.filter.link(&self.s.visit)
     }
 
     fn href(&self, row: &DeliveryRow) -> Link {
@@ -84,9 +109,15 @@ pub async fn show(visit: Visit) -> PageResult {
         endpoints: endpoint_names(&visit).await,
         next: next_cursor.map(|cursor| page_link.clone().with("cursor", cursor)),
         first: cursor.map(|_| page_link),
+        peek: peek(&visit).await,
         filter,
     };
     Ok(page::show(StatusCode::OK, &template))
+}
+
+async fn peek(visit: &Visit) -> Option<Peek> {
+    let id = segment(visit.params.get("peek")?);
+    visit.get(Link::new(format!("/v1/deliveries/{id}"))).await.ok()
 }
 
 fn tabs(visit: &Visit, filter: &Filter) -> Vec<Tab> {

@@ -107,7 +107,11 @@ fn metadata(raw: &RawValue) -> Option<Html> {
 
 /// The state of the endpoint in a sentence.
 fn happening(t: &Texts, endpoint: &EndpointFacts) -> Html {
-    let waiting = t.number(endpoint.health.waiting);
+    let waiting = if endpoint.health.has_backlog {
+        t.say("endpoint.now.backlog")
+    } else {
+        t.count("endpoint.now.queue", endpoint.health.waiting)
+    };
     let sentence = match (endpoint.mark(), &endpoint.failing_since) {
         (Mark::Disabled, _) => match endpoint.disabled_reason.as_deref() {
             Some("gone") => t.say("endpoint.now.gone"),
@@ -126,7 +130,7 @@ fn happening(t: &Texts, endpoint: &EndpointFacts) -> Html {
         None => Html::default(),
     };
     let all = t.say("endpoint.now.all").html("state", sentence.into()).html("breaker", breaker);
-    all.with("n", waiting).into()
+    all.html("waiting", waiting.into()).into()
 }
 
 pub async fn pause(submission: Submission) -> PageResult {

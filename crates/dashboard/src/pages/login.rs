@@ -1,6 +1,6 @@
 //! `/ui/login`, `/ui/logout` and `/ui/preferences`.
 
-use std::sync::Arc;
+use std::{borrow::Borrow, sync::Arc};
 
 use askama::Template;
 use axum::{
@@ -41,7 +41,8 @@ struct LoginPage {
 }
 
 impl LoginPage {
-    fn in_language(&self, language: &Language) -> Link {
+    fn in_language(&self, language: impl Borrow<Language>) -> Link {
+        let language = *language.borrow();
         let link = Link::new("/ui/login").with("lang", language.tag());
         link.with("next", &self.next)
     }
@@ -96,6 +97,7 @@ pub async fn submit(State(dashboard): State<Arc<Dashboard>>, request: Request) -
             return refuse(StatusCode::SERVICE_UNAVAILABLE, texts.say("login.unavailable"));
         }
     };
+    tracing::info!(address = %from, "signed in to the dashboard");
     match dashboard.sessions.begin(operator, Role::Operator, dashboard.clock.now()) {
         Ok(id) => with_cookie(
             page::see_other(next(&params)),

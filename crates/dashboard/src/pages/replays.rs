@@ -81,14 +81,11 @@ impl Replay {
         let sentence = t.say("replay.progress").with("n", t.number(self.done));
         let sentence = sentence.with("total", t.number(self.total));
         let rest = std::time::Duration::from_secs(self.rest() / self.rate.max(1));
-        match self.is_running() {
-            true if !rest.is_zero() => t
-                .say("replay.to_go")
-                .html("progress", sentence.into())
-                .with("span", t.span(rest))
-                .into(),
-            _ => sentence.into(),
+        if !self.is_running() || rest.is_zero() {
+            return sentence.into();
         }
+        let rest = t.span(rest);
+        t.say("replay.to_go").html("progress", sentence.into()).with("span", rest).into()
     }
 }
 

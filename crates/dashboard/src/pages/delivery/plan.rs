@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use super::{
-    super::{delivery_row::DeliveryRow, endpoint_facts::EndpointFacts},
+    super::{
+        delivery_row::DeliveryRow,
+        endpoint_facts::{EndpointFacts, Retry},
+    },
     attempt::Attempt,
 };
 use crate::{
@@ -58,7 +61,7 @@ pub fn steps(
         });
         let made = attempts.len() + 1;
         let delays = endpoint.and_then(|endpoint| endpoint.retry.as_ref());
-        let delays = delays.map(|retry| retry.delays()).unwrap_or_default();
+        let delays = delays.map(Retry::delays).unwrap_or_default();
         let mut at = next;
         for wait in delays.into_iter().skip(made.saturating_sub(1)) {
             at = Moment::of(at.time() + wait);
