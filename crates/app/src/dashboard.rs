@@ -26,15 +26,16 @@ impl Backend for ApiBackend {
     async fn log_in(&self, from: AddressBlock, token: &str) -> Result<Operator, LoginError> {
         match self.0.log_in(from, token).await {
             Ok(Principal::Operator(operator)) => Ok(operator),
-            // A key of a tenant is a valid credential, but not for the dashboard.
-            Ok(Principal::Tenant(_)) => Err(LoginError::InvalidToken),
             Err(in_process::LoginError::Throttled(error)) => {
                 Err(LoginError::Throttled(error.retry_after))
             }
             Err(in_process::LoginError::Access(AccessError::Store(_))) => {
                 Err(LoginError::Unavailable)
             }
-            Err(in_process::LoginError::Access(_)) => Err(LoginError::InvalidToken),
+            // A key of a tenant is a valid credential, but not for the dashboard.
+            Ok(Principal::Tenant(_)) | Err(in_process::LoginError::Access(_)) => {
+                Err(LoginError::InvalidToken)
+            }
         }
     }
 

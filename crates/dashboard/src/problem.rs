@@ -1,13 +1,19 @@
 //! Errors of the API, as pages show them: a whole page, or a message at each field of a form.
 
+use std::ops::Deref;
+
 use http::StatusCode;
 use serde::Deserialize;
 
 use crate::escape::Text;
 
-/// An error response (RFC 9457).
+/// An error response (RFC 9457). Boxed, so that results stay small.
 #[derive(Debug, Clone, Deserialize)]
-pub struct Problem {
+#[serde(transparent)]
+pub struct Problem(Box<ProblemParts>);
+
+#[derive(Debug, Clone, Deserialize)]
+pub struct ProblemParts {
     pub status: u16,
     pub title: Text,
     #[serde(default)]
@@ -26,17 +32,25 @@ pub struct FieldError {
     pub detail: Text,
 }
 
+impl Deref for Problem {
+    type Target = ProblemParts;
+
+    fn deref(&self) -> &ProblemParts {
+        &self.0
+    }
+}
+
 impl Problem {
     /// An error of the dashboard itself.
     pub fn new(status: StatusCode, code: &str, detail: &str) -> Self {
-        Self {
+        Self(Box::new(ProblemParts {
             status: status.as_u16(),
             title: status.canonical_reason().unwrap_or_default().into(),
             detail: detail.into(),
             code: code.into(),
             errors: Vec::new(),
             request_id: Text::default(),
-        }
+        }))
     }
 
     pub fn no_page() -> Self {
@@ -49,7 +63,7 @@ impl Problem {
     }
 
     pub fn status(&self) -> StatusCode {
-        StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+        StatusCode::from_u16(self.0.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
 
     /// Whether a person can fix it in the form that caused it.

@@ -81,7 +81,7 @@ impl DeliveryPage {
     }
 
     fn is_chosen(&self, attempt: &Attempt) -> bool {
-        self.shown().is_some_and(|chosen| chosen.attempt == attempt.attempt)
+        self.shown().is_some_and(|chosen| chosen.number == attempt.number)
     }
 
     /// How it ended, in one sentence.
@@ -137,7 +137,8 @@ pub async fn show(visit: Visit) -> PageResult {
 /// The attempt that the address names, or the newest.
 fn choose(attempts: &[Attempt], named: Option<&str>) -> Option<usize> {
     let number = named.and_then(|number| number.parse().ok());
-    let place = number.and_then(|number: u32| attempts.iter().position(|a| a.attempt == number));
+    let place =
+        number.and_then(|number: u32| attempts.iter().position(|attempt| attempt.number == number));
     place.or(if attempts.is_empty() { None } else { Some(0) })
 }
 

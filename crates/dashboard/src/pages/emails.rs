@@ -51,7 +51,8 @@ struct Email {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Attempt {
-    attempt: u32,
+    #[serde(rename = "attempt")]
+    number: u32,
     started_at: Moment,
     response_status: Option<u16>,
     response: Block,

@@ -22,7 +22,7 @@ use crate::{
 };
 
 #[derive(Deserialize)]
-struct Secret {
+struct SecretView {
     secret: Text,
     secret_format: Text,
     public_key: Option<Text>,
@@ -39,7 +39,7 @@ struct SecretPage {
     s: Shell,
     title: Sentence,
     back: Link,
-    secret: Secret,
+    secret: SecretView,
 }
 
 #[derive(Template)]
@@ -59,7 +59,7 @@ pub async fn show_new(visit: &Visit, id: &str, created: Value) -> PageResult {
     show(visit, id, visit.t.say("secret.created"), secret).await
 }
 
-async fn show(visit: &Visit, id: &str, title: Sentence, secret: Secret) -> PageResult {
+async fn show(visit: &Visit, id: &str, title: Sentence, secret: SecretView) -> PageResult {
     let template = SecretPage {
         t: visit.t,
         s: Shell::new(visit, PATH, title.clone()).await,

@@ -98,16 +98,14 @@ pub async fn submit(State(dashboard): State<Arc<Dashboard>>, request: Request) -
         }
     };
     tracing::info!(address = %from, "signed in to the dashboard");
-    match dashboard.sessions.begin(operator, Role::Operator, dashboard.clock.now()) {
-        Ok(id) => with_cookie(
-            page::see_other(next(&params)),
-            cookies::write(cookies::SESSION, &id, MAX_AGE.as_secs(), dashboard.is_secure()),
-        ),
-        Err(_) => {
-            let problem = Problem::internal("no random numbers");
-            error::show_stranger(texts, Theme::of(&parts.headers), &problem)
-        }
-    }
+    let Ok(id) = dashboard.sessions.begin(operator, Role::Operator, dashboard.clock.now()) else {
+        let problem = Problem::internal("no random numbers");
+        return error::show_stranger(texts, Theme::of(&parts.headers), &problem);
+    };
+    with_cookie(
+        page::see_other(next(&params)),
+        cookies::write(cookies::SESSION, &id, MAX_AGE.as_secs(), dashboard.is_secure()),
+    )
 }
 
 pub async fn log_out(submission: Submission) -> PageResult {

@@ -43,7 +43,7 @@ struct Counts {
 }
 
 #[derive(Deserialize)]
-struct Key {
+struct SourceKey {
     key_id: Text,
     scheme: Text,
     not_before: Option<Moment>,
@@ -51,7 +51,7 @@ struct Key {
     is_valid: bool,
 }
 
-impl Key {
+impl SourceKey {
     fn mark(&self) -> Mark {
         if self.is_valid { Mark::Delivered } else { Mark::Disabled }
     }
@@ -132,7 +132,7 @@ struct SourcePage {
     t: Texts,
     s: Shell,
     source: Source,
-    keys: Vec<Key>,
+    keys: Vec<SourceKey>,
     receipts: Vec<Receipt>,
     rejections: Vec<Rejection>,
     next: Option<Link>,
@@ -163,7 +163,7 @@ impl ReceiptPage {
 pub async fn show(visit: Visit) -> PageResult {
     let t = visit.t;
     let source: Source = visit.get(api(&visit, "")).await?;
-    let keys: List<Key> = visit.get(api(&visit, "/keys")).await?;
+    let keys: List<SourceKey> = visit.get(api(&visit, "/keys")).await?;
     let link = api(&visit, "/receipts").with("limit", 25);
     let link = link.maybe("cursor", visit.params.get("cursor"));
     let receipts: List<Receipt> = visit.get(link).await?;

@@ -12,7 +12,8 @@ use crate::{
 
 #[derive(Deserialize)]
 pub struct Attempt {
-    pub attempt: u32,
+    #[serde(rename = "attempt")]
+    pub number: u32,
     pub started_at: Moment,
     pub latency_ms: f64,
     pub request_headers: BTreeMap<Text, Text>,

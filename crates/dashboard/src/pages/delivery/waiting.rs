@@ -110,7 +110,7 @@ fn sentence(t: &Texts, row: &DeliveryRow, last: Option<&Attempt>) -> Html {
                 Some((last, Some(error))) => t
                     .say("why.retry_after")
                     .html("due", due.into())
-                    .with("last", t.number(u64::from(last.attempt)))
+                    .with("last", t.number(u64::from(last.number)))
                     .with("error", error)
                     .into(),
                 _ => due.into(),
