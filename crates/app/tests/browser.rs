@@ -123,16 +123,15 @@ impl Browser {
             self.language
         );
         if let Some(session) = &self.session {
-            request += &format!("cookie: other=1; gancho_session={session}\r\n");
+            request.extend(["cookie: other=1; gancho_session=", session, "\r\n"]);
         }
         for (name, value) in headers {
-            request += &format!("{name}: {value}\r\n");
+            request.extend([name, ": ", value, "\r\n"]);
         }
         if method == "POST" {
-            request += &format!(
-                "content-type: application/x-www-form-urlencoded\r\ncontent-length: {}\r\n",
-                body.len()
-            );
+            let length = body.len().to_string();
+            request.push_str("content-type: application/x-www-form-urlencoded\r\n");
+            request.extend(["content-length: ", &length, "\r\n"]);
         }
         stream.write_all(format!("{request}\r\n{body}").as_bytes()).unwrap();
         let mut answer = Vec::new();
